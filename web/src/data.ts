@@ -218,6 +218,7 @@ export interface Detail {
   duration_ns: number;
   errors: [string, number, string][];
   host: Host;
+  http2: Http2Use | null;
   picture?: PlotData;
   /** The load as it was, defaults filled in. */
   plan: PlanRecord;
@@ -475,6 +476,14 @@ export interface Host {
   virtualisation: string | null;
 }
 
+/** What HTTP/2 came to. */
+export interface Http2Use {
+  /** Requests of the window that a server surely did not process (GOAWAY, REFUSED_STREAM) and that were sent again, each time. */
+  moved: number;
+  /** The fewest streams that a connection was let carry at once, over the whole run: the plan's number, or less where the server's SETTINGS_MAX_CONCURRENT_STREAMS is lower. */
+  streams: number;
+}
+
 /** A file that could not be used. */
 export interface LeftOut {
   /** The file. */
@@ -621,6 +630,8 @@ export interface PlanRecord {
   method: string;
   /** Requests that a connection may carry at once. */
   pipeline: number;
+  /** `h2` where HTTP/2 is spoken; `None`: HTTP/1.1. */
+  protocol?: string;
   /** Requests per second asked for; `None` in closed arrivals and stages. */
   rate_per_s: number | null;
   /** Requests scheduled in all; `None` where only a duration ends the load. */

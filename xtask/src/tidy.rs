@@ -24,6 +24,7 @@ const TEXT: &[&str] =
     &["rs", "toml", "md", "sh", "js", "mjs", "ts", "css", "py", "php", "go", "conf", "Makefile", "Caddyfile"];
 /// Dependencies that may not know of each other: (crate, must not depend on).
 const ARROWS: &[(&str, &[&str])] = &[
+    ("http2", &["load", "stats", "model", "analysis", "host", "lab", "report", "target", "prony"]),
     ("load", &["stats", "analysis", "host", "lab", "report", "target", "prony"]),
     ("stats", &["load", "model", "analysis", "host", "lab", "report", "target", "prony"]),
     ("target", &["load", "stats", "model", "analysis", "host", "lab", "report", "prony"]),

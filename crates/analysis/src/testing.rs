@@ -129,6 +129,7 @@ pub fn healthy(seconds: u64, per_s: u64) -> Measurement {
         samples_dropped: 0,
         request_bytes: 38,
         tls: None,
+        http2: None,
         tolerated: Default::default(),
         by_request: Vec::new(),
         listed: Vec::new(),

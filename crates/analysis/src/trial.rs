@@ -88,6 +88,7 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
         client: Client { columns: observed.client_columns.clone(), ..client(m, window_ns) },
         verdict,
         tls: m.tls.as_ref().map(Into::into),
+        http2: m.http2,
         host_window: observed.host_window.clone(),
         targets: targets(m, arrival_clocks(m, plan).0, window_ns),
         slo: Vec::new(),

@@ -64,6 +64,7 @@ pub enum Code {
     TooFewSamples,
     ListenOverflow,
     ToleratedResponses,
+    FewerStreams,
     ServerDied,
     ServerRestarted,
     WorkerLost,
@@ -120,6 +121,8 @@ impl Code {
                 "Raise the server's backlog and net.core.somaxconn, or open fewer connections at once."),
             Code::ToleratedResponses => entry("tolerated_responses", &[], Effect::Note,
                 "The figures stand; a stricter client or a proxy may refuse such answers, so correct the server's headers."),
+            Code::FewerStreams => entry("fewer_streams", &["throughput"], Effect::Note,
+                "Ask for as many (-p), or raise the server's limit; more connections (-c) carry more requests at once."),
             Code::ServerDied => entry("server_died", &["throughput", "response", "service"], Effect::Invalid,
                 "Look at its last lines, and load it by hand with `prony load`; the trial does not count."),
             Code::ServerRestarted => entry("server_restarted", &["throughput", "response", "service"], Effect::Invalid,
@@ -190,6 +193,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
         too_few_samples(facts),
         host::listen_overflow(facts),
         tolerated_responses(facts),
+        fewer_streams(facts),
     ];
     let reasons: Vec<Reason> = single.into_iter().flatten().chain(server::reasons(facts)).collect();
     Verdict { validity: validity(&reasons), reasons }
@@ -341,8 +345,9 @@ fn rate_not_reached(f: &Facts<'_>) -> Option<Reason> {
     let missing = f.m.requests.scheduled.saturating_sub(tried);
     let unsent = share(missing, f.m.requests.scheduled);
     let in_flight: f64 = f.m.workers.iter().map(|w| share(w.in_flight_integral_ns, f.window_ns)).sum();
+    let a_connection = f.m.http2.map_or(f.plan.pipeline.into(), |used| used.streams);
     let free = f.outcome != Outcome::Overloaded
-        && in_flight < IN_FLIGHT_FULL * f64::from(f.plan.connections) * f64::from(f.plan.pipeline);
+        && in_flight < IN_FLIGHT_FULL * f64::from(f.plan.connections) * real(a_connection);
     (free && unsent > UNSENT_MAX).then(|| {
         Code::RateNotReached.reason(format!(
             "{missing} of {} due requests were not sent, {} (over {}), while {} of {} connections were in use on average",
@@ -417,6 +422,18 @@ fn tolerated_responses(f: &Facts<'_>) -> Option<Reason> {
     ));
     (!said.is_empty())
         .then(|| seen.iter().fold(reason, |reason, (why, count)| reason.with(why.name(), real(*count))))
+}
+
+/// Over HTTP/2 the server says how many requests a connection may carry at once.
+fn fewer_streams(f: &Facts<'_>) -> Option<Reason> {
+    let allowed = f.m.http2.filter(|used| used.streams < u64::from(f.plan.pipeline))?.streams;
+    let asked = f.plan.pipeline;
+    Some(
+        Code::FewerStreams
+            .reason(format!("the server let a connection carry {allowed} streams at once, of -p {asked}"))
+            .with("streams", real(allowed))
+            .with("streams_asked", f64::from(asked)),
+    )
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use prony_model::histogram::SparseHistogram;
 use prony_model::host::Host;
 use prony_model::host::HostWindow;
-use prony_model::measurement::ErrorTally;
+use prony_model::measurement::{ErrorTally, Http2Use};
 use prony_model::server::{SampleColumns, ServerSamples};
 
 use super::*;
@@ -267,6 +267,18 @@ fn responses_that_are_only_tolerated_are_noted_in_words_and_change_no_figure() {
     let reason = reasons(&m, &closed_plan(), &Seen::default()).pop().unwrap();
     let said = "3 with one Content-Length several times, 4 with Content-Length beside Transfer-Encoding";
     assert!(reason.detail.ends_with(said), "{}", reason.detail);
+}
+
+#[test]
+fn fewer_streams_than_asked_for_are_noted() {
+    let (mut m, mut plan) = (healthy(10, 2000), closed_plan());
+    plan.pipeline = 32;
+    for (streams, noted) in [(32, false), (31, true)] {
+        m.http2 = Some(Http2Use { streams, moved: 0 });
+        assert_eq!(has(&m, &plan, Code::FewerStreams), noted, "{streams}");
+    }
+    let reason = reasons(&m, &plan, &Seen::default()).pop().unwrap();
+    assert_eq!((reason.values["streams"], reason.values["streams_asked"]), (31.0, 32.0));
 }
 
 #[test]

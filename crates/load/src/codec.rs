@@ -18,6 +18,9 @@ pub(crate) trait Codec {
     type Requests: Requests;
     /// What is kept of one connection.
     type Connection;
+    /// Whether a connection may end for new requests while those that it carries are still answered. Another one is
+    /// opened beside it then.
+    const DRAINS: bool = false;
 
     /// What is kept of a connection that is still to be opened.
     fn connection(&self) -> Self::Connection;
@@ -43,10 +46,9 @@ pub(crate) trait Codec {
     fn cancel(&mut self, connection: &mut Self::Connection, place: Place) -> Cancelled;
 
     /// Whether something is to be written.
-    fn has_output(&self, connection: &Self::Connection) -> bool;
+    fn has_output(&mut self, connection: &mut Self::Connection) -> bool;
 
-    /// What is to be written, as much as goes into one write; and the request that it begins with, if it begins with a
-    /// request's first byte.
+    /// What is to be written, as much as goes into one write; and the first request in it of which nothing is written.
     fn output<'a>(&'a mut self, connection: &'a mut Self::Connection) -> (Option<Place>, &'a [u8]);
 
     /// So many bytes of the output were written. `begun` hears of each request whose first byte is among them.
@@ -66,6 +68,11 @@ pub(crate) trait Codec {
         body: &mut impl FnMut(Place, &[u8]),
     ) -> Step;
 
+    /// Whether what was taken leaves steps that need no more bytes.
+    fn owes(&self, _connection: &Self::Connection) -> bool {
+        false
+    }
+
     /// Takes note of so many bytes of [`Codec::body_left`] that came and were dropped.
     fn skip(&mut self, connection: &mut Self::Connection, count: usize) -> Step;
 
@@ -75,6 +82,22 @@ pub(crate) trait Codec {
     /// The peer closed the connection: whose answer that ends, and its status; `None` where it ends none.
     fn end_of_stream(&mut self, connection: &mut Self::Connection) -> Option<(Place, u16)>;
 
+    /// Whether the connection takes no more requests.
+    fn is_spent(&self, _connection: &Self::Connection) -> bool {
+        false
+    }
+
+    /// What the peer is told before a connection is closed on which it broke a rule.
+    fn last_words<'a>(&'a mut self, _connection: &'a mut Self::Connection) -> &'a [u8] {
+        &[]
+    }
+
+    /// The fewest requests that a peer has let a connection carry at once so far, at most what the plan asks for; `None`
+    /// where its protocol has no such limit, or no peer has said one.
+    fn fewest_permits(&self) -> Option<u64> {
+        None
+    }
+
     /// How many answers so far were only tolerated, and why.
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64>;
 }
@@ -83,10 +106,6 @@ pub(crate) trait Codec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cancelled {
     /// The request alone.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "HTTP/1.1 has no way to give up one request of several")
-    )]
     Request,
     /// The connection, with all of its requests.
     Connection,
@@ -95,7 +114,7 @@ pub(crate) enum Cancelled {
 /// What the first of the bytes that were read are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// How many they are: at least one.
+    /// How many they are; none where they were taken before.
     pub(crate) used: usize,
     /// The request that they answer; `None` where they are the connection's own.
     pub(crate) place: Option<Place>,
@@ -116,11 +135,11 @@ pub(crate) enum What {
         reusable: bool,
     },
     /// The server gave up one request.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "HTTP/1.1 has no way to give up one request of several")
-    )]
     Failed(ErrorKind, &'static str),
+    /// The connection takes no more requests ([`Codec::is_spent`]).
+    Draining,
+    /// The request was surely not processed, and may be sent again over another connection.
+    Moved,
     /// Nothing that could follow: the connection is of no use, nor are its other bytes.
     Broken(ErrorKind, &'static str),
 }

@@ -2,6 +2,7 @@
 //! puts together what they recorded.
 
 mod process_cpu;
+mod worker_shares;
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -11,13 +12,15 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::codec::Codec;
 use crate::control::{Control, Gauge, Snapshot};
 use crate::error::LoadError;
 use crate::expect::Expected;
 use crate::http1::{Http1, RequestBytes};
+use crate::http2::{self, Http2};
 use crate::net::Linux;
 use crate::net::endpoint::Endpoint;
-use crate::pace::request_order::{Lines, RequestOrder};
+use crate::pace::request_order::Lines;
 use crate::recorder::latency::LatencyRecorder;
 use crate::recorder::live_summary::LiveSummary;
 use crate::recorder::merge::{self, Merge};
@@ -29,12 +32,15 @@ use crate::sys;
 use crate::tls;
 use crate::worker::idle::Idle;
 use crate::worker::{Assignment, Preconnected, Shared, Source, Worker};
+use prony_model::PlanError;
 use prony_model::histogram::Histogram;
 use prony_model::measurement::{ClientCost, Measurement};
-use prony_model::plan::{Arrivals, Plan};
+use prony_model::plan::{Arrivals, Plan, Protocol};
 use prony_model::plan_record::nanoseconds;
 
 use process_cpu::{ProcessCpu, until_next_look};
+use worker_shares::samples_share;
+pub(crate) use worker_shares::{shares, turns};
 
 /// How often the observer is called.
 const OBSERVE_EVERY: Duration = Duration::from_millis(100);
@@ -106,7 +112,7 @@ pub fn run_shard(
     let _expected = control.gate().map(crate::start_barrier::StartBarrier::expect);
     plan.check()?;
     let open_files = check_open_files(plan, shard)?;
-    let requests = Arc::new(RequestBytes::of(plan)?);
+    let requests = Requests::of(plan)?;
     let tls = tls::Setup::of(plan)?;
     let endpoint = Endpoint::of(plan)?;
     let shared = Arc::new(Shared {
@@ -129,7 +135,17 @@ pub fn run_shard(
     let inlets = Inlets { from_workers, seconds: finished_seconds, parts: finished_parts };
     let mut hands = Vec::new();
     for worker in shard.workers() {
-        hands.push(start_worker(plan, shard, worker, &endpoint, &shared, &requests, &outlets)?);
+        let hand = match &requests {
+            Requests::Http1(bytes) => {
+                start_worker(plan, shard, worker, &endpoint, &shared, Http1::new(bytes), &outlets)
+            }
+            Requests::Http2(blocks) => {
+                // The plan's check has bounded it.
+                let codec = Http2::new(blocks, u16::try_from(plan.pipeline).unwrap_or(u16::MAX));
+                start_worker(plan, shard, worker, &endpoint, &shared, codec, &outlets)
+            }
+        };
+        hands.push(hand?);
     }
     drop(outlets);
     let mut take_part = |part: &Share| {
@@ -153,8 +169,32 @@ pub fn run_shard(
     result.map(|measurement| Measurement { request_bytes, listed, ..measurement })
 }
 
+/// The plan's requests in the form that its protocol writes them.
+enum Requests {
+    Http1(Arc<RequestBytes>),
+    Http2(Arc<prony_http2::client::Requests>),
+}
+
+impl Requests {
+    fn of(plan: &Plan) -> Result<Requests, PlanError> {
+        Ok(match plan.protocol {
+            Protocol::Http1 => Requests::Http1(Arc::new(RequestBytes::of(plan)?)),
+            Protocol::Http2 => Requests::Http2(Arc::new(http2::build(plan)?)),
+        })
+    }
+
+    /// A request's length, by its number in the list; without one, of the one there is. Of HTTP/2 that of each but a
+    /// connection's first, frames included.
+    fn length(&self, request: u32) -> usize {
+        match self {
+            Requests::Http1(bytes) => bytes.length(request),
+            Requests::Http2(blocks) => blocks.length(request),
+        }
+    }
+}
+
 /// What single requests of a list are called, and how long they are; only for those who keep them.
-fn listed(plan: &Plan, requests: &RequestBytes) -> Vec<(String, u64)> {
+fn listed(plan: &Plan, requests: &Requests) -> Vec<(String, u64)> {
     let Some(list) = plan.work.list().filter(|_| plan.samples_max > 0) else { return Vec::new() };
     let length = |request| requests.length(request) as u64;
     (0..).zip(&list.requests).map(|(number, request)| (request.name(), length(number))).collect()
@@ -188,47 +228,13 @@ fn closing_max(plan: &Plan, shard: Shard, open_files: u64) -> usize {
     usize::try_from(room / u64::from(shard.count.max(1))).unwrap_or(usize::MAX)
 }
 
-/// What the first `workers` of all have of `total` together.
-fn up_to(total: u64, workers: u32, of: u32) -> u64 {
-    let share = u128::from(total) * u128::from(workers) / u128::from(of.max(1));
-    u64::try_from(share).unwrap_or(total)
-}
-
-/// A worker's connections, and its requests of `-n`: as its connections are to
-/// all, so that none is done long before the others. There are `of` workers in all.
-pub(crate) fn shares(plan: &Plan, worker: u32, of: u32) -> (u32, u64) {
-    let connections = |workers| up_to(u64::from(plan.connections), workers, of) as u32;
-    let (before, after) = (connections(worker), connections(worker + 1));
-    let requests = plan.stop.requests.map_or(u64::MAX, |requests| {
-        up_to(requests, after, plan.connections) - up_to(requests, before, plan.connections)
-    });
-    (after - before, requests)
-}
-
-/// The worker's requests of the plan's list.
-pub(crate) fn turns(plan: &Plan, worker: u32, of: u32, list: Option<&Arc<Lines>>) -> Option<RequestOrder> {
-    let connections = up_to(u64::from(plan.connections), worker, of) as u32;
-    let before = plan.stop.requests.map_or(0, |requests| up_to(requests, connections, plan.connections));
-    list.map(|list| RequestOrder::of(plan, worker, of, before, list))
-}
-
-/// How many single requests a worker keeps: of -n its requests' share, else an equal one.
-fn samples_share(plan: &Plan, worker: u32, of: u32) -> u64 {
-    if plan.arrivals.are_open() {
-        return plan.samples_max.div_ceil(u64::from(of.max(1)));
-    }
-    let connections = |workers| up_to(u64::from(plan.connections), workers, of) as u32;
-    let kept_by = |workers| up_to(plan.samples_max, connections(workers), plan.connections);
-    kept_by(worker + 1) - kept_by(worker)
-}
-
 fn start_worker(
     plan: &Plan,
     shard: Shard,
     worker: u32,
     endpoint: &Endpoint,
     shared: &Arc<Shared>,
-    requests: &Arc<RequestBytes>,
+    codec: impl Codec + Send + 'static,
     outlets: &Outlets,
 ) -> Result<WorkerHandle, LoadError> {
     let place = worker - shard.first;
@@ -238,7 +244,6 @@ fn start_worker(
     let gauge = Arc::new(Gauge::default());
     let (connections, limit) = shares(plan, worker, shard.of);
     let source = Source::of(plan, worker, shard.of, limit);
-    let codec = Http1::new(requests);
     let connections = match &source {
         Source::Ramped { users, .. } => u32::try_from(users.slots()).unwrap_or(connections),
         Source::Closed { .. } | Source::Open(_) => connections,

@@ -137,7 +137,7 @@ impl Codec for Http1 {
     }
 
     #[inline(always)]
-    fn has_output(&self, connection: &Connection) -> bool {
+    fn has_output(&mut self, connection: &mut Connection) -> bool {
         connection.unsent > 0
     }
 

@@ -13,6 +13,7 @@ mod engine;
 mod error;
 mod expect;
 pub mod http1;
+mod http2;
 mod interrupt;
 mod net;
 pub mod pace;

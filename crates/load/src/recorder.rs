@@ -78,6 +78,7 @@ pub(crate) struct Recorder {
     protocol_bytes: u64,
     pub(crate) sent_bytes: u64,
     stamps_rejected: u64,
+    moved: u64,
     kernel_clock: bool,
     status: Box<[u64; STATUS_MAX]>,
     errors: [Failures; ERROR_KINDS],
@@ -137,6 +138,7 @@ impl Recorder {
             protocol_bytes: 0,
             sent_bytes: 0,
             stamps_rejected: 0,
+            moved: 0,
             kernel_clock,
             status: Box::new([0; STATUS_MAX]),
             errors: Default::default(),
@@ -308,6 +310,18 @@ impl Recorder {
         }
         if let Some(by_request) = &mut self.by_request {
             by_request.sent(request);
+        }
+    }
+
+    /// The last instant that anything was entered at.
+    pub(crate) fn stamp_ns(&self) -> u64 {
+        self.stamp_ns
+    }
+
+    /// A request that was surely not processed is sent again.
+    pub(crate) fn moved(&mut self) {
+        if self.phase == Phase::Window {
+            self.moved += 1;
         }
     }
 

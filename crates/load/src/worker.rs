@@ -14,6 +14,7 @@ mod around;
 mod bounds;
 mod closing;
 mod deadlines;
+mod draining;
 mod events;
 pub(crate) mod idle;
 mod preconnect;
@@ -33,6 +34,7 @@ use crate::control::Control;
 use crate::expect::Expected;
 use crate::net::{NO_HANDLE, Net};
 use crate::pace::request_order::{Lines, RequestOrder};
+use crate::recorder::latency::RequestTimes;
 use crate::recorder::sample::Samples;
 use crate::recorder::{Edges, Recorder, SecondSink, WorkerResult};
 use crate::tls;
@@ -95,7 +97,12 @@ pub(crate) struct Worker<N: Net, C: Codec> {
     codec: C,
     shared: Arc<Shared>,
     gauge: Arc<crate::control::Gauge>,
+    /// The connections' places. Where connections drain, as many again follow: of the connection at i, the one that it
+    /// replaces is at i + `connections` until its last request is answered.
     slots: Vec<Slot<C>>,
+    connections: u32,
+    /// Requests that a connection surely did not process, each with its slot: they go over the next one.
+    moved: VecDeque<(u32, RequestTimes)>,
     source: Source,
     /// Places free for a due request, each with since when, the one free longest first (open arrivals).
     free: Free,
@@ -133,13 +140,16 @@ impl<N: Net, C: Codec> Worker<N, C> {
         let Assignment { place, connections, source, turns } = assignment;
         let (count, pipeline) = (connections as usize, shared.pipeline as usize);
         let places = count * pipeline;
-        let deadlines = if C::Requests::IN_ORDER { count } else { places };
+        let all = if C::DRAINS { 2 * count } else { count };
+        let deadlines = if C::Requests::IN_ORDER { all } else { all * pipeline };
         let rests = matches!(source, Source::Ramped { .. });
         let slot = || Slot { rests, ..Slot::new(codec.connection(), pipeline, &shared.expect) };
         Worker {
             drops_bodies: !shared.expect.checks_body() && net.discards(),
             net,
-            slots: (0..count).map(|_| slot()).collect(),
+            slots: (0..all).map(|_| slot()).collect(),
+            connections,
+            moved: VecDeque::new(),
             codec,
             source,
             free: Free::with_capacity(places, Arc::clone(&shared.idle), place),
@@ -182,8 +192,9 @@ impl<N: Net, C: Codec> Worker<N, C> {
             for event in 0..self.net.wait(now, start_ns)? {
                 // An idle connection that the server closed, or on which it (or TLS) spoke unasked.
                 let slot = self.net.token(event) as u32;
-                if self.read_idle(slot).is_err() {
-                    self.drop_connection(&mut recorder, slot, start_ns);
+                match self.read_idle(slot) {
+                    Ok(_) => self.write_idle(slot),
+                    Err(_) => self.drop_connection(&mut recorder, slot, start_ns),
                 }
             }
             now = self.net.now_ns();
@@ -191,7 +202,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         now = now.max(start_ns);
         if !matches!(self.source, Source::Ramped { .. }) {
             for _ in 0..self.shared.pipeline {
-                self.restart.extend((0..self.slots.len() as u32).map(|slot| (slot, start_ns)));
+                self.restart.extend((0..self.connections).map(|slot| (slot, start_ns)));
             }
         }
         let mut events = 0;
@@ -303,6 +314,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             self.on_deadline(recorder, deadline, now);
         }
         self.closing.expire(now, &mut self.net);
+        self.resend_moved(recorder);
         self.begin_users(recorder, now);
         // A restarted place may fail at once and queue itself again: only those queued by now are taken.
         for _ in 0..self.restart.len() + self.backing_off.len() {
@@ -318,13 +330,13 @@ impl<N: Net, C: Codec> Worker<N, C> {
         let paused = self.backing_off.peek().map(|Reverse((at, slot))| (*slot, *at));
         let queued = self.restart.front().copied();
         let is_paused = paused.is_some_and(|(_, at)| queued.is_none_or(|(_, since)| at < since));
-        let freed = if is_paused { paused } else { queued }.filter(|(_, since)| *since < end_ns)?;
+        let (slot, since) = if is_paused { paused } else { queued }.filter(|(_, since)| *since < end_ns)?;
         if is_paused {
             self.backing_off.pop();
         } else {
             self.restart.pop_front();
         }
-        Some(freed)
+        Some((self.home(slot), since))
     }
 
     /// Slots of a ramp that have begun take their first request.
@@ -349,11 +361,12 @@ impl<N: Net, C: Codec> Worker<N, C> {
 
     /// Brings the recorder up to an instant.
     fn bring(&mut self, recorder: &mut Recorder, to_ns: u64) {
-        let Worker { net, codec, slots, source, turns, start_ns, .. } = self;
+        let Worker { net, codec, slots, moved, source, turns, start_ns, .. } = self;
         recorder.at(to_ns, move || Around {
             net,
             codec,
             slots,
+            moved,
             source,
             turns: turns.as_ref(),
             start_ns: *start_ns,
@@ -363,6 +376,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
     /// A place on a slot's connection is free since `since`: for its own next
     /// request, or, in open arrivals, for any that is due.
     fn on_free(&mut self, recorder: &mut Recorder, slot: u32, since: u64, now: u64) {
+        let slot = self.home(slot);
         let retry_at = self.slots[slot as usize].retry_at_ns;
         if retry_at > now {
             self.backing_off.push(Reverse((retry_at, slot)));

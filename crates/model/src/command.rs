@@ -113,6 +113,7 @@ fn client(plan: &PlanRecord) -> Vec<String> {
         (plan.pipeline > 1, format!("-p {}", plan.pipeline)),
         (plan.spin, "--spin".to_owned()),
         (plan.user_clock, "--user-clock".to_owned()),
+        (plan.protocol.is_some(), "--http2".to_owned()),
         (!plan.sources.is_empty(), format!("--source {}", quoted(&plan.sources.join(",")))),
         (!plan.cpus.is_empty(), format!("--pin {}", cpus.join(","))),
     ])

@@ -80,6 +80,9 @@ pub struct Measurement {
     /// What TLS was agreed on; `None` where it is not spoken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsUse>,
+    /// What HTTP/2 came to; `None` where it is not spoken, or no server's settings came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http2: Option<Http2Use>,
     /// Heads of answers that were taken although a strict reading refuses them, over the whole run; one with two faults
     /// counts in both.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -232,6 +235,17 @@ pub struct TlsUse {
     pub resumed: u64,
 }
 
+/// What HTTP/2 came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Http2Use {
+    /// The fewest streams that a connection was let carry at once, over the whole run: the plan's number, or less where
+    /// the server's SETTINGS_MAX_CONCURRENT_STREAMS is lower.
+    pub streams: u64,
+    /// Requests of the window that a server surely did not process (GOAWAY, REFUSED_STREAM) and that were sent again,
+    /// each time.
+    pub moved: u64,
+}
+
 /// What one handshake agreed on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsAgreed {
@@ -277,6 +291,10 @@ pub enum ErrorKind {
     Abandoned,
     /// The unfinished heads on a worker's connections had taken all the room there is for them.
     PartialHeads,
+    /// The server refused the request's stream (HTTP/2), or several connections ended without processing it.
+    Refused,
+    /// The server reset the request's stream (HTTP/2).
+    StreamReset,
 }
 
 impl ErrorKind {

@@ -76,6 +76,9 @@ pub struct LoadOptions {
     /// Requests that a connection carries at once (HTTP pipelining) [default: 1]
     #[cfg_attr(feature = "flags", arg(short, long, value_name = "N", value_parser = count::<u32>))]
     pub pipeline: Option<u32>,
+    /// Speak HTTP/2, agreed on by TLS (ALPN), or with http:// at once; -p is the number of streams a connection
+    #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
+    pub http2: Option<bool>,
     /// A linear ramp from the stage before (0 at first): `30s:20k/s` to a rate, `60s:5000c` to
     /// connections in a closed loop; `0s:…` jumps (repeatable, in order; they end the load)
     #[cfg_attr(feature = "flags", arg(long = "stage", value_name = "TIME:LEVEL"))]

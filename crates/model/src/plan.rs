@@ -85,7 +85,9 @@ pub struct Plan {
     pub cpus: Vec<u32>,
     /// The seed of everything random in the load (recorded; constant arrivals draw nothing from it).
     pub seed: u64,
-    /// Requests that a connection may carry at once, 1 to [`PIPELINE_MAX`]; over 1 is HTTP pipelining.
+    /// What is spoken with the server.
+    pub protocol: Protocol,
+    /// Requests that a connection may carry at once, 1 to [`PIPELINE_MAX`]: over 1 is HTTP pipelining, or so many streams.
     pub pipeline: u32,
     /// Whether workers stay awake shortly before a request is due. It takes
     /// a core, and sends within about a microsecond of the due instant.
@@ -102,6 +104,25 @@ pub struct Plan {
     pub unix: Option<PathBuf>,
     /// How TLS is spoken, where the target's scheme is `https`.
     pub tls: Tls,
+}
+
+/// The version of HTTP that a load speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP/1.1.
+    Http1,
+    /// HTTP/2: agreed on by ALPN over TLS, by prior knowledge without (RFC 9113, section 3.3).
+    Http2,
+}
+
+impl Protocol {
+    /// Its name for ALPN (RFC 7301).
+    pub fn alpn(self) -> &'static str {
+        match self {
+            Protocol::Http1 => "http/1.1",
+            Protocol::Http2 => "h2",
+        }
+    }
 }
 
 /// What is requested of a server.
@@ -235,6 +256,7 @@ impl Plan {
             expect: Expect::default(),
             cpus: Vec::new(),
             seed: SEED,
+            protocol: Protocol::Http1,
             pipeline: 1,
             spin: false,
             user_clock: false,
@@ -297,6 +319,9 @@ impl Plan {
                 "{} requests at once on a connection: give -p between 1 and {PIPELINE_MAX}.",
                 self.pipeline
             ));
+        }
+        if self.protocol == Protocol::Http2 && !self.keepalive {
+            return wrong("--http2 keeps its connections: leave it or --no-keepalive out.");
         }
         if self.pipeline > 1 && !self.keepalive {
             return wrong(

@@ -2,10 +2,9 @@
 
 use crate::fnv::fnv1a;
 use crate::measurement::check::{few, numbers};
-use crate::plan::{Arrivals, CONNECTIONS_MAX, DURATION_MAX, Plan, STAGES_MAX};
+use crate::plan::{Arrivals, CONNECTIONS_MAX, DURATION_MAX, Plan, Protocol, STAGES_MAX};
 use crate::rate::{Rate, Stage};
 use crate::secret::{REDACTED, is_asked_for, is_secret_by_custom, redacted_command};
-use crate::tls::ALPN;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -57,6 +56,9 @@ pub struct PlanRecord {
     pub seed: u64,
     /// Requests that a connection may carry at once.
     pub pipeline: u32,
+    /// `h2` where HTTP/2 is spoken; `None`: HTTP/1.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<String>,
     /// Whether workers stay awake before a request is due.
     pub spin: bool,
     /// Whether arrivals are timed when they are read, though the kernel would stamp them.
@@ -114,6 +116,11 @@ pub struct TlsPlanRecord {
 }
 
 impl PlanRecord {
+    /// Whether its requests go over HTTP/2.
+    pub fn speaks_http2(&self) -> bool {
+        self.protocol.is_some()
+    }
+
     /// Why it cannot be a plan's record, in a sentence.
     ///
     /// # Errors
@@ -211,6 +218,7 @@ impl PlanRecord {
             expect_body: plan.expect.checks_body(),
             cpus: plan.cpus.clone(),
             seed: plan.seed,
+            protocol: (plan.protocol == Protocol::Http2).then(|| plan.protocol.alpn().to_owned()),
             pipeline: plan.pipeline,
             spin: plan.spin,
             user_clock: plan.user_clock,
@@ -219,7 +227,7 @@ impl PlanRecord {
             tls: plan.target.tls.then(|| TlsPlanRecord {
                 verify: plan.tls.verify.name().to_owned(),
                 resumption: if plan.tls.resumption { "on" } else { "off" }.to_owned(),
-                alpn: ALPN.to_owned(),
+                alpn: plan.protocol.alpn().to_owned(),
                 client_certificate: plan.tls.identity.is_some(),
             }),
             targets: plan.work.list().map(|list| TargetsRecord {

@@ -70,6 +70,11 @@ impl Secret {
         &self.value
     }
 
+    /// Whether it is never written.
+    pub fn is_hidden(&self) -> bool {
+        self.source != Source::Open
+    }
+
     /// Keeps it from being written from now on.
     pub fn hide(&mut self) {
         if self.source == Source::Open {

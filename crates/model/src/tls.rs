@@ -7,9 +7,6 @@ use std::sync::Arc;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-/// The one protocol that is offered by ALPN (RFC 7301): what Prony speaks.
-pub const ALPN: &str = "http/1.1";
-
 /// How TLS is spoken; of no effect on an `http://` target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tls {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::histogram::SparseHistogram;
-use crate::measurement::{RequestCounts, RunTotal, TlsUse};
+use crate::measurement::{Http2Use, RequestCounts, RunTotal, TlsUse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +64,9 @@ pub struct Trial {
     /// What TLS was agreed on; `None` where it is not spoken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsRecord>,
+    /// What HTTP/2 came to; `None` where it is not spoken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http2: Option<Http2Use>,
     /// What the machine did over the window beside the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_window: Option<HostWindow>,

@@ -229,8 +229,10 @@ pub(crate) fn plan_line(trial: &Trial) -> String {
     if !plan.keepalive {
         load.push_str(", no keep-alive");
     }
-    if plan.pipeline > 1 {
-        load.push_str(&format!(", pipeline {}", plan.pipeline));
+    match (plan.speaks_http2(), plan.pipeline) {
+        (true, streams) => load.push_str(&format!(", HTTP/2 with {streams} at once each")),
+        (false, 1) => {}
+        (false, pipeline) => load.push_str(&format!(", pipeline {pipeline}")),
     }
     load.push_str(&tls(trial));
     let length = format::seconds(trial.window.duration_ns);

@@ -10,8 +10,71 @@ pub(crate) enum Content {
     /// What is at a route, and the request's body where it is sent back.
     Of(Route, Vec<u8>),
     Refused(Refusal),
+    /// The ledger, as JSON.
+    Ledger(Vec<u8>),
     /// Not an answer yet: `100 Continue`.
     Continue,
+}
+
+/// What an answer says, whatever the protocol.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    /// The number and the phrase.
+    pub(crate) status: &'static str,
+    pub(crate) kind: &'static str,
+    /// The methods that there are, where another was asked for.
+    pub(crate) allow: &'static str,
+    pub(crate) body: Body,
+}
+
+#[derive(Debug)]
+pub(crate) enum Body {
+    /// That of `GET /`, which the [`Writer`] holds.
+    Text,
+    Fixed(&'static [u8]),
+    Own(Vec<u8>),
+}
+
+impl Body {
+    pub(crate) fn bytes<'a>(&'a self, writer: &'a Writer) -> &'a [u8] {
+        match self {
+            Body::Text => &writer.text,
+            Body::Fixed(bytes) => bytes,
+            Body::Own(bytes) => bytes,
+        }
+    }
+}
+
+impl Content {
+    /// What it says. A `/work` is done now, so that the event loop does nothing else meanwhile.
+    pub(crate) fn reply(self) -> Reply {
+        let (status, kind, body) = match self {
+            Content::Of(Route::Text, _) => (OK, PLAIN, Body::Text),
+            Content::Of(Route::Sleep { .. }, _) => (OK, PLAIN, Body::Fixed(HELLO)),
+            Content::Of(Route::Json, _) => (OK, JSON, Body::Fixed(br#"{"message":"Hello, World!"}"#)),
+            Content::Of(Route::Echo, body) => (OK, "application/octet-stream", Body::Own(body)),
+            Content::Of(Route::Work { steps }, _) => {
+                (OK, PLAIN, Body::Own(format!("{:016x}", work(steps)).into_bytes()))
+            }
+            Content::Of(Route::Unknown, _) => {
+                ("404 Not Found", PLAIN, Body::Fixed(b"There is nothing at this path."))
+            }
+            Content::Of(Route::NotAllowed(allow), _) => {
+                let (status, body) = ("405 Method Not Allowed", Body::Fixed(allow.as_bytes()));
+                return Reply { status, kind: PLAIN, allow, body };
+            }
+            Content::Of(Route::BadQuery(advice), _) => {
+                ("400 Bad Request", PLAIN, Body::Fixed(advice.as_bytes()))
+            }
+            Content::Refused(refusal) => {
+                let (status, sentence) = refused(refusal);
+                (status, PLAIN, Body::Fixed(sentence.as_bytes()))
+            }
+            Content::Ledger(json) => (OK, JSON, Body::Own(json)),
+            Content::Of(Route::Ledger, _) | Content::Continue => (OK, JSON, Body::Fixed(b"")),
+        };
+        Reply { status, kind, allow: "", body }
+    }
 }
 
 /// An answer, but for its bytes.
@@ -28,7 +91,7 @@ impl Answer {
     pub(crate) fn held_bytes(&self) -> usize {
         match &self.content {
             Content::Of(_, body) => body.len(),
-            Content::Refused(_) | Content::Continue => 0,
+            Content::Refused(_) | Content::Ledger(_) | Content::Continue => 0,
         }
     }
 }
@@ -49,41 +112,33 @@ impl Writer {
         Writer { text: body_bytes.map_or_else(|| HELLO.to_vec(), |bytes| vec![b'x'; bytes]) }
     }
 
-    /// Appends the answer to `out`. The ledger is not known here: [`Writer::ledger`].
-    pub(crate) fn write(&self, answer: &Answer, out: &mut Vec<u8>) {
-        let whole =
-            |out: &mut Vec<u8>, status, kind, body: &[u8]| response(out, answer, status, kind, "", body);
-        let (route, body) = match &answer.content {
-            Content::Of(route, body) => (route, body),
-            Content::Refused(refusal) => {
-                let (status, sentence) = refused(*refusal);
-                return whole(out, status, PLAIN, sentence.as_bytes());
-            }
-            Content::Continue => return out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n"),
-        };
-        match *route {
-            Route::Text => whole(out, OK, PLAIN, &self.text),
-            Route::Sleep { .. } => whole(out, OK, PLAIN, HELLO),
-            Route::Json => whole(out, OK, JSON, br#"{"message":"Hello, World!"}"#),
-            Route::Echo => whole(out, OK, "application/octet-stream", body),
-            // Computed now, so that the event loop does nothing else meanwhile.
-            Route::Work { steps } => whole(out, OK, PLAIN, format!("{:016x}", work(steps)).as_bytes()),
-            Route::Ledger => {}
-            Route::Unknown => whole(out, "404 Not Found", PLAIN, b"There is nothing at this path."),
-            Route::NotAllowed(methods) => {
-                let allow = match methods {
-                    "POST" => "Allow: POST\r\n",
-                    _ => "Allow: GET, HEAD\r\n",
-                };
-                response(out, answer, "405 Method Not Allowed", PLAIN, allow, methods.as_bytes());
-            }
-            Route::BadQuery(advice) => whole(out, "400 Bad Request", PLAIN, advice.as_bytes()),
+    /// Appends the answer to `out`, in HTTP/1.
+    pub(crate) fn write(&self, answer: Answer, out: &mut Vec<u8>) {
+        let Answer { content, is_head, persistence } = answer;
+        if matches!(content, Content::Continue) {
+            return out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
         }
-    }
-
-    /// Appends an answer with the ledger in `json`.
-    pub(crate) fn ledger(answer: &Answer, json: &[u8], out: &mut Vec<u8>) {
-        response(out, answer, OK, JSON, "", json);
+        let reply = content.reply();
+        let body = reply.body.bytes(self);
+        out.extend_from_slice(b"HTTP/1.1 ");
+        out.extend_from_slice(reply.status.as_bytes());
+        out.extend_from_slice(b"\r\nContent-Type: ");
+        out.extend_from_slice(reply.kind.as_bytes());
+        out.extend_from_slice(b"\r\nContent-Length: ");
+        // Writing to a Vec cannot fail.
+        let _ = write!(out, "{}", body.len());
+        out.extend_from_slice(match persistence {
+            Persistence::Keep => b"\r\n",
+            Persistence::KeepSaid => b"\r\nConnection: keep-alive\r\n",
+            Persistence::Close => b"\r\nConnection: close\r\n",
+        });
+        if !reply.allow.is_empty() {
+            let _ = write!(out, "Allow: {}\r\n", reply.allow);
+        }
+        out.extend_from_slice(b"\r\n");
+        if !is_head {
+            out.extend_from_slice(body);
+        }
     }
 }
 
@@ -96,26 +151,6 @@ fn refused(refusal: Refusal) -> (&'static str, &'static str) {
         }
         Refusal::TransferCoding => ("501 Not Implemented", "chunked is the one transfer coding"),
         Refusal::Version => ("505 HTTP Version Not Supported", "HTTP/1.0 and HTTP/1.1 are the versions"),
-    }
-}
-
-fn response(out: &mut Vec<u8>, answer: &Answer, status: &str, kind: &str, extra: &str, body: &[u8]) {
-    out.extend_from_slice(b"HTTP/1.1 ");
-    out.extend_from_slice(status.as_bytes());
-    out.extend_from_slice(b"\r\nContent-Type: ");
-    out.extend_from_slice(kind.as_bytes());
-    out.extend_from_slice(b"\r\nContent-Length: ");
-    // Writing to a Vec cannot fail.
-    let _ = write!(out, "{}", body.len());
-    out.extend_from_slice(match answer.persistence {
-        Persistence::Keep => b"\r\n",
-        Persistence::KeepSaid => b"\r\nConnection: keep-alive\r\n",
-        Persistence::Close => b"\r\nConnection: close\r\n",
-    });
-    out.extend_from_slice(extra.as_bytes());
-    out.extend_from_slice(b"\r\n");
-    if !answer.is_head {
-        out.extend_from_slice(body);
     }
 }
 
@@ -138,7 +173,7 @@ mod tests {
 
     fn written(route: Route, is_head: bool, persistence: Persistence) -> String {
         let (content, mut out) = (Content::Of(route, Vec::new()), Vec::new());
-        Writer::new(None).write(&Answer { content, is_head, persistence }, &mut out);
+        Writer::new(None).write(Answer { content, is_head, persistence }, &mut out);
         String::from_utf8(out).unwrap()
     }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -13,6 +14,8 @@ const DURATION_MAX: Duration = Duration::from_secs(3600);
 const THREADS_MAX: usize = 256;
 /// Largest answer: it is copied once per connection that reads it slowly.
 pub(crate) const BODY_BYTES_MAX: usize = 16 << 20;
+/// Most streams of a connection, each with an answer that waits.
+const STREAMS_MAX: u32 = 1_000;
 /// A service time under a nanosecond is none.
 const CAPACITY_PER_S_MAX: f64 = 1e9;
 
@@ -28,7 +31,7 @@ pub struct Config {
     pub delay: Delay,
     /// Regular silences of the whole server.
     pub stall: Option<Stall>,
-    /// Whether each connection ends after one answer.
+    /// Whether each connection ends after one answer. (In HTTP/2 by GOAWAY.)
     pub close: bool,
     /// Requests per second of a single first-come-first-served queue in front of the delay; `None`: as fast as it goes.
     pub capacity_per_s: Option<f64>,
@@ -36,6 +39,37 @@ pub struct Config {
     pub body_bytes: Option<usize>,
     /// Where random delays begin. The same seed, requests and one thread give the same delays.
     pub seed: u64,
+    /// What concerns connections that speak HTTP/2 alone.
+    pub http2: Http2Config,
+}
+
+/// What a server allows in HTTP/2, and how it misbehaves where that is asked for. Requests are counted on each connection
+/// from 1, without those for the ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Http2Config {
+    /// How many streams a connection may have at once; those beyond are refused.
+    pub max_streams: u32,
+    /// With a connection's first request, the limit becomes this. What the client has open by then goes on.
+    pub lower_streams: Option<u32>,
+    /// The request after which a connection is ended: it and those before are answered, none after it is processed.
+    pub goaway_after: Option<NonZeroU32>,
+    /// Of every so many requests, the last one's stream is ended by INTERNAL_ERROR when its answer is due.
+    pub reset_every: Option<NonZeroU32>,
+    /// How many bytes of each request's body are taken; the window is never widened.
+    pub starve_uploads: Option<u32>,
+}
+
+impl Default for Http2Config {
+    /// 1,000 streams and no misbehaviour.
+    fn default() -> Http2Config {
+        Http2Config {
+            max_streams: STREAMS_MAX,
+            lower_streams: None,
+            goaway_after: None,
+            reset_every: None,
+            starve_uploads: None,
+        }
+    }
 }
 
 impl Default for Config {
@@ -50,6 +84,7 @@ impl Default for Config {
             capacity_per_s: None,
             body_bytes: None,
             seed: 0,
+            http2: Http2Config::default(),
         }
     }
 }
@@ -69,6 +104,14 @@ impl Config {
             && given > BODY_BYTES_MAX
         {
             return Err(ConfigError::BodyBytes(given));
+        }
+        if self.http2.max_streams > STREAMS_MAX {
+            return Err(ConfigError::Streams(self.http2.max_streams));
+        }
+        if let Some(given) = self.http2.starve_uploads
+            && given as usize > BODY_BYTES_MAX
+        {
+            return Err(ConfigError::UploadBytes(given));
         }
         self.stall.map_or(Ok(()), Stall::check)?;
         self.delay.check()
@@ -247,6 +290,12 @@ pub enum ConfigError {
         "a body of {0} bytes is more than the server holds for a connection: write at most {BODY_BYTES_MAX}"
     )]
     BodyBytes(usize),
+    /// More than a connection's memory is bounded for.
+    #[error("{0} streams are more than a connection is served: write at most {STREAMS_MAX}")]
+    Streams(u32),
+    /// More than any request's body may have.
+    #[error("uploads of {0} bytes do not starve: a body has at most {BODY_BYTES_MAX}, write fewer")]
+    UploadBytes(u32),
 }
 
 fn check_duration(what: &'static str, duration: Duration) -> Result<(), ConfigError> {

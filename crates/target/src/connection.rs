@@ -1,4 +1,4 @@
-//! One connection: requests in, answers out when they are due, in the order of their requests.
+//! One connection: requests in, answers out when they are due; in HTTP/1 in the order of their requests.
 
 use std::collections::VecDeque;
 use std::io;
@@ -6,8 +6,11 @@ use std::mem;
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd;
 
-use crate::answer::{Answer, Content, Writer};
+use prony_http2::frame::write::PREFACE;
+
+use crate::answer::{Answer, Content};
 use crate::decoder::{Decoder, Request, Step};
+use crate::http2::{Event, Http2};
 use crate::outbox::{Account, Arrival, Outbox};
 use crate::request::{Persistence, Route};
 use crate::service::Service;
@@ -47,6 +50,16 @@ struct Waiting {
     due_ns: u64,
     answer: Answer,
     account: Account,
+    /// In HTTP/2 the request's stream.
+    stream: u32,
+}
+
+/// What a connection speaks.
+enum Protocol {
+    /// Too little has come to tell.
+    Unknown,
+    Http1(Decoder),
+    Http2(Box<Http2>),
 }
 
 /// A client's connection.
@@ -59,11 +72,12 @@ pub(crate) struct Connection {
     paused: bool,
     /// When the bytes of the inbox came, the last of them.
     arrival: Arrival,
-    /// Due instant of the last answer: no later answer of this connection is due earlier.
+    /// Due instant of the last answer: in HTTP/1, no later answer of this connection is due earlier.
     last_due_ns: u64,
-    decoder: Decoder,
+    protocol: Protocol,
     /// Bytes read that are no complete head yet, or that wait for room.
     inbox: Vec<u8>,
+    /// In the order in which they are due.
     waiting: VecDeque<Waiting>,
     waiting_bytes: usize,
     outbox: Outbox,
@@ -78,7 +92,7 @@ impl Connection {
             paused: false,
             arrival: Arrival::new(0, 0, None),
             last_due_ns: 0,
-            decoder: Decoder::default(),
+            protocol: Protocol::Unknown,
             inbox: Vec::new(),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
@@ -155,7 +169,11 @@ impl Connection {
         }
         loop {
             self.release(service);
+            let more = self.pump(service);
             self.flush(service);
+            if more && self.outbox.is_empty() {
+                continue;
+            }
             if !(self.paused && self.phase == Phase::Open && self.has_room()) {
                 break;
             }
@@ -168,6 +186,9 @@ impl Connection {
         }
         if !self.waiting.is_empty() || !self.outbox.is_empty() {
             return After::Keep;
+        }
+        if matches!(&self.protocol, Protocol::Http2(http2) if http2.is_drained()) {
+            self.phase = Phase::Ending;
         }
         match self.phase {
             Phase::Ending if self.stream.shutdown(Shutdown::Write).is_ok() && !self.input_ended => {
@@ -198,17 +219,32 @@ impl Connection {
     /// How many of `bytes` it took.
     fn take_requests(&mut self, bytes: &[u8], service: &mut Service) -> usize {
         let mut taken = 0;
+        if let Protocol::Unknown = self.protocol {
+            if bytes.starts_with(PREFACE) {
+                taken = PREFACE.len();
+                service.tally.http2_connections += 1;
+                self.protocol = Protocol::Http2(Box::new(Http2::new(service.http2)));
+            } else if PREFACE.starts_with(bytes) {
+                return 0;
+            } else {
+                self.protocol = Protocol::Http1(Decoder::default());
+            }
+        }
         while self.phase == Phase::Open {
             if !self.has_room() {
                 self.paused = taken < bytes.len();
                 return taken;
             }
-            let (count, step) = self.decoder.take(&bytes[taken..]);
+            let Protocol::Http1(decoder) = &mut self.protocol else {
+                self.take_frames(&bytes[taken..], service);
+                break;
+            };
+            let (count, step) = decoder.take(&bytes[taken..]);
             taken += count;
             match step {
                 Step::More => return taken,
                 Step::Continue => self.answer_uncounted(Content::Continue, service),
-                Step::Request(request) => self.admit(request, service),
+                Step::Request(request) => self.admit(0, request, service),
                 Step::Refused(refusal) => {
                     service.tally.requests_refused += 1;
                     self.answer_uncounted(Content::Refused(refusal), service);
@@ -219,10 +255,41 @@ impl Connection {
         bytes.len()
     }
 
+    /// Takes all of `bytes`, in HTTP/2. What does not fit into the limits is refused or reset: only a client that does not
+    /// read is not read either.
+    fn take_frames(&mut self, mut bytes: &[u8], service: &mut Service) {
+        while self.phase == Phase::Open
+            && let Protocol::Http2(http2) = &mut self.protocol
+        {
+            match http2.take(&mut bytes, &mut service.tally) {
+                Ok(Event::More) => return,
+                Ok(Event::Nothing) => {}
+                Ok(Event::Request(stream, request)) => self.admit(stream, request, service),
+                Ok(Event::Gone(stream)) => self.drop_waiting(|waiting| waiting.stream == stream),
+                Err(fault) => {
+                    http2.end(fault);
+                    service.tally.requests_refused += 1;
+                    self.drop_waiting(|_| true);
+                    self.phase = Phase::Ending;
+                }
+            }
+        }
+    }
+
+    fn drop_waiting(&mut self, drops: impl Fn(&Waiting) -> bool) {
+        let bytes = &mut self.waiting_bytes;
+        self.waiting.retain(|waiting| {
+            let drops = drops(waiting);
+            *bytes -= if drops { waiting.answer.held_bytes() } else { 0 };
+            !drops
+        });
+    }
+
     /// A request has arrived in full.
-    fn admit(&mut self, request: Request, service: &mut Service) {
+    fn admit(&mut self, stream: u32, request: Request, service: &mut Service) {
         let head = request.head;
-        let persistence = if service.close { Persistence::Close } else { head.persistence };
+        let in_order = stream == 0;
+        let persistence = if service.close && in_order { Persistence::Close } else { head.persistence };
         let (account, due_ns) = if head.route == Route::Ledger {
             service.tally.ledger_bytes_read += head.bytes as u64;
             (Account::Ledger, self.arrival.read_ns)
@@ -234,7 +301,7 @@ impl Connection {
         };
         let content = Content::Of(head.route, request.body);
         let answer = Answer { content, is_head: head.is_head, persistence };
-        self.schedule(Waiting { due_ns, answer, account }, service);
+        self.schedule(Waiting { due_ns, answer, account, stream }, service);
         if persistence == Persistence::Close && self.phase == Phase::Open {
             self.phase = Phase::Ending;
         }
@@ -247,17 +314,21 @@ impl Connection {
             _ => Persistence::Keep,
         };
         let answer = Answer { content, is_head: false, persistence };
-        self.schedule(Waiting { due_ns: self.arrival.read_ns, answer, account: Account::Uncounted }, service);
+        let (due_ns, account) = (self.arrival.read_ns, Account::Uncounted);
+        self.schedule(Waiting { due_ns, answer, account, stream: 0 }, service);
     }
 
     fn schedule(&mut self, mut waiting: Waiting, service: &mut Service) {
-        waiting.due_ns = waiting.due_ns.max(self.last_due_ns);
-        self.last_due_ns = waiting.due_ns;
-        if self.waiting.is_empty() && waiting.due_ns <= service.now_ns {
-            self.write(&waiting, service);
+        if waiting.stream == 0 {
+            waiting.due_ns = waiting.due_ns.max(self.last_due_ns);
+            self.last_due_ns = waiting.due_ns;
+        }
+        let at = self.waiting.partition_point(|earlier| earlier.due_ns <= waiting.due_ns);
+        if at == 0 && waiting.due_ns <= service.now_ns {
+            self.write(waiting, service);
         } else {
             self.waiting_bytes += waiting.answer.held_bytes();
-            self.waiting.push_back(waiting);
+            self.waiting.insert(at, waiting);
         }
     }
 
@@ -268,7 +339,7 @@ impl Connection {
             && let Some(waiting) = self.waiting.pop_front()
         {
             self.waiting_bytes -= waiting.answer.held_bytes();
-            self.write(&waiting, service);
+            self.write(waiting, service);
         }
         if self.waiting.is_empty() && self.waiting.capacity() > 64 {
             self.waiting = VecDeque::new();
@@ -276,19 +347,30 @@ impl Connection {
     }
 
     /// Puts an answer into the loop's outbox; it leaves with the next flush.
-    fn write(&mut self, waiting: &Waiting, service: &mut Service) {
-        if waiting.account == Account::Ledger {
+    fn write(&mut self, waiting: Waiting, service: &mut Service) {
+        let Waiting { mut answer, account, stream, .. } = waiting;
+        if account == Account::Ledger {
             // What was answered before it on this connection has to be in it.
+            self.pump(service);
             self.flush(service);
             service.enter_tally();
-            let json = service.books.ledger_json();
-            service.outbox.push(Account::Ledger, |out| Writer::ledger(&waiting.answer, &json, out));
-        } else {
-            service.outbox.push(waiting.account, |out| service.writer.write(&waiting.answer, out));
+            answer.content = Content::Ledger(service.books.ledger_json());
+        }
+        let Service { outbox, writer, tally, .. } = service;
+        match &mut self.protocol {
+            Protocol::Http2(http2) => http2.respond(stream, answer, account, writer, outbox, tally),
+            _ => outbox.push(account, |out| writer.write(answer, out)),
         }
         if service.outbox.unsent_bytes() > UNSENT_BYTES_MAX {
             self.flush(service);
         }
+    }
+
+    /// In HTTP/2, puts more of the answers' bodies into the loop's outbox; true where it was full before their end.
+    fn pump(&mut self, service: &mut Service) -> bool {
+        let Protocol::Http2(http2) = &mut self.protocol else { return false };
+        let room = UNSENT_BYTES_MAX.saturating_sub(self.outbox.unsent_bytes());
+        http2.pump(&service.writer, &mut service.outbox, room)
     }
 
     /// One `send` of what there is, if there is anything.

@@ -36,7 +36,8 @@ pub struct Ledger {
     pub requests_received: u64,
     /// Requests whose answer was given to the kernel, to its last byte.
     pub requests_answered: u64,
-    /// What was no request, or too large (status 400, 413, 431, 501 or 505, and closed); not among the received.
+    /// What was no request, or too large (status 400, 413, 431, 501 or 505, and closed; in HTTP/2 a stream or a connection
+    /// that was ended by an error); not among the received.
     pub requests_refused: u64,
     /// Connections accepted.
     pub connections_accepted: u64,
@@ -68,6 +69,17 @@ pub struct Ledger {
     /// the connection); 0 where the clock is `user`.
     #[serde(default)]
     pub stamps_rejected: u64,
+    /// Connections that spoke HTTP/2.
+    #[serde(default)]
+    pub http2_connections: u64,
+    /// Streams of HTTP/2 that were ended by INTERNAL_ERROR instead of an answer, as was asked for. Their requests are
+    /// among the received.
+    #[serde(default)]
+    pub streams_reset: u64,
+    /// Streams of HTTP/2 that were not processed, and not received: those after GOAWAY, and those beyond the limit, which
+    /// REFUSED_STREAM says.
+    #[serde(default)]
+    pub streams_unprocessed: u64,
 }
 
 /// A distribution of latencies, in nanoseconds; all 0 where `count` is.
@@ -150,6 +162,9 @@ pub(crate) struct Counts {
     pub(crate) unstamped: u64,
     pub(crate) connections_accepted: u64,
     pub(crate) connections_closed: u64,
+    pub(crate) http2_connections: u64,
+    pub(crate) streams_reset: u64,
+    pub(crate) streams_unprocessed: u64,
     /// The ledger's own included, here and below; taken off when the ledger is drawn up.
     pub(crate) bytes_read: u64,
     pub(crate) bytes_written: u64,
@@ -173,6 +188,9 @@ impl Counts {
         self.unstamped += more.unstamped;
         self.connections_accepted += more.connections_accepted;
         self.connections_closed += more.connections_closed;
+        self.http2_connections += more.http2_connections;
+        self.streams_reset += more.streams_reset;
+        self.streams_unprocessed += more.streams_unprocessed;
         self.bytes_read += more.bytes_read;
         self.bytes_written += more.bytes_written;
         self.ledger_bytes_read += more.ledger_bytes_read;
@@ -256,6 +274,9 @@ impl Books {
             residence: LatencySummary::of(&residence),
             residence_clock: if self.kernel_clock { "kernel" } else { "user" }.to_owned(),
             stamps_rejected: if self.kernel_clock { counts.unstamped } else { 0 },
+            http2_connections: counts.http2_connections,
+            streams_reset: counts.streams_reset,
+            streams_unprocessed: counts.streams_unprocessed,
         }
     }
 

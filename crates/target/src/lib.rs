@@ -1,4 +1,4 @@
-//! The reference server: an HTTP/1.1 server whose truth is known, to hold a tester's figures against.
+//! The reference server: a server of HTTP/1.1 and HTTP/2 whose truth is known, to hold a tester's figures against.
 //!
 //! It answers every server's contract, and does with it exactly what its [`Config`] says: [`Delay`]s that are drawn from
 //! a seed and counted from each request's arrival, regular [`Stall`]s of the whole server, a capacity. It keeps a
@@ -18,6 +18,10 @@
 //! | `GET /work?n=N` | the result of N steps of arithmetic, some 3 ns each, during which its event loop does nothing else |
 //! | `GET /-/ledger` | the [`Ledger`] as JSON: never delayed, not counted itself |
 //!
+//! A connection's first bytes decide what it speaks: HTTP/2 by prior knowledge (h2c), or HTTP/1. Routes, delays, stalls,
+//! capacity and ledger are the same; in HTTP/2 each answer leaves when it is due, in whatever order, as far as the client's
+//! windows allow. There it also misbehaves where its [`Http2Config`] says so.
+//!
 //! ```
 //! use prony_target::{Config, Target};
 //!
@@ -35,12 +39,13 @@
 //! writing included.
 //!
 //! What it does not do: close idle connections, TLS, Unix sockets. Whatever a client sends, its connection holds less than
-//! 100 MiB; an idle one holds about 300 bytes.
+//! 100 MiB; an idle one holds about 300 bytes, 1 KiB in HTTP/2.
 
 mod answer;
 mod config;
 mod connection;
 mod decoder;
+mod http2;
 mod ledger;
 mod outbox;
 mod request;
@@ -50,6 +55,6 @@ mod sys;
 mod target;
 mod truth;
 
-pub use config::{Config, ConfigError, Delay, Stall};
+pub use config::{Config, ConfigError, Delay, Http2Config, Stall};
 pub use ledger::{HistogramError, LEDGER_SCHEMA, LatencySummary, Ledger};
 pub use target::{StartError, Stopper, Target, run};

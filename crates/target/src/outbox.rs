@@ -61,6 +61,11 @@ impl Outbox {
         self.bytes.len() - self.sent
     }
 
+    #[cfg(test)]
+    pub(crate) fn unsent(&self) -> &[u8] {
+        &self.bytes[self.sent..]
+    }
+
     /// Appends an answer that `write` writes.
     pub(crate) fn push(&mut self, account: Account, write: impl FnOnce(&mut Vec<u8>)) {
         write(&mut self.bytes);

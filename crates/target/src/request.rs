@@ -204,7 +204,8 @@ fn number(digits: &[u8]) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-fn route(method: &str, target: &str) -> Route {
+/// What is asked for by a method and a path, which may have a query.
+pub(crate) fn route(method: &str, target: &str) -> Route {
     let target = origin_form(target);
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let (wanted, methods) = match path {

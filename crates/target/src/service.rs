@@ -2,10 +2,11 @@
 
 use std::io;
 use std::net::TcpStream;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::answer::Writer;
-use crate::config::Config;
+use crate::config::{Config, Http2Config};
 use crate::ledger::{Books, Counts};
 use crate::outbox::Outbox;
 use crate::sys::{self, Stamps};
@@ -26,6 +27,7 @@ pub(crate) struct Service {
     pub(crate) writer: Writer,
     /// Whether every answer ends its connection.
     pub(crate) close: bool,
+    pub(crate) http2: Http2Config,
     pub(crate) books: Arc<Books>,
     /// The kernel's stamps of what arrives, where it has them.
     pub(crate) stamps: Option<Stamps>,
@@ -36,7 +38,10 @@ pub(crate) struct Service {
 
 impl Service {
     pub(crate) fn new(config: &Config, books: Arc<Books>, thread: usize, stamps: Option<Stamps>) -> Service {
-        let Config { delay, capacity_per_s, seed, .. } = *config;
+        let Config { delay, capacity_per_s, seed, mut http2, .. } = *config;
+        if config.close {
+            http2.goaway_after = Some(NonZeroU32::MIN);
+        }
         Service {
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
             outbox: Outbox::default(),
@@ -44,6 +49,7 @@ impl Service {
             truth: Truth::new(delay, capacity_per_s, seed, thread as u64),
             writer: Writer::new(config.body_bytes),
             close: config.close,
+            http2,
             books,
             stamps,
             tally: Counts::default(),

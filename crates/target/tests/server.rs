@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests count as no tests to clippy")]
 
+#[allow(dead_code, reason = "shared with the tests of HTTP/2")]
 mod client;
 
 use std::io::Write;

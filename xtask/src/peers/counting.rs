@@ -183,6 +183,9 @@ impl Server {
             residence: no_latency(),
             residence_clock: "user".to_owned(),
             stamps_rejected: 0,
+            http2_connections: 0,
+            streams_reset: 0,
+            streams_unprocessed: 0,
         };
         let body = serde_json::to_string(&ledger).unwrap_or_default();
         let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());

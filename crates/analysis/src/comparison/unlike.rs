@@ -146,6 +146,8 @@ fn plan_fields(found: &mut Differences, plan: &PlanPair<'_>, a: &PlanRecord, b: 
     found.field("the plan's pipeline", &a.pipeline, &b.pipeline);
     found.field("the plan's spin", &a.spin, &b.spin);
     found.field("the plan's user clock", &a.user_clock, &b.user_clock);
+    let protocol = |plan: &PlanRecord| plan.protocol.clone().unwrap_or_else(|| "http/1.1".to_owned());
+    found.field("the plan's protocol", &protocol(a), &protocol(b));
     let checks = |p: &PlanRecord| {
         format!(
             "status {}, body {}",

@@ -86,7 +86,6 @@ impl Requests for InOrder {
 }
 
 /// Where answers come in any order.
-#[cfg_attr(not(test), expect(dead_code, reason = "HTTP/1.1 answers in order"))]
 pub(crate) struct ByPlace {
     places: Vec<Option<RequestTimes>>,
     bodies: Vec<BodyCheck>,

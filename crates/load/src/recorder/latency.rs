@@ -28,6 +28,8 @@ pub(crate) struct RequestTimes {
     pub(crate) head_alone: bool,
     /// Which request of the list it is; 0 without one.
     pub(crate) request: u32,
+    /// How often it was sent in vain: to a connection whose server surely did not process it.
+    pub(crate) moves: u8,
 }
 
 impl RequestTimes {

@@ -6,7 +6,7 @@ use crate::recorder::End;
 use crate::recorder::audit;
 use crate::recorder::series::Series;
 use crate::recorder::share::Share;
-use prony_model::measurement::{Bins, ClientCost, ErrorTally, Measurement, ReceiveClock, TlsUse};
+use prony_model::measurement::{Bins, ClientCost, ErrorTally, Http2Use, Measurement, ReceiveClock, TlsUse};
 use prony_model::plan::Plan;
 use prony_model::plan_record::nanoseconds;
 
@@ -118,6 +118,7 @@ pub(crate) fn measurement(whole: Measurement, plan: &Plan, mut share: Share, ser
             full: tls.full,
             resumed: tls.resumed,
         }),
+        http2: share.fewest_permits.map(|streams| Http2Use { streams, moved: share.moved }),
         by_request: share.by_request.unwrap_or_default(),
         ..whole
     };

@@ -28,6 +28,8 @@ pub(crate) trait AtEdge {
     fn never_sent(&self, at_ns: u64) -> impl Iterator<Item = (u64, u64, u32)>;
     /// Responses so far that a strict client refuses.
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64>;
+    /// The fewest requests that a connection was let carry at once so far, where the protocol has such a limit.
+    fn fewest_permits(&self) -> Option<u64>;
     /// What TLS was agreed on so far, and when first.
     fn tls(&self) -> Option<(TlsUse, u64)>;
 }
@@ -164,6 +166,8 @@ impl Recorder {
             workers: BTreeMap::from([(self.sink.worker, std::mem::take(&mut self.audit))]),
             cpu_ns: self.part.cpu_ns.saturating_sub(start.cpu_ns),
             stamps_rejected: std::mem::take(&mut self.stamps_rejected),
+            moved: std::mem::take(&mut self.moved),
+            fewest_permits: around.fewest_permits(),
             user_clock: !self.kernel_clock,
             tls: tls.map(|(seen, agreed_ns)| TlsShare {
                 agreed: seen.agreed.map(|what| First {

@@ -73,6 +73,11 @@ pub struct Share {
     pub cpu_ns: u64,
     /// Reads whose kernel stamp was missing or could not be.
     pub stamps_rejected: u64,
+    /// Requests that one connection surely did not process and that were sent again, each time.
+    pub moved: u64,
+    /// The fewest requests that a connection was let carry at once, since the load began; `None` where the protocol has
+    /// no such limit.
+    pub fewest_permits: Option<u64>,
     /// Whether a worker had no stamps of the kernel's at all.
     pub user_clock: bool,
     /// What TLS was agreed on since the part before; `None` where it is not spoken.
@@ -138,6 +143,8 @@ impl Share {
         }
         self.read_bytes += other.read_bytes;
         self.protocol_bytes += other.protocol_bytes;
+        self.moved += other.moved;
+        self.fewest_permits = self.fewest_permits.into_iter().chain(other.fewest_permits).min();
         self.sent_bytes += other.sent_bytes;
         self.connections += other.connections;
         for (status, count) in other.status {

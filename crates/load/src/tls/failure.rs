@@ -45,6 +45,9 @@ pub(crate) fn during_handshake(error: &io::Error) -> io::Error {
     }
 }
 
+const NO_PROTOCOL: &str =
+    "the server does not speak the version of HTTP that was offered (ALPN): http/1.1, with --http2 h2";
+
 fn sentence(error: &Error) -> String {
     match error {
         Error::InvalidCertificate(why) => certificate(why),
@@ -56,7 +59,7 @@ fn sentence(error: &Error) -> String {
             PeerIncompatible::ServerDoesNotSupportTls12Or13
             | PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig,
         ) => "the server speaks neither TLS 1.2 nor TLS 1.3".to_owned(),
-        Error::NoApplicationProtocol => "the server does not speak http/1.1 (ALPN)".to_owned(),
+        Error::NoApplicationProtocol => NO_PROTOCOL.to_owned(),
         Error::DecryptError => "a TLS record that came from the server cannot be decrypted".to_owned(),
         other => format!("TLS: {other}"),
     }
@@ -118,7 +121,7 @@ fn refusal(alert: AlertDescription) -> String {
         | AlertDescription::UnknownCA
         | AlertDescription::AccessDenied => "the server refused the client's certificate",
         AlertDescription::ProtocolVersion => "the server speaks neither TLS 1.2 nor TLS 1.3",
-        AlertDescription::NoApplicationProtocol => "the server does not speak http/1.1 (ALPN)",
+        AlertDescription::NoApplicationProtocol => NO_PROTOCOL,
         AlertDescription::UnrecognisedName => "the server does not know the URL's host name (SNI)",
         AlertDescription::HandshakeFailure => {
             "the server found no cipher, key exchange or certificate that both sides accept"

@@ -9,7 +9,7 @@ use rustls::pki_types::ServerName;
 use rustls::{CipherSuite, ClientConfig, Error, RootCertStore};
 
 use super::verify::Verifier;
-use prony_model::tls::{ALPN, Verify};
+use prony_model::tls::Verify;
 use prony_model::{Plan, PlanError};
 
 /// Sessions that a worker remembers. rustls keeps up to 8 tickets of one
@@ -52,7 +52,7 @@ impl Setup {
                 .with_client_auth_cert(identity.chain(), identity.key())
                 .map_err(|e| no_identity(&e))?,
         };
-        config.alpn_protocols = vec![ALPN.as_bytes().to_vec()];
+        config.alpn_protocols = vec![plan.protocol.alpn().into()];
         Ok(Some(Setup { config: Arc::new(config), name, resumption: plan.tls.resumption }))
     }
 

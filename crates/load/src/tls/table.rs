@@ -16,6 +16,7 @@ use super::session::{Buffers, Session, Wire};
 use crate::net::{Handle, would_block};
 use crate::sys::{self, Epoll, Interest};
 use prony_model::measurement::{TlsAgreed, TlsUse};
+use prony_model::plan::Protocol;
 
 /// What may still come over a connection that carries no more requests:
 /// session tickets and a close_notify. A server that says more is not waited for.
@@ -116,11 +117,14 @@ impl Table {
 
     /// TCP is connected: begins the handshake or goes on with it; `WouldBlock` until it is over.
     pub(crate) fn shake_hands(&mut self, epoll: &Epoll, fd: Handle) -> io::Result<()> {
-        let Table { peers, buffers, seen, agreed_ns, .. } = self;
+        let Table { config, peers, buffers, seen, agreed_ns, .. } = self;
         let live = live(peers, fd)?;
         live.connected = true;
         let shaken = live.session.shake_hands(&mut Socket { fd, stamped: false }, buffers);
         match shaken {
+            Ok(()) if !speaks_what_was_asked(config, live.session.tls()) => {
+                Err(failure::failed("the server did not agree on HTTP/2 (ALPN): leave --http2 out"))
+            }
             Ok(()) => {
                 if seen.agreed.is_none() {
                     *agreed_ns = sys::now_ns();
@@ -217,6 +221,12 @@ fn recv_left(fd: Handle, bytes: &mut usize, buffer: &mut [u8]) -> io::Result<usi
             return Ok(count);
         }
     }
+}
+
+/// Whether the server agreed on HTTP/2 where it was offered. (Of HTTP/1.1, one that knows no ALPN is taken at its word.)
+fn speaks_what_was_asked(config: &ClientConfig, tls: &UnbufferedClientConnection) -> bool {
+    let http2 = Protocol::Http2.alpn().as_bytes();
+    config.alpn_protocols.iter().all(|offered| offered != http2) || tls.alpn_protocol() == Some(http2)
 }
 
 /// Enters a handshake that succeeded.

@@ -1,6 +1,6 @@
 //! What a worker's recorder asks of it at an edge of the window.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::codec::Codec;
 use crate::codec::requests::Requests;
@@ -22,6 +22,7 @@ pub(super) struct Around<'a, N, C: Codec> {
     pub(super) net: &'a mut N,
     pub(super) codec: &'a C,
     pub(super) slots: &'a [Slot<C>],
+    pub(super) moved: &'a VecDeque<(u32, RequestTimes)>,
     pub(super) source: &'a Source,
     pub(super) turns: Option<&'a RequestOrder>,
     /// The schedule's first instant.
@@ -34,7 +35,8 @@ impl<N: Net, C: Codec> AtEdge for Around<'_, N, C> {
     }
 
     fn unresolved(&self) -> impl Iterator<Item = &RequestTimes> {
-        self.slots.iter().flat_map(|slot| slot.requests.iter().map(|(_, times)| times))
+        let on_slots = self.slots.iter().flat_map(|slot| slot.requests.iter().map(|(_, times)| times));
+        on_slots.chain(self.moved.iter().map(|(_, times)| times))
     }
 
     fn due_before(&self, at_ns: u64) -> Option<u64> {
@@ -71,6 +73,10 @@ impl<N: Net, C: Codec> AtEdge for Around<'_, N, C> {
 
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64> {
         self.codec.tolerated()
+    }
+
+    fn fewest_permits(&self) -> Option<u64> {
+        self.codec.fewest_permits()
     }
 
     fn tls(&self) -> Option<(TlsUse, u64)> {

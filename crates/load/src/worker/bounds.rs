@@ -31,6 +31,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             Cancelled::Request => {
                 self.fail_one(recorder, index, place, now, ErrorKind::RequestTimeout, || message);
                 self.flush(recorder, index, now);
+                self.close_if_drained(recorder, index, now);
             }
         }
     }

@@ -53,12 +53,12 @@ impl<N: Net, C: Codec> Worker<N, C> {
             return;
         }
         let index = token as u32;
-        let slot = &self.slots[index as usize];
+        let slot = &mut self.slots[index as usize];
         match slot.state {
             State::Connecting => self.connected(recorder, index),
             State::Connected if slot.requests.is_empty() => self.idle_event(recorder, index),
             State::Connected => {
-                if self.codec.has_output(&slot.connection) {
+                if self.codec.has_output(&mut slot.connection) {
                     let now = self.fresh_stamp(recorder);
                     if recorder.over() {
                         return;
@@ -144,7 +144,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 recorder.read(read.count);
                 // Requests that follow from these answers go out together.
                 self.corked = true;
-                let now = self.take_answers(recorder, index, now, &read);
+                let (index, now) = self.take_answers(recorder, index, now, &read);
                 self.corked = false;
                 self.unpark(index, now);
                 self.set_wake(index);
@@ -153,6 +153,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 if slot.state == State::Connected && !slot.watches_writing && !recorder.over() {
                     self.flush(recorder, index, now);
                 }
+                self.close_if_drained(recorder, index, now);
             }
             Err(e) => {
                 self.fail(recorder, index, now, stream_error_kind(&e), || format!("while reading: {e}"));
@@ -207,10 +208,18 @@ impl<N: Net, C: Codec> Worker<N, C> {
     }
 
     /// Takes what was read at `now`, step by step: the rest of an answer, or several. Gives the instant to go on with,
-    /// later than `now` where it opened a connection.
-    fn take_answers(&mut self, recorder: &mut Recorder, index: u32, now: u64, read: &Read) -> u64 {
+    /// later than `now` where it opened a connection, and the slot that the connection stands at by then.
+    fn take_answers(
+        &mut self,
+        recorder: &mut Recorder,
+        mut index: u32,
+        read_ns: u64,
+        read: &Read,
+    ) -> (u32, u64) {
         let mut at = 0;
         loop {
+            // A request that an earlier step made room for may have opened another slot's connection since.
+            let now = if C::DRAINS { read_ns.max(recorder.stamp_ns()) } else { read_ns };
             let Worker { codec, slots, buffer, shared, .. } = self;
             let slot = &mut slots[index as usize];
             let begins = !codec.in_progress(&slot.connection);
@@ -227,13 +236,20 @@ impl<N: Net, C: Codec> Worker<N, C> {
             at += step.used;
             let asked = step.place.and_then(|place| Some((place, slot.requests.get_mut(place)?)));
             let Some((place, times)) = asked else {
-                recorder.read_of_none(step.used);
-                if let What::Broken(kind, reason) = step.what {
-                    self.fail(recorder, index, now, kind, || reason.to_owned());
-                    return now;
+                if step.used > 0 {
+                    recorder.read_of_none(step.used);
                 }
-                if at == read.count {
-                    return now;
+                match step.what {
+                    What::Draining => index = self.drain(recorder, index, now),
+                    What::Broken(kind, reason) => {
+                        self.say_last_words(recorder, index);
+                        self.fail(recorder, index, now, kind, || reason.to_owned());
+                        return (index, now);
+                    }
+                    _ => {}
+                }
+                if at == read.count && !self.codec.owes(&self.slots[index as usize].connection) {
+                    return (index, now);
                 }
                 continue;
             };
@@ -249,7 +265,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             // What follows an answer that ends the connection, or is too late, counts as its own.
             let mut bytes = step.used;
             let goes_on = match step.what {
-                What::Part | What::Failed(..) => {
+                What::Part | What::Failed(..) | What::Draining | What::Moved => {
                     times.note_bytes(step.used);
                     true
                 }
@@ -281,10 +297,13 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 What::Failed(kind, reason) => {
                     self.fail_one(recorder, index, place, now, kind, || reason.to_owned());
                 }
+                What::Moved => self.move_on(recorder, index, place, now),
+                What::Draining => {}
                 What::Broken(kind, reason) => self.fail(recorder, index, now, kind, || reason.to_owned()),
             }
-            if at == read.count || !goes_on || recorder.over() {
-                return later;
+            let is_over = at == read.count && !self.codec.owes(&self.slots[index as usize].connection);
+            if is_over || !goes_on || recorder.over() {
+                return (index, later);
             }
         }
     }

@@ -31,12 +31,12 @@ impl<N: Net, C: Codec> Worker<N, C> {
         let mut next = 0;
         let mut pending = 0usize;
         let give_up_ns = self.net.now_ns().saturating_add(self.shared.timeout_ns);
-        while (next < self.slots.len() || pending > 0) && !self.shared.control.stop_asked() {
+        while (next < self.connections as usize || pending > 0) && !self.shared.control.stop_asked() {
             let mut now = self.net.now_ns();
             if now >= give_up_ns {
-                next = self.slots.len();
+                next = self.connections as usize;
             }
-            while next < self.slots.len() && pending < PRECONNECTS_AT_ONCE {
+            while next < self.connections as usize && pending < PRECONNECTS_AT_ONCE {
                 self.codec.open(&mut self.slots[next].connection);
                 match self.net.connect(next as u64) {
                     Ok((handle, Connecting::Done)) => {
@@ -108,7 +108,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
     /// the server closed it, which is found out when it is used; or TLS failed after all, as when
     /// a client's certificate is refused by TLS 1.3, and then the connection never was one.
     fn idle_before_start(&mut self, index: usize, result: &mut Preconnected) {
-        let Err(over) = self.read_idle(index as u32) else { return };
+        let Err(over) = self.read_idle(index as u32) else { return self.write_idle(index as u32) };
         if let Some(e) = over.filter(tls::failure::is_tls) {
             result.established -= 1;
             note_first(result, ErrorKind::Tls, e.to_string());

@@ -90,7 +90,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
     pub(super) fn flush(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
         let Worker { net, codec, slots, .. } = self;
         let slot = &mut slots[index as usize];
-        if !codec.has_output(&slot.connection) {
+        if !codec.has_output(&mut slot.connection) {
             return;
         }
         let (begins, bytes) = codec.output(&mut slot.connection);
@@ -115,7 +115,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                     .fail(recorder, index, now, stream_error_kind(&e), || format!("while sending: {e}"));
             }
         }
-        if codec.has_output(&slot.connection) != slot.watches_writing {
+        if codec.has_output(&mut slot.connection) != slot.watches_writing {
             self.watch_for_room(recorder, index, now);
         }
     }
@@ -125,7 +125,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
     pub(super) fn write_idle(&mut self, index: u32) {
         let Worker { net, codec, slots, .. } = self;
         let slot = &mut slots[index as usize];
-        if codec.has_output(&slot.connection) {
+        if codec.has_output(&mut slot.connection) {
             let (_, bytes) = codec.output(&mut slot.connection);
             if let Ok(count) = net.send(slot.handle, bytes) {
                 codec.wrote(&mut slot.connection, count, |_| {});
@@ -136,7 +136,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
     /// Watches the connection for room to write while something is unsent, and no longer.
     fn watch_for_room(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
         let slot = &mut self.slots[index as usize];
-        slot.watches_writing = self.codec.has_output(&slot.connection);
+        slot.watches_writing = self.codec.has_output(&mut slot.connection);
         let interest = if slot.watches_writing { Interest::ReadWrite } else { Interest::Read };
         if let Err(e) = self.net.watch(slot.handle, interest, u64::from(index)) {
             self.fail(recorder, index, now, ErrorKind::Reset, || e.to_string());

@@ -5,6 +5,7 @@
 mod any_bytes;
 mod counts;
 mod failures;
+mod http2;
 mod known;
 mod lying;
 mod samples;

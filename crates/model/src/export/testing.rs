@@ -78,6 +78,7 @@ pub(crate) fn trial(seconds: &[&[u64]]) -> Trial {
         },
         verdict: Verdict { validity: Validity::Valid, reasons: Vec::new() },
         tls: None,
+        http2: None,
         host_window: None,
         targets: Vec::new(),
         slo: Vec::new(),

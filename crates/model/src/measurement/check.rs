@@ -35,6 +35,7 @@ impl Measurement {
             .into_iter()
             .chain(totals)
             .chain(self.tolerated.values().copied())
+            .chain(self.http2.iter().flat_map(|used| [used.streams, used.moved]))
             .chain(self.status.values().copied())
             .chain(self.errors.values().map(|tally| tally.count))
             .chain(bins)

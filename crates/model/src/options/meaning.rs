@@ -8,8 +8,8 @@ use super::{Header, LoadOptions, ReadFile};
 use crate::error::{PlanError, wrong};
 use crate::list::{Order, TargetList};
 use crate::plan::{
-    Arrivals, CONNECTIONS_AT_A_RATE, CONNECTIONS_CLOSED, DURATION, Expect, Plan, SEED, Stop, TIMEOUT, Work,
-    default_warmup,
+    Arrivals, CONNECTIONS_AT_A_RATE, CONNECTIONS_CLOSED, DURATION, Expect, Plan, Protocol, SEED, Stop,
+    TIMEOUT, Work, default_warmup,
 };
 use crate::secret::{ASKED, remember_body, text_or_variable};
 use crate::target::Target;
@@ -58,6 +58,7 @@ impl LoadOptions {
             keepalive: self.keepalive.unwrap_or(true),
             expect: Expect { status: self.expect_status, body: expected, sha256 },
             seed: self.seed.unwrap_or(SEED),
+            protocol: if self.http2 == Some(true) { Protocol::Http2 } else { Protocol::Http1 },
             pipeline: self.pipeline.unwrap_or(1),
             spin: self.spin.unwrap_or(false),
             user_clock: self.user_clock.unwrap_or(false),

@@ -1,6 +1,9 @@
 //! `prony target`.
 
+use std::num::NonZeroU32;
+
 use clap::Args;
+use prony_target::Http2Config;
 
 /// Runs the reference server, whose delays are known and whose counts are at
 /// GET /-/ledger.
@@ -30,6 +33,21 @@ pub(crate) struct TargetArguments {
     /// Respond to / with a body of this many bytes instead of Hello, World!
     #[arg(long, value_name = "BYTES")]
     pub(crate) body: Option<usize>,
+    /// HTTP/2: allow a connection this many streams at once, and refuse others
+    #[arg(long, value_name = "N", default_value_t = Http2Config::default().max_streams)]
+    pub(crate) max_streams: u32,
+    /// HTTP/2: allow this many from a connection's first request on
+    #[arg(long, value_name = "N")]
+    pub(crate) lower_streams: Option<u32>,
+    /// HTTP/2: end a connection by GOAWAY at its Nth request, and process none after it
+    #[arg(long, value_name = "N")]
+    pub(crate) goaway_after: Option<NonZeroU32>,
+    /// HTTP/2: reset every Nth request of a connection (INTERNAL_ERROR) instead of responding
+    #[arg(long, value_name = "N")]
+    pub(crate) reset_every: Option<NonZeroU32>,
+    /// HTTP/2: take this much of each request's body, and never widen the window for more
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) starve_uploads: Option<u32>,
     /// The seed of random delays
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,

@@ -89,9 +89,14 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
 pub(super) fn capacity_plan(arguments: &CapacityArguments, target: Target) -> Result<CapacityPlan, Failure> {
     let flags = &arguments.plan;
     let given = flags.given();
-    if let Some(option) =
-        given.iter().find(|o| ["requests", "stages", "warmup", "pipeline"].contains(&o.as_str()))
-    {
+    // Streams of HTTP/2 do not wait for each other; of a pipeline each answer waits for those before it.
+    let http2 = given.iter().any(|option| option == "http2");
+    let refused = |option: &str| match option {
+        "requests" | "stages" | "warmup" => true,
+        "pipeline" => !http2,
+        _ => false,
+    };
+    if let Some(option) = given.iter().find(|option| refused(option)) {
         return Err(Failure::usage(format!(
             "{} does not go with `prony capacity`, whose probes have a rate and a length (-d): leave it out.",
             plan::flag(option)

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::thread;
 
-use prony_target::{Config, Delay, Stopper};
+use prony_target::{Config, Delay, Http2Config, Stopper};
 
 use crate::cli::TargetArguments;
 use crate::failure::Failure;
@@ -66,6 +66,13 @@ fn config(arguments: &TargetArguments) -> Result<Config, Failure> {
             .map(prony_model::rate::Rate::as_per_s),
         body_bytes: arguments.body,
         seed: arguments.seed,
+        http2: Http2Config {
+            max_streams: arguments.max_streams,
+            lower_streams: arguments.lower_streams,
+            goaway_after: arguments.goaway_after,
+            reset_every: arguments.reset_every,
+            starve_uploads: arguments.starve_uploads,
+        },
     })
 }
 

@@ -2,7 +2,7 @@
 
 use prony_analysis::plot_data::{PlotData, plot_data};
 use prony_model::host::Host;
-use prony_model::measurement::{RequestCounts, RunTotal};
+use prony_model::measurement::{Http2Use, RequestCounts, RunTotal};
 use prony_model::plan_record::PlanRecord;
 use prony_model::run_log::TrialResult;
 use prony_model::server::ServerSamples;
@@ -40,6 +40,7 @@ pub(super) struct Detail<'a> {
     server: Option<Server<'a>>,
     host: &'a Host,
     tls: Option<&'a TlsRecord>,
+    http2: Option<Http2Use>,
     reasons: &'a [Reason],
     /// What each request of a list got; empty without a list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -125,6 +126,7 @@ pub(super) fn detail(result: &TrialResult) -> Option<Detail<'_>> {
         server: result.server.as_ref().map(server),
         host: &trial.host,
         tls: trial.tls.as_ref(),
+        http2: trial.http2,
         reasons: &trial.verdict.reasons,
         targets: trial.targets.iter().map(target).collect(),
         picture: plot_data(result).map(rounded),

@@ -94,8 +94,10 @@ impl Facets {
         if !self.rest.keepalive {
             said.push("no keep-alive".to_owned());
         }
-        if self.rest.pipeline > 1 {
-            said.push(format!("pipelined by {}", self.rest.pipeline));
+        match (self.rest.speaks_http2(), self.rest.pipeline) {
+            (true, streams) => said.push(format!("HTTP/2 with {streams} requests a connection at once")),
+            (false, 1) => {}
+            (false, pipeline) => said.push(format!("pipelined by {pipeline}")),
         }
         said.join(", ")
     }

@@ -22,7 +22,7 @@ pub(super) fn after(trial: &Trial, target: Option<&str>) -> Vec<Vec<String>> {
 fn next_search(trial: &Trial, target: Option<&str>) -> Option<Vec<String>> {
     let closed = trial.outcome == Outcome::Carried && trial.plan.rate_per_s.is_none();
     // Neither goes with a search.
-    let refused = trial.plan.targets.is_some() || trial.plan.pipeline > 1;
+    let refused = trial.plan.targets.is_some() || (trial.plan.pipeline > 1 && !trial.plan.speaks_http2());
     if !closed || refused {
         return None;
     }

@@ -211,6 +211,11 @@ fn costs(out: &mut Lines, trial: &Trial) {
             format!("{} · {full}, {} resumed", agreed.join(", "), format::thousands(tls.handshakes_resumed));
         out.wrapped(" ", &line, Ink::PLAIN);
     }
+    if let Some(used) = trial.http2 {
+        let moved = format::count(used.moved, "request was moved", "requests were moved");
+        let streams = format::count(used.streams, "stream", "streams");
+        out.wrapped(" ", &format!("HTTP/2: {streams} a connection, {moved} to another"), Ink::PLAIN);
+    }
     if trial.client.stamps_rejected > 0 {
         let n = format::count(trial.client.stamps_rejected, "read", "reads");
         let line = format!("{n} had no plausible kernel timestamp: Prony's own clock was used");

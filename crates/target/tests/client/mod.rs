@@ -1,5 +1,7 @@
 //! A blocking client that believes nothing.
 
+pub(crate) mod http2;
+
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::thread;

@@ -172,7 +172,7 @@ impl Codec for LineProtocol {
         Cancelled::Request
     }
 
-    fn has_output(&self, connection: &Connection) -> bool {
+    fn has_output(&mut self, connection: &mut Connection) -> bool {
         !connection.outgoing.is_empty()
     }
 

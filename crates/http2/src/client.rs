@@ -1,0 +1,400 @@
+//! One connection: what comes in as steps, what goes out as bytes.
+//!
+//! Its requests are at places, numbers below the number of streams that were asked for; who drives it chooses a free
+//! one. Everything a request needs is allocated with the connection.
+
+mod receiving;
+mod requests;
+mod response;
+mod sending;
+
+use std::collections::VecDeque;
+
+pub use requests::Requests;
+use response::Heads;
+
+use crate::frame::{Piece, Reader, Settings, WINDOW_MAX, flag, kind, word, write};
+use crate::hpack::{LIST_MAX_BYTES, TABLE_MAX_BYTES};
+use crate::{Code, Fault};
+
+/// Where a connection keeps a request until its response is whole.
+pub type Place = u16;
+
+/// The window of the connection and of each stream for what the server sends: so large that it never waits for one, as
+/// body bytes are taken as they come. A half is given back when a half has been used.
+const WINDOW_BYTES: u32 = (1 << 30) - 1;
+/// The server's window for a stream, and for the connection, before it says anything.
+const WINDOW_FIRST: i64 = 65_535;
+/// The last id of a stream: 2^30 of them exhaust a connection.
+const ID_LAST: u32 = (1 << 31) - 1;
+
+/// What the front of the input was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step<'b> {
+    /// All input is used.
+    More,
+    /// Bytes that say nothing, or nothing yet; of this request's response, if of any.
+    Wire(Option<Place>),
+    /// The server's settings came: the connection stands. They are answered by what is outgoing.
+    Ready,
+    /// The head of a response is whole. (Heads of interim responses, 1xx, are [`Step::Wire`].)
+    Head {
+        /// The request's.
+        place: Place,
+        /// Its status.
+        status: u16,
+    },
+    /// A part of a response's body.
+    Body {
+        /// The request's.
+        place: Place,
+        /// At least one.
+        bytes: &'b [u8],
+    },
+    /// The response is whole, and the place is free.
+    End(Place),
+    /// There will be no (whole) response, and the place is free.
+    Failed {
+        /// The request's.
+        place: Place,
+        /// Why.
+        failure: Failure,
+    },
+    /// The connection takes no more requests: the server ends it, with this code, or no stream ids are left. Requests
+    /// that were sent may still be answered.
+    Draining(Code),
+    /// The request was surely not processed: it may be sent again on another connection. The place is free.
+    Moved(Place),
+}
+
+/// Why a request failed while its connection goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// The server refused to process it (REFUSED_STREAM).
+    Refused,
+    /// The server ended its stream with this code.
+    Reset(Code),
+    /// The response is not one: what is wrong with it. The stream was ended.
+    Malformed(&'static str),
+    /// The connection ended before the response was whole.
+    Closed,
+}
+
+/// A request whose response is not whole.
+#[derive(Debug, Clone, Copy, Default)]
+struct Stream {
+    id: u32,
+    /// How much of the body the server still takes; negative where it lowered its windows after it was sent.
+    window: i64,
+    /// How much of the body has been taken for being written; meaningless where there is none.
+    sent: usize,
+    /// How much of our window the server has used.
+    received: u32,
+    /// How much of the body is to come, where that is known.
+    left: Option<u64>,
+    has_head: bool,
+    answers_head: bool,
+    interim: u8,
+}
+
+/// Why a connection takes no more requests.
+#[derive(Debug, Clone, Copy)]
+struct Draining {
+    /// Streams above this one were not processed.
+    last: u32,
+    code: Code,
+    told: bool,
+}
+
+/// What the server's settings mean for the table of request fields.
+#[derive(Debug, Clone, Copy)]
+struct Encoding {
+    /// The most that the table may take; never raised again.
+    table_bytes: usize,
+    /// The table's size changed, which the next block has to say.
+    resized: bool,
+    /// The shared fields stand in the table.
+    indexed: bool,
+}
+
+/// A connection to one server.
+#[derive(Debug)]
+pub struct Connection {
+    reader: Reader,
+    heads: Heads,
+    /// By place.
+    streams: Vec<Stream>,
+    /// The streams' ids and places, in the order of ids.
+    open: VecDeque<(u32, Place)>,
+    /// Requests that have no stream yet: their places, and which of the requests each is.
+    queue: VecDeque<(Place, u32)>,
+    /// Streams whose body is not wholly taken.
+    uploads: VecDeque<Place>,
+    outgoing: sending::Outgoing,
+    next_id: u32,
+    /// No stream above this one was ended by us alone: to those above that are gone, the server sends nothing.
+    forgotten: u32,
+    ready: bool,
+    /// The most streams that the server allows.
+    server_streams: u32,
+    /// A new stream's window for its body.
+    stream_window: i64,
+    /// The connection's window for bodies.
+    window: i64,
+    /// How much of our window for the connection the server has used.
+    received: u32,
+    encoding: Encoding,
+    /// The response that is whole, when its last bytes have been given.
+    ending: Option<Place>,
+    draining: Option<Draining>,
+    fault: Option<Fault>,
+    empty_frames: u32,
+}
+
+/// What a stream id of the server's stands for.
+enum Found {
+    Open(Place),
+    /// It was, and is not any more; whether the server need not know that yet.
+    Gone {
+        unknown_to_server: bool,
+    },
+    Never,
+}
+
+impl Connection {
+    /// A connection for so many streams at once, at its beginning.
+    pub fn new(streams: Place) -> Connection {
+        let most = usize::from(streams);
+        let mut connection = Connection {
+            reader: Reader::default(),
+            heads: Heads::default(),
+            streams: vec![Stream::default(); most],
+            open: VecDeque::with_capacity(most),
+            queue: VecDeque::with_capacity(most),
+            uploads: VecDeque::with_capacity(most),
+            outgoing: sending::Outgoing::default(),
+            next_id: 1,
+            forgotten: 0,
+            ready: false,
+            server_streams: 0,
+            stream_window: 0,
+            window: 0,
+            received: 0,
+            encoding: Encoding { table_bytes: 0, resized: false, indexed: false },
+            ending: None,
+            draining: None,
+            fault: None,
+            empty_frames: 0,
+        };
+        connection.open();
+        connection
+    }
+
+    /// Begins anew, on another socket. What was outstanding is forgotten.
+    pub fn open(&mut self) {
+        self.reader.reset();
+        self.heads.reset();
+        self.open.clear();
+        self.queue.clear();
+        self.uploads.clear();
+        self.outgoing.clear();
+        (self.next_id, self.forgotten, self.ready) = (1, 0, false);
+        // Until it says otherwise, as many as are asked for (RFC 9113, section 6.5.2).
+        (self.server_streams, self.stream_window, self.window) = (u32::MAX, WINDOW_FIRST, WINDOW_FIRST);
+        (self.received, self.empty_frames) = (0, 0);
+        self.encoding = Encoding { table_bytes: TABLE_MAX_BYTES, resized: false, indexed: false };
+        (self.ending, self.draining, self.fault) = (None, None, None);
+        write::preface(&mut self.outgoing.bytes, WINDOW_BYTES, LIST_MAX_BYTES as u32);
+    }
+
+    /// How many streams the connection may have at once: as asked, or as the server allows.
+    pub fn streams(&self) -> u32 {
+        (self.streams.len() as u32).min(self.server_streams)
+    }
+
+    /// How many more requests it takes now; negative where the server lowered its limit, 0 before its settings.
+    pub fn permits(&self) -> i32 {
+        if !self.ready || self.draining.is_some() || self.fault.is_some() {
+            return 0;
+        }
+        let ids = (ID_LAST + 2 - self.next_id) / 2;
+        let streams = self.streams().min(ids + self.open.len() as u32);
+        streams as i32 - (self.open.len() + self.queue.len()) as i32
+    }
+
+    /// Whether it takes no more requests and has none.
+    pub fn is_drained(&self) -> bool {
+        self.draining.is_some() && self.open.is_empty() && self.queue.is_empty()
+    }
+
+    /// Whether the server's settings came.
+    pub fn is_ready(&self) -> bool {
+        self.ready
+    }
+
+    /// Whether it takes no more requests.
+    pub fn is_draining(&self) -> bool {
+        self.draining.is_some()
+    }
+
+    /// Whether what was taken leaves steps that need no more bytes.
+    pub fn owes(&self) -> bool {
+        let drains = |draining: &Draining| {
+            let unprocessed = self.open.back().is_some_and(|(id, _)| *id > draining.last);
+            !draining.told || !self.queue.is_empty() || unprocessed
+        };
+        self.ending.is_some() || self.draining.as_ref().is_some_and(drains)
+    }
+
+    /// How many requests wait for the server's windows with their bodies, once all that is outgoing is written.
+    pub fn held(&self) -> usize {
+        if self.outgoing.is_empty() { self.uploads.len() } else { 0 }
+    }
+
+    /// Takes the next step from the front of `input`, as often as it says anything but [`Step::More`]. Between two
+    /// steps anything else may be called.
+    ///
+    /// # Errors
+    /// When the server breaks a rule of the connection. It is of no use then: what is outgoing tells the server why, and
+    /// [`Connection::ended`] gives the requests that were on it.
+    pub fn take<'b>(&mut self, input: &mut &'b [u8]) -> Result<Step<'b>, Fault> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        let step = self.step(input);
+        if let Err(fault) = step {
+            self.fault = Some(fault);
+            // The server opened no stream: the last one of them is 0.
+            write::goaway(&mut self.outgoing.bytes, 0, fault.code);
+        }
+        step
+    }
+
+    /// The socket is closed, or given up: gives what became of each request, and then [`Step::More`].
+    pub fn ended(&mut self) -> Step<'static> {
+        if let Some(step) = self.owed() {
+            return step;
+        }
+        if let Some((place, _)) = self.queue.pop_back() {
+            return Step::Moved(place);
+        }
+        let Some((_, place)) = self.open.pop_back() else { return Step::More };
+        if self.outgoing.is_unsent(place) {
+            return Step::Moved(place);
+        }
+        Step::Failed { place, failure: Failure::Closed }
+    }
+
+    /// What an earlier step has left to say.
+    fn owed(&mut self) -> Option<Step<'static>> {
+        if let Some(place) = self.ending.take() {
+            return Some(Step::End(place));
+        }
+        let draining = self.draining.as_mut()?;
+        if !draining.told {
+            draining.told = true;
+            return Some(Step::Draining(draining.code));
+        }
+        if let Some((place, _)) = self.queue.pop_back() {
+            return Some(Step::Moved(place));
+        }
+        let last = draining.last;
+        let (id, place) = *self.open.back()?;
+        if id <= last {
+            return None;
+        }
+        self.forget(place);
+        Some(Step::Moved(place))
+    }
+
+    fn step<'b>(&mut self, input: &mut &'b [u8]) -> Result<Step<'b>, Fault> {
+        if let Some(step) = self.owed() {
+            return Ok(step);
+        }
+        match self.reader.next(input)? {
+            Piece::More => Ok(Step::More),
+            Piece::Part(id) => Ok(Step::Wire(match self.find(id) {
+                Found::Open(place) => Some(place),
+                Found::Gone { .. } | Found::Never => None,
+            })),
+            Piece::Data { frame, first, bytes, last } => self.data(frame, first, bytes, last),
+            Piece::Whole(frame, payload) => match frame.kind {
+                kind::HEADERS => {
+                    let head = self.heads.read(payload)?;
+                    self.head(frame, head)
+                }
+                kind::RST_STREAM => {
+                    let code = Code(word(payload));
+                    self.reset(frame.stream, code)
+                }
+                kind::WINDOW_UPDATE => {
+                    let bytes = word(payload) & WINDOW_MAX;
+                    self.widen(frame.stream, bytes)
+                }
+                kind::SETTINGS if !frame.has(flag::ACK) => {
+                    let settings = Settings::of(payload)?;
+                    write::settings_ack(&mut self.outgoing.bytes);
+                    self.settle(settings)
+                }
+                kind::PING if !frame.has(flag::ACK) => {
+                    write::ping_ack(&mut self.outgoing.bytes, payload);
+                    self.outgoing.answered()
+                }
+                kind::GOAWAY => {
+                    let (last, code) = (word(payload) & ID_LAST, Code(word(&payload[4..])));
+                    self.drain(last, code);
+                    Ok(Step::Wire(None))
+                }
+                // Priorities, and acknowledgements of ours.
+                _ => Ok(Step::Wire(None)),
+            },
+        }
+    }
+
+    fn find(&self, id: u32) -> Found {
+        if let Ok(at) = self.open.binary_search_by_key(&id, |(id, _)| *id) {
+            return Found::Open(self.open[at].1);
+        }
+        if id.is_multiple_of(2) || id >= self.next_id {
+            return Found::Never;
+        }
+        Found::Gone { unknown_to_server: id <= self.forgotten }
+    }
+
+    /// The place of a stream on which a part of a response came; `None` where the stream was given up.
+    fn answered(&self, id: u32) -> Result<Option<Place>, Fault> {
+        match self.find(id) {
+            Found::Open(place) => Ok(Some(place)),
+            Found::Gone { unknown_to_server: true } => Ok(None),
+            Found::Gone { unknown_to_server: false } => {
+                Err(Fault { code: Code::STREAM_CLOSED, reason: "a response went on after its end" })
+            }
+            Found::Never => Err(Fault::protocol("a response came on a stream without a request")),
+        }
+    }
+
+    fn end_stream(&mut self, place: Place, code: Code) {
+        write::rst_stream(&mut self.outgoing.bytes, self.streams[usize::from(place)].id, code);
+        self.forget(place);
+    }
+
+    /// Closes a stream without the server's knowing it yet.
+    fn forget(&mut self, place: Place) {
+        self.forgotten = self.forgotten.max(self.streams[usize::from(place)].id);
+        self.close(place);
+    }
+
+    fn close(&mut self, place: Place) {
+        let id = self.streams[usize::from(place)].id;
+        if let Ok(at) = self.open.binary_search_by_key(&id, |(id, _)| *id) {
+            self.open.remove(at);
+        }
+        if !self.uploads.is_empty() {
+            self.uploads.retain(|other| *other != place);
+        }
+        self.outgoing.leave(place);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,221 @@
+//! What frames mean for the streams that they are on.
+
+use super::response::Head;
+use super::{Connection, Draining, Encoding, Failure, Found, Place, Step, Stream, WINDOW_BYTES};
+use crate::frame::{Header, Settings, WINDOW_MAX, flag, write};
+use crate::{Code, Fault};
+
+/// The most DATA frames in a row with nothing in them and nothing ended by them.
+const EMPTY_FRAMES_MAX: u32 = 1_000;
+/// The most 1xx responses before the real one, as in HTTP/1.
+const INTERIM_MAX: u8 = 16;
+
+impl Connection {
+    /// Takes a header block's fields: a response's head, or its trailers.
+    pub(super) fn head(&mut self, frame: Header, head: Head) -> Result<Step<'static>, Fault> {
+        let Some(place) = self.answered(frame.stream)? else { return Ok(Step::Wire(None)) };
+        let ends = frame.has(flag::END_STREAM);
+        self.empty_frames = 0;
+        let stream = &mut self.streams[usize::from(place)];
+        let malformed = match (head.malformed, head.status) {
+            (Some(reason), _) => Some(reason),
+            (None, None) if !stream.has_head => Some("a response has no :status"),
+            (None, None) if !ends => Some("a response goes on behind its trailers"),
+            (None, None) => stream.ends_short(),
+            (None, Some(_)) if stream.has_head => Some("a response has a second head"),
+            (None, Some(101)) => Some("the server switched protocols (101), which nobody asked for"),
+            (None, Some(100..200)) if ends => Some("a response ends with an interim one (1xx)"),
+            (None, Some(100..200)) => {
+                stream.interim += 1;
+                if stream.interim <= INTERIM_MAX {
+                    return Ok(Step::Wire(Some(place)));
+                }
+                Some("more than 16 interim responses (1xx) came before the real one")
+            }
+            (None, Some(status)) => {
+                stream.has_head = true;
+                let bodiless = stream.answers_head || status == 204 || status == 304;
+                stream.left = if bodiless { Some(0) } else { head.length };
+                if ends { stream.ends_short() } else { None }
+            }
+        };
+        if let Some(reason) = malformed {
+            return Ok(self.refuse(place, Code::PROTOCOL_ERROR, reason));
+        }
+        if ends {
+            self.complete(place);
+        }
+        let Some(status) = head.status else { return Ok(Step::End(place)) };
+        self.ending = ends.then_some(place);
+        Ok(Step::Head { place, status })
+    }
+
+    /// Takes a DATA frame, or a part of it. All that it may not be is found with its first part, so that what becomes of
+    /// a response does not depend on how its bytes were cut.
+    pub(super) fn data<'b>(
+        &mut self,
+        frame: Header,
+        first: Option<u32>,
+        bytes: &'b [u8],
+        last: bool,
+    ) -> Result<Step<'b>, Fault> {
+        let ends = frame.has(flag::END_STREAM);
+        // Whatever its stream, it counts for the connection, padding and all.
+        if first.is_some()
+            && let Some(used) = used(&mut self.received, frame.length)
+        {
+            write::window_update(&mut self.outgoing.bytes, 0, used);
+        }
+        let Some(place) = self.answered(frame.stream)? else { return Ok(Step::Wire(None)) };
+        if let Some(length) = first {
+            // What is only padding is empty, too.
+            self.empty_frames = if length == 0 && !ends { self.empty_frames + 1 } else { 0 };
+            if self.empty_frames > EMPTY_FRAMES_MAX {
+                return Err(Fault::calm("more than 1,000 DATA frames in a row were empty"));
+            }
+            let stream = &mut self.streams[usize::from(place)];
+            if let Some(used) = used(&mut stream.received, frame.length)
+                && !ends
+            {
+                write::window_update(&mut self.outgoing.bytes, frame.stream, used);
+            }
+            if let Some(reason) = stream.counts(length, ends) {
+                return Ok(self.refuse(place, Code::PROTOCOL_ERROR, reason));
+            }
+        }
+        if last && ends {
+            self.complete(place);
+            if bytes.is_empty() {
+                return Ok(Step::End(place));
+            }
+            self.ending = Some(place);
+        }
+        Ok(if bytes.is_empty() { Step::Wire(Some(place)) } else { Step::Body { place, bytes } })
+    }
+
+    /// The server ended a stream. (Where it did so after the whole response, the stream is gone already.)
+    pub(super) fn reset(&mut self, id: u32, code: Code) -> Result<Step<'static>, Fault> {
+        match self.find(id) {
+            Found::Open(place) => {
+                self.close(place);
+                let failure =
+                    if code == Code::REFUSED_STREAM { Failure::Refused } else { Failure::Reset(code) };
+                Ok(Step::Failed { place, failure })
+            }
+            Found::Gone { .. } => Ok(Step::Wire(None)),
+            Found::Never => Err(Fault::protocol("the server reset a stream that never was")),
+        }
+    }
+
+    /// The server takes more of the bodies, of the connection's together where `id` is 0.
+    pub(super) fn widen(&mut self, id: u32, bytes: u32) -> Result<Step<'static>, Fault> {
+        const TOO_LARGE: &str = "the server made a window larger than 2^31 - 1";
+        const NOTHING: &str = "the server made a window larger by nothing";
+        if id == 0 {
+            if bytes == 0 {
+                return Err(Fault::protocol(NOTHING));
+            }
+            self.window += i64::from(bytes);
+            if self.window > i64::from(WINDOW_MAX) {
+                return Err(Fault { code: Code::FLOW_CONTROL_ERROR, reason: TOO_LARGE });
+            }
+            return Ok(Step::Wire(None));
+        }
+        match self.find(id) {
+            Found::Open(place) => {
+                let stream = &mut self.streams[usize::from(place)];
+                stream.window += i64::from(bytes);
+                let too_large = stream.window > i64::from(WINDOW_MAX);
+                Ok(match bytes {
+                    0 => self.refuse(place, Code::PROTOCOL_ERROR, NOTHING),
+                    _ if too_large => self.refuse(place, Code::FLOW_CONTROL_ERROR, TOO_LARGE),
+                    _ => Step::Wire(Some(place)),
+                })
+            }
+            Found::Gone { .. } => Ok(Step::Wire(None)),
+            Found::Never => Err(Fault::protocol("the server widened a stream that never was")),
+        }
+    }
+
+    pub(super) fn settle(&mut self, settings: Settings) -> Result<Step<'static>, Fault> {
+        if settings.push {
+            return Err(Fault::protocol("the server's ENABLE_PUSH is not 0"));
+        }
+        self.server_streams = settings.streams.unwrap_or(self.server_streams);
+        if let Some(window) = settings.window {
+            let more = i64::from(window) - self.stream_window;
+            self.stream_window += more;
+            for (_, place) in &self.open {
+                let window = &mut self.streams[usize::from(*place)].window;
+                *window += more;
+                if *window > i64::from(WINDOW_MAX) {
+                    return Err(Fault {
+                        code: Code::FLOW_CONTROL_ERROR,
+                        reason: "the server's INITIAL_WINDOW_SIZE makes a window larger than 2^31 - 1",
+                    });
+                }
+            }
+        }
+        if let Some(table_bytes) = settings.table_bytes.map(|bytes| bytes as usize)
+            && table_bytes < self.encoding.table_bytes
+        {
+            self.encoding = Encoding { table_bytes, resized: true, indexed: false };
+        }
+        if !self.ready {
+            self.ready = true;
+            return Ok(Step::Ready);
+        }
+        self.outgoing.answered()
+    }
+
+    /// The connection takes no more requests; of those it has, none above `last` was processed.
+    pub(super) fn drain(&mut self, last: u32, code: Code) {
+        // A second GOAWAY may only name a lower one.
+        let before = self.draining.unwrap_or(Draining { last, code, told: false });
+        self.draining = Some(Draining { last: before.last.min(last), ..before });
+    }
+
+    /// Ends a stream whose response is not one.
+    fn refuse(&mut self, place: Place, code: Code, reason: &'static str) -> Step<'static> {
+        self.end_stream(place, code);
+        Step::Failed { place, failure: Failure::Malformed(reason) }
+    }
+
+    /// A response is whole. What is left of its request is not sent any more.
+    fn complete(&mut self, place: Place) {
+        if self.uploads.contains(&place) {
+            self.end_stream(place, Code::CANCEL);
+        } else {
+            self.close(place);
+        }
+    }
+}
+
+impl Stream {
+    /// Counts a part of the body; what is wrong with it, if anything is.
+    fn counts(&mut self, length: u32, ends: bool) -> Option<&'static str> {
+        if !self.has_head {
+            return Some("a response's body came before its head");
+        }
+        if let Some(left) = &mut self.left {
+            let Some(rest) = left.checked_sub(u64::from(length)) else {
+                return Some("a response's body is longer than its head says, or allows");
+            };
+            *left = rest;
+        }
+        if ends { self.ends_short() } else { None }
+    }
+
+    /// What is wrong with a response that ends here, if anything is.
+    fn ends_short(&self) -> Option<&'static str> {
+        let short = self.left.is_some_and(|left| left > 0);
+        short.then_some("a response's body is shorter than its Content-Length")
+    }
+}
+
+/// Counts a frame against one of our windows; gives what to give back of it, where a half has been used. (So much is left
+/// then that no frame can be larger: a server that sends more than it may cannot be told from one that may again.)
+fn used(received: &mut u32, length: u32) -> Option<u32> {
+    *received += length;
+    (*received >= WINDOW_BYTES / 2).then(|| std::mem::take(received))
+}

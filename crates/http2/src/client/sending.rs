@@ -1,0 +1,188 @@
+//! From a due request to bytes that are to be written.
+
+use std::collections::VecDeque;
+
+use super::{Code, Connection, Draining, Fault, ID_LAST, Place, Requests, Step, Stream, write};
+use crate::frame::FRAME_MAX_BYTES;
+use crate::hpack::write_size_update;
+
+/// The most bytes that wait for being written, before no more requests and parts of bodies join them.
+const OUTGOING_BYTES: usize = 64 << 10;
+/// The most answers to PING and SETTINGS that wait for a server which sends these and does not read.
+const ANSWERS_MAX: u32 = 10_000;
+
+/// What is to be written.
+#[derive(Debug, Default)]
+pub(super) struct Outgoing {
+    /// Whole frames, of which the first bytes may be written already.
+    pub(super) bytes: Vec<u8>,
+    written: usize,
+    /// Where in `bytes` requests begin that are not written at all, and their places.
+    starts: VecDeque<(usize, Place)>,
+    /// The answers to PING and SETTINGS since all was written.
+    answers: u32,
+}
+
+impl Outgoing {
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.starts.clear();
+        (self.written, self.answers) = (0, 0);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.written == self.bytes.len()
+    }
+
+    /// Whether the place's request has not been begun to be written.
+    pub(super) fn is_unsent(&self, place: Place) -> bool {
+        self.starts.iter().any(|(_, other)| *other == place)
+    }
+
+    /// The place is free: what is still written of its request is nobody's.
+    pub(super) fn leave(&mut self, place: Place) {
+        if !self.starts.is_empty() {
+            self.starts.retain(|(_, other)| *other != place);
+        }
+    }
+
+    /// Counts an answer to PING or SETTINGS.
+    pub(super) fn answered(&mut self) -> Result<Step<'static>, Fault> {
+        self.answers += 1;
+        if self.answers > ANSWERS_MAX {
+            return Err(Fault::calm("the server sends PING or SETTINGS and does not read the answers"));
+        }
+        Ok(Step::Wire(None))
+    }
+
+    fn waiting(&self) -> usize {
+        self.bytes.len() - self.written
+    }
+}
+
+impl Connection {
+    /// Takes a request to send, at a free place, where [`Connection::permits`] allows it.
+    pub fn submit(&mut self, place: Place, request: u32) {
+        self.queue.push_back((place, request));
+    }
+
+    /// Gives up the request at a place, which is free then. A server that works on it is told.
+    pub fn cancel(&mut self, place: Place) {
+        if self.ending == Some(place) {
+            self.ending = None;
+        } else if let Some(at) = self.queue.iter().position(|(other, _)| *other == place) {
+            self.queue.remove(at);
+        } else if self.open.iter().any(|(_, other)| *other == place) {
+            self.end_stream(place, Code::CANCEL);
+        }
+    }
+
+    /// What is to be written now, and the first request in it of which nothing is written yet.
+    pub fn outgoing(&mut self, requests: &Requests) -> (Option<Place>, &[u8]) {
+        if self.ready && self.fault.is_none() {
+            if self.draining.is_none() {
+                self.begin_requests(requests);
+            }
+            self.go_on_with_bodies(&requests.body);
+        }
+        let first = self.outgoing.starts.front().map(|(_, place)| *place);
+        (first, &self.outgoing.bytes[self.outgoing.written..])
+    }
+
+    /// Takes note that so many of the outgoing bytes were written; gives each request whose first byte was among them.
+    pub fn wrote(&mut self, count: usize, mut begun: impl FnMut(Place)) {
+        let out = &mut self.outgoing;
+        out.written = (out.written + count).min(out.bytes.len());
+        while let Some((at, place)) = out.starts.front().copied()
+            && at < out.written
+        {
+            out.starts.pop_front();
+            begun(place);
+        }
+        if out.is_empty() {
+            out.clear();
+        } else if out.written >= OUTGOING_BYTES {
+            out.bytes.drain(..out.written);
+            for (at, _) in &mut out.starts {
+                *at -= out.written;
+            }
+            out.written = 0;
+        }
+    }
+
+    /// Gives streams to requests that wait for one.
+    fn begin_requests(&mut self, requests: &Requests) {
+        while self.open.len() < self.streams() as usize
+            && self.outgoing.waiting() < OUTGOING_BYTES
+            && let Some((place, request)) = self.queue.pop_front()
+        {
+            let id = self.next_id;
+            self.next_id += 2;
+            let (before, behind, answers_head) = requests.own(request);
+            self.streams[usize::from(place)] =
+                Stream { id, window: self.stream_window, answers_head, ..Stream::default() };
+            self.open.push_back((id, place));
+            self.outgoing.starts.push_back((self.outgoing.bytes.len(), place));
+            let (resize, shared) = self.shared_fields(requests);
+            let ends = requests.body.is_empty();
+            let parts = [resize.as_slice(), before, shared, behind];
+            write::headers(&mut self.outgoing.bytes, id, ends, &parts);
+            if !ends {
+                self.uploads.push_back(place);
+            }
+            if self.next_id > ID_LAST {
+                self.draining = Some(Draining { last: ID_LAST, code: Code::NO_ERROR, told: false });
+                return;
+            }
+        }
+    }
+
+    /// The shared fields as the next block has them, with what is to stand in front of it where the server's table
+    /// became smaller: that one is emptied first, so that what stands in it is known.
+    fn shared_fields<'r>(&mut self, requests: &'r Requests) -> (Vec<u8>, &'r [u8]) {
+        let encoding = &mut self.encoding;
+        let mut resize = Vec::new();
+        if std::mem::take(&mut encoding.resized) {
+            write_size_update(&mut resize, 0);
+            if encoding.table_bytes > 0 {
+                write_size_update(&mut resize, encoding.table_bytes);
+            }
+        }
+        let shared = &requests.shared;
+        let form: &[u8] = if shared.table_bytes > encoding.table_bytes {
+            &shared.plain
+        } else if std::mem::replace(&mut encoding.indexed, true) {
+            &shared.indexed
+        } else {
+            &shared.first
+        };
+        (resize, form)
+    }
+
+    /// Sends what the windows allow of the requests' bodies, a frame of each in turn.
+    fn go_on_with_bodies(&mut self, body: &[u8]) {
+        let mut held = 0;
+        while held < self.uploads.len()
+            && self.outgoing.waiting() < OUTGOING_BYTES
+            && let Some(place) = self.uploads.pop_front()
+        {
+            let stream = &mut self.streams[usize::from(place)];
+            let left = &body[stream.sent..];
+            let window = self.window.min(stream.window).clamp(0, i64::from(FRAME_MAX_BYTES));
+            let (now, later) = left.split_at(left.len().min(window as usize));
+            if now.is_empty() {
+                held += 1;
+                self.uploads.push_back(place);
+                continue;
+            }
+            held = 0;
+            write::data(&mut self.outgoing.bytes, stream.id, later.is_empty(), now);
+            stream.sent += now.len();
+            stream.window -= now.len() as i64;
+            self.window -= now.len() as i64;
+            if !later.is_empty() {
+                self.uploads.push_back(place);
+            }
+        }
+    }
+}

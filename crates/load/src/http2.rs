@@ -1,0 +1,222 @@
+//! HTTP/2 as a worker speaks it: requests as streams of a connection, answers in any order.
+
+mod requests;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use prony_http2::client::{self, Failure};
+
+use crate::codec::requests::{ByPlace, Place};
+use crate::codec::{Cancelled, Codec, Step, What};
+use prony_model::measurement::{ErrorKind, Tolerance};
+
+pub(crate) use requests::build;
+
+/// HTTP/2, with what the connections of one worker share.
+pub(crate) struct Http2 {
+    requests: Arc<client::Requests>,
+    /// How many requests a connection may carry at once by the plan.
+    streams: u16,
+    /// The fewest that a server's settings let one carry.
+    fewest: Option<u32>,
+    /// What HTTP/2 leaves to tolerance is refused.
+    tolerated: BTreeMap<Tolerance, u64>,
+}
+
+/// One connection's.
+pub(crate) struct Connection {
+    client: client::Connection,
+    /// The status of each place's answer, once its head has come.
+    status: Vec<u16>,
+    /// Requests submitted and not begun, with their numbers in the list: they go over the next connection where this
+    /// one is not opened.
+    unbegun: VecDeque<(Place, u32)>,
+}
+
+impl Http2 {
+    pub(crate) fn new(requests: &Arc<client::Requests>, streams: u16) -> Http2 {
+        Http2 { requests: Arc::clone(requests), streams, fewest: None, tolerated: BTreeMap::new() }
+    }
+}
+
+impl Codec for Http2 {
+    type Requests = ByPlace;
+    type Connection = Connection;
+    const DRAINS: bool = true;
+
+    fn connection(&self) -> Connection {
+        Connection {
+            client: client::Connection::new(self.streams),
+            status: vec![0; usize::from(self.streams)],
+            unbegun: VecDeque::with_capacity(usize::from(self.streams)),
+        }
+    }
+
+    fn open(&mut self, connection: &mut Connection) {
+        connection.client.open();
+        for (place, request) in &connection.unbegun {
+            connection.client.submit(number(*place), *request);
+        }
+    }
+
+    /// No answer ends a connection.
+    fn forget_begun(&mut self, _connection: &mut Connection) -> usize {
+        0
+    }
+
+    fn forget_all(&mut self, connection: &mut Connection) {
+        connection.unbegun.clear();
+        connection.client.open();
+    }
+
+    fn permits(&self, connection: &Connection) -> usize {
+        if connection.client.is_draining() {
+            return 0;
+        }
+        // Before its settings the server has set no limit; what it then does not take waits in line.
+        if connection.client.is_ready() { connection.client.streams() as usize } else { usize::MAX }
+    }
+
+    fn submit(&mut self, connection: &mut Connection, place: Place, request: u32) {
+        connection.unbegun.push_back((place, request));
+        connection.client.submit(number(place), request);
+    }
+
+    fn cancel(&mut self, connection: &mut Connection, place: Place) -> Cancelled {
+        connection.unbegun.retain(|(other, _)| *other != place);
+        connection.client.cancel(number(place));
+        Cancelled::Request
+    }
+
+    fn has_output(&mut self, connection: &mut Connection) -> bool {
+        !connection.client.outgoing(&self.requests).1.is_empty()
+    }
+
+    fn output<'a>(&'a mut self, connection: &'a mut Connection) -> (Option<Place>, &'a [u8]) {
+        let (first, bytes) = connection.client.outgoing(&self.requests);
+        (first.map(place), bytes)
+    }
+
+    fn wrote(&mut self, connection: &mut Connection, count: usize, mut begun: impl FnMut(Place)) {
+        let Connection { client, unbegun, .. } = connection;
+        client.wrote(count, |number| {
+            let place = place(number);
+            // Requests begin in the order in which they were submitted.
+            if unbegun.front().is_some_and(|(other, _)| *other == place) {
+                unbegun.pop_front();
+            } else {
+                unbegun.retain(|(other, _)| *other != place);
+            }
+            begun(place);
+        });
+    }
+
+    fn in_progress(&self, _connection: &Connection) -> bool {
+        true
+    }
+
+    fn body_left(&self, _connection: &Connection) -> u64 {
+        0
+    }
+
+    fn take(
+        &mut self,
+        connection: &mut Connection,
+        input: &[u8],
+        body: &mut impl FnMut(Place, &[u8]),
+    ) -> Step {
+        let Connection { client, status, unbegun } = connection;
+        let mut rest = input;
+        let (of, only_head, what) = match client.take(&mut rest) {
+            Ok(client::Step::More | client::Step::Ready) => (None, true, What::Part),
+            Ok(client::Step::Wire(of)) => (of, true, What::Part),
+            Ok(client::Step::Head { place: of, status: said }) => {
+                status[usize::from(of)] = said;
+                (Some(of), true, What::Part)
+            }
+            Ok(client::Step::Body { place: of, bytes }) => {
+                body(place(of), bytes);
+                (Some(of), false, What::Part)
+            }
+            Ok(client::Step::End(of)) => {
+                (Some(of), true, What::Whole { status: status[usize::from(of)], reusable: true })
+            }
+            Ok(client::Step::Failed { place: of, failure }) => {
+                let (kind, reason) = match failure {
+                    Failure::Refused => {
+                        (ErrorKind::Refused, "the server refused the stream (REFUSED_STREAM)")
+                    }
+                    Failure::Reset(code) => (ErrorKind::StreamReset, code.name()),
+                    Failure::Malformed(reason) => (ErrorKind::Protocol, reason),
+                    Failure::Closed => (ErrorKind::ClosedEarly, "the connection ended"),
+                };
+                unbegun.retain(|(other, _)| *other != place(of));
+                (Some(of), true, What::Failed(kind, reason))
+            }
+            Ok(client::Step::Draining(_)) => (None, true, What::Draining),
+            Ok(client::Step::Moved(of)) => {
+                unbegun.retain(|(other, _)| *other != place(of));
+                (Some(of), true, What::Moved)
+            }
+            Err(fault) => {
+                let what = What::Broken(ErrorKind::Protocol, fault.reason);
+                return Step { used: input.len(), place: None, only_head: true, what };
+            }
+        };
+        if of.is_none() && client.is_ready() {
+            let now = client.streams();
+            self.fewest = Some(self.fewest.map_or(now, |before| before.min(now)));
+        }
+        Step { used: input.len() - rest.len(), place: of.map(place), only_head, what }
+    }
+
+    fn owes(&self, connection: &Connection) -> bool {
+        connection.client.owes()
+    }
+
+    fn skip(&mut self, _connection: &mut Connection, count: usize) -> Step {
+        Step { used: count, place: None, only_head: true, what: What::Part }
+    }
+
+    /// The server's settings, answers to ours, PING. A server that ends the idle connection is believed at once.
+    fn take_unasked(&mut self, connection: &mut Connection, mut input: &[u8]) -> bool {
+        while !input.is_empty() || self.owes(connection) {
+            let step = self.take(connection, input, &mut |_, _: &[u8]| {});
+            if step.place.is_some() || step.what != What::Part {
+                return false;
+            }
+            input = &input[step.used..];
+        }
+        true
+    }
+
+    fn end_of_stream(&mut self, _connection: &mut Connection) -> Option<(Place, u16)> {
+        None
+    }
+
+    fn is_spent(&self, connection: &Connection) -> bool {
+        connection.client.is_draining()
+    }
+
+    fn last_words<'a>(&'a mut self, connection: &'a mut Connection) -> &'a [u8] {
+        connection.client.outgoing(&self.requests).1
+    }
+
+    fn fewest_permits(&self) -> Option<u64> {
+        self.fewest.map(u64::from)
+    }
+
+    fn tolerated(&self) -> &BTreeMap<Tolerance, u64> {
+        &self.tolerated
+    }
+}
+
+/// A place as the connection numbers it: below the number of streams, which fits.
+fn number(place: Place) -> client::Place {
+    place.0 as client::Place
+}
+
+fn place(number: client::Place) -> Place {
+    Place(u32::from(number))
+}

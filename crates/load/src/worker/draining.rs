@@ -1,0 +1,116 @@
+//! Connections that take no more requests while those that they carry are still answered: another one is opened beside
+//! each, and what it surely did not process is sent again over that one.
+
+use crate::codec::Codec;
+use crate::codec::requests::{Place, Requests};
+use crate::net::{Interest, NO_HANDLE, Net};
+use crate::recorder::Recorder;
+use prony_model::measurement::ErrorKind;
+
+use super::Worker;
+use super::slot::State;
+
+/// A request is sent in vain so often at most: a server that takes none would be asked for ever.
+const MOVES_MAX: u8 = 3;
+
+impl<N: Net, C: Codec> Worker<N, C> {
+    /// The slot whose requests come next on the connection that stands at this one, or in its stead.
+    pub(super) fn home(&self, index: u32) -> u32 {
+        if C::DRAINS && index >= self.connections { index - self.connections } else { index }
+    }
+
+    /// The slot's connection takes no more requests. Where an earlier one is done, it makes room for the next; gives
+    /// where it stands then.
+    pub(super) fn drain(&mut self, recorder: &mut Recorder, index: u32, now: u64) -> u32 {
+        let beside = index + self.connections;
+        if index >= self.connections || self.slots[beside as usize].handle != NO_HANDLE {
+            return index;
+        }
+        let (slots, draining) = self.slots.split_at_mut(beside as usize);
+        let (slot, old) = (&mut slots[index as usize], &mut draining[0]);
+        std::mem::swap(&mut slot.handle, &mut old.handle);
+        std::mem::swap(&mut slot.state, &mut old.state);
+        std::mem::swap(&mut slot.watches_writing, &mut old.watches_writing);
+        std::mem::swap(&mut slot.time_from_ns, &mut old.time_from_ns);
+        std::mem::swap(&mut slot.requests, &mut old.requests);
+        std::mem::swap(&mut slot.connection, &mut old.connection);
+        std::mem::swap(&mut slot.wakes_at, &mut old.wakes_at);
+        let pipeline = self.shared.pipeline;
+        for (place, times) in old.requests.iter() {
+            self.deadlines.stop(index * pipeline + place.0);
+            self.deadlines.start_since(beside * pipeline + place.0, old.runs_since_ns(times));
+        }
+        let interest = if old.watches_writing { Interest::ReadWrite } else { Interest::Read };
+        if let Err(e) = self.net.watch(old.handle, interest, u64::from(beside)) {
+            self.fail(recorder, beside, now, ErrorKind::Reset, || e.to_string());
+        }
+        self.unpark(index, now);
+        beside
+    }
+
+    /// A request was surely not processed: it goes over the next connection, unless that has been so too often.
+    pub(super) fn move_on(&mut self, recorder: &mut Recorder, index: u32, place: Place, now: u64) {
+        let home = self.home(index);
+        let slot = &mut self.slots[index as usize];
+        if slot.requests.get(place).is_none_or(|times| times.moves >= MOVES_MAX) {
+            return self.fail_one(recorder, index, place, now, ErrorKind::Refused, || {
+                format!("{MOVES_MAX} connections ended without processing it")
+            });
+        }
+        slot.requests.body(place).reset();
+        let Some(mut times) = slot.requests.remove(place) else { return };
+        self.deadlines.stop(Self::deadline_of(&self.shared, index, place));
+        recorder.moved();
+        (times.sent_ns, times.first_byte_ns, times.last_byte_ns) = (0, 0, 0);
+        (times.read_bytes, times.head_alone) = (0, false);
+        times.moves += 1;
+        self.moved.push_back((home, times));
+    }
+
+    /// Requests that were moved go over their slot's next connection, where the last one is out of its way.
+    pub(super) fn resend_moved(&mut self, recorder: &mut Recorder) {
+        for _ in 0..self.moved.len() {
+            let Some((index, times)) = self.moved.pop_front() else { return };
+            let now = self.fresh_stamp(recorder);
+            let slot = &mut self.slots[index as usize];
+            let waits = slot.state == State::Connected && self.codec.is_spent(&slot.connection);
+            if waits || recorder.over() {
+                self.moved.push_back((index, times));
+                continue;
+            }
+            let since_ns = slot.runs_since_ns(&times);
+            let place = slot.requests.add(times);
+            self.codec.submit(&mut slot.connection, place, times.request);
+            let state = slot.state;
+            self.deadlines.start_since(Self::deadline_of(&self.shared, index, place), since_ns);
+            match state {
+                State::Unconnected => self.connect(recorder, index, now),
+                State::Connected => self.flush(recorder, index, now),
+                State::Connecting | State::Preconnecting => {}
+            }
+        }
+    }
+
+    /// A connection that takes no more requests and has none left is closed.
+    pub(super) fn close_if_drained(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
+        let slot = &self.slots[index as usize];
+        if C::DRAINS
+            && slot.state == State::Connected
+            && slot.requests.is_empty()
+            && self.codec.is_spent(&slot.connection)
+        {
+            self.drop_connection(recorder, index, now);
+        }
+    }
+
+    /// Tells the peer why its connection is closed, as far as that fits into the socket.
+    pub(super) fn say_last_words(&mut self, recorder: &mut Recorder, index: u32) {
+        let slot = &mut self.slots[index as usize];
+        let words = self.codec.last_words(&mut slot.connection);
+        if !words.is_empty()
+            && let Ok(count) = self.net.send(slot.handle, words)
+        {
+            recorder.wrote(count);
+        }
+    }
+}

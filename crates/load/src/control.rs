@@ -21,7 +21,7 @@ const NOT_ASKED: u64 = 0;
 pub struct Control {
     /// [`NOT_ASKED`] until somebody asks.
     stop_at_ns: Arc<AtomicU64>,
-    gate: Option<Arc<StartBarrier>>,
+    start_barrier: Option<Arc<StartBarrier>>,
 }
 
 impl Control {
@@ -34,11 +34,11 @@ impl Control {
     /// schedules begin at the same instant, and a stop ends all. Where one of them cannot begin, none
     /// does: the others end with [`LoadError::Interrupted`](crate::LoadError::Interrupted).
     pub fn together(loads: u32) -> Control {
-        Control { gate: Some(Arc::new(StartBarrier::of(loads))), ..Control::new() }
+        Control { start_barrier: Some(Arc::new(StartBarrier::of(loads))), ..Control::new() }
     }
 
-    pub(crate) fn gate(&self) -> Option<&StartBarrier> {
-        self.gate.as_deref()
+    pub(crate) fn start_barrier(&self) -> Option<&StartBarrier> {
+        self.start_barrier.as_deref()
     }
 
     /// Asks the load to end. What was measured so far is kept and marked

@@ -40,7 +40,7 @@ use prony_model::plan_record::nanoseconds;
 
 use process_cpu::{ProcessCpu, until_next_look};
 use worker_shares::samples_share;
-pub(crate) use worker_shares::{shares, turns};
+pub(crate) use worker_shares::{request_order, shares};
 
 /// How often the observer is called.
 const OBSERVE_EVERY: Duration = Duration::from_millis(100);
@@ -109,7 +109,7 @@ pub fn run_shard(
     observe: &mut dyn FnMut(&Snapshot),
 ) -> Result<Measurement, LoadError> {
     // Whatever keeps this load from beginning, those that are to begin with it are told.
-    let _expected = control.gate().map(crate::start_barrier::StartBarrier::expect);
+    let _expected = control.start_barrier().map(crate::start_barrier::StartBarrier::expect);
     plan.check()?;
     let open_files = check_open_files(plan, shard)?;
     let requests = Requests::of(plan)?;
@@ -252,8 +252,8 @@ fn start_worker(
     // Users of a ramp connect when they come.
     let preconnects = plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_));
     let samples_max = samples_share(plan, worker, shard.of);
-    let turns = turns(plan, worker, shard.of, shared.list.as_ref());
-    let assignment = Assignment { place, connections, source, turns };
+    let request_order = request_order(plan, worker, shard.of, shared.list.as_ref());
+    let assignment = Assignment { place, connections, source, request_order };
     let stamps = !plan.user_clock;
     let (shared, to_engine, worker_gauge) =
         (Arc::clone(shared), outlets.to_engine.clone(), Arc::clone(&gauge));
@@ -340,9 +340,9 @@ impl Started<'_> {
         }
         ready?;
         let mut series = Series::with_room(plan.stop.duration.map(nanoseconds));
-        let start_ns = match control.gate() {
+        let start_ns = match control.start_barrier() {
             None => sys::now_ns() + START_AHEAD_NS,
-            Some(gate) => gate.pass(&|| control.stop_asked()).ok_or(LoadError::Interrupted)?,
+            Some(barrier) => barrier.pass(&|| control.stop_asked()).ok_or(LoadError::Interrupted)?,
         };
         let now_since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let started_at_ns = nanoseconds(now_since_1970) + start_ns.saturating_sub(sys::now_ns());

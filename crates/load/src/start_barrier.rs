@@ -28,7 +28,7 @@ struct State {
     left: bool,
 }
 
-/// Whoever holds it is expected at the gate; when it is dropped, nobody waits for it any more.
+/// Whoever holds it is expected at the barrier; when it is dropped, nobody waits for it any more.
 #[derive(Debug)]
 pub(crate) struct Expected<'a>(&'a StartBarrier);
 
@@ -80,12 +80,12 @@ mod tests {
 
     #[test]
     fn all_begin_at_the_same_instant() {
-        let gate = StartBarrier::of(3);
+        let barrier = StartBarrier::of(3);
         let before = sys::now_ns();
         let starts = std::thread::scope(|scope| {
             let one = || {
-                let _expected = gate.expect();
-                gate.pass(&|| false)
+                let _expected = barrier.expect();
+                barrier.pass(&|| false)
             };
             let threads: Vec<_> = (0..3).map(|_| scope.spawn(one)).collect();
             threads.into_iter().map(|t| t.join().unwrap()).collect::<Vec<_>>()
@@ -96,13 +96,13 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_one_that_left_or_when_stopped() {
-        let gate = StartBarrier::of(2);
+        let barrier = StartBarrier::of(2);
         std::thread::scope(|scope| {
-            let waits = scope.spawn(|| gate.pass(&|| false));
-            drop(gate.expect());
+            let waits = scope.spawn(|| barrier.pass(&|| false));
+            drop(barrier.expect());
             assert_eq!(waits.join().unwrap(), None);
         });
-        assert_eq!(gate.pass(&|| false), None, "it is too late for the second, too");
+        assert_eq!(barrier.pass(&|| false), None, "it is too late for the second, too");
         assert_eq!(StartBarrier::of(2).pass(&|| true), None);
     }
 }

@@ -89,7 +89,7 @@ pub(crate) struct Assignment {
     pub(crate) connections: u32,
     pub(crate) source: Source,
     /// Which request of the list the next one is, where the plan has one.
-    pub(crate) turns: Option<RequestOrder>,
+    pub(crate) request_order: Option<RequestOrder>,
 }
 
 pub(crate) struct Worker<N: Net, C: Codec> {
@@ -126,7 +126,7 @@ pub(crate) struct Worker<N: Net, C: Codec> {
     /// The last request's end, where only a count ends the load.
     last_resolved_ns: u64,
     /// Which request of the list the next one is, where the plan has one.
-    turns: Option<RequestOrder>,
+    request_order: Option<RequestOrder>,
 }
 
 impl<N: Net, C: Codec> Worker<N, C> {
@@ -137,7 +137,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         gauge: Arc<crate::control::Gauge>,
         assignment: Assignment,
     ) -> Worker<N, C> {
-        let Assignment { place, connections, source, turns } = assignment;
+        let Assignment { place, connections, source, request_order } = assignment;
         let (count, pipeline) = (connections as usize, shared.pipeline as usize);
         let places = count * pipeline;
         let all = if C::DRAINS { 2 * count } else { count };
@@ -165,7 +165,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             last_resolved_ns: 0,
             shared,
             gauge,
-            turns,
+            request_order,
         }
     }
 
@@ -183,8 +183,8 @@ impl<N: Net, C: Codec> Worker<N, C> {
         // Before the clock starts: it allocates some megabytes.
         let mut recorder = Recorder::open(start_ns, edges, connected, self.net.stamps(), sink, samples);
         recorder.run.connections = self.preconnected;
-        if let Some(turns) = &self.turns {
-            recorder.count_by_request(turns.different());
+        if let Some(request_order) = &self.request_order {
+            recorder.count_by_request(request_order.different());
         }
         let mut now = self.net.now_ns();
         // Two milliseconds: a stop that is asked for meanwhile is seen after them.
@@ -361,14 +361,14 @@ impl<N: Net, C: Codec> Worker<N, C> {
 
     /// Brings the recorder up to an instant.
     fn bring(&mut self, recorder: &mut Recorder, to_ns: u64) {
-        let Worker { net, codec, slots, moved, source, turns, start_ns, .. } = self;
+        let Worker { net, codec, slots, moved, source, request_order, start_ns, .. } = self;
         recorder.at(to_ns, move || Around {
             net,
             codec,
             slots,
             moved,
             source,
-            turns: turns.as_ref(),
+            request_order: request_order.as_ref(),
             start_ns: *start_ns,
         });
     }

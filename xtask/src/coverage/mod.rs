@@ -257,10 +257,10 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     }
     let table = simulate(runs, &[10, 30, LONG_S], base, |done| eprintln!("played {done}"));
     print!("{}", page::markdown(&table));
-    if write {
-        page::write(root, &table)?;
-    }
     let misses = misses(&table);
+    if write {
+        page::write(root, &table, &misses)?;
+    }
     if misses.is_empty() { Ok(()) } else { Err(format!("bars not met:\n  {}", misses.join("\n  "))) }
 }
 

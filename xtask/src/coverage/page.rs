@@ -132,14 +132,22 @@ fn percent(share: f64) -> String {
 }
 
 /// Writes the page and the raw counts.
-pub(crate) fn write(root: &Path, table: &Table) -> Result<(), String> {
-    let page = format!("{HEAD}{}", markdown(table));
+pub(crate) fn write(root: &Path, table: &Table, misses: &[String]) -> Result<(), String> {
+    let page = format!("{HEAD}{}{}", bars(misses), markdown(table));
     let json = serde_json::to_string_pretty(table).map_err(|e| e.to_string())? + "\n";
     for (ending, text) in [("md", page), ("json", json)] {
         let path = root.join(format!("{NAME}.{ending}"));
         fs::write(&path, text).map_err(|e| format!("{} could not be written: {e}", path.display()))?;
     }
     Ok(())
+}
+
+/// Which bars are not met, or that all are.
+fn bars(misses: &[String]) -> String {
+    match misses {
+        [] => "All bars are met.\n\n".to_owned(),
+        misses => format!("**Bars not met:**\n\n- {}\n\n", misses.join("\n- ")),
+    }
 }
 
 const HEAD: &str = "# Coverage of Prony's intervals and verdicts, 2026-11-23

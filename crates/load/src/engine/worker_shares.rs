@@ -23,7 +23,12 @@ pub(crate) fn shares(plan: &Plan, worker: u32, of: u32) -> (u32, u64) {
 }
 
 /// The worker's requests of the plan's list.
-pub(crate) fn turns(plan: &Plan, worker: u32, of: u32, list: Option<&Arc<Lines>>) -> Option<RequestOrder> {
+pub(crate) fn request_order(
+    plan: &Plan,
+    worker: u32,
+    of: u32,
+    list: Option<&Arc<Lines>>,
+) -> Option<RequestOrder> {
     let connections = up_to(u64::from(plan.connections), worker, of) as u32;
     let before = plan.stop.requests.map_or(0, |requests| up_to(requests, connections, plan.connections));
     list.map(|list| RequestOrder::of(plan, worker, of, before, list))

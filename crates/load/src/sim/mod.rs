@@ -41,7 +41,7 @@ use std::time::Duration;
 
 use crate::codec::Codec;
 use crate::control::{Control, Gauge};
-use crate::engine::{shares, turns};
+use crate::engine::{request_order, shares};
 use crate::error::LoadError;
 use crate::expect::Expected;
 use crate::http1::{Http1, RequestBytes};
@@ -211,13 +211,13 @@ impl Hand {
         let mut truth = Truth::new(connections as usize, plan, number, requests);
         truth.kernel_clock = case.nature.stamps.is_some();
         let list = Lines::of(plan).map(Arc::new);
-        let turns = turns(plan, number, plan.threads, list.as_ref());
+        let request_order = request_order(plan, number, plan.threads, list.as_ref());
         let bytes = Arc::new(RequestBytes::of(plan).unwrap());
         let different = plan.work.list().map_or(1, |list| list.requests.len());
         let requests = (0..different).map(|i| bytes.bytes(i as u32).to_vec()).collect();
         let nature = Nature { seed: case.nature.seed ^ u64::from(number) << 32, ..case.nature.clone() };
         let world = Rc::new(RefCell::new(World::new(nature, requests, truth)));
-        world.borrow_mut().turns.clone_from(&turns);
+        world.borrow_mut().request_order.clone_from(&request_order);
         world.borrow_mut().list = plan.work.list().cloned();
         world.borrow_mut().keepalive = plan.keepalive;
         let control = Control::new();
@@ -235,7 +235,7 @@ impl Hand {
             idle: Arc::clone(&case.idle),
         });
         let gauge = Arc::new(Gauge::default());
-        let assignment = Assignment { place: 0, connections, source, turns };
+        let assignment = Assignment { place: 0, connections, source, request_order };
         let mut worker = Worker::new(SimNet::new(&world), Http1::new(&bytes), shared, gauge, assignment);
         if plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_)) {
             worker.preconnect().unwrap();

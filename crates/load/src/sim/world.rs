@@ -65,7 +65,7 @@ pub(super) struct World {
     /// The requests' bytes, as the worker must write them.
     pub(super) requests: Vec<Vec<u8>>,
     /// Which of them is next, where there is a list.
-    pub(super) turns: Option<RequestOrder>,
+    pub(super) request_order: Option<RequestOrder>,
     pub(super) list: Option<TargetList>,
     /// Requests that the server has looked at.
     pub(super) served: u64,
@@ -107,7 +107,7 @@ impl World {
             pipeline: truth.pipeline,
             keepalive: true,
             requests,
-            turns: None,
+            request_order: None,
             list: None,
             served: 0,
             server_free_ns: 0,
@@ -218,7 +218,7 @@ impl World {
 
     /// A request begins on a slot: the next of the list.
     pub(super) fn begin(&mut self, slot: usize) {
-        let which = self.turns.as_mut().map_or(0, RequestOrder::take);
+        let which = self.request_order.as_mut().map_or(0, RequestOrder::take);
         let request = Request { which, ..self.truth.begin(slot, self.stamp_ns) };
         self.pending[slot].push_back(request);
         assert!(self.pending[slot].len() <= self.pipeline, "more requests than the plan's pipeline has");

@@ -24,7 +24,7 @@ pub(super) struct Around<'a, N, C: Codec> {
     pub(super) slots: &'a [Slot<C>],
     pub(super) moved: &'a VecDeque<(u32, RequestTimes)>,
     pub(super) source: &'a Source,
-    pub(super) turns: Option<&'a RequestOrder>,
+    pub(super) request_order: Option<&'a RequestOrder>,
     /// The schedule's first instant.
     pub(super) start_ns: u64,
 }
@@ -51,9 +51,9 @@ impl<N: Net, C: Codec> AtEdge for Around<'_, N, C> {
         let due = self.due_before(at_ns).unwrap_or(0);
         let mut left = schedule.map_or(0, |schedule| due.saturating_sub(schedule.taken()));
         let mut step = (left / WAITS_ENTERED_MAX).max(1);
-        let mut turns = self.turns.cloned();
-        if let Some(turns) = turns.as_ref().filter(|_| step > 1) {
-            step = turns.coprime(step);
+        let mut request_order = self.request_order.cloned();
+        if let Some(request_order) = request_order.as_ref().filter(|_| step > 1) {
+            step = request_order.coprime(step);
         }
         let mut rest = schedule.filter(|_| left > 0).cloned();
         std::iter::from_fn(move || {
@@ -62,9 +62,9 @@ impl<N: Net, C: Codec> AtEdge for Around<'_, N, C> {
             let group = step.min(left);
             left -= group;
             rest.skip(group);
-            let request = turns.as_mut().map_or(0, |turns| {
-                let request = turns.peek();
-                turns.skip(group);
+            let request = request_order.as_mut().map_or(0, |request_order| {
+                let request = request_order.peek();
+                request_order.skip(group);
                 request
             });
             Some((at_ns.saturating_sub(due), group, request))

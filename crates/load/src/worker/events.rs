@@ -280,7 +280,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             if !goes_on {
                 bytes = read.count - from;
             }
-            if self.turns.is_some() {
+            if self.request_order.is_some() {
                 recorder.read_of(request, bytes);
             }
             let mut later = now;

@@ -24,7 +24,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
     ) {
         recorder.dispatched(now, connection_wait_ns);
         self.net.begun(u64::from(index));
-        let request = self.turns.as_mut().map_or(0, RequestOrder::take);
+        let request = self.request_order.as_mut().map_or(0, RequestOrder::take);
         let times = RequestTimes {
             intended_ns,
             dispatched_ns: now,

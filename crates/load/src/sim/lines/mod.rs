@@ -113,7 +113,7 @@ impl LineCase {
                 idle: Arc::new(Idle::default()),
             });
             let codec = LineProtocol::new(self.habits.permits);
-            let assignment = Assignment { place: 0, connections, source, turns: None };
+            let assignment = Assignment { place: 0, connections, source, request_order: None };
             let mut worker = Worker::new(net.clone(), codec, shared, Arc::new(Gauge::default()), assignment);
             worker.preconnect().unwrap();
             hands.push((worker, net));

@@ -757,7 +757,7 @@ export interface Reason {
   advice: string;
   /** The figures it touches. */
   affects: string[];
-  /** DESIGN's code, `client_saturated`. */
+  /** Its name, `client_saturated`. */
   code: string;
   /** What was seen, with the figure and the threshold. */
   detail: string;
@@ -771,7 +771,7 @@ export interface Reason {
 export interface RequestCounts {
   /** Due before the window and unresolved when it opened. */
   carried_in: number;
-  /** Answered rightly within the window. */
+  /** Succeeded within the window. */
   completed: number;
   /** Failed within the window, whatever the kind. */
   failed: number;
@@ -818,7 +818,7 @@ export interface RunData {
   /** What did not run. */
   skipped: Skipped[];
   /** The source of `published` and `conclusions`, beside its figures. */
-  source?: Source;
+  source?: SourceTable;
   /** What the choice of a server is worth to an application that works itself: a sentence. */
   spread?: string;
   /** What the run varies: its plans, or its trials, along one thing each. */
@@ -849,7 +849,7 @@ export interface RunEntry {
 
 /** Counts over the whole run. */
 export interface RunTotal {
-  /** Requests answered rightly. */
+  /** Requests that succeeded. */
   completed: number;
   /** Connections established. */
   connections: number;
@@ -983,7 +983,7 @@ export interface Skipped {
 }
 
 /** Somebody's publication beside this run. */
-export interface Source {
+export interface SourceTable {
   /** How far its order agrees with ours, a sentence a plan. */
   agreement: string[];
   /** The figures that any of its rows has, in the order of a table. */

@@ -49,7 +49,7 @@ export function axisDuration(ns: number): string {
   return `${trim(significant(ns / factor, 3))} ${unit}`;
 }
 
-/** `58.1 MB` (decimal, as DESIGN prints memory). */
+/** `58.1 MB` (decimal). */
 export function bytes(n: number): string {
   const units = [["GB", 1e9], ["MB", 1e6], ["kB", 1e3]] as const;
   const [unit, factor] = units.find(([, f]) => n >= f * 0.9995) ?? ["B", 1];

@@ -33,7 +33,7 @@ pub(super) fn void(trial: &Trial) -> Option<String> {
 
 /// What a trial says of its rate.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Judged {
+pub(super) struct JudgedProbe {
     pub(super) answer: Answer,
     /// What decided it, in a few words.
     pub(super) why: String,
@@ -41,39 +41,39 @@ pub(super) struct Judged {
     pub(super) undecided: Option<String>,
 }
 
-impl Judged {
-    pub(super) fn failed(why: impl Into<String>) -> Judged {
-        Judged { answer: Answer::Failed, why: why.into(), undecided: None }
+impl JudgedProbe {
+    pub(super) fn failed(why: impl Into<String>) -> JudgedProbe {
+        JudgedProbe { answer: Answer::Failed, why: why.into(), undecided: None }
     }
 }
 
 /// Whether a trial's rate is sustained, and why (not); `hopeless` says why it was ended early.
-pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -> Judged {
+pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -> JudgedProbe {
     let reasons = &trial.verdict.reasons;
     if let Some(fault) = reasons.iter().find(|reason| CLIENTS_FAULTS.contains(&reason.code.as_str())) {
         let why = fault.code.replace('_', " ");
-        return Judged { answer: Answer::OutOfReach, why, undecided: None };
+        return JudgedProbe { answer: Answer::OutOfReach, why, undecided: None };
     }
     if let Some(why) = hopeless {
-        return Judged::failed(why);
+        return JudgedProbe::failed(why);
     }
     match trial.outcome {
-        Outcome::Broken => return Judged::failed("broken: most requests failed"),
-        Outcome::Overloaded => return Judged::failed("the wait grew to the end"),
+        Outcome::Broken => return JudgedProbe::failed("broken: most requests failed"),
+        Outcome::Overloaded => return JudgedProbe::failed("the wait grew to the end"),
         Outcome::Carried => {}
     }
     let ended = trial.requests.failed + trial.requests.completed;
     if ended < ENDED_MIN {
-        return Judged::failed(format!("{ended} requests are too few to say"));
+        return JudgedProbe::failed(format!("{ended} requests are too few to say"));
     }
     let failed = share(trial.requests.failed, ended);
     if failed >= ERRORS_MAX_SHARE && !slos.iter().any(Slo::is_of_errors) {
-        return Judged::failed(format!("{:.2} % failed", failed * 100.0));
+        return JudgedProbe::failed(format!("{:.2} % failed", failed * 100.0));
     }
     // Of the requests that came due, and not of the rate asked for: Poisson arrivals are not as many in every window.
     let carried = share(trial.requests.completed, trial.requests.scheduled);
     if carried < 1.0 - UNCARRIED_MAX_SHARE {
-        return Judged::failed(format!("{:.1} % of what was due was carried", carried * 100.0));
+        return JudgedProbe::failed(format!("{:.1} % of what was due was carried", carried * 100.0));
     }
     let mut undecided = Vec::new();
     for slo in slos {
@@ -81,14 +81,14 @@ pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -
         let missed = held.decision == Decision::Missed
             || (held.decision == Decision::Undecided && held.point_within == Some(false));
         if missed {
-            return Judged::failed(format!("{slo}: {}", held.seen));
+            return JudgedProbe::failed(format!("{slo}: {}", held.seen));
         }
         if held.decision == Decision::Undecided {
             undecided.push(format!("{slo} is undecided ({})", held.seen));
         }
     }
     let undecided = (!undecided.is_empty()).then(|| undecided.join(", "));
-    Judged { answer: Answer::Passed, why: "sustained".to_owned(), undecided }
+    JudgedProbe { answer: Answer::Passed, why: "sustained".to_owned(), undecided }
 }
 
 /// Sees from snapshots that a probe can only fail: what its end would say is decided before.

@@ -194,7 +194,7 @@ fn failures(m: &Measurement, kind: ErrorKind) -> u64 {
 }
 
 #[test]
-fn whatever_happens_the_record_is_the_truth_over_a_second_protocol() {
+fn random_worlds_over_the_line_protocol_are_recorded_as_they_happened() {
     let number = |name: &str| env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
     let first = number("PRONY_SIM_FIRST").unwrap_or(0);
     let count = number("PRONY_SIM_SEEDS").unwrap_or(CASES);

@@ -982,28 +982,6 @@ export interface Skipped {
   reason: string;
 }
 
-/** Somebody's publication beside this run. */
-export interface SourceTable {
-  /** How far its order agrees with ours, a sentence a plan. */
-  agreement: string[];
-  /** The figures that any of its rows has, in the order of a table. */
-  columns: SourceColumn[];
-  /** What in its method makes its figures others than ours. */
-  differences: string[];
-  /** Rows of its that are doubted: candidate and reason. */
-  doubts: [string, string][];
-  /** What it says besides: key and text. */
-  facts: [string, string][];
-  /** How its figures were obtained. */
-  method: string;
-  /** What it is called. */
-  name: string;
-  /** Candidates of its tables without a figure here. */
-  not_here: string[];
-  /** What it printed, in its order; a row that stands beside several plans is there once for each. */
-  rows: SourceRow[];
-}
-
 /** A figure that a source printed. */
 export interface SourceColumn {
   /** Its name in the source's file: `p99_ms`. */
@@ -1048,6 +1026,28 @@ export interface SourceRow {
   remarks: [string, string][];
   /** Workers; none where the source does not say. */
   workers: number | null;
+}
+
+/** Somebody's publication beside this run. */
+export interface SourceTable {
+  /** How far its order agrees with ours, a sentence a plan. */
+  agreement: string[];
+  /** The figures that any of its rows has, in the order of a table. */
+  columns: SourceColumn[];
+  /** What in its method makes its figures others than ours. */
+  differences: string[];
+  /** Rows of its that are doubted: candidate and reason. */
+  doubts: [string, string][];
+  /** What it says besides: key and text. */
+  facts: [string, string][];
+  /** How its figures were obtained. */
+  method: string;
+  /** What it is called. */
+  name: string;
+  /** Candidates of its tables without a figure here. */
+  not_here: string[];
+  /** What it printed, in its order; a row that stands beside several plans is there once for each. */
+  rows: SourceRow[];
 }
 
 /** A stage: a linear change from the level before, 0 at first, to its own. */

@@ -1,11 +1,12 @@
 //! Whether a probe was sustained: pure.
 
 use prony_analysis::slo::{Decision, Slo};
+use prony_analysis::verdict::{Code, InSearch};
 use prony_load::Snapshot;
 use prony_model::Plan;
 use prony_model::plan::Arrivals;
 use prony_model::rate::Rate;
-use prony_model::trial::{Effect, Outcome, Trial};
+use prony_model::trial::{Effect, Outcome, Reason, Trial};
 use prony_stats::search::Answer;
 
 use super::{ERRORS_MAX_SHARE, share};
@@ -16,19 +17,19 @@ const UNCARRIED_MAX_SHARE: f64 = 0.01;
 /// Fewer requests than this show nothing.
 pub(super) const ENDED_MIN: u64 = 10;
 
-/// Verdicts that say that the client did not apply the load.
-const CLIENTS_FAULTS: [&str; 3] = ["client_saturated", "rate_not_reached", "ports_exhausted"];
-
-/// Verdicts of which one ends a search: what was seen before and after is not of one and the same server.
-const VOIDING: [&str; 3] = ["server_died", "server_restarted", "arithmetic"];
+/// Whether a reason means this for the search.
+fn means(reason: &Reason, what: InSearch) -> bool {
+    Code::named(&reason.code).is_some_and(|code| code.in_search() == what)
+}
 
 /// Why a trial says that the search cannot go on. An unexpected status is no reason: refusing is what an
 /// overloaded server may do, and counts as a failure. An answer with another body never is.
 pub(super) fn void(trial: &Trial) -> Option<String> {
     let wrong = trial.errors.get("body_mismatch").is_some_and(|count| *count > 0);
-    let voids = |code: &str| VOIDING.contains(&code) || (wrong && code == "wrong_answer");
+    let ends =
+        |reason: &Reason| means(reason, InSearch::Ends) || (wrong && reason.code == Code::WrongAnswer.name());
     let mut reasons = trial.verdict.reasons.iter().filter(|reason| reason.effect == Effect::Invalid);
-    reasons.find(|reason| voids(&reason.code)).map(|reason| reason.detail.clone())
+    reasons.find(|reason| ends(reason)).map(|reason| reason.detail.clone())
 }
 
 /// What a trial says of its rate.
@@ -50,7 +51,7 @@ impl JudgedProbe {
 /// Whether a trial's rate is sustained, and why (not); `hopeless` says why it was ended early.
 pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -> JudgedProbe {
     let reasons = &trial.verdict.reasons;
-    if let Some(fault) = reasons.iter().find(|reason| CLIENTS_FAULTS.contains(&reason.code.as_str())) {
+    if let Some(fault) = reasons.iter().find(|reason| means(reason, InSearch::OutOfReach)) {
         let why = fault.code.replace('_', " ");
         return JudgedProbe { answer: Answer::OutOfReach, why, undecided: None };
     }

@@ -2,7 +2,7 @@
 //! distribution's shape, small enough to be copied ten times a second. The
 //! record has the whole histogram.
 
-use prony_model::histogram::{Histogram, highest_ns, numbered_bucket, value_of_numbered};
+use prony_model::histogram::{Histogram, highest_ns, nearest_rank, numbered_bucket, value_of_numbered};
 
 /// Each power of two has 2^4 buckets, so that a bucket is 3 to 6 % wide.
 const BITS: u32 = 4;
@@ -88,25 +88,23 @@ impl LiveSummary {
     /// Of what was completed and how many failed.
     pub fn of(completed: &Histogram, failed: u64) -> LiveSummary {
         let total = completed.len() + failed;
-        let quantile = |of_thousand: u64| {
-            // The nearest rank, in integers.
-            let rank = u64::try_from((u128::from(total) * u128::from(of_thousand)).div_ceil(1000));
-            let rank = rank.unwrap_or(u64::MAX);
+        let quantile = |quantile: f64| {
+            let rank = nearest_rank(quantile, total);
             if total.saturating_sub(rank) < BEYOND_MIN {
                 LivePercentile::TooFew
             } else if rank > completed.len() {
                 LivePercentile::Failed
             } else {
-                LivePercentile::At(completed.value_at_quantile(rank as f64 / completed.len() as f64))
+                LivePercentile::At(completed.value_at_rank(rank))
             }
         };
         LiveSummary {
             completed: completed.len(),
             failed,
-            p50: quantile(500),
-            p90: quantile(900),
-            p99: quantile(990),
-            p999: quantile(999),
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
             max_ns: (!completed.is_empty()).then(|| completed.max()),
             shape: CoarseHistogram::of(completed),
         }

@@ -177,10 +177,16 @@ pub(crate) struct FigureHead {
 pub(crate) enum Unit {
     /// Requests per second.
     PerS,
+    /// Requests per second of CPU time.
+    PerCpuS,
     /// Nanoseconds.
     Ns,
     /// Bytes.
     Bytes,
+    /// Bytes per second.
+    BytesPerS,
+    /// A share, from 0 to 1.
+    Share,
 }
 
 /// A figure with its interval, short: all to six digits.

@@ -170,7 +170,7 @@ pub enum End {
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// The run log.
-    #[error("{0}. What was measured before is in the log: mend this and go on with --resume.")]
+    #[error("{0}. What was measured before is in the log: fix this and continue with --resume.")]
     Log(RunLogError),
     /// The run log, at the start.
     #[error(transparent)]

@@ -350,7 +350,7 @@ impl<'a> Runner<'a> {
     }
 
     fn interrupted(&mut self) -> Result<BenchOutcome, BenchError> {
-        self.event("interrupted", "Somebody ended the run; --resume goes on with it.")?;
+        self.event("interrupted", "The run was interrupted; --resume continues it.")?;
         Ok(self.outcome(End::Interrupted))
     }
 

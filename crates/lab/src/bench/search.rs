@@ -57,7 +57,7 @@ impl Capacities {
         let logs: Vec<f64> = found.into_iter().flatten().map(|rate| rate.ln()).collect();
         if logs.is_empty() {
             return Err(format!(
-                "The knee of {} is not known: no search of {} found one.",
+                "The capacity of {} is not known: no search of {} found one.",
                 share.of.candidate, search.name
             ));
         }

@@ -142,7 +142,7 @@ impl ExperimentPlan {
         let mut arrivals = match (&self.capacity, &self.share, &load.arrivals) {
             (Some(slos), ..) => describe_search(slos),
             (None, Some(share), _) => {
-                format!("constant {}% of the knee of {}", tidy_percent(share.share), share.of)
+                format!("constant {}% of the capacity of {}", tidy_percent(share.share), share.of)
             }
             (None, None, arrivals) => describe_arrivals(arrivals),
         };

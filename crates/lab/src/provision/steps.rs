@@ -21,9 +21,6 @@ use crate::programs::Run;
 const VENV_STAMP: &str = ".prony-stamp";
 /// The second line of the stamp of what was made from sources on this machine.
 const LOCAL: &str = "local sources\n";
-/// Which packages Composer takes, by their places and checksums.
-const COMPOSER_LOCK: &str = "composer.lock";
-
 /// Something that is built for one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
@@ -144,7 +141,8 @@ pub(super) fn pending(candidate: &Candidate, requires: &Requires, layout: &Layou
         steps.push(step(layout.opt(&server.name), StepKind::Download(downloads), stamp));
     }
     for extension in requires.extensions() {
-        let pinned = [extension.pin()].into_iter().chain(extension.sha256.clone());
+        let pinned =
+            [extension.pin()].into_iter().chain(extension.sha256.clone()).chain(extension.url.clone());
         let wanted = extension.options.iter().cloned().chain(pinned).collect::<Vec<_>>();
         let stamp = hash_of(wanted.iter().map(String::as_bytes));
         steps.push(step(layout.ext(&server.name), StepKind::Pecl(extension), stamp));
@@ -180,7 +178,7 @@ impl Step {
     fn of(candidate: &Candidate, server: &Server, dir: PathBuf, kind: StepKind, stamp: u64) -> Step {
         let lock = match &kind {
             StepKind::Venv { .. } => Some(REQUIREMENTS_LOCK),
-            StepKind::Composer => Some(COMPOSER_LOCK),
+            StepKind::Composer => Some(composer::LOCK),
             StepKind::Mix => Some(mix::LOCK),
             StepKind::Pecl(extension) => extension.sha256.is_none().then_some("sha256= in pecl"),
             _ => None,
@@ -231,7 +229,7 @@ impl Step {
         match &self.kind {
             StepKind::Composer => origin = composer::run(&self.dir, &site)?,
             StepKind::Mix => origin = mix::run(&self.dir, &site)?,
-            StepKind::Pecl(extension) => origin = pecl::build(extension, &site)?,
+            StepKind::Pecl(extension) => origin = pecl::build(extension, &pecl::Local::named(), &site)?,
             StepKind::Download(files) => origin = download::fetch(files, &site)?,
             StepKind::Venv { python, pip } => self.venv(python.as_deref(), pip, &site)?,
             StepKind::Npm { .. } | StepKind::Go | StepKind::Cargo | StepKind::Image(_) => {}

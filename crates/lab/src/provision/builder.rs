@@ -70,7 +70,8 @@ fn spare(needed: &[PathBuf]) -> Result<u32, String> {
         return Err(format!("{variable} names sources on this machine, which may be root's alone"));
     }
     let setpriv = find_command("setpriv").ok_or("setpriv is missing: apt-get install util-linux")?;
-    let number = SPARE.into_iter().find(|number| !is_taken(*number)).ok_or("no number of a user is free")?;
+    let mut numbers = SPARE;
+    let number = numbers.find(|number| !is_taken(*number)).ok_or("no number of a user is free")?;
     let enter = "for path; do test -x \"$path\" || { echo \"$path\"; exit 1; }; done";
     let mut argv = vec![setpriv.to_string_lossy().into_owned()];
     argv.extend(as_user((number, number)));
@@ -115,7 +116,9 @@ pub(super) fn end_all(user: u32) -> Result<(), String> {
         if living.is_empty() {
             return Ok(());
         }
-        living.iter().for_each(|stat| drop(stat.identity().kill()));
+        for process in living {
+            process.identity().kill();
+        }
         std::thread::sleep(Duration::from_millis(20));
     }
     Err(format!("Processes of user {user}, who built it, live on: end them, and install it again."))

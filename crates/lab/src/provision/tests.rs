@@ -225,14 +225,17 @@ fn every_dependency_of_mix_is_locked_by_two_hashes_or_its_commit() {
             for dependency in dependencies {
                 let (name, rest) = dependency.split_once(", ").unwrap();
                 let line = lock.lines().find(|line| line.starts_with(&format!("  \"{name}\": "))).unwrap();
-                let (pin, words) = (&quoted(rest)[0], quoted(line));
-                if let Some(version) = pin.strip_prefix("== ") {
+                let (pins, words) = (quoted(rest), quoted(line));
+                if let Some(version) = pins[0].strip_prefix("== ") {
                     let (inner, outer) = (&words[2], words.last().unwrap());
                     assert_eq!(words[1], version, "{} {name}", server.name);
                     assert!([inner, outer].iter().all(|sum| sum.len() == 64) && inner != outer, "{line}");
                 } else {
-                    assert!(line.contains(&format!("{{:git, \"{pin}\", ")) && is_commit(&words[2]), "{line}");
-                    assert_eq!((&words[2], words.len()), (&quoted(rest)[1], 4), "{line}");
+                    assert!(
+                        line.contains(&format!("{{:git, \"{}\", ", pins[0])) && is_commit(&words[2]),
+                        "{line}"
+                    );
+                    assert_eq!((&words[2], words.len()), (&pins[1], 4), "{line}");
                 }
                 seen += 1;
             }

@@ -91,7 +91,8 @@ impl Site<'_> {
         let there = folders.iter().filter(|folder| folder.is_dir());
         argv.extend(there.map(|folder| folder.to_string_lossy().into_owned()));
         let (name, cwd) = ("chown".to_owned(), layout.root());
-        Run { name, argv, cwd, env: Vec::new(), log: &self.log, timeout: STEP_TIMEOUT }.run()
+        // Not ended by an interrupt: what is built must not stay another user's.
+        Run { name, argv, cwd, env: Vec::new(), log: &self.log, timeout: STEP_TIMEOUT }.run_unless(|| false)
     }
 }
 

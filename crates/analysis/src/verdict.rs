@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use prony_model::host::Host;
 use prony_model::measurement::{ErrorKind, ErrorTally, Measurement, Parts, ReceiveClock, Tolerance};
 use prony_model::observed::Observed;
 use prony_model::plan::Arrivals;
@@ -66,6 +67,7 @@ pub enum Code {
     ListenOverflow,
     ToleratedResponses,
     FewerStreams,
+    Container,
     ServerDied,
     ServerRestarted,
     WorkerLost,
@@ -149,6 +151,8 @@ impl Code {
                 "The figures stand; a stricter client or a proxy may refuse such answers, so correct the server's headers."),
             Code::FewerStreams => entry("fewer_streams", &["throughput"], Effect::Note,
                 "Ask for as many (-p), or raise the server's limit; more connections (-c) carry more requests at once."),
+            Code::Container => entry("container", &[], Effect::Note,
+                "Start the container with --network host, on Linux; compare only what was measured in the same way."),
             Code::ServerDied => entry("server_died", &["throughput", "response", "service"], Effect::Invalid,
                 "Look at its last lines, and load it by hand with `prony load`; the trial does not count."),
             Code::ServerRestarted => entry("server_restarted", &["throughput", "response", "service"], Effect::Invalid,
@@ -198,7 +202,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) response: &'a Summary,
     pub(crate) growth: Option<Growth>,
     pub(crate) drifts: &'a [Drift],
-    pub(crate) somaxconn: u32,
+    /// The machine that measured it.
+    pub(crate) host: &'a Host,
 }
 
 /// All reasons, errors first, then by the table's order, and the worst of their effects.
@@ -220,6 +225,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
         host::listen_overflow(facts),
         tolerated_responses(facts),
         fewer_streams(facts),
+        host::container(facts),
     ];
     let reasons: Vec<Reason> = single.into_iter().flatten().chain(server::reasons(facts)).collect();
     Verdict { validity: validity(&reasons), reasons }

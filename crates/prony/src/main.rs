@@ -30,6 +30,10 @@ fn main() -> ExitCode {
     let printer = Printer::new();
     let result = match cli::foreign_flags::check(&arguments) {
         Some(message) => Err(Failure::usage(message)),
+        None if arguments.len() < 2 => {
+            printer.note(cli::FIRST_STEPS);
+            Err(Failure::code(failure::USAGE))
+        }
         None => run(parsed(&printer), &printer),
     };
     match result {
@@ -71,5 +75,7 @@ fn run(cli: Cli, printer: &Printer) -> Result<(), Failure> {
         Command::Compare(arguments) => commands::compare::run(&arguments, printer),
         Command::Doctor(arguments) => commands::doctor::run(&arguments, printer),
         Command::Schema(arguments) => commands::schema::run(&arguments, printer),
+        Command::Completions(arguments) => commands::completions::run(&arguments, printer),
+        Command::Man(arguments) => commands::completions::man(&arguments, printer),
     }
 }

@@ -312,7 +312,7 @@ impl Experiment {
     }
 
     /// The embedded experiments' names, sorted.
-    pub(crate) fn names() -> Vec<&'static str> {
+    pub fn names() -> Vec<&'static str> {
         let toml = EMBEDDED.files().filter(|f| f.path().extension().is_some_and(|e| e == "toml"));
         let mut names: Vec<&str> = toml.filter_map(|f| f.path().file_stem()?.to_str()).collect();
         names.sort_unstable();

@@ -41,6 +41,7 @@ const LANES: [&[Step]; 2] = [
         ("a full disk", Run::full_disk),
     ],
     &[
+        ("GitHub's action and GitLab's template", |run| run.task("action")),
         ("the web page in a browser", |run| run.task("web")),
         ("servers in containers", |run| run.task("containers")),
     ],

@@ -91,6 +91,7 @@ export const UNITS: Record<Unit, UnitFormat> = {
   per_s: { value: (v) => `${rate(v)}/s`, axis: si, label: "requests per second" },
   ns: { value: duration, axis: axisDuration, label: "time" },
   bytes: { value: bytes, axis: axisBytes, label: "memory" },
+  ratio: { value: (v) => `${significant(v, 4)} ×`, axis: (v) => significant(v, 3), label: "ratio" },
 };
 
 /** `±0.4 %`: half the interval over the point. Not a statistic: the interval, written otherwise. Of one that is wider than twice the point no side is half of it. */

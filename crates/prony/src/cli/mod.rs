@@ -3,6 +3,7 @@
 
 mod bench;
 mod capacity;
+mod ci;
 mod compare;
 mod doctor;
 pub(crate) mod foreign_flags;
@@ -18,6 +19,7 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use bench::BenchArguments;
 pub(crate) use capacity::CapacityArguments;
+pub(crate) use ci::{CiArguments, CiCommand, CiCommentArguments, CiCompareArguments};
 pub(crate) use compare::{CompareArguments, CompareFormat};
 pub(crate) use doctor::{DoctorArguments, DoctorFormat};
 pub(crate) use history::{HistoryArguments, HistoryFormat};
@@ -60,6 +62,8 @@ pub(crate) enum Command {
     History(HistoryArguments),
     /// Compares two candidates or runs: faster, slower, equivalent or inconclusive
     Compare(CompareArguments),
+    /// Compares a change with its base in a job of continuous integration, and comments on the pull request
+    Ci(CiArguments),
     /// Finds what on this host distorts results, and how to fix it
     Doctor(DoctorArguments),
     /// Prints the JSON Schema of an output format

@@ -4,6 +4,7 @@
 mod bad_input;
 mod bench;
 mod capacity;
+mod ci;
 mod coming_from;
 mod compare;
 mod doctor;

@@ -181,6 +181,8 @@ pub(crate) enum Unit {
     Ns,
     /// Bytes.
     Bytes,
+    /// A figure over that of another candidate.
+    Ratio,
 }
 
 /// A figure with its interval, short: all to six digits.

@@ -1,6 +1,6 @@
 //! A figure over many runs.
 
-use prony_analysis::history::{Change, History, HistorySeries, HistoryVerdict, Point};
+use prony_analysis::history::{Change, History, HistorySeries, HistoryVerdict, Point, RATIO};
 
 use super::lines::{Ink, Lines, TerminalOptions};
 use crate::format;
@@ -12,6 +12,8 @@ const SPARKS: usize = 30;
 const ROWS: usize = 12;
 /// Of more series than these only changes and the level are shown.
 const TABLES_MAX: usize = 3;
+/// Digits of a ratio: a change of one in a thousand shows.
+const RATIO_DIGITS: usize = 4;
 
 /// The answer first, then each series with its changes; a table of runs where there are few series.
 pub fn history(history: &History, options: &TerminalOptions) -> String {
@@ -88,6 +90,7 @@ fn value(history: &History, point: &Point) -> String {
     let figure = match history.unit {
         "ns" => format::duration(estimate.point),
         "bytes" => format::bytes(estimate.point),
+        RATIO => format!("{} ×", format::significant(estimate.point, RATIO_DIGITS)),
         _ => format!("{} req/s", format::rate(estimate.point)),
     };
     format!("{bound}{figure}")

@@ -14,7 +14,8 @@ pub(crate) struct CiArguments {
 pub(crate) enum CiCommand {
     /// Builds a change and its base, measures both in alternation, and says which is faster
     Compare(Box<CiCompareArguments>),
-    /// Comments on the pull request or merge request with what `prony ci compare` wrote, or updates its comment
+    /// Comments on the pull request or merge request with what `prony ci compare` wrote, or updates its comment; the token
+    /// is in PRONY_CI_TOKEN
     Comment(CiCommentArguments),
 }
 

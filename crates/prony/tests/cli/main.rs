@@ -33,6 +33,7 @@ mod targets;
 mod terminal;
 mod tls;
 mod tolerated;
+mod tutorial;
 mod view;
 mod web;
 mod world;

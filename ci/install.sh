@@ -1,5 +1,5 @@
 #!/bin/sh
-# Puts a release of Prony into a folder, its checksum checked: install.sh RELEASES VERSION FOLDER
+# Puts a release of Prony into a folder (FOLDER/bin/prony), its checksum checked: install.sh RELEASES VERSION FOLDER
 set -eu
 releases=$1 version=${2#v} folder=$3
 case $version in
@@ -15,4 +15,4 @@ cd "$folder"
 grep " [ *]*$name\$" SHA256SUMS | sha256sum --check --quiet -
 tar --extract --file "$name" --strip-components=1
 rm "$name" SHA256SUMS
-./prony --version
+bin/prony --version

@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 class Application(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # head and body in one write: two would wait for each other's acknowledgement, 40 ms
     delay_s = 0.0
 
     def do_GET(self):

@@ -166,8 +166,8 @@ fn installs(place: &Place) -> Result<(), String> {
     let version = env!("CARGO_PKG_VERSION");
     let releases = place.folder.join("install/owner/prony/releases/download").join(format!("v{version}"));
     let name = format!("prony-{version}-{ARCH}-linux");
-    make(&releases.join(&name))?;
-    fs::copy(&place.binary, releases.join(&name).join("prony")).map_err(|e| e.to_string())?;
+    make(&releases.join(&name).join("bin"))?;
+    fs::copy(&place.binary, releases.join(&name).join("bin/prony")).map_err(|e| e.to_string())?;
     let archive = format!("{name}.tar.gz");
     output(&releases, "tar", &["-czf", &archive, &name])?;
     let sums = output(&releases, "sha256sum", &[&archive])?;

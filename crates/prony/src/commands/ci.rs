@@ -37,6 +37,9 @@ pub(crate) fn run(arguments: &CiArguments, printer: &Printer) -> Result<(), Fail
 }
 
 fn run_compare(arguments: &CiCompareArguments, printer: &Printer) -> Result<(), Failure> {
+    if given(Some(&arguments.serve)).is_none() {
+        return Err(Failure::usage("--serve is empty: write the command that starts the server on {port}."));
+    }
     let margins = compare::margins(&listed(arguments.margin.as_ref()))?;
     let conditions = compare::conditions(&listed(arguments.fail_if.as_ref()))?;
     let load = words::split(given(arguments.load.as_ref()).unwrap_or_default())

@@ -131,6 +131,8 @@ fn what_a_job_cannot_do_it_says() {
         (&[("PRONY_CI_LOAD", "--no-such-flag")], 2, "--no-such-flag"),
         (&[("PRONY_CI_FAIL_IF", "slowish")], 2, "slowish"),
         (&[("PRONY_CI_SERVE", "true")], 2, "{port}"),
+        (&[("PRONY_CI_SERVE", " ")], 2, "--serve is empty"),
+        (&[("PRONY_CI_DUET", "true")], 2, "-R"),
     ] {
         let said = with(changes);
         assert_eq!(said.code, Some(code), "{changes:?} {said:?}");

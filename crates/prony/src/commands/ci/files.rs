@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use prony_analysis::comparison::Comparison;
 use prony_model::Estimate;
 use prony_model::run_log::RunLog;
-use prony_report::{json, junit, markdown};
+use prony_report::{json, junit, markdown, terminal};
 
 use crate::commands::report::{append_summary, html_path, in_github};
 use crate::commands::write_file;
@@ -77,7 +77,7 @@ impl Files {
                 Failure::usage(format!("{} (${OUTPUT}) could not be written: {e}.", path.display()))
             })?;
         }
-        printer.out(&shown);
+        printer.out(&terminal::comparison(comparison, &printer.options()));
         printer.note(&format!("Written to {}", self.folder.display()));
         Ok(())
     }

@@ -1211,7 +1211,7 @@ export interface TrialHead {
 }
 
 /** What a figure is counted in. */
-export type Unit = "per_s" | "ns" | "bytes";
+export type Unit = "per_s" | "ns" | "bytes" | "ratio";
 
 /** The verdict in a word. */
 export type Validity = "valid" | "suspect" | "invalid";

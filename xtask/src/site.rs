@@ -23,7 +23,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let _ = fs::remove_dir_all(&folder); // of an earlier run
     copy(&root.join("docs"), &folder.join("src"))?;
     let summary = fs::read_to_string(root.join("docs/SUMMARY.md")).map_err(|e| e.to_string())?;
-    write(&folder.join("src/SUMMARY.md"), &with_folders(&root.join("docs"), &summary)?)?;
+    write(&folder.join("src/SUMMARY.md"), &of_index(&with_folders(&root.join("docs"), &summary)?))?;
     fs::rename(folder.join("src/book.toml"), folder.join("book.toml")).map_err(|e| e.to_string())?;
     let tools = root.join("target/tools");
     let mdbook = mdbook(&tools, arguments.iter().any(|word| word == "--install"))?;
@@ -68,7 +68,7 @@ fn mdbook(tools: &Path, install: bool) -> Result<PathBuf, String> {
     if status.success() { Ok(own) } else { Err(format!("cargo install mdbook ended with {status}")) }
 }
 
-/// The pages and images; raw data stays where it is.
+/// All files of a folder. A README is the folder's index, which mdBook makes of it without changing the links to it.
 fn copy(from: &Path, to: &Path) -> Result<(), String> {
     let wrong = |e: std::io::Error| format!("{}: {e}", from.display());
     fs::create_dir_all(to).map_err(wrong)?;
@@ -77,14 +77,20 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
         let Some(name) = path.file_name() else { continue };
         if path.is_dir() {
             copy(&path, &to.join(name))?;
-        } else if path
-            .extension()
-            .is_some_and(|e| ["md", "toml", "png", "svg"].iter().any(|known| e == *known))
-        {
+        } else if path.extension().is_some_and(|e| e == "md") {
+            let text = fs::read_to_string(&path).map_err(wrong)?;
+            let name = if name == "README.md" { "index.md".as_ref() } else { name };
+            write(&to.join(name), &of_index(&text))?;
+        } else {
             fs::copy(&path, to.join(name)).map_err(wrong)?;
         }
     }
     Ok(())
+}
+
+/// A page with its links to a README turned to the index.
+fn of_index(text: &str) -> String {
+    text.replace("/README.md)", "/index.md)").replace("](README.md)", "](index.md)")
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

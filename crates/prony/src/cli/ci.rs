@@ -50,7 +50,8 @@ pub(crate) struct CiCompareArguments {
     /// Measure both at the same time, each on half of the CPUs; needs a rate (-R) in --load
     #[arg(long, env = "PRONY_CI_DUET", hide_env_values = true, value_parser = FalseyValueParser::new())]
     pub(crate) duet: bool,
-    /// Add blocks until the ratio's interval is within ±SHARE, `2%`
+    /// Add blocks until the ratio's interval is within ±SHARE [default: 2%; with --duet, or with --blocks in --load,
+    /// their number is fixed]
     #[arg(long, value_name = "SHARE", env = "PRONY_CI_PRECISION", hide_env_values = true)]
     pub(crate) precision: Option<String>,
     /// Measure for at most so long, `15m`

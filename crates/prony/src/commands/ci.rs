@@ -26,6 +26,8 @@ use repository::Checkout;
 
 /// The token of `prony ci comment`: no command of the change's finds it in its environment.
 const TOKEN: &str = "PRONY_CI_TOKEN";
+/// How precise a comparison is unless told otherwise: what matters of throughput.
+const PRECISION: &str = "2%";
 /// What both sides are called.
 const SIDES: [&str; 2] = ["base", "head"];
 
@@ -126,10 +128,15 @@ fn bench(
         let folder = shell_word(&folder.display().to_string());
         command.arg("--candidate").arg(format!("{side}=cd {folder} && {}", arguments.serve));
     }
-    let valued =
-        [("--path", &arguments.path), ("--precision", &arguments.precision), ("--budget", &arguments.budget)];
+    let is_fixed = arguments.duet || load.iter().any(|word| word.split('=').next() == Some("--blocks"));
+    let precision = given(arguments.precision.as_ref()).or((!is_fixed).then_some(PRECISION));
+    let valued = [
+        ("--path", given(arguments.path.as_ref())),
+        ("--precision", precision),
+        ("--budget", given(arguments.budget.as_ref())),
+    ];
     for (flag, value) in valued {
-        command.args(given(value.as_ref()).map(|value| format!("{flag}={value}")));
+        command.args(value.map(|value| format!("{flag}={value}")));
     }
     command.args(listed(arguments.slo.as_ref()).iter().map(|slo| format!("--slo={slo}")));
     command.args(arguments.duet.then_some("--duet")).args(load).arg("-o").arg(&files.log);

@@ -142,6 +142,27 @@ fn what_a_job_cannot_do_it_says() {
     }
 }
 
+#[test]
+fn blocks_are_added_until_the_ratio_is_precise_unless_their_number_is_given() {
+    let world = World::new();
+    let commits = repository(&world);
+    std::fs::create_dir(world.path("tmp")).unwrap();
+    let planned = |load: &str, duet: &str| {
+        let mut job = job(&world, &commits);
+        job.retain(|(name, _)| !["PRONY_CI_LOAD", "PRONY_CI_DUET"].contains(name));
+        job.extend([("PRONY_CI_LOAD", format!("-c 2 --dry-run {load}")), ("PRONY_CI_DUET", duet.to_owned())]);
+        let said = run(&world, &job, &["ci", "compare"]);
+        assert!(said.code == Some(2) && said.err.contains("run.jsonl"), "nothing was measured: {said:?}");
+        said.out
+    };
+    assert!(planned("", "").contains("±2 % requested"));
+    assert!(!planned("--blocks 6", "").contains("requested"));
+    assert!(!planned("--blocks=6", "false").contains("requested"));
+    if std::thread::available_parallelism().unwrap().get() > 1 {
+        assert!(!planned("-R 100", "true").contains("requested"));
+    }
+}
+
 /// A request as it came: its first line and its token, and its body.
 type Asked = Arc<Mutex<Vec<(String, Value)>>>;
 

@@ -147,6 +147,10 @@ fn a_history_relative_to_another_candidate_shows_the_change_and_not_the_machine(
     if prony_report::page::available().is_ok() {
         let said = world.prony(&["history", "--relative-to", "release", "--format", "html"]);
         assert_eq!(said.code, Some(0), "{said:?}");
-        assert!(world.read("history.html").contains("Throughput relative to release"));
+        assert!(
+            world
+                .read("history.html")
+                .contains("\"headline\":\"throughput relative to release of 10 run logs")
+        );
     }
 }

@@ -1,7 +1,5 @@
 //! The page of a folder of run logs: a figure over time and commits, with its changes.
 
-use std::borrow::Cow;
-
 use prony_analysis::figure::Figure;
 use prony_analysis::history::{Change, DEFAULT, History, HistorySeries, LeftOut};
 use prony_model::Tool;
@@ -46,7 +44,7 @@ pub(super) struct HistoryData<'a> {
 #[derive(Serialize, JsonSchema)]
 struct HistoryFigure<'a> {
     id: &'static str,
-    title: Cow<'a, str>,
+    title: &'a str,
     unit: Unit,
     more_is_better: bool,
     /// The smallest change that matters, as a share.
@@ -162,10 +160,7 @@ fn figure(history: &History) -> HistoryFigure<'_> {
     let figure = Figure::named(history.figure).unwrap_or(DEFAULT);
     HistoryFigure {
         id: figure.name,
-        title: match &history.relative_to {
-            Some(name) => Cow::Owned(format!("{} relative to {name}", figure.title)),
-            None => Cow::Borrowed(figure.title),
-        },
+        title: figure.title,
         unit: if history.relative_to.is_some() { Unit::Ratio } else { pack::unit(figure) },
         more_is_better: history.more_is_better,
         matters: history.matters,

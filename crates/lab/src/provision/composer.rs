@@ -1,7 +1,7 @@
 //! PHP packages, by Composer.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::tool::{Origin, Site, not_written, stand_in};
 use crate::programs::Run;
@@ -22,10 +22,10 @@ const BY_ARCHIVE: &str = "--prefer-dist";
 
 /// Installs what `work`'s composer.lock names, or else its composer.json, into its `vendor`.
 pub(super) fn run(work: &Path, site: &Site<'_>) -> Result<Origin, String> {
-    run_from(stand_in(REPOSITORIES), work, site)
+    run_from(stand_in(REPOSITORIES).as_deref(), work, site)
 }
 
-fn run_from(repositories: Option<PathBuf>, work: &Path, site: &Site<'_>) -> Result<Origin, String> {
+fn run_from(repositories: Option<&Path>, work: &Path, site: &Site<'_>) -> Result<Origin, String> {
     let locked = repositories.is_none() && work.join(LOCK).is_file();
     let mut set = vec![
         ("COMPOSER_ALLOW_SUPERUSER", "1".to_owned()),
@@ -33,7 +33,7 @@ fn run_from(repositories: Option<PathBuf>, work: &Path, site: &Site<'_>) -> Resu
         ("COMPOSER_MIRROR_PATH_REPOS", "1".to_owned()),
         ("COMPOSER_DISABLE_XDEBUG_WARN", "1".to_owned()),
     ];
-    match &repositories {
+    match repositories {
         Some(file) => {
             let home = site.layout.home().join("composer-local");
             write_config(&home, file)?;

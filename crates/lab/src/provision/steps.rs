@@ -264,7 +264,7 @@ impl Step {
             StepKind::Venv { python, .. } => needed.extend(python::find(python.as_deref())),
             // What rustup puts in cargo's place starts the toolchain's.
             StepKind::Cargo => {
-                needed.extend(environment::of_builds().remove("RUSTUP_HOME").map(PathBuf::from))
+                needed.extend(environment::of_builds().remove("RUSTUP_HOME").map(PathBuf::from));
             }
             // The engine's matter.
             StepKind::Image(_) => return Builder::Own,

@@ -10,7 +10,8 @@
 //! `cargo xtask tui --cost` measures what the terminal's view costs a load;
 //! `cargo xtask coverage` simulates trials of known truth; `cargo xtask truth` holds the
 //! release binary against known answers on real sockets; `cargo xtask gate` holds what a request costs the engine against
-//! an older commit; `cargo xtask curl-tests` asks it for the responses of curl's own test cases.
+//! an older commit; `cargo xtask curl-tests` asks it for the responses of curl's own test cases;
+//! `cargo xtask replications` writes the pages about published comparisons from run logs.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to its developer")]
 
 mod containers;
@@ -24,6 +25,7 @@ mod hammer;
 mod median;
 mod peers;
 mod replication;
+mod replications;
 mod rotation;
 mod soak;
 mod stored;
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
             }
             Some("coverage") => coverage::run(&root(), rest),
             Some("curl-tests") => curl_tests::run(&root(), rest),
+            Some("replications") => replications::run(&root(), rest),
             Some("soak") => soak::run(&root(), rest),
             Some("peers") => peers::run(&root(), rest),
             Some("truth") => truth::run(&root(), rest),
@@ -70,7 +73,7 @@ fn main() -> ExitCode {
             Some("measured") => peers::measured(rest),
             Some("floor") => peers::floor::run(rest),
             Some("counting-server") => peers::counting::run(),
-            _ => Err("usage: cargo xtask test|hammer|tidy|docs|e2e|containers|web|tui --cost|coverage|fuzz|soak|peers|truth|gate|curl-tests"
+            _ => Err("usage: cargo xtask test|hammer|tidy|docs|e2e|containers|web|tui --cost|coverage|fuzz|soak|peers|truth|gate|curl-tests|replications"
                 .to_owned()),
         };
     match result {

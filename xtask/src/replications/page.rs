@@ -57,7 +57,7 @@ fn about(run: &Replication) -> String {
 
 fn conclusions(published: &Value) -> String {
     let mut text = format!(
-        "## What it concluded\n\n{}: each of its conclusions as a claim, and what became of it here. A claim holds only \
+        "## What it concluded\n\nThe conclusions of {}, each as a claim, and what became of it here. A claim holds only \
          where the whole 95 % interval is on its side, under each plan that it is about.\n\n\
          | conclusion | claim | there | here | judgement |\n|:--|:--|--:|:--|:--|\n",
         cell(&published["source"])
@@ -103,7 +103,6 @@ fn judged(plan: &Value, several: bool, unit: &str) -> String {
 }
 
 fn tables(run: &Replication) -> String {
-    let source = cell(&run.analysis["published"]["source"]);
     let mut text = "\n## Its figures and ours\n\nOurs with their 95 % intervals. `?` marks a figure of the source that is \
                     in doubt.\n"
         .to_owned();
@@ -121,7 +120,7 @@ fn tables(run: &Replication) -> String {
             figure(b).total_cmp(&figure(a))
         });
         text.push_str(&format!(
-            "\n### {}: {}\n\n| server | in {source} |",
+            "\n### {}: {}\n\n| server | its name there |",
             words(&plan["name"]),
             describe(&plan)
         ));

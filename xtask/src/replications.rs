@@ -1,4 +1,4 @@
-//! The pages about published comparisons that were repeated: docs/replications/NAME.md and docs/gallery/, from run logs.
+//! The pages about published comparisons that were repeated, from run logs: docs/replications/NAME.md, docs/gallery/.
 //!
 //! A page's words are written by hand; what is between its two marks is written here, from the run log.
 

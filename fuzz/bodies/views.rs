@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use prony_analysis::comparison::{Options, choose_in, compare_parts};
+use prony_analysis::comparison::{Options, choose_in, compare_candidates};
 use prony_analysis::slo::Slo;
 use prony_analysis::slo_run::hold_run;
 use prony_analysis::{analyse, history, run_log};
@@ -273,7 +273,7 @@ fn show(log: &RunLog) {
     let slos: Vec<Slo> = slos.iter().map(|text| Slo::parse(text).expect("a threshold")).collect();
     let _ = hold_run(&slos, log);
     if let Ok((a, b)) = choose_in(log, FILE, &[])
-        && let Ok(comparison) = compare_parts(a, b, &Options::default())
+        && let Ok(comparison) = compare_candidates(a, b, &Options::default())
     {
         printable(&terminal::comparison(&comparison, &options));
     }

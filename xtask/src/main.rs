@@ -2,7 +2,7 @@
 //!
 //! `cargo xtask test` runs the tests and shows what takes longest, `cargo xtask hammer` runs them again and again under
 //! conditions that no verdict may depend on; `cargo xtask tidy` holds the tree to its own rules; `cargo xtask docs`
-//! writes the generated pages; `cargo xtask e2e` drives the release binary
+//! writes the generated pages; `cargo xtask dist` makes and tries what a release consists of; `cargo xtask e2e` drives the release binary
 //! against real servers, `cargo xtask containers` against some in containers;
 //! `cargo xtask peers` compares Prony with other load
 //! generators; `cargo xtask fuzz` runs the fuzz targets; `cargo xtask soak` watches
@@ -17,8 +17,10 @@
 mod containers;
 mod coverage;
 mod curl_tests;
+mod dist;
 mod docs;
 mod e2e;
+mod engine;
 mod fuzz;
 mod gate;
 mod hammer;
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
     let result =
         match arguments.first().map(String::as_str) {
             Some("tidy") => tidy::run(&root()),
+            Some("dist") => dist::run(&root(), rest),
             Some("docs") => docs::write(&root()),
             Some("e2e") => e2e::run(&root()),
             Some("containers") => containers::run(&root()),
@@ -73,7 +76,7 @@ fn main() -> ExitCode {
             Some("measured") => peers::measured(rest),
             Some("floor") => peers::floor::run(rest),
             Some("counting-server") => peers::counting::run(),
-            _ => Err("usage: cargo xtask test|hammer|tidy|docs|e2e|containers|web|tui --cost|coverage|fuzz|soak|peers|truth|gate|curl-tests|replications"
+            _ => Err("usage: cargo xtask test|dist|hammer|tidy|docs|e2e|containers|web|tui --cost|coverage|fuzz|soak|peers|truth|gate|curl-tests|replications"
                 .to_owned()),
         };
     match result {
@@ -83,6 +86,11 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The binary that is checked: `$PRONY`, or what `make build` leaves.
+fn prony(root: &std::path::Path) -> PathBuf {
+    std::env::var_os("PRONY").map_or_else(|| root.join("target/release/prony"), PathBuf::from)
 }
 
 /// The repository's folder.

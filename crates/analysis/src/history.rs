@@ -46,7 +46,7 @@ pub struct History {
     pub schema: &'static str,
     /// The figure's name.
     pub figure: &'static str,
-    /// `requests_per_s`, `ns` or `bytes`.
+    /// The unit of its values: `requests_per_s`, `ns`, `bytes`, ….
     pub unit: &'static str,
     /// Whether more of it is better.
     pub more_is_better: bool,

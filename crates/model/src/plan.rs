@@ -298,6 +298,9 @@ impl Plan {
         if self.stop.requests == Some(0) {
             return wrong("0 requests measure nothing: give -n at least 1.");
         }
+        if self.unix.is_some() && !self.sources.is_empty() {
+            return wrong("--unix and --source do not go together: a Unix socket has no local addresses.");
+        }
         if self.timeout.is_zero() {
             return wrong("A timeout of 0 s fails every request: give --timeout at least 1ms.");
         }

@@ -57,8 +57,8 @@ fn about(run: &Replication) -> String {
 
 fn conclusions(published: &Value) -> String {
     let mut text = format!(
-        "## What it concluded\n\nThe conclusions of {}, each as a claim, and what became of it here. A claim holds only \
-         where the whole 95 % interval is on its side, under each plan that it is about.\n\n\
+        "## What it concluded\n\nThe conclusions of {}, each as a claim, and what became of it here. A claim \
+         holds only where the whole 95 % interval is on its side, under each plan that it is about.\n\n\
          | conclusion | claim | there | here | judgement |\n|:--|:--|--:|:--|:--|\n",
         cell(&published["source"])
     );
@@ -103,9 +103,10 @@ fn judged(plan: &Value, several: bool, unit: &str) -> String {
 }
 
 fn tables(run: &Replication) -> String {
-    let mut text = "\n## Its figures and ours\n\nOurs with their 95 % intervals. `?` marks a figure of the source that is \
-                    in doubt.\n"
-        .to_owned();
+    let mut text =
+        "\n## Its figures and ours\n\nOurs with their 95 % intervals. `?` marks a figure of the source \
+                    that is in doubt.\n"
+            .to_owned();
     for plan in list(&run.analysis["plans"]) {
         let mut rows = list(&plan["rows"]);
         let printed = |row: &Value, key: &str| row["published"]["figures"][key].as_f64();

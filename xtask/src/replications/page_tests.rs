@@ -6,8 +6,12 @@ fn estimate_of(point: f64) -> Value {
     json!({"point": point, "ci_low": point * 0.9, "ci_high": point * 1.1})
 }
 
+fn published(name: &str, rate: f64, doubt: Option<&str>) -> Value {
+    let figures = json!({"requests_per_s": rate});
+    json!({"name": name, "figures": figures, "ratio": rate / 100.0, "doubt": doubt})
+}
+
 fn run() -> Replication {
-    let published = |name: &str, rate: f64, doubt: Option<&str>| json!({"name": name, "figures": {"requests_per_s": rate}, "ratio": rate / 100.0, "doubt": doubt});
     let row = |candidate: &str, rate: f64, published: Value| {
         json!({
             "candidate": candidate, "requests_per_s": estimate_of(rate), "ratio": estimate_of(rate / 1000.0),

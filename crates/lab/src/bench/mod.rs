@@ -99,9 +99,9 @@ pub enum BenchEvent<'a> {
     TrialBegins {
         /// Which.
         planned: &'a PlannedTrial,
-        /// How many were run in this sitting before it.
+        /// How many were run in this session before it.
         done: u32,
-        /// Trials to run in this sitting.
+        /// Trials to run in this session.
         remaining: u32,
         /// Since the run began.
         elapsed: Duration,
@@ -119,9 +119,9 @@ pub enum BenchEvent<'a> {
     TrialEnded {
         /// Everything about it.
         result: &'a TrialResult,
-        /// How many were run in this sitting, it included.
+        /// How many were run in this session, it included.
         done: u32,
-        /// Trials to run in this sitting.
+        /// Trials to run in this session.
         remaining: u32,
         /// Since the run began.
         elapsed: Duration,
@@ -137,7 +137,7 @@ pub struct BenchOutcome {
     pub end: End,
     /// The run log.
     pub log: PathBuf,
-    /// Trials run in this sitting.
+    /// Trials run in this session.
     pub trials: u32,
     /// Its time.
     pub elapsed: Duration,
@@ -170,7 +170,7 @@ pub enum End {
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// The run log.
-    #[error("{0}. What was measured before is in the log: mend this and go on with --resume.")]
+    #[error("{0}. What was measured before is in the log: fix this and continue with --resume.")]
     Log(RunLogError),
     /// The run log, at the start.
     #[error(transparent)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use prony_model::secret::names_asked_for;
 use rustix::process::geteuid;
 
-use super::request_spec::{Place, RequestSpec};
+use super::request_spec::{Endpoint, RequestSpec};
 use crate::candidate::{Candidate, Layout};
 use crate::launch::{LaunchContext, certificate, run_dir};
 use crate::supervise::{Running, StartError, StartErrorKind, Supervision, port_of};
@@ -35,7 +35,7 @@ pub(super) fn start(
     (layout, supervision): (&Layout, &Supervision),
     (workers, cpus): (u32, &[u32]),
     cancelled: &dyn Fn() -> bool,
-) -> Result<(Running, Place), NotUp> {
+) -> Result<(Running, Endpoint), NotUp> {
     let port = port_of(candidate).map_err(NotUp::NotStarted)?;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     // Root's servers give up their rights, and a container's users are others outside of it.
@@ -44,18 +44,18 @@ pub(super) fn start(
     let context = LaunchContext { address, workers, run_dir, hidden: names_asked_for() };
     let ready_to_start = || {
         let made = candidate.takes_certificate().then(|| certificate::make(&context.run_dir)).transpose()?;
-        let place = spec.place(spec.target(port, candidate.tls()), candidate.socket(&context), made)?;
-        nobody_listens(&place)?;
-        Ok((place, candidate.launch(layout, &context)?))
+        let endpoint = spec.endpoint(spec.target(port, candidate.tls()), candidate.socket(&context), made)?;
+        nobody_listens(&endpoint)?;
+        Ok((endpoint, candidate.launch(layout, &context)?))
     };
-    let (place, mut launch) = ready_to_start().map_err(|why: String| {
+    let (endpoint, mut launch) = ready_to_start().map_err(|why: String| {
         run_dir::remove(&context.run_dir);
         NotUp::NotStarted(why)
     })?;
     launch.pin(cpus);
     let (mut last_answer, is_final) = (String::new(), Cell::new(false));
     let mut ready = || {
-        let asked = spec.ready(&place).map_err(|not| {
+        let asked = spec.ready(&endpoint).map_err(|not| {
             last_answer = not.why;
             is_final.set(not.is_final);
         });
@@ -72,9 +72,9 @@ pub(super) fn start(
         }
         _ => NotUp::NotStarted(why.to_string()),
     })?;
-    let stranger = if place.unix.is_none() { running.stranger_on(port) } else { None };
+    let stranger = if endpoint.unix.is_none() { running.stranger_on(port) } else { None };
     match stranger {
-        None => Ok((running, place)),
+        None => Ok((running, endpoint)),
         Some(who) => {
             let why = format!("{who} answers on its port {port}, which it took first.");
             Err(NotUp::Stranger(why, running.stop().leftovers))
@@ -83,9 +83,9 @@ pub(super) fn start(
 }
 
 /// Of a Unix socket, whose listener is not ours to look up: that nobody answers there before the server is started.
-fn nobody_listens(place: &Place) -> Result<(), String> {
-    let Some(path) = &place.unix else { return Ok(()) };
-    match place.dialer.connect(TAKEN_TIMEOUT) {
+fn nobody_listens(endpoint: &Endpoint) -> Result<(), String> {
+    let Some(path) = &endpoint.unix else { return Ok(()) };
+    match endpoint.dialer.connect(TAKEN_TIMEOUT) {
         Err(why) if matches!(why.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
             Ok(())
         }

@@ -142,7 +142,7 @@ impl ExperimentPlan {
         let mut arrivals = match (&self.capacity, &self.share, &load.arrivals) {
             (Some(slos), ..) => describe_search(slos),
             (None, Some(share), _) => {
-                format!("constant {}% of the knee of {}", tidy_percent(share.share), share.of)
+                format!("constant {}% of the capacity of {}", tidy_percent(share.share), share.of)
             }
             (None, None, arrivals) => describe_arrivals(arrivals),
         };
@@ -312,7 +312,7 @@ impl Experiment {
     }
 
     /// The embedded experiments' names, sorted.
-    pub(crate) fn names() -> Vec<&'static str> {
+    pub fn names() -> Vec<&'static str> {
         let toml = EMBEDDED.files().filter(|f| f.path().extension().is_some_and(|e| e == "toml"));
         let mut names: Vec<&str> = toml.filter_map(|f| f.path().file_stem()?.to_str()).collect();
         names.sort_unstable();

@@ -198,10 +198,10 @@ fn figures(text: &mut Text, all: &[Labelled<'_>]) {
 }
 
 /// Which part of a trial's latency.
-type Part = fn(&Trial) -> &Summary;
+type PickSummary = fn(&Trial) -> &Summary;
 
 fn latencies(text: &mut Text, all: &[Labelled<'_>]) {
-    let parts: [(&str, &str, Part); 2] = [
+    let parts: [(&str, &str, PickSummary); 2] = [
         ("response", "From when a request was due to its last byte", |t| &t.latency.response),
         ("service", "From when a request was sent to its last byte", |t| &t.latency.service),
     ];

@@ -4,6 +4,7 @@
 mod bench;
 mod capacity;
 mod compare;
+mod completions;
 mod doctor;
 pub(crate) mod foreign_flags;
 mod history;
@@ -19,6 +20,7 @@ use clap::{Parser, Subcommand};
 pub(crate) use bench::BenchArguments;
 pub(crate) use capacity::CapacityArguments;
 pub(crate) use compare::{CompareArguments, CompareFormat};
+pub(crate) use completions::{CompletionsArguments, ManArguments, Shell};
 pub(crate) use doctor::{DoctorArguments, DoctorFormat};
 pub(crate) use history::{HistoryArguments, HistoryFormat};
 pub(crate) use load::LoadArguments;
@@ -39,6 +41,14 @@ pub(crate) struct Cli {
 
 const EXIT_CODES: &str = "Exit codes: 0 success; 1 a threshold was missed (--slo, --fail-if); 2 the command line or a \
 file is wrong; 3 the target could not be loaded, or nothing valid was measured; 130 interrupted.";
+
+/// What `prony` alone says.
+pub(crate) const FIRST_STEPS: &str = "\
+Load one server           prony load http://127.0.0.1:8080/
+How much it carries       prony capacity http://127.0.0.1:8080/
+Compare two builds        prony bench --candidate old='./old --port {port}' --candidate new='./new --port {port}'
+
+Without a URL, prony load tries itself on a server of its own. All commands: prony --help";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -64,4 +74,8 @@ pub(crate) enum Command {
     Doctor(DoctorArguments),
     /// Prints the JSON Schema of an output format
     Schema(SchemaArguments),
+    /// Prints what completes Prony's commands in bash, zsh or fish
+    Completions(CompletionsArguments),
+    /// Writes the manual pages into a folder
+    Man(ManArguments),
 }

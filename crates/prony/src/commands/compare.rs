@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use prony_analysis::comparison::fail_if::{self, FailIf};
-use prony_analysis::comparison::{Comparison, ComparisonError, Options, choose, choose_in, compare_parts};
+use prony_analysis::comparison::{
+    Comparison, ComparisonError, Options, choose, choose_in, compare_candidates,
+};
 use prony_analysis::figure::Figure;
 use prony_model::run_log::RunLog;
 use prony_report::{json, markdown, terminal};
@@ -71,7 +73,7 @@ fn compare(
         }
     };
     let pairs = pairs.map_err(failure)?;
-    pairs.into_iter().map(|(a, b)| compare_parts(a, b, options).map_err(failure)).collect()
+    pairs.into_iter().map(|(a, b)| compare_candidates(a, b, options).map_err(failure)).collect()
 }
 
 fn read(path: &str, printer: &Printer) -> Result<RunLog, Failure> {

@@ -5,6 +5,7 @@ mod any_flags_tests;
 pub(crate) mod bench;
 pub(crate) mod capacity;
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod embedded;
 #[cfg(test)]

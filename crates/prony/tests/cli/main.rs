@@ -6,6 +6,7 @@ mod bench;
 mod capacity;
 mod coming_from;
 mod compare;
+mod compatibility;
 mod doctor;
 mod duet;
 mod export;

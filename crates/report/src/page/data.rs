@@ -13,7 +13,7 @@ use serde::Serialize;
 mod published;
 
 pub(crate) use published::{
-    Conclusion, ConclusionUnder, Published, Source, SourceColumn, SourceFigure, SourceRow,
+    Conclusion, ConclusionUnder, Published, SourceColumn, SourceFigure, SourceRow, SourceTable,
 };
 
 /// The schema's name; another number is another format.
@@ -54,7 +54,7 @@ pub(crate) struct RunData {
     pub notes: Vec<String>,
     /// The source of `published` and `conclusions`, beside its figures.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<Source>,
+    pub source: Option<SourceTable>,
     /// What the choice of a server is worth to an application that works itself: a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spread: Option<String>,
@@ -177,10 +177,16 @@ pub(crate) struct FigureHead {
 pub(crate) enum Unit {
     /// Requests per second.
     PerS,
+    /// Requests per second of CPU time.
+    PerCpuS,
     /// Nanoseconds.
     Ns,
     /// Bytes.
     Bytes,
+    /// Bytes per second.
+    BytesPerS,
+    /// A share, from 0 to 1.
+    Share,
 }
 
 /// A figure with its interval, short: all to six digits.

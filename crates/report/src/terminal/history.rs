@@ -1,5 +1,6 @@
 //! A figure over many runs.
 
+use prony_analysis::figure::Figure;
 use prony_analysis::history::{Change, History, HistorySeries, HistoryVerdict, Point};
 
 use super::lines::{Ink, Lines, TerminalOptions};
@@ -85,10 +86,6 @@ fn table(out: &mut Lines, history: &History, series: &HistorySeries) {
 fn value(history: &History, point: &Point) -> String {
     let Some(estimate) = &point.estimate else { return words::WITHHELD.to_owned() };
     let bound = if point.at_least { "≥ " } else { "" };
-    let figure = match history.unit {
-        "ns" => format::duration(estimate.point),
-        "bytes" => format::bytes(estimate.point),
-        _ => format!("{} req/s", format::rate(estimate.point)),
-    };
-    format!("{bound}{figure}")
+    let shown = Figure::named(history.figure).map(|figure| words::with_unit(figure, estimate.point));
+    format!("{bound}{}", shown.unwrap_or_default())
 }

@@ -274,11 +274,11 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
     let mut lines = vec![
         format!("{} ({})", experiment.title, experiment.name),
         format!(
-            "{} × {} × {} = {} trials, about {}",
+            "{} × {} × {} = {}, about {}",
             count(u64::from(candidates), "candidate", "candidates"),
             count(plans.len() as u64, "plan", "plans"),
             count(u64::from(experiment.blocks.max), "block", "blocks"),
-            forecast.trials,
+            count(u64::from(forecast.trials), "trial", "trials"),
             shown(forecast.total)
         ),
     ];

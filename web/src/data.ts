@@ -1211,7 +1211,7 @@ export interface TrialHead {
 }
 
 /** What a figure is counted in. */
-export type Unit = "per_s" | "per_cpu_s" | "ns" | "bytes" | "bytes_per_s" | "share";
+export type Unit = "per_s" | "per_cpu_s" | "ns" | "bytes" | "bytes_per_s" | "share" | "ratio";
 
 /** The verdict in a word. */
 export type Validity = "valid" | "suspect" | "invalid";

@@ -73,6 +73,7 @@ fn run(cli: Cli, printer: &Printer) -> Result<(), Failure> {
         Command::Serve(arguments) => commands::serve::run(&arguments, printer),
         Command::History(arguments) => commands::history::run(&arguments, printer),
         Command::Compare(arguments) => commands::compare::run(&arguments, printer),
+        Command::Ci(arguments) => commands::ci::run(&arguments, printer),
         Command::Doctor(arguments) => commands::doctor::run(&arguments, printer),
         Command::Schema(arguments) => commands::schema::run(&arguments, printer),
         Command::Completions(arguments) => commands::completions::run(&arguments, printer),

@@ -94,6 +94,7 @@ export const UNITS: Record<Unit, UnitFormat> = {
   bytes: { value: bytes, axis: axisBytes, label: "memory" },
   bytes_per_s: { value: (v) => `${bytes(v)}/s`, axis: (v) => `${axisBytes(v)}/s`, label: "bytes per second" },
   share: { value: percent, axis: percent, label: "share" },
+  ratio: { value: (v) => `${significant(v, 4)} ×`, axis: (v) => significant(v, 3), label: "ratio" },
 };
 
 /** `±0.4 %`: half the interval over the point. Not a statistic: the interval, written otherwise. Of one that is wider than twice the point no side is half of it. */

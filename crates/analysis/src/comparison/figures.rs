@@ -53,7 +53,7 @@ fn over_blocks(side: &ByBlock) -> Option<Estimate> {
     Some(if side.at_least { Estimate::bare(found.point, found.n, AT_LEAST) } else { found })
 }
 
-fn figure_comparison(
+pub(super) fn figure_comparison(
     figure: Figure,
     plan: &PlanPair<'_>,
     paired: bool,

@@ -15,6 +15,7 @@ use crate::compare::{Finding, Rule};
 use crate::figure::Figure;
 use crate::numbers::count;
 
+mod answer;
 mod choose;
 mod duet;
 pub mod fail_if;
@@ -25,6 +26,7 @@ mod sentences;
 mod tests;
 mod unlike;
 
+pub use answer::Answer;
 pub use choose::{choose, choose_in};
 pub use noise::Noise;
 
@@ -229,6 +231,20 @@ pub fn compare_candidates(
     comparison.next = sentences::next(&comparison, a, &both);
     comparison.headline = sentences::headline(&comparison);
     Ok(comparison)
+}
+
+/// B's trials over A's in one figure, as [`compare_parts`] has it of one run; `None` where one lacks the figure.
+pub(crate) fn ratio_of_cells(a: &[Cell<'_>], b: &[Cell<'_>], figure: Figure) -> Option<Estimate> {
+    let plan = PlanPair {
+        name: String::new(),
+        describe: String::new(),
+        a: a.to_vec(),
+        b: b.to_vec(),
+        duets: duet::blocks(a, b),
+        renamed: None,
+    };
+    let paired = plan.common_blocks() > 0;
+    figures::figure_comparison(figure, &plan, paired, &Options::default())?.ratio
 }
 
 /// A plan that both have, with the trials that count.

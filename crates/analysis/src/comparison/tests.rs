@@ -61,6 +61,18 @@ fn pairing_within_blocks_finds_five_percent_where_blocks_vary_by_half() {
         assert_eq!(of(&c, figure).finding, Some(Finding::Equivalent), "{figure}");
     }
     assert_eq!(c.next, None);
+    let answer = c.answer();
+    assert_eq!((answer.verdict, answer.figure), ("slower", Some(Figure::THROUGHPUT)));
+    assert_eq!(answer.ratio, of(&c, "throughput").ratio);
+    assert_eq!(compared(&run(1.05)).answer().verdict, "faster");
+    // Faster in one, slower by more in another: what is worse decides.
+    let mut mixed = run(1.05);
+    for result in mixed.results.iter_mut().filter(|r| r.planned.candidate == "b") {
+        result.trial.as_mut().unwrap().latency.response.p99_ns = Some(3_000_000);
+    }
+    let answer = compared(&mixed).answer();
+    assert_eq!((answer.verdict, answer.figure), ("mixed", Some(Figure::P99)));
+    assert!((answer.ratio.unwrap().point - 1.5).abs() < 1e-6);
 }
 
 #[test]
@@ -71,12 +83,14 @@ fn equals_are_equivalent() {
         c.headline,
         "b and a are equivalent: throughput within 2 %, p50 within 5 % and p99 within 5 %"
     );
+    assert_eq!(c.answer().verdict, "equivalent");
     // Where 0.05 % matters, the same trials do not say.
     let margins = BTreeMap::from([(Figure::THROUGHPUT, 0.0005)]);
     let log = run(1.0);
     let strict =
         compare_candidates(part(&log, "a"), part(&log, "b"), &Options { margins, force: false }).unwrap();
     assert_eq!(of(&strict, "throughput").finding, Some(Finding::Inconclusive));
+    assert_eq!((strict.answer().verdict, strict.answer().figure), ("inconclusive", Some(Figure::THROUGHPUT)));
     assert!(of(&strict, "throughput").blocks_needed.is_some());
     assert!(strict.headline.contains("more block"), "{}", strict.headline);
     assert!(strict.next.unwrap().contains("--blocks"));

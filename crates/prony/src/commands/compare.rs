@@ -80,20 +80,20 @@ fn read(path: &str, printer: &Printer) -> Result<RunLog, Failure> {
     Ok(logs::noted(prony_analysis::run_log::read(Path::new(path))?, path, printer))
 }
 
-fn failure(error: ComparisonError) -> Failure {
+pub(super) fn failure(error: ComparisonError) -> Failure {
     match error {
         ComparisonError::Choice(_) | ComparisonError::Unlike { .. } => Failure::usage(error),
         ComparisonError::Nothing(..) => Failure::not_measured(error),
     }
 }
 
-fn conditions(texts: &[String]) -> Result<Vec<FailIf>, Failure> {
+pub(super) fn conditions(texts: &[String]) -> Result<Vec<FailIf>, Failure> {
     let parse = |text| fail_if::parse(text).map_err(|e| Failure::usage(format!("--fail-if {e}")));
     Ok(texts.iter().map(|text| parse(text)).collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 /// `throughput=1%`: above 0, below 100 %.
-fn margins(texts: &[String]) -> Result<BTreeMap<Figure, f64>, Failure> {
+pub(super) fn margins(texts: &[String]) -> Result<BTreeMap<Figure, f64>, Failure> {
     let mut margins = BTreeMap::new();
     for text in texts {
         let wrong =

@@ -101,7 +101,7 @@ impl RunIndex {
             .files
             .iter()
             .filter_map(|path| Some((path.display().to_string(), state.known.get(path)?.figures.clone())));
-        let histories = folder::histories(&figures(), files, Vec::new());
+        let histories = folder::histories(&figures(), files, None, Vec::new());
         let numbers: HashMap<String, usize> =
             state.files.iter().enumerate().map(|(n, path)| (path.display().to_string(), n)).collect();
         drop(state);
@@ -134,7 +134,9 @@ impl State {
 fn known(path: &Path, length: u64, changed: Option<SystemTime>) -> CachedFile {
     let file = path.display().to_string();
     let (entry, figures) = match folder::read(path) {
-        Ok(log) => (live::entry(&log, &file, String::new()), folder::figures_of(&log, &file, &figures())),
+        Ok(log) => {
+            (live::entry(&log, &file, String::new()), folder::figures_of(&log, &file, &figures(), None))
+        }
         Err(why) => (RunEntry { file, failure: Some(why.clone()), ..RunEntry::default() }, Err(why)),
     };
     CachedFile { length, changed, entry, figures }

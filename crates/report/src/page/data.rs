@@ -187,6 +187,8 @@ pub(crate) enum Unit {
     BytesPerS,
     /// A share, from 0 to 1.
     Share,
+    /// A figure over that of another candidate.
+    Ratio,
 }
 
 /// A figure with its interval, short: all to six digits.

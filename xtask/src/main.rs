@@ -12,7 +12,8 @@
 //! `cargo xtask tui --cost` measures what the terminal's view costs a load;
 //! `cargo xtask coverage` simulates trials of known truth; `cargo xtask truth` holds the
 //! release binary against known answers on real sockets; `cargo xtask gate` holds what a request costs the engine against
-//! an older commit; `cargo xtask curl-tests` asks it for the responses of curl's own test cases.
+//! an older commit; `cargo xtask curl-tests` asks it for the responses of curl's own test cases;
+//! `cargo xtask replications` writes the pages about published comparisons from run logs.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to its developer")]
 
 mod action;
@@ -30,6 +31,7 @@ mod links;
 mod median;
 mod peers;
 mod replication;
+mod replications;
 mod rotation;
 mod site;
 mod soak;
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
             }
             Some("coverage") => coverage::run(&root(), rest),
             Some("curl-tests") => curl_tests::run(&root(), rest),
+            Some("replications") => replications::run(&root(), rest),
             Some("site") => site::run(&root(), rest),
             Some("soak") => soak::run(&root(), rest),
             Some("peers") => peers::run(&root(), rest),
@@ -80,7 +83,7 @@ fn main() -> ExitCode {
             Some("measured") => peers::measured(rest),
             Some("floor") => peers::floor::run(rest),
             Some("counting-server") => peers::counting::run(),
-            _ => Err("usage: cargo xtask test|dist|hammer|tidy|docs|e2e|action|site|containers|web|tui --cost|coverage|fuzz|soak|peers|truth|gate|curl-tests"
+            _ => Err("usage: cargo xtask test|dist|hammer|tidy|docs|e2e|action|site|containers|web|tui --cost|coverage|fuzz|soak|peers|truth|gate|curl-tests|replications"
                 .to_owned()),
         };
     match result {

@@ -244,7 +244,7 @@ fn pecl(file: TomlFile<'_>, path: &[&str], requires: &Requires) -> Result<(), To
             return file.refuse(
                 &path,
                 format!(
-                    "{text:?} is no PHP extension: write NAME, NAME-VERSION or NAME-VERSION sha256=… --with-an-option."
+                    "{text:?} is no PHP extension: write NAME, NAME-VERSION or NAME-VERSION --with-an-option."
                 ),
             );
         };

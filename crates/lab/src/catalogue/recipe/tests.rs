@@ -216,7 +216,7 @@ fn ambiguous_or_unsafe_downloads_and_extensions_are_refused() {
     let with = |line: &str| error("pip = [\"flask==3.1.3\"]", line);
     assert_eq!(
         with("pecl = [\"ev-1.1.5\", \"--force\"]"),
-        "s.toml:12: \"--force\" is no PHP extension: write NAME, NAME-VERSION or NAME-VERSION --with-an-option."
+        "s.toml:12: \"--force\" is no PHP extension: write NAME, NAME-VERSION or NAME-VERSION sha256=… --with-an-option."
     );
     assert_eq!(with("pecl = [\"ev-1\", \"ev-2\"]"), "s.toml:12: \"ev\" is named twice: keep one of them.");
     let sum = "0123456789abcdef".repeat(4);

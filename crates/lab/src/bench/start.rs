@@ -5,6 +5,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use prony_model::plan::Protocol;
 use prony_model::secret::names_asked_for;
 use rustix::process::geteuid;
 
@@ -28,12 +29,14 @@ pub(super) enum NotUp {
     Interrupted(String),
 }
 
-/// Starts a candidate with so many workers on these CPUs (empty: any), and waits until it answers what it is asked.
+/// Starts a candidate with so many workers on these CPUs (empty: any), and waits until it answers what it is asked
+/// by this protocol.
 pub(super) fn start(
     candidate: &Candidate,
     spec: &RequestSpec,
     (layout, supervision): (&Layout, &Supervision),
     (workers, cpus): (u32, &[u32]),
+    protocol: Protocol,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<(Running, Place), NotUp> {
     let port = port_of(candidate).map_err(NotUp::NotStarted)?;
@@ -44,7 +47,8 @@ pub(super) fn start(
     let context = LaunchContext { address, workers, run_dir, hidden: names_asked_for() };
     let ready_to_start = || {
         let made = candidate.takes_certificate().then(|| certificate::make(&context.run_dir)).transpose()?;
-        let place = spec.place(spec.target(port, candidate.tls()), candidate.socket(&context), made)?;
+        let target = spec.target(port, candidate.tls());
+        let place = spec.place(target, candidate.socket(&context), made, protocol)?;
         nobody_listens(&place)?;
         Ok((place, candidate.launch(layout, &context)?))
     };

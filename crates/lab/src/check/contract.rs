@@ -4,12 +4,14 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 use prony_load::dial::Dialer;
-use prony_model::plan::Expect;
+use prony_model::plan::{Expect, Protocol};
 use prony_model::secret::redacted;
 use strum::VariantArray;
 
 use super::client::{Connection, Fault, Request, Response, printable, without_secrets};
-use super::{CheckReport, CheckResult, ContractExpectation, CustomCheck, GREETING, Route, parallel, work};
+use super::{
+    CheckReport, CheckResult, ContractExpectation, CustomCheck, GREETING, Route, named, parallel, work,
+};
 
 /// Long enough to be told from an answer that did not wait, on a busy host too.
 const SLEEP: Duration = Duration::from_millis(50);
@@ -38,7 +40,9 @@ pub(crate) fn check(dialer: &Dialer, expectation: &ContractExpectation) -> Check
     // A server that is not there would fail five more times in the same way.
     let nobody = checks.report.results.iter().all(|r| !r.passed && r.wire.is_none());
     if !nobody {
-        checks.keepalive(&probe, expectation.keepalive);
+        // Whether HTTP/2 keeps its connections is no setting of a server's.
+        let declared = expectation.keepalive.filter(|_| dialer.protocol() == Protocol::Http1);
+        checks.keepalive(&probe, declared);
         checks.fragmented(&probe);
         if expectation.custom.is_empty() {
             checks.not_found();
@@ -90,7 +94,8 @@ impl Checks<'_> {
     fn push(&mut self, name: &str, note: bool, judged: Result<String, String>, wire: Option<String>) {
         let passed = judged.is_ok();
         let (Ok(detail) | Err(detail)) = judged;
-        let (name, detail) = (redacted(name), redacted(&detail));
+        let name = redacted(&named(name, self.dialer.protocol()));
+        let detail = redacted(&detail);
         let wire = wire.filter(|_| !passed);
         self.report.results.push(CheckResult { name, passed, note, detail, wire });
     }

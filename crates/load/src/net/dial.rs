@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use prony_model::plan::Plan;
+use prony_model::plan::{Plan, Protocol};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt};
 
 use crate::error::LoadError;
@@ -20,6 +20,7 @@ use crate::tls;
 pub struct Dialer {
     host: String,
     place: Place,
+    protocol: Protocol,
     tls: Option<tls::Setup>,
 }
 
@@ -40,12 +41,23 @@ impl Dialer {
             Some(path) => Place::Unix(path.clone()),
             None => Place::Tcp(resolve(plan)?),
         };
-        Ok(Dialer { host: plan.target.host_header(), place, tls: tls::Setup::of(plan)? })
+        let (host, protocol) = (plan.target.host_header(), plan.protocol);
+        Ok(Dialer { host, place, protocol, tls: tls::Setup::of(plan)? })
     }
 
     /// What the Host header of requests says.
     pub fn host(&self) -> &str {
         &self.host
+    }
+
+    /// What is spoken over its connections.
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// Whether that is over TLS.
+    pub fn is_tls(&self) -> bool {
+        self.tls.is_some()
     }
 
     /// Connects, by the first address that accepts, and does TLS's handshake. Each step, and each later call of the

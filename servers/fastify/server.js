@@ -23,7 +23,7 @@ const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 function serve() {
   const https = cert ? { cert: fs.readFileSync(cert), key: fs.readFileSync(key) } : null;
   const http2 = process.env.HTTP2 === 'on';
-  const app = fastify({ https: http2 && https ? { ...https, allowHTTP1: true } : https, http2 }); // its logger is off unless asked for
+  const app = fastify(http2 ? { http2, ...(https && { https: { ...https, allowHTTP1: true } }) } : { https }); // its logger is off unless asked for
 
   // A schema of the answer is how Fastify is meant to be used: the serializer is made of it, once.
   const greeting = {

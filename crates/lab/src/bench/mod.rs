@@ -212,6 +212,8 @@ mod checks_tests;
 #[cfg(test)]
 mod duet_tests;
 #[cfg(test)]
+mod protocol_tests;
+#[cfg(test)]
 mod search_tests;
 #[cfg(test)]
 mod tests;

@@ -104,7 +104,13 @@ fn not_spoken(candidate: &Candidate, plans: &[&ExperimentPlan]) -> Option<String
     let protocol = plans.first()?.load.protocol;
     let names: Vec<&str> = plans.iter().map(|plan| plan.name.as_str()).collect();
     let name = protocol.name(candidate.tls());
-    let other = candidate.with_each_setting().into_iter().find(|other| other.speaks(protocol));
-    let other = other.map_or(String::new(), |other| format!(" ({} does)", other.label()));
+    let others = candidate.with_each_setting();
+    let like_it = others.iter().find(|other| other.tls() == candidate.tls() && other.speaks(protocol));
+    let over_tls = others.iter().find(|other| other.speaks(protocol));
+    let other = match (like_it, over_tls) {
+        (Some(other), _) => format!(" ({} does)", other.label()),
+        (None, Some(other)) if other.tls() => format!(" ({} does over TLS)", other.label()),
+        _ => String::new(),
+    };
     Some(format!("Not in {}: by its recipe it does not speak {name}{other}.", names.join(", ")))
 }

@@ -11,6 +11,7 @@ use rustix::process::geteuid;
 
 use super::request_spec::{Place, RequestSpec};
 use crate::candidate::{Candidate, Layout};
+use crate::check::Never;
 use crate::launch::{LaunchContext, certificate, run_dir};
 use crate::supervise::{Running, StartError, StartErrorKind, Supervision, port_of};
 
@@ -57,20 +58,24 @@ pub(super) fn start(
         NotUp::NotStarted(why)
     })?;
     launch.pin(cpus);
-    let (mut last_answer, is_final) = (String::new(), Cell::new(false));
+    let (mut last_answer, never) = (String::new(), Cell::new(None));
     let mut ready = || {
         let asked = spec.ready(&place).map_err(|not| {
             last_answer = not.why;
-            is_final.set(not.is_final);
+            never.set(not.never);
         });
         asked.is_ok()
     };
-    let started = Running::start(&launch, supervision, &mut ready, &|| is_final.get() || cancelled());
+    let started = Running::start(&launch, supervision, &mut ready, &|| never.get().is_some() || cancelled());
     let mut running = started.map_err(|why| match why.kind {
-        StartErrorKind::Interrupted if is_final.get() => {
-            NotUp::NotStarted(StartError { kind: StartErrorKind::NotTrusted(last_answer), ..why }.to_string())
+        StartErrorKind::Interrupted => {
+            let kind = match never.get() {
+                Some(Never::NotTrusted) => StartErrorKind::NotTrusted(last_answer),
+                Some(Never::NotSpoken) => StartErrorKind::NotSpoken(last_answer),
+                None => return NotUp::Interrupted(why.to_string()),
+            };
+            NotUp::NotStarted(StartError { kind, ..why }.to_string())
         }
-        StartErrorKind::Interrupted => NotUp::Interrupted(why.to_string()),
         StartErrorKind::NotReady(_) if !last_answer.is_empty() => {
             NotUp::NotStarted(format!("{why}\nThe last attempt: {last_answer}"))
         }

@@ -56,8 +56,17 @@ pub(crate) fn check(dialer: &Dialer, expectation: &ContractExpectation) -> Check
 pub(crate) struct NotReady {
     /// A sentence.
     pub(crate) why: String,
-    /// Whether it will not be, however long it is waited for: its certificate is refused.
-    pub(crate) is_final: bool,
+    /// Why it will not be, however long it is waited for.
+    pub(crate) never: Option<Never>,
+}
+
+/// Why a server will never be ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Never {
+    /// Its certificate is refused.
+    NotTrusted,
+    /// It does not speak the protocol that it is asked by.
+    NotSpoken,
 }
 
 /// Asks once whether a server answers, by the request of a check, with the status that is expected of its answer: for its
@@ -67,16 +76,23 @@ pub(crate) struct NotReady {
 /// If it does not answer so within 5 s.
 pub(crate) fn ready(dialer: &Dialer, check: &CustomCheck, expect: &Expect) -> Result<(), NotReady> {
     let asked = Connection::open(dialer).and_then(|mut c| c.exchange(&check.request(dialer.host(), false)));
-    let (why, is_final) = match asked {
+    let (why, never) = match asked {
         Ok(response) if expect.accepts_status(response.status) => return Ok(()),
         Ok(response) => {
             let (method, path) = check.method_and_path();
             let status = response.status;
-            (format!("{method} {} was answered with status {status}.", redacted(path)), false)
+            (format!("{method} {} was answered with status {status}.", redacted(path)), None)
         }
-        Err(fault) => (fault.to_string(), matches!(fault, Fault::Certificate(..))),
+        Err(fault) => {
+            let never = match fault {
+                Fault::Certificate(..) => Some(Never::NotTrusted),
+                Fault::NotSpoken(_) => Some(Never::NotSpoken),
+                _ => None,
+            };
+            (fault.to_string(), never)
+        }
     };
-    Err(NotReady { why, is_final })
+    Err(NotReady { why, never })
 }
 
 /// The request by which connections are tried out.

@@ -18,7 +18,7 @@ mod json_path;
 mod parallel;
 mod route;
 
-pub(crate) use contract::{NotReady, check, ready};
+pub(crate) use contract::{Never, NotReady, check, ready};
 pub(crate) use custom::{CustomCheck, validate_checks, written_field, written_secret};
 pub(crate) use route::Route;
 

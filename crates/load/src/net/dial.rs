@@ -64,7 +64,8 @@ impl Dialer {
     /// connection until it is told otherwise, takes `timeout` at most.
     ///
     /// # Errors
-    /// What the system or TLS said; of several addresses, of the first. `InvalidData`: the server's certificate is refused.
+    /// What the system or TLS said; of several addresses, of the first. `InvalidData`: the server's certificate is refused;
+    /// `Unsupported`: it does not speak the plan's protocol.
     pub fn connect(&self, timeout: Duration) -> io::Result<Box<dyn Connection>> {
         match &self.place {
             Place::Unix(path) => self.over(connect_unix(path, timeout)?, timeout),

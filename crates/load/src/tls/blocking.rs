@@ -26,7 +26,7 @@ impl Setup {
             moved.map_err(|e| failure::during_handshake(&told(e)))?;
         }
         if !speaks_what_was_asked(&config, stream.conn.alpn_protocol()) {
-            return Err(failure::failed(NO_HTTP2));
+            return Err(io::Error::new(io::ErrorKind::Unsupported, NO_HTTP2));
         }
         Ok(Blocking(stream))
     }

@@ -14,8 +14,8 @@ use super::{BODY_BYTES_MAX, Connection, Fault, Request, Response, WIRE_BYTES_MAX
 const NAME: &str = "HTTP/2";
 /// The one place that requests are at, one after the other.
 const PLACE: Place = 0;
-/// In the preface, in a frame's header and behind it.
-const CUTS: [usize; 3] = [5, 13, 30];
+/// In a frame's header and behind it.
+const CUTS: [usize; 2] = [5, 13];
 
 /// A connection's streams.
 pub(super) struct Session {
@@ -145,8 +145,9 @@ impl Connection {
         deadline: Instant,
     ) -> Result<(), Fault> {
         let mut piece = [0u8; 16 << 10];
-        let cuts: &[usize] = if fragmented { &CUTS } else { &[] };
         loop {
+            // The preface is no request.
+            let cuts: &[usize] = if fragmented && session.streams.is_ready() { &CUTS } else { &[] };
             let bytes = session.streams.outgoing(requests).1.to_vec();
             self.send(&bytes, cuts, deadline)?;
             session.streams.wrote(bytes.len(), |_| ());
@@ -200,8 +201,10 @@ fn requests(scheme: &str, request: &Request<'_>) -> Result<Requests, Fault> {
 
 /// Why bytes are not HTTP/2; of a server of HTTP/1.1 alone, that.
 fn not_http2(why: Broken, start: &[u8]) -> Fault {
-    let why = if start.starts_with(b"HTTP/1.") { "the server answered in HTTP/1" } else { why.reason };
-    Fault::Protocol(NAME, why.to_owned())
+    if start.starts_with(b"HTTP/1.") {
+        return Fault::NotSpoken("The server answered HTTP/2 in HTTP/1".to_owned());
+    }
+    Fault::Protocol(NAME, why.reason.to_owned())
 }
 
 fn failed(failure: Failure) -> Fault {

@@ -82,6 +82,9 @@ pub(super) enum Fault {
     /// The server's certificate is refused.
     #[error("No connection to {0}: {1}.")]
     Certificate(String, String),
+    /// The server does not speak the protocol that it is asked by.
+    #[error("{0}.")]
+    NotSpoken(String),
     #[error("No whole answer within 5 s.")]
     Timeout,
     #[error("The connection was closed before the answer was whole.")]
@@ -110,9 +113,12 @@ impl Connection {
     pub(super) fn open(dialer: &Dialer) -> Result<Connection, Fault> {
         let stream = dialer.connect(EXCHANGE_TIMEOUT);
         let stream = stream.map_err(|e| {
-            let is_certificate = e.kind() == ErrorKind::InvalidData;
-            let fault = if is_certificate { Fault::Certificate } else { Fault::Connect };
-            fault(dialer.to_string(), plain(&e))
+            let (address, why) = (dialer.to_string(), plain(&e));
+            match e.kind() {
+                ErrorKind::InvalidData => Fault::Certificate(address, why),
+                ErrorKind::Unsupported => Fault::NotSpoken(format!("No connection to {address}: {why}")),
+                _ => Fault::Connect(address, why),
+            }
         })?;
         let http2 = match dialer.protocol() {
             Protocol::Http1 => None,

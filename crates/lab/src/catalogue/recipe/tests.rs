@@ -145,7 +145,7 @@ fn a_server_speaks_what_there_is_to_speak() {
     assert_eq!(Recipe::parse("s.toml", GOOD).unwrap().protocols, ["http/1.1"], "unless it says otherwise");
     assert_eq!(
         error("keepalive = true", "keepalive = true\nprotocols = [\"http/1.1\", \"h3\"]"),
-        "s.toml:10: the protocol \"h3\" is not known: did you mean \"h2\"? Known: http/1.1, h2c, h2."
+        "s.toml:10: the protocol \"h3\" is not known: known: http/1.1, h2c, h2."
     );
     let none = error("keepalive = true", "keepalive = true\nprotocols = []");
     assert_eq!(none, "s.toml:10: protocols is empty: name at least \"http/1.1\".");
@@ -229,7 +229,7 @@ fn ambiguous_or_unsafe_downloads_and_extensions_are_refused() {
     let with = |line: &str| error("pip = [\"flask==3.1.3\"]", line);
     assert_eq!(
         with("pecl = [\"ev-1.1.5\", \"--force\"]"),
-        "s.toml:12: \"--force\" is no PHP extension: write NAME, NAME-VERSION or NAME-VERSION sha256=… --with-an-option."
+        "s.toml:12: \"--force\" is no PHP extension: write NAME, NAME-VERSION or NAME-VERSION --with-an-option."
     );
     assert_eq!(with("pecl = [\"ev-1\", \"ev-2\"]"), "s.toml:12: \"ev\" is named twice: keep one of them.");
     let sum = "0123456789abcdef".repeat(4);

@@ -97,14 +97,16 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// The list of pages, with those of a folder below its README.
+/// The list of pages, with those of a folder below its README, or below the page of the folder's name.
 fn with_folders(docs: &Path, summary: &str) -> Result<String, String> {
     let mut out = String::new();
     for line in summary.lines() {
         out.push_str(&format!("{line}\n"));
-        let target =
-            line.strip_prefix("- ").and_then(|line| line.split_once("](")?.1.strip_suffix("/README.md)"));
-        let Some(folder) = target else { continue };
+        let page = line.strip_prefix("- ").and_then(|line| line.split_once("](")?.1.strip_suffix(".md)"));
+        let Some(folder) = page.map(|page| page.strip_suffix("/README").unwrap_or(page)) else { continue };
+        if !docs.join(folder).is_dir() {
+            continue;
+        }
         let entries = fs::read_dir(docs.join(folder)).map_err(|e| format!("{folder}: {e}"))?;
         let names: BTreeSet<String> =
             entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();

@@ -13,6 +13,7 @@ use crate::experiment::{ExperimentAnalysis, TrialCounts};
 use crate::figure::Figure;
 use crate::figures;
 use crate::headline::headline;
+use crate::protocols;
 use crate::published;
 use crate::row::{PlanAnalysis, Row, row};
 use crate::text::list;
@@ -68,6 +69,7 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
             Some(_) => format!("{INTERVAL_METHOD}; {WIDENED}"),
             None => INTERVAL_METHOD.to_owned(),
         },
+        protocols: protocols::compare(log, &results),
         plans,
         skipped: log.header.skipped.clone(),
         reproduce: log.header.reproduce.clone(),

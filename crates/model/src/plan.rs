@@ -123,6 +123,14 @@ impl Protocol {
             Protocol::Http2 => "h2",
         }
     }
+
+    /// Its name in recipes and in JSON: `http/1.1`, `h2` over TLS, `h2c` without.
+    pub fn name(self, tls: bool) -> &'static str {
+        match self {
+            Protocol::Http2 if !tls => "h2c",
+            spoken => spoken.alpn(),
+        }
+    }
 }
 
 /// What is requested of a server.

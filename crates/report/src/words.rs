@@ -12,12 +12,14 @@ use crate::format;
 
 pub(crate) mod comparison;
 mod history;
+mod protocols;
 mod published;
 mod remarks;
 
 pub(crate) use history::{
     ChangeWord, change, change_size, change_word, history_headline, minute, series_verdict, short_commit,
 };
+pub(crate) use protocols::{ProtocolTable, protocols};
 pub(crate) use published::{
     PublishedColumn, agreement, facts, judged_interval, judged_measured, judged_published, judged_value,
     judged_why, not_measured, published_columns, spread, workers,

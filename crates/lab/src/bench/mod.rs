@@ -14,7 +14,7 @@ use prony_model::host::Host;
 use prony_model::run_log::{Event, PlannedTrial, RunLogError, Skipped, TrialResult};
 
 use crate::candidate::{Candidate, Layout};
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, ExperimentPlan};
 use crate::supervise::Supervision;
 
 mod budget;
@@ -70,6 +70,17 @@ pub struct BenchSetup {
     pub supervision: Supervision,
     /// Where both candidates of a duet run; `pins` is then what both halves have together.
     pub duet: Option<CpuHalves>,
+}
+
+impl BenchSetup {
+    /// How long the load of each trial of a block takes, for a forecast.
+    pub fn loads_of_a_block(&self) -> Vec<Duration> {
+        let of = |plan: &ExperimentPlan| {
+            let spoken = self.candidates.iter().filter(|c| c.candidate.speaks(plan.load.protocol));
+            vec![plan.load_time(); spoken.count()]
+        };
+        self.experiment.plans.iter().flat_map(of).collect()
+    }
 }
 
 /// A candidate that runs.
@@ -200,6 +211,8 @@ pub enum BenchError {
 mod checks_tests;
 #[cfg(test)]
 mod duet_tests;
+#[cfg(test)]
+mod protocol_tests;
 #[cfg(test)]
 mod search_tests;
 #[cfg(test)]

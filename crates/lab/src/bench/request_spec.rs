@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use prony_load::dial::Dialer;
-use prony_model::plan::Expect;
+use prony_model::plan::{Expect, Protocol};
 use prony_model::secret::hide_headers;
 use prony_model::tls::{Roots, Tls, Verify};
 use prony_model::{Plan, Secret, Target};
@@ -28,6 +28,11 @@ impl Endpoint {
     pub(super) fn reached_by(&self, load: Plan) -> Plan {
         let tls = trusting(&load.tls, self.certificate.as_ref());
         Plan { target: self.target.clone(), unix: self.unix.clone(), tls, ..load }
+    }
+
+    /// The same by another protocol, as [`RequestSpec::endpoint`].
+    pub(super) fn over(&self, spec: &RequestSpec, protocol: Protocol) -> Result<Endpoint, String> {
+        spec.endpoint(self.target.clone(), self.unix.clone(), self.certificate.clone(), protocol)
     }
 }
 
@@ -95,7 +100,7 @@ impl RequestSpec {
         RequestSpec { path, expect, route: Some(route), request, headers, tls: Tls::default(), expectation }
     }
 
-    /// The endpoint of a candidate that is reached so.
+    /// The endpoint of a candidate that is reached so, by this protocol.
     ///
     /// # Errors
     /// A sentence, where its name has no address or a certificate of the plan cannot be used.
@@ -104,9 +109,10 @@ impl RequestSpec {
         target: Target,
         unix: Option<PathBuf>,
         certificate: Option<Roots>,
+        protocol: Protocol,
     ) -> Result<Endpoint, String> {
         let tls = trusting(&self.tls, certificate.as_ref());
-        let plan = Plan { unix: unix.clone(), tls, ..Plan::closed(target.clone()) };
+        let plan = Plan { unix: unix.clone(), tls, protocol, ..Plan::closed(target.clone()) };
         let dialer = Dialer::of(&plan).map_err(|why| why.to_string())?;
         Ok(Endpoint { target, unix, dialer, certificate })
     }

@@ -6,6 +6,7 @@ use prony_analysis::precision::SequentialStop;
 use prony_analysis::run_log::{self, judge_result};
 use prony_host::pins::PinnedProcess;
 use prony_load::{Interrupt, Loader};
+use prony_model::plan::Protocol;
 use prony_model::rfc3339;
 use prony_model::run_log::{
     Event, Found, Line, PlannedTrial, RawResult, RunLogError, RunLogWriter, Sleep, TrialResult, TrialStart,
@@ -51,8 +52,8 @@ pub(super) struct Runner<'a> {
 /// What a run knows of a candidate.
 pub(super) struct CandidateState {
     pub(super) spec: RequestSpec,
-    /// Whether it has passed its full check.
-    pub(super) checked: bool,
+    /// The protocols by which it has passed its full check.
+    pub(super) checked: Vec<Protocol>,
     /// Whether it was said that it needed SIGKILL.
     pub(super) needed_sigkill: bool,
     /// Its processes that outlived SIGKILL, not reported yet.
@@ -132,7 +133,7 @@ impl<'a> Runner<'a> {
     ) -> Runner<'a> {
         let state = |spec| CandidateState {
             spec,
-            checked: false,
+            checked: Vec::new(),
             needed_sigkill: false,
             leftovers: Vec::new(),
             excluded: false,
@@ -342,7 +343,7 @@ impl<'a> Runner<'a> {
         let state = &mut self.states[trial.number];
         state.failed_starts += 1;
         let attempts = state.failed_starts;
-        if attempts >= START_ATTEMPTS && !state.checked {
+        if attempts >= START_ATTEMPTS && state.checked.is_empty() {
             state.excluded = true;
             self.event("start_failed", &format!("Given up after {attempts} attempts: {why}"))?;
         }

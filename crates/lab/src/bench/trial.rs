@@ -57,6 +57,11 @@ impl<'a> Trial<'a> {
         Some(Trial { planned, number, candidate: &setup.candidates[number], plan })
     }
 
+    /// Whether its candidate speaks what its plan asks for.
+    pub(super) fn is_spoken(&self) -> bool {
+        self.candidate.candidate.speaks(self.plan.load.protocol)
+    }
+
     /// It was not measured, and why.
     pub(super) fn failed(&self, why: String) -> TrialEnd {
         TrialEnd::Result(Box::new(RawResult::failed(self.planned.clone(), why)))
@@ -113,10 +118,10 @@ impl Runner<'_> {
         Self: 't,
     {
         let (setup, candidate) = (self.setup, &trial.candidate.candidate);
-        let spec = &self.states[trial.number].spec;
+        let (spec, protocol) = (&self.states[trial.number].spec, trial.plan.load.protocol);
         let (running, endpoint) = match candidate.as_url() {
             Some(url) => {
-                let there = spec.endpoint(url.clone(), trial.plan.load.unix.clone(), None);
+                let there = spec.endpoint(url.clone(), trial.plan.load.unix.clone(), None, protocol);
                 let there = there
                     .and_then(|endpoint| spec.ready(&endpoint).map(|()| endpoint).map_err(|not| not.why));
                 (None, there.map_err(TrialEnd::NotStarted)?)
@@ -127,12 +132,12 @@ impl Runner<'_> {
             }
         };
         let state = &mut self.states[trial.number];
-        if !state.checked {
+        if !state.checked.contains(&protocol) {
             let report = state.spec.check(&endpoint, workers(trial.candidate, Some(trial.plan), setup));
             if !report.passed() {
                 return Err(TrialEnd::CheckFailed(request_spec::failures(candidate.label(), &report)));
             }
-            state.checked = true;
+            state.checked.push(protocol);
             // Of commands and URLs there is nothing to tell but that they answered.
             if let Some(sleep) = report.sleep {
                 self.found(candidate.label(), sleep)?;
@@ -161,7 +166,9 @@ impl Runner<'_> {
             (workers(trial.candidate, Some(trial.plan), setup), || self.interrupt.asked());
         let state = &mut self.states[trial.number];
         let by = (&setup.layout, &setup.supervision);
-        start(candidate, &state.spec, by, (workers, &pins.server), &cancelled).map_err(|why| match why {
+        let by_protocol = trial.plan.load.protocol;
+        let started = start(candidate, &state.spec, by, (workers, &pins.server), by_protocol, &cancelled);
+        started.map_err(|why| match why {
             NotUp::RunDir(source) => BenchError::RunDir { path: std::env::temp_dir(), source }.into(),
             NotUp::NotStarted(why) => TrialEnd::NotStarted(why),
             NotUp::Interrupted(_) => TrialEnd::Interrupted(None),

@@ -9,8 +9,7 @@ use prony_host::process;
 use prony_host::state::sudo_user;
 use rustix::process::geteuid;
 
-use super::tool::stand_in;
-use super::{composer, download, mix, pecl};
+use super::local_sources::{self, stand_in};
 use crate::programs::{capture, find_command};
 
 /// Numbers that neither distributions nor systemd give to users or groups.
@@ -18,8 +17,6 @@ const SPARE: Range<u32> = 60_800..60_900;
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A process may start another while it is being ended.
 const ROUNDS: usize = 20;
-/// Sources on this machine, in place of a registry's.
-const LOCAL_SOURCES: [&str; 4] = [composer::REPOSITORIES, download::FILES, mix::DEPENDENCIES, pecl::SOURCES];
 /// Folders that package managers are told to use.
 const FOLDERS: [&str; 4] = ["COMPOSER_HOME", "HEX_HOME", "MIX_ARCHIVES", "MIX_HOME"];
 
@@ -66,7 +63,7 @@ pub(super) fn as_user((user, group): (u32, u32)) -> [String; 5] {
 
 /// A number that no user, group or process has, where such a user can use what is needed.
 fn spare(needed: &[PathBuf]) -> Result<u32, String> {
-    if let Some(variable) = LOCAL_SOURCES.into_iter().find(|variable| stand_in(variable).is_some()) {
+    if let Some(variable) = local_sources::ALL.into_iter().find(|variable| stand_in(variable).is_some()) {
         return Err(format!("{variable} names sources on this machine, which may be root's alone"));
     }
     let setpriv = find_command("setpriv").ok_or("setpriv is missing: apt-get install util-linux")?;

@@ -3,12 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use super::tool::{Origin, Site, not_written, stand_in};
+use super::local_sources::{REPOSITORIES, stand_in};
+use super::tool::{Origin, Site, not_written};
 use crate::programs::Run;
 
-/// Names a file with a JSON list as in composer.json's `repositories`; these stand in for Packagist, and
-/// the versions that composer.json pins are looked for in them, whatever composer.lock says of their places.
-pub(super) const REPOSITORIES: &str = "PRONY_COMPOSER_REPOSITORIES";
 /// Which packages Composer takes, by the commits of their repositories or the checksums of their archives.
 pub(super) const LOCK: &str = "composer.lock";
 /// composer.json under another name: its lock is another one too.

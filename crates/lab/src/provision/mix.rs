@@ -4,11 +4,10 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::tool::{Origin, Site, stand_in};
+use super::local_sources::{DEPENDENCIES, stand_in};
+use super::tool::{Origin, Site};
 use crate::programs::find_command;
 
-/// Names a folder with a folder for each dependency. mix.exs reads it, and names them by `path:`.
-pub(super) const DEPENDENCIES: &str = "PRONY_MIX_DEPS";
 /// What Hex holds packages against.
 pub(super) const LOCK: &str = "mix.lock";
 

@@ -15,6 +15,7 @@ mod builder;
 mod composer;
 mod download;
 mod install;
+mod local_sources;
 mod mix;
 mod packages;
 mod pecl;

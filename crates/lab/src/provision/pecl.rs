@@ -5,13 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::download;
-use super::tool::{Origin, Site, not_written, stand_in};
+use super::local_sources::{self, SOURCES, stand_in};
+use super::tool::{Origin, Site, not_written};
 use crate::catalogue::Pecl;
 use crate::programs::Run;
 
-/// Names a folder with a folder for each extension, NAME-VERSION or NAME, to be built instead of what
-/// pecl.php.net has.
-pub(super) const SOURCES: &str = "PRONY_PECL_SOURCES";
 /// Swoole's 400 files of C++ take a quarter of an hour on one core.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(3600);
 /// Where `phpize` must be run in sources that keep the extension beside other things.
@@ -29,7 +27,7 @@ pub(super) struct Local {
 impl Local {
     /// Those that somebody names in the environment.
     pub(super) fn named() -> Local {
-        Local { sources: stand_in(SOURCES), archives: stand_in(download::FILES) }
+        Local { sources: stand_in(SOURCES), archives: stand_in(local_sources::FILES) }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Installed programs that fetch and build what servers need: whose rights they have, and where their sources come from.
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,11 +19,6 @@ pub(super) enum Origin {
     Registry,
     /// From sources on this machine, which stand in for it.
     Local,
-}
-
-/// The folder or file that somebody names in the environment, to stand in for a registry.
-pub(super) fn stand_in(variable: &str) -> Option<PathBuf> {
-    env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Where a step of one server's installation is done.

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use prony_model::plan::Plan;
+use prony_model::plan::{Plan, Protocol};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt};
 
 use crate::error::LoadError;
@@ -20,6 +20,7 @@ use crate::tls;
 pub struct Dialer {
     host: String,
     destination: Destination,
+    protocol: Protocol,
     tls: Option<tls::Setup>,
 }
 
@@ -40,7 +41,8 @@ impl Dialer {
             Some(path) => Destination::Unix(path.clone()),
             None => Destination::Tcp(resolve(plan)?),
         };
-        Ok(Dialer { host: plan.target.host_header(), destination, tls: tls::Setup::of(plan)? })
+        let (host, protocol) = (plan.target.host_header(), plan.protocol);
+        Ok(Dialer { host, destination, protocol, tls: tls::Setup::of(plan)? })
     }
 
     /// What the Host header of requests says.
@@ -48,11 +50,22 @@ impl Dialer {
         &self.host
     }
 
+    /// What is spoken over its connections.
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// Whether that is over TLS.
+    pub fn is_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
     /// Connects, by the first address that accepts, and does TLS's handshake. Each step, and each later call of the
     /// connection until it is told otherwise, takes `timeout` at most.
     ///
     /// # Errors
-    /// What the system or TLS said; of several addresses, of the first. `InvalidData`: the server's certificate is refused.
+    /// What the system or TLS said; of several addresses, of the first. `InvalidData`: the server's certificate is refused;
+    /// `Unsupported`: it does not speak the plan's protocol.
     pub fn connect(&self, timeout: Duration) -> io::Result<Box<dyn Connection>> {
         match &self.destination {
             Destination::Unix(path) => self.over(connect_unix(path, timeout)?, timeout),

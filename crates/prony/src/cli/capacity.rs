@@ -9,7 +9,7 @@ use prony_model::options::LoadOptions;
 #[derive(Debug, Args)]
 #[command(
     mut_arg("connections", |arg| arg.help("Connections [default: 100]")),
-    mut_arg("duration", |arg| arg.help("The length of a probe; those that a percentile needs are longer [default: 3s]")),
+    mut_arg("duration", |arg| arg.help("The length of a probe; up to five times it where a percentile needs that [default: 3s]")),
     mut_arg("rate", |arg| arg.help("The first probe's rate, `2000`, `20k` [default: an eighth of what a closed load carries]")),
     mut_arg("pipeline", |arg| arg.help("With --http2: streams that a connection carries at once [default: 1]")),
     mut_arg("requests", |arg| arg.hide(true)),

@@ -10,6 +10,8 @@ use prony_model::trial::{Bound, Outcome, Validity};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::words::ProtocolTable;
+
 mod published;
 
 pub(crate) use published::{
@@ -58,6 +60,9 @@ pub(crate) struct RunData {
     /// What the choice of a server is worth to an application that works itself: a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spread: Option<String>,
+    /// What HTTP/2 changes, where plans ask for the same over both.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub protocols: Vec<ProtocolTable>,
     /// What the run varies: its plans, or its trials, along one thing each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<Sweep>,

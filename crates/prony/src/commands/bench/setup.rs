@@ -269,7 +269,9 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
     let candidates = u32::try_from(setup.candidates.len()).unwrap_or(u32::MAX);
     let forecast = match setup.duet {
         Some(_) => prony_lab::bench::forecast_duets(&plans, experiment.blocks.max, experiment.budget),
-        None => prony_lab::bench::forecast(candidates, &plans, experiment.blocks.max, experiment.budget),
+        None => {
+            prony_lab::bench::forecast(&setup.loads_of_a_block(), experiment.blocks.max, experiment.budget)
+        }
     };
     let mut lines = vec![
         format!("{} ({})", experiment.title, experiment.name),

@@ -446,6 +446,8 @@ export type HistoryVerdict = "changed" | "no_change" | "too_few";
 export interface Host {
   /** The kernel's boot id, by which two runs are known to be of one boot. */
   boot_id: string;
+  /** Whether Prony ran in a container with a network of the container's own: what it sent passed a bridge or a proxy. */
+  container_network?: boolean;
   /** The processor's model name. */
   cpu_model: string;
   /** CPUs this process may use. */
@@ -630,7 +632,7 @@ export interface PlanRecord {
   method: string;
   /** Requests that a connection may carry at once. */
   pipeline: number;
-  /** `h2` where HTTP/2 is spoken; `None`: HTTP/1.1. */
+  /** `h2` where HTTP/2 is spoken over TLS, `h2c` without; `None`: HTTP/1.1. */
   protocol?: string;
   /** Requests per second asked for; `None` in closed arrivals and stages. */
   rate_per_s: number | null;
@@ -693,6 +695,16 @@ export interface ProbePoint {
   rate_per_s: number;
   sustained: boolean;
   why: string;
+}
+
+/** A plan over HTTP/2 beside the same over HTTP/1.1. */
+export interface ProtocolTable {
+  /** The heads of its columns; the first is the server's. */
+  head: string[];
+  /** A server each, as many cells as there are heads. */
+  rows: string[][];
+  /** What is compared, in a sentence. */
+  title: string;
 }
 
 /** Somebody's figure beside ours. */
@@ -809,6 +821,8 @@ export interface RunData {
   notes: string[];
   /** Under what, in the experiment's order. */
   plans: PlanHead[];
+  /** What HTTP/2 changes, where plans ask for the same over both. */
+  protocols?: ProtocolTable[];
   /** Figures that somebody published, beside ours. */
   published?: Published[];
   /** Where the curves of details have points. */

@@ -69,7 +69,7 @@ fn rows(trial: &Trial) -> Vec<TableRow<'_>> {
         }
     }
     if happened(&latency.first_byte) {
-        add("1st byte", "service", &latency.first_byte, "of service, to the first byte");
+        add("1st byte", "service", &latency.first_byte, "part of service");
     }
     if let Some(delay) = &latency.client_delay {
         add("client", "client_delay", delay, "client's own delay");

@@ -10,6 +10,7 @@ use prony_model::plan::Arrivals;
 use prony_model::plan_record::PlanRecord;
 use prony_model::trial::{Effect, Outcome, Reason, Summary, Validity, Verdict};
 use prony_stats::order::Quantile;
+use strum::VariantArray;
 
 use crate::growth::Growth;
 use crate::numbers::{real, rounded};
@@ -47,7 +48,7 @@ const FAILED_MAX: f64 = 0.01;
 const WAITED_BESIDE_MAX: f64 = 0.01;
 
 /// A reason's code, with what the table says of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
 #[expect(missing_docs, reason = "each is described by its entry in the table below")]
 pub enum Code {
     Errors,
@@ -75,6 +76,17 @@ pub enum Code {
     DuetSharesCpus,
 }
 
+/// What a reason of a probe means for the search for a capacity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InSearch {
+    /// The probe is judged by its figures.
+    Nothing,
+    /// The client did not apply the load: the rate is out of its reach.
+    OutOfReach,
+    /// Where the trial is invalid for it, the search ends: what came before was of another server.
+    Ends,
+}
+
 struct Entry {
     name: &'static str,
     affects: &'static [&'static str],
@@ -86,6 +98,20 @@ impl Code {
     /// The code in JSON and on screens.
     pub fn name(self) -> &'static str {
         self.entry().name
+    }
+
+    /// The code of this name.
+    pub fn named(name: &str) -> Option<Code> {
+        Code::VARIANTS.iter().copied().find(|code| code.name() == name)
+    }
+
+    /// What it means for the search for a capacity.
+    pub fn in_search(self) -> InSearch {
+        match self {
+            Code::ClientSaturated | Code::RateNotReached | Code::PortsExhausted => InSearch::OutOfReach,
+            Code::ServerDied | Code::ServerRestarted | Code::Arithmetic => InSearch::Ends,
+            _ => InSearch::Nothing,
+        }
     }
 
     #[rustfmt::skip]

@@ -28,11 +28,11 @@ const SECRET_PARTS: [&str; 10] =
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Secret {
     value: String,
-    source: Source,
+    source: SecretSource,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Source {
+enum SecretSource {
     /// No secret.
     Open,
     /// A secret that was written out where it was given.
@@ -51,9 +51,9 @@ impl Secret {
         if let Some(variable) = written.strip_prefix(ASKED) {
             let value = from_environment(&format!("The header {header}"), variable)?;
             known::remember_credentials(&value);
-            return Ok(Secret { value, source: Source::Environment(variable.to_owned()) });
+            return Ok(Secret { value, source: SecretSource::Environment(variable.to_owned()) });
         }
-        let mut secret = Secret { value: written.to_owned(), source: Source::Open };
+        let mut secret = Secret { value: written.to_owned(), source: SecretSource::Open };
         if is_secret_by_custom(header) {
             secret.hide();
         }
@@ -62,7 +62,7 @@ impl Secret {
 
     /// A value that is never written.
     pub fn hidden(value: impl Into<String>) -> Secret {
-        Secret { value: value.into(), source: Source::Given }
+        Secret { value: value.into(), source: SecretSource::Given }
     }
 
     /// The value itself: to be sent, and nothing else.
@@ -72,13 +72,13 @@ impl Secret {
 
     /// Whether it is never written.
     pub fn is_hidden(&self) -> bool {
-        self.source != Source::Open
+        self.source != SecretSource::Open
     }
 
     /// Keeps it from being written from now on.
     pub fn hide(&mut self) {
-        if self.source == Source::Open {
-            self.source = Source::Given;
+        if self.source == SecretSource::Open {
+            self.source = SecretSource::Given;
             known::remember_credentials(&self.value);
         }
     }
@@ -88,9 +88,9 @@ impl fmt::Display for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
             // It may be a URL (`Referer`).
-            Source::Open => f.write_str(&redacted_command(&self.value)),
-            Source::Given => f.write_str(REDACTED),
-            Source::Environment(variable) => write!(f, "{ASKED}{variable}"),
+            SecretSource::Open => f.write_str(&redacted_command(&self.value)),
+            SecretSource::Given => f.write_str(REDACTED),
+            SecretSource::Environment(variable) => write!(f, "{ASKED}{variable}"),
         }
     }
 }

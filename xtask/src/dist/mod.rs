@@ -111,6 +111,9 @@ fn build(root: &Path, target: &str) -> Result<PathBuf, String> {
     Ok(root.join("target").join(target).join("dist/prony"))
 }
 
+/// What makes one artifact.
+type Make<'a> = &'a dyn Fn() -> Result<(), String>;
+
 impl Dist {
     /// Every artifact.
     fn pack(&self, binary: &Path) -> Result<(), String> {
@@ -120,7 +123,7 @@ impl Dist {
         }
         let name = format!("prony-{VERSION}-{}-linux", self.machine);
         let tree = self.work.join(&name);
-        let made: [(&str, &dyn Fn() -> Result<(), String>); 6] = [
+        let made: [(&str, Make<'_>); 6] = [
             ("the tree", &|| self.tree(binary, &tree)),
             ("the archive", &|| self.tar(&tree, &self.out.join(format!("{name}.tar.gz")))),
             ("the Debian package", &|| deb::build(self, &tree)),

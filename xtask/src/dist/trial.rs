@@ -67,7 +67,7 @@ pub(super) fn run(dist: &Dist) -> Result<(), String> {
     }
     match busybox(&engine, &folder) {
         Ok(()) => {
-            count("archive beside busybox alone".to_owned(), loaded(dist, &engine, BUSYBOX, &archive()))
+            count("archive beside busybox alone".to_owned(), loaded(dist, &engine, BUSYBOX, &archive()));
         }
         Err(why) => println!("skipped: a root filesystem of busybox cannot be made here: {why}"),
     }

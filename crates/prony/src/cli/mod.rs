@@ -3,6 +3,7 @@
 
 mod bench;
 mod capacity;
+mod ci;
 mod compare;
 mod completions;
 mod doctor;
@@ -19,6 +20,7 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use bench::BenchArguments;
 pub(crate) use capacity::CapacityArguments;
+pub(crate) use ci::{CiArguments, CiCommand, CiCommentArguments, CiCompareArguments};
 pub(crate) use compare::{CompareArguments, CompareFormat};
 pub(crate) use completions::{CompletionsArguments, ManArguments, Shell};
 pub(crate) use doctor::{DoctorArguments, DoctorFormat};
@@ -70,6 +72,8 @@ pub(crate) enum Command {
     History(HistoryArguments),
     /// Compares two candidates or runs: faster, slower, equivalent or inconclusive
     Compare(CompareArguments),
+    /// Compares a change with its base in a job of continuous integration, and comments on the pull request
+    Ci(CiArguments),
     /// Finds what on this host distorts results, and how to fix it
     Doctor(DoctorArguments),
     /// Prints the JSON Schema of an output format

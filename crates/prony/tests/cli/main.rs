@@ -4,6 +4,7 @@
 mod bad_input;
 mod bench;
 mod capacity;
+mod ci;
 mod coming_from;
 mod compare;
 mod compatibility;
@@ -33,6 +34,7 @@ mod targets;
 mod terminal;
 mod tls;
 mod tolerated;
+mod tutorial;
 mod view;
 mod web;
 mod world;

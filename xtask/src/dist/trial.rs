@@ -116,7 +116,8 @@ fn loaded(dist: &Dist, engine: &Engine, image: &str, way: &Way) -> Result<Durati
     completed(&said).map(|()| begun.elapsed())
 }
 
-const RUN: [&str; 6] = ["run", "--rm", "--network", "none", "--ulimit", "nofile=1024:1024"];
+const RUN: [&str; 8] =
+    ["run", "--rm", "--network", "none", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"];
 
 /// Whether a trial's JSON says that all was carried.
 fn completed(said: &str) -> Result<(), String> {

@@ -1,5 +1,6 @@
 //! The few words that pass between a running load and its owner.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,6 +25,8 @@ pub struct Control {
     start_barrier: Option<Arc<StartBarrier>>,
     /// Until when it may send; `None`: for as long as its plan says.
     lease_ns: Option<Arc<AtomicU64>>,
+    /// What it may connect to; `None`: whatever its plan says.
+    allowed: Option<Arc<[SocketAddr]>>,
 }
 
 impl Control {
@@ -41,11 +44,12 @@ impl Control {
 
     /// The control of a load that is one of several on different machines: it waits for [`Control::start_at`] once it is
     /// [ready](Control::is_ready), and sends nothing unless and until [`Control::lend`] says so. Where its lease ends
-    /// before the plan does, the load ends there, as an interrupted one.
-    pub fn leased() -> Control {
+    /// before the plan does, the load ends there, as an interrupted one. It connects to these addresses and no others.
+    pub fn leased(allowed: &[SocketAddr]) -> Control {
         Control {
             start_barrier: Some(Arc::new(StartBarrier::of(u32::MAX))),
             lease_ns: Some(Arc::default()),
+            allowed: Some(allowed.into()),
             ..Control::new()
         }
     }
@@ -67,6 +71,11 @@ impl Control {
         if let Some(lease) = &self.lease_ns {
             lease.store(until_ns, Ordering::Relaxed);
         }
+    }
+
+    /// What it may connect to, if there are bounds.
+    pub(crate) fn allowed(&self) -> Option<&[SocketAddr]> {
+        self.allowed.as_deref()
     }
 
     /// Until when the load may send.

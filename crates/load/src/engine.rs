@@ -114,7 +114,7 @@ pub fn run_shard(
     let open_files = check_open_files(plan, shard)?;
     let requests = Requests::of(plan)?;
     let tls = tls::Setup::of(plan)?;
-    let endpoint = Endpoint::of(plan)?;
+    let endpoint = Endpoint::of(plan, control.allowed())?;
     let shared = Arc::new(Shared {
         pipeline: plan.pipeline,
         spin: plan.spin,

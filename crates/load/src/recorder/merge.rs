@@ -104,6 +104,7 @@ pub(crate) fn measurement(whole: Measurement, plan: &Plan, mut share: Share, ser
         window_end_ns,
         ended_by_count: plan.stop.requests.is_some()
             && !whole.interrupted
+            && !whole.lost_agent()
             && planned_end.is_none_or(|planned| window_end_ns < planned),
         requests: share.requests,
         run_total: share.run_total,

@@ -234,7 +234,7 @@ impl Hand {
         world.borrow_mut().request_order.clone_from(&request_order);
         world.borrow_mut().list = plan.work.list().cloned();
         world.borrow_mut().keepalive = plan.keepalive;
-        let control = if case.lease_ns.is_some() { Control::leased() } else { Control::new() };
+        let control = if case.lease_ns.is_some() { Control::leased(&[]) } else { Control::new() };
         let shared = Arc::new(Shared {
             pipeline: plan.pipeline,
             spin: plan.spin,

@@ -5,6 +5,7 @@ mod bench;
 mod capacity;
 mod compare;
 mod doctor;
+mod fleet;
 pub(crate) mod foreign_flags;
 mod history;
 mod load;
@@ -20,6 +21,7 @@ pub(crate) use bench::BenchArguments;
 pub(crate) use capacity::CapacityArguments;
 pub(crate) use compare::{CompareArguments, CompareFormat};
 pub(crate) use doctor::{DoctorArguments, DoctorFormat};
+pub(crate) use fleet::{FleetArguments, FleetCommand};
 pub(crate) use history::{HistoryArguments, HistoryFormat};
 pub(crate) use load::LoadArguments;
 pub(crate) use report::{ReportArguments, ReportFormat};
@@ -62,6 +64,11 @@ pub(crate) enum Command {
     Compare(CompareArguments),
     /// Finds what on this host distorts results, and how to fix it
     Doctor(DoctorArguments),
+    /// Shows and installs what a fleet needs (`prony load --fleet`)
+    Fleet(FleetArguments),
+    /// Serves a controller as one of its agents; started by `prony load --fleet`
+    #[command(hide = true)]
+    Agent,
     /// Prints the JSON Schema of an output format
     Schema(SchemaArguments),
 }

@@ -9,6 +9,7 @@ mod compare;
 mod doctor;
 mod duet;
 mod export;
+mod fleet;
 mod foreign;
 mod formats;
 #[path = "../../../model/src/openmetrics/grammar_tests.rs"]

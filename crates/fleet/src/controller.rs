@@ -107,7 +107,7 @@ impl<J: Clone> Controller<J> {
         }
     }
 
-    /// Begins a load, of one job for each agent. It fails where it has not started after `patience_ns`.
+    /// Begins a load, of one job for each of the first agents; others have no part in it. It fails where it has not started after `patience_ns`.
     pub fn begin(&mut self, now_ns: u64, jobs: Vec<J>, patience_ns: u64) {
         (self.jobs, self.stage, self.stop) = (jobs, Stage::Preparing, None);
         self.trial += 1;
@@ -201,7 +201,7 @@ impl<J: Clone> Controller<J> {
         }
         let waits = matches!(self.stage, Stage::Preparing | Stage::Arming { .. });
         if waits && now_ns > self.gives_up_ns {
-            let late = self.places.iter().position(|place| !self.is_at_least(place, Phase::Ready));
+            let late = self.members().position(|place| !self.is_at_least(place, Phase::Ready));
             let why = "it was not ready in time".to_owned();
             events.push(Event::Failed { agent: late.unwrap_or(0), why });
             self.stage = Stage::Over;
@@ -213,6 +213,7 @@ impl<J: Clone> Controller<J> {
     /// An agent cannot apply its part, or not to the end.
     fn failed<P>(&mut self, agent: usize, why: String, events: &mut Vec<Event<P>>) {
         match self.stage {
+            _ if agent >= self.jobs.len() => {}
             Stage::Preparing | Stage::Arming { .. } => {
                 events.push(Event::Failed { agent, why });
                 self.stage = Stage::Over;
@@ -226,15 +227,20 @@ impl<J: Clone> Controller<J> {
         }
     }
 
+    /// The agents that the load has.
+    fn members(&self) -> impl Iterator<Item = &Place> {
+        self.places.iter().take(self.jobs.len())
+    }
+
     fn is_at_least(&self, place: &Place, phase: Phase) -> bool {
         place.trial == self.trial && place.phase >= phase && place.phase != Phase::Ended
     }
 
     fn proceed<P>(&mut self, now_ns: u64, events: &mut Vec<Event<P>>) {
-        let all = |phase| self.places.iter().all(|place| self.is_at_least(place, phase));
+        let all = |phase| self.members().all(|place| self.is_at_least(place, phase));
         match self.stage {
             Stage::Preparing if all(Phase::Ready) => {
-                let bounds = self.places.iter().filter_map(|place| Some(place.clock?.bound_ns));
+                let bounds = self.members().filter_map(|place| Some(place.clock?.bound_ns));
                 let ahead = START_AHEAD_NS.max(bounds.max().unwrap_or(0).saturating_mul(START_AHEAD_BOUNDS));
                 self.stage = Stage::Arming { at_ns: now_ns.saturating_add(ahead) };
             }
@@ -243,12 +249,12 @@ impl<J: Clone> Controller<J> {
                 events.push(Event::Started(at_ns));
             }
             Stage::Arming { at_ns } if now_ns >= at_ns => {
-                let late = self.places.iter().position(|place| !self.is_at_least(place, Phase::Armed));
+                let late = self.members().position(|place| !self.is_at_least(place, Phase::Armed));
                 let why = "it did not hear of the start in time".to_owned();
                 events.push(Event::Failed { agent: late.unwrap_or(0), why });
                 self.stage = Stage::Over;
             }
-            Stage::Started { .. } if self.places.iter().all(|place| place.is_done) => {
+            Stage::Started { .. } if self.members().all(|place| place.is_done) => {
                 self.stage = Stage::Over;
                 events.push(Event::Over);
             }

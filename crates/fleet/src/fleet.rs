@@ -1,26 +1,27 @@
 //! The controller's process: agents that are there, and loads that they apply as one.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use prony_load::{Control, Gathered, LoadError, Shard, Share, Snapshot};
-use prony_model::fleet::{AGENTS_MAX, AgentRecord, FleetRecord, LostAgent};
-use prony_model::measurement::{ClientCost, Measurement};
-use prony_model::plan::{Arrivals, Plan, THREADS_MAX};
+use prony_load::{Control, LoadError, Shard, Snapshot};
+use prony_model::fleet::AGENTS_MAX;
+use prony_model::measurement::Measurement;
+use prony_model::plan::Plan;
 use prony_model::plan_record::nanoseconds;
 
 use crate::controller::{Controller, Event};
 use crate::fragments::{Joining, split};
-use crate::job::{AgentEnd, Bootstrap, Frame, FromAgent, Job, Piece, channel, down};
+use crate::job::{Bootstrap, Frame, FromAgent, Job, Piece, channel, down};
 use crate::local::LocalAgent;
 use crate::nats::{Link, Message, connect};
 use crate::now_ns;
 use crate::server::{self, Server, random_name};
 use crate::session::{Greeting, Opening, Session, Side, new_key};
+use crate::suitable::check;
+use crate::trial::Trial;
 
 /// Messages that wait to be heard.
 const INPUTS_MAX: usize = 4096;
@@ -54,8 +55,8 @@ pub struct Fleet {
     state: Mutex<State>,
 }
 
-struct Seat {
-    name: String,
+pub(crate) struct Seat {
+    pub(crate) name: String,
     key: (Vec<u8>, Vec<u8>),
     process: Option<LocalAgent>,
     session: Option<Session>,
@@ -85,47 +86,6 @@ impl std::fmt::Debug for State {
             .field("agents", &self.seats.len())
             .finish_non_exhaustive()
     }
-}
-
-/// What of a plan cannot be applied by so many agents.
-///
-/// # Errors
-/// A sentence that says what to change.
-pub fn check(plan: &Plan, agents: u32) -> Result<(), LoadError> {
-    let refused = |why: String| Err(LoadError::Plan(prony_model::PlanError(why)));
-    let workers = agents.saturating_mul(plan.threads);
-    if plan.connections < workers {
-        return refused(format!(
-            "{agents} agents of {} threads cannot share {} connections: give -c at least {workers}.",
-            plan.threads, plan.connections
-        ));
-    }
-    if plan.arrivals.are_open() && !plan.connections.is_multiple_of(workers) && plan.connections / workers < 8
-    {
-        return refused(format!(
-            "{agents} agents of {} threads cannot share {} connections evenly, and at a rate each takes an equal part of \
-             the requests: give -c a multiple of {workers}.",
-            plan.threads, plan.connections
-        ));
-    }
-    if workers > u32::from(u16::MAX) || plan.threads > THREADS_MAX {
-        return refused(format!("{workers} threads in all are more than a fleet has: give fewer (-t)."));
-    }
-    if let Arrivals::Poisson(rate) = plan.arrivals
-        && rate.as_micro_per_s() < u64::from(agents)
-    {
-        return refused(format!("{rate} cannot be divided over {agents} agents: give a higher -R."));
-    }
-    if plan.unix.is_some() {
-        return refused("Agents load addresses, not Unix sockets: leave --unix or --fleet out.".to_owned());
-    }
-    if plan.samples_max > 0 {
-        return refused(
-            "Single requests (--export jtl) stay on the machine that sent them: leave it or --fleet out."
-                .to_owned(),
-        );
-    }
-    plan.to_wire().map(drop).map_err(LoadError::Plan)
 }
 
 impl Fleet {
@@ -172,7 +132,8 @@ impl Fleet {
         Ok(Fleet { state: Mutex::new(state) })
     }
 
-    /// Applies a load as [`prony_load::run`] does, by all agents together.
+    /// Applies a load as [`prony_load::run`] does, by all agents together; one of fewer connections than the agents have
+    /// threads, by as many of them as have one each.
     ///
     /// # Errors
     /// As there; and where agents were lost before the load started, or before all had given a part of the window.
@@ -183,9 +144,11 @@ impl Fleet {
         observe: &mut dyn FnMut(&Snapshot),
     ) -> Result<Measurement, LoadError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        check(plan, state.seats.len() as u32)?;
+        let most = state.seats.len() as u32;
+        let agents = (plan.connections / plan.threads.max(1)).clamp(1, most);
+        check(plan, agents)?;
         state.assemble().map_err(LoadError::Fleet)?;
-        state.load(plan, control, observe)
+        state.load(plan, agents, control, observe)
     }
 
     /// The process ids of its agents, in their order, and of its nats-server at last.
@@ -316,10 +279,10 @@ impl State {
     fn load(
         &mut self,
         plan: &Plan,
+        agents: u32,
         control: &Control,
         observe: &mut dyn FnMut(&Snapshot),
     ) -> Result<Measurement, LoadError> {
-        let agents = self.seats.len() as u32;
         let text =
             String::from_utf8(plan.to_wire()?).map_err(|_| LoadError::Internal("a plan is no text"))?;
         let shard =
@@ -328,7 +291,7 @@ impl State {
         // What was said between two loads is of none.
         while self.taken.try_recv().is_ok() {}
         self.core.begin(now_ns(), jobs, PATIENCE_NS.saturating_add(nanoseconds(plan.timeout)));
-        let mut trial = Trial::of(plan, self.seats.len());
+        let mut trial = Trial::of(plan, agents as usize);
         let mut observed = Instant::now();
         while !trial.is_over {
             let mut events = match self.taken.recv_timeout(LOOK_EVERY.saturating_sub(observed.elapsed())) {
@@ -351,10 +314,10 @@ impl State {
                 trial.take(event, &self.seats)?;
             }
         }
-        let clocks =
-            (0..self.seats.len()).map(|agent| self.core.clock(agent)).map(|c| c.map_or(0, |c| c.bound_ns));
-        let clocks: Vec<u64> = clocks.collect();
-        trial.finish(&self.seats, &clocks, control.stop_asked())
+        let members = &self.seats[..agents as usize];
+        let bound_ns = |agent| self.core.clock(agent).map_or(0, |clock| clock.bound_ns);
+        let clocks: Vec<u64> = (0..members.len()).map(bound_ns).collect();
+        trial.finish(members, &clocks, control.stop_asked())
     }
 
     fn without_server(&mut self) -> LoadError {
@@ -372,159 +335,4 @@ impl Drop for State {
             seat.process = None;
         }
     }
-}
-
-/// A load under way.
-struct Trial<'a> {
-    plan: &'a Plan,
-    gathered: Gathered<'a>,
-    ends: BTreeMap<usize, AgentEnd>,
-    start_ns: Option<u64>,
-    started_at_ns: u64,
-    lost: Option<(usize, String)>,
-    is_over: bool,
-}
-
-impl<'a> Trial<'a> {
-    fn of(plan: &'a Plan, agents: usize) -> Trial<'a> {
-        Trial {
-            plan,
-            gathered: Gathered::of(plan, agents),
-            ends: BTreeMap::new(),
-            start_ns: None,
-            started_at_ns: 0,
-            lost: None,
-            is_over: false,
-        }
-    }
-
-    fn take(&mut self, event: Event<Piece>, seats: &[Seat]) -> Result<(), LoadError> {
-        match event {
-            Event::Started(at_ns) => {
-                let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-                self.started_at_ns = nanoseconds(wall) + at_ns.saturating_sub(now_ns());
-                self.start_ns = Some(at_ns);
-            }
-            Event::Piece { agent, what: Piece::Part { share, is_last } } => {
-                share.check().map_err(|why| {
-                    LoadError::Fleet(format!(
-                        "The agent {} gave what no load can measure: {why}.",
-                        seats[agent].name
-                    ))
-                })?;
-                self.gathered.add(agent, *share, is_last);
-            }
-            Event::Piece { agent, what: Piece::End(end) } => drop(self.ends.insert(agent, end)),
-            Event::Lost { agent, why } => {
-                self.lost.get_or_insert((agent, why));
-            }
-            Event::Failed { agent, why } => {
-                return Err(LoadError::Fleet(format!(
-                    "The load did not start: of the agent {}: {}",
-                    seats[agent].name,
-                    sentence(&why)
-                )));
-            }
-            Event::Over => self.is_over = true,
-        }
-        Ok(())
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        let now = now_ns();
-        self.gathered.snapshot(self.start_ns.map_or(0, |start| now.saturating_sub(start)))
-    }
-
-    fn finish(self, seats: &[Seat], clocks: &[u64], stop_asked: bool) -> Result<Measurement, LoadError> {
-        let window_ns = self.gathered.window_ns();
-        let agents: Vec<AgentRecord> = (seats.iter().zip(clocks).enumerate())
-            .map(|(agent, (seat, bound))| {
-                let share = self.gathered.share_of(agent);
-                agent_record(&seat.name, self.plan.threads, share, self.ends.get(&agent), *bound, window_ns)
-            })
-            .collect();
-        let broken = seats.iter().enumerate().flat_map(|(agent, seat)| {
-            self.gathered
-                .broken_identities_of(agent)
-                .into_iter()
-                .map(move |what| format!("{}: {what}", seat.name))
-        });
-        let broken: Vec<String> = broken.collect();
-        let lost = self.lost.map(|(agent, why)| LostAgent {
-            agent: seats[agent].name.clone(),
-            why,
-            planned_ns: self.plan.stop.duration.map(nanoseconds),
-        });
-        let end = |of: fn(&AgentEnd) -> u64| self.ends.values().map(of);
-        let start_ns = self.start_ns.unwrap_or(0);
-        let known = Measurement {
-            started_at_ns: self.started_at_ns,
-            address: self.ends.values().next().map(|end| end.address.clone()).unwrap_or_default(),
-            schedule_start_ns: start_ns,
-            interrupted: stop_asked && self.ends.values().any(|end| end.interrupted),
-            client: ClientCost {
-                process_cpu_ns: end(|end| end.process_cpu_ns).sum(),
-                threads: self.plan.threads * seats.len() as u32,
-                max_rss_bytes: end(|end| end.max_rss_bytes).max().unwrap_or(0),
-                waits: self.ends.values().map(|end| end.waits).max().unwrap_or_default(),
-                ..ClientCost::default()
-            },
-            request_bytes: end(|end| end.request_bytes).max().unwrap_or(0),
-            fleet: Some(FleetRecord { agents, lost: lost.clone() }),
-            ..Measurement::default()
-        };
-        let measured = self.gathered.finish(known);
-        let mut measured = match (measured, lost) {
-            (Some(measured), _) => measured,
-            (None, Some(lost)) => {
-                return Err(LoadError::Fleet(format!(
-                    "The agent {} was lost before all agents had given a second of the window: {}.",
-                    lost.agent, lost.why
-                )));
-            }
-            (None, None) if stop_asked => return Err(LoadError::Interrupted),
-            (None, None) => return Err(LoadError::WarmUpTookAll),
-        };
-
-        measured.broken_identities.extend(broken);
-        Ok(measured)
-    }
-}
-
-/// A reason that may be a sentence already.
-fn sentence(why: &str) -> String {
-    if why.ends_with('.') { why.to_owned() } else { format!("{why}.") }
-}
-
-fn agent_record(
-    name: &str,
-    threads: u32,
-    share: Option<&Share>,
-    end: Option<&AgentEnd>,
-    bound_ns: u64,
-    window_ns: u64,
-) -> AgentRecord {
-    let mut record =
-        AgentRecord { name: name.to_owned(), threads, clock_bound_ns: bound_ns, ..AgentRecord::default() };
-    if let Some(share) = share {
-        let parts = share.latency.parts();
-        let from = |least: u64, value: u64| (share.requests.completed >= least).then_some(value);
-        record.run_sent = share.run_total.sent;
-        record.completed = share.requests.completed;
-        record.failed = share.requests.failed;
-        record.cpu_ns = share.cpu_ns;
-        let busy = share.workers.values().map(|worker| worker.busy_ns).max().unwrap_or(0);
-        record.busiest_worker_ppm = busy.saturating_mul(1_000_000).checked_div(window_ns).unwrap_or(0);
-        record.send_lag_p99_ns = from(100, parts.send_lag.value_at_quantile(0.99));
-        record.lateness_p50_ns = from(1, parts.lateness.value_at_quantile(0.5));
-        record.lateness_p99_ns = from(100, parts.lateness.value_at_quantile(0.99));
-    }
-    if let Some(end) = end {
-        record.process_cpu_ns = end.process_cpu_ns;
-        let bounds = [end.clock_before, end.clock_after].into_iter().flatten().map(|clock| clock.bound_ns);
-        record.clock_bound_ns = bounds.max().unwrap_or(bound_ns);
-        let both = end.clock_before.zip(end.clock_after);
-        record.clock_moved_ns = both.map(|(before, after)| after.offset_ns.saturating_sub(before.offset_ns));
-    }
-    record
 }

@@ -18,11 +18,14 @@ pub mod server;
 pub mod session;
 #[cfg(test)]
 mod sim;
+mod suitable;
+mod trial;
 
 pub use agent_process::run as run_agent;
-pub use fleet::{Agents, Fleet, check};
+pub use fleet::{Agents, Fleet};
 pub use local::AGENT_ARGUMENT;
 pub use server::{TIED_ARGUMENT, become_tied, find as find_server};
+pub use suitable::check;
 
 /// CLOCK_MONOTONIC, as loads have it.
 fn now_ns() -> u64 {

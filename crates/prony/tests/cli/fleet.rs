@@ -50,7 +50,8 @@ fn agents_their_sum_and_the_targets_ledger_agree_to_the_request() {
         &["-c", "12", "-t", "2", "-n", "1000"],
     ] {
         let target = TargetProcess::start(&[]);
-        let line = [&["load", &target.url(), "--fleet", "local:3", "--json", "-", "-q"], load].concat();
+        let url = target.url();
+        let line = [&["load", &url, "--fleet", "local:3", "--json", "-", "-q"], load].concat();
         let json = loaded(&world, &line);
         let sent = json["run_total"]["sent"].as_u64().unwrap();
         target.wait_for_requests(sent);

@@ -757,7 +757,7 @@ export interface Reason {
   advice: string;
   /** The figures it touches. */
   affects: string[];
-  /** DESIGN's code, `client_saturated`. */
+  /** Its name, `client_saturated`. */
   code: string;
   /** What was seen, with the figure and the threshold. */
   detail: string;
@@ -771,7 +771,7 @@ export interface Reason {
 export interface RequestCounts {
   /** Due before the window and unresolved when it opened. */
   carried_in: number;
-  /** Answered rightly within the window. */
+  /** Succeeded within the window. */
   completed: number;
   /** Failed within the window, whatever the kind. */
   failed: number;
@@ -818,7 +818,7 @@ export interface RunData {
   /** What did not run. */
   skipped: Skipped[];
   /** The source of `published` and `conclusions`, beside its figures. */
-  source?: Source;
+  source?: SourceTable;
   /** What the choice of a server is worth to an application that works itself: a sentence. */
   spread?: string;
   /** What the run varies: its plans, or its trials, along one thing each. */
@@ -849,7 +849,7 @@ export interface RunEntry {
 
 /** Counts over the whole run. */
 export interface RunTotal {
-  /** Requests answered rightly. */
+  /** Requests that succeeded. */
   completed: number;
   /** Connections established. */
   connections: number;
@@ -982,28 +982,6 @@ export interface Skipped {
   reason: string;
 }
 
-/** Somebody's publication beside this run. */
-export interface Source {
-  /** How far its order agrees with ours, a sentence a plan. */
-  agreement: string[];
-  /** The figures that any of its rows has, in the order of a table. */
-  columns: SourceColumn[];
-  /** What in its method makes its figures others than ours. */
-  differences: string[];
-  /** Rows of its that are doubted: candidate and reason. */
-  doubts: [string, string][];
-  /** What it says besides: key and text. */
-  facts: [string, string][];
-  /** How its figures were obtained. */
-  method: string;
-  /** What it is called. */
-  name: string;
-  /** Candidates of its tables without a figure here. */
-  not_here: string[];
-  /** What it printed, in its order; a row that stands beside several plans is there once for each. */
-  rows: SourceRow[];
-}
-
 /** A figure that a source printed. */
 export interface SourceColumn {
   /** Its name in the source's file: `p99_ms`. */
@@ -1048,6 +1026,28 @@ export interface SourceRow {
   remarks: [string, string][];
   /** Workers; none where the source does not say. */
   workers: number | null;
+}
+
+/** Somebody's publication beside this run. */
+export interface SourceTable {
+  /** How far its order agrees with ours, a sentence a plan. */
+  agreement: string[];
+  /** The figures that any of its rows has, in the order of a table. */
+  columns: SourceColumn[];
+  /** What in its method makes its figures others than ours. */
+  differences: string[];
+  /** Rows of its that are doubted: candidate and reason. */
+  doubts: [string, string][];
+  /** What it says besides: key and text. */
+  facts: [string, string][];
+  /** How its figures were obtained. */
+  method: string;
+  /** What it is called. */
+  name: string;
+  /** Candidates of its tables without a figure here. */
+  not_here: string[];
+  /** What it printed, in its order; a row that stands beside several plans is there once for each. */
+  rows: SourceRow[];
 }
 
 /** A stage: a linear change from the level before, 0 at first, to its own. */
@@ -1211,7 +1211,7 @@ export interface TrialHead {
 }
 
 /** What a figure is counted in. */
-export type Unit = "per_s" | "ns" | "bytes";
+export type Unit = "per_s" | "per_cpu_s" | "ns" | "bytes" | "bytes_per_s" | "share" | "ratio";
 
 /** The verdict in a word. */
 export type Validity = "valid" | "suspect" | "invalid";

@@ -61,7 +61,7 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
         response: &latency.response,
         growth,
         drifts: &drifts,
-        somaxconn: host.somaxconn,
+        host,
     });
     Trial {
         schema: SCHEMA.to_owned(),

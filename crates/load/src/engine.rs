@@ -133,9 +133,9 @@ pub fn run_shard(
     let (finished, finished_parts) = mpsc::channel();
     let outlets = Outlets { to_engine, seconds, parts: parts.is_some().then_some(finished) };
     let inlets = Inlets { from_workers, seconds: finished_seconds, parts: finished_parts };
-    let mut hands = Vec::new();
+    let mut handles = Vec::new();
     for worker in shard.workers() {
-        let hand = match &requests {
+        let handle = match &requests {
             Requests::Http1(bytes) => {
                 start_worker(plan, shard, worker, &endpoint, &shared, Http1::new(bytes), &outlets)
             }
@@ -145,7 +145,7 @@ pub fn run_shard(
                 start_worker(plan, shard, worker, &endpoint, &shared, codec, &outlets)
             }
         };
-        hands.push(hand?);
+        handles.push(handle?);
     }
     drop(outlets);
     let mut take_part = |part: &Share, is_last| {
@@ -153,12 +153,12 @@ pub fn run_shard(
             parts(part, is_last);
         }
     };
-    let started = Started { plan, shard, control, endpoint: &endpoint, hands: &hands, inlets: &inlets };
+    let started = Started { plan, shard, control, endpoint: &endpoint, handles: &handles, inlets: &inlets };
     let result = started.to_the_end(&mut take_part, observe);
     // Where one worker failed, the others need not go on: those that run see the flag within a
     // tenth of a second, those that were told nothing see their channel close.
     shared.given_up.store(result.is_err(), Ordering::Relaxed);
-    let threads: Vec<JoinHandle<()>> = hands.into_iter().map(|hand| hand.thread).collect();
+    let threads: Vec<JoinHandle<()>> = handles.into_iter().map(|handle| handle.thread).collect();
     for thread in threads {
         if thread.join().is_err() {
             return Err(PANICKED);
@@ -273,9 +273,9 @@ fn start_worker(
             Ok(prepared) => prepared,
             Err(e) => return drop(to_engine.send(FromWorker::Ready(Err(e)))),
         };
-        let mut hand = Worker::new(net, codec, shared, worker_gauge, assignment);
+        let mut worker = Worker::new(net, codec, shared, worker_gauge, assignment);
         let ready = if preconnects {
-            hand.preconnect()
+            worker.preconnect()
         } else {
             Ok(Preconnected { established: 0, first_failure: None })
         };
@@ -283,10 +283,10 @@ fn start_worker(
         let _ = to_engine.send(FromWorker::Ready(ready));
         match told.recv() {
             Ok(Some((start_ns, edges))) => {
-                let closed = hand.run(start_ns, edges, sink, samples);
+                let closed = worker.run(start_ns, edges, sink, samples);
                 let _ = to_engine.send(FromWorker::Done(place as usize, Box::new(closed)));
             }
-            Ok(None) | Err(_) => hand.abandon(),
+            Ok(None) | Err(_) => worker.abandon(),
         }
     };
     let thread = thread::Builder::new()
@@ -322,7 +322,7 @@ struct Started<'a> {
     shard: Shard,
     control: &'a Control,
     endpoint: &'a Endpoint,
-    hands: &'a [WorkerHandle],
+    handles: &'a [WorkerHandle],
     inlets: &'a Inlets,
 }
 
@@ -333,8 +333,8 @@ impl Started<'_> {
         take_part: &mut dyn FnMut(&Share, bool),
         observe: &mut dyn FnMut(&Snapshot),
     ) -> Result<Measurement, LoadError> {
-        let Started { plan, control, hands, inlets, .. } = *self;
-        let ready = wait_until_ready(plan, self.endpoint, hands.len(), &inlets.from_workers);
+        let Started { plan, control, handles, inlets, .. } = *self;
+        let ready = wait_until_ready(plan, self.endpoint, handles.len(), &inlets.from_workers);
         if control.stop_asked() {
             return Err(LoadError::Interrupted);
         }
@@ -349,17 +349,17 @@ impl Started<'_> {
         let window_start = start_ns + nanoseconds(plan.warmup);
         let window_end = plan.stop.duration.map_or(u64::MAX, |duration| window_start + nanoseconds(duration));
         let edges = Edges { start_ns: window_start, end_ns: window_end };
-        for hand in hands {
+        for handle in handles {
             // A worker that is gone is found out below, by its missing result.
-            let _ = hand.go.send(Some((start_ns, edges)));
+            let _ = handle.go.send(Some((start_ns, edges)));
         }
 
         let mut ends = Vec::new();
-        let (mut merge, mut whole) = (Merge::of(hands.len()), None);
+        let (mut merge, mut whole) = (Merge::of(handles.len()), None);
         let mut cpu = ProcessCpu::default();
         let mut last_second = None;
         let mut so_far = LiveSummary::default();
-        while ends.len() < hands.len() {
+        while ends.len() < handles.len() {
             let from_worker = inlets.from_workers.recv_timeout(until_next_look(&cpu, edges));
             cpu.look(edges);
             self.take_seconds(&mut series);
@@ -381,11 +381,11 @@ impl Started<'_> {
                 take_part(&part, merge.is_over());
                 merge::join(&mut whole, part, Share::then);
             }
-            let newest = series.last_second(hands.len(), last_second);
+            let newest = series.last_second(handles.len(), last_second);
             if newest != last_second {
                 (last_second, so_far) = (newest, series.so_far());
             }
-            observe(&Snapshot { last_second, so_far, ..snapshot(hands, start_ns, edges) });
+            observe(&Snapshot { last_second, so_far, ..snapshot(handles, start_ns, edges) });
         }
         cpu.finish();
         self.take_seconds(&mut series);
@@ -421,7 +421,7 @@ impl Started<'_> {
         for part in self.inlets.seconds.try_iter() {
             series.add(part, |place, histogram| {
                 // A worker that is done needs no more.
-                let _ = self.hands[place].empty.send(histogram);
+                let _ = self.handles[place].empty.send(histogram);
             });
         }
     }
@@ -431,7 +431,7 @@ impl Started<'_> {
         for part in self.inlets.parts.try_iter() {
             let place = part.place;
             let (share, recorder) = part.finish();
-            let _ = self.hands[place].empty_recorders.send(recorder);
+            let _ = self.handles[place].empty_recorders.send(recorder);
             merge.add(place, share, false);
         }
     }
@@ -469,15 +469,15 @@ fn wait_until_ready(
     }
 }
 
-fn snapshot(hands: &[WorkerHandle], start_ns: u64, edges: Edges) -> Snapshot {
+fn snapshot(handles: &[WorkerHandle], start_ns: u64, edges: Edges) -> Snapshot {
     let now = sys::now_ns();
     let mut snapshot = Snapshot {
         elapsed_ns: now.saturating_sub(start_ns),
         in_window: now >= edges.start_ns && now < edges.end_ns,
         ..Snapshot::default()
     };
-    for hand in hands {
-        hand.gauge.add_to(&mut snapshot);
+    for handle in handles {
+        handle.gauge.add_to(&mut snapshot);
     }
     snapshot
 }

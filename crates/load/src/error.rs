@@ -94,7 +94,7 @@ fn advice(kind: ErrorKind) -> &'static str {
                  or widen net.ipv4.ip_local_port_range."
         }
         ErrorKind::Tls => {
-            "Whom to trust is said by --cacert, who the client is by --cert and --key; -k checks nothing."
+            "--cacert names the trusted CA certificates, --cert and --key the client's own; -k skips verification."
         }
         _ => "Is the address right?",
     }

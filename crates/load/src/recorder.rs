@@ -397,7 +397,7 @@ impl Recorder {
         }
     }
 
-    /// A request was answered rightly, and its last byte read at `now`.
+    /// A request succeeded, and its last byte read at `now`.
     pub(crate) fn completed(&mut self, now_ns: u64, times: &RequestTimes) {
         self.resolve(now_ns, times);
         self.run.completed += 1;

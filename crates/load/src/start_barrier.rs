@@ -30,9 +30,9 @@ struct State {
 
 /// Whoever holds it is expected at the barrier; when it is dropped, nobody waits for it any more.
 #[derive(Debug)]
-pub(crate) struct Expected<'a>(&'a StartBarrier);
+pub(crate) struct Participant<'a>(&'a StartBarrier);
 
-impl Drop for Expected<'_> {
+impl Drop for Participant<'_> {
     fn drop(&mut self) {
         self.0.state().left = true;
         self.0.moved.notify_all();
@@ -59,8 +59,8 @@ impl StartBarrier {
         self.moved.notify_all();
     }
 
-    pub(crate) fn expect(&self) -> Expected<'_> {
-        Expected(self)
+    pub(crate) fn expect(&self) -> Participant<'_> {
+        Participant(self)
     }
 
     /// Waits for the others; the first instant of all, on the workers' clock. `None` where one of

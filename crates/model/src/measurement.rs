@@ -65,7 +65,7 @@ pub struct Measurement {
     pub clock: ReceiveClock,
     /// What the client itself cost.
     pub client: ClientCost,
-    /// Each worker's own books, from which the identities are asserted.
+    /// Each worker's own counts, from which the identities are asserted.
     pub workers: Vec<WorkerAudit>,
     /// Identities that did not hold, as sentences; empty in any sound run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -109,7 +109,7 @@ pub struct RequestCounts {
     pub scheduled: u64,
     /// Written to a connection within the window.
     pub sent: u64,
-    /// Answered rightly within the window.
+    /// Succeeded within the window.
     pub completed: u64,
     /// Failed within the window, whatever the kind.
     pub failed: u64,
@@ -124,7 +124,7 @@ pub struct RequestCounts {
 pub struct RunTotal {
     /// Requests written.
     pub sent: u64,
-    /// Requests answered rightly.
+    /// Requests that succeeded.
     pub completed: u64,
     /// Connections established.
     pub connections: u64,
@@ -177,7 +177,7 @@ pub struct ClientCost {
     pub waits: Waits,
 }
 
-/// One worker's books.
+/// One worker's counts and integrals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerAudit {
     /// Time outside `epoll_wait` within the window.
@@ -380,7 +380,7 @@ pub struct RequestFigures {
     pub lines: u64,
     /// Written over the whole run, warm-up included.
     pub run_sent: u64,
-    /// Answered rightly within the window.
+    /// Succeeded within the window.
     pub completed: u64,
     /// Failed within the window.
     pub failed: u64,

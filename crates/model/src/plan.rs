@@ -126,6 +126,14 @@ impl Protocol {
             Protocol::Http2 => "h2",
         }
     }
+
+    /// Its name in recipes and in JSON: `http/1.1`, `h2` over TLS, `h2c` without.
+    pub fn name(self, tls: bool) -> &'static str {
+        match self {
+            Protocol::Http2 if !tls => "h2c",
+            spoken => spoken.alpn(),
+        }
+    }
 }
 
 /// What is requested of a server.
@@ -301,6 +309,9 @@ impl Plan {
         }
         if self.stop.requests == Some(0) {
             return wrong("0 requests measure nothing: give -n at least 1.");
+        }
+        if self.unix.is_some() && !self.sources.is_empty() {
+            return wrong("--unix and --source do not go together: a Unix socket has no local addresses.");
         }
         if self.timeout.is_zero() {
             return wrong("A timeout of 0 s fails every request: give --timeout at least 1ms.");

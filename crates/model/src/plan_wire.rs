@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::error::{PlanError, wrong};
 use crate::plan::{Plan, Work};
 use crate::request::{check_header, check_method};
-use crate::secret::{Secret, Source, remember_credentials};
+use crate::secret::{Secret, SecretSource, remember_credentials};
 use crate::tls::Roots;
 
 /// The longest text of a plan: lists of a million lines go, in their own file, with who reads them.
@@ -103,7 +103,7 @@ impl Plan {
 #[derive(Serialize, Deserialize)]
 struct WrittenSecret<'a> {
     value: std::borrow::Cow<'a, str>,
-    source: Source,
+    source: SecretSource,
 }
 
 impl Serialize for Secret {

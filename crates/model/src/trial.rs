@@ -98,7 +98,7 @@ pub struct TargetFigures {
     pub lines: u64,
     /// Sent over the whole run, warm-up included: what a server's own log is held against.
     pub run_sent: u64,
-    /// Answered rightly within the window.
+    /// Succeeded within the window.
     pub completed: u64,
     /// Failed within the window.
     pub failed: u64,
@@ -388,7 +388,7 @@ pub enum Validity {
 /// One reason of a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
-    /// DESIGN's code, `client_saturated`.
+    /// Its name, `client_saturated`.
     pub code: String,
     /// The figures it touches.
     pub affects: Vec<String>,

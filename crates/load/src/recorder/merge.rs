@@ -18,14 +18,14 @@ pub(crate) fn was_interrupted(stop_asked: bool, ends: &[End], window_end_ns: u64
 
 /// The parts of some workers, put together part by part: each worker's come in their order, those of several in any.
 pub(crate) struct Merge {
-    workers: Vec<Parts>,
+    workers: Vec<WorkerParts>,
     /// What stands of workers that have ended.
     ended: Option<Share>,
 }
 
 /// A worker's parts that others do not have yet.
 #[derive(Default)]
-struct Parts {
+struct WorkerParts {
     waiting: VecDeque<Share>,
     /// No more will come.
     ended: bool,
@@ -33,7 +33,7 @@ struct Parts {
 
 impl Merge {
     pub(crate) fn of(workers: usize) -> Merge {
-        Merge { workers: (0..workers).map(|_| Parts::default()).collect(), ended: None }
+        Merge { workers: (0..workers).map(|_| WorkerParts::default()).collect(), ended: None }
     }
 
     /// Takes the next part of the worker at this place.

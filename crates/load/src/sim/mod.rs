@@ -115,8 +115,9 @@ impl Case {
     /// Plays it as the engine does, a worker after the other: they share nothing but the stop.
     fn play(&self) -> Played {
         self.plan.check().unwrap();
-        let hands: Vec<Hand> = (0..self.plan.threads).map(|worker| Hand::new(self, worker)).collect();
-        let ready_ns = hands.iter().map(|hand| hand.world.borrow().now_ns).max().unwrap_or(0);
+        let workers: Vec<SimWorker> =
+            (0..self.plan.threads).map(|worker| SimWorker::new(self, worker)).collect();
+        let ready_ns = workers.iter().map(|worker| worker.world.borrow().now_ns).max().unwrap_or(0);
         let start_ns = ready_ns + START_AHEAD_NS;
         let window_start = start_ns + nanoseconds(self.plan.warmup);
         let duration = self.plan.stop.duration;
@@ -132,14 +133,14 @@ impl Case {
         };
         let mut series = Series::with_room(None);
         let mut ends = Vec::new();
-        for (number, mut hand) in hands.into_iter().enumerate() {
-            let (world, control) = (Rc::clone(&hand.world), hand.control.clone());
+        for (number, mut worker) in workers.into_iter().enumerate() {
+            let (world, control) = (Rc::clone(&worker.world), worker.control.clone());
             let (finished, finished_parts) = mpsc::channel();
-            hand.parts = self.in_parts.then_some(finished);
+            worker.parts = self.in_parts.then_some(finished);
             if let Some(at) = lease_ends {
                 control.lend(at);
             }
-            let closed = hand.run(number, ready_ns, start_ns, edges, stop_at, &mut series);
+            let closed = worker.run(number, ready_ns, start_ns, edges, stop_at, &mut series);
             ends.push((closed.end(), control.stop_asked() || lease_ends.is_some()));
             let parts = self.parts_of(closed, &finished_parts);
             let found = shares::differences(&parts, &world.borrow());
@@ -208,7 +209,7 @@ impl Played {
 }
 
 /// A worker that is connected and waits for the start.
-struct Hand {
+struct SimWorker {
     worker: Worker<SimNet, Http1>,
     world: Rc<RefCell<World>>,
     control: Control,
@@ -216,8 +217,8 @@ struct Hand {
     parts: Option<mpsc::Sender<Box<Part>>>,
 }
 
-impl Hand {
-    fn new(case: &Case, number: u32) -> Hand {
+impl SimWorker {
+    fn new(case: &Case, number: u32) -> SimWorker {
         let plan = &case.plan;
         let (connections, requests) = shares(plan, number, plan.threads);
         let source = Source::of(plan, number, Shard::whole(plan), requests);
@@ -254,7 +255,7 @@ impl Hand {
         if plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_)) {
             worker.preconnect().unwrap();
         }
-        Hand { worker, world, control, parts: None }
+        SimWorker { worker, world, control, parts: None }
     }
 
     fn run(

@@ -455,7 +455,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn whatever_happens_the_record_is_the_truth() {
+fn random_worlds_are_recorded_as_they_happened() {
     let mut seen = Seen::default();
     if let Some(seed) = number("PRONY_SIM_SEED") {
         return play(seed, &mut seen);

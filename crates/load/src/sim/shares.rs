@@ -20,10 +20,15 @@ pub(super) fn differences(parts: &[Share], world: &World) -> Vec<String> {
     for (i, part) in (1..).zip(parts) {
         merge::join(&mut so_far, part.clone(), Share::then);
         let Some(so_far) = &so_far else { continue };
-        let differences = match i == parts.len() {
+        let is_whole = i == parts.len();
+        let mut differences = match is_whole {
             true => check::differences(so_far, world),
             false => check::differences_so_far(so_far, world),
         };
+        // The figures of each request of a list are of the whole window, and withheld of a part.
+        if so_far.by_request.is_some() != (is_whole && world.list.is_some()) {
+            differences.push(format!("figures of the list's requests: {:?}", so_far.by_request));
+        }
         found.extend(differences.into_iter().map(|what| format!("part {i} of {}: {what}", parts.len())));
     }
     found

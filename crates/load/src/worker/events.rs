@@ -98,8 +98,8 @@ impl<N: Net, C: Codec> Worker<N, C> {
             Ok(0) if !self.slots[index as usize].watches_writing => {}
             Ok(count) => {
                 let now = self.fresh_stamp(recorder);
-                // Where a count ends the load, the window ended with the last answer.
-                if recorder.over() || self.all_done(recorder) {
+                // Where a count ends the load, the window ends with the instant of the last answer.
+                if recorder.over() || (self.all_done(recorder) && now > self.last_resolved_ns) {
                     return;
                 }
                 recorder.read(count);

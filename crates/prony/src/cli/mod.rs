@@ -3,7 +3,9 @@
 
 mod bench;
 mod capacity;
+mod ci;
 mod compare;
+mod completions;
 mod doctor;
 mod fleet;
 pub(crate) mod foreign_flags;
@@ -19,7 +21,9 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use bench::BenchArguments;
 pub(crate) use capacity::CapacityArguments;
+pub(crate) use ci::{CiArguments, CiCommand, CiCommentArguments, CiCompareArguments};
 pub(crate) use compare::{CompareArguments, CompareFormat};
+pub(crate) use completions::{CompletionsArguments, ManArguments, Shell};
 pub(crate) use doctor::{DoctorArguments, DoctorFormat};
 pub(crate) use fleet::{FleetArguments, FleetCommand};
 pub(crate) use history::{HistoryArguments, HistoryFormat};
@@ -42,6 +46,14 @@ pub(crate) struct Cli {
 const EXIT_CODES: &str = "Exit codes: 0 success; 1 a threshold was missed (--slo, --fail-if); 2 the command line or a \
 file is wrong; 3 the target could not be loaded, or nothing valid was measured; 130 interrupted.";
 
+/// What `prony` alone says.
+pub(crate) const FIRST_STEPS: &str = "\
+Load one server           prony load http://127.0.0.1:8080/
+How much it carries       prony capacity http://127.0.0.1:8080/
+Compare two builds        prony bench --candidate old='./old --port {port}' --candidate new='./new --port {port}'
+
+Without a URL, prony load tries itself on a server of its own. All commands: prony --help";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Load-tests one URL and reports throughput and latency
@@ -62,6 +74,8 @@ pub(crate) enum Command {
     History(HistoryArguments),
     /// Compares two candidates or runs: faster, slower, equivalent or inconclusive
     Compare(CompareArguments),
+    /// Compares a change with its base in a job of continuous integration, and comments on the pull request
+    Ci(CiArguments),
     /// Finds what on this host distorts results, and how to fix it
     Doctor(DoctorArguments),
     /// Shows and installs what a fleet needs (`prony load --fleet`)
@@ -71,4 +85,8 @@ pub(crate) enum Command {
     Agent,
     /// Prints the JSON Schema of an output format
     Schema(SchemaArguments),
+    /// Prints what completes Prony's commands in bash, zsh or fish
+    Completions(CompletionsArguments),
+    /// Writes the manual pages into a folder
+    Man(ManArguments),
 }

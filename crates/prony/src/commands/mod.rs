@@ -4,7 +4,9 @@
 mod any_flags_tests;
 pub(crate) mod bench;
 pub(crate) mod capacity;
+pub(crate) mod ci;
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod embedded;
 #[cfg(test)]

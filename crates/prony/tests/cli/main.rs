@@ -4,8 +4,10 @@
 mod bad_input;
 mod bench;
 mod capacity;
+mod ci;
 mod coming_from;
 mod compare;
+mod compatibility;
 mod doctor;
 mod duet;
 mod export;
@@ -33,6 +35,7 @@ mod targets;
 mod terminal;
 mod tls;
 mod tolerated;
+mod tutorial;
 mod view;
 mod web;
 mod world;

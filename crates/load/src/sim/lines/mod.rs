@@ -31,9 +31,10 @@ use net::{Habits, LineNet, Truth};
 const MS: u64 = 1_000_000;
 /// Random cases played where nobody asks for another number.
 const CASES: u64 = 500;
-/// Beyond these, a case that once showed a fault which is too rare to be met otherwise: what a server said of itself
-/// after the last answer of a count was counted, though the window had ended.
-const ONCE_WRONG: [u64; 1] = [40_140];
+/// Beyond these, cases that once showed a fault which is too rare to be met otherwise: what a server said of itself
+/// after the last answer of a count was counted, though the window had ended; the comparison took a worker's window to
+/// last as long as that of all; and what came at the very instant of the last answer was not counted.
+const ONCE_WRONG: [u64; 3] = [40_140, 317_003, 333_931];
 
 /// A load over the protocol of lines.
 #[derive(Debug)]
@@ -94,7 +95,7 @@ impl LineCase {
     fn play(&self) -> (Played, Vec<Truth>) {
         let plan = &self.case.plan;
         plan.check().unwrap();
-        let mut hands = Vec::new();
+        let mut workers = Vec::new();
         for number in 0..plan.threads {
             let (connections, requests) = shares(plan, number, plan.threads);
             let source = Source::of(plan, number, Shard::whole(plan), requests);
@@ -117,15 +118,15 @@ impl LineCase {
             let assignment = Assignment { place: 0, connections, source, request_order: None };
             let mut worker = Worker::new(net.clone(), codec, shared, Arc::new(Gauge::default()), assignment);
             worker.preconnect().unwrap();
-            hands.push((worker, net));
+            workers.push((worker, net));
         }
-        let ready_ns = hands.iter_mut().map(|(_, net)| crate::net::Net::now_ns(net)).max().unwrap_or(0);
+        let ready_ns = workers.iter_mut().map(|(_, net)| crate::net::Net::now_ns(net)).max().unwrap_or(0);
         let start_ns = ready_ns + START_AHEAD_NS;
         let window_end = start_ns + nanoseconds(plan.stop.duration.unwrap());
         let edges = Edges { start_ns, end_ns: window_end };
         let mut series = Series::with_room(None);
         let (mut ends, mut parts, mut truths) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, (worker, net)) in hands.into_iter().enumerate() {
+        for (number, (worker, net)) in workers.into_iter().enumerate() {
             net.advance_to(ready_ns);
             let (finished, finished_parts) = mpsc::channel();
             let asked = self.case.in_parts.then_some(finished);
@@ -155,10 +156,16 @@ impl LineCase {
                 faults.push(format!("{what}: {recorder} recorded, {truth} true"));
             }
         };
-        let within = |at_ns: u64| (m.window_start_ns..m.window_end_ns).contains(&at_ns);
-        let count = |all: fn(&Truth) -> Vec<(u64, u64)>| {
-            truths.iter().flat_map(all).filter(|(at_ns, _)| within(*at_ns)).map(|(_, n)| n).sum::<u64>()
+        // Each worker's window ends with its share of a count, or with the load.
+        let ends = played.parts.iter().map(|parts| parts.last().map_or(0, |part| part.end_ns));
+        let ends: Vec<u64> = ends.map(|end_ns| m.schedule_start_ns + end_ns).collect();
+        let within = |all: &dyn Fn(&Truth) -> Vec<(u64, u64)>| -> Vec<u64> {
+            let counted = truths.iter().zip(&ends).flat_map(|(truth, end_ns)| {
+                all(truth).into_iter().filter(|(at_ns, _)| (m.window_start_ns..*end_ns).contains(at_ns))
+            });
+            counted.map(|(_, n)| n).collect()
         };
+        let count = |all: fn(&Truth) -> Vec<(u64, u64)>| within(&all).iter().sum::<u64>();
         same("sent", m.requests.sent, count(|t| t.sent.iter().map(|at| (*at, 1)).collect()));
         same("written bytes", m.sent_bytes, count(|t| bytes(&t.writes)));
         same("read bytes", m.read_bytes, count(|t| bytes(&t.reads)));
@@ -169,8 +176,7 @@ impl LineCase {
                 count(|t| t.answered.iter().map(|(at, _)| (*at, 1)).collect()),
             );
             same("failed", m.requests.failed, count(|t| t.failed.iter().map(|at| (*at, 1)).collect()));
-            let services = truths.iter().flat_map(|t| &t.answered).filter(|(at, _)| within(*at));
-            let services = SparseHistogram::of_values(services.map(|(_, service_ns)| *service_ns));
+            let services = SparseHistogram::of_values(within(&|truth| truth.answered.clone()));
             if m.latency.parts().service.completed != services {
                 faults.push("the service times are not the network's".to_owned());
             }
@@ -195,7 +201,7 @@ fn failures(m: &Measurement, kind: ErrorKind) -> u64 {
 }
 
 #[test]
-fn whatever_happens_the_record_is_the_truth_over_a_second_protocol() {
+fn random_worlds_over_the_line_protocol_are_recorded_as_they_happened() {
     let number = |name: &str| env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
     let first = number("PRONY_SIM_FIRST").unwrap_or(0);
     let count = number("PRONY_SIM_SEEDS").unwrap_or(CASES);

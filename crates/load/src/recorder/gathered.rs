@@ -77,15 +77,16 @@ impl<'a> Gathered<'a> {
         self.share_of(place).map_or_else(Vec::new, |share| audit::of_share(share, self.plan))
     }
 
-    /// How the load stands, as of the last whole second of all places.
-    pub fn snapshot(&self, elapsed_ns: u64) -> Snapshot {
-        let Some(whole) = &self.whole else { return Snapshot { elapsed_ns, ..Snapshot::default() } };
+    /// How the load stood at the end of the last second that all places have given; at first, as before its start. Of any
+    /// later instant nothing is known, so that its counts would look like a backlog.
+    pub fn snapshot(&self) -> Snapshot {
+        let Some(whole) = &self.whole else { return Snapshot::default() };
         let mut failed_by_kind = [0; ErrorKind::ALL.len()];
         for (kind, failures) in &whole.errors {
             failed_by_kind[*kind as usize] = failures.count;
         }
         Snapshot {
-            elapsed_ns,
+            elapsed_ns: whole.end_ns,
             in_window: true,
             completed: whole.run_total.completed,
             sent: whole.run_total.sent,

@@ -18,6 +18,7 @@ use crate::steady::Drift;
 use crate::summary::{BEYOND_MIN, OrderStatistics, Sample};
 use crate::text::{digits, duration, percent};
 
+mod fleet;
 mod host;
 mod server;
 
@@ -74,6 +75,8 @@ pub enum Code {
     MemoryGrows,
     DuetSharesClient,
     DuetSharesCpus,
+    AgentLost,
+    LateAgents,
 }
 
 /// What a reason of a probe means for the search for a capacity.
@@ -167,6 +170,10 @@ impl Code {
             Code::DuetSharesCpus => entry("duet_shares_cpus", &["response", "service"], Effect::Suspect,
                 "Read the ratio of the duet, which both share in: by itself this figure holds the client's work, too. \
                  With four CPUs everybody has one."),
+            Code::AgentLost => entry("agent_lost", &["throughput", "response", "service"], Effect::Suspect,
+                "Look what became of the agent, and repeat the load."),
+            Code::LateAgents => entry("late_agents", &["response"], Effect::Suspect,
+                "Give these agents a core of their own (--pin), or leave them out; service times stand."),
         }
     }
 
@@ -227,7 +234,8 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
         fewer_streams(facts),
         host::container(facts),
     ];
-    let reasons: Vec<Reason> = single.into_iter().flatten().chain(server::reasons(facts)).collect();
+    let reasons: Vec<Reason> =
+        single.into_iter().flatten().chain(server::reasons(facts)).chain(fleet::reasons(facts)).collect();
     Verdict { validity: validity(&reasons), reasons }
 }
 

@@ -40,7 +40,7 @@ use prony_model::plan_record::nanoseconds;
 
 use process_cpu::{ProcessCpu, until_next_look};
 use worker_shares::samples_share;
-pub(crate) use worker_shares::{request_order, shares};
+pub(crate) use worker_shares::{poisson_of_agent, request_order, shares};
 
 /// How often the observer is called.
 const OBSERVE_EVERY: Duration = Duration::from_millis(100);
@@ -97,14 +97,14 @@ pub fn run(
 }
 
 /// The same of some of the plan's workers. Where `parts` is given, it hears of what all of them measured in each whole
-/// second of the window, in order, and in what is left of it at its end.
+/// second of the window, in order, and in what is left of it at its end, with whether it is the last.
 ///
 /// # Errors
 /// As [`run`].
 pub fn run_shard(
     plan: &Plan,
     shard: Shard,
-    mut parts: Option<&mut dyn FnMut(&Share)>,
+    mut parts: Option<&mut dyn FnMut(&Share, bool)>,
     control: &Control,
     observe: &mut dyn FnMut(&Snapshot),
 ) -> Result<Measurement, LoadError> {
@@ -114,7 +114,7 @@ pub fn run_shard(
     let open_files = check_open_files(plan, shard)?;
     let requests = Requests::of(plan)?;
     let tls = tls::Setup::of(plan)?;
-    let endpoint = Endpoint::of(plan)?;
+    let endpoint = Endpoint::of(plan, control.allowed())?;
     let shared = Arc::new(Shared {
         pipeline: plan.pipeline,
         spin: plan.spin,
@@ -148,9 +148,9 @@ pub fn run_shard(
         handles.push(handle?);
     }
     drop(outlets);
-    let mut take_part = |part: &Share| {
+    let mut take_part = |part: &Share, is_last| {
         if let Some(parts) = &mut parts {
-            parts(part);
+            parts(part, is_last);
         }
     };
     let started = Started { plan, shard, control, endpoint: &endpoint, handles: &handles, inlets: &inlets };
@@ -243,7 +243,7 @@ fn start_worker(
     let (empty_recorders, recorders) = mpsc::channel();
     let gauge = Arc::new(Gauge::default());
     let (connections, limit) = shares(plan, worker, shard.of);
-    let source = Source::of(plan, worker, shard.of, limit);
+    let source = Source::of(plan, worker, shard, limit);
     let connections = match &source {
         Source::Ramped { users, .. } => u32::try_from(users.slots()).unwrap_or(connections),
         Source::Closed { .. } | Source::Open(_) => connections,
@@ -330,7 +330,7 @@ impl Started<'_> {
     /// Waits until the workers are connected, starts the clock, and collects what they measure.
     fn to_the_end(
         &self,
-        take_part: &mut dyn FnMut(&Share),
+        take_part: &mut dyn FnMut(&Share, bool),
         observe: &mut dyn FnMut(&Snapshot),
     ) -> Result<Measurement, LoadError> {
         let Started { plan, control, handles, inlets, .. } = *self;
@@ -378,7 +378,7 @@ impl Started<'_> {
                 }
             }
             while let Some(part) = merge.next_part() {
-                take_part(&part);
+                take_part(&part, merge.is_over());
                 merge::join(&mut whole, part, Share::then);
             }
             let newest = series.last_second(handles.len(), last_second);
@@ -401,7 +401,7 @@ impl Started<'_> {
             started_at_ns,
             address: self.endpoint.to_string(),
             schedule_start_ns: start_ns,
-            interrupted: merge::was_interrupted(control.stop_asked(), &ends, window_end - start_ns),
+            interrupted: merge::was_interrupted(control.end_asked(), &ends, window_end - start_ns),
             client,
             ..Measurement::default()
         };

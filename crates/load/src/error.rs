@@ -46,6 +46,9 @@ pub enum LoadError {
         /// What the system said.
         reason: String,
     },
+    /// Several machines could not apply it as one.
+    #[error("{0}")]
+    Fleet(String),
     /// The load ended before its window opened.
     #[error("Interrupted before the window opened: nothing was measured.")]
     Interrupted,

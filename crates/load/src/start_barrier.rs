@@ -48,6 +48,17 @@ impl StartBarrier {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How many loads are there.
+    pub(crate) fn arrived(&self) -> u32 {
+        self.state().arrived
+    }
+
+    /// Lets those go that wait, at this instant, whoever else is missing.
+    pub(crate) fn start_at(&self, at_ns: u64) {
+        self.state().start_ns.get_or_insert(at_ns);
+        self.moved.notify_all();
+    }
+
     pub(crate) fn expect(&self) -> Participant<'_> {
         Participant(self)
     }

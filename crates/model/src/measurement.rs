@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
+use crate::fleet::FleetRecord;
 use crate::histogram::SparseHistogram;
 
 mod bins;
@@ -90,6 +91,9 @@ pub struct Measurement {
     /// The figures of each request of the plan's list, in its order; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_request: Vec<RequestFigures>,
+    /// What each agent did, where several machines applied the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<FleetRecord>,
     /// Name and length of each request of the list, where single requests were kept.
     #[serde(skip)]
     pub listed: Vec<(String, u64)>,
@@ -212,6 +216,13 @@ pub enum Tolerance {
     Long,
     /// Lines of chunks end in a line feed alone.
     BareLineFeed,
+}
+
+impl Measurement {
+    /// Whether an agent was lost, so that the window ends before its plan does.
+    pub fn lost_agent(&self) -> bool {
+        self.fleet.as_ref().is_some_and(|fleet| fleet.lost.is_some())
+    }
 }
 
 impl Tolerance {

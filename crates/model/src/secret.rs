@@ -9,8 +9,10 @@ mod typed;
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 pub use known::names_asked_for;
-pub(crate) use known::{remember_body, remember_url};
+pub(crate) use known::{remember_body, remember_credentials, remember_url};
 pub use typed::typed;
 pub(crate) use typed::typed_again;
 
@@ -31,8 +33,8 @@ pub struct Secret {
     source: SecretSource,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum SecretSource {
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum SecretSource {
     /// No secret.
     Open,
     /// A secret that was written out where it was given.
@@ -50,7 +52,7 @@ impl Secret {
     pub fn of_header(header: &str, written: &str) -> Result<Secret, String> {
         if let Some(variable) = written.strip_prefix(ASKED) {
             let value = from_environment(&format!("The header {header}"), variable)?;
-            known::remember_credentials(&value);
+            remember_credentials(&value);
             return Ok(Secret { value, source: SecretSource::Environment(variable.to_owned()) });
         }
         let mut secret = Secret { value: written.to_owned(), source: SecretSource::Open };
@@ -63,6 +65,14 @@ impl Secret {
     /// A value that is never written.
     pub fn hidden(value: impl Into<String>) -> Secret {
         Secret { value: value.into(), source: SecretSource::Given }
+    }
+
+    pub(crate) fn from_parts(value: String, source: SecretSource) -> Secret {
+        Secret { value, source }
+    }
+
+    pub(crate) fn source(&self) -> &SecretSource {
+        &self.source
     }
 
     /// The value itself: to be sent, and nothing else.
@@ -79,7 +89,7 @@ impl Secret {
     pub fn hide(&mut self) {
         if self.source == SecretSource::Open {
             self.source = SecretSource::Given;
-            known::remember_credentials(&self.value);
+            remember_credentials(&self.value);
         }
     }
 }
@@ -211,7 +221,7 @@ pub fn redacted_command(command: &str) -> String {
 pub fn remember_command(command: &str) {
     for (at, sign) in command.match_indices("://") {
         if let Some((userinfo, _)) = authority(&command[at + sign.len()..]).rsplit_once('@') {
-            known::remember_credentials(userinfo);
+            remember_credentials(userinfo);
         }
     }
 }

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::client::ClientColumns;
+use crate::fleet::FleetRecord;
 use crate::host::{Host, HostWindow};
 use crate::plan_record::PlanRecord;
 use crate::slo::SloRecord;
@@ -70,6 +71,9 @@ pub struct Trial {
     /// What the machine did over the window beside the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_window: Option<HostWindow>,
+    /// What each agent did, where several machines applied the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<FleetRecord>,
     /// Each request of a list by itself, in the list's order; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetFigures>,

@@ -26,6 +26,16 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some(prony_lab::supervise::GUARD_ARGUMENT) {
         return ExitCode::from(u8::try_from(prony_lab::supervise::run_guard()).unwrap_or(1));
     }
+    // A nats-server that must not outlive a fleet.
+    if std::env::args().nth(1).as_deref() == Some(prony_fleet::TIED_ARGUMENT) {
+        let program: Vec<String> = std::env::args().skip(2).collect();
+        let refused = prony_fleet::become_tied(&program);
+        Printer::new().error(&format!(
+            "{} could not be started: {refused}.",
+            program.first().map_or("nothing", String::as_str)
+        ));
+        return ExitCode::from(failure::NOT_MEASURED);
+    }
     let arguments: Vec<String> = std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
     let printer = Printer::new();
     let result = match cli::foreign_flags::check(&arguments) {
@@ -75,6 +85,8 @@ fn run(cli: Cli, printer: &Printer) -> Result<(), Failure> {
         Command::Compare(arguments) => commands::compare::run(&arguments, printer),
         Command::Ci(arguments) => commands::ci::run(&arguments, printer),
         Command::Doctor(arguments) => commands::doctor::run(&arguments, printer),
+        Command::Fleet(arguments) => commands::fleet::run(&arguments, printer),
+        Command::Agent => prony_fleet::run_agent().map_err(Failure::not_measured),
         Command::Schema(arguments) => commands::schema::run(&arguments, printer),
         Command::Completions(arguments) => commands::completions::run(&arguments, printer),
         Command::Man(arguments) => commands::completions::man(&arguments, printer),

@@ -50,7 +50,7 @@ use crate::pace::request_order::Lines;
 use crate::recorder::merge::{self, Merge};
 use crate::recorder::sample::Samples;
 use crate::recorder::series::Series;
-use crate::recorder::share::Share;
+use crate::recorder::share::{Shard, Share};
 use crate::recorder::{Edges, End, Part, PartSink, SecondSink, WorkerResult};
 use crate::worker::idle::Idle;
 use crate::worker::{Assignment, Shared, Source, Worker};
@@ -75,6 +75,8 @@ pub(super) struct Case {
     nature: Nature,
     /// When somebody asks for the end, after the workers are told to start.
     stop_after_ns: Option<u64>,
+    /// Where it may send only for so long after the schedule's start.
+    lease_ns: Option<u64>,
     closing_max: usize,
     /// Who else has a free connection: nobody, unless a test says so.
     idle: Arc<Idle>,
@@ -99,7 +101,15 @@ impl Case {
         plan.connections = 1;
         plan.warmup = Duration::ZERO;
         plan.stop.duration = Some(Duration::from_secs(1));
-        Case { plan, nature, stop_after_ns: None, closing_max: 8, idle: Arc::default(), in_parts: false }
+        Case {
+            plan,
+            nature,
+            stop_after_ns: None,
+            lease_ns: None,
+            closing_max: 8,
+            idle: Arc::default(),
+            in_parts: false,
+        }
     }
 
     /// Plays it as the engine does, a worker after the other: they share nothing but the stop.
@@ -113,6 +123,7 @@ impl Case {
         let duration = self.plan.stop.duration;
         let window_end = duration.map_or(u64::MAX, |duration| window_start + nanoseconds(duration));
         let edges = Edges { start_ns: window_start, end_ns: window_end };
+        let lease_ends = self.lease_ns.map(|ns| start_ns + ns);
         let stop_at = self.stop_after_ns.map(|after| ready_ns + after);
         let mut played = Played {
             measurement: Err(LoadError::Interrupted),
@@ -126,8 +137,11 @@ impl Case {
             let (world, control) = (Rc::clone(&worker.world), worker.control.clone());
             let (finished, finished_parts) = mpsc::channel();
             worker.parts = self.in_parts.then_some(finished);
+            if let Some(at) = lease_ends {
+                control.lend(at);
+            }
             let closed = worker.run(number, ready_ns, start_ns, edges, stop_at, &mut series);
-            ends.push((closed.end(), control.stop_asked()));
+            ends.push((closed.end(), control.stop_asked() || lease_ends.is_some()));
             let parts = self.parts_of(closed, &finished_parts);
             let found = shares::differences(&parts, &world.borrow());
             played.differences.extend(found.into_iter().map(|what| format!("worker {number}: {what}")));
@@ -207,7 +221,7 @@ impl SimWorker {
     fn new(case: &Case, number: u32) -> SimWorker {
         let plan = &case.plan;
         let (connections, requests) = shares(plan, number, plan.threads);
-        let source = Source::of(plan, number, plan.threads, requests);
+        let source = Source::of(plan, number, Shard::whole(plan), requests);
         let connections = InUse::of(plan, number).map_or(connections, |in_use| in_use.slots() as u32);
         let mut truth = Truth::new(connections as usize, plan, number, requests);
         truth.kernel_clock = case.nature.stamps.is_some();
@@ -221,7 +235,7 @@ impl SimWorker {
         world.borrow_mut().request_order.clone_from(&request_order);
         world.borrow_mut().list = plan.work.list().cloned();
         world.borrow_mut().keepalive = plan.keepalive;
-        let control = Control::new();
+        let control = if case.lease_ns.is_some() { Control::leased(&[]) } else { Control::new() };
         let shared = Arc::new(Shared {
             pipeline: plan.pipeline,
             spin: plan.spin,

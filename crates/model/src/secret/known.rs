@@ -54,7 +54,7 @@ pub(super) fn remember_variable(name: &str, value: &str) {
 }
 
 /// A secret, and the parts of it that somebody may write alone: what stands behind a scheme or a user, values of cookies.
-pub(super) fn remember_credentials(value: &str) {
+pub(crate) fn remember_credentials(value: &str) {
     remember(value, REDACTED);
     // No user is a path, as the folders of a list of them are.
     if let Some((_, password)) = value.split_once(':').filter(|(user, _)| !user.contains('/')) {

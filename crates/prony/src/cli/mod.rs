@@ -7,6 +7,7 @@ mod ci;
 mod compare;
 mod completions;
 mod doctor;
+mod fleet;
 pub(crate) mod foreign_flags;
 mod history;
 mod load;
@@ -24,6 +25,7 @@ pub(crate) use ci::{CiArguments, CiCommand, CiCommentArguments, CiCompareArgumen
 pub(crate) use compare::{CompareArguments, CompareFormat};
 pub(crate) use completions::{CompletionsArguments, ManArguments, Shell};
 pub(crate) use doctor::{DoctorArguments, DoctorFormat};
+pub(crate) use fleet::{FleetArguments, FleetCommand};
 pub(crate) use history::{HistoryArguments, HistoryFormat};
 pub(crate) use load::LoadArguments;
 pub(crate) use report::{ReportArguments, ReportFormat};
@@ -76,6 +78,11 @@ pub(crate) enum Command {
     Ci(CiArguments),
     /// Finds what on this host distorts results, and how to fix it
     Doctor(DoctorArguments),
+    /// Shows and installs what a fleet needs (`prony load --fleet`)
+    Fleet(FleetArguments),
+    /// Serves a controller as one of its agents; started by `prony load --fleet`
+    #[command(hide = true)]
+    Agent,
     /// Prints the JSON Schema of an output format
     Schema(SchemaArguments),
     /// Prints what completes Prony's commands in bash, zsh or fish

@@ -12,6 +12,7 @@ pub(crate) mod embedded;
 #[cfg(test)]
 mod every_option_tests;
 mod export;
+pub(crate) mod fleet;
 mod histograms;
 pub(crate) mod history;
 pub(crate) mod load;

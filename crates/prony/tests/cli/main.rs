@@ -11,6 +11,7 @@ mod compatibility;
 mod doctor;
 mod duet;
 mod export;
+mod fleet;
 mod foreign;
 mod formats;
 #[path = "../../../model/src/openmetrics/grammar_tests.rs"]

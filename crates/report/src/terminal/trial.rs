@@ -4,7 +4,7 @@ use prony_analysis::verdict::Code;
 use prony_model::trial::{Effect, Outcome, Trial, Validity};
 
 use super::lines::{Ink, Lines, TerminalOptions};
-use super::{by_request, latency, next, plot, slo};
+use super::{by_request, fleet, latency, next, plot, slo};
 use crate::{format, words};
 
 /// Bars in the sparkline at most; longer windows are drawn in as many equal parts.
@@ -31,6 +31,11 @@ pub fn trial(trial: &Trial, options: &TerminalOptions) -> String {
     let requests = by_request::table(trial, out.width);
     out.table(&requests);
     if !requests.is_empty() {
+        out.line("");
+    }
+    let agents = fleet::table(trial);
+    out.table(&agents);
+    if !agents.is_empty() {
         out.line("");
     }
     counts(&mut out, trial);

@@ -13,6 +13,7 @@ use crate::engine::shares;
 use crate::expect::Expected;
 use crate::recorder::Edges;
 use crate::recorder::series::Series;
+use crate::recorder::share::Shard;
 use crate::worker::idle::Idle;
 use crate::worker::{Assignment, Shared, Source, Worker};
 use prony_model::histogram::SparseHistogram;
@@ -97,7 +98,7 @@ impl LineCase {
         let mut workers = Vec::new();
         for number in 0..plan.threads {
             let (connections, requests) = shares(plan, number, plan.threads);
-            let source = Source::of(plan, number, plan.threads, requests);
+            let source = Source::of(plan, number, Shard::whole(plan), requests);
             let habits = Habits { seed: self.habits.seed ^ u64::from(number) << 32, ..self.habits.clone() };
             let net = LineNet::new(habits, connections as usize);
             let shared = Arc::new(Shared {

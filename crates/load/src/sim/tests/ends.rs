@@ -205,3 +205,37 @@ fn a_stop_after_the_last_answer_interrupts_nothing() {
     let m = played.sound();
     assert!(m.interrupted && m.requests.completed < 1_000);
 }
+
+#[test]
+fn a_worker_that_slept_past_its_lease_sends_nothing_more() {
+    // One wait in twenty lasts 5 s too long, as after SIGSTOP and SIGCONT: without a lease the backlog would go out at once.
+    let mut nature = Nature::ideal(MS);
+    (nature.oversleep_per_mille, nature.oversleep_ns, nature.seed) = (50, 5 * S, 3);
+    let mut case = Case::closed(nature);
+    case.plan.arrivals = Arrivals::Constant(Rate::per_s(100.0).unwrap());
+    case.plan.connections = 20;
+    case.plan.stop.duration = Some(Duration::from_secs(20));
+    let sent_after = |case: &Case, lease_ns: u64| {
+        let played = case.play();
+        let world = played.worlds[0].borrow();
+        world.truth.writes.iter().filter(|(at_ns, _)| *at_ns >= world.truth.start_ns + lease_ns).count()
+    };
+    assert!(sent_after(&case, 4 * S) > 0);
+    case.lease_ns = Some(4 * S);
+    assert_eq!(sent_after(&case, 4 * S), 0);
+    let played = case.play();
+    let m = played.sound();
+    assert!(m.interrupted && m.window_end_ns - m.window_start_ns <= 4 * S, "{}", m.window_end_ns);
+}
+
+#[test]
+fn a_load_that_was_never_lent_a_start_sends_nothing() {
+    for warmup in [0, 500] {
+        let mut case = Case::closed(Nature::ideal(MS));
+        case.plan.warmup = Duration::from_millis(warmup);
+        case.lease_ns = Some(0);
+        let played = case.play();
+        assert!(matches!(played.measurement, Err(LoadError::Interrupted)));
+        assert_eq!(played.worlds[0].borrow().truth.writes, []);
+    }
+}

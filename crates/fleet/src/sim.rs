@@ -211,7 +211,7 @@ impl World {
             Act::Lend(until) => process.lent_own_ns = *until,
             Act::StopAt(at) => process.stop_own_ns = process.stop_own_ns.min(*at),
             Act::Abandon => {
-                (process.is_loading, process.start_own_ns, process.ready_at_ns) = (false, u64::MAX, None)
+                (process.is_loading, process.start_own_ns, process.ready_at_ns) = (false, u64::MAX, None);
             }
             Act::Leave => process.has_left = true,
         }

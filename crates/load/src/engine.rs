@@ -96,6 +96,9 @@ pub fn run(
     run_shard(plan, Shard::whole(plan), None, control, observe)
 }
 
+/// Who hears of each part of what is measured, and whether it is the last.
+pub(crate) type TakePart<'a> = &'a mut dyn FnMut(&Share, bool);
+
 /// The same of some of the plan's workers. Where `parts` is given, it hears of what all of them measured in each whole
 /// second of the window, in order, and in what is left of it at its end, with whether it is the last.
 ///
@@ -104,7 +107,7 @@ pub fn run(
 pub fn run_shard(
     plan: &Plan,
     shard: Shard,
-    mut parts: Option<&mut dyn FnMut(&Share, bool)>,
+    mut parts: Option<TakePart<'_>>,
     control: &Control,
     observe: &mut dyn FnMut(&Snapshot),
 ) -> Result<Measurement, LoadError> {
@@ -330,7 +333,7 @@ impl Started<'_> {
     /// Waits until the workers are connected, starts the clock, and collects what they measure.
     fn to_the_end(
         &self,
-        take_part: &mut dyn FnMut(&Share, bool),
+        take_part: TakePart<'_>,
         observe: &mut dyn FnMut(&Snapshot),
     ) -> Result<Measurement, LoadError> {
         let Started { plan, control, handles, inlets, .. } = *self;

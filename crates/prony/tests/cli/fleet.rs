@@ -12,11 +12,12 @@ use serde_json::Value;
 use crate::world::{BINARY, TargetProcess, World, send, wait_until};
 
 /// Whether there is a nats-server; where there is none, a test that needs it says so and ends.
+#[expect(clippy::print_stderr, reason = "who reads the test's output learns what was not tested")]
 fn has_nats_server(test: &str) -> bool {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let is_there = std::env::split_paths(&paths).any(|folder| folder.join("nats-server").is_file());
     if !is_there {
-        println!("{test} is left out: nats-server is not on PATH");
+        eprintln!("{test} is left out: nats-server is not on PATH");
     }
     is_there
 }

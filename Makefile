@@ -35,8 +35,8 @@ check: web
 unit: web
 	cargo xtask test
 
-e2e: web
-	YES="$(YES)" cargo xtask e2e
+e2e: build
+	PRONY="$(CURDIR)/target/release/prony" YES="$(YES)" cargo xtask e2e
 
 deny:
 	sh deny.sh

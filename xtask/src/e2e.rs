@@ -44,7 +44,6 @@ const LANES: [&[Step]; 2] = [
         ("GitHub's action and GitLab's template", |run| run.task("action", "action")),
         ("the web page in a browser", |run| run.task("web", "web")),
         ("servers in containers", |run| run.task("containers", "containers")),
-        ("what a release consists of", |run| run.task("the artifacts", "dist --try")),
     ],
 ];
 

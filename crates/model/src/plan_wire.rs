@@ -193,15 +193,18 @@ mod tests {
         ]
     }
 
+    /// Method, path and userinfo of a request.
+    type Listed = (String, String, Option<String>);
+
     fn work() -> impl Strategy<Value = Work> {
         let request = (
             "[A-Z]{1,6}",
             "/[a-z0-9?=%]{0,12}",
             prop::option::of(Just("wire-user:wire-password".to_owned())),
         );
-        let list = |(requests, lines): (Vec<(String, String, Option<String>)>, Vec<u32>)| {
+        let list = |(requests, lines): (Vec<Listed>, Vec<u32>)| {
             let count = requests.len() as u32;
-            let listed = |(method, path, userinfo): (String, String, Option<String>)| ListedRequest {
+            let listed = |(method, path, userinfo): Listed| ListedRequest {
                 method,
                 path,
                 userinfo: userinfo.map(Secret::hidden),

@@ -239,8 +239,11 @@ mod tests {
             plan.tls.verify = Verify::Roots(Roots::of(vec![CertificateDer::from(body.clone())]));
             plan.stop = Stop { duration: Some(Duration::from_millis(1500)), requests };
             plan.protocol = if http2 { Protocol::Http2 } else { Protocol::Http1 };
-            plan.sources = vec!["127.0.0.2".parse().unwrap()];
-            plan.unix = Some("/run/a.sock".into());
+            if seed % 2 == 0 {
+                plan.unix = Some("/run/a.sock".into());
+            } else {
+                plan.sources = vec!["127.0.0.2".parse().unwrap()];
+            }
             plan.warmup = Duration::ZERO;
             plan.samples_max = 7;
             Plan { arrivals, work, body, connections, seed, spin, user_clock, ..plan }

@@ -21,7 +21,8 @@ impl Measurement {
     pub fn check(&self) -> Result<(), String> {
         few("bins", self.bins.each.len(), BINS_MAX)?;
         few("entries in its series", self.series.len(), SERIES_MAX)?;
-        let machines = self.fleet.as_ref().map_or(1, |fleet| fleet.agents.len().clamp(1, AGENTS_MAX as usize));
+        let machines =
+            self.fleet.as_ref().map_or(1, |fleet| fleet.agents.len().clamp(1, AGENTS_MAX as usize));
         few("workers", self.workers.len(), THREADS_MAX as usize * machines)?;
         self.check_fleet()?;
         few("requests of a list", self.by_request.len(), LISTED_MAX)?;

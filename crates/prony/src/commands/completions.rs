@@ -95,7 +95,8 @@ mod tests {
         while let Some((name, command)) = left.pop() {
             let page = std::fs::read_to_string(dir.path().join(format!("{name}.1"))).unwrap();
             assert!(page.contains(".TH prony"), "{page}");
-            left.extend(command.get_subcommands().map(|sub| (format!("{name}-{}", sub.get_name()), sub)));
+            let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+            left.extend(shown.map(|sub| (format!("{name}-{}", sub.get_name()), sub)));
         }
     }
 }

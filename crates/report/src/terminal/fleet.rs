@@ -68,7 +68,11 @@ mod tests {
         let shown = trial(&t, &TerminalOptions::default());
         let table: Vec<&str> =
             shown.lines().filter(|line| line.contains("agent") || line.contains("local-")).collect();
-        insta::assert_snapshot!(table.join("\n"), @r"");
+        insta::assert_snapshot!(table.join("\n"), @"
+        agent      share completed  failed     CPU send lag p99 clock ±
+        local-1     50 %   208,000       0   4.0 %      41.0 µs 62.0 µs
+        local-2     50 %   208,100       0   4.0 %      41.0 µs 62.0 µs
+        ");
         assert!(shown.lines().all(|line| line.chars().count() <= 80));
     }
 }

@@ -27,6 +27,10 @@ const GREET_EVERY: Duration = Duration::from_millis(200);
 /// A controller that has not answered the greeting by then will not.
 const GREET_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// An agent whose controller has not answered for so long ends, whatever has become of it: a connection that was cut without
+/// a word leaves nothing behind.
+const UNHEARD_TIMEOUT: Duration = Duration::from_secs(60);
+
 enum Input {
     Net(Vec<u8>),
     Part(u32, Box<Share>, bool),
@@ -76,6 +80,7 @@ pub fn run() -> Result<(), String> {
         before: None,
         end: None,
         leaves: false,
+        heard: Instant::now(),
     };
     process.serve(&taken);
     Ok(())
@@ -139,6 +144,8 @@ struct Process {
     /// What is to be said at the end, once clocks are compared again.
     end: Option<AgentEnd>,
     leaves: bool,
+    /// When it last heard its controller.
+    heard: Instant,
 }
 
 impl Process {
@@ -162,6 +169,7 @@ impl Process {
     }
 
     fn look(&mut self) {
+        self.leaves |= self.heard.elapsed() > UNHEARD_TIMEOUT;
         let is_ready = self.loading.as_ref().is_some_and(|loading| loading.control.is_ready());
         if is_ready && self.core.phase() == Phase::Preparing {
             self.core.prepared();
@@ -194,6 +202,7 @@ impl Process {
                 };
                 let answer = self.session.open(sealed).and_then(|text| serde_json::from_slice(&text).ok());
                 if let Some(answer) = answer {
+                    self.heard = Instant::now();
                     for act in self.core.hear(now_ns(), answer) {
                         self.act(act);
                     }

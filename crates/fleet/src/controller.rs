@@ -210,6 +210,18 @@ impl<J: Clone> Controller<J> {
         events
     }
 
+    /// Nobody will be heard of any more, for this reason: the load is over with what all agents had given.
+    pub fn cut_off<P>(&mut self, why: &str) -> Vec<Event<P>> {
+        let mut events = Vec::new();
+        for agent in 0..self.places.len() {
+            if !self.places[agent].is_done && self.stage != Stage::Over {
+                self.failed(agent, why.to_owned(), &mut events);
+            }
+        }
+        self.proceed(0, &mut events);
+        events
+    }
+
     /// An agent cannot apply its part, or not to the end.
     fn failed<P>(&mut self, agent: usize, why: String, events: &mut Vec<Event<P>>) {
         match self.stage {

@@ -1,25 +1,26 @@
 //! The controller's process: agents that are there, and loads that they apply as one.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use prony_load::{Control, LoadError, Shard, Snapshot};
-use prony_model::fleet::AGENTS_MAX;
 use prony_model::measurement::Measurement;
 use prony_model::plan::Plan;
 use prony_model::plan_record::nanoseconds;
 
+use crate::agents::Agents;
+use crate::assemble::AgentProcess;
 use crate::controller::{Controller, Event};
 use crate::fragments::{Joining, split};
-use crate::job::{Bootstrap, Frame, FromAgent, Job, Piece, channel, down};
-use crate::local::LocalAgent;
+use crate::job::{Frame, FromAgent, Job, Piece, channel, down};
 use crate::nats::{Link, Message, connect};
 use crate::now_ns;
 use crate::server::{self, Server, random_name};
 use crate::session::{Greeting, Opening, Session, Side, new_key};
+use crate::ssh::SshMeans;
 use crate::suitable::check;
 use crate::trial::Trial;
 
@@ -27,27 +28,8 @@ use crate::trial::Trial;
 const INPUTS_MAX: usize = 4096;
 /// How often the observer is called, and the clock looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// How long agents have to be there.
-const ASSEMBLE_TIMEOUT: Duration = Duration::from_secs(20);
 /// How much longer than the plan's timeout agents may take to be ready.
 const PATIENCE_NS: u64 = 15_000_000_000;
-
-/// What `--fleet` says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Agents {
-    /// So many processes on this machine.
-    Local(u32),
-}
-
-impl std::str::FromStr for Agents {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Agents, String> {
-        let wrong = || format!("--fleet {text:?} is no fleet: write local:N, with 1 to {AGENTS_MAX} agents.");
-        let count = text.strip_prefix("local:").and_then(|count| count.parse().ok());
-        count.filter(|count| (1..=AGENTS_MAX).contains(count)).map(Agents::Local).ok_or_else(wrong)
-    }
-}
 
 /// Agents that are there.
 #[derive(Debug)]
@@ -55,28 +37,59 @@ pub struct Fleet {
     state: Mutex<State>,
 }
 
+/// What a fleet is to be.
+#[derive(Debug)]
+pub struct Setup {
+    /// Its agents.
+    pub agents: Agents,
+    /// This binary.
+    pub own: PathBuf,
+    /// Where nats-server is if it is not on PATH.
+    pub installed: PathBuf,
+    /// This program for hosts of other architectures, or in place of this binary.
+    pub agent_binaries: Vec<PathBuf>,
+    /// What agents may load.
+    pub allowed: Vec<SocketAddr>,
+}
+
 pub(crate) struct Seat {
     pub(crate) name: String,
-    key: (Vec<u8>, Vec<u8>),
-    process: Option<LocalAgent>,
-    session: Option<Session>,
+    /// The public key of its agent.
+    pub(crate) key: Vec<u8>,
+    pub(crate) process: Option<AgentProcess>,
+    pub(crate) session: Option<Session>,
     /// The greeting that the session was made of, and its answer.
-    greeted: Option<(Greeting, Vec<u8>)>,
+    pub(crate) greeted: Option<(Greeting, Vec<u8>)>,
     joining: Joining,
     messages: u64,
 }
 
-struct State {
-    run: String,
-    own: PathBuf,
-    server: Server,
+impl Seat {
+    fn of(name: String) -> Seat {
+        Seat {
+            name,
+            key: Vec::new(),
+            process: None,
+            session: None,
+            greeted: None,
+            joining: Joining::default(),
+            messages: 0,
+        }
+    }
+}
+
+pub(crate) struct State {
+    pub(crate) setup: Setup,
+    pub(crate) run: String,
+    pub(crate) server: Server,
+    pub(crate) ssh: Option<Arc<SshMeans>>,
     link: Link,
-    taken: Receiver<Message>,
-    key: (Vec<u8>, Vec<u8>),
-    allowed: Vec<SocketAddr>,
-    seats: Vec<Seat>,
-    core: Controller<Job>,
-    refused: Option<String>,
+    pub(crate) taken: Receiver<Message>,
+    /// The controller's signing key and its public half.
+    pub(crate) key: (Vec<u8>, Vec<u8>),
+    pub(crate) seats: Vec<Seat>,
+    pub(crate) core: Controller<Job>,
+    pub(crate) refused: Option<String>,
 }
 
 impl std::fmt::Debug for State {
@@ -89,45 +102,12 @@ impl std::fmt::Debug for State {
 }
 
 impl Fleet {
-    /// Starts agents for loads of these addresses. `own` is this binary, `installed` where nats-server is if it is not on
-    /// PATH. To be called in a thread that lives as long as the fleet.
+    /// Starts agents. To be called in a thread that lives as long as the fleet.
     ///
     /// # Errors
     /// A sentence: no nats-server, or an agent that did not come.
-    pub fn start(
-        agents: &Agents,
-        own: &Path,
-        installed: &Path,
-        allowed: Vec<SocketAddr>,
-    ) -> Result<Fleet, String> {
-        let Agents::Local(count) = agents;
-        let program = server::find(installed).ok_or_else(|| {
-            format!(
-                "A fleet needs nats-server, which is neither on PATH nor at {}: run `prony fleet install`, or install the \
-                 package nats-server.",
-                installed.display()
-            )
-        })?;
-        let run = random_name()?;
-        let server = Server::start(own, &program, &run, *count)?;
-        let (inputs, taken): (SyncSender<Message>, _) = sync_channel(INPUTS_MAX);
-        let link = connect(&server.controller(), &format!("prony.{run}.up.*"), |message| message, inputs)?;
-        let seat = |agent: u32| -> Result<Seat, String> {
-            Ok(Seat {
-                name: format!("local-{}", agent + 1),
-                key: new_key()?,
-                process: None,
-                session: None,
-                greeted: None,
-                joining: Joining::default(),
-                messages: 0,
-            })
-        };
-        let seats: Vec<Seat> = (0..*count).map(seat).collect::<Result<_, _>>()?;
-        let core = Controller::of(seats.len(), now_ns());
-        let key = new_key()?;
-        let mut state =
-            State { run, own: own.to_owned(), server, link, taken, key, allowed, seats, core, refused: None };
+    pub fn start(setup: Setup) -> Result<Fleet, String> {
+        let mut state = State::of(setup)?;
         state.assemble()?;
         Ok(Fleet { state: Mutex::new(state) })
     }
@@ -151,71 +131,42 @@ impl Fleet {
         state.load(plan, agents, control, observe)
     }
 
-    /// The process ids of its agents, in their order, and of its nats-server at last.
+    /// The process ids of its agents, in their order, and of its nats-server at last. Those of other machines are ssh's.
     pub fn pids(&self) -> Vec<u32> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let agents = state.seats.iter().filter_map(|seat| seat.process.as_ref().map(LocalAgent::pid));
+        let agents = state.seats.iter().filter_map(|seat| seat.process.as_ref().map(AgentProcess::pid));
         agents.chain([state.server.pid()]).collect()
     }
 }
 
 impl State {
-    /// Starts the agents that are not there, and waits for them.
-    fn assemble(&mut self) -> Result<(), String> {
-        for agent in 0..self.seats.len() {
-            let lost = self.core.lost().contains(&agent);
-            let seat = &mut self.seats[agent];
-            if !lost && seat.process.as_mut().is_some_and(LocalAgent::is_running) {
-                continue;
+    /// A controller with a nats-server, and no agents yet.
+    fn of(setup: Setup) -> Result<State, String> {
+        let program = server::find(&setup.installed).ok_or_else(|| {
+            format!(
+                "A fleet needs nats-server, which is neither on PATH nor at {}: run `prony fleet install`, or install the \
+                 package nats-server.",
+                setup.installed.display()
+            )
+        })?;
+        let names = setup.agents.names();
+        let run = random_name()?;
+        let server = Server::start(&setup.own, &program, &run, setup.agents.count())?;
+        let ssh = match &setup.agents {
+            Agents::Ssh(_) => {
+                Some(Arc::new(SshMeans::of(setup.own.clone(), &setup.agent_binaries, server.port())?))
             }
-            // A process that is stopped is ended before another has its place.
-            seat.process = None;
-            (seat.session, seat.greeted, seat.key) = (None, None, new_key()?);
-            let address = self.server.agent(agent as u32);
-            seat.process = Some(LocalAgent::start(
-                &self.own,
-                &Bootstrap {
-                    run: self.run.clone(),
-                    agent: agent as u32,
-                    url: address.url,
-                    user: address.user,
-                    password: address.password,
-                    controller_key: self.key.1.clone(),
-                    agent_key: seat.key.0.clone(),
-                    allowed: self.allowed.clone(),
-                },
-            )?);
-        }
-        let began = Instant::now();
-        while self.seats.iter().any(|seat| seat.session.is_none()) {
-            if began.elapsed() > ASSEMBLE_TIMEOUT {
-                let missing = self.seats.iter().filter(|seat| seat.session.is_none());
-                let names: Vec<&str> = missing.map(|seat| seat.name.as_str()).collect();
-                return Err(format!(
-                    "Of {} agents {} did not come within {} s: {}.",
-                    self.seats.len(),
-                    names.len(),
-                    ASSEMBLE_TIMEOUT.as_secs(),
-                    names.join(", ")
-                ));
-            }
-            if let Ok(message) = self.taken.recv_timeout(LOOK_EVERY) {
-                self.hear(&message);
-            }
-            if let Some(why) = self.refused.take() {
-                return Err(why);
-            }
-            for seat in &mut self.seats {
-                if seat.session.is_none() && !seat.process.as_mut().is_some_and(LocalAgent::is_running) {
-                    return Err(format!("The agent {} ended before it was there.", seat.name));
-                }
-            }
-        }
-        Ok(())
+            Agents::Local(_) => None,
+        };
+        let (inputs, taken): (SyncSender<Message>, _) = sync_channel(INPUTS_MAX);
+        let link = connect(&server.controller(), &format!("prony.{run}.up.*"), |message| message, inputs)?;
+        let seats: Vec<Seat> = names.into_iter().map(Seat::of).collect();
+        let core = Controller::of(seats.len(), now_ns());
+        Ok(State { setup, run, server, ssh, link, taken, key: new_key()?, seats, core, refused: None })
     }
 
     /// Takes a message of an agent's.
-    fn hear(&mut self, (subject, bytes): &Message) -> Vec<Event<Piece>> {
+    pub(crate) fn hear(&mut self, (subject, bytes): &Message) -> Vec<Event<Piece>> {
         let agent = subject.rsplit('.').next().and_then(|agent| agent.parse::<usize>().ok());
         let Some((agent, seat)) = agent.and_then(|agent| Some((agent, self.seats.get_mut(agent)?))) else {
             return Vec::new();
@@ -257,7 +208,7 @@ impl State {
             None => {
                 let opening = Opening::new(Side::Controller, &channel(&self.run, agent as u32))?;
                 let answer = Frame::Greeting(opening.greeting(&self.key.0, &greeting.key)?).to_bytes();
-                seat.session = Some(opening.agree(&greeting, &seat.key.1)?);
+                seat.session = Some(opening.agree(&greeting, &seat.key)?);
                 seat.greeted = Some((greeting, answer.clone()));
                 self.core.restore(agent, now_ns());
                 answer
@@ -283,11 +234,7 @@ impl State {
         control: &Control,
         observe: &mut dyn FnMut(&Snapshot),
     ) -> Result<Measurement, LoadError> {
-        let text =
-            String::from_utf8(plan.to_wire()?).map_err(|_| LoadError::Internal("a plan is no text"))?;
-        let shard =
-            |agent| Shard { first: agent * plan.threads, count: plan.threads, of: agents * plan.threads };
-        let jobs = (0..agents).map(|agent| Job { plan: text.clone(), shard: shard(agent) }).collect();
+        let jobs = jobs(plan, agents, &self.setup.agents)?;
         // What was said between two loads is of none.
         while self.taken.try_recv().is_ok() {}
         self.core.begin(now_ns(), jobs, PATIENCE_NS.saturating_add(nanoseconds(plan.timeout)));
@@ -302,6 +249,12 @@ impl State {
             if observed.elapsed() >= LOOK_EVERY {
                 observed = Instant::now();
                 events.extend(self.core.look(now_ns()));
+                if !self.server.is_running() {
+                    events.extend(
+                        self.core
+                            .cut_off("the fleet's nats-server ended, and with it all connections to agents"),
+                    );
+                }
                 if control.stop_asked() {
                     self.core.stop(now_ns());
                     if trial.start_ns.is_none() {
@@ -310,7 +263,8 @@ impl State {
                 }
                 observe(&trial.snapshot());
             }
-            for event in events {
+            for mut event in events {
+                self.tell_why(&mut event);
                 trial.take(event, &self.seats)?;
             }
         }
@@ -320,6 +274,20 @@ impl State {
         trial.finish(members, &clocks, control.stop_asked())
     }
 
+    /// Adds to an agent's loss what it, or its ssh, said last.
+    fn tell_why(&mut self, event: &mut Event<Piece>) {
+        let Event::Lost { agent, why } = event else { return };
+        let process = self.seats.get_mut(*agent).and_then(|seat| seat.process.as_mut());
+        let Some(process) = process else { return };
+        if process.is_running() {
+            return;
+        }
+        let said = process.last_words();
+        let said = said.trim_end_matches('.');
+        let said = if said.is_empty() { String::new() } else { format!(" ({said})") };
+        *why = format!("{why}; its process had ended{said}");
+    }
+
     fn without_server(&mut self) -> LoadError {
         LoadError::Fleet(
             "The connection to the fleet's nats-server has ended: run the load again.".to_owned(),
@@ -327,12 +295,26 @@ impl State {
     }
 }
 
+/// What each agent is given: the plan, with the address of its own from which it loads, and its part of it.
+fn jobs(plan: &Plan, count: u32, agents: &Agents) -> Result<Vec<Job>, LoadError> {
+    let wire = |plan: &Plan| {
+        String::from_utf8(plan.to_wire()?).map_err(|_| LoadError::Internal("a plan is no text"))
+    };
+    let text = wire(plan)?;
+    let job = |agent: u32| {
+        let plan_text = match agents.data(agent) {
+            Some(data) => wire(&Plan { sources: vec![data], ..plan.clone() })?,
+            None => text.clone(),
+        };
+        let shard = Shard { first: agent * plan.threads, count: plan.threads, of: count * plan.threads };
+        Ok(Job { plan: plan_text, shard })
+    };
+    (0..count).map(job).collect()
+}
+
 impl Drop for State {
     fn drop(&mut self) {
-        self.core.leave();
-        // Whoever does not hear it ends with its standard input.
-        for seat in &mut self.seats {
-            seat.process = None;
-        }
+        // All end at once, by the end of their standard input, and are waited for one by one.
+        self.seats.iter_mut().filter_map(|seat| seat.process.as_mut()).for_each(AgentProcess::close);
     }
 }

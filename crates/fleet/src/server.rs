@@ -3,19 +3,15 @@
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ring::rand::{SecureRandom, SystemRandom};
-use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
 use crate::nats::Address;
-
-/// The argument by which the binary becomes a program that ends with its parent.
-pub const TIED_ARGUMENT: &str = "__tied";
+use crate::tied::{on_path, tied};
 
 /// How long a nats-server may take to listen.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -44,24 +40,7 @@ pub fn random_name() -> Result<String, String> {
 
 /// Where nats-server is: on PATH, or where `prony fleet install` has put it.
 pub fn find(installed: &Path) -> Option<PathBuf> {
-    let on_path = std::env::var_os("PATH").map(|paths| std::env::split_paths(&paths).collect::<Vec<_>>());
-    let places = on_path.unwrap_or_default().into_iter().map(|folder| folder.join("nats-server"));
-    places.chain([installed.to_owned()]).find(|path| path.is_file())
-}
-
-/// Becomes a program that is ended when its parent is: the kernel sees to it, so that it holds after kill -9, too.
-/// It returns only what keeps it from that.
-pub fn become_tied(arguments: &[String]) -> String {
-    let parent = getppid();
-    if let Err(e) = set_parent_process_death_signal(Some(Signal::KILL)) {
-        return format!("{e}");
-    }
-    // The parent was gone before the kernel knew.
-    if getppid() != parent {
-        return "its parent has ended".to_owned();
-    }
-    let Some((program, rest)) = arguments.split_first() else { return "no program is named".to_owned() };
-    Command::new(program).args(rest).exec().to_string()
+    on_path("nats-server").or_else(|| installed.is_file().then(|| installed.to_owned()))
 }
 
 impl Server {
@@ -88,9 +67,7 @@ impl Server {
             Err(e) => return Err(refused(e.to_string())),
         }
         let log = folder.path().join("log");
-        let child = Command::new(own)
-            .arg(TIED_ARGUMENT)
-            .arg(program)
+        let child = tied(own, program)
             .args(["-c".as_ref(), config.as_os_str(), "-l".as_ref(), log.as_os_str()])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -131,6 +108,16 @@ impl Server {
     fn address(&self, user: String, password: usize) -> Address {
         let password = self.passwords.get(password).cloned().unwrap_or_default();
         Address { url: self.url.clone(), user, password }
+    }
+
+    /// Its port on this machine's loopback.
+    pub fn port(&self) -> u16 {
+        self.url.rsplit(':').next().and_then(|port| port.trim_end_matches('/').parse().ok()).unwrap_or(0)
+    }
+
+    /// Whether it still runs.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
     }
 
     /// Its process.

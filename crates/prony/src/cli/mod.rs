@@ -25,7 +25,7 @@ pub(crate) use ci::{CiArguments, CiCommand, CiCommentArguments, CiCompareArgumen
 pub(crate) use compare::{CompareArguments, CompareFormat};
 pub(crate) use completions::{CompletionsArguments, ManArguments, Shell};
 pub(crate) use doctor::{DoctorArguments, DoctorFormat};
-pub(crate) use fleet::{FleetArguments, FleetCommand};
+pub(crate) use fleet::{FleetArguments, FleetCommand, FleetOptions};
 pub(crate) use history::{HistoryArguments, HistoryFormat};
 pub(crate) use load::LoadArguments;
 pub(crate) use report::{ReportArguments, ReportFormat};

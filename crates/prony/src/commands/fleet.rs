@@ -4,11 +4,11 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::process::Command;
 
-use prony_fleet::{Agents, Fleet, find_server};
+use prony_fleet::{Agents, Fleet, Setup, find_server};
 use prony_load::{Control, LoadError, Snapshot};
 use prony_model::{Measurement, Plan};
 
-use crate::cli::{FleetArguments, FleetCommand};
+use crate::cli::{FleetArguments, FleetCommand, FleetOptions};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -31,15 +31,26 @@ fn installed() -> Result<PathBuf, Failure> {
     Ok(data.join("prony/nats-server").join(NATS_VERSION).join("nats-server"))
 }
 
-/// Starts the fleet that `--fleet` names, for loads of the plan's target and of nothing else.
-pub(crate) fn start(text: &str, plan: &Plan) -> Result<Fleet, Failure> {
+/// Starts the fleet that `--fleet` names, if it does, for loads of the plan's target and of nothing else.
+pub(crate) fn start(
+    options: &FleetOptions,
+    plan: &Plan,
+    printer: &Printer,
+) -> Result<Option<Fleet>, Failure> {
+    let Some(text) = &options.fleet else { return Ok(None) };
     let agents: Agents = text.parse().map_err(Failure::usage)?;
-    let Agents::Local(count) = agents;
-    prony_fleet::check(plan, count)?;
+    prony_fleet::check(plan, agents.count())?;
     let own = std::env::current_exe()
         .map_err(|e| Failure::not_measured(format!("Where this program is could not be found out: {e}.")))?;
     let allowed = resolved(plan)?;
-    Fleet::start(&agents, &own, &installed()?, allowed).map_err(Failure::not_measured)
+    if let (Agents::Ssh(_), Some(address)) = (&agents, allowed.iter().find(|a| a.ip().is_loopback())) {
+        printer.note(&format!(
+            "The target's address is {address}: each agent loads its own machine there, and not this one."
+        ));
+    }
+    let setup =
+        Setup { agents, own, installed: installed()?, agent_binaries: options.agent_binary.clone(), allowed };
+    Fleet::start(setup).map(Some).map_err(Failure::not_measured)
 }
 
 fn resolved(plan: &Plan) -> Result<Vec<SocketAddr>, Failure> {

@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     }
     let control = interrupt::control()?;
     let embedded = embeds.then(|| Embedded::start_for(&mut plan)).transpose()?;
-    let fleet = arguments.fleet.as_deref().map(|text| fleet::start(text, &plan)).transpose()?;
+    let fleet = fleet::start(&arguments.fleet, &plan, printer)?;
     let context =
         LoadContext { fleet: fleet.as_ref(), ..LoadContext::new(arguments, &plan, &control, &slos, printer) };
     if let Some(times) = times {

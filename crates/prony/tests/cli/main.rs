@@ -12,6 +12,7 @@ mod doctor;
 mod duet;
 mod export;
 mod fleet;
+mod fleet_ssh;
 mod foreign;
 mod formats;
 #[path = "../../../model/src/openmetrics/grammar_tests.rs"]

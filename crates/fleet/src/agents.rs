@@ -1,9 +1,10 @@
 //! What `--fleet` says: which agents apply a load.
 
 use std::net::IpAddr;
-use std::str::FromStr;
 
 use prony_model::fleet::AGENTS_MAX;
+
+use crate::pool::Pool;
 
 /// Which agents there are to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub enum Agents {
     Local(u32),
     /// One on each of these hosts, which ssh reaches.
     Ssh(Vec<SshHost>),
+    /// So many of a pool's.
+    Pool(Pool, u32),
 }
 
 /// A host that ssh reaches.
@@ -27,7 +30,7 @@ impl Agents {
     /// How many.
     pub fn count(&self) -> u32 {
         match self {
-            Agents::Local(count) => *count,
+            Agents::Local(count) | Agents::Pool(_, count) => *count,
             Agents::Ssh(hosts) => u32::try_from(hosts.len()).unwrap_or(u32::MAX),
         }
     }
@@ -35,7 +38,7 @@ impl Agents {
     /// The address of its own from which an agent loads, if one is given.
     pub(crate) fn data(&self, agent: u32) -> Option<IpAddr> {
         match self {
-            Agents::Local(_) => None,
+            Agents::Local(_) | Agents::Pool(..) => None,
             Agents::Ssh(hosts) => hosts.get(agent as usize)?.data,
         }
     }
@@ -44,6 +47,7 @@ impl Agents {
     pub(crate) fn names(&self) -> Vec<String> {
         match self {
             Agents::Local(count) => (1..=*count).map(|agent| format!("local-{agent}")).collect(),
+            Agents::Pool(_, count) => (1..=*count).map(|agent| format!("agent-{agent}")).collect(),
             Agents::Ssh(hosts) => {
                 let nth = |at: usize| hosts[..at].iter().filter(|host| host.name == hosts[at].name).count();
                 let name = |at: usize| match nth(at) {
@@ -56,17 +60,31 @@ impl Agents {
     }
 }
 
-impl FromStr for Agents {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Agents, String> {
+impl Agents {
+    /// Those of `--fleet`; `count` is `--agents`, which a pool needs.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn parse(text: &str, count: Option<u32>) -> Result<Agents, String> {
         let wrong = || {
             format!(
-                "--fleet {text:?} is no fleet: write local:N, with 1 to {AGENTS_MAX} agents on this machine, or \
-                 ssh:HOST,HOST,…, with 1 to {AGENTS_MAX} hosts."
+                "--fleet {text:?} is no fleet: write local:N, with 1 to {AGENTS_MAX} agents on this machine, ssh:HOST,HOST,…, \
+                 with 1 to {AGENTS_MAX} hosts, or nats://HOST[:PORT][/POOL] with --agents N."
             )
         };
         let is_few = |count: &u32| (1..=AGENTS_MAX).contains(count);
+        if text.contains("://") {
+            let pool = text.parse()?;
+            let count = count.filter(is_few).ok_or_else(|| {
+                format!("A pool has agents for several: say how many of them are to load, --agents N, 1 to {AGENTS_MAX}.")
+            })?;
+            return Ok(Agents::Pool(pool, count));
+        }
+        if count.is_some() {
+            return Err(format!(
+                "--agents is for a pool of agents, and --fleet {text} says how many there are."
+            ));
+        }
         if let Some(count) = text.strip_prefix("local:") {
             return count.parse().ok().filter(is_few).map(Agents::Local).ok_or_else(wrong);
         }
@@ -100,7 +118,7 @@ mod tests {
 
     #[test]
     fn hosts_have_names_of_their_own_and_addresses_to_load_from() {
-        let agents: Agents = "ssh:a,me@b=10.0.0.2,a".parse().unwrap();
+        let agents = Agents::parse("ssh:a,me@b=10.0.0.2,a", None).unwrap();
         assert_eq!(agents.names(), ["a", "me@b", "a-2"]);
         let Agents::Ssh(hosts) = &agents else { unreachable!("they are hosts") };
         let data: Vec<_> = hosts.iter().map(|host| host.data).collect();
@@ -120,8 +138,11 @@ mod tests {
             "ssh:a=b",
             "ssh:$(x)",
         ] {
-            assert!(text.parse::<Agents>().unwrap_err().contains("--fleet"), "{text}");
+            assert!(Agents::parse(text, None).unwrap_err().contains("--fleet"), "{text}");
         }
-        assert!(format!("ssh:{}", vec!["a"; 257].join(",")).parse::<Agents>().is_err());
+        assert!(Agents::parse(&format!("ssh:{}", vec!["a"; 257].join(",")), None).is_err());
+        assert!(Agents::parse("local:2", Some(2)).unwrap_err().contains("--agents"));
+        assert!(Agents::parse("nats://h", None).unwrap_err().contains("--agents N"));
+        assert_eq!(Agents::parse("nats://h/p", Some(3)).unwrap().names(), ["agent-1", "agent-2", "agent-3"]);
     }
 }

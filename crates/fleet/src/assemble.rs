@@ -3,14 +3,18 @@
 use std::time::{Duration, Instant};
 
 use crate::agents::Agents;
-use crate::fleet::State;
+use crate::fleet::{Means, State};
 use crate::job::Bootstrap;
 use crate::local::LocalAgent;
-use crate::session::new_key;
+use crate::pool::{self, Pool};
+use crate::session::{new_key, public_key};
 use crate::ssh::SshAgent;
+use crate::standing::wall_s;
 
 /// How long agents have to be there, those left out to which the binary is copied.
 const ASSEMBLE_TIMEOUT: Duration = Duration::from_secs(20);
+/// How often a pool is called, for agents that come meanwhile.
+const CALL_EVERY: Duration = Duration::from_millis(500);
 /// How often it is looked whether they are.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -72,14 +76,26 @@ impl AgentProcess {
 impl State {
     /// Starts the agents that are not there, and waits for them.
     pub(crate) fn assemble(&mut self) -> Result<(), String> {
+        if self.means.server().is_some_and(|server| !server.is_running()) {
+            return Err("The fleet's nats-server has ended: run the load again.".to_owned());
+        }
         for agent in 0..self.seats.len() {
             let lost = self.core.lost().contains(&agent);
             let seat = &mut self.seats[agent];
-            if lost || !seat.process.as_mut().is_some_and(AgentProcess::is_running) {
+            let is_there = match self.means {
+                Means::Pool(_) => seat.session.is_some(),
+                _ => seat.process.as_mut().is_some_and(AgentProcess::is_running),
+            };
+            if lost || !is_there {
                 self.start(agent)?;
             }
         }
         let mut began = Instant::now();
+        let call = match self.means {
+            Means::Pool(_) => Some(pool::call(&self.run, &self.key, wall_s())?),
+            _ => None,
+        };
+        let mut called: Option<Instant> = None;
         while self.seats.iter().any(|seat| seat.session.is_none()) {
             let copies =
                 self.seats.iter().any(|seat| seat.process.as_ref().is_some_and(AgentProcess::is_copying));
@@ -88,10 +104,19 @@ impl State {
             } else if began.elapsed() > ASSEMBLE_TIMEOUT {
                 return Err(self.missing());
             }
+            if let (Means::Pool(pool), Some(call)) = (&self.means, &call)
+                && called.is_none_or(|called| called.elapsed() > CALL_EVERY)
+            {
+                called = Some(Instant::now());
+                self.link.send(pool.calls(), call.clone());
+            }
             if let Ok(message) = self.taken.recv_timeout(LOOK_EVERY) {
                 self.hear(&message);
             }
-            if let Some(why) = self.refused.take() {
+            // Whoever stands in a pool may be of another version; whom this controller started may not.
+            if !matches!(self.means, Means::Pool(_))
+                && let Some(why) = self.refused.take()
+            {
                 return Err(why);
             }
             for seat in self.seats.iter_mut().filter(|seat| seat.session.is_none()) {
@@ -107,20 +132,29 @@ impl State {
         let seat = &mut self.seats[agent];
         // A process that is stopped is ended before another has its place.
         seat.process = None;
+        (seat.session, seat.greeted) = (None, None);
+        let (ssh, server) = match &self.means {
+            Means::Pool(_) => {
+                seat.id = None;
+                return Ok(());
+            }
+            Means::Local(server) => (None, server),
+            Means::Ssh(server, ssh) => (Some(ssh), server),
+        };
         let (agent_key, public) = new_key()?;
-        (seat.session, seat.greeted, seat.key) = (None, None, public);
-        let address = self.server.agent(agent as u32);
+        seat.key = public;
+        let (url, user, password) = server.agent(agent as u32);
         let bootstrap = Bootstrap {
             run: self.run.clone(),
-            agent: agent as u32,
-            url: address.url,
-            user: address.user,
-            password: address.password,
-            controller_key: self.key.1.clone(),
+            agent: agent.to_string(),
+            url,
+            user,
+            password,
+            controller_key: public_key(&self.key)?,
             agent_key,
             allowed: self.setup.allowed.clone(),
         };
-        seat.process = Some(match (&self.setup.agents, &self.ssh) {
+        seat.process = Some(match (&self.setup.agents, ssh) {
             (Agents::Ssh(hosts), Some(means)) => {
                 let host = hosts.get(agent).ok_or("an agent has no host")?;
                 AgentProcess::Ssh(Box::new(SshAgent::start(means, host, bootstrap)?))
@@ -130,7 +164,23 @@ impl State {
         Ok(())
     }
 
+    fn missing_of_pool(&self, pool: &Pool) -> String {
+        let (all, missing) =
+            (self.seats.len(), self.seats.iter().filter(|seat| seat.session.is_none()).count());
+        let refused = self.refused.as_ref().map_or(String::new(), |why| format!(" ({why})"));
+        format!(
+            "Of {all} agents {missing} did not come within {} s to the pool {} at {}{refused}: start them with `prony agent \
+             --pool`, by this controller's key.",
+            ASSEMBLE_TIMEOUT.as_secs(),
+            pool.name,
+            pool.url,
+        )
+    }
+
     fn missing(&mut self) -> String {
+        if let Means::Pool(pool) = &self.means {
+            return self.missing_of_pool(pool);
+        }
         let all = self.seats.len();
         let mut names = Vec::new();
         for seat in self.seats.iter_mut().filter(|seat| seat.session.is_none()) {

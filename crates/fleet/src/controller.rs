@@ -156,9 +156,16 @@ impl<J: Clone> Controller<J> {
     /// Hears an agent.
     pub fn hear<P>(&mut self, now_ns: u64, agent: usize, up: Up<P>) -> (Option<Answer<J>>, Vec<Event<P>>) {
         let mut events = Vec::new();
-        let Some(place) = self.places.get_mut(agent).filter(|place| !place.is_lost) else {
-            return (None, events);
-        };
+        let Some(place) = self.places.get_mut(agent) else { return (None, events) };
+        if place.is_lost {
+            // Nothing of it counts any more: it is free.
+            let Up::Beat(beat) = up else { return (None, events) };
+            let (number, trial, confirmed) = (beat.number, self.trial, place.pieces);
+            return (
+                Some(Answer { number, clock_ns: now_ns, trial, order: Order::Leave, confirmed }),
+                events,
+            );
+        }
         match up {
             Up::Beat(beat) => {
                 // What was said before something newer says nothing now, and is no sign of life.

@@ -9,21 +9,27 @@ pub mod agent;
 mod agent_binary;
 pub mod agent_process;
 pub mod agents;
+pub mod allow;
 mod assemble;
 pub mod clock;
 pub mod controller;
+mod delta_file;
 pub mod fleet;
 pub mod fragments;
 pub mod job;
+pub mod keys;
 pub mod local;
 pub mod nats;
+pub mod pool;
 pub mod protocol;
 pub mod server;
 pub mod session;
 #[cfg(test)]
 mod sim;
 mod ssh;
+pub mod standing;
 mod suitable;
+mod throttled;
 mod tied;
 mod trial;
 
@@ -36,7 +42,7 @@ pub use suitable::check;
 pub use tied::{TIED_ARGUMENT, become_tied};
 
 /// CLOCK_MONOTONIC, as loads have it.
-fn now_ns() -> u64 {
+pub fn now_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     (now.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(now.tv_nsec as u64)
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use ring::rand::{SecureRandom, SystemRandom};
 
-use crate::nats::Address;
+use crate::nats::{Address, Login};
 use crate::tied::{on_path, tied};
 
 /// How long a nats-server may take to listen.
@@ -43,6 +43,21 @@ pub fn find(installed: &Path) -> Option<PathBuf> {
     on_path("nats-server").or_else(|| installed.is_file().then(|| installed.to_owned()))
 }
 
+/// A run's own nats-server, of the program that is on PATH or installed.
+///
+/// # Errors
+/// A sentence: there is none, or it could not be started.
+pub(crate) fn of_a_run(own: &Path, installed: &Path, run: &str, agents: u32) -> Result<Server, String> {
+    let program = find(installed).ok_or_else(|| {
+        format!(
+            "A fleet needs nats-server, which is neither on PATH nor at {}: run `prony fleet install`, or install the package \
+             nats-server.",
+            installed.display()
+        )
+    })?;
+    Server::start(own, &program, run, agents)
+}
+
 impl Server {
     /// Starts `program` for a run of so many agents, by `own`, this binary.
     ///
@@ -50,7 +65,7 @@ impl Server {
     /// A sentence: it could not be started, or did not listen.
     pub fn start(own: &Path, program: &Path, run: &str, agents: u32) -> Result<Server, String> {
         let refused =
-            |what: String| format!("nats-server ({}) could not be started: {what}", program.display());
+            |what: String| format!("nats-server ({}) could not be started: {what}.", program.display());
         // tempfile's folders are the user's alone (0700).
         let folder =
             tempfile::Builder::new().prefix("prony-fleet-").tempdir().map_err(|e| refused(e.to_string()))?;
@@ -97,17 +112,15 @@ impl Server {
 
     /// As whom the controller speaks with it.
     pub fn controller(&self) -> Address {
-        self.address("controller".to_owned(), 0)
+        let password = self.passwords.first().cloned().unwrap_or_default();
+        let login = Login::Password { user: "controller".to_owned(), password };
+        Address { url: self.url.clone(), login, authority: None }
     }
 
-    /// As whom an agent does.
-    pub fn agent(&self, agent: u32) -> Address {
-        self.address(format!("agent-{agent}"), agent as usize + 1)
-    }
-
-    fn address(&self, user: String, password: usize) -> Address {
-        let password = self.passwords.get(password).cloned().unwrap_or_default();
-        Address { url: self.url.clone(), user, password }
+    /// Where an agent finds it, its user and its password.
+    pub fn agent(&self, agent: u32) -> (String, String, String) {
+        let password = self.passwords.get(agent as usize + 1).cloned().unwrap_or_default();
+        (self.url.clone(), format!("agent-{agent}"), password)
     }
 
     /// Its port on this machine's loopback.

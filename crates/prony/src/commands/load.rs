@@ -67,7 +67,12 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let web = arguments.web.as_deref().map(|listen| (listen, watch::load_head(&plan, &arguments.redact)));
     let metrics = arguments.metrics.as_deref().map(|listen| (listen, watch::load_rate(&plan)));
     let watch = Watch::start(web, metrics, &plan.cpus, printer)?;
-    let measured = context.measure("", &mut |snapshot| watch.snapshot(None, snapshot));
+    let measured = context.measure("", &mut |snapshot| {
+        watch.snapshot(None, snapshot);
+        if let Some(fleet) = &fleet {
+            watch.agents(&fleet.live());
+        }
+    });
     let (observed, trial) = match measured {
         Ok(measured) => measured,
         Err(why) => {

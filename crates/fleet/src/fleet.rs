@@ -51,6 +51,8 @@ pub struct Fleet {
 pub struct Setup {
     /// Its agents.
     pub agents: Agents,
+    /// The flags that say so.
+    pub flags: Vec<String>,
     /// This binary.
     pub own: PathBuf,
     /// Where nats-server is if it is not on PATH.
@@ -354,7 +356,7 @@ impl State {
         let members = &self.seats[..agents as usize];
         let bound_ns = |agent| self.core.clock(agent).map_or(0, |clock| clock.bound_ns);
         let clocks: Vec<u64> = (0..members.len()).map(bound_ns).collect();
-        trial.finish(members, &clocks, control.stop_asked())
+        trial.finish(members, &clocks, self.setup.flags.clone(), control.stop_asked())
     }
 
     /// Adds to an agent's loss what it, or its ssh, said last.

@@ -33,6 +33,12 @@ pub struct Keys {
     pub peer: Vec<u8>,
 }
 
+impl std::fmt::Debug for Keys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Keys").field("peer", &hex(&self.peer)).finish_non_exhaustive()
+    }
+}
+
 /// Makes the keys of a pool: files of this user alone, which are not there yet.
 ///
 /// # Errors

@@ -92,6 +92,7 @@ impl<'a> Trial<'a> {
         self,
         seats: &[Seat],
         clocks: &[u64],
+        flags: Vec<String>,
         stop_asked: bool,
     ) -> Result<Measurement, LoadError> {
         let window_ns = self.gathered.window_ns();
@@ -128,7 +129,7 @@ impl<'a> Trial<'a> {
                 ..ClientCost::default()
             },
             request_bytes: end(|end| end.request_bytes).max().unwrap_or(0),
-            fleet: Some(FleetRecord { agents, lost: lost.clone() }),
+            fleet: Some(FleetRecord { agents, lost: lost.clone(), flags }),
             ..Measurement::default()
         };
         let measured = self.gathered.finish(known);

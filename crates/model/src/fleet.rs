@@ -22,6 +22,9 @@ pub struct LiveAgent {
 /// A load that several agents applied. Sums are those of the measurement that it stands in.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FleetRecord {
+    /// The flags that make the same fleet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<String>,
     /// In their order: agent i has the workers from i · threads on.
     pub agents: Vec<AgentRecord>,
     /// Why the window ends before its plan does: an agent was lost, and what all had given until then counts.

@@ -82,8 +82,10 @@ pub(crate) fn start(
         Agents::Pool(..) => fleet_key(options.fleet_key.as_ref(), Side::Controller)?,
         _ => PathBuf::new(),
     };
+    let count = options.agents.map(|count| ["--agents".to_owned(), count.to_string()]);
     let setup = Setup {
         agents,
+        flags: ["--fleet".to_owned(), text.clone()].into_iter().chain(count.into_iter().flatten()).collect(),
         own,
         installed: installed()?,
         agent_binaries: options.agent_binary.clone(),

@@ -18,7 +18,7 @@ use prony_model::tls::Verify;
 use prony_model::trial::Validity;
 use prony_model::{Plan, Target};
 use prony_model::{Tool, Trial, rfc3339};
-use prony_report::command::command;
+use prony_report::command::line;
 use prony_report::terminal::{self, TerminalOptions};
 
 use super::embedded::Embedded;
@@ -213,7 +213,7 @@ impl<'a> LoadContext<'a> {
     }
 
     fn header(&self, trial: &Trial) -> Header {
-        let reproduce = command(&trial.plan, &trial.target.address, &self.candidate);
+        let reproduce = line(trial, &self.candidate);
         Header {
             tool: Tool::this(),
             created_at: rfc3339(SystemTime::now()),

@@ -7,6 +7,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::hint::black_box;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -229,13 +230,13 @@ fn cpu_ticks(pid: u32) -> Result<u64, String> {
 fn replay(asked: &Asked, url: &str) -> Result<Taken, String> {
     let (plan, shares) = recorded(url)?;
     let share = shares.iter().max_by_key(|share| share.requests.completed).ok_or("no second was measured")?;
-    let (mut sessions, messages) = sealed(asked.agents, share)?;
-    let bytes = messages.first().map_or(0, |(_, bytes)| bytes.len());
+    let heard = sealed(asked.agents, share)?;
+    let bytes = heard.first().map_or(0, |(_, message)| message.len());
     let mut gathered = Gathered::of(&plan, asked.agents);
     let before = own_cpu()?;
     for second in 0..REPLAYED_S {
-        for (agent, (_, message)) in messages.iter().enumerate() {
-            let text = sessions[agent].open(message.clone()).ok_or("a message does not open")?;
+        for (agent, (session, message)) in heard.iter().enumerate() {
+            let text = session.open(message.clone()).ok_or("a message does not open")?;
             let said: FromAgent = serde_json::from_slice(&text).map_err(|e| e.to_string())?;
             let Up::Piece { what: Piece::Part { mut share, .. }, .. } = said else { continue };
             share.check()?;
@@ -245,7 +246,9 @@ fn replay(asked: &Asked, url: &str) -> Result<Taken, String> {
             gathered.add(agent, *share, second + 1 == REPLAYED_S);
         }
         // As often as an observer is called.
-        (0..10).for_each(|_| drop(gathered.snapshot()));
+        (0..10).for_each(|_| {
+            black_box(gathered.snapshot());
+        });
     }
     let cores = (own_cpu()? - before).as_secs_f64() / REPLAYED_S as f64;
     let memory_kb =
@@ -285,8 +288,8 @@ fn recorded(url: &str) -> Result<(Plan, Vec<Share>), String> {
     Ok((plan, shares))
 }
 
-/// A session of each agent, and what it says.
-fn sealed(agents: usize, share: &Share) -> Result<(Vec<Session>, Vec<(u32, Vec<u8>)>), String> {
+/// The controller's session with each agent, and what that agent says.
+fn sealed(agents: usize, share: &Share) -> Result<Vec<(Session, Vec<u8>)>, String> {
     let said: FromAgent = Up::Piece {
         trial: 1,
         sequence: 0,
@@ -295,15 +298,15 @@ fn sealed(agents: usize, share: &Share) -> Result<(Vec<Session>, Vec<(u32, Vec<u
     };
     let text = serde_json::to_vec(&said).map_err(|e| e.to_string())?;
     let (controller, agent) = (new_key()?, new_key()?);
-    let mut all = (Vec::new(), Vec::new());
+    let mut all = Vec::new();
     for number in 0..agents as u32 {
         let channel = format!("run/{number}");
         let (theirs, ours) =
             (Opening::new(Side::Agent, &channel)?, Opening::new(Side::Controller, &channel)?);
         let hello = theirs.greeting(&agent.0, "", &[])?;
         let welcome = ours.greeting(&controller.0, "", &hello.key)?;
-        all.0.push(ours.agree(&hello, &agent.1)?);
-        all.1.push((number, theirs.agree(&welcome, &controller.1)?.seal(text.clone())?));
+        let message = theirs.agree(&welcome, &controller.1)?.seal(text.clone())?;
+        all.push((ours.agree(&hello, &agent.1)?, message));
     }
     Ok(all)
 }

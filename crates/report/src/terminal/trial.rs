@@ -195,7 +195,30 @@ fn counts(out: &mut Lines, trial: &Trial) {
     }
 }
 
-/// The bytes read and sent, and the client's CPU time.
+/// The server's CPU time is read every 100 ms and interpolated at the window's edges: in less than ten times that the
+/// edges are too large a part.
+const SERVER_CPU_WINDOW_MIN_NS: f64 = 1e9;
+
+/// What a server cost that somebody else started.
+pub fn server_line(trial: &Trial) -> Option<String> {
+    let server = trial.server.as_ref()?;
+    let (window_ns, cpu_ns) = (trial.window.duration_ns as f64, server.window_cpu_ns as f64);
+    let mut parts = Vec::new();
+    if window_ns < SERVER_CPU_WINDOW_MIN_NS {
+        parts.push("no CPU figure of a window under 1 s".to_owned());
+    } else {
+        parts.push(format!("{} of one core", format::percent(cpu_ns / window_ns)));
+        if trial.requests.completed > 0 {
+            let each = cpu_ns / trial.requests.completed as f64;
+            parts.push(format!("{} per request", format::duration(each)));
+        }
+    }
+    parts.push(format!("{} at most", format::bytes(server.peak_memory_bytes as f64)));
+    parts.push(format::count(u64::from(server.processes), "process", "processes"));
+    Some(format!("server {}", parts.join(", ")))
+}
+
+/// The bytes read and sent, and the CPU time of the client and of a server that is watched.
 fn costs(out: &mut Lines, trial: &Trial) {
     let window_ns = trial.window.duration_ns as f64;
     let carried =
@@ -211,6 +234,9 @@ fn costs(out: &mut Lines, trial: &Trial) {
     out.wrapped(" ", &format!("read {}, sent {}", carried(read), carried(sent)), Ink::PLAIN);
     if !client.is_empty() {
         out.wrapped(" ", &format!("client {}", client.join(", ")), Ink::PLAIN);
+    }
+    if let Some(line) = server_line(trial) {
+        out.wrapped(" ", &line, Ink::PLAIN);
     }
     if let Some(tls) = &trial.tls {
         let agreed: Vec<&str> =

@@ -41,6 +41,8 @@ const LANES: [&[Step]; 2] = [
         ("a full disk", Run::full_disk),
     ],
     &[
+        ("h2spec's servers", |run| run.task("h2spec")),
+        ("counts of HTTP/2 against servers' logs", |run| run.task("http2-counts")),
         ("the web page in a browser", |run| run.task("web")),
         ("servers in containers", |run| run.task("containers")),
     ],

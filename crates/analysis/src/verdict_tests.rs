@@ -274,7 +274,7 @@ fn fewer_streams_than_asked_for_are_noted() {
     let (mut m, mut plan) = (healthy(10, 2000), closed_plan());
     plan.pipeline = 32;
     for (streams, noted) in [(32, false), (31, true)] {
-        m.http2 = Some(Http2Use { streams, moved: 0 });
+        m.http2 = Some(Http2Use { streams, ..Http2Use::default() });
         assert_eq!(has(&m, &plan, Code::FewerStreams), noted, "{streams}");
     }
     let reason = reasons(&m, &plan, &Seen::default()).pop().unwrap();

@@ -21,7 +21,7 @@ use crate::recorder::latency::{LatencyRecorder, RequestTimes};
 use crate::recorder::sample::Samples;
 use crate::recorder::share::{Failures, First, Share};
 use prony_model::histogram::Histogram;
-use prony_model::measurement::{BIN_NS, Bin, ErrorKind, RequestCounts, RunTotal, WorkerAudit};
+use prony_model::measurement::{BIN_NS, Bin, ErrorKind, RequestCounts, RunTotal, WaitTotal, WorkerAudit};
 
 use part::bounded;
 pub(crate) use part::{AtEdge, End, Part, PartSink, WorkerResult};
@@ -79,6 +79,8 @@ pub(crate) struct Recorder {
     pub(crate) sent_bytes: u64,
     stamps_rejected: u64,
     moved: u64,
+    no_permit: WaitTotal,
+    no_connection: WaitTotal,
     kernel_clock: bool,
     status: Box<[u64; STATUS_MAX]>,
     errors: [Failures; ERROR_KINDS],
@@ -139,6 +141,8 @@ impl Recorder {
             sent_bytes: 0,
             stamps_rejected: 0,
             moved: 0,
+            no_permit: WaitTotal::default(),
+            no_connection: WaitTotal::default(),
             kernel_clock,
             status: Box::new([0; STATUS_MAX]),
             errors: Default::default(),
@@ -299,6 +303,14 @@ impl Recorder {
         if self.phase == Phase::Window && beside_ns > 0 {
             self.audit.waited_beside_free += 1;
             self.audit.waited_beside_free_ns += beside_ns;
+        }
+    }
+
+    /// The request that is dispatched next waited so long for a place, on a connection that stands or not.
+    pub(crate) fn waited_for_place(&mut self, wait_ns: u64, stands: bool) {
+        if self.phase == Phase::Window && wait_ns > 0 {
+            let waits = if stands { &mut self.no_permit } else { &mut self.no_connection };
+            waits.add(WaitTotal { count: 1, total_ns: wait_ns });
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use prony_model::histogram::SparseHistogram;
 use prony_model::measurement::{
     BIN_NS, Bin, ErrorKind, Latency, RequestCounts, RequestFigures, RunTotal, Sample, TlsAgreed, Tolerance,
-    WorkerAudit,
+    WaitTotal, WorkerAudit,
 };
 use prony_model::plan::Plan;
 
@@ -75,6 +75,11 @@ pub struct Share {
     pub stamps_rejected: u64,
     /// Requests that one connection surely did not process and that were sent again, each time.
     pub moved: u64,
+    /// Waits of requests that ended when a connection that stood could carry another one. None of HTTP/1.1, whose waits
+    /// are in the latencies alone.
+    pub no_permit: WaitTotal,
+    /// Those that ended with no connection standing.
+    pub no_connection: WaitTotal,
     /// The fewest requests that a connection was let carry at once, since the load began; `None` where the protocol has
     /// no such limit.
     pub fewest_permits: Option<u64>,
@@ -144,6 +149,8 @@ impl Share {
         self.read_bytes += other.read_bytes;
         self.protocol_bytes += other.protocol_bytes;
         self.moved += other.moved;
+        self.no_permit.add(other.no_permit);
+        self.no_connection.add(other.no_connection);
         self.fewest_permits = self.fewest_permits.into_iter().chain(other.fewest_permits).min();
         self.sent_bytes += other.sent_bytes;
         self.connections += other.connections;

@@ -44,8 +44,10 @@ pub(super) trait Servers: Debug {
     fn read(&mut self, slot: usize, connection: &mut Self::Connection, mark: Self::Mark);
     /// The clock was read: so many bytes, and the marks since, were read then.
     fn stamp(&mut self, now_ns: u64, bytes: usize);
+    /// Bytes were written.
     fn wrote(&mut self, stamp_ns: u64, bytes: usize);
-    fn close(&mut self, slot: usize, connection: &mut Self::Connection, ended: bool, stamp_ns: u64);
+    /// The client closed the connection.
+    fn close(&mut self, slot: usize, connection: &mut Self::Connection, stamp_ns: u64);
     /// A request begins on a slot.
     fn begin(&mut self, slot: usize, stamp_ns: u64);
 }
@@ -364,8 +366,7 @@ impl<S: Servers> Net for Network<S> {
     fn close(&mut self, handle: Handle) {
         let world = &mut *self.world.borrow_mut();
         let mut connection = world.connections[handle as usize].take().expect("a connection is closed once");
-        let ended = connection.ended && connection.inbox.is_empty();
-        world.servers.close(connection.token as usize, &mut connection.server, ended, world.stamp_ns);
+        world.servers.close(connection.token as usize, &mut connection.server, world.stamp_ns);
     }
 
     fn begun(&mut self, token: u64) {

@@ -28,6 +28,7 @@ mod random;
 mod server;
 mod shares;
 mod stages;
+mod streams;
 mod tests;
 mod truth;
 mod world;

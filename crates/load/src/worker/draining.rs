@@ -103,14 +103,10 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
     }
 
-    /// Tells the peer why its connection is closed, as far as that fits into the socket.
-    pub(super) fn say_last_words(&mut self, recorder: &mut Recorder, index: u32) {
+    /// Tells the peer why its connection is closed, as far as that fits into the socket; gives how many bytes that took.
+    pub(super) fn say_last_words(&mut self, index: u32) -> usize {
         let slot = &mut self.slots[index as usize];
         let words = self.codec.last_words(&mut slot.connection);
-        if !words.is_empty()
-            && let Ok(count) = self.net.send(slot.handle, words)
-        {
-            recorder.wrote(count);
-        }
+        if words.is_empty() { 0 } else { self.net.send(slot.handle, words).unwrap_or(0) }
     }
 }

@@ -109,6 +109,10 @@ impl<N: Net, C: Codec> Worker<N, C> {
             }
             Err(_) => {
                 let now = self.fresh_stamp(recorder);
+                if !recorder.over() && !self.all_done(recorder) {
+                    let said = self.say_last_words(index);
+                    recorder.wrote(said);
+                }
                 self.drop_connection(recorder, index, now);
             }
         }
@@ -242,7 +246,8 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 match step.what {
                     What::Draining => index = self.drain(recorder, index, now),
                     What::Broken(kind, reason) => {
-                        self.say_last_words(recorder, index);
+                        let said = self.say_last_words(index);
+                        recorder.wrote(said);
                         self.fail(recorder, index, now, kind, || reason.to_owned());
                         return (index, now);
                     }

@@ -113,6 +113,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             result.established -= 1;
             note_first(result, ErrorKind::Tls, e.to_string());
         }
+        self.say_last_words(index as u32);
         self.slots[index].disconnect(&mut self.net);
     }
 }

@@ -22,6 +22,10 @@ impl<N: Net, C: Codec> Worker<N, C> {
         connection_wait_ns: u64,
         now: u64,
     ) {
+        if !C::Requests::IN_ORDER {
+            let stands = self.slots[index as usize].state == State::Connected;
+            recorder.waited_for_place(connection_wait_ns, stands);
+        }
         recorder.dispatched(now, connection_wait_ns);
         self.net.begun(u64::from(index));
         let request = self.request_order.as_mut().map_or(0, RequestOrder::take);

@@ -244,7 +244,7 @@ impl Servers for LineServers {
         self.truth.writes.push((stamp_ns, bytes));
     }
 
-    fn close(&mut self, slot: usize, _connection: &mut Connection, _ended: bool, stamp_ns: u64) {
+    fn close(&mut self, slot: usize, _connection: &mut Connection, stamp_ns: u64) {
         self.fail_all(slot, stamp_ns);
     }
 

@@ -37,12 +37,17 @@ const LANES: [&[Step]; 2] = [
             run.check("every installed server keeps the contract", &["servers", "check", "--all"]);
         }),
         ("quickstart", Run::quickstart),
+        ("counts of HTTP/2 against servers' logs", |run| {
+            if run.install {
+                run.check("nginx and h2o for their logs", &["servers", "install", "-y", "nginx-static", "h2o-static"]);
+            }
+            run.task("http2-counts");
+        }),
         ("a published comparison", Run::replication),
         ("a full disk", Run::full_disk),
     ],
     &[
         ("h2spec's servers", |run| run.task("h2spec")),
-        ("counts of HTTP/2 against servers' logs", |run| run.task("http2-counts")),
         ("the web page in a browser", |run| run.task("web")),
         ("servers in containers", |run| run.task("containers")),
     ],

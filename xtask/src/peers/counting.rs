@@ -191,19 +191,22 @@ impl Server {
 
     /// Writes what HTTP/2 has to say.
     fn send(&mut self, connection: &mut Connection, answered: u64) -> Then {
-        let mut left = self.out.as_slice();
-        while !left.is_empty() {
-            // As above, but for its first settings a client may have more unanswered than a buffer holds: it is waited for.
+        let out = std::mem::take(&mut self.out);
+        let mut left = out.as_slice();
+        // As above, but a client of many streams may take its time: it is waited for.
+        let then = loop {
             match connection.stream.write(left) {
+                Ok(written) if written == left.len() => break Then::Keep,
                 Ok(written) => left = &left[written..],
                 Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => std::thread::yield_now(),
-                Err(_) => return Then::Close,
+                Err(_) => break Then::Close,
             }
-        }
+        };
         self.answered += answered;
-        self.bytes_written += self.out.len() as u64;
+        self.bytes_written += out.len() as u64;
+        self.out = out;
         self.out.clear();
-        Then::Keep
+        then
     }
 
     /// The ledger, in the target's format, without latencies and with its reads; the connection ends with it.

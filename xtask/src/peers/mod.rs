@@ -151,10 +151,8 @@ fn choose(arguments: &PeersArguments) -> Result<Vec<&'static Scenario>, String> 
         }
     }
     let all = arguments.scenarios.is_empty();
-    let is_chosen = |s: &&Scenario| match all {
-        true => s.load.http2 == arguments.http2,
-        false => arguments.scenarios.iter().any(|name| name == s.name),
-    };
+    let is_named = |s: &&Scenario| arguments.scenarios.iter().any(|name| name == s.name);
+    let is_chosen = |s: &&Scenario| if all { s.load.http2 == arguments.http2 } else { is_named(s) };
     Ok(SCENARIOS.iter().filter(is_chosen).collect())
 }
 

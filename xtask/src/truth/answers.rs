@@ -77,7 +77,7 @@ fn none_failed(trial: &Value) -> Figure {
 /// A load at 2,000/s of a target with this delay.
 fn at_rate(runs: &Runs, target: &[&str], connections: &[&str]) -> Result<Value, String> {
     let (window, rate) = (format!("{}s", runs.window_s()), PER_S.to_string());
-    let load = [&["-R", &rate, "-d", &window, "--warmup", "2s", "-c"], connections].concat();
+    let load = [&["-R", &rate, "-d", &window, "--warmup", "2s", "-c"][..], connections].concat();
     runs.with_target(target, |url| runs.load(url, &load))
 }
 

@@ -81,7 +81,8 @@ impl Habits {
         let mut habits = Habits { seed, ..Habits::ideal(service_ns) };
         habits.service_ns.1 = service_ns * chance.between(1, 20);
         habits.settings_ns = chance.pick(&[(0, 2), (MS, 1)]);
-        habits.streams = chance.pick(&[(None, 1), (Some(100), 1), (Some(chance.clone().between(1, 10) as u32), 2)]);
+        let few = chance.between(1, 10) as u32;
+        habits.streams = chance.pick(&[(None, 1), (Some(100), 1), (Some(few), 2)]);
         habits.window = chance.pick(&[(None, 2), (Some(0), 1), (Some(10), 1), (Some(300), 1)]);
         habits.table_bytes = chance.pick(&[(None, 2), (Some(0), 1), (Some(100), 1), (Some(65_536), 1)]);
         habits.resettles_per_mille = chance.pick(&[(0, 1), (20, 1), (300, 1)]);

@@ -7,6 +7,7 @@ mod server;
 mod truth;
 
 use std::env;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -94,10 +95,11 @@ impl StreamCase {
     fn play(&self) -> (Played, Vec<Truth>) {
         let plan = &self.case.plan;
         let list = Lines::of(plan).map(Arc::new);
-        let network = |number: u32, _: u32| {
+        let network = |number: u32, slots: u32| {
             let seed = self.habits.seed ^ u64::from(number) << 32;
             let order = request_order(plan, number, plan.threads, list.as_ref()).unwrap();
-            Network::new(seed, StreamServers::new(Habits { seed, ..self.habits.clone() }, plan, order))
+            let habits = Habits { seed, ..self.habits.clone() };
+            Network::new(seed, StreamServers::new(habits, plan, slots as usize, order))
         };
         let requests = Arc::new(build(plan).unwrap());
         let (played, networks) = self.case.play_over(network, || Http2::new(&requests, plan.pipeline as u16));
@@ -217,7 +219,8 @@ fn whatever_happens_the_record_is_the_truth_over_http2() {
     let seeds = number("PRONY_SIM_SEED").map_or(first..first + count, |seed| seed..seed + 1);
     for seed in seeds {
         let case = StreamCase::of_seed(seed);
-        let faults = std::panic::catch_unwind(|| case.faults()).unwrap_or_else(|_| vec!["it panicked".to_owned()]);
+        let faults = catch_unwind(AssertUnwindSafe(|| case.faults()));
+        let faults = faults.unwrap_or_else(|_| vec!["it panicked".to_owned()]);
         assert!(faults.is_empty(), "PRONY_SIM_SEED={seed}:\n{}", faults.join("\n"));
     }
 }
@@ -293,6 +296,7 @@ fn each_connection_that_ends_is_followed_by_one_that_carries_what_was_not_proces
     habits.goaway_after = Some(10);
     let mut stream = StreamCase::closed(4, habits);
     stream.case.plan.stop.requests = Some(200);
+    stream.case.plan.stop.duration = Some(Duration::from_secs(2));
     let (m, truths) = stream.sound();
     let used = m.http2.unwrap();
     assert_eq!((m.requests.completed, m.requests.failed), (200, 0), "{:?}", m.errors);

@@ -93,9 +93,8 @@ pub(super) struct Connection {
     decoder: Decoder,
     /// When the client first wrote on it.
     stands_ns: Option<u64>,
-    /// The client has read our settings, our GOAWAY, a frame that may not be.
+    /// The client has read our settings, a frame that may not be.
     settled: bool,
-    drains: bool,
     is_broken: bool,
     unacknowledged: VecDeque<Sets>,
     streams_most: u32,
@@ -109,8 +108,9 @@ pub(super) struct Connection {
     /// The highest stream on which something was sent.
     touched: u32,
     warned: bool,
-    /// No stream above this one is processed.
+    /// No stream above this one is processed; and what the client has read of that.
     goaway: Option<u32>,
+    goaway_read: Option<u32>,
     entered_table: bool,
 }
 
@@ -127,6 +127,8 @@ enum Read {
 pub(super) struct StreamServers {
     habits: Habits,
     body_bytes: usize,
+    /// How many connections the worker has.
+    slots: usize,
     order: RequestOrder,
     timeout_ns: u64,
     expect: Expect,
@@ -136,10 +138,11 @@ pub(super) struct StreamServers {
 }
 
 impl StreamServers {
-    pub(super) fn new(habits: Habits, plan: &Plan, order: RequestOrder) -> StreamServers {
+    pub(super) fn new(habits: Habits, plan: &Plan, slots: usize, order: RequestOrder) -> StreamServers {
         StreamServers {
             habits,
             body_bytes: plan.body.len(),
+            slots,
             order,
             timeout_ns: nanoseconds(plan.timeout),
             expect: plan.expect.clone(),
@@ -168,11 +171,11 @@ impl StreamServers {
         });
         assert_eq!((decoded, pseudo), (Ok(()), 4), "a request has four pseudo-headers");
         // What was moved before it was written goes out all the same, and means nothing.
-        if connection.drains {
+        if connection.goaway_read.is_some_and(|last| header.stream > last) {
             return;
         }
         let which = path.and_then(|path| path[1..].parse().ok()).expect("a path is a number");
-        let number = self.truth.send(at.slot, which, at.stamp_ns);
+        let number = self.truth.send(at.slot % self.slots, which, at.stamp_ns);
         connection.open.insert(header.stream, number);
         self.truth.most_open = self.truth.most_open.max(connection.open.len());
     }
@@ -391,7 +394,6 @@ impl Servers for StreamServers {
             decoder: Decoder::new(),
             stands_ns: None,
             settled: false,
-            drains: false,
             is_broken: false,
             unacknowledged: VecDeque::new(),
             streams_most: u32::MAX,
@@ -404,6 +406,7 @@ impl Servers for StreamServers {
             touched: 0,
             warned: false,
             goaway: None,
+            goaway_read: None,
             entered_table: false,
         };
         let sets = Sets { streams, window, table_bytes };
@@ -499,7 +502,7 @@ impl Servers for StreamServers {
             (Means::Settings, _) => connection.settled = true,
             (Means::Broken, _) => connection.is_broken = true,
             (Means::GoAway(last), _) => {
-                connection.drains = true;
+                connection.goaway_read = Some(last);
                 for (_, number) in connection.open.split_off(&last.saturating_add(1)) {
                     self.truth.unsend(number);
                 }
@@ -547,7 +550,7 @@ impl Servers for StreamServers {
         for _ in std::mem::take(&mut connection.open) {
             self.truth.fail(stamp_ns, kind);
         }
-        if !connection.drains {
+        if connection.goaway_read.is_none() {
             self.truth.fail_unsent(slot, stamp_ns, kind);
         }
     }

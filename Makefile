@@ -1,12 +1,13 @@
 # Names of tasks; what they do is in demo.sh and xtask/.
 # YES=1 answers "yes" where packages are to be installed.
 
-.PHONY: help demo test web build check unit e2e deny docs clean
+.PHONY: help demo test web build dist check unit e2e deny docs clean
 
 help:
 	@echo "make demo   build Prony, install the quick servers, compare them, show the report"
 	@echo "make test   everything CI runs"
 	@echo "make build  target/release/prony, with its web page where npm is installed"
+	@echo "make dist   what a release consists of, in target/dist, and tries it"
 	@echo "make deny   licences, sources and advisories of the dependencies, by cargo-deny"
 	@echo "make docs   write the generated pages under docs/"
 	@echo "make clean  remove target/ and .prony/ (runs/ stays)"
@@ -21,6 +22,9 @@ web:
 build: web
 	cargo build --release --locked
 
+dist: web
+	cargo xtask dist --try
+
 test: check deny unit e2e
 
 check: web
@@ -32,7 +36,7 @@ unit: web
 	cargo xtask test
 
 e2e: build
-	YES="$(YES)" cargo xtask e2e
+	PRONY="$(CURDIR)/target/release/prony" YES="$(YES)" cargo xtask e2e
 
 deny:
 	sh deny.sh

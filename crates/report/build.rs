@@ -15,6 +15,9 @@ fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
     let texts = FILES.map(|name| fs::read_to_string(dist.join(name)).unwrap_or_default());
     let whole = texts.iter().all(|text| !text.is_empty());
+    if !whole {
+        println!("cargo::warning=without its HTML page, which npm builds: make web, then build again");
+    }
     for (name, text) in FILES.iter().zip(&texts) {
         let text = if whole { text.as_str() } else { "" };
         if let Err(why) = fs::write(out.join(name), text) {

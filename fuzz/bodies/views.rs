@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use prony_analysis::comparison::{Options, choose_in, compare_parts};
+use prony_analysis::comparison::{Options, choose_in, compare_candidates};
 use prony_analysis::slo::Slo;
 use prony_analysis::slo_run::hold_run;
 use prony_analysis::{analyse, history, run_log};
@@ -273,7 +273,7 @@ fn show(log: &RunLog) {
     let slos: Vec<Slo> = slos.iter().map(|text| Slo::parse(text).expect("a threshold")).collect();
     let _ = hold_run(&slos, log);
     if let Ok((a, b)) = choose_in(log, FILE, &[])
-        && let Ok(comparison) = compare_parts(a, b, &Options::default())
+        && let Ok(comparison) = compare_candidates(a, b, &Options::default())
     {
         printable(&terminal::comparison(&comparison, &options));
     }
@@ -307,15 +307,22 @@ fn trials(log: &RunLog, options: &TerminalOptions) {
 }
 
 fn histories(log: &RunLog, options: &TerminalOptions) {
-    let of = |figure| {
-        let run = history::figures_of(log, FILE, figure).ok()?;
-        Some(history::history(vec![run], figure, Vec::new()))
-    };
-    let histories: Vec<_> = history::figures().filter_map(of).collect();
-    let [first, ..] = histories.as_slice() else { return };
-    printable(&terminal::history(first, options));
-    let _ =
-        page::history(&HistoryFrom { histories: &histories, folder: "runs", href: &|_| None, home: None });
+    let first = log.header.candidates.first().map(|candidate| candidate.label.as_str());
+    for relative_to in [None, first] {
+        let of = |figure| {
+            let run = history::figures_of(log, FILE, figure, relative_to).ok()?;
+            Some(history::history(vec![run], figure, relative_to, Vec::new()))
+        };
+        let histories: Vec<_> = history::figures().filter_map(of).collect();
+        let [first, ..] = histories.as_slice() else { continue };
+        printable(&terminal::history(first, options));
+        let _ = page::history(&HistoryFrom {
+            histories: &histories,
+            folder: "runs",
+            href: &|_| None,
+            home: None,
+        });
+    }
 }
 
 /// Whether nothing in a text steers a terminal.

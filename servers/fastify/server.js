@@ -22,7 +22,8 @@ const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 
 function serve() {
   const https = cert ? { cert: fs.readFileSync(cert), key: fs.readFileSync(key) } : null;
-  const app = fastify({ https }); // its logger is off unless asked for
+  const http2 = process.env.HTTP2 === 'on';
+  const app = fastify(http2 ? { http2, ...(https && { https: { ...https, allowHTTP1: true } }) } : { https }); // its logger is off unless asked for
 
   // A schema of the answer is how Fastify is meant to be used: the serializer is made of it, once.
   const greeting = {

@@ -25,10 +25,14 @@ func main() {
 		fmt.Println(runtime.Version())
 		return
 	}
-	if len(os.Args) == 4 {
-		log.Fatal(http.ListenAndServeTLS(os.Args[1], os.Args[2], os.Args[3], http.HandlerFunc(handle)))
+	server := &http.Server{Addr: os.Args[1], Handler: http.HandlerFunc(handle)}
+	if os.Getenv("HTTP2") == "on" {
+		withoutTLS(server)
 	}
-	log.Fatal(http.ListenAndServe(os.Args[1], http.HandlerFunc(handle)))
+	if len(os.Args) == 4 {
+		log.Fatal(server.ListenAndServeTLS(os.Args[2], os.Args[3]))
+	}
+	log.Fatal(server.ListenAndServe())
 }
 
 // A switch and not ServeMux patterns with methods: those need Go 1.22, Debian 12 has 1.19.

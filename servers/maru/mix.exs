@@ -1,6 +1,7 @@
 defmodule Server.MixProject do
   use Mix.Project
 
+  # Maru is 0.14.0-pre.1, from its repository: no checksum of the package at Hex is known from anywhere else.
   def project do
     [
       app: :server,
@@ -12,7 +13,7 @@ defmodule Server.MixProject do
         dep(:cowboy_telemetry, "== 0.4.0"),
         dep(:cowlib, "== 2.16.0"),
         dep(:jason, "== 1.4.4"),
-        dep(:maru, "== 0.14.0-pre.1"),
+        dep(:maru, git: "https://github.com/elixir-maru/maru.git", ref: "1cfcb2427985c13c367ba99d9c0c48067de0c753"),
         dep(:mime, "== 2.0.7"),
         dep(:plug, "== 1.18.1"),
         dep(:plug_cowboy, "== 2.7.4"),
@@ -26,9 +27,9 @@ defmodule Server.MixProject do
   def application, do: [mod: {Server, []}, extra_applications: [:logger]]
 
   # Where Hex cannot be reached, a folder can stand in for it.
-  defp dep(app, version) do
+  defp dep(app, from) do
     case System.get_env("PRONY_MIX_DEPS", "") do
-      "" -> {app, version}
+      "" -> {app, from}
       dir -> {app, path: Path.join(dir, Atom.to_string(app)), override: true}
     end
   end

@@ -3,6 +3,7 @@
 const cluster = require('node:cluster');
 const fs = require('node:fs');
 const http = require('node:http');
+const http2 = require('node:http2');
 const https = require('node:https');
 
 // With TLS a certificate and its key are named, too.
@@ -57,9 +58,13 @@ if (mode === 'cluster' && cluster.isPrimary) {
   // A lost worker would bend the figures in silence: end the whole server instead.
   cluster.on('exit', () => process.exit(1));
 } else {
-  const server = cert
-    ? https.createServer({ cert: fs.readFileSync(cert), key: fs.readFileSync(key) }, handle)
-    : http.createServer(handle);
+  const files = cert && { cert: fs.readFileSync(cert), key: fs.readFileSync(key) };
+  let server;
+  if (process.env.HTTP2 === 'on') {
+    server = cert ? http2.createSecureServer({ ...files, allowHTTP1: true }, handle) : http2.createServer(handle);
+  } else {
+    server = cert ? https.createServer(files, handle) : http.createServer(handle);
+  }
   // As long a queue as the kernel lets it be (somaxconn): with 511 a burst of connections waits a second.
   server.listen({ host, port: Number(port), backlog: 65535 });
 }

@@ -106,6 +106,7 @@ $server->set($tls + [
     'reactor_num' => (int) $workers,
     // As long a queue as the kernel lets it be (somaxconn): with 512 a burst of connections waits a second.
     'backlog' => 65535,
+    'open_http2_protocol' => getenv('HTTP2') === 'on',
     'log_level' => Constant::LOG_WARNING,
     'log_file' => "$run/openswoole.log",
     'pid_file' => "$run/openswoole.pid",

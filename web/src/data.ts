@@ -446,6 +446,8 @@ export type HistoryVerdict = "changed" | "no_change" | "too_few";
 export interface Host {
   /** The kernel's boot id, by which two runs are known to be of one boot. */
   boot_id: string;
+  /** Whether Prony ran in a container with a network of the container's own: what it sent passed a bridge or a proxy. */
+  container_network?: boolean;
   /** The processor's model name. */
   cpu_model: string;
   /** CPUs this process may use. */
@@ -630,7 +632,7 @@ export interface PlanRecord {
   method: string;
   /** Requests that a connection may carry at once. */
   pipeline: number;
-  /** `h2` where HTTP/2 is spoken; `None`: HTTP/1.1. */
+  /** `h2` where HTTP/2 is spoken over TLS, `h2c` without; `None`: HTTP/1.1. */
   protocol?: string;
   /** Requests per second asked for; `None` in closed arrivals and stages. */
   rate_per_s: number | null;
@@ -695,6 +697,16 @@ export interface ProbePoint {
   why: string;
 }
 
+/** A plan over HTTP/2 beside the same over HTTP/1.1. */
+export interface ProtocolTable {
+  /** The heads of its columns; the first is the server's. */
+  head: string[];
+  /** A server each, as many cells as there are heads. */
+  rows: string[][];
+  /** What is compared, in a sentence. */
+  title: string;
+}
+
 /** Somebody's figure beside ours. */
 export interface Published {
   /** Index of the candidate. */
@@ -757,7 +769,7 @@ export interface Reason {
   advice: string;
   /** The figures it touches. */
   affects: string[];
-  /** DESIGN's code, `client_saturated`. */
+  /** Its name, `client_saturated`. */
   code: string;
   /** What was seen, with the figure and the threshold. */
   detail: string;
@@ -771,7 +783,7 @@ export interface Reason {
 export interface RequestCounts {
   /** Due before the window and unresolved when it opened. */
   carried_in: number;
-  /** Answered rightly within the window. */
+  /** Succeeded within the window. */
   completed: number;
   /** Failed within the window, whatever the kind. */
   failed: number;
@@ -809,6 +821,8 @@ export interface RunData {
   notes: string[];
   /** Under what, in the experiment's order. */
   plans: PlanHead[];
+  /** What HTTP/2 changes, where plans ask for the same over both. */
+  protocols?: ProtocolTable[];
   /** Figures that somebody published, beside ours. */
   published?: Published[];
   /** Where the curves of details have points. */
@@ -818,7 +832,7 @@ export interface RunData {
   /** What did not run. */
   skipped: Skipped[];
   /** The source of `published` and `conclusions`, beside its figures. */
-  source?: Source;
+  source?: SourceTable;
   /** What the choice of a server is worth to an application that works itself: a sentence. */
   spread?: string;
   /** What the run varies: its plans, or its trials, along one thing each. */
@@ -849,7 +863,7 @@ export interface RunEntry {
 
 /** Counts over the whole run. */
 export interface RunTotal {
-  /** Requests answered rightly. */
+  /** Requests that succeeded. */
   completed: number;
   /** Connections established. */
   connections: number;
@@ -982,28 +996,6 @@ export interface Skipped {
   reason: string;
 }
 
-/** Somebody's publication beside this run. */
-export interface Source {
-  /** How far its order agrees with ours, a sentence a plan. */
-  agreement: string[];
-  /** The figures that any of its rows has, in the order of a table. */
-  columns: SourceColumn[];
-  /** What in its method makes its figures others than ours. */
-  differences: string[];
-  /** Rows of its that are doubted: candidate and reason. */
-  doubts: [string, string][];
-  /** What it says besides: key and text. */
-  facts: [string, string][];
-  /** How its figures were obtained. */
-  method: string;
-  /** What it is called. */
-  name: string;
-  /** Candidates of its tables without a figure here. */
-  not_here: string[];
-  /** What it printed, in its order; a row that stands beside several plans is there once for each. */
-  rows: SourceRow[];
-}
-
 /** A figure that a source printed. */
 export interface SourceColumn {
   /** Its name in the source's file: `p99_ms`. */
@@ -1048,6 +1040,28 @@ export interface SourceRow {
   remarks: [string, string][];
   /** Workers; none where the source does not say. */
   workers: number | null;
+}
+
+/** Somebody's publication beside this run. */
+export interface SourceTable {
+  /** How far its order agrees with ours, a sentence a plan. */
+  agreement: string[];
+  /** The figures that any of its rows has, in the order of a table. */
+  columns: SourceColumn[];
+  /** What in its method makes its figures others than ours. */
+  differences: string[];
+  /** Rows of its that are doubted: candidate and reason. */
+  doubts: [string, string][];
+  /** What it says besides: key and text. */
+  facts: [string, string][];
+  /** How its figures were obtained. */
+  method: string;
+  /** What it is called. */
+  name: string;
+  /** Candidates of its tables without a figure here. */
+  not_here: string[];
+  /** What it printed, in its order; a row that stands beside several plans is there once for each. */
+  rows: SourceRow[];
 }
 
 /** A stage: a linear change from the level before, 0 at first, to its own. */
@@ -1211,7 +1225,7 @@ export interface TrialHead {
 }
 
 /** What a figure is counted in. */
-export type Unit = "per_s" | "ns" | "bytes";
+export type Unit = "per_s" | "per_cpu_s" | "ns" | "bytes" | "bytes_per_s" | "share" | "ratio";
 
 /** The verdict in a word. */
 export type Validity = "valid" | "suspect" | "invalid";

@@ -7,18 +7,16 @@
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::engine::{BASE, Engine, MADE_BY, said};
+
 /// One of a language's own runtime, one of a built-in server, one with a helper process and templates.
 const SERVERS: [&str; 3] = ["node-http", "php-server", "nginx-fpm"];
-const BASE: &str = "docker.io/library/debian:bookworm-slim";
-/// What the base was made by, in the label by which a record says that it was not the official one.
-const MADE_BY: &str = "debootstrap";
-const STAND_IN: &str = "org.prony.stand-in";
 /// Prony's, by which its containers are found.
 const LABEL: &str = "label=org.prony.lab=1";
 /// What is waited for comes however slow the machine is; a fault does not.
@@ -45,7 +43,7 @@ connections = 10
 /// # Errors
 /// When one fails.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    let binary = root.join("target/release/prony");
+    let binary = crate::prony(root);
     let world = match World::prepare(&root.join("target/containers"), &binary)? {
         Ok(world) => world,
         Err(why) => {
@@ -90,91 +88,32 @@ fn checks(world: &World, root: &Path) -> Vec<(&'static str, Result<(), String>)>
     ]
 }
 
-/// An engine with its own storage, and a folder to work in.
+/// An engine with its own storage, and Prony.
 struct World {
-    folder: PathBuf,
+    engine: Engine,
     binary: PathBuf,
 }
 
 impl World {
     /// The inner error is the reason to skip.
     fn prepare(folder: &Path, binary: &Path) -> Result<Result<World, String>, String> {
-        let error = |e: std::io::Error| format!("{}: {e}", folder.display());
-        fs::create_dir_all(folder.join("work")).map_err(error)?;
-        let world = World { folder: folder.to_owned(), binary: binary.to_owned() };
-        for program in ["podman", "runc", "debootstrap"] {
-            if world.command("which", &[program]).is_err() {
-                return Ok(Err(format!(
-                    "{program} is not installed (apt-get install podman runc debootstrap)"
-                )));
-            }
-        }
-        let (storage, containers) = world.configuration();
-        fs::write(folder.join("storage.conf"), storage).map_err(error)?;
-        fs::write(folder.join("containers.conf"), containers).map_err(error)?;
-        fs::write(folder.join("work/containers.toml"), EXPERIMENT).map_err(error)?;
-        if let Err(why) = world.base() {
+        let engine = match Engine::new(folder, &["podman", "runc", "debootstrap"])? {
+            Ok(engine) => engine,
+            Err(why) => return Ok(Err(why)),
+        };
+        let experiment = folder.join("work/containers.toml");
+        fs::write(&experiment, EXPERIMENT).map_err(|e| format!("{}: {e}", experiment.display()))?;
+        if let Err(why) = engine.base("bookworm", BASE) {
             return Ok(Err(format!("the base image cannot be made here: {why}")));
         }
         let limits = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"];
         let mut line = vec!["run", "--rm", "--network", "host"];
         line.extend(limits);
         line.extend([BASE, "true"]);
-        if let Err(why) = world.command("podman", &line) {
+        if let Err(why) = engine.command("podman", &line) {
             return Ok(Err(format!("podman cannot run a container here: {why}")));
         }
-        Ok(Ok(world))
-    }
-
-    fn configuration(&self) -> (String, String) {
-        let at = |name: &str| self.folder.join(name).display().to_string();
-        let storage = format!(
-            "[storage]\ndriver = \"overlay\"\ngraphroot = {:?}\nrunroot = {:?}\n",
-            at("storage"),
-            at("run")
-        );
-        // Without systemd there is nobody to ask for cgroups or to keep a journal.
-        let containers = format!(
-            "[engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\ntmp_dir = {:?}\n",
-            at("tmp")
-        );
-        (storage, containers)
-    }
-
-    /// Debian, as small as debootstrap makes it, once; with the host's certificates, for whatever proxy it is behind.
-    fn base(&self) -> Result<(), String> {
-        let label = format!("{{{{index .Config.Labels {STAND_IN:?}}}}}");
-        match self.command("podman", &["image", "inspect", "--format", &label, BASE]) {
-            Ok(said) if said.trim() == MADE_BY => return Ok(()),
-            // Made by an older revision: what was built on it lacks the label, too. The storage is this check's own.
-            Ok(_) => self.command("podman", &["rmi", "--all", "--force"]).map(drop)?,
-            Err(_) => {}
-        }
-        let root = self.folder.join("base");
-        let root_text = root.display().to_string();
-        let made = root.join("etc/debian_version").is_file() && root.join("var/lib/dpkg/status").is_file();
-        if !made || !root.join("made").is_file() {
-            println!("making the base image by debootstrap, once …");
-            let _ = fs::remove_dir_all(&root);
-            self.command("debootstrap", &["--variant=minbase", "bookworm", &root_text])?;
-            let copy = |from: &str| {
-                let to = root.join(from.trim_start_matches('/'));
-                let _ = to.parent().map(fs::create_dir_all);
-                let _ = fs::copy(from, to);
-            };
-            ["/etc/ssl/certs/ca-certificates.crt", "/etc/pip.conf"].into_iter().for_each(copy);
-            // From which a package that comes later makes that file anew.
-            let own = "/usr/local/share/ca-certificates";
-            let entries = fs::read_dir(own).into_iter().flatten().flatten();
-            entries.for_each(|entry| copy(&entry.path().to_string_lossy()));
-            fs::write(root.join("made"), "").map_err(|e| format!("{root_text}: {e}"))?;
-        }
-        let archive = self.folder.join("base.tar").display().to_string();
-        self.command("tar", &["-C", &root_text, "-cf", &archive, "."])?;
-        let label = format!("LABEL {STAND_IN}={MADE_BY}");
-        let imported = self.command("podman", &["import", "--change", &label, &archive, BASE]);
-        let _ = fs::remove_file(&archive);
-        imported.map(drop)
+        Ok(Ok(World { engine, binary: binary.to_owned() }))
     }
 
     /// A container that somebody else would have: without Prony's label.
@@ -193,20 +132,20 @@ impl World {
             "sleep",
             "infinity",
         ];
-        self.command("podman", &line).map(|said| said.trim().to_owned())
+        self.engine.command("podman", &line).map(|said| said.trim().to_owned())
     }
 
     /// Whether it still runs; it is ended then.
     fn lives(&self, id: &str) -> Result<(), String> {
-        let running = self.command("podman", &["inspect", "--format", "{{.State.Running}}", id])?;
-        self.command("podman", &["rm", "--force", "--time", "0", id])?;
+        let running = self.engine.command("podman", &["inspect", "--format", "{{.State.Running}}", id])?;
+        self.engine.command("podman", &["rm", "--force", "--time", "0", id])?;
         if running.trim() == "true" { Ok(()) } else { Err(format!("it runs: {}", running.trim())) }
     }
 
     /// Whether what is written down of an image says what its base was made by.
     fn recorded(&self, root: &Path) -> Result<(), String> {
         let error = |e: std::io::Error| format!("the recipe cannot be copied: {e}");
-        let to = self.folder.join("work/recipes/php-server");
+        let to = self.engine.folder.join("work/recipes/php-server");
         let _ = fs::remove_dir_all(&to);
         fs::create_dir_all(&to).map_err(error)?;
         for entry in fs::read_dir(root.join("servers/php-server")).map_err(error)?.flatten() {
@@ -222,7 +161,7 @@ impl World {
     }
 
     fn bench(&self) -> Result<(), String> {
-        let _ = fs::remove_file(self.folder.join("work/containers.jsonl"));
+        let _ = fs::remove_file(self.engine.folder.join("work/containers.jsonl"));
         self.prony(&bench_line("containers.jsonl").map(String::from))?;
         let text = self.prony(&["report", "containers.jsonl", "--format", "json"].map(String::from))?;
         let analysis: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
@@ -233,7 +172,8 @@ impl World {
         if measured != 2 || failed > 0 {
             return Err(format!("{measured} servers measured, {failed} requests failed"));
         }
-        let log = fs::read_to_string(self.folder.join("work/containers.jsonl")).map_err(|e| e.to_string())?;
+        let log = fs::read_to_string(self.engine.folder.join("work/containers.jsonl"))
+            .map_err(|e| e.to_string())?;
         let trials: Vec<Value> = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let servers: Vec<&Value> = trials.iter().flat_map(|line| find(line, "window_cpu_ns")).collect();
         // Of a window: something, and no more than one core could give while it was sampled (half as much again, as a
@@ -258,7 +198,7 @@ impl World {
     fn nothing_left(&self, within: Duration) -> Result<(), String> {
         let until = Instant::now() + within;
         loop {
-            let left = self.command("podman", &["ps", "--all", "--quiet", "--filter", LABEL])?;
+            let left = self.engine.command("podman", &["ps", "--all", "--quiet", "--filter", LABEL])?;
             if left.trim().is_empty() {
                 return Ok(());
             }
@@ -271,11 +211,11 @@ impl World {
 
     /// Kills a run that would take an hour by SIGKILL while a container serves: nobody but the guard is there to end it.
     fn killed(&self) -> Result<(), String> {
-        let _ = fs::remove_file(self.folder.join("work/killed.jsonl"));
+        let _ = fs::remove_file(self.engine.folder.join("work/killed.jsonl"));
         let mut child = self.spawn(&[&bench_line("killed.jsonl")[..], &["--blocks", "1000"]].concat())?;
         let until = Instant::now() + WATCHDOG;
         let seen = loop {
-            let running = self.command("podman", &["ps", "--quiet", "--filter", LABEL])?;
+            let running = self.engine.command("podman", &["ps", "--quiet", "--filter", LABEL])?;
             if !running.trim().is_empty() {
                 break Ok(());
             }
@@ -296,30 +236,14 @@ impl World {
     fn spawn(&self, line: &[&str]) -> Result<Child, String> {
         let mut command = Command::new(&self.binary);
         command.args(line).stdout(Stdio::null()).stderr(Stdio::null());
-        self.in_world(&mut command).spawn().map_err(|e| e.to_string())
+        self.engine.in_world(&mut command).spawn().map_err(|e| e.to_string())
     }
 
     fn prony(&self, line: &[String]) -> Result<String, String> {
         let mut command = Command::new(&self.binary);
         command.args(line);
-        let output = self.in_world(&mut command).output().map_err(|e| e.to_string())?;
+        let output = self.engine.in_world(&mut command).output().map_err(|e| e.to_string())?;
         said(&format!("prony {}", line.join(" ")), &output)
-    }
-
-    fn command(&self, program: &str, line: &[&str]) -> Result<String, String> {
-        let mut command = Command::new(program);
-        command.args(line);
-        let output = self.in_world(&mut command).output().map_err(|e| format!("{program}: {e}"))?;
-        said(&format!("{program} {}", line.join(" ")), &output)
-    }
-
-    fn in_world<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        command
-            .current_dir(self.folder.join("work"))
-            .env("CONTAINERS_STORAGE_CONF", self.folder.join("storage.conf"))
-            .env("CONTAINERS_CONF", self.folder.join("containers.conf"))
-            .env("BUILDAH_ISOLATION", "chroot")
-            .stdin(Stdio::null())
     }
 }
 
@@ -335,15 +259,4 @@ fn find<'a>(value: &'a Value, key: &str) -> Vec<&'a Value> {
         Value::Array(items) => items.iter().flat_map(|v| find(v, key)).collect(),
         _ => Vec::new(),
     }
-}
-
-fn said(what: &str, output: &Output) -> Result<String, String> {
-    let out = String::from_utf8_lossy(&output.stdout).into_owned();
-    if output.status.success() {
-        return Ok(out);
-    }
-    let err = String::from_utf8_lossy(&output.stderr).into_owned();
-    let tail: Vec<&str> = err.lines().rev().take(8).collect();
-    let tail: Vec<&str> = tail.into_iter().rev().collect();
-    Err(format!("`{what}` ended with {}: {out}{}", output.status, tail.join("\n")))
 }

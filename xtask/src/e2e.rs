@@ -1,4 +1,4 @@
-//! End to end: the release binary against the real servers of the catalogue.
+//! End to end: the binary of a release (or `$PRONY`) against the real servers of the catalogue.
 //!
 //! With `YES=1` a part of the catalogue, another each day, is installed first and must keep
 //! the contract; without, those that are installed are checked.
@@ -29,7 +29,7 @@ type Step = (&'static str, fn(&mut Run));
 const LANES: [&[Step]; 2] = [
     &[
         ("the generated pages", |run| {
-            let result = super::docs::check(&run.root);
+            let result = super::docs::check(&run.root, &run.binary);
             run.count("the generated pages are the binary's", result);
         }),
         ("today's servers", Run::todays_part),
@@ -39,17 +39,21 @@ const LANES: [&[Step]; 2] = [
         ("quickstart", Run::quickstart),
         ("counts of HTTP/2 against servers' logs", |run| {
             if run.install {
-                run.check("nginx and h2o for their logs", &["servers", "install", "-y", "nginx-static", "h2o-static"]);
+                run.check(
+                    "nginx and h2o for their logs",
+                    &["servers", "install", "-y", "nginx-static", "h2o-static"],
+                );
             }
-            run.task("http2-counts");
+            run.task("http2-counts", "http2-counts");
         }),
         ("a published comparison", Run::replication),
         ("a full disk", Run::full_disk),
     ],
     &[
-        ("h2spec's servers", |run| run.task("h2spec")),
-        ("the web page in a browser", |run| run.task("web")),
-        ("servers in containers", |run| run.task("containers")),
+        ("GitHub's action and GitLab's template", |run| run.task("action", "action")),
+        ("h2spec's servers", |run| run.task("h2spec", "h2spec")),
+        ("the web page in a browser", |run| run.task("web", "web")),
+        ("servers in containers", |run| run.task("containers", "containers")),
     ],
 ];
 
@@ -70,17 +74,19 @@ struct Run {
 /// When one fails.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let begun = Instant::now();
+    let binary =
+        env::var_os("PRONY").map_or_else(|| super::dist::binary(root), |named| Ok(PathBuf::from(named)))?;
     let folder = root.join("target/e2e");
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let units_before = enabled_units();
     let done = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for lane in LANES {
-            let (done, folder) = (&done, &folder);
+            let (done, folder, binary) = (&done, &folder, &binary);
             scope.spawn(move || {
                 for (name, step) in lane {
                     let begun = Instant::now();
-                    let mut run = Run::new(root, folder);
+                    let mut run = Run::new(root, binary, folder);
                     step(&mut run);
                     let took = begun.elapsed();
                     let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,7 +98,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     });
     let mut done: Vec<(Duration, &str, usize, usize)> =
         done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut last = Run::new(root, &folder);
+    let mut last = Run::new(root, &binary, &folder);
     let units_after = enabled_units();
     let same = if units_before == units_after { Ok(()) } else { Err(format!("{units_after:?}")) };
     last.count("no service was enabled", same);
@@ -140,10 +146,10 @@ fn text(bytes: &[u8]) -> String {
 }
 
 impl Run {
-    fn new(root: &Path, folder: &Path) -> Self {
+    fn new(root: &Path, binary: &Path, folder: &Path) -> Self {
         Run {
             root: root.to_owned(),
-            binary: root.join("target/release/prony"),
+            binary: binary.to_owned(),
             folder: folder.to_owned(),
             install: env::var("YES").is_ok_and(|yes| !yes.is_empty())
                 || env::var("CI").is_ok_and(|ci| ci == "true"),
@@ -180,8 +186,10 @@ impl Run {
     }
 
     /// Another task of this program, whose checks are lines that begin with `ok` or `FAILED`.
-    fn task(&mut self, name: &str) {
-        let ran = env::current_exe().and_then(|own| self.in_folder(Command::new(own).arg(name)).output());
+    fn task(&mut self, name: &str, line: &str) {
+        let ran = env::current_exe().and_then(|own| {
+            self.in_folder(Command::new(own).args(line.split(' ')).env("PRONY", &self.binary)).output()
+        });
         let ran = match ran {
             Ok(ran) => ran,
             Err(why) => return self.count(name, Err(why.to_string())),

@@ -104,7 +104,9 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
 
 /// What was compared; `None` where the server is not installed.
 fn compared(server: &Logging, prony: &Path, folder: &Path) -> Result<Option<String>, String> {
-    let Some(counted) = logged(server, prony, folder, &["-n", &REQUESTS.to_string()])? else { return Ok(None) };
+    let Some(counted) = logged(server, prony, folder, &["-n", &REQUESTS.to_string()])? else {
+        return Ok(None);
+    };
     let Counted { completed, failed, moved, connections, logged: log } = counted;
     if (completed, failed, log) != (REQUESTS, 0, REQUESTS) {
         return Err(format!("{completed} completed and {failed} failed of {REQUESTS}, and {log} in its log"));

@@ -20,18 +20,34 @@ const BANNED: &[(&str, &str, &str)] = &[
     ("/ho", "me/", "a path of one machine"),
 ];
 /// Endings of files that are read as text.
-const TEXT: &[&str] =
-    &["rs", "toml", "md", "sh", "js", "mjs", "ts", "css", "py", "php", "go", "conf", "Makefile", "Caddyfile"];
+const TEXT: &[&str] = &[
+    "rs",
+    "toml",
+    "md",
+    "yml",
+    "sh",
+    "js",
+    "mjs",
+    "ts",
+    "css",
+    "py",
+    "php",
+    "go",
+    "conf",
+    "Makefile",
+    "Caddyfile",
+];
 /// Dependencies that may not know of each other: (crate, must not depend on).
 const ARROWS: &[(&str, &[&str])] = &[
     ("http2", &["load", "stats", "model", "analysis", "host", "lab", "report", "target", "prony"]),
-    ("load", &["stats", "analysis", "host", "lab", "report", "target", "prony"]),
+    ("fleet", &["http2", "stats", "analysis", "host", "lab", "report", "target", "prony"]),
+    ("load", &["stats", "analysis", "fleet", "host", "lab", "report", "target", "prony"]),
     ("stats", &["load", "model", "analysis", "host", "lab", "report", "target", "prony"]),
     ("target", &["load", "stats", "model", "analysis", "host", "lab", "report", "prony"]),
     ("model", &["load", "stats", "analysis", "host", "lab", "report", "target", "prony"]),
     ("analysis", &["host", "lab", "report", "target", "prony"]),
     ("host", &["load", "stats", "analysis", "lab", "report", "target", "prony"]),
-    ("lab", &["report", "target", "prony"]),
+    ("lab", &["fleet", "report", "target", "prony"]),
     ("report", &["load", "stats", "host", "lab", "target", "prony"]),
 ];
 
@@ -47,6 +63,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         check_file(file, &text, &mut found);
     }
     check_arrows(root, &mut found);
+    check_pages(root, &files, &mut found);
     if found.is_empty() {
         println!("tidy: {} files", files.len());
         return Ok(());
@@ -86,6 +103,23 @@ fn check_file(file: &str, text: &str, found: &mut Vec<String>) {
     }
     if !text.is_empty() && !text.ends_with('\n') {
         found.push(format!("{file}: no newline at the end"));
+    }
+}
+
+/// Links lead somewhere, and every page of docs/ is in the list of the site.
+fn check_pages(root: &Path, files: &[String], found: &mut Vec<String>) {
+    let pages: Vec<(&str, String)> = files
+        .iter()
+        .filter(|file| file.ends_with(".md"))
+        .filter_map(|file| Some((file.as_str(), fs::read_to_string(root.join(file)).ok()?)))
+        .collect();
+    found.extend(crate::links::broken(root, &pages));
+    let summary = pages.iter().find(|(file, _)| *file == "docs/SUMMARY.md").map_or("", |(_, text)| text);
+    for (file, _) in &pages {
+        let name = file.strip_prefix("docs/").filter(|name| !name.contains('/') && *name != "SUMMARY.md");
+        if name.is_some_and(|name| !summary.contains(&format!("]({name})"))) {
+            found.push(format!("{file} is not in docs/SUMMARY.md"));
+        }
     }
 }
 

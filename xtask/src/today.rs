@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_date_is_a_date() {
+    fn today_has_the_form_year_month_day() {
         let today = date();
         assert!(today.len() == 10 && today.as_str() > "2026-01-01" && today.as_str() < "2200", "{today}");
     }

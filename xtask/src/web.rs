@@ -25,7 +25,7 @@ const PAGE_MAX_BYTES: u64 = 1_000_000;
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let web = Web {
         // Another binary's pages, where somebody works on them.
-        prony: std::env::var_os("PRONY").map_or_else(|| root.join("target/release/prony"), PathBuf::from),
+        prony: crate::prony(root),
         folder: root.join("target/web"),
         root: root.to_owned(),
     };

@@ -197,7 +197,7 @@ fn plans_of_knees(model: &Value, ramp: &Value) -> Vec<Value> {
         let share = f64::from(percent) / 100.0;
         plans.push(json!({ "name": format!("stress-{percent}pct"), "group": "stress",
             "share": { "share": share, "of": { "candidate": "slow", "plan": "knee" } },
-            "describe": format!("{percent} % of the knee of slow knee"), "plan": plan(20, share * SLOW_PER_S) }));
+            "describe": format!("{percent} % of the capacity of slow knee"), "plan": plan(20, share * SLOW_PER_S) }));
     }
     plans.push(json!({ "name": "ramp", "describe": "a ramp", "plan": ramp }));
     plans

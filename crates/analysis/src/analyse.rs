@@ -7,12 +7,13 @@ use prony_model::run_log::{NamedPlan, PlannedTrial, RunLog, TrialResult};
 use prony_model::trial::Validity;
 
 use crate::cell::{Cell, Results, blocks_planned, candidates, cells, plan_names, planned};
-use crate::comparison::{Comparison, Options, choose_in, compare_parts};
+use crate::comparison::{Comparison, Options, choose_in, compare_candidates};
 use crate::conclusions::Evidence;
 use crate::experiment::{ExperimentAnalysis, TrialCounts};
 use crate::figure::Figure;
 use crate::figures;
 use crate::headline::headline;
+use crate::protocols;
 use crate::published;
 use crate::row::{PlanAnalysis, Row, row};
 use crate::text::list;
@@ -68,6 +69,7 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
             Some(_) => format!("{INTERVAL_METHOD}; {WIDENED}"),
             None => INTERVAL_METHOD.to_owned(),
         },
+        protocols: protocols::compare(log, &results),
         plans,
         skipped: log.header.skipped.clone(),
         reproduce: log.header.reproduce.clone(),
@@ -80,7 +82,7 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
 /// Both candidates of a duet beside each other; `None` where one has no trial that counts.
 fn duet(log: &RunLog) -> Option<Comparison> {
     let (a, b) = choose_in(log, "this run", &[]).ok()?;
-    compare_parts(a, b, &Options::default()).ok()
+    compare_candidates(a, b, &Options::default()).ok()
 }
 
 fn trial_counts(log: &RunLog, results: &Results<'_>) -> TrialCounts {

@@ -47,7 +47,7 @@ impl Rule {
 
     /// What the interval of the log ratio of B over A says, where two one-sided tests put it within the margin or not;
     /// `spread` is the standard deviation of a block's log ratio.
-    fn decide(self, interval: Interval, equivalent: bool, spread: f64) -> Comparison {
+    fn decide(self, interval: Interval, equivalent: bool, spread: f64) -> RatioComparison {
         let (margin, difference) = (self.margin(), interval.point.abs());
         let clear = CLEAR_SHARE * margin;
         // 1e-9: pairs that differ by δ exactly do so but for rounding.
@@ -65,7 +65,7 @@ impl Rule {
             .flatten()
             // At least one more: these blocks did not settle it.
             .map(|wanted| wanted.saturating_sub(interval.n).max(1));
-        Comparison { ratio: interval.exp(), finding, spread, blocks_needed }
+        RatioComparison { ratio: interval.exp(), finding, spread, blocks_needed }
     }
 }
 
@@ -85,7 +85,7 @@ pub enum Finding {
 
 /// A comparison's outcome.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Comparison {
+pub struct RatioComparison {
     /// B's figure over A's: geometric mean and 95 % interval, n the blocks.
     pub ratio: Interval,
     /// What that says.
@@ -107,7 +107,7 @@ pub struct Comparison {
 /// is less. Sources: docs/statistics.md, "A comparison".
 ///
 /// `None` under two blocks, or when a figure is not above 0.
-pub fn compare(pairs: &[(f64, f64)], rule: Rule) -> Option<Comparison> {
+pub fn compare(pairs: &[(f64, f64)], rule: Rule) -> Option<RatioComparison> {
     let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     let logs: Vec<f64> = logarithms(&b)?.iter().zip(logarithms(&a)?).map(|(b, a)| b - a).collect();
     let interval = mean_interval(&logs, CONFIDENCE)?;

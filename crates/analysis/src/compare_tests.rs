@@ -10,7 +10,7 @@ pub(super) fn latency() -> Rule {
     Rule::usual(Figure::P99)
 }
 
-fn compared(ratios: &[f64], rule: Rule) -> Comparison {
+fn compared(ratios: &[f64], rule: Rule) -> RatioComparison {
     let pairs: Vec<(f64, f64)> = ratios.iter().map(|r| (1000.0, 1000.0 * r)).collect();
     compare(&pairs, rule).unwrap()
 }

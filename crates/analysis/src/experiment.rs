@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::comparison::Comparison;
 pub use crate::curve::{CurvePoint, TrialSeries};
+use crate::protocols::ProtocolComparison;
 use crate::published::PublishedAnalysis;
 pub use crate::row::{PlanAnalysis, Row, RowReason};
 
@@ -45,6 +46,9 @@ pub struct ExperimentAnalysis {
     pub interval_method: String,
     /// One per plan, in the experiment's order.
     pub plans: Vec<PlanAnalysis>,
+    /// Plans over HTTP/2 beside the same over HTTP/1.1; empty where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub protocols: Vec<ProtocolComparison>,
     /// Candidates that did not run.
     pub skipped: Vec<Skipped>,
     /// The command that reproduces the run.

@@ -149,7 +149,7 @@ const fn percentile(
 }
 
 /// Every figure, in the order of a view.
-pub static FIGURES: [Entry; 17] = [
+pub static FIGURES: [Entry; 19] = [
     Entry {
         name: "throughput",
         field: "requests_per_s",
@@ -292,6 +292,29 @@ pub static FIGURES: [Entry; 17] = [
         },
         ..OF_SERVER
     },
+    Entry {
+        name: "first_byte_p50",
+        field: "first_byte_p50_ns",
+        title: "First byte, p50",
+        explain: "Median time from when a request was sent to its response's first byte; completed requests.",
+        head: "first byte p50 ms",
+        in_markdown: true,
+        affected_as: "service",
+        of_trial: |trial, _| exact(real(trial.latency.first_byte.p50_ns?)),
+        ..RESPONSE
+    },
+    Entry {
+        name: "first_byte_p99",
+        field: "first_byte_p99_ns",
+        title: "First byte, p99",
+        explain: "99th percentile of the time from when a request was sent to its response's first byte; completed requests.",
+        head: "first byte p99 ms",
+        terminal_column: Some(("1st byte p99", 13)),
+        in_markdown: true,
+        affected_as: "service",
+        of_trial: |trial, _| exact(real(trial.latency.first_byte.p99_ns?)),
+        ..RESPONSE
+    },
 ];
 
 /// A figure: an entry of the table.
@@ -305,6 +328,8 @@ impl Figure {
     pub const P50: Figure = Figure::known("p50");
     /// The 99th percentile of response.
     pub const P99: Figure = Figure::known("p99");
+    /// The 99th percentile from a request's sending to its response's first byte.
+    pub const FIRST_BYTE_P99: Figure = Figure::known("first_byte_p99");
     /// Server CPU time per completed request.
     pub const CPU_PER_REQUEST: Figure = Figure::known("cpu");
     /// Completed requests per second of the server's CPU time.

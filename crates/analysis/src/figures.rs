@@ -138,6 +138,8 @@ fn over_trials(figure: Figure, cells: &[Cell<'_>], widened: bool) -> CandidateFi
     let trials: Vec<f64> = cells.iter().filter_map(|cell| Some(uncensored(figure, cell)?.value)).collect();
     let (mut estimate, censored_at_ns) = match figure.over_trials {
         _ if figure.quantile().is_some() => percentile(cells, figure.field),
+        // Of a percentile of a part: see `percentile`.
+        _ if figure.affected_as == "service" && trials.len() < cells.len() => (None, None),
         OverTrials::GeometricMean => (estimate(&trials), None),
         OverTrials::Mean => (arithmetic(&trials), None),
         OverTrials::Highest => {
@@ -228,7 +230,7 @@ pub(crate) fn rank(rows: &mut [&mut Figures], counted: &[Vec<Cell<'_>>], widened
 
 /// A candidate's figure by block, to be ranked by; `None` where it may not be: of a percentile that a trial does not
 /// have (censored or withheld), or that grew with the window's length in an overload.
-fn comparable(figure: Figure, cells: &[Cell<'_>]) -> Option<ByBlock> {
+pub(crate) fn comparable(figure: Figure, cells: &[Cell<'_>]) -> Option<ByBlock> {
     let known: Vec<(u32, FigureValue)> =
         cells.iter().filter_map(|cell| Some((cell.planned.block, uncensored(figure, cell)?))).collect();
     if figure.quantile().is_some() && (known.len() < cells.len() || any_overloaded(cells)) {

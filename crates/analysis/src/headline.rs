@@ -100,6 +100,7 @@ fn carried(plan: &PlanAnalysis, rate_per_s: f64) -> String {
         ([], [only]) => {
             format!("{} does not carry {rate} req/s: it manages {}", only.candidate, rate_of(only))
         }
+        ([_, _], []) => format!("both candidates carry the {rate} req/s"),
         (_, []) => format!("all {} candidates carry the {rate} req/s", able.len()),
         ([], _) => format!("none of {} candidates carries {rate} req/s", unable.len()),
         _ => format!(

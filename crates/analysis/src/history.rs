@@ -4,6 +4,10 @@
 //! A run is a point: the geometric mean of its trials that count. What the
 //! points are tested by is in [`prony_stats::segmentation`].
 
+mod relative;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -24,6 +28,9 @@ pub const SCHEMA: &str = "prony.history/1";
 
 /// Runs that a series needs before anything is said of its changes.
 pub const RUNS_MIN: usize = VALUES_MIN;
+
+/// The unit of figures that are relative to a candidate's.
+pub const RATIO: &str = "ratio";
 
 /// The chance that any series without a change has one named.
 const SIGNIFICANCE: f64 = 0.05;
@@ -46,7 +53,9 @@ pub struct History {
     pub schema: &'static str,
     /// The figure's name.
     pub figure: &'static str,
-    /// `requests_per_s`, `ns` or `bytes`.
+    /// The candidate whose figure of the same run each figure is divided by.
+    pub relative_to: Option<String>,
+    /// The unit of its values: `requests_per_s`, `ns`, `bytes`, …; `ratio` of figures relative to a candidate's.
     pub unit: &'static str,
     /// Whether more of it is better.
     pub more_is_better: bool,
@@ -138,6 +147,9 @@ pub struct Point {
     pub at_least: bool,
     /// Trials that count.
     pub trials: u32,
+    /// The version of the candidate that the figure is relative to.
+    #[serde(skip)]
+    relative_version: Option<String>,
     #[serde(skip)]
     plan: String,
     #[serde(skip)]
@@ -178,12 +190,20 @@ pub fn figure(name: &str) -> Result<Figure, String> {
     })
 }
 
-/// What a run log says of the figure.
+/// What a run log says of the figure; of its ratio to that of the candidate `relative_to`, where one is named.
 ///
 /// # Errors
-/// A sentence, when the log does not say when it was made.
-pub fn figures_of(log: &RunLog, file: &str, figure: Figure) -> Result<RunFigures, String> {
+/// A sentence, when the log does not say when it was made, or holds nothing that `relative_to` names.
+pub fn figures_of(
+    log: &RunLog,
+    file: &str,
+    figure: Figure,
+    relative_to: Option<&str>,
+) -> Result<RunFigures, String> {
     let at = time(&log.header.created_at)?;
+    if let Some(name) = relative_to {
+        relative::check(log, name)?;
+    }
     let mut cells: BTreeMap<(SeriesKey, u32), Vec<&TrialResult>> = BTreeMap::new();
     for result in &log.results {
         let p = &result.planned;
@@ -197,12 +217,28 @@ pub fn figures_of(log: &RunLog, file: &str, figure: Figure) -> Result<RunFigures
         cells.entry((key, run)).or_default().push(result);
     }
     let mut points = Vec::new();
-    for ((key, _), results) in cells {
-        if let Some(point) = point(&log.header, &key, &results, file, figure)? {
-            points.push((key, point));
+    for ((key, run), results) in &cells {
+        let Some(mut point) = point(&log.header, key, results, file, figure)? else { continue };
+        if let Some(name) = relative_to {
+            if key.2 == name {
+                continue;
+            }
+            let other = SeriesKey(key.0.clone(), key.1.clone(), name.to_owned(), key.3);
+            let others = cells.get(&(other, *run)).map_or(&[][..], Vec::as_slice);
+            relative::divide(&mut point, results, others, figure);
+            point.relative_version = version(&log.header, name);
         }
+        points.push((key.clone(), point));
     }
     Ok(RunFigures { at, points })
+}
+
+fn version(header: &Header, candidate: &str) -> Option<String> {
+    header.candidates.iter().find(|c| c.label == candidate)?.version.clone()
+}
+
+fn counted<'a>(results: &[&'a TrialResult]) -> Vec<Cell<'a>> {
+    results.iter().filter_map(|r| Cell::measured(r)).filter(Cell::counts).collect()
 }
 
 fn time(text: &str) -> Result<Timestamp, String> {
@@ -217,8 +253,7 @@ fn point(
     file: &str,
     figure: Figure,
 ) -> Result<Option<Point>, String> {
-    let counted: Vec<Cell<'_>> =
-        results.iter().filter_map(|r| Cell::measured(r)).filter(Cell::counts).collect();
+    let counted = counted(results);
     let Some(first) = counted.first() else { return Ok(None) };
     let single = header.one_by_one;
     let at = if single { &first.trial.started_at } else { &header.created_at };
@@ -232,13 +267,14 @@ fn point(
         at: at.clone(),
         file: file.to_owned(),
         commit,
-        version: header.candidates.iter().find(|c| c.label == key.2).and_then(|c| c.version.clone()),
+        version: version(header, &key.2),
         tool_version: first.trial.tool.version.clone(),
         host: format!("{}, {} CPUs, {}", host.cpu_model, host.cpus_online, host.kernel),
         // A trial without the figure would leave an average over those that happen to have it.
         estimate: values.as_deref().and_then(estimate),
         at_least: known.iter().flatten().any(|k| k.at_least),
         trials: count(counted.len()),
+        relative_version: None,
         plan: format!(
             "{} connections, {} {:?}/s, {} threads, {}pipeline {}, keep-alive {}, {} {:?} ns",
             plan.connections,
@@ -255,8 +291,13 @@ fn point(
     }))
 }
 
-/// The history of these runs.
-pub fn history(mut runs: Vec<RunFigures>, figure: Figure, left_out: Vec<LeftOut>) -> History {
+/// The history of these runs; `relative_to` is what [`figures_of`] was given for them.
+pub fn history(
+    mut runs: Vec<RunFigures>,
+    figure: Figure,
+    relative_to: Option<&str>,
+    left_out: Vec<LeftOut>,
+) -> History {
     runs.sort_by_key(|run| run.at);
     let run_count = runs.len();
     let mut by_key: BTreeMap<SeriesKey, Vec<Point>> = BTreeMap::new();
@@ -272,7 +313,8 @@ pub fn history(mut runs: Vec<RunFigures>, figure: Figure, left_out: Vec<LeftOut>
     History {
         schema: SCHEMA,
         figure: figure.name,
-        unit: figure.unit.stored(),
+        relative_to: relative_to.map(str::to_owned),
+        unit: relative_to.map_or(figure.unit.stored(), |_| RATIO),
         more_is_better: figure.more_is_better,
         matters: figure.smallest_difference,
         runs: run_count,
@@ -344,10 +386,16 @@ fn levels(exact: &[(usize, f64)], ends: &[usize]) -> Vec<Level> {
 /// What else differs between two points.
 fn also(before: &Point, after: &Point) -> Vec<String> {
     let mut said = Vec::new();
-    if let (Some(a), Some(b)) = (&before.version, &after.version)
-        && a != b
-    {
-        said.push(format!("version {a} → {b}"));
+    let versions = [
+        ("version", &before.version, &after.version),
+        ("version of the other", &before.relative_version, &after.relative_version),
+    ];
+    for (what, a, b) in versions {
+        if let (Some(a), Some(b)) = (a, b)
+            && a != b
+        {
+            said.push(format!("{what} {a} → {b}"));
+        }
     }
     let pairs = [
         ("prony", &before.tool_version, &after.tool_version),
@@ -365,92 +413,3 @@ pub fn figures() -> impl Iterator<Item = Figure> {
 
 /// The figure that is shown unless another is asked for.
 pub const DEFAULT: Figure = Figure::THROUGHPUT;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::run::Log;
-
-    /// A run of two candidates a day, each with its rates.
-    fn run(day: usize, rates: [u64; 2]) -> RunLog {
-        let mut log = Log::new(&["a", "b"], 2).with(&[&rates[..], &rates[..]]).0;
-        log.header.created_at = format!("2026-03-{:02}T10:00:00.000Z", day + 1);
-        log.header.commit = Some(format!("{day:040x}"));
-        log
-    }
-
-    fn of(logs: &[RunLog]) -> History {
-        let runs = logs.iter().map(|log| figures_of(log, "r.jsonl", DEFAULT).unwrap());
-        history(runs.collect(), DEFAULT, Vec::new())
-    }
-
-    #[test]
-    fn a_step_is_found_with_its_size_and_what_else_changed() {
-        let mut logs: Vec<RunLog> = (0..10)
-            .map(|day| {
-                run(day, [if day < 6 { 5_000 } else { 4_000 } + day as u64 % 3, 7_000 + day as u64 % 2])
-            })
-            .collect();
-        for log in &mut logs[6..] {
-            log.header.candidates[0].version = Some("2.0".into());
-        }
-        logs.reverse();
-        let h = of(&logs);
-        assert_eq!((h.runs, h.series.len()), (10, 2));
-        let (a, b) = (&h.series[0], &h.series[1]);
-        assert_eq!(
-            (a.candidate.as_str(), a.verdict, b.verdict),
-            ("a", HistoryVerdict::Changed, HistoryVerdict::NoChange)
-        );
-        let [change] = a.changes.as_slice() else { panic!("one change: {:?}", a.changes) };
-        assert_eq!((change.index, change.at.as_str()), (6, "2026-03-07T10:00:00.000Z"));
-        assert!((change.ratio.point - 0.8).abs() < 0.001 && change.matters && !change.better, "{change:?}");
-        assert_eq!(change.also, ["version 1.0 → 2.0"]);
-        let levels: Vec<(usize, usize)> = a.levels.iter().map(|l| (l.first, l.last)).collect();
-        assert_eq!(levels, [(0, 5), (6, 9)]);
-        let ratio = a.levels[1].estimate.point / a.levels[0].estimate.point;
-        assert!((ratio - change.ratio.point).abs() < 1e-9, "the change is from level to level");
-        assert_eq!(b.levels.len(), 1);
-        assert!(
-            change.commit_before.as_ref().unwrap().ends_with('5')
-                && change.commit_after.as_ref().unwrap().ends_with('6')
-        );
-    }
-
-    #[test]
-    fn under_five_runs_no_change_is_looked_for() {
-        let logs: Vec<RunLog> = (0..4).map(|day| run(day, [5_000 * (1 + day as u64 / 2), 7_000])).collect();
-        assert!(of(&logs).series.iter().all(|s| s.verdict == HistoryVerdict::TooFew && s.changes.is_empty()));
-        assert!(of(&logs).series.iter().all(|s| s.levels.is_empty()));
-    }
-
-    #[test]
-    fn a_lower_bound_is_a_point_that_takes_no_part_in_the_tests() {
-        let mut logs: Vec<RunLog> = (0..6).map(|day| run(day, [5_000, 7_000])).collect();
-        logs[5].results[0].trial.as_mut().unwrap().throughput.bound = prony_model::trial::Bound::Lower;
-        logs[4].results.retain(|r| r.planned.candidate != "a");
-        let h = of(&logs);
-        let a = &h.series[0];
-        assert_eq!((a.points.len(), a.verdict), (5, HistoryVerdict::TooFew));
-        assert!(a.points[4].at_least);
-        assert_eq!(h.series[1].verdict, HistoryVerdict::NoChange);
-    }
-
-    #[test]
-    fn every_trial_of_load_is_a_run_and_a_log_without_a_time_is_refused() {
-        let mut log = run(0, [5_000, 7_000]);
-        log.header.name = "load".into();
-        assert_eq!(
-            figures_of(&log, "f", DEFAULT).unwrap().points.len(),
-            2,
-            "an experiment of that name is one run"
-        );
-        log.header.one_by_one = true;
-        let read = figures_of(&log, "f", DEFAULT).unwrap();
-        assert_eq!(read.points.len(), 4);
-        assert_eq!(read.points.iter().filter(|(_, p)| p.commit.is_some()).count(), 1);
-        log.header.created_at = "yesterday".into();
-        assert!(figures_of(&log, "f", DEFAULT).unwrap_err().contains("yesterday"));
-        assert!(figure("stdev").unwrap_err().contains("throughput") && figure("p99").is_ok());
-    }
-}

@@ -22,6 +22,7 @@ mod interval;
 mod numbers;
 pub mod plot_data;
 pub mod precision;
+pub mod protocols;
 pub mod published;
 mod ranking;
 pub mod repeat;

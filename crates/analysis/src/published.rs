@@ -10,7 +10,7 @@ use prony_stats::correlation::kendall_tau_b;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::conclusions::{Evidence, Judged, judge, rows_under};
+use crate::conclusions::{Evidence, JudgedConclusion, judge, rows_under};
 use crate::figure::Figure;
 use crate::numbers::count;
 use crate::row::PlanAnalysis;
@@ -31,7 +31,7 @@ pub struct PublishedAnalysis {
     /// How far its order agrees with ours, per plan that has at least four rows of both.
     pub agreement: Vec<Agreement>,
     /// Its conclusions, judged.
-    pub conclusions: Vec<Judged>,
+    pub conclusions: Vec<JudgedConclusion>,
     /// Its rows that are left out of agreement, with the reason; each candidate and reason once.
     pub doubts: Vec<Doubt>,
     /// Candidates of its tables that have no figure here.

@@ -4,7 +4,7 @@ use prony_model::Estimate;
 use prony_stats::CONFIDENCE;
 use prony_stats::friedman::friedman_p_value;
 use prony_stats::interval::{geometric_mean, paired_ratio_interval, paired_ratio_p_value};
-use prony_stats::ranking::{Comparison, rank_intervals};
+use prony_stats::ranking::{PairwiseTest, rank_intervals};
 
 use crate::cell::ByBlock;
 use crate::numbers::estimate;
@@ -62,13 +62,13 @@ fn differ_at_all(candidates: &[&ByBlock]) -> bool {
     friedman_p_value(&common).is_none_or(|p| p < 1.0 - CONFIDENCE)
 }
 
-fn compare((i, a): (usize, &ByBlock), (j, b): (usize, &ByBlock), differ: bool) -> Option<Comparison> {
+fn compare((i, a): (usize, &ByBlock), (j, b): (usize, &ByBlock), differ: bool) -> Option<PairwiseTest> {
     let pairs = a.pairs(b);
     let p = paired_ratio_p_value(&pairs)?;
     let ratio = mean_ratio(&pairs)?;
     let (better, worse, loser) = if ratio >= 1.0 { (i, j, b) } else { (j, i, a) };
     let claimable = differ && ratio.ln().abs() >= RANK_DIFFERENCE_MIN && !loser.at_least;
-    Some(Comparison { better, worse, p, claimable })
+    Some(PairwiseTest { better, worse, p, claimable })
 }
 
 #[cfg(test)]

@@ -270,7 +270,7 @@ fn one_rate(trial: &Trial) -> &'static str {
 
 /// Whether a saturated client's own lateness is in response: at a rate.
 fn waits_for_client(trial: &Trial) -> bool {
-    let saturated = trial.verdict.reasons.iter().any(|reason| reason.code == "client_saturated");
+    let saturated = trial.verdict.reasons.iter().any(|reason| reason.code == Code::ClientSaturated.name());
     saturated && trial.plan.rate_per_s.is_some()
 }
 

@@ -17,6 +17,15 @@ fn summary_of(durations: &Censored) -> Summary {
     summarise(&durations.completed, &OrderStatistics::of(durations), Clock::User, S, None)
 }
 
+proptest! {
+    #[test]
+    fn histograms_and_statistics_rank_quantiles_alike(millionths in 0u32..=1_000_000, n in 1u64..1 << 40) {
+        let quantile = f64::from(millionths) / 1e6;
+        let rank = prony_model::histogram::nearest_rank(quantile, n);
+        prop_assert_eq!(Some(rank), Quantile::new(quantile).unwrap().rank(n));
+    }
+}
+
 #[test]
 fn waiting_requests_are_ordered_by_their_wait_so_far() {
     let ranked = OrderStatistics::of(&censored(&[10, 20, 30], &[20, 40], &[5]));

@@ -130,6 +130,7 @@ pub fn healthy(seconds: u64, per_s: u64) -> Measurement {
         request_bytes: 38,
         tls: None,
         http2: None,
+        fleet: None,
         tolerated: Default::default(),
         by_request: Vec::new(),
         listed: Vec::new(),

@@ -61,7 +61,7 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
         response: &latency.response,
         growth,
         drifts: &drifts,
-        somaxconn: host.somaxconn,
+        host,
     });
     Trial {
         schema: SCHEMA.to_owned(),
@@ -89,6 +89,7 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
         verdict,
         tls: m.tls.as_ref().map(Into::into),
         http2: m.http2,
+        fleet: m.fleet.clone(),
         host_window: observed.host_window.clone(),
         targets: targets(m, arrival_clocks(m, plan).0, window_ns),
         slo: Vec::new(),

@@ -3,12 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use prony_model::host::Host;
 use prony_model::measurement::{ErrorKind, ErrorTally, Measurement, Parts, ReceiveClock, Tolerance};
 use prony_model::observed::Observed;
 use prony_model::plan::Arrivals;
 use prony_model::plan_record::PlanRecord;
 use prony_model::trial::{Effect, Outcome, Reason, Summary, Validity, Verdict};
 use prony_stats::order::Quantile;
+use strum::VariantArray;
 
 use crate::growth::Growth;
 use crate::numbers::{real, rounded};
@@ -16,6 +18,7 @@ use crate::steady::Drift;
 use crate::summary::{BEYOND_MIN, OrderStatistics, Sample};
 use crate::text::{digits, duration, percent};
 
+mod fleet;
 mod host;
 mod server;
 
@@ -46,7 +49,7 @@ const FAILED_MAX: f64 = 0.01;
 const WAITED_BESIDE_MAX: f64 = 0.01;
 
 /// A reason's code, with what the table says of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
 #[expect(missing_docs, reason = "each is described by its entry in the table below")]
 pub enum Code {
     Errors,
@@ -65,12 +68,26 @@ pub enum Code {
     ListenOverflow,
     ToleratedResponses,
     FewerStreams,
+    Container,
     ServerDied,
     ServerRestarted,
     WorkerLost,
     MemoryGrows,
     DuetSharesClient,
     DuetSharesCpus,
+    AgentLost,
+    LateAgents,
+}
+
+/// What a reason of a probe means for the search for a capacity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InSearch {
+    /// The probe is judged by its figures.
+    Nothing,
+    /// The client did not apply the load: the rate is out of its reach.
+    OutOfReach,
+    /// Where the trial is invalid for it, the search ends: what came before was of another server.
+    Ends,
 }
 
 struct Entry {
@@ -84,6 +101,20 @@ impl Code {
     /// The code in JSON and on screens.
     pub fn name(self) -> &'static str {
         self.entry().name
+    }
+
+    /// The code of this name.
+    pub fn named(name: &str) -> Option<Code> {
+        Code::VARIANTS.iter().copied().find(|code| code.name() == name)
+    }
+
+    /// What it means for the search for a capacity.
+    pub fn in_search(self) -> InSearch {
+        match self {
+            Code::ClientSaturated | Code::RateNotReached | Code::PortsExhausted => InSearch::OutOfReach,
+            Code::ServerDied | Code::ServerRestarted | Code::Arithmetic => InSearch::Ends,
+            _ => InSearch::Nothing,
+        }
     }
 
     #[rustfmt::skip]
@@ -123,6 +154,8 @@ impl Code {
                 "The figures stand; a stricter client or a proxy may refuse such answers, so correct the server's headers."),
             Code::FewerStreams => entry("fewer_streams", &["throughput"], Effect::Note,
                 "Ask for as many (-p), or raise the server's limit; more connections (-c) carry more requests at once."),
+            Code::Container => entry("container", &[], Effect::Note,
+                "Start the container with --network host, on Linux; compare only what was measured in the same way."),
             Code::ServerDied => entry("server_died", &["throughput", "response", "service"], Effect::Invalid,
                 "Look at its last lines, and load it by hand with `prony load`; the trial does not count."),
             Code::ServerRestarted => entry("server_restarted", &["throughput", "response", "service"], Effect::Invalid,
@@ -137,6 +170,10 @@ impl Code {
             Code::DuetSharesCpus => entry("duet_shares_cpus", &["response", "service"], Effect::Suspect,
                 "Read the ratio of the duet, which both share in: by itself this figure holds the client's work, too. \
                  With four CPUs everybody has one."),
+            Code::AgentLost => entry("agent_lost", &["throughput", "response", "service"], Effect::Suspect,
+                "Look what became of the agent, and repeat the load."),
+            Code::LateAgents => entry("late_agents", &["response"], Effect::Suspect,
+                "Give these agents a core of their own (--pin), or leave them out; service times stand."),
         }
     }
 
@@ -172,7 +209,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) response: &'a Summary,
     pub(crate) growth: Option<Growth>,
     pub(crate) drifts: &'a [Drift],
-    pub(crate) somaxconn: u32,
+    /// The machine that measured it.
+    pub(crate) host: &'a Host,
 }
 
 /// All reasons, errors first, then by the table's order, and the worst of their effects.
@@ -194,8 +232,10 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
         host::listen_overflow(facts),
         tolerated_responses(facts),
         fewer_streams(facts),
+        host::container(facts),
     ];
-    let reasons: Vec<Reason> = single.into_iter().flatten().chain(server::reasons(facts)).collect();
+    let reasons: Vec<Reason> =
+        single.into_iter().flatten().chain(server::reasons(facts)).chain(fleet::reasons(facts)).collect();
     Verdict { validity: validity(&reasons), reasons }
 }
 

@@ -1,7 +1,6 @@
 //! Each reason is raised by one measurement and not by its neighbour.
 
 use prony_model::histogram::SparseHistogram;
-use prony_model::host::Host;
 use prony_model::host::HostWindow;
 use prony_model::measurement::{ErrorTally, Http2Use};
 use prony_model::server::{SampleColumns, ServerSamples};
@@ -19,6 +18,7 @@ struct Seen {
     embedded_target: bool,
     /// The share of its one CPU that the server used.
     server_share: Option<f64>,
+    host: Host,
 }
 
 fn judge(m: &Measurement, plan: &PlanRecord, seen: &Seen) -> prony_model::Trial {
@@ -41,7 +41,7 @@ fn judge(m: &Measurement, plan: &PlanRecord, seen: &Seen) -> prony_model::Trial 
         server,
         ..Observed::of(m.clone(), plan.clone())
     };
-    trial::judge(&observed, &Host::default())
+    trial::judge(&observed, &seen.host)
 }
 
 fn reasons(m: &Measurement, plan: &PlanRecord, seen: &Seen) -> Vec<Reason> {
@@ -320,4 +320,27 @@ fn a_censored_p99_is_not_a_lack_of_samples() {
     let mut m = healthy(10, 1000);
     m.latency.rest.response.waiting = SparseHistogram::of_values([30 * S; 500]);
     assert!(!has(&m, &closed_plan(), Code::TooFewSamples));
+}
+
+#[test]
+fn a_container_is_said_where_its_network_or_its_machine_stands_between() {
+    let (m, plan) = (healthy(10, 1_000), closed_plan());
+    let said = |host: Host, embedded_target| {
+        let seen = Seen { host, embedded_target, ..Seen::default() };
+        reasons(&m, &plan, &seen).into_iter().find(|r| r.code == "container").map(|r| r.detail)
+    };
+    let of = |virtualisation: Option<&str>, container_network, kernel: &str| Host {
+        virtualisation: virtualisation.map(str::to_owned),
+        container_network,
+        kernel: kernel.to_owned(),
+        ..Host::default()
+    };
+    let linux = "Linux 6.12.1";
+    assert_eq!(said(of(Some("docker"), false, linux), false), None, "--network host");
+    assert!(said(of(Some("docker"), true, linux), false).unwrap().contains("bridge"));
+    assert_eq!(said(of(Some("docker"), true, linux), true), None, "no packet leaves the container");
+    let desktop = said(of(Some("docker"), true, "Linux 6.10.14-linuxkit"), false).unwrap();
+    assert!(desktop.contains("bridge") && desktop.contains("Docker Desktop"), "{desktop}");
+    assert!(said(of(Some("hyper-v"), false, "Linux 5.15.0-microsoft-standard-WSL2"), false).is_some());
+    assert_eq!(said(of(Some("kvm"), false, linux), false), None);
 }

@@ -23,6 +23,7 @@ pub fn read() -> Host {
         cpus_allowed: cpus::allowed(),
         governor: non_empty(text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
         virtualisation: virtualisation(&cpuinfo),
+        container_network: container().is_some() && has_network_of_its_own(Path::new("/sys/class/net")),
         memory_bytes: memory_field(&text("/proc/meminfo"), "MemTotal").unwrap_or(0),
         open_files_soft: open_files.current.unwrap_or(u64::MAX),
         open_files_hard: open_files.maximum.unwrap_or(u64::MAX),
@@ -104,15 +105,25 @@ pub fn memory_field(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(kilobytes).map(|kilobytes: u64| kilobytes * 1024)
 }
 
-/// A container's mark if there is one (it says more of limits), else the
+/// A container's mark, where there is one.
+fn container() -> Option<String> {
+    let marks = [("/.dockerenv", "docker"), ("/run/.containerenv", "podman")];
+    let marked =
+        marks.into_iter().find(|(mark, _)| Path::new(mark).exists()).map(|(_, name)| name.to_owned());
+    marked.or_else(|| non_empty(text("/run/systemd/container")))
+}
+
+/// Whether there are interfaces beside the loopback one, and all are virtual: a machine's own has a device.
+fn has_network_of_its_own(interfaces: &Path) -> bool {
+    let entries = std::fs::read_dir(interfaces).into_iter().flatten().flatten();
+    let mut beside = entries.filter(|entry| entry.file_name() != "lo" && entry.path().is_dir()).peekable();
+    beside.peek().is_some() && beside.all(|entry| !entry.path().join("device").exists())
+}
+
+/// A container's name if it is one (it says more of limits), else the
 /// hypervisor's name by the board's vendor, else that there is one.
 fn virtualisation(cpuinfo: &str) -> Option<String> {
-    for (mark, name) in [("/.dockerenv", "docker"), ("/run/.containerenv", "podman")] {
-        if Path::new(mark).exists() {
-            return Some(name.to_owned());
-        }
-    }
-    if let Some(container) = non_empty(text("/run/systemd/container")) {
+    if let Some(container) = container() {
         return Some(container);
     }
     let board = text("/sys/class/dmi/id/sys_vendor") + &text("/sys/class/dmi/id/product_name");
@@ -141,6 +152,19 @@ fn hypervisor(board: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_network_without_any_device_is_a_containers_own() {
+        let interfaces = tempfile::tempdir().unwrap();
+        let at = |name: &str| interfaces.path().join(name);
+        std::fs::create_dir(at("lo")).unwrap();
+        assert!(!has_network_of_its_own(interfaces.path()), "none at all is no way to elsewhere");
+        std::fs::create_dir(at("eth0")).unwrap();
+        assert!(has_network_of_its_own(interfaces.path()));
+        std::fs::create_dir_all(at("ens3/device")).unwrap();
+        assert!(!has_network_of_its_own(interfaces.path()), "a bridge beside the machine's own");
+        assert!(!has_network_of_its_own(&at("none")));
+    }
 
     #[test]
     fn facts_of_this_host_are_read() {

@@ -222,11 +222,6 @@ impl Connection {
         streams as i32 - (self.open.len() + self.queue.len()) as i32
     }
 
-    /// Whether it takes no more requests and has none.
-    pub fn is_drained(&self) -> bool {
-        self.draining.is_some() && self.open.is_empty() && self.queue.is_empty()
-    }
-
     /// Whether the server's settings came.
     pub fn is_ready(&self) -> bool {
         self.ready

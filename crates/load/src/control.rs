@@ -1,5 +1,6 @@
 //! The few words that pass between a running load and its owner.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,6 +23,10 @@ pub struct Control {
     /// [`NOT_ASKED`] until somebody asks.
     stop_at_ns: Arc<AtomicU64>,
     start_barrier: Option<Arc<StartBarrier>>,
+    /// Until when it may send; `None`: for as long as its plan says.
+    lease_ns: Option<Arc<AtomicU64>>,
+    /// What it may connect to; `None`: whatever its plan says.
+    allowed: Option<Arc<[SocketAddr]>>,
 }
 
 impl Control {
@@ -37,6 +42,47 @@ impl Control {
         Control { start_barrier: Some(Arc::new(StartBarrier::of(loads))), ..Control::new() }
     }
 
+    /// The control of a load that is one of several on different machines: it waits for [`Control::start_at`] once it is
+    /// [ready](Control::is_ready), and sends nothing unless and until [`Control::lend`] says so. Where its lease ends
+    /// before the plan does, the load ends there, as an interrupted one. It connects to these addresses and no others.
+    pub fn leased(allowed: &[SocketAddr]) -> Control {
+        Control {
+            start_barrier: Some(Arc::new(StartBarrier::of(u32::MAX))),
+            lease_ns: Some(Arc::default()),
+            allowed: Some(allowed.into()),
+            ..Control::new()
+        }
+    }
+
+    /// Whether the workers have connected, and wait for their start.
+    pub fn is_ready(&self) -> bool {
+        self.start_barrier().is_some_and(|barrier| barrier.arrived() > 0)
+    }
+
+    /// Begins a leased load's schedule at this instant of CLOCK_MONOTONIC. Only the first call counts.
+    pub fn start_at(&self, at_ns: u64) {
+        if let Some(barrier) = self.start_barrier() {
+            barrier.start_at(at_ns);
+        }
+    }
+
+    /// Lets a leased load send until this instant of CLOCK_MONOTONIC, whatever was said before; 0: no more.
+    pub fn lend(&self, until_ns: u64) {
+        if let Some(lease) = &self.lease_ns {
+            lease.store(until_ns, Ordering::Relaxed);
+        }
+    }
+
+    /// What it may connect to, if there are bounds.
+    pub(crate) fn allowed(&self) -> Option<&[SocketAddr]> {
+        self.allowed.as_deref()
+    }
+
+    /// Until when the load may send.
+    pub(crate) fn lease_ns(&self) -> u64 {
+        self.lease_ns.as_ref().map_or(u64::MAX, |lease| lease.load(Ordering::Relaxed))
+    }
+
     pub(crate) fn start_barrier(&self) -> Option<&StartBarrier> {
         self.start_barrier.as_deref()
     }
@@ -47,8 +93,8 @@ impl Control {
         self.stop_at(sys::now_ns() + STOP_AHEAD_NS);
     }
 
-    /// Asks for the end at an instant of the workers' clock.
-    pub(crate) fn stop_at(&self, at: u64) {
+    /// Asks for the end at an instant of CLOCK_MONOTONIC.
+    pub fn stop_at(&self, at: u64) {
         // A second request must not move the end that workers may have seen already.
         let _ = self.stop_at_ns.compare_exchange(NOT_ASKED, at, Ordering::Relaxed, Ordering::Relaxed);
     }
@@ -56,6 +102,11 @@ impl Control {
     /// Whether somebody asked.
     pub fn stop_asked(&self) -> bool {
         self.stop_at_ns().is_some()
+    }
+
+    /// Whether somebody asked, or the lease is over.
+    pub(crate) fn end_asked(&self) -> bool {
+        self.stop_asked() || self.lease_ns() <= sys::now_ns()
     }
 
     pub(crate) fn stop_at_ns(&self) -> Option<u64> {

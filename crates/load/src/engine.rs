@@ -40,7 +40,7 @@ use prony_model::plan_record::nanoseconds;
 
 use process_cpu::{ProcessCpu, until_next_look};
 use worker_shares::samples_share;
-pub(crate) use worker_shares::{request_order, shares};
+pub(crate) use worker_shares::{poisson_of_agent, request_order, shares};
 
 /// How often the observer is called.
 const OBSERVE_EVERY: Duration = Duration::from_millis(100);
@@ -96,15 +96,18 @@ pub fn run(
     run_shard(plan, Shard::whole(plan), None, control, observe)
 }
 
+/// Who hears of each part of what is measured, and whether it is the last.
+pub(crate) type TakePart<'a> = &'a mut dyn FnMut(&Share, bool);
+
 /// The same of some of the plan's workers. Where `parts` is given, it hears of what all of them measured in each whole
-/// second of the window, in order, and in what is left of it at its end.
+/// second of the window, in order, and in what is left of it at its end, with whether it is the last.
 ///
 /// # Errors
 /// As [`run`].
 pub fn run_shard(
     plan: &Plan,
     shard: Shard,
-    mut parts: Option<&mut dyn FnMut(&Share)>,
+    mut parts: Option<TakePart<'_>>,
     control: &Control,
     observe: &mut dyn FnMut(&Snapshot),
 ) -> Result<Measurement, LoadError> {
@@ -114,7 +117,7 @@ pub fn run_shard(
     let open_files = check_open_files(plan, shard)?;
     let requests = Requests::of(plan)?;
     let tls = tls::Setup::of(plan)?;
-    let endpoint = Endpoint::of(plan)?;
+    let endpoint = Endpoint::of(plan, control.allowed())?;
     let shared = Arc::new(Shared {
         pipeline: plan.pipeline,
         spin: plan.spin,
@@ -133,9 +136,9 @@ pub fn run_shard(
     let (finished, finished_parts) = mpsc::channel();
     let outlets = Outlets { to_engine, seconds, parts: parts.is_some().then_some(finished) };
     let inlets = Inlets { from_workers, seconds: finished_seconds, parts: finished_parts };
-    let mut hands = Vec::new();
+    let mut handles = Vec::new();
     for worker in shard.workers() {
-        let hand = match &requests {
+        let handle = match &requests {
             Requests::Http1(bytes) => {
                 start_worker(plan, shard, worker, &endpoint, &shared, Http1::new(bytes), &outlets)
             }
@@ -145,20 +148,20 @@ pub fn run_shard(
                 start_worker(plan, shard, worker, &endpoint, &shared, codec, &outlets)
             }
         };
-        hands.push(hand?);
+        handles.push(handle?);
     }
     drop(outlets);
-    let mut take_part = |part: &Share| {
+    let mut take_part = |part: &Share, is_last| {
         if let Some(parts) = &mut parts {
-            parts(part);
+            parts(part, is_last);
         }
     };
-    let started = Started { plan, shard, control, endpoint: &endpoint, hands: &hands, inlets: &inlets };
+    let started = Started { plan, shard, control, endpoint: &endpoint, handles: &handles, inlets: &inlets };
     let result = started.to_the_end(&mut take_part, observe);
     // Where one worker failed, the others need not go on: those that run see the flag within a
     // tenth of a second, those that were told nothing see their channel close.
     shared.given_up.store(result.is_err(), Ordering::Relaxed);
-    let threads: Vec<JoinHandle<()>> = hands.into_iter().map(|hand| hand.thread).collect();
+    let threads: Vec<JoinHandle<()>> = handles.into_iter().map(|handle| handle.thread).collect();
     for thread in threads {
         if thread.join().is_err() {
             return Err(PANICKED);
@@ -243,7 +246,7 @@ fn start_worker(
     let (empty_recorders, recorders) = mpsc::channel();
     let gauge = Arc::new(Gauge::default());
     let (connections, limit) = shares(plan, worker, shard.of);
-    let source = Source::of(plan, worker, shard.of, limit);
+    let source = Source::of(plan, worker, shard, limit);
     let connections = match &source {
         Source::Ramped { users, .. } => u32::try_from(users.slots()).unwrap_or(connections),
         Source::Closed { .. } | Source::Open(_) => connections,
@@ -273,9 +276,9 @@ fn start_worker(
             Ok(prepared) => prepared,
             Err(e) => return drop(to_engine.send(FromWorker::Ready(Err(e)))),
         };
-        let mut hand = Worker::new(net, codec, shared, worker_gauge, assignment);
+        let mut worker = Worker::new(net, codec, shared, worker_gauge, assignment);
         let ready = if preconnects {
-            hand.preconnect()
+            worker.preconnect()
         } else {
             Ok(Preconnected { established: 0, first_failure: None })
         };
@@ -283,10 +286,10 @@ fn start_worker(
         let _ = to_engine.send(FromWorker::Ready(ready));
         match told.recv() {
             Ok(Some((start_ns, edges))) => {
-                let closed = hand.run(start_ns, edges, sink, samples);
+                let closed = worker.run(start_ns, edges, sink, samples);
                 let _ = to_engine.send(FromWorker::Done(place as usize, Box::new(closed)));
             }
-            Ok(None) | Err(_) => hand.abandon(),
+            Ok(None) | Err(_) => worker.abandon(),
         }
     };
     let thread = thread::Builder::new()
@@ -322,7 +325,7 @@ struct Started<'a> {
     shard: Shard,
     control: &'a Control,
     endpoint: &'a Endpoint,
-    hands: &'a [WorkerHandle],
+    handles: &'a [WorkerHandle],
     inlets: &'a Inlets,
 }
 
@@ -330,11 +333,11 @@ impl Started<'_> {
     /// Waits until the workers are connected, starts the clock, and collects what they measure.
     fn to_the_end(
         &self,
-        take_part: &mut dyn FnMut(&Share),
+        take_part: TakePart<'_>,
         observe: &mut dyn FnMut(&Snapshot),
     ) -> Result<Measurement, LoadError> {
-        let Started { plan, control, hands, inlets, .. } = *self;
-        let ready = wait_until_ready(plan, self.endpoint, hands.len(), &inlets.from_workers);
+        let Started { plan, control, handles, inlets, .. } = *self;
+        let ready = wait_until_ready(plan, self.endpoint, handles.len(), &inlets.from_workers);
         if control.stop_asked() {
             return Err(LoadError::Interrupted);
         }
@@ -349,17 +352,17 @@ impl Started<'_> {
         let window_start = start_ns + nanoseconds(plan.warmup);
         let window_end = plan.stop.duration.map_or(u64::MAX, |duration| window_start + nanoseconds(duration));
         let edges = Edges { start_ns: window_start, end_ns: window_end };
-        for hand in hands {
+        for handle in handles {
             // A worker that is gone is found out below, by its missing result.
-            let _ = hand.go.send(Some((start_ns, edges)));
+            let _ = handle.go.send(Some((start_ns, edges)));
         }
 
         let mut ends = Vec::new();
-        let (mut merge, mut whole) = (Merge::of(hands.len()), None);
+        let (mut merge, mut whole) = (Merge::of(handles.len()), None);
         let mut cpu = ProcessCpu::default();
         let mut last_second = None;
         let mut so_far = LiveSummary::default();
-        while ends.len() < hands.len() {
+        while ends.len() < handles.len() {
             let from_worker = inlets.from_workers.recv_timeout(until_next_look(&cpu, edges));
             cpu.look(edges);
             self.take_seconds(&mut series);
@@ -378,14 +381,14 @@ impl Started<'_> {
                 }
             }
             while let Some(part) = merge.next_part() {
-                take_part(&part);
+                take_part(&part, merge.is_over());
                 merge::join(&mut whole, part, Share::then);
             }
-            let newest = series.last_second(hands.len(), last_second);
+            let newest = series.last_second(handles.len(), last_second);
             if newest != last_second {
                 (last_second, so_far) = (newest, series.so_far());
             }
-            observe(&Snapshot { last_second, so_far, ..snapshot(hands, start_ns, edges) });
+            observe(&Snapshot { last_second, so_far, ..snapshot(handles, start_ns, edges) });
         }
         cpu.finish();
         self.take_seconds(&mut series);
@@ -401,7 +404,7 @@ impl Started<'_> {
             started_at_ns,
             address: self.endpoint.to_string(),
             schedule_start_ns: start_ns,
-            interrupted: merge::was_interrupted(control.stop_asked(), &ends, window_end - start_ns),
+            interrupted: merge::was_interrupted(control.end_asked(), &ends, window_end - start_ns),
             client,
             ..Measurement::default()
         };
@@ -421,7 +424,7 @@ impl Started<'_> {
         for part in self.inlets.seconds.try_iter() {
             series.add(part, |place, histogram| {
                 // A worker that is done needs no more.
-                let _ = self.hands[place].empty.send(histogram);
+                let _ = self.handles[place].empty.send(histogram);
             });
         }
     }
@@ -431,7 +434,7 @@ impl Started<'_> {
         for part in self.inlets.parts.try_iter() {
             let place = part.place;
             let (share, recorder) = part.finish();
-            let _ = self.hands[place].empty_recorders.send(recorder);
+            let _ = self.handles[place].empty_recorders.send(recorder);
             merge.add(place, share, false);
         }
     }
@@ -469,15 +472,15 @@ fn wait_until_ready(
     }
 }
 
-fn snapshot(hands: &[WorkerHandle], start_ns: u64, edges: Edges) -> Snapshot {
+fn snapshot(handles: &[WorkerHandle], start_ns: u64, edges: Edges) -> Snapshot {
     let now = sys::now_ns();
     let mut snapshot = Snapshot {
         elapsed_ns: now.saturating_sub(start_ns),
         in_window: now >= edges.start_ns && now < edges.end_ns,
         ..Snapshot::default()
     };
-    for hand in hands {
-        hand.gauge.add_to(&mut snapshot);
+    for handle in handles {
+        handle.gauge.add_to(&mut snapshot);
     }
     snapshot
 }

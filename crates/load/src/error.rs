@@ -46,6 +46,9 @@ pub enum LoadError {
         /// What the system said.
         reason: String,
     },
+    /// Several machines could not apply it as one.
+    #[error("{0}")]
+    Fleet(String),
     /// The load ended before its window opened.
     #[error("Interrupted before the window opened: nothing was measured.")]
     Interrupted,
@@ -91,7 +94,7 @@ fn advice(kind: ErrorKind) -> &'static str {
                  or widen net.ipv4.ip_local_port_range."
         }
         ErrorKind::Tls => {
-            "Whom to trust is said by --cacert, who the client is by --cert and --key; -k checks nothing."
+            "--cacert names the trusted CA certificates, --cert and --key the client's own; -k skips verification."
         }
         _ => "Is the address right?",
     }

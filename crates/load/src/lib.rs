@@ -30,6 +30,7 @@ pub use engine::{run, run_shard};
 pub use error::LoadError;
 pub use interrupt::{Interrupt, Loader};
 pub use net::dial;
+pub use recorder::Gathered;
 pub use recorder::by_request;
 pub use recorder::live_summary::{self, LiveSummary};
 pub use recorder::share::{self, Shard, Share};

@@ -7,6 +7,7 @@
 
 pub(crate) mod audit;
 pub mod by_request;
+pub(crate) mod gathered;
 pub(crate) mod latency;
 pub mod live_summary;
 pub(crate) mod merge;
@@ -23,6 +24,7 @@ use crate::recorder::share::{Failures, First, Share};
 use prony_model::histogram::Histogram;
 use prony_model::measurement::{BIN_NS, Bin, ErrorKind, RequestCounts, RunTotal, WaitTotal, WorkerAudit};
 
+pub use gathered::Gathered;
 use part::bounded;
 pub(crate) use part::{AtEdge, End, Part, PartSink, WorkerResult};
 pub(crate) use second::{Lags, SecondPart, SecondSink};
@@ -125,7 +127,8 @@ impl Recorder {
             start_ns,
             edges,
             phase: Phase::WarmUp,
-            next_edge_ns: edges.start_ns,
+            // The first look is at the lease.
+            next_edge_ns: start_ns,
             bin_end_ns: u64::MAX,
             second_end_ns: u64::MAX,
             stamp_ns: start_ns,
@@ -201,10 +204,19 @@ impl Recorder {
 
     #[cold]
     fn cross(&mut self, now_ns: u64, around: &mut impl AtEdge) {
+        // Bins end ten times a second, so that whoever has lost the lease finds it out before anything is sent.
+        let lease_ns = around.lease_ns();
+        if now_ns >= lease_ns {
+            self.end_at(lease_ns);
+        }
         while now_ns >= self.next_edge_ns && self.phase != Phase::Over {
             let edge = self.next_edge_ns;
             self.integrate(edge);
             if self.phase == Phase::WarmUp {
+                if edge < self.edges.start_ns {
+                    self.next_edge_ns = self.edges.start_ns.min(lease_ns);
+                    continue;
+                }
                 self.open_window(around);
             } else {
                 if edge >= self.second_end_ns {
@@ -225,7 +237,7 @@ impl Recorder {
                 self.close_window(around);
                 return;
             }
-            self.next_edge_ns = self.bin_end_ns.min(self.second_end_ns).min(self.edges.end_ns);
+            self.next_edge_ns = self.bin_end_ns.min(self.second_end_ns).min(self.edges.end_ns).min(lease_ns);
         }
     }
 
@@ -397,7 +409,7 @@ impl Recorder {
         }
     }
 
-    /// A request was answered rightly, and its last byte read at `now`.
+    /// A request succeeded, and its last byte read at `now`.
     pub(crate) fn completed(&mut self, now_ns: u64, times: &RequestTimes) {
         self.resolve(now_ns, times);
         self.run.completed += 1;

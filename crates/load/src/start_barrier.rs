@@ -30,9 +30,9 @@ struct State {
 
 /// Whoever holds it is expected at the barrier; when it is dropped, nobody waits for it any more.
 #[derive(Debug)]
-pub(crate) struct Expected<'a>(&'a StartBarrier);
+pub(crate) struct Participant<'a>(&'a StartBarrier);
 
-impl Drop for Expected<'_> {
+impl Drop for Participant<'_> {
     fn drop(&mut self) {
         self.0.state().left = true;
         self.0.moved.notify_all();
@@ -48,8 +48,19 @@ impl StartBarrier {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn expect(&self) -> Expected<'_> {
-        Expected(self)
+    /// How many loads are there.
+    pub(crate) fn arrived(&self) -> u32 {
+        self.state().arrived
+    }
+
+    /// Lets those go that wait, at this instant, whoever else is missing.
+    pub(crate) fn start_at(&self, at_ns: u64) {
+        self.state().start_ns.get_or_insert(at_ns);
+        self.moved.notify_all();
+    }
+
+    pub(crate) fn expect(&self) -> Participant<'_> {
+        Participant(self)
     }
 
     /// Waits for the others; the first instant of all, on the workers' clock. `None` where one of

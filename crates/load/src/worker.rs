@@ -364,7 +364,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
 
     /// Brings the recorder up to an instant.
     fn bring(&mut self, recorder: &mut Recorder, to_ns: u64) {
-        let Worker { net, codec, slots, moved, source, request_order, start_ns, .. } = self;
+        let Worker { net, codec, slots, moved, source, request_order, shared, start_ns, .. } = self;
         recorder.at(to_ns, move || Around {
             net,
             codec,
@@ -372,6 +372,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             moved,
             source,
             request_order: request_order.as_ref(),
+            control: &shared.control,
             start_ns: *start_ns,
         });
     }

@@ -20,6 +20,8 @@ const COOKIE: u64 = 0x1c84_9313;
 const CONTAINER_BYTES: usize = 8;
 /// The V2 form's header: cookie, length of the counts, offset, digits, lowest, highest, ratio.
 const HEADER_BYTES: usize = 40;
+/// The most bytes that a count takes in the V2 form (ZigZag LEB128-64b9B).
+const NUMBER_BYTES: usize = 9;
 
 /// Why a text is not a histogram.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -95,6 +97,11 @@ fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, HdrError> {
     if digits != u64::from(DIGITS) || low != 1 || high > HIGH_NS * 2 {
         return Err(HdrError("its bounds or digits are others".to_owned()));
     }
+    // So many bytes in a row are part of a number beyond every count; one of them is `i64::MIN`, which the
+    // deserializer negates: with overflow checks a panic.
+    if plain[HEADER_BYTES..].windows(NUMBER_BYTES).any(|bytes| bytes == [0xff; NUMBER_BYTES]) {
+        return Err(HdrError("a count is beyond what a histogram holds".to_owned()));
+    }
     Ok(plain)
 }
 
@@ -151,18 +158,33 @@ mod tests {
         assert!(decode(&STANDARD.encode(bytes)).unwrap_err().to_string().contains("digits are others"));
     }
 
+    /// The compressed container of a V2 form, as text.
+    fn packed(plain: &[u8]) -> String {
+        let mut packed = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+        std::io::Write::write_all(&mut packed, plain).unwrap();
+        let packed = packed.finish().unwrap();
+        let length = u32::try_from(packed.len()).unwrap().to_be_bytes();
+        STANDARD.encode([&COMPRESSED_COOKIE[..], &length, &packed].concat())
+    }
+
     #[test]
     fn a_compressed_form_within_the_compressed_form_is_refused() {
         let bytes = STANDARD.decode(encode(&SparseHistogram::of_values([1, 2]))).unwrap();
         let mut plain = unpacked(&bytes).unwrap();
         // Its own header would be believed, whatever length that claims.
         plain[..4].copy_from_slice(&COMPRESSED_COOKIE);
-        let mut packed = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
-        std::io::Write::write_all(&mut packed, &plain).unwrap();
-        let packed = packed.finish().unwrap();
-        let length = u32::try_from(packed.len()).unwrap().to_be_bytes();
-        let text = STANDARD.encode([&COMPRESSED_COOKIE[..], &length, &packed].concat());
-        let said = decode(&text).unwrap_err().to_string();
+        let said = decode(&packed(&plain)).unwrap_err().to_string();
         assert!(said.contains("what it unpacks to does not begin as one"), "{said}");
+    }
+
+    #[test]
+    fn a_count_that_cannot_be_negated_is_refused() {
+        let bytes = STANDARD.decode(encode(&SparseHistogram::of_values([1, 2]))).unwrap();
+        let mut plain = unpacked(&bytes).unwrap();
+        plain.truncate(HEADER_BYTES);
+        plain.extend([0xff; NUMBER_BYTES]);
+        plain[4..8].copy_from_slice(&u32::try_from(NUMBER_BYTES).unwrap().to_be_bytes());
+        let said = decode(&packed(&plain)).unwrap_err().to_string();
+        assert!(said.contains("a count is beyond what a histogram holds"), "{said}");
     }
 }

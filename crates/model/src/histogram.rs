@@ -68,9 +68,16 @@ pub fn middle_ns(bucket: u64) -> u64 {
     low + (lowest_ns(bucket + 1) - low) / 2
 }
 
-/// The bucket that has the nearest rank of a quantile from 0 to 1; `None` of no values.
-fn bucket_at_quantile(buckets: impl Iterator<Item = (u64, u64)>, len: u64, quantile: f64) -> Option<u64> {
-    let rank = ((quantile.clamp(0.0, 1.0) * len as f64).ceil() as u64).max(1);
+/// The nearest rank, from 1, of a quantile from 0 to 1 among `n` values: the least k with k/n ≥ q. In integers, since in
+/// floats 0.07 × 100 is more than 7.
+pub fn nearest_rank(quantile: f64, n: u64) -> u64 {
+    const PARTS: f64 = 1e12;
+    let scaled = u128::from(n) * (quantile.clamp(0.0, 1.0) * PARTS).round() as u128;
+    u64::try_from(scaled.div_ceil(PARTS as u128)).unwrap_or(n).max(1)
+}
+
+/// The bucket that has the value of this rank, from 1; `None` where there are fewer.
+fn bucket_at_rank(buckets: impl Iterator<Item = (u64, u64)>, rank: u64) -> Option<u64> {
     let mut below = 0u64;
     buckets.into_iter().find_map(|(bucket, count)| {
         below = below.saturating_add(count);
@@ -143,7 +150,12 @@ impl Histogram {
 
     /// The value of a quantile from 0 to 1; 0 without any.
     pub fn value_at_quantile(&self, quantile: f64) -> u64 {
-        bucket_at_quantile(self.buckets(), self.len, quantile).map_or(0, highest_ns)
+        self.value_at_rank(nearest_rank(quantile, self.len))
+    }
+
+    /// The value of a rank, from 1; 0 where there are fewer.
+    pub fn value_at_rank(&self, rank: u64) -> u64 {
+        bucket_at_rank(self.buckets(), rank).map_or(0, highest_ns)
     }
 
     /// The longest, as the highest of its bucket; 0 without any.
@@ -309,7 +321,7 @@ impl SparseHistogram {
 
     /// The value of a quantile from 0 to 1; 0 without any.
     pub fn value_at_quantile(&self, quantile: f64) -> u64 {
-        bucket_at_quantile(self.buckets(), self.len(), quantile).map_or(0, highest_ns)
+        bucket_at_rank(self.buckets(), nearest_rank(quantile, self.len())).map_or(0, highest_ns)
     }
 
     /// The shortest, as the least of its bucket; 0 without any.

@@ -21,6 +21,9 @@ pub struct Host {
     pub governor: Option<String>,
     /// `kvm`, `docker`, … where it could be told.
     pub virtualisation: Option<String>,
+    /// Whether Prony ran in a container with a network of the container's own: what it sent passed a bridge or a proxy.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub container_network: bool,
     /// Installed memory.
     pub memory_bytes: u64,
     /// The soft and hard limits of open files.

@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::fnv::fnv1a;
 use crate::request;
 use crate::secret::{Secret, without_fields};
@@ -21,7 +23,7 @@ pub const LINE_MAX_BYTES: usize = 16 << 10;
 const ECHO_MAX: usize = 40;
 
 /// One request of a list.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ListedRequest {
     /// A token by RFC 9110.
     pub method: String,
@@ -39,7 +41,7 @@ impl ListedRequest {
 }
 
 /// In which order a list's lines are taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display, Serialize, Deserialize)]
 #[strum(serialize_all = "snake_case")]
 pub enum Order {
     /// One after the other, and again from the first.
@@ -49,7 +51,7 @@ pub enum Order {
 }
 
 /// The requests of a load that has several. A request that stands on several lines is one request, sent that often.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetList {
     /// The method of lines that name none.
     pub method: String,

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
+use crate::fleet::FleetRecord;
 use crate::histogram::SparseHistogram;
 
 mod bins;
@@ -64,7 +65,7 @@ pub struct Measurement {
     pub clock: ReceiveClock,
     /// What the client itself cost.
     pub client: ClientCost,
-    /// Each worker's own books, from which the identities are asserted.
+    /// Each worker's own counts, from which the identities are asserted.
     pub workers: Vec<WorkerAudit>,
     /// Identities that did not hold, as sentences; empty in any sound run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -90,6 +91,9 @@ pub struct Measurement {
     /// The figures of each request of the plan's list, in its order; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_request: Vec<RequestFigures>,
+    /// What each agent did, where several machines applied the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<FleetRecord>,
     /// Name and length of each request of the list, where single requests were kept.
     #[serde(skip)]
     pub listed: Vec<(String, u64)>,
@@ -105,7 +109,7 @@ pub struct RequestCounts {
     pub scheduled: u64,
     /// Written to a connection within the window.
     pub sent: u64,
-    /// Answered rightly within the window.
+    /// Succeeded within the window.
     pub completed: u64,
     /// Failed within the window, whatever the kind.
     pub failed: u64,
@@ -120,7 +124,7 @@ pub struct RequestCounts {
 pub struct RunTotal {
     /// Requests written.
     pub sent: u64,
-    /// Requests answered rightly.
+    /// Requests that succeeded.
     pub completed: u64,
     /// Connections established.
     pub connections: u64,
@@ -173,7 +177,7 @@ pub struct ClientCost {
     pub waits: Waits,
 }
 
-/// One worker's books.
+/// One worker's counts and integrals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerAudit {
     /// Time outside `epoll_wait` within the window.
@@ -212,6 +216,13 @@ pub enum Tolerance {
     Long,
     /// Lines of chunks end in a line feed alone.
     BareLineFeed,
+}
+
+impl Measurement {
+    /// Whether an agent was lost, so that the window ends before its plan does.
+    pub fn lost_agent(&self) -> bool {
+        self.fleet.as_ref().is_some_and(|fleet| fleet.lost.is_some())
+    }
 }
 
 impl Tolerance {
@@ -407,7 +418,7 @@ pub struct RequestFigures {
     pub lines: u64,
     /// Written over the whole run, warm-up included.
     pub run_sent: u64,
-    /// Answered rightly within the window.
+    /// Succeeded within the window.
     pub completed: u64,
     /// Failed within the window.
     pub failed: u64,

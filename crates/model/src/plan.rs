@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{PlanError, wrong};
 use crate::list::TargetList;
 use crate::rate::{Rate, Stage};
@@ -54,7 +56,7 @@ pub(crate) fn default_warmup(duration: Duration) -> Duration {
 }
 
 /// Everything that defines a load.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// What is loaded.
     pub target: Target,
@@ -63,6 +65,7 @@ pub struct Plan {
     /// Headers of every request, beside those Prony writes itself (`Host`, `Content-Length`, `Connection`).
     pub headers: Vec<(String, Secret)>,
     /// Every request's body; sent with a `Content-Length` unless empty.
+    #[serde(with = "crate::plan_wire::bytes")]
     pub body: Vec<u8>,
     /// Connections over all workers, 1 to [`CONNECTIONS_MAX`].
     pub connections: u32,
@@ -107,7 +110,7 @@ pub struct Plan {
 }
 
 /// The version of HTTP that a load speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Protocol {
     /// HTTP/1.1.
     Http1,
@@ -123,10 +126,18 @@ impl Protocol {
             Protocol::Http2 => "h2",
         }
     }
+
+    /// Its name in recipes and in JSON: `http/1.1`, `h2` over TLS, `h2c` without.
+    pub fn name(self, tls: bool) -> &'static str {
+        match self {
+            Protocol::Http2 if !tls => "h2c",
+            spoken => spoken.alpn(),
+        }
+    }
 }
 
 /// What is requested of a server.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Work {
     /// The path of the plan's target, by this method, a token by RFC 9110.
     Request(String),
@@ -153,7 +164,7 @@ impl Work {
 }
 
 /// When requests are due.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Arrivals {
     /// A connection's next request is due when its last is answered.
     Closed,
@@ -204,7 +215,7 @@ impl Arrivals {
 
 /// When the load ends: whichever comes first of those that are set.
 /// At least one is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stop {
     /// The length of the window.
     pub duration: Option<Duration>,
@@ -213,11 +224,12 @@ pub struct Stop {
 }
 
 /// What an answer must be to count as completed.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Expect {
     /// The one status that is right; `None`: any 2xx or 3xx.
     pub status: Option<u16>,
     /// The body that is right, compared as it arrives: byte by byte up to 4 KiB, by a hash beyond; `None`: any.
+    #[serde(with = "crate::plan_wire::optional_bytes")]
     pub body: Option<Vec<u8>>,
     /// The SHA-256 of the body that is right, in place of the body itself.
     pub sha256: Option<[u8; 32]>,
@@ -297,6 +309,9 @@ impl Plan {
         }
         if self.stop.requests == Some(0) {
             return wrong("0 requests measure nothing: give -n at least 1.");
+        }
+        if self.unix.is_some() && !self.sources.is_empty() {
+            return wrong("--unix and --source do not go together: a Unix socket has no local addresses.");
         }
         if self.timeout.is_zero() {
             return wrong("A timeout of 0 s fails every request: give --timeout at least 1ms.");

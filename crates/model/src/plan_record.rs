@@ -56,7 +56,7 @@ pub struct PlanRecord {
     pub seed: u64,
     /// Requests that a connection may carry at once.
     pub pipeline: u32,
-    /// `h2` where HTTP/2 is spoken; `None`: HTTP/1.1.
+    /// `h2` where HTTP/2 is spoken over TLS, `h2c` without; `None`: HTTP/1.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
     /// Whether workers stay awake before a request is due.
@@ -218,7 +218,8 @@ impl PlanRecord {
             expect_body: plan.expect.checks_body(),
             cpus: plan.cpus.clone(),
             seed: plan.seed,
-            protocol: (plan.protocol == Protocol::Http2).then(|| plan.protocol.alpn().to_owned()),
+            protocol: (plan.protocol == Protocol::Http2)
+                .then(|| plan.protocol.name(plan.target.tls).to_owned()),
             pipeline: plan.pipeline,
             spin: plan.spin,
             user_clock: plan.user_clock,

@@ -3,12 +3,15 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 const NS_PER_S: u128 = 1_000_000_000;
 const MICRO: u128 = 1_000_000;
 
 /// A rate of requests, exact: an integer of millionths per second, so that
 /// the k-th instant is right to the nanosecond for any k.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "u64", into = "u64")]
 pub struct Rate {
     micro_per_s: u64,
 }
@@ -54,6 +57,22 @@ impl Rate {
     }
 }
 
+impl From<Rate> for u64 {
+    fn from(rate: Rate) -> u64 {
+        rate.micro_per_s
+    }
+}
+
+impl TryFrom<u64> for Rate {
+    type Error = &'static str;
+
+    /// Of millionths per second.
+    fn try_from(micro_per_s: u64) -> Result<Rate, &'static str> {
+        let rate = Rate::per_s(micro_per_s as f64 / 1e6).map(|_| Rate { micro_per_s });
+        rate.ok_or("no rate that a plan may ask for")
+    }
+}
+
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/s", self.as_per_s())
@@ -62,7 +81,7 @@ impl fmt::Display for Rate {
 
 /// One stage: the level it ends at, and how long it takes to get there from
 /// the level of the stage before (the first begins at 0).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stage {
     /// How long it takes; zero is a jump.
     pub duration: Duration,

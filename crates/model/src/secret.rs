@@ -9,8 +9,10 @@ mod typed;
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 pub use known::names_asked_for;
-pub(crate) use known::{remember_body, remember_url};
+pub(crate) use known::{remember_body, remember_credentials, remember_url};
 pub use typed::typed;
 pub(crate) use typed::typed_again;
 
@@ -28,11 +30,11 @@ const SECRET_PARTS: [&str; 10] =
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Secret {
     value: String,
-    source: Source,
+    source: SecretSource,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Source {
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum SecretSource {
     /// No secret.
     Open,
     /// A secret that was written out where it was given.
@@ -50,10 +52,10 @@ impl Secret {
     pub fn of_header(header: &str, written: &str) -> Result<Secret, String> {
         if let Some(variable) = written.strip_prefix(ASKED) {
             let value = from_environment(&format!("The header {header}"), variable)?;
-            known::remember_credentials(&value);
-            return Ok(Secret { value, source: Source::Environment(variable.to_owned()) });
+            remember_credentials(&value);
+            return Ok(Secret { value, source: SecretSource::Environment(variable.to_owned()) });
         }
-        let mut secret = Secret { value: written.to_owned(), source: Source::Open };
+        let mut secret = Secret { value: written.to_owned(), source: SecretSource::Open };
         if is_secret_by_custom(header) {
             secret.hide();
         }
@@ -62,7 +64,15 @@ impl Secret {
 
     /// A value that is never written.
     pub fn hidden(value: impl Into<String>) -> Secret {
-        Secret { value: value.into(), source: Source::Given }
+        Secret { value: value.into(), source: SecretSource::Given }
+    }
+
+    pub(crate) fn from_parts(value: String, source: SecretSource) -> Secret {
+        Secret { value, source }
+    }
+
+    pub(crate) fn source(&self) -> &SecretSource {
+        &self.source
     }
 
     /// The value itself: to be sent, and nothing else.
@@ -72,14 +82,14 @@ impl Secret {
 
     /// Whether it is never written.
     pub fn is_hidden(&self) -> bool {
-        self.source != Source::Open
+        self.source != SecretSource::Open
     }
 
     /// Keeps it from being written from now on.
     pub fn hide(&mut self) {
-        if self.source == Source::Open {
-            self.source = Source::Given;
-            known::remember_credentials(&self.value);
+        if self.source == SecretSource::Open {
+            self.source = SecretSource::Given;
+            remember_credentials(&self.value);
         }
     }
 }
@@ -88,9 +98,9 @@ impl fmt::Display for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
             // It may be a URL (`Referer`).
-            Source::Open => f.write_str(&redacted_command(&self.value)),
-            Source::Given => f.write_str(REDACTED),
-            Source::Environment(variable) => write!(f, "{ASKED}{variable}"),
+            SecretSource::Open => f.write_str(&redacted_command(&self.value)),
+            SecretSource::Given => f.write_str(REDACTED),
+            SecretSource::Environment(variable) => write!(f, "{ASKED}{variable}"),
         }
     }
 }
@@ -211,7 +221,7 @@ pub fn redacted_command(command: &str) -> String {
 pub fn remember_command(command: &str) {
     for (at, sign) in command.match_indices("://") {
         if let Some((userinfo, _)) = authority(&command[at + sign.len()..]).rsplit_once('@') {
-            known::remember_credentials(userinfo);
+            remember_credentials(userinfo);
         }
     }
 }

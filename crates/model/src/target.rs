@@ -2,12 +2,13 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{PlanError, wrong};
 use crate::secret::{Secret, filled_in, redacted, remember_url};
 
 /// What is loaded: one `http://` or `https://` URL, in parts.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// Host name or address, an IPv6 address without its brackets.
     pub host: String,

@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use serde::{Deserialize, Serialize};
 
 /// How TLS is spoken; of no effect on an `http://` target.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tls {
     /// Against what the server's certificate is checked.
     pub verify: Verify,
     /// The client's own certificate, for servers that ask for one.
+    #[serde(skip)]
     pub identity: Option<Identity>,
     /// Whether a connection may resume a session of an earlier one of the same worker.
     pub resumption: bool,
@@ -26,7 +28,7 @@ impl Default for Tls {
 }
 
 /// Against what the server's certificate is checked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verify {
     /// The certificates that this system trusts, or those of `SSL_CERT_FILE` and `SSL_CERT_DIR`.
     System,
@@ -58,6 +60,11 @@ impl Roots {
     /// What is wrong with the text: the second half of a sentence that names where it came from.
     pub fn from_pem(pem: &[u8]) -> Result<Roots, String> {
         certificates(pem).map(|list| Roots(Arc::new(list)))
+    }
+
+    /// These.
+    pub(crate) fn of(certificates: Vec<CertificateDer<'static>>) -> Roots {
+        Roots(Arc::new(certificates))
     }
 
     /// The certificates.

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::client::ClientColumns;
+use crate::fleet::FleetRecord;
 use crate::host::{Host, HostWindow};
 use crate::plan_record::PlanRecord;
 use crate::slo::SloRecord;
@@ -70,6 +71,9 @@ pub struct Trial {
     /// What the machine did over the window beside the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_window: Option<HostWindow>,
+    /// What each agent did, where several machines applied the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<FleetRecord>,
     /// Each request of a list by itself, in the list's order; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetFigures>,
@@ -94,7 +98,7 @@ pub struct TargetFigures {
     pub lines: u64,
     /// Sent over the whole run, warm-up included: what a server's own log is held against.
     pub run_sent: u64,
-    /// Answered rightly within the window.
+    /// Succeeded within the window.
     pub completed: u64,
     /// Failed within the window.
     pub failed: u64,
@@ -384,7 +388,7 @@ pub enum Validity {
 /// One reason of a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
-    /// DESIGN's code, `client_saturated`.
+    /// Its name, `client_saturated`.
     pub code: String,
     /// The figures it touches.
     pub affects: Vec<String>,

@@ -43,6 +43,7 @@ impl From<LoadError> for Failure {
             LoadError::Resolve { .. }
             | LoadError::Unreachable { .. }
             | LoadError::WarmUpTookAll
+            | LoadError::Fleet(_)
             | LoadError::System(..)
             | LoadError::Internal(_) => NOT_MEASURED,
         };

@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod failure;
 mod interrupt;
+mod lock;
 #[cfg(test)]
 #[path = "../../../fuzz/bodies/mutate.rs"]
 #[allow(unreachable_pub, clippy::expect_used, reason = "a body that the fuzzer's binaries share")]
@@ -13,7 +14,6 @@ mod tui;
 mod web;
 
 use std::process::ExitCode;
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use clap::Parser;
 
@@ -26,10 +26,24 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some(prony_lab::supervise::GUARD_ARGUMENT) {
         return ExitCode::from(u8::try_from(prony_lab::supervise::run_guard()).unwrap_or(1));
     }
+    // A nats-server that must not outlive a fleet.
+    if std::env::args().nth(1).as_deref() == Some(prony_fleet::TIED_ARGUMENT) {
+        let program: Vec<String> = std::env::args().skip(2).collect();
+        let refused = prony_fleet::become_tied(&program);
+        Printer::new().error(&format!(
+            "{} could not be started: {refused}.",
+            program.first().map_or("nothing", String::as_str)
+        ));
+        return ExitCode::from(failure::NOT_MEASURED);
+    }
     let arguments: Vec<String> = std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
     let printer = Printer::new();
     let result = match cli::foreign_flags::check(&arguments) {
         Some(message) => Err(Failure::usage(message)),
+        None if arguments.len() < 2 => {
+            printer.note(cli::FIRST_STEPS);
+            Err(Failure::code(failure::USAGE))
+        }
         None => run(parsed(&printer), &printer),
     };
     match result {
@@ -58,20 +72,6 @@ fn parsed(printer: &Printer) -> Cli {
     })
 }
 
-/// What a mutex guards; a thread that panicked with it left nothing half done.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The same, where no other thread has it just now.
-fn if_free<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    match mutex.try_lock() {
-        Ok(guarded) => Some(guarded),
-        Err(TryLockError::Poisoned(guarded)) => Some(guarded.into_inner()),
-        Err(TryLockError::WouldBlock) => None,
-    }
-}
-
 fn run(cli: Cli, printer: &Printer) -> Result<(), Failure> {
     match cli.command {
         Command::Load(arguments) => commands::load::run(&arguments, printer),
@@ -83,7 +83,12 @@ fn run(cli: Cli, printer: &Printer) -> Result<(), Failure> {
         Command::Serve(arguments) => commands::serve::run(&arguments, printer),
         Command::History(arguments) => commands::history::run(&arguments, printer),
         Command::Compare(arguments) => commands::compare::run(&arguments, printer),
+        Command::Ci(arguments) => commands::ci::run(&arguments, printer),
         Command::Doctor(arguments) => commands::doctor::run(&arguments, printer),
+        Command::Fleet(arguments) => commands::fleet::run(&arguments, printer),
+        Command::Agent => prony_fleet::run_agent().map_err(Failure::not_measured),
         Command::Schema(arguments) => commands::schema::run(&arguments, printer),
+        Command::Completions(arguments) => commands::completions::run(&arguments, printer),
+        Command::Man(arguments) => commands::completions::man(&arguments, printer),
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use prony_model::secret::redacted;
 use prony_report::terminal::TerminalOptions;
 
-use crate::locked;
+use crate::lock::locked;
 
 /// Writes what users see.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use crate::format::printable;
 type OfTrial = fn(&Trial) -> String;
 
 /// The columns of a trial of `prony load`, after its name.
-const TRIAL_COLUMNS: [(&str, OfTrial); 13] = [
+const TRIAL_COLUMNS: [(&str, OfTrial); 15] = [
     ("started_at", |t| t.started_at.clone()),
     ("url", |t| t.target.url.clone()),
     ("connections", |t| t.plan.connections.to_string()),
@@ -28,6 +28,8 @@ const TRIAL_COLUMNS: [(&str, OfTrial); 13] = [
     ("failed", |t| t.requests.failed.to_string()),
     ("validity", |t| t.verdict.validity.to_string()),
     ("reasons", |t| codes(t.verdict.reasons.iter().map(|reason| &reason.code))),
+    ("first_byte_p50_ns", |t| optional(t.latency.first_byte.p50_ns)),
+    ("first_byte_p99_ns", |t| optional(t.latency.first_byte.p99_ns)),
 ];
 
 /// One line per trial of `prony load`, after a line of column names; otherwise

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use prony_analysis::comparison::Comparison;
 use prony_model::run_log::{PlannedTrial, RunLog, TrialResult};
 use prony_model::slo::Decision;
 use prony_model::trial::{Outcome, Reason, Validity};
@@ -22,6 +23,24 @@ const TRIALS_MAX: usize = 50;
 /// A case fails where a trial of it is invalid, was not measured, ended broken, or missed a threshold; it is
 /// skipped where the candidate was, or where no trial of it ran. An overload is a finding and does not fail.
 pub fn run(log: &RunLog) -> String {
+    document(log, &suites(log))
+}
+
+/// The same, with a case for the comparison of two of its candidates: it fails where `failed` has a sentence.
+pub fn compared(log: &RunLog, comparison: &Comparison, failed: &[String]) -> String {
+    let case = Case {
+        name: format!("{} against {}", comparison.b.candidate, comparison.a.candidate),
+        failures: failed.iter().map(|why| ("fail_if", why.clone())).collect(),
+        out: vec![comparison.headline.clone()],
+        ..Case::default()
+    };
+    let mut suites = suites(log);
+    suites.push(("comparison", vec![case]));
+    document(log, &suites)
+}
+
+/// A suite a plan.
+fn suites(log: &RunLog) -> Vec<(&str, Vec<Case>)> {
     let header = &log.header;
     let planned: BTreeSet<(&str, &str)> = header.order.iter().map(place).collect();
     // A trial that was interrupted and run again counts once.
@@ -38,18 +57,18 @@ pub fn run(log: &RunLog) -> String {
         log.results.iter().map(|r| r.planned.candidate.as_str()),
     );
     let mut suites = Vec::new();
-    for plan in &plans {
+    for plan in plans {
         let case = |candidate: &&str| {
-            let results = last.get(&(*plan, *candidate)).map_or(&[][..], Vec::as_slice);
+            let results = last.get(&(plan, *candidate)).map_or(&[][..], Vec::as_slice);
             // Of `prony load` not every URL was loaded under every plan: what was never meant is no case.
-            let is_case = planned.contains(&(*plan, *candidate)) || !results.is_empty();
+            let is_case = planned.contains(&(plan, *candidate)) || !results.is_empty();
             is_case.then(|| Case::of(candidate, results))
         };
         let mut cases: Vec<Case> = candidates.iter().filter_map(case).collect();
         cases.extend(header.skipped.iter().map(|s| Case::skipped(&s.candidate, s.reason_and_fix())));
-        suites.push((*plan, cases));
+        suites.push((plan, cases));
     }
-    document(log, &suites)
+    suites
 }
 
 /// A trial's plan and its candidate.

@@ -38,6 +38,11 @@ pub(crate) fn answer_and_details(analysis: &ExperimentAnalysis) -> (String, Stri
     for plan in &analysis.plans {
         plan_table(&mut out, analysis, plan);
     }
+    for pair in words::protocols(analysis) {
+        out.push_str(&format!("\n{}\n\n", text(&pair.title)));
+        push_head(&mut out, pair.head.iter().map(|head| text(head)), |column| column == 0);
+        pair.rows.iter().for_each(|row| push_row(&mut out, row.iter().map(|cell| text(cell))));
+    }
     published(&mut out, analysis);
     if let Some(duet) = &analysis.duet {
         out.push_str(&comparison::below(duet));
@@ -192,11 +197,15 @@ fn percentiles(out: &mut String, trial: &Trial) {
     let head = ["ms".to_owned()].into_iter().chain(names).chain(["max".to_owned()]);
     push_head(out, head, |column| column == 0);
     let latency = &trial.latency;
-    let named = [("response", Some(&latency.response)), ("service", Some(&latency.service))];
-    let client = [("client delay", latency.client_delay.as_ref())];
-    for (name, summary) in named.into_iter().chain(client) {
+    let named = [
+        ("response", "response", Some(&latency.response)),
+        ("service", "service", Some(&latency.service)),
+        ("first byte", "service", Some(&latency.first_byte)),
+        ("client delay", "client delay", latency.client_delay.as_ref()),
+    ];
+    for (name, affected_as, summary) in named {
         let Some(summary) = summary else { continue };
-        let mut cells = vec![format!("{name}{}", words::figure_mark(trial, name))];
+        let mut cells = vec![format!("{name}{}", words::figure_mark(trial, affected_as))];
         cells.extend(fields.iter().map(|field| text(&words::percentile_cell(summary, field))));
         cells.push(words::milliseconds_cell(summary.max_ns));
         push_row(out, cells);

@@ -32,12 +32,12 @@ fn a_run_for_a_pull_request() {
 
     Workers: 1 each
 
-    | rank | server | req/s | 95 % | × nginx-fpm | p50 ms | p99 ms | CPU µs/req | peak MB | failed | trials |
-    | ---: | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-    | 1 | hyper | ≥ 81,240 | ±0.9 % | 9.42 ±1.2 % | 0.580 | 0.986 | 11.2 | 8.10 | 0 | 5/5 |
-    | 2 | &lt;b onmouseover="x"&gt;\|\` &lt;/script&gt; �\[31m | 52,310 | ±1.3 % | 6.06 ±1.7 % | 0.820 | &gt; 2 s | 18.4 | 21.4 | 0 | 5/5 |
-    | 3–4 | bjoern-bottle | 17,020 | ±2.1 % | 1.97 ±2.7 % | 2.88 | 3.74 | 57.1 | 34.9 | 0 | 5/5 |
-    | – | node-http | – | – | – | – | – | – | 78.3 | 90,000 | 0/5 |
+    | rank | server | req/s | 95 % | × nginx-fpm | p50 ms | p99 ms | CPU µs/req | peak MB | first byte p50 ms | first byte p99 ms | failed | trials |
+    | ---: | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | 1 | hyper | ≥ 81,240 | ±0.9 % | 9.42 ±1.2 % | 0.580 | 0.986 | 11.2 | 8.10 | – | – | 0 | 5/5 |
+    | 2 | &lt;b onmouseover="x"&gt;\|\` &lt;/script&gt; �\[31m | 52,310 | ±1.3 % | 6.06 ±1.7 % | 0.820 | &gt; 2 s | 18.4 | 21.4 | – | – | 0 | 5/5 |
+    | 3–4 | bjoern-bottle | 17,020 | ±2.1 % | 1.97 ±2.7 % | 2.88 | 3.74 | 57.1 | 34.9 | – | – | 0 | 5/5 |
+    | – | node-http | – | – | – | – | – | – | 78.3 | – | – | 90,000 | 0/5 |
 
     - **hyper**: client saturated in 5 of 5 trials: a worker was outside epoll\_wait for 98 % of the window
     - **bjoern-bottle**: overloaded in 3 of 5 trials: the wait for a connection grew to the end
@@ -72,12 +72,12 @@ fn a_sources_figures_are_in_the_table() {
 
     Workers: 1 each
 
-    | rank | server | req/s | 95 % | × amphp:opcache | 2020 p99 | p50 ms | p99 ms | CPU µs/req | peak MB | failed | trials |
-    | ---: | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-    | 1 | amphp:opcache | ≥ 81,240 | ±0.9 % | 9.42 ±1.2 % | 1.00 × | 0.580 | 0.986 | 11.2 | 8.10 | 0 | 5/5 |
-    | 2 | amphp:jit | 52,310 | ±1.3 % | 6.06 ±1.7 % | 0.605 × | 0.820 | 2.38 | 18.4 | 21.4 | 0 | 5/5 |
-    | 3–4 | reactphp:opcache | 17,020 | ±2.1 % | 1.97 ±2.7 % | – | 2.88 | 3.74 | 57.1 | 34.9 | 0 | 5/5 |
-    | 3–4 | reactphp:jit | 16,790 | ±2.4 % | 1.95 ±3.1 % | ? | 2.75 | 6.05 | 58.9 | 78.3 | 0 | 5/5 |
+    | rank | server | req/s | 95 % | × amphp:opcache | 2020 p99 | p50 ms | p99 ms | CPU µs/req | peak MB | first byte p50 ms | first byte p99 ms | failed | trials |
+    | ---: | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | 1 | amphp:opcache | ≥ 81,240 | ±0.9 % | 9.42 ±1.2 % | 1.00 × | 0.580 | 0.986 | 11.2 | 8.10 | – | – | 0 | 5/5 |
+    | 2 | amphp:jit | 52,310 | ±1.3 % | 6.06 ±1.7 % | 0.605 × | 0.820 | 2.38 | 18.4 | 21.4 | – | – | 0 | 5/5 |
+    | 3–4 | reactphp:opcache | 17,020 | ±2.1 % | 1.97 ±2.7 % | – | 2.88 | 3.74 | 57.1 | 34.9 | – | – | 0 | 5/5 |
+    | 3–4 | reactphp:jit | 16,790 | ±2.4 % | 1.95 ±3.1 % | ? | 2.75 | 6.05 | 58.9 | 78.3 | – | – | 0 | 5/5 |
 
     #### PHP8.0 JIT Benchmarks for Async PHP, 2020 claims
 
@@ -97,11 +97,11 @@ fn a_sources_figures_are_in_the_table() {
 
     Workers: 4 each; node-http 1
 
-    | rank | server | req/s | 95 % | × reactphp-socket | 2019 peak | 2019 failed | p50 ms | p99 ms | CPU µs/req | peak MB | failed | trials |
-    | ---: | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-    | 1 | reactphp-socket | ≥ 81,240 | ±0.9 % | 9.42 ±1.2 % | 3,475/s? | ≥ 80 %? | 0.580 | 0.986 | 11.2 | 8.10 | 0 | 5/5 |
-    | 2 | reactphp-socket:ev | 52,310 | ±1.3 % | 6.06 ±1.7 % | – | – | 0.820 | 2.38 | 18.4 | 21.4 | 0 | 5/5 |
-    | 3–4 | node-http | 17,020 | ±2.1 % | 1.97 ±2.7 % | – | – | 2.88 | 3.74 | 57.1 | 34.9 | 0 | 5/5 |
+    | rank | server | req/s | 95 % | × reactphp-socket | 2019 peak | 2019 failed | p50 ms | p99 ms | CPU µs/req | peak MB | first byte p50 ms | first byte p99 ms | failed | trials |
+    | ---: | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | 1 | reactphp-socket | ≥ 81,240 | ±0.9 % | 9.42 ±1.2 % | 3,475/s? | ≥ 80 %? | 0.580 | 0.986 | 11.2 | 8.10 | – | – | 0 | 5/5 |
+    | 2 | reactphp-socket:ev | 52,310 | ±1.3 % | 6.06 ±1.7 % | – | – | 0.820 | 2.38 | 18.4 | 21.4 | – | – | 0 | 5/5 |
+    | 3–4 | node-http | 17,020 | ±2.1 % | 1.97 ±2.7 % | – | – | 2.88 | 3.74 | 57.1 | 34.9 | – | – | 0 | 5/5 |
 
     #### ReactPHP HTTP server performance, 2019 claims
 
@@ -129,6 +129,7 @@ fn a_trial_for_a_pull_request() {
     | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
     | response | 6.98 | 7.31 | 7.86 | 8.40 | 9.61 | 14.2 | – | 56.0 |
     | service? | 6.98 | 7.31 | 7.86 | 8.40 | – | – | – | 56.0 |
+    | first byte? | 6.98 | 7.31 | 7.86 | 8.40 | 9.61 | 14.2 | – | 56.0 |
     | client delay | 0.031 | 0.038 | 0.048 | 0.066 | 0.113 | 0.241 | – | 0.610 |
 
     - **client saturated**: a worker was outside epoll\_wait for 97 % of the window; 90 % is the limit. → Give the client more threads: -t 2.
@@ -147,6 +148,7 @@ fn a_broken_trial_lists_its_errors() {
     | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
     | response | &gt; 2 s | – | – | – | &gt; 2 s | – | – | 56.0 |
     | service | &gt; 2 s | – | – | – | &gt; 2 s | – | – | 56.0 |
+    | first byte | 6.98 | 7.31 | 7.86 | 8.40 | 9.61 | 14.2 | – | 56.0 |
 
     - 3,200 × reset: Connection reset by peer (os error 104)
     - 48,000 × unexpected status: 502 Bad Gateway�\[2J

@@ -12,12 +12,14 @@ use crate::format;
 
 pub(crate) mod comparison;
 mod history;
+mod protocols;
 mod published;
 mod remarks;
 
 pub(crate) use history::{
     ChangeWord, change, change_size, change_word, history_headline, minute, series_verdict, short_commit,
 };
+pub(crate) use protocols::{ProtocolTable, protocols};
 pub(crate) use published::{
     PublishedColumn, agreement, facts, judged_interval, judged_measured, judged_published, judged_value,
     judged_why, not_measured, published_columns, spread, workers,
@@ -366,6 +368,18 @@ pub(crate) fn value(figure: Figure, value: f64) -> String {
         Unit::Microseconds => format::significant(value / 1e3, 3),
         Unit::Megabytes | Unit::MegabytesPerS => format::significant(value / 1e6, 3),
         Unit::Share => format::percent(value),
+    }
+}
+
+/// A value with the unit that suits its size: `13,870 req/s`, `1.20 ms`, `58.1 MB`.
+pub(crate) fn with_unit(figure: Figure, value: f64) -> String {
+    match figure.unit {
+        Unit::Milliseconds | Unit::Microseconds => format::duration(value),
+        Unit::Megabytes => format::bytes(value),
+        Unit::MegabytesPerS => format!("{}/s", format::bytes(value)),
+        Unit::RequestsPerS | Unit::RequestsPerCpuS | Unit::Share => {
+            format!("{} {}", self::value(figure, value), figure.unit.shown()).trim_end().to_owned()
+        }
     }
 }
 

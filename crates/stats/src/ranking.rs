@@ -25,7 +25,7 @@ pub fn holm(p_values: &[f64], error: f64) -> Vec<bool> {
 
 /// One comparison of two contestants, by index.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Comparison {
+pub struct PairwiseTest {
     /// The one that came out ahead.
     pub better: usize,
     /// The other.
@@ -47,7 +47,7 @@ pub struct Comparison {
 /// across countries*, Rev. Econ. Studies 91(1): intervals for ranks from
 /// stepwise tests of all pairwise differences; they cover all true ranks at
 /// once with 1 − `error`.
-pub fn rank_intervals(count: usize, comparisons: &[Comparison], error: f64) -> Vec<(u32, u32)> {
+pub fn rank_intervals(count: usize, comparisons: &[PairwiseTest], error: f64) -> Vec<(u32, u32)> {
     let p_values: Vec<f64> = comparisons.iter().map(|c| c.p).collect();
     let mut better = vec![0u32; count];
     let mut worse = vec![0u32; count];
@@ -66,8 +66,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn sure(better: usize, worse: usize) -> Comparison {
-        Comparison { better, worse, p: 1e-9, claimable: true }
+    fn sure(better: usize, worse: usize) -> PairwiseTest {
+        PairwiseTest { better, worse, p: 1e-9, claimable: true }
     }
 
     #[test]
@@ -84,14 +84,14 @@ mod tests {
     fn a_clear_order_has_single_ranks_and_a_tie_shares_them() {
         let clear = [sure(0, 1), sure(0, 2), sure(1, 2)];
         assert_eq!(rank_intervals(3, &clear, 0.05), [(1, 1), (2, 2), (3, 3)]);
-        let tie = [sure(0, 2), sure(1, 2), Comparison { better: 0, worse: 1, p: 0.4, claimable: true }];
+        let tie = [sure(0, 2), sure(1, 2), PairwiseTest { better: 0, worse: 1, p: 0.4, claimable: true }];
         assert_eq!(rank_intervals(3, &tie, 0.05), [(1, 2), (1, 2), (3, 3)]);
         assert_eq!(rank_intervals(3, &[], 0.05), [(1, 3); 3]);
     }
 
     #[test]
     fn a_comparison_that_is_not_claimable_moves_no_rank() {
-        let forbidden = Comparison { claimable: false, ..sure(0, 1) };
+        let forbidden = PairwiseTest { claimable: false, ..sure(0, 1) };
         assert_eq!(rank_intervals(2, &[forbidden], 0.05), [(1, 2); 2]);
     }
 
@@ -111,7 +111,7 @@ mod tests {
             let comparisons: Vec<_> = wins.iter()
                 .map(|(a, b, p)| (a % count, b % count, *p))
                 .filter(|(a, b, _)| a < b)
-                .map(|(better, worse, p)| Comparison { better, worse, p, claimable: true })
+                .map(|(better, worse, p)| PairwiseTest { better, worse, p, claimable: true })
                 .collect();
             let mut seen = std::collections::BTreeSet::new();
             let unique: Vec<_> = comparisons.into_iter().filter(|c| seen.insert((c.better, c.worse))).collect();

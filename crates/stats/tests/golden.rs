@@ -201,7 +201,7 @@ fn places_by_scipys_t_tests_and_statsmodels_holm() {
                 let p = interval::paired_ratio_p_value(&pairs).unwrap();
                 let a_first = interval::paired_ratio_interval(&pairs, 0.95).unwrap().point < 1.0;
                 let (better, worse) = if a_first { (a, b) } else { (b, a) };
-                comparisons.push(ranking::Comparison { better, worse, p, claimable: true });
+                comparisons.push(ranking::PairwiseTest { better, worse, p, claimable: true });
             }
         }
         let ours: Vec<Vec<f64>> = ranking::rank_intervals(candidates, &comparisons, 0.05)

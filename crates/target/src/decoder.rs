@@ -36,12 +36,12 @@ struct Incoming {
     body: Vec<u8>,
     /// Sum of the chunks announced so far, in bytes.
     announced: usize,
-    place: Place,
+    state: BodyState,
 }
 
 /// Where in a body the next byte falls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum BodyState {
     /// In a body with a length: this many bytes are left.
     Length { left: usize },
     /// In a chunk's size, or its extensions.
@@ -54,7 +54,7 @@ enum Place {
     Trailer { line_bytes: usize, total_bytes: usize },
 }
 
-const SIZE: Place = Place::Size { value: 0, digits: 0, line_bytes: 0, in_extension: false };
+const SIZE: BodyState = BodyState::Size { value: 0, digits: 0, line_bytes: 0, in_extension: false };
 
 impl Decoder {
     /// Takes at most one request from the front of `bytes`, and says how many bytes it took. An incomplete head takes
@@ -82,12 +82,12 @@ impl Decoder {
             Ok(None) => return (0, Step::More),
             Err(refusal) => return (bytes.len(), Step::Refused(refusal)),
         };
-        let place = match head.body_end {
+        let state = match head.body_end {
             BodyEnd::Length(0) => return (head.bytes, Step::Request(Request { head, body: Vec::new() })),
-            BodyEnd::Length(left) => Place::Length { left },
+            BodyEnd::Length(left) => BodyState::Length { left },
             BodyEnd::Chunked => SIZE,
         };
-        self.current = Some(Box::new(Incoming { head, body: Vec::new(), announced: 0, place }));
+        self.current = Some(Box::new(Incoming { head, body: Vec::new(), announced: 0, state }));
         if head.expects_continue && head.bytes == bytes.len() {
             return (head.bytes, Step::Continue);
         }
@@ -102,8 +102,8 @@ impl Incoming {
         let mut taken = 0;
         while taken < bytes.len() {
             let rest = &bytes[taken..];
-            match &mut self.place {
-                Place::Length { left } | Place::Chunk { left } => {
+            match &mut self.state {
+                BodyState::Length { left } | BodyState::Chunk { left } => {
                     let now = rest.len().min(*left);
                     *left -= now;
                     taken += now;
@@ -118,9 +118,9 @@ impl Incoming {
                     }
                 }
             }
-            match self.place {
-                Place::Length { left: 0 } => return Ok((taken, true)),
-                Place::Chunk { left: 0 } => self.place = Place::ChunkEnd,
+            match self.state {
+                BodyState::Length { left: 0 } => return Ok((taken, true)),
+                BodyState::Chunk { left: 0 } => self.state = BodyState::ChunkEnd,
                 _ => {}
             }
         }
@@ -131,15 +131,17 @@ impl Incoming {
     /// in heads.
     fn framing_byte(&mut self, byte: u8) -> Result<bool, Refusal> {
         const BAD: Refusal = Refusal::Malformed("the chunked body is not well-formed");
-        self.place = match self.place {
-            Place::Size { digits: 0, .. } if !byte.is_ascii_hexdigit() => return Err(BAD),
-            Place::Size { value: 0, .. } if byte == b'\n' => Place::Trailer { line_bytes: 0, total_bytes: 0 },
-            Place::Size { value, .. } if byte == b'\n' => {
-                self.announced += value;
-                Place::Chunk { left: value }
+        self.state = match self.state {
+            BodyState::Size { digits: 0, .. } if !byte.is_ascii_hexdigit() => return Err(BAD),
+            BodyState::Size { value: 0, .. } if byte == b'\n' => {
+                BodyState::Trailer { line_bytes: 0, total_bytes: 0 }
             }
-            Place::Size { line_bytes, .. } if line_bytes >= CHUNK_LINE_BYTES_MAX => return Err(BAD),
-            Place::Size { value, digits, line_bytes, in_extension } => {
+            BodyState::Size { value, .. } if byte == b'\n' => {
+                self.announced += value;
+                BodyState::Chunk { left: value }
+            }
+            BodyState::Size { line_bytes, .. } if line_bytes >= CHUNK_LINE_BYTES_MAX => return Err(BAD),
+            BodyState::Size { value, digits, line_bytes, in_extension } => {
                 let line_bytes = line_bytes + 1;
                 match (byte as char).to_digit(16) {
                     Some(digit) if !in_extension => {
@@ -148,28 +150,28 @@ impl Incoming {
                         if value + self.announced > BODY_BYTES_MAX {
                             return Err(Refusal::BodyTooLarge);
                         }
-                        Place::Size { value, digits: digits + 1, line_bytes, in_extension }
+                        BodyState::Size { value, digits: digits + 1, line_bytes, in_extension }
                     }
                     None if !in_extension && !matches!(byte, b';' | b' ' | b'\t' | b'\r') => return Err(BAD),
-                    _ => Place::Size { value, digits, line_bytes, in_extension: true },
+                    _ => BodyState::Size { value, digits, line_bytes, in_extension: true },
                 }
             }
-            Place::ChunkEnd => match byte {
-                b'\r' => Place::ChunkEnd,
+            BodyState::ChunkEnd => match byte {
+                b'\r' => BodyState::ChunkEnd,
                 b'\n' => SIZE,
                 _ => return Err(BAD),
             },
-            Place::Trailer { line_bytes: 0, .. } if byte == b'\n' => return Ok(true),
-            Place::Trailer { total_bytes, .. } if total_bytes >= CHUNK_LINE_BYTES_MAX => return Err(BAD),
-            Place::Trailer { line_bytes, total_bytes } => {
+            BodyState::Trailer { line_bytes: 0, .. } if byte == b'\n' => return Ok(true),
+            BodyState::Trailer { total_bytes, .. } if total_bytes >= CHUNK_LINE_BYTES_MAX => return Err(BAD),
+            BodyState::Trailer { line_bytes, total_bytes } => {
                 let line_bytes = match byte {
                     b'\n' => 0,
                     b'\r' => line_bytes,
                     _ => line_bytes + 1,
                 };
-                Place::Trailer { line_bytes, total_bytes: total_bytes + 1 }
+                BodyState::Trailer { line_bytes, total_bytes: total_bytes + 1 }
             }
-            data @ (Place::Length { .. } | Place::Chunk { .. }) => data,
+            data @ (BodyState::Length { .. } | BodyState::Chunk { .. }) => data,
         };
         Ok(false)
     }

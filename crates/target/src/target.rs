@@ -89,7 +89,13 @@ impl Target {
         let mut signals = Vec::with_capacity(listeners.len());
         for (index, listener) in listeners.into_iter().enumerate() {
             let signal = Arc::new(Signal::new()?);
-            let service = Service::new(config, Arc::clone(&books), index, stamps.next(), tls.as_ref().map(|tls| Arc::clone(&tls.config)));
+            let service = Service::new(
+                config,
+                Arc::clone(&books),
+                index,
+                stamps.next(),
+                tls.as_ref().map(|tls| Arc::clone(&tls.config)),
+            );
             servers.push(Server::new(listener, Arc::clone(&signal), service, stalls)?);
             signals.push(signal);
         }

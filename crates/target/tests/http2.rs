@@ -156,7 +156,7 @@ fn goaway_comes_after_as_many_requests_as_asked_and_those_beyond_are_not_process
     while !client.is_ended {
         client.read();
     }
-    assert!(client.connection.is_drained());
+    assert!(client.connection.is_draining());
     eventually(|| target.ledger().connections_open == 0);
     let ledger = target.stop();
     assert_eq!((ledger.requests_received, ledger.requests_answered, ledger.streams_unprocessed), (3, 3, 2));

@@ -323,7 +323,7 @@ fn a_client_that_reads_nothing_is_not_read_and_loses_nothing() {
 }
 
 #[test]
-fn what_cannot_be_started_is_refused_in_a_sentence() {
+fn a_taken_port_and_zero_threads_are_refused() {
     let target = start(&Config { threads: 2, ..Config::default() });
     for threads in [1, 2] {
         let taken = Target::start(&Config { address: target.address(), threads, ..Config::default() });

@@ -59,6 +59,7 @@ async fn serve(address: &str, workers: usize, tls: Option<ServerConfig>) -> std:
         .backlog(65535) // as long a queue as the kernel lets it be (somaxconn)
         .shutdown_timeout(1); // it waits for open connections, by default 30 s
     let server = match tls {
+        None if std::env::var_os("HTTP2").is_some_and(|value| value == "on") => server.bind_auto_h2c(address)?,
         None => server.bind(address)?,
         Some(config) => server.bind_rustls_0_23(address, config)?,
     };

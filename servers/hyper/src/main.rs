@@ -6,7 +6,8 @@ use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
 use serde::Serialize;
 use std::error::Error;
 use std::net::SocketAddr;
@@ -43,12 +44,20 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn acceptor(cert: &str, key: &str) -> Result<TlsAcceptor, Box<dyn Error>> {
     let chain = CertificateDer::pem_file_iter(cert)?.collect::<Result<_, _>>()?;
     let key = PrivateKeyDer::from_pem_file(key)?;
-    let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key)?;
+    let mut config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key)?;
+    if speaks_http2() {
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    }
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+fn speaks_http2() -> bool {
+    std::env::var_os("HTTP2").is_some_and(|value| value == "on")
 }
 
 async fn serve(address: SocketAddr, tls: Option<TlsAcceptor>) -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(address).await?;
+    let http2 = speaks_http2();
     loop {
         // Out of files, or a client gone before it was accepted: the others are still to be served.
         let Ok((stream, _)) = listener.accept().await else {
@@ -58,19 +67,24 @@ async fn serve(address: SocketAddr, tls: Option<TlsAcceptor>) -> Result<(), Box<
         // Small answers must not wait for the client's delayed acknowledgements.
         let _ = stream.set_nodelay(true);
         match tls.clone() {
-            None => tokio::spawn(connection(stream)),
+            None => tokio::spawn(connection(stream, http2)),
             Some(tls) => tokio::spawn(async move {
                 if let Ok(stream) = tls.accept(stream).await {
-                    connection(stream).await;
+                    connection(stream, http2).await;
                 }
             }),
         };
     }
 }
 
-async fn connection(stream: impl AsyncRead + AsyncWrite + Unpin) {
+async fn connection(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, http2: bool) {
+    let stream = TokioIo::new(stream);
     // A client that leaves in the middle is an error of its connection, not of the server.
-    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(handle)).await;
+    if http2 {
+        let _ = auto::Builder::new(TokioExecutor::new()).serve_connection(stream, service_fn(handle)).await;
+    } else {
+        let _ = http1::Builder::new().serve_connection(stream, service_fn(handle)).await;
+    }
 }
 
 async fn handle(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, hyper::Error> {

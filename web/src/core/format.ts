@@ -49,7 +49,7 @@ export function axisDuration(ns: number): string {
   return `${trim(significant(ns / factor, 3))} ${unit}`;
 }
 
-/** `58.1 MB` (decimal, as DESIGN prints memory). */
+/** `58.1 MB` (decimal). */
 export function bytes(n: number): string {
   const units = [["GB", 1e9], ["MB", 1e6], ["kB", 1e3]] as const;
   const [unit, factor] = units.find(([, f]) => n >= f * 0.9995) ?? ["B", 1];
@@ -89,8 +89,12 @@ export interface UnitFormat {
 
 export const UNITS: Record<Unit, UnitFormat> = {
   per_s: { value: (v) => `${rate(v)}/s`, axis: si, label: "requests per second" },
+  per_cpu_s: { value: (v) => `${rate(v)}/CPU s`, axis: si, label: "requests per second of CPU time" },
   ns: { value: duration, axis: axisDuration, label: "time" },
   bytes: { value: bytes, axis: axisBytes, label: "memory" },
+  bytes_per_s: { value: (v) => `${bytes(v)}/s`, axis: (v) => `${axisBytes(v)}/s`, label: "bytes per second" },
+  share: { value: percent, axis: percent, label: "share" },
+  ratio: { value: (v) => `${significant(v, 4)} ×`, axis: (v) => significant(v, 3), label: "ratio" },
 };
 
 /** `±0.4 %`: half the interval over the point. Not a statistic: the interval, written otherwise. Of one that is wider than twice the point no side is half of it. */

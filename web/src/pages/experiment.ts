@@ -31,13 +31,22 @@ export const experiment: Page = {
       replace(root, duet(context), controls(context, plan, figure, baseline),
         rankingFigure(context, rows, plan, figure, baseline),
         rankingTable(context, rows, plan, figure, baseline, all, filters),
-        remarks(rows), data.spread ? h("p", { class: "note" }, data.spread) : null, conclusions(context), skipped(data));
+        remarks(rows), data.spread ? h("p", { class: "note" }, data.spread) : null, protocols(data), conclusions(context), skipped(data));
     };
     draw(null);
     // Ratios to another baseline than the experiment's, and of other figures in the table.
     void ratios(plan).then((all) => { if (all && baseline !== data.head.baseline) draw(all); });
   },
 };
+
+/** What HTTP/2 changes, a table for each pair of plans. */
+function protocols(data: RunData): HTMLElement[] {
+  return (data.protocols ?? []).map(({ title, head, rows }) => h("section", null,
+    h("p", { class: "note" }, title),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, h("table", { class: "data" },
+      h("thead", null, h("tr", null, head.map((cell) => h("th", { scope: "col" }, cell)))),
+      h("tbody", null, rows.map((row) => h("tr", null, row.map((cell) => h("td", null, cell)))))))));
+}
 
 function clamp(index: number, length: number): number {
   return index >= 0 && index < length ? index : 0;

@@ -20,7 +20,7 @@ use pairs::{Match, MatchRow, Stop, matches};
 use process::{Drift, Kind};
 use trials::{Case, FigureRow, FlagRow, coverage, flags};
 
-/// The bars of the design (DESIGN's "Statistics").
+/// Of runs that print an interval, the share in which it has to hold the truth.
 const COVERED_MIN: f64 = 0.93;
 /// Student's t of five parts is 1.3 times as wide in the median, where they are independent; the rest is for what is remembered.
 const OVER_ORACLE_MAX: f64 = 1.5;

@@ -1,30 +1,33 @@
-//! `cargo xtask gate [--pairs N] [--only NAME,…] [--store]`: is the engine as cheap as it was?
+//! `cargo xtask gate [--binaries BASE,HEAD] [--pairs N] [--only NAME,…] [--store]`: is the engine as cheap as it was?
 //!
 //! Held against one commit for good, so that small steps do not add up unseen. Instructions per request of the simulated
 //! worker are counted, by Callgrind, without those of the world around it: a count is the same on a busy machine. CPU time
 //! per request and the memory of many connections are measured, of the release binaries on loopback, in pairs; what the machine does meanwhile widens the
 //! interval of their ratio, and an interval that has the limit in it says nothing, which is said in place of a verdict.
+//! `--binaries` measures two builds of one commit instead, the static one and the one of `make build` say; nothing is counted.
 
 mod measure;
 mod trees;
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use measure::{COUNTED, Cost, LOADS};
-use trees::BASE;
+use trees::{BASE, Tree};
 
 use crate::hammer::commit;
 use crate::today::date;
 use crate::truth::noise::{self, Reading};
 
-const USAGE: &str = "usage: cargo xtask gate [--pairs N] [--only instructions,closed,pipelined,open,tls,bodies,memory] [--store]";
+const USAGE: &str = "usage: cargo xtask gate [--binaries BASE,HEAD] [--pairs N] [--only instructions,closed,pipelined,open,tls,bodies,memory] [--store]";
 const PAIRS: usize = 40;
 /// What this tree may cost, as a multiple of the base.
 const INSTRUCTIONS_MAX: f64 = 1.02;
 const CPU_MAX: f64 = 1.04;
 const MEMORY_MAX: f64 = 1.05;
+/// Of CPU time, between two builds of one commit.
+const BUILD_CPU_MAX: f64 = 1.02;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
@@ -72,6 +75,8 @@ struct Judged {
 struct Asked {
     pairs: usize,
     store: bool,
+    /// Two builds instead of two commits.
+    binaries: Option<[PathBuf; 2]>,
     /// Empty: all.
     only: Vec<String>,
 }
@@ -83,23 +88,32 @@ struct Asked {
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let asked = read(arguments)?;
     let wanted = |name: &str| asked.only.is_empty() || asked.only.iter().any(|only| only == name);
-    let (trees, commit) = (trees::both(root)?, commit(root));
+    let commit = commit(root);
+    let (trees, sides, kind) = match &asked.binaries {
+        None => (trees::both(root)?, [BASE.to_owned(), commit.clone()], "gate"),
+        Some(builds) => (
+            builds.clone().map(Tree::of_binary),
+            builds.clone().map(|path| path.display().to_string()),
+            "gate-builds",
+        ),
+    };
+    let cpu_max = if asked.binaries.is_some() { BUILD_CPU_MAX } else { CPU_MAX };
     let scratch = root.join("target/gate/run");
     fs::create_dir_all(&scratch).map_err(|e| format!("{}: {e}", scratch.display()))?;
     let mut all = Vec::new();
-    for load in COUNTED.into_iter().filter(|_| wanted("instructions")) {
+    for load in COUNTED.into_iter().filter(|_| wanted("instructions") && asked.binaries.is_none()) {
         take(&mut all, counted(load, measure::instructions(&trees, load, &scratch)));
     }
     for load in LOADS.iter().filter(|load| wanted(load.name)) {
         let begun = Reading::now();
         let found = measure::paired(&trees, load, asked.pairs, &scratch);
         let meanwhile = begun.until(&Reading::now()).join(", ");
-        take(&mut all, timed(load, found, if meanwhile.is_empty() { "quiet" } else { &meanwhile }));
+        take(&mut all, timed(load, found, cpu_max, if meanwhile.is_empty() { "quiet" } else { &meanwhile }));
     }
     if asked.store {
         let doctor = noise::doctor(&trees[1].prony, &scratch, true)?;
-        let page = page(&crate::soak::host(&doctor["host"]), &commit, &all);
-        crate::stored::write(root, &format!("gate-{}", date()), &[("md", &page)])?;
+        let page = page(&crate::soak::host(&doctor["host"]), &sides, &commit, &all);
+        crate::stored::write(root, &format!("{kind}-{}", date()), &[("md", &page)])?;
     }
     let wrong = all.iter().filter(|one| one.verdict != Verdict::Within);
     let wrong: Vec<String> = wrong.map(|one| format!("{}: {}", one.name, one.verdict.word())).collect();
@@ -124,10 +138,11 @@ fn counted(load: &str, found: Result<[f64; 2], String>) -> Judged {
 fn timed(
     load: &measure::Load,
     found: Result<(Vec<[f64; 2]>, prony_stats::Interval), String>,
+    cpu_max: f64,
     meanwhile: &str,
 ) -> Judged {
     let (what, unit, per_unit, limit) = match load.cost {
-        Cost::CpuTime => ("CPU time per request", "ns", 1.0, CPU_MAX),
+        Cost::CpuTime => ("CPU time per request", "ns", 1.0, cpu_max),
         Cost::Memory => ("peak memory", "kB", 1e3, MEMORY_MAX),
     };
     let name = format!("{}: {what} (`prony load {}`)", load.name, load.flags);
@@ -155,13 +170,13 @@ fn row(one: &Judged) -> String {
     format!("| {} | {} | {} |", one.name, one.words.join(" | "), one.verdict.word())
 }
 
-fn page(host: &str, commit: &str, all: &[Judged]) -> String {
+fn page(host: &str, [base, head]: &[String; 2], commit: &str, all: &[Judged]) -> String {
     let mut page = format!(
-        "# What a request costs the engine, {}\n\n{host}.\n\n`cargo xtask gate --store`, commit {commit} against {BASE}. \
+        "# What a request costs the engine, {}\n\n{host}.\n\n`cargo xtask gate --store` at commit {commit}: {head} against {base}. \
          Instructions are counted by Callgrind, without those of the simulated\nworld; CPU times and memory are medians, their ratio is \
-         the geometric mean over pairs of loads of 2 s, this commit's and the base's\nin turns on one CPU, with its interval \
+         the geometric mean over pairs of loads of 2 s, one of each\nin turns on one CPU, with its interval \
          at 95 %, whose upper end is held to the limit.\n\n\
-         | what | {BASE} | {commit} | ratio | limit | verdict |\n|---|---|---|---|---|---|\n",
+         | what | {base} | {head} | ratio | limit | verdict |\n|---|---|---|---|---|---|\n",
         date(),
     );
     for one in all {
@@ -176,12 +191,16 @@ fn page(host: &str, commit: &str, all: &[Judged]) -> String {
 }
 
 fn read(arguments: &[String]) -> Result<Asked, String> {
-    let mut asked = Asked { pairs: PAIRS, store: false, only: Vec::new() };
+    let mut asked = Asked { pairs: PAIRS, store: false, binaries: None, only: Vec::new() };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--store" => asked.store = true,
             "--pairs" => asked.pairs = rest.next().and_then(|n| n.parse().ok()).ok_or(USAGE)?,
+            "--binaries" => {
+                let (base, head) = rest.next().and_then(|both| both.split_once(',')).ok_or(USAGE)?;
+                asked.binaries = Some([base, head].map(PathBuf::from));
+            }
             "--only" => asked.only.extend(rest.next().ok_or(USAGE)?.split(',').map(str::to_owned)),
             other => return Err(format!("{other:?}: {USAGE}")),
         }
@@ -215,8 +234,13 @@ mod tests {
     #[test]
     fn the_page_has_the_interval_and_what_else_ran() {
         let ratio = prony_stats::Interval { point: 1.01, low: 0.99, high: 1.05, n: 2 };
-        let one = timed(&LOADS[0], Ok((vec![[1000.0, 1010.0]; 2], ratio)), "other programs 60 % of a core");
-        let page = page("A machine", "abc", &[one]);
+        let one = timed(
+            &LOADS[0],
+            Ok((vec![[1000.0, 1010.0]; 2], ratio)),
+            CPU_MAX,
+            "other programs 60 % of a core",
+        );
+        let page = page("A machine", &["abc", "def"].map(str::to_owned), "def", &[one]);
         assert!(
             page.contains("| 1000 ns | 1010 ns | 1.0100 (0.9900 to 1.0500) | 1.04 | too noisy to tell |"),
             "{page}"
@@ -228,8 +252,11 @@ mod tests {
     fn the_command_line_is_read() {
         let read = |words: &str| read(&words.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
         let only = vec!["closed".to_owned(), "tls".to_owned()];
-        assert_eq!(read("--pairs 4 --only closed,tls").unwrap(), Asked { pairs: 4, store: false, only });
-        for wrong in ["--only no", "--pairs", "--store --pairs 4", "--store --only tls", "x"] {
+        let asked = Asked { pairs: 4, store: false, binaries: None, only };
+        assert_eq!(read("--pairs 4 --only closed,tls").unwrap(), asked);
+        assert_eq!(read("--binaries a,b").unwrap().binaries, Some(["a", "b"].map(PathBuf::from)));
+        for wrong in ["--only no", "--binaries a", "--pairs", "--store --pairs 4", "--store --only tls", "x"]
+        {
             assert!(read(wrong).is_err(), "{wrong}");
         }
     }

@@ -18,6 +18,13 @@ pub(super) struct Tree {
     pub(super) tests: PathBuf,
 }
 
+impl Tree {
+    /// A binary alone: what is counted is not there.
+    pub(super) fn of_binary(prony: PathBuf) -> Tree {
+        Tree { prony, tests: PathBuf::new() }
+    }
+}
+
 /// This tree and the base's.
 ///
 /// # Errors

@@ -23,11 +23,10 @@ pub(super) struct Client {
 impl Client {
     /// Takes what was read, and appends what a server says to it; gives how many requests it has answered. Requests have
     /// no bodies.
-    pub(super) fn take(&mut self, mut bytes: &[u8], body: &[u8], out: &mut Vec<u8>) -> u64 {
-        let held;
-        if !self.partial.is_empty() {
-            self.partial.extend_from_slice(bytes);
-            held = std::mem::take(&mut self.partial);
+    pub(super) fn take(&mut self, read: &[u8], body: &[u8], out: &mut Vec<u8>) -> u64 {
+        let (held, mut bytes) = (std::mem::take(&mut self.partial), read);
+        let held = if held.is_empty() { held } else { [&held, read].concat() };
+        if !held.is_empty() {
             bytes = &held;
         }
         if !self.has_preface {

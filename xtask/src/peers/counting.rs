@@ -161,7 +161,8 @@ impl Server {
             }
             if connection.head.starts_with(b"PRI * HTTP/2.0\r\n") {
                 let client = connection.http2.insert(Box::default());
-                let answered = client.take(&std::mem::take(&mut connection.head), BODY.as_bytes(), &mut self.out);
+                let answered =
+                    client.take(&std::mem::take(&mut connection.head), BODY.as_bytes(), &mut self.out);
                 return self.send(connection, answered);
             }
             let Some(length) = first_request(&connection.head) else { return Then::Keep };

@@ -131,7 +131,9 @@ impl Figure {
             Figure::BytesPerCoreSecond => over_cpu(served.bytes_written),
             Figure::PeakMemory => Some(real(run.cost.peak_rss_bytes)),
             Figure::Connections => Some(real(served.connections)),
-            Figure::RequestsPerRead => Some(real(served.requests) / real(served.reads.filter(|reads| *reads > 0)?)),
+            Figure::RequestsPerRead => {
+                Some(real(served.requests) / real(served.reads.filter(|reads| *reads > 0)?))
+            }
             Figure::P50 => claim.p50_ns.map(real),
             Figure::P75 => claim.p75_ns.map(real),
             Figure::P90 => claim.p90_ns.map(real),

@@ -93,8 +93,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let arguments = FloorArguments::try_parse_from(arguments).map_err(|e| e.to_string())?;
     let address = arguments.url.trim_start_matches("http://").trim_end_matches('/');
     let request = format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n");
-    let answer_bytes =
-        if arguments.http2 { canned::answer_bytes(BODY) } else { learn(address, &request)? };
+    let answer_bytes = if arguments.http2 { canned::answer_bytes(BODY) } else { learn(address, &request)? };
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(|e| e.to_string())?;
     let mut slots = connect(arguments.connections, address, &epoll)?;
     if arguments.http2 {
@@ -102,9 +101,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     }
     match arguments.rate {
         Some(rate) => paced(&slots, request.as_bytes(), answer_bytes, rate, arguments.duration),
-        None if arguments.http2 => {
-            closed(slots, &epoll, &canned::request(address), answer_bytes, &arguments)
-        }
+        None if arguments.http2 => closed(slots, &epoll, &canned::request(address), answer_bytes, &arguments),
         None => closed(slots, &epoll, request.as_bytes(), answer_bytes, &arguments),
     }
 }

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_cannot_do_is_not_asked_of_it() {
+    fn scenarios_that_a_tool_cannot_run_have_no_command_line() {
         let open = Load { rate_per_s: Some(1000), ..CLOSED };
         for make in [wrk, ab, h2load, rewrk] as [MakeLine; 4] {
             assert_eq!(said(make, &open), None);

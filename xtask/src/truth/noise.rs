@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_and_the_hypervisor_take_is_said() {
+    fn cpu_time_of_other_programs_and_stolen_time_are_reported() {
         assert!(after(700, 6.9, 5).is_empty(), "{:?}", after(700, 6.9, 5));
         assert_eq!(after(700, 5.0, 0), ["other programs 20 % of a core"]);
         assert_eq!(after(0, 0.0, 50), ["stolen time 5.0 %"]);

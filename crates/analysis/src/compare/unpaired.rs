@@ -4,7 +4,7 @@ use prony_stats::CONFIDENCE;
 use prony_stats::interval::{Interval, logarithms, mean, variance};
 use prony_stats::student::t_two_sided;
 
-use super::{Comparison, Rule};
+use super::{RatioComparison, Rule};
 use crate::numbers::real_len;
 
 /// Compares one figure of B with that of A, from the trials of each, which have no block in common:
@@ -19,7 +19,7 @@ use crate::numbers::real_len;
 /// Bulletin 2(6).
 ///
 /// `None` under two trials of either, or when a figure is not above 0.
-pub(crate) fn compare_unpaired(a: &[f64], b: &[f64], rule: Rule) -> Option<Comparison> {
+pub(crate) fn compare_unpaired(a: &[f64], b: &[f64], rule: Rule) -> Option<RatioComparison> {
     let (a, b) = (logarithms(a)?, logarithms(b)?);
     let (var_a, var_b) = (variance(&a)?, variance(&b)?);
     let (of_a, of_b) = (var_a / real_len(a.len()), var_b / real_len(b.len()));

@@ -2,7 +2,7 @@
 
 use prony_model::run_log::RunLog;
 
-use super::{ComparisonError, Part};
+use super::{ComparisonError, RunCandidate};
 
 /// The pairs of two runs: the candidates named (one for both, or A's and B's); else the only one of
 /// each; else every one that both have.
@@ -13,10 +13,13 @@ pub fn choose<'a>(
     (log_a, run_a): (&'a RunLog, &'a str),
     (log_b, run_b): (&'a RunLog, &'a str),
     named: &'a [String],
-) -> Result<Vec<(Part<'a>, Part<'a>)>, ComparisonError> {
+) -> Result<Vec<(RunCandidate<'a>, RunCandidate<'a>)>, ComparisonError> {
     let (of_a, of_b) = (measured(log_a), measured(log_b));
     let pair = |a: &'a str, b: &'a str| {
-        (Part { log: log_a, run: run_a, candidate: a }, Part { log: log_b, run: run_b, candidate: b })
+        (
+            RunCandidate { log: log_a, run: run_a, candidate: a },
+            RunCandidate { log: log_b, run: run_b, candidate: b },
+        )
     };
     match named {
         [] => {}
@@ -48,9 +51,11 @@ pub fn choose_in<'a>(
     log: &'a RunLog,
     run: &'a str,
     named: &'a [String],
-) -> Result<(Part<'a>, Part<'a>), ComparisonError> {
+) -> Result<(RunCandidate<'a>, RunCandidate<'a>), ComparisonError> {
     let all = measured(log);
-    let pair = |a: &'a str, b: &'a str| (Part { log, run, candidate: a }, Part { log, run, candidate: b });
+    let pair = |a: &'a str, b: &'a str| {
+        (RunCandidate { log, run, candidate: a }, RunCandidate { log, run, candidate: b })
+    };
     let baseline = log.header.baseline.as_deref().filter(|label| all.contains(label));
     match (named, all.as_slice()) {
         ([one, other], _) => Ok(pair(known(&all, one, run)?, known(&all, other, run)?)),

@@ -16,7 +16,7 @@ use prony_stats::parts::{PARTS, means};
 
 use super::noise::Noise;
 use crate::cell::Cell;
-use crate::compare::{Comparison, Rule, compare};
+use crate::compare::{RatioComparison, Rule, compare};
 use crate::figure::Figure;
 use crate::numbers::{real, real_len};
 
@@ -56,9 +56,9 @@ pub(super) fn blocks<'a>(a: &[Cell<'a>], b: &[Cell<'a>]) -> Vec<Block<'a>> {
 }
 
 /// What blocks say of one figure.
-pub(super) struct Judged {
+pub(super) struct BlocksResult {
     /// B over A, over blocks; `None` below two.
-    pub(super) compared: Option<Comparison>,
+    pub(super) compared: Option<RatioComparison>,
     /// What equals would show.
     pub(super) noise: Option<Noise>,
     /// The left place over the right one, whoever was there; on logarithms. `None` below two blocks.
@@ -70,7 +70,7 @@ pub(super) struct Judged {
 }
 
 /// Judges a figure; `None` where a half does not have it.
-pub(super) fn judge(figure: Figure, blocks: &[Block<'_>], rule: Rule) -> Option<Judged> {
+pub(super) fn judge(figure: Figure, blocks: &[Block<'_>], rule: Rule) -> Option<BlocksResult> {
     let why_windows = blocks.iter().flatten().find_map(|half| half.seconds(figure).err());
     let of_half = |half: &Half<'_>| match why_windows {
         None => half.seconds(figure).ok().and_then(|seconds| centre(&means(&seconds, VALUES_MAX))),
@@ -84,7 +84,7 @@ pub(super) fn judge(figure: Figure, blocks: &[Block<'_>], rule: Rule) -> Option<
     // With A on the left: B/A × right/left. With A on the right: B/A × left/right.
     let places: Vec<f64> = halves.iter().map(|(left, right)| (right - left) / 2.0).collect();
     let by_seconds = figure == Figure::THROUGHPUT || figure.quantile().is_some();
-    Some(Judged {
+    Some(BlocksResult {
         compared: compare(&pairs, rule),
         noise: Noise::of_places(&places),
         left_over_right: mean_interval(&places, CONFIDENCE),

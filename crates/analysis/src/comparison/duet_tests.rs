@@ -7,7 +7,9 @@ use prony_model::run_log::{PlannedTrial, RunLog, TrialResult};
 
 use super::*;
 use crate::compare::{Finding, compare_unpaired};
-use crate::comparison::{Comparison as Compared, FigureComparison, Options, Part, compare_parts};
+use crate::comparison::{
+    Comparison as Compared, FigureComparison, Options, RunCandidate, compare_candidates,
+};
 use crate::testing::noise;
 use crate::testing::run::{Log, result};
 
@@ -114,9 +116,9 @@ fn trial(
 }
 
 fn compared(log: &RunLog) -> Compared {
-    let part = |candidate| Part { log, run: "run.jsonl", candidate };
+    let part = |candidate| RunCandidate { log, run: "run.jsonl", candidate };
     let margins = BTreeMap::from([(P99, 0.02)]);
-    compare_parts(part("a"), part("b"), &Options { margins, force: false }).unwrap()
+    compare_candidates(part("a"), part("b"), &Options { margins, force: false }).unwrap()
 }
 
 fn of(c: &Compared, figure: Figure) -> FigureComparison {
@@ -228,8 +230,9 @@ fn blocks_and_seconds_that_are_not_whole_are_left_out_and_said() {
     let (a, mut b) = (duet(&template, USUAL, 5), duet(&template, USUAL, 5));
     b.header.created_at = "2026-02-02T00:00:00.000Z".to_owned();
     b.results.iter_mut().for_each(|r| r.planned.duet = None);
-    let part = |log, run| Part { log, run, candidate: "a" };
-    let refused = compare_parts(part(&a, "a.jsonl"), part(&b, "b.jsonl"), &Options::default()).unwrap_err();
+    let part = |log, run| RunCandidate { log, run, candidate: "a" };
+    let refused =
+        compare_candidates(part(&a, "a.jsonl"), part(&b, "b.jsonl"), &Options::default()).unwrap_err();
     assert!(refused.to_string().contains("two at once there and in turn here"), "{refused}");
 }
 

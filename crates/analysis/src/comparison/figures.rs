@@ -53,7 +53,7 @@ fn over_blocks(side: &ByBlock) -> Option<Estimate> {
     Some(if side.at_least { Estimate::bare(found.point, found.n, AT_LEAST) } else { found })
 }
 
-fn figure_comparison(
+pub(super) fn figure_comparison(
     figure: Figure,
     plan: &PlanPair<'_>,
     paired: bool,
@@ -133,8 +133,8 @@ fn without_interval(found: &mut FigureComparison, ratio: Option<f64>, n: usize, 
 }
 
 /// What was found. What is "at least" so much may be more: of it only the finding that this could not undo stands.
-fn settle(found: &mut FigureComparison, compared: &compare::Comparison, a: &ByBlock, b: &ByBlock) {
-    let compare::Comparison { ratio, finding, blocks_needed, .. } = *compared;
+fn settle(found: &mut FigureComparison, compared: &compare::RatioComparison, a: &ByBlock, b: &ByBlock) {
+    let compare::RatioComparison { ratio, finding, blocks_needed, .. } = *compared;
     let why = match (a.at_least, b.at_least) {
         (true, true) => "both are lower bounds",
         (true, false) => "A's is a lower bound",

@@ -15,6 +15,7 @@ use crate::compare::{Finding, Rule};
 use crate::figure::Figure;
 use crate::numbers::count;
 
+mod answer;
 mod choose;
 mod duet;
 pub mod fail_if;
@@ -25,6 +26,7 @@ mod sentences;
 mod tests;
 mod unlike;
 
+pub use answer::Answer;
 pub use choose::{choose, choose_in};
 pub use noise::Noise;
 
@@ -39,7 +41,7 @@ pub fn is_at_least(side: &Estimate) -> bool {
 
 /// One candidate of one run.
 #[derive(Debug, Clone, Copy)]
-pub struct Part<'a> {
+pub struct RunCandidate<'a> {
     /// Its run.
     pub log: &'a RunLog,
     /// What the run is called in sentences: its file.
@@ -179,7 +181,11 @@ pub enum ComparisonError {
 ///
 /// # Errors
 /// When they are not comparable and not to be forced, or have no plan or no counted trial.
-pub fn compare_parts(a: Part<'_>, b: Part<'_>, options: &Options) -> Result<Comparison, ComparisonError> {
+pub fn compare_candidates(
+    a: RunCandidate<'_>,
+    b: RunCandidate<'_>,
+    options: &Options,
+) -> Result<Comparison, ComparisonError> {
     let one_run = same_run(a.log, b.log);
     if one_run && a.candidate == b.candidate {
         return Err(ComparisonError::Choice(format!(
@@ -227,6 +233,20 @@ pub fn compare_parts(a: Part<'_>, b: Part<'_>, options: &Options) -> Result<Comp
     Ok(comparison)
 }
 
+/// B's trials over A's in one figure, as [`compare_parts`] has it of one run; `None` where one lacks the figure.
+pub(crate) fn ratio_of_cells(a: &[Cell<'_>], b: &[Cell<'_>], figure: Figure) -> Option<Estimate> {
+    let plan = PlanPair {
+        name: String::new(),
+        describe: String::new(),
+        a: a.to_vec(),
+        b: b.to_vec(),
+        duets: duet::blocks(a, b),
+        renamed: None,
+    };
+    let paired = plan.common_blocks() > 0;
+    figures::figure_comparison(figure, &plan, paired, &Options::default())?.ratio
+}
+
 /// A plan that both have, with the trials that count.
 struct PlanPair<'a> {
     name: String,
@@ -258,7 +278,7 @@ impl Side {
     }
 }
 
-fn side(part: Part<'_>) -> Side {
+fn side(part: RunCandidate<'_>) -> Side {
     let record = part.log.header.candidates.iter().find(|c| c.label == part.candidate);
     Side {
         run: part.run.to_owned(),
@@ -281,17 +301,17 @@ fn started(result: &prony_model::run_log::TrialResult) -> Option<&str> {
 }
 
 /// The trials of a candidate that count under a plan, in block order.
-fn cells<'a>(part: Part<'a>, plan: &str) -> Vec<Cell<'a>> {
+fn cells<'a>(part: RunCandidate<'a>, plan: &str) -> Vec<Cell<'a>> {
     counted(&part.log.last_results(), plan, part.candidate)
 }
 
 /// The plans of a candidate that have a trial that counts.
-fn measured_plans(part: Part<'_>) -> Vec<String> {
+fn measured_plans(part: RunCandidate<'_>) -> Vec<String> {
     let names = plan_names(part.log, &part.log.last_results());
     names.into_iter().filter(|plan| !cells(part, plan).is_empty()).collect()
 }
 
-fn plan_pairs<'a>(a: Part<'a>, b: Part<'a>) -> Result<Vec<PlanPair<'a>>, ComparisonError> {
+fn plan_pairs<'a>(a: RunCandidate<'a>, b: RunCandidate<'a>) -> Result<Vec<PlanPair<'a>>, ComparisonError> {
     let (of_a, of_b) = (measured_plans(a), measured_plans(b));
     for (part, plans) in [(a, &of_a), (b, &of_b)] {
         if plans.is_empty() {

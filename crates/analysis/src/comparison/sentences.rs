@@ -7,7 +7,7 @@ use prony_model::printable::harmless;
 use prony_model::run_log::RunLog;
 
 use super::fail_if::SPEED;
-use super::{Comparison, FigureComparison, Options, Part, PlanPair, duet};
+use super::{Comparison, FigureComparison, Options, PlanPair, RunCandidate, duet};
 use crate::compare::Finding;
 use crate::text::shortened;
 
@@ -26,8 +26,8 @@ pub(super) fn method(paired: bool, duet: bool) -> &'static str {
 }
 
 pub(super) fn notes(
-    a: Part<'_>,
-    b: Part<'_>,
+    a: RunCandidate<'_>,
+    b: RunCandidate<'_>,
     one_run: bool,
     paired: bool,
     plans: &[PlanPair<'_>],
@@ -209,7 +209,7 @@ pub(super) fn headline(c: &Comparison) -> String {
 }
 
 /// The command that tells more, where something is open.
-pub(super) fn next(c: &Comparison, a: Part<'_>, plans: &[PlanPair<'_>]) -> Option<String> {
+pub(super) fn next(c: &Comparison, a: RunCandidate<'_>, plans: &[PlanPair<'_>]) -> Option<String> {
     let figures = || c.plans.iter().flat_map(|p| &p.figures).filter(|f| SPEED.contains(&f.figure));
     let too_few = c.plans.iter().any(|p| p.a_trials.min(p.b_trials) < 2 || (c.paired && p.blocks < 2));
     let open = figures().any(|f| f.finding == Some(Finding::Inconclusive));

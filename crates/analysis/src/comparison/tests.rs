@@ -24,12 +24,12 @@ fn with_p99(mut log: RunLog) -> RunLog {
     log
 }
 
-fn part<'a>(log: &'a RunLog, candidate: &'a str) -> Part<'a> {
-    Part { log, run: "run.jsonl", candidate }
+fn part<'a>(log: &'a RunLog, candidate: &'a str) -> RunCandidate<'a> {
+    RunCandidate { log, run: "run.jsonl", candidate }
 }
 
 fn compared(log: &RunLog) -> Comparison {
-    compare_parts(part(log, "a"), part(log, "b"), &Options::default()).unwrap()
+    compare_candidates(part(log, "a"), part(log, "b"), &Options::default()).unwrap()
 }
 
 fn of(c: &Comparison, figure: &str) -> FigureComparison {
@@ -61,6 +61,18 @@ fn pairing_within_blocks_finds_five_percent_where_blocks_vary_by_half() {
         assert_eq!(of(&c, figure).finding, Some(Finding::Equivalent), "{figure}");
     }
     assert_eq!(c.next, None);
+    let answer = c.answer();
+    assert_eq!((answer.verdict, answer.figure), ("slower", Some(Figure::THROUGHPUT)));
+    assert_eq!(answer.ratio, of(&c, "throughput").ratio);
+    assert_eq!(compared(&run(1.05)).answer().verdict, "faster");
+    // Faster in one, slower by more in another: what is worse decides.
+    let mut mixed = run(1.05);
+    for result in mixed.results.iter_mut().filter(|r| r.planned.candidate == "b") {
+        result.trial.as_mut().unwrap().latency.response.p99_ns = Some(3_000_000);
+    }
+    let answer = compared(&mixed).answer();
+    assert_eq!((answer.verdict, answer.figure), ("mixed", Some(Figure::P99)));
+    assert!((answer.ratio.unwrap().point - 1.5).abs() < 1e-6);
 }
 
 #[test]
@@ -71,11 +83,14 @@ fn equals_are_equivalent() {
         c.headline,
         "b and a are equivalent: throughput within 2 %, p50 within 5 % and p99 within 5 %"
     );
+    assert_eq!(c.answer().verdict, "equivalent");
     // Where 0.05 % matters, the same trials do not say.
     let margins = BTreeMap::from([(Figure::THROUGHPUT, 0.0005)]);
     let log = run(1.0);
-    let strict = compare_parts(part(&log, "a"), part(&log, "b"), &Options { margins, force: false }).unwrap();
+    let strict =
+        compare_candidates(part(&log, "a"), part(&log, "b"), &Options { margins, force: false }).unwrap();
     assert_eq!(of(&strict, "throughput").finding, Some(Finding::Inconclusive));
+    assert_eq!((strict.answer().verdict, strict.answer().figure), ("inconclusive", Some(Figure::THROUGHPUT)));
     assert!(of(&strict, "throughput").blocks_needed.is_some());
     assert!(strict.headline.contains("more block"), "{}", strict.headline);
     assert!(strict.next.unwrap().contains("--blocks"));
@@ -103,7 +118,7 @@ fn of_two_plans(swing: u64) -> RunLog {
 fn the_blocks_asked_for_decide_every_open_figure() {
     let log = of_two_plans(6);
     let margins = BTreeMap::from([(Figure::THROUGHPUT, 0.0005)]);
-    let c = compare_parts(part(&log, "a"), part(&log, "b"), &Options { margins, force: false }).unwrap();
+    let c = compare_candidates(part(&log, "a"), part(&log, "b"), &Options { margins, force: false }).unwrap();
     let needed: Vec<u32> = c.plans.iter().filter_map(|p| p.figures[0].blocks_needed).collect();
     assert!(needed.len() == 2 && needed[0] < needed[1], "{needed:?}");
     assert!(c.headline.contains(&format!("about {} more blocks would tell", needed[1])), "{}", c.headline);
@@ -145,13 +160,13 @@ fn one_trial_each_has_no_verdict_and_a_command_that_gives_one() {
 #[test]
 fn two_runs_are_not_paired_and_a_note_says_so() {
     let (log, later) = (run(0.95), another_run(run(0.95)));
-    let c = compare_parts(part(&log, "a"), part(&later, "b"), &Options::default()).unwrap();
+    let c = compare_candidates(part(&log, "a"), part(&later, "b"), &Options::default()).unwrap();
     assert!(!c.paired);
     // The machine's swing does not cancel.
     assert_eq!(of(&c, "throughput").finding, Some(Finding::Inconclusive));
     assert!(c.notes[0].contains("3 h apart") && c.notes[0].contains("drifted"), "{:?}", c.notes);
     assert!(c.method.contains("Welch"));
-    let same = compare_parts(part(&log, "a"), part(&later, "a"), &Options::default()).unwrap();
+    let same = compare_candidates(part(&log, "a"), part(&later, "a"), &Options::default()).unwrap();
     assert!(same.headline.contains("a of run.jsonl"), "{}", same.headline);
 }
 
@@ -160,11 +175,11 @@ fn differences_between_runs_are_named_where_refused_and_where_forced() {
     let log = run(1.0);
     let refused = |later: &RunLog, words: &[&str]| {
         let (a, b) = (part(&log, "a"), part(later, "b"));
-        let said = compare_parts(a, b, &Options::default()).unwrap_err().to_string();
+        let said = compare_candidates(a, b, &Options::default()).unwrap_err().to_string();
         for word in words {
             assert!(said.contains(word), "{word:?}: {said}");
         }
-        let forced = compare_parts(a, b, &Options { force: true, ..Options::default() }).unwrap();
+        let forced = compare_candidates(a, b, &Options { force: true, ..Options::default() }).unwrap();
         assert!(forced.not_comparable.join(" ").contains(words[0]), "{:?}", forced.not_comparable);
     };
     let changed = |change: &dyn Fn(&mut prony_model::run_log::TrialResult)| {
@@ -190,7 +205,7 @@ fn differences_between_runs_are_named_where_refused_and_where_forced() {
         let plan = &mut r.trial.as_mut().unwrap().plan;
         (plan.seed, plan.url) = (99, "http://127.0.0.1:9999/".to_owned());
     });
-    assert!(compare_parts(part(&log, "a"), part(&aimed, "b"), &Options::default()).is_ok());
+    assert!(compare_candidates(part(&log, "a"), part(&aimed, "b"), &Options::default()).is_ok());
 }
 
 #[test]
@@ -199,7 +214,8 @@ fn trials_of_one_run_with_different_sampling_methods_are_not_comparable() {
     for result in log.results.iter_mut().filter(|r| r.planned.candidate == "b") {
         result.server.as_mut().unwrap().memory_method = "pss".to_owned();
     }
-    let said = compare_parts(part(&log, "a"), part(&log, "b"), &Options::default()).unwrap_err().to_string();
+    let said =
+        compare_candidates(part(&log, "a"), part(&log, "b"), &Options::default()).unwrap_err().to_string();
     assert!(said.contains("memory was read is rss there and pss here"), "{said}");
 }
 
@@ -267,7 +283,7 @@ fn candidates_are_chosen_by_name_by_baseline_or_where_there_are_two() {
     assert_eq!(labels(&log, &three, &["a", "c"]).unwrap(), "ac");
     assert_eq!(labels(&one, &Log::new(&["z"], 1).with(&[&[5]]).0, &[]).unwrap(), "az");
     assert!(labels(&log, &Log::new(&["z"], 1).with(&[&[5]]).0, &[]).unwrap_err().contains("No candidate"));
-    let itself = compare_parts(part(&log, "a"), part(&log, "a"), &Options::default());
+    let itself = compare_candidates(part(&log, "a"), part(&log, "a"), &Options::default());
     assert!(itself.unwrap_err().to_string().contains("the same trials"));
 }
 
@@ -304,7 +320,7 @@ fn another_machine_is_told_by_its_id_and_its_boot() {
     let log = of_machine(run(1.0), Some("1"), "boot-1");
     let with = |machine, boot, force| {
         let later = of_machine(another_run(run(1.0)), machine, boot);
-        compare_parts(part(&log, "a"), part(&later, "b"), &Options { force, ..Options::default() })
+        compare_candidates(part(&log, "a"), part(&later, "b"), &Options { force, ..Options::default() })
     };
     let refused = with(Some("2"), "boot-2", false).unwrap_err().to_string();
     assert!(refused.contains("not comparable: the machine is another. "), "{refused}");

@@ -71,7 +71,7 @@ impl Judgement {
 
 /// A conclusion of the source, judged.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
-pub struct Judged {
+pub struct JudgedConclusion {
     /// The source's words.
     pub text: String,
     /// The claim.
@@ -119,17 +119,20 @@ pub(crate) struct Evidence<'a> {
 }
 
 /// All of a source's conclusions, in its order.
-pub(crate) fn judge(published: &Published, evidence: &Evidence<'_>) -> Vec<Judged> {
+pub(crate) fn judge(published: &Published, evidence: &Evidence<'_>) -> Vec<JudgedConclusion> {
     published.conclusions.iter().map(|conclusion| judged(conclusion, published, evidence)).collect()
 }
 
-fn judged(conclusion: &Conclusion, published: &Published, evidence: &Evidence<'_>) -> Judged {
-    let mut judged =
-        Judged { text: conclusion.text.clone(), claim: conclusion.claim.clone(), ..Judged::default() };
+fn judged(conclusion: &Conclusion, published: &Published, evidence: &Evidence<'_>) -> JudgedConclusion {
+    let mut judged = JudgedConclusion {
+        text: conclusion.text.clone(),
+        claim: conclusion.claim.clone(),
+        ..JudgedConclusion::default()
+    };
     // Claims were read when the experiment was; a log may have been written by hand.
     let claim = match Claim::parse(&conclusion.claim) {
         Ok(claim) => claim,
-        Err(why) => return Judged { why: Some(why.to_string()), ..judged },
+        Err(why) => return JudgedConclusion { why: Some(why.to_string()), ..judged },
     };
     let plans = evidence.plans_of(conclusion, &claim);
     judged.is_ratio = is_ratio(&claim);
@@ -193,7 +196,7 @@ impl Claim {
 }
 
 /// The words of a judged conclusion's plans where they differ: `holds under c100, fails under c1000`.
-pub fn by_plan(judged: &Judged) -> Option<String> {
+pub fn by_plan(judged: &JudgedConclusion) -> Option<String> {
     let differ = judged.plans.windows(2).any(|pair| pair[0].judgement != pair[1].judgement);
     differ.then(|| {
         let under = |p: &JudgedPlan| format!("{} under {}", p.judgement.word().to_lowercase(), p.plan);

@@ -12,7 +12,7 @@ fn concluded(claim: &str, at: At) -> Published {
     Published { source: "S, 2020".to_owned(), conclusions: vec![conclusion], ..Published::default() }
 }
 
-fn judged_of(log: &mut Log, published: Published) -> Judged {
+fn judged_of(log: &mut Log, published: Published) -> JudgedConclusion {
     log.0.header.published = Some(published);
     analyse(&log.0).published.unwrap().conclusions.remove(0)
 }

@@ -105,7 +105,7 @@ fn run_queue_wait(f: &Facts<'_>) -> Option<Disturbance> {
 pub(super) fn listen_overflow(f: &Facts<'_>) -> Option<Reason> {
     let host = f.o.host_window.as_ref().filter(|host| host.target_is_local)?;
     let (overflows, drops) = (host.listen_overflows.unwrap_or(0), host.listen_drops.unwrap_or(0));
-    let limit = match f.somaxconn {
+    let limit = match f.host.somaxconn {
         0 => String::new(),
         limit => format!(" (net.core.somaxconn is {limit})"),
     };
@@ -116,4 +116,19 @@ pub(super) fn listen_overflow(f: &Facts<'_>) -> Option<Reason> {
              and more, are the kernel's"
         ))
     })
+}
+
+/// What a container, or the virtual machine in which Docker Desktop has them, puts in a request's way or hides.
+pub(super) fn container(f: &Facts<'_>) -> Option<Reason> {
+    f.host.virtualisation.as_ref()?;
+    let local = f.o.embedded_target || f.o.host_window.as_ref().is_some_and(|host| host.target_is_local);
+    let bridged = (f.host.container_network && !local).then_some(
+        "the container has a network of its own, so that every packet passed its bridge or proxy, which is in the figures",
+    );
+    let desktop = ["linuxkit", "microsoft"].into_iter().any(|name| f.host.kernel.contains(name)).then_some(
+        "this Linux is the virtual machine of Docker Desktop or WSL: what the computer around it did meanwhile is not \
+         seen, and the computer's own addresses are reached through a proxy",
+    );
+    let seen: Vec<&str> = [bridged, desktop].into_iter().flatten().collect();
+    (!seen.is_empty()).then(|| Code::Container.reason(seen.join("; ")))
 }

@@ -207,7 +207,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_coded_is_decoded(text in proptest::collection::vec(any::<u8>(), 0..300)) {
+        fn any_text_survives_encoding_and_decoding(text in proptest::collection::vec(any::<u8>(), 0..300)) {
             let mut coded = Vec::new();
             encode(&text, &mut coded);
             prop_assert_eq!(coded.len(), coded_length(&text));

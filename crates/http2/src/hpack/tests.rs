@@ -328,7 +328,7 @@ fn a_list_item_leaves_the_table_alone() {
 }
 
 #[test]
-fn what_does_not_fit_into_the_table_stays_outside() {
+fn header_fields_that_do_not_fit_into_the_table_are_not_indexed() {
     let long = "x".repeat(3_000);
     let list = [
         field("a", &long, Indexing::Shared),

@@ -12,7 +12,7 @@ use prony_model::Plan;
 
 use super::loaded::{Loaded, Side};
 use super::runner::Runner;
-use super::trial::{Ended, Trial};
+use super::trial::{Trial, TrialEnd};
 use super::{BenchError, BenchEvent, CpuHalves};
 
 impl Runner<'_> {
@@ -21,7 +21,7 @@ impl Runner<'_> {
         &mut self,
         [one, other]: [Trial<'_>; 2],
         halves: &CpuHalves,
-    ) -> Result<[Ended; 2], BenchError> {
+    ) -> Result<[TrialEnd; 2], BenchError> {
         let mut left = match self.come_up(one, &halves.left) {
             Ok(up) => up,
             Err(ended) => {
@@ -83,12 +83,12 @@ impl Runner<'_> {
         (mut side, plan): (Side<'_>, Plan),
         loaded: Loaded,
         (other, other_died): (Trial<'_>, bool),
-    ) -> Result<Ended, BenchError> {
+    ) -> Result<TrialEnd, BenchError> {
         let observed = side.observed(&plan, loaded);
         self.down(trial, &mut side)?;
         let why = if other_died && side.death.is_none() { "died" } else { "could not be loaded" };
         let ended = trial.ended(observed, side.death);
-        if !matches!(ended, Ended::Interrupted(_)) || self.interrupt.asked() {
+        if !matches!(ended, TrialEnd::Interrupted(_)) || self.interrupt.asked() {
             return Ok(ended);
         }
         // Not by anybody's wish: the one beside it ended, and half a duet is none.
@@ -97,9 +97,9 @@ impl Runner<'_> {
 }
 
 /// One did not come up, so that the other was not measured either.
-fn beside(ended: &Ended, one: Trial<'_>, other: Trial<'_>) -> Ended {
+fn beside(ended: &TrialEnd, one: Trial<'_>, other: Trial<'_>) -> TrialEnd {
     match ended {
-        Ended::Interrupted(_) => Ended::Interrupted(None),
+        TrialEnd::Interrupted(_) => TrialEnd::Interrupted(None),
         _ => other.failed(format!(
             "Not measured: {}, beside it in the duet, did not come up.",
             one.planned.candidate

@@ -13,6 +13,7 @@ use prony_model::secret::REDACTED;
 use prony_model::{Tool, rfc3339};
 
 use super::request_spec::RequestSpec;
+use super::trial::Trial;
 use super::{BenchCandidate, BenchSetup, CpuHalves, order};
 use crate::experiment::{Experiment, ExperimentPlan};
 
@@ -52,10 +53,18 @@ pub fn header(setup: &BenchSetup) -> Header {
 fn order(setup: &BenchSetup, labels: &[String]) -> Vec<PlannedTrial> {
     let Experiment { plans, blocks, seed, .. } = &setup.experiment;
     if setup.duet.is_some() {
-        let plans: Vec<String> = plans.iter().map(|plan| plan.name.clone()).collect();
+        // Half a duet is none.
+        let spoken =
+            |plan: &&ExperimentPlan| setup.candidates.iter().all(|c| c.candidate.speaks(plan.load.protocol));
+        let plans: Vec<String> = plans.iter().filter(spoken).map(|plan| plan.name.clone()).collect();
         return order::order_of_duets(labels, &plans, blocks.max, *seed);
     }
-    order::order_in_phases(labels, &setup.experiment.phases(), blocks.max, *seed)
+    let mut order = order::order_in_phases(labels, &setup.experiment.phases(), blocks.max, *seed);
+    order.retain(|planned| Trial::of(setup, planned).is_some_and(|trial| trial.is_spoken()));
+    for (index, trial) in (0..).zip(&mut order) {
+        trial.index = index;
+    }
+    order
 }
 
 fn candidate_record(c: &BenchCandidate, setup: &BenchSetup) -> CandidateRecord {

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use prony_host::state;
+use prony_model::plan::Protocol;
 
 use super::request_spec::RequestSpec;
 use super::start::{NotUp, start};
@@ -34,7 +35,7 @@ pub enum Inspection {
     },
 }
 
-/// Starts a candidate with one worker, checks it in full, and stops it. It may have `memory_bytes`, where it
+/// Starts a candidate with one worker, checks it in full by all that it speaks, and stops it. It may have `memory_bytes`, where it
 /// is no container, which has its engine's limit.
 pub fn inspect(
     candidate: &Candidate,
@@ -56,7 +57,16 @@ pub fn inspect(
         if routes.contains(&Route::Text) { Route::Text } else { *routes.first().unwrap_or(&Route::Text) };
     let mut spec = RequestSpec::of_server(candidate, route, &[]);
     let workers = candidate.workers(1);
-    let started = start(candidate, &spec, (layout, &supervision), (workers, &[]), cancelled);
+    let spoken =
+        [Protocol::Http1, Protocol::Http2].into_iter().filter(|protocol| candidate.speaks(*protocol));
+    let mut spoken = spoken.collect::<Vec<_>>().into_iter();
+    let Some(first) = spoken.next() else {
+        return Inspection::NotStarted(format!(
+            "{} speaks nothing that could be checked: its recipe's protocols are others with TLS than without.",
+            candidate.label()
+        ));
+    };
+    let started = start(candidate, &spec, (layout, &supervision), (workers, &[]), first, cancelled);
     let (mut running, place) = match started {
         Ok(started) => started,
         Err(NotUp::RunDir(e)) => {
@@ -66,7 +76,13 @@ pub fn inspect(
             return Inspection::NotStarted(why);
         }
     };
-    let report = spec.check(&place, workers);
+    let mut report = spec.check(&place, workers);
+    for protocol in spoken {
+        match place.over(&spec, protocol) {
+            Ok(place) => report.add(spec.check(&place, workers)),
+            Err(why) => report.fail(protocol, why),
+        }
+    }
     let startup = running.startup();
     let stopped = running.stop();
     let (leftovers, killed) = (stopped.leftovers, stopped.killed);

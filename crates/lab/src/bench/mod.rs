@@ -14,7 +14,7 @@ use prony_model::host::Host;
 use prony_model::run_log::{Event, PlannedTrial, RunLogError, Skipped, TrialResult};
 
 use crate::candidate::{Candidate, Layout};
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, ExperimentPlan};
 use crate::supervise::Supervision;
 
 mod budget;
@@ -72,6 +72,17 @@ pub struct BenchSetup {
     pub duet: Option<CpuHalves>,
 }
 
+impl BenchSetup {
+    /// How long the load of each trial of a block takes, for a forecast.
+    pub fn loads_of_a_block(&self) -> Vec<Duration> {
+        let of = |plan: &ExperimentPlan| {
+            let spoken = self.candidates.iter().filter(|c| c.candidate.speaks(plan.load.protocol));
+            vec![plan.load_time(); spoken.count()]
+        };
+        self.experiment.plans.iter().flat_map(of).collect()
+    }
+}
+
 /// A candidate that runs.
 #[derive(Debug, Clone)]
 pub struct BenchCandidate {
@@ -99,9 +110,9 @@ pub enum BenchEvent<'a> {
     TrialBegins {
         /// Which.
         planned: &'a PlannedTrial,
-        /// How many were run in this sitting before it.
+        /// How many were run in this session before it.
         done: u32,
-        /// Trials to run in this sitting.
+        /// Trials to run in this session.
         remaining: u32,
         /// Since the run began.
         elapsed: Duration,
@@ -119,9 +130,9 @@ pub enum BenchEvent<'a> {
     TrialEnded {
         /// Everything about it.
         result: &'a TrialResult,
-        /// How many were run in this sitting, it included.
+        /// How many were run in this session, it included.
         done: u32,
-        /// Trials to run in this sitting.
+        /// Trials to run in this session.
         remaining: u32,
         /// Since the run began.
         elapsed: Duration,
@@ -137,7 +148,7 @@ pub struct BenchOutcome {
     pub end: End,
     /// The run log.
     pub log: PathBuf,
-    /// Trials run in this sitting.
+    /// Trials run in this session.
     pub trials: u32,
     /// Its time.
     pub elapsed: Duration,
@@ -170,7 +181,7 @@ pub enum End {
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// The run log.
-    #[error("{0}. What was measured before is in the log: mend this and go on with --resume.")]
+    #[error("{0}. What was measured before is in the log: fix this and continue with --resume.")]
     Log(RunLogError),
     /// The run log, at the start.
     #[error(transparent)]
@@ -200,6 +211,8 @@ pub enum BenchError {
 mod checks_tests;
 #[cfg(test)]
 mod duet_tests;
+#[cfg(test)]
+mod protocol_tests;
 #[cfg(test)]
 mod search_tests;
 #[cfg(test)]

@@ -126,18 +126,17 @@ pub struct Forecast {
 /// `plans` are each plan's warm-up and window together.
 pub fn forecast_duets(plans: &[Duration], blocks: u32, budget: Option<Duration>) -> Forecast {
     // Four trials a block and plan, in two halves: each takes half of its load's time.
-    let halves: Vec<Duration> = plans.iter().map(|load| *load / 2).collect();
-    forecast(4, &halves, blocks, budget)
+    let halves: Vec<Duration> = plans.iter().flat_map(|load| [*load / 2; 4]).collect();
+    forecast(&halves, blocks, budget)
 }
 
 /// Forecasts a run: per trial its warm-up and window, [`STARTUP_FORECAST`] and [`STOP_FORECAST`].
 ///
-/// `plans` are each plan's warm-up and window together.
-pub fn forecast(candidates: u32, plans: &[Duration], blocks: u32, budget: Option<Duration>) -> Forecast {
+/// `trials` are those of a block: each one's warm-up and window together.
+pub fn forecast(trials: &[Duration], blocks: u32, budget: Option<Duration>) -> Forecast {
     let overhead = STARTUP_FORECAST + STOP_FORECAST;
-    let per_candidate: Duration = plans.iter().map(|load| *load + overhead).sum();
-    let block = per_candidate.saturating_mul(candidates);
-    let plans = u32::try_from(plans.len()).unwrap_or(u32::MAX);
+    let block: Duration = trials.iter().map(|load| *load + overhead).sum();
+    let trials = u32::try_from(trials.len()).unwrap_or(u32::MAX);
     let blocks_in_budget = match budget {
         Some(budget) if !block.is_zero() => {
             let fit = budget.as_nanos() / block.as_nanos();
@@ -146,7 +145,7 @@ pub fn forecast(candidates: u32, plans: &[Duration], blocks: u32, budget: Option
         _ => blocks,
     };
     Forecast {
-        trials: candidates.saturating_mul(plans).saturating_mul(blocks),
+        trials: trials.saturating_mul(blocks),
         block,
         total: block.saturating_mul(blocks),
         blocks_in_budget,
@@ -243,14 +242,15 @@ mod tests {
     #[test]
     fn the_forecast_is_the_sum_of_loads_and_overheads() {
         let second = Duration::from_secs(1);
-        let f = forecast(3, &[second * 4, second * 9], 5, Some(second * 100));
+        let three = [[second * 4, second * 9]; 3].concat();
+        let f = forecast(&three, 5, Some(second * 100));
         assert_eq!(f.trials, 30);
         assert_eq!(f.block, Duration::from_millis(3 * (4800 + 9800)));
         assert_eq!(f.total, f.block * 5);
         assert_eq!(f.blocks_in_budget, 2);
         let duets = forecast_duets(&[second * 4], 5, None);
         assert_eq!((duets.trials, duets.block), (20, Duration::from_millis(2 * 4000 + 4 * 800)));
-        assert_eq!(forecast(3, &[second], 5, Some(second)).blocks_in_budget, 1, "one block is always begun");
-        assert_eq!(forecast(3, &[second], 5, None).blocks_in_budget, 5);
+        assert_eq!(forecast(&[second; 3], 5, Some(second)).blocks_in_budget, 1, "one block is always begun");
+        assert_eq!(forecast(&[second; 3], 5, None).blocks_in_budget, 5);
     }
 }

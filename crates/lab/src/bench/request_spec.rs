@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use prony_load::dial::Dialer;
-use prony_model::plan::Expect;
+use prony_model::plan::{Expect, Protocol};
 use prony_model::secret::hide_headers;
 use prony_model::tls::{Roots, Tls, Verify};
 use prony_model::{Plan, Secret, Target};
@@ -14,7 +14,7 @@ use crate::check::{self, CheckReport, ContractExpectation, CustomCheck, NotReady
 use crate::experiment::{Experiment, ExperimentPlan};
 
 /// Where a candidate is, once it is up: what its check and its load connect to.
-pub(super) struct Place {
+pub(super) struct Endpoint {
     pub(super) target: Target,
     /// The Unix socket instead of the target's host and port.
     pub(super) unix: Option<PathBuf>,
@@ -23,11 +23,16 @@ pub(super) struct Place {
     certificate: Option<Roots>,
 }
 
-impl Place {
+impl Endpoint {
     /// A load of it: over its socket, and trusting its certificate.
     pub(super) fn reached_by(&self, load: Plan) -> Plan {
         let tls = trusting(&load.tls, self.certificate.as_ref());
         Plan { target: self.target.clone(), unix: self.unix.clone(), tls, ..load }
+    }
+
+    /// The same by another protocol, as [`RequestSpec::endpoint`].
+    pub(super) fn over(&self, spec: &RequestSpec, protocol: Protocol) -> Result<Endpoint, String> {
+        spec.endpoint(self.target.clone(), self.unix.clone(), self.certificate.clone(), protocol)
     }
 }
 
@@ -95,20 +100,21 @@ impl RequestSpec {
         RequestSpec { path, expect, route: Some(route), request, headers, tls: Tls::default(), expectation }
     }
 
-    /// The place of a candidate that is reached so.
+    /// The endpoint of a candidate that is reached so, by this protocol.
     ///
     /// # Errors
     /// A sentence, where its name has no address or a certificate of the plan cannot be used.
-    pub(super) fn place(
+    pub(super) fn endpoint(
         &self,
         target: Target,
         unix: Option<PathBuf>,
         certificate: Option<Roots>,
-    ) -> Result<Place, String> {
+        protocol: Protocol,
+    ) -> Result<Endpoint, String> {
         let tls = trusting(&self.tls, certificate.as_ref());
-        let plan = Plan { unix: unix.clone(), tls, ..Plan::closed(target.clone()) };
+        let plan = Plan { unix: unix.clone(), tls, protocol, ..Plan::closed(target.clone()) };
         let dialer = Dialer::of(&plan).map_err(|why| why.to_string())?;
-        Ok(Place { target, unix, dialer, certificate })
+        Ok(Endpoint { target, unix, dialer, certificate })
     }
 
     /// A plan aimed at a target, with the headers of the check that it asks again and again; the plan's own come first.
@@ -130,18 +136,18 @@ impl RequestSpec {
     }
 
     /// Asks once whether it answers.
-    pub(super) fn ready(&self, place: &Place) -> Result<(), NotReady> {
+    pub(super) fn ready(&self, endpoint: &Endpoint) -> Result<(), NotReady> {
         // A route is loaded with its right answer, and ready with any that is none of an error.
         let any = Expect::default();
         let expect = if self.route.is_some() { &any } else { &self.expect };
-        check::ready(&place.dialer, &self.request, expect)
+        check::ready(&endpoint.dialer, &self.request, expect)
     }
 
     /// The full check. Where the contract leaves a body some freedom, what was
     /// seen here is what every answer under load is held against.
-    pub(super) fn check(&mut self, place: &Place, workers: u32) -> CheckReport {
+    pub(super) fn check(&mut self, endpoint: &Endpoint, workers: u32) -> CheckReport {
         self.expectation.workers = workers;
-        let report = check::check(&place.dialer, &self.expectation);
+        let report = check::check(&endpoint.dialer, &self.expectation);
         if let Some(route) = self.route.filter(|_| self.expect.body.is_none()) {
             self.expect.body = report.body_seen(route).map(<[u8]>::to_vec);
         }

@@ -8,7 +8,7 @@ use super::BenchCandidate;
 use crate::candidate::{Candidate, Layout, server_name};
 use crate::catalogue::Catalogue;
 use crate::container::Engine;
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, ExperimentPlan};
 use crate::provision;
 
 /// Who runs, and who doesn't.
@@ -78,6 +78,14 @@ pub fn resolve(
             skip(&label, format!("Not installed: {}.", what.join(", ")), Some(first.mend.clone()));
             continue;
         }
+        let unspoken: Vec<&ExperimentPlan> =
+            experiment.plans.iter().filter(|plan| !candidate.speaks(plan.load.protocol)).collect();
+        if let Some(why) = not_spoken(&candidate, &unspoken) {
+            skip(&label, why, None);
+        }
+        if unspoken.len() == experiment.plans.len() {
+            continue;
+        }
         let version = candidate.version(layout);
         // The engine is a part of what is measured: a run is not gone on with by another, nor natively.
         let version = match candidate.engine() {
@@ -89,4 +97,20 @@ pub fn resolve(
         candidates.push(BenchCandidate { candidate, version });
     }
     Ok(Resolved { candidates, skipped, baseline, experiment })
+}
+
+/// That it takes no part in these plans, whose protocol it does not speak; `None` where there are none.
+fn not_spoken(candidate: &Candidate, plans: &[&ExperimentPlan]) -> Option<String> {
+    let protocol = plans.first()?.load.protocol;
+    let names: Vec<&str> = plans.iter().map(|plan| plan.name.as_str()).collect();
+    let name = protocol.name(candidate.tls());
+    let others = candidate.with_each_setting();
+    let like_it = others.iter().find(|other| other.tls() == candidate.tls() && other.speaks(protocol));
+    let over_tls = others.iter().find(|other| other.speaks(protocol));
+    let other = match (like_it, over_tls) {
+        (Some(other), _) => format!(" ({} does)", other.label()),
+        (None, Some(other)) if other.tls() => format!(" ({} does over TLS)", other.label()),
+        _ => String::new(),
+    };
+    Some(format!("Not in {}: by its recipe it does not speak {name}{other}.", names.join(", ")))
 }

@@ -6,6 +6,7 @@ use prony_analysis::precision::SequentialStop;
 use prony_analysis::run_log::{self, judge_result};
 use prony_host::pins::PinnedProcess;
 use prony_load::{Interrupt, Loader};
+use prony_model::plan::Protocol;
 use prony_model::rfc3339;
 use prony_model::run_log::{
     Event, Found, Line, PlannedTrial, RawResult, RunLogError, RunLogWriter, Sleep, TrialResult, TrialStart,
@@ -18,7 +19,7 @@ use super::header::{header, may_resume, remaining};
 use super::precision;
 use super::request_spec::RequestSpec;
 use super::search::Capacities;
-use super::trial::{Ended, Trial};
+use super::trial::{Trial, TrialEnd};
 use super::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End};
 use crate::supervise;
 
@@ -51,8 +52,8 @@ pub(super) struct Runner<'a> {
 /// What a run knows of a candidate.
 pub(super) struct CandidateState {
     pub(super) spec: RequestSpec,
-    /// Whether it has passed its full check.
-    pub(super) checked: bool,
+    /// The protocols by which it has passed its full check.
+    pub(super) checked: Vec<Protocol>,
     /// Whether it was said that it needed SIGKILL.
     pub(super) needed_sigkill: bool,
     /// Its processes that outlived SIGKILL, not reported yet.
@@ -94,15 +95,15 @@ fn skipped(setup: &BenchSetup) -> String {
 }
 
 /// The length of the whole order, what is left of it, the log, and what it tells already.
-type Sitting = (usize, Vec<PlannedTrial>, RunLogWriter, (Capacities, SequentialStop));
+type Session = (usize, Vec<PlannedTrial>, RunLogWriter, (Capacities, SequentialStop));
 
-fn begin(setup: &BenchSetup) -> Result<Sitting, BenchError> {
+fn begin(setup: &BenchSetup) -> Result<Session, BenchError> {
     let header = header(setup);
     let writer = RunLogWriter::create(&setup.log, &header).map_err(BenchError::Open)?;
     Ok((header.order.len(), header.order, writer, (Capacities::default(), SequentialStop::default())))
 }
 
-fn resume(setup: &BenchSetup) -> Result<Sitting, BenchError> {
+fn resume(setup: &BenchSetup) -> Result<Session, BenchError> {
     let log = run_log::read(&setup.log).map_err(BenchError::Open)?;
     may_resume(&log, setup).map_err(|why| BenchError::Resume { path: setup.log.clone(), why })?;
     let writer = RunLogWriter::open(&setup.log).map_err(BenchError::Open)?;
@@ -132,7 +133,7 @@ impl<'a> Runner<'a> {
     ) -> Runner<'a> {
         let state = |spec| CandidateState {
             spec,
-            checked: false,
+            checked: Vec::new(),
             needed_sigkill: false,
             leftovers: Vec::new(),
             excluded: false,
@@ -232,7 +233,7 @@ impl<'a> Runner<'a> {
             let share = self.outcome(End::Finished).share_under_load().unwrap_or(0.0) * 100.0;
             let (trials, text) =
                 (self.trials, format!("servers were under load for {share:.0} % of the time"));
-            self.event("finished", &format!("All trials are done: {trials} in this sitting; {text}."))?;
+            self.event("finished", &format!("All trials are done: {trials} in this session; {text}."))?;
         }
         Ok(self.outcome(End::Finished))
     }
@@ -260,7 +261,7 @@ impl<'a> Runner<'a> {
         }
         let ended = match (trials, &self.setup.duet) {
             ([one, other], Some(halves)) => self.duet([*one, *other], halves)?.into(),
-            _ => trials.iter().map(|trial| self.trial(*trial)).collect::<Vec<Ended>>(),
+            _ => trials.iter().map(|trial| self.trial(*trial)).collect::<Vec<TrialEnd>>(),
         };
         // Trials at once, in one's time.
         let each = started.elapsed() / count(trials.len());
@@ -287,23 +288,23 @@ impl<'a> Runner<'a> {
     }
 
     /// Records how a trial ended, with `rest` to come; false when somebody asked to end.
-    fn ended(&mut self, trial: &Trial<'_>, ended: Ended, rest: &[Trial<'_>]) -> Result<bool, BenchError> {
+    fn ended(&mut self, trial: &Trial<'_>, ended: TrialEnd, rest: &[Trial<'_>]) -> Result<bool, BenchError> {
         let planned = trial.planned;
         let failed = |why: &str| RawResult::failed(planned.clone(), why.to_owned());
         let (mut raw, goes_on) = match ended {
-            Ended::Result(result) => (*result, true),
-            Ended::Interrupted(Some(result)) => (*result, false),
-            Ended::Interrupted(None) => return Ok(false),
-            Ended::CheckFailed(why) => {
+            TrialEnd::Result(result) => (*result, true),
+            TrialEnd::Interrupted(Some(result)) => (*result, false),
+            TrialEnd::Interrupted(None) => return Ok(false),
+            TrialEnd::CheckFailed(why) => {
                 self.event("check_failed", &why)?;
                 self.states[trial.number].excluded = true;
                 (failed(&why), true)
             }
-            Ended::NotStarted(why) => {
+            TrialEnd::NotStarted(why) => {
                 self.did_not_start(trial, &why)?;
                 (failed(&why), true)
             }
-            Ended::Broken(why) => return Err(why),
+            TrialEnd::Broken(why) => return Err(why),
         };
         raw.failure = raw.failure.take().map(|why| redacted(&why));
         // What the lab observes is what it can judge; were it not, that is the trial's failure.
@@ -342,7 +343,7 @@ impl<'a> Runner<'a> {
         let state = &mut self.states[trial.number];
         state.failed_starts += 1;
         let attempts = state.failed_starts;
-        if attempts >= START_ATTEMPTS && !state.checked {
+        if attempts >= START_ATTEMPTS && state.checked.is_empty() {
             state.excluded = true;
             self.event("start_failed", &format!("Given up after {attempts} attempts: {why}"))?;
         }
@@ -350,7 +351,7 @@ impl<'a> Runner<'a> {
     }
 
     fn interrupted(&mut self) -> Result<BenchOutcome, BenchError> {
-        self.event("interrupted", "Somebody ended the run; --resume goes on with it.")?;
+        self.event("interrupted", "The run was interrupted; --resume continues it.")?;
         Ok(self.outcome(End::Interrupted))
     }
 

@@ -10,7 +10,7 @@ use prony_model::run_log::{PlannedTrial, RawResult, ShareOf, TrialResult};
 
 use super::loaded::Side;
 use super::runner::Runner;
-use super::trial::{Ended, Trial};
+use super::trial::{Trial, TrialEnd};
 use super::{BenchError, BenchEvent};
 use crate::capacity::{self, CapacityEvent, CapacityOutcome, CapacityPlan, Probed};
 use crate::experiment::{Experiment, ExperimentPlan};
@@ -57,7 +57,7 @@ impl Capacities {
         let logs: Vec<f64> = found.into_iter().flatten().map(|rate| rate.ln()).collect();
         if logs.is_empty() {
             return Err(format!(
-                "The knee of {} is not known: no search of {} found one.",
+                "The capacity of {} is not known: no search of {} found one.",
                 share.of.candidate, search.name
             ));
         }
@@ -75,7 +75,7 @@ impl Runner<'_> {
         slos: &[Slo],
         load: Plan,
         mut side: Side<'_>,
-    ) -> Result<Ended, BenchError> {
+    ) -> Result<TrialEnd, BenchError> {
         let wanted = CapacityPlan {
             slos: slos.to_vec(),
             probe: load.stop.duration.unwrap_or(prony_model::plan::DURATION),
@@ -105,10 +105,10 @@ impl Runner<'_> {
 }
 
 /// What a search is to its run log.
-fn ended(planned: &PlannedTrial, outcome: CapacityOutcome) -> Ended {
+fn ended(planned: &PlannedTrial, outcome: CapacityOutcome) -> TrialEnd {
     let CapacityOutcome { record, observed, interrupted, .. } = outcome;
     if interrupted {
-        return Ended::Interrupted(None);
+        return TrialEnd::Interrupted(None);
     }
     let failure = match (&record.void, &record.capacity_per_s) {
         (Some(why), _) => Some(format!("Its capacity was not found: {why}")),
@@ -118,5 +118,5 @@ fn ended(planned: &PlannedTrial, outcome: CapacityOutcome) -> Ended {
         (None, Some(_)) => None,
     };
     let planned = planned.clone();
-    Ended::Result(Box::new(RawResult { planned, observed, failure, capacity: Some(record) }))
+    TrialEnd::Result(Box::new(RawResult { planned, observed, failure, capacity: Some(record) }))
 }

@@ -5,11 +5,13 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use prony_model::plan::Protocol;
 use prony_model::secret::names_asked_for;
 use rustix::process::geteuid;
 
-use super::request_spec::{Place, RequestSpec};
+use super::request_spec::{Endpoint, RequestSpec};
 use crate::candidate::{Candidate, Layout};
+use crate::check::Never;
 use crate::launch::{LaunchContext, certificate, run_dir};
 use crate::supervise::{Running, StartError, StartErrorKind, Supervision, port_of};
 
@@ -28,14 +30,16 @@ pub(super) enum NotUp {
     Interrupted(String),
 }
 
-/// Starts a candidate with so many workers on these CPUs (empty: any), and waits until it answers what it is asked.
+/// Starts a candidate with so many workers on these CPUs (empty: any), and waits until it answers what it is asked
+/// by this protocol.
 pub(super) fn start(
     candidate: &Candidate,
     spec: &RequestSpec,
     (layout, supervision): (&Layout, &Supervision),
     (workers, cpus): (u32, &[u32]),
+    protocol: Protocol,
     cancelled: &dyn Fn() -> bool,
-) -> Result<(Running, Place), NotUp> {
+) -> Result<(Running, Endpoint), NotUp> {
     let port = port_of(candidate).map_err(NotUp::NotStarted)?;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     // Root's servers give up their rights, and a container's users are others outside of it.
@@ -44,37 +48,42 @@ pub(super) fn start(
     let context = LaunchContext { address, workers, run_dir, hidden: names_asked_for() };
     let ready_to_start = || {
         let made = candidate.takes_certificate().then(|| certificate::make(&context.run_dir)).transpose()?;
-        let place = spec.place(spec.target(port, candidate.tls()), candidate.socket(&context), made)?;
-        nobody_listens(&place)?;
-        Ok((place, candidate.launch(layout, &context)?))
+        let target = spec.target(port, candidate.tls());
+        let endpoint = spec.endpoint(target, candidate.socket(&context), made, protocol)?;
+        nobody_listens(&endpoint)?;
+        Ok((endpoint, candidate.launch(layout, &context)?))
     };
-    let (place, mut launch) = ready_to_start().map_err(|why: String| {
+    let (endpoint, mut launch) = ready_to_start().map_err(|why: String| {
         run_dir::remove(&context.run_dir);
         NotUp::NotStarted(why)
     })?;
     launch.pin(cpus);
-    let (mut last_answer, is_final) = (String::new(), Cell::new(false));
+    let (mut last_answer, never) = (String::new(), Cell::new(None));
     let mut ready = || {
-        let asked = spec.ready(&place).map_err(|not| {
+        let asked = spec.ready(&endpoint).map_err(|not| {
             last_answer = not.why;
-            is_final.set(not.is_final);
+            never.set(not.never);
         });
         asked.is_ok()
     };
-    let started = Running::start(&launch, supervision, &mut ready, &|| is_final.get() || cancelled());
+    let started = Running::start(&launch, supervision, &mut ready, &|| never.get().is_some() || cancelled());
     let mut running = started.map_err(|why| match why.kind {
-        StartErrorKind::Interrupted if is_final.get() => {
-            NotUp::NotStarted(StartError { kind: StartErrorKind::NotTrusted(last_answer), ..why }.to_string())
+        StartErrorKind::Interrupted => {
+            let kind = match never.get() {
+                Some(Never::NotTrusted) => StartErrorKind::NotTrusted(last_answer),
+                Some(Never::NotSpoken) => StartErrorKind::NotSpoken(last_answer),
+                None => return NotUp::Interrupted(why.to_string()),
+            };
+            NotUp::NotStarted(StartError { kind, ..why }.to_string())
         }
-        StartErrorKind::Interrupted => NotUp::Interrupted(why.to_string()),
         StartErrorKind::NotReady(_) if !last_answer.is_empty() => {
             NotUp::NotStarted(format!("{why}\nThe last attempt: {last_answer}"))
         }
         _ => NotUp::NotStarted(why.to_string()),
     })?;
-    let stranger = if place.unix.is_none() { running.stranger_on(port) } else { None };
+    let stranger = if endpoint.unix.is_none() { running.stranger_on(port) } else { None };
     match stranger {
-        None => Ok((running, place)),
+        None => Ok((running, endpoint)),
         Some(who) => {
             let why = format!("{who} answers on its port {port}, which it took first.");
             Err(NotUp::Stranger(why, running.stop().leftovers))
@@ -83,9 +92,9 @@ pub(super) fn start(
 }
 
 /// Of a Unix socket, whose listener is not ours to look up: that nobody answers there before the server is started.
-fn nobody_listens(place: &Place) -> Result<(), String> {
-    let Some(path) = &place.unix else { return Ok(()) };
-    match place.dialer.connect(TAKEN_TIMEOUT) {
+fn nobody_listens(endpoint: &Endpoint) -> Result<(), String> {
+    let Some(path) = &endpoint.unix else { return Ok(()) };
+    match endpoint.dialer.connect(TAKEN_TIMEOUT) {
         Err(why) if matches!(why.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
             Ok(())
         }

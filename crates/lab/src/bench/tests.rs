@@ -409,7 +409,7 @@ fn a_full_disk_ends_the_run_with_the_server_down() {
     let why = Runner::new(&setup, &quick, &interrupt, &mut tell, &mut append).run(&order, false).unwrap_err();
     assert_eq!(
         why.to_string(),
-        "run.jsonl: no storage space. What was measured before is in the log: mend this and go on with --resume."
+        "run.jsonl: no storage space. What was measured before is in the log: fix this and continue with --resume."
     );
     assert_eq!(lines, 2, "the trial's start and its result, and nothing after");
     assert_nothing_left(root.path());

@@ -12,7 +12,7 @@ use prony_model::units::show_duration;
 
 use super::header::workers;
 use super::loaded::Side;
-use super::request_spec::{self, Place};
+use super::request_spec::{self, Endpoint};
 use super::runner::Runner;
 use super::start::{NotUp, start};
 use super::{BenchCandidate, BenchError, BenchEvent, BenchSetup};
@@ -30,7 +30,7 @@ pub(super) struct Trial<'a> {
 }
 
 /// How a trial ended.
-pub(super) enum Ended {
+pub(super) enum TrialEnd {
     /// With a result, whatever it says.
     Result(Box<RawResult>),
     /// Its server did not start.
@@ -43,9 +43,9 @@ pub(super) enum Ended {
     Broken(BenchError),
 }
 
-impl From<BenchError> for Ended {
-    fn from(why: BenchError) -> Ended {
-        Ended::Broken(why)
+impl From<BenchError> for TrialEnd {
+    fn from(why: BenchError) -> TrialEnd {
+        TrialEnd::Broken(why)
     }
 }
 
@@ -57,27 +57,32 @@ impl<'a> Trial<'a> {
         Some(Trial { planned, number, candidate: &setup.candidates[number], plan })
     }
 
+    /// Whether its candidate speaks what its plan asks for.
+    pub(super) fn is_spoken(&self) -> bool {
+        self.candidate.candidate.speaks(self.plan.load.protocol)
+    }
+
     /// It was not measured, and why.
-    pub(super) fn failed(&self, why: String) -> Ended {
-        Ended::Result(Box::new(RawResult::failed(self.planned.clone(), why)))
+    pub(super) fn failed(&self, why: String) -> TrialEnd {
+        TrialEnd::Result(Box::new(RawResult::failed(self.planned.clone(), why)))
     }
 
     /// How it ended, of one load, whose server is down.
-    pub(super) fn ended(&self, observed: Result<Observed, LoadError>, death: Option<String>) -> Ended {
+    pub(super) fn ended(&self, observed: Result<Observed, LoadError>, death: Option<String>) -> TrialEnd {
         let observed = match observed {
             Ok(observed) => observed,
             Err(why) => return self.not_loaded(&why, death),
         };
         let (interrupted, planned) = (observed.interrupted(), self.planned.clone());
         let raw = RawResult { planned, observed: Some(observed), failure: None, capacity: None };
-        if interrupted { Ended::Interrupted(Some(Box::new(raw))) } else { Ended::Result(Box::new(raw)) }
+        if interrupted { TrialEnd::Interrupted(Some(Box::new(raw))) } else { TrialEnd::Result(Box::new(raw)) }
     }
 
     /// How it ended without a measurement, because of its server's death where that is known.
-    pub(super) fn not_loaded(&self, why: &LoadError, death: Option<String>) -> Ended {
+    pub(super) fn not_loaded(&self, why: &LoadError, death: Option<String>) -> TrialEnd {
         match (why, death) {
             (_, Some(death)) => self.failed(death),
-            (LoadError::Interrupted, None) => Ended::Interrupted(None),
+            (LoadError::Interrupted, None) => TrialEnd::Interrupted(None),
             (why, None) => self.failed(why.to_string()),
         }
     }
@@ -85,11 +90,11 @@ impl<'a> Trial<'a> {
 
 impl Runner<'_> {
     /// Runs one trial. When it returns, its server is down.
-    pub(super) fn trial(&mut self, trial: Trial<'_>) -> Ended {
+    pub(super) fn trial(&mut self, trial: Trial<'_>) -> TrialEnd {
         self.measure(trial).unwrap_or_else(|ended| ended)
     }
 
-    fn measure(&mut self, trial: Trial<'_>) -> Result<Ended, Ended> {
+    fn measure(&mut self, trial: Trial<'_>) -> Result<TrialEnd, TrialEnd> {
         let setup = self.setup;
         let rate = |share| self.capacities.rate(&setup.experiment, trial.plan, share);
         let rate = trial.plan.share.as_ref().map(rate).transpose().map_err(|why| trial.failed(why))?;
@@ -104,38 +109,43 @@ impl Runner<'_> {
     }
 
     /// Brings a candidate up on these CPUs, checked; with it the load that is aimed at it.
-    pub(super) fn come_up<'t>(&mut self, trial: Trial<'t>, pins: &'t Pins) -> Result<(Side<'t>, Plan), Ended>
+    pub(super) fn come_up<'t>(
+        &mut self,
+        trial: Trial<'t>,
+        pins: &'t Pins,
+    ) -> Result<(Side<'t>, Plan), TrialEnd>
     where
         Self: 't,
     {
         let (setup, candidate) = (self.setup, &trial.candidate.candidate);
-        let spec = &self.states[trial.number].spec;
-        let (running, place) = match candidate.as_url() {
+        let (spec, protocol) = (&self.states[trial.number].spec, trial.plan.load.protocol);
+        let (running, endpoint) = match candidate.as_url() {
             Some(url) => {
-                let there = spec.place(url.clone(), trial.plan.load.unix.clone(), None);
-                let there = there.and_then(|place| spec.ready(&place).map(|()| place).map_err(|not| not.why));
-                (None, there.map_err(Ended::NotStarted)?)
+                let there = spec.endpoint(url.clone(), trial.plan.load.unix.clone(), None, protocol);
+                let there = there
+                    .and_then(|endpoint| spec.ready(&endpoint).map(|()| endpoint).map_err(|not| not.why));
+                (None, there.map_err(TrialEnd::NotStarted)?)
             }
             None => {
-                let (running, place) = self.start(trial, pins)?;
-                (Some(running), place)
+                let (running, endpoint) = self.start(trial, pins)?;
+                (Some(running), endpoint)
             }
         };
         let state = &mut self.states[trial.number];
-        if !state.checked {
-            let report = state.spec.check(&place, workers(trial.candidate, Some(trial.plan), setup));
+        if !state.checked.contains(&protocol) {
+            let report = state.spec.check(&endpoint, workers(trial.candidate, Some(trial.plan), setup));
             if !report.passed() {
-                return Err(Ended::CheckFailed(request_spec::failures(candidate.label(), &report)));
+                return Err(TrialEnd::CheckFailed(request_spec::failures(candidate.label(), &report)));
             }
-            state.checked = true;
+            state.checked.push(protocol);
             // Of commands and URLs there is nothing to tell but that they answered.
             if let Some(sleep) = report.sleep {
                 self.found(candidate.label(), sleep)?;
             }
         }
         let spec = &self.states[trial.number].spec;
-        let load = spec.plan(trial.plan, place.target.clone(), &pins.client, &setup.experiment);
-        let load = place.reached_by(load);
+        let load = spec.plan(trial.plan, endpoint.target.clone(), &pins.client, &setup.experiment);
+        let load = endpoint.reached_by(load);
         let side = Side {
             setup,
             candidate: candidate.label(),
@@ -150,24 +160,31 @@ impl Runner<'_> {
     }
 
     /// Starts a server of the lab's.
-    fn start(&mut self, trial: Trial<'_>, pins: &Pins) -> Result<(Running, Place), Ended> {
+    fn start(&mut self, trial: Trial<'_>, pins: &Pins) -> Result<(Running, Endpoint), TrialEnd> {
         let (setup, candidate) = (self.setup, &trial.candidate.candidate);
         let (workers, cancelled) =
             (workers(trial.candidate, Some(trial.plan), setup), || self.interrupt.asked());
         let state = &mut self.states[trial.number];
         let by = (&setup.layout, &setup.supervision);
-        start(candidate, &state.spec, by, (workers, &pins.server), &cancelled).map_err(|why| match why {
+        let by_protocol = trial.plan.load.protocol;
+        let started = start(candidate, &state.spec, by, (workers, &pins.server), by_protocol, &cancelled);
+        started.map_err(|why| match why {
             NotUp::RunDir(source) => BenchError::RunDir { path: std::env::temp_dir(), source }.into(),
-            NotUp::NotStarted(why) => Ended::NotStarted(why),
-            NotUp::Interrupted(_) => Ended::Interrupted(None),
+            NotUp::NotStarted(why) => TrialEnd::NotStarted(why),
+            NotUp::Interrupted(_) => TrialEnd::Interrupted(None),
             NotUp::Stranger(why, leftovers) => {
                 state.leftovers.extend(leftovers);
-                Ended::NotStarted(format!("{} was not loaded: {why}", candidate.label()))
+                TrialEnd::NotStarted(format!("{} was not loaded: {why}", candidate.label()))
             }
         })
     }
 
-    fn load_once(&mut self, trial: Trial<'_>, plan: &Plan, mut side: Side<'_>) -> Result<Ended, BenchError> {
+    fn load_once(
+        &mut self,
+        trial: Trial<'_>,
+        plan: &Plan,
+        mut side: Side<'_>,
+    ) -> Result<TrialEnd, BenchError> {
         let control = self.interrupt.control(1);
         let load_time = plan.warmup + plan.stop.duration.unwrap_or_default();
         let (tell, planned) = (&mut *self.tell, trial.planned);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use prony_model::Target;
 use prony_model::fnv::hash_of;
+use prony_model::plan::Protocol;
 use prony_model::secret::{REDACTED, redacted_command, remember_command};
 
 use crate::catalogue::{
@@ -180,6 +181,15 @@ impl Candidate {
             Origin::Command { listens, .. } => listens.tls,
             Origin::Url { target, .. } => target.tls,
         }
+    }
+
+    /// Whether it speaks this on its port: its recipe and its settings say so. Of a command or a URL nobody said what it
+    /// does not speak: its check will tell.
+    pub fn speaks(&self, protocol: Protocol) -> bool {
+        let Some(server) = self.server() else { return true };
+        let chosen = self.chosen_values().filter_map(|value| value.protocols.as_ref()).last();
+        let name = protocol.name(self.tls());
+        chosen.unwrap_or(&server.recipe.protocols).iter().any(|spoken| spoken == name)
     }
 
     /// The Unix socket that it listens on instead of its port, its variables not replaced.

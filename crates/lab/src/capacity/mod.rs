@@ -24,7 +24,7 @@ mod sustained;
 pub use probe::Outside;
 pub(crate) use probe::{Probed, Prober};
 
-use sustained::{ENDED_MIN, Hopeless, Judged, sustained, void};
+use sustained::{ENDED_MIN, Hopeless, JudgedProbe, sustained, void};
 
 /// Failures that a sustained rate may have, where no threshold says more.
 pub(crate) const ERRORS_MAX_SHARE: f64 = 0.001;
@@ -219,8 +219,8 @@ impl Run<'_, '_> {
             return Ok(None);
         }
         let trial = &probed.trial;
-        let Judged { answer, why, undecided } = match &self.void {
-            Some(why) => Judged::failed(why),
+        let JudgedProbe { answer, why, undecided } = match &self.void {
+            Some(why) => JudgedProbe::failed(why),
             None => sustained(trial, &self.plan.slos, hopeless),
         };
         let ended = trial.requests.failed + trial.requests.completed;

@@ -1,11 +1,12 @@
 //! Whether a probe was sustained: pure.
 
 use prony_analysis::slo::{Decision, Slo};
+use prony_analysis::verdict::{Code, InSearch};
 use prony_load::Snapshot;
 use prony_model::Plan;
 use prony_model::plan::Arrivals;
 use prony_model::rate::Rate;
-use prony_model::trial::{Effect, Outcome, Trial};
+use prony_model::trial::{Effect, Outcome, Reason, Trial};
 use prony_stats::search::Answer;
 
 use super::{ERRORS_MAX_SHARE, share};
@@ -16,24 +17,24 @@ const UNCARRIED_MAX_SHARE: f64 = 0.01;
 /// Fewer requests than this show nothing.
 pub(super) const ENDED_MIN: u64 = 10;
 
-/// Verdicts that say that the client did not apply the load.
-const CLIENTS_FAULTS: [&str; 3] = ["client_saturated", "rate_not_reached", "ports_exhausted"];
-
-/// Verdicts of which one ends a search: what was seen before and after is not of one and the same server.
-const VOIDING: [&str; 3] = ["server_died", "server_restarted", "arithmetic"];
+/// Whether a reason means this for the search.
+fn means(reason: &Reason, what: InSearch) -> bool {
+    Code::named(&reason.code).is_some_and(|code| code.in_search() == what)
+}
 
 /// Why a trial says that the search cannot go on. An unexpected status is no reason: refusing is what an
 /// overloaded server may do, and counts as a failure. An answer with another body never is.
 pub(super) fn void(trial: &Trial) -> Option<String> {
     let wrong = trial.errors.get("body_mismatch").is_some_and(|count| *count > 0);
-    let voids = |code: &str| VOIDING.contains(&code) || (wrong && code == "wrong_answer");
+    let ends =
+        |reason: &Reason| means(reason, InSearch::Ends) || (wrong && reason.code == Code::WrongAnswer.name());
     let mut reasons = trial.verdict.reasons.iter().filter(|reason| reason.effect == Effect::Invalid);
-    reasons.find(|reason| voids(&reason.code)).map(|reason| reason.detail.clone())
+    reasons.find(|reason| ends(reason)).map(|reason| reason.detail.clone())
 }
 
 /// What a trial says of its rate.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Judged {
+pub(super) struct JudgedProbe {
     pub(super) answer: Answer,
     /// What decided it, in a few words.
     pub(super) why: String,
@@ -41,39 +42,39 @@ pub(super) struct Judged {
     pub(super) undecided: Option<String>,
 }
 
-impl Judged {
-    pub(super) fn failed(why: impl Into<String>) -> Judged {
-        Judged { answer: Answer::Failed, why: why.into(), undecided: None }
+impl JudgedProbe {
+    pub(super) fn failed(why: impl Into<String>) -> JudgedProbe {
+        JudgedProbe { answer: Answer::Failed, why: why.into(), undecided: None }
     }
 }
 
 /// Whether a trial's rate is sustained, and why (not); `hopeless` says why it was ended early.
-pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -> Judged {
+pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -> JudgedProbe {
     let reasons = &trial.verdict.reasons;
-    if let Some(fault) = reasons.iter().find(|reason| CLIENTS_FAULTS.contains(&reason.code.as_str())) {
+    if let Some(fault) = reasons.iter().find(|reason| means(reason, InSearch::OutOfReach)) {
         let why = fault.code.replace('_', " ");
-        return Judged { answer: Answer::OutOfReach, why, undecided: None };
+        return JudgedProbe { answer: Answer::OutOfReach, why, undecided: None };
     }
     if let Some(why) = hopeless {
-        return Judged::failed(why);
+        return JudgedProbe::failed(why);
     }
     match trial.outcome {
-        Outcome::Broken => return Judged::failed("broken: most requests failed"),
-        Outcome::Overloaded => return Judged::failed("the wait grew to the end"),
+        Outcome::Broken => return JudgedProbe::failed("broken: most requests failed"),
+        Outcome::Overloaded => return JudgedProbe::failed("the wait grew to the end"),
         Outcome::Carried => {}
     }
     let ended = trial.requests.failed + trial.requests.completed;
     if ended < ENDED_MIN {
-        return Judged::failed(format!("{ended} requests are too few to say"));
+        return JudgedProbe::failed(format!("{ended} requests are too few to say"));
     }
     let failed = share(trial.requests.failed, ended);
     if failed >= ERRORS_MAX_SHARE && !slos.iter().any(Slo::is_of_errors) {
-        return Judged::failed(format!("{:.2} % failed", failed * 100.0));
+        return JudgedProbe::failed(format!("{:.2} % failed", failed * 100.0));
     }
     // Of the requests that came due, and not of the rate asked for: Poisson arrivals are not as many in every window.
     let carried = share(trial.requests.completed, trial.requests.scheduled);
     if carried < 1.0 - UNCARRIED_MAX_SHARE {
-        return Judged::failed(format!("{:.1} % of what was due was carried", carried * 100.0));
+        return JudgedProbe::failed(format!("{:.1} % of what was due was carried", carried * 100.0));
     }
     let mut undecided = Vec::new();
     for slo in slos {
@@ -81,14 +82,14 @@ pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -
         let missed = held.decision == Decision::Missed
             || (held.decision == Decision::Undecided && held.point_within == Some(false));
         if missed {
-            return Judged::failed(format!("{slo}: {}", held.seen));
+            return JudgedProbe::failed(format!("{slo}: {}", held.seen));
         }
         if held.decision == Decision::Undecided {
             undecided.push(format!("{slo} is undecided ({})", held.seen));
         }
     }
     let undecided = (!undecided.is_empty()).then(|| undecided.join(", "));
-    Judged { answer: Answer::Passed, why: "sustained".to_owned(), undecided }
+    JudgedProbe { answer: Answer::Passed, why: "sustained".to_owned(), undecided }
 }
 
 /// Sees from snapshots that a probe can only fail: what its end would say is decided before.

@@ -28,7 +28,7 @@ const LEFT_OUT: [&str; 9] =
 
 /// Where a recipe is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum Origin {
     /// The binary.
     Embedded,
     /// This folder.
@@ -49,13 +49,13 @@ pub(super) struct RecipeFile {
 }
 
 /// A text file beside `server.toml`; `None` if it does not exist.
-pub(super) fn read_text(name: &str, source: &Source, file: &str) -> Result<Option<String>, String> {
+pub(super) fn read_text(name: &str, source: &Origin, file: &str) -> Result<Option<String>, String> {
     let bytes = match source {
-        Source::Embedded => {
+        Origin::Embedded => {
             let Some(file) = EMBEDDED.get_file(Path::new(name).join(file)) else { return Ok(None) };
             file.contents().to_vec()
         }
-        Source::Folder(folder) => {
+        Origin::Folder(folder) => {
             let path = folder.join(file);
             if !path.is_file() {
                 return Ok(None);
@@ -66,10 +66,10 @@ pub(super) fn read_text(name: &str, source: &Source, file: &str) -> Result<Optio
     String::from_utf8(bytes).map(Some).map_err(|_| "is no text in UTF-8.".to_owned())
 }
 
-pub(super) fn exists(name: &str, source: &Source, file: &str) -> bool {
+pub(super) fn exists(name: &str, source: &Origin, file: &str) -> bool {
     match source {
-        Source::Embedded => EMBEDDED.get_file(Path::new(name).join(file)).is_some(),
-        Source::Folder(folder) => folder.join(file).is_file(),
+        Origin::Embedded => EMBEDDED.get_file(Path::new(name).join(file)).is_some(),
+        Origin::Folder(folder) => folder.join(file).is_file(),
     }
 }
 
@@ -77,15 +77,15 @@ pub(super) fn exists(name: &str, source: &Source, file: &str) -> bool {
 ///
 /// # Errors
 /// A sentence, if it is no recipe's folder or the disk refuses.
-pub(super) fn read_all(name: &str, source: &Source) -> Result<Vec<RecipeFile>, String> {
+pub(super) fn read_all(name: &str, source: &Origin) -> Result<Vec<RecipeFile>, String> {
     let mut files = Vec::new();
     match source {
-        Source::Embedded => {
+        Origin::Embedded => {
             if let Some(dir) = EMBEDDED.get_dir(name) {
                 embedded(dir, dir.path(), &mut files);
             }
         }
-        Source::Folder(folder) => {
+        Origin::Folder(folder) => {
             let root = folder.canonicalize().map_err(not_copied(folder))?;
             let mut walk = Walk { root: &root, files: &mut files, bytes: 0 };
             walk.folder(&root, 0)?;

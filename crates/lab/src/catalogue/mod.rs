@@ -27,7 +27,7 @@ pub(crate) use requirements::{REQUIREMENTS_LOCK, is_builder, lock_in, requiremen
 pub use server::Server;
 pub use verified::Verified;
 
-use files::{EMBEDDED, Source};
+use files::{EMBEDDED, Origin};
 
 /// A folder of one's own that is looked into unasked.
 pub const OWN_SERVERS: &str = "prony/servers";
@@ -62,7 +62,7 @@ impl Catalogue {
         let mut catalogue = Catalogue::default();
         let embedded = EMBEDDED.dirs().map(|dir| dir.path().to_string_lossy());
         for name in embedded.filter(|name| is_server(name)) {
-            catalogue.add(&name, Source::Embedded);
+            catalogue.add(&name, Origin::Embedded);
         }
         for dir in extra_dirs {
             catalogue.add_folder(dir);
@@ -100,7 +100,7 @@ impl Catalogue {
     /// The servers of folders that have the name of a built-in one, and so its place.
     pub fn replaced(&self) -> impl Iterator<Item = (&str, &Path)> {
         self.servers.iter().filter_map(|(name, server)| match &server.source {
-            Source::Folder(folder) if EMBEDDED.get_dir(name).is_some() => Some((&**name, &**folder)),
+            Origin::Folder(folder) if EMBEDDED.get_dir(name).is_some() => Some((&**name, &**folder)),
             _ => None,
         })
     }
@@ -118,12 +118,12 @@ impl Catalogue {
         for folder in folders {
             let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if folder.is_dir() && is_server(&name) {
-                self.add(&name, Source::Folder(folder));
+                self.add(&name, Origin::Folder(folder));
             }
         }
     }
 
-    fn add(&mut self, name: &str, source: Source) {
+    fn add(&mut self, name: &str, source: Origin) {
         // An own recipe of this name is meant to replace the earlier one, also when it is broken:
         // to measure the earlier one instead would be a silent lie.
         self.servers.remove(name);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::files::{self, RECIPE_FILE, Source};
+use super::files::{self, Origin, RECIPE_FILE};
 use super::materialise;
 use super::recipe::{Recipe, is_label_word};
 use crate::toml_file::{TomlError, TomlFile};
@@ -15,7 +15,7 @@ pub struct Server {
     /// What its recipe says.
     pub recipe: Recipe,
     /// Where the recipe is from.
-    pub(crate) source: Source,
+    pub(crate) source: Origin,
     /// The shared files that it takes, in its folder's places.
     pub(super) shared: Vec<files::RecipeFile>,
 }
@@ -25,7 +25,7 @@ impl Server {
     ///
     /// # Errors
     /// A sentence.
-    pub(super) fn read(name: &str, source: Source) -> Result<Server, String> {
+    pub(super) fn read(name: &str, source: Origin) -> Result<Server, String> {
         if !is_label_word(name) {
             return Err(format!(
                 "{name:?} cannot be a server's name: rename the folder to letters, digits, '.', '_' and '-'."
@@ -100,9 +100,9 @@ impl Server {
 }
 
 /// What errors call a recipe's file.
-fn file_name(name: &str, source: &Source) -> String {
+fn file_name(name: &str, source: &Origin) -> String {
     match source {
-        Source::Embedded => format!("servers/{name}/{RECIPE_FILE}"),
-        Source::Folder(path) => path.join(RECIPE_FILE).display().to_string(),
+        Origin::Embedded => format!("servers/{name}/{RECIPE_FILE}"),
+        Origin::Folder(path) => path.join(RECIPE_FILE).display().to_string(),
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
-use super::files::{self, RECIPE_FILE, RecipeFile, Source};
+use super::files::{self, Origin, RECIPE_FILE, RecipeFile};
 use super::server::Server;
 use crate::toml_file::{TomlFile, suggest};
 
@@ -13,12 +13,12 @@ use crate::toml_file::{TomlFile, suggest};
 const SHARED_DIR: &str = "_shared";
 
 /// The binary's, and those of the folder beside the server's own, which replace them; by their names.
-fn all(source: &Source) -> Result<BTreeMap<String, Vec<u8>>, String> {
-    let mut files = files::read_all(SHARED_DIR, &Source::Embedded)?;
-    if let Source::Folder(own) = source {
+fn all(source: &Origin) -> Result<BTreeMap<String, Vec<u8>>, String> {
+    let mut files = files::read_all(SHARED_DIR, &Origin::Embedded)?;
+    if let Origin::Folder(own) = source {
         let beside = own.with_file_name(SHARED_DIR);
         if beside.is_dir() {
-            files.extend(files::read_all(SHARED_DIR, &Source::Folder(beside))?);
+            files.extend(files::read_all(SHARED_DIR, &Origin::Folder(beside))?);
         }
     }
     Ok(files.into_iter().map(|f| (f.path.to_string_lossy().into_owned(), f.bytes)).collect())
@@ -116,14 +116,14 @@ mod tests {
     #[test]
     fn no_file_below_servers_exists_twice_and_each_shared_one_is_used_by_two_servers_or_more() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../servers");
-        let files = files::read_all("", &Source::Folder(root.clone())).unwrap();
+        let files = files::read_all("", &Origin::Folder(root.clone())).unwrap();
         let mut seen: BTreeMap<&[u8], &Path> = BTreeMap::new();
         for file in &files {
             let earlier = seen.insert(&file.bytes, &file.path);
             assert_eq!(earlier, None, "{} is the same: share it", file.path.display());
         }
         let catalogue = load(&root);
-        let kept = all(&Source::Folder(root.join("flask"))).unwrap();
+        let kept = all(&Origin::Folder(root.join("flask"))).unwrap();
         assert!(!kept.is_empty());
         for name in kept.keys() {
             let takes = |server: &&Server| server.recipe.shared.values().any(|taken| taken == name);
@@ -168,7 +168,7 @@ mod tests {
             let files = load(dir.path()).get("app").unwrap().files().unwrap();
             files.into_iter().find(|f| f.path.as_os_str() == "app.py").unwrap().bytes
         };
-        let binarys = all(&Source::Embedded).unwrap().remove("python/flask_app.py").unwrap();
+        let binarys = all(&Origin::Embedded).unwrap().remove("python/flask_app.py").unwrap();
         assert_eq!(app(), binarys);
         write(dir.path(), "_shared/python/flask_app.py", "mine");
         assert_eq!(app(), b"mine");

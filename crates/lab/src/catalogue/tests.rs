@@ -73,7 +73,7 @@ fn a_later_folder_replaces_servers_and_a_missing_folder_is_reported() {
     let missing = first.path().join("nowhere");
     let catalogue = Catalogue::load(&[first.path().to_owned(), second.path().to_owned(), missing.clone()]);
     let server = catalogue.get("same").unwrap();
-    assert_eq!((server.recipe.title.as_str(), &server.source), ("later", &Source::Folder(later)));
+    assert_eq!((server.recipe.title.as_str(), &server.source), ("later", &Origin::Folder(later)));
     assert!(catalogue.broken.iter().any(|b| b.name == missing.to_string_lossy()));
 }
 
@@ -93,7 +93,7 @@ fn own_servers_in_place_of_built_in_ones_are_told_and_taken_only_if_nobody_else_
     fs::set_permissions(&own, fs::Permissions::from_mode(0o777)).unwrap();
     let refused = load(&[]);
     assert!(replaced(&refused).is_empty());
-    assert!(refused.get("hyper").is_ok_and(|server| server.source == Source::Embedded));
+    assert!(refused.get("hyper").is_ok_and(|server| server.source == Origin::Embedded));
     let why = &refused.broken[0].error;
     assert!(why.contains("may be written by other users: ") && why.contains("--servers "), "{why}");
     assert_eq!(replaced(&load(std::slice::from_ref(&own))), [hyper], "it was named");

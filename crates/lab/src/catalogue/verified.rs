@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use prony_model::fnv::hash_of;
 use serde::{Deserialize, Serialize};
 
-use super::files::{self, DOCKERFILE, Source, VERIFIED_FILE};
+use super::files::{self, DOCKERFILE, Origin, VERIFIED_FILE};
 use super::server::Server;
 use crate::toml_file::TomlFile;
 
@@ -74,7 +74,7 @@ impl Server {
     /// # Errors
     /// When the recipe is in no folder, or the file cannot be written: a sentence.
     pub fn record(&self, new: Verified) -> Result<PathBuf, String> {
-        let Source::Folder(folder) = &self.source else {
+        let Origin::Folder(folder) = &self.source else {
             return Err(format!(
                 "{} comes with the binary, where nothing can be recorded: give the folder of its recipe, --servers servers.",
                 self.name

@@ -4,12 +4,14 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 use prony_load::dial::Dialer;
-use prony_model::plan::Expect;
+use prony_model::plan::{Expect, Protocol};
 use prony_model::secret::redacted;
 use strum::VariantArray;
 
 use super::client::{Connection, Fault, Request, Response, printable, without_secrets};
-use super::{CheckReport, CheckResult, ContractExpectation, CustomCheck, GREETING, Route, parallel, work};
+use super::{
+    CheckReport, CheckResult, ContractExpectation, CustomCheck, GREETING, Route, named, parallel, work,
+};
 
 /// Long enough to be told from an answer that did not wait, on a busy host too.
 const SLEEP: Duration = Duration::from_millis(50);
@@ -38,7 +40,9 @@ pub(crate) fn check(dialer: &Dialer, expectation: &ContractExpectation) -> Check
     // A server that is not there would fail five more times in the same way.
     let nobody = checks.report.results.iter().all(|r| !r.passed && r.wire.is_none());
     if !nobody {
-        checks.keepalive(&probe, expectation.keepalive);
+        // Whether HTTP/2 keeps its connections is no setting of a server's.
+        let declared = expectation.keepalive.filter(|_| dialer.protocol() == Protocol::Http1);
+        checks.keepalive(&probe, declared);
         checks.fragmented(&probe);
         if expectation.custom.is_empty() {
             checks.not_found();
@@ -52,8 +56,17 @@ pub(crate) fn check(dialer: &Dialer, expectation: &ContractExpectation) -> Check
 pub(crate) struct NotReady {
     /// A sentence.
     pub(crate) why: String,
-    /// Whether it will not be, however long it is waited for: its certificate is refused.
-    pub(crate) is_final: bool,
+    /// Why it will not be, however long it is waited for.
+    pub(crate) never: Option<Never>,
+}
+
+/// Why a server will never be ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Never {
+    /// Its certificate is refused.
+    NotTrusted,
+    /// It does not speak the protocol that it is asked by.
+    NotSpoken,
 }
 
 /// Asks once whether a server answers, by the request of a check, with the status that is expected of its answer: for its
@@ -63,16 +76,23 @@ pub(crate) struct NotReady {
 /// If it does not answer so within 5 s.
 pub(crate) fn ready(dialer: &Dialer, check: &CustomCheck, expect: &Expect) -> Result<(), NotReady> {
     let asked = Connection::open(dialer).and_then(|mut c| c.exchange(&check.request(dialer.host(), false)));
-    let (why, is_final) = match asked {
+    let (why, never) = match asked {
         Ok(response) if expect.accepts_status(response.status) => return Ok(()),
         Ok(response) => {
             let (method, path) = check.method_and_path();
             let status = response.status;
-            (format!("{method} {} was answered with status {status}.", redacted(path)), false)
+            (format!("{method} {} was answered with status {status}.", redacted(path)), None)
         }
-        Err(fault) => (fault.to_string(), matches!(fault, Fault::Certificate(..))),
+        Err(fault) => {
+            let never = match fault {
+                Fault::Certificate(..) => Some(Never::NotTrusted),
+                Fault::NotSpoken(_) => Some(Never::NotSpoken),
+                _ => None,
+            };
+            (fault.to_string(), never)
+        }
     };
-    Err(NotReady { why, is_final })
+    Err(NotReady { why, never })
 }
 
 /// The request by which connections are tried out.
@@ -90,7 +110,8 @@ impl Checks<'_> {
     fn push(&mut self, name: &str, note: bool, judged: Result<String, String>, wire: Option<String>) {
         let passed = judged.is_ok();
         let (Ok(detail) | Err(detail)) = judged;
-        let (name, detail) = (redacted(name), redacted(&detail));
+        let name = redacted(&named(name, self.dialer.protocol()));
+        let detail = redacted(&detail);
         let wire = wire.filter(|_| !passed);
         self.report.results.push(CheckResult { name, passed, note, detail, wire });
     }

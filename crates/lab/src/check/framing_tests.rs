@@ -104,7 +104,7 @@ fn the_check_and_a_load_take_and_refuse_the_same_answers() {
                 assert_eq!((m.requests.completed, m.requests.failed), (2, 0), "{what}: {:?}", m.errors);
                 assert_eq!(m.run_total.connections == 1, response.keeps, "{what}");
             }
-            Err(Fault::Protocol(why)) => {
+            Err(Fault::Protocol(_, why)) => {
                 assert!(!taken, "the check refuses {what}: {why}");
                 let tally = &m.errors[&ErrorKind::Protocol];
                 assert_eq!((m.requests.failed, tally.count, &tally.first), (2, 2, &why), "{what}");

@@ -2,11 +2,12 @@
 //!
 //! A server that answers something else, or less, than the others would be compared by
 //! another job than theirs: the contract is checked in full once per candidate. The client is one of its own, one
-//! request at a time; what an HTTP/1.1 answer is, the load engine's framing says, so that a server that passes can
-//! be measured, and one whose answers the engine would refuse is told why before any load.
+//! request at a time; what an answer of HTTP/1.1 or HTTP/2 is, the load engine's framing says, so that a server that passes
+//! can be measured, and one whose answers the engine would refuse is told why before any load.
 
 use std::collections::BTreeMap;
 
+use prony_model::plan::Protocol;
 use prony_model::run_log::Sleep;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,7 @@ mod json_path;
 mod parallel;
 mod route;
 
-pub(crate) use contract::{NotReady, check, ready};
+pub(crate) use contract::{Never, NotReady, check, ready};
 pub(crate) use custom::{CustomCheck, validate_checks, written_field, written_secret};
 pub(crate) use route::Route;
 
@@ -70,6 +71,18 @@ impl CheckReport {
         self.results.iter().all(|result| result.passed || result.note)
     }
 
+    /// Adds what was found by another protocol.
+    pub(crate) fn add(&mut self, other: CheckReport) {
+        self.results.extend(other.results);
+        self.sleep = self.sleep.or(other.sleep);
+    }
+
+    /// Adds that nothing could be asked by a protocol, and why.
+    pub(crate) fn fail(&mut self, protocol: Protocol, why: String) {
+        let name = named("connection", protocol);
+        self.results.push(CheckResult { name, passed: false, note: false, detail: why, wire: None });
+    }
+
     /// What is not as expected, notes left out.
     pub(crate) fn failures(&self) -> impl Iterator<Item = &CheckResult> {
         self.results.iter().filter(|result| !result.passed && !result.note)
@@ -79,6 +92,14 @@ impl CheckReport {
     /// where the contract leaves the bytes open (spaces in JSON, the order of keys).
     pub(crate) fn body_seen(&self, route: Route) -> Option<&[u8]> {
         self.bodies.get(&route).map(Vec::as_slice)
+    }
+}
+
+/// What a check is called by a protocol.
+fn named(name: &str, protocol: Protocol) -> String {
+    match protocol {
+        Protocol::Http1 => name.to_owned(),
+        Protocol::Http2 => format!("{name} over HTTP/2"),
     }
 }
 
@@ -104,5 +125,7 @@ pub(crate) fn work(steps: u32) -> String {
 
 #[cfg(test)]
 mod framing_tests;
+#[cfg(test)]
+mod http2_tests;
 #[cfg(test)]
 mod tests;

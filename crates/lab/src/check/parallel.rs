@@ -78,7 +78,8 @@ fn all_at_once(dialer: &Dialer, count: u32) -> Result<Duration, Fault> {
         for thread in asked {
             let answer = thread.join().unwrap_or(Err(Fault::Closed))?;
             if answer.status != 200 {
-                return Err(Fault::Protocol(format!("status {} to one of {count} at once", answer.status)));
+                let status = answer.status;
+                return Err(Fault::Ended(format!("Status {status} to one of {count} at once")));
             }
         }
         Ok(begun.elapsed())

@@ -359,14 +359,14 @@ fn readiness_is_told_by_one_request() {
     }
     let nothing = CustomCheck::answers("/nothing");
     let missing = ready(&here, &nothing, &Expect::default()).unwrap_err();
-    assert!(!missing.is_final);
+    assert_eq!(missing.never, None);
     assert_eq!(missing.why, "GET /nothing was answered with status 404.");
     let expected = Expect { status: Some(404), ..Expect::default() };
     assert!(ready(&here, &nothing, &expected).is_ok(), "a check of its own may expect it");
     // Nobody can listen at port 0.
     let free = dialer(SocketAddr::from(([127, 0, 0, 1], 0)));
     let nobody = ready(&free, &CustomCheck::of_route(Route::Text), &Expect::default()).unwrap_err();
-    assert!(!nobody.is_final);
+    assert_eq!(nobody.never, None);
     assert_eq!(nobody.why, format!("No connection to {free}: connection refused."));
     // A check of a server that is not there says so once per route and does not go on.
     let report = check(&free, &all(true));

@@ -291,7 +291,7 @@ fn a_restore_file_of_another_boot_or_with_forged_paths_changes_nothing() {
 }
 
 #[test]
-fn what_could_not_be_put_back_is_not_changed_and_said() {
+fn settings_that_could_not_be_restored_are_reported_and_not_changed() {
     let machine = Machine::new(&GOOD);
     machine.set(GOVERNOR, "power-2\n");
     let (tree, state) = (machine.tree(), machine.state());

@@ -47,7 +47,7 @@ pub(super) fn share_of(
         Some(of) => Ok(ShareOf { share: share.as_ratio(), of }),
         None => file.refuse(
             &[path, &["of"]].concat(),
-            format!("{text:?} is no knee: write a candidate and a plan's name, \"amphp:opcache knee\"."),
+            format!("{text:?} names no capacity: write a candidate and a plan that searches for it, \"amphp:opcache knee\"."),
         ),
     }
 }

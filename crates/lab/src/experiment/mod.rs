@@ -11,7 +11,9 @@ use include_dir::{Dir, include_dir};
 use prony_analysis::slo::Slo;
 use prony_model::foreign_file;
 pub use prony_model::options::WorkerPolicy;
-use prony_model::plan::{Arrivals, CONNECTIONS_MAX, DURATION, DURATION_MAX, Expect, Plan, THREADS_MAX, Work};
+use prony_model::plan::{
+    Arrivals, CONNECTIONS_MAX, DURATION, DURATION_MAX, Expect, Plan, Protocol, THREADS_MAX, Work,
+};
 use prony_model::published::Published;
 use prony_model::rate::Rate;
 use prony_model::run_log::ShareOf;
@@ -142,12 +144,14 @@ impl ExperimentPlan {
         let mut arrivals = match (&self.capacity, &self.share, &load.arrivals) {
             (Some(slos), ..) => describe_search(slos),
             (None, Some(share), _) => {
-                format!("constant {}% of the knee of {}", tidy_percent(share.share), share.of)
+                format!("constant {}% of the capacity of {}", tidy_percent(share.share), share.of)
             }
             (None, None, arrivals) => describe_arrivals(arrivals),
         };
-        if load.pipeline > 1 {
-            arrivals.push_str(&format!(", pipelined by {}", load.pipeline));
+        match (load.protocol, load.pipeline) {
+            (Protocol::Http2, streams) => arrivals.push_str(&format!(", HTTP/2 with {streams} at once each")),
+            (Protocol::Http1, 1) => {}
+            (Protocol::Http1, pipeline) => arrivals.push_str(&format!(", pipelined by {pipeline}")),
         }
         let keepalive = if load.keepalive { "" } else { ", a connection per request" };
         let plural = if load.connections == 1 { "" } else { "s" };
@@ -312,7 +316,7 @@ impl Experiment {
     }
 
     /// The embedded experiments' names, sorted.
-    pub(crate) fn names() -> Vec<&'static str> {
+    pub fn names() -> Vec<&'static str> {
         let toml = EMBEDDED.files().filter(|f| f.path().extension().is_some_and(|e| e == "toml"));
         let mut names: Vec<&str> = toml.filter_map(|f| f.path().file_stem()?.to_str()).collect();
         names.sort_unstable();

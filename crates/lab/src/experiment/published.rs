@@ -235,7 +235,7 @@ fn at_rate(file: TomlFile<'_>, value: &Value, path: &[&str]) -> Result<AtRate, T
     };
     let share = Share::parse(share).map_err(|why| file.error(path, why.to_string()))?;
     let of = knee_of(of).ok_or_else(|| {
-        file.error(path, format!("{of:?} is no knee: write a candidate and a plan, \"amphp:opcache knee\"."))
+        file.error(path, format!("{of:?} names no capacity: write a candidate and a plan that searches for it, \"amphp:opcache knee\"."))
     })?;
     Ok(AtRate::Share { share: share.as_ratio(), of })
 }
@@ -320,7 +320,7 @@ mod tests {
             (
                 "[[conclusion]]\ntext = \"t\"\nclaim = \"rank(a) <= 2\"\nat = { rate = \"50% of a\" }\n",
                 8,
-                "no knee",
+                "names no capacity",
             ),
         ] {
             let said = read(rest).unwrap_err().to_string();

@@ -395,7 +395,7 @@ fn a_capacity_search_is_a_plan_and_shares_of_it_are_rates_of_other_plans() {
     );
     assert_eq!(
         e.plans[3].describe("/"),
-        "20 connections, constant 105% of the knee of b:jit knee, GET /, 10s after 1s warm-up"
+        "20 connections, constant 105% of the capacity of b:jit knee, GET /, 10s after 1s warm-up"
     );
     let phases = e.phases();
     assert_eq!(phases[0], ["knee-c10", "knee-c20"]);
@@ -412,7 +412,7 @@ fn impossible_capacity_plans_and_shares_are_refused() {
         ("[[plan]]\ncapacity = \"fast\"".to_owned(), "no threshold"),
         ("[[plan]]\ncapacity = \"p99<5ms\"\nrate = 5".to_owned(), "finds its own rates"),
         ("[[plan]]\nrate = \"50%\"".to_owned(), "needs to know of what"),
-        ("[[plan]]\nrate = \"50%\"\nof = \"a\"".to_owned(), "is no knee"),
+        ("[[plan]]\nrate = \"50%\"\nof = \"a\"".to_owned(), "names no capacity"),
         (format!("{knee}rate = \"50%\"\nof = \"c knee\""), "not among the candidates"),
         (format!("{knee}rate = \"50%\"\nof = \"a edge\""), "needs a plan named \"edge\""),
         ("[[plan]]\nrate = \"0%\"".to_owned(), "not a share"),

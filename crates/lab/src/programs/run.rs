@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_timeout_ended_is_said_not_to_have_ended_in_time() {
+    fn a_command_ended_by_timeout_says_that_it_took_too_long() {
         let dir = tempfile::tempdir().unwrap();
         let argv = [TIMEOUT, "--kill-after=1", "0.05", "sleep", "600"].map(String::from).to_vec();
         let error = quiet(argv, &dir.path().join("log")).run().unwrap_err();

@@ -4,13 +4,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::tool::{Origin, STEP_TIMEOUT, Site, not_written, stand_in};
+use super::local_sources::{FILES, stand_in};
+use super::tool::{Origin, STEP_TIMEOUT, Site, not_written};
 use crate::catalogue::Download;
 use crate::programs::{Run, capture};
 
-/// Names a folder where the files may lie already, each under its own name; what they should be, they must be.
-/// A folder of the server's name in it stands in for all of the server's files, whatever it holds.
-pub(super) const FILES: &str = "PRONY_DOWNLOADS";
 /// The largest file that is fetched: 1 GiB.
 const BYTES_MAX: &str = "1073741824";
 

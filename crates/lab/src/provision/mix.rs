@@ -2,13 +2,12 @@
 
 use std::env;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::tool::{Origin, Site, stand_in};
+use super::local_sources::{DEPENDENCIES, stand_in};
+use super::tool::{Origin, Site};
 use crate::programs::find_command;
 
-/// Names a folder with a folder for each dependency. mix.exs reads it, and names them by `path:`.
-pub(super) const DEPENDENCIES: &str = "PRONY_MIX_DEPS";
 /// What Hex holds packages against.
 pub(super) const LOCK: &str = "mix.lock";
 
@@ -31,8 +30,7 @@ pub(super) fn run(work: &Path, site: &Site<'_>) -> Result<Origin, String> {
     }
     commands.push(&["deps.get", "--only", "prod"]);
     commands.push(&["compile"]);
-    let lock = || fs::read(work.join(LOCK)).ok();
-    let locked = lock();
+    let locked = locks(work);
     for command in commands {
         let mut mix = site.tool("mix", command, work)?;
         mix.env.extend(env.iter().cloned());
@@ -43,18 +41,27 @@ pub(super) fn run(work: &Path, site: &Site<'_>) -> Result<Origin, String> {
                 format!("{why}\nWhere hex.pm cannot be reached, {DEPENDENCIES}=DIR names a folder with the dependencies.")
             }
         })?;
-        if !local && locked.is_some() && lock() != locked {
-            return Err(changed(command, work));
+        if !local
+            && let Some(lock) = locked.iter().find(|(path, text)| fs::read(path).ok().as_ref() != Some(text))
+        {
+            return Err(changed(command, &lock.0));
         }
     }
     Ok(if local { Origin::Local } else { Origin::Registry })
 }
 
+/// The locks of a project and of those in its folders, which it makes along with it.
+fn locks(work: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let below = fs::read_dir(work).into_iter().flatten().flatten().map(|entry| entry.path());
+    let paths = below.chain([work.to_owned()]).map(|dir| dir.join(LOCK));
+    paths.filter_map(|path| fs::read(&path).ok().map(|text| (path, text))).collect()
+}
+
 /// mix takes what a lock lacks, and writes it down there.
-fn changed(command: &[&str], work: &Path) -> String {
+fn changed(command: &[&str], lock: &Path) -> String {
     format!(
         "`mix {}` changed {}, which did not name all that mix.exs needs: complete it.",
         command.join(" "),
-        work.join(LOCK).display()
+        lock.display()
     )
 }

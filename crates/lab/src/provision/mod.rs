@@ -11,9 +11,11 @@ use crate::candidate::{Candidate, Layout};
 use crate::programs::{end_runs, find_command};
 
 mod apt;
+mod builder;
 mod composer;
 mod download;
 mod install;
+mod local_sources;
 mod mix;
 mod packages;
 mod pecl;
@@ -23,6 +25,8 @@ mod python;
 mod services;
 mod steps;
 mod tool;
+
+use builder::Builder;
 
 pub use install::install;
 pub(crate) use steps::{Step, StepKind, from_local_sources};
@@ -54,6 +58,8 @@ pub struct InstallPlan {
     pub(crate) apt_of: Vec<(String, Vec<String>)>,
     /// What is built, in this order.
     pub(crate) steps: Vec<Step>,
+    /// Why build steps have root's rights, where they must.
+    pub(crate) as_root: BTreeSet<String>,
     /// What Prony cannot install, by candidate.
     pub(crate) unmendable: Vec<(String, Missing)>,
     /// All candidates of the plan.
@@ -130,7 +136,12 @@ pub fn plan(candidates: &[Candidate], layout: &Layout) -> InstallPlan {
         for step in needs.steps {
             match plan.steps.iter_mut().find(|known| known.dir == step.dir && known.kind == step.kind) {
                 Some(known) => known.labels.push(label.clone()),
-                None => plan.steps.push(step),
+                None => {
+                    if let Builder::Root(why) = step.builder(layout) {
+                        plan.as_root.insert(why);
+                    }
+                    plan.steps.push(step);
+                }
             }
         }
         plan.apt_of.push((label.clone(), needs.apt));
@@ -174,11 +185,10 @@ impl InstallPlan {
                 unlocked.unwrap_or_default()
             ));
         }
-        if !self.steps.is_empty() && tool::builds_as_root() {
-            lines.push(
-                "These steps have root's rights: by sudo from a user's account they would have that user's."
-                    .to_owned(),
-            );
+        for why in &self.as_root {
+            lines.push(format!(
+                "Steps have root's rights, since {why}. By sudo from a user's account they would have that user's."
+            ));
         }
         for (label, missing) in &self.unmendable {
             lines.push(format!(

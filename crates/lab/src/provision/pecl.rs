@@ -5,20 +5,34 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::download;
-use super::tool::{Origin, Site, not_written, stand_in};
+use super::local_sources::{self, SOURCES, stand_in};
+use super::tool::{Origin, Site, not_written};
 use crate::catalogue::Pecl;
 use crate::programs::Run;
 
-/// Names a folder with a folder for each extension, NAME-VERSION or NAME, to be built instead of what
-/// pecl.php.net has.
-pub(super) const SOURCES: &str = "PRONY_PECL_SOURCES";
 /// Swoole's 400 files of C++ take a quarter of an hour on one core.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(3600);
 /// Where `phpize` must be run in sources that keep the extension beside other things.
 const CONFIG: &str = "config.m4";
 
+/// Folders of this machine in place of what is fetched.
+#[derive(Debug, Default)]
+pub(super) struct Local {
+    /// Sources, by the extension's name.
+    sources: Option<PathBuf>,
+    /// Archives, by their names; what they should be, they must be.
+    archives: Option<PathBuf>,
+}
+
+impl Local {
+    /// Those that somebody names in the environment.
+    pub(super) fn named() -> Local {
+        Local { sources: stand_in(SOURCES), archives: stand_in(local_sources::FILES) }
+    }
+}
+
 /// Builds one extension into the server's `{ext}`.
-pub(super) fn build(extension: &Pecl, site: &Site<'_>) -> Result<Origin, String> {
+pub(super) fn build(extension: &Pecl, local: &Local, site: &Site<'_>) -> Result<Origin, String> {
     let build = site.layout.server_dir(site.server).join("build").join(&extension.name);
     if build.exists() {
         fs::remove_dir_all(&build).map_err(not_written(&build))?;
@@ -28,23 +42,23 @@ pub(super) fn build(extension: &Pecl, site: &Site<'_>) -> Result<Origin, String>
         Run { timeout: BUILD_TIMEOUT, ..site.tool(program, arguments, cwd)? }.run()
     };
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let origin = match local_sources(extension)? {
+    let origin = match local_sources(extension, local.sources.as_deref())? {
         Some(sources) => {
             run("cp", &["-R", "--", &format!("{}/.", text(&sources)), &text(&build)], &build)?;
             Origin::Local
         }
         None => {
             let fetched = match extension.archive() {
-                Some(file) => download::obtain(&file, stand_in(download::FILES).as_deref(), site),
+                Some(file) => download::obtain(&file, local.archives.as_deref(), site),
                 None => run("pecl", &["download", &extension.pin()], &build).and_then(|()| {
                     let none = || format!("pecl left no archive in {}.", build.display());
                     only_archive(&build).ok_or_else(none)
                 }),
             };
             let archive = fetched.map_err(|why| {
-                format!("{why}\nWhere pecl.php.net cannot be reached, {SOURCES}=DIR names a folder with its sources.")
+                format!("{why}\nWhere its archive cannot be reached, {SOURCES}=DIR names a folder with its sources.")
             })?;
-            run("tar", &["-xzf", &text(&archive)], &build)?;
+            run("tar", &["-xzf", &text(&archive), "--no-same-owner"], &build)?;
             Origin::Registry
         }
     };
@@ -72,8 +86,8 @@ pub(super) fn build(extension: &Pecl, site: &Site<'_>) -> Result<Origin, String>
 }
 
 /// The extension's sources on this machine, where somebody named a folder of such.
-fn local_sources(extension: &Pecl) -> Result<Option<PathBuf>, String> {
-    let Some(dir) = stand_in(SOURCES) else { return Ok(None) };
+fn local_sources(extension: &Pecl, dir: Option<&Path>) -> Result<Option<PathBuf>, String> {
+    let Some(dir) = dir else { return Ok(None) };
     let names = [extension.pin(), extension.name.clone()];
     let found = names.iter().map(|name| dir.join(name)).find(|path| path.is_dir());
     found
@@ -96,4 +110,33 @@ fn phpize_folder(dir: &Path, depth: usize) -> Option<PathBuf> {
     folders.sort();
     let deeper = depth.checked_sub(1)?;
     folders.iter().find_map(|folder| phpize_folder(folder, deeper))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::candidate::Layout;
+
+    #[test]
+    fn of_an_archive_with_another_hash_nothing_is_unpacked_or_built() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(&dir.path().join(".prony")).unwrap();
+        let log = layout.install_log("s");
+        let site = Site { server: "s", dir: dir.path(), layout: &layout, user: None, log };
+        fs::write(dir.path().join("ev-1.2.1.tgz"), "hello\n").unwrap();
+        let local = Local { sources: None, archives: Some(dir.path().to_owned()) };
+        let entry = |sum: &str| Pecl::parse(&format!("ev-1.2.1 sha256={sum}")).unwrap();
+        let right = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03";
+        let why = build(&entry(&"0".repeat(64)), &local, &site).unwrap_err();
+        let said = format!(
+            "https://pecl.php.net/get/ev-1.2.1.tgz is not the file that the recipe means: its SHA-256 is {right}"
+        );
+        assert!(why.starts_with(&said), "{why}");
+        let built = layout.server_dir("s").join("build/ev");
+        assert_eq!(fs::read_dir(&built).unwrap().count(), 0);
+        assert!(!layout.ext("s").exists());
+        // With the right hash it is taken, and fails only where it is unpacked: it is no archive.
+        let why = build(&entry(right), &local, &site).unwrap_err();
+        assert!(why.starts_with("`tar ") || why.contains("tar"), "{why}");
+    }
 }

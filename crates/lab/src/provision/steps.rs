@@ -5,9 +5,9 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use prony_host::state::sudo_user;
 use prony_model::fnv::hash_of;
 
+use super::builder::Builder;
 use super::tool::{Origin, Site, not_written};
 use super::{composer, download, mix, pecl, pip, python};
 use crate::candidate::{Candidate, Layout};
@@ -15,15 +15,12 @@ use crate::catalogue::{
     Download, Pecl, REQUIREMENTS_LOCK, Requires, Server, is_builder, lock_in, requirements,
 };
 use crate::container::Image;
-use crate::programs::Run;
+use crate::programs::{Run, environment, find_command};
 
 /// In the environment's folder: which pins it has.
 const VENV_STAMP: &str = ".prony-stamp";
 /// The second line of the stamp of what was made from sources on this machine.
 const LOCAL: &str = "local sources\n";
-/// Which packages Composer takes, by their places and checksums.
-const COMPOSER_LOCK: &str = "composer.lock";
-
 /// Something that is built for one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
@@ -144,7 +141,8 @@ pub(super) fn pending(candidate: &Candidate, requires: &Requires, layout: &Layou
         steps.push(step(layout.opt(&server.name), StepKind::Download(downloads), stamp));
     }
     for extension in requires.extensions() {
-        let pinned = [extension.pin()].into_iter().chain(extension.sha256.clone());
+        let pinned =
+            [extension.pin()].into_iter().chain(extension.sha256.clone()).chain(extension.url.clone());
         let wanted = extension.options.iter().cloned().chain(pinned).collect::<Vec<_>>();
         let stamp = hash_of(wanted.iter().map(String::as_bytes));
         steps.push(step(layout.ext(&server.name), StepKind::Pecl(extension), stamp));
@@ -180,7 +178,7 @@ impl Step {
     fn of(candidate: &Candidate, server: &Server, dir: PathBuf, kind: StepKind, stamp: u64) -> Step {
         let lock = match &kind {
             StepKind::Venv { .. } => Some(REQUIREMENTS_LOCK),
-            StepKind::Composer => Some(COMPOSER_LOCK),
+            StepKind::Composer => Some(composer::LOCK),
             StepKind::Mix => Some(mix::LOCK),
             StepKind::Pecl(extension) => extension.sha256.is_none().then_some("sha256= in pecl"),
             _ => None,
@@ -226,14 +224,26 @@ impl Step {
         if let StepKind::Image(image) = &self.kind {
             return image.make(&self.server, &self.dir, &log);
         }
-        let site = Site { server: &self.server, dir: &self.dir, layout, user: sudo_user(), log };
+        let builder = self.builder(layout);
+        let site = Site { server: &self.server, dir: &self.dir, layout, user: builder.user(), log };
+        let built = self.build(&site);
+        let origin = site.take_back(&builder).and(built)?;
+        let local = if origin == Origin::Local { LOCAL } else { "" };
+        let stamp = self.stamp_path();
+        let text = format!("{:016x}\n{local}", self.stamp);
+        // Not where a link leads that a build has put there.
+        let written = File::create_new(&stamp).and_then(|mut file| file.write_all(text.as_bytes()));
+        written.map_err(not_written(&stamp))
+    }
+
+    fn build(&self, site: &Site<'_>) -> Result<Origin, String> {
         let mut origin = Origin::Registry;
         match &self.kind {
-            StepKind::Composer => origin = composer::run(&self.dir, &site)?,
-            StepKind::Mix => origin = mix::run(&self.dir, &site)?,
-            StepKind::Pecl(extension) => origin = pecl::build(extension, &site)?,
-            StepKind::Download(files) => origin = download::fetch(files, &site)?,
-            StepKind::Venv { python, pip } => self.venv(python.as_deref(), pip, &site)?,
+            StepKind::Composer => origin = composer::run(&self.dir, site)?,
+            StepKind::Mix => origin = mix::run(&self.dir, site)?,
+            StepKind::Pecl(extension) => origin = pecl::build(extension, &pecl::Local::named(), site)?,
+            StepKind::Download(files) => origin = download::fetch(files, site)?,
+            StepKind::Venv { python, pip } => self.venv(python.as_deref(), pip, site)?,
             StepKind::Npm { .. } | StepKind::Go | StepKind::Cargo | StepKind::Image(_) => {}
         }
         if let Some((program, arguments)) = self.command() {
@@ -241,14 +251,26 @@ impl Step {
             site.tool(program, &arguments, &self.dir)?.run()?;
         }
         if self.kind == StepKind::Cargo {
-            self.take_program(&site)?;
+            self.take_program(site)?;
         }
-        let local = if origin == Origin::Local { LOCAL } else { "" };
-        let stamp = self.stamp_path();
-        let text = format!("{:016x}\n{local}", self.stamp);
-        // Not where a link leads that a build has put there.
-        let written = File::create_new(&stamp).and_then(|mut file| file.write_all(text.as_bytes()));
-        written.map_err(not_written(&stamp))
+        Ok(origin)
+    }
+
+    /// Whose rights its programs have, none of which is root's if that can be.
+    pub(super) fn builder(&self, layout: &Layout) -> Builder {
+        let mut needed = vec![layout.root().to_owned()];
+        needed.extend(self.kind.tool().and_then(find_command));
+        match &self.kind {
+            StepKind::Venv { python, .. } => needed.extend(python::find(python.as_deref())),
+            // What rustup puts in cargo's place starts the toolchain's.
+            StepKind::Cargo => {
+                needed.extend(environment::of_builds().remove("RUSTUP_HOME").map(PathBuf::from));
+            }
+            // The engine's matter.
+            StepKind::Image(_) => return Builder::Own,
+            _ => {}
+        }
+        Builder::of(&needed)
     }
 
     /// The one command of a step that is no more than that, in the folder that it is done in.

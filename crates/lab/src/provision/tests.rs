@@ -148,7 +148,7 @@ fn what_is_pinned_by_version_only_is_said() {
 }
 
 #[test]
-fn of_the_catalogue_only_these_are_not_locked_and_no_package_is_taken_unsigned() {
+fn in_the_catalogue_all_is_locked_and_no_package_is_taken_unsigned() {
     let dir = tempfile::tempdir().unwrap();
     let layout = Layout::new(dir.path()).unwrap();
     let catalogue = Catalogue::load(&[]);
@@ -163,20 +163,85 @@ fn of_the_catalogue_only_these_are_not_locked_and_no_package_is_taken_unsigned()
         server.materialise(&layout.work(&server.name)).unwrap();
         texts.extend(fs::read_to_string(layout.work(&server.name).join("Dockerfile")));
     }
-    // docs/adding-a-server.md says why, and how each gets its lock.
-    let without = |lock: &str| -> Vec<&str> {
-        let ends = format!(" {lock}");
-        unlocked.iter().filter_map(|name| name.strip_suffix(&ends)).collect()
-    };
-    let composer = ["amphp", "php-pm", "reactphp", "reactphp-socket", "roadrunner", "swow", "workerman"];
-    assert_eq!(without("composer.lock"), composer);
-    assert_eq!(without("mix.lock"), ["bandit", "cowboy", "cowboy-plug", "maru", "phoenix"]);
-    let pecl = ["amphp", "openswoole", "reactphp", "reactphp-socket", "swoole", "workerman"];
-    assert_eq!(without("sha256= in pecl"), pecl);
-    assert_eq!(without("requirements.lock"), [""; 0]);
-    for word in ["allow-unauthenticated", "AllowUnauthenticated", "AllowInsecure", "trusted=yes"] {
+    assert_eq!(unlocked, BTreeSet::new());
+    for word in
+        ["allow-unauthenticated", "AllowUnauthenticated", "AllowInsecure", "trusted=yes", "pecl download"]
+    {
         assert!(!texts.iter().any(|text| text.contains(word)), "{word}");
     }
+}
+
+/// Whether a text is the name of a commit.
+fn is_commit(text: &str) -> bool {
+    text.len() == 40 && text.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+#[test]
+fn every_locked_package_of_composer_is_fetched_by_its_commit_and_is_the_version_that_is_pinned() {
+    let mut seen = 0;
+    for server in Catalogue::load(&[]).servers.values().filter(|server| server.has_file("composer.json")) {
+        let dir = tempfile::tempdir().unwrap();
+        server.materialise(dir.path()).unwrap();
+        let read = |file: &str| -> serde_json::Value {
+            serde_json::from_str(&fs::read_to_string(dir.path().join(file)).unwrap()).unwrap()
+        };
+        let (json, lock) = (read("composer.json"), read("composer.lock"));
+        let packages = lock["packages"].as_array().unwrap();
+        let pins = json["require"].as_object().unwrap().iter().filter(|(name, _)| name.contains('/'));
+        assert_eq!(pins.count(), packages.len(), "{}", server.name);
+        for package in packages {
+            let name = package["name"].as_str().unwrap();
+            let version = package["version"].as_str().unwrap().trim_start_matches('v');
+            assert_eq!(json["require"][name], version, "{} {name}", server.name);
+            // Composer takes an archive, whose content nothing checks, where it cannot have the commit.
+            assert!(package["dist"].is_null(), "{} {name}", server.name);
+            if package["type"] != "metapackage" {
+                assert_eq!(package["source"]["type"], "git", "{} {name}", server.name);
+                assert!(
+                    is_commit(package["source"]["reference"].as_str().unwrap()),
+                    "{} {name}",
+                    server.name
+                );
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 80, "{seen}");
+}
+
+#[test]
+fn every_dependency_of_mix_is_locked_by_two_hashes_or_its_commit() {
+    let mut seen = 0;
+    for server in Catalogue::load(&[]).servers.values().filter(|server| server.has_file("mix.exs")) {
+        let dir = tempfile::tempdir().unwrap();
+        server.materialise(dir.path()).unwrap();
+        for folder in [dir.path().to_owned(), dir.path().join("v1")] {
+            let Ok(project) = fs::read_to_string(folder.join("mix.exs")) else { continue };
+            let lock = fs::read_to_string(folder.join("mix.lock")).unwrap();
+            let quoted =
+                |text: &str| text.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+            let dependencies = project.split("dep(:").skip(1);
+            assert_eq!(dependencies.clone().count(), lock.lines().count() - 2, "{}", server.name);
+            for dependency in dependencies {
+                let (name, rest) = dependency.split_once(", ").unwrap();
+                let line = lock.lines().find(|line| line.starts_with(&format!("  \"{name}\": "))).unwrap();
+                let (pins, words) = (quoted(rest), quoted(line));
+                if let Some(version) = pins[0].strip_prefix("== ") {
+                    let (inner, outer) = (&words[2], words.last().unwrap());
+                    assert_eq!(words[1], version, "{} {name}", server.name);
+                    assert!([inner, outer].iter().all(|sum| sum.len() == 64) && inner != outer, "{line}");
+                } else {
+                    assert!(
+                        line.contains(&format!("{{:git, \"{}\", ", pins[0])) && is_commit(&words[2]),
+                        "{line}"
+                    );
+                    assert_eq!((&words[2], words.len()), (&pins[1], 4), "{line}");
+                }
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 60, "{seen}");
 }
 
 #[test]

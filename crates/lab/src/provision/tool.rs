@@ -1,13 +1,10 @@
 //! Installed programs that fetch and build what servers need: whose rights they have, and where their sources come from.
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use prony_host::state::sudo_user;
-use rustix::process::geteuid;
-
+use super::builder::{Builder, as_user, end_all};
 use super::packages;
 use crate::candidate::Layout;
 use crate::programs::{Run, find_command};
@@ -22,11 +19,6 @@ pub(super) enum Origin {
     Registry,
     /// From sources on this machine, which stand in for it.
     Local,
-}
-
-/// The folder or file that somebody names in the environment, to stand in for a registry.
-pub(super) fn stand_in(variable: &str) -> Option<PathBuf> {
-    env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Where a step of one server's installation is done.
@@ -77,6 +69,12 @@ impl Site<'_> {
         self.tool("install", &["-D", "--", &from, &to], self.layout.root())?.run()
     }
 
+    /// Makes root's again what a step has built with the rights of a user whom nobody else is, once nothing of it runs.
+    pub(super) fn take_back(&self, builder: &Builder) -> Result<(), String> {
+        let Builder::Spare(number) = *builder else { return Ok(()) };
+        end_all(number).and_then(|()| self.hand_over((0, 0)))
+    }
+
     /// Gives a user what is built, the folder it is built in, and the caches; links as such, whatever they lead to.
     fn hand_over(&self, (user, group): (u32, u32)) -> Result<(), String> {
         let (layout, server) = (self.layout, self.server);
@@ -87,19 +85,9 @@ impl Site<'_> {
         let there = folders.iter().filter(|folder| folder.is_dir());
         argv.extend(there.map(|folder| folder.to_string_lossy().into_owned()));
         let (name, cwd) = ("chown".to_owned(), layout.root());
-        Run { name, argv, cwd, env: Vec::new(), log: &self.log, timeout: STEP_TIMEOUT }.run()
+        // Not ended by an interrupt: what is built must not stay another user's.
+        Run { name, argv, cwd, env: Vec::new(), log: &self.log, timeout: STEP_TIMEOUT }.run_unless(|| false)
     }
-}
-
-/// What `setpriv` is told, so that a command has a user's rights, none of root's groups, and no way to more (sudo).
-fn as_user((user, group): (u32, u32)) -> [String; 5] {
-    let (user, group) = (format!("--reuid={user}"), format!("--regid={group}"));
-    [user, group, "--clear-groups".to_owned(), "--no-new-privs".to_owned(), "--".to_owned()]
-}
-
-/// Whether what builds servers has root's rights: there is no user to give them to.
-pub(super) fn builds_as_root() -> bool {
-    geteuid().is_root() && sudo_user().is_none()
 }
 
 /// What is said of a file that cannot be written.
@@ -110,6 +98,7 @@ pub(super) fn not_written(path: &Path) -> impl Fn(std::io::Error) -> String + '_
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::process::geteuid;
     use std::os::unix::fs::{MetadataExt, symlink};
 
     fn site<'a>(layout: &'a Layout, dir: &'a Path, user: Option<(u32, u32)>) -> Site<'a> {
@@ -142,6 +131,28 @@ mod tests {
             [(work.join("file"), 12_345), (work.join("link"), 12_345), (layout.home(), 12_345), (precious, 0)]
         {
             assert_eq!(fs::symlink_metadata(&path).unwrap().uid(), owner, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn what_a_user_built_whom_nobody_is_becomes_root_s_and_nothing_of_it_runs_on() {
+        if find_command("setpriv").is_none() || !geteuid().is_root() {
+            return eprintln!("not tested: only root can act as another user");
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(&dir.path().join(".prony")).unwrap();
+        let work = layout.work("s");
+        fs::create_dir_all(&work).unwrap();
+        let number = 60_899;
+        let site = site(&layout, &work, Some((number, number)));
+        let script = "touch built; setsid sleep 600 > /dev/null 2>&1 & echo $! > pid";
+        site.tool("sh", &["-c", script], &work).unwrap().run().unwrap();
+        assert_eq!(fs::metadata(work.join("built")).unwrap().uid(), number);
+        site.take_back(&Builder::Spare(number)).unwrap();
+        let sleep = fs::read_to_string(work.join("pid")).unwrap().trim().parse().unwrap();
+        assert!(prony_host::process::stat(sleep).is_none_or(|stat| !stat.identity().lives()));
+        for path in [work.join("built"), work, layout.home()] {
+            assert_eq!(fs::metadata(&path).unwrap().uid(), 0, "{}", path.display());
         }
     }
 

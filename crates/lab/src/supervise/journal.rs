@@ -104,7 +104,7 @@ fn clean_entry(path: &Path, engine: &dyn Fn(&str) -> Option<PathBuf>) -> Option<
         return None; // another Prony at work
     }
     let unknown = entry.container.take_if(|container| !container.is_ours(engine));
-    let ended = if same_boot { entry.end(GUARD_PATIENCE) } else { Ended::default() };
+    let ended = if same_boot { entry.end(GUARD_PATIENCE) } else { EntryEnd::default() };
     let label = &entry.label;
     if !ended.leftovers.is_empty() {
         let leftovers = ended.leftovers.join(", ");
@@ -127,7 +127,7 @@ fn clean_entry(path: &Path, engine: &dyn Fn(&str) -> Option<PathBuf>) -> Option<
 
 /// What became of an entry's processes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Ended {
+pub(crate) struct EntryEnd {
     /// How many were sent SIGKILL.
     pub(crate) killed: usize,
     /// Those that live on.
@@ -137,7 +137,7 @@ pub(crate) struct Ended {
 impl Entry {
     /// Waits for the guard to end its servers, then ends whatever of them is left.
     /// The entry must be of this boot.
-    pub(crate) fn end(&self, patience: Duration) -> Ended {
+    pub(crate) fn end(&self, patience: Duration) -> EntryEnd {
         let until = Instant::now() + patience;
         while self.guard.lives() && Instant::now() < until {
             std::thread::sleep(LOOK_AGAIN);
@@ -152,7 +152,7 @@ impl Entry {
                 }
                 let leftovers =
                     living.iter().map(|p| format!("{} {}", p.pid, process::name(p.pid))).collect();
-                return Ended { killed: killed.len(), leftovers };
+                return EntryEnd { killed: killed.len(), leftovers };
             }
             for process in living {
                 if process.kill() && !killed.contains(&process) {

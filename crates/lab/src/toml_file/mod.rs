@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use toml::de::DeTable;
 
-mod place;
+mod position;
 mod sentence;
 
 /// Words farther than this share of their letters from the one written are no help.
@@ -54,7 +54,9 @@ impl TomlFile<'_> {
             let message = match DeTable::parse(self.text) {
                 // The file is no TOML at all: the parser's words are about characters, and good as they are.
                 Err(_) => format!("this is not TOML: {}.", error.message().trim_end_matches('.')),
-                Ok(table) => sentence::sentence(error.message(), &place::place_of(table.get_ref(), &at)),
+                Ok(table) => {
+                    sentence::sentence(error.message(), &position::position_of(table.get_ref(), &at))
+                }
             };
             self.error_at(at.start, message)
         })
@@ -66,7 +68,7 @@ impl TomlFile<'_> {
     /// index (`["plan", "1", "rate"]`). Where the path does not exist, the line is that of
     /// the last part of it that does.
     pub(crate) fn error(self, path: &[&str], message: impl Into<String>) -> TomlError {
-        self.error_at(place::offset_of(self.text, path), message.into())
+        self.error_at(position::offset_of(self.text, path), message.into())
     }
 
     /// The same, where nothing goes on.

@@ -1,19 +1,19 @@
 //! serde's own messages name Rust types (`expected u32`) and the toml crate's come as a drawing of several lines: both
 //! are turned into one sentence.
 
-use super::place::Place;
+use super::position::Position;
 use super::suggest;
 
 /// A sentence for one of serde's messages.
-pub(super) fn sentence(message: &str, place: &Place) -> String {
-    let key = place.key().map_or_else(|| "the file".to_owned(), |key| format!("{key:?}"));
+pub(super) fn sentence(message: &str, position: &Position) -> String {
+    let key = position.key().map_or_else(|| "the file".to_owned(), |key| format!("{key:?}"));
     if let Some(rest) = message.strip_prefix("unknown field ") {
         let words = quoted(rest);
         let (word, known) = words.split_first().map_or(("", &[][..]), |(w, k)| (*w, k));
-        let depth = place.path.len().saturating_sub(usize::from(place.key() == Some(word)));
+        let depth = position.path.len().saturating_sub(usize::from(position.key() == Some(word)));
         return format!(
             "unknown key {word:?} in {}: {}",
-            place.table(depth),
+            position.table(depth),
             suggest(word, known.iter().copied())
         );
     }
@@ -24,7 +24,7 @@ pub(super) fn sentence(message: &str, place: &Place) -> String {
     }
     if let Some(rest) = message.strip_prefix("missing field ") {
         let name = rest.trim_matches('`');
-        return format!("{} has no {name:?}: add it.", place.table(place.path.len()));
+        return format!("{} has no {name:?}: add it.", position.table(position.path.len()));
     }
     let wrong = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
     if let Some((found, expected)) = wrong.and_then(|rest| rest.rsplit_once(", expected ")) {

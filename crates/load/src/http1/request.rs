@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_post_with_headers_of_its_own() {
+    fn a_post_has_its_length_and_the_given_headers() {
         let mut p = plan("http://me:pass@h/");
         p.work = Work::Request("POST".to_owned());
         p.body = b"hello".to_vec();

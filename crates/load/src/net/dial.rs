@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use prony_model::plan::Plan;
+use prony_model::plan::{Plan, Protocol};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt};
 
 use crate::error::LoadError;
@@ -19,12 +19,13 @@ use crate::tls;
 #[derive(Debug, Clone)]
 pub struct Dialer {
     host: String,
-    place: Place,
+    destination: Destination,
+    protocol: Protocol,
     tls: Option<tls::Setup>,
 }
 
 #[derive(Debug, Clone)]
-enum Place {
+enum Destination {
     /// The addresses of the target's name, in the resolver's order.
     Tcp(Vec<SocketAddr>),
     Unix(PathBuf),
@@ -36,11 +37,12 @@ impl Dialer {
     /// # Errors
     /// When the name has no address, or a certificate or key of the plan cannot be used.
     pub fn of(plan: &Plan) -> Result<Dialer, LoadError> {
-        let place = match &plan.unix {
-            Some(path) => Place::Unix(path.clone()),
-            None => Place::Tcp(resolve(plan)?),
+        let destination = match &plan.unix {
+            Some(path) => Destination::Unix(path.clone()),
+            None => Destination::Tcp(resolve(plan)?),
         };
-        Ok(Dialer { host: plan.target.host_header(), place, tls: tls::Setup::of(plan)? })
+        let (host, protocol) = (plan.target.host_header(), plan.protocol);
+        Ok(Dialer { host, destination, protocol, tls: tls::Setup::of(plan)? })
     }
 
     /// What the Host header of requests says.
@@ -48,15 +50,26 @@ impl Dialer {
         &self.host
     }
 
+    /// What is spoken over its connections.
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// Whether that is over TLS.
+    pub fn is_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
     /// Connects, by the first address that accepts, and does TLS's handshake. Each step, and each later call of the
     /// connection until it is told otherwise, takes `timeout` at most.
     ///
     /// # Errors
-    /// What the system or TLS said; of several addresses, of the first. `InvalidData`: the server's certificate is refused.
+    /// What the system or TLS said; of several addresses, of the first. `InvalidData`: the server's certificate is refused;
+    /// `Unsupported`: it does not speak the plan's protocol.
     pub fn connect(&self, timeout: Duration) -> io::Result<Box<dyn Connection>> {
-        match &self.place {
-            Place::Unix(path) => self.over(connect_unix(path, timeout)?, timeout),
-            Place::Tcp(addresses) => {
+        match &self.destination {
+            Destination::Unix(path) => self.over(connect_unix(path, timeout)?, timeout),
+            Destination::Tcp(addresses) => {
                 let mut tried = addresses.iter().map(|address| TcpStream::connect_timeout(address, timeout));
                 let first = tried.next().unwrap_or_else(|| Err(io::ErrorKind::AddrNotAvailable.into()));
                 let socket = first.or_else(|why| tried.find_map(Result::ok).ok_or(why))?;
@@ -78,9 +91,11 @@ impl Dialer {
 
 impl fmt::Display for Dialer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
-            Place::Tcp(addresses) => addresses.iter().take(1).try_for_each(|address| write!(f, "{address}")),
-            Place::Unix(path) => write!(f, "unix:{}", path.display()),
+        match &self.destination {
+            Destination::Tcp(addresses) => {
+                addresses.iter().take(1).try_for_each(|address| write!(f, "{address}"))
+            }
+            Destination::Unix(path) => write!(f, "unix:{}", path.display()),
         }
     }
 }

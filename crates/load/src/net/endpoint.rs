@@ -28,9 +28,10 @@ impl fmt::Display for Endpoint {
 }
 
 impl Endpoint {
-    /// The plan's: its Unix socket, or the first of its name's addresses that accepts a connection.
-    pub(crate) fn of(plan: &Plan) -> Result<Endpoint, LoadError> {
-        if let Some(path) = &plan.unix {
+    /// The plan's: its Unix socket, or the first of its name's addresses that accepts a connection. Where only some are
+    /// `allowed`, nothing is sent to any other.
+    pub(crate) fn of(plan: &Plan, allowed: Option<&[SocketAddr]>) -> Result<Endpoint, LoadError> {
+        if let Some(path) = plan.unix.as_ref().filter(|_| allowed.is_none()) {
             let url = plan.target.display_url();
             let endpoint = Endpoint::Unix(path.clone());
             return match UnixStream::connect(path) {
@@ -41,6 +42,12 @@ impl Endpoint {
         check_sources(&plan.sources)?;
         let mut addresses = resolve(plan)?;
         let resolved = addresses.first().copied();
+        if let Some(allowed) = allowed {
+            addresses.retain(|address| allowed.contains(address));
+            if addresses.is_empty() || plan.unix.is_some() {
+                return Err(not_allowed(plan, resolved));
+            }
+        }
         let is_reached_from = |source: &IpAddr, address: &SocketAddr| source.is_ipv4() == address.is_ipv4();
         if !plan.sources.is_empty() {
             addresses.retain(|address| plan.sources.iter().any(|source| is_reached_from(source, address)));
@@ -55,6 +62,15 @@ impl Endpoint {
             plan.sources.iter().filter(|source| is_reached_from(source, &address)).copied().collect();
         Ok(Endpoint::Tcp { address, sources })
     }
+}
+
+/// That a fleet's agent may not load this.
+fn not_allowed(plan: &Plan, resolved: Option<SocketAddr>) -> LoadError {
+    let address = resolved.map_or_else(|| "no address".to_owned(), |address| address.to_string());
+    LoadError::Fleet(format!(
+        "{} ({address}) is not among what this agent may load: its allow-list says what is.",
+        plan.target.display_url()
+    ))
 }
 
 /// Every source must be an address of this machine, found out before the load and not by its failures.
@@ -113,6 +129,24 @@ mod tests {
     fn two() -> (SocketAddr, TcpListener) {
         let open = TcpListener::bind("127.0.0.1:0").unwrap();
         (SocketAddr::from(([127, 0, 0, 77], open.local_addr().unwrap().port())), open)
+    }
+
+    #[test]
+    fn what_is_not_allowed_is_not_connected_to() {
+        let (other, listener) = two();
+        let open = listener.local_addr().unwrap();
+        let mut plan = plan();
+        (plan.target.host, plan.target.port) = ("127.0.0.1".to_owned(), open.port());
+        plan.keepalive = false;
+        listener.set_nonblocking(true).unwrap();
+        let refused = Endpoint::of(&plan, Some(&[other])).unwrap_err();
+        assert!(matches!(&refused, LoadError::Fleet(why) if why.contains(&open.to_string())), "{refused:?}");
+        assert!(listener.accept().is_err(), "nobody connected");
+        assert!(
+            matches!(Endpoint::of(&plan, Some(&[other, open])), Ok(Endpoint::Tcp { address, .. }) if address == open)
+        );
+        plan.unix = Some("/run/none.sock".into());
+        assert!(matches!(Endpoint::of(&plan, Some(&[open])), Err(LoadError::Fleet(_))));
     }
 
     #[test]

@@ -46,7 +46,7 @@ fn permuted(key: u64, count: u64, place: u64) -> u64 {
 }
 
 /// SplitMix64's finaliser (G. Steele, D. Lea, C. Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014).
-fn mixed(mut word: u64) -> u64 {
+pub(crate) fn mixed(mut word: u64) -> u64 {
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ (word >> 31)

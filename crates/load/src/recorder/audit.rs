@@ -81,7 +81,8 @@ pub(crate) fn of_window(m: &Measurement, plan: &Plan) -> Vec<String> {
         let warmup = m.window_start_ns.saturating_sub(m.schedule_start_ns);
         equal("the warm-up is as long as asked", warmup, nanoseconds(plan.warmup));
     }
-    if let (Some(duration), false, false) = (plan.stop.duration, m.interrupted, m.ended_by_count) {
+    let is_cut = m.interrupted || m.lost_agent();
+    if let (Some(duration), false, false) = (plan.stop.duration, is_cut, m.ended_by_count) {
         let window = m.window_end_ns.saturating_sub(m.window_start_ns);
         equal("the window is as long as asked", window, nanoseconds(duration));
     }

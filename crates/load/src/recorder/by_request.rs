@@ -30,7 +30,7 @@ pub(crate) const STATUS_MAX: usize = 1000;
 pub(crate) const ERROR_KINDS: usize = ErrorKind::ALL.len();
 
 #[derive(Debug, Clone, Copy)]
-enum Part {
+enum Timing {
     Response,
     Service,
     FailedResponse,
@@ -89,7 +89,7 @@ impl ByRequest {
         numbered_bucket(value_ns.min(HIGH_NS), self.bits)
     }
 
-    fn record(&mut self, row: usize, part: Part, value_ns: u64) {
+    fn record(&mut self, row: usize, part: Timing, value_ns: u64) {
         let bucket = self.bucket(value_ns) as usize;
         self.buckets[(row * PARTS + part as usize) * self.width + bucket] += 1;
     }
@@ -104,7 +104,7 @@ impl ByRequest {
         self.rows[ByRequest::row_of(request)].read_bytes += bytes as u64;
     }
 
-    /// A request was resolved within the window, at `end_ns`: failed so, or answered rightly.
+    /// A request was resolved within the window, at `end_ns`: failed so, or succeeded.
     pub(crate) fn ended(&mut self, end_ns: u64, times: &RequestTimes, failure: Option<ErrorKind>) {
         let row = ByRequest::row_of(times.request);
         // 0 where no answer was whole.
@@ -114,10 +114,10 @@ impl ByRequest {
         let (response, service) = if let Some(kind) = failure {
             self.rows[row].failed += 1;
             self.rows[row].errors[kind as usize] += 1;
-            (Part::FailedResponse, Part::FailedService)
+            (Timing::FailedResponse, Timing::FailedService)
         } else {
             self.rows[row].completed += 1;
-            (Part::Response, Part::Service)
+            (Timing::Response, Timing::Service)
         };
         self.record(row, response, end_ns - times.intended_ns);
         if times.sent_ns > 0 {
@@ -178,19 +178,19 @@ impl ByRequest {
                 .filter(|(_, count)| *count > 0)
                 .collect(),
             response: Censored {
-                completed: self.part(row, Part::Response),
-                failed: self.part(row, Part::FailedResponse),
+                completed: self.part(row, Timing::Response),
+                failed: self.part(row, Timing::FailedResponse),
                 waiting: waiting(false),
             },
             service: Censored {
-                completed: self.part(row, Part::Service),
-                failed: self.part(row, Part::FailedService),
+                completed: self.part(row, Timing::Service),
+                failed: self.part(row, Timing::FailedService),
                 waiting: waiting(true),
             },
         }
     }
 
-    fn part(&self, row: usize, part: Part) -> SparseHistogram {
+    fn part(&self, row: usize, part: Timing) -> SparseHistogram {
         let at = (row * PARTS + part as usize) * self.width;
         let counts = (0u64..).zip(self.buckets[at..at + self.width].iter().copied());
         self.sparse(counts.filter(|(_, count)| *count > 0))

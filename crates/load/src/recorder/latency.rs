@@ -76,7 +76,7 @@ impl LatencyRecorder {
         }
     }
 
-    /// A request was answered rightly, and its last byte read at `read_ns`.
+    /// A request succeeded, and its last byte read at `read_ns`.
     pub(crate) fn completed(&mut self, read_ns: u64, times: &RequestTimes) {
         if self.kernel_clock {
             self.client_delay.record(read_ns - times.last_byte_ns);

@@ -2,7 +2,7 @@
 //! distribution's shape, small enough to be copied ten times a second. The
 //! record has the whole histogram.
 
-use prony_model::histogram::{Histogram, highest_ns, numbered_bucket, value_of_numbered};
+use prony_model::histogram::{Histogram, highest_ns, nearest_rank, numbered_bucket, value_of_numbered};
 
 /// Each power of two has 2^4 buckets, so that a bucket is 3 to 6 % wide.
 const BITS: u32 = 4;
@@ -22,13 +22,13 @@ pub struct LiveSummary {
     /// Requests failed.
     pub failed: u64,
     /// The median.
-    pub p50: Quantile,
+    pub p50: LivePercentile,
     /// 90th percentile.
-    pub p90: Quantile,
+    pub p90: LivePercentile,
     /// 99th percentile.
-    pub p99: Quantile,
+    pub p99: LivePercentile,
     /// 99.9th percentile.
-    pub p999: Quantile,
+    pub p999: LivePercentile,
     /// The longest of the completed; `None` without any.
     pub max_ns: Option<u64>,
     /// The distribution of the completed.
@@ -37,7 +37,7 @@ pub struct LiveSummary {
 
 /// A percentile, or why there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Quantile {
+pub enum LivePercentile {
     /// Fewer than 100 samples lie beyond it.
     #[default]
     TooFew,
@@ -88,25 +88,23 @@ impl LiveSummary {
     /// Of what was completed and how many failed.
     pub fn of(completed: &Histogram, failed: u64) -> LiveSummary {
         let total = completed.len() + failed;
-        let quantile = |of_thousand: u64| {
-            // The nearest rank, in integers.
-            let rank = u64::try_from((u128::from(total) * u128::from(of_thousand)).div_ceil(1000));
-            let rank = rank.unwrap_or(u64::MAX);
+        let quantile = |quantile: f64| {
+            let rank = nearest_rank(quantile, total);
             if total.saturating_sub(rank) < BEYOND_MIN {
-                Quantile::TooFew
+                LivePercentile::TooFew
             } else if rank > completed.len() {
-                Quantile::Failed
+                LivePercentile::Failed
             } else {
-                Quantile::At(completed.value_at_quantile(rank as f64 / completed.len() as f64))
+                LivePercentile::At(completed.value_at_rank(rank))
             }
         };
         LiveSummary {
             completed: completed.len(),
             failed,
-            p50: quantile(500),
-            p90: quantile(900),
-            p99: quantile(990),
-            p999: quantile(999),
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
             max_ns: (!completed.is_empty()).then(|| completed.max()),
             shape: CoarseHistogram::of(completed),
         }
@@ -128,12 +126,12 @@ mod tests {
     fn percentiles_are_those_of_known_values() {
         let so_far = LiveSummary::of(&ten_thousand(), 0);
         let near = |quantile, us: u64| match quantile {
-            Quantile::At(ns) => ns.abs_diff(us * 1_000) <= us, // three digits
+            LivePercentile::At(ns) => ns.abs_diff(us * 1_000) <= us, // three digits
             _ => false,
         };
         assert!(near(so_far.p50, 5_000) && near(so_far.p90, 9_000) && near(so_far.p99, 9_900), "{so_far:?}");
         // Ten lie beyond the last.
-        assert_eq!((so_far.p999, so_far.completed), (Quantile::TooFew, 10_000));
+        assert_eq!((so_far.p999, so_far.completed), (LivePercentile::TooFew, 10_000));
         assert_eq!(LiveSummary::of(&Histogram::default(), 0), LiveSummary::default());
     }
 
@@ -141,10 +139,13 @@ mod tests {
     fn failed_requests_rank_last() {
         // A tenth and a bit failed: the median moves, the 90th percentile is a failure's.
         let so_far = LiveSummary::of(&ten_thousand(), 1_200);
-        assert!(matches!(so_far.p50, Quantile::At(ns) if ns.abs_diff(5_600_000) <= 5_600), "{so_far:?}");
+        assert!(
+            matches!(so_far.p50, LivePercentile::At(ns) if ns.abs_diff(5_600_000) <= 5_600),
+            "{so_far:?}"
+        );
         assert_eq!(
             [so_far.p90, so_far.p99, so_far.p999],
-            [Quantile::Failed, Quantile::Failed, Quantile::TooFew]
+            [LivePercentile::Failed, LivePercentile::Failed, LivePercentile::TooFew]
         );
     }
 

@@ -18,14 +18,14 @@ pub(crate) fn was_interrupted(stop_asked: bool, ends: &[End], window_end_ns: u64
 
 /// The parts of some workers, put together part by part: each worker's come in their order, those of several in any.
 pub(crate) struct Merge {
-    workers: Vec<Parts>,
+    workers: Vec<WorkerParts>,
     /// What stands of workers that have ended.
     ended: Option<Share>,
 }
 
 /// A worker's parts that others do not have yet.
 #[derive(Default)]
-struct Parts {
+struct WorkerParts {
     waiting: VecDeque<Share>,
     /// No more will come.
     ended: bool,
@@ -33,7 +33,7 @@ struct Parts {
 
 impl Merge {
     pub(crate) fn of(workers: usize) -> Merge {
-        Merge { workers: (0..workers).map(|_| Parts::default()).collect(), ended: None }
+        Merge { workers: (0..workers).map(|_| WorkerParts::default()).collect(), ended: None }
     }
 
     /// Takes the next part of the worker at this place.
@@ -43,14 +43,25 @@ impl Merge {
         parts.ended = is_last;
     }
 
+    /// Whether all workers have ended, and all of their parts were given.
+    pub(crate) fn is_over(&self) -> bool {
+        self.workers.iter().all(|worker| worker.ended && worker.waiting.is_empty())
+    }
+
     /// The next part that all workers have finished, as one.
     pub(crate) fn next_part(&mut self) -> Option<Share> {
+        self.next_part_of_each(&mut |_, _| {})
+    }
+
+    /// The same; `each` hears of the part of every worker that has one.
+    pub(crate) fn next_part_of_each(&mut self, each: &mut dyn FnMut(usize, &Share)) -> Option<Share> {
         if self.workers.iter().any(|worker| worker.waiting.is_empty() && !worker.ended) {
             return None;
         }
         let (mut whole, mut ended) = (None, None);
-        for worker in &mut self.workers {
+        for (place, worker) in self.workers.iter_mut().enumerate() {
             let Some(part) = worker.waiting.pop_front() else { continue };
+            each(place, &part);
             if worker.ended && worker.waiting.is_empty() {
                 join(&mut ended, part.standing(), Share::beside);
             }
@@ -93,6 +104,7 @@ pub(crate) fn measurement(whole: Measurement, plan: &Plan, mut share: Share, ser
         window_end_ns,
         ended_by_count: plan.stop.requests.is_some()
             && !whole.interrupted
+            && !whole.lost_agent()
             && planned_end.is_none_or(|planned| window_end_ns < planned),
         requests: share.requests,
         run_total: share.run_total,

@@ -11,7 +11,7 @@ use prony_model::list::TargetList;
 use prony_model::measurement::{ErrorKind, Latency, RequestCounts, RunTotal, TlsUse, Tolerance, Waits};
 
 /// The longest failure message that is kept.
-const MESSAGE_MAX_BYTES: usize = 200;
+pub(super) const MESSAGE_MAX_BYTES: usize = 200;
 /// Bins of a part that is a second long, and the one that the edge at its end opens.
 pub(super) const BINS: usize = 11;
 
@@ -30,6 +30,8 @@ pub(crate) trait AtEdge {
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64>;
     /// The fewest requests that a connection was let carry at once so far, where the protocol has such a limit.
     fn fewest_permits(&self) -> Option<u64>;
+    /// Until when the load may send.
+    fn lease_ns(&self) -> u64;
     /// What TLS was agreed on so far, and when first.
     fn tls(&self) -> Option<(TlsUse, u64)>;
 }

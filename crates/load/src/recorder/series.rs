@@ -265,7 +265,7 @@ impl Series {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorder::live_summary::Quantile;
+    use crate::recorder::live_summary::LivePercentile;
     use proptest::prelude::*;
 
     fn part(worker: usize, index: u64, values: &[u64]) -> SecondPart {
@@ -358,7 +358,7 @@ mod tests {
             assert_eq!(known.unwrap().at_ns, 39 * SECOND_NS);
         }
         // Of those who are behind, what the others have finished counts: 180, and 99 failed.
-        assert_eq!((series.so_far().completed, series.so_far().p50), (180, Quantile::At(2_000)));
+        assert_eq!((series.so_far().completed, series.so_far().p50), (180, LivePercentile::At(2_000)));
         assert!(series.recent.len() <= RECENT_MAX && series.entries.len() <= limits.entries);
     }
 
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_load_will_need_is_there_before_it() {
+    fn the_series_memory_is_allocated_before_the_load() {
         let capacity = Series::with_room(Some(600 * SECOND_NS)).packed.capacity();
         assert!(capacity >= LIMITS.bytes);
         // Seconds whose every answer has a bucket of its own.

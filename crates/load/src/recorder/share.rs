@@ -2,15 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use prony_model::histogram::SparseHistogram;
 use prony_model::measurement::{
-    BIN_NS, Bin, ErrorKind, Latency, RequestCounts, RequestFigures, RunTotal, Sample, TlsAgreed, Tolerance,
-    WaitTotal, WorkerAudit,
+    BIN_NS, Bin, Bins, ClientCost, ErrorKind, ErrorTally, Latency, Measurement, RequestCounts,
+    RequestFigures, RunTotal, Sample, TlsAgreed, Tolerance, WaitTotal, WorkerAudit,
 };
 use prony_model::plan::Plan;
 
+use super::part::MESSAGE_MAX_BYTES;
+
 /// Which of a load's workers run here: `count` of them from number `first` on, of `of` in all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shard {
     /// The number of the first one here, from 0.
     pub first: u32,
@@ -37,7 +41,7 @@ impl Shard {
 /// What happened in the part adds up. What stands at its end (requests in flight, waiting or never sent, open
 /// connections) belongs to that instant: it adds up over workers, and over time the later one counts. Instants are
 /// nanoseconds since the schedule's start.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Share {
     /// Where the part begins.
     pub start_ns: u64,
@@ -87,7 +91,8 @@ pub struct Share {
     pub user_clock: bool,
     /// What TLS was agreed on since the part before; `None` where it is not spoken.
     pub tls: Option<TlsShare>,
-    /// The first single requests, where they are kept.
+    /// The first single requests, where they are kept. They stay where they were measured.
+    #[serde(skip)]
     pub samples: Vec<Sample>,
     /// Requests beyond those.
     pub samples_dropped: u64,
@@ -97,7 +102,7 @@ pub struct Share {
 }
 
 /// Something that happened, where only the first time is kept.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct First<T> {
     /// When; 0 also of what came before the schedule.
     pub at_ns: u64,
@@ -117,7 +122,7 @@ impl<T> First<T> {
 }
 
 /// Failures of one kind.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Failures {
     /// Requests that failed so.
     pub count: u64,
@@ -126,7 +131,7 @@ pub struct Failures {
 }
 
 /// What TLS was agreed on.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TlsShare {
     /// In the first handshake that succeeded.
     pub agreed: Option<First<TlsAgreed>>,
@@ -201,6 +206,47 @@ impl Share {
         }
         self.beside(later);
         (self.requests.carried_in, self.by_request) = (carried_in, by_request);
+    }
+
+    /// Whether its numbers can be a load's, so that sums of them are exact.
+    ///
+    /// # Errors
+    /// A sentence where they cannot: what was read was not written by Prony.
+    pub fn check(&self) -> Result<(), String> {
+        let held = Measurement {
+            requests: self.requests,
+            run_total: self.run_total,
+            read_bytes: self.read_bytes.max(self.protocol_bytes),
+            sent_bytes: self.sent_bytes,
+            status: self.status.clone(),
+            tolerated: self.tolerated.clone(),
+            errors: (self.errors.iter())
+                .map(|(kind, failures)| {
+                    (*kind, ErrorTally { count: failures.count, ..ErrorTally::default() })
+                })
+                .collect(),
+            bins: Bins { each: self.bins.clone(), ..Bins::default() },
+            workers: self.workers.values().copied().collect(),
+            client: ClientCost {
+                cpu_ns: self.cpu_ns,
+                stamps_rejected: self.stamps_rejected.max(self.moved).max(self.connections),
+                ..ClientCost::default()
+            },
+            latency: Latency { first_bytes_upper: self.latency.first_bytes_upper, ..Latency::default() },
+            window_start_ns: self.start_ns,
+            window_end_ns: self.end_ns.max(self.first_bin),
+            ..Measurement::default()
+        };
+        held.check()?;
+        if let Some(by_request) = &self.by_request {
+            Measurement { by_request: by_request.clone(), ..Measurement::default() }.check()?;
+        }
+        let integrals =
+            |worker: &WorkerAudit| worker.overlap_sum_ns.max(worker.connections_integral_ns) >> 56;
+        let is_huge = self.workers.values().any(|worker| integrals(worker) > 0)
+            || self.errors.values().any(|failures| failures.first.what.len() > MESSAGE_MAX_BYTES)
+            || self.end_ns < self.start_ns;
+        if is_huge { Err("it has numbers or texts that no load can have".to_owned()) } else { Ok(()) }
     }
 
     /// A part in which nothing happens and all stands as at the end of this one: of workers that have ended, beside

@@ -109,6 +109,9 @@ enum Event<D> {
     Due(D),
 }
 
+/// By instant, then in order of scheduling; the connection by handle and serial.
+type Scheduled<D> = BTreeMap<(u64, u64), (usize, u64, Event<D>)>;
+
 #[derive(Debug)]
 struct World<S: Servers> {
     servers: S,
@@ -118,8 +121,7 @@ struct World<S: Servers> {
     stamp_ns: u64,
     calls: u64,
     sequence: u64,
-    /// By instant, then in order of scheduling; the connection by handle and serial.
-    scheduled: BTreeMap<(u64, u64), (usize, u64, Event<S::Due>)>,
+    scheduled: Scheduled<S::Due>,
     connections: Vec<Option<Connection<S>>>,
     /// Bytes read since the clock was read.
     unstamped: usize,

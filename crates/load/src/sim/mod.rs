@@ -52,7 +52,7 @@ use crate::pace::request_order::Lines;
 use crate::recorder::merge::{self, Merge};
 use crate::recorder::sample::Samples;
 use crate::recorder::series::Series;
-use crate::recorder::share::Share;
+use crate::recorder::share::{Shard, Share};
 use crate::recorder::{Edges, End, Part, PartSink, SecondSink, WorkerResult};
 use crate::worker::idle::Idle;
 use crate::worker::{Assignment, Shared, Source, Worker};
@@ -78,6 +78,8 @@ pub(super) struct Case {
     nature: Nature,
     /// When somebody asks for the end, after the workers are told to start.
     stop_after_ns: Option<u64>,
+    /// Where it may send only for so long after the schedule's start.
+    lease_ns: Option<u64>,
     closing_max: usize,
     /// Who else has a free connection: nobody, unless a test says so.
     idle: Arc<Idle>,
@@ -102,19 +104,29 @@ impl Case {
         plan.connections = 1;
         plan.warmup = Duration::ZERO;
         plan.stop.duration = Some(Duration::from_secs(1));
-        Case { plan, nature, stop_after_ns: None, closing_max: 8, idle: Arc::default(), in_parts: false }
+        Case {
+            plan,
+            nature,
+            stop_after_ns: None,
+            lease_ns: None,
+            closing_max: 8,
+            idle: Arc::default(),
+            in_parts: false,
+        }
     }
 
     /// Plays it as the engine does, a worker after the other: they share nothing but the stop.
     fn play(&self) -> Played {
         self.plan.check().unwrap();
-        let hands: Vec<Hand> = (0..self.plan.threads).map(|worker| Hand::new(self, worker)).collect();
-        let ready_ns = hands.iter().map(|hand| hand.world.borrow().now_ns).max().unwrap_or(0);
+        let workers: Vec<SimWorker> =
+            (0..self.plan.threads).map(|worker| SimWorker::new(self, worker)).collect();
+        let ready_ns = workers.iter().map(|worker| worker.world.borrow().now_ns).max().unwrap_or(0);
         let start_ns = ready_ns + START_AHEAD_NS;
         let window_start = start_ns + nanoseconds(self.plan.warmup);
         let duration = self.plan.stop.duration;
         let window_end = duration.map_or(u64::MAX, |duration| window_start + nanoseconds(duration));
         let edges = Edges { start_ns: window_start, end_ns: window_end };
+        let lease_ends = self.lease_ns.map(|ns| start_ns + ns);
         let stop_at = self.stop_after_ns.map(|after| ready_ns + after);
         let mut played = Played {
             measurement: Err(LoadError::Interrupted),
@@ -124,12 +136,15 @@ impl Case {
         };
         let mut series = Series::with_room(None);
         let mut ends = Vec::new();
-        for (number, mut hand) in hands.into_iter().enumerate() {
-            let (world, control) = (Rc::clone(&hand.world), hand.control.clone());
+        for (number, mut worker) in workers.into_iter().enumerate() {
+            let (world, control) = (Rc::clone(&worker.world), worker.control.clone());
             let (finished, finished_parts) = mpsc::channel();
-            hand.parts = self.in_parts.then_some(finished);
-            let closed = hand.run(number, ready_ns, start_ns, edges, stop_at, &mut series);
-            ends.push((closed.end(), control.stop_asked()));
+            worker.parts = self.in_parts.then_some(finished);
+            if let Some(at) = lease_ends {
+                control.lend(at);
+            }
+            let closed = worker.run(number, ready_ns, start_ns, edges, stop_at, &mut series);
+            ends.push((closed.end(), control.stop_asked() || lease_ends.is_some()));
             let parts = self.parts_of(closed, &finished_parts);
             let found = shares::differences(&parts, &world.borrow());
             played.differences.extend(found.into_iter().map(|what| format!("worker {number}: {what}")));
@@ -153,7 +168,7 @@ impl Case {
         let (mut workers, mut networks) = (Vec::new(), Vec::new());
         for number in 0..plan.threads {
             let (connections, requests) = shares(plan, number, plan.threads);
-            let source = Source::of(plan, number, plan.threads, requests);
+            let source = Source::of(plan, number, Shard::whole(plan), requests);
             let request_order = request_order(plan, number, plan.threads, list.as_ref());
             let assignment = Assignment { place: 0, connections, source, request_order };
             let shared = self.shared(list.clone(), Control::new());
@@ -254,10 +269,16 @@ impl Played {
         assert_eq!(measurement.broken_identities, Vec::<String>::new());
         measurement
     }
+
+    /// When each worker's window ended: with its share of a count, or with the load.
+    fn window_ends(&self, m: &Measurement) -> Vec<u64> {
+        let ends = self.parts.iter().map(|parts| parts.last().map_or(0, |part| part.end_ns));
+        ends.map(|end_ns| m.schedule_start_ns + end_ns).collect()
+    }
 }
 
 /// A worker that is connected and waits for the start.
-struct Hand {
+struct SimWorker {
     worker: Worker<SimNet, Http1>,
     world: Rc<RefCell<World>>,
     control: Control,
@@ -265,11 +286,11 @@ struct Hand {
     parts: Option<mpsc::Sender<Box<Part>>>,
 }
 
-impl Hand {
-    fn new(case: &Case, number: u32) -> Hand {
+impl SimWorker {
+    fn new(case: &Case, number: u32) -> SimWorker {
         let plan = &case.plan;
         let (connections, requests) = shares(plan, number, plan.threads);
-        let source = Source::of(plan, number, plan.threads, requests);
+        let source = Source::of(plan, number, Shard::whole(plan), requests);
         let connections = InUse::of(plan, number).map_or(connections, |in_use| in_use.slots() as u32);
         let mut truth = Truth::new(connections as usize, plan, number, requests);
         truth.kernel_clock = case.nature.stamps.is_some();
@@ -283,7 +304,7 @@ impl Hand {
         world.borrow_mut().request_order.clone_from(&request_order);
         world.borrow_mut().list = plan.work.list().cloned();
         world.borrow_mut().keepalive = plan.keepalive;
-        let control = Control::new();
+        let control = if case.lease_ns.is_some() { Control::leased(&[]) } else { Control::new() };
         let shared = case.shared(list, control.clone());
         let gauge = Arc::new(Gauge::default());
         let assignment = Assignment { place: 0, connections, source, request_order };
@@ -291,7 +312,7 @@ impl Hand {
         if plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_)) {
             worker.preconnect().unwrap();
         }
-        Hand { worker, world, control, parts: None }
+        SimWorker { worker, world, control, parts: None }
     }
 
     fn run(

@@ -57,6 +57,9 @@ const DEEDS: [Deed; 20] = [
     Deed::CloseMid,
 ];
 
+/// Where the chance of a lease comes from.
+const LEASES: u64 = 0x1ea5e;
+
 /// A quarter of the servers have one of these, too.
 const UNUSUAL_DEEDS: [Deed; 7] = [
     Deed::RepeatedLength,
@@ -101,7 +104,10 @@ impl Case {
             .then(|| chance.between(0, u64::try_from(length.as_nanos()).unwrap() + 10 * MS));
         let closing_max = chance.size(0, 6);
         let in_parts = seed.is_multiple_of(2);
-        Case { plan, nature, stop_after_ns, closing_max, idle: Arc::default(), in_parts }
+        let lease = &mut Chance::new(seed ^ LEASES);
+        let length_ns = u64::try_from(length.as_nanos()).unwrap();
+        let lease_ns = lease.per_mille(100).then(|| lease.between(0, length_ns + 10 * MS));
+        Case { plan, nature, stop_after_ns, lease_ns, closing_max, idle: Arc::default(), in_parts }
     }
 }
 
@@ -323,6 +329,10 @@ fn faults_of(case: &Case, played: &Played) -> Vec<String> {
     let most = case.plan.connections.div_ceil(case.plan.threads) as usize + case.closing_max.max(1);
     for world in &played.worlds {
         let world = world.borrow();
+        let lease_ends = case.lease_ns.map_or(u64::MAX, |ns| world.truth.start_ns + ns);
+        if world.truth.writes.iter().any(|(at_ns, _)| *at_ns >= lease_ends) {
+            faults.push("something was sent after the lease's end".to_owned());
+        }
         if world.open_most > most {
             faults.push(format!("{} connections were open at once, more than {most}", world.open_most));
         }
@@ -352,6 +362,11 @@ fn play(seed: u64, seen: &mut Seen) {
         };
         *seen.0.entry(arrivals).or_default() += m.requests.completed;
     }
+}
+
+/// Whether it ended before its plan did.
+fn is_cut(played: &Played) -> bool {
+    played.measurement.as_ref().map_or(true, |m| m.interrupted)
 }
 
 /// How often things were met, over all cases: what never happens is not tested.
@@ -412,6 +427,7 @@ impl Seen {
         for (what, count) in [
             ("pipelined", u64::from(case.plan.pipeline > 1)),
             ("answers read together", together),
+            ("ended by their lease", u64::from(case.lease_ns.is_some() && is_cut(played))),
             ("rates that fall", u64::from(falls && !connections)),
             ("connections that fall", u64::from(falls && connections)),
         ] {
@@ -439,7 +455,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn whatever_happens_the_record_is_the_truth() {
+fn random_worlds_are_recorded_as_they_happened() {
     let mut seen = Seen::default();
     if let Some(seed) = number("PRONY_SIM_SEED") {
         return play(seed, &mut seen);

@@ -1,8 +1,10 @@
 //! Shares of a window: whoever cuts them, and in whatever order they are put together, they are the same.
 
+use crate::recorder::Gathered;
 use crate::recorder::audit;
 use crate::recorder::merge::{self, Merge};
 use crate::recorder::share::Share;
+use prony_model::measurement::Measurement;
 
 use super::chance::Chance;
 use super::world::World;
@@ -18,10 +20,15 @@ pub(super) fn differences(parts: &[Share], world: &World) -> Vec<String> {
     for (i, part) in (1..).zip(parts) {
         merge::join(&mut so_far, part.clone(), Share::then);
         let Some(so_far) = &so_far else { continue };
-        let differences = match i == parts.len() {
+        let is_whole = i == parts.len();
+        let mut differences = match is_whole {
             true => check::differences(so_far, world),
             false => check::differences_so_far(so_far, world),
         };
+        // The figures of each request of a list are of the whole window, and withheld of a part.
+        if so_far.by_request.is_some() != (is_whole && world.list.is_some()) {
+            differences.push(format!("figures of the list's requests: {:?}", so_far.by_request));
+        }
         found.extend(differences.into_iter().map(|what| format!("part {i} of {}: {what}", parts.len())));
     }
     found
@@ -31,7 +38,7 @@ pub(super) fn differences(parts: &[Share], world: &World) -> Vec<String> {
 pub(super) fn faults(case: &Case, played: &Played) -> Vec<String> {
     let most = played.parts.iter().map(Vec::len).max().unwrap_or(0);
     let chance = &mut Chance::new(case.nature.seed);
-    let mut faults = Vec::new();
+    let mut faults = fleet_faults(chance, case, played);
     for _ in 0..TRIES {
         let seconds = chance.size(1, most.max(1));
         let all: Vec<usize> = (0..played.parts.len()).collect();
@@ -52,6 +59,66 @@ pub(super) fn faults(case: &Case, played: &Played) -> Vec<String> {
         }
     }
     faults
+}
+
+/// Where the shares of several machines, each of some of the workers and sent as text, do not come to the measurement of one
+/// that has all of them.
+fn fleet_faults(chance: &mut Chance, case: &Case, played: &Played) -> Vec<String> {
+    let Some(measured) = played.measurement.as_ref().ok().filter(|_| case.in_parts) else {
+        return Vec::new();
+    };
+    let agents = partition(chance, (0..played.parts.len()).collect());
+    let mut gathered = Gathered::of(&case.plan, agents.len());
+    let mut faults = Vec::new();
+    for (place, workers) in agents.iter().enumerate() {
+        let mut merge = merge_of(played, workers);
+        while let Some(part) = merge.next_part() {
+            let text = serde_json::to_string(&part).unwrap();
+            let read: Share = serde_json::from_str(&text).unwrap();
+            faults.extend(read.check().err());
+            if read != part {
+                faults.push(format!("as text {part:?} is {read:?}"));
+            }
+            gathered.add(place, read, merge.is_over());
+        }
+        faults.extend(gathered.broken_identities_of(place));
+    }
+    let whole = gathered.is_whole();
+    let known = Measurement {
+        address: measured.address.clone(),
+        schedule_start_ns: measured.schedule_start_ns,
+        interrupted: measured.interrupted,
+        ..Measurement::default()
+    };
+    let mut merged = gathered.finish(known);
+    // Connections of workers that are done: their last share has them, and no later second of their own.
+    let ends = |parts: &Vec<Share>| parts.last().map(|part| (part.start_ns == part.end_ns, part.end_ns));
+    if played
+        .parts
+        .iter()
+        .any(|parts| ends(parts) != ends(&played.parts[0]) || parts[0].end_ns == parts[0].start_ns)
+        && let Some(merged) = &mut merged
+    {
+        for (second, same) in merged.series.iter_mut().zip(&measured.series) {
+            second.connections = same.connections;
+        }
+    }
+    if !whole || merged.as_ref() != Some(measured) {
+        faults.push(format!("{} machines measure {merged:?}, and one {measured:?}", agents.len()));
+    }
+    faults
+}
+
+/// Some workers' parts, to be put together.
+fn merge_of(played: &Played, workers: &[usize]) -> Merge {
+    let mut merge = Merge::of(workers.len());
+    for (place, worker) in workers.iter().enumerate() {
+        let own = &played.parts[*worker];
+        for (i, part) in (1..).zip(own) {
+            merge.add(place, part.clone(), i == own.len());
+        }
+    }
+    merge
 }
 
 /// Workers by chance in groups, and those in any order.
@@ -83,13 +150,7 @@ fn each_then_beside(played: &Played, workers: &[usize], parts: usize) -> Share {
 
 /// All workers' first parts, then their second ones: as a load does it while it runs.
 fn beside_then_next(played: &Played, workers: &[usize], parts: usize) -> Share {
-    let mut merge = Merge::of(workers.len());
-    for (place, worker) in workers.iter().enumerate() {
-        let own = &played.parts[*worker];
-        for (i, part) in (1..).zip(own) {
-            merge.add(place, part.clone(), i == own.len());
-        }
-    }
+    let mut merge = merge_of(played, workers);
     let mut whole = None;
     for _ in 0..parts {
         let Some(part) = merge.next_part() else { break };

@@ -16,7 +16,7 @@ use super::truth::{Request, Truth};
 /// Descriptors below are taken, as a process's are.
 pub(super) const FIRST_HANDLE: usize = 3;
 /// A worker that calls more often than this does nothing else any more.
-pub(super) const CALLS_MAX: u64 = 3_000_000;
+pub(super) const CALLS_MAX: u64 = 30_000_000;
 /// The clock of the simulated machine starts here.
 pub(super) const EPOCH_NS: u64 = 1_000_000_000_000;
 

@@ -40,7 +40,9 @@ pub(crate) fn realtime_offset_ns() -> i64 {
 
 /// Room for one control message of three timespecs (64 bytes), aligned as its header is.
 #[repr(C, align(8))]
-struct ControlRoom([u8; 128]);
+struct ControlRoom([u8; ROOM as usize]);
+/// In bytes; as an integer that every C library's type of a length can be made of.
+const ROOM: u8 = 128;
 
 /// Reads what has arrived, with the wall clock's stamp of the packet that
 /// brought the last byte, if it has one; 0 is the peer's end.
@@ -58,7 +60,7 @@ pub(crate) fn discard_stamped(fd: RawFd, most: usize) -> io::Result<(usize, Opti
 
 /// `part` is memory that may be written, or, with MSG_TRUNC on TCP, none.
 fn receive(fd: RawFd, mut part: libc::iovec, flags: libc::c_int) -> io::Result<(usize, Option<u64>)> {
-    let mut control = ControlRoom([0; 128]);
+    let mut control = ControlRoom([0; ROOM as usize]);
     // SAFETY: msghdr is plain data; every pointer in it is valid, of the length
     // said, and outlives the call. CMSG_FIRSTHDR gives null or a header that
     // lies whole within the control bytes that the kernel says it wrote; its
@@ -68,7 +70,7 @@ fn receive(fd: RawFd, mut part: libc::iovec, flags: libc::c_int) -> io::Result<(
         message.msg_iov = &raw mut part;
         message.msg_iovlen = 1;
         message.msg_control = (&raw mut control).cast();
-        message.msg_controllen = size_of::<ControlRoom>();
+        message.msg_controllen = ROOM.into();
         let got = libc::recvmsg(fd, &raw mut message, flags);
         let count = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
         let header = libc::CMSG_FIRSTHDR(&raw const message);

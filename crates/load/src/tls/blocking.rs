@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use rustls::{ClientConnection, Error, StreamOwned};
 
+use super::table::{NO_HTTP2, speaks_what_was_asked};
 use super::{Setup, failure};
 
 /// A connection whose handshake is done.
@@ -17,11 +18,15 @@ impl Setup {
     /// # Errors
     /// Why it did not come about; of a timeout of the socket, `WouldBlock`.
     pub(crate) fn connect<S: Read + Write>(&self, socket: S) -> io::Result<Blocking<S>> {
-        let session = ClientConnection::new(self.worker(), self.name()).map_err(|e| failure::of(&e))?;
+        let config = self.worker();
+        let session = ClientConnection::new(config.clone(), self.name()).map_err(|e| failure::of(&e))?;
         let mut stream = StreamOwned::new(session, socket);
         while stream.conn.is_handshaking() {
             let moved = stream.conn.complete_io(&mut stream.sock);
             moved.map_err(|e| failure::during_handshake(&told(e)))?;
+        }
+        if !speaks_what_was_asked(&config, stream.conn.alpn_protocol()) {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, NO_HTTP2));
         }
         Ok(Blocking(stream))
     }

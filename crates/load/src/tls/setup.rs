@@ -117,19 +117,25 @@ fn verifier(
     })
 }
 
-/// What this system trusts. Certificates among it that cannot be read are
-/// left out, as OpenSSL leaves them out: one odd file must not end all loads.
+/// What this system trusts, or, where it names no authority at all (a container from scratch), what Mozilla does: the
+/// list inside the binary. Certificates that cannot be read are left out, as OpenSSL leaves them out: one odd file must
+/// not end all loads. A file that somebody named by `SSL_CERT_FILE` and that has none is an error.
 fn system_roots() -> Result<RootCertStore, PlanError> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
     let (added, _) = roots.add_parsable_certificates(found.certs);
-    if added == 0 {
+    if added > 0 {
+        return Ok(roots);
+    }
+    let named = ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().find(|name| std::env::var_os(name).is_some());
+    if let Some(named) = named {
         let why = found.errors.first().map_or(String::new(), |e| format!(" ({e})"));
         return Err(PlanError(format!(
-            "This system has no certificates to check an https:// server against{why}: install the package \
-             ca-certificates, name the server's issuer by --cacert FILE, or give -k to check nothing."
+            "{named} names no certificates to check an https:// server against{why}: correct it, name the server's \
+             issuer by --cacert FILE, or give -k to check nothing."
         )));
     }
+    roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     Ok(roots)
 }
 

@@ -122,8 +122,8 @@ impl Table {
         live.connected = true;
         let shaken = live.session.shake_hands(&mut Socket { fd, stamped: false }, buffers);
         match shaken {
-            Ok(()) if !speaks_what_was_asked(config, live.session.tls()) => {
-                Err(failure::failed("the server did not agree on HTTP/2 (ALPN): leave --http2 out"))
+            Ok(()) if !speaks_what_was_asked(config, live.session.tls().alpn_protocol()) => {
+                Err(failure::failed(NO_HTTP2))
             }
             Ok(()) => {
                 if seen.agreed.is_none() {
@@ -224,10 +224,13 @@ fn recv_left(fd: Handle, bytes: &mut usize, buffer: &mut [u8]) -> io::Result<usi
 }
 
 /// Whether the server agreed on HTTP/2 where it was offered. (Of HTTP/1.1, one that knows no ALPN is taken at its word.)
-fn speaks_what_was_asked(config: &ClientConfig, tls: &UnbufferedClientConnection) -> bool {
+pub(super) fn speaks_what_was_asked(config: &ClientConfig, agreed: Option<&[u8]>) -> bool {
     let http2 = Protocol::Http2.alpn().as_bytes();
-    config.alpn_protocols.iter().all(|offered| offered != http2) || tls.alpn_protocol() == Some(http2)
+    config.alpn_protocols.iter().all(|offered| offered != http2) || agreed == Some(http2)
 }
+
+/// Why a connection on which that was not agreed is of no use.
+pub(super) const NO_HTTP2: &str = "the server did not agree on HTTP/2 (ALPN): leave --http2 out";
 
 /// Enters a handshake that succeeded.
 fn note(seen: &mut TlsUse, tls: &UnbufferedClientConnection) {

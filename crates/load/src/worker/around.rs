@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::codec::Codec;
 use crate::codec::requests::Requests;
+use crate::control::Control;
 use crate::net::Net;
 use crate::pace::request_order::RequestOrder;
 use crate::recorder::AtEdge;
@@ -25,6 +26,7 @@ pub(super) struct Around<'a, N, C: Codec> {
     pub(super) moved: &'a VecDeque<(u32, RequestTimes)>,
     pub(super) source: &'a Source,
     pub(super) request_order: Option<&'a RequestOrder>,
+    pub(super) control: &'a Control,
     /// The schedule's first instant.
     pub(super) start_ns: u64,
 }
@@ -77,6 +79,10 @@ impl<N: Net, C: Codec> AtEdge for Around<'_, N, C> {
 
     fn fewest_permits(&self) -> Option<u64> {
         self.codec.fewest_permits()
+    }
+
+    fn lease_ns(&self) -> u64 {
+        self.control.lease_ns()
     }
 
     fn tls(&self) -> Option<(TlsUse, u64)> {

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_is_told_by_who_else_is_free() {
+    fn waits_beside_another_workers_free_connection_are_counted() {
         let idle = Arc::new(Idle::of(3));
         let mut free: Vec<Free> =
             (0..3).map(|worker| Free::with_capacity(4, Arc::clone(&idle), worker)).collect();

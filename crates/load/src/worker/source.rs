@@ -1,6 +1,8 @@
 //! Where a worker's requests come from.
 
+use crate::engine::poisson_of_agent;
 use crate::pace::{Ramp, Schedule};
+use crate::recorder::share::Shard;
 use prony_model::plan::{Arrivals, Plan};
 
 /// When a slot of this worker may take a request.
@@ -15,14 +17,18 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// The source of `worker` (from 0) of so many; `requests` is its share of `-n` in closed arrivals.
-    pub(crate) fn of(plan: &Plan, worker: u32, workers: u32, requests: u64) -> Source {
+    /// The source of `worker` (from 0), which is one of this shard's; `requests` is its share of `-n` in closed arrivals.
+    pub(crate) fn of(plan: &Plan, worker: u32, shard: Shard, requests: u64) -> Source {
+        let workers = shard.of;
         if let Arrivals::ConnectionStages(stages) = &plan.arrivals {
             let (worker, workers) = (u64::from(worker), u64::from(workers));
             let users = Users { ramp: Ramp::new(stages), worker, workers, begun: 0 };
             return Source::Ramped { left: requests, users };
         }
         let limit = plan.stop.requests;
+        if let Some(schedule) = poisson_of_agent(plan, worker, shard) {
+            return Source::Open(schedule);
+        }
         match Schedule::new(&plan.arrivals, worker, workers, limit, plan.seed) {
             Some(schedule) => Source::Open(schedule),
             None => Source::Closed { left: requests },

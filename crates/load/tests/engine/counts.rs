@@ -35,7 +35,7 @@ fn the_ledger_and_the_counts_agree_to_the_request() {
 }
 
 #[test]
-fn what_is_cut_at_the_end_was_still_sent() {
+fn requests_in_flight_at_the_end_count_as_sent() {
     let target = Target::start(&Config { delay: "5ms".parse().unwrap(), ..Config::default() }).unwrap();
     let mut p = plan(target.address());
     p.connections = 8;

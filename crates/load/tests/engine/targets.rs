@@ -96,7 +96,7 @@ fn the_ledger_and_the_figures_of_each_request_agree() {
 }
 
 #[test]
-fn a_cut_load_agrees_too() {
+fn an_interrupted_list_agrees_with_the_servers_counts() {
     let target = Target::start(&Config { delay: "5ms".parse().unwrap(), ..Config::default() }).unwrap();
     let mut p = listed(target.address(), LINES, Order::Shuffled);
     p.connections = 8;
@@ -107,7 +107,7 @@ fn a_cut_load_agrees_too() {
 }
 
 #[test]
-fn requests_that_are_never_sent_are_of_their_lines() {
+fn never_sent_requests_count_for_their_lines() {
     // One connection, and no answer in the window: of 100 due in it, one is under way, if the worker was there to send
     // it, and the others wait.
     let target = Target::start(&Config { delay: "1h".parse().unwrap(), ..Config::default() }).unwrap();
@@ -153,7 +153,7 @@ fn paths(seen: &Asked) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn in_turn_is_the_order_of_the_list_whoever_takes_part() {
+fn requests_keep_the_lists_order_with_any_number_of_workers() {
     let rate = Arrivals::Constant(Rate::per_s(2_000.0).unwrap());
     for (arrivals, threads, pipeline) in
         [(Arrivals::Closed, 1, 1), (Arrivals::Closed, 1, 4), (rate.clone(), 1, 1), (rate, 2, 1)]

@@ -73,7 +73,7 @@ fn the_ledger_and_the_counts_agree_to_the_request() {
 }
 
 #[test]
-fn what_was_agreed_on_is_told() {
+fn the_agreed_tls_version_and_cipher_are_reported() {
     for (version, name, cipher) in [
         (&TLS13, "TLSv1.3", "TLS_AES_128_GCM_SHA256"),
         (&TLS12, "TLSv1.2", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"),
@@ -316,7 +316,7 @@ fn connections_after_the_first_resume_it_unless_told_not_to() {
 }
 
 #[test]
-fn what_is_no_tls_server_is_said_to_be_none() {
+fn a_server_that_speaks_no_tls_is_named_as_such() {
     const BAD_REQUEST: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n";
     let talkative = lying::serve(|mut stream, _| {
         let _ = stream.read(&mut [0; 64]);

@@ -101,8 +101,20 @@ fn of_the_connection() -> Vec<Trap> {
     // An entry of 4,000 bytes enters the table, and is named again and again.
     let bomb = [b"\x88\x40\x01x\x7f\xa1\x1e".as_slice(), &[b'y'; 4_000], &[0xbe; 10_000]].concat();
     vec![
-        ("CONTINUATION frames for ever", open.clone(), continued(b""), Some(Code::ENHANCE_YOUR_CALM), "65 frames"),
-        ("a header block for ever", open.clone(), continued(&literal), Some(Code::ENHANCE_YOUR_CALM), "256 KiB"),
+        (
+            "CONTINUATION frames for ever",
+            open.clone(),
+            continued(b""),
+            Some(Code::ENHANCE_YOUR_CALM),
+            "65 frames",
+        ),
+        (
+            "a header block for ever",
+            open.clone(),
+            continued(&literal),
+            Some(Code::ENHANCE_YOUR_CALM),
+            "256 KiB",
+        ),
         (
             "empty DATA frames for ever",
             headers(STATUS_200, false),
@@ -111,23 +123,53 @@ fn of_the_connection() -> Vec<Trap> {
             "1,000 DATA frames",
         ),
         ("an HPACK bomb", headers(&bomb, true), Vec::new(), Some(Code::ENHANCE_YOUR_CALM), "256 KiB"),
-        ("PING for ever, unread", Vec::new(), frame(kind::PING, 0, 0, &[0; 8]), None, "does not read the answers"),
+        (
+            "PING for ever, unread",
+            Vec::new(),
+            frame(kind::PING, 0, 0, &[0; 8]),
+            None,
+            "does not read the answers",
+        ),
         ("SETTINGS for ever, unread", Vec::new(), settings(&[]), None, "does not read the answers"),
-        whole(frame(kind::PUSH_PROMISE, flag::END_HEADERS, 1, &[0, 0, 0, 2, 0x88]), Code::PROTOCOL_ERROR, "ruled out"),
+        whole(
+            frame(kind::PUSH_PROMISE, flag::END_HEADERS, 1, &[0, 0, 0, 2, 0x88]),
+            Code::PROTOCOL_ERROR,
+            "ruled out",
+        ),
         whole(frame(kind::DATA, 0, 1, &[0; 16_385]), Code::FRAME_SIZE_ERROR, "16,384 bytes"),
-        whole(frame(kind::DATA, flag::PADDED, 1, &[9, 1, 2]), Code::PROTOCOL_ERROR, "more padding than payload"),
-        whole(frame(kind::HEADERS, flag::PADDED | flag::END_HEADERS, 1, &[9, 0x88]), Code::PROTOCOL_ERROR, "more padding"),
+        whole(
+            frame(kind::DATA, flag::PADDED, 1, &[9, 1, 2]),
+            Code::PROTOCOL_ERROR,
+            "more padding than payload",
+        ),
+        whole(
+            frame(kind::HEADERS, flag::PADDED | flag::END_HEADERS, 1, &[9, 0x88]),
+            Code::PROTOCOL_ERROR,
+            "more padding",
+        ),
         whole([open.clone(), data(b"x", true)].concat(), Code::PROTOCOL_ERROR, "within a header block"),
         whole(continued(STATUS_200), Code::PROTOCOL_ERROR, "without a header block"),
         whole(headers(b"\xc0", true), Code::COMPRESSION_ERROR, "header block"),
-        whole(frame(kind::HEADERS, flag::END_HEADERS, 3, STATUS_200), Code::PROTOCOL_ERROR, "without a request"),
+        whole(
+            frame(kind::HEADERS, flag::END_HEADERS, 3, STATUS_200),
+            Code::PROTOCOL_ERROR,
+            "without a request",
+        ),
         whole(frame(kind::HEADERS, flag::END_HEADERS, 0, STATUS_200), Code::PROTOCOL_ERROR, "without one"),
         whole(frame(kind::SETTINGS, 0, 0, &[0; 5]), Code::FRAME_SIZE_ERROR, "not as long"),
-        whole(settings(&[(setting::INITIAL_WINDOW_SIZE, 1 << 31)]), Code::FLOW_CONTROL_ERROR, "INITIAL_WINDOW_SIZE"),
+        whole(
+            settings(&[(setting::INITIAL_WINDOW_SIZE, 1 << 31)]),
+            Code::FLOW_CONTROL_ERROR,
+            "INITIAL_WINDOW_SIZE",
+        ),
         whole(settings(&[(setting::MAX_FRAME_SIZE, 1)]), Code::PROTOCOL_ERROR, "MAX_FRAME_SIZE"),
         whole(settings(&[(setting::ENABLE_PUSH, 1)]), Code::PROTOCOL_ERROR, "ENABLE_PUSH"),
         whole(frame(kind::WINDOW_UPDATE, 0, 0, &[0; 4]), Code::PROTOCOL_ERROR, "larger by nothing"),
-        whole(frame(kind::WINDOW_UPDATE, 0, 0, &[0x7f, 0xff, 0xff, 0xff]), Code::FLOW_CONTROL_ERROR, "2^31 - 1"),
+        whole(
+            frame(kind::WINDOW_UPDATE, 0, 0, &[0x7f, 0xff, 0xff, 0xff]),
+            Code::FLOW_CONTROL_ERROR,
+            "2^31 - 1",
+        ),
         whole(frame(kind::RST_STREAM, 0, 5, &[0; 4]), Code::PROTOCOL_ERROR, "never was"),
     ]
 }
@@ -159,7 +201,11 @@ fn a_response_that_is_none_fails_alone() {
         (headers(STATUS_103, true), Vec::new(), "ends with an interim one"),
         (headers(b"", true), Vec::new(), "no :status"),
         (data(b"x", true), Vec::new(), "before its head"),
-        ([headers(SHORT, false), data(b"1234", true)].concat(), Vec::new(), "shorter than its Content-Length"),
+        (
+            [headers(SHORT, false), data(b"1234", true)].concat(),
+            Vec::new(),
+            "shorter than its Content-Length",
+        ),
         ([headers(SHORT, false), data(b"123456", true)].concat(), Vec::new(), "longer than its head says"),
         ([headers(SHORT, false), data(b"12", false), headers(b"", true)].concat(), Vec::new(), "shorter"),
         ([headers(STATUS_200, false), headers(STATUS_200, true)].concat(), Vec::new(), "second head"),
@@ -182,7 +228,8 @@ fn a_response_that_is_none_fails_alone() {
 #[test]
 fn a_server_of_http1_alone_is_named() {
     in_bounded_memory(|| {
-        let server = lying::once(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+        let server =
+            lying::once(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
         let m = run(&over_http2(server, 2));
         assert_eq!(errors(&m), vec![(ErrorKind::Protocol, 2)], "{:?}", m.errors);
         assert!(m.errors[&ErrorKind::Protocol].first.contains("does not speak HTTP/2"), "{:?}", m.errors);
@@ -207,7 +254,9 @@ fn a_server_that_never_goes_on_times_out() {
         let silent = lying::serve(|mut stream, _| while matches!(stream.read(&mut [0; 4096]), Ok(1..)) {});
         let body = server(headers(STATUS_200, false), data(&[b'x'; 16_384], false), &mpsc::channel().0);
         let nothing_more = server(Vec::new(), Vec::new(), &mpsc::channel().0);
-        for (what, server) in [("no settings", silent), ("a body without an end", body), ("no answer", nothing_more)] {
+        for (what, server) in
+            [("no settings", silent), ("a body without an end", body), ("no answer", nothing_more)]
+        {
             let plan = Plan { timeout: Duration::from_millis(250), ..over_http2(server, 2) };
             let m = run(&plan);
             assert_eq!(errors(&m), vec![(ErrorKind::RequestTimeout, 2)], "{what}: {:?}", m.errors);
@@ -220,7 +269,10 @@ fn a_window_that_is_lowered_below_nothing_holds_the_body_and_no_more_is_sent() {
     in_bounded_memory(|| {
         let (told, sent) = mpsc::channel();
         let server = lying::serve(move |mut stream, _| {
-            if !read_preface(&mut stream) || stream.write_all(&settings(&[])).is_err() || !read_request(&mut stream) {
+            if !read_preface(&mut stream)
+                || stream.write_all(&settings(&[])).is_err()
+                || !read_request(&mut stream)
+            {
                 return;
             }
             let _ = stream.write_all(&settings(&[(setting::INITIAL_WINDOW_SIZE, 0)]));

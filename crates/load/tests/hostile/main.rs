@@ -98,7 +98,7 @@ fn all_are_protocol_errors<const N: usize>(cases: Cases<N>) {
 }
 
 #[test]
-fn what_goes_on_for_ever_without_a_body_is_a_protocol_error() {
+fn endless_heads_and_chunk_lines_are_protocol_errors() {
     const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     const EXTENDED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;";
     const LAST_CHUNK: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n";

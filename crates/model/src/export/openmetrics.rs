@@ -198,12 +198,13 @@ fn figures(text: &mut Text, all: &[Labelled<'_>]) {
 }
 
 /// Which part of a trial's latency.
-type Part = fn(&Trial) -> &Summary;
+type PickSummary = fn(&Trial) -> &Summary;
 
 fn latencies(text: &mut Text, all: &[Labelled<'_>]) {
-    let parts: [(&str, &str, Part); 2] = [
+    let parts: [(&str, &str, PickSummary); 3] = [
         ("response", "From when a request was due to its last byte", |t| &t.latency.response),
         ("service", "From when a request was sent to its last byte", |t| &t.latency.service),
+        ("first_byte", "From when a request was sent to its first byte", |t| &t.latency.first_byte),
     ];
     for (part, help, of) in parts {
         let name = format!("prony_trial_{part}_seconds");
@@ -220,7 +221,7 @@ fn latencies(text: &mut Text, all: &[Labelled<'_>]) {
             text.summary(&one.with(&[]), &quantiles, summary.count, sum);
         });
         let name = format!("prony_trial_{part}_max_seconds");
-        let help = format!("The longest {part} of a completed request.");
+        let help = format!("The longest {} of a completed request.", part.replace('_', " "));
         each(text, all, (&name, Kind::Gauge, "seconds", &help), |t, _| of(t).max_ns.map(seconds));
     }
 }

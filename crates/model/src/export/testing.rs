@@ -79,6 +79,7 @@ pub(crate) fn trial(seconds: &[&[u64]]) -> Trial {
         verdict: Verdict { validity: Validity::Valid, reasons: Vec::new() },
         tls: None,
         http2: None,
+        fleet: None,
         host_window: None,
         targets: Vec::new(),
         slo: Vec::new(),

@@ -17,6 +17,12 @@ fn durations_of_an_hour_and_more_share_the_last_bucket() {
     assert!(histogram.max() >= HIGH_NS);
 }
 
+#[test]
+fn ranks_of_quantiles_are_exact() {
+    let ranks = [(0.07, 100), (0.55, 100), (0.5, 1), (0.0, 9), (1.0, 9), (0.999, 1_000)];
+    assert_eq!(ranks.map(|(quantile, n)| nearest_rank(quantile, n)), [7, 55, 1, 1, 9, 999]);
+}
+
 proptest! {
     #[test]
     fn every_figure_equals_hdr_histograms(

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 pub const BIN_NS: u64 = 100_000_000;
 
 /// A tenth of a second of the window, or in a long one several, summed over workers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bin {
     /// Requests completed in it.
     pub completed: u64,

@@ -1,6 +1,7 @@
 //! What a measurement that was read from a file must be for its numbers to be summed without a thought.
 
 use super::{BINS_MAX, Measurement};
+use crate::fleet::AGENTS_MAX;
 use crate::histogram::COUNT_MAX;
 use crate::plan::THREADS_MAX;
 
@@ -20,7 +21,10 @@ impl Measurement {
     pub fn check(&self) -> Result<(), String> {
         few("bins", self.bins.each.len(), BINS_MAX)?;
         few("entries in its series", self.series.len(), SERIES_MAX)?;
-        few("workers", self.workers.len(), THREADS_MAX as usize)?;
+        let machines =
+            self.fleet.as_ref().map_or(1, |fleet| fleet.agents.len().clamp(1, AGENTS_MAX as usize));
+        few("workers", self.workers.len(), THREADS_MAX as usize * machines)?;
+        self.check_fleet()?;
         few("requests of a list", self.by_request.len(), LISTED_MAX)?;
         let (r, t, c) = (&self.requests, &self.run_total, &self.client);
         let fates = [r.carried_in, r.scheduled, r.sent, r.completed, r.failed, r.in_flight, r.never_sent];
@@ -57,6 +61,19 @@ impl Measurement {
             .chain(workers)
             .chain(self.by_request.iter().map(|f| f.read_bytes));
         within(others, NUMBER_MAX)
+    }
+
+    fn check_fleet(&self) -> Result<(), String> {
+        let Some(fleet) = &self.fleet else { return Ok(()) };
+        few("agents", fleet.agents.len(), AGENTS_MAX as usize)?;
+        let numbers = fleet.agents.iter().flat_map(|agent| {
+            let counts = [agent.run_sent, agent.completed, agent.failed, agent.cpu_ns, agent.process_cpu_ns];
+            let quantiles = [agent.send_lag_p99_ns, agent.lateness_p50_ns, agent.lateness_p99_ns];
+            let moved = agent.clock_moved_ns.map(i64::unsigned_abs);
+            let others = [agent.busiest_worker_ppm, agent.clock_bound_ns];
+            counts.into_iter().chain(others).chain(quantiles.into_iter().flatten()).chain(moved)
+        });
+        within(numbers.chain(fleet.lost.iter().filter_map(|lost| lost.planned_ns)), NUMBER_MAX)
     }
 }
 

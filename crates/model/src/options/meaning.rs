@@ -242,10 +242,10 @@ fn text_or_file(flag: &str, text: &str, read: ReadFile<'_>) -> Result<Vec<u8>, P
     Ok(bytes)
 }
 
-type Expected = (Option<Vec<u8>>, Option<[u8; 32]>);
+type ExpectedBody = (Option<Vec<u8>>, Option<[u8; 32]>);
 
 /// The body that is expected, or its hash.
-fn expected_body(text: Option<&str>, read: ReadFile<'_>) -> Result<Expected, PlanError> {
+fn expected_body(text: Option<&str>, read: ReadFile<'_>) -> Result<ExpectedBody, PlanError> {
     let Some(text) = text else { return Ok((None, None)) };
     let Some(hex) = text.strip_prefix(SHA256) else {
         return Ok((Some(text_or_file("--expect-body", text, read)?), None));

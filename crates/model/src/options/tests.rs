@@ -122,6 +122,16 @@ fn headers_are_read_or_refused() {
 }
 
 #[test]
+fn a_unix_socket_takes_no_local_addresses() {
+    let socket = LoadOptions {
+        unix: Some("/run/x.sock".to_owned()),
+        source: Some("127.0.0.2".to_owned()),
+        ..LoadOptions::default()
+    };
+    assert!(refused(&socket).contains("--unix and --source do not go together"));
+}
+
+#[test]
 fn options_of_tls_need_a_target_that_speaks_it() {
     let of = |options: &LoadOptions, url: &str| options.plan(target(url), &no_files).map(|plan| plan.tls);
     let insecure = LoadOptions { insecure: Some(true), ..Default::default() };

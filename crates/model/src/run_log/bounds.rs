@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_take_hours_or_all_memory_is_refused() {
+    fn run_logs_too_large_to_be_analysed_are_refused() {
         let refused = |header: Header| header.check().unwrap_err();
         let of = |order: Vec<PlannedTrial>| Header { order, ..Header::default() };
         assert!(refused(of(vec![planned(u32::MAX, "a", "p")])).contains("no run has a trial"));

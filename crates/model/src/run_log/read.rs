@@ -60,7 +60,7 @@ impl RunLog {
             }
             Err(why) => return Err(no_log(first_line_is_wrong(&first.text, &why))),
         };
-        let (mut known, mut unpacked) = (Known::default(), 0);
+        let (mut known, mut unpacked) = (Declared::default(), 0);
         loop {
             let batch = lines.batch()?;
             if batch.is_empty() {
@@ -97,7 +97,7 @@ impl RunLog {
 
 /// What lines say of others.
 #[derive(Default)]
-struct Known {
+struct Declared {
     /// Trials that began and have no result as yet, by their index, each with its place in the order they began in.
     begun: BTreeMap<u32, (usize, PlannedTrial)>,
     begins: usize,
@@ -105,7 +105,7 @@ struct Known {
     sleeps: BTreeMap<String, Option<Sleep>>,
 }
 
-impl Known {
+impl Declared {
     fn take(&mut self, entry: Entry, log: &mut RunLog) {
         match entry {
             Entry::Header => {} // a second header says nothing new
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_began_and_did_not_end_is_unfinished_in_the_order_it_last_began_in() {
+    fn trials_without_a_result_are_unfinished_in_the_order_of_their_last_start() {
         let result = "{\"type\":\"result\",\"index\":2,\"block\":0,\"candidate\":\"a\",\"plan\":\"p\"}\n";
         let lines = [start(0), start(1), start(0), start(2), result.to_owned()].concat();
         assert_eq!(unfinished(&read(&lines).unwrap()), [1, 0]);
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_no_run_log() {
+    fn run_logs_must_be_regular_files() {
         let said = RunLog::read(Path::new("/dev/zero"), &judge).unwrap_err().to_string();
         assert!(said.contains("not a regular file"), "{said}");
     }

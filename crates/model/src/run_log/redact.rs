@@ -73,7 +73,7 @@ mod tests {
     use crate::run_log::{CandidateRecord, Event, NamedPlan, RawResult, TrialStart};
 
     #[test]
-    fn what_an_older_log_has_written_out_is_read_without_it() {
+    fn secrets_in_older_logs_are_redacted_on_reading() {
         let url = "http://h/?api_key=s3cret&a=b";
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let headers = vec![

@@ -27,16 +27,17 @@ const IN_HTML: [(&str, u8); 8] = [
     ("&#x27;", b'\''),
 ];
 
-static KNOWN: Mutex<Known> = Mutex::new(Known { values: Vec::new(), asked_for: BTreeSet::new() });
+static KNOWN: Mutex<KnownSecrets> =
+    Mutex::new(KnownSecrets { values: Vec::new(), asked_for: BTreeSet::new() });
 
-struct Known {
+struct KnownSecrets {
     /// Each beside what is written instead of it, the longest first: one may be a part of another.
     values: Vec<(String, String)>,
     /// The variables of the environment that were asked for.
     asked_for: BTreeSet<String>,
 }
 
-fn known() -> MutexGuard<'static, Known> {
+fn known() -> MutexGuard<'static, KnownSecrets> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -53,7 +54,7 @@ pub(super) fn remember_variable(name: &str, value: &str) {
 }
 
 /// A secret, and the parts of it that somebody may write alone: what stands behind a scheme or a user, values of cookies.
-pub(super) fn remember_credentials(value: &str) {
+pub(crate) fn remember_credentials(value: &str) {
     remember(value, REDACTED);
     // No user is a path, as the folders of a list of them are.
     if let Some((_, password)) = value.split_once(':').filter(|(user, _)| !user.contains('/')) {

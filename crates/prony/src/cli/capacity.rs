@@ -1,4 +1,5 @@
-//! Flags of `prony capacity`.
+//! Flags of `prony capacity`: those of a load, of which some mean something else in a search, and some are refused
+//! there with a sentence and are not in its help.
 
 use clap::Args;
 
@@ -6,6 +7,15 @@ use prony_model::options::LoadOptions;
 
 /// `prony capacity URL`.
 #[derive(Debug, Args)]
+#[command(
+    mut_arg("connections", |arg| arg.help("Connections [default: 100]")),
+    mut_arg("duration", |arg| arg.help("The length of a probe; up to five times it where a percentile needs that [default: 3s]")),
+    mut_arg("rate", |arg| arg.help("The first probe's rate, `2000`, `20k` [default: an eighth of what a closed load carries]")),
+    mut_arg("pipeline", |arg| arg.help("With --http2: streams that a connection carries at once [default: 1]")),
+    mut_arg("requests", |arg| arg.hide(true)),
+    mut_arg("stages", |arg| arg.hide(true)),
+    mut_arg("warmup", |arg| arg.hide(true)),
+)]
 pub(crate) struct CapacityArguments {
     /// The URL to load, http://HOST:PORT/PATH or https://…; without one, an embedded reference server is loaded
     pub(crate) url: Option<String>,
@@ -37,4 +47,8 @@ pub(crate) struct CapacityArguments {
     /// Print progress as plain lines on stderr instead of drawing the live view
     #[arg(long)]
     pub(crate) plain: bool,
+    /// Apply the load from several processes as one: `local:N`, N agents on this machine. -R, -c and -n are of all together,
+    /// -t and --pin of each
+    #[arg(long, value_name = "AGENTS")]
+    pub(crate) fleet: Option<String>,
 }

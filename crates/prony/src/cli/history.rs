@@ -11,6 +11,10 @@ pub(crate) struct HistoryArguments {
     /// The figure: throughput, p50, p75, p90, p95, p99, p999, p9999, p99999, mean, cpu (per request), memory or startup
     #[arg(long, value_name = "NAME", default_value = "throughput")]
     pub(crate) figure: String,
+    /// Show each figure as its ratio to that of this candidate in the same run, such as the last release: absolute figures
+    /// of hosted machines change with the machine
+    #[arg(long, value_name = "CANDIDATE")]
+    pub(crate) relative_to: Option<String>,
     /// Only these candidates or plans (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) only: Vec<String>,

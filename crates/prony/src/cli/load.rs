@@ -54,4 +54,8 @@ pub(crate) struct LoadArguments {
     /// Print progress as plain lines on stderr instead of drawing the live view
     #[arg(long)]
     pub(crate) plain: bool,
+    /// Apply the load from several processes as one: `local:N`, N agents on this machine. -R, -c and -n are of all together,
+    /// -t and --pin of each
+    #[arg(long, value_name = "AGENTS")]
+    pub(crate) fleet: Option<String>,
 }

@@ -3,8 +3,11 @@
 
 mod bench;
 mod capacity;
+mod ci;
 mod compare;
+mod completions;
 mod doctor;
+mod fleet;
 pub(crate) mod foreign_flags;
 mod history;
 mod load;
@@ -18,8 +21,11 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use bench::BenchArguments;
 pub(crate) use capacity::CapacityArguments;
+pub(crate) use ci::{CiArguments, CiCommand, CiCommentArguments, CiCompareArguments};
 pub(crate) use compare::{CompareArguments, CompareFormat};
+pub(crate) use completions::{CompletionsArguments, ManArguments, Shell};
 pub(crate) use doctor::{DoctorArguments, DoctorFormat};
+pub(crate) use fleet::{FleetArguments, FleetCommand};
 pub(crate) use history::{HistoryArguments, HistoryFormat};
 pub(crate) use load::LoadArguments;
 pub(crate) use report::{ReportArguments, ReportFormat};
@@ -39,6 +45,14 @@ pub(crate) struct Cli {
 
 const EXIT_CODES: &str = "Exit codes: 0 success; 1 a threshold was missed (--slo, --fail-if); 2 the command line or a \
 file is wrong; 3 the target could not be loaded, or nothing valid was measured; 130 interrupted.";
+
+/// What `prony` alone says.
+pub(crate) const FIRST_STEPS: &str = "\
+Load one server           prony load http://127.0.0.1:8080/
+How much it carries       prony capacity http://127.0.0.1:8080/
+Compare two builds        prony bench --candidate old='./old --port {port}' --candidate new='./new --port {port}'
+
+Without a URL, prony load tries itself on a server of its own. All commands: prony --help";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -60,8 +74,19 @@ pub(crate) enum Command {
     History(HistoryArguments),
     /// Compares two candidates or runs: faster, slower, equivalent or inconclusive
     Compare(CompareArguments),
+    /// Compares a change with its base in a job of continuous integration, and comments on the pull request
+    Ci(CiArguments),
     /// Finds what on this host distorts results, and how to fix it
     Doctor(DoctorArguments),
+    /// Shows and installs what a fleet needs (`prony load --fleet`)
+    Fleet(FleetArguments),
+    /// Serves a controller as one of its agents; started by `prony load --fleet`
+    #[command(hide = true)]
+    Agent,
     /// Prints the JSON Schema of an output format
     Schema(SchemaArguments),
+    /// Prints what completes Prony's commands in bash, zsh or fish
+    Completions(CompletionsArguments),
+    /// Writes the manual pages into a folder
+    Man(ManArguments),
 }

@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use prony_analysis::slo::Slo;
 use prony_lab::capacity::{CapacityPlan, Outside, forecast, lengthened, search};
+use prony_load::Loader;
 use prony_model::Target;
 use prony_model::capacity::{CapacityReport, SCHEMA};
 use prony_model::options::LoadOptions;
@@ -18,7 +19,7 @@ use prony_report::terminal::{self, TerminalOptions};
 
 use super::embedded::Embedded;
 use super::logs::Log;
-use super::{plan, reproduce, write_json};
+use super::{fleet, plan, reproduce, write_json};
 use crate::cli::CapacityArguments;
 use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
 use crate::interrupt;
@@ -38,6 +39,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     let log = arguments.output.as_deref().map(|path| Log::open(path, "capacity", printer)).transpose()?;
     let interrupt = interrupt::of_a_run()?;
     let embedded = embeds.then(|| Embedded::start_for(&mut wanted.load)).transpose()?;
+    let fleet = arguments.fleet.as_deref().map(|text| fleet::start(text, &wanted.load)).transpose()?;
     let outside = Outside { host: prony_host::read(), embedded_target: embeds };
     if !arguments.quiet {
         let most = show_duration(Duration::from_secs(forecast(&wanted).as_secs()));
@@ -53,10 +55,15 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     let started_at = rfc3339(SystemTime::now());
     let mode = ProgressMode::here(arguments.quiet, arguments.plain);
     let mut live = Live::start(mode, CapacityState::of(&wanted), &wanted.load.cpus, printer);
-    let outcome = search(&wanted, &outside, &prony_load::run, &interrupt, &mut |event| {
+    let loader: &Loader<'_> = match &fleet {
+        Some(fleet) => &|plan, control, observe| fleet::probe(fleet, plan, control, observe),
+        None => &prony_load::run,
+    };
+    let outcome = search(&wanted, &outside, loader, &interrupt, &mut |event| {
         live.update(|search| search.on_event(event));
     })?;
     drop(live);
+    drop(fleet);
     let address = outcome.trial.as_ref().map(|t| t.target.address.clone()).unwrap_or_default();
     let report = CapacityReport {
         schema: SCHEMA.to_owned(),

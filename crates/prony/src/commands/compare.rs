@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use prony_analysis::comparison::fail_if::{self, FailIf};
-use prony_analysis::comparison::{Comparison, ComparisonError, Options, choose, choose_in, compare_parts};
+use prony_analysis::comparison::{
+    Comparison, ComparisonError, Options, choose, choose_in, compare_candidates,
+};
 use prony_analysis::figure::Figure;
 use prony_model::run_log::RunLog;
 use prony_report::{json, markdown, terminal};
@@ -71,27 +73,27 @@ fn compare(
         }
     };
     let pairs = pairs.map_err(failure)?;
-    pairs.into_iter().map(|(a, b)| compare_parts(a, b, options).map_err(failure)).collect()
+    pairs.into_iter().map(|(a, b)| compare_candidates(a, b, options).map_err(failure)).collect()
 }
 
 fn read(path: &str, printer: &Printer) -> Result<RunLog, Failure> {
     Ok(logs::noted(prony_analysis::run_log::read(Path::new(path))?, path, printer))
 }
 
-fn failure(error: ComparisonError) -> Failure {
+pub(super) fn failure(error: ComparisonError) -> Failure {
     match error {
         ComparisonError::Choice(_) | ComparisonError::Unlike { .. } => Failure::usage(error),
         ComparisonError::Nothing(..) => Failure::not_measured(error),
     }
 }
 
-fn conditions(texts: &[String]) -> Result<Vec<FailIf>, Failure> {
+pub(super) fn conditions(texts: &[String]) -> Result<Vec<FailIf>, Failure> {
     let parse = |text| fail_if::parse(text).map_err(|e| Failure::usage(format!("--fail-if {e}")));
     Ok(texts.iter().map(|text| parse(text)).collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 /// `throughput=1%`: above 0, below 100 %.
-fn margins(texts: &[String]) -> Result<BTreeMap<Figure, f64>, Failure> {
+pub(super) fn margins(texts: &[String]) -> Result<BTreeMap<Figure, f64>, Failure> {
     let mut margins = BTreeMap::new();
     for text in texts {
         let wrong =

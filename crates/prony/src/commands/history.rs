@@ -25,6 +25,7 @@ const FILE_MAX_BYTES: u64 = 1 << 30;
 
 pub(crate) fn run(arguments: &HistoryArguments, printer: &Printer) -> Result<(), Failure> {
     let figure = history::figure(&arguments.figure).map_err(|e| Failure::usage(format!("--figure {e}")))?;
+    let relative_to = arguments.relative_to.as_deref();
     let (files, left_out) = files(Path::new(&arguments.folder))?;
     // The page has a switch of figures, the one asked for first.
     let mut figures = vec![figure];
@@ -33,15 +34,17 @@ pub(crate) fn run(arguments: &HistoryArguments, printer: &Printer) -> Result<(),
     }
     let runs = files.iter().map(|file| {
         let shown = file.display().to_string();
-        let read = read(file).and_then(|log| figures_of(&log, &shown, &figures));
+        let read = read(file).and_then(|log| figures_of(&log, &shown, &figures, relative_to));
         (shown, read)
     });
-    let mut histories = histories(&figures, runs, left_out);
+    let mut histories = histories(&figures, runs, relative_to, left_out);
     if let Some(history) = histories.first().filter(|history| history.runs == 0) {
         let why = history.left_out.first().map_or(String::new(), |l| format!(" {}: {}", l.file, l.why));
         return Err(Failure::usage(format!(
-            "{} has no run log that can be read: create some with `prony bench` or `prony load -o`.{why}",
-            arguments.folder
+            "{} has no run log that can be {}: create some with `prony bench`{}.{why}",
+            arguments.folder,
+            if relative_to.is_some() { "used" } else { "read" },
+            if relative_to.is_some() { "" } else { " or `prony load -o`" },
         )));
     }
     for history in &mut histories {
@@ -63,14 +66,20 @@ pub(crate) fn run(arguments: &HistoryArguments, printer: &Printer) -> Result<(),
 }
 
 /// What a run log has of each figure.
-pub(crate) fn figures_of(log: &RunLog, file: &str, figures: &[Figure]) -> Result<Vec<RunFigures>, String> {
-    figures.iter().map(|figure| history::figures_of(log, file, *figure)).collect()
+pub(crate) fn figures_of(
+    log: &RunLog,
+    file: &str,
+    figures: &[Figure],
+    relative_to: Option<&str>,
+) -> Result<Vec<RunFigures>, String> {
+    figures.iter().map(|figure| history::figures_of(log, file, *figure, relative_to)).collect()
 }
 
 /// A history of each figure, over what [`figures_of`] found in files.
 pub(crate) fn histories(
     figures: &[Figure],
     files: impl Iterator<Item = (String, Result<Vec<RunFigures>, String>)>,
+    relative_to: Option<&str>,
     mut left_out: Vec<LeftOut>,
 ) -> Vec<History> {
     let mut runs: Vec<Vec<RunFigures>> = figures.iter().map(|_| Vec::new()).collect();
@@ -80,7 +89,8 @@ pub(crate) fn histories(
             Err(why) => left_out.push(LeftOut { file, why }),
         }
     }
-    figures.iter().zip(runs).map(|(figure, runs)| history::history(runs, *figure, left_out.clone())).collect()
+    let each = figures.iter().zip(runs);
+    each.map(|(figure, runs)| history::history(runs, *figure, relative_to, left_out.clone())).collect()
 }
 
 /// The folder's run logs by name, and a remark on those too many.

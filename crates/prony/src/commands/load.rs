@@ -8,6 +8,7 @@ use std::time::SystemTime;
 
 use prony_analysis::slo::{self, Slo};
 use prony_analysis::trial::judge;
+use prony_fleet::Fleet;
 use prony_host::{ClientWatch, HostWatch};
 use prony_load::{Control, LoadError, Snapshot};
 use prony_model::observed::Observed;
@@ -24,7 +25,7 @@ use super::embedded::Embedded;
 use super::export::Exports;
 use super::logs::Log;
 use super::watch::{self, Watch};
-use super::{plan, reproduce, thresholds, write_json};
+use super::{fleet, plan, reproduce, thresholds, write_json};
 use crate::cli::LoadArguments;
 use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
 use crate::interrupt;
@@ -57,7 +58,9 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     }
     let control = interrupt::control()?;
     let embedded = embeds.then(|| Embedded::start_for(&mut plan)).transpose()?;
-    let context = LoadContext::new(arguments, &plan, &control, &slos, printer);
+    let fleet = arguments.fleet.as_deref().map(|text| fleet::start(text, &plan)).transpose()?;
+    let context =
+        LoadContext { fleet: fleet.as_ref(), ..LoadContext::new(arguments, &plan, &control, &slos, printer) };
     if let Some(times) = times {
         return repeat::run(times, &context, log.as_mut());
     }
@@ -102,6 +105,8 @@ struct LoadContext<'a> {
     control: &'a Control,
     slos: &'a [Slo],
     printer: &'a Printer,
+    /// Who applies it, if not this process.
+    fleet: Option<&'a Fleet>,
 }
 
 impl<'a> LoadContext<'a> {
@@ -134,6 +139,7 @@ impl<'a> LoadContext<'a> {
             control,
             slos,
             printer,
+            fleet: None,
         }
     }
 
@@ -148,12 +154,16 @@ impl<'a> LoadContext<'a> {
             Live::start(mode, LoadState::of(self.plan).titled(which), &self.plan.cpus, self.printer);
         let mut host_watch = HostWatch::of(&self.plan.cpus);
         let mut client_watch = ClientWatch::with_cores(&[]);
-        let measured = prony_load::run(self.plan, self.control, &mut |snapshot| {
+        let mut observe = |snapshot: &Snapshot| {
             host_watch.look(snapshot.in_window);
             client_watch.look();
             live.update(|load| load.take(snapshot));
             on_snapshot(snapshot);
-        });
+        };
+        let measured = match self.fleet {
+            Some(fleet) => fleet.load(self.plan, self.control, &mut observe),
+            None => prony_load::run(self.plan, self.control, &mut observe),
+        };
         drop(live);
         let measured = measured?;
         let host = prony_host::read();

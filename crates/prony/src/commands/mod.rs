@@ -4,12 +4,15 @@
 mod any_flags_tests;
 pub(crate) mod bench;
 pub(crate) mod capacity;
+pub(crate) mod ci;
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod embedded;
 #[cfg(test)]
 mod every_option_tests;
 mod export;
+pub(crate) mod fleet;
 mod histograms;
 pub(crate) mod history;
 pub(crate) mod load;

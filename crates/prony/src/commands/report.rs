@@ -1,5 +1,6 @@
 //! `prony report`: a run log, shown.
 
+use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
@@ -51,9 +52,19 @@ pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<(), 
     }
 }
 
+/// The file of a step's summary, in GitHub Actions.
+fn summary() -> Option<OsString> {
+    std::env::var_os(STEP_SUMMARY).filter(|path| !path.is_empty())
+}
+
+/// Whether GitHub Actions shows a step's summary.
+pub(super) fn in_github() -> bool {
+    summary().is_some()
+}
+
 /// Appends to the file that GitHub Actions names for a step's summary; elsewhere it is shown.
-fn append_summary(text: &str, printer: &Printer) -> Result<(), Failure> {
-    let Some(path) = std::env::var_os(STEP_SUMMARY).filter(|path| !path.is_empty()) else {
+pub(super) fn append_summary(text: &str, printer: &Printer) -> Result<(), Failure> {
+    let Some(path) = summary() else {
         printer.out(text);
         return Ok(());
     };

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use prony_analysis::verdict::BUSY_MAX;
-use prony_load::live_summary::Quantile;
+use prony_load::live_summary::LivePercentile;
 use prony_report::format;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -239,11 +239,11 @@ fn axis(load: &LoadState, canvas: &mut Canvas<'_>) {
     ]);
 }
 
-fn quantile(value: Quantile, theme: Theme) -> Span<'static> {
+fn quantile(value: LivePercentile, theme: Theme) -> Span<'static> {
     match value {
-        Quantile::TooFew => Span::styled("–", Theme::dim()),
-        Quantile::Failed => Span::styled("failed", theme.bad()),
-        Quantile::At(ns) => Span::raw(format::duration(ns as f64)),
+        LivePercentile::TooFew => Span::styled("–", Theme::dim()),
+        LivePercentile::Failed => Span::styled("failed", theme.bad()),
+        LivePercentile::At(ns) => Span::raw(format::duration(ns as f64)),
     }
 }
 

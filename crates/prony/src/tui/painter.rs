@@ -18,7 +18,8 @@ use ratatui::layout::Rect;
 use super::canvas::Theme;
 use super::screen::{self, Keys};
 use super::view::{View, draw};
-use crate::{interrupt, locked};
+use crate::interrupt;
+use crate::lock::locked;
 
 /// Between two frames: nobody reads what changes faster.
 pub(super) const FRAME_EVERY: Duration = Duration::from_millis(250);

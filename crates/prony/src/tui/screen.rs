@@ -22,7 +22,7 @@ use rustix::termios::{
     tcsetattr,
 };
 
-use crate::locked;
+use crate::lock::locked;
 
 /// The terminal's mode as it was, while the view has the terminal.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);

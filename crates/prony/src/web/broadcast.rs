@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use prony_load::Snapshot;
 use prony_report::page::live::{LiveEnd, LiveEvent, LiveHead, LivePoint};
 
-use crate::{if_free, locked};
+use crate::lock::{if_free, locked};
 
 /// Updates come this often, and at first a point of the plots.
 const UPDATE_EVERY_NS: u64 = 250_000_000;

@@ -11,7 +11,7 @@ use prony_load::Snapshot;
 use prony_model::openmetrics::{Kind, Text};
 use prony_model::run_log::PlannedTrial;
 
-use crate::{if_free, locked};
+use crate::lock::{if_free, locked};
 
 /// What a load's samples are labelled with; empty texts in `prony load`, which has only one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]

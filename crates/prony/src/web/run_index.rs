@@ -14,7 +14,7 @@ use prony_report::page::live::{self, RunEntry};
 use prony_report::page::{self, HistoryFrom};
 
 use crate::commands::history as folder;
-use crate::locked;
+use crate::lock::locked;
 
 /// Where the history is, beside the list.
 const HISTORY: &str = "history";
@@ -33,12 +33,12 @@ pub(crate) struct RunIndex {
 struct State {
     /// Every file that was ever found, in the order it was found: its place is its page's address.
     files: Vec<PathBuf>,
-    known: HashMap<PathBuf, Known>,
+    known: HashMap<PathBuf, CachedFile>,
 }
 
 /// What is kept of a file while it stays as it was.
 #[derive(Debug)]
-struct Known {
+struct CachedFile {
     length: u64,
     changed: Option<SystemTime>,
     entry: RunEntry,
@@ -101,7 +101,7 @@ impl RunIndex {
             .files
             .iter()
             .filter_map(|path| Some((path.display().to_string(), state.known.get(path)?.figures.clone())));
-        let histories = folder::histories(&figures(), files, Vec::new());
+        let histories = folder::histories(&figures(), files, None, Vec::new());
         let numbers: HashMap<String, usize> =
             state.files.iter().enumerate().map(|(n, path)| (path.display().to_string(), n)).collect();
         drop(state);
@@ -123,7 +123,7 @@ impl State {
         for path in &self.files {
             let Ok(metadata) = path.metadata() else { continue };
             let (length, changed) = (metadata.len(), metadata.modified().ok());
-            let same = |known: &Known| known.length == length && known.changed == changed;
+            let same = |known: &CachedFile| known.length == length && known.changed == changed;
             if !self.known.get(path).is_some_and(same) {
                 self.known.insert(path.clone(), known(path, length, changed));
             }
@@ -131,13 +131,15 @@ impl State {
     }
 }
 
-fn known(path: &Path, length: u64, changed: Option<SystemTime>) -> Known {
+fn known(path: &Path, length: u64, changed: Option<SystemTime>) -> CachedFile {
     let file = path.display().to_string();
     let (entry, figures) = match folder::read(path) {
-        Ok(log) => (live::entry(&log, &file, String::new()), folder::figures_of(&log, &file, &figures())),
+        Ok(log) => {
+            (live::entry(&log, &file, String::new()), folder::figures_of(&log, &file, &figures(), None))
+        }
         Err(why) => (RunEntry { file, failure: Some(why.clone()), ..RunEntry::default() }, Err(why)),
     };
-    Known { length, changed, entry, figures }
+    CachedFile { length, changed, entry, figures }
 }
 
 fn figures() -> Vec<Figure> {

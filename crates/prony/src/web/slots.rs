@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex};
 
-use crate::locked;
+use crate::lock::locked;
 
 /// Connections at once: a browser takes six, and few people watch one run.
 const CONNECTIONS_MAX: usize = 32;

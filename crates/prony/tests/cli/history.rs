@@ -108,3 +108,49 @@ fn the_history_page_has_every_figure() {
     assert!(page.contains("\"figures\":[{\"id\":\"p50\"") && page.contains("1 change for the worse"));
     assert!(!page.contains("http-equiv=\"refresh\"") && !page.contains("href=\"http"));
 }
+
+/// Run logs of a bench of `head` beside `release`, on a machine that is twice as fast every other day; head needs a tenth
+/// more from the seventh on.
+#[test]
+fn a_history_relative_to_another_candidate_shows_the_change_and_not_the_machine() {
+    let (world, target) = (World::new(), TargetProcess::start(&[]));
+    let candidate = |name: &str| format!("{name}={}", target.url());
+    let (release, head) = (candidate("release"), candidate("head"));
+    let line = ["bench", "--candidate", &release, "--candidate", &head, "-d", "100ms", "--warmup", "0", "-q"];
+    let said = world.prony(&[&line[..], &["--blocks", "2", "-o", "r.jsonl"]].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    std::fs::create_dir(world.path("runs")).unwrap();
+    for day in 0..10_u32 {
+        let machine = f64::from(1 + day % 2);
+        world.set_figures("r.jsonl", |name, nth| {
+            let worse = if name == "head" && day >= 6 { 0.9 } else { 1.0 };
+            (machine * worse * (5_000.0 + f64::from(day % 3) + nth as f64), 1_000_000)
+        });
+        let text = world.read("r.jsonl");
+        let mut header: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        header["created_at"] = format!("2026-03-{:02}T10:00:00.000Z", day + 1).into();
+        let rest: String = text.lines().skip(1).map(|line| format!("{line}\n")).collect();
+        world.write(&format!("runs/{day:02}.jsonl"), &format!("{header}\n{rest}"));
+    }
+    let said = world.prony(&["history", "--relative-to", "release"]);
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
+    assert!(said.out.starts_with("throughput relative to release of 10 run logs"), "{}", said.out);
+    assert!(said.out.contains("WORSE since 2026-03-07 10:00: −10 %"), "{}", said.out);
+    assert!(said.out.contains("1.000 ×") && said.out.contains("0.9000 ×"), "{}", said.out);
+    let said = world.prony(&["history", "--relative-to", "release", "--format", "json"]);
+    let json: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!((&json["relative_to"], &json["unit"]), (&"release".into(), &"ratio".into()));
+    assert_eq!(json["series"].as_array().unwrap().len(), 1);
+    let said = world.prony(&["history", "--relative-to", "v1"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("no candidate \"v1\"") && said.err.contains("release, head"), "{said:?}");
+    if prony_report::page::available().is_ok() {
+        let said = world.prony(&["history", "--relative-to", "release", "--format", "html"]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        assert!(
+            world
+                .read("history.html")
+                .contains("\"headline\":\"throughput relative to release of 10 run logs")
+        );
+    }
+}

@@ -4,11 +4,14 @@
 mod bad_input;
 mod bench;
 mod capacity;
+mod ci;
 mod coming_from;
 mod compare;
+mod compatibility;
 mod doctor;
 mod duet;
 mod export;
+mod fleet;
 mod foreign;
 mod formats;
 #[path = "../../../model/src/openmetrics/grammar_tests.rs"]
@@ -32,6 +35,7 @@ mod targets;
 mod terminal;
 mod tls;
 mod tolerated;
+mod tutorial;
 mod view;
 mod web;
 mod world;

@@ -32,7 +32,7 @@ def answer():
     global answered
     answered += 1
     body = BODY
-    # The check, the look before the load and the warm-up are answered rightly.
+    # The check, the look before the load and the warm-up succeed.
     if MODE == "wrong" and answered % 10_000 == 0:
         body = b"Hello, Wield!"
     if MODE == "die" and answered == 500:

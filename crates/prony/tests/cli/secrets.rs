@@ -25,7 +25,7 @@ const VARIABLE: &str = "PRONY_MARK";
 /// Options that can be given a secret; a new one belongs here, with a way below, or among the others.
 const TAKE_SECRETS: [&str; 7] = ["body", "candidate", "expect-body", "header", "path", "redact", "targets"];
 const OTHERS: &str = "arrivals blocks budget cacert cert connections dry-run duet duration expect-status \
-                      export help http2 https insecure json key memory method metrics no-keepalive noise-of \
+                      export fleet help http2 https insecure json key memory method metrics no-keepalive noise-of \
                       only output pin pipeline plain plot precision quiet rate repeat requests \
                       resolution resume runtime scale seed server-cores servers shuffle skip slo source \
                       spin stage strict threads timeout tls-resumption unix user-clock wait warmup web \
@@ -137,6 +137,7 @@ fn a_secret_in_any_option_is_written_nowhere() {
         let exports = ["--export", "csv=l.csv", "--export", "jtl=l.jtl", "--export", "openmetrics=l.txt"];
         let load = ["load", &url, "-n", "20", "-c", "2", "--json", "l.json", "-o", "load.jsonl"];
         tried(&[&load[..], &exports].concat());
+        tried(&["load", &url, "--http2", "-n", "20", "-c", "2", "--json", "h2.json", "-o", "h2.jsonl"]);
         let (a, b) = (format!("a={url}"), format!("b={url}"));
         let bench = ["bench", "--candidate", &a, "--candidate", &b, "-n", "20", "-c", "1", "--blocks", "1"];
         tried(&[&bench[..], &["-o", "bench.jsonl"]].concat());
@@ -144,7 +145,10 @@ fn a_secret_in_any_option_is_written_nowhere() {
         let short = ["-d", "200ms", "-c", "2", "-R", "10", "--resolution", "50%", "--slo", "max<1ns"];
         if searched.insert(option) {
             tried(&[&search[..], &short].concat());
-            for log in ["load.jsonl", "bench.jsonl", "capacity.jsonl"] {
+            let search =
+                [&search[..3], &["c2.json", "-o", "capacity2.jsonl", "-q", "--http2"], &short].concat();
+            tried(&search);
+            for log in ["load.jsonl", "h2.jsonl", "bench.jsonl", "capacity.jsonl", "capacity2.jsonl"] {
                 assert_reports_are_silent(&world, log);
             }
         }

@@ -78,6 +78,11 @@ fn an_unverified_certificate_is_reported_on_stderr_and_in_the_result() {
         command.env("SSL_CERT_FILE", "trust.pem").env_remove("SSL_CERT_DIR").output().unwrap().into();
     assert_eq!(refused.code, Some(3), "{refused:?}");
     assert!(refused.err.contains("--cacert") && refused.err.contains("-k"), "{}", refused.err);
+    // A list that somebody named is not replaced by the one inside the binary.
+    world.write("trust.pem", "");
+    let empty: Said =
+        command.env("SSL_CERT_FILE", "trust.pem").env_remove("SSL_CERT_DIR").output().unwrap().into();
+    assert!(empty.code == Some(2) && empty.err.contains("SSL_CERT_FILE names no certificates"), "{empty:?}");
 
     let said = world.prony(&["load", &url, "-k", "-n", "50", "--json", "t.json", "--tls-resumption", "off"]);
     assert_eq!(said.code, Some(0), "{said:?}");

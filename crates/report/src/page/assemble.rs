@@ -49,6 +49,7 @@ pub(super) fn page(log: &RunLog) -> (RunData, Vec<Chunk>) {
         notes: analysis.notes.clone(),
         source,
         spread: words::spread(&analysis),
+        protocols: words::protocols(&analysis),
         sweeps: if experiment { sweep::of_plans(log, &names) } else { sweep::of_trials(&results) },
         capacities,
         duet: analysis.duet.as_ref().and_then(|comparison| duet::of(comparison, &names)),

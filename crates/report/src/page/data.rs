@@ -10,10 +10,12 @@ use prony_model::trial::{Bound, Outcome, Validity};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::words::ProtocolTable;
+
 mod published;
 
 pub(crate) use published::{
-    Conclusion, ConclusionUnder, Published, Source, SourceColumn, SourceFigure, SourceRow,
+    Conclusion, ConclusionUnder, Published, SourceColumn, SourceFigure, SourceRow, SourceTable,
 };
 
 /// The schema's name; another number is another format.
@@ -54,10 +56,13 @@ pub(crate) struct RunData {
     pub notes: Vec<String>,
     /// The source of `published` and `conclusions`, beside its figures.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<Source>,
+    pub source: Option<SourceTable>,
     /// What the choice of a server is worth to an application that works itself: a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spread: Option<String>,
+    /// What HTTP/2 changes, where plans ask for the same over both.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub protocols: Vec<ProtocolTable>,
     /// What the run varies: its plans, or its trials, along one thing each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<Sweep>,
@@ -177,10 +182,18 @@ pub(crate) struct FigureHead {
 pub(crate) enum Unit {
     /// Requests per second.
     PerS,
+    /// Requests per second of CPU time.
+    PerCpuS,
     /// Nanoseconds.
     Ns,
     /// Bytes.
     Bytes,
+    /// Bytes per second.
+    BytesPerS,
+    /// A share, from 0 to 1.
+    Share,
+    /// A figure over that of another candidate.
+    Ratio,
 }
 
 /// A figure with its interval, short: all to six digits.

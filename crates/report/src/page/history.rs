@@ -161,7 +161,7 @@ fn figure(history: &History) -> HistoryFigure<'_> {
     HistoryFigure {
         id: figure.name,
         title: figure.title,
-        unit: pack::unit(figure),
+        unit: if history.relative_to.is_some() { Unit::Ratio } else { pack::unit(figure) },
         more_is_better: history.more_is_better,
         matters: history.matters,
         headline: words::history_headline(history),

@@ -38,12 +38,15 @@ pub(super) fn short(estimate: &prony_model::Estimate) -> Short {
     }
 }
 
-/// The unit of a figure that is ranked or in a history.
+/// The unit of a figure on the page.
 pub(super) fn unit(figure: Figure) -> Unit {
     match figure.unit {
-        figure::Unit::RequestsPerS | figure::Unit::RequestsPerCpuS | figure::Unit::Share => Unit::PerS,
+        figure::Unit::RequestsPerS => Unit::PerS,
+        figure::Unit::RequestsPerCpuS => Unit::PerCpuS,
         figure::Unit::Milliseconds | figure::Unit::Microseconds => Unit::Ns,
-        figure::Unit::Megabytes | figure::Unit::MegabytesPerS => Unit::Bytes,
+        figure::Unit::Megabytes => Unit::Bytes,
+        figure::Unit::MegabytesPerS => Unit::BytesPerS,
+        figure::Unit::Share => Unit::Share,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a source printed, beside what was measured here.
 
-use prony_analysis::conclusions::{Judged, Judgement};
+use prony_analysis::conclusions::{JudgedConclusion, Judgement};
 use prony_analysis::experiment::{ExperimentAnalysis, Row};
 use prony_analysis::figure::Figure;
 use prony_analysis::published::{PublishedAnalysis, PublishedFigures};
@@ -8,7 +8,9 @@ use prony_model::Estimate;
 use prony_model::published::{FIGURES, PublishedRow};
 use prony_model::run_log::RunLog;
 
-use super::data::{Conclusion, ConclusionUnder, Published, Source, SourceColumn, SourceFigure, SourceRow};
+use super::data::{
+    Conclusion, ConclusionUnder, Published, SourceColumn, SourceFigure, SourceRow, SourceTable,
+};
 use super::names::Names;
 use super::pack;
 use crate::{format, words};
@@ -27,7 +29,7 @@ pub(super) fn beside(
     log: &RunLog,
     analysis: &ExperimentAnalysis,
     names: &Names,
-) -> (Vec<Published>, Vec<Conclusion>, Option<Source>) {
+) -> (Vec<Published>, Vec<Conclusion>, Option<SourceTable>) {
     let Some(published) = &analysis.published else { return (Vec::new(), Vec::new(), None) };
     let conclusions = published.conclusions.iter().map(|judged| conclusion(judged, &published.source));
     (
@@ -61,7 +63,7 @@ fn figures(analysis: &ExperimentAnalysis, names: &Names, source: &str) -> Vec<Pu
     out
 }
 
-fn conclusion(judged: &Judged, source: &str) -> Conclusion {
+fn conclusion(judged: &JudgedConclusion, source: &str) -> Conclusion {
     let there = words::judged_published(judged);
     let under = |plan: &prony_analysis::conclusions::JudgedPlan| ConclusionUnder {
         plan: plan.plan.clone(),
@@ -91,10 +93,10 @@ fn source(
     analysis: &ExperimentAnalysis,
     published: &PublishedAnalysis,
     names: &Names,
-) -> Source {
+) -> SourceTable {
     let printed = log.header.published.as_ref().map_or(&[][..], |p| p.rows.as_slice());
     let columns = columns(printed);
-    Source {
+    SourceTable {
         name: published.source.clone(),
         method: published.method.clone(),
         agreement: published.agreement.iter().map(words::agreement).collect(),

@@ -399,8 +399,8 @@ fn a_historys_points_are_in_chunks_and_its_changes_in_the_head() {
         })
         .collect();
     let of = |figure| {
-        let runs = logs.iter().map(|log| figures_of(log, "<b>.jsonl", figure).unwrap());
-        history(runs.collect(), figure, Vec::new())
+        let runs = logs.iter().map(|log| figures_of(log, "<b>.jsonl", figure, None).unwrap());
+        history(runs.collect(), figure, None, Vec::new())
     };
     let histories: Vec<_> = figures().map(of).collect();
     let href = |file: &str| Some(format!("runs/{}", file.len()));

@@ -26,6 +26,7 @@ pub fn experiment(analysis: &ExperimentAnalysis, options: &TerminalOptions) -> S
     out.wrapped("", &words::trial_counts(analysis), Ink::PLAIN);
     out.wrapped("", &words::conditions(analysis), Ink::DIM);
     analysis.plans.iter().for_each(|plan| plan_table(&mut out, analysis, plan));
+    protocols(&mut out, analysis);
     published(&mut out, analysis);
     if let Some(duet) = &analysis.duet {
         comparison::below(&mut out, duet);
@@ -49,6 +50,19 @@ pub fn experiment(analysis: &ExperimentAnalysis, options: &TerminalOptions) -> S
     out.text
 }
 
+/// What HTTP/2 changes, where plans ask for the same over both.
+fn protocols(out: &mut Lines, analysis: &ExperimentAnalysis) {
+    for pair in words::protocols(analysis) {
+        out.line("");
+        out.wrapped(" ", &pair.title, Ink::PLAIN);
+        let mut columns = vec![(Align::Right, 8); pair.head.len()];
+        columns[0] = (Align::Left, LABEL_MIN);
+        let mut table = Table::new(&columns);
+        [pair.head].into_iter().chain(pair.rows).for_each(|row| table.row(row));
+        out.table(&table.lines());
+    }
+}
+
 fn plan_table(out: &mut Lines, analysis: &ExperimentAnalysis, plan: &PlanAnalysis) {
     out.line("");
     out.wrapped(&format!(" {}  ", format::printable(&plan.name)), &plan.describe, Ink::PLAIN);
@@ -70,6 +84,11 @@ fn plan_table(out: &mut Lines, analysis: &ExperimentAnalysis, plan: &PlanAnalysi
     // A baseline's name is in its own row, too: labels cut short are worse.
     if room(&columns) < longest.min(LABEL_MAX) {
         columns = columns_to("base");
+    }
+    // So are labels cut short beside when a response begins, which is in every other view.
+    if room(&columns) < longest.min(LABEL_MAX) {
+        let first_byte = Figure::FIRST_BYTE_P99.terminal_column.map_or("", |(head, _)| head);
+        columns.retain(|column| column.head != first_byte);
     }
     let room = room(&columns);
     let label = |row: &Row| format::truncate(&format::printable(&row.candidate), room);

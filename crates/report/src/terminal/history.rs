@@ -1,6 +1,7 @@
 //! A figure over many runs.
 
-use prony_analysis::history::{Change, History, HistorySeries, HistoryVerdict, Point};
+use prony_analysis::figure::Figure;
+use prony_analysis::history::{Change, History, HistorySeries, HistoryVerdict, Point, RATIO};
 
 use super::lines::{Ink, Lines, TerminalOptions};
 use crate::format;
@@ -12,6 +13,8 @@ const SPARKS: usize = 30;
 const ROWS: usize = 12;
 /// Of more series than these only changes and the level are shown.
 const TABLES_MAX: usize = 3;
+/// Digits of a ratio: a change of one in a thousand shows.
+const RATIO_DIGITS: usize = 4;
 
 /// The answer first, then each series with its changes; a table of runs where there are few series.
 pub fn history(history: &History, options: &TerminalOptions) -> String {
@@ -85,10 +88,9 @@ fn table(out: &mut Lines, history: &History, series: &HistorySeries) {
 fn value(history: &History, point: &Point) -> String {
     let Some(estimate) = &point.estimate else { return words::WITHHELD.to_owned() };
     let bound = if point.at_least { "≥ " } else { "" };
-    let figure = match history.unit {
-        "ns" => format::duration(estimate.point),
-        "bytes" => format::bytes(estimate.point),
-        _ => format!("{} req/s", format::rate(estimate.point)),
-    };
-    format!("{bound}{figure}")
+    if history.unit == RATIO {
+        return format!("{bound}{} ×", format::significant(estimate.point, RATIO_DIGITS));
+    }
+    let shown = Figure::named(history.figure).map(|figure| words::with_unit(figure, estimate.point));
+    format!("{bound}{}", shown.unwrap_or_default())
 }

@@ -68,6 +68,9 @@ fn rows(trial: &Trial) -> Vec<TableRow<'_>> {
             add("connect", "connect_wait", &latency.connect_wait, "");
         }
     }
+    if happened(&latency.first_byte) {
+        add("1st byte", "service", &latency.first_byte, "part of service");
+    }
     if let Some(delay) = &latency.client_delay {
         add("client", "client_delay", delay, "client's own delay");
     }

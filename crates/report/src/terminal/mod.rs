@@ -5,6 +5,7 @@ mod by_request;
 mod capacity;
 mod comparison;
 mod experiment;
+mod fleet;
 mod history;
 mod latency;
 mod lines;

@@ -1,6 +1,6 @@
 //! What a source published, beside what was measured.
 
-use prony_analysis::conclusions::{Judged, Judgement};
+use prony_analysis::conclusions::{JudgedConclusion, Judgement};
 use prony_analysis::experiment::ExperimentAnalysis;
 
 use super::lines::{Ink, Lines};
@@ -41,7 +41,7 @@ pub(super) fn published(out: &mut Lines, analysis: &ExperimentAnalysis) {
     }
 }
 
-fn claim(out: &mut Lines, judged: &Judged, room: usize, column: usize) {
+fn claim(out: &mut Lines, judged: &JudgedConclusion, room: usize, column: usize) {
     let lines = format::wrap(&format::printable(&judged.text), room);
     for (i, line) in lines.iter().enumerate() {
         if i > 0 {

@@ -14,13 +14,14 @@ fn widest(text: &str) -> usize {
 
 #[test]
 fn a_valid_trial_in_closed_arrivals() {
-    insta::assert_snapshot!(trial(&fixtures::closed(), &plain()), @r"
+    insta::assert_snapshot!(trial(&fixtures::closed(), &plain()), @"
     13,870 req/s ±0.4 %    p50 6.98 ms    p99 9.61 ms    0 failed    VALID
     GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up
 
      ms          p50    p90    p99  p99.9 p99.99    max   mean
      service    6.98   7.86   9.61   14.2      –   56.0   7.14  kernel clock
        95 % ±  0.028  0.059   0.18   0.68
+     1st byte   6.98   7.86   9.61   14.2      –   56.0   7.14  part of service
      client    0.031  0.048  0.113  0.241      –  0.610  0.035  client's own delay
      req/s  ▇▇▇▇▇▇▇▇▇▇▇▇▇█▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇   13.6k – 14.1k per second, steady
 
@@ -63,7 +64,7 @@ fn a_trial_over_tls_names_cipher_and_unverified_certificate() {
 
 #[test]
 fn an_overloaded_trial_in_open_arrivals() {
-    insta::assert_snapshot!(trial(&fixtures::overloaded(), &plain()), @r"
+    insta::assert_snapshot!(trial(&fixtures::overloaded(), &plain()), @"
     OVERLOADED  completed 19,880 of 21,000 req/s ±0.3 %; waits grow 53 ms a second
     GET / · 500 connections · constant 21,000/s · 30.0 s after 3.0 s warm-up
 
@@ -72,6 +73,7 @@ fn an_overloaded_trial_in_open_arrivals() {
        95 % ±     3.2      11
      service     24.1    27.2     33.0     47.1     61.0    70.2    24.4
      wait         788   1,412    1,540    1,560    1,565   1,566     776
+     1st byte    6.98    7.86     9.61     14.2        –    56.0    7.14
      req/s  ▇▇▇▇▇▇▇▇▇▇▇▇▇█▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇   13.6k – 14.1k per second
 
      due 630,000 = completed 596,400 + failed 0 + in flight 500 + never sent 33,100
@@ -86,12 +88,13 @@ fn an_overloaded_trial_in_open_arrivals() {
 
 #[test]
 fn a_broken_trial() {
-    insta::assert_snapshot!(trial(&fixtures::broken(), &plain()), @r"
+    insta::assert_snapshot!(trial(&fixtures::broken(), &plain()), @"
     BROKEN  98 % failed: 51,200 of 52,140; completed 31.3 req/s
     GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up
 
-     ms           p50     p90     p99   p99.9  p99.99     max    mean
-     service    > 2 s       –   > 2 s       –       –    56.0    7.14  kernel clock
+     ms          p50    p90    p99  p99.9 p99.99    max   mean
+     service   > 2 s      –  > 2 s      –      –   56.0   7.14  kernel clock
+     1st byte   6.98   7.86   9.61   14.2      –   56.0   7.14  part of service
      req/s  ██▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁   0 – 470 per second
 
      completed 940   failed 51,200   in flight at the end 100
@@ -110,15 +113,16 @@ fn a_broken_trial() {
 
 #[test]
 fn a_suspect_trial_shows_its_reasons_and_advice() {
-    insta::assert_snapshot!(trial(&fixtures::doubtful(), &plain()), @r"
+    insta::assert_snapshot!(trial(&fixtures::doubtful(), &plain()), @"
     ≥ 13,870? req/s ±0.4 %  p50 6.98 ms?  p99 –  0 failed  SUSPECT, INTERRUPTED
     GET / · 100 connections, closed loop, 1 thread · 4.2 s of 30.0 s after 3.0 s
     warm-up
 
-     ms          p50    p90    p99  p99.9 p99.99    max   mean
-     service?   6.98   7.86      –      –      –   56.0   7.14  kernel clock
-       95 % ±  0.028  0.059
-     client    0.031  0.048  0.113  0.241      –  0.610  0.035  client's own delay
+     ms           p50    p90    p99  p99.9 p99.99    max   mean
+     service?    6.98   7.86      –      –      –   56.0   7.14  kernel clock
+       95 % ±   0.028  0.059
+     1st byte?   6.98   7.86   9.61   14.2      –   56.0   7.14  part of service
+     client     0.031  0.048  0.113  0.241      –  0.610  0.035  client's own delay
      req/s  ▇▇▇█   13.9k – 14.1k per second, not steady
 
      completed 416,100   200: 416,100   failed 0   in flight at the end 100

@@ -1,9 +1,10 @@
 //! One trial for the terminal.
 
+use prony_analysis::verdict::Code;
 use prony_model::trial::{Effect, Outcome, Trial, Validity};
 
 use super::lines::{Ink, Lines, TerminalOptions};
-use super::{by_request, latency, next, plot, slo};
+use super::{by_request, fleet, latency, next, plot, slo};
 use crate::{format, words};
 
 /// Bars in the sparkline at most; longer windows are drawn in as many equal parts.
@@ -30,6 +31,11 @@ pub fn trial(trial: &Trial, options: &TerminalOptions) -> String {
     let requests = by_request::table(trial, out.width);
     out.table(&requests);
     if !requests.is_empty() {
+        out.line("");
+    }
+    let agents = fleet::table(trial);
+    out.table(&agents);
+    if !agents.is_empty() {
         out.line("");
     }
     counts(&mut out, trial);
@@ -79,7 +85,7 @@ fn first_line(out: &mut Lines, trial: &Trial) {
 fn answer(trial: &Trial) -> Vec<String> {
     let mut parts = words::lead(trial, true);
     let failed = trial.requests.failed;
-    if trial.verdict.reasons.iter().any(|r| r.code == "errors") {
+    if trial.verdict.reasons.iter().any(|r| r.code == Code::Errors.name()) {
         parts.insert(0, format!("{} FAILED", failed_share(trial)));
     } else {
         parts.push(format!("{} failed", format::thousands(failed)));
@@ -110,7 +116,7 @@ fn finding(trial: &Trial) -> String {
     let completed = format!("{}{}", words::throughput(trial), words::figure_mark(trial, "throughput"));
     let of =
         trial.throughput.offered_per_s.map(|due| format!(" of {}", format::rate(due))).unwrap_or_default();
-    let overload = trial.verdict.reasons.iter().find(|r| r.code == "overload");
+    let overload = trial.verdict.reasons.iter().find(|r| r.code == Code::Overload.name());
     let growth = overload.and_then(|reason| reason.values.get("growth_per_s_ns"));
     let growth = growth.map(|ns| format!(" {} a second", format::short_duration(*ns))).unwrap_or_default();
     format!("completed {completed}{of} req/s{pm}; waits grow{growth}")
@@ -127,14 +133,17 @@ fn spark_line(trial: &Trial) -> Option<String> {
         (low, high) if low == high => format!("{high} per second"),
         (low, high) => format!("{low} – {high} per second"),
     };
-    let steadiness = match trial.verdict.reasons.iter().find(|r| r.code == "not_steady").map(|r| r.effect) {
-        Some(Effect::Note) => "",
-        Some(_) => ", not steady",
-        // Under 10 s steadiness is not assessed.
-        None if !trial.plan.stages.is_empty() => "",
-        None if trial.outcome == Outcome::Carried && trial.window.duration_ns >= 10_000_000_000 => ", steady",
-        None => "",
-    };
+    let steadiness =
+        match trial.verdict.reasons.iter().find(|r| r.code == Code::NotSteady.name()).map(|r| r.effect) {
+            Some(Effect::Note) => "",
+            Some(_) => ", not steady",
+            // Under 10 s steadiness is not assessed.
+            None if !trial.plan.stages.is_empty() => "",
+            None if trial.outcome == Outcome::Carried && trial.window.duration_ns >= 10_000_000_000 => {
+                ", steady"
+            }
+            None => "",
+        };
     Some(format!(" req/s  {}   {range}{steadiness}", format::sparkline(&rates)))
 }
 

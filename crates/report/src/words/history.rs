@@ -92,7 +92,9 @@ pub(crate) fn history_headline(history: &History) -> String {
     };
     let span = if span.is_empty() { span } else { format!(", {span}") };
     let series = format::count(history.series.len() as u64, "series", "series");
-    format::printable(&format!("{} of {runs}{span}: {found} ({series})", history.figure))
+    let relative =
+        history.relative_to.as_ref().map(|name| format!(" relative to {name}")).unwrap_or_default();
+    format::printable(&format!("{}{relative} of {runs}{span}: {found} ({series})", history.figure))
 }
 
 /// `2026-03-01 10:00`.

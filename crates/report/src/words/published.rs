@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_analysis::conclusions::{self, Judged, Judgement};
+use prony_analysis::conclusions::{self, JudgedConclusion, Judgement};
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis};
 use prony_analysis::figure::Figure;
 use prony_analysis::published::{self, Agreement, PublishedAnalysis, PublishedFigures};
@@ -115,7 +115,7 @@ pub(crate) fn workers(plan: &PlanAnalysis) -> Option<String> {
 }
 
 /// `1.40 ×`, `95.3 ms`: a value of what a conclusion compares.
-pub(crate) fn judged_value(judged: &Judged, value: f64) -> String {
+pub(crate) fn judged_value(judged: &JudgedConclusion, value: f64) -> String {
     if judged.is_ratio {
         return format!("{} ×", format::significant(value, 3));
     }
@@ -128,7 +128,7 @@ pub(crate) fn judged_value(judged: &Judged, value: f64) -> String {
 }
 
 /// The published figure: `(1.40 ×)`, `(≥ 80 %?)` of a bound and a doubtful one, or `(–)` where none was printed.
-pub(crate) fn judged_published(judged: &Judged) -> String {
+pub(crate) fn judged_published(judged: &JudgedConclusion) -> String {
     let bound = if judged.published_at_least { "≥ " } else { "" };
     let doubt = if judged.published_doubted { "?" } else { "" };
     match judged.published {
@@ -138,19 +138,19 @@ pub(crate) fn judged_published(judged: &Judged) -> String {
 }
 
 /// The figure that was measured: `1.94 ×`.
-pub(crate) fn judged_measured(judged: &Judged) -> String {
+pub(crate) fn judged_measured(judged: &JudgedConclusion) -> String {
     judged.here.as_ref().map_or_else(String::new, |e| judged_value(judged, e.point))
 }
 
 /// The 95 % interval of that figure.
-pub(crate) fn judged_interval(judged: &Judged) -> Option<String> {
+pub(crate) fn judged_interval(judged: &JudgedConclusion) -> Option<String> {
     let here = judged.here.as_ref()?;
     let [low, high] = [here.ci_low?, here.ci_high?].map(|end| judged_value(judged, end));
     Some(format!("95 %: {low} to {high}"))
 }
 
 /// Why a claim is judged so, where the figures do not show it: what is undecided, and where plans differ.
-pub(crate) fn judged_why(judged: &Judged) -> Option<String> {
+pub(crate) fn judged_why(judged: &JudgedConclusion) -> Option<String> {
     let plans = conclusions::by_plan(judged);
     let why =
         judged.why.clone().filter(|_| judged.judgement == Judgement::Undecided || judged.here.is_none());
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn values_that_are_no_ratios_have_their_units() {
         let of = |figure: &str, value| {
-            let judged = Judged {
+            let judged = JudgedConclusion {
                 text: String::new(),
                 claim: String::new(),
                 judgement: Judgement::Holds,

@@ -1,6 +1,7 @@
 //! Remarks on a ranking's rows, beside their figures.
 
 use prony_analysis::experiment::{Row, RowReason};
+use prony_analysis::verdict::Code;
 use prony_model::trial::Effect;
 
 use super::{code, effect_mark};
@@ -23,7 +24,7 @@ pub(crate) fn shared_remarks(rows: &[Row]) -> Vec<(&'static str, String)> {
         let of = having.iter().map(|(row, _)| row.trials).max().unwrap_or(0);
         let mut names: Vec<String> = having.iter().map(|(row, _)| row.candidate.clone()).collect();
         if names.len() == rows.len() {
-            names = vec![format!("all {}", rows.len())];
+            names = vec![if rows.len() == 2 { "both".to_owned() } else { format!("all {}", rows.len()) }];
         } else if names.len() > NAMED_MAX {
             let more = names.split_off(NAMED_MAX).len();
             names.push(format!("{more} more"));
@@ -60,7 +61,8 @@ fn having<'a>(rows: &'a [Row], code: &str) -> impl Iterator<Item = (&'a Row, &'a
 
 /// Whether a row has a remark of its own about a reason.
 fn has_own_remark(row: &Row, reason: &RowReason) -> bool {
-    (reason.code == "overload" && row.overloaded > 0) || (reason.code == "errors" && row.failed > 0)
+    (reason.code == Code::Overload.name() && row.overloaded > 0)
+        || (reason.code == Code::Errors.name() && row.failed > 0)
 }
 
 /// [`row_remarks`] without what is in [`shared_remarks`] of these rows.

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_request_may_have_is_no_request() {
+    fn header_fields_that_requests_may_not_have_are_refused() {
         for extra in [
             (":method", "GET"),
             (":status", "200"),

@@ -81,7 +81,7 @@ pub(crate) fn recv(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(usi
         message.msg_iov = &raw mut part;
         message.msg_iovlen = 1;
         message.msg_control = (&raw mut control).cast();
-        message.msg_controllen = size_of::<ControlRoom>();
+        message.msg_controllen = size_of::<ControlRoom>() as _;
         let got = libc::recvmsg(socket.as_fd().as_raw_fd(), &raw mut message, 0);
         let count = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
         let header = libc::CMSG_FIRSTHDR(&raw const message);

@@ -218,7 +218,7 @@ fn a_response_before_the_whole_request_ends_the_request() {
 }
 
 #[test]
-fn what_waits_to_be_written_is_bounded_and_all_of_it_goes_in_the_end() {
+fn unwritten_output_is_bounded_and_all_is_written_in_the_end() {
     let requests = requests(&[b'x'; 50_000]);
     let windows = [(setting::INITIAL_WINDOW_SIZE, 1 << 30)];
     let mut c = standing_with(100, &windows, &requests);

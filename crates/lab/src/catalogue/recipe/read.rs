@@ -66,6 +66,7 @@ impl<'de> Deserialize<'de> for AxisValue {
                         "requires" => value.requires = map.next_value()?,
                         "keepalive" => value.keepalive = Some(map.next_value()?),
                         "image" => value.image = Some(map.next_value()?),
+                        "protocols" => value.protocols = Some(map.next_value()?),
                         "tls" => value.tls = map.next_value()?,
                         "processes" => value.processes = Some(map.next_value()?),
                         // Whether it is declared is seen in validation, where [vars] is known.

@@ -68,8 +68,7 @@ pub struct Download {
 impl Download {
     /// The file's name: the last part of the URL's path.
     pub(crate) fn file_name(&self) -> &str {
-        let path = self.url.split(['?', '#']).next().unwrap_or_default();
-        path.rsplit('/').next().unwrap_or_default()
+        file_name(&self.url)
     }
 
     /// Whether it is for the machine we run on.
@@ -82,6 +81,8 @@ impl Download {
 const PECL: &str = "https://pecl.php.net/get/";
 /// What begins the word of a `pecl` entry that says what its archive must be.
 const SHA256: &str = "sha256=";
+/// What begins the word that says where the archive is, if not at PECL.
+const URL: &str = "url=";
 
 /// One entry of `pecl`, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,32 +93,38 @@ pub(crate) struct Pecl {
     pub(crate) version: Option<String>,
     /// What `sha256sum` says of its archive; only of a pinned version.
     pub(crate) sha256: Option<String>,
+    /// Where its archive is, if not at PECL; only with a checksum.
+    pub(crate) url: Option<String>,
     /// What its `configure` is told.
     pub(crate) options: Vec<String>,
 }
 
 impl Pecl {
-    /// Reads `NAME`, `NAME-VERSION` or `NAME-VERSION sha256=… --with-a --enable-b`.
+    /// Reads `NAME`, `NAME-VERSION` or `NAME-VERSION url=… sha256=… --with-a --enable-b`.
     pub(crate) fn parse(text: &str) -> Option<Pecl> {
         let mut words = text.split_whitespace();
         let (name, version) = match words.next()? {
             word if word.contains('-') => word.split_once('-').map(|(n, v)| (n, Some(v)))?,
             word => (word, None),
         };
-        let (sums, options): (Vec<&str>, Vec<&str>) = words.partition(|word| word.starts_with(SHA256));
-        let sha256 = sums.first().map(|sum| sum[SHA256.len()..].to_owned());
-        let known = sums.len() < 2 && sha256.as_deref().is_none_or(|sum| version.is_some() && is_sha256(sum));
+        let (options, facts): (Vec<&str>, Vec<&str>) = words.partition(|word| word.starts_with("--"));
+        let fact = |key: &str| facts.iter().find_map(|word| word.strip_prefix(key)).map(str::to_owned);
+        let (url, sha256) = (fact(URL), fact(SHA256));
+        let known = facts.len() == usize::from(url.is_some()) + usize::from(sha256.is_some())
+            && sha256.as_deref().is_none_or(|sum| version.is_some() && is_sha256(sum))
+            && url.as_deref().is_none_or(|url| sha256.is_some() && is_file_url(url));
         let named = name.starts_with(|c: char| c.is_ascii_alphabetic())
             && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         let pinned = version.is_none_or(|v| {
             v.starts_with(|c: char| c.is_ascii_digit())
                 && v.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'.')
         });
-        let options_only = options.iter().all(|o| o.starts_with("--") && o.len() > 2);
+        let options_only = options.iter().all(|o| o.len() > 2);
         (named && pinned && known && options_only).then(|| Pecl {
             name: name.to_owned(),
             version: version.map(str::to_owned),
             sha256,
+            url,
             options: options.into_iter().map(str::to_owned).collect(),
         })
     }
@@ -132,10 +139,22 @@ impl Pecl {
 
     /// Its archive, where it is known what that must be.
     pub(crate) fn archive(&self) -> Option<Download> {
-        let url = format!("{PECL}{}.tgz", self.pin());
         let sha256 = self.sha256.clone()?;
+        let url = self.url.clone().unwrap_or_else(|| format!("{PECL}{}.tgz", self.pin()));
         Some(Download { url, sha256, unpack: true, strip: 0, exe: None, arch: None })
     }
+}
+
+/// Whether it is a file's URL, to be fetched by TLS.
+fn is_file_url(url: &str) -> bool {
+    let is_url = url.starts_with("https://") && url.bytes().all(|b| b.is_ascii_graphic());
+    is_url && is_plain(file_name(url))
+}
+
+/// The last part of a URL's path.
+fn file_name(url: &str) -> &str {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    path.rsplit('/').next().unwrap_or_default()
 }
 
 fn is_sha256(text: &str) -> bool {
@@ -246,9 +265,7 @@ fn downloads(file: TomlFile<'_>, path: &[&str], requires: &Requires) -> Result<(
             file.refuse_if(wrong, &[path, &["download", &i.to_string(), key]].concat(), message)
         };
         let Download { url, sha256, exe, unpack, .. } = download;
-        let is_url = url.starts_with("https://") && url.bytes().all(|b| b.is_ascii_graphic());
-        let is_file = is_url && is_plain(download.file_name());
-        refuse_if(!is_file, "url", &format!("{url:?} must be an https:// URL of a file."))?;
+        refuse_if(!is_file_url(url), "url", &format!("{url:?} must be an https:// URL of a file."))?;
         let why = "sha256 must be 64 lower-case hexadecimal digits, as sha256sum prints them.";
         refuse_if(!is_sha256(sha256), "sha256", why)?;
         let why = "the file is neither a program nor an archive: write exe = \"NAME\" or unpack = true.";
@@ -284,7 +301,19 @@ mod tests {
         let archive = known.archive().unwrap();
         assert_eq!((known.options.len(), archive.sha256), (1, sum.clone()));
         assert_eq!(archive.url, "https://pecl.php.net/get/ev-1.2.2.tgz");
-        for wrong in ["ev sha256=@", "ev-1 sha256=@0", "ev-1 sha256=", "ev-1 sha256=@ sha256=@"] {
+        let elsewhere =
+            Pecl::parse(&format!("ev-1.2.2 url=https://a.example/v1.tar.gz sha256={sum}")).unwrap();
+        assert_eq!(elsewhere.archive().unwrap().url, "https://a.example/v1.tar.gz");
+        for wrong in [
+            "ev sha256=@",
+            "ev-1 sha256=@0",
+            "ev-1 sha256=",
+            "ev-1 sha256=@ sha256=@",
+            "ev-1 url=https://a.example/v1.tgz",
+            "ev-1 sha256=@ url=http://a.example/v1.tgz",
+            "ev-1 sha256=@ url=https://a.example/",
+            "ev-1 sha256=@ url=https://a.example/1 url=https://a.example/2",
+        ] {
             assert_eq!(Pecl::parse(&wrong.replace('@', &sum)), None, "{wrong:?}");
         }
     }

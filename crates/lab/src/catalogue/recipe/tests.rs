@@ -66,8 +66,8 @@ fn misspelt_keys_and_words_name_the_nearest() {
     assert_eq!(
         error("keepalive = true", "keep_alive = true"),
         "s.toml:9: unknown key \"keep_alive\" in the file: did you mean \"keepalive\"? Known: schema, title, \
-         language, kind, versus, routes, processes, keepalive, shared, requires, vars, start, helper, version, axes, check, image, port, recycles, \
-         capabilities."
+         language, kind, versus, routes, processes, keepalive, protocols, shared, requires, vars, start, helper, version, axes, check, image, port, \
+         recycles, capabilities."
     );
     assert_eq!(
         error("templates =", "template ="),
@@ -141,11 +141,24 @@ fn variables_must_be_known_and_lists_stand_alone() {
 }
 
 #[test]
+fn a_server_speaks_what_there_is_to_speak() {
+    assert_eq!(Recipe::parse("s.toml", GOOD).unwrap().protocols, ["http/1.1"], "unless it says otherwise");
+    assert_eq!(
+        error("keepalive = true", "keepalive = true\nprotocols = [\"http/1.1\", \"h3\"]"),
+        "s.toml:10: the protocol \"h3\" is not known: known: http/1.1, h2c, h2."
+    );
+    let none = error("keepalive = true", "keepalive = true\nprotocols = []");
+    assert_eq!(none, "s.toml:10: protocols is empty: name at least \"http/1.1\".");
+    let axis = error("opcache = { php_flags", "opcache = { protocols = [\"http2\"], php_flags");
+    assert!(axis.starts_with("s.toml:29: the protocol \"http2\" is not known: "), "{axis}");
+}
+
+#[test]
 fn an_axis_sets_only_what_is_declared() {
     assert_eq!(
         error("opcache = { php_flags", "opcache = { php_flag"),
         "s.toml:29: \"php_flag\" is no variable that [vars] declares: did you mean \"php_flags\"? Known: loop, \
-         php_flags, env, requires, keepalive, processes, image."
+         php_flags, env, requires, keepalive, processes, image, protocols, tls."
     );
     assert_eq!(
         error("loop = \"ev\"", "loop = [\"ev\"]"),

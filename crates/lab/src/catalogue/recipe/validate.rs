@@ -2,14 +2,14 @@
 
 use super::requires::validate as requires;
 use super::variables::{BUILT_IN, Piece, Var, is_name, pieces};
-use super::{AxisValue, Recipe, SCHEMA};
+use super::{AxisValue, PROTOCOLS, Recipe, SCHEMA};
 use crate::check::validate_checks;
 use crate::toml_file::{TomlError, TomlFile, suggest};
 
 /// A server that takes longer than this to answer is not starting, it is hanging.
 const READY_TIMEOUT_S_MAX: u64 = 600;
 /// What has a meaning of its own in a value of an axis.
-const OWN_WORDS: [&str; 5] = ["env", "requires", "keepalive", "processes", "image"];
+const OWN_WORDS: [&str; 7] = ["env", "requires", "keepalive", "processes", "image", "protocols", "tls"];
 /// What a recipe may leave to root in its container: what a server takes to listen, to read, and to become other users.
 pub(crate) const CAPABILITIES: [&str; 6] =
     ["CHOWN", "DAC_OVERRIDE", "KILL", "NET_BIND_SERVICE", "SETGID", "SETUID"];
@@ -30,6 +30,7 @@ pub(super) fn validate(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlEr
         "routes is empty: name at least \"text\", or describe checks of your own as [[check]].",
     )?;
     validate_checks(file, &recipe.checks)?;
+    protocols(file, &["protocols"], &recipe.protocols)?;
     image(file, recipe)?;
     vars(file, recipe)?;
     commands(file, recipe)?;
@@ -48,6 +49,16 @@ pub(super) fn validate(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlEr
     }
     requires(file, &["requires"], &recipe.requires)?;
     axes(file, recipe)
+}
+
+fn protocols(file: TomlFile<'_>, path: &[&str], spoken: &[String]) -> Result<(), TomlError> {
+    file.refuse_if(spoken.is_empty(), path, "protocols is empty: name at least \"http/1.1\".")?;
+    for (i, name) in spoken.iter().enumerate() {
+        let why = format!("the protocol {name:?} is not known: {}", suggest(name, PROTOCOLS));
+        let wrong = !PROTOCOLS.contains(&name.as_str());
+        file.refuse_if(wrong, &[path, &[i.to_string().as_str()]].concat(), why)?;
+    }
+    Ok(())
 }
 
 fn image(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlError> {
@@ -240,6 +251,9 @@ fn axis_value(
         let why = format!("{name:?} must be {}, as in [vars].", form.unwrap_or_default());
         file.refuse_if(form.is_some(), &path, why)?;
         var_value(file, &path, set)?;
+    }
+    if let Some(spoken) = &value.protocols {
+        protocols(file, &[&path[..], &["protocols"]].concat(), spoken)?;
     }
     let (known, is_list) = variables(recipe);
     env(file, &[&path[..], &["env"]].concat(), &value.env, &known, is_list)?;

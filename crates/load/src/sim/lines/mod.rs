@@ -21,9 +21,10 @@ use server::{Habits, LineServers, Truth};
 const MS: u64 = 1_000_000;
 /// Random cases played where nobody asks for another number.
 const CASES: u64 = 500;
-/// Beyond these, a case that once showed a fault which is too rare to be met otherwise: what a server said of itself
-/// after the last answer of a count was counted, though the window had ended.
-const ONCE_WRONG: [u64; 1] = [40_140];
+/// Beyond these, cases that once showed a fault which is too rare to be met otherwise: what a server said of itself
+/// after the last answer of a count was counted, though the window had ended; the comparison took a worker's window to
+/// last as long as that of all; and what came at the very instant of the last answer was not counted.
+const ONCE_WRONG: [u64; 3] = [40_140, 317_003, 333_931];
 
 /// A load over the protocol of lines.
 #[derive(Debug)]
@@ -107,10 +108,14 @@ impl LineCase {
                 faults.push(format!("{what}: {recorder} recorded, {truth} true"));
             }
         };
-        let within = |at_ns: u64| (m.window_start_ns..m.window_end_ns).contains(&at_ns);
-        let count = |all: fn(&Truth) -> Vec<(u64, u64)>| {
-            truths.iter().flat_map(all).filter(|(at_ns, _)| within(*at_ns)).map(|(_, n)| n).sum::<u64>()
+        let ends = played.window_ends(m);
+        let within = |all: &dyn Fn(&Truth) -> Vec<(u64, u64)>| -> Vec<u64> {
+            let counted = truths.iter().zip(&ends).flat_map(|(truth, end_ns)| {
+                all(truth).into_iter().filter(|(at_ns, _)| (m.window_start_ns..*end_ns).contains(at_ns))
+            });
+            counted.map(|(_, n)| n).collect()
         };
+        let count = |all: fn(&Truth) -> Vec<(u64, u64)>| within(&all).iter().sum::<u64>();
         same("sent", m.requests.sent, count(|t| t.sent.iter().map(|at| (*at, 1)).collect()));
         same("written bytes", m.sent_bytes, count(|t| bytes(&t.writes)));
         same("read bytes", m.read_bytes, count(|t| bytes(&t.reads)));
@@ -121,8 +126,7 @@ impl LineCase {
                 count(|t| t.answered.iter().map(|(at, _)| (*at, 1)).collect()),
             );
             same("failed", m.requests.failed, count(|t| t.failed.iter().map(|at| (*at, 1)).collect()));
-            let services = truths.iter().flat_map(|t| &t.answered).filter(|(at, _)| within(*at));
-            let services = SparseHistogram::of_values(services.map(|(_, service_ns)| *service_ns));
+            let services = SparseHistogram::of_values(within(&|truth| truth.answered.clone()));
             if m.latency.parts().service.completed != services {
                 faults.push("the service times are not the network's".to_owned());
             }
@@ -147,7 +151,7 @@ fn failures(m: &Measurement, kind: ErrorKind) -> u64 {
 }
 
 #[test]
-fn whatever_happens_the_record_is_the_truth_over_a_second_protocol() {
+fn random_worlds_over_the_line_protocol_are_recorded_as_they_happened() {
     let number = |name: &str| env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
     let first = number("PRONY_SIM_FIRST").unwrap_or(0);
     let count = number("PRONY_SIM_SEEDS").unwrap_or(CASES);

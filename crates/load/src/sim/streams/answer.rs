@@ -116,12 +116,18 @@ fn in_many_frames(out: &mut Vec<u8>, stream: u32, ends: bool, block: &[u8]) {
 }
 
 /// The parts of an answer that is whole at `end_ns`, each with its instant, and its status.
-pub(super) fn pieces(chance: &mut Chance, habits: &Habits, now_ns: u64, end_ns: u64) -> (Vec<(u64, Piece)>, u16) {
+pub(super) fn pieces(
+    chance: &mut Chance,
+    habits: &Habits,
+    now_ns: u64,
+    end_ns: u64,
+) -> (Vec<(u64, Piece)>, u16) {
     let frills = habits.frills_per_mille;
     let status = if chance.per_mille(habits.missing_per_mille) { 404 } else { 200 };
     let count = chance.size(0, habits.pieces).max(habits.pieces.min(1));
     let ends_by_trailers = chance.per_mille(frills);
-    let mut pieces: Vec<Piece> = (0..chance.size(0, 2)).filter(|_| chance.per_mille(frills)).map(|_| Piece::Interim).collect();
+    let mut pieces: Vec<Piece> =
+        (0..chance.size(0, 2)).filter(|_| chance.per_mille(frills)).map(|_| Piece::Interim).collect();
     let ends = count == 0 && !ends_by_trailers;
     let length = (chance.per_mille(500)).then_some(count * habits.piece_bytes);
     pieces.push(Piece::Head { status, length, has_frills: chance.per_mille(frills), ends });

@@ -87,7 +87,8 @@ impl Habits {
         habits.table_bytes = chance.pick(&[(None, 2), (Some(0), 1), (Some(100), 1), (Some(65_536), 1)]);
         habits.resettles_per_mille = chance.pick(&[(0, 1), (20, 1), (300, 1)]);
         habits.pings_per_mille = chance.pick(&[(0, 1), (100, 1)]);
-        (habits.pieces, habits.piece_bytes) = chance.pick(&[((0, 0), 1), ((1, 13), 2), ((4, 50), 1), ((3, 9_000), 1)]);
+        (habits.pieces, habits.piece_bytes) =
+            chance.pick(&[((0, 0), 1), ((1, 13), 2), ((4, 50), 1), ((3, 9_000), 1)]);
         habits.frills_per_mille = chance.pick(&[(0, 1), (300, 1)]);
         habits.early_per_mille = chance.pick(&[(0, 1), (200, 1)]);
         habits.missing_per_mille = chance.pick(&[(0, 1), (50, 1)]);

@@ -1,10 +1,7 @@
 //! Servers that speak HTTP/2 and hold a client to its rules: limits, windows, settings, the order of streams.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use prony_http2::Code;
 use prony_http2::frame::{Header, flag, kind, setting, word, write};
-use prony_http2::hpack::Decoder;
 use prony_model::measurement::ErrorKind;
 use prony_model::plan::{Expect, Plan};
 use prony_model::plan_record::nanoseconds;
@@ -14,105 +11,16 @@ use crate::pace::request_order::RequestOrder;
 use super::super::any_order::{Conditions, Departure, Heard, Servers};
 use super::super::chance::Chance;
 use super::answer::{self, Piece};
+use super::connection::{Connection, Due, Incoming, Mark, Means, Sets, Stream, WINDOW_FIRST, header_of};
 use super::habits::Habits;
 use super::truth::Truth;
 
-/// A connection's window before any WINDOW_UPDATE, and a stream's before the settings say otherwise.
-const WINDOW_FIRST: i64 = 65_535;
 /// The longest wait for more room in a window.
 const GRANT_NS: u64 = 300_000;
 /// Behind a GOAWAY, how long at most until its connection ends once it carries nothing.
 const END_NS: u64 = 2_000_000;
 /// The last stream of a first GOAWAY, which only says that another one follows.
 const NOT_YET: u32 = (1 << 31) - 1;
-
-/// Settings that a server sends.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Sets {
-    streams: Option<u32>,
-    window: Option<u32>,
-    table_bytes: Option<u32>,
-}
-
-/// Something that a server does later.
-#[derive(Debug)]
-pub(super) enum Due {
-    Settings(Sets),
-    Ping,
-    /// A part of a stream's answer, of this status.
-    Piece(u32, Piece, u16),
-    Reset(u32, Code),
-    /// More room in a stream's window.
-    Grant(u32),
-    GoAway,
-    /// A frame that may not be.
-    Break,
-    End,
-}
-
-/// Bytes of a stream, and what they mean once they are read.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Mark {
-    stream: u32,
-    bytes: usize,
-    means: Means,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Means {
-    Nothing,
-    Settings,
-    End(u16),
-    Failed(ErrorKind),
-    GoAway(u32),
-    Broken,
-}
-
-/// A frame of the client's that is not taken whole.
-#[derive(Debug)]
-struct Incoming {
-    header: Header,
-    payload: Vec<u8>,
-    left: usize,
-}
-
-/// A stream as the server has it.
-#[derive(Debug)]
-struct Stream {
-    /// What the client may send of its body, and how much of that came.
-    window: i64,
-    came: usize,
-    /// Its answer, where that waits for the whole request.
-    answer: Vec<(u64, Due)>,
-}
-
-#[derive(Debug)]
-pub(super) struct Connection {
-    preface_left: usize,
-    incoming: Option<Incoming>,
-    decoder: Decoder,
-    /// When the client first wrote on it.
-    stands_ns: Option<u64>,
-    /// The client has read our settings, a frame that may not be.
-    settled: bool,
-    is_broken: bool,
-    unacknowledged: VecDeque<Sets>,
-    streams_most: u32,
-    stream_window: i64,
-    window: i64,
-    streams: BTreeMap<u32, Stream>,
-    /// The requests of the streams of whose end the client does not know.
-    open: BTreeMap<u32, usize>,
-    last: u32,
-    requests: u64,
-    /// The highest stream on which something was sent.
-    touched: u32,
-    warned: bool,
-    /// No stream above this one is processed; and what the client has read of that.
-    goaway: Option<u32>,
-    goaway_read: Option<u32>,
-    entered_table: bool,
-}
 
 /// What reading comes to, until it is known when that was.
 #[derive(Debug)]
@@ -244,7 +152,10 @@ impl StreamServers {
             later.push((at.now_ns + at.chance.between(0, GRANT_NS), Due::Ping));
         }
         if at.chance.per_mille(self.habits.resettles_per_mille) {
-            later.push((at.now_ns + at.chance.between(0, GRANT_NS), Due::Settings(self.other_settings(at.chance))));
+            later.push((
+                at.now_ns + at.chance.between(0, GRANT_NS),
+                Due::Settings(self.other_settings(at.chance)),
+            ));
         }
         later
     }
@@ -306,13 +217,25 @@ impl StreamServers {
         if ends { vec![(at.now_ns + at.chance.between(0, END_NS), Due::End)] } else { Vec::new() }
     }
 
-    fn depart(&mut self, at: &mut Heard<'_, Connection>, stream: u32, bytes: Vec<u8>, means: Means) -> Departure<Self> {
+    fn depart(
+        &mut self,
+        at: &mut Heard<'_, Connection>,
+        stream: u32,
+        bytes: Vec<u8>,
+        means: Means,
+    ) -> Departure<Self> {
         at.connection.touched = at.connection.touched.max(stream);
         let mark = Mark { stream, bytes: bytes.len(), means };
         Departure { later: self.end_drained(at), ..Departure::of(bytes, Some(mark)) }
     }
 
-    fn piece(&mut self, at: &mut Heard<'_, Connection>, id: u32, piece: &Piece, status: u16) -> Departure<Self> {
+    fn piece(
+        &mut self,
+        at: &mut Heard<'_, Connection>,
+        id: u32,
+        piece: &Piece,
+        status: u16,
+    ) -> Departure<Self> {
         let connection = &mut *at.connection;
         if !connection.streams.contains_key(&id) {
             return Departure::nothing();
@@ -388,29 +311,8 @@ impl Servers for StreamServers {
 
     fn accept(&mut self, chance: &mut Chance, now_ns: u64) -> (Connection, Vec<(u64, Due)>) {
         let Habits { settings_ns, streams, window, table_bytes, .. } = self.habits;
-        let connection = Connection {
-            preface_left: write::PREFACE.len(),
-            incoming: None,
-            decoder: Decoder::new(),
-            stands_ns: None,
-            settled: false,
-            is_broken: false,
-            unacknowledged: VecDeque::new(),
-            streams_most: u32::MAX,
-            stream_window: WINDOW_FIRST,
-            window: WINDOW_FIRST,
-            streams: BTreeMap::new(),
-            open: BTreeMap::new(),
-            last: 0,
-            requests: 0,
-            touched: 0,
-            warned: false,
-            goaway: None,
-            goaway_read: None,
-            entered_table: false,
-        };
         let sets = Sets { streams, window, table_bytes };
-        (connection, vec![(now_ns + chance.between(0, settings_ns), Due::Settings(sets))])
+        (Connection::new(), vec![(now_ns + chance.between(0, settings_ns), Due::Settings(sets))])
     }
 
     fn hear(&mut self, mut at: Heard<'_, Connection>, bytes: &[u8], count: usize) -> Vec<(u64, Due)> {
@@ -482,7 +384,8 @@ impl Servers for StreamServers {
                     (setting::MAX_CONCURRENT_STREAMS, streams),
                     (setting::INITIAL_WINDOW_SIZE, window),
                 ];
-                let list: Vec<(u16, u32)> = list.iter().filter_map(|(id, value)| Some((*id, (*value)?))).collect();
+                let list: Vec<(u16, u32)> =
+                    list.iter().filter_map(|(id, value)| Some((*id, (*value)?))).collect();
                 write::settings(&mut out, &list);
                 self.depart(&mut at, 0, out, Means::Settings)
             }
@@ -558,15 +461,5 @@ impl Servers for StreamServers {
     fn begin(&mut self, slot: usize, stamp_ns: u64) {
         let which = self.order.take();
         self.truth.begin(slot, which, stamp_ns);
-    }
-}
-
-fn header_of(bytes: &[u8]) -> Header {
-    let [l0, l1, l2, kind, flags, s0, s1, s2, s3] = *bytes.first_chunk::<9>().expect("frames are offered whole");
-    Header {
-        length: u32::from_be_bytes([0, l0, l1, l2]),
-        kind,
-        flags,
-        stream: u32::from_be_bytes([s0 & 0x7f, s1, s2, s3]),
     }
 }

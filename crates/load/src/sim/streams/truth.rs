@@ -1,6 +1,7 @@
 //! What a network of HTTP/2 servers saw of a worker's requests: each is known by its path.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use prony_model::measurement::ErrorKind;
 
@@ -60,6 +61,18 @@ pub(super) struct Truth {
 }
 
 impl Truth {
+    /// What of it happened at these instants.
+    pub(super) fn within(&self, window: Range<u64>) -> Truth {
+        let mut truth = self.clone();
+        truth.answered.retain(|answered| window.contains(&answered.at_ns));
+        truth.failed.retain(|(at_ns, _)| window.contains(at_ns));
+        truth.sent.retain(|at_ns| window.contains(at_ns));
+        for bytes in [&mut truth.writes, &mut truth.reads, &mut truth.reads_of_none] {
+            bytes.retain(|(at_ns, _)| window.contains(at_ns));
+        }
+        truth
+    }
+
     pub(super) fn begin(&mut self, slot: usize, which: u32, began_ns: u64) {
         self.unsent.entry((slot, which)).or_default().push(self.asked.len());
         self.asked.push(Asked { slot, which, began_ns, sent_ns: None, sendings: 0 });

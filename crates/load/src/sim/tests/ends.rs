@@ -8,7 +8,7 @@ use prony_model::plan::Arrivals;
 use prony_model::rate::Rate;
 
 use super::super::nature::{ConnectFate, Mischief, Nature};
-use super::super::{Case, Hand};
+use super::super::{Case, SimWorker};
 use super::{MS, S, all_are};
 
 #[test]
@@ -159,7 +159,7 @@ fn connects_before_the_clock_are_bounded_in_number_and_time() {
     (nature.connects, nature.connect_ns) = (vec![(ConnectFate::Hangs, 1)], 0);
     let mut case = Case::closed(nature);
     (case.plan.connections, case.plan.timeout) = (250, Duration::from_millis(300));
-    let Hand { worker, world, .. } = Hand::new(&case, 0);
+    let SimWorker { worker, world, .. } = SimWorker::new(&case, 0);
     assert_eq!((world.borrow().open_most, world.borrow().connects), (100, 100));
     let passed = world.borrow().now_ns - super::super::world::EPOCH_NS;
     assert!((300 * MS..301 * MS).contains(&passed), "{passed}");
@@ -169,7 +169,7 @@ fn connects_before_the_clock_are_bounded_in_number_and_time() {
     // And one whose server answers is connected whole, in turns.
     case.nature.connects = vec![(ConnectFate::Later, 1)];
     case.nature.connect_ns = 5 * MS;
-    let Hand { worker, world, .. } = Hand::new(&case, 0);
+    let SimWorker { worker, world, .. } = SimWorker::new(&case, 0);
     assert_eq!((world.borrow().open_count(), world.borrow().connects), (250, 250));
     worker.abandon();
     assert_eq!(world.borrow().open_count(), 0);
@@ -204,4 +204,38 @@ fn a_stop_after_the_last_answer_interrupts_nothing() {
     let played = case.play();
     let m = played.sound();
     assert!(m.interrupted && m.requests.completed < 1_000);
+}
+
+#[test]
+fn a_worker_that_slept_past_its_lease_sends_nothing_more() {
+    // One wait in twenty lasts 5 s too long, as after SIGSTOP and SIGCONT: without a lease the backlog would go out at once.
+    let mut nature = Nature::ideal(MS);
+    (nature.oversleep_per_mille, nature.oversleep_ns, nature.seed) = (50, 5 * S, 3);
+    let mut case = Case::closed(nature);
+    case.plan.arrivals = Arrivals::Constant(Rate::per_s(100.0).unwrap());
+    case.plan.connections = 20;
+    case.plan.stop.duration = Some(Duration::from_secs(20));
+    let sent_after = |case: &Case, lease_ns: u64| {
+        let played = case.play();
+        let world = played.worlds[0].borrow();
+        world.truth.writes.iter().filter(|(at_ns, _)| *at_ns >= world.truth.start_ns + lease_ns).count()
+    };
+    assert!(sent_after(&case, 4 * S) > 0);
+    case.lease_ns = Some(4 * S);
+    assert_eq!(sent_after(&case, 4 * S), 0);
+    let played = case.play();
+    let m = played.sound();
+    assert!(m.interrupted && m.window_end_ns - m.window_start_ns <= 4 * S, "{}", m.window_end_ns);
+}
+
+#[test]
+fn a_load_that_was_never_lent_a_start_sends_nothing() {
+    for warmup in [0, 500] {
+        let mut case = Case::closed(Nature::ideal(MS));
+        case.plan.warmup = Duration::from_millis(warmup);
+        case.lease_ns = Some(0);
+        let played = case.play();
+        assert!(matches!(played.measurement, Err(LoadError::Interrupted)));
+        assert_eq!(played.worlds[0].borrow().truth.writes, []);
+    }
 }

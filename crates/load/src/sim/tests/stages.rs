@@ -32,7 +32,7 @@ fn a_rise_and_a_fall_are_as_many_requests_as_their_area() {
 }
 
 #[test]
-fn what_was_given_back_begins_anew_with_its_number() {
+fn paused_connections_connect_again() {
     let case = in_stages(Nature::ideal(10 * MS), &[(0, 4), (100, 4), (0, 1), (100, 1), (0, 4), (100, 4)]);
     let played = case.play();
     let m = played.sound();

@@ -35,7 +35,7 @@ fn two_pipelines_carry_in_time_what_two_connections_cannot() {
 }
 
 #[test]
-fn requests_that_are_never_sent_are_of_their_lines() {
+fn never_sent_requests_count_for_their_lines() {
     let mut nature = Nature::ideal(MS);
     nature.deeds = vec![(Deed::Never, 1)];
     let mut case = open(nature, 1000.0, 1);

@@ -269,16 +269,18 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
     let candidates = u32::try_from(setup.candidates.len()).unwrap_or(u32::MAX);
     let forecast = match setup.duet {
         Some(_) => prony_lab::bench::forecast_duets(&plans, experiment.blocks.max, experiment.budget),
-        None => prony_lab::bench::forecast(candidates, &plans, experiment.blocks.max, experiment.budget),
+        None => {
+            prony_lab::bench::forecast(&setup.loads_of_a_block(), experiment.blocks.max, experiment.budget)
+        }
     };
     let mut lines = vec![
         format!("{} ({})", experiment.title, experiment.name),
         format!(
-            "{} × {} × {} = {} trials, about {}",
+            "{} × {} × {} = {}, about {}",
             count(u64::from(candidates), "candidate", "candidates"),
             count(plans.len() as u64, "plan", "plans"),
             count(u64::from(experiment.blocks.max), "block", "blocks"),
-            forecast.trials,
+            count(u64::from(forecast.trials), "trial", "trials"),
             shown(forecast.total)
         ),
     ];

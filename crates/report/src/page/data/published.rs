@@ -64,7 +64,7 @@ pub(crate) struct ConclusionUnder {
 
 /// Somebody's publication beside this run.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub(crate) struct Source {
+pub(crate) struct SourceTable {
     /// What it is called.
     pub name: String,
     /// How its figures were obtained.

@@ -1,13 +1,16 @@
-//! One HTTP/1.1 request at a time over a blocking connection, with a bound on everything:
+//! One request at a time over a blocking connection, in HTTP/1.1 or HTTP/2, with a bound on everything:
 //! the other end may be a program that was written this morning.
+
+mod http1;
+mod http2;
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 
 use prony_load::dial::{self, Dialer};
-use prony_load::http1::{Fields, Framer, Heads, Progress};
 use prony_model::Secret;
+use prony_model::plan::Protocol;
 use prony_model::secret::{redacted, redacted_head};
 
 /// From the connect to the last byte of one answer.
@@ -29,8 +32,15 @@ pub(super) struct Request<'a> {
     /// Beside those that are always sent, or instead of them.
     pub(super) headers: &'a [(String, Secret)],
     pub(super) body: Option<&'a [u8]>,
-    /// Sent in several pieces, cut within the request line and a header.
+    /// Sent in several pieces, cut within the request line and a header, or within frames.
     pub(super) fragmented: bool,
+}
+
+impl Request<'_> {
+    /// Whether a header is given.
+    fn gives(&self, name: &str) -> bool {
+        self.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name))
+    }
 }
 
 /// An answer.
@@ -72,19 +82,29 @@ pub(super) enum Fault {
     /// The server's certificate is refused.
     #[error("No connection to {0}: {1}.")]
     Certificate(String, String),
+    /// The server does not speak the protocol that it is asked by.
+    #[error("{0}.")]
+    NotSpoken(String),
     #[error("No whole answer within 5 s.")]
     Timeout,
     #[error("The connection was closed before the answer was whole.")]
     Closed,
     #[error("The connection failed: {0}.")]
     Io(String),
-    #[error("The answer is not HTTP/1.1: {0}.")]
-    Protocol(String),
+    #[error("The answer is not {0}: {1}.")]
+    Protocol(&'static str, String),
+    /// The server ended the request's stream, or the connection before it.
+    #[error("{0}.")]
+    Ended(String),
+    #[error("The request cannot be sent: {0}.")]
+    Request(String),
 }
 
 /// One connection, and a transcript of what went over it.
 pub(super) struct Connection {
     stream: Box<dyn dial::Connection>,
+    /// What HTTP/2 keeps of a connection; `None`: HTTP/1.1 is spoken.
+    http2: Option<Box<http2::Session>>,
     /// Whose words (`>` ours, `<` the server's, `!` about them), and their first bytes.
     wire: Vec<(char, Vec<u8>)>,
 }
@@ -93,11 +113,18 @@ impl Connection {
     pub(super) fn open(dialer: &Dialer) -> Result<Connection, Fault> {
         let stream = dialer.connect(EXCHANGE_TIMEOUT);
         let stream = stream.map_err(|e| {
-            let is_certificate = e.kind() == ErrorKind::InvalidData;
-            let fault = if is_certificate { Fault::Certificate } else { Fault::Connect };
-            fault(dialer.to_string(), plain(&e))
+            let (address, why) = (dialer.to_string(), plain(&e));
+            match e.kind() {
+                ErrorKind::InvalidData => Fault::Certificate(address, why),
+                ErrorKind::Unsupported => Fault::NotSpoken(format!("No connection to {address}: {why}")),
+                _ => Fault::Connect(address, why),
+            }
         })?;
-        Ok(Connection { stream, wire: Vec::new() })
+        let http2 = match dialer.protocol() {
+            Protocol::Http1 => None,
+            Protocol::Http2 => Some(Box::new(http2::Session::new(dialer.is_tls()))),
+        };
+        Ok(Connection { stream, http2, wire: Vec::new() })
     }
 
     /// What went over the wire so far, printable, bounded and without secrets.
@@ -110,54 +137,19 @@ impl Connection {
     /// Sends a request and reads its answer.
     pub(super) fn exchange(&mut self, request: &Request<'_>) -> Result<Response, Fault> {
         let deadline = Instant::now() + EXCHANGE_TIMEOUT;
-        self.send(request, deadline)?;
-        let mut answer = Answer::to(request.method);
-        let response = self.receive(&mut answer, deadline);
-        match &response {
-            Ok(response) => {
-                self.note('<', answer.head().trim_ascii_end());
-                if !response.body.is_empty() {
-                    self.note('<', &response.body);
-                }
-                if answer.beyond > 0 {
-                    self.note('!', format!("{} bytes more than the answer.", answer.beyond).as_bytes());
-                }
-            }
-            Err(fault) => {
-                self.note('<', &answer.start);
-                self.note('!', fault.to_string().as_bytes());
+        match self.http2.take() {
+            None => self.exchange_http1(request, deadline),
+            Some(mut session) => {
+                let response = self.exchange_http2(&mut session, request, deadline);
+                self.http2 = Some(session);
+                response
             }
         }
-        response
     }
 
-    fn send(&mut self, request: &Request<'_>, deadline: Instant) -> Result<(), Fault> {
-        let given = |name: &str| request.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
-        let mut head = format!("{} {} HTTP/1.1\r\n", request.method, request.path);
-        if !given("host") {
-            let _ = write!(head, "Host: {}\r\n", request.host);
-        }
-        if let Some(body) = request.body {
-            if !given("content-type") {
-                head.push_str("Content-Type: application/octet-stream\r\n");
-            }
-            let _ = write!(head, "Content-Length: {}\r\n", body.len());
-        }
-        // The transcript is printed and kept: what was given may be secret, and its sender knows it.
-        let mut shown = head.clone();
-        for (name, value) in request.headers {
-            let _ = write!(head, "{name}: {}\r\n", value.value());
-            let _ = write!(shown, "{name}: (hidden)\r\n");
-        }
-        head.push_str("\r\n");
-        self.note('>', shown.trim_end().as_bytes());
-        let body = request.body.unwrap_or_default();
-        if !body.is_empty() {
-            self.note('>', format!("(a body of {} bytes)", body.len()).as_bytes());
-        }
-        let whole = [head.as_bytes(), body].concat();
-        let cuts = if request.fragmented { fragments(&whole) } else { vec![&whole[..]] };
-        for (i, piece) in cuts.into_iter().enumerate() {
+    /// Writes bytes, in pieces that end at these places where there are any.
+    fn send(&mut self, bytes: &[u8], cuts: &[usize], deadline: Instant) -> Result<(), Fault> {
+        for (i, piece) in pieces(bytes, cuts).into_iter().enumerate() {
             if i > 0 {
                 std::thread::sleep(BETWEEN_FRAGMENTS);
             }
@@ -167,19 +159,43 @@ impl Connection {
         Ok(())
     }
 
-    fn receive(&mut self, answer: &mut Answer, deadline: Instant) -> Result<Response, Fault> {
-        let mut piece = [0u8; 16 << 10];
+    /// Reads what has come; 0 at the end.
+    fn receive(&mut self, buffer: &mut [u8], deadline: Instant) -> Result<usize, Fault> {
         loop {
             self.stream.set_timeout(left(deadline)?).map_err(|e| Fault::Io(plain(&e)))?;
-            match self.stream.read(&mut piece) {
-                Ok(0) => return answer.end().ok_or(Fault::Closed),
-                Ok(count) => {
-                    if let Some(response) = answer.take(&piece[..count])? {
-                        return Ok(response);
-                    }
-                }
+            match self.stream.read(buffer) {
+                Ok(count) => return Ok(count),
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(fault_of(&e)),
+            }
+        }
+    }
+
+    /// Takes note of a request. The transcript is printed and kept: what was given may be secret, and its sender knows it.
+    fn note_request(&mut self, head: &str, request: &Request<'_>) {
+        let mut shown = head.to_owned();
+        for (name, _) in request.headers {
+            let _ = write!(shown, "{name}: (hidden)\r\n");
+        }
+        self.note('>', shown.trim_end().as_bytes());
+        let body = request.body.unwrap_or_default();
+        if !body.is_empty() {
+            self.note('>', format!("(a body of {} bytes)", body.len()).as_bytes());
+        }
+    }
+
+    /// Takes note of an answer, or of why there is none and what came instead.
+    fn note_answer(&mut self, head: &[u8], came: &[u8], response: &Result<Response, Fault>) {
+        match response {
+            Ok(response) => {
+                self.note('<', head.trim_ascii_end());
+                if !response.body.is_empty() {
+                    self.note('<', &response.body);
+                }
+            }
+            Err(fault) => {
+                self.note('<', came);
+                self.note('!', fault.to_string().as_bytes());
             }
         }
     }
@@ -211,73 +227,11 @@ pub(super) fn without_secrets(bytes: &[u8]) -> Vec<u8> {
     if shown == text { bytes.to_vec() } else { shown.into_bytes() }
 }
 
-/// An answer as it comes. What it is and where it ends is the load engine's to say: a server that passes here can be measured.
-struct Answer {
-    framer: Framer,
-    heads: Heads,
-    answers_head: bool,
-    /// Its first bytes as they came, all of its head among them.
-    start: Vec<u8>,
-    body: Vec<u8>,
-    /// Bytes that came behind it.
-    beyond: usize,
-}
-
-impl Answer {
-    fn to(method: &str) -> Answer {
-        Answer {
-            framer: Framer::new(),
-            heads: Heads::new(),
-            answers_head: method == "HEAD",
-            start: Vec::new(),
-            body: Vec::new(),
-            beyond: 0,
-        }
-    }
-
-    /// Takes the next bytes; gives the answer once it is whole.
-    fn take(&mut self, piece: &[u8]) -> Result<Option<Response>, Fault> {
-        if self.framer.awaits_head() || self.start.len() < WIRE_BYTES_MAX {
-            self.start.extend_from_slice(piece);
-        }
-        let body = &mut self.body;
-        let mut keep = |bytes: &[u8]| body.extend_from_slice(bytes);
-        let progress = self.framer.feed(piece, self.answers_head, &mut self.heads, &mut keep);
-        match progress.map_err(|why| Fault::Protocol(why.0.to_owned()))? {
-            Progress::Done { consumed, status, reusable } => {
-                self.beyond = piece.len() - consumed;
-                Ok(Some(self.response(status, reusable && self.beyond == 0)))
-            }
-            Progress::More if self.body.len() as u64 + self.framer.body_left() > BODY_BYTES_MAX as u64 => {
-                Err(Fault::Protocol(format!("its body is over {BODY_BYTES_MAX} bytes")))
-            }
-            Progress::More => Ok(None),
-        }
-    }
-
-    /// The answer that ends with the connection; `None` where it is cut off.
-    fn end(&mut self) -> Option<Response> {
-        self.framer.end_of_stream().map(|status| self.response(status, false))
-    }
-
-    fn response(&mut self, status: u16, keeps: bool) -> Response {
-        let headers = Fields::of(&self.start).map(|head| head.fields).unwrap_or_default();
-        Response { status, headers, body: std::mem::take(&mut self.body), keeps }
-    }
-
-    /// Its head, and those of interim answers before it.
-    fn head(&self) -> &[u8] {
-        &self.start[..Fields::of(&self.start).map_or(0, |head| head.end)]
-    }
-}
-
-/// Cut within the method, within the path's line end, and within a header.
-fn fragments(whole: &[u8]) -> Vec<&[u8]> {
-    let line_end = whole.iter().position(|b| *b == b'\r').unwrap_or(whole.len());
-    let cuts = [2, line_end, line_end + 1, line_end + 6, whole.len().saturating_sub(1), whole.len()];
+/// The bytes between these places, which go up.
+fn pieces<'b>(whole: &'b [u8], cuts: &[usize]) -> Vec<&'b [u8]> {
     let mut start = 0;
     let mut pieces = Vec::new();
-    for cut in cuts {
+    for cut in cuts.iter().copied().chain([whole.len()]) {
         let end = cut.min(whole.len());
         if end > start {
             pieces.push(&whole[start..end]);

@@ -6,14 +6,14 @@ use toml::de::{DeTable, DeValue};
 
 /// Where in the document a byte lies.
 #[derive(Debug, Default)]
-pub(super) struct Place {
+pub(super) struct Position {
     /// Names down to the innermost key whose name or value holds the byte.
     pub(super) path: Vec<String>,
     /// For each name, whether its value is a list.
     is_list: Vec<bool>,
 }
 
-impl Place {
+impl Position {
     /// `[[plan]]`, `[axes.opt]`, `the file`: the table that the first `n` names lead to.
     pub(super) fn table(&self, n: usize) -> String {
         let names: Vec<&str> =
@@ -34,45 +34,45 @@ impl Place {
 }
 
 /// The innermost key around a span. All are walked, since the span of a `[table]` is its header only.
-pub(super) fn place_of(root: &DeTable<'_>, at: &Range<usize>) -> Place {
-    let mut best = (usize::MAX, Place::default());
+pub(super) fn position_of(root: &DeTable<'_>, at: &Range<usize>) -> Position {
+    let mut best = (usize::MAX, Position::default());
     if at.is_empty() {
         return best.1; // the toml crate's span for the file itself
     }
-    let mut place = Place::default();
-    visit_table(root, &mut place, &mut |span, place| {
+    let mut position = Position::default();
+    visit_table(root, &mut position, &mut |span, position| {
         if span.start <= at.start && at.end <= span.end && span.len() <= best.0 {
-            best = (span.len(), Place { path: place.path.clone(), is_list: place.is_list.clone() });
+            best = (span.len(), Position { path: position.path.clone(), is_list: position.is_list.clone() });
         }
     });
     best.1
 }
 
-type Visitor<'a> = dyn FnMut(Range<usize>, &Place) + 'a;
+type Visitor<'a> = dyn FnMut(Range<usize>, &Position) + 'a;
 
-fn visit_table(table: &DeTable<'_>, place: &mut Place, visit: &mut Visitor<'_>) {
+fn visit_table(table: &DeTable<'_>, position: &mut Position, visit: &mut Visitor<'_>) {
     for (key, value) in table {
-        place.path.push(key.get_ref().to_string());
-        place.is_list.push(matches!(value.get_ref(), DeValue::Array(_)));
-        visit(key.span(), place);
-        visit(value.span(), place);
-        visit_value(value.get_ref(), place, visit);
-        place.path.pop();
-        place.is_list.pop();
+        position.path.push(key.get_ref().to_string());
+        position.is_list.push(matches!(value.get_ref(), DeValue::Array(_)));
+        visit(key.span(), position);
+        visit(value.span(), position);
+        visit_value(value.get_ref(), position, visit);
+        position.path.pop();
+        position.is_list.pop();
     }
 }
 
-fn visit_value(value: &DeValue<'_>, place: &mut Place, visit: &mut Visitor<'_>) {
+fn visit_value(value: &DeValue<'_>, position: &mut Position, visit: &mut Visitor<'_>) {
     match value {
-        DeValue::Table(table) => visit_table(table, place, visit),
+        DeValue::Table(table) => visit_table(table, position, visit),
         DeValue::Array(items) => {
             for (i, item) in items.iter().enumerate() {
-                place.path.push(format!("#{i}"));
-                place.is_list.push(false);
-                visit(item.span(), place);
-                visit_value(item.get_ref(), place, visit);
-                place.path.pop();
-                place.is_list.pop();
+                position.path.push(format!("#{i}"));
+                position.is_list.push(false);
+                visit(item.span(), position);
+                visit_value(item.get_ref(), position, visit);
+                position.path.pop();
+                position.is_list.pop();
             }
         }
         _ => {}
@@ -83,11 +83,11 @@ fn visit_value(value: &DeValue<'_>, place: &mut Place, visit: &mut Visitor<'_>) 
 pub(super) fn offset_of(text: &str, path: &[&str]) -> usize {
     let Ok(root) = DeTable::parse(text) else { return 0 };
     let (mut depth, mut offset) = (0, 0);
-    visit_table(root.get_ref(), &mut Place::default(), &mut |span, place| {
+    visit_table(root.get_ref(), &mut Position::default(), &mut |span, position| {
         let is = |(there, asked): (&String, &&str)| there == asked || there.strip_prefix('#') == Some(*asked);
-        let leads = place.path.len() <= path.len() && place.path.iter().zip(path).all(is);
-        if leads && place.path.len() > depth {
-            (depth, offset) = (place.path.len(), span.start);
+        let leads = position.path.len() <= path.len() && position.path.iter().zip(path).all(is);
+        if leads && position.path.len() > depth {
+            (depth, offset) = (position.path.len(), span.start);
         }
     });
     offset

@@ -1,0 +1,30 @@
+//! A candidate's figure as a ratio to another candidate's of the same run: what the machine did to both cancels.
+
+use prony_model::run_log::{RunLog, TrialResult};
+
+use super::{Point, counted};
+use crate::comparison;
+use crate::figure::Figure;
+
+/// Whether a run log has what figures are to be relative to.
+pub(super) fn check(log: &RunLog, name: &str) -> Result<(), String> {
+    if log.header.one_by_one {
+        return Err(format!("its trials were made one by one, so that none was measured beside {name:?}"));
+    }
+    let labels: Vec<&str> = log.header.candidates.iter().map(|c| c.label.as_str()).collect();
+    if labels.contains(&name) {
+        return Ok(());
+    }
+    Err(format!("it has no candidate {name:?}: it has {}", labels.join(", ")))
+}
+
+/// Makes a point's figure the ratio of these trials to the others, by the rule of a comparison: paired within blocks
+/// where they share some. There is none where one of both lacks the figure, or where the others' is a lower bound.
+pub(super) fn divide(point: &mut Point, results: &[&TrialResult], others: &[&TrialResult], figure: Figure) {
+    let (own, others) = (counted(results), counted(others));
+    let is_bound = |cells: &[crate::cell::Cell<'_>]| {
+        cells.iter().filter_map(|cell| cell.figure(figure)).any(|known| known.at_least)
+    };
+    point.at_least = is_bound(&own);
+    point.estimate = if is_bound(&others) { None } else { comparison::ratio_of_cells(&others, &own, figure) };
+}

@@ -1,0 +1,173 @@
+//! What HTTP/2 changes: the same servers under two plans that differ in the protocol, with as many requests in flight.
+//!
+//! Ratios within a plan say which server is faster; this one, between plans, whether a server is faster by another
+//! protocol. It is paired within blocks as those are, since the two plans' trials are shuffled together.
+
+use std::collections::BTreeMap;
+
+use prony_model::Estimate;
+use prony_model::plan_record::PlanRecord;
+use prony_model::run_log::{CandidateRecord, NamedPlan, RunLog, Setting};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::cell::{Results, candidates, counted};
+use crate::figure::Figure;
+use crate::figures::comparable;
+use crate::precision::widen_all;
+use crate::ranking::ratio_to_baseline;
+
+/// The axis of a recipe that chooses what a server speaks.
+const AXIS: &str = "protocol";
+
+/// A plan over HTTP/2 beside the same over HTTP/1.1.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ProtocolComparison {
+    /// The plan over HTTP/1.1.
+    pub http1: String,
+    /// The plan over HTTP/2, with as many requests in flight: connections times requests at once on each.
+    pub http2: String,
+    /// The servers that were measured under both, in the order of the run.
+    pub rows: Vec<ProtocolRow>,
+}
+
+/// One server under both.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ProtocolRow {
+    /// The candidate under the plan over HTTP/1.1.
+    pub http1: String,
+    /// The candidate under the other: the same, or the same server with its setting for HTTP/2.
+    pub http2: String,
+    /// By the figure's field: HTTP/2's over HTTP/1.1's, paired within blocks. A figure that a trial does not have is left out.
+    pub ratios: BTreeMap<String, Estimate>,
+}
+
+/// Every pair of plans that differ in the protocol alone, with a server that was measured under both.
+pub(crate) fn compare(log: &RunLog, results: &Results<'_>) -> Vec<ProtocolComparison> {
+    let plans = &log.header.plans;
+    let pairs = plans.iter().filter(|plan| !plan.plan.speaks_http2()).flat_map(|http1| {
+        let others = plans.iter().filter(|plan| plan.plan.speaks_http2());
+        others.filter(|http2| are_the_same_work(http1, http2)).map(move |http2| (http1, http2))
+    });
+    let compared = pairs.map(|(http1, http2)| ProtocolComparison {
+        http1: http1.name.clone(),
+        http2: http2.name.clone(),
+        rows: rows(log, results, &http1.name, &http2.name),
+    });
+    compared.filter(|pair| !pair.rows.is_empty()).collect()
+}
+
+/// Whether two plans ask for the same, but for the protocol and how requests in flight spread over connections.
+fn are_the_same_work(a: &NamedPlan, b: &NamedPlan) -> bool {
+    let work = |plan: &NamedPlan| {
+        let mut rest = PlanRecord {
+            protocol: None,
+            connections: plan.plan.connections.saturating_mul(plan.plan.pipeline),
+            pipeline: 1,
+            ..plan.plan.clone()
+        };
+        if let Some(tls) = &mut rest.tls {
+            tls.alpn.clear();
+        }
+        (rest, plan.capacity.clone(), plan.share.clone(), plan.workers.clone())
+    };
+    work(a) == work(b)
+}
+
+fn rows(log: &RunLog, results: &Results<'_>, http1: &str, http2: &str) -> Vec<ProtocolRow> {
+    let over_http2 = candidates(log, results, http2);
+    let widened = log.header.precision.is_some();
+    let both = candidates(log, results, http1).into_iter().flat_map(|a| {
+        let same: Vec<_> = over_http2.iter().filter(|b| are_the_same_server(&a, b)).cloned().collect();
+        same.into_iter().map(move |b| (a.label.clone(), b.label))
+    });
+    let row = |(a, b): (String, String)| {
+        let (of_http1, of_http2) = (counted(results, http1, &a), counted(results, http2, &b));
+        let ratio = |figure: Figure| {
+            let (before, after) = (comparable(figure, &of_http1)?, comparable(figure, &of_http2)?);
+            let mut ratio = ratio_to_baseline(&after, &before);
+            if widened {
+                widen_all([&mut ratio]);
+            }
+            Some((figure.field.to_owned(), ratio?))
+        };
+        ProtocolRow { ratios: Figure::ranked().filter_map(ratio).collect(), http1: a, http2: b }
+    };
+    both.map(row).filter(|row| !row.ratios.is_empty()).collect()
+}
+
+/// Whether two candidates are one, or one server that differs in the setting of its protocol alone.
+fn are_the_same_server(a: &CandidateRecord, b: &CandidateRecord) -> bool {
+    let server = |c: &CandidateRecord| c.label.split(':').next().unwrap_or_default().to_owned();
+    let others = |c: &CandidateRecord| -> Vec<Setting> {
+        c.settings.iter().filter(|setting| setting.axis != AXIS).cloned().collect()
+    };
+    a.label == b.label || (!a.settings.is_empty() && server(a) == server(b) && others(a) == others(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyse;
+    use crate::testing::run::Log;
+
+    /// Two plans, `http1` and `http2`, of three blocks; the second's rates are these times the first's.
+    fn log(candidates: [&str; 2], times: u64) -> RunLog {
+        let rates: Vec<Vec<u64>> = [1_000, 1_100, 900].map(|rate| vec![rate, rate * times]).to_vec();
+        let rates: Vec<&[u64]> = rates.iter().map(Vec::as_slice).collect();
+        let mut log = Log::new(&["http1", "http2"], 3).with(&rates).0;
+        let mut second = log.header.plans[0].clone();
+        second.name = "http2".to_owned();
+        (second.plan.protocol, second.plan.pipeline) = (Some("h2c".to_owned()), 10);
+        second.plan.connections /= 10;
+        log.header.plans.push(second);
+        for record in &mut log.header.candidates {
+            let value = if record.label == "http1" { "h1" } else { "h2" };
+            record.settings = vec![
+                Setting { axis: "tls".to_owned(), value: "no".to_owned() },
+                Setting { axis: AXIS.to_owned(), value: value.to_owned() },
+            ];
+            record.label = candidates[usize::from(record.label == "http2")].to_owned();
+        }
+        if candidates[0] == candidates[1] {
+            log.header.candidates.pop();
+        }
+        let renamed = |planned: &mut prony_model::run_log::PlannedTrial| {
+            let second = planned.candidate == "http2";
+            planned.candidate = candidates[usize::from(second)].to_owned();
+            if second {
+                "http2".clone_into(&mut planned.plan);
+            }
+        };
+        log.header.order.iter_mut().for_each(renamed);
+        log.results.iter_mut().for_each(|result| renamed(&mut result.planned));
+        log
+    }
+
+    #[test]
+    fn a_server_over_http2_is_compared_with_itself_over_http1() {
+        for candidates in [["s", "s"], ["s", "s:h2"]] {
+            let found = analyse(&log(candidates, 2)).protocols;
+            let [pair] = &found[..] else { panic!("{found:?}") };
+            assert_eq!((pair.http1.as_str(), pair.http2.as_str()), ("c50", "http2"));
+            let [row] = &pair.rows[..] else { panic!("{pair:?}") };
+            assert_eq!([row.http1.as_str(), row.http2.as_str()], candidates);
+            let throughput = &row.ratios[Figure::THROUGHPUT.field];
+            // Blocks differ by a fifth, and their ratios not at all.
+            assert!((throughput.point - 2.0).abs() < 1e-9 && throughput.n == 3, "{throughput:?}");
+            assert!(throughput.ci_high.unwrap() < 2.001, "{throughput:?}");
+        }
+    }
+
+    #[test]
+    fn other_servers_and_other_work_are_not_compared() {
+        assert_eq!(analyse(&log(["s", "t"], 2)).protocols, []);
+        assert_eq!(analyse(&log(["s", "s:tls+h2"], 2)).protocols.len(), 1, "settings decide, not the label");
+        let mut tls = log(["s", "s:tls+h2"], 2);
+        tls.header.candidates[1].settings[0].value = "yes".to_owned();
+        assert_eq!(analyse(&tls).protocols, []);
+        let mut more = log(["s", "s"], 2);
+        more.header.plans[1].plan.connections += 1;
+        assert_eq!(analyse(&more).protocols, []);
+    }
+}

@@ -1,0 +1,251 @@
+//! The agent's part of the protocol, pure: what it hears and does becomes messages and acts.
+
+use std::collections::VecDeque;
+
+use crate::clock::Clock;
+use crate::protocol::{
+    AGAIN_NS, Answer, BEAT_NS, BEAT_SOON_NS, Beat, CLOCK_SAMPLES, LEASE_NS, Offset, Order, Phase, Up,
+};
+
+/// Beats whose answers may still come.
+const BEATS_MAX: usize = 512;
+
+/// An agent that hears of its start later than this before it cannot be sure to make it.
+const ARM_AHEAD_NS: u64 = 20_000_000;
+
+/// What the agent's process has to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Act<J> {
+    /// Begin to prepare this load: connect, and wait for its start.
+    Prepare(Box<J>),
+    /// The load starts at this instant of the agent's clock, unless nothing is lent by then.
+    StartAt(u64),
+    /// The load may send until this instant of the agent's clock.
+    Lend(u64),
+    /// The load ends at this instant of the agent's clock.
+    StopAt(u64),
+    /// The load is given up at once.
+    Abandon,
+    /// The agent ends.
+    Leave,
+}
+
+/// A piece of the result that is not confirmed.
+#[derive(Debug)]
+struct Piece<P> {
+    what: P,
+    is_last: bool,
+    sent_ns: Option<u64>,
+}
+
+impl<P> Piece<P> {
+    /// When it is to be sent.
+    fn due_ns(&self) -> u64 {
+        self.sent_ns.map_or(0, |at| at + AGAIN_NS)
+    }
+}
+
+/// An agent.
+#[derive(Debug)]
+pub struct Agent<P> {
+    /// Beats sent, by number and instant.
+    beats: VecDeque<(u64, u64)>,
+    number: u64,
+    next_beat_ns: u64,
+    trial: u32,
+    phase: Phase,
+    failure: Option<String>,
+    /// The load's connections stand.
+    is_connected: bool,
+    start_ns: u64,
+    lease_ns: u64,
+    clock: Clock,
+    /// Pieces that are not confirmed, and the first one's number.
+    pieces: VecDeque<Piece<P>>,
+    first_piece: u64,
+}
+
+impl<P: Clone> Default for Agent<P> {
+    fn default() -> Agent<P> {
+        Agent {
+            beats: VecDeque::new(),
+            number: 0,
+            next_beat_ns: 0,
+            trial: 0,
+            phase: Phase::Idle,
+            failure: None,
+            is_connected: false,
+            start_ns: 0,
+            lease_ns: 0,
+            clock: Clock::default(),
+            pieces: VecDeque::new(),
+            first_piece: 0,
+        }
+    }
+}
+
+impl<P: Clone> Agent<P> {
+    /// What it does.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// The load that it has.
+    pub fn trial(&self) -> u32 {
+        self.trial
+    }
+
+    /// What it knows of the controller's clock.
+    pub fn offset(&self, now_ns: u64) -> Option<Offset> {
+        self.clock.offset(now_ns)
+    }
+
+    /// Whether the clocks were compared often enough since [`Agent::prepared`] or [`Agent::ended`].
+    pub fn knows_clock(&self) -> bool {
+        self.clock.samples() >= CLOCK_SAMPLES
+    }
+
+    /// Its load's connections stand.
+    pub fn prepared(&mut self) {
+        self.is_connected = true;
+    }
+
+    /// Its load measured a piece of its result.
+    pub fn measured(&mut self, what: P, is_last: bool) {
+        self.pieces.push_back(Piece { what, is_last, sent_ns: None });
+    }
+
+    /// Its load has ended, or could not be applied for this reason. Clocks are compared anew.
+    pub fn ended(&mut self, failure: Option<String>) {
+        if matches!(self.phase, Phase::Idle | Phase::Ended) {
+            return;
+        }
+        self.failure = failure;
+        self.phase = Phase::Ended;
+        self.next_beat_ns = 0;
+        self.clock.restart();
+    }
+
+    /// When it next has something to say.
+    pub fn next_ns(&self) -> u64 {
+        let pieces = self.pieces.iter().map(Piece::due_ns).min().unwrap_or(u64::MAX);
+        let lease = if self.phase == Phase::Running { self.lease_ns } else { u64::MAX };
+        self.next_beat_ns.min(pieces).min(lease)
+    }
+
+    /// What it has to say by now.
+    pub fn say(&mut self, now_ns: u64) -> Vec<Up<P>> {
+        let mut said = Vec::new();
+        if self.phase == Phase::Preparing && self.is_connected && self.knows_clock() {
+            self.phase = Phase::Ready;
+        }
+        if self.phase == Phase::Running && now_ns >= self.lease_ns {
+            self.ended(Some(
+                "its connection to the controller was lost for longer than its lease".to_owned(),
+            ));
+        }
+        if now_ns >= self.next_beat_ns {
+            self.number += 1;
+            if self.beats.len() == BEATS_MAX {
+                self.beats.pop_front();
+            }
+            self.beats.push_back((self.number, now_ns));
+            let waits = matches!(self.phase, Phase::Idle | Phase::Running)
+                || (self.phase == Phase::Ended && self.knows_clock() && self.pieces.is_empty());
+            self.next_beat_ns = now_ns + if waits { BEAT_NS } else { BEAT_SOON_NS };
+            said.push(Up::Beat(Beat {
+                number: self.number,
+                trial: self.trial,
+                phase: self.phase,
+                failure: self.failure.clone(),
+                clock: self.clock.offset(now_ns),
+            }));
+        }
+        let (trial, first) = (self.trial, self.first_piece);
+        for (sequence, piece) in (first..).zip(&mut self.pieces) {
+            if now_ns >= piece.due_ns() {
+                piece.sent_ns = Some(now_ns);
+                said.push(Up::Piece { trial, sequence, is_last: piece.is_last, what: piece.what.clone() });
+            }
+        }
+        said
+    }
+
+    /// Hears an answer.
+    pub fn hear<J>(&mut self, now_ns: u64, answer: Answer<J>) -> Vec<Act<J>> {
+        let mut acts = Vec::new();
+        // Each beat's first answer counts: an answer that comes again says nothing of the clock, and no beat is that old.
+        let Some(place) = self.beats.iter().position(|(number, _)| *number == answer.number) else {
+            return acts;
+        };
+        let Some((_, asked_ns)) = self.beats.remove(place) else { return acts };
+        self.clock.add(asked_ns, answer.clock_ns, now_ns);
+        if self.phase == Phase::Running && now_ns < self.lease_ns {
+            self.lease_ns = self.lease_ns.max(asked_ns + LEASE_NS);
+            acts.push(Act::Lend(self.lease_ns));
+        }
+        if answer.trial > self.trial {
+            if let Order::Prepare(Some(job)) = answer.order {
+                if !matches!(self.phase, Phase::Idle | Phase::Ended) {
+                    acts.push(Act::Abandon);
+                }
+                self.begin(answer.trial);
+                acts.push(Act::Prepare(job));
+            } else if matches!(answer.order, Order::Leave) {
+                acts.push(Act::Leave);
+            }
+            return acts;
+        }
+        if matches!(answer.order, Order::Leave) {
+            acts.push(Act::Leave);
+        }
+        if answer.trial == self.trial {
+            while self.first_piece < answer.confirmed && self.pieces.pop_front().is_some() {
+                self.first_piece += 1;
+            }
+            self.obey(now_ns, asked_ns, &answer.order, &mut acts);
+        }
+        if !self.knows_clock() && !matches!(self.phase, Phase::Idle | Phase::Running) {
+            self.next_beat_ns = now_ns;
+        }
+        acts
+    }
+
+    /// What is wanted of it with the load that it has.
+    fn obey<J>(&mut self, now_ns: u64, asked_ns: u64, order: &Order<J>, acts: &mut Vec<Act<J>>) {
+        match (order, self.phase) {
+            (Order::Arm(at_ns), Phase::Ready) => {
+                let at_ns = self.clock.offset(now_ns).map_or(0, |offset| offset.to_own(*at_ns));
+                if at_ns > now_ns + ARM_AHEAD_NS {
+                    (self.start_ns, self.phase, self.next_beat_ns) = (at_ns, Phase::Armed, now_ns);
+                    acts.push(Act::StartAt(at_ns));
+                }
+            }
+            (Order::Go, Phase::Armed) if now_ns < self.start_ns => {
+                (self.phase, self.lease_ns, self.next_beat_ns) =
+                    (Phase::Running, asked_ns + LEASE_NS, now_ns);
+                acts.push(Act::Lend(self.lease_ns));
+            }
+            (Order::Go, Phase::Armed) => {
+                self.ended(Some("it heard of its start too late".to_owned()));
+                acts.push(Act::Abandon);
+            }
+            (Order::Stop(since_start_ns), Phase::Running) => {
+                acts.push(Act::StopAt(self.start_ns.saturating_add(*since_start_ns)));
+            }
+            (Order::Abort, Phase::Preparing | Phase::Ready | Phase::Armed | Phase::Running) => {
+                self.ended(Some("the controller gave the load up".to_owned()));
+                acts.push(Act::Abandon);
+            }
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, trial: u32) {
+        (self.trial, self.phase, self.failure) = (trial, Phase::Preparing, None);
+        (self.is_connected, self.start_ns, self.lease_ns, self.next_beat_ns) = (false, 0, 0, 0);
+        self.pieces.clear();
+        self.first_piece = 0;
+        self.clock.restart();
+    }
+}

@@ -1,0 +1,290 @@
+//! An agent's process: it applies what its controller gives it, and ends with it.
+
+use std::io::{BufRead, BufReader, Read, stdin};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use prony_load::{Control, LoadError, Share, run_shard};
+use prony_model::{Measurement, Plan};
+
+use crate::agent::{Act, Agent};
+use crate::fragments::{Joining, split};
+use crate::job::{AgentEnd, Bootstrap, Frame, FromAgent, Job, Piece, channel, down, up};
+use crate::nats::{Address, Link, Message, connect};
+use crate::now_ns;
+use crate::protocol::{Offset, Phase};
+use crate::session::{Opening, Session, Side};
+
+/// What waits to be taken; what is beyond it is lost, as in a network.
+const INPUTS_MAX: usize = 4096;
+/// The longest first line.
+const BOOTSTRAP_MAX_BYTES: u64 = 1 << 20;
+/// How often it looks whether its load is ready.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+/// How often it greets until it is answered.
+const GREET_EVERY: Duration = Duration::from_millis(200);
+/// A controller that has not answered the greeting by then will not.
+const GREET_TIMEOUT: Duration = Duration::from_secs(30);
+
+enum Input {
+    Net(Vec<u8>),
+    Part(u32, Box<Share>, bool),
+    Done(u32, Box<Result<Measurement, LoadError>>),
+    ControllerGone,
+}
+
+/// Reads who its controller is from standard input, and serves it until it says so, or is gone.
+///
+/// # Errors
+/// A sentence: no controller could be reached, or it is none.
+pub fn run() -> Result<(), String> {
+    let mut first = String::new();
+    let mut input = BufReader::new(stdin());
+    input
+        .by_ref()
+        .take(BOOTSTRAP_MAX_BYTES)
+        .read_line(&mut first)
+        .map_err(|e| format!("Standard input could not be read: {e}."))?;
+    let bootstrap: Bootstrap = serde_json::from_str(&first).map_err(|_| {
+        "An agent is started by a controller, which says over standard input who it is: use `prony load --fleet`."
+            .to_owned()
+    })?;
+    let (inputs, taken) = sync_channel(INPUTS_MAX);
+    let address = Address {
+        url: bootstrap.url.clone(),
+        user: bootstrap.user.clone(),
+        password: bootstrap.password.clone(),
+    };
+    let (run, agent) = (bootstrap.run.clone(), bootstrap.agent);
+    let link =
+        connect(&address, &down(&run, agent), |(_, bytes): Message| Input::Net(bytes), inputs.clone())?;
+    watch_controller(input, inputs.clone());
+    let mut joining = Joining::default();
+    let subject = up(&run, agent);
+    let session = greet(&bootstrap, &link, &subject, &taken, &mut joining)?;
+    let mut process = Process {
+        bootstrap,
+        link,
+        subject,
+        session,
+        joining,
+        messages: 1,
+        core: Agent::default(),
+        inputs,
+        loading: None,
+        before: None,
+        end: None,
+        leaves: false,
+    };
+    process.serve(&taken);
+    Ok(())
+}
+
+/// Standard input ends with the controller.
+fn watch_controller(mut input: impl Read + Send + 'static, inputs: SyncSender<Input>) {
+    thread::spawn(move || {
+        let _ = std::io::copy(&mut input, &mut std::io::sink());
+        let _ = inputs.send(Input::ControllerGone);
+    });
+}
+
+fn greet(
+    bootstrap: &Bootstrap,
+    link: &Link,
+    subject: &str,
+    taken: &Receiver<Input>,
+    joining: &mut Joining,
+) -> Result<Session, String> {
+    let opening = Opening::new(Side::Agent, &channel(&bootstrap.run, bootstrap.agent))?;
+    let greeting = Frame::Greeting(opening.greeting(&bootstrap.agent_key, &[])?).to_bytes();
+    let began = Instant::now();
+    while began.elapsed() < GREET_TIMEOUT {
+        split(0, &greeting).into_iter().for_each(|piece| link.send(subject.to_owned(), piece));
+        let again = Instant::now() + GREET_EVERY;
+        while let Ok(input) = taken.recv_timeout(again.saturating_duration_since(Instant::now())) {
+            match input {
+                Input::Net(bytes) => {
+                    if let Some(Frame::Greeting(theirs)) = joining.add(&bytes).and_then(|b| Frame::of(&b)) {
+                        return opening.agree(&theirs, &bootstrap.controller_key);
+                    }
+                }
+                Input::ControllerGone => return Err("the controller has ended".to_owned()),
+                Input::Part(..) | Input::Done(..) => {}
+            }
+        }
+    }
+    Err(format!("no controller answered within {} s", GREET_TIMEOUT.as_secs()))
+}
+
+/// A load that it applies.
+struct Loading {
+    trial: u32,
+    control: Control,
+}
+
+struct Process {
+    bootstrap: Bootstrap,
+    link: Link,
+    subject: String,
+    session: Session,
+    joining: Joining,
+    /// Messages sent.
+    messages: u64,
+    core: Agent<Piece>,
+    inputs: SyncSender<Input>,
+    loading: Option<Loading>,
+    /// Its clock before the load.
+    before: Option<Offset>,
+    /// What is to be said at the end, once clocks are compared again.
+    end: Option<AgentEnd>,
+    leaves: bool,
+}
+
+impl Process {
+    fn serve(&mut self, taken: &Receiver<Input>) {
+        while !self.leaves {
+            let until = Duration::from_nanos(self.core.next_ns().saturating_sub(now_ns()));
+            let soon = !matches!(self.core.phase(), Phase::Idle | Phase::Running);
+            let wait = if soon { until.min(LOOK_EVERY) } else { until.min(GREET_EVERY) };
+            match taken.recv_timeout(wait) {
+                Ok(input) => self.take(input),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            self.look();
+            for up in self.core.say(now_ns()) {
+                self.send(&up);
+            }
+        }
+        // A load that is under way sends nothing more.
+        self.abandon();
+    }
+
+    fn look(&mut self) {
+        let is_ready = self.loading.as_ref().is_some_and(|loading| loading.control.is_ready());
+        if is_ready && self.core.phase() == Phase::Preparing {
+            self.core.prepared();
+        }
+        if self.core.phase() == Phase::Ended
+            && self.core.knows_clock()
+            && let Some(end) = self.end.take()
+        {
+            let clock_after = self.core.offset(now_ns());
+            self.core.measured(Piece::End(AgentEnd { clock_after, ..end }), true);
+        }
+    }
+
+    fn send(&mut self, message: &FromAgent) {
+        let sealed =
+            serde_json::to_vec(message).map_err(|e| e.to_string()).and_then(|text| self.session.seal(text));
+        // Sealing fails beyond 256 GiB; what is not sent is said again.
+        let Ok(sealed) = sealed else { return };
+        self.messages += 1;
+        for piece in split(self.messages, &Frame::Sealed(sealed).to_bytes()) {
+            self.link.send(self.subject.clone(), piece);
+        }
+    }
+
+    fn take(&mut self, input: Input) {
+        match input {
+            Input::Net(bytes) => {
+                let Some(Frame::Sealed(sealed)) = self.joining.add(&bytes).and_then(|b| Frame::of(&b)) else {
+                    return;
+                };
+                let answer = self.session.open(sealed).and_then(|text| serde_json::from_slice(&text).ok());
+                if let Some(answer) = answer {
+                    for act in self.core.hear(now_ns(), answer) {
+                        self.act(act);
+                    }
+                }
+            }
+            Input::Part(trial, share, is_last) if self.is_of(trial) => {
+                self.core.measured(Piece::Part { share, is_last }, false);
+            }
+            Input::Done(trial, measured) if self.is_of(trial) => self.done(*measured),
+            Input::Part(..) | Input::Done(..) => {}
+            Input::ControllerGone => self.leaves = true,
+        }
+    }
+
+    fn is_of(&self, trial: u32) -> bool {
+        self.loading.as_ref().is_some_and(|loading| loading.trial == trial)
+    }
+
+    fn done(&mut self, measured: Result<Measurement, LoadError>) {
+        self.loading = None;
+        match measured {
+            Ok(m) => {
+                self.end = Some(AgentEnd {
+                    address: m.address,
+                    process_cpu_ns: m.client.process_cpu_ns,
+                    max_rss_bytes: m.client.max_rss_bytes,
+                    waits: m.client.waits,
+                    request_bytes: m.request_bytes,
+                    clock_before: self.before,
+                    interrupted: m.interrupted,
+                    ..AgentEnd::default()
+                });
+                self.core.ended(None);
+            }
+            Err(why) => self.core.ended(Some(why.to_string())),
+        }
+    }
+
+    fn act(&mut self, act: Act<Job>) {
+        let control = self.loading.as_ref().map(|loading| &loading.control);
+        match (act, control) {
+            (Act::Prepare(job), _) => {
+                self.abandon();
+                if let Err(why) = self.prepare(&job) {
+                    self.core.ended(Some(why));
+                }
+            }
+            (Act::StartAt(at_ns), Some(control)) => {
+                self.before = self.core.offset(now_ns());
+                control.start_at(at_ns);
+            }
+            (Act::Lend(until_ns), Some(control)) => control.lend(until_ns),
+            (Act::StopAt(at_ns), Some(control)) => control.stop_at(at_ns),
+            (Act::Abandon, _) => self.abandon(),
+            (Act::Leave, _) => self.leaves = true,
+            (Act::StartAt(_) | Act::Lend(_) | Act::StopAt(_), None) => {}
+        }
+    }
+
+    fn abandon(&mut self) {
+        self.end = None;
+        if let Some(loading) = self.loading.take() {
+            loading.control.lend(0);
+            loading.control.stop();
+        }
+    }
+
+    fn prepare(&mut self, job: &Job) -> Result<(), String> {
+        let plan = Plan::from_wire(job.plan.as_bytes()).map_err(|e| e.to_string())?;
+        let (shard, trial) = (job.shard, self.core.trial());
+        let is_of_plan = shard.count == plan.threads
+            && shard.count > 0
+            && shard.first.checked_add(shard.count).is_some_and(|end| end <= shard.of);
+        if !is_of_plan {
+            return Err("its share of the load is none of the plan's".to_owned());
+        }
+        let control = Control::leased(&self.bootstrap.allowed);
+        let (inputs, controlled) = (self.inputs.clone(), control.clone());
+        let applies = move || {
+            let parts = inputs.clone();
+            let mut take = |share: &Share, is_last| {
+                let _ = parts.send(Input::Part(trial, Box::new(share.clone()), is_last));
+            };
+            let measured = run_shard(&plan, shard, Some(&mut take), &controlled, &mut |_| {});
+            let _ = inputs.send(Input::Done(trial, Box::new(measured)));
+        };
+        thread::Builder::new()
+            .name("prony-agent".to_owned())
+            .spawn(applies)
+            .map_err(|e| format!("no thread for the load could be started: {e}"))?;
+        self.loading = Some(Loading { trial, control });
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+//! Comparing an agent's clock with the controller's.
+//!
+//! Of an exchange the agent knows when it asked (t0), what the controller's clock said meanwhile (t1), and when it had the
+//! answer (t3). The controller's clock said t1 at some instant between t0 and t3 of the agent's, so that its lead is
+//! t1 − (t0 + t3) / 2, within half of the round trip: however asymmetric the ways are, and whatever is lost. The shortest
+//! round trip says most (D. Mills, *Internet time synchronization: the Network Time Protocol*, IEEE Trans. Comm. 1991).
+
+use crate::protocol::Offset;
+
+/// The most that a clock drifts against another, parts per million: crystals are within 50 of the truth, each.
+const DRIFT_PPM: u64 = 100;
+
+/// The best of the exchanges so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Clock {
+    best: Option<Sample>,
+    /// Exchanges since the last [`Clock::restart`].
+    samples: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Sample {
+    offset_ns: i64,
+    error_ns: u64,
+    /// When it was taken, by the agent's clock.
+    at_ns: u64,
+}
+
+impl Sample {
+    fn bound_ns(&self, now_ns: u64) -> u64 {
+        self.error_ns + now_ns.saturating_sub(self.at_ns) / 1_000_000 * DRIFT_PPM
+    }
+}
+
+impl Clock {
+    /// Takes in an exchange.
+    pub fn add(&mut self, asked_ns: u64, theirs_ns: u64, now_ns: u64) {
+        self.samples = self.samples.saturating_add(1);
+        let middle_ns = asked_ns + now_ns.saturating_sub(asked_ns) / 2;
+        let offset_ns = i64::try_from(i128::from(theirs_ns) - i128::from(middle_ns)).unwrap_or(0);
+        // And the nanosecond that the middle is rounded by.
+        let sample = Sample { offset_ns, error_ns: now_ns.saturating_sub(asked_ns) / 2 + 1, at_ns: now_ns };
+        if self.best.is_none_or(|best| sample.error_ns <= best.bound_ns(now_ns)) {
+            self.best = Some(sample);
+        }
+    }
+
+    /// Forgets all of it: for a comparison that owes nothing to the one before.
+    pub fn restart(&mut self) {
+        *self = Clock::default();
+    }
+
+    /// How many exchanges it rests on.
+    pub fn samples(&self) -> u32 {
+        self.samples
+    }
+
+    /// What is known now; `None` without an exchange.
+    pub fn offset(&self, now_ns: u64) -> Option<Offset> {
+        self.best.map(|best| Offset { offset_ns: best.offset_ns, bound_ns: best.bound_ns(now_ns) })
+    }
+}
+
+impl Offset {
+    /// An instant of the controller's clock by the agent's.
+    pub fn to_own(self, theirs_ns: u64) -> u64 {
+        u64::try_from(i128::from(theirs_ns) - i128::from(self.offset_ns)).unwrap_or(0)
+    }
+}

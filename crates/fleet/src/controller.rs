@@ -1,0 +1,290 @@
+//! The controller's part of the protocol, pure: what it hears from agents becomes answers and events.
+
+use crate::protocol::{AGAIN_NS, Answer, LOST_NS, Offset, Order, Phase, Up};
+
+/// All agents hear of a start at least so long before it.
+const START_AHEAD_NS: u64 = 400_000_000;
+/// Or so many times the worst bound of a clock, which is half a round trip.
+const START_AHEAD_BOUNDS: u64 = 40;
+/// A stop that is asked for comes so much later, so that all agents hear of it before and end at the same instant.
+const STOP_AHEAD_NS: u64 = 700_000_000;
+
+/// What the controller's process hears of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event<P> {
+    /// The next piece of this agent's result.
+    Piece {
+        /// Whose.
+        agent: usize,
+        /// The piece.
+        what: P,
+    },
+    /// All agents start at this instant of the controller's clock.
+    Started(u64),
+    /// This agent will give no more; the others were told to end. The load goes on to be over soon.
+    Lost {
+        /// Who.
+        agent: usize,
+        /// Why, as the second half of a sentence.
+        why: String,
+    },
+    /// The load is over: every agent that was not lost has given all of its result.
+    Over,
+    /// The load did not come about.
+    Failed {
+        /// Through whom.
+        agent: usize,
+        /// Why, as a sentence.
+        why: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// No load.
+    Idle,
+    /// Agents prepare it.
+    Preparing,
+    /// They are told when to start.
+    Arming { at_ns: u64 },
+    /// All are armed, and were told so.
+    Started { at_ns: u64 },
+    /// It is given up, or over.
+    Over,
+}
+
+#[derive(Debug, Clone)]
+struct Place {
+    /// When it was last heard of.
+    heard_ns: u64,
+    /// The number of its newest beat.
+    beat: u64,
+    phase: Phase,
+    trial: u32,
+    clock: Option<Offset>,
+    /// Pieces of the present load that have come.
+    pieces: u64,
+    is_done: bool,
+    is_lost: bool,
+    /// When the present load's job was last sent to it.
+    job_sent_ns: Option<u64>,
+}
+
+/// A controller.
+#[derive(Debug)]
+pub struct Controller<J> {
+    places: Vec<Place>,
+    jobs: Vec<J>,
+    trial: u32,
+    stage: Stage,
+    stop: Option<u64>,
+    gives_up_ns: u64,
+    leaves: bool,
+}
+
+impl<J: Clone> Controller<J> {
+    /// Of so many agents, each heard of now.
+    pub fn of(agents: usize, now_ns: u64) -> Controller<J> {
+        let place = Place {
+            heard_ns: now_ns,
+            beat: 0,
+            phase: Phase::Idle,
+            trial: 0,
+            clock: None,
+            pieces: 0,
+            is_done: false,
+            is_lost: false,
+            job_sent_ns: None,
+        };
+        Controller {
+            places: vec![place; agents],
+            jobs: Vec::new(),
+            trial: 0,
+            stage: Stage::Idle,
+            stop: None,
+            gives_up_ns: u64::MAX,
+            leaves: false,
+        }
+    }
+
+    /// Begins a load, of one job for each of the first agents; others have no part in it. It fails where it has not started after `patience_ns`.
+    pub fn begin(&mut self, now_ns: u64, jobs: Vec<J>, patience_ns: u64) {
+        (self.jobs, self.stage, self.stop) = (jobs, Stage::Preparing, None);
+        self.trial += 1;
+        self.gives_up_ns = now_ns.saturating_add(patience_ns);
+        for place in &mut self.places {
+            // Nobody listened since the load before.
+            place.heard_ns = now_ns;
+            (place.pieces, place.is_done, place.job_sent_ns) = (0, false, None);
+        }
+    }
+
+    /// Asks for the load's end.
+    pub fn stop(&mut self, now_ns: u64) {
+        match self.stage {
+            Stage::Started { at_ns } if self.stop.is_none() => {
+                self.stop = Some((now_ns + STOP_AHEAD_NS).saturating_sub(at_ns));
+            }
+            Stage::Preparing | Stage::Arming { .. } => self.stage = Stage::Over,
+            _ => {}
+        }
+    }
+
+    /// Tells the agents to end for good.
+    pub fn leave(&mut self) {
+        self.leaves = true;
+    }
+
+    /// An agent that was lost is there again, as one that is new.
+    pub fn restore(&mut self, agent: usize, now_ns: u64) {
+        if let Some(place) = self.places.get_mut(agent) {
+            (place.is_lost, place.heard_ns, place.beat) = (false, now_ns, 0);
+            (place.trial, place.phase, place.clock) = (0, Phase::Idle, None);
+        }
+    }
+
+    /// Which agents are lost.
+    pub fn lost(&self) -> Vec<usize> {
+        (0..self.places.len()).filter(|agent| self.places[*agent].is_lost).collect()
+    }
+
+    /// What is known of an agent's clock.
+    pub fn clock(&self, agent: usize) -> Option<Offset> {
+        self.places.get(agent)?.clock
+    }
+
+    /// Hears an agent.
+    pub fn hear<P>(&mut self, now_ns: u64, agent: usize, up: Up<P>) -> (Option<Answer<J>>, Vec<Event<P>>) {
+        let mut events = Vec::new();
+        let Some(place) = self.places.get_mut(agent).filter(|place| !place.is_lost) else {
+            return (None, events);
+        };
+        match up {
+            Up::Beat(beat) => {
+                // What was said before something newer says nothing now, and is no sign of life.
+                if beat.number <= place.beat {
+                    return (None, events);
+                }
+                (place.beat, place.heard_ns) = (beat.number, now_ns);
+                (place.phase, place.trial) = (beat.phase, beat.trial);
+                place.clock = beat.clock.or(place.clock);
+                if let Some(why) = beat.failure.filter(|_| beat.trial == self.trial && !place.is_done) {
+                    self.failed(agent, why, &mut events);
+                }
+                self.proceed(now_ns, &mut events);
+                (Some(self.answer(now_ns, agent, beat.number)), events)
+            }
+            Up::Piece { trial, sequence, is_last, what } => {
+                if trial == self.trial && sequence == place.pieces && !place.is_done {
+                    place.pieces += 1;
+                    place.is_done = is_last;
+                    events.push(Event::Piece { agent, what });
+                    self.proceed(now_ns, &mut events);
+                }
+                (None, events)
+            }
+        }
+    }
+
+    /// Looks who was not heard of for too long.
+    pub fn look<P>(&mut self, now_ns: u64) -> Vec<Event<P>> {
+        let mut events = Vec::new();
+        for agent in 0..self.places.len() {
+            let place = &self.places[agent];
+            if !place.is_lost && now_ns.saturating_sub(place.heard_ns) > LOST_NS {
+                let seconds = LOST_NS / 1_000_000_000;
+                self.places[agent].is_lost = true;
+                if !self.places[agent].is_done {
+                    self.failed(agent, format!("it was not heard of for {seconds} s"), &mut events);
+                }
+            }
+        }
+        let waits = matches!(self.stage, Stage::Preparing | Stage::Arming { .. });
+        if waits && now_ns > self.gives_up_ns {
+            let late = self.members().position(|place| !self.is_at_least(place, Phase::Ready));
+            let why = "it was not ready in time".to_owned();
+            events.push(Event::Failed { agent: late.unwrap_or(0), why });
+            self.stage = Stage::Over;
+        }
+        self.proceed(now_ns, &mut events);
+        events
+    }
+
+    /// An agent cannot apply its part, or not to the end.
+    fn failed<P>(&mut self, agent: usize, why: String, events: &mut Vec<Event<P>>) {
+        match self.stage {
+            _ if agent >= self.jobs.len() => {}
+            Stage::Preparing | Stage::Arming { .. } => {
+                events.push(Event::Failed { agent, why });
+                self.stage = Stage::Over;
+            }
+            Stage::Started { .. } => {
+                self.places[agent].is_done = true;
+                self.stop = Some(0);
+                events.push(Event::Lost { agent, why });
+            }
+            Stage::Idle | Stage::Over => {}
+        }
+    }
+
+    /// The agents that the load has.
+    fn members(&self) -> impl Iterator<Item = &Place> {
+        self.places.iter().take(self.jobs.len())
+    }
+
+    fn is_at_least(&self, place: &Place, phase: Phase) -> bool {
+        place.trial == self.trial && place.phase >= phase && place.phase != Phase::Ended
+    }
+
+    fn proceed<P>(&mut self, now_ns: u64, events: &mut Vec<Event<P>>) {
+        let all = |phase| self.members().all(|place| self.is_at_least(place, phase));
+        match self.stage {
+            Stage::Preparing if all(Phase::Ready) => {
+                let bounds = self.members().filter_map(|place| Some(place.clock?.bound_ns));
+                let ahead = START_AHEAD_NS.max(bounds.max().unwrap_or(0).saturating_mul(START_AHEAD_BOUNDS));
+                self.stage = Stage::Arming { at_ns: now_ns.saturating_add(ahead) };
+            }
+            Stage::Arming { at_ns } if now_ns < at_ns && all(Phase::Armed) => {
+                self.stage = Stage::Started { at_ns };
+                events.push(Event::Started(at_ns));
+            }
+            Stage::Arming { at_ns } if now_ns >= at_ns => {
+                let late = self.members().position(|place| !self.is_at_least(place, Phase::Armed));
+                let why = "it did not hear of the start in time".to_owned();
+                events.push(Event::Failed { agent: late.unwrap_or(0), why });
+                self.stage = Stage::Over;
+            }
+            Stage::Started { .. } if self.members().all(|place| place.is_done) => {
+                self.stage = Stage::Over;
+                events.push(Event::Over);
+            }
+            _ => {}
+        }
+    }
+
+    fn answer(&mut self, now_ns: u64, agent: usize, number: u64) -> Answer<J> {
+        let place = &mut self.places[agent];
+        let order = match self.stage {
+            _ if self.leaves => Order::Leave,
+            Stage::Idle => Order::Wait,
+            Stage::Over => Order::Abort,
+            // Until it has it; a large one takes its time.
+            Stage::Preparing | Stage::Arming { .. } if place.trial < self.trial => {
+                let due = place.job_sent_ns.is_none_or(|at| now_ns >= at + AGAIN_NS);
+                if due {
+                    place.job_sent_ns = Some(now_ns);
+                }
+                Order::Prepare(self.jobs.get(agent).filter(|_| due).cloned().map(Box::new))
+            }
+            Stage::Preparing => Order::Prepare(None),
+            Stage::Arming { at_ns } => Order::Arm(at_ns),
+            Stage::Started { .. } => match (self.stop, place.phase) {
+                // One that has not heard that all are armed must not start any more.
+                (Some(_), Phase::Armed) => Order::Abort,
+                (Some(since_start_ns), _) => Order::Stop(since_start_ns),
+                (None, _) => Order::Go,
+            },
+        };
+        Answer { number, clock_ns: now_ns, trial: self.trial, order, confirmed: place.pieces }
+    }
+}

@@ -1,0 +1,93 @@
+//! Messages in pieces that a NATS server takes: a megabyte, as it is set by default.
+
+use std::collections::BTreeMap;
+
+/// The most bytes of a message in one piece.
+const FRAGMENT_BYTES: usize = 512 << 10;
+/// The longest message: a plan, or a second's share with the figures of a thousand requests.
+pub const MESSAGE_MAX_BYTES: usize = 48 << 20;
+/// Messages of which pieces wait for the rest. What is lost is sent again whole.
+const OPEN_MAX: usize = 8;
+/// Message, place and count before each piece.
+const HEAD_BYTES: usize = 16;
+
+/// A message's pieces.
+pub fn split(number: u64, message: &[u8]) -> Vec<Vec<u8>> {
+    let count = message.len().div_ceil(FRAGMENT_BYTES).max(1) as u32;
+    let piece = |at: u32| {
+        let from = at as usize * FRAGMENT_BYTES;
+        let bytes = &message[from..message.len().min(from + FRAGMENT_BYTES)];
+        [&number.to_le_bytes()[..], &at.to_le_bytes(), &count.to_le_bytes(), bytes].concat()
+    };
+    (0..count).map(piece).collect()
+}
+
+/// Pieces on their way to be messages again.
+#[derive(Debug, Default)]
+pub struct Joining {
+    open: BTreeMap<u64, Vec<Option<Vec<u8>>>>,
+}
+
+impl Joining {
+    /// Takes a piece; gives the message that it completes. What is no piece is left out.
+    pub fn add(&mut self, piece: &[u8]) -> Option<Vec<u8>> {
+        let (head, bytes) = piece.split_at_checked(HEAD_BYTES)?;
+        let number = u64::from_le_bytes(head[..8].try_into().ok()?);
+        let at = u32::from_le_bytes(head[8..12].try_into().ok()?) as usize;
+        let count = u32::from_le_bytes(head[12..].try_into().ok()?) as usize;
+        if at >= count || count > MESSAGE_MAX_BYTES / FRAGMENT_BYTES || bytes.len() > FRAGMENT_BYTES {
+            return None;
+        }
+        if count == 1 {
+            return Some(bytes.to_vec());
+        }
+        let pieces = self.open.entry(number).or_insert_with(|| vec![None; count]);
+        if pieces.len() != count {
+            return None;
+        }
+        pieces[at] = Some(bytes.to_vec());
+        if pieces.iter().all(Option::is_some) {
+            let whole = self.open.remove(&number)?;
+            return Some(whole.into_iter().flatten().flatten().collect());
+        }
+        while self.open.len() > OPEN_MAX {
+            self.open.pop_first();
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_in_any_order_are_the_message_again() {
+        for length in [0, 1, FRAGMENT_BYTES, FRAGMENT_BYTES + 1, 3 * FRAGMENT_BYTES + 7] {
+            let message: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
+            let mut pieces = split(9, &message);
+            pieces.reverse();
+            assert!(pieces.iter().all(|piece| piece.len() <= FRAGMENT_BYTES + HEAD_BYTES));
+            let mut joining = Joining::default();
+            let (last, before) = pieces.split_last().unwrap();
+            assert!(before.iter().all(|piece| joining.add(piece).is_none()));
+            assert_eq!(joining.add(last), Some(message));
+        }
+    }
+
+    #[test]
+    fn what_is_no_piece_is_left_out_and_what_stays_open_is_bounded() {
+        let mut joining = Joining::default();
+        let long = vec![1; 2 * FRAGMENT_BYTES];
+        for number in 0..100 {
+            assert_eq!(joining.add(&split(number, &long)[0]), None);
+            assert!(joining.open.len() <= OPEN_MAX + 1);
+        }
+        assert_eq!(joining.add(b"short"), None);
+        let head =
+            |at: u32, count: u32| [&[0; 8][..], &at.to_le_bytes(), &count.to_le_bytes(), b"x"].concat();
+        assert_eq!(joining.add(&head(1, 1)), None);
+        assert_eq!(joining.add(&head(0, u32::MAX)), None);
+        assert_eq!(joining.add(&head(0, 1)), Some(b"x".to_vec()));
+    }
+}

@@ -1,0 +1,129 @@
+//! What crosses: the load that an agent is given, and what it gives back.
+
+use std::net::SocketAddr;
+
+use prony_load::{Shard, Share};
+use prony_model::measurement::Waits;
+use serde::{Deserialize, Serialize};
+
+use crate::protocol::{Answer, Offset, Up};
+use crate::session::Greeting;
+
+/// A load for an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// The plan as [`prony_model::Plan::to_wire`] writes it.
+    pub plan: String,
+    /// Which of its workers are the agent's.
+    pub shard: Shard,
+}
+
+/// A piece of an agent's result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Piece {
+    /// What it measured in the next second of the window, or in what is left of it.
+    Part {
+        /// That.
+        share: Box<Share>,
+        /// Whether no part follows.
+        is_last: bool,
+    },
+    /// What is known at its end.
+    End(AgentEnd),
+}
+
+/// What is known of an agent's part of a load at its end.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct AgentEnd {
+    /// The address that it connected to.
+    pub address: String,
+    /// CPU time of its process in the window.
+    pub process_cpu_ns: u64,
+    /// Its process's peak resident memory.
+    pub max_rss_bytes: u64,
+    /// What ended its workers' waits.
+    pub waits: Waits,
+    /// The length of one request; 0 with a list.
+    pub request_bytes: u64,
+    /// Its clock before the load.
+    pub clock_before: Option<Offset>,
+    /// Its clock after it.
+    pub clock_after: Option<Offset>,
+    /// Whether the load ended before its plan did.
+    pub interrupted: bool,
+}
+
+/// What an agent is told when it is started, over its standard input: nobody else sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bootstrap {
+    /// The run.
+    pub run: String,
+    /// Which agent it is.
+    pub agent: u32,
+    /// Where the NATS server is.
+    pub url: String,
+    /// Its user there.
+    pub user: String,
+    /// Its password there.
+    pub password: String,
+    /// The controller's public key.
+    pub controller_key: Vec<u8>,
+    /// The agent's own signing key, PKCS#8.
+    pub agent_key: Vec<u8>,
+    /// What it may load.
+    pub allowed: Vec<SocketAddr>,
+}
+
+/// What begins a message that is a greeting, as JSON, and one that is sealed.
+const GREETING: u8 = 0;
+const SEALED: u8 = 1;
+
+/// A message as it goes over NATS.
+#[derive(Debug)]
+pub enum Frame {
+    /// A half of a key agreement, in the clear.
+    Greeting(Greeting),
+    /// A sealed [`FromAgent`] or [`ToAgent`].
+    Sealed(Vec<u8>),
+}
+
+impl Frame {
+    /// Its bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Frame::Greeting(greeting) => {
+                [vec![GREETING], serde_json::to_vec(greeting).unwrap_or_default()].concat()
+            }
+            Frame::Sealed(bytes) => [&[SEALED], bytes.as_slice()].concat(),
+        }
+    }
+
+    /// The frame of such bytes; `None` of anything else.
+    pub fn of(bytes: &[u8]) -> Option<Frame> {
+        match bytes.split_first()? {
+            (&GREETING, json) => serde_json::from_slice(json).ok().map(Frame::Greeting),
+            (&SEALED, sealed) => Some(Frame::Sealed(sealed.to_vec())),
+            _ => None,
+        }
+    }
+}
+
+/// What an agent seals.
+pub type FromAgent = Up<Piece>;
+/// What the controller seals.
+pub type ToAgent = Answer<Job>;
+
+/// A run's subject of what an agent says.
+pub fn up(run: &str, agent: u32) -> String {
+    format!("prony.{run}.up.{agent}")
+}
+
+/// A run's subject of what an agent hears.
+pub fn down(run: &str, agent: u32) -> String {
+    format!("prony.{run}.down.{agent}")
+}
+
+/// A run and an agent of it, as signatures name them.
+pub fn channel(run: &str, agent: u32) -> String {
+    format!("{run}/{agent}")
+}

@@ -1,0 +1,123 @@
+//! What controller and agents say to each other.
+//!
+//! An agent tells how it stands, again and again, and the controller answers with what it wants of it. Whatever of that is
+//! lost, doubled or out of order, the next exchange says all of it again: nobody has to remember what the other may have
+//! missed. Only pieces of the result are numbered, and kept by the agent until they are confirmed.
+
+use serde::{Deserialize, Serialize};
+
+/// The protocol's version: agent and controller must have the same.
+pub const PROTOCOL: u32 = 1;
+
+/// An agent may send requests for so long after it last asked the controller and was answered. It checks that before every
+/// send, so that it ends with its connection to the controller, and after SIGSTOP.
+pub const LEASE_NS: u64 = 4_000_000_000;
+
+/// An agent that was not heard of for so long is lost for good. It has ended by then: its lease began no later than the
+/// controller heard of it.
+pub const LOST_NS: u64 = 5_000_000_000;
+
+/// Between two beats of an agent that has a load to prepare, to start or to end.
+pub const BEAT_SOON_NS: u64 = 20_000_000;
+
+/// Between two beats of an agent that runs or waits.
+pub const BEAT_NS: u64 = 250_000_000;
+
+/// A piece that was not confirmed for so long is sent again.
+pub const AGAIN_NS: u64 = 1_000_000_000;
+
+/// Exchanges by which a clock is compared, before a load and after it.
+pub const CLOCK_SAMPLES: u32 = 32;
+
+/// From an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Up<P> {
+    /// How it stands.
+    Beat(Beat),
+    /// A part of its result.
+    Piece {
+        /// Of this load.
+        trial: u32,
+        /// The number of the piece, from 0.
+        sequence: u64,
+        /// Whether none follows.
+        is_last: bool,
+        /// The piece.
+        what: P,
+    },
+}
+
+/// How an agent stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Beat {
+    /// Counts up.
+    pub number: u64,
+    /// The load that it has, from 1; 0: none yet.
+    pub trial: u32,
+    /// What it does with it.
+    pub phase: Phase,
+    /// Why it cannot do it, in a sentence; its phase is [`Phase::Ended`] then.
+    pub failure: Option<String>,
+    /// What it knows of the controller's clock.
+    pub clock: Option<Offset>,
+}
+
+/// What an agent does with the load that it has, in the order in which it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Phase {
+    /// It has none.
+    Idle,
+    /// It connects, and compares clocks.
+    Preparing,
+    /// It could start.
+    Ready,
+    /// It knows when to start, and may not yet.
+    Armed,
+    /// It may send from the start's instant on.
+    Running,
+    /// It has nothing more to send, whatever the reason.
+    Ended,
+}
+
+/// How far the controller's clock is ahead of an agent's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offset {
+    /// Controller's minus agent's, in nanoseconds.
+    pub offset_ns: i64,
+    /// The truth lies within so much of it: half of the shortest round trip, and what clocks may drift since.
+    pub bound_ns: u64,
+}
+
+/// The controller's answer to a beat.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answer<J> {
+    /// The number of the beat.
+    pub number: u64,
+    /// The controller's clock when it answered.
+    pub clock_ns: u64,
+    /// The load that it speaks of, from 1.
+    pub trial: u32,
+    /// What it wants of the agent.
+    pub order: Order<J>,
+    /// How many pieces of that load have arrived.
+    pub confirmed: u64,
+}
+
+/// What the controller wants of an agent. Instants are by the controller's clock.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Order<J> {
+    /// Nothing.
+    Wait,
+    /// To prepare the load, which ends any before it. It is here until the agent says that it has it.
+    Prepare(Option<Box<J>>),
+    /// To start at this instant, if it hears before it that all others will, too.
+    Arm(u64),
+    /// All are armed.
+    Go,
+    /// To end the load so many nanoseconds after its start; at once, where that is over.
+    Stop(u64),
+    /// To give the load up.
+    Abort,
+    /// To end for good.
+    Leave,
+}

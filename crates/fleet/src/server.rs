@@ -1,0 +1,204 @@
+//! A nats-server of a run's own: on this machine's loopback, with users made for the run, gone when the run is.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ring::rand::{SecureRandom, SystemRandom};
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+
+use crate::nats::Address;
+
+/// The argument by which the binary becomes a program that ends with its parent.
+pub const TIED_ARGUMENT: &str = "__tied";
+
+/// How long a nats-server may take to listen.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often that is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// A running nats-server; it ends when this is dropped, and when this process does, however it does.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    /// With its configuration; removed in the end.
+    _folder: tempfile::TempDir,
+    url: String,
+    passwords: Vec<String>,
+}
+
+/// A name or a password that nobody guesses: 128 bits in hexadecimal.
+///
+/// # Errors
+/// Where the system has no random numbers.
+pub fn random_name() -> Result<String, String> {
+    let mut bytes = [0u8; 16];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| "the system gave no random numbers".to_owned())?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Where nats-server is: on PATH, or where `prony fleet install` has put it.
+pub fn find(installed: &Path) -> Option<PathBuf> {
+    let on_path = std::env::var_os("PATH").map(|paths| std::env::split_paths(&paths).collect::<Vec<_>>());
+    let places = on_path.unwrap_or_default().into_iter().map(|folder| folder.join("nats-server"));
+    places.chain([installed.to_owned()]).find(|path| path.is_file())
+}
+
+/// Becomes a program that is ended when its parent is: the kernel sees to it, so that it holds after kill -9, too.
+/// It returns only what keeps it from that.
+pub fn become_tied(arguments: &[String]) -> String {
+    let parent = getppid();
+    if let Err(e) = set_parent_process_death_signal(Some(Signal::KILL)) {
+        return format!("{e}");
+    }
+    // The parent was gone before the kernel knew.
+    if getppid() != parent {
+        return "its parent has ended".to_owned();
+    }
+    let Some((program, rest)) = arguments.split_first() else { return "no program is named".to_owned() };
+    Command::new(program).args(rest).exec().to_string()
+}
+
+impl Server {
+    /// Starts `program` for a run of so many agents, by `own`, this binary.
+    ///
+    /// # Errors
+    /// A sentence: it could not be started, or did not listen.
+    pub fn start(own: &Path, program: &Path, run: &str, agents: u32) -> Result<Server, String> {
+        let refused =
+            |what: String| format!("nats-server ({}) could not be started: {what}", program.display());
+        // tempfile's folders are the user's alone (0700).
+        let folder =
+            tempfile::Builder::new().prefix("prony-fleet-").tempdir().map_err(|e| refused(e.to_string()))?;
+        let passwords = (0..=agents).map(|_| random_name()).collect::<Result<Vec<_>, _>>()?;
+        let ports = folder.path().join("ports");
+        DirBuilder::new().mode(0o700).create(&ports).map_err(|e| refused(e.to_string()))?;
+        let config = folder.path().join("nats.conf");
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&config);
+        let written =
+            file.as_mut().map(|file| file.write_all(configuration(run, &passwords, &ports).as_bytes()));
+        match written {
+            Ok(Ok(())) => {}
+            Ok(Err(e)) => return Err(refused(e.to_string())),
+            Err(e) => return Err(refused(e.to_string())),
+        }
+        let log = folder.path().join("log");
+        let child = Command::new(own)
+            .arg(TIED_ARGUMENT)
+            .arg(program)
+            .args(["-c".as_ref(), config.as_os_str(), "-l".as_ref(), log.as_os_str()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|e| refused(e.to_string()))?;
+        let mut server = Server { child, _folder: folder, url: String::new(), passwords };
+        server.url = server.wait_until_it_listens(&ports, &log).map_err(refused)?;
+        Ok(server)
+    }
+
+    fn wait_until_it_listens(&mut self, ports: &Path, log: &Path) -> Result<String, String> {
+        let began = Instant::now();
+        while began.elapsed() < START_TIMEOUT {
+            if let Some(url) = listening_at(ports) {
+                return Ok(url);
+            }
+            if let Ok(Some(status)) = self.child.try_wait() {
+                let said = fs::read_to_string(log).unwrap_or_default();
+                let last = said.lines().last().unwrap_or("it said nothing").to_owned();
+                return Err(format!("it ended with {status} ({last})"));
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+        Err(format!("it did not listen within {} s", START_TIMEOUT.as_secs()))
+    }
+
+    /// As whom the controller speaks with it.
+    pub fn controller(&self) -> Address {
+        self.address("controller".to_owned(), 0)
+    }
+
+    /// As whom an agent does.
+    pub fn agent(&self, agent: u32) -> Address {
+        self.address(format!("agent-{agent}"), agent as usize + 1)
+    }
+
+    fn address(&self, user: String, password: usize) -> Address {
+        let password = self.passwords.get(password).cloned().unwrap_or_default();
+        Address { url: self.url.clone(), user, password }
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It keeps nothing that an orderly end would save.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Where it says that it listens: the file that it writes, once it does.
+fn listening_at(ports: &Path) -> Option<String> {
+    let file = fs::read_dir(ports)
+        .ok()?
+        .flatten()
+        .find(|entry| entry.file_name().to_string_lossy().ends_with(".ports"))?;
+    let text = fs::read_to_string(file.path()).ok()?;
+    let all: serde_json::Value = serde_json::from_str(&text).ok()?;
+    let url = all.get("nats")?.get(0)?.as_str()?;
+    Some(url.to_owned())
+}
+
+/// Each agent may say and hear what is its own, and nothing else.
+fn configuration(run: &str, passwords: &[String], ports: &Path) -> String {
+    let (controller, agents) = passwords.split_first().map_or(("", [].as_slice()), |(c, a)| (c.as_str(), a));
+    let mut users = format!(
+        "    {{ user: controller, password: \"{controller}\", permissions: {{ publish: \"prony.{run}.down.>\", subscribe: \
+         \"prony.{run}.up.>\" }} }}\n"
+    );
+    for (agent, password) in agents.iter().enumerate() {
+        users.push_str(&format!(
+            "    {{ user: agent-{agent}, password: \"{password}\", permissions: {{ publish: \"prony.{run}.up.{agent}\", \
+             subscribe: \"prony.{run}.down.{agent}\" }} }}\n"
+        ));
+    }
+    format!(
+        "listen: \"127.0.0.1:-1\"\nports_file_dir: \"{}\"\nmax_payload: 1MB\nmax_connections: {}\nauthorization {{\n  users: \
+         [\n{users}  ]\n}}\n",
+        ports.display(),
+        passwords.len() * 2 + 4
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_may_speak_and_hear_its_own_subject_alone() {
+        let passwords = ["c", "a", "b"].map(str::to_owned);
+        let text = configuration("run", &passwords, Path::new("/p"));
+        let second = text.lines().find(|line| line.contains("agent-1")).unwrap();
+        assert!(
+            second.contains("publish: \"prony.run.up.1\"")
+                && second.contains("subscribe: \"prony.run.down.1\"")
+        );
+        assert!(!second.contains('>') && text.contains("listen: \"127.0.0.1:-1\""), "{text}");
+    }
+
+    #[test]
+    fn names_are_long_and_differ() {
+        let (one, two) = (random_name().unwrap(), random_name().unwrap());
+        assert!(one.len() == 32 && one != two);
+    }
+}

@@ -1,0 +1,45 @@
+//! Which plans a fleet can apply.
+
+use prony_load::LoadError;
+use prony_model::plan::{Arrivals, Plan, THREADS_MAX};
+
+/// What of a plan cannot be applied by so many agents.
+///
+/// # Errors
+/// A sentence that says what to change.
+pub fn check(plan: &Plan, agents: u32) -> Result<(), LoadError> {
+    let refused = |why: String| Err(LoadError::Plan(prony_model::PlanError(why)));
+    let workers = agents.saturating_mul(plan.threads);
+    if plan.connections < workers {
+        return refused(format!(
+            "{agents} agents of {} threads cannot share {} connections: give -c at least {workers}.",
+            plan.threads, plan.connections
+        ));
+    }
+    if plan.arrivals.are_open() && !plan.connections.is_multiple_of(workers) && plan.connections / workers < 8
+    {
+        return refused(format!(
+            "{agents} agents of {} threads cannot share {} connections evenly, and at a rate each takes an equal part of \
+             the requests: give -c a multiple of {workers}.",
+            plan.threads, plan.connections
+        ));
+    }
+    if workers > u32::from(u16::MAX) || plan.threads > THREADS_MAX {
+        return refused(format!("{workers} threads in all are more than a fleet has: give fewer (-t)."));
+    }
+    if let Arrivals::Poisson(rate) = plan.arrivals
+        && rate.as_micro_per_s() < u64::from(agents)
+    {
+        return refused(format!("{rate} cannot be divided over {agents} agents: give a higher -R."));
+    }
+    if plan.unix.is_some() {
+        return refused("Agents load addresses, not Unix sockets: leave --unix or --fleet out.".to_owned());
+    }
+    if plan.samples_max > 0 {
+        return refused(
+            "Single requests (--export jtl) stay on the machine that sent them: leave it or --fleet out."
+                .to_owned(),
+        );
+    }
+    plan.to_wire().map(drop).map_err(LoadError::Plan)
+}

@@ -1,0 +1,174 @@
+//! A load that agents apply: their pieces become one measurement.
+
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use prony_load::{Gathered, LoadError, Share, Snapshot};
+use prony_model::fleet::{AgentRecord, FleetRecord, LostAgent};
+use prony_model::measurement::{ClientCost, Measurement};
+use prony_model::plan::Plan;
+use prony_model::plan_record::nanoseconds;
+
+use crate::controller::Event;
+use crate::fleet::Seat;
+use crate::job::{AgentEnd, Piece};
+use crate::now_ns;
+
+/// A load under way.
+pub(crate) struct Trial<'a> {
+    plan: &'a Plan,
+    gathered: Gathered<'a>,
+    ends: BTreeMap<usize, AgentEnd>,
+    pub(crate) start_ns: Option<u64>,
+    started_at_ns: u64,
+    lost: Option<(usize, String)>,
+    pub(crate) is_over: bool,
+}
+
+impl<'a> Trial<'a> {
+    pub(crate) fn of(plan: &'a Plan, agents: usize) -> Trial<'a> {
+        Trial {
+            plan,
+            gathered: Gathered::of(plan, agents),
+            ends: BTreeMap::new(),
+            start_ns: None,
+            started_at_ns: 0,
+            lost: None,
+            is_over: false,
+        }
+    }
+
+    pub(crate) fn take(&mut self, event: Event<Piece>, seats: &[Seat]) -> Result<(), LoadError> {
+        match event {
+            Event::Started(at_ns) => {
+                let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                self.started_at_ns = nanoseconds(wall) + at_ns.saturating_sub(now_ns());
+                self.start_ns = Some(at_ns);
+            }
+            Event::Piece { agent, what: Piece::Part { share, is_last } } => {
+                share.check().map_err(|why| {
+                    LoadError::Fleet(format!(
+                        "The agent {} gave what no load can measure: {why}.",
+                        seats[agent].name
+                    ))
+                })?;
+                self.gathered.add(agent, *share, is_last);
+            }
+            Event::Piece { agent, what: Piece::End(end) } => drop(self.ends.insert(agent, end)),
+            Event::Lost { agent, why } => {
+                self.lost.get_or_insert((agent, why));
+            }
+            Event::Failed { agent, why } => {
+                return Err(LoadError::Fleet(format!(
+                    "The load did not start: of the agent {}: {}",
+                    seats[agent].name,
+                    sentence(&why)
+                )));
+            }
+            Event::Over => self.is_over = true,
+        }
+        Ok(())
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        self.gathered.snapshot()
+    }
+
+    pub(crate) fn finish(
+        self,
+        seats: &[Seat],
+        clocks: &[u64],
+        stop_asked: bool,
+    ) -> Result<Measurement, LoadError> {
+        let window_ns = self.gathered.window_ns();
+        let agents: Vec<AgentRecord> = (seats.iter().zip(clocks).enumerate())
+            .map(|(agent, (seat, bound))| {
+                let share = self.gathered.share_of(agent);
+                agent_record(&seat.name, self.plan.threads, share, self.ends.get(&agent), *bound, window_ns)
+            })
+            .collect();
+        let broken = seats.iter().enumerate().flat_map(|(agent, seat)| {
+            self.gathered
+                .broken_identities_of(agent)
+                .into_iter()
+                .map(move |what| format!("{}: {what}", seat.name))
+        });
+        let broken: Vec<String> = broken.collect();
+        let lost = self.lost.map(|(agent, why)| LostAgent {
+            agent: seats[agent].name.clone(),
+            why,
+            planned_ns: self.plan.stop.duration.map(nanoseconds),
+        });
+        let end = |of: fn(&AgentEnd) -> u64| self.ends.values().map(of);
+        let start_ns = self.start_ns.unwrap_or(0);
+        let known = Measurement {
+            started_at_ns: self.started_at_ns,
+            address: self.ends.values().next().map(|end| end.address.clone()).unwrap_or_default(),
+            schedule_start_ns: start_ns,
+            interrupted: stop_asked && self.ends.values().any(|end| end.interrupted),
+            client: ClientCost {
+                process_cpu_ns: end(|end| end.process_cpu_ns).sum(),
+                threads: self.plan.threads * seats.len() as u32,
+                max_rss_bytes: end(|end| end.max_rss_bytes).max().unwrap_or(0),
+                waits: self.ends.values().map(|end| end.waits).max().unwrap_or_default(),
+                ..ClientCost::default()
+            },
+            request_bytes: end(|end| end.request_bytes).max().unwrap_or(0),
+            fleet: Some(FleetRecord { agents, lost: lost.clone() }),
+            ..Measurement::default()
+        };
+        let measured = self.gathered.finish(known);
+        let mut measured = match (measured, lost) {
+            (Some(measured), _) => measured,
+            (None, Some(lost)) => {
+                return Err(LoadError::Fleet(format!(
+                    "The agent {} was lost before all agents had given a second of the window: {}.",
+                    lost.agent, lost.why
+                )));
+            }
+            (None, None) if stop_asked => return Err(LoadError::Interrupted),
+            (None, None) => return Err(LoadError::WarmUpTookAll),
+        };
+
+        measured.broken_identities.extend(broken);
+        Ok(measured)
+    }
+}
+
+/// A reason that may be a sentence already.
+fn sentence(why: &str) -> String {
+    if why.ends_with('.') { why.to_owned() } else { format!("{why}.") }
+}
+
+fn agent_record(
+    name: &str,
+    threads: u32,
+    share: Option<&Share>,
+    end: Option<&AgentEnd>,
+    bound_ns: u64,
+    window_ns: u64,
+) -> AgentRecord {
+    let mut record =
+        AgentRecord { name: name.to_owned(), threads, clock_bound_ns: bound_ns, ..AgentRecord::default() };
+    if let Some(share) = share {
+        let parts = share.latency.parts();
+        let from = |least: u64, value: u64| (share.requests.completed >= least).then_some(value);
+        record.run_sent = share.run_total.sent;
+        record.completed = share.requests.completed;
+        record.failed = share.requests.failed;
+        record.cpu_ns = share.cpu_ns;
+        let busy = share.workers.values().map(|worker| worker.busy_ns).max().unwrap_or(0);
+        record.busiest_worker_ppm = busy.saturating_mul(1_000_000).checked_div(window_ns).unwrap_or(0);
+        record.send_lag_p99_ns = from(100, parts.send_lag.value_at_quantile(0.99));
+        record.lateness_p50_ns = from(1, parts.lateness.value_at_quantile(0.5));
+        record.lateness_p99_ns = from(100, parts.lateness.value_at_quantile(0.99));
+    }
+    if let Some(end) = end {
+        record.process_cpu_ns = end.process_cpu_ns;
+        let bounds = [end.clock_before, end.clock_after].into_iter().flatten().map(|clock| clock.bound_ns);
+        record.clock_bound_ns = bounds.max().unwrap_or(bound_ns);
+        let both = end.clock_before.zip(end.clock_after);
+        record.clock_moved_ns = both.map(|(before, after)| after.offset_ns.saturating_sub(before.offset_ns));
+    }
+    record
+}

@@ -1,0 +1,60 @@
+//! What the agents of a fleet each did of one load.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The most agents of a fleet.
+pub const AGENTS_MAX: u32 = 256;
+
+/// A load that several agents applied. Sums are those of the measurement that it stands in.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct FleetRecord {
+    /// In their order: agent i has the workers from i · threads on.
+    pub agents: Vec<AgentRecord>,
+    /// Why the window ends before its plan does: an agent was lost, and what all had given until then counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<LostAgent>,
+}
+
+/// An agent that was lost during the load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LostAgent {
+    /// Its name.
+    pub agent: String,
+    /// Why, as the second half of a sentence.
+    pub why: String,
+    /// The window that was asked for; `None` where only a count ends the load.
+    pub planned_ns: Option<u64>,
+}
+
+/// What one agent did of a load.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct AgentRecord {
+    /// What it is called: `local-1`, or its host.
+    pub name: String,
+    /// Its worker threads.
+    pub threads: u32,
+    /// Requests that it wrote over the whole run.
+    pub run_sent: u64,
+    /// Requests of the window answered rightly.
+    pub completed: u64,
+    /// Requests of the window that failed.
+    pub failed: u64,
+    /// CPU time of its workers in the window.
+    pub cpu_ns: u64,
+    /// CPU time of its whole process in the window.
+    pub process_cpu_ns: u64,
+    /// The largest share of the window that one of its workers was outside `epoll_wait`, in millionths.
+    pub busiest_worker_ppm: u64,
+    /// 99th percentile of its send lag; `None` of fewer than 100 requests.
+    pub send_lag_p99_ns: Option<u64>,
+    /// Median of how late its requests were sent by its own doing; `None` without any.
+    pub lateness_p50_ns: Option<u64>,
+    /// 99th percentile of that; `None` of fewer than 100 requests.
+    pub lateness_p99_ns: Option<u64>,
+    /// Its clock was compared with the controller's to within so much, at worst.
+    pub clock_bound_ns: u64,
+    /// How much its clock moved against the controller's from before the load to after it; `None` where it gave no end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_moved_ns: Option<i64>,
+}

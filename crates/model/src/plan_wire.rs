@@ -1,0 +1,307 @@
+//! A plan as it goes to another machine: all of it, secrets included. So it is text that must be sealed before it goes
+//! anywhere, and whoever reads it checks it as anything else from outside.
+
+use std::cell::Cell;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use rustls_pki_types::CertificateDer;
+use serde::de::Error as _;
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::error::{PlanError, wrong};
+use crate::plan::{Plan, Work};
+use crate::request::{check_header, check_method};
+use crate::secret::{Secret, SecretSource, remember_credentials};
+use crate::tls::Roots;
+
+/// The longest text of a plan: lists of a million lines go, in their own file, with who reads them.
+pub const PLAN_MAX_BYTES: usize = 32 << 20;
+/// The most headers, addresses or CPUs.
+const LIST_MAX: usize = 10_000;
+
+thread_local! {
+    /// Whether this thread writes a plan that will be sealed.
+    static SECRETS_MAY_BE_WRITTEN: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Plan {
+    /// All of it as text, secrets included.
+    ///
+    /// # Errors
+    /// Where it has what must stay on the machine where it is.
+    pub fn to_wire(&self) -> Result<Vec<u8>, PlanError> {
+        if self.tls.identity.is_some() {
+            return wrong(
+                "A client certificate's key does not leave its machine: leave --cert and --key out, or load from here \
+                 alone.",
+            );
+        }
+        SECRETS_MAY_BE_WRITTEN.set(true);
+        let text = serde_json::to_vec(self);
+        SECRETS_MAY_BE_WRITTEN.set(false);
+        match text {
+            Ok(text) if text.len() <= PLAN_MAX_BYTES => Ok(text),
+            Ok(text) => wrong(format!(
+                "This plan takes {} MiB, and {} MiB go to other machines: give a shorter list of targets or body.",
+                text.len() >> 20,
+                PLAN_MAX_BYTES >> 20
+            )),
+            Err(e) => wrong(format!("The plan cannot be sent: {e}.")),
+        }
+    }
+
+    /// The plan of such a text, checked.
+    ///
+    /// # Errors
+    /// Where it is none, or none that this Prony would have made.
+    pub fn from_wire(text: &[u8]) -> Result<Plan, PlanError> {
+        if text.len() > PLAN_MAX_BYTES {
+            return wrong("The plan is longer than any of Prony's.");
+        }
+        let plan: Plan = serde_json::from_slice(text)
+            .map_err(|e| PlanError(format!("The plan is none of this version's: {e}.")))?;
+        plan.check()?;
+        plan.check_requests()?;
+        Ok(plan)
+    }
+
+    /// Whether its requests are such that can be written.
+    fn check_requests(&self) -> Result<(), PlanError> {
+        let path = |path: &str| {
+            let plain = |b: u8| b > b' ' && b < 0x7f;
+            match path.starts_with('/') && path.bytes().all(plain) {
+                true => Ok(()),
+                false => wrong("A path of the plan cannot stand in a request line."),
+            }
+        };
+        if [self.headers.len(), self.cpus.len(), self.sources.len()].into_iter().any(|count| count > LIST_MAX)
+        {
+            return wrong("The plan has more headers, CPUs or addresses than any of Prony's.");
+        }
+        check_method(self.work.method()).map_err(PlanError)?;
+        path(&self.target.path)?;
+        for (name, value) in &self.headers {
+            check_header(name, value.value())?;
+        }
+        if let Work::List(list) = &self.work {
+            for request in &list.requests {
+                check_method(&request.method).map_err(PlanError)?;
+                path(&request.path)?;
+            }
+            if list.lines.iter().any(|request| *request as usize >= list.requests.len()) {
+                return wrong("The plan's list names a request that it does not have.");
+            }
+        }
+        let host_is_plain = !self.target.host.is_empty()
+            && self.target.host.bytes().all(|b| b > b' ' && b != 0x7f && b != b'/');
+        if host_is_plain { Ok(()) } else { wrong("The plan's host is none.") }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct WrittenSecret<'a> {
+    value: std::borrow::Cow<'a, str>,
+    source: SecretSource,
+}
+
+impl Serialize for Secret {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if !SECRETS_MAY_BE_WRITTEN.get() {
+            return Err(S::Error::custom("a secret is written in nothing but a plan that is sealed"));
+        }
+        WrittenSecret { value: self.value().into(), source: self.source().clone() }.serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Secret, D::Error> {
+        let written = WrittenSecret::deserialize(from)?;
+        let secret = Secret::from_parts(written.value.into_owned(), written.source);
+        if secret.is_hidden() {
+            remember_credentials(secret.value());
+        }
+        Ok(secret)
+    }
+}
+
+/// Bytes as Base64.
+pub(crate) mod bytes {
+    use super::{Deserialize, Deserializer, Engine, STANDARD_NO_PAD, Serializer};
+    use serde::de::Error;
+
+    pub(crate) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&STANDARD_NO_PAD.encode(bytes))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
+        STANDARD_NO_PAD.decode(String::deserialize(from)?).map_err(D::Error::custom)
+    }
+}
+
+/// The same of bytes that may not be there.
+pub(crate) mod optional_bytes {
+    use super::{Deserialize, Deserializer, Engine, STANDARD_NO_PAD, Serialize, Serializer};
+    use serde::de::Error;
+
+    pub(crate) fn serialize<S: Serializer>(bytes: &Option<Vec<u8>>, to: S) -> Result<S::Ok, S::Error> {
+        bytes.as_ref().map(|bytes| STANDARD_NO_PAD.encode(bytes)).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<u8>>, D::Error> {
+        let text = Option::<String>::deserialize(from)?;
+        text.map(|text| STANDARD_NO_PAD.decode(text)).transpose().map_err(D::Error::custom)
+    }
+}
+
+impl Serialize for Roots {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.certificates().iter().map(|der| STANDARD_NO_PAD.encode(der)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Roots {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Roots, D::Error> {
+        let certificate =
+            |text: String| STANDARD_NO_PAD.decode(text).map(CertificateDer::from).map_err(D::Error::custom);
+        let all: Result<Vec<_>, _> = Vec::<String>::deserialize(from)?.into_iter().map(certificate).collect();
+        Ok(Roots::of(all?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::list::{ListedRequest, Order, TargetList};
+    use crate::plan::{Arrivals, Expect, Protocol, Stop};
+    use crate::rate::{Rate, Stage};
+    use crate::target::Target;
+    use crate::tls::Verify;
+    use proptest::prelude::*;
+    use std::time::Duration;
+
+    fn arrivals() -> impl Strategy<Value = Arrivals> {
+        let rate = |micro: u64| Rate::per_s(micro as f64 / 1e6).unwrap();
+        let stage = |(ms, to)| Stage { duration: Duration::from_millis(ms), to };
+        prop_oneof![
+            Just(Arrivals::Closed),
+            (1u64..100_000_000_000_000).prop_map(move |micro| Arrivals::Constant(rate(micro))),
+            (1u64..100_000_000_000_000).prop_map(move |micro| Arrivals::Poisson(rate(micro))),
+            prop::collection::vec((1u64..2_000, 1u64..1_000_000_000), 1..4)
+                .prop_map(move |stages| Arrivals::RateStages(stages.into_iter().map(stage).collect())),
+        ]
+    }
+
+    /// Method, path and userinfo of a request.
+    type Listed = (String, String, Option<String>);
+
+    fn work() -> impl Strategy<Value = Work> {
+        let request = (
+            "[A-Z]{1,6}",
+            "/[a-z0-9?=%]{0,12}",
+            prop::option::of(Just("wire-user:wire-password".to_owned())),
+        );
+        let list = |(requests, lines): (Vec<Listed>, Vec<u32>)| {
+            let count = requests.len() as u32;
+            let listed = |(method, path, userinfo): Listed| ListedRequest {
+                method,
+                path,
+                userinfo: userinfo.map(Secret::hidden),
+            };
+            Work::List(TargetList {
+                method: "GET".to_owned(),
+                requests: requests.into_iter().map(listed).collect(),
+                lines: lines.into_iter().map(|line| line % count).collect(),
+                order: Order::Shuffled,
+            })
+        };
+        prop_oneof![
+            Just(Work::Request("PUT".to_owned())),
+            (prop::collection::vec(request, 1..5), prop::collection::vec(0u32..9, 1..9)).prop_map(list),
+        ]
+    }
+
+    prop_compose! {
+        fn plans()(
+            (arrivals, work) in (arrivals(), work()),
+            body in prop::collection::vec(any::<u8>(), 0..50),
+            (value, hidden) in (prop_oneof![Just("wire-value"), Just("")], any::<bool>()),
+            (connections, requests, seed) in (64u32..1000, prop::option::of(1u64..1_000_000), any::<u64>()),
+            (status, sha256) in (prop::option::of(200u16..600), prop::option::of(any::<[u8; 32]>())),
+            (spin, user_clock, http2) in (any::<bool>(), any::<bool>(), any::<bool>()),
+        ) -> Plan {
+            let mut plan = Plan::closed(Target::parse("https://wire-user:wire-password@example.org:8443/a?b=c").unwrap());
+            let mut secret = Secret::of_header("X-Own", value).unwrap();
+            if hidden { secret.hide(); }
+            plan.headers = vec![("X-Own".to_owned(), secret)];
+            plan.expect = Expect { status, body: Some(body.clone()), sha256 };
+            plan.tls.verify = Verify::Roots(Roots::of(vec![CertificateDer::from(body.clone())]));
+            plan.stop = Stop { duration: Some(Duration::from_millis(1500)), requests };
+            plan.protocol = if http2 { Protocol::Http2 } else { Protocol::Http1 };
+            if seed % 2 == 0 {
+                plan.unix = Some("/run/a.sock".into());
+            } else {
+                plan.sources = vec!["127.0.0.2".parse().unwrap()];
+            }
+            plan.warmup = Duration::ZERO;
+            plan.samples_max = 7;
+            Plan { arrivals, work, body, connections, seed, spin, user_clock, ..plan }
+        }
+    }
+
+    proptest! {
+        // What is read of secrets is remembered by the whole process, which other tests look at: few, and always the same.
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn a_plan_is_the_same_on_the_other_side(plan in plans()) {
+            let read = Plan::from_wire(&plan.to_wire().unwrap()).unwrap();
+            prop_assert_eq!(read, plan);
+        }
+
+        #[test]
+        fn any_text_is_a_plan_or_a_sentence(plan in plans(), at in any::<prop::sample::Index>(), byte: u8) {
+            let mut text = plan.to_wire().unwrap();
+            let at = at.index(text.len());
+            text[at] = byte;
+            if let Err(why) = Plan::from_wire(&text) {
+                prop_assert!(why.0.ends_with('.'), "{}", why);
+            }
+        }
+    }
+
+    #[test]
+    fn secrets_are_written_in_a_wire_plan_alone() {
+        let mut plan = Plan::closed(Target::parse("http://me:pw@h/").unwrap());
+        assert!(serde_json::to_string(&plan).is_err());
+        assert!(String::from_utf8(plan.to_wire().unwrap()).unwrap().contains("pw"));
+        assert!(serde_json::to_string(&plan).is_err());
+        plan.target.userinfo = None;
+        assert!(serde_json::to_string(&plan).is_ok());
+    }
+
+    #[test]
+    fn requests_that_no_flag_can_make_are_refused() {
+        let plan = Plan::closed(Target::parse("http://h/").unwrap());
+        let refused = |change: &dyn Fn(&mut Plan)| {
+            let mut plan = plan.clone();
+            change(&mut plan);
+            Plan::from_wire(&plan.to_wire().unwrap()).is_err()
+        };
+        assert!(!refused(&|_| {}));
+        assert!(refused(&|plan| plan.target.path = "/ HTTP/1.1\r\nX: y".to_owned()));
+        assert!(refused(&|plan| plan.work = Work::Request("GET /".to_owned())));
+        assert!(refused(&|plan| plan.headers = vec![("A".to_owned(), Secret::hidden("b\r\nC: d"))]));
+        assert!(refused(&|plan| plan.target.host = "h\r\nX: y".to_owned()));
+        assert!(refused(&|plan| plan.connections = 0));
+        let list = |lines| TargetList {
+            method: "GET".to_owned(),
+            requests: vec![ListedRequest { method: "GET".to_owned(), path: "/".to_owned(), userinfo: None }],
+            lines,
+            order: Order::InTurn,
+        };
+        assert!(refused(&|plan| plan.work = Work::List(list(vec![1]))));
+        assert!(!refused(&|plan| plan.work = Work::List(list(vec![0]))));
+    }
+}

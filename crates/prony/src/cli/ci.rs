@@ -1,0 +1,90 @@
+//! `prony ci`. Every flag is read from a variable, too, so that no text of a workflow's goes through a shell.
+
+use clap::builder::FalseyValueParser;
+use clap::{Args, Subcommand};
+
+/// What a job of continuous integration does with a change.
+#[derive(Debug, Args)]
+pub(crate) struct CiArguments {
+    #[command(subcommand)]
+    pub(crate) command: CiCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CiCommand {
+    /// Builds a change and its base, measures both in alternation, and says which is faster
+    Compare(Box<CiCompareArguments>),
+    /// Comments on the pull request or merge request with what `prony ci compare` wrote, or updates its comment; the token
+    /// is in PRONY_CI_TOKEN
+    Comment(CiCommentArguments),
+}
+
+/// Compares the repository's current state with a commit.
+#[derive(Debug, Args)]
+pub(crate) struct CiCompareArguments {
+    /// The command that starts the server, run by `sh` in the application's folder; it contains {port}
+    #[arg(long, value_name = "COMMAND", env = "PRONY_CI_SERVE", hide_env_values = true)]
+    pub(crate) serve: String,
+    /// The command that builds it, run by `sh` in the same folder, once for each side
+    #[arg(long, value_name = "COMMAND", env = "PRONY_CI_BUILD", hide_env_values = true)]
+    pub(crate) build: Option<String>,
+    /// The commit, tag or branch to compare with; it is fetched from `origin` where it is missing [default: the base of
+    /// the pull request or merge request of this job]
+    #[arg(long, value_name = "REVISION", env = "PRONY_CI_BASE", hide_env_values = true)]
+    pub(crate) base: Option<String>,
+    /// The application's folder, in a git repository [default: the current one]
+    #[arg(long, value_name = "DIR", env = "PRONY_CI_DIRECTORY", hide_env_values = true)]
+    pub(crate) directory: Option<String>,
+    /// The path that is requested [default: /]
+    #[arg(long, value_name = "PATH", env = "PRONY_CI_PATH", hide_env_values = true)]
+    pub(crate) path: Option<String>,
+    /// Flags of `prony bench` in one text: `-c 100 -d 5s --blocks 8`, with quotes as in a shell
+    #[arg(
+        long,
+        value_name = "FLAGS",
+        env = "PRONY_CI_LOAD",
+        hide_env_values = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) load: Option<String>,
+    /// Measure both at the same time, each on half of the CPUs; needs a rate (-R) in --load
+    #[arg(long, env = "PRONY_CI_DUET", hide_env_values = true, value_parser = FalseyValueParser::new())]
+    pub(crate) duet: bool,
+    /// Add blocks until the ratio's interval is within ±SHARE [default: 2%; with --duet, or with --blocks in --load,
+    /// their number is fixed]
+    #[arg(long, value_name = "SHARE", env = "PRONY_CI_PRECISION", hide_env_values = true)]
+    pub(crate) precision: Option<String>,
+    /// Measure for at most so long, `15m`
+    #[arg(long, value_name = "TIME", env = "PRONY_CI_BUDGET", hide_env_values = true)]
+    pub(crate) budget: Option<String>,
+    /// Exit code 1 if this holds: `slower`, `inconclusive`, `'p99>+5%'` (commas between)
+    #[arg(long, value_name = "CONDITIONS", env = "PRONY_CI_FAIL_IF", hide_env_values = true)]
+    pub(crate) fail_if: Option<String>,
+    /// Exit code 1 if one of these thresholds is missed: `p99<50ms` (commas between)
+    #[arg(long, value_name = "THRESHOLDS", env = "PRONY_CI_SLO", hide_env_values = true)]
+    pub(crate) slo: Option<String>,
+    /// The smallest difference that matters: `throughput=1%` (commas between)
+    #[arg(long, value_name = "FIGURE=SHARE", env = "PRONY_CI_MARGIN", hide_env_values = true)]
+    pub(crate) margin: Option<String>,
+    /// Where the run log, its page, the comparison and JUnit's XML are written; earlier ones are replaced
+    #[arg(
+        short = 'o',
+        long,
+        value_name = "DIR",
+        default_value = "prony-ci",
+        env = "PRONY_CI_OUTPUT",
+        hide_env_values = true
+    )]
+    pub(crate) output: String,
+}
+
+/// Comments on a pull request.
+#[derive(Debug, Args)]
+pub(crate) struct CiCommentArguments {
+    /// The folder that `prony ci compare` wrote
+    #[arg(default_value = "prony-ci", env = "PRONY_CI_OUTPUT", hide_env_values = true)]
+    pub(crate) output: String,
+    /// Which of several comparisons on one request this is: each has a comment of its own
+    #[arg(long, value_name = "TEXT", env = "PRONY_CI_NAME", hide_env_values = true)]
+    pub(crate) name: Option<String>,
+}

@@ -1,0 +1,312 @@
+//! Fleets of agents on this machine: counts to the request, and what is left where something dies.
+//!
+//! They need nats-server on PATH, and say so where there is none.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::world::{BINARY, TargetProcess, World, send, wait_until};
+
+/// Whether there is a nats-server; where there is none, a test that needs it says so and ends.
+#[expect(clippy::print_stderr, reason = "who reads the test's output learns what was not tested")]
+fn has_nats_server(test: &str) -> bool {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = std::env::split_paths(&paths).any(|folder| folder.join("nats-server").is_file());
+    if !is_there {
+        eprintln!("{test} is left out: nats-server is not on PATH");
+    }
+    is_there
+}
+
+fn loaded(world: &World, arguments: &[&str]) -> Value {
+    let said = world.prony(arguments);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    serde_json::from_str(&said.out).unwrap()
+}
+
+fn sum(json: &Value, figure: &str) -> u64 {
+    json["fleet"]["agents"].as_array().unwrap().iter().map(|agent| agent[figure].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn agents_their_sum_and_the_targets_ledger_agree_to_the_request() {
+    if !has_nats_server("the counts of a fleet") {
+        return;
+    }
+    let world = World::new();
+    let lines: String = (0..7).map(|i| format!("/{}\n", ["json", "", "json"][i % 3])).collect();
+    world.write("list.txt", &lines);
+    for load in [
+        &["-c", "30", "-n", "3001"][..],
+        &["-c", "30", "-d", "1s"],
+        &["-c", "30", "-R", "2000", "-n", "2501"],
+        &["-c", "30", "-R", "1500", "--arrivals", "poisson", "-n", "1501"],
+        &["-c", "30", "--stage", "1s:1000/s", "--stage", "500ms:0/s"],
+        &["-c", "30", "-n", "2100", "--targets", "list.txt"],
+        &["-c", "30", "-R", "3000", "-n", "2100", "--targets", "list.txt"],
+        &["-c", "12", "-t", "2", "-n", "1000"],
+    ] {
+        let target = TargetProcess::start(&[]);
+        let url = target.url();
+        let line = [&["load", &url, "--fleet", "local:3", "--json", "-", "-q"], load].concat();
+        let json = loaded(&world, &line);
+        let sent = json["run_total"]["sent"].as_u64().unwrap();
+        target.wait_for_requests(sent);
+        assert_eq!(target.ledger()["requests_received"], sent, "{load:?}");
+        assert_eq!(sum(&json, "run_sent"), sent, "{load:?}");
+        assert_eq!(sum(&json, "completed"), json["requests"]["completed"], "{load:?}");
+        if let Some(at) = load.iter().position(|flag| *flag == "-n") {
+            assert_eq!(sent.to_string(), load[at + 1], "{load:?}");
+        }
+        let broken = json["verdict"]["reasons"].as_array().unwrap().iter().any(|r| r["code"] == "arithmetic");
+        assert!(!broken, "{json}");
+        if load.contains(&"list.txt") {
+            // 300 rounds of seven lines, two of them for `/`: by its number in the whole load, whoever sends it.
+            let by_path = &target.ledger()["requests_by_path"];
+            assert_eq!(
+                (by_path["/"].as_u64(), by_path["/json"].as_u64()),
+                (Some(600), Some(1_500)),
+                "{by_path}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_a_fleet_is_refused_in_a_sentence() {
+    let world = World::new();
+    for (arguments, says) in [
+        (&["--fleet", "local:0"][..], "local:N"),
+        (&["--fleet", "local:1000"], "1 to 256"),
+        (&["--fleet", "ssh:host"], "local:N"),
+        (&["--fleet", "local:3", "-c", "2"], "at least 3"),
+        (&["--fleet", "local:2", "--unix", "/run/x.sock"], "Unix sockets"),
+        (&["--fleet", "local:2", "--export", "jtl=x.jtl"], "jtl"),
+        (&["--fleet", "local:3", "-R", "100", "-c", "7"], "a multiple of 3"),
+    ] {
+        let said = world.prony(&[&["load", "http://127.0.0.1:9/"], arguments].concat());
+        assert_eq!((said.code, said.err.contains(says)), (Some(2), true), "{arguments:?} {said:?}");
+    }
+}
+
+#[test]
+fn a_target_that_is_not_there_is_named() {
+    if !has_nats_server("a fleet without a target") {
+        return;
+    }
+    let said = World::new().prony(&["load", "http://127.0.0.1:9/", "--fleet", "local:2", "-d", "1s"]);
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert!(said.err.contains("local-") && said.err.contains("127.0.0.1:9"), "{said:?}");
+}
+
+/// A load by two agents for a minute, under way.
+struct Running {
+    controller: Child,
+    target: TargetProcess,
+    agents: Vec<u32>,
+    server: u32,
+}
+
+fn children(parent: u32) -> Vec<(u32, String)> {
+    let listed =
+        std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap_or_default();
+    let line = |pid: &u32| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let pids = listed.split_whitespace().filter_map(|pid| pid.parse().ok());
+    pids.map(|pid: u32| (pid, String::from_utf8_lossy(&line(&pid)).replace('\0', " "))).collect()
+}
+
+impl Running {
+    fn start(world: &World) -> Running {
+        let target = TargetProcess::start(&[]);
+        let url = target.url();
+        let line =
+            ["load", &url, "--fleet", "local:2", "-c", "8", "-R", "200", "-d", "60s", "--warmup", "0", "-q"];
+        let controller = Command::new(BINARY)
+            .args(line)
+            .args(["--json", "t.json"])
+            .current_dir(world.path("."))
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // Two seconds of the load and more.
+        target.wait_for_requests(600);
+        let all = children(controller.id());
+        let of = |what: &str| {
+            all.iter().filter(|(_, line)| line.contains(what)).map(|(pid, _)| *pid).collect::<Vec<_>>()
+        };
+        let (agents, servers) = (of(" agent"), of("nats-server"));
+        assert_eq!((agents.len(), servers.len()), (2, 1), "{all:?}");
+        Running { controller, target, agents, server: servers[0] }
+    }
+
+    /// Waits for its end, and that nothing is left of it and nothing sent any more.
+    fn end(mut self, world: &World) -> (Option<i32>, Value) {
+        let code = self.controller.wait().unwrap().code();
+        self.nothing_is_left();
+        (
+            code,
+            serde_json::from_str(&std::fs::read_to_string(world.path("t.json")).unwrap_or_default())
+                .unwrap_or_default(),
+        )
+    }
+
+    fn nothing_is_left(&self) {
+        for pid in self.agents.iter().chain([&self.server]) {
+            wait_until("every process of the fleet has ended", || {
+                let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+                !Path::new(&format!("/proc/{pid}")).exists() || stat.contains(") Z ")
+            });
+        }
+        let before = self.target.ledger()["requests_received"].clone();
+        std::thread::sleep(Duration::from_millis(300));
+        assert_eq!(self.target.ledger()["requests_received"], before, "nobody sends any more");
+    }
+}
+
+fn is_cut(json: &Value) {
+    let reasons = json["verdict"]["reasons"].as_array().unwrap_or_else(|| panic!("no verdict: {json}"));
+    assert!(reasons.iter().any(|reason| reason["code"] == "agent_lost"), "{reasons:?}");
+    assert!(reasons.iter().all(|reason| reason["code"] != "arithmetic"), "{reasons:?}");
+    let window_ns = json["window"]["duration_ns"].as_u64().unwrap();
+    assert!(window_ns.is_multiple_of(1_000_000_000) && window_ns < 60_000_000_000, "{window_ns}");
+    // 200 a second for as long as is left, exactly.
+    assert_eq!(json["requests"]["scheduled"].as_u64().unwrap(), window_ns / 1_000_000_000 * 200);
+}
+
+#[test]
+fn an_agent_that_is_killed_cuts_the_window_at_the_last_second_of_all() {
+    if !has_nats_server("the loss of an agent") {
+        return;
+    }
+    let world = World::new();
+    let running = Running::start(&world);
+    send(running.agents[0], Signal::SIGKILL);
+    let (code, json) = running.end(&world);
+    is_cut(&json);
+    assert_eq!(code, Some(3), "less than half is left: {json}");
+}
+
+#[test]
+fn an_agent_that_is_stopped_beyond_its_lease_sends_no_backlog() {
+    if !has_nats_server("an agent that is stopped") {
+        return;
+    }
+    let world = World::new();
+    let running = Running::start(&world);
+    send(running.agents[1], Signal::SIGSTOP);
+    // Its lease is 4 s: whatever it was due to send then is sent by nobody.
+    std::thread::sleep(Duration::from_millis(4_300));
+    let before = Instant::now();
+    let received = || running.target.ledger()["requests_received"].as_u64().unwrap();
+    let (then, agent) = (received(), running.agents[1]);
+    send(agent, Signal::SIGCONT);
+    std::thread::sleep(Duration::from_millis(300));
+    // The other one's 100 a second, and a few; the backlog would be 400 at once.
+    let got = received() - then;
+    // Read after the count, so that a slow machine only allows more.
+    let most = 200 + before.elapsed().as_millis() as u64 / 10 * 2;
+    assert!(got < most, "{got} of at most {most}");
+    let (_, json) = running.end(&world);
+    is_cut(&json);
+}
+
+#[test]
+fn without_its_nats_server_a_fleet_ends_with_what_was_delivered() {
+    if !has_nats_server("the loss of nats-server") {
+        return;
+    }
+    let world = World::new();
+    let running = Running::start(&world);
+    send(running.server, Signal::SIGKILL);
+    let (_, json) = running.end(&world);
+    is_cut(&json);
+}
+
+#[test]
+fn whatever_a_killed_controller_started_ends() {
+    if !has_nats_server("a controller that is killed") {
+        return;
+    }
+    let world = World::new();
+    let mut running = Running::start(&world);
+    send(running.controller.id(), Signal::SIGKILL);
+    running.controller.wait().unwrap();
+    running.nothing_is_left();
+}
+
+#[test]
+fn the_agents_of_a_controller_that_is_stopped_end_by_their_lease() {
+    if !has_nats_server("a controller that is stopped") {
+        return;
+    }
+    let world = World::new();
+    let running = Running::start(&world);
+    send(running.controller.id(), Signal::SIGSTOP);
+    let received = || running.target.ledger()["requests_received"].as_u64().unwrap();
+    let mut last = received();
+    wait_until("the agents send no more", || {
+        std::thread::sleep(Duration::from_millis(500));
+        let (before, now) = (last, received());
+        last = now;
+        now == before
+    });
+    // 200 a second for 4 s and what a busy machine adds to it; the load was to last a minute.
+    assert!(last < 8_000, "{last}");
+    send(running.controller.id(), Signal::SIGCONT);
+    let (_, json) = running.end(&world);
+    is_cut(&json);
+}
+
+#[test]
+fn a_fleet_that_is_interrupted_keeps_what_it_measured() {
+    if !has_nats_server("a fleet that is interrupted") {
+        return;
+    }
+    let world = World::new();
+    let running = Running::start(&world);
+    send(running.controller.id(), Signal::SIGINT);
+    let (code, json) = running.end(&world);
+    assert_eq!((code, &json["interrupted"]), (Some(130), &Value::Bool(true)), "{json}");
+    assert_eq!(sum(&json, "completed"), json["requests"]["completed"]);
+}
+
+#[test]
+fn a_capacity_is_found_by_a_fleet() {
+    if !has_nats_server("the capacity of a fleet") {
+        return;
+    }
+    let world = World::new();
+    let target = TargetProcess::start(&["--capacity", "400/s"]);
+    let url = target.url();
+    let line =
+        ["capacity", &url, "--fleet", "local:2", "-d", "1s", "--resolution", "50%", "--json", "-", "-q"];
+    let said = world.prony(&line);
+    let json: Value = serde_json::from_str(&said.out).unwrap();
+    // A machine that is busy with others may sustain no rate, and says so; more than the target serves is never sustained.
+    assert!(json["probes"].as_array().is_some_and(|probes| !probes.is_empty()), "{said:?}");
+    assert!(json["capacity_per_s"]["point"].as_f64().is_none_or(|point| point <= 440.0), "{said:?}");
+    let confirmed = &json["confirmation"]["fleet"]["agents"];
+    assert!(confirmed.as_array().is_none_or(|agents| agents.len() == 2), "{confirmed}");
+    assert_eq!(said.code, Some(if json["capacity_per_s"].is_null() { 3 } else { 0 }), "{said:?}");
+}
+
+#[test]
+fn the_table_of_agents_is_shown() {
+    if !has_nats_server("the table of a fleet") {
+        return;
+    }
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    let said = world.prony(&["load", &target.url(), "--fleet", "local:2", "-n", "2000", "-c", "10"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(
+        said.out.contains("local-1") && said.out.contains("local-2") && said.out.contains("clock ±"),
+        "{}",
+        said.out
+    );
+}

@@ -1,0 +1,120 @@
+//! What action.yml and the templates must be: the rules of GitHub's metadata for actions that this one could break, that
+//! no input is part of a shell's text, and that every name in one file is there in the other.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::{Place, ensure, output, read};
+
+const TOP: [&str; 7] = ["name", "description", "author", "branding", "inputs", "outputs", "runs"];
+const OF_INPUT: [&str; 3] = ["description", "required", "default"];
+const OF_STEP: [&str; 9] = ["name", "id", "if", "shell", "env", "run", "working-directory", "uses", "with"];
+const COLORS: [&str; 8] = ["white", "black", "yellow", "blue", "green", "orange", "red", "purple"];
+/// What `prony ci compare` writes for steps after it (crates/prony/src/commands/ci/files.rs).
+const OUTPUTS: [&str; 6] = ["verdict", "figure", "change", "low", "high", "report"];
+/// Its checks are of a schema that GitHub's own editor uses.
+const CHECKER: &str = "check-jsonschema";
+
+pub(super) fn check(place: &Place) -> Result<(), String> {
+    let action = &place.action;
+    keys(action, &TOP, "action.yml")?;
+    for name in ["name", "description"] {
+        ensure(action[name].as_str().is_some_and(|text| !text.is_empty()), || format!("no {name}"))?;
+    }
+    let color = action["branding"]["color"].as_str().unwrap_or_default();
+    ensure(COLORS.contains(&color), || format!("branding has the color {color:?}"))?;
+    let text = fs::read_to_string(place.root.join("action.yml")).map_err(|e| e.to_string())?;
+    for (name, input) in action["inputs"].as_object().into_iter().flatten() {
+        keys(input, &OF_INPUT, name)?;
+        ensure(input["description"].is_string(), || format!("{name} has no description"))?;
+        ensure(input["default"].is_string() || input["required"] == "true", || {
+            format!("{name} has no default")
+        })?;
+        ensure(text.contains(&format!("inputs.{name}")), || format!("{name} is not used"))?;
+    }
+    for used in text.split("inputs.").skip(1) {
+        let name: String = used.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+        ensure(!action["inputs"][&name].is_null(), || format!("there is no input {name:?}"))?;
+    }
+    for (name, output) in action["outputs"].as_object().into_iter().flatten() {
+        let from = format!("${{{{ steps.compare.outputs.{name} }}}}");
+        ensure(output["value"] == from && output["description"].is_string(), || {
+            format!("the output {name}")
+        })?;
+        ensure(OUTPUTS.contains(&name.as_str()), || format!("Prony writes no output {name}"))?;
+    }
+    ensure(action["runs"]["using"] == "composite", || "it is no composite action".to_owned())?;
+    for step in action["runs"]["steps"].as_array().ok_or("no steps")? {
+        self::step(step)?;
+    }
+    templates(place)?;
+    variables(place, &text)?;
+    by_schema(place)
+}
+
+fn keys(of: &Value, known: &[&str], what: &str) -> Result<(), String> {
+    let all = of.as_object().ok_or_else(|| format!("{what} is no mapping"))?;
+    match all.keys().find(|key| !known.contains(&key.as_str())) {
+        Some(key) => Err(format!("{what} has {key:?}, which means nothing")),
+        None => Ok(()),
+    }
+}
+
+fn step(step: &Value) -> Result<(), String> {
+    let name = step["name"].as_str().ok_or("a step has no name")?;
+    keys(step, &OF_STEP, name)?;
+    match (step["run"].as_str(), step["uses"].as_str()) {
+        (Some(run), None) => {
+            ensure(step["shell"] == "bash", || format!("{name} names no shell"))?;
+            ensure(!run.contains("${{"), || format!("{name} puts an expression into a shell's text"))
+        }
+        (None, Some(uses)) => ensure(uses.contains('@'), || format!("{uses} has no version")),
+        _ => Err(format!("{name} has to have one of run and uses")),
+    }
+}
+
+/// The templates name inputs and files that there are.
+fn templates(place: &Place) -> Result<(), String> {
+    let nightly = read(&place.root, "ci/nightly.yml")?;
+    let steps = nightly["jobs"]["measure"]["steps"].as_array().ok_or("ci/nightly.yml has no steps")?;
+    let ours = steps.iter().find(|step| step["uses"].as_str().is_some_and(|uses| uses.contains("/prony@")));
+    for (name, _) in ours.and_then(|step| step["with"].as_object()).ok_or("ci/nightly.yml does not use it")? {
+        ensure(!place.action["inputs"][name].is_null(), || format!("ci/nightly.yml: no input {name}"))?;
+    }
+    let gitlab = read(&place.root, "ci/gitlab.yml")?;
+    let reports = &gitlab[".prony"]["artifacts"]["reports"];
+    let right = reports["junit"] == "prony-ci/junit.xml" && reports["dotenv"] == "prony-ci/answer.env";
+    ensure(right, || format!("ci/gitlab.yml: {reports}"))
+}
+
+/// Every variable that the files set is one that Prony reads.
+fn variables(place: &Place, action: &str) -> Result<(), String> {
+    let binary = place.binary.display().to_string();
+    let mut known = output(&place.root, &binary, &["ci", "compare", "--help"])?;
+    known.push_str(&output(&place.root, &binary, &["ci", "comment", "--help"])?);
+    let gitlab = fs::read_to_string(place.root.join("ci/gitlab.yml")).map_err(|e| e.to_string())?;
+    for rest in action.split("PRONY_CI_").chain(gitlab.split("PRONY_CI_")).skip(1) {
+        let name: String = rest.chars().take_while(|c| c.is_ascii_uppercase() || *c == '_').collect();
+        let variable = format!("PRONY_CI_{name}");
+        ensure(name.is_empty() || known.contains(&variable), || format!("Prony reads no {variable}"))?;
+    }
+    Ok(())
+}
+
+/// By the schemas that others keep, where their checker is installed.
+fn by_schema(place: &Place) -> Result<(), String> {
+    let is_there = Command::new(CHECKER).arg("--version").output().is_ok_and(|ran| ran.status.success());
+    if !is_there {
+        return Ok(());
+    }
+    for (schema, file) in [
+        ("vendor.github-actions", "action.yml"),
+        ("vendor.github-workflows", "ci/nightly.yml"),
+        ("vendor.gitlab-ci", "ci/gitlab.yml"),
+    ] {
+        output(&place.root, CHECKER, &["--builtin-schema", schema, file])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,268 @@
+//! GitHub's action and GitLab's template, tried: `cargo xtask action`.
+//!
+//! action.yml is held against the rules of an action's metadata, and its steps are run as a runner runs them, in an
+//! environment of their own, on the application of examples/slow-commit: a release is installed, a change that sleeps ten
+//! times as long must be slower and fail the job, one that changes nothing must not be, and the comment goes to an API
+//! that is ours. No verdict here depends on speed: a difference has to be of nearly a factor of two to matter, and the
+//! slow change sleeps.
+
+mod api;
+mod metadata;
+mod runner;
+mod yaml;
+
+use std::env::consts::ARCH;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use api::Api;
+use runner::{Job, make};
+
+const TOKEN: &str = "t0ken-of-the-job";
+/// What each request takes at least, and what it takes after the slow change.
+const DELAYS: [&str; 2] = ["self.delay_s", "0.2"];
+
+/// A check, which is passed or says why not.
+type Check = (&'static str, fn(&Place) -> Result<(), String>);
+const CHECKS: [Check; 5] = [
+    ("action.yml and the templates keep the rules of their formats", metadata::check),
+    ("a release is installed, and one with another checksum is not", installs),
+    ("a slow commit is slower, fails the job and is commented on once", slow_commit),
+    ("a commit that changes nothing is not slower, and passes", unchanged_commit),
+    ("the nightly job keeps its run logs on a branch", nightly),
+];
+
+/// Where all of it happens.
+struct Place {
+    root: PathBuf,
+    folder: PathBuf,
+    binary: PathBuf,
+    action: Value,
+}
+
+/// Runs all checks.
+///
+/// # Errors
+/// When one fails.
+pub(crate) fn run(root: &Path) -> Result<(), String> {
+    let built = ["release", "debug"].map(|profile| root.join("target").join(profile).join("prony"));
+    let binary = built.into_iter().find(|path| path.is_file()).ok_or("build Prony first: make build")?;
+    let folder = root.join("target/action");
+    let _ = fs::remove_dir_all(&folder); // of an earlier run
+    make(&folder)?;
+    let place = Place { root: root.to_owned(), folder, binary, action: read(root, "action.yml")? };
+    let has_python = Command::new("python3").arg("--version").output().is_ok_and(|ran| ran.status.success());
+    let mut failed = 0;
+    for (at, (name, check)) in CHECKS.iter().enumerate() {
+        if at > 1 && !has_python {
+            println!("skipped {name}: the application needs python3");
+            continue;
+        }
+        match check(&place) {
+            Ok(()) => println!("ok      {name}"),
+            Err(why) => {
+                failed += 1;
+                println!("FAILED  {name}: {why}");
+            }
+        }
+    }
+    if failed == 0 { Ok(()) } else { Err(format!("{failed} checks of the action failed")) }
+}
+
+/// A YAML file of this repository.
+fn read(root: &Path, name: &str) -> Result<Value, String> {
+    let text = fs::read_to_string(root.join(name)).map_err(|e| format!("{name}: {e}"))?;
+    yaml::parse(&text).map_err(|why| format!("{name}: {why}"))
+}
+
+/// What a command prints; an error has what it complained of.
+fn output(folder: &Path, program: &str, arguments: &[&str]) -> Result<String, String> {
+    let ran = Command::new(program).args(arguments).current_dir(folder).output();
+    let ran = ran.map_err(|e| format!("{program}: {e}"))?;
+    if !ran.status.success() {
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        return Err(format!("{program} {}: {said}", arguments.join(" ")));
+    }
+    Ok(String::from_utf8_lossy(&ran.stdout).trim().to_owned())
+}
+
+fn git(folder: &Path, arguments: &[&str]) -> Result<String, String> {
+    let own = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"];
+    output(folder, "git", &[&own, arguments].concat())
+}
+
+fn ensure(holds: bool, why: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(why()) }
+}
+
+impl Place {
+    /// A repository with the example's application, and a commit after it in which `change` was made to its text; the
+    /// commits of both.
+    fn repository(
+        &self,
+        name: &str,
+        change: impl Fn(&str) -> String,
+    ) -> Result<(PathBuf, [String; 2]), String> {
+        let folder = self.folder.join(name).join("work space");
+        make(&folder)?;
+        let text = fs::read_to_string(self.root.join("examples/slow-commit/server.py"))
+            .map_err(|e| e.to_string())?;
+        git(&folder, &["init", "-q"])?;
+        let commit = |text: &str, message: &str| {
+            fs::write(folder.join("server.py"), text).map_err(|e| e.to_string())?;
+            git(&folder, &["add", "."])?;
+            git(&folder, &["commit", "-q", "-m", message])?;
+            git(&folder, &["rev-parse", "HEAD"])
+        };
+        let base = commit(&text, "An application")?;
+        let changed = change(&text);
+        ensure(changed != text, || "the example's text has another form than the change expects".to_owned())?;
+        let head = commit(&changed, "A change")?;
+        Ok((folder, [base, head]))
+    }
+
+    /// A job of the action on a repository, in which Prony is installed already.
+    fn job(&self, workspace: &Path) -> Result<Job, String> {
+        let runner = workspace.with_file_name("runner");
+        let programs = self.binary.parent().map(|folder| folder.display().to_string()).unwrap_or_default();
+        let mut job = Job::new(workspace, &runner, &programs)?;
+        let known = [
+            ("github.server_url", "https://github.invalid"),
+            ("github.action_repository", "owner/prony"),
+            ("github.action_ref", ""),
+            ("github.token", TOKEN),
+            ("inputs.version", "installed"),
+            ("inputs.serve", "python3 server.py --port {port} --delay 20"),
+            ("inputs.build", "python3 -m py_compile server.py"),
+            ("inputs.load", "-c 4 -d 1s --warmup 0 --blocks 3"),
+            ("inputs.budget", ""),
+            ("inputs.margin", "throughput=90%,p50=90%,p99=90%"),
+        ];
+        job.context.extend(known.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        Ok(job)
+    }
+
+    /// Makes a job that of a pull request, and its API this one.
+    fn of_pull_request(&self, job: &mut Job, api: &Api, [base, head]: &[String; 2]) -> Result<(), String> {
+        let event = job.runner.join("event.json");
+        let request = json!({ "number": 7, "base": { "sha": base }, "head": { "sha": head } });
+        fs::write(&event, json!({ "pull_request": request }).to_string()).map_err(|e| e.to_string())?;
+        let variables = [
+            ("GITHUB_EVENT_PATH", event.display().to_string()),
+            ("GITHUB_REPOSITORY", "owner/shop".to_owned()),
+            ("GITHUB_API_URL", api.url()),
+        ];
+        job.variables.extend(variables.map(|(name, value)| (name.to_owned(), value)));
+        Ok(())
+    }
+}
+
+fn installs(place: &Place) -> Result<(), String> {
+    let workspace = place.folder.join("install/work space");
+    make(&workspace)?;
+    let version = env!("CARGO_PKG_VERSION");
+    let releases = place.folder.join("install/owner/prony/releases/download").join(format!("v{version}"));
+    let name = format!("prony-{version}-{ARCH}-linux");
+    make(&releases.join(&name).join("bin"))?;
+    fs::copy(&place.binary, releases.join(&name).join("bin/prony")).map_err(|e| e.to_string())?;
+    let archive = format!("{name}.tar.gz");
+    output(&releases, "tar", &["-czf", &archive, &name])?;
+    let sums = output(&releases, "sha256sum", &[&archive])?;
+    let install = |sums: &str| {
+        fs::write(releases.join("SHA256SUMS"), format!("{sums}\n")).map_err(|e| e.to_string())?;
+        let mut job = Job::new(&workspace, &place.folder.join("install/runner"), "")?;
+        let server = format!("file://{}", place.folder.join("install").display());
+        let known = [
+            ("github.server_url", server),
+            ("github.action_repository", "owner/prony".to_owned()),
+            ("github.action_ref", format!("v{version}")),
+            ("github.token", TOKEN.to_owned()),
+            ("inputs.serve", String::new()),
+        ];
+        job.context.extend(known.map(|(name, value)| (name.to_owned(), value)));
+        job.run(&place.action, &place.root)
+    };
+    let ended = install(&sums)?;
+    let said = format!("prony {version}");
+    ensure(ended.codes[0].1 == 0 && ended.said.contains(&said), || format!("{ended:?}"))?;
+    // The step after it found Prony on PATH, and was told that there is nothing to serve.
+    ensure(ended.codes[1].1 == 2, || format!("{ended:?}"))?;
+    let ended = install(&sums.replace(|c: char| c.is_ascii_digit(), "0"))?;
+    ensure(ended.codes.len() == 1 && !ended.succeeded(), || format!("a wrong checksum is taken: {ended:?}"))
+}
+
+fn slow_commit(place: &Place) -> Result<(), String> {
+    let slow = |text: &str| text.replace(&format!("sleep({})", DELAYS[0]), &format!("sleep({})", DELAYS[1]));
+    let (workspace, commits) = place.repository("slow", slow)?;
+    let api = Api::start()?;
+    let mut job = place.job(&workspace)?;
+    place.of_pull_request(&mut job, &api, &commits)?;
+    // What somebody may write into an input is a text for the application and not a command of the job.
+    job.context.insert("inputs.path".into(), "/$(touch${IFS}injected)".into());
+    for again in [false, true] {
+        let ended = job.run(&place.action, &place.root)?;
+        ensure(
+            ended.codes == [("Measure base and head".into(), 1), ("Comment on the pull request".into(), 0)],
+            || format!("again: {again}: {ended:?}"),
+        )?;
+        let of = |name: &str| {
+            job.context.get(&format!("steps.compare.outputs.{name}")).cloned().unwrap_or_default()
+        };
+        ensure(of("verdict") == "slower", || format!("the verdict is {:?}: {ended:?}", of("verdict")))?;
+        ensure(Path::new(&of("report")).is_file(), || format!("no page at {:?}", of("report")))?;
+    }
+    ensure(!workspace.join("injected").exists(), || "an input was run by a shell".to_owned())?;
+    let summary = fs::read_to_string(job.runner.join("summary.md")).unwrap_or_default();
+    ensure(summary.matches("head is slower than base").count() == 2, || format!("the summary: {summary}"))?;
+    let asked = api.asked();
+    let words: Vec<&str> = asked.iter().filter_map(|(line, _)| line.split(' ').next()).collect();
+    ensure(words == ["GET", "POST", "GET", "PATCH"], || format!("asked of the API: {asked:?}"))?;
+    ensure(asked.iter().all(|(line, _)| line.ends_with(TOKEN)), || format!("without the token: {asked:?}"))?;
+    ensure(asked[3].1.contains("head is slower than base"), || format!("the comment: {}", asked[3].1))
+}
+
+fn unchanged_commit(place: &Place) -> Result<(), String> {
+    let (workspace, commits) = place.repository("unchanged", |text| format!("{text}\n# Nothing.\n"))?;
+    let api = Api::start()?;
+    let mut job = place.job(&workspace)?;
+    place.of_pull_request(&mut job, &api, &commits)?;
+    let ended = job.run(&place.action, &place.root)?;
+    let verdict = job.context.get("steps.compare.outputs.verdict").cloned().unwrap_or_default();
+    ensure(ended.succeeded() && verdict != "slower" && !verdict.is_empty(), || {
+        format!("{verdict}: {ended:?}")
+    })
+}
+
+/// The job of ci/nightly.yml, with this repository's commands, on two nights.
+fn nightly(place: &Place) -> Result<(), String> {
+    let (workspace, [base, _]) = place.repository("nightly", |text| format!("{text}\n# Nothing.\n"))?;
+    let origin = workspace.with_file_name("origin.git");
+    git(&workspace, &["tag", "v1", &base])?;
+    git(&workspace, &["clone", "-q", "--bare", ".", &origin.display().to_string()])?;
+    git(&workspace, &["remote", "add", "origin", &origin.display().to_string()])?;
+    let workflow = read(&place.root, "ci/nightly.yml")?;
+    let steps = workflow["jobs"]["measure"]["steps"].as_array().ok_or("the job has no steps")?;
+    let mut job = place.job(&workspace)?;
+    let runs: Vec<Value> = steps.iter().filter(|step| step["run"].is_string()).cloned().collect();
+    let before = json!({ "inputs": {}, "runs": { "steps": runs } });
+    ensure(job.run(&before, &place.root)?.succeeded(), || "the release is not found".to_owned())?;
+    let tag = job.context.get("steps.release.outputs.tag").cloned().unwrap_or_default();
+    ensure(tag == "v1", || format!("the last release is {tag:?}"))?;
+    let with = steps.iter().find_map(|step| step["with"]["history"].as_str()).ok_or("no history")?;
+    for (name, value) in [("base", tag.as_str()), ("comment", "false"), ("history", with), ("fail-if", "")] {
+        job.context.insert(format!("inputs.{name}"), value.to_owned());
+    }
+    for night in 1..=2 {
+        let ended = job.run(&place.action, &place.root)?;
+        ensure(ended.succeeded() && ended.codes.len() == 2, || format!("night {night}: {ended:?}"))?;
+        let kept = git(&origin, &["ls-tree", "-r", "--name-only", with])?;
+        let logs = kept.lines().filter(|name| name.starts_with("runs/") && name.ends_with(".jsonl")).count();
+        ensure(logs == night && kept.contains("index.html"), || format!("night {night}: {kept}"))?;
+        ensure(!kept.contains("server.py"), || format!("the application is on the branch, too: {kept}"))?;
+    }
+    let shown = git(&origin, &["show", &format!("{with}:history.txt")])?;
+    ensure(shown.starts_with("throughput relative to base of 2 run logs"), || shown.clone())
+}

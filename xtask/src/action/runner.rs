@@ -1,0 +1,162 @@
+//! The steps of a composite action, run as GitHub's runner runs them: in an environment of their own, with expressions
+//! put in for them, and outputs and PATH read from the files that a step writes to.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// A job: its folders, its inputs and what expressions may name.
+pub(super) struct Job {
+    /// The repository's folder.
+    pub(super) workspace: PathBuf,
+    /// Where the runner's files are; outside of the workspace.
+    pub(super) runner: PathBuf,
+    /// `inputs.serve`, `github.token`, `runner.temp`, `steps.ID.outputs.NAME`.
+    pub(super) context: BTreeMap<String, String>,
+    /// Variables of every step.
+    pub(super) variables: Vec<(String, String)>,
+    path: String,
+}
+
+/// How a job ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    /// Exit codes of the steps that ran, by name.
+    pub(super) codes: Vec<(String, i32)>,
+    /// What they printed.
+    pub(super) said: String,
+}
+
+impl Ended {
+    /// Whether every step succeeded: a job fails where one does not.
+    pub(super) fn succeeded(&self) -> bool {
+        self.codes.iter().all(|(_, code)| *code == 0)
+    }
+}
+
+impl Job {
+    /// A job in folders that are made anew. `programs` are in front of the system's on its PATH.
+    pub(super) fn new(workspace: &Path, runner: &Path, programs: &str) -> Result<Job, String> {
+        for folder in ["temp", "home"] {
+            make(&runner.join(folder))?;
+        }
+        let system = std::env::var("PATH").unwrap_or_default();
+        let temp = runner.join("temp").display().to_string();
+        Ok(Job {
+            workspace: workspace.to_owned(),
+            runner: runner.to_owned(),
+            context: BTreeMap::from([("runner.temp".to_owned(), temp)]),
+            variables: Vec::new(),
+            path: if programs.is_empty() { system } else { format!("{programs}:{system}") },
+        })
+    }
+
+    /// Runs the action's steps. A `uses` is left out: it is somebody else's.
+    pub(super) fn run(&mut self, action: &Value, folder: &Path) -> Result<Ended, String> {
+        let inputs = action["inputs"].as_object().ok_or("the action has no inputs")?;
+        for (name, input) in inputs {
+            let default = self.filled(input["default"].as_str().unwrap_or_default())?;
+            self.context.entry(format!("inputs.{name}")).or_insert(default);
+        }
+        let mut ended = Ended { codes: Vec::new(), said: String::new() };
+        for step in action["runs"]["steps"].as_array().ok_or("the action has no steps")? {
+            let Some(script) = step["run"].as_str() else { continue };
+            let condition = step["if"].as_str().unwrap_or("success()");
+            if self.holds(condition, ended.succeeded())? {
+                let code = self.step(step, script, folder, &mut ended.said)?;
+                ended.codes.push((step["name"].as_str().unwrap_or_default().to_owned(), code));
+            }
+        }
+        Ok(ended)
+    }
+
+    fn step(&mut self, step: &Value, script: &str, folder: &Path, said: &mut String) -> Result<i32, String> {
+        let file = |name: &str| self.runner.join(name);
+        for name in ["output", "path"] {
+            fs::write(file(name), "").map_err(|e| format!("{name}: {e}"))?;
+        }
+        fs::write(file("step.sh"), script).map_err(|e| e.to_string())?;
+        let own = step["working-directory"].as_str().map(|text| self.filled(text)).transpose()?;
+        let mut command = Command::new("bash");
+        command.args(["--noprofile", "--norc", "-eo", "pipefail"]).arg(file("step.sh"));
+        command.current_dir(self.workspace.join(own.unwrap_or_default())).stdin(Stdio::null()).env_clear();
+        command
+            .env("PATH", &self.path)
+            .env("HOME", file("home"))
+            .env("CI", "true")
+            .env("GITHUB_ACTIONS", "true");
+        command.env("RUNNER_TEMP", file("temp")).env("GITHUB_WORKSPACE", &self.workspace);
+        command.env("GITHUB_OUTPUT", file("output")).env("GITHUB_PATH", file("path"));
+        command.env("GITHUB_STEP_SUMMARY", file("summary.md")).env("GITHUB_ACTION_PATH", folder);
+        // Beside the benches of other tests, which have nothing to fear from a verdict by a factor of ten.
+        command.env("PRONY_TURN", file("turn")).env("PRONY_STATE", file("state"));
+        command.envs(self.variables.iter().cloned());
+        for (name, value) in step["env"].as_object().into_iter().flatten() {
+            command.env(name, self.filled(value.as_str().unwrap_or_default())?);
+        }
+        let ran = command.output().map_err(|e| format!("bash: {e}"))?;
+        said.push_str(&String::from_utf8_lossy(&ran.stdout));
+        said.push_str(&String::from_utf8_lossy(&ran.stderr));
+        let read = |name: &str| fs::read_to_string(file(name)).unwrap_or_default();
+        let (outputs, paths) = (read("output"), read("path"));
+        for line in paths.lines() {
+            self.path = format!("{line}:{}", self.path);
+        }
+        for line in outputs.lines() {
+            let (name, value) = line.split_once('=').ok_or_else(|| format!("{line:?} is no output"))?;
+            let id = step["id"].as_str().unwrap_or_default();
+            self.context.insert(format!("steps.{id}.outputs.{name}"), value.to_owned());
+        }
+        Ok(ran.status.code().unwrap_or(-1))
+    }
+
+    /// A text with its expressions put in.
+    fn filled(&self, text: &str) -> Result<String, String> {
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some((before, more)) = rest.split_once("${{") {
+            let (expression, after) = more.split_once("}}").ok_or_else(|| format!("{text:?} has no }}}}"))?;
+            out.push_str(before);
+            let values = expression.split("||").map(|name| self.value(name.trim()));
+            let values = values.collect::<Result<Vec<_>, _>>()?;
+            out.push_str(values.iter().find(|value| !value.is_empty()).map_or("", String::as_str));
+            rest = after;
+        }
+        Ok(out + rest)
+    }
+
+    /// What a name or a text in quotes is. A step's outputs are empty until it has written them.
+    fn value(&self, name: &str) -> Result<String, String> {
+        if let Some(text) = name.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')) {
+            return Ok(text.to_owned());
+        }
+        match self.context.get(name) {
+            Some(value) => Ok(value.clone()),
+            None if name.starts_with("steps.") => Ok(String::new()),
+            None => Err(format!("the expression {name:?} is not known here")),
+        }
+    }
+
+    fn holds(&self, condition: &str, succeeded: bool) -> Result<bool, String> {
+        let always = condition.contains("always()");
+        let mut holds = succeeded || always;
+        for part in condition.split("&&").map(str::trim) {
+            if let Some((a, b)) = part.split_once("==") {
+                holds &= self.value(a.trim())? == self.value(b.trim())?;
+            } else if let Some((a, b)) = part.split_once("!=") {
+                holds &= self.value(a.trim())? != self.value(b.trim())?;
+            } else if !matches!(part, "always()" | "success()") {
+                return Err(format!("the condition {part:?} is not known here"));
+            }
+        }
+        Ok(holds)
+    }
+}
+
+/// A folder, made with those above it.
+pub(super) fn make(folder: &Path) -> Result<(), String> {
+    fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))
+}

@@ -1,0 +1,267 @@
+//! `cargo xtask dist [--target TARGET] [--try] [--tag]`: what a release consists of, in `target/dist/`.
+//!
+//! One static binary, with the page and the catalogue inside, and around it an archive, a Debian package, a wheel and a
+//! container image, with their checksums. All of them are made of one tree, `bin/` and `share/`. The same commit and the
+//! same binary give the same bytes. `--try` installs each where nothing else is (`trial.rs`); `--tag` names the commit.
+
+mod deb;
+mod licences;
+mod tag;
+mod trial;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+const USAGE: &str = "usage: cargo xtask dist [--target TARGET] [--try] [--tag]";
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// What none of the artifacts may be larger than.
+const SIZE_MAX: u64 = 14_000_000;
+/// Shells, and where each looks below `share/` for what completes `prony`.
+const COMPLETIONS: [(&str, &str); 3] = [
+    ("bash", "bash-completion/completions/prony"),
+    ("zsh", "zsh/vendor-completions/_prony"),
+    ("fish", "fish/vendor_completions.d/prony.fish"),
+];
+
+/// What is to be made, and where.
+struct Dist {
+    root: PathBuf,
+    /// Artifacts, and nothing else.
+    out: PathBuf,
+    /// The tree, and what is packed on the way.
+    work: PathBuf,
+    /// `x86_64`, say: Rust's name of the processor.
+    machine: String,
+    /// The commit's date, in seconds, which every file of every artifact has.
+    epoch: String,
+}
+
+/// Builds, packs and, where that was asked for, tries them and tags the commit.
+///
+/// # Errors
+/// When something is missing, cannot be built, is too large, or does not work where it was tried.
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
+    let (mut target, mut tried, mut tagged) = (None, false, false);
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--target" => target = Some(rest.next().ok_or(USAGE)?.clone()),
+            "--try" => tried = true,
+            "--tag" => tagged = true,
+            other => return Err(format!("{other:?}: {USAGE}")),
+        }
+    }
+    let target = target.unwrap_or_else(static_target);
+    let binary = build(root, &target)?;
+    let machine = target.split('-').next().unwrap_or_default().to_owned();
+    let epoch = said(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(root))?;
+    let work = root.join("target/dist-work").join(&machine);
+    let dist = Dist { root: root.to_owned(), out: root.join("target/dist"), work, machine, epoch };
+    dist.pack(&binary)?;
+    if tried {
+        trial::run(&dist)?;
+    }
+    if tagged { tag::tag(root, &dist.out) } else { Ok(()) }
+}
+
+/// musl's where rustup has it here; else the C library of this machine, linked statically.
+fn static_target() -> String {
+    let musl = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    let standard_library =
+        Command::new("rustc").args(["--print", "target-libdir", "--target", &musl]).output();
+    let there = standard_library
+        .is_ok_and(|found| found.status.success() && Path::new(&text(&found.stdout)).is_dir());
+    if there {
+        return musl;
+    }
+    let gnu = musl.replace("musl", "gnu");
+    println!(
+        "{musl} is not installed (rustup target add {musl}): built for {gnu}, with its C library inside"
+    );
+    gnu
+}
+
+/// The static binary for this machine, built where it is not.
+///
+/// # Errors
+/// When it does not build.
+pub(crate) fn binary(root: &Path) -> Result<PathBuf, String> {
+    build(root, &static_target())
+}
+
+/// The static binary.
+fn build(root: &Path, target: &str) -> Result<PathBuf, String> {
+    if !root.join("web/dist/app.js").is_file() {
+        return Err("the web page is not built, and a release has it inside: make web".to_owned());
+    }
+    let begun = Instant::now();
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--profile", "dist", "--locked", "--package", "prony", "--target", target]);
+    if target.ends_with("-gnu") {
+        cargo.env("RUSTFLAGS", "-C target-feature=+crt-static");
+    }
+    let status = cargo.current_dir(root).status().map_err(|e| format!("cargo could not be run: {e}"))?;
+    if !status.success() {
+        return Err(format!("prony does not build for {target} ({status})"));
+    }
+    println!("{:6.1} s  the binary, for {target}", begun.elapsed().as_secs_f64());
+    Ok(root.join("target").join(target).join("dist/prony"))
+}
+
+/// What makes one artifact.
+type Make<'a> = &'a dyn Fn() -> Result<(), String>;
+
+impl Dist {
+    /// Every artifact.
+    fn pack(&self, binary: &Path) -> Result<(), String> {
+        for folder in [&self.out, &self.work] {
+            let _ = fs::remove_dir_all(folder); // of an earlier build
+            fs::create_dir_all(folder).map_err(at(folder))?;
+        }
+        let name = format!("prony-{VERSION}-{}-linux", self.machine);
+        let tree = self.work.join(&name);
+        let made: [(&str, Make<'_>); 6] = [
+            ("the tree", &|| self.tree(binary, &tree)),
+            ("the archive", &|| self.tar(&tree, &self.out.join(format!("{name}.tar.gz")))),
+            ("the Debian package", &|| deb::build(self, &tree)),
+            ("the wheel", &|| self.wheel(&tree)),
+            ("the image", &|| self.image(&tree)),
+            ("the checksums", &|| self.sums()),
+        ];
+        for (what, make) in made {
+            let begun = Instant::now();
+            make()?;
+            println!("{:6.1} s  {what}", begun.elapsed().as_secs_f64());
+        }
+        let mut too_large = Vec::new();
+        for path in files(&self.out)? {
+            let bytes = fs::metadata(&path).map_err(at(&path))?.len();
+            println!("{bytes:>11}  {}", path.display());
+            if bytes > SIZE_MAX {
+                too_large.push(path.display().to_string());
+            }
+        }
+        if too_large.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("over {SIZE_MAX} bytes: {}", too_large.join(", ")))
+        }
+    }
+
+    /// `bin/` and `share/`, as they lie below `/usr`, `/usr/local` or `~/.local`.
+    fn tree(&self, binary: &Path, tree: &Path) -> Result<(), String> {
+        let prony = tree.join("bin/prony");
+        copy(binary, &prony)?;
+        let share = tree.join("share");
+        let man = share.join("man/man1");
+        said(Command::new(&prony).arg("man").arg(&man))?;
+        for page in files(&man)? {
+            said(Command::new("gzip").arg("-9n").arg(&page))?;
+        }
+        for (shell, place) in COMPLETIONS {
+            let script = said(Command::new(&prony).args(["completions", shell]))?;
+            write(&share.join(place), &format!("{script}\n"))?;
+        }
+        licences::write(&self.root, &share.join("doc/prony/THIRD-PARTY.txt"))?;
+        for name in ["LICENSE", "LICENSE-MIT", "LICENSE-APACHE", "CHANGELOG.md"] {
+            copy(&self.root.join(name), &share.join("doc/prony").join(name))?;
+        }
+        Ok(())
+    }
+
+    fn tar(&self, tree: &Path, to: &Path) -> Result<(), String> {
+        let name = tree.file_name().unwrap_or_default();
+        let mut tar = Command::new("tar");
+        tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mode=u=rwX,go=rX"]);
+        tar.arg(format!("--mtime=@{}", self.epoch)).args(["--use-compress-program", "gzip -9n", "-C"]);
+        said(tar.arg(&self.work).arg("-cf").arg(to).arg(name)).map(drop)
+    }
+
+    fn wheel(&self, tree: &Path) -> Result<(), String> {
+        let script = self.root.join("xtask/src/dist/wheel.py");
+        let mut python = Command::new("python3");
+        python.arg(script).arg(tree).arg(&self.out).args([VERSION, &self.machine, &self.epoch]);
+        said(&mut python).map(drop)
+    }
+
+    /// As the `Dockerfile` has it; skipped, which is said, where there is no podman.
+    fn image(&self, tree: &Path) -> Result<(), String> {
+        let engine = match crate::engine::Engine::new(&self.root.join("target/containers"), &["podman"])? {
+            Ok(engine) => engine,
+            Err(why) => {
+                println!("skipped the image: {why}");
+                return Ok(());
+            }
+        };
+        let name = format!("localhost/prony:{VERSION}");
+        let (file, context) = (self.root.join("Dockerfile"), tree.display().to_string());
+        let to = self.out.join(format!("prony-{VERSION}-{}-image.tar", self.machine));
+        let platform = format!("--platform=linux/{}", self.debian_machine()?);
+        let (file, epoch) = (file.display().to_string(), format!("--timestamp={}", self.epoch));
+        engine.command(
+            "podman",
+            &["build", "--quiet", &platform, &epoch, "--tag", &name, "--file", &file, &context],
+        )?;
+        let to = to.display().to_string();
+        engine.command("podman", &["save", "--quiet", "--format", "oci-archive", "--output", &to, &name])?;
+        Ok(())
+    }
+
+    /// Debian's name of the processor, which is also Go's and so the engines'.
+    fn debian_machine(&self) -> Result<&'static str, String> {
+        match self.machine.as_str() {
+            "x86_64" => Ok("amd64"),
+            "aarch64" => Ok("arm64"),
+            other => Err(format!("Debian's name of {other} is not known here")),
+        }
+    }
+
+    /// Of all artifacts, by names alone: `sha256sum -c SHA256SUMS` beside them.
+    fn sums(&self) -> Result<(), String> {
+        let names = files(&self.out)?;
+        let names = names.iter().filter_map(|path| path.file_name());
+        let sums = said(Command::new("sha256sum").args(names).current_dir(&self.out))?;
+        write(&self.out.join("SHA256SUMS"), &format!("{sums}\n"))
+    }
+}
+
+/// The files of a folder, sorted.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let entries = fs::read_dir(folder).map_err(at(folder))?;
+    let mut files: Vec<PathBuf> =
+        entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+    files.sort();
+    Ok(files)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    to.parent().map_or(Ok(()), fs::create_dir_all).map_err(at(to))?;
+    fs::copy(from, to).map(drop).map_err(at(from))
+}
+
+fn write(to: &Path, text: &str) -> Result<(), String> {
+    to.parent().map_or(Ok(()), fs::create_dir_all).map_err(at(to))?;
+    fs::write(to, text).map_err(at(to))
+}
+
+fn at(path: &Path) -> impl Fn(io::Error) -> String {
+    let path = path.display().to_string();
+    move |e| format!("{path}: {e}")
+}
+
+/// The standard output of a command that must succeed, without white space around it.
+fn said(command: &mut Command) -> Result<String, String> {
+    let output = command.output();
+    let output = output.map_err(|e| format!("{} could not be run: {e}", command.get_program().display()))?;
+    if output.status.success() {
+        return Ok(text(&output.stdout));
+    }
+    Err(format!("{command:?} ended with {}: {}", output.status, text(&output.stderr)))
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim().to_owned()
+}

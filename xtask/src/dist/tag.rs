@@ -1,0 +1,51 @@
+//! The tag of a release: of a commit whose artifacts were built and whose notes are written.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::{VERSION, said};
+
+/// Tags the commit `vVERSION`.
+///
+/// # Errors
+/// When something is not committed, the notes have no section of this version, the artifacts are not what their
+/// checksums say, or the tag exists.
+pub(super) fn tag(root: &Path, artifacts: &Path) -> Result<(), String> {
+    let git = |arguments: &[&str]| said(Command::new("git").args(arguments).current_dir(root));
+    let changed = git(&["status", "--porcelain"])?;
+    if !changed.is_empty() {
+        return Err(format!("a release is of a commit, and this is not committed:\n{changed}"));
+    }
+    let notes =
+        std::fs::read_to_string(root.join("CHANGELOG.md")).map_err(|e| format!("CHANGELOG.md: {e}"))?;
+    is_written(&notes, VERSION)?;
+    said(Command::new("sha256sum").args(["--check", "--quiet", "SHA256SUMS"]).current_dir(artifacts))?;
+    let name = format!("v{VERSION}");
+    git(&["tag", "--annotate", "--message", &format!("Prony {VERSION}"), &name])?;
+    println!("tagged {name}: git push origin {name} has it built and published");
+    Ok(())
+}
+
+/// Whether the newest section of the notes is this version's.
+fn is_written(notes: &str, version: &str) -> Result<(), String> {
+    let newest = notes.lines().find_map(|line| line.strip_prefix("## ")).unwrap_or("none");
+    if newest.split_whitespace().next() == Some(version) {
+        return Ok(());
+    }
+    Err(format!(
+        "the newest section of CHANGELOG.md is {newest:?}, and the version is {version}: write \"## {version}\""
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_written;
+
+    #[test]
+    fn a_release_has_notes_of_its_version() {
+        assert_eq!(is_written("# Changelog\n\n## 0.1.0 (2026-11-24)\n\n## 0.0.9\n", "0.1.0"), Ok(()));
+        assert!(is_written("# Changelog\n\n## Unreleased\n", "0.1.0").is_err());
+        assert!(is_written("# Changelog\n\n## 0.1.0\n", "0.1.1").is_err());
+        assert!(is_written("", "0.1.0").is_err());
+    }
+}

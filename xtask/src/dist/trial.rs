@@ -1,0 +1,205 @@
+//! Every artifact where nothing else is: root filesystems of Debian 12 and 13 by debootstrap, one that has busybox and no
+//! C library (as Alpine's tools, were Alpine to be had), and the image alone; all without a network.
+//!
+//! A load of Prony's own reference server by what was installed must complete every request. How long that takes from the
+//! artifact on is printed and no verdict.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::{Dist, VERSION, at, copy, said};
+use crate::engine::{BASE, Engine};
+
+const REQUESTS: u64 = 1_000;
+/// Debian 12 is the base of the checks of servers in containers, too.
+const DEBIANS: [(&str, &str); 2] = [("bookworm", BASE), ("trixie", "docker.io/library/debian:trixie-slim")];
+const BUSYBOX: &str = "localhost/prony-try-busybox";
+/// From the artifact to a figure, at most, as far as the machine is quiet.
+const FIRST_FIGURE: Duration = Duration::from_secs(30);
+
+/// How an artifact is installed in a shell, and what then runs.
+struct Way {
+    name: &'static str,
+    install: String,
+    prony: String,
+}
+
+/// Tries them all.
+///
+/// # Errors
+/// When one does not work.
+pub(super) fn run(dist: &Dist) -> Result<(), String> {
+    let folder = dist.root.join("target/containers");
+    let engine = match Engine::new(&folder, &["podman", "runc", "debootstrap"])? {
+        Ok(engine) => engine,
+        Err(why) => {
+            println!("skipped: {why}");
+            return Ok(());
+        }
+    };
+    let mut failed = 0;
+    let mut count = |name: String, tried: Result<Duration, String>| match tried {
+        Ok(took) => {
+            let slow = if took > FIRST_FIGURE { ", over 30 s" } else { "" };
+            println!("ok      {name}: {:.1} s from the file to the first figure{slow}", took.as_secs_f64());
+        }
+        Err(why) => {
+            failed += 1;
+            println!("FAILED  {name}: {why}");
+        }
+    };
+    for (suite, image) in DEBIANS {
+        let with_python = format!("localhost/prony-try-{suite}-python");
+        if let Err(why) =
+            engine.base(suite, image).and_then(|()| python(&engine, &folder, image, &with_python))
+        {
+            println!("skipped: the root filesystem of {suite} cannot be made here: {why}");
+            continue;
+        }
+        for way in ways() {
+            let image = if way.name == "wheel" { &with_python } else { image };
+            count(format!("{} on {suite}", way.name), loaded(dist, &engine, image, &way));
+        }
+    }
+    match busybox(&engine, &folder) {
+        Ok(()) => {
+            count("archive beside busybox alone".to_owned(), loaded(dist, &engine, BUSYBOX, &archive()));
+        }
+        Err(why) => println!("skipped: a root filesystem of busybox cannot be made here: {why}"),
+    }
+    count("image".to_owned(), image(dist, &engine));
+    speed(dist)?;
+    if failed == 0 { Ok(()) } else { Err(format!("{failed} artifacts do not work")) }
+}
+
+fn archive() -> Way {
+    Way {
+        name: "archive",
+        install: "mkdir -p /opt/it && gzip -dc /dist/prony-*-linux.tar.gz | tar -xf - -C /opt/it && mv /opt/it/*/* /opt/it"
+            .to_owned(),
+        prony: "/opt/it/bin/prony".to_owned(),
+    }
+}
+
+fn ways() -> [Way; 3] {
+    let complete = "prony completions bash | cmp - /usr/share/bash-completion/completions/prony";
+    [
+        archive(),
+        Way {
+            name: "Debian package",
+            // dpkg may be told to leave manuals out, so that the package is asked whether it has them.
+            install: format!(
+                "dpkg --install /dist/*.deb && {complete} && dpkg-query --listfiles prony | grep -q man1/prony-load.1.gz"
+            ),
+            prony: "prony".to_owned(),
+        },
+        Way {
+            name: "wheel",
+            install: "python3 -m venv /opt/it && /opt/it/bin/pip install --quiet --no-index /dist/*.whl"
+                .to_owned(),
+            prony: "/opt/it/bin/prony".to_owned(),
+        },
+    ]
+}
+
+/// Installs in a container of the image that sees the artifacts and nothing else, and loads.
+fn loaded(dist: &Dist, engine: &Engine, image: &str, way: &Way) -> Result<Duration, String> {
+    let mount = format!("{}:/dist:ro", dist.out.display());
+    let script = format!("{{ {}; }} >&2 && {} load -n {REQUESTS} -q --json -", way.install, way.prony);
+    let begun = Instant::now();
+    let said =
+        engine.command("podman", &[&RUN[..], &["--volume", &mount, image, "sh", "-ec", &script]].concat())?;
+    completed(&said).map(|()| begun.elapsed())
+}
+
+const RUN: [&str; 8] =
+    ["run", "--rm", "--network", "none", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"];
+
+/// Whether a trial's JSON says that all was carried.
+fn completed(said: &str) -> Result<(), String> {
+    let trial: Value = serde_json::from_str(said).map_err(|e| format!("{e}: {said}"))?;
+    match trial.pointer("/requests/completed").and_then(Value::as_u64) {
+        Some(REQUESTS) => Ok(()),
+        other => Err(format!("{other:?} of {REQUESTS} requests were completed")),
+    }
+}
+
+/// The image from its archive, as another user than root and with no folder that it could write.
+fn image(dist: &Dist, engine: &Engine) -> Result<Duration, String> {
+    let file = dist.out.join(format!("prony-{VERSION}-{}-image.tar", dist.machine));
+    if !file.is_file() {
+        return Err("it was not built".to_owned());
+    }
+    let name = format!("localhost/prony:{VERSION}");
+    let begun = Instant::now();
+    engine.command("podman", &["rmi", "--force", "--ignore", &name])?;
+    engine.command("podman", &["load", "--quiet", "--input", &file.display().to_string()])?;
+    let requests = REQUESTS.to_string();
+    let load = ["--read-only", &name, "load", "-n", &requests, "-q", "--json", "-"];
+    completed(&engine.command("podman", &[&RUN[..], &load].concat())?)?;
+    let took = begun.elapsed();
+    let user = engine.command("podman", &["image", "inspect", "--format", "{{.User}}", &name])?;
+    let user = user.trim();
+    if user.is_empty() || user.starts_with('0') { Err(format!("it runs as {user:?}")) } else { Ok(took) }
+}
+
+/// Debian with the Python that a wheel is for.
+fn python(engine: &Engine, folder: &Path, base: &str, name: &str) -> Result<(), String> {
+    if engine.command("podman", &["image", "exists", name]).is_ok() {
+        return Ok(());
+    }
+    let context = folder.join("python");
+    fs::create_dir_all(&context).map_err(at(&context))?;
+    let text = format!(
+        "FROM {base}\nRUN apt-get update && apt-get install --yes --no-install-recommends python3-venv && apt-get clean\n"
+    );
+    let file = context.join("Dockerfile");
+    fs::write(&file, text).map_err(at(&file))?;
+    engine
+        .command(
+            "podman",
+            &["build", "--quiet", "--network", "host", "--tag", name, &context.display().to_string()],
+        )
+        .map(drop)
+}
+
+/// A static busybox and the names by which its tools are called.
+fn busybox(engine: &Engine, folder: &Path) -> Result<(), String> {
+    let context = folder.join("busybox");
+    fs::create_dir_all(&context).map_err(at(&context))?;
+    let busybox =
+        ["/usr/bin/busybox", "/bin/busybox"].map(PathBuf::from).into_iter().find(|path| path.is_file());
+    let busybox = busybox.ok_or("there is none here (apt-get install busybox-static)")?;
+    copy(&busybox, &context.join("busybox"))?;
+    if Command::new("ldd").arg(&busybox).output().is_ok_and(|ldd| ldd.status.success()) {
+        return Err(format!("{} is not static (apt-get install busybox-static)", busybox.display()));
+    }
+    let file = context.join("Dockerfile");
+    let text =
+        "FROM scratch\nCOPY busybox /bin/busybox\nRUN [\"/bin/busybox\", \"--install\", \"-s\", \"/bin\"]\n";
+    fs::write(&file, text).map_err(at(&file))?;
+    engine
+        .command("podman", &["build", "--quiet", "--tag", BUSYBOX, &context.display().to_string()])
+        .map(drop)
+}
+
+/// The medians of 21 starts.
+fn speed(dist: &Dist) -> Result<(), String> {
+    let prony = dist.work.join(format!("prony-{VERSION}-{}-linux/bin/prony", dist.machine));
+    for line in [&["--version"][..], &["load", "-n", "1"]] {
+        let mut took = Vec::new();
+        for _ in 0..21 {
+            let begun = Instant::now();
+            said(Command::new(&prony).args(line))?;
+            took.push(begun.elapsed());
+        }
+        took.sort_unstable();
+        let median = took.get(took.len() / 2).copied().unwrap_or_default();
+        println!("{:6.1} ms  prony {}", median.as_secs_f64() * 1e3, line.join(" "));
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! podman with a storage of its own below target/, so that an image or container of the user's is neither seen nor
+//! touched, and Debian as debootstrap makes it, so that no registry is needed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Debian 12, under the official image's name.
+pub(crate) const BASE: &str = "docker.io/library/debian:bookworm-slim";
+/// What the base was made by, in the label by which a record says that it was not the official one.
+pub(crate) const MADE_BY: &str = "debootstrap";
+const STAND_IN: &str = "org.prony.stand-in";
+
+/// An engine of containers.
+pub(crate) struct Engine {
+    /// Its storage, and `work/`, where its commands run.
+    pub(crate) folder: PathBuf,
+}
+
+impl Engine {
+    /// The inner error is the reason to skip: a program that is missing.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub(crate) fn new(folder: &Path, programs: &[&str]) -> Result<Result<Engine, String>, String> {
+        let error = |e: std::io::Error| format!("{}: {e}", folder.display());
+        fs::create_dir_all(folder.join("work")).map_err(error)?;
+        let engine = Engine { folder: folder.to_owned() };
+        for program in programs {
+            if engine.command("which", &[program]).is_err() {
+                return Ok(Err(format!(
+                    "{program} is not installed (apt-get install podman runc debootstrap)"
+                )));
+            }
+        }
+        let (storage, containers) = engine.configuration();
+        fs::write(folder.join("storage.conf"), storage).map_err(error)?;
+        fs::write(folder.join("containers.conf"), containers).map_err(error)?;
+        Ok(Ok(engine))
+    }
+
+    fn configuration(&self) -> (String, String) {
+        let at = |name: &str| self.folder.join(name).display().to_string();
+        let storage = format!(
+            "[storage]\ndriver = \"overlay\"\ngraphroot = {:?}\nrunroot = {:?}\n",
+            at("storage"),
+            at("run")
+        );
+        // Without systemd there is nobody to ask for cgroups or to keep a journal.
+        let containers = format!(
+            "[engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\ntmp_dir = {:?}\n",
+            at("tmp")
+        );
+        (storage, containers)
+    }
+
+    /// Debian of this suite, as small as debootstrap makes it, once, as this image; with the host's certificates, for
+    /// whatever proxy it is behind.
+    ///
+    /// # Errors
+    /// When it cannot be made, a mirror that is out of reach say.
+    pub(crate) fn base(&self, suite: &str, image: &str) -> Result<(), String> {
+        let label = format!("{{{{index .Config.Labels {STAND_IN:?}}}}}");
+        match self.command("podman", &["image", "inspect", "--format", &label, image]) {
+            Ok(said) if said.trim() == MADE_BY => return Ok(()),
+            // Made by an older revision: what was built on it lacks the label, too. The storage is this check's own.
+            Ok(_) => self.command("podman", &["rmi", "--all", "--force"]).map(drop)?,
+            Err(_) => {}
+        }
+        let root = self.folder.join(format!("base-{suite}"));
+        let root_text = root.display().to_string();
+        let made = root.join("etc/debian_version").is_file() && root.join("var/lib/dpkg/status").is_file();
+        if !made || !root.join("made").is_file() {
+            println!("making the base image {suite} by debootstrap, once …");
+            let _ = fs::remove_dir_all(&root);
+            self.command("debootstrap", &["--variant=minbase", suite, &root_text])?;
+            let copy = |from: &str| {
+                let to = root.join(from.trim_start_matches('/'));
+                let _ = to.parent().map(fs::create_dir_all);
+                let _ = fs::copy(from, to);
+            };
+            ["/etc/ssl/certs/ca-certificates.crt", "/etc/pip.conf"].into_iter().for_each(copy);
+            // From which a package that comes later makes that file anew.
+            let own = "/usr/local/share/ca-certificates";
+            let entries = fs::read_dir(own).into_iter().flatten().flatten();
+            entries.for_each(|entry| copy(&entry.path().to_string_lossy()));
+            fs::write(root.join("made"), "").map_err(|e| format!("{root_text}: {e}"))?;
+        }
+        let archive = self.folder.join(format!("base-{suite}.tar")).display().to_string();
+        self.command("tar", &["-C", &root_text, "-cf", &archive, "."])?;
+        let label = format!("LABEL {STAND_IN}={MADE_BY}");
+        let imported = self.command("podman", &["import", "--change", &label, &archive, image]);
+        let _ = fs::remove_file(&archive);
+        imported.map(drop)
+    }
+
+    /// The standard output of a command that must succeed.
+    ///
+    /// # Errors
+    /// When it fails, with the end of what it said.
+    pub(crate) fn command(&self, program: &str, line: &[&str]) -> Result<String, String> {
+        let mut command = Command::new(program);
+        command.args(line);
+        let output = self.in_world(&mut command).output().map_err(|e| format!("{program}: {e}"))?;
+        said(&format!("{program} {}", line.join(" ")), &output)
+    }
+
+    /// A command with the engine's storage and folder, and nothing to read.
+    pub(crate) fn in_world<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        command
+            .current_dir(self.folder.join("work"))
+            .env("CONTAINERS_STORAGE_CONF", self.folder.join("storage.conf"))
+            .env("CONTAINERS_CONF", self.folder.join("containers.conf"))
+            .env("BUILDAH_ISOLATION", "chroot")
+            .stdin(Stdio::null())
+    }
+}
+
+/// Of a command that ended.
+///
+/// # Errors
+/// When it failed, with the end of what it said.
+pub(crate) fn said(what: &str, output: &Output) -> Result<String, String> {
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(out);
+    }
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    let tail: Vec<&str> = err.lines().rev().take(8).collect();
+    let tail: Vec<&str> = tail.into_iter().rev().collect();
+    Err(format!("`{what}` ended with {}: {out}{}", output.status, tail.join("\n")))
+}

@@ -1,0 +1,160 @@
+//! The pages about published comparisons that were repeated, from run logs: docs/replications/NAME.md, docs/gallery/.
+//!
+//! A page's words are written by hand; what is between its two marks is written here, from the run log.
+
+mod page;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Where the run logs are, unless a folder is named.
+const RUNS: &str = "runs/replications";
+/// Around what is written here.
+const BEGIN: &str = "<!-- from here on written by `cargo xtask replications` -->";
+const END: &str = "<!-- to here -->";
+
+/// Writes the page, the example report and its place in the list of each experiment with a source, from
+/// `FOLDER/NAME.jsonl`. What has no run log stays as it is.
+///
+/// # Errors
+/// When a run log cannot be read, or is of another experiment; when a page has no place for its figures.
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
+    let runs = match arguments {
+        [] => root.join(RUNS),
+        [folder] => PathBuf::from(folder),
+        _ => return Err("usage: cargo xtask replications [FOLDER of NAME.jsonl]".to_owned()),
+    };
+    let mut found = 0;
+    for name in experiments(root)? {
+        let log = runs.join(format!("{name}.jsonl"));
+        if !log.is_file() {
+            println!("{name}: no {}, its page stays as it is", log.display());
+            continue;
+        }
+        let replication = Replication::read(root, &name, &log)?;
+        let path = root.join("docs/replications").join(format!("{name}.md"));
+        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let text =
+            replaced(&text, &page::figures(&replication)).map_err(|e| format!("{}: {e}", path.display()))?;
+        fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+        let html = root.join("docs/gallery").join(format!("{name}.html"));
+        prony(root, &["report", "--format", "html", "-o", &html.display().to_string()], &log)?;
+        let list = root.join("docs/gallery/README.md");
+        let text = fs::read_to_string(&list).map_err(|e| format!("{}: {e}", list.display()))?;
+        let text = listed(&text, &name, &page::line(&replication));
+        fs::write(&list, text).map_err(|e| format!("{}: {e}", list.display()))?;
+        println!("{name}: wrote {} and {}", path.display(), html.display());
+        found += 1;
+    }
+    if found == 0 { Err(format!("{} has no run log of such an experiment", runs.display())) } else { Ok(()) }
+}
+
+/// A run of an experiment with a source: what its log says at first, and what Prony makes of it.
+struct Replication {
+    /// The experiment's name.
+    name: String,
+    /// The run log's first line.
+    header: Value,
+    /// `prony report --format json`.
+    analysis: Value,
+}
+
+impl Replication {
+    fn read(root: &Path, name: &str, log: &Path) -> Result<Self, String> {
+        let json = prony(root, &["report", "--format", "json"], log)?;
+        let analysis: Value = serde_json::from_str(&json).map_err(|e| format!("{}: {e}", log.display()))?;
+        let text = fs::read_to_string(log).map_err(|e| format!("{}: {e}", log.display()))?;
+        let first = text.lines().next().unwrap_or_default();
+        let header: Value = serde_json::from_str(first).map_err(|e| format!("{}: {e}", log.display()))?;
+        if header["name"] != *name || !header["published"].is_object() {
+            return Err(format!("{} is no run of {name} with its source", log.display()));
+        }
+        Ok(Self { name: name.to_owned(), header, analysis })
+    }
+}
+
+/// The experiments that name a source, in the order of their names.
+fn experiments(root: &Path) -> Result<Vec<String>, String> {
+    let folder = root.join("experiments");
+    let entries = fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let mut names = Vec::new();
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        if path.extension().is_none_or(|ending| ending != "toml") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let file: toml::Table = toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+        if file.contains_key("published") {
+            names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The page with other figures between its marks.
+fn replaced(text: &str, figures: &str) -> Result<String, String> {
+    let marks = text.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+    let (before, after) = marks.ok_or_else(|| format!("it lacks the lines {BEGIN} and {END}"))?;
+    Ok(format!("{before}{BEGIN}\n\n{}\n\n{END}{after}", figures.trim()))
+}
+
+/// The list with this line instead of the one that links to the same page, or at its end.
+fn listed(text: &str, name: &str, line: &str) -> String {
+    let link = format!("({name}.html)");
+    let mut lines: Vec<&str> = text.lines().collect();
+    match lines.iter().position(|old| old.contains(&link)) {
+        Some(at) => lines[at] = line,
+        None => lines.push(line),
+    }
+    format!("{}\n", lines.join("\n"))
+}
+
+/// What the release binary prints about a run log.
+fn prony(root: &Path, arguments: &[&str], log: &Path) -> Result<String, String> {
+    let binary = root.join("target/release/prony");
+    let output = Command::new(&binary)
+        .args(arguments)
+        .arg(log)
+        .output()
+        .map_err(|e| format!("{} could not be run ({e}): make build", binary.display()))?;
+    if !output.status.success() {
+        return Err(format!("{}: {}", log.display(), String::from_utf8_lossy(&output.stderr).trim()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_between_the_marks_is_replaced() {
+        let page = format!("# A\n\n{BEGIN}\nold\n{END}\n\nwords\n");
+        let expected = format!("# A\n\n{BEGIN}\n\nnew\n\n{END}\n\nwords\n");
+        assert_eq!(replaced(&page, "new\n"), Ok(expected));
+        assert!(replaced("# A\n", "new").unwrap_err().contains("lacks the lines"));
+    }
+
+    #[test]
+    fn a_run_has_one_line_in_the_list() {
+        let list = "# Gallery\n\n| a |\n|---|\n| [a](a.html) old |\n";
+        assert_eq!(listed(list, "a", "| [a](a.html) new |"), list.replace("old", "new"));
+        assert_eq!(listed(list, "b", "| [b](b.html) |"), format!("{list}| [b](b.html) |\n"));
+    }
+
+    #[test]
+    fn each_experiment_with_a_source_has_a_page_with_a_place_for_its_figures() {
+        let root = crate::root();
+        let names = experiments(&root).unwrap();
+        assert_eq!(names.len(), 5, "{names:?}");
+        for name in names {
+            let path = root.join("docs/replications").join(format!("{name}.md"));
+            let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            assert!(replaced(&text, "").is_ok(), "{name}");
+        }
+    }
+}

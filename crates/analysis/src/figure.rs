@@ -53,6 +53,8 @@ pub struct Entry {
     pub in_history: bool,
     /// What verdicts that affect it call it: `throughput`, `response`; empty where none does.
     pub affected_as: &'static str,
+    /// Its family in OpenMetrics after `prony_trial_`, with its base unit; empty of what is a quantile of a summary there.
+    pub metric: &'static str,
     /// The same figure of a published source, and how many of our units are one of theirs.
     pub published: Option<(&'static str, f64)>,
     of_trial: fn(&Trial, Option<&ServerSamples>) -> Option<FigureValue>,
@@ -104,6 +106,20 @@ impl Unit {
     }
 }
 
+impl Unit {
+    /// The base unit of OpenMetrics, and how much of this unit one of it is.
+    pub fn base(self) -> (&'static str, f64) {
+        match self {
+            Unit::RequestsPerS => ("requests_per_second", 1.0),
+            Unit::RequestsPerCpuS => ("requests_per_cpu_second", 1.0),
+            Unit::Milliseconds | Unit::Microseconds => ("seconds", 1e9),
+            Unit::Megabytes => ("bytes", 1.0),
+            Unit::MegabytesPerS => ("bytes_per_second", 1.0),
+            Unit::Share => ("ratio", 1.0),
+        }
+    }
+}
+
 /// How trials' values become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverTrials {
@@ -132,6 +148,7 @@ const RESPONSE: Entry = Entry {
     ranked: false,
     in_history: true,
     affected_as: "response",
+    metric: "",
     published: None,
     of_trial: |_, _| None,
 };
@@ -162,6 +179,7 @@ pub static FIGURES: [Entry; 19] = [
         ranked: true,
         affected_as: "throughput",
         published: Some(("requests_per_s", 1.0)),
+        metric: "throughput_requests_per_second",
         of_trial: |trial, _| {
             let value = trial.throughput.requests_per_s.point;
             Some(FigureValue { value, at_least: trial.throughput.bound == Bound::Lower })
@@ -194,6 +212,7 @@ pub static FIGURES: [Entry; 19] = [
         explain: "Mean response time.",
         head: "mean ms",
         published: Some(("mean_ms", 1e6)),
+        metric: "response_mean_seconds",
         of_trial: |trial, _| exact(real(trial.latency.response.mean_ns?)),
         ..RESPONSE
     },
@@ -205,6 +224,7 @@ pub static FIGURES: [Entry; 19] = [
         head: "stdev ms",
         in_history: false,
         published: Some(("stdev_ms", 1e6)),
+        metric: "response_stdev_seconds",
         of_trial: |trial, _| exact(real(trial.latency.response.stdev_ns?)),
         ..RESPONSE
     },
@@ -218,6 +238,7 @@ pub static FIGURES: [Entry; 19] = [
         in_markdown: true,
         unit: Unit::Microseconds,
         ranked: true,
+        metric: "server_cpu_per_request_seconds",
         of_trial: |trial, server| {
             let completed = trial.requests.completed;
             exact(real(server?.window_cpu_ns) / real((completed > 0).then_some(completed)?))
@@ -233,6 +254,7 @@ pub static FIGURES: [Entry; 19] = [
         unit: Unit::RequestsPerCpuS,
         more_is_better: true,
         in_history: false,
+        metric: "server_requests_per_cpu_second",
         of_trial: |trial, server| {
             let (completed, cpu_ns) = (trial.requests.completed, server?.window_cpu_ns);
             exact(real((completed > 0).then_some(completed)?) / real((cpu_ns > 0).then_some(cpu_ns)?) * 1e9)
@@ -250,6 +272,7 @@ pub static FIGURES: [Entry; 19] = [
         unit: Unit::Megabytes,
         over_trials: OverTrials::Highest,
         ranked: true,
+        metric: "server_peak_memory_bytes",
         of_trial: |_, server| exact(real(server?.peak_memory_bytes)),
         ..OF_SERVER
     },
@@ -262,6 +285,7 @@ pub static FIGURES: [Entry; 19] = [
         unit: Unit::MegabytesPerS,
         over_trials: OverTrials::Mean,
         in_history: false,
+        metric: "server_memory_growth_bytes_per_second",
         of_trial: |_, server| exact(memory_growth(server?)?),
         ..OF_SERVER
     },
@@ -273,6 +297,7 @@ pub static FIGURES: [Entry; 19] = [
         head: "start-up ms",
         better_and_worse: ["FASTER", "SLOWER"],
         ranked: true,
+        metric: "server_startup_seconds",
         of_trial: |_, server| exact(real(server?.startup_ns)),
         ..OF_SERVER
     },
@@ -285,6 +310,7 @@ pub static FIGURES: [Entry; 19] = [
         unit: Unit::Share,
         in_history: false,
         published: Some(("failed_share_at_least", 1.0)),
+        metric: "failed_ratio",
         of_trial: |trial, _| {
             let (failed, completed) = (real(trial.requests.failed), real(trial.requests.completed));
             let ended = failed + completed;
@@ -326,6 +352,10 @@ impl Figure {
     pub const THROUGHPUT: Figure = Figure::known("throughput");
     /// The median of response.
     pub const P50: Figure = Figure::known("p50");
+    /// The mean of response.
+    pub const MEAN: Figure = Figure::known("mean");
+    /// Failed requests as a share of those that ended.
+    pub const FAILED_SHARE: Figure = Figure::known("failed_share");
     /// The 99th percentile of response.
     pub const P99: Figure = Figure::known("p99");
     /// The 99th percentile from a request's sending to its response's first byte.

@@ -11,6 +11,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::cell::{ByBlock, Cell, any_overloaded};
 use crate::figure::{FIGURES, Figure, FigureValue, OverTrials};
+use crate::interval::HALF_WIDTH_MAX;
 use crate::numbers::{self, real, rounded};
 use crate::precision::widen_all;
 use crate::ranking::{ranks, ratio_to_baseline};
@@ -134,7 +135,7 @@ fn uncensored(figure: Figure, cell: &Cell<'_>) -> Option<FigureValue> {
     cell.figure(figure).filter(|known| known.value.is_finite())
 }
 
-fn over_trials(figure: Figure, cells: &[Cell<'_>], widened: bool) -> CandidateFigure {
+pub(crate) fn over_trials(figure: Figure, cells: &[Cell<'_>], widened: bool) -> CandidateFigure {
     let trials: Vec<f64> = cells.iter().filter_map(|cell| Some(uncensored(figure, cell)?.value)).collect();
     let (mut estimate, censored_at_ns) = match figure.over_trials {
         _ if figure.quantile().is_some() => percentile(cells, figure.field),
@@ -159,7 +160,10 @@ fn over_trials(figure: Figure, cells: &[Cell<'_>], widened: bool) -> CandidateFi
 pub(crate) fn estimate(values: &[f64]) -> Option<Estimate> {
     let n = values.len() as u64;
     if let Some(interval) = geometric_mean_interval(values, CONFIDENCE) {
-        return Some(numbers::estimate(interval));
+        let says_something = interval.high - interval.low < 2.0 * HALF_WIDTH_MAX * interval.point;
+        let why = "its interval is as wide as the figure: more blocks would narrow it";
+        let bare = || Estimate::bare(interval.point, n, why);
+        return Some(if says_something { numbers::estimate(interval) } else { bare() });
     }
     match geometric_mean(values) {
         Some(point) => Some(Estimate::bare(point, n, "one trial has no interval")),

@@ -37,7 +37,7 @@ const BEYOND_MIN_NS: f64 = 1e9;
 const STEPS_MAX: usize = 300;
 
 /// The most that half an interval's width may be, as a share of the figure: as wide as the figure it says nothing.
-const HALF_WIDTH_MAX: f64 = 1.0;
+pub(crate) const HALF_WIDTH_MAX: f64 = 1.0;
 
 /// Half the width of an interval about a rate that makes that about its reciprocal [`HALF_WIDTH_MAX`] wide: h/(1 − h²) = 1.
 const HALF_WIDTH_MAX_OF_TIMES: f64 = 0.618_034;

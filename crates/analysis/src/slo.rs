@@ -2,19 +2,18 @@
 //!
 //! A failed request is a miss of every time, and so is one still unanswered that has waited longer.
 
+mod rules;
+
 use std::fmt;
 
-use prony_model::histogram::highest_ns;
+use prony_model::server::ServerSamples;
 pub use prony_model::slo::{Decision, SloRecord};
-use prony_model::trial::{Bound, Outcome, PERCENTILES, Reason, Summary, Trial};
+use prony_model::trial::{Reason, Summary, Trial};
 use prony_model::units::{multiple, plain_number};
-use prony_stats::CONFIDENCE;
-use prony_stats::batch::design_effect;
-use prony_stats::order::{Quantile, interval_ranks};
-use prony_stats::student::{normal_two_sided, t_two_sided};
 
-use crate::interval;
-use crate::numbers::{real, real_len, rounded};
+use crate::figure::{Figure, Unit};
+use crate::numbers::rounded;
+pub(crate) use crate::slo::rules::by_interval;
 use crate::verdict::Code;
 
 /// A threshold, read.
@@ -22,21 +21,38 @@ use crate::verdict::Code;
 pub struct Slo {
     text: String,
     objective: Objective,
+    /// In the unit that the figure is stored in: nanoseconds, bytes, a share from 0 to 1, requests per second.
+    limit: f64,
 }
 
 /// What a threshold holds to a limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Objective {
-    /// A percentile of response (or of service) must be below so many nanoseconds.
-    Time { field: &'static str, quantile: f64, service: bool, limit_ns: u64 },
-    /// The mean of response must be below so many nanoseconds.
-    Mean { limit_ns: u64 },
-    /// The longest response must be below so many nanoseconds.
-    Max { limit_ns: u64 },
-    /// The share of failed requests must be below.
-    Errors { limit: f64 },
-    /// Completed requests per second must be above.
-    Throughput { limit: f64 },
+    /// A percentile of a part of the latency, by its field and as a share.
+    Percentile { part: Part, field: &'static str, quantile: f64 },
+    /// Any other figure of the table.
+    Figure(Figure),
+    /// The longest response.
+    Max,
+}
+
+/// A part of a request's time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::EnumString)]
+#[strum(serialize_all = "snake_case")]
+enum Part {
+    Response,
+    Service,
+    FirstByte,
+}
+
+impl Part {
+    fn summary(self, trial: &Trial) -> &Summary {
+        match self {
+            Part::Response => &trial.latency.response,
+            Part::Service => &trial.latency.service,
+            Part::FirstByte => &trial.latency.first_byte,
+        }
+    }
 }
 
 /// Why a text is no threshold: a sentence.
@@ -73,61 +89,65 @@ impl Held {
 }
 
 impl Slo {
-    /// Reads a threshold. Percentiles are those that a trial records: p50, p75, p90, p95, p99, p99.9 and
-    /// p99.99; `service.p99` is of service times.
+    /// Reads a threshold: a figure of the table of figures, `max`, or a percentile of a part of the latency
+    /// (`service.p99`, `first_byte.p99`); `<` or `>`, by which is better; and a limit in the figure's unit.
     ///
     /// # Errors
     /// A sentence with what is wrong and what would be right.
     pub fn parse(text: &str) -> Result<Slo, SloError> {
-        let wrong = |why: &str| SloError { text: text.chars().take(60).collect(), why: why.to_owned() };
+        let wrong = |why: String| SloError { text: text.chars().take(60).collect(), why };
         let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-        let at = compact.find(['<', '>']).ok_or_else(|| wrong("it has neither < nor >."))?;
+        let at = compact.find(['<', '>']).ok_or_else(|| wrong("it has neither < nor >.".to_owned()))?;
         let (name, rest) = compact.split_at(at);
         let (above, limit) = (rest.starts_with('>'), rest[1..].trim_start_matches('='));
-        let (service, name) = match name.strip_prefix("service.") {
-            Some(name) => (true, name),
-            None => (false, name.strip_prefix("response.").unwrap_or(name)),
+        let objective = objective(name).ok_or_else(|| {
+            wrong(format!(
+                "its figure is none of {}, max, service.p99, first_byte.p99.",
+                figures().join(", ")
+            ))
+        })?;
+        let (unit, lower) = match objective {
+            Objective::Figure(figure) => (figure.unit, figure.more_is_better),
+            Objective::Percentile { .. } | Objective::Max => (Unit::Milliseconds, false),
         };
-        let objective = match name {
-            "errors" | "failed" if !above => {
-                Objective::Errors { limit: share(limit).map_err(|w| wrong(&w))? }
-            }
-            "throughput" | "rps" if above => {
-                Objective::Throughput { limit: rate(limit).map_err(|w| wrong(&w))? }
-            }
-            "errors" | "failed" => return Err(wrong("a share of errors has an upper limit, <.")),
-            "throughput" | "rps" => return Err(wrong("a throughput has a lower limit, >.")),
-            _ if above => return Err(wrong("a time has an upper limit, <.")),
-            "mean" if !service => Objective::Mean { limit_ns: time(limit).map_err(|w| wrong(&w))? },
-            "max" if !service => Objective::Max { limit_ns: time(limit).map_err(|w| wrong(&w))? },
-            name => {
-                let (field, quantile) = percentile(name).ok_or_else(|| {
-                    wrong("its figure is none of p50, p75, p90, p95, p99, p99.9, p99.99, mean, max, errors, throughput.")
-                })?;
-                Objective::Time { field, quantile, service, limit_ns: time(limit).map_err(|w| wrong(&w))? }
-            }
-        };
-        Ok(Slo { text: compact, objective })
+        if above != lower {
+            let (kind, sign) = if lower { ("a lower", ">") } else { ("an upper", "<") };
+            return Err(wrong(format!("{name} has {kind} limit, {sign}.")));
+        }
+        let limit = limit_in(unit, limit).map_err(wrong)?;
+        Ok(Slo { text: compact, objective, limit })
     }
 
-    /// Holds it against a trial.
-    pub fn hold(&self, trial: &Trial) -> Held {
+    /// Reads a threshold that a search holds each of its probes to: one that a single trial of a load can decide.
+    ///
+    /// # Errors
+    /// As [`Slo::parse`], and for a figure that takes several trials or the server's samples.
+    pub fn parse_for_a_search(text: &str) -> Result<Slo, SloError> {
+        let slo = Slo::parse(text)?;
+        let of_several = slo.over_trials().is_some() && slo.response_percentile().is_none();
+        let why = "a search decides by one probe, which has no interval of it.".to_owned();
+        if of_several { Err(SloError { text: slo.text, why }) } else { Ok(slo) }
+    }
+
+    /// Holds it against a trial, and what its server cost where Prony started that.
+    pub fn hold(&self, trial: &Trial, server: Option<&ServerSamples>) -> Held {
+        let (limit, limit_ns) = (self.limit, rounded(self.limit));
         match self.objective {
-            Objective::Time { field, quantile, service, limit_ns } => {
-                time_held(trial, service, (field, quantile), limit_ns)
+            Objective::Percentile { part, field, quantile } => {
+                rules::percentile_held(trial, part, (field, quantile), limit_ns)
             }
-            Objective::Errors { limit } => errors_held(trial, limit),
-            Objective::Throughput { limit } => throughput_held(trial, limit),
-            Objective::Mean { limit_ns } => mean_held(trial, limit_ns),
-            Objective::Max { limit_ns } => max_held(trial, limit_ns),
+            Objective::Max => rules::max_held(trial, limit_ns),
+            Objective::Figure(Figure::FAILED_SHARE) => rules::errors_held(trial, limit),
+            Objective::Figure(Figure::THROUGHPUT) => rules::throughput_held(trial, limit),
+            Objective::Figure(Figure::MEAN) => rules::mean_held(trial, limit_ns),
+            Objective::Figure(figure) => rules::value_held(figure, trial, server, limit),
         }
     }
 
     /// The reason that the percentile it names is withheld; `None` where it is not, or where it is a reason already.
     fn withheld(&self, trial: &Trial, held: &Held) -> Option<Reason> {
-        let Objective::Time { field, service, .. } = self.objective else { return None };
-        let (name, summary) =
-            if service { ("service", &trial.latency.service) } else { ("response", &trial.latency.response) };
+        let Objective::Percentile { part, field, .. } = self.objective else { return None };
+        let (name, summary): (&str, _) = (part.into(), part.summary(trial));
         let known = summary.percentile(field).is_some() || summary.censored_at_ns.contains_key(field);
         let mut reason = Code::TooFewSamples.reason(format!(
             "{} needs 100 samples beyond the percentile: {}",
@@ -146,28 +166,38 @@ impl Slo {
 
     /// The share of requests that may fail, where it is about that.
     pub fn errors_limit(&self) -> Option<f64> {
-        match self.objective {
-            Objective::Errors { limit } => Some(limit),
-            _ => None,
-        }
+        (self.objective == Objective::Figure(Figure::FAILED_SHARE)).then_some(self.limit)
     }
 
     /// The percentile's field, its quantile and the limit in nanoseconds, where it is about one of response.
     pub fn response_percentile(&self) -> Option<(&'static str, f64, u64)> {
         match self.objective {
-            Objective::Time { field, quantile, service: false, limit_ns } => {
-                Some((field, quantile, limit_ns))
+            Objective::Percentile { part: Part::Response, field, quantile } => {
+                Some((field, quantile, rounded(self.limit)))
             }
             _ => None,
         }
+    }
+
+    /// The figure whose interval over trials decides it, where no rule within a trial does that better, and its limit.
+    pub(crate) fn over_trials(&self) -> Option<(Figure, f64)> {
+        let figure = match self.objective {
+            Objective::Percentile { part: Part::Response, field, .. } => {
+                Figure::all().find(|figure| figure.field == field)?
+            }
+            Objective::Figure(figure) => figure,
+            Objective::Percentile { .. } | Objective::Max => return None,
+        };
+        let has_a_rule = [Figure::FAILED_SHARE, Figure::THROUGHPUT, Figure::MEAN].contains(&figure);
+        (!has_a_rule).then_some((figure, self.limit))
     }
 }
 
 /// Holds thresholds against a trial and keeps what became of them in it. A percentile that one of
 /// them names and that is withheld becomes a reason of the verdict, unless it was decided all the same.
-pub fn hold_all(slos: &[Slo], trial: &mut Trial) {
+pub fn hold_all(slos: &[Slo], trial: &mut Trial, server: Option<&ServerSamples>) {
     for slo in slos {
-        let held = slo.hold(trial);
+        let held = slo.hold(trial, server);
         if held.decision == Decision::Undecided
             && let Some(reason) = slo.withheld(trial, &held)
         {
@@ -184,16 +214,43 @@ impl fmt::Display for Slo {
     }
 }
 
-/// The field and the quantile of a percentile's name.
-fn percentile(name: &str) -> Option<(&'static str, f64)> {
+/// What a threshold's name stands for.
+fn objective(name: &str) -> Option<Objective> {
+    let (part, name) = match name.split_once('.').map(|(part, name)| (part.parse(), name)) {
+        Some((Ok(part), name)) => (part, name),
+        _ => name.strip_prefix("first_byte_").map_or((Part::Response, name), |name| (Part::FirstByte, name)),
+    };
     let name = match name {
         "median" => "p50",
-        "p99.9" => "p999",
-        "p99.99" => "p9999",
-        "p99.999" => "p99999",
+        "errors" | "failed" => "failed_share",
+        "rps" => "throughput",
         name => name,
     };
-    PERCENTILES.into_iter().find(|(field, _)| field.strip_suffix("_ns") == Some(name))
+    let figure = Figure::all().find(|figure| [figure.name, figure.title].contains(&name));
+    if let Some((figure, quantile)) = figure.and_then(|figure| Some((figure, figure.quantile()?))) {
+        return Some(Objective::Percentile { part, field: figure.field, quantile });
+    }
+    match (part, name) {
+        (Part::Response, "max") => Some(Objective::Max),
+        (Part::Response, _) => figure.map(Objective::Figure),
+        _ => None,
+    }
+}
+
+/// The names that a threshold may have, as people write them.
+fn figures() -> Vec<&'static str> {
+    Figure::all().map(|figure| if figure.quantile().is_some() { figure.title } else { figure.name }).collect()
+}
+
+/// A limit in the unit that figures of this unit are stored in.
+fn limit_in(unit: Unit, limit: &str) -> Result<f64, String> {
+    match unit {
+        Unit::Milliseconds | Unit::Microseconds => time(limit),
+        Unit::RequestsPerS | Unit::RequestsPerCpuS => rate(limit),
+        Unit::Megabytes => bytes(limit),
+        Unit::MegabytesPerS => bytes(limit.strip_suffix("/s").unwrap_or(limit)),
+        Unit::Share => share(limit),
+    }
 }
 
 fn positive(number: &str) -> Option<f64> {
@@ -212,224 +269,20 @@ fn rate(limit: &str) -> Result<f64, String> {
     per_s.ok_or_else(|| format!("{limit:?} is no number of requests per second."))
 }
 
-fn time(limit: &str) -> Result<u64, String> {
+fn time(limit: &str) -> Result<f64, String> {
     let units = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 6e10)];
-    let number = units.iter().find_map(|(unit, ns)| Some(positive(limit.strip_suffix(unit)?)? * ns));
-    let ns = number.filter(|ns| (1.0..=3.6e12).contains(ns));
-    ns.map(|ns| ns.round() as u64).ok_or_else(|| format!("{limit:?} is no time up to an hour."))
+    let ns = of_units(limit, &units).filter(|ns| (1.0..=3.6e12).contains(ns));
+    ns.map(f64::round).ok_or_else(|| format!("{limit:?} is no time up to an hour."))
 }
 
-/// A percentile below a limit. Where the trial has the percentile's interval, that decides; where it is
-/// withheld for want of samples, the number of requests above the limit may do so all the same.
-fn time_held(trial: &Trial, service: bool, (field, quantile): (&str, f64), limit_ns: u64) -> Held {
-    let summary = if service { &trial.latency.service } else { &trial.latency.response };
-    if let Some(than) = summary.censored_at_ns.get(field) {
-        let decision = if *than >= limit_ns { Decision::Missed } else { Decision::Undecided };
-        let seen = format!("its rank falls among requests unanswered: it is longer than {}", ms(*than));
-        return Held::new(decision, Some(false), seen, longer(trial));
-    }
-    let point = summary.percentile(field);
-    let seen = point.map_or_else(|| "withheld, too few samples".to_owned(), ms);
-    let within = point.map(|p| p < limit_ns);
-    let (decision, point_within) = match summary.ci95.get(field) {
-        _ if trial.outcome == Outcome::Broken => (Decision::Missed, within),
-        Some([low, high]) if within.is_some() => (by_interval(*low, *high, limit_ns), within),
-        _ => by_count(summary, trial, (field, quantile), limit_ns).unwrap_or((Decision::Undecided, within)),
-    };
-    if decision == Decision::Missed && !service && waits_for_client(trial) {
-        let seen = format!("{seen}, and the client itself was saturated");
-        return Held::new(Decision::Undecided, point_within, seen, "more client workers (-t) or cores");
-    }
-    let longer = longer(trial);
-    let to_decide = match summary.needs_duration_ns.get(field) {
-        Some(needs) if trial.plan.stages.is_empty() => format!("-d {}s", needs.div_ceil(1_000_000_000)),
-        Some(needs) => format!("{longer}, {} s in all", needs.div_ceil(1_000_000_000)),
-        None if summary.ci95.contains_key(field) => format!("{longer}: the interval holds {}", ms(limit_ns)),
-        None => format!("{longer}: this window is too short for an interval"),
-    };
-    Held::new(decision, point_within, seen + &between(summary.ci95.get(field)), to_decide)
+fn bytes(limit: &str) -> Result<f64, String> {
+    let units = [("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("B", 1.0)];
+    of_units(limit, &units).ok_or_else(|| format!("{limit:?} is no size: write 200MB."))
 }
 
-/// ` (95 %: 1.20 ms to 1.31 ms)`; nothing without an interval.
-fn between(interval: Option<&[u64; 2]>) -> String {
-    interval.map_or_else(String::new, |[low, high]| format!(" (95 %: {} to {})", ms(*low), ms(*high)))
-}
-
-/// What makes a window longer.
-fn longer(trial: &Trial) -> &'static str {
-    if trial.plan.stages.is_empty() { "a longer load (-d)" } else { "longer stages" }
-}
-
-/// What decides a figure that has no interval where the load changes by plan.
-fn one_rate(trial: &Trial) -> &'static str {
-    if trial.plan.stages.is_empty() {
-        return longer(trial);
-    }
-    "a load at one rate (-R, -d): in stages it has no interval"
-}
-
-/// Whether a saturated client's own lateness is in response: at a rate.
-fn waits_for_client(trial: &Trial) -> bool {
-    let saturated = trial.verdict.reasons.iter().any(|reason| reason.code == Code::ClientSaturated.name());
-    saturated && trial.plan.rate_per_s.is_some()
-}
-
-/// Whether a figure is below a limit, by its interval.
-pub(crate) fn by_interval<T: PartialOrd + Copy>(low: T, high: T, limit: T) -> Decision {
-    if high < limit {
-        Decision::Met
-    } else if low >= limit {
-        Decision::Missed
-    } else {
-        Decision::Undecided
-    }
-}
-
-/// Where it is not known how requests depend on each other (under three seconds), a threshold is met or missed only if it
-/// would be with its limit divided or multiplied by this. The factor is a choice.
-const UNKNOWN_LEVEL: u64 = 2;
-
-/// By how many of all requests ended below the limit, against the ranks between which the percentile
-/// lies with 95 % (order statistics; David & Nagaraja, *Order Statistics*, 7.1); and whether enough of these did.
-/// Requests that share a second's queue are counted as the fewer independent ones that they weigh as.
-fn by_count(
-    summary: &Summary,
-    trial: &Trial,
-    (field, quantile): (&str, f64),
-    limit_ns: u64,
-) -> Option<(Decision, Option<bool>)> {
-    let within = |limit_ns: u64| {
-        let below = summary.hdr.buckets().take_while(|(bucket, _)| highest_ns(*bucket) < limit_ns);
-        below.map(|(_, count)| count).sum::<u64>()
-    };
-    let requests = &trial.requests;
-    let n = summary.count + requests.failed + requests.never_sent;
-    let q = Quantile::new(quantile)?;
-    let enough = q.rank(n).map(|rank| within(limit_ns) >= rank);
-    // What is in flight at the end may come to be on either side: it is decided only what is so both ways.
-    let open = requests.in_flight;
-    let decide = |limit_ns: u64, design_effect: f64| {
-        let within = within(limit_ns);
-        let least = by_weight(within, n + open, design_effect, q)?;
-        let most = by_weight(within + open, n + open, design_effect, q)?;
-        Some(if least == most { least } else { Decision::Undecided })
-    };
-    let decision = match summary.design_effect.get(field) {
-        Some(design_effect) => decide(limit_ns, *design_effect)?,
-        None if decide(limit_ns / UNKNOWN_LEVEL, 1.0)? == Decision::Met => Decision::Met,
-        None if decide(limit_ns.saturating_mul(UNKNOWN_LEVEL), 1.0)? == Decision::Missed => Decision::Missed,
-        None => Decision::Undecided,
-    };
-    Some((decision, enough))
-}
-
-/// Whether a share of `q` at least of all `n` requests is within, by the interval of the q-quantile's rank among the
-/// fewer independent ones that they weigh as. What rounding to these moves is left undecided.
-fn by_weight(within: u64, n: u64, design_effect: f64, q: Quantile) -> Option<Decision> {
-    let weigh = |count: u64| real(count) / design_effect.max(1.0);
-    let (fewest, most) = (rounded(weigh(within).floor()), rounded(weigh(within).ceil()));
-    let (low, high) = interval_ranks(rounded(weigh(n).ceil()), q, CONFIDENCE)?;
-    Some(match () {
-        () if fewest >= high => Decision::Met,
-        () if most < low => Decision::Missed,
-        () => Decision::Undecided,
-    })
-}
-
-/// By what requests are divided to count those that fail or not independently of others: failures come in bursts. 1
-/// where none or all failed, and under three whole seconds, which do not say; what they do say is itself known from few.
-fn errors_design_effect(trial: &Trial) -> f64 {
-    let clusters: Vec<(u64, u64)> =
-        trial.series.iter().map(|entry| (entry.completed + entry.failed, entry.failed)).collect();
-    let known = || {
-        let few = t_two_sided(real_len(clusters.len()) - 1.0, CONFIDENCE)? / normal_two_sided(CONFIDENCE);
-        Some(design_effect(&clusters)? * few * few)
-    };
-    known().unwrap_or(1.0).max(1.0)
-}
-
-fn errors_held(trial: &Trial, limit: f64) -> Held {
-    let (failed, completed) = (trial.requests.failed, trial.requests.completed);
-    let n = failed + completed;
-    let share = (n > 0).then(|| real(failed) / real(n));
-    let decision = Quantile::new(1.0 - limit)
-        .and_then(|q| by_weight(completed, n, errors_design_effect(trial), q))
-        .unwrap_or(Decision::Undecided);
-    // The rule of three: without a failure, 3/n bounds the share with 95 % (Hanley & Lippman-Hand, 1983).
-    let needed = rounded((3.7 / limit).ceil()).max(n.saturating_mul(2));
-    let seen = match share {
-        Some(share) => format!("{failed} of {n} failed ({:.3} %)", share * 100.0),
-        None => "nothing was answered".to_owned(),
-    };
-    Held::new(decision, share.map(|share| share < limit), seen, format!("{needed} requests or more"))
-}
-
-fn throughput_held(trial: &Trial, limit: f64) -> Held {
-    let estimate = &trial.throughput.requests_per_s;
-    let exact = trial.throughput.bound == Bound::Exact;
-    let decision = match (estimate.ci_low, estimate.ci_high) {
-        (Some(low), _) if low > limit => Decision::Met,
-        (_, Some(high)) if high <= limit && exact => Decision::Missed,
-        _ => Decision::Undecided,
-    };
-    let at_least = if exact { "" } else { "at least " };
-    let seen = format!("{at_least}{:.0} req/s", estimate.point);
-    let to_decide = if exact { one_rate(trial) } else { "more client workers (-t) or cores" };
-    Held::new(decision, Some(estimate.point > limit), seen, to_decide)
-}
-
-/// The mean of fewer answers is left undecided.
-const MEAN_MIN: u64 = 30;
-/// More requests without an answer than this share leave a figure over the answered ones undecided.
-const UNANSWERED_MAX_SHARE: f64 = 0.05;
-
-/// Whether so many requests had no answer that a figure over the answered ones says too little of all: it is too good
-/// by what the others would add.
-fn mostly_answered(trial: &Trial) -> bool {
-    let requests = &trial.requests;
-    let without = requests.failed + requests.in_flight + requests.never_sent;
-    real(without) <= UNANSWERED_MAX_SHARE * real(without + requests.completed)
-}
-
-/// The mean below a limit, by its interval.
-fn mean_held(trial: &Trial, limit_ns: u64) -> Held {
-    let response = &trial.latency.response;
-    let interval = response.ci95.get(interval::MEAN).filter(|_| trial.requests.completed >= MEAN_MIN);
-    // Who failed has no time that a mean could hold.
-    let known_low = trial.requests.failed == 0 && mostly_answered(trial);
-    let decision = match interval {
-        _ if trial.outcome == Outcome::Broken => Decision::Missed,
-        Some([low, high]) => match by_interval(*low, *high, limit_ns) {
-            Decision::Met if !known_low => Decision::Undecided,
-            decision => decision,
-        },
-        None => Decision::Undecided,
-    };
-    let to_decide = if known_low { one_rate(trial) } else { "a load whose requests are all answered" };
-    one_figure(response.mean_ns, limit_ns, decision, &between(interval), to_decide)
-}
-
-/// The longest below a limit: of this window, which has no interval.
-fn max_held(trial: &Trial, limit_ns: u64) -> Held {
-    let value = trial.latency.response.max_ns;
-    let decision = match value {
-        _ if trial.outcome == Outcome::Broken || trial.requests.failed > 0 => Decision::Missed,
-        Some(value) if value >= limit_ns => Decision::Missed,
-        Some(_) if mostly_answered(trial) => Decision::Met,
-        _ => Decision::Undecided,
-    };
-    one_figure(value, limit_ns, decision, "", "a load whose requests are all answered")
-}
-
-fn one_figure(value: Option<u64>, limit_ns: u64, decision: Decision, between: &str, to_decide: &str) -> Held {
-    let seen = value.map_or_else(|| "nothing was answered".to_owned(), |value| ms(value) + between);
-    Held::new(decision, value.map(|value| value < limit_ns), seen, to_decide)
-}
-
-fn ms(ns: u64) -> String {
-    let ms = real(ns) / 1e6;
-    let digits = if ms < 10.0 { 2 } else { usize::from(ms < 100.0) };
-    format!("{ms:.digits$} ms")
+/// A number above 0 with one of these units behind it.
+fn of_units(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    units.iter().find_map(|(unit, factor)| Some(positive(text.strip_suffix(unit)?)? * factor))
 }
 
 #[cfg(test)]

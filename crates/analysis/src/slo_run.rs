@@ -3,10 +3,9 @@
 use prony_model::run_log::RunLog;
 
 use crate::cell::{Cell, candidates, counted, plan_names};
-use crate::figures::percentile;
-use crate::numbers::{real, rounded};
+use crate::figures;
 use crate::slo::{Decision, Slo, SloRecord, by_interval};
-use crate::text::{duration, list};
+use crate::text::{list, with_unit};
 
 /// A threshold held against one candidate under one plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,9 +20,9 @@ pub struct RunSlo {
 
 /// Holds thresholds against every candidate under every plan.
 ///
-/// A percentile of response is judged by the interval over trials, which knows what differs between
-/// starts of a server; where there is none, and for everything else, the trials vote: met or missed where
-/// all of them say so.
+/// A percentile of response and a figure of the server are judged by the interval over trials, which knows what
+/// differs between starts of a server; where there is none, and for everything else, the trials vote: met or missed
+/// where all of them say so.
 pub fn hold_run(slos: &[Slo], log: &RunLog) -> Vec<RunSlo> {
     let results = log.last_results();
     let mut all = Vec::new();
@@ -41,11 +40,12 @@ pub fn hold_run(slos: &[Slo], log: &RunLog) -> Vec<RunSlo> {
 }
 
 fn over_trials(slo: &Slo, cells: &[Cell<'_>]) -> Option<SloRecord> {
-    let (field, _, limit_ns) = slo.response_percentile()?;
-    let estimate = percentile(cells, field).0?;
+    let (figure, limit) = slo.over_trials()?;
+    let estimate = figures::over_trials(figure, cells, false).estimate?;
     let (low, high) = (estimate.ci_low?, estimate.ci_high?);
-    let decision = by_interval(low, high, real(limit_ns));
-    let [point, low, high] = [estimate.point, low, high].map(|ns| duration(rounded(ns.floor())));
+    let decision =
+        if figure.more_is_better { by_interval(-high, -low, -limit) } else { by_interval(low, high, limit) };
+    let [point, low, high] = [estimate.point, low, high].map(|value| with_unit(figure.unit, value));
     Some(SloRecord {
         slo: slo.to_string(),
         decision,
@@ -55,7 +55,7 @@ fn over_trials(slo: &Slo, cells: &[Cell<'_>]) -> Option<SloRecord> {
 }
 
 fn by_votes(slo: &Slo, cells: &[Cell<'_>]) -> SloRecord {
-    let held: Vec<_> = cells.iter().map(|cell| slo.hold(cell.trial)).collect();
+    let held: Vec<_> = cells.iter().map(|cell| slo.hold(cell.trial, cell.server)).collect();
     let all = |decision| held.iter().all(|h| h.decision == decision);
     let decision = match held.first() {
         Some(first) if all(first.decision) => first.decision,
@@ -91,8 +91,10 @@ mod tests {
     fn thresholds_are_decided_for_each_candidate_and_plan() {
         let row: &[u64] = &[1000, 1000];
         let mut log = Log::new(&["a", "b"], 3).with(&[row; 3]);
-        let slos: Vec<Slo> =
-            ["p50<2ms", "p50<500us", "errors<1%"].iter().map(|s| Slo::parse(s).unwrap()).collect();
+        let slos: Vec<Slo> = ["p50<2ms", "p50<500us", "errors<1%", "startup<1s", "memory<1MB"]
+            .iter()
+            .map(|s| Slo::parse(s).unwrap())
+            .collect();
         // One of b's trials failed half of its requests.
         let at = log.0.results.iter().position(|r| r.planned.candidate == "b").unwrap();
         log.trial(at).requests.failed = 3_000;
@@ -106,9 +108,13 @@ mod tests {
                 "a p50<2ms MET",
                 "a p50<500us MISSED",
                 "a errors<1% MET",
+                "a startup<1s MET",
+                "a memory<1MB MISSED",
                 "b p50<2ms MET",
                 "b p50<500us MISSED",
-                "b errors<1% UNDECIDED"
+                "b errors<1% UNDECIDED",
+                "b startup<1s MET",
+                "b memory<1MB MISSED"
             ]
         );
     }

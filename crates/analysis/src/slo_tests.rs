@@ -6,13 +6,14 @@ use crate::trial::judge;
 use prony_model::host::Host;
 use prony_model::observed::Observed;
 use prony_model::plan_record::StageRecord;
+use prony_model::trial::Bound;
 
 fn trial() -> Trial {
     judge(&Observed::of(healthy(10, 2000), closed_plan()), &Host::default())
 }
 
 fn decision(slo: &str, trial: &Trial) -> Decision {
-    Slo::parse(slo).unwrap().hold(trial).decision
+    Slo::parse(slo).unwrap().hold(trial, None).decision
 }
 
 #[test]
@@ -45,7 +46,7 @@ fn a_mean_is_met_or_missed_by_its_interval() {
     trial.latency.response.ci95.insert("mean_ns".to_owned(), [900_000, 1_100_000]);
     let found = ["mean<1.2ms", "mean<1.05ms", "mean<850us"].map(|slo| decision(slo, &trial));
     assert_eq!(found, [Decision::Met, Decision::Undecided, Decision::Missed]);
-    let held = Slo::parse("mean<1.05ms").unwrap().hold(&trial);
+    let held = Slo::parse("mean<1.05ms").unwrap().hold(&trial, None);
     assert!(held.seen.ends_with("(95 %: 0.90 ms to 1.10 ms)") && held.to_decide.is_some(), "{held:?}");
     trial.latency.response.ci95.clear();
     assert_eq!(decision("mean<1.2ms", &trial), Decision::Undecided, "no interval says nothing");
@@ -56,7 +57,7 @@ fn a_withheld_percentile_is_missed_by_the_requests_above_the_limit() {
     // Forty answers of about 1 ms: two above the limit are already more than a p99 below it lets happen.
     let trial = judge(&Observed::of(healthy(1, 40), closed_plan()), &Host::default());
     assert_eq!(trial.latency.response.p99_ns, None);
-    let held = |slo: &str| Slo::parse(slo).unwrap().hold(&trial);
+    let held = |slo: &str| Slo::parse(slo).unwrap().hold(&trial, None);
     let (missed, open) = (held("p99<1ns"), held("p99<1s"));
     assert_eq!((missed.decision, missed.point_within), (Decision::Missed, Some(false)));
     assert_eq!((open.decision, open.point_within), (Decision::Undecided, Some(true)));
@@ -122,7 +123,7 @@ fn a_percentile_without_an_interval_is_decided_by_counts_over_their_design_effec
     assert_eq!(decisions(None), [open; 3]);
     assert_eq!(decision("p99<3.2ms", &trial), met);
     assert_eq!(decision("p99<0.5ms", &trial), missed);
-    let held = Slo::parse(far).unwrap().hold(&trial);
+    let held = Slo::parse(far).unwrap().hold(&trial, None);
     assert_eq!(held.to_decide.unwrap(), "-d 100s");
 }
 
@@ -149,14 +150,14 @@ fn with_stages_the_advice_is_a_load_at_one_rate() {
     trial.latency.response.ci95.clear();
     trial.throughput.requests_per_s.ci_low = None;
     for slo in ["mean<1.2ms", "throughput>1900"] {
-        let held = Slo::parse(slo).unwrap().hold(&trial);
+        let held = Slo::parse(slo).unwrap().hold(&trial, None);
         assert!(held.to_decide.unwrap().contains("in stages it has no interval"), "{slo}");
     }
 }
 
 #[test]
 fn an_undecided_threshold_says_what_would_decide_it() {
-    let held = Slo::parse("errors<0.001%").unwrap().hold(&trial());
+    let held = Slo::parse("errors<0.001%").unwrap().hold(&trial(), None);
     assert_eq!(held.to_decide.unwrap(), "370000 requests or more");
     assert_eq!(held.seen, "0 of 20000 failed (0.000 %)");
 }
@@ -167,7 +168,10 @@ fn a_text_that_is_no_threshold_is_refused_with_the_reason() {
         ("", "neither < nor >"),
         ("p99", "neither < nor >"),
         ("p99>5ms", "upper limit"),
-        ("p98<5ms", "none of p50"),
+        ("p98<5ms", "none of throughput, p50"),
+        ("memory>1GB", "upper limit"),
+        ("memory<1", "no size"),
+        ("service.mean<1ms", "none of"),
         ("p99<5", "no time"),
         ("p99<5 parsecs", "no time"),
         ("errors<200%", "no share"),
@@ -185,4 +189,48 @@ proptest::proptest! {
     fn any_text_is_read_or_refused(text in ".{0,40}") {
         let _ = Slo::parse(&text);
     }
+}
+
+#[test]
+fn every_figure_of_the_table_can_be_a_threshold() {
+    for figure in Figure::all() {
+        let limit = match figure.unit {
+            Unit::Milliseconds | Unit::Microseconds => "5ms",
+            Unit::RequestsPerS | Unit::RequestsPerCpuS => "5k",
+            Unit::Megabytes => "200MB",
+            Unit::MegabytesPerS => "1MB/s",
+            Unit::Share => "1%",
+        };
+        let text = format!("{figure}{}{limit}", if figure.more_is_better { '>' } else { '<' });
+        Slo::parse(&text).unwrap_or_else(|why| panic!("{why}"));
+    }
+}
+
+#[test]
+fn a_figure_of_the_server_is_undecided_without_its_samples_and_no_threshold_of_a_search() {
+    let held = Slo::parse("memory<200MB").unwrap().hold(&trial(), None);
+    assert_eq!((held.decision, held.seen.as_str()), (Decision::Undecided, "not measured"));
+    assert!(held.to_decide.unwrap().contains("prony bench"));
+    let said = Slo::parse_for_a_search("memory<200MB").unwrap_err().to_string();
+    assert!(said.contains("a search decides by one probe"), "{said}");
+    for of_a_load in ["p99<5ms", "service.p99<5ms", "max<1s", "mean<5ms", "errors<1%", "throughput>1k"] {
+        Slo::parse_for_a_search(of_a_load).unwrap();
+    }
+}
+
+#[test]
+fn the_longest_and_the_highest_are_decided_as_they_are() {
+    let server =
+        ServerSamples { peak_memory_bytes: 53_100_000, startup_ns: 40_000_000, ..ServerSamples::default() };
+    let held = |slo: &str| {
+        let held = Slo::parse(slo).unwrap().hold(&trial(), Some(&server));
+        (held.decision, held.seen)
+    };
+    assert_eq!(held("memory<60MB"), (Decision::Met, "53.1 MB".to_owned()));
+    assert_eq!(held("memory<50MB"), (Decision::Missed, "53.1 MB".to_owned()));
+    assert_eq!(
+        held("startup<1s"),
+        (Decision::Undecided, "40.0 ms".to_owned()),
+        "one start says nothing of others"
+    );
 }

@@ -2,7 +2,8 @@
 
 use std::borrow::Borrow;
 
-use crate::numbers::real;
+use crate::figure::Unit;
+use crate::numbers::{real, rounded};
 
 /// A duration with three significant digits and the unit that suits it: `53.0 ms`.
 pub(crate) fn duration(ns: u64) -> String {
@@ -47,6 +48,16 @@ fn grouped(value: f64) -> String {
     let whole = format!("{:.0}", value.abs());
     let whole = whole.parse().map_or(whole, thousands);
     if value < 0.0 { format!("-{whole}") } else { whole }
+}
+
+/// A figure's value as people read it: `1.20 ms`, `53.1 MB`, `416,100 req/s`.
+pub(crate) fn with_unit(unit: Unit, value: f64) -> String {
+    match unit {
+        Unit::Milliseconds | Unit::Microseconds => duration(rounded(value)),
+        Unit::Share => percent(value),
+        Unit::Megabytes | Unit::MegabytesPerS => format!("{} {}", digits(value / 1e6), unit.shown()),
+        Unit::RequestsPerS | Unit::RequestsPerCpuS => format!("{} {}", digits(value), unit.shown()),
+    }
 }
 
 /// `416,100`.

@@ -101,7 +101,7 @@ impl Text {
     }
 
     /// Quantiles (as texts from 0 to 1), count and sum of a summary.
-    pub(crate) fn summary(&mut self, labels: &Labels<'_>, quantiles: &[(String, f64)], count: u64, sum: f64) {
+    pub fn summary(&mut self, labels: &Labels<'_>, quantiles: &[(String, f64)], count: u64, sum: f64) {
         for (quantile, value) in quantiles {
             let with: Vec<(&str, &str)> =
                 labels.iter().copied().chain([("quantile", quantile.as_str())]).collect();
@@ -112,7 +112,7 @@ impl Text {
     }
 
     /// A state of several: a sample for each, 1 for the one that is.
-    pub(crate) fn states(&mut self, labels: &Labels<'_>, all: &[&str], now: &str) {
+    pub fn states(&mut self, labels: &Labels<'_>, all: &[&str], now: &str) {
         let name = self.name.clone();
         for state in all {
             let with: Vec<(&str, &str)> = labels.iter().copied().chain([(name.as_str(), *state)]).collect();

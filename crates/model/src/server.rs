@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A server process tree's costs over one trial.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ServerSamples {
     /// How CPU was read: `cgroup-v2`, `cgroup-v1` or `schedstat`. Figures of
     /// different methods are not compared.

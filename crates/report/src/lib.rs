@@ -16,6 +16,7 @@ pub mod github;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+pub mod openmetrics;
 pub mod page;
 pub mod terminal;
 mod words;

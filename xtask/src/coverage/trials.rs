@@ -83,7 +83,7 @@ pub(crate) fn coverage(case: Case, runs: u64, seed: u64) -> (Vec<FigureRow>, Fla
             let threshold = at_truth.iter().find(|(field, _)| field == name).filter(|_| interval.is_none());
             let by_count = threshold.is_some_and(|(_, slo)| {
                 let observed = Observed::of(m.clone(), plan.clone());
-                slo.hold(&judge(&observed, &Host::default())).decision != Decision::Undecided
+                slo.hold(&judge(&observed, &Host::default()), None).decision != Decision::Undecided
             });
             readings[at + 1].push(Reading { point: real(point), interval, by_count });
         }

@@ -78,7 +78,7 @@ pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -
     }
     let mut undecided = Vec::new();
     for slo in slos {
-        let held = slo.hold(trial);
+        let held = slo.hold(trial, None);
         let missed = held.decision == Decision::Missed
             || (held.decision == Decision::Undecided && held.point_within == Some(false));
         if missed {

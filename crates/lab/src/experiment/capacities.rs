@@ -26,7 +26,7 @@ pub(super) fn searched_for(
     if text.trim() == "default" {
         return Ok(Some(Vec::new()));
     }
-    let slos: Result<Vec<Slo>, _> = text.split(',').map(Slo::parse).collect();
+    let slos: Result<Vec<Slo>, _> = text.split(',').map(Slo::parse_for_a_search).collect();
     slos.map(Some).or_else(|why| file.refuse(&key, why.to_string()))
 }
 

@@ -9,7 +9,6 @@ pub mod csv;
 pub mod hgrm;
 pub mod hlog;
 pub mod jtl;
-pub mod openmetrics;
 #[cfg(test)]
 pub(crate) mod testing;
 

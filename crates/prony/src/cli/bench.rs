@@ -89,8 +89,8 @@ pub(crate) struct BenchArguments {
     /// With --dry-run: forecast the precision from the noise in this earlier run log
     #[arg(long, value_name = "RUN.jsonl", requires = "dry_run")]
     pub(crate) noise_of: Option<String>,
-    /// A threshold, `p99<50ms`, `errors<0.1%` or `throughput>5k`, for every candidate under every plan; exit code 1 if
-    /// one is missed (repeatable)
+    /// A threshold on any figure, `p99<50ms`, `errors<0.1%`, `throughput>5k` or `memory<200MB`, for every candidate
+    /// under every plan; exit code 1 if one is missed (repeatable)
     #[arg(long, value_name = "THRESHOLD")]
     pub(crate) slo: Vec<String>,
     /// Exit code 1 also if a threshold is undecided

@@ -40,11 +40,11 @@ pub(crate) enum ReportFormat {
     Junit,
     /// A step summary for GitHub Actions; appended to $GITHUB_STEP_SUMMARY if that is set and -o is not given
     Github,
-    /// `OpenMetrics` text with a sample per figure and trial
+    /// Text of OpenMetrics with a sample per figure and trial
     #[value(name = "openmetrics")]
     OpenMetrics,
-    /// The percentile table of one candidate under one plan, for `HdrHistogram`'s plotter
+    /// The percentile table of one candidate under one plan, for HdrHistogram's plotter
     Hgrm,
-    /// The interval log of one candidate under one plan, for the `HdrHistogram` libraries
+    /// The interval log of one candidate under one plan, for the HdrHistogram libraries
     Hlog,
 }

@@ -121,7 +121,7 @@ pub(super) fn capacity_plan(arguments: &CapacityArguments, target: Target) -> Re
     let mut load = plan::plan(&options, &arguments.redact, Some(target))?;
     plan::pin(&mut load, arguments.pin.as_deref())?;
     let start = flags.rate.as_ref().and(load.arrivals.rate()).map(Rate::as_per_s);
-    let slos = arguments.slos.iter().map(|text| Slo::parse(text)).collect::<Result<Vec<_>, _>>();
+    let slos = arguments.slos.iter().map(|text| Slo::parse_for_a_search(text)).collect::<Result<Vec<_>, _>>();
     let resolution = Share::parse(&arguments.resolution)?.as_ratio();
     if !(0.001..=0.5).contains(&resolution) {
         return Err(Failure::usage(format!(

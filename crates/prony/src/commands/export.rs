@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use prony_model::Trial;
-use prony_model::export::{csv, hgrm, hlog, jtl, openmetrics};
+use prony_model::export::{csv, hgrm, hlog, jtl};
 use prony_model::plan::{Arrivals, SAMPLES_MAX};
 use prony_model::{Measurement, Plan};
 use prony_report::format::thousands;
+use prony_report::openmetrics;
 
 use crate::failure::Failure;
 use crate::printer::Printer;

@@ -176,7 +176,7 @@ impl<'a> LoadContext<'a> {
             ..Observed::of(measured, self.named.plan.clone())
         };
         let mut trial = judge(&observed, &host);
-        slo::hold_all(self.slos, &mut trial);
+        slo::hold_all(self.slos, &mut trial, None);
         Ok((observed, trial))
     }
 

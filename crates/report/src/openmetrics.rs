@@ -8,10 +8,11 @@ use std::io::{self, Write};
 
 use strum::VariantNames;
 
-use crate::openmetrics::{Kind, Text, Value};
-use crate::run_log::{RunLog, TrialResult};
-use crate::server::ServerSamples;
-use crate::trial::{Bound, Outcome, PERCENTILES, Summary, Trial, Validity};
+use prony_analysis::figure::Figure;
+use prony_model::openmetrics::{Kind, Text, Value};
+use prony_model::run_log::{RunLog, TrialResult};
+use prony_model::server::ServerSamples;
+use prony_model::trial::{Bound, Outcome, PERCENTILES, Summary, Trial, Validity};
 
 /// Writes one trial, without labels of its own.
 ///
@@ -63,8 +64,9 @@ fn text(all: &[Labelled<'_>]) -> String {
     facts(&mut text, all);
     requests(&mut text, all);
     figures(&mut text, all);
+    throughput(&mut text, all);
     latencies(&mut text, all);
-    costs(&mut text, all);
+    cpu(&mut text, all);
     text.end()
 }
 
@@ -162,12 +164,19 @@ fn requests(text: &mut Text, all: &[Labelled<'_>]) {
     });
 }
 
+/// Every figure of the table that is no quantile: these are in the summaries of `latencies`.
 fn figures(text: &mut Text, all: &[Labelled<'_>]) {
+    for figure in Figure::all().filter(|figure| !figure.metric.is_empty()) {
+        let (unit, one_of_it) = figure.unit.base();
+        let name = format!("prony_trial_{}", figure.metric);
+        each(text, all, (&name, Kind::Gauge, unit, figure.explain), |trial, one| {
+            Some(figure.of_trial(trial, one.server)?.value / one_of_it)
+        });
+    }
+}
+
+fn throughput(text: &mut Text, all: &[Labelled<'_>]) {
     let (gauge, unit) = (Kind::Gauge, "requests_per_second");
-    let help = "Completed requests per second.";
-    each(text, all, ("prony_trial_throughput_requests_per_second", gauge, unit, help), |t, _| {
-        Some(t.throughput.requests_per_s.point)
-    });
     let help = "Lower end of its 95 % interval.";
     each(text, all, ("prony_trial_throughput_low_requests_per_second", gauge, unit, help), |t, _| {
         t.throughput.requests_per_s.ci_low
@@ -226,23 +235,14 @@ fn latencies(text: &mut Text, all: &[Labelled<'_>]) {
     }
 }
 
-fn costs(text: &mut Text, all: &[Labelled<'_>]) {
-    let (seconds_unit, counter, gauge) = ("seconds", Kind::Counter, Kind::Gauge);
+fn cpu(text: &mut Text, all: &[Labelled<'_>]) {
     let help = "CPU time of the client's workers in the window.";
-    each(text, all, ("prony_trial_client_cpu_seconds", counter, seconds_unit, help), |t, _| {
+    each(text, all, ("prony_trial_client_cpu_seconds", Kind::Counter, "seconds", help), |t, _| {
         Some(seconds(t.client.cpu_ns))
     });
     let help = "CPU time of the server's processes in the window.";
-    each(text, all, ("prony_trial_server_cpu_seconds", counter, seconds_unit, help), |_, one| {
+    each(text, all, ("prony_trial_server_cpu_seconds", Kind::Counter, "seconds", help), |_, one| {
         Some(seconds(one.server?.window_cpu_ns))
-    });
-    let help = "The highest memory of the server's processes in the window.";
-    each(text, all, ("prony_trial_server_peak_memory_bytes", gauge, "bytes", help), |_, one| {
-        Some(one.server?.peak_memory_bytes)
-    });
-    let help = "From the start of the server's process to its first right answer.";
-    each(text, all, ("prony_trial_server_startup_seconds", gauge, seconds_unit, help), |_, one| {
-        Some(seconds(one.server?.startup_ns))
     });
 }
 
@@ -252,31 +252,5 @@ fn seconds(ns: u64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::export::testing;
-    use crate::openmetrics::grammar::read;
-
-    #[test]
-    fn a_trial_is_read_back() {
-        let values = vec![2_000_000; 200];
-        let mut trial = testing::trial(&[&values, &values]);
-        trial.errors.insert("reset".into(), 3);
-        trial.requests.failed = 3;
-        trial.latency.response.p50_ns = Some(2_000_000);
-        trial.latency.response.mean_ns = Some(2_000_000);
-        trial.target.url = "http://h/\"\\\n".into();
-        let mut bytes = Vec::new();
-        write(&trial, &mut bytes).unwrap();
-        let read = read(&String::from_utf8(bytes).unwrap()).unwrap();
-        assert_eq!(read.value("prony_trial_requests_total", &[("result", "completed")]), Some(400.0));
-        assert_eq!(read.value("prony_trial_errors_total", &[("kind", "reset")]), Some(3.0));
-        assert_eq!(read.value("prony_trial_response_seconds", &[("quantile", "0.5")]), Some(0.002));
-        assert_eq!(read.value("prony_trial_response_seconds", &[("quantile", "0.99")]), None, "withheld");
-        assert_eq!(read.value("prony_trial_response_seconds_count", &[]), Some(400.0));
-        assert!((read.value("prony_trial_response_seconds_sum", &[]).unwrap() - 0.8).abs() < 1e-9);
-        assert_eq!(read.value("prony_trial_validity", &[("prony_trial_validity", "valid")]), Some(1.0));
-        assert_eq!(read.all("prony_trial_info")[0].0["url"], "http://h/\"\\\n");
-        assert_eq!(read.families["prony_trial_response_seconds"], "summary");
-    }
-}
+#[path = "openmetrics_tests.rs"]
+mod tests;

@@ -29,9 +29,9 @@ struct Summary {
 /// # Errors
 /// When Prony is not built, or h2specd objects to something.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    let prony = root.join("target/release/prony");
+    let prony = super::prony(root);
     if !prony.exists() {
-        return Err("target/release/prony is not built: make build".to_owned());
+        return Err(format!("{} is not built: make build", prony.display()));
     }
     let h2specd = match build(root) {
         Ok(path) => path,

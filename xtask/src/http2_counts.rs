@@ -85,21 +85,25 @@ impl Drop for Running {
 /// Compares all of them, and prints a line each.
 ///
 /// # Errors
-/// When Prony is not built. A count that differs is a line that begins with FAILED.
+/// When Prony is not built, or a count differs: then there is a line that begins with FAILED, too.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    let prony = root.join("target/release/prony");
+    let prony = super::prony(root);
     if !prony.exists() {
-        return Err("target/release/prony is not built: make build".to_owned());
+        return Err(format!("{} is not built: make build", prony.display()));
     }
+    let mut differing = Vec::new();
     for server in &SERVERS {
         let folder = root.join("target/http2-counts").join(server.name);
         match compared(server, &prony, &folder) {
             Ok(Some(said)) => println!("ok {}: {said}", server.name),
             Ok(None) => println!("skipped {}: it is not installed", server.name),
-            Err(why) => println!("FAILED {}: {why}", server.name),
+            Err(why) => {
+                println!("FAILED {}: {why}", server.name);
+                differing.push(server.name);
+            }
         }
     }
-    Ok(())
+    if differing.is_empty() { Ok(()) } else { Err(format!("counts differ: {}", differing.join(", "))) }
 }
 
 /// What was compared; `None` where the server is not installed.

@@ -282,6 +282,19 @@ fn fewer_streams_than_asked_for_are_noted() {
 }
 
 #[test]
+fn bodies_that_wait_for_the_servers_windows_are_noted() {
+    let (mut m, plan) = (healthy(10, 2000), closed_plan());
+    let in_flight_ns: u64 = m.workers.iter().map(|worker| worker.in_flight_integral_ns).sum();
+    assert!(in_flight_ns > 0);
+    for (held_ns, noted) in [(in_flight_ns / 20, false), (in_flight_ns / 10, true)] {
+        m.http2 = Some(Http2Use { streams: 1, held_ns, ..Http2Use::default() });
+        assert_eq!(has(&m, &plan, Code::StalledByWindow), noted, "{held_ns}");
+    }
+    let reason = reasons(&m, &plan, &Seen::default()).pop().unwrap();
+    assert!((reason.values["held_share"] - 0.1).abs() < 0.001, "{reason:?}");
+}
+
+#[test]
 fn a_drift_is_not_steady() {
     let mut m = healthy(10, 2000);
     assert!(!has(&m, &closed_plan(), Code::NotSteady));

@@ -213,6 +213,10 @@ impl Codec for Http2 {
         connection.client.outgoing(&self.requests).1
     }
 
+    fn held(&self, connection: &Connection) -> usize {
+        connection.client.held()
+    }
+
     fn fewest_permits(&self) -> Option<u64> {
         self.fewest.map(u64::from)
     }

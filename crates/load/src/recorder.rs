@@ -8,6 +8,7 @@
 pub(crate) mod audit;
 pub mod by_request;
 pub(crate) mod gathered;
+mod held;
 pub(crate) mod latency;
 pub mod live_summary;
 pub(crate) mod merge;
@@ -18,6 +19,7 @@ pub(crate) mod series;
 pub mod share;
 
 use crate::recorder::by_request::{ByRequest, ERROR_KINDS, STATUS_MAX};
+use crate::recorder::held::Held;
 use crate::recorder::latency::{LatencyRecorder, RequestTimes};
 use crate::recorder::sample::Samples;
 use crate::recorder::share::{Failures, First, Share};
@@ -83,6 +85,7 @@ pub(crate) struct Recorder {
     moved: u64,
     no_permit: WaitTotal,
     no_connection: WaitTotal,
+    pub(crate) held: Held,
     kernel_clock: bool,
     status: Box<[u64; STATUS_MAX]>,
     errors: [Failures; ERROR_KINDS],
@@ -146,6 +149,7 @@ impl Recorder {
             moved: 0,
             no_permit: WaitTotal::default(),
             no_connection: WaitTotal::default(),
+            held: Held::default(),
             kernel_clock,
             status: Box::new([0; STATUS_MAX]),
             errors: Default::default(),
@@ -251,6 +255,7 @@ impl Recorder {
             cpu_ns: around.cpu_ns(),
             ..part::Start::default()
         };
+        self.held.take(self.edges.start_ns);
         self.bins.push(Bin::default());
         self.bin_end_ns = self.edges.start_ns + BIN_NS;
         self.second_end_ns = self.edges.start_ns + SECOND_NS;

@@ -260,6 +260,10 @@ pub struct Http2Use {
     /// At a rate, those that ended with no connection standing: one was still to be opened, or opened again.
     #[serde(default)]
     pub no_connection: WaitTotal,
+    /// The time that requests waited for the server's windows to send more of their bodies, of all of them together. It is
+    /// part of their service times.
+    #[serde(default)]
+    pub held_ns: u64,
     /// The client's own settings; 0 where the log does not say them.
     #[serde(default)]
     pub own: Http2Settings,

@@ -135,6 +135,7 @@ pub(crate) fn measurement(whole: Measurement, plan: &Plan, mut share: Share, ser
             moved: share.moved,
             no_stream: share.no_permit,
             no_connection: share.no_connection,
+            held_ns: share.held_ns,
             own: crate::http2::OWN_SETTINGS,
         }),
         by_request: share.by_request.unwrap_or_default(),

@@ -171,6 +171,7 @@ impl Recorder {
             moved: std::mem::take(&mut self.moved),
             no_permit: std::mem::take(&mut self.no_permit),
             no_connection: std::mem::take(&mut self.no_connection),
+            held_ns: self.held.take(end_ns),
             fewest_permits: around.fewest_permits(),
             user_clock: !self.kernel_clock,
             tls: tls.map(|(seen, agreed_ns)| TlsShare {

@@ -84,6 +84,8 @@ pub struct Share {
     pub no_permit: WaitTotal,
     /// Those that ended with no connection standing.
     pub no_connection: WaitTotal,
+    /// The time that requests waited for the server's leave to send more of their bodies, of all of them together.
+    pub held_ns: u64,
     /// The fewest requests that a connection was let carry at once, since the load began; `None` where the protocol has
     /// no such limit.
     pub fewest_permits: Option<u64>,
@@ -156,6 +158,7 @@ impl Share {
         self.moved += other.moved;
         self.no_permit.add(other.no_permit);
         self.no_connection.add(other.no_connection);
+        self.held_ns += other.held_ns;
         self.fewest_permits = self.fewest_permits.into_iter().chain(other.fewest_permits).min();
         self.sent_bytes += other.sent_bytes;
         self.connections += other.connections;
@@ -243,7 +246,10 @@ impl Share {
         }
         let integrals =
             |worker: &WorkerAudit| worker.overlap_sum_ns.max(worker.connections_integral_ns) >> 56;
+        let waits = self.no_permit.total_ns.max(self.no_connection.total_ns).max(self.held_ns) >> 56;
+        let waited = self.no_permit.count.max(self.no_connection.count) >> 48;
         let is_huge = self.workers.values().any(|worker| integrals(worker) > 0)
+            || waits.max(waited) > 0
             || self.errors.values().any(|failures| failures.first.what.len() > MESSAGE_MAX_BYTES)
             || self.end_ns < self.start_ns;
         if is_huge { Err("it has numbers or texts that no load can have".to_owned()) } else { Ok(()) }

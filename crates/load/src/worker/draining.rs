@@ -35,6 +35,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         std::mem::swap(&mut slot.requests, &mut old.requests);
         std::mem::swap(&mut slot.connection, &mut old.connection);
         std::mem::swap(&mut slot.wakes_at, &mut old.wakes_at);
+        std::mem::swap(&mut slot.held, &mut old.held);
         let pipeline = self.shared.pipeline;
         for (place, times) in old.requests.iter() {
             self.deadlines.stop(index * pipeline + place.0);

@@ -428,6 +428,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         if self.slots[index as usize].disconnect(&mut self.net) {
             recorder.connection_closed(now);
         }
+        self.note_held(recorder, index, now);
         self.unpark(index, now);
     }
 

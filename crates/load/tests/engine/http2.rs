@@ -129,6 +129,6 @@ fn a_client_that_does_not_trust_the_targets_own_certificate_is_told_so() {
     let mut p = http2(&target, 1, 1, 2);
     p.target.tls = true;
     p.tls.verify = Verify::Roots(Roots::from_pem(another.certificate().unwrap().as_bytes()).unwrap());
-    let m = run(&p).unwrap();
-    assert_eq!((m.requests.completed, failures(&m, ErrorKind::Tls)), (0, 2), "{:?}", m.errors);
+    let said = run(&p).unwrap_err().to_string();
+    assert!(said.contains("certificate"), "{said}");
 }

@@ -300,6 +300,23 @@ fn a_request_that_waits_for_a_stream_is_told_from_one_that_waits_for_a_connectio
 }
 
 #[test]
+fn the_time_that_bodies_wait_for_a_servers_windows_is_known() {
+    // A server that answers at once, and takes its time to let bodies come: that is all of the service time.
+    let mut habits = Habits::ideal(0);
+    (habits.durations_ns, habits.window) = (vec![0], Some(0));
+    let mut stream = StreamCase::closed(3, habits);
+    stream.case.plan.body = vec![b'x'; 5_000];
+    stream.case.in_parts = true;
+    let (m, _) = stream.sound();
+    let in_flight_ns: u64 = m.workers.iter().map(|worker| worker.in_flight_integral_ns).sum();
+    assert_eq!(m.http2.unwrap().held_ns, in_flight_ns);
+    assert!(m.requests.completed > 10, "{:?}", m.requests);
+    // Without a body nothing waits.
+    stream.case.plan.body.clear();
+    assert_eq!(stream.sound().0.http2.unwrap().held_ns, 0);
+}
+
+#[test]
 fn each_connection_that_ends_is_followed_by_one_that_carries_what_was_not_processed() {
     let mut habits = Habits::ideal(MS);
     habits.goaway_after = Some(10);

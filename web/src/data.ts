@@ -492,6 +492,8 @@ export interface Http2Settings {
 
 /** What HTTP/2 came to. */
 export interface Http2Use {
+  /** The time that requests waited for the server's windows to send more of their bodies, of all of them together. It is part of their service times. */
+  held_ns: number;
   /** Requests of the window that a server surely did not process (GOAWAY) and that were sent again, each time. */
   moved: number;
   /** At a rate, those that ended with no connection standing: one was still to be opened, or opened again. */

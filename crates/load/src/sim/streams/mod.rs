@@ -221,7 +221,7 @@ fn failed(truths: &[Truth], kind: ErrorKind) -> u64 {
 }
 
 #[test]
-fn whatever_happens_the_record_is_the_truth_over_http2() {
+fn random_worlds_over_http2_are_recorded_as_they_happened() {
     let number = |name: &str| env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
     let first = number("PRONY_SIM_FIRST").unwrap_or(0);
     let count = number("PRONY_SIM_SEEDS").unwrap_or(CASES);
@@ -235,7 +235,7 @@ fn whatever_happens_the_record_is_the_truth_over_http2() {
 }
 
 #[test]
-fn a_record_that_is_not_the_truth_of_http2_is_a_difference() {
+fn a_record_over_http2_that_is_not_the_truth_is_a_difference() {
     type Change = fn(&mut Truth, u64);
     let stream = StreamCase::closed(2, Habits::ideal(MS));
     let (played, truths) = stream.play();

@@ -1,5 +1,7 @@
 //! One trial for the terminal.
 
+use std::fmt::Write as _;
+
 use prony_analysis::verdict::Code;
 use prony_model::trial::{Effect, Outcome, Trial, Validity};
 
@@ -249,7 +251,13 @@ fn costs(out: &mut Lines, trial: &Trial) {
     if let Some(used) = trial.http2 {
         let moved = format::count(used.moved, "request was moved", "requests were moved");
         let streams = format::count(used.streams, "stream", "streams");
-        out.wrapped(" ", &format!("HTTP/2: {streams} a connection, {moved} to another"), Ink::PLAIN);
+        let mut line = format!("HTTP/2: {streams} a connection, {moved} to another");
+        let waits = [("a stream", used.no_stream.total_ns), ("a connection", used.no_connection.total_ns)];
+        let waits = waits.into_iter().chain([("the server's windows", used.held_ns)]);
+        for (what, total_ns) in waits.filter(|(_, total_ns)| *total_ns > 0) {
+            let _ = write!(line, ", {} of waits for {what}", format::duration(total_ns as f64)); // a String takes all
+        }
+        out.wrapped(" ", &line, Ink::PLAIN);
     }
     if trial.client.stamps_rejected > 0 {
         let n = format::count(trial.client.stamps_rejected, "read", "reads");

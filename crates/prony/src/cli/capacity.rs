@@ -47,6 +47,10 @@ pub(crate) struct CapacityArguments {
     /// Print progress as plain lines on stderr instead of drawing the live view
     #[arg(long)]
     pub(crate) plain: bool,
+    /// Measure what the server costs: CPU, memory and restarts of the process of this number and of those below it, or
+    /// of whoever listens on `:PORT` of this machine
+    #[arg(long, value_name = "PID|:PORT")]
+    pub(crate) watch: Option<String>,
     /// Apply the load from several processes as one: `local:N`, N agents on this machine. -R, -c and -n are of all together,
     /// -t and --pin of each
     #[arg(long, value_name = "AGENTS")]

@@ -514,10 +514,30 @@ export interface Host {
   virtualisation: string | null;
 }
 
+/** What a client's SETTINGS and its first WINDOW_UPDATE say. */
+export interface Http2Settings {
+  /** The longest frame, in bytes (SETTINGS_MAX_FRAME_SIZE). */
+  frame_bytes: number;
+  /** The longest list of header fields, in bytes (SETTINGS_MAX_HEADER_LIST_SIZE). */
+  header_list_bytes: number;
+  /** The table of header fields that the server may use, in bytes (SETTINGS_HEADER_TABLE_SIZE). */
+  header_table_bytes: number;
+  /** The window of each stream and of the connection, in bytes. */
+  window_bytes: number;
+}
+
 /** What HTTP/2 came to. */
 export interface Http2Use {
-  /** Requests of the window that a server surely did not process (GOAWAY, REFUSED_STREAM) and that were sent again, each time. */
+  /** The time that requests waited for the server's windows to send more of their bodies, of all of them together. It is part of their service times. */
+  held_ns: number;
+  /** Requests of the window that a server surely did not process (GOAWAY) and that were sent again, each time. */
   moved: number;
+  /** At a rate, those that ended with no connection standing: one was still to be opened, or opened again. */
+  no_connection: WaitTotal;
+  /** At a rate, waits of the window's requests that ended when a stream became free on a connection that stood. */
+  no_stream: WaitTotal;
+  /** The client's own settings; 0 where the log does not say them. */
+  own: Http2Settings;
   /** The fewest streams that a connection was let carry at once, over the whole run: the plan's number, or less where the server's SETTINGS_MAX_CONCURRENT_STREAMS is lower. */
   streams: number;
 }
@@ -1277,3 +1297,11 @@ export type Unit = "per_s" | "per_cpu_s" | "ns" | "bytes" | "bytes_per_s" | "sha
 
 /** The verdict in a word. */
 export type Validity = "valid" | "suspect" | "invalid";
+
+/** How many requests waited, and for how long together. */
+export interface WaitTotal {
+  /** Requests that waited. */
+  count: number;
+  /** The sum of their waits, in nanoseconds. */
+  total_ns: number;
+}

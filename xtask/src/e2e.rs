@@ -37,11 +37,21 @@ const LANES: [&[Step]; 2] = [
             run.check("every installed server keeps the contract", &["servers", "check", "--all"]);
         }),
         ("quickstart", Run::quickstart),
+        ("counts of HTTP/2 against servers' logs", |run| {
+            if run.install {
+                run.check(
+                    "nginx and h2o for their logs",
+                    &["servers", "install", "-y", "nginx-static", "h2o-static"],
+                );
+            }
+            run.task("http2-counts", "http2-counts");
+        }),
         ("a published comparison", Run::replication),
         ("a full disk", Run::full_disk),
     ],
     &[
         ("GitHub's action and GitLab's template", |run| run.task("action", "action")),
+        ("h2spec's servers", |run| run.task("h2spec", "h2spec")),
         ("the web page in a browser", |run| run.task("web", "web")),
         ("servers in containers", |run| run.task("containers", "containers")),
     ],

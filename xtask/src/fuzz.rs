@@ -5,11 +5,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Each target, and the longest input worth its time.
-const TARGETS: [(&str, u32); 11] = [
+const TARGETS: [(&str, u32); 12] = [
     // More than the longest head, so that the limit of 256 KiB is reached.
     ("response", 300_000),
     // A frame has 16 KiB at most, a header block 256 KiB.
     ("http2", 20_000),
+    ("frames", 20_000),
     // Some sixteen blocks.
     ("hpack", 4_096),
     ("plan", 4_096),

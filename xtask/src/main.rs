@@ -12,8 +12,9 @@
 //! `cargo xtask tui --cost` measures what the terminal's view costs a load;
 //! `cargo xtask coverage` simulates trials of known truth; `cargo xtask truth` holds the
 //! release binary against known answers on real sockets; `cargo xtask gate` holds what a request costs the engine against
-//! an older commit; `cargo xtask curl-tests` asks it for the responses of curl's own test cases;
-//! `cargo xtask replications` writes the pages about published comparisons from run logs.
+//! an older commit; `cargo xtask curl-tests` asks it for the responses of curl's own test cases, `cargo xtask h2spec`
+//! for those of h2spec's servers, which break HTTP/2's rules; `cargo xtask http2-counts` holds its counts against the logs
+//! of servers that speak HTTP/2; `cargo xtask replications` writes the pages about published comparisons from run logs.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to its developer")]
 
 mod action;
@@ -27,7 +28,9 @@ mod engine;
 mod fleet_cost;
 mod fuzz;
 mod gate;
+mod h2spec;
 mod hammer;
+mod http2_counts;
 mod links;
 mod median;
 mod peers;
@@ -73,6 +76,8 @@ fn main() -> ExitCode {
                 tui_cost::run(&root().join("target/release/prony"), rest)
             }
             Some("coverage") => coverage::run(&root(), rest),
+            Some("h2spec") => h2spec::run(&root()),
+            Some("http2-counts") => http2_counts::run(&root()),
             Some("curl-tests") => curl_tests::run(&root(), rest),
             Some("replications") => replications::run(&root(), rest),
             Some("site") => site::run(&root(), rest),
@@ -85,7 +90,7 @@ fn main() -> ExitCode {
             Some("measured") => peers::measured(rest),
             Some("floor") => peers::floor::run(rest),
             Some("counting-server") => peers::counting::run(),
-            _ => Err("usage: cargo xtask test|dist|hammer|tidy|docs|e2e|action|site|containers|web|tui --cost|coverage|fleet|fuzz|soak|peers|truth|gate|curl-tests|replications"
+            _ => Err("usage: cargo xtask test|dist|hammer|tidy|docs|e2e|action|site|containers|web|tui --cost|coverage|fleet|fuzz|soak|peers|truth|gate|h2spec|http2-counts|curl-tests|replications"
                 .to_owned()),
         };
     match result {

@@ -139,3 +139,39 @@ fn check_arrows(root: &Path, found: &mut Vec<String>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(file: &str) -> String {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        fs::read_to_string(root.join(file)).unwrap()
+    }
+
+    /// Of security review 14: `demo.sh` took a Rust that is too old for `Cargo.toml`.
+    #[test]
+    fn the_demo_asks_for_the_rust_that_the_workspace_needs() {
+        let demo = read("demo.sh");
+        let asked = demo.lines().find(|line| line.starts_with("RUST_NEEDED=")).unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let script = format!("{asked}; printf %s \"$RUST_NEEDED\"");
+        let said = Command::new("sh").args(["-c", &script]).current_dir(root).output().unwrap();
+        let needed = env!("CARGO_PKG_RUST_VERSION");
+        assert_eq!(String::from_utf8_lossy(&said.stdout), needed, "{asked}");
+        assert_eq!(demo.matches(needed).count(), 0, "it says it a second time");
+    }
+
+    /// Of security review 14: the page was built by a Node of no fixed version, and CI ran no `make deny`.
+    #[test]
+    fn builds_take_only_what_a_lock_names_and_ci_checks_dependencies() {
+        let build = read("web/build.sh");
+        assert!(build.contains("npm ci ") && !build.contains("npm install") && !build.contains("npx"));
+        let lock = read("web/node/package-lock.json");
+        assert!(lock.contains("\"integrity\": \"sha512-"));
+        let makefile = read("Makefile");
+        let test = makefile.lines().find(|line| line.starts_with("test:")).unwrap();
+        assert!(test.split(' ').any(|task| task == "deny"), "{test}");
+        assert!(read(".ci/run").contains("make test"));
+    }
+}

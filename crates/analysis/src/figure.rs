@@ -298,7 +298,7 @@ pub static FIGURES: [Entry; 19] = [
         better_and_worse: ["FASTER", "SLOWER"],
         ranked: true,
         metric: "server_startup_seconds",
-        of_trial: |_, server| exact(real(server?.startup_ns)),
+        of_trial: |_, server| exact(real(server.map(|s| s.startup_ns).filter(|ns| *ns > 0)?)),
         ..OF_SERVER
     },
     Entry {

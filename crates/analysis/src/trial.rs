@@ -90,6 +90,7 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
         tls: m.tls.as_ref().map(Into::into),
         http2: m.http2,
         fleet: m.fleet.clone(),
+        server: observed.server.clone().filter(|server| server.startup_ns == 0),
         host_window: observed.host_window.clone(),
         targets: targets(m, arrival_clocks(m, plan).0, window_ns),
         slo: Vec::new(),

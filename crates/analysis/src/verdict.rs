@@ -20,6 +20,7 @@ use crate::text::{digits, duration, percent};
 
 mod fleet;
 mod host;
+mod http2;
 mod server;
 
 /// A worker that is outside `epoll_wait` for this share of the window has no
@@ -68,6 +69,7 @@ pub enum Code {
     ListenOverflow,
     ToleratedResponses,
     FewerStreams,
+    StalledByWindow,
     Container,
     ServerDied,
     ServerRestarted,
@@ -155,6 +157,8 @@ impl Code {
                 "The figures stand; a stricter client or a proxy may refuse such answers, so correct the server's headers."),
             Code::FewerStreams => entry("fewer_streams", &["throughput"], Effect::Note,
                 "Ask for as many (-p), or raise the server's limit; more connections (-c) carry more requests at once."),
+            Code::StalledByWindow => entry("stalled_by_window", &["throughput", "service"], Effect::Note,
+                "Raise the server's windows (SETTINGS_INITIAL_WINDOW_SIZE, WINDOW_UPDATE) if they are not what you measure."),
             Code::Container => entry("container", &[], Effect::Note,
                 "Start the container with --network host, on Linux; compare only what was measured in the same way."),
             Code::ServerDied => entry("server_died", &["throughput", "response", "service"], Effect::Invalid,
@@ -234,7 +238,8 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
         too_few_samples(facts),
         host::listen_overflow(facts),
         tolerated_responses(facts),
-        fewer_streams(facts),
+        http2::fewer_streams(facts),
+        http2::stalled_by_window(facts),
         host::container(facts),
     ];
     let reasons: Vec<Reason> =
@@ -465,18 +470,6 @@ fn tolerated_responses(f: &Facts<'_>) -> Option<Reason> {
     ));
     (!said.is_empty())
         .then(|| seen.iter().fold(reason, |reason, (why, count)| reason.with(why.name(), real(*count))))
-}
-
-/// Over HTTP/2 the server says how many requests a connection may carry at once.
-fn fewer_streams(f: &Facts<'_>) -> Option<Reason> {
-    let allowed = f.m.http2.filter(|used| used.streams < u64::from(f.plan.pipeline))?.streams;
-    let asked = f.plan.pipeline;
-    Some(
-        Code::FewerStreams
-            .reason(format!("the server let a connection carry {allowed} streams at once, of -p {asked}"))
-            .with("streams", real(allowed))
-            .with("streams_asked", f64::from(asked)),
-    )
 }
 
 #[cfg(test)]

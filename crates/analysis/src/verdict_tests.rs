@@ -274,11 +274,24 @@ fn fewer_streams_than_asked_for_are_noted() {
     let (mut m, mut plan) = (healthy(10, 2000), closed_plan());
     plan.pipeline = 32;
     for (streams, noted) in [(32, false), (31, true)] {
-        m.http2 = Some(Http2Use { streams, moved: 0 });
+        m.http2 = Some(Http2Use { streams, ..Http2Use::default() });
         assert_eq!(has(&m, &plan, Code::FewerStreams), noted, "{streams}");
     }
     let reason = reasons(&m, &plan, &Seen::default()).pop().unwrap();
     assert_eq!((reason.values["streams"], reason.values["streams_asked"]), (31.0, 32.0));
+}
+
+#[test]
+fn bodies_that_wait_for_the_servers_windows_are_noted() {
+    let (mut m, plan) = (healthy(10, 2000), closed_plan());
+    let in_flight_ns: u64 = m.workers.iter().map(|worker| worker.in_flight_integral_ns).sum();
+    assert!(in_flight_ns > 0);
+    for (held_ns, noted) in [(in_flight_ns / 20, false), (in_flight_ns / 10, true)] {
+        m.http2 = Some(Http2Use { streams: 1, held_ns, ..Http2Use::default() });
+        assert_eq!(has(&m, &plan, Code::StalledByWindow), noted, "{held_ns}");
+    }
+    let reason = reasons(&m, &plan, &Seen::default()).pop().unwrap();
+    assert!((reason.values["held_share"] - 0.1).abs() < 0.001, "{reason:?}");
 }
 
 #[test]

@@ -120,7 +120,14 @@ pub fn descendants(root: u32) -> Vec<ProcessStat> {
     for process in pids().into_iter().filter_map(stat) {
         by_parent.entry(process.parent).or_default().push(process);
     }
-    let mut found = by_parent.remove(&root).unwrap_or_default();
+    let children = by_parent.remove(&root).unwrap_or_default();
+    with_descendants(children, by_parent)
+}
+
+fn with_descendants(
+    mut found: Vec<ProcessStat>,
+    mut by_parent: HashMap<u32, Vec<ProcessStat>>,
+) -> Vec<ProcessStat> {
     let mut at = 0;
     while let Some(process) = found.get(at) {
         // Removed as they are visited, so that even a torn reading of /proc ends.
@@ -129,6 +136,20 @@ pub fn descendants(root: u32) -> Vec<ProcessStat> {
         at += 1;
     }
     found
+}
+
+/// These processes and everything that descends from them, each once; those that ended are left out.
+pub fn trees(roots: &[Identity]) -> Vec<ProcessStat> {
+    let mut by_parent: HashMap<u32, Vec<ProcessStat>> = HashMap::new();
+    let mut found = Vec::new();
+    for process in pids().into_iter().filter_map(stat) {
+        if roots.contains(&process.identity()) {
+            found.push(process);
+        } else {
+            by_parent.entry(process.parent).or_default().push(process);
+        }
+    }
+    with_descendants(found, by_parent)
 }
 
 /// Every process of the machine.

@@ -22,7 +22,7 @@ pub type Place = u16;
 
 /// The window of the connection and of each stream for what the server sends: so large that it never waits for one, as
 /// body bytes are taken as they come. A half is given back when a half has been used.
-const WINDOW_BYTES: u32 = (1 << 30) - 1;
+pub const WINDOW_BYTES: u32 = (1 << 30) - 1;
 /// The server's window for a stream, and for the connection, before it says anything.
 const WINDOW_FIRST: i64 = 65_535;
 /// The last id of a stream: 2^30 of them exhaust a connection.

@@ -16,3 +16,4 @@ pub mod sample;
 pub mod supervise;
 mod sys;
 mod toml_file;
+pub mod watch;

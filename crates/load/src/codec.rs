@@ -92,6 +92,11 @@ pub(crate) trait Codec {
         &[]
     }
 
+    /// How many requests wait for the peer's leave to send more of their bodies, and for nothing else.
+    fn held(&self, _connection: &Self::Connection) -> usize {
+        0
+    }
+
     /// The fewest requests that a peer has let a connection carry at once so far, at most what the plan asks for; `None`
     /// where its protocol has no such limit, or no peer has said one.
     fn fewest_permits(&self) -> Option<u64> {

@@ -6,12 +6,22 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use prony_http2::client::{self, Failure};
+use prony_http2::frame::FRAME_MAX_BYTES;
+use prony_http2::hpack::{LIST_MAX_BYTES, TABLE_MAX_BYTES};
 
 use crate::codec::requests::{ByPlace, Place};
 use crate::codec::{Cancelled, Codec, Step, What};
-use prony_model::measurement::{ErrorKind, Tolerance};
+use prony_model::measurement::{ErrorKind, Http2Settings, Tolerance};
 
 pub(crate) use requests::build;
+
+/// What every connection says of itself at its beginning.
+pub(crate) const OWN_SETTINGS: Http2Settings = Http2Settings {
+    window_bytes: client::WINDOW_BYTES,
+    header_table_bytes: TABLE_MAX_BYTES as u32,
+    header_list_bytes: LIST_MAX_BYTES as u32,
+    frame_bytes: FRAME_MAX_BYTES,
+};
 
 /// HTTP/2, with what the connections of one worker share.
 pub(crate) struct Http2 {
@@ -201,6 +211,10 @@ impl Codec for Http2 {
 
     fn last_words<'a>(&'a mut self, connection: &'a mut Connection) -> &'a [u8] {
         connection.client.outgoing(&self.requests).1
+    }
+
+    fn held(&self, connection: &Connection) -> usize {
+        connection.client.held()
     }
 
     fn fewest_permits(&self) -> Option<u64> {

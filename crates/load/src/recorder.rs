@@ -8,6 +8,7 @@
 pub(crate) mod audit;
 pub mod by_request;
 pub(crate) mod gathered;
+mod held;
 pub(crate) mod latency;
 pub mod live_summary;
 pub(crate) mod merge;
@@ -18,11 +19,12 @@ pub(crate) mod series;
 pub mod share;
 
 use crate::recorder::by_request::{ByRequest, ERROR_KINDS, STATUS_MAX};
+use crate::recorder::held::Held;
 use crate::recorder::latency::{LatencyRecorder, RequestTimes};
 use crate::recorder::sample::Samples;
 use crate::recorder::share::{Failures, First, Share};
 use prony_model::histogram::Histogram;
-use prony_model::measurement::{BIN_NS, Bin, ErrorKind, RequestCounts, RunTotal, WorkerAudit};
+use prony_model::measurement::{BIN_NS, Bin, ErrorKind, RequestCounts, RunTotal, WaitTotal, WorkerAudit};
 
 pub use gathered::Gathered;
 use part::bounded;
@@ -81,6 +83,9 @@ pub(crate) struct Recorder {
     pub(crate) sent_bytes: u64,
     stamps_rejected: u64,
     moved: u64,
+    no_permit: WaitTotal,
+    no_connection: WaitTotal,
+    pub(crate) held: Held,
     kernel_clock: bool,
     status: Box<[u64; STATUS_MAX]>,
     errors: [Failures; ERROR_KINDS],
@@ -142,6 +147,9 @@ impl Recorder {
             sent_bytes: 0,
             stamps_rejected: 0,
             moved: 0,
+            no_permit: WaitTotal::default(),
+            no_connection: WaitTotal::default(),
+            held: Held::default(),
             kernel_clock,
             status: Box::new([0; STATUS_MAX]),
             errors: Default::default(),
@@ -247,6 +255,7 @@ impl Recorder {
             cpu_ns: around.cpu_ns(),
             ..part::Start::default()
         };
+        self.held.take(self.edges.start_ns);
         self.bins.push(Bin::default());
         self.bin_end_ns = self.edges.start_ns + BIN_NS;
         self.second_end_ns = self.edges.start_ns + SECOND_NS;
@@ -311,6 +320,14 @@ impl Recorder {
         if self.phase == Phase::Window && beside_ns > 0 {
             self.audit.waited_beside_free += 1;
             self.audit.waited_beside_free_ns += beside_ns;
+        }
+    }
+
+    /// The request that is dispatched next waited so long for a place, on a connection that stands or not.
+    pub(crate) fn waited_for_place(&mut self, wait_ns: u64, stands: bool) {
+        if self.phase == Phase::Window && wait_ns > 0 {
+            let waits = if stands { &mut self.no_permit } else { &mut self.no_connection };
+            waits.add(WaitTotal { count: 1, total_ns: wait_ns });
         }
     }
 

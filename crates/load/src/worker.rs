@@ -194,7 +194,10 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 let slot = self.net.token(event) as u32;
                 match self.read_idle(slot) {
                     Ok(_) => self.write_idle(slot),
-                    Err(_) => self.drop_connection(&mut recorder, slot, start_ns),
+                    Err(_) => {
+                        self.say_last_words(slot);
+                        self.drop_connection(&mut recorder, slot, start_ns);
+                    }
                 }
             }
             now = self.net.now_ns();

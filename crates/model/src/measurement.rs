@@ -252,9 +252,51 @@ pub struct Http2Use {
     /// The fewest streams that a connection was let carry at once, over the whole run: the plan's number, or less where
     /// the server's SETTINGS_MAX_CONCURRENT_STREAMS is lower.
     pub streams: u64,
-    /// Requests of the window that a server surely did not process (GOAWAY, REFUSED_STREAM) and that were sent again,
-    /// each time.
+    /// Requests of the window that a server surely did not process (GOAWAY) and that were sent again, each time.
     pub moved: u64,
+    /// At a rate, waits of the window's requests that ended when a stream became free on a connection that stood.
+    #[serde(default)]
+    pub no_stream: WaitTotal,
+    /// At a rate, those that ended with no connection standing: one was still to be opened, or opened again.
+    #[serde(default)]
+    pub no_connection: WaitTotal,
+    /// The time that requests waited for the server's windows to send more of their bodies, of all of them together. It is
+    /// part of their service times.
+    #[serde(default)]
+    pub held_ns: u64,
+    /// The client's own settings; 0 where the log does not say them.
+    #[serde(default)]
+    pub own: Http2Settings,
+}
+
+/// How many requests waited, and for how long together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct WaitTotal {
+    /// Requests that waited.
+    pub count: u64,
+    /// The sum of their waits, in nanoseconds.
+    pub total_ns: u64,
+}
+
+impl WaitTotal {
+    /// Adds others.
+    pub fn add(&mut self, other: WaitTotal) {
+        self.count += other.count;
+        self.total_ns += other.total_ns;
+    }
+}
+
+/// What a client's SETTINGS and its first WINDOW_UPDATE say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Http2Settings {
+    /// The window of each stream and of the connection, in bytes.
+    pub window_bytes: u32,
+    /// The table of header fields that the server may use, in bytes (SETTINGS_HEADER_TABLE_SIZE).
+    pub header_table_bytes: u32,
+    /// The longest list of header fields, in bytes (SETTINGS_MAX_HEADER_LIST_SIZE).
+    pub header_list_bytes: u32,
+    /// The longest frame, in bytes (SETTINGS_MAX_FRAME_SIZE).
+    pub frame_bytes: u32,
 }
 
 /// What one handshake agreed on.

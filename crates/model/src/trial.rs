@@ -11,6 +11,7 @@ use crate::client::ClientColumns;
 use crate::fleet::FleetRecord;
 use crate::host::{Host, HostWindow};
 use crate::plan_record::PlanRecord;
+use crate::server::ServerSamples;
 use crate::slo::SloRecord;
 use crate::{Estimate, Tool};
 
@@ -74,6 +75,9 @@ pub struct Trial {
     /// What each agent did, where several machines applied the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<FleetRecord>,
+    /// What a server cost that somebody else started (`--watch`); of one that Prony started it stands beside the trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerSamples>,
     /// Each request of a list by itself, in the list's order; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetFigures>,

@@ -39,6 +39,8 @@ pub struct Config {
     pub body_bytes: Option<usize>,
     /// Where random delays begin. The same seed, requests and one thread give the same delays.
     pub seed: u64,
+    /// Whether it speaks TLS, by a certificate of its own ([`Target::certificate`](crate::Target::certificate)).
+    pub tls: bool,
     /// What concerns connections that speak HTTP/2 alone.
     pub http2: Http2Config,
 }
@@ -84,6 +86,7 @@ impl Default for Config {
             capacity_per_s: None,
             body_bytes: None,
             seed: 0,
+            tls: false,
             http2: Http2Config::default(),
         }
     }

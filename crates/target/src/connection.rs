@@ -5,8 +5,10 @@ use std::io;
 use std::mem;
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd;
+use std::sync::Arc;
 
 use prony_http2::frame::write::PREFACE;
+use rustls::ServerConfig;
 
 use crate::answer::{Answer, Content};
 use crate::decoder::{Decoder, Request, Step};
@@ -15,6 +17,7 @@ use crate::outbox::{Account, Arrival, Outbox};
 use crate::request::{Persistence, Route};
 use crate::service::Service;
 use crate::sys::{self, EventFlags};
+use crate::tls::{Sealing, Session};
 
 /// Answers that may wait on a connection, and bytes of theirs; then it isn't read until some have left.
 const WAITING_MAX: usize = 1024;
@@ -65,6 +68,7 @@ enum Protocol {
 /// A client's connection.
 pub(crate) struct Connection {
     pub(crate) stream: TcpStream,
+    tls: Option<Box<Session>>,
     phase: Phase,
     /// The client has ended its side: what it asked is still answered.
     input_ended: bool,
@@ -84,10 +88,15 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(stream: TcpStream) -> Connection {
+    /// A new connection, over TLS where that is to be spoken.
+    pub(crate) fn new(stream: TcpStream, tls: Option<&Arc<ServerConfig>>) -> Connection {
+        let session = tls.map(Session::new).transpose();
+        // A session that cannot be set up, for want of random numbers, say, is a connection that is closed.
+        let phase = if session.is_ok() { Phase::Open } else { Phase::Broken };
         Connection {
             stream,
-            phase: Phase::Open,
+            tls: session.ok().flatten().map(Box::new),
+            phase,
             input_ended: false,
             paused: false,
             arrival: Arrival::new(0, 0, None),
@@ -109,7 +118,7 @@ impl Connection {
         };
         let mut interest = EventFlags::empty();
         interest.set(EventFlags::IN, reads);
-        interest.set(EventFlags::OUT, !self.outbox.is_empty());
+        interest.set(EventFlags::OUT, !self.outbox.is_empty() || self.has_records());
         interest
     }
 
@@ -138,11 +147,10 @@ impl Connection {
             Ok((0, _)) => self.end_input(service),
             Ok(_) if matches!(self.phase, Phase::Lingering { .. }) => After::Keep,
             Ok((count, stamp_ns)) => {
-                service.tally.bytes_read += count as u64;
                 let stamp_ns = service.stamps.as_ref().and_then(|stamps| stamps.monotonic_ns(stamp_ns?));
                 // Nothing arrives before what is in front of it.
                 self.arrival = Arrival::new(service.now_ns, self.arrival.arrived_ns, stamp_ns);
-                self.take_in(&buffer[..count], service);
+                self.take_bytes(&buffer[..count], service);
                 self.proceed(service)
             }
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
@@ -152,6 +160,41 @@ impl Connection {
         };
         service.buffer = buffer;
         after
+    }
+
+    /// Takes what was read, out of its TLS records where it comes in such.
+    fn take_bytes(&mut self, bytes: &[u8], service: &mut Service) {
+        let Some(session) = &mut self.tls else {
+            service.tally.bytes_read += bytes.len() as u64;
+            return self.take_in(bytes, service);
+        };
+        let mut plain = mem::take(&mut service.plain);
+        let opened = session.open(bytes, &mut plain);
+        service.tally.bytes_read += plain.len() as u64;
+        self.take_in(&plain, service);
+        plain.clear();
+        service.plain = plain;
+        match opened {
+            Ok(ended) => self.input_ended |= ended,
+            Err(_) => {
+                // As far as it fits, the client is told.
+                self.flush_records();
+                self.phase = Phase::Broken;
+            }
+        }
+    }
+
+    /// Whether TLS has something to send beside what answers are.
+    fn has_records(&self) -> bool {
+        self.tls.as_ref().is_some_and(|session| session.is_unsent())
+    }
+
+    fn flush_records(&mut self) {
+        if let Some(session) = &mut self.tls
+            && session.flush(&self.stream).is_err()
+        {
+            self.phase = Phase::Broken;
+        }
     }
 
     fn end_input(&mut self, service: &mut Service) -> After {
@@ -180,24 +223,36 @@ impl Connection {
             let inbox = mem::take(&mut self.inbox);
             self.take_in(&inbox, service);
         }
+        self.flush_records();
         service.enter_tally();
         if self.phase == Phase::Broken {
             return After::Close;
         }
-        if !self.waiting.is_empty() || !self.outbox.is_empty() {
+        if !self.waiting.is_empty() || !self.outbox.is_empty() || self.has_records() {
             return After::Keep;
         }
         if matches!(&self.protocol, Protocol::Http2(http2) if http2.is_drained()) {
             self.phase = Phase::Ending;
         }
+        let ended = self.phase == Phase::Ending && self.end_output();
         match self.phase {
-            Phase::Ending if self.stream.shutdown(Shutdown::Write).is_ok() && !self.input_ended => {
+            Phase::Ending if ended && !self.input_ended => {
                 self.phase = Phase::Lingering { until_ns: service.now_ns + LINGER_NS };
                 After::Keep
             }
             Phase::Open if !self.input_ended => After::Keep,
             _ => After::Close,
         }
+    }
+
+    /// Ends our side, TLS's first; false where that cannot be.
+    fn end_output(&mut self) -> bool {
+        if let Some(session) = &mut self.tls {
+            session.close();
+            // What does not fit any more is only the courtesy.
+            let _ = session.flush(&self.stream);
+        }
+        self.stream.shutdown(Shutdown::Write).is_ok()
     }
 
     /// Takes requests from `bytes`, behind what the inbox holds.
@@ -385,7 +440,13 @@ impl Connection {
         } else {
             self.outbox.append(&mut service.outbox);
         }
-        if self.phase != Phase::Broken && service.send(&mut self.outbox, &self.stream).is_err() {
+        let Connection { tls, stream, outbox, .. } = self;
+        let sent = match tls {
+            _ if self.phase == Phase::Broken => Ok(false),
+            None => service.send(outbox, &*stream),
+            Some(session) => service.send(outbox, Sealing { session, stream }),
+        };
+        if sent.is_err() {
             self.phase = Phase::Broken;
         }
         if self.outbox.is_empty() {

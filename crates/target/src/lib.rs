@@ -38,7 +38,10 @@
 //! `residence` it says how long requests were in the server's hands by the kernel's receive stamps, its waking up and its
 //! writing included.
 //!
-//! What it does not do: close idle connections, TLS, Unix sockets. Whatever a client sends, its connection holds less than
+//! Over TLS ([`Config::tls`]) it is the same server, with a certificate that it makes for itself when it starts; which
+//! protocol is spoken is the client's choice by ALPN. Bytes are counted as they are inside of it.
+//!
+//! What it does not do: close idle connections, Unix sockets. Whatever a client sends, its connection holds less than
 //! 100 MiB; an idle one holds about 300 bytes, 1 KiB in HTTP/2.
 
 mod answer;
@@ -53,6 +56,7 @@ mod server;
 mod service;
 mod sys;
 mod target;
+mod tls;
 mod truth;
 
 pub use config::{Config, ConfigError, Delay, Http2Config, Stall};

@@ -223,7 +223,7 @@ impl Server {
             match sys::accept(&self.listener) {
                 Ok(stream) => {
                     self.service.tally.connections_accepted += 1;
-                    self.receive(Connection::new(stream));
+                    self.receive(Connection::new(stream, self.service.tls.as_ref()));
                 }
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
                 Err(e) if sys::is_exhausted(&e) => {

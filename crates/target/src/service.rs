@@ -1,7 +1,6 @@
 //! What the connections of one event loop share: its buffers, its schedule, its book.
 
-use std::io;
-use std::net::TcpStream;
+use std::io::{self, Write};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -12,6 +11,8 @@ use crate::outbox::Outbox;
 use crate::sys::{self, Stamps};
 use crate::truth::Truth;
 
+use rustls::ServerConfig;
+
 /// Bytes asked of one `recv`: a 16 MiB echo takes 256 of them, a request one.
 const READ_BYTES: usize = 64 << 10;
 
@@ -19,6 +20,10 @@ const READ_BYTES: usize = 64 << 10;
 pub(crate) struct Service {
     /// Where every read goes; lent to the connection that reads.
     pub(crate) buffer: Box<[u8]>,
+    /// What TLS records say; lent as well.
+    pub(crate) plain: Vec<u8>,
+    /// How TLS is spoken, where it is.
+    pub(crate) tls: Option<Arc<ServerConfig>>,
     /// Where answers are written; lent to the connection that sends.
     pub(crate) outbox: Outbox,
     /// The last reading of the clock.
@@ -37,13 +42,21 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    pub(crate) fn new(config: &Config, books: Arc<Books>, thread: usize, stamps: Option<Stamps>) -> Service {
+    pub(crate) fn new(
+        config: &Config,
+        books: Arc<Books>,
+        thread: usize,
+        stamps: Option<Stamps>,
+        tls: Option<Arc<ServerConfig>>,
+    ) -> Service {
         let Config { delay, capacity_per_s, seed, mut http2, .. } = *config;
         if config.close {
             http2.goaway_after = Some(NonZeroU32::MIN);
         }
         Service {
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
+            plain: Vec::new(),
+            tls,
             outbox: Outbox::default(),
             now_ns: sys::now_ns(),
             truth: Truth::new(delay, capacity_per_s, seed, thread as u64),
@@ -71,7 +84,7 @@ impl Service {
 
     /// One `send` of `outbox`. The book is open meanwhile: on loopback the client has its answer before the call
     /// returns, and whoever it asks for the ledger then has to wait for the entry.
-    pub(crate) fn send(&mut self, outbox: &mut Outbox, stream: &TcpStream) -> io::Result<bool> {
+    pub(crate) fn send(&mut self, outbox: &mut Outbox, stream: impl Write) -> io::Result<bool> {
         let mut book = self.books.open(self.thread);
         book.counts.add(&std::mem::take(&mut self.tally));
         let before_ns = sys::now_ns();

@@ -13,6 +13,7 @@ use crate::ledger::{Books, Ledger};
 use crate::server::{Server, Signal};
 use crate::service::Service;
 use crate::sys::{self, Stamps};
+use crate::tls::Setup;
 use crate::truth::Stalls;
 
 /// Why a server could not be started.
@@ -48,6 +49,7 @@ fn advice(error: &io::Error) -> &'static str {
 /// A running reference server. It stops when dropped.
 pub struct Target {
     address: SocketAddr,
+    certificate: Option<String>,
     books: Arc<Books>,
     stopper: Stopper,
     threads: Vec<JoinHandle<io::Result<()>>>,
@@ -80,18 +82,27 @@ impl Target {
         // All of them or none: an account has one clock.
         let stamps: Option<Vec<Stamps>> = listeners.iter().map(Stamps::ask).collect();
         let books = Arc::new(Books::new(listeners.len(), started_ns, stamps.is_some()));
+        let tls = config.tls.then(|| Setup::new(address.ip())).transpose()?;
         let mut stamps = stamps.into_iter().flatten();
         let stalls = config.stall.map(|stall| Stalls::new(stall, started_ns));
         let mut servers = Vec::with_capacity(listeners.len());
         let mut signals = Vec::with_capacity(listeners.len());
         for (index, listener) in listeners.into_iter().enumerate() {
             let signal = Arc::new(Signal::new()?);
-            let service = Service::new(config, Arc::clone(&books), index, stamps.next());
+            let service = Service::new(
+                config,
+                Arc::clone(&books),
+                index,
+                stamps.next(),
+                tls.as_ref().map(|tls| Arc::clone(&tls.config)),
+            );
             servers.push(Server::new(listener, Arc::clone(&signal), service, stalls)?);
             signals.push(signal);
         }
         let stopper = Stopper(signals.into());
-        let mut target = Target { address, books, stopper, threads: Vec::with_capacity(servers.len()) };
+        let certificate = tls.map(|tls| tls.certificate);
+        let threads = Vec::with_capacity(servers.len());
+        let mut target = Target { address, certificate, books, stopper, threads };
         for (index, server) in servers.into_iter().enumerate() {
             let name = format!("target-{index}");
             let stopper = target.stopper();
@@ -105,6 +116,11 @@ impl Target {
     /// Where it listens, with the port it got.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Its own certificate, PEM, where it speaks TLS: for a client to trust.
+    pub fn certificate(&self) -> Option<&str> {
+        self.certificate.as_deref()
     }
 
     /// Its event loops: those asked for, or one with a capacity.

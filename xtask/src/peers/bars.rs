@@ -70,6 +70,11 @@ const BYTES: (&str, Figure) = ("prony", Figure::BytesPerCoreSecond);
 const SERVICE: (&str, Figure) = ("prony", Figure::ServiceP50);
 const SPIN_RESPONSE: (&str, Figure) = ("prony --spin", Figure::P50);
 
+const READS: (&str, Figure) = ("prony", Figure::RequestsPerRead);
+const MEMORY: (&str, Figure) = ("prony", Figure::PeakMemory);
+
+const HTTP2_CPU: &str = "client CPU per request, HTTP/2";
+const HTTP2_READS: &str = "requests per read of the server's";
 const FLOOR: &str = "client CPU per request, closed, 100 connections";
 const OPEN: &str = "service p50 against theirs";
 const OPEN_SPIN: &str = "response p50 with --spin against theirs";
@@ -134,6 +139,28 @@ static BARS: &[Bar] = &[
         ("wrk", Figure::CpuPerRequest),
         AtMost(1.0),
     ),
+    ratio(HTTP2_CPU, "h2c-streams", CPU, ("h2load", Figure::CpuPerRequest), AtMost(0.50)),
+    ratio(HTTP2_CPU, "h2c-streams", CPU, ("oha", Figure::CpuPerRequest), AtMost(0.20)),
+    ratio(HTTP2_CPU, "h2c-streams", CPU, ("floor", Figure::CpuPerRequest), AtMost(1.35)),
+    ratio(HTTP2_READS, "h2c-streams", READS, ("h2load", Figure::RequestsPerRead), AtLeast(0.90)),
+    ratio(HTTP2_READS, "h2c-streams", READS, ("h2load", Figure::RequestsPerRead), AtMost(1.10)),
+    ratio(HTTP2_CPU, "h2c-connections", CPU, ("h2load", Figure::CpuPerRequest), AtMost(0.80)),
+    ratio(HTTP2_CPU, "h2-tls", CPU, ("h2load", Figure::CpuPerRequest), AtMost(0.70)),
+    ratio(
+        "bytes per core-second, HTTP/2, 64 KiB bodies",
+        "h2c-body-64k",
+        BYTES,
+        ("h2load", Figure::BytesPerCoreSecond),
+        AtLeast(1.3),
+    ),
+    ratio(
+        "peak memory, HTTP/2, 1,000 connections of 32 streams",
+        "h2c-memory",
+        MEMORY,
+        ("h2load", Figure::PeakMemory),
+        AtMost(0.8),
+    ),
+    itself(TRUTH, "h2c-open-10k", ("prony", Figure::ServiceOverResidenceP50), Within(15_000.0)),
 ];
 
 impl Bound {

@@ -2,13 +2,17 @@
 //!
 //! A closed loop keeps its slower side busy. `prony target` parses, locks and stamps (about 1 µs a request on top of the
 //! socket), so the cheapest clients would wait for it and their CPU time per request would be that of an idle client.
-//! This one reads, counts empty lines, each of which ends a request without a body, and writes.
+//! This one reads, counts empty lines, each of which ends a request without a body, and writes. Of HTTP/2 by prior knowledge
+//! it counts HEADERS frames ([`super::canned`]).
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use prony_target::{LEDGER_SCHEMA, LatencySummary, Ledger};
+use serde_json::Value;
+
+use super::canned::Client;
 
 const BODY: &str = "Hello, World!";
 /// Answers written at once; deeper pipelines take several writes.
@@ -24,6 +28,8 @@ struct Connection {
     /// The first request as far as it has come; empty once it is complete.
     head: Vec<u8>,
     ends: Ends,
+    /// Where it speaks HTTP/2.
+    http2: Option<Box<Client>>,
     /// Whether the client is HTTP/1.0 and wants to be told that the connection stays.
     says_keep_alive: bool,
 }
@@ -42,6 +48,10 @@ struct Server {
     accepted: u64,
     bytes_read: u64,
     bytes_written: u64,
+    /// Reads that brought something.
+    reads: u64,
+    /// Answers of HTTP/2, before they are written.
+    out: Vec<u8>,
     buffer: Vec<u8>,
     /// [`BATCH_MAX`] answers to HTTP/1.1, and to HTTP/1.0.
     batches: [(Vec<u8>, usize); 2],
@@ -76,6 +86,8 @@ pub(crate) fn run() -> Result<(), String> {
         accepted: 0,
         bytes_read: 0,
         bytes_written: 0,
+        reads: 0,
+        out: Vec::with_capacity(READ_BYTES),
         buffer: vec![0; READ_BYTES],
         batches: [batch(""), batch("Connection: keep-alive\r\n")],
     };
@@ -109,7 +121,8 @@ impl Server {
             epoll.add(&stream, event).map_err(|e| e.to_string())?;
             self.accepted += 1;
             let (head, ends) = (Vec::new(), Ends::default());
-            self.connections[index] = Some(Connection { stream, head, ends, says_keep_alive: false });
+            let connection = Connection { stream, head, ends, http2: None, says_keep_alive: false };
+            self.connections[index] = Some(connection);
         }
         Ok(())
     }
@@ -133,6 +146,11 @@ impl Server {
             Err(_) => return Then::Close,
         };
         self.bytes_read += read as u64;
+        self.reads += 1;
+        if let Some(client) = &mut connection.http2 {
+            let answered = client.take(&self.buffer[..read], BODY.as_bytes(), &mut self.out);
+            return self.send(connection, answered);
+        }
         let requests = if connection.ends.usual_bytes > 0 {
             connection.ends.count(&self.buffer[..read])
         } else {
@@ -140,6 +158,12 @@ impl Server {
             if connection.head.starts_with(b"GET /-/ledger") {
                 self.bytes_read -= connection.head.len() as u64;
                 return self.tell(connection);
+            }
+            if connection.head.starts_with(b"PRI * HTTP/2.0\r\n") {
+                let client = connection.http2.insert(Box::default());
+                let answered =
+                    client.take(&std::mem::take(&mut connection.head), BODY.as_bytes(), &mut self.out);
+                return self.send(connection, answered);
             }
             let Some(length) = first_request(&connection.head) else { return Then::Keep };
             connection.ends.usual_bytes = length;
@@ -166,7 +190,27 @@ impl Server {
         Then::Keep
     }
 
-    /// The ledger, in the target's format, without latencies; the connection ends with it.
+    /// Writes what HTTP/2 has to say.
+    fn send(&mut self, connection: &mut Connection, answered: u64) -> Then {
+        let out = std::mem::take(&mut self.out);
+        let mut left = out.as_slice();
+        // As above, but a client of many streams may take its time: it is waited for.
+        let then = loop {
+            match connection.stream.write(left) {
+                Ok(written) if written == left.len() => break Then::Keep,
+                Ok(written) => left = &left[written..],
+                Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => std::thread::yield_now(),
+                Err(_) => break Then::Close,
+            }
+        };
+        self.answered += answered;
+        self.bytes_written += out.len() as u64;
+        self.out = out;
+        self.out.clear();
+        then
+    }
+
+    /// The ledger, in the target's format, without latencies and with its reads; the connection ends with it.
     fn tell(&self, connection: &mut Connection) -> Then {
         let ledger = Ledger {
             schema: LEDGER_SCHEMA.to_owned(),
@@ -187,7 +231,9 @@ impl Server {
             streams_reset: 0,
             streams_unprocessed: 0,
         };
-        let body = serde_json::to_string(&ledger).unwrap_or_default();
+        let mut ledger = serde_json::to_value(&ledger).unwrap_or_default();
+        ledger["reads"] = Value::from(self.reads);
+        let body = ledger.to_string();
         let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
         let _ = connection.stream.write_all((head + &body).as_bytes());
         Then::Close

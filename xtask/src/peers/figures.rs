@@ -33,6 +33,8 @@ pub(super) struct Served {
     pub(super) requests: u64,
     pub(super) bytes_written: u64,
     pub(super) connections: u64,
+    /// Reads that brought something; `None` where the server does not count them.
+    pub(super) reads: Option<u64>,
     /// From the read of a request to the write of its answer; `None` of the server that only counts.
     pub(super) p50_ns: Option<u64>,
     /// From the kernel's stamp of a request's arrival to the end of the write of its answer; `None` where the server has no
@@ -66,6 +68,8 @@ pub(super) enum Figure {
     PeakMemory,
     /// As the server accepted them.
     Connections,
+    /// Requests over the server's reads: how many a client writes at once.
+    RequestsPerRead,
     /// As the tool reports it, in nanoseconds; Prony's is the response's.
     P50,
     /// As `P50`.
@@ -98,6 +102,7 @@ impl Figure {
             Figure::BytesPerCoreSecond => "bytes per core-second",
             Figure::PeakMemory => "peak memory",
             Figure::Connections => "connections",
+            Figure::RequestsPerRead => "requests per read",
             Figure::P50 => "p50",
             Figure::P75 => "p75",
             Figure::P90 => "p90",
@@ -126,6 +131,9 @@ impl Figure {
             Figure::BytesPerCoreSecond => over_cpu(served.bytes_written),
             Figure::PeakMemory => Some(real(run.cost.peak_rss_bytes)),
             Figure::Connections => Some(real(served.connections)),
+            Figure::RequestsPerRead => {
+                Some(real(served.requests) / real(served.reads.filter(|reads| *reads > 0)?))
+            }
             Figure::P50 => claim.p50_ns.map(real),
             Figure::P75 => claim.p75_ns.map(real),
             Figure::P90 => claim.p90_ns.map(real),

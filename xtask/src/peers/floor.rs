@@ -15,10 +15,13 @@ use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::socket::{MsgFlags, recv, send};
 
+use super::canned;
 use crate::median::Estimate;
 
 /// Bytes asked of one read that copies.
 const READ_BYTES: usize = 64 << 10;
+/// The counting server's body.
+const BODY: &[u8] = b"Hello, World!";
 /// Bytes asked of one read that drops: with MSG_TRUNC the kernel advances past them.
 const DROP_BYTES: usize = 4 << 20;
 /// A server that answers nothing for so long hangs.
@@ -42,6 +45,9 @@ struct FloorArguments {
     /// Requests per second, one at a time, by a client that never sleeps
     #[arg(short = 'R', long)]
     rate: Option<u32>,
+    /// HTTP/2 by prior knowledge, against the counting server
+    #[arg(long)]
+    http2: bool,
     /// Let the kernel drop the answers (MSG_TRUNC) instead of copying them
     #[arg(long)]
     drop_bodies: bool,
@@ -51,6 +57,32 @@ struct Slot {
     stream: TcpStream,
     /// Bytes of an incomplete answer.
     partial: usize,
+    /// HTTP/2's next stream.
+    next_stream: u32,
+}
+
+impl Slot {
+    /// In HTTP/2, each request has a stream of its own.
+    fn number(&mut self, batch: &mut Vec<u8>, request: &[u8], count: usize, http2: bool) {
+        if http2 {
+            batch.clear();
+            canned::requests(batch, request, count, &mut self.next_stream);
+        }
+    }
+}
+
+/// Begins HTTP/2 on every connection, and takes what the counting server says before its first answer.
+fn begin_http2(slots: &mut [Slot]) -> Result<(), String> {
+    let mut beginning = Vec::new();
+    canned::beginning(&mut beginning);
+    for slot in slots {
+        slot.stream.write_all(&beginning).map_err(|e| format!("a connection's beginning: {e}"))?;
+        let mut said = vec![0; canned::beginning_bytes()];
+        slot.stream.set_nonblocking(false).map_err(|e| e.to_string())?;
+        slot.stream.read_exact(&mut said).map_err(|e| format!("the server's settings: {e}"))?;
+        slot.stream.set_nonblocking(true).map_err(|e| e.to_string())?;
+    }
+    Ok(())
 }
 
 /// Loads the server and prints `{"requests": N}`, with a rate also the median time of a request, `p50_ns`.
@@ -61,25 +93,30 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let arguments = FloorArguments::try_parse_from(arguments).map_err(|e| e.to_string())?;
     let address = arguments.url.trim_start_matches("http://").trim_end_matches('/');
     let request = format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n");
-    let answer_bytes = learn(address, &request)?;
+    let answer_bytes = if arguments.http2 { canned::answer_bytes(BODY) } else { learn(address, &request)? };
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(|e| e.to_string())?;
-    let slots = connect(arguments.connections, address, &epoll)?;
+    let mut slots = connect(arguments.connections, address, &epoll)?;
+    if arguments.http2 {
+        begin_http2(&mut slots)?;
+    }
     match arguments.rate {
         Some(rate) => paced(&slots, request.as_bytes(), answer_bytes, rate, arguments.duration),
-        None => closed(slots, &epoll, &request, answer_bytes, &arguments),
+        None if arguments.http2 => closed(slots, &epoll, &canned::request(address), answer_bytes, &arguments),
+        None => closed(slots, &epoll, request.as_bytes(), answer_bytes, &arguments),
     }
 }
 
 fn closed(
     mut slots: Vec<Slot>,
     epoll: &Epoll,
-    request: &str,
+    request: &[u8],
     answer_bytes: usize,
     arguments: &FloorArguments,
 ) -> Result<(), String> {
-    let batch = request.repeat(arguments.pipeline).into_bytes();
-    for slot in &slots {
-        (&slot.stream).write_all(&batch).map_err(|e| format!("a first request: {e}"))?;
+    let mut batch = request.repeat(arguments.pipeline);
+    for slot in &mut slots {
+        slot.number(&mut batch, request, arguments.pipeline, arguments.http2);
+        slot.stream.write_all(&batch).map_err(|e| format!("a first request: {e}"))?;
     }
     let (flags, read_bytes) = if arguments.drop_bodies {
         (MsgFlags::MSG_TRUNC, DROP_BYTES)
@@ -118,6 +155,7 @@ fn closed(
             slot.partial = had % answer_bytes;
             now = Instant::now();
             requests += answers as u64;
+            slot.number(&mut batch, request, answers, arguments.http2);
             let bytes = &batch[..answers * request.len()];
             let sent = send(fd, bytes, MsgFlags::MSG_NOSIGNAL).map_err(|e| format!("send: {e}"))?;
             if sent < bytes.len() {
@@ -165,7 +203,7 @@ fn connect(connections: usize, address: &str, epoll: &Epoll) -> Result<Vec<Slot>
         stream.set_nodelay(true).map_err(|e| e.to_string())?;
         stream.set_nonblocking(true).map_err(|e| e.to_string())?;
         epoll.add(&stream, EpollEvent::new(EpollFlags::EPOLLIN, index as u64)).map_err(|e| e.to_string())?;
-        slots.push(Slot { stream, partial: 0 });
+        slots.push(Slot { stream, partial: 0, next_stream: 1 });
     }
     Ok(slots)
 }

@@ -13,6 +13,8 @@ pub(super) struct Load {
     pub(super) pipeline: u32,
     /// Whether connections stay.
     pub(super) keepalive: bool,
+    /// Whether HTTP/2 is spoken.
+    pub(super) http2: bool,
     /// Length, in seconds.
     pub(super) seconds: u32,
 }
@@ -64,9 +66,10 @@ pub(super) fn prony(load: &Load, url: &str, _: &Path) -> Option<Line> {
     let rate = load.rate_per_s.map_or(String::new(), |rate| format!("-R {rate}"));
     let depth = if *pipeline > 1 { format!("--pipeline {pipeline}") } else { String::new() };
     let close = only(!load.keepalive, "--no-keepalive");
+    let http2 = only(load.http2, "--http2");
     // Without a warm-up all of the run is counted, as the others' is.
     stdout(&format!(
-        "load -t 1 -c {connections} -d {seconds} --warmup 0 {rate} {depth} {close} --json - {url}"
+        "load -t 1 -c {connections} -d {seconds} --warmup 0 {rate} {depth} {close} {http2} --json - {url}"
     ))
 }
 
@@ -74,7 +77,8 @@ pub(super) fn floor(load: &Load, url: &str, _: &Path) -> Option<Line> {
     let Load { connections, seconds, pipeline, .. } = load;
     load.keepalive.then_some(())?;
     let rate = load.rate_per_s.map_or(String::new(), |rate| format!("-R {rate}"));
-    stdout(&format!("floor -c {connections} -d {seconds} -p {pipeline} {rate} {url}"))
+    let http2 = only(load.http2, "--http2");
+    stdout(&format!("floor -c {connections} -d {seconds} -p {pipeline} {rate} {http2} {url}"))
 }
 
 pub(super) fn wrk(load: &Load, url: &str, folder: &Path) -> Option<Line> {
@@ -133,7 +137,8 @@ pub(super) fn hey(load: &Load, url: &str, _: &Path) -> Option<Line> {
 pub(super) fn h2load(load: &Load, url: &str, _: &Path) -> Option<Line> {
     let Load { connections, seconds, pipeline, .. } = load;
     (load.rate_per_s.is_none() && load.keepalive).then_some(())?;
-    stdout(&format!("--h1 -t 1 -c {connections} -m {pipeline} -D {seconds} {url}"))
+    let http1 = only(!load.http2, "--h1");
+    stdout(&format!("{http1} -t 1 -c {connections} -m {pipeline} -D {seconds} {url}"))
 }
 
 pub(super) fn bombardier(load: &Load, url: &str, _: &Path) -> Option<Line> {
@@ -146,13 +151,14 @@ pub(super) fn bombardier(load: &Load, url: &str, _: &Path) -> Option<Line> {
 }
 
 pub(super) fn oha(load: &Load, url: &str, _: &Path) -> Option<Line> {
-    let Load { connections, seconds, .. } = load;
-    (load.pipeline == 1).then_some(())?;
+    let Load { connections, seconds, pipeline, .. } = load;
+    (*pipeline == 1 || load.http2).then_some(())?;
+    let http2 = if load.http2 { format!("--http2 -p {pipeline}") } else { String::new() };
     let rate = load.rate_per_s.map_or(String::new(), |rate| format!("-q {rate}"));
     let close = only(!load.keepalive, "--disable-keepalive");
     let tls = only(url.starts_with("https"), "--insecure");
     stdout(&format!(
-        "--no-tui --output-format json -z {seconds}s -c {connections} {rate} {close} {tls} {url}"
+        "--no-tui --output-format json -z {seconds}s -c {connections} {http2} {rate} {close} {tls} {url}"
     ))
 }
 
@@ -223,7 +229,7 @@ mod tests {
     use super::*;
 
     const CLOSED: Load =
-        Load { connections: 100, rate_per_s: None, pipeline: 1, keepalive: true, seconds: 2 };
+        Load { connections: 100, rate_per_s: None, pipeline: 1, keepalive: true, http2: false, seconds: 2 };
 
     fn said(make: MakeLine, load: &Load) -> Option<String> {
         make(load, "http://127.0.0.1:1/", &std::env::temp_dir()).map(|line| line.arguments.join(" "))

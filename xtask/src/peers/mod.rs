@@ -5,6 +5,7 @@
 //! neighbours. Begin at [`scenarios`] for what is run, [`tools`] for how, [`figures`] for what is made of it.
 
 mod bars;
+mod canned;
 mod child;
 mod claims;
 pub(crate) mod counting;
@@ -54,6 +55,9 @@ struct PeersArguments {
     /// Only these scenarios, `closed,stall`
     #[arg(long = "scenario", value_delimiter = ',', value_name = "SCENARIOS")]
     scenarios: Vec<String>,
+    /// Only the scenarios of HTTP/2, which are left out otherwise
+    #[arg(long)]
+    http2: bool,
     /// Rounds; nine or more for results that count
     #[arg(long, default_value_t = ROUNDS, value_name = "N")]
     rounds: u32,
@@ -135,7 +139,8 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     comparison.skipped = skipped;
     let page = table::page(&comparison);
     print!("{page}");
-    if arguments.store { comparison.store(root, &page, &arguments.scenarios) } else { Ok(()) }
+    let part: &[String] = if arguments.http2 { &["http2".to_owned()] } else { &arguments.scenarios };
+    if arguments.store { comparison.store(root, &page, part) } else { Ok(()) }
 }
 
 fn choose(arguments: &PeersArguments) -> Result<Vec<&'static Scenario>, String> {
@@ -146,7 +151,9 @@ fn choose(arguments: &PeersArguments) -> Result<Vec<&'static Scenario>, String> 
         }
     }
     let all = arguments.scenarios.is_empty();
-    Ok(SCENARIOS.iter().filter(|s| all || arguments.scenarios.iter().any(|name| name == s.name)).collect())
+    let is_named = |s: &&Scenario| arguments.scenarios.iter().any(|name| name == s.name);
+    let is_chosen = |s: &&Scenario| if all { s.load.http2 == arguments.http2 } else { is_named(s) };
+    Ok(SCENARIOS.iter().filter(is_chosen).collect())
 }
 
 /// The tools that were asked for; Prony and the floor always are.

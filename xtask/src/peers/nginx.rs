@@ -1,6 +1,6 @@
 //! A TLS 1.3 server for the comparison: nginx, whose own count is its status page.
 //!
-//! The reference server speaks no TLS. One cipher is allowed, so that all clients do the same work.
+//! It speaks HTTP/2 with those that ask for it. One cipher is allowed, so that all clients do the same work.
 
 use std::fs;
 use std::net::TcpListener;
@@ -70,7 +70,7 @@ http {{
   keepalive_requests 1000000000;
   keepalive_timeout 60s;
   server {{
-    listen 127.0.0.1:{tls} ssl backlog=4096;
+    listen 127.0.0.1:{tls} ssl http2 backlog=4096;
     ssl_certificate certificate.pem;
     ssl_certificate_key key.pem;
     ssl_protocols TLSv1.3;

@@ -58,8 +58,11 @@ pub(super) struct Scenario {
     pub(super) note: &'static str,
 }
 
-const CLOSED: Load = Load { connections: 100, rate_per_s: None, pipeline: 1, keepalive: true, seconds: 2 };
+const CLOSED: Load =
+    Load { connections: 100, rate_per_s: None, pipeline: 1, keepalive: true, http2: false, seconds: 2 };
 const OPEN: Load = Load { connections: 10, rate_per_s: Some(1_000), ..CLOSED };
+/// Ten connections of 32 streams.
+const STREAMS: Load = Load { connections: 10, pipeline: 32, http2: true, ..CLOSED };
 /// A client that waits for its server has an idle client's cost.
 const BUSY_MIN: f64 = 0.95;
 /// No bound but the command line's.
@@ -290,6 +293,90 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         figures: &[Figure::CpuPerRequest, Figure::RequestsPerSecond],
         busy_min: None,
         note: "The server is nginx in one process; TLS_AES_128_GCM_SHA256.",
+    },
+    Scenario {
+        name: "h2c-streams",
+        title: "HTTP/2 by prior knowledge, closed loop, 10 connections of 32 streams, 13-byte answers",
+        server: Kind::Counting,
+        load: STREAMS,
+        ours: &[PRONY],
+        near: &[plain("floor"), plain("h2load"), plain("oha")],
+        far: &[],
+        near_rounds_max: ALL,
+        far_rounds: 0,
+        figures: &[Figure::CpuPerRequest, Figure::RequestsPerRead, Figure::RequestsPerSecond],
+        busy_min: None,
+        note: "Requests per read are the server's: how many a client's write brings it.",
+    },
+    Scenario {
+        name: "h2c-connections",
+        title: "HTTP/2 by prior knowledge, closed loop, 100 connections of one stream, 13-byte answers",
+        server: Kind::Counting,
+        load: Load { http2: true, ..CLOSED },
+        ours: &[PRONY],
+        near: &[plain("floor"), plain("h2load"), plain("oha")],
+        far: &[],
+        near_rounds_max: ALL,
+        far_rounds: 0,
+        figures: &[Figure::CpuPerRequest, Figure::RequestsPerRead, Figure::RequestsPerSecond],
+        busy_min: None,
+        note: "",
+    },
+    Scenario {
+        name: "h2-tls",
+        title: "HTTP/2 over TLS 1.3, closed loop, 10 connections of 32 streams, 13-byte answers",
+        server: Kind::Tls,
+        load: STREAMS,
+        ours: &[Subject { label: "prony", tool: "prony", extra: &["--insecure"] }],
+        near: &[plain("h2load"), plain("oha")],
+        far: &[],
+        near_rounds_max: ALL,
+        far_rounds: 0,
+        figures: &[Figure::CpuPerRequest, Figure::RequestsPerSecond],
+        busy_min: None,
+        note: "The server is nginx in one process; TLS_AES_128_GCM_SHA256.",
+    },
+    Scenario {
+        name: "h2c-body-64k",
+        title: "HTTP/2 by prior knowledge, closed loop, 10 connections of 10 streams, bodies of 64 KiB",
+        server: Kind::Target(&["--body", "65536"]),
+        load: Load { pipeline: 10, ..STREAMS },
+        ours: &[PRONY],
+        near: &[plain("h2load"), plain("oha")],
+        far: &[],
+        near_rounds_max: ALL,
+        far_rounds: 0,
+        figures: &[Figure::BytesPerCoreSecond, Figure::CpuPerRequest, Figure::RequestsPerSecond],
+        busy_min: None,
+        note: "",
+    },
+    Scenario {
+        name: "h2c-memory",
+        title: "HTTP/2 by prior knowledge, closed loop, 1,000 connections of 32 streams",
+        server: Kind::Counting,
+        load: Load { connections: 1_000, ..STREAMS },
+        ours: &[PRONY],
+        near: &[plain("h2load"), plain("oha")],
+        far: &[],
+        near_rounds_max: 6,
+        far_rounds: 0,
+        figures: &[Figure::PeakMemory, Figure::Connections, Figure::RequestsPerSecond],
+        busy_min: None,
+        note: "Peak resident memory of the whole process, by getrusage(2); connections as the server accepted them.",
+    },
+    Scenario {
+        name: "h2c-open-10k",
+        title: "HTTP/2 by prior knowledge, open, 10,000 req/s, 10 connections of 10 streams, a server without delay",
+        server: Kind::Target(&[]),
+        load: Load { rate_per_s: Some(10_000), pipeline: 10, ..STREAMS },
+        ours: &[PRONY],
+        near: &[plain("oha")],
+        far: &[],
+        near_rounds_max: ALL,
+        far_rounds: 0,
+        figures: OPEN_FIGURES,
+        busy_min: None,
+        note: "",
     },
 ];
 

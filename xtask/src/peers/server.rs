@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use prony_target::{LatencySummary, Ledger};
+use serde_json::Value;
 
 use super::figures::Served;
 use super::nginx::{self, Nginx};
@@ -53,6 +54,7 @@ pub(super) struct Account {
     requests: u64,
     bytes_written: u64,
     connections: u64,
+    reads: Option<u64>,
     /// Connections open, the question's own included.
     open: u64,
     latency: Option<LatencySummary>,
@@ -74,6 +76,7 @@ impl Account {
             bytes_written: self.bytes_written - before.bytes_written,
             // One is the question's.
             connections: (self.connections - before.connections).saturating_sub(1),
+            reads: self.reads.zip(before.reads).map(|(now, then)| now - then),
             p50_ns: p50_ns(|account| account.latency.as_ref()),
             residence_p50_ns: p50_ns(|account| account.residence.as_ref()),
         }
@@ -142,11 +145,14 @@ impl Server {
         match &self.books {
             Books::Ledger => {
                 let body = get(self.address().unwrap_or_default(), "/-/ledger").map_err(refused)?;
-                let ledger: Ledger = serde_json::from_str(&body).map_err(|e| refused(e.to_string()))?;
+                let ledger: Value = serde_json::from_str(&body).map_err(|e| refused(e.to_string()))?;
+                let reads = ledger["reads"].as_u64();
+                let ledger: Ledger = serde_json::from_value(ledger).map_err(|e| refused(e.to_string()))?;
                 Ok(Account {
                     requests: ledger.requests_answered,
                     bytes_written: ledger.bytes_written,
                     connections: ledger.connections_accepted,
+                    reads,
                     open: ledger.connections_open,
                     latency: Some(ledger.latency),
                     residence: Some(ledger.residence).filter(|_| ledger.residence_clock == "kernel"),
@@ -160,6 +166,7 @@ impl Server {
                     requests: status.requests.saturating_sub(asked.get()),
                     bytes_written: 0,
                     connections: status.accepted,
+                    reads: None,
                     open: status.open,
                     latency: None,
                     residence: None,

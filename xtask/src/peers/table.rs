@@ -168,6 +168,7 @@ pub(super) fn quantity(figure: Figure, value: f64) -> String {
         Figure::BytesPerCoreSecond => format!("{:.2} GB", value / 1e9),
         Figure::PeakMemory => format!("{:.1} MB", value / 1e6),
         Figure::Connections => format!("{value:.0}"),
+        Figure::RequestsPerRead => format!("{value:.1}"),
         Figure::P50
         | Figure::P75
         | Figure::P90

@@ -20,7 +20,7 @@ pub(crate) struct Answer {
 }
 
 #[rustfmt::skip]
-pub(crate) const ANSWERS: [Answer; 12] = [
+pub(crate) const ANSWERS: [Answer; 13] = [
     Answer { name: "fixed", title: "a fixed delay of 2 ms", measure: fixed,
         why: "every service time is the target's delay" },
     Answer { name: "bimodal", title: "3 ms, and 23 ms for a tenth", measure: bimodal,
@@ -29,6 +29,8 @@ pub(crate) const ANSWERS: [Answer; 12] = [
         why: "quantile q is −2 ms · ln(1 − q); three standard errors are let pass" },
     Answer { name: "stall", title: "200 ms of silence in each 2 s, connections to spare", measure: stall,
         why: "a tenth of the requests is due in a silence, evenly, and waits for its end" },
+    Answer { name: "stall-http2", title: "the same silence over ten HTTP/2 connections of 50 streams", measure: stall_http2,
+        why: "streams to spare are connections to spare" },
     Answer { name: "stall-queue", title: "the same silence over ten connections", measure: stall_queue,
         why: "a queue of ten places, computed request by request; up to 0.4 ms more for each turn-around" },
     Answer { name: "stall-closed", title: "the same silence in a closed loop of ten", measure: stall_closed,
@@ -73,15 +75,14 @@ fn none_failed(trial: &Value) -> Figure {
 }
 
 /// A load at 2,000/s of a target with this delay.
-fn at_rate(runs: &Runs, target: &[&str], connections: &str) -> Result<Value, String> {
-    let window = format!("{}s", runs.window_s());
-    runs.with_target(target, |url| {
-        runs.load(url, &["-R", &PER_S.to_string(), "-c", connections, "-d", &window, "--warmup", "2s"])
-    })
+fn at_rate(runs: &Runs, target: &[&str], connections: &[&str]) -> Result<Value, String> {
+    let (window, rate) = (format!("{}s", runs.window_s()), PER_S.to_string());
+    let load = [&["-R", &rate, "-d", &window, "--warmup", "2s", "-c"][..], connections].concat();
+    runs.with_target(target, |url| runs.load(url, &load))
 }
 
 fn fixed(runs: &Runs) -> Result<Vec<Figure>, String> {
-    let trial = at_rate(runs, &["-t", "1", "--delay", "2ms"], "100")?;
+    let trial = at_rate(runs, &["-t", "1", "--delay", "2ms"], &["100"])?;
     let of =
         |part, field, room| duration(&format!("{part} {field}"), 2e6, room, percentile(&trial, part, field));
     Ok(vec![
@@ -93,7 +94,7 @@ fn fixed(runs: &Runs) -> Result<Vec<Figure>, String> {
 }
 
 fn bimodal(runs: &Runs) -> Result<Vec<Figure>, String> {
-    let trial = at_rate(runs, &["-t", "1", "--delay", "bimodal:3ms,23ms,0.1"], "200")?;
+    let trial = at_rate(runs, &["-t", "1", "--delay", "bimodal:3ms,23ms,0.1"], &["200"])?;
     let of = |field, ms: f64, room| {
         duration(&format!("service {field}"), ms * 1e6, room, percentile(&trial, "service", field))
     };
@@ -107,7 +108,7 @@ fn bimodal(runs: &Runs) -> Result<Vec<Figure>, String> {
 }
 
 fn exponential(runs: &Runs) -> Result<Vec<Figure>, String> {
-    let trial = at_rate(runs, &["-t", "1", "--delay", "exp:2ms"], "200")?;
+    let trial = at_rate(runs, &["-t", "1", "--delay", "exp:2ms"], &["200"])?;
     let drawn = real(PER_S * runs.window_s());
     let of = |field: &str, q: f64, room: f64| {
         let expected = (1.0 - q).ln() * -2e6;
@@ -125,7 +126,7 @@ fn exponential(runs: &Runs) -> Result<Vec<Figure>, String> {
 }
 
 /// With two threads the answers that a stall held back, 400 of them, go out in a millisecond.
-fn stalled(runs: &Runs, connections: &str) -> Result<Value, String> {
+fn stalled(runs: &Runs, connections: &[&str]) -> Result<Value, String> {
     at_rate(runs, &["-t", "2", "--delay", "2ms", "--stall", STALL], connections)
 }
 
@@ -140,7 +141,16 @@ fn queue(connections: usize, turn_around_ns: u64) -> Queue {
 }
 
 fn stall(runs: &Runs) -> Result<Vec<Figure>, String> {
-    let trial = stalled(runs, "500")?;
+    stall_to_spare(runs, &["500"])
+}
+
+fn stall_http2(runs: &Runs) -> Result<Vec<Figure>, String> {
+    stall_to_spare(runs, &["10", "--http2", "-p", "50"])
+}
+
+/// As many places as are ever in use: no request waits for one.
+fn stall_to_spare(runs: &Runs, connections: &[&str]) -> Result<Vec<Figure>, String> {
+    let trial = stalled(runs, connections)?;
     let of = |field: &str, q: f64, share: f64, room: f64| {
         let expected = real(queue(500, 0).response_ns(3, q));
         let bounds = [expected * (1.0 - share) - BELOW.1, expected, expected * (1.0 + share) + room];
@@ -155,7 +165,7 @@ fn stall(runs: &Runs) -> Result<Vec<Figure>, String> {
 }
 
 fn stall_queue(runs: &Runs) -> Result<Vec<Figure>, String> {
-    let trial = stalled(runs, "10")?;
+    let trial = stalled(runs, &["10"])?;
     let of = |field: &str, q: f64| {
         let [expected, slowest] = [0, 400_000].map(|more| real(queue(10, more).response_ns(3, q)));
         let bounds = [expected * 0.95, expected, slowest * 1.05];

@@ -8,12 +8,12 @@ use prony_host::pins::Pins;
 use prony_host::{ClientWatch, HostWatch};
 use prony_load::{Control, LoadError, Loader, Snapshot};
 use prony_model::duet::DuetShared;
-use prony_model::observed::{Observed, Process, ServerLife};
+use prony_model::observed::{Observed, ServerLife};
 use prony_model::plan_record::PlanRecord;
 use prony_model::{Measurement, Plan};
 
 use super::BenchSetup;
-use crate::sample::{Life, Sampler, Samples, Watched};
+use crate::sample::{Sampler, Samples, Watched};
 use crate::supervise::Running;
 
 /// A server that is up, on its CPUs, to be loaded as often as asked.
@@ -97,13 +97,11 @@ impl Side<'_> {
         let (m, setup) = (measured?, self.setup);
         let (start_ns, end_ns) = (m.window_start_ns, m.window_end_ns);
         let changes = samples.as_ref().map(|samples| samples.changes(end_ns)).unwrap_or_default();
-        let process = |life: Life| Process { pid: life.pid, name: life.name };
         let life = ServerLife {
             candidate: self.candidate.to_owned(),
             died: self.death.clone(),
             recycles: self.recycles,
-            replaced: changes.replaced.into_iter().map(|(old, new)| (process(old), process(new))).collect(),
-            lost: changes.lost.into_iter().map(process).collect(),
+            ..changes.into()
         };
         let startup = self.running.as_ref().map(Running::startup).unwrap_or_default();
         Ok(Observed {

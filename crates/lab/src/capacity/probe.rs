@@ -9,6 +9,8 @@ use prony_model::observed::Observed;
 use prony_model::plan_record::PlanRecord;
 use prony_model::trial::Trial;
 
+use crate::watch::WatchedServer;
+
 /// A load that was applied and judged.
 #[derive(Debug, Clone)]
 pub(crate) struct Probed {
@@ -32,6 +34,8 @@ pub struct Outside {
     pub host: Host,
     /// Whether the target is Prony's own.
     pub embedded_target: bool,
+    /// The server's processes, where somebody named them.
+    pub watched: Option<WatchedServer>,
 }
 
 /// Applies a load and judges it. What became of the server is its to observe.
@@ -42,17 +46,21 @@ pub(crate) type Prober<'a> =
 pub(super) fn from_outside<'a>(outside: &'a Outside, loader: &'a Loader<'_>) -> Box<Prober<'a>> {
     Box::new(move |load, control, observe| {
         let mut watch = HostWatch::of(&load.cpus);
+        let watching = outside.watched.as_ref().and_then(|watched| watched.start(&load.cpus));
         let measured = loader(load, control, &mut |snapshot| {
             watch.look(snapshot.in_window);
             observe(snapshot);
         })?;
         let host_window = watch.finish(&measured.address);
-        let observed = Observed {
+        let mut observed = Observed {
             host: Some(outside.host.clone()),
             host_window,
             embedded_target: outside.embedded_target,
             ..Observed::of(measured, PlanRecord::of(load))
         };
+        if let Some(watching) = watching {
+            watching.finish(&mut observed);
+        }
         Ok(Probed::of(observed, &outside.host))
     })
 }

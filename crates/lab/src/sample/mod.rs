@@ -12,7 +12,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use prony_host::process::{self, ProcessStat};
+use prony_host::process::{self, Identity, ProcessStat};
 use prony_host::{Machine, cpus, memory_field};
 use prony_model::server::ServerSamples;
 
@@ -29,7 +29,7 @@ mod window;
 pub(crate) use cgroup::{Cgroup, CgroupVersion};
 pub use memory::can_limit;
 pub use memory::parse_size;
-pub(crate) use process_tracker::{Changes, Life};
+pub(crate) use process_tracker::Changes;
 
 /// Between two samples. A reading costs about 20 µs and 10 µs a process, so
 /// that twenty processes cost 0.2 % of one of the client's cores.
@@ -55,11 +55,20 @@ pub(crate) struct Reading {
     pub(crate) threads: u32,
 }
 
+/// Which processes are the server.
+#[derive(Debug, Clone)]
+pub(crate) enum Processes {
+    /// Everything below this process: its guard, or its container's monitor.
+    Below(u32),
+    /// These processes and everything below them.
+    Of(Vec<Identity>),
+}
+
 /// What is to be watched.
 #[derive(Debug, Clone)]
 pub(crate) struct Watched {
-    /// Everything below this process is the server.
-    pub(crate) guard_pid: u32,
+    /// Its processes.
+    pub(crate) processes: Processes,
     /// The server's cgroup, where it has one.
     pub(crate) cgroup: Option<Cgroup>,
 }
@@ -76,7 +85,7 @@ impl Watched {
         // Only a cgroup of the container's own; without one, everything below its engine's monitor.
         let cgroup =
             Cgroup::of_process(pid).filter(|c| id.len() >= 12 && c.path.to_string_lossy().contains(id));
-        Some(Watched { guard_pid: first.parent, cgroup })
+        Some(Watched { processes: Processes::Below(first.parent), cgroup })
     }
 }
 
@@ -220,7 +229,10 @@ impl Meter {
     fn processes(&self) -> Vec<ProcessStat> {
         match &self.watched.cgroup {
             Some(cgroup) => cgroup.pids().into_iter().filter_map(process::stat).collect(),
-            None => process::descendants(self.watched.guard_pid),
+            None => match &self.watched.processes {
+                Processes::Below(pid) => process::descendants(*pid),
+                Processes::Of(roots) => process::trees(roots),
+            },
         }
     }
 

@@ -14,6 +14,7 @@
 use std::collections::BTreeMap;
 
 use prony_host::process::{Identity, ProcessStat};
+use prony_model::observed::{Process, ServerLife};
 
 /// More processes than this at once are not followed: no server has them.
 const FOLLOWED_MAX: usize = 4_096;
@@ -63,6 +64,18 @@ pub(crate) struct Changes {
     pub(crate) replaced: Vec<(Life, Life)>,
     /// Processes that ended and whose place nobody took.
     pub(crate) lost: Vec<Life>,
+}
+
+/// What a verdict is told of them.
+impl From<Changes> for ServerLife {
+    fn from(changes: Changes) -> ServerLife {
+        let process = |life: Life| Process { pid: life.pid, name: life.name };
+        ServerLife {
+            replaced: changes.replaced.into_iter().map(|(old, new)| (process(old), process(new))).collect(),
+            lost: changes.lost.into_iter().map(process).collect(),
+            ..ServerLife::default()
+        }
+    }
 }
 
 /// Follows the processes of a tree from sample to sample.

@@ -19,7 +19,7 @@ impl Tree {
     }
 
     fn meter(&self) -> Meter {
-        Meter::new(Watched { guard_pid: self.0.id(), cgroup: None })
+        Meter::new(Watched { processes: Processes::Below(self.0.id()), cgroup: None })
     }
 
     /// The only process below the shell.
@@ -111,7 +111,7 @@ fn proportional_memory_is_read() {
 
 #[test]
 fn cpu_time_is_not_lost_when_a_thread_id_is_reused() {
-    let mut meter = Meter::new(Watched { guard_pid: 1, cgroup: None });
+    let mut meter = Meter::new(Watched { processes: Processes::Below(1), cgroup: None });
     meter.see((1, 1), 500);
     meter.see((1, 1), 700);
     meter.see((1, 1), 20);
@@ -134,7 +134,9 @@ fn the_sampler_reads_at_its_start_and_at_its_end() {
     let folder = tempfile::tempdir().unwrap();
     let child = Tree::of("while :; do :; done", folder.path());
     let before_ns = monotonic_ns();
-    let sampler = Sampler::start(Watched { guard_pid: std::process::id(), cgroup: None }, &[], &[0]).unwrap();
+    let sampler =
+        Sampler::start(Watched { processes: Processes::Below(std::process::id()), cgroup: None }, &[], &[0])
+            .unwrap();
     let begun_ns = monotonic_ns();
     let samples = sampler.finish();
     let (first, last) = (samples.readings[0].at_ns, samples.readings[samples.readings.len() - 1].at_ns);
@@ -179,7 +181,7 @@ fn the_sampler_goes_on_reading_until_it_is_told_to_finish() {
     let folder = tempfile::tempdir().unwrap();
     let told = numbered_readings(folder.path());
     let cgroup = Some(Cgroup { path: folder.path().to_owned(), version: CgroupVersion::V2 });
-    let sampler = Sampler::start(Watched { guard_pid: 1, cgroup }, &[], &[]).unwrap();
+    let sampler = Sampler::start(Watched { processes: Processes::Below(1), cgroup }, &[], &[]).unwrap();
     for number in 1..=3 {
         assert_eq!(told.recv_timeout(PATIENCE), Ok(number), "at the start, and twice in time");
     }

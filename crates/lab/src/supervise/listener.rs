@@ -14,7 +14,7 @@ const LISTEN: &str = "0A";
 
 /// Who else listens on a port of 127.0.0.1, `4321 (nginx)`, beside or instead of these processes.
 /// `None`: nobody, or it cannot be told (their descriptors may not be read).
-pub(super) fn stranger(port: u16, own: &[u32]) -> Option<String> {
+pub(crate) fn stranger(port: u16, own: &[u32]) -> Option<String> {
     let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let mut listening = listeners(&text("/proc/net/tcp"), port);
     listening.extend(listeners(&text("/proc/net/tcp6"), port));
@@ -38,13 +38,40 @@ pub(super) fn stranger(port: u16, own: &[u32]) -> Option<String> {
     ))
 }
 
+/// Every process that listens on a port of this machine, whatever the address: the servers that share a port too.
+///
+/// # Errors
+/// A sentence where nobody does, or where it cannot be told who.
+pub(crate) fn holders(port: u16) -> Result<Vec<u32>, String> {
+    let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let mut listening = listening(&text("/proc/net/tcp"), port, |_| true);
+    listening.extend(self::listening(&text("/proc/net/tcp6"), port, |_| true));
+    if listening.is_empty() {
+        return Err(format!("--watch :{port}: nothing listens on that port of this machine."));
+    }
+    let holds = |pid: &u32| sockets(*pid).is_ok_and(|held| !held.is_disjoint(&listening));
+    let holders: Vec<u32> = process::pids().into_iter().filter(holds).collect();
+    if holders.is_empty() {
+        return Err(format!(
+            "--watch :{port}: another user's process listens there, which you may not look into: be that user or root, or \
+             give the number of its process."
+        ));
+    }
+    Ok(holders)
+}
+
 /// Inodes of the sockets that listen on a port for connections to 127.0.0.1.
 fn listeners(table: &str, port: u16) -> BTreeSet<u64> {
+    listening(table, port, takes_loopback)
+}
+
+/// Inodes of the sockets that listen on a port of such addresses.
+fn listening(table: &str, port: u16, is_one: impl Fn(&str) -> bool) -> BTreeSet<u64> {
     let inode = |line: &str| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         let (address, number) = fields.get(1)?.split_once(':')?;
         let is = fields.get(3) == Some(&LISTEN) && u16::from_str_radix(number, 16) == Ok(port);
-        (is && takes_loopback(address)).then(|| fields.get(9)?.parse().ok())?
+        (is && is_one(address)).then(|| fields.get(9)?.parse().ok())?
     };
     table.lines().skip(1).filter_map(inode).collect()
 }

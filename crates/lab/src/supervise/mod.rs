@@ -11,12 +11,12 @@ use prony_host::process::{self, Identity};
 use serde::{Deserialize, Serialize};
 
 use crate::launch::{LaunchSpec, run_dir};
-use crate::sample::{Cgroup, Watched, memory};
+use crate::sample::{Cgroup, Processes, Watched, memory};
 
 mod error;
 mod guard;
 mod journal;
-mod listener;
+pub(crate) mod listener;
 mod port;
 
 pub(crate) use error::{StartError, StartErrorKind};
@@ -328,8 +328,10 @@ impl Running {
     /// What a sampler is to watch.
     pub(crate) fn watched(&self) -> Watched {
         let of_container = self.entry.container.as_ref().and_then(Watched::of_container);
-        of_container
-            .unwrap_or_else(|| Watched { guard_pid: self.entry.guard.pid, cgroup: self.cgroup().cloned() })
+        of_container.unwrap_or_else(|| Watched {
+            processes: Processes::Below(self.entry.guard.pid),
+            cgroup: self.cgroup().cloned(),
+        })
     }
 
     /// The servers' cgroup, where it could be made.

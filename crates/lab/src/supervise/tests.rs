@@ -107,7 +107,7 @@ fn a_daemon_that_detached_twice_is_found() {
                   until [ -e go ]; do sleep 0.01; done; exit 0";
     let mut running = start(root.path(), &[script]).unwrap();
     let daemon = pid_in(&root.path().join("run/test/pid"));
-    let guard = running.watched().guard_pid;
+    let guard = running.entry.guard.pid;
     wait_until("the guard's adoption", || process::stat(daemon).is_some_and(|s| s.parent == guard));
     std::fs::write(root.path().join("run/test/go"), "").unwrap();
     let end = take_end(&mut running);
@@ -219,7 +219,7 @@ fn a_killed_guard_leaves_no_process_and_no_folder() {
     let mut running = start(root.path(), &[script]).unwrap();
     let other = pid_in(&root.path().join("run/test/pid"));
     let server = pids(&running)[0];
-    kill(running.watched().guard_pid);
+    kill(running.entry.guard.pid);
     wait_until("the word of its end", || running.died().is_some());
     assert_eq!(running.stop().leftovers, Vec::<String>::new());
     wait_until("their end", || !lives(server) && !lives(other));
@@ -236,15 +236,15 @@ fn the_guard_ignores_a_terminal_s_signals_and_servers_do_not() {
         u64::from_str_radix(&mask, 16).unwrap()
     };
     let group_signals = [1, 2, 15].map(|signal: u32| 1_u64 << (signal - 1)).iter().sum::<u64>();
-    assert_eq!(ignored(running.watched().guard_pid) & group_signals, group_signals);
+    assert_eq!(ignored(running.entry.guard.pid) & group_signals, group_signals);
     wait_until("the exec", || ignored(pids(&running)[0]) & group_signals == 0);
     // A session of its own: Ctrl-C in Prony's terminal goes to Prony alone.
     let session = |pid: u32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
         stat.rsplit_once(") ").unwrap().1.split(' ').nth(3).unwrap().parse::<u32>().unwrap()
     };
-    assert_eq!(session(running.watched().guard_pid), running.watched().guard_pid);
-    assert_ne!(session(std::process::id()), running.watched().guard_pid);
+    assert_eq!(session(running.entry.guard.pid), running.entry.guard.pid);
+    assert_ne!(session(std::process::id()), running.entry.guard.pid);
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn a_server_runs_on_its_own_cpus_and_the_guard_on_the_client_s() {
     let supervision = Supervision { guard_cpus: vec![*first], ..supervision(root.path()) };
     let running = Running::start(&spec, &supervision, &mut || true, &|| false).unwrap();
     assert_eq!(cpus::affinity(pids(&running)[0]).unwrap(), [*last]);
-    assert_eq!(cpus::affinity(running.watched().guard_pid).unwrap(), [*first]);
+    assert_eq!(cpus::affinity(running.entry.guard.pid).unwrap(), [*first]);
     drop(running);
     // Not pinned: the server gets what Prony has, though its guard is pinned.
     let spec = shell_spec(root.path(), &["exec sleep 300"]);
@@ -301,7 +301,7 @@ fn a_container_is_removed_by_its_engine_after_the_stop() {
     let mut running = Running::start(&spec, &supervision(root.path()), &mut || true, &|| false).unwrap();
     assert!(!mark.exists());
     // An engine that does not tell the container's pid: what is below the guard is watched.
-    assert_eq!(running.watched().guard_pid, process::stat(pids(&running)[0]).unwrap().parent);
+    assert_eq!(running.entry.guard.pid, process::stat(pids(&running)[0]).unwrap().parent);
     assert_eq!(running.stop(), StopReport::default());
     wait_until("the engine's removal", || mark.exists());
 }

@@ -130,7 +130,14 @@ pub(crate) fn measurement(whole: Measurement, plan: &Plan, mut share: Share, ser
             full: tls.full,
             resumed: tls.resumed,
         }),
-        http2: share.fewest_permits.map(|streams| Http2Use { streams, moved: share.moved }),
+        http2: share.fewest_permits.map(|streams| Http2Use {
+            streams,
+            moved: share.moved,
+            no_stream: share.no_permit,
+            no_connection: share.no_connection,
+            held_ns: share.held_ns,
+            own: crate::http2::OWN_SETTINGS,
+        }),
         by_request: share.by_request.unwrap_or_default(),
         ..whole
     };

@@ -169,6 +169,9 @@ impl Recorder {
             cpu_ns: self.part.cpu_ns.saturating_sub(start.cpu_ns),
             stamps_rejected: std::mem::take(&mut self.stamps_rejected),
             moved: std::mem::take(&mut self.moved),
+            no_permit: std::mem::take(&mut self.no_permit),
+            no_connection: std::mem::take(&mut self.no_connection),
+            held_ns: self.held.take(end_ns),
             fewest_permits: around.fewest_permits(),
             user_clock: !self.kernel_clock,
             tls: tls.map(|(seen, agreed_ns)| TlsShare {

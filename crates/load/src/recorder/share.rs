@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use prony_model::histogram::SparseHistogram;
 use prony_model::measurement::{
     BIN_NS, Bin, Bins, ClientCost, ErrorKind, ErrorTally, Latency, Measurement, RequestCounts,
-    RequestFigures, RunTotal, Sample, TlsAgreed, Tolerance, WorkerAudit,
+    RequestFigures, RunTotal, Sample, TlsAgreed, Tolerance, WaitTotal, WorkerAudit,
 };
 use prony_model::plan::Plan;
 
@@ -79,6 +79,13 @@ pub struct Share {
     pub stamps_rejected: u64,
     /// Requests that one connection surely did not process and that were sent again, each time.
     pub moved: u64,
+    /// Waits of requests that ended when a connection that stood could carry another one. None of HTTP/1.1, whose waits
+    /// are in the latencies alone.
+    pub no_permit: WaitTotal,
+    /// Those that ended with no connection standing.
+    pub no_connection: WaitTotal,
+    /// The time that requests waited for the server's leave to send more of their bodies, of all of them together.
+    pub held_ns: u64,
     /// The fewest requests that a connection was let carry at once, since the load began; `None` where the protocol has
     /// no such limit.
     pub fewest_permits: Option<u64>,
@@ -149,6 +156,9 @@ impl Share {
         self.read_bytes += other.read_bytes;
         self.protocol_bytes += other.protocol_bytes;
         self.moved += other.moved;
+        self.no_permit.add(other.no_permit);
+        self.no_connection.add(other.no_connection);
+        self.held_ns += other.held_ns;
         self.fewest_permits = self.fewest_permits.into_iter().chain(other.fewest_permits).min();
         self.sent_bytes += other.sent_bytes;
         self.connections += other.connections;
@@ -236,7 +246,10 @@ impl Share {
         }
         let integrals =
             |worker: &WorkerAudit| worker.overlap_sum_ns.max(worker.connections_integral_ns) >> 56;
+        let waits = self.no_permit.total_ns.max(self.no_connection.total_ns).max(self.held_ns) >> 56;
+        let waited = self.no_permit.count.max(self.no_connection.count) >> 48;
         let is_huge = self.workers.values().any(|worker| integrals(worker) > 0)
+            || waits.max(waited) > 0
             || self.errors.values().any(|failures| failures.first.what.len() > MESSAGE_MAX_BYTES)
             || self.end_ns < self.start_ns;
         if is_huge { Err("it has numbers or texts that no load can have".to_owned()) } else { Ok(()) }

@@ -17,6 +17,7 @@
 )]
 
 mod answer;
+mod any_order;
 mod chance;
 mod check;
 mod connection;
@@ -27,6 +28,7 @@ mod random;
 mod server;
 mod shares;
 mod stages;
+mod streams;
 mod tests;
 mod truth;
 mod world;
@@ -59,6 +61,7 @@ use prony_model::plan::{Arrivals, Plan};
 use prony_model::plan_record::nanoseconds;
 use prony_model::target::Target;
 
+use any_order::{Network, Servers};
 use nature::Nature;
 use net::SimNet;
 use stages::InUse;
@@ -152,6 +155,66 @@ impl Case {
         played
     }
 
+    /// Plays it over another protocol than HTTP/1.1, each worker with a network and a codec of its own; gives the
+    /// networks, too.
+    fn play_over<S: Servers, C: Codec>(
+        &self,
+        network: impl Fn(u32, u32) -> Network<S>,
+        codec: impl Fn() -> C,
+    ) -> (Played, Vec<Network<S>>) {
+        let plan = &self.plan;
+        plan.check().unwrap();
+        let list = Lines::of(plan).map(Arc::new);
+        let (mut workers, mut networks) = (Vec::new(), Vec::new());
+        for number in 0..plan.threads {
+            let (connections, requests) = shares(plan, number, plan.threads);
+            let source = Source::of(plan, number, Shard::whole(plan), requests);
+            let request_order = request_order(plan, number, plan.threads, list.as_ref());
+            let assignment = Assignment { place: 0, connections, source, request_order };
+            let shared = self.shared(list.clone(), Control::new());
+            let network = network(number, connections);
+            let gauge = Arc::new(Gauge::default());
+            let mut worker = Worker::new(network.clone(), codec(), shared, gauge, assignment);
+            worker.preconnect().unwrap();
+            workers.push(worker);
+            networks.push(network);
+        }
+        let ready_ns = networks.iter_mut().map(Net::now_ns).max().unwrap_or(0);
+        let start_ns = ready_ns + START_AHEAD_NS;
+        let window_end = start_ns + nanoseconds(plan.stop.duration.unwrap());
+        let edges = Edges { start_ns, end_ns: window_end };
+        let mut series = Series::with_room(None);
+        let (mut ends, mut parts) = (Vec::new(), Vec::new());
+        for (number, worker) in workers.into_iter().enumerate() {
+            networks[number].advance_to(ready_ns);
+            let (finished, finished_parts) = mpsc::channel();
+            let asked = self.in_parts.then_some(finished);
+            let closed = run(worker, number, asked, start_ns, edges, &mut series);
+            ends.push((closed.end(), false));
+            parts.push(self.parts_of(closed, &finished_parts));
+        }
+        let measurement = self.measurement(start_ns, window_end, &ends, &parts, series);
+        (Played { measurement, worlds: Vec::new(), parts, differences: Vec::new() }, networks)
+    }
+
+    /// What all of its workers share.
+    fn shared(&self, list: Option<Arc<Lines>>, control: Control) -> Arc<Shared> {
+        let plan = &self.plan;
+        Arc::new(Shared {
+            pipeline: plan.pipeline,
+            spin: plan.spin,
+            tls: None,
+            list,
+            expect: Expected::of(&plan.expect),
+            keepalive: plan.keepalive,
+            timeout_ns: nanoseconds(plan.timeout),
+            given_up: AtomicBool::new(false),
+            closing_max: self.closing_max,
+            control,
+            idle: Arc::clone(&self.idle),
+        })
+    }
+
     /// A worker's parts, the last one from its result.
     fn parts_of(&self, closed: WorkerResult, finished: &mpsc::Receiver<Box<Part>>) -> Vec<Share> {
         let mut parts: Vec<Share> = finished.try_iter().map(|part| part.finish().0).collect();
@@ -206,6 +269,12 @@ impl Played {
         assert_eq!(measurement.broken_identities, Vec::<String>::new());
         measurement
     }
+
+    /// When each worker's window ended: with its share of a count, or with the load.
+    fn window_ends(&self, m: &Measurement) -> Vec<u64> {
+        let ends = self.parts.iter().map(|parts| parts.last().map_or(0, |part| part.end_ns));
+        ends.map(|end_ns| m.schedule_start_ns + end_ns).collect()
+    }
 }
 
 /// A worker that is connected and waits for the start.
@@ -236,19 +305,7 @@ impl SimWorker {
         world.borrow_mut().list = plan.work.list().cloned();
         world.borrow_mut().keepalive = plan.keepalive;
         let control = if case.lease_ns.is_some() { Control::leased(&[]) } else { Control::new() };
-        let shared = Arc::new(Shared {
-            pipeline: plan.pipeline,
-            spin: plan.spin,
-            tls: None,
-            list,
-            expect: Expected::of(&plan.expect),
-            keepalive: plan.keepalive,
-            timeout_ns: nanoseconds(plan.timeout),
-            given_up: AtomicBool::new(false),
-            closing_max: case.closing_max,
-            control: control.clone(),
-            idle: Arc::clone(&case.idle),
-        });
+        let shared = case.shared(list, control.clone());
         let gauge = Arc::new(Gauge::default());
         let assignment = Assignment { place: 0, connections, source, request_order };
         let mut worker = Worker::new(SimNet::new(&world), Http1::new(&bytes), shared, gauge, assignment);

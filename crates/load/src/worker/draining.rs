@@ -35,6 +35,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         std::mem::swap(&mut slot.requests, &mut old.requests);
         std::mem::swap(&mut slot.connection, &mut old.connection);
         std::mem::swap(&mut slot.wakes_at, &mut old.wakes_at);
+        std::mem::swap(&mut slot.held, &mut old.held);
         let pipeline = self.shared.pipeline;
         for (place, times) in old.requests.iter() {
             self.deadlines.stop(index * pipeline + place.0);
@@ -103,14 +104,10 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
     }
 
-    /// Tells the peer why its connection is closed, as far as that fits into the socket.
-    pub(super) fn say_last_words(&mut self, recorder: &mut Recorder, index: u32) {
+    /// Tells the peer why its connection is closed, as far as that fits into the socket; gives how many bytes that took.
+    pub(super) fn say_last_words(&mut self, index: u32) -> usize {
         let slot = &mut self.slots[index as usize];
         let words = self.codec.last_words(&mut slot.connection);
-        if !words.is_empty()
-            && let Ok(count) = self.net.send(slot.handle, words)
-        {
-            recorder.wrote(count);
-        }
+        if words.is_empty() { 0 } else { self.net.send(slot.handle, words).unwrap_or(0) }
     }
 }

@@ -107,8 +107,14 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 self.unpark(index, now);
                 self.flush(recorder, index, now);
             }
-            Err(_) => {
+            Err((count, _)) => {
                 let now = self.fresh_stamp(recorder);
+                if !recorder.over() && !self.all_done(recorder) {
+                    recorder.read(count);
+                    recorder.read_of_none(count);
+                    let said = self.say_last_words(index);
+                    recorder.wrote(said);
+                }
                 self.drop_connection(recorder, index, now);
             }
         }
@@ -117,15 +123,16 @@ impl<N: Net, C: Codec> Worker<N, C> {
     /// Reads what came on a connection without requests, and gives how many bytes; 0 where there was nothing.
     ///
     /// # Errors
-    /// When the connection is over: with the network's error, if it had one.
-    pub(super) fn read_idle(&mut self, index: u32) -> Result<usize, Option<io::Error>> {
+    /// When the connection is over: with how many bytes came, and the network's error, if it had one.
+    pub(super) fn read_idle(&mut self, index: u32) -> Result<usize, (usize, Option<io::Error>)> {
         let slot = &mut self.slots[index as usize];
         match self.net.recv(slot.handle, &mut self.buffer) {
-            Ok(0) => Err(None),
+            Ok(0) => Err((0, None)),
             Ok(count) if self.codec.take_unasked(&mut slot.connection, &self.buffer[..count]) => Ok(count),
-            Ok(_) => Err(None),
+            // What HTTP/1.1 says unasked is of no account.
+            Ok(count) => Err((if C::Requests::IN_ORDER { 0 } else { count }, None)),
             Err(e) if would_block(&e) => Ok(0),
-            Err(e) => Err(Some(e)),
+            Err(e) => Err((0, Some(e))),
         }
     }
 
@@ -242,7 +249,8 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 match step.what {
                     What::Draining => index = self.drain(recorder, index, now),
                     What::Broken(kind, reason) => {
-                        self.say_last_words(recorder, index);
+                        let said = self.say_last_words(index);
+                        recorder.wrote(said);
                         self.fail(recorder, index, now, kind, || reason.to_owned());
                         return (index, now);
                     }
@@ -420,6 +428,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         if self.slots[index as usize].disconnect(&mut self.net) {
             recorder.connection_closed(now);
         }
+        self.note_held(recorder, index, now);
         self.unpark(index, now);
     }
 

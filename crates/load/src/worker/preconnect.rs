@@ -108,11 +108,12 @@ impl<N: Net, C: Codec> Worker<N, C> {
     /// the server closed it, which is found out when it is used; or TLS failed after all, as when
     /// a client's certificate is refused by TLS 1.3, and then the connection never was one.
     fn idle_before_start(&mut self, index: usize, result: &mut Preconnected) {
-        let Err(over) = self.read_idle(index as u32) else { return self.write_idle(index as u32) };
+        let Err((_, over)) = self.read_idle(index as u32) else { return self.write_idle(index as u32) };
         if let Some(e) = over.filter(tls::failure::is_tls) {
             result.established -= 1;
             note_first(result, ErrorKind::Tls, e.to_string());
         }
+        self.say_last_words(index as u32);
         self.slots[index].disconnect(&mut self.net);
     }
 }

@@ -22,6 +22,10 @@ impl<N: Net, C: Codec> Worker<N, C> {
         connection_wait_ns: u64,
         now: u64,
     ) {
+        if !C::Requests::IN_ORDER {
+            let stands = self.slots[index as usize].state == State::Connected;
+            recorder.waited_for_place(connection_wait_ns, stands);
+        }
         recorder.dispatched(now, connection_wait_ns);
         self.net.begun(u64::from(index));
         let request = self.request_order.as_mut().map_or(0, RequestOrder::take);
@@ -91,7 +95,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         let Worker { net, codec, slots, .. } = self;
         let slot = &mut slots[index as usize];
         if !codec.has_output(&mut slot.connection) {
-            return;
+            return self.note_held(recorder, index, now);
         }
         let (begins, bytes) = codec.output(&mut slot.connection);
         if let Some(times) = begins.and_then(|place| slot.requests.get_mut(place)) {
@@ -117,6 +121,20 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
         if codec.has_output(&mut slot.connection) != slot.watches_writing {
             self.watch_for_room(recorder, index, now);
+        }
+        self.note_held(recorder, index, now);
+    }
+
+    /// Takes note of how many of the slot's requests wait for the peer's leave to send more of their bodies.
+    pub(super) fn note_held(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
+        if C::Requests::IN_ORDER {
+            return;
+        }
+        let slot = &mut self.slots[index as usize];
+        let held = if slot.state == State::Connected { self.codec.held(&slot.connection) } else { 0 };
+        if held != slot.held {
+            recorder.held.change(now, slot.held, held);
+            slot.held = held;
         }
     }
 

@@ -30,6 +30,8 @@ pub(super) struct Slot<C: Codec> {
     /// The time of no request on it runs from before this: the connection was established then, or begun for requests
     /// that another one had not carried. Where it is from before the clock, or there is none, any instant before.
     pub(super) time_from_ns: u64,
+    /// How many of its requests wait for the peer's leave to send more of their bodies.
+    pub(super) held: usize,
     /// Requests that have no answer yet.
     pub(super) requests: C::Requests,
     /// The protocol's state of the connection.
@@ -51,6 +53,7 @@ impl<C: Codec> Slot<C> {
             failures: 0,
             retry_at_ns: 0,
             time_from_ns: 0,
+            held: 0,
             requests: C::Requests::with_room(pipeline, expected),
             connection,
             parked: 0,

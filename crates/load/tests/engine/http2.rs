@@ -3,9 +3,10 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use prony_model::measurement::{ErrorKind, Http2Use, Measurement};
+use prony_model::measurement::{ErrorKind, Measurement};
 use prony_model::plan::{Arrivals, Plan, Protocol};
 use prony_model::rate::Rate;
+use prony_model::tls::{Roots, Verify};
 use prony_target::{Config, Http2Config, Target};
 
 use crate::{plan, run, settled};
@@ -59,7 +60,11 @@ fn at_a_rate_no_more_streams_are_used_than_the_server_allows() {
     let mut p = http2(&target, 1, 20, 300);
     p.arrivals = Arrivals::Constant(Rate::per_s(20_000.0).unwrap());
     let m = run(&p).unwrap();
-    assert_eq!(m.http2, Some(Http2Use { streams: 3, moved: 0 }));
+    let used = m.http2.unwrap();
+    assert_eq!((used.streams, used.moved), (3, 0));
+    // The one connection stands throughout: what waits, waits for a stream.
+    assert_eq!(used.no_connection.count, 0);
+    assert_eq!(used.own.window_bytes, (1 << 30) - 1);
     // Those beyond would be refused.
     assert_eq!((m.requests.completed, m.requests.failed), (300, 0), "{:?}", m.errors);
     drop(settled(target, 1));
@@ -93,4 +98,37 @@ fn a_body_that_the_server_takes_a_part_of_runs_into_the_timeout() {
     (p.body, p.timeout) = (vec![b'x'; 50_000], Duration::from_millis(50));
     let m = run(&p).unwrap();
     assert_eq!((m.requests.completed, failures(&m, ErrorKind::RequestTimeout)), (0, 4), "{:?}", m.errors);
+}
+
+#[test]
+fn over_tls_the_target_is_the_same_server() {
+    let http2_config = Http2Config { goaway_after: NonZeroU32::new(50), ..Http2Config::default() };
+    let config = Config { tls: true, http2: http2_config, body_bytes: Some(100_000), ..Config::default() };
+    for (protocol, streams) in [(Protocol::Http1, 1), (Protocol::Http1, 4), (Protocol::Http2, 4)] {
+        let target = Target::start(&config).unwrap();
+        let mut p = http2(&target, 2, streams, 200);
+        (p.protocol, p.target.tls) = (protocol, true);
+        p.tls.verify = Verify::Roots(Roots::from_pem(target.certificate().unwrap().as_bytes()).unwrap());
+        let m = run(&p).unwrap();
+        let counts = (m.requests.completed, m.requests.failed);
+        assert_eq!(counts, (200, 0), "{protocol:?}: {:?}", m.errors);
+        let alpn = if protocol == Protocol::Http2 { "h2" } else { "http/1.1" };
+        assert_eq!(m.tls.and_then(|tls| tls.agreed?.alpn).as_deref(), Some(alpn));
+        let ledger = settled(target, m.run_total.connections);
+        assert_eq!(ledger.requests_answered, 200);
+        // Each side counts the same bytes, those within TLS: but for frames of the connection's end, at most.
+        assert!(m.read_bytes <= ledger.bytes_written, "{} {}", m.read_bytes, ledger.bytes_written);
+        assert!(m.read_bytes > 200 * 100_000);
+    }
+}
+
+#[test]
+fn a_client_that_does_not_trust_the_targets_own_certificate_is_told_so() {
+    let [target, another] =
+        [0, 0].map(|_| Target::start(&Config { tls: true, ..Config::default() }).unwrap());
+    let mut p = http2(&target, 1, 1, 2);
+    p.target.tls = true;
+    p.tls.verify = Verify::Roots(Roots::from_pem(another.certificate().unwrap().as_bytes()).unwrap());
+    let said = run(&p).unwrap_err().to_string();
+    assert!(said.contains("certificate"), "{said}");
 }

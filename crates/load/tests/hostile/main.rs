@@ -6,6 +6,8 @@
 #[allow(dead_code, reason = "the engine's tests use all of it")]
 mod lying;
 
+mod http2;
+
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};

@@ -80,6 +80,7 @@ pub(crate) fn trial(seconds: &[&[u64]]) -> Trial {
         tls: None,
         http2: None,
         fleet: None,
+        server: None,
         host_window: None,
         targets: Vec::new(),
         slo: Vec::new(),

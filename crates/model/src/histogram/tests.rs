@@ -97,3 +97,19 @@ fn a_bucket_takes_two_bytes() {
     let packed = SparseHistogram::of((20 * 1024..24 * 1024).map(|bucket| (bucket, 1))).packed.len();
     assert_eq!(packed, 2 * 4 * 1024 + 2);
 }
+
+/// Of security review 9: counts of a hostile file, each of 64 bits, overflowed where a view added them.
+#[test]
+fn counts_whose_sum_no_load_can_have_are_refused() {
+    let read = |buckets: &[(u64, u64)]| {
+        let mut packed = Vec::new();
+        pack(buckets.iter().copied(), &mut packed);
+        let text = SparseHistogram { packed, len: 0 }.to_text();
+        serde_json::from_str::<SparseHistogram>(&format!("\"{text}\"")).map(|read| read.len())
+    };
+    assert_eq!(read(&[(1, 7), (9, COUNT_MAX - 7)]).unwrap(), COUNT_MAX);
+    for hostile in [&[(1, 8), (9, COUNT_MAX - 7)][..], &[(1, u64::MAX)], &[(1, u64::MAX), (2, u64::MAX)]] {
+        let why = read(hostile).unwrap_err().to_string();
+        assert!(why.contains("a histogram is damaged"), "{why}");
+    }
+}

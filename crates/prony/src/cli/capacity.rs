@@ -48,6 +48,10 @@ pub(crate) struct CapacityArguments {
     /// Print progress as plain lines on stderr instead of drawing the live view
     #[arg(long)]
     pub(crate) plain: bool,
+    /// Measure what the server costs: CPU, memory and restarts of the process of this number and of those below it, or
+    /// of whoever listens on `:PORT` of this machine
+    #[arg(long, value_name = "PID|:PORT")]
+    pub(crate) watch: Option<String>,
     #[command(flatten)]
     pub(crate) fleet: FleetOptions,
 }

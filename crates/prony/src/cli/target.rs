@@ -1,6 +1,7 @@
 //! `prony target`.
 
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 
 use clap::Args;
 use prony_target::Http2Config;
@@ -33,6 +34,13 @@ pub(crate) struct TargetArguments {
     /// Respond to / with a body of this many bytes instead of Hello, World!
     #[arg(long, value_name = "BYTES")]
     pub(crate) body: Option<usize>,
+    /// Speak TLS, by a self-signed certificate made at the start (`prony load --insecure`, or --cacert with
+    /// --write-certificate)
+    #[arg(long)]
+    pub(crate) tls: bool,
+    /// Write that certificate to FILE, for clients to trust
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    pub(crate) write_certificate: Option<PathBuf>,
     /// HTTP/2: allow a connection this many streams at once, and refuse others
     #[arg(long, value_name = "N", default_value_t = Http2Config::default().max_streams)]
     pub(crate) max_streams: u32,

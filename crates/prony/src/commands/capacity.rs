@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use prony_analysis::slo::Slo;
 use prony_lab::capacity::{CapacityPlan, Outside, forecast, lengthened, search};
+use prony_lab::watch::WatchedServer;
 use prony_load::Loader;
 use prony_model::Target;
 use prony_model::capacity::{CapacityReport, SCHEMA};
@@ -40,7 +41,8 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     let interrupt = interrupt::of_a_run()?;
     let embedded = embeds.then(|| Embedded::start_for(&mut wanted.load)).transpose()?;
     let fleet = fleet::start(&arguments.fleet, &wanted.load, printer)?;
-    let outside = Outside { host: prony_host::read(), embedded_target: embeds };
+    let watched = arguments.watch.as_deref().map(WatchedServer::find).transpose().map_err(Failure::usage)?;
+    let outside = Outside { host: prony_host::read(), embedded_target: embeds, watched };
     if !arguments.quiet {
         let most = show_duration(Duration::from_secs(forecast(&wanted).as_secs()));
         let (rate, longest) = lengthened(&wanted);
@@ -144,6 +146,13 @@ fn publish(arguments: &CapacityArguments, report: &CapacityReport, printer: &Pri
     let options = TerminalOptions { target, ..printer.options() };
     let CapacityReport { found, plan, target, interrupted, .. } = report;
     let text = terminal::capacity(found, plan, &target.address, *interrupted, &options);
-    printer.out(if arguments.quiet { text.lines().next().unwrap_or_default() } else { text.as_str() });
+    if arguments.quiet {
+        printer.out(text.lines().next().unwrap_or_default());
+        return Ok(());
+    }
+    printer.out(&text);
+    if let Some(line) = report.confirmation.as_ref().and_then(terminal::server_line) {
+        printer.out(&format!(" At the confirmation: {line}"));
+    }
     Ok(())
 }

@@ -10,6 +10,7 @@ use prony_analysis::slo::{self, Slo};
 use prony_analysis::trial::judge;
 use prony_fleet::Fleet;
 use prony_host::{ClientWatch, HostWatch};
+use prony_lab::watch::WatchedServer;
 use prony_load::{Control, LoadError, Snapshot};
 use prony_model::observed::Observed;
 use prony_model::plan_record::PlanRecord;
@@ -45,6 +46,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     plan.samples_max = exports.samples_max(&plan);
     let mut log = arguments.output.as_deref().map(|path| Log::open(path, "load", printer)).transpose()?;
     let times = repeat::times(arguments)?;
+    let watched = arguments.watch.as_deref().map(WatchedServer::find).transpose().map_err(Failure::usage)?;
 
     if plan.target.tls && plan.tls.verify == Verify::Nothing {
         printer.note("-k: the server's certificate is NOT verified.");
@@ -59,8 +61,11 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let control = interrupt::control()?;
     let embedded = embeds.then(|| Embedded::start_for(&mut plan)).transpose()?;
     let fleet = fleet::start(&arguments.fleet, &plan, printer)?;
-    let context =
-        LoadContext { fleet: fleet.as_ref(), ..LoadContext::new(arguments, &plan, &control, &slos, printer) };
+    let context = LoadContext {
+        fleet: fleet.as_ref(),
+        watched,
+        ..LoadContext::new(arguments, &plan, &control, &slos, printer)
+    };
     if let Some(times) = times {
         return repeat::run(times, &context, log.as_mut());
     }
@@ -112,6 +117,8 @@ struct LoadContext<'a> {
     printer: &'a Printer,
     /// Who applies it, if not this process.
     fleet: Option<&'a Fleet>,
+    /// The server's processes, where somebody named them.
+    watched: Option<WatchedServer>,
 }
 
 impl<'a> LoadContext<'a> {
@@ -145,6 +152,7 @@ impl<'a> LoadContext<'a> {
             slos,
             printer,
             fleet: None,
+            watched: None,
         }
     }
 
@@ -165,6 +173,7 @@ impl<'a> LoadContext<'a> {
             live.update(|load| load.take(snapshot));
             on_snapshot(snapshot);
         };
+        let watching = self.watched.as_ref().and_then(|watched| watched.start(&self.plan.cpus));
         let measured = match self.fleet {
             Some(fleet) => fleet.load(self.plan, self.control, &mut observe),
             None => prony_load::run(self.plan, self.control, &mut observe),
@@ -172,7 +181,7 @@ impl<'a> LoadContext<'a> {
         drop(live);
         let measured = measured?;
         let host = prony_host::read();
-        let observed = Observed {
+        let mut observed = Observed {
             embedded_target: is_embedded(self.arguments),
             host_window: host_watch.finish(&measured.address),
             client_columns: client_watch.finish(measured.window_start_ns),
@@ -180,8 +189,11 @@ impl<'a> LoadContext<'a> {
             host: Some(host.clone()),
             ..Observed::of(measured, self.named.plan.clone())
         };
+        if let Some(watching) = watching {
+            watching.finish(&mut observed);
+        }
         let mut trial = judge(&observed, &host);
-        slo::hold_all(self.slos, &mut trial, None);
+        slo::hold_all(self.slos, &mut trial, observed.server.as_ref());
         Ok((observed, trial))
     }
 
@@ -191,7 +203,7 @@ impl<'a> LoadContext<'a> {
         let result = |(index, trial): (u32, &Trial)| TrialResult {
             planned: self.planned(index),
             trial: Some(trial.clone()),
-            server: None,
+            server: trial.server.clone(),
             failure: None,
             capacity: None,
         };

@@ -1,10 +1,11 @@
 //! `prony target`: the reference server in the foreground.
 
+use std::fs;
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::thread;
 
-use prony_target::{Config, Delay, Http2Config, Stopper};
+use prony_target::{Config, Delay, Http2Config, StartError, Stopper, Target};
 
 use crate::cli::TargetArguments;
 use crate::failure::Failure;
@@ -14,21 +15,28 @@ use crate::printer::Printer;
 pub(crate) fn run(arguments: &TargetArguments, printer: &Printer) -> Result<(), Failure> {
     let config = config(arguments)?;
     let mut signals = interrupt::signals()?;
-    let until_stdin_ends = arguments.until_stdin_ends;
-    prony_target::run(&config, |address, stopper| {
-        let at_signal = stopper.clone();
-        thread::spawn(move || {
-            if signals.forever().next().is_some() {
-                at_signal.stop();
-            }
-        });
-        if until_stdin_ends {
-            thread::spawn(move || stop_when_stdin_ends(&stopper));
+    let not_started = |e: StartError| Failure::not_measured(sentence(&e));
+    let target = Target::start(&config).map_err(not_started)?;
+    if let (Some(path), Some(certificate)) = (&arguments.write_certificate, target.certificate()) {
+        fs::write(path, certificate).map_err(|e| {
+            Failure::not_measured(format!(
+                "The certificate cannot be written to {}: {e}. Name a file in a folder that can be written to.",
+                path.display()
+            ))
+        })?;
+    }
+    let (at_signal, at_end) = (target.stopper(), target.stopper());
+    thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            at_signal.stop();
         }
-        printer.out(&format!("http://{address}/"));
-    })
-    .map(|_| ())
-    .map_err(|e| Failure::not_measured(sentence(&e)))
+    });
+    if arguments.until_stdin_ends {
+        thread::spawn(move || stop_when_stdin_ends(&at_end));
+    }
+    let scheme = if arguments.tls { "https" } else { "http" };
+    printer.out(&format!("{scheme}://{}/", target.address()));
+    target.wait().map(|_| ()).map_err(not_started)
 }
 
 fn stop_when_stdin_ends(stopper: &Stopper) {
@@ -66,6 +74,7 @@ fn config(arguments: &TargetArguments) -> Result<Config, Failure> {
             .map(prony_model::rate::Rate::as_per_s),
         body_bytes: arguments.body,
         seed: arguments.seed,
+        tls: arguments.tls,
         http2: Http2Config {
             max_streams: arguments.max_streams,
             lower_streams: arguments.lower_streams,

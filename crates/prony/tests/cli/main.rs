@@ -41,5 +41,6 @@ mod tls;
 mod tolerated;
 mod tutorial;
 mod view;
+mod watch;
 mod web;
 mod world;

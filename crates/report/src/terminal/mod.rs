@@ -26,4 +26,4 @@ pub use history::history;
 pub use lines::TerminalOptions;
 pub use repeat::repeat;
 pub use slo::thresholds;
-pub use trial::trial;
+pub use trial::{server_line, trial};

@@ -1,5 +1,7 @@
 //! One trial for the terminal.
 
+use std::fmt::Write as _;
+
 use prony_analysis::verdict::Code;
 use prony_model::trial::{Effect, Outcome, Trial, Validity};
 
@@ -195,7 +197,30 @@ fn counts(out: &mut Lines, trial: &Trial) {
     }
 }
 
-/// The bytes read and sent, and the client's CPU time.
+/// The server's CPU time is read every 100 ms and interpolated at the window's edges: in less than ten times that the
+/// edges are too large a part.
+const SERVER_CPU_WINDOW_MIN_NS: f64 = 1e9;
+
+/// What a server cost that somebody else started.
+pub fn server_line(trial: &Trial) -> Option<String> {
+    let server = trial.server.as_ref()?;
+    let (window_ns, cpu_ns) = (trial.window.duration_ns as f64, server.window_cpu_ns as f64);
+    let mut parts = Vec::new();
+    if window_ns < SERVER_CPU_WINDOW_MIN_NS {
+        parts.push("no CPU figure of a window under 1 s".to_owned());
+    } else {
+        parts.push(format!("{} of one core", format::percent(cpu_ns / window_ns)));
+        if trial.requests.completed > 0 {
+            let each = cpu_ns / trial.requests.completed as f64;
+            parts.push(format!("{} per request", format::duration(each)));
+        }
+    }
+    parts.push(format!("{} at most", format::bytes(server.peak_memory_bytes as f64)));
+    parts.push(format::count(u64::from(server.processes), "process", "processes"));
+    Some(format!("server {}", parts.join(", ")))
+}
+
+/// The bytes read and sent, and the CPU time of the client and of a server that is watched.
 fn costs(out: &mut Lines, trial: &Trial) {
     let window_ns = trial.window.duration_ns as f64;
     let carried =
@@ -212,6 +237,9 @@ fn costs(out: &mut Lines, trial: &Trial) {
     if !client.is_empty() {
         out.wrapped(" ", &format!("client {}", client.join(", ")), Ink::PLAIN);
     }
+    if let Some(line) = server_line(trial) {
+        out.wrapped(" ", &line, Ink::PLAIN);
+    }
     if let Some(tls) = &trial.tls {
         let agreed: Vec<&str> =
             [&tls.cipher, &tls.key_exchange].into_iter().flatten().map(String::as_str).collect();
@@ -223,7 +251,13 @@ fn costs(out: &mut Lines, trial: &Trial) {
     if let Some(used) = trial.http2 {
         let moved = format::count(used.moved, "request was moved", "requests were moved");
         let streams = format::count(used.streams, "stream", "streams");
-        out.wrapped(" ", &format!("HTTP/2: {streams} a connection, {moved} to another"), Ink::PLAIN);
+        let mut line = format!("HTTP/2: {streams} a connection, {moved} to another");
+        let waits = [("a stream", used.no_stream.total_ns), ("a connection", used.no_connection.total_ns)];
+        let waits = waits.into_iter().chain([("the server's windows", used.held_ns)]);
+        for (what, total_ns) in waits.filter(|(_, total_ns)| *total_ns > 0) {
+            let _ = write!(line, ", {} of waits for {what}", format::duration(total_ns as f64)); // a String takes all
+        }
+        out.wrapped(" ", &line, Ink::PLAIN);
     }
     if trial.client.stamps_rejected > 0 {
         let n = format::count(trial.client.stamps_rejected, "read", "reads");

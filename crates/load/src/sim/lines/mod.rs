@@ -1,32 +1,22 @@
 //! The worker over a protocol whose answers come in any order, and whose server says how many requests it takes.
 
 mod codec;
-mod net;
+mod server;
 
 use std::env;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use crate::control::{Control, Gauge};
-use crate::engine::shares;
-use crate::expect::Expected;
-use crate::recorder::Edges;
-use crate::recorder::series::Series;
-use crate::recorder::share::Shard;
-use crate::worker::idle::Idle;
-use crate::worker::{Assignment, Shared, Source, Worker};
 use prony_model::histogram::SparseHistogram;
 use prony_model::measurement::{ErrorKind, Measurement};
 use prony_model::plan::Arrivals;
-use prony_model::plan_record::nanoseconds;
 use prony_model::rate::Rate;
 
+use super::any_order::Network;
 use super::chance::Chance;
 use super::nature::Nature;
-use super::{Case, Played, START_AHEAD_NS, run, shares as random_shares};
+use super::{Case, Played, shares as random_shares};
 use codec::LineProtocol;
-use net::{Habits, LineNet, Truth};
+use server::{Habits, LineServers, Truth};
 
 const MS: u64 = 1_000_000;
 /// Random cases played where nobody asks for another number.
@@ -62,10 +52,10 @@ impl LineCase {
         habits.gives_up_per_mille = chance.pick(&[(0, 1), (50, 1)]);
         habits.closes_per_mille = chance.pick(&[(0, 2), (10, 1)]);
         habits.silent_per_mille = chance.pick(&[(0, 2), (30, 1)]);
-        habits.parts_per_mille = chance.pick(&[(0, 1), (200, 1)]);
-        habits.refused_per_mille = chance.pick(&[(0, 2), (100, 1)]);
-        habits.connect_ns = chance.pick(&[(0, 1), (MS, 1)]);
-        habits.call_ns = chance.pick(&[(0, 1), (500, 1)]);
+        habits.conditions.parts_per_mille = chance.pick(&[(0, 1), (200, 1)]);
+        habits.conditions.refused_per_mille = chance.pick(&[(0, 2), (100, 1)]);
+        habits.conditions.connect_ns = chance.pick(&[(0, 1), (MS, 1)]);
+        habits.conditions.call_ns = chance.pick(&[(0, 1), (500, 1)]);
         let requests = chance.between(1, 12) as u32;
         let mut line = LineCase::closed(requests, habits);
         let plan = &mut line.case.plan;
@@ -93,50 +83,12 @@ impl LineCase {
 
     /// Plays it, and gives what each worker's network saw.
     fn play(&self) -> (Played, Vec<Truth>) {
-        let plan = &self.case.plan;
-        plan.check().unwrap();
-        let mut workers = Vec::new();
-        for number in 0..plan.threads {
-            let (connections, requests) = shares(plan, number, plan.threads);
-            let source = Source::of(plan, number, Shard::whole(plan), requests);
-            let habits = Habits { seed: self.habits.seed ^ u64::from(number) << 32, ..self.habits.clone() };
-            let net = LineNet::new(habits, connections as usize);
-            let shared = Arc::new(Shared {
-                pipeline: plan.pipeline,
-                spin: false,
-                tls: None,
-                list: None,
-                expect: Expected::of(&plan.expect),
-                keepalive: true,
-                timeout_ns: nanoseconds(plan.timeout),
-                given_up: AtomicBool::new(false),
-                closing_max: 8,
-                control: Control::new(),
-                idle: Arc::new(Idle::default()),
-            });
-            let codec = LineProtocol::new(self.habits.permits);
-            let assignment = Assignment { place: 0, connections, source, request_order: None };
-            let mut worker = Worker::new(net.clone(), codec, shared, Arc::new(Gauge::default()), assignment);
-            worker.preconnect().unwrap();
-            workers.push((worker, net));
-        }
-        let ready_ns = workers.iter_mut().map(|(_, net)| crate::net::Net::now_ns(net)).max().unwrap_or(0);
-        let start_ns = ready_ns + START_AHEAD_NS;
-        let window_end = start_ns + nanoseconds(plan.stop.duration.unwrap());
-        let edges = Edges { start_ns, end_ns: window_end };
-        let mut series = Series::with_room(None);
-        let (mut ends, mut parts, mut truths) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, (worker, net)) in workers.into_iter().enumerate() {
-            net.advance_to(ready_ns);
-            let (finished, finished_parts) = mpsc::channel();
-            let asked = self.case.in_parts.then_some(finished);
-            let closed = run(worker, number, asked, start_ns, edges, &mut series);
-            ends.push((closed.end(), false));
-            parts.push(self.case.parts_of(closed, &finished_parts));
-            truths.push(net.truth());
-        }
-        let measurement = self.case.measurement(start_ns, window_end, &ends, &parts, series);
-        let played = Played { measurement, worlds: Vec::new(), parts, differences: Vec::new() };
+        let network = |number: u32, slots: u32| {
+            let seed = self.habits.seed ^ u64::from(number) << 32;
+            Network::new(seed, LineServers::new(Habits { seed, ..self.habits.clone() }, slots as usize))
+        };
+        let (played, networks) = self.case.play_over(network, || LineProtocol::new(self.habits.permits));
+        let truths = networks.iter().map(|network| network.take(|servers| &mut servers.truth)).collect();
         (played, truths)
     }
 
@@ -156,9 +108,7 @@ impl LineCase {
                 faults.push(format!("{what}: {recorder} recorded, {truth} true"));
             }
         };
-        // Each worker's window ends with its share of a count, or with the load.
-        let ends = played.parts.iter().map(|parts| parts.last().map_or(0, |part| part.end_ns));
-        let ends: Vec<u64> = ends.map(|end_ns| m.schedule_start_ns + end_ns).collect();
+        let ends = played.window_ends(m);
         let within = |all: &dyn Fn(&Truth) -> Vec<(u64, u64)>| -> Vec<u64> {
             let counted = truths.iter().zip(&ends).flat_map(|(truth, end_ns)| {
                 all(truth).into_iter().filter(|(at_ns, _)| (m.window_start_ns..*end_ns).contains(at_ns))

@@ -1,0 +1,147 @@
+//! A server that somebody else started, sampled while it is loaded (`--watch`).
+
+use std::time::Duration;
+
+use prony_host::process::{self, Identity};
+use prony_model::observed::{Observed, ServerLife};
+
+use crate::sample::{Processes, Sampler, Samples, Watched};
+use crate::supervise::listener;
+
+/// Which processes are watched.
+#[derive(Debug, Clone)]
+pub struct WatchedServer {
+    watched: Watched,
+    /// As it was named: `1234` or `:8080`.
+    named: String,
+}
+
+/// A server that is being sampled.
+#[derive(Debug)]
+pub struct Watching {
+    sampler: Sampler,
+    named: String,
+}
+
+impl WatchedServer {
+    /// The server of a process's number (`1234`), or whoever listens on a port of this machine (`:8080`): these
+    /// processes and all below them.
+    ///
+    /// # Errors
+    /// A sentence where there is none, where it cannot be seen, and where Prony itself would be a part of it.
+    pub fn find(named: &str) -> Result<WatchedServer, String> {
+        let pids = match named.strip_prefix(':') {
+            Some(port) => {
+                let port: u16 = port.parse().ok().filter(|port| *port > 0).ok_or_else(|| wrong(named))?;
+                listener::holders(port)?
+            }
+            None => vec![named.parse().map_err(|_| wrong(named))?],
+        };
+        let roots: Vec<Identity> = pids.into_iter().filter_map(Identity::of).collect();
+        if roots.is_empty() {
+            return Err(format!("--watch {named}: there is no such process."));
+        }
+        if process::trees(&roots).iter().any(|process| process.pid == std::process::id()) {
+            return Err(format!(
+                "--watch {named}: Prony itself runs below that process, and would be counted: name the server's own."
+            ));
+        }
+        Ok(WatchedServer {
+            watched: Watched { processes: Processes::Of(roots), cgroup: None },
+            named: named.to_owned(),
+        })
+    }
+
+    /// Begins to sample it, on these CPUs (the client's; empty: any). `None` where the system gives no more threads.
+    pub fn start(&self, client_cpus: &[u32]) -> Option<Watching> {
+        let sampler = Sampler::start(self.watched.clone(), client_cpus, &[]).ok()?;
+        Some(Watching { sampler, named: self.named.clone() })
+    }
+}
+
+impl Watching {
+    /// Ends, and adds what was seen to what else was observed of the load.
+    pub fn finish(self, observed: &mut Observed) {
+        let samples: Samples = self.sampler.finish();
+        let (start_ns, end_ns) = (observed.measurement.window_start_ns, observed.measurement.window_end_ns);
+        observed.server = samples.window(start_ns, end_ns, Duration::ZERO, &[]);
+        observed.life = ServerLife {
+            candidate: format!("the server ({})", self.named),
+            ..samples.changes(end_ns).into()
+        };
+    }
+}
+
+fn wrong(named: &str) -> String {
+    format!(
+        "--watch {named:?} names no server: write the number of its process, or :PORT where it listens here."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::TcpListener;
+    use std::process::{Child, Command, Stdio};
+
+    use prony_analysis::testing::{closed_plan, healthy};
+    use prony_host::monotonic_ns;
+
+    use super::*;
+
+    struct Ended(Child);
+
+    impl Drop for Ended {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    #[test]
+    fn what_names_no_server_is_refused_with_the_reason() {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let own = std::process::id();
+        let holder = TcpListener::bind("127.0.0.1:0").unwrap();
+        let held = holder.local_addr().unwrap().port();
+        for (named, words) in [
+            ("nginx".to_owned(), "names no server"),
+            (":0".to_owned(), "names no server"),
+            (":99999".to_owned(), "names no server"),
+            ("4194305".to_owned(), "no such process"),
+            (format!(":{free}"), "nothing listens"),
+            (format!("{own}"), "Prony itself"),
+            (format!(":{held}"), "Prony itself"),
+        ] {
+            let why = WatchedServer::find(&named).unwrap_err();
+            assert!(why.contains(words), "{named}: {why}");
+        }
+    }
+
+    #[test]
+    fn what_the_processes_below_use_is_counted() {
+        // The shell's child works between two lines that it is sent; both live until their input ends.
+        let work = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
+        let script = format!("exec 3<&0; (read line <&3; {work}; echo done; read line <&3) & wait");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut server = Ended(command.spawn().unwrap());
+        let watched = WatchedServer::find(&server.0.id().to_string()).unwrap();
+        let watching = watched.start(&[]).unwrap();
+        let begun_ns = monotonic_ns();
+        let mut to_it = server.0.stdin.take().unwrap();
+        to_it.write_all(b"begin\n").unwrap();
+        let mut said = String::new();
+        BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut said).unwrap();
+        assert_eq!(said, "done\n");
+        let mut observed = Observed::of(healthy(1, 100), closed_plan());
+        observed.measurement.window_start_ns = begun_ns;
+        observed.measurement.window_end_ns = monotonic_ns();
+        watching.finish(&mut observed);
+        let seen = observed.server.unwrap();
+        assert_eq!((seen.startup_ns, seen.cpu_method.as_str(), seen.processes), (0, "schedstat", 2));
+        // 100,000 turns: no machine makes one in 10 ns.
+        assert!(seen.window_cpu_ns > 1_000_000 && seen.peak_memory_bytes > 0, "{seen:?}");
+        assert!(observed.life.lost.is_empty() && observed.life.candidate.contains("the server ("));
+    }
+}

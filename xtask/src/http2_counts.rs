@@ -1,0 +1,196 @@
+//! `cargo xtask http2-counts`: what `prony load --http2` counts, against the logs of nghttpd, nginx and h2o.
+//!
+//! With a count of requests, the server's log has as many, to the request. With a duration it has those that were completed
+//! and at most what was in flight at the end. nginx ends each connection after 1,000 requests: none may be lost by that.
+//! No verdict depends on time. A server that is not installed is skipped.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// More than two of nginx's connections carry.
+const REQUESTS: u64 = 5_000;
+const CONNECTIONS: u64 = 2;
+const STREAMS: u64 = 16;
+/// How long a server may take to listen, and to write its log's last line.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A server with a log of its requests.
+struct Logging {
+    name: &'static str,
+    /// Its configuration for this port, if it has one, to be written to `server.conf`; logs go to `log` in its folder.
+    configuration: fn(u16) -> String,
+    arguments: fn(u16) -> Vec<String>,
+    /// Whether its log is what it writes to standard output.
+    says_log: bool,
+    /// Whether a line of the log is a request's.
+    is_request: fn(&str) -> bool,
+}
+
+const SERVERS: [Logging; 3] = [
+    Logging {
+        name: "nghttpd",
+        configuration: |_| String::new(),
+        arguments: |port| {
+            let address = "--address=127.0.0.1".to_owned();
+            vec!["--no-tls".to_owned(), "-v".to_owned(), address, port.to_string()]
+        },
+        says_log: true,
+        is_request: |line| line.contains("recv (stream_id=") && line.contains(":path: /"),
+    },
+    Logging {
+        name: "nginx",
+        configuration: |port| {
+            format!(
+                "daemon off;\nmaster_process off;\npid pid;\nerror_log stderr crit;\n\
+                 events {{ worker_connections 1000; }}\n\
+                 http {{\n  access_log log;\n  client_body_temp_path body;\n  proxy_temp_path proxy;\n  \
+                 fastcgi_temp_path fastcgi;\n  uwsgi_temp_path uwsgi;\n  scgi_temp_path scgi;\n  \
+                 server {{ listen 127.0.0.1:{port} http2; location / {{ return 200 'Hello, World!'; }} }}\n}}\n"
+            )
+        },
+        arguments: |_| ["-e", "stderr", "-p", ".", "-c", "server.conf"].map(str::to_owned).to_vec(),
+        says_log: false,
+        is_request: |line| line.contains("GET / HTTP/2"),
+    },
+    Logging {
+        name: "h2o",
+        configuration: |port| {
+            format!(
+                "listen:\n  host: 127.0.0.1\n  port: {port}\naccess-log: log\nnum-threads: 1\nhosts:\n  default:\n    \
+                 paths:\n      /:\n        file.dir: .\n"
+            )
+        },
+        arguments: |_| ["-c", "server.conf"].map(str::to_owned).to_vec(),
+        says_log: false,
+        is_request: |line| line.contains("GET / HTTP/2"),
+    },
+];
+
+/// A started server; it ends when this is dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Compares all of them, and prints a line each.
+///
+/// # Errors
+/// When Prony is not built, or a count differs: then there is a line that begins with FAILED, too.
+pub(crate) fn run(root: &Path) -> Result<(), String> {
+    let prony = super::prony(root);
+    if !prony.exists() {
+        return Err(format!("{} is not built: make build", prony.display()));
+    }
+    let mut differing = Vec::new();
+    for server in &SERVERS {
+        let folder = root.join("target/http2-counts").join(server.name);
+        match compared(server, &prony, &folder) {
+            Ok(Some(said)) => println!("ok {}: {said}", server.name),
+            Ok(None) => println!("skipped {}: it is not installed", server.name),
+            Err(why) => {
+                println!("FAILED {}: {why}", server.name);
+                differing.push(server.name);
+            }
+        }
+    }
+    if differing.is_empty() { Ok(()) } else { Err(format!("counts differ: {}", differing.join(", "))) }
+}
+
+/// What was compared; `None` where the server is not installed.
+fn compared(server: &Logging, prony: &Path, folder: &Path) -> Result<Option<String>, String> {
+    let Some(counted) = logged(server, prony, folder, &["-n", &REQUESTS.to_string()])? else {
+        return Ok(None);
+    };
+    let Counted { completed, failed, moved, connections, logged: log } = counted;
+    if (completed, failed, log) != (REQUESTS, 0, REQUESTS) {
+        return Err(format!("{completed} completed and {failed} failed of {REQUESTS}, and {log} in its log"));
+    }
+    let said = format!("{log} requests in its log as counted, over {connections} connections, {moved} moved");
+    let Some(timed) = logged(server, prony, folder, &["-d", "1s", "--warmup", "0"])? else { return Ok(None) };
+    let (least, most) = (timed.completed, timed.completed + CONNECTIONS * STREAMS);
+    if timed.failed > 0 || !(least..=most).contains(&timed.logged) {
+        return Err(format!(
+            "in a second, {} completed and {} failed, and {} in its log",
+            timed.completed, timed.failed, timed.logged
+        ));
+    }
+    Ok(Some(format!("{said}; in a second, {} and {} in its log", timed.completed, timed.logged)))
+}
+
+/// Prony's counts, and the log's.
+struct Counted {
+    completed: u64,
+    failed: u64,
+    moved: u64,
+    connections: u64,
+    logged: u64,
+}
+
+/// A load of a server of its own.
+fn logged(server: &Logging, prony: &Path, folder: &Path, length: &[&str]) -> Result<Option<Counted>, String> {
+    let at = |e: std::io::Error| format!("{}: {e}", folder.display());
+    let _ = fs::remove_dir_all(folder);
+    fs::create_dir_all(folder).map_err(at)?;
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).map_err(at)?.port();
+    fs::write(folder.join("server.conf"), (server.configuration)(port)).map_err(at)?;
+    fs::write(folder.join("index.html"), "Hello, World!").map_err(at)?;
+    let log = folder.join("log");
+    let said = fs::File::create(folder.join("said")).map_err(at)?;
+    let out = if server.says_log { fs::File::create(&log).map_err(at)?.into() } else { Stdio::null() };
+    let started = Command::new(server.name)
+        .args((server.arguments)(port))
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(out)
+        .stderr(said)
+        .spawn();
+    let child = match started {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        started => Running(started.map_err(at)?),
+    };
+    wait_for("it does not listen", || TcpStream::connect(("127.0.0.1", port)).is_ok())?;
+    let [connections, streams] = [CONNECTIONS, STREAMS].map(|n| n.to_string());
+    let load = Command::new(prony)
+        .args(["load", "--http2", "-t", "1", "-c", &connections, "-p", &streams, "--json", "-"])
+        .args(length)
+        .arg(format!("http://127.0.0.1:{port}/"))
+        .output()
+        .map_err(at)?;
+    let trial: Value = serde_json::from_slice(&load.stdout)
+        .map_err(|_| String::from_utf8_lossy(&load.stderr).into_owned())?;
+    let count = |part: &str, field: &str| trial[part][field].as_u64().unwrap_or(0);
+    let completed = count("run_total", "completed");
+    let lines = || fs::read_to_string(&log).unwrap_or_default();
+    let requests = || lines().lines().filter(|line| (server.is_request)(line)).count() as u64;
+    // nginx logs a request that the client gave up when it comes to know that.
+    wait_for("its log has fewer requests than were completed", || requests() >= completed)?;
+    drop(child);
+    Ok(Some(Counted {
+        completed,
+        failed: count("requests", "failed"),
+        moved: count("http2", "moved"),
+        connections: count("run_total", "connections"),
+        logged: requests(),
+    }))
+}
+
+fn wait_for(what: &str, mut holds: impl FnMut() -> bool) -> Result<(), String> {
+    let begun = Instant::now();
+    while !holds() {
+        if begun.elapsed() > PATIENCE {
+            return Err(format!("{what}, after {PATIENCE:?}"));
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}

@@ -143,6 +143,7 @@ impl Running {
             .args(line)
             .args(["--json", "t.json"])
             .env("PATH", first_on_path(programs))
+            .env("XDG_STATE_HOME", world.path("state"))
             .current_dir(world.path("."))
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -62,6 +62,10 @@ need_rust() {
   ask "Install Rust through rustup into ~/.cargo (no root needed)?" || {
     echo "Nothing was installed. Install Rust from https://rustup.rs, then run make demo again."; exit 2; }
   curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal --no-modify-path
+  [ -f "$HOME/.cargo/env" ] || {
+    echo "Rust could not be installed. Install Rust $RUST_NEEDED or newer from https://rustup.rs, then run make demo again."
+    exit 3
+  }
   . "$HOME/.cargo/env"
 }
 

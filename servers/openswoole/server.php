@@ -55,7 +55,8 @@ function handle(Request $request, Response $response): void
         answer($response, 200, 'text/plain', 'Hello, World!');
     } elseif ($path === '/work') {
         answer($response, 200, 'text/plain', work(number($request, 'n', 1000)));
-    } elseif ($path === '/echo' && $request->getMethod() === 'POST') {
+    // Not getMethod(), which knows only that of HTTP/1.
+    } elseif ($path === '/echo' && $request->server['request_method'] === 'POST') {
         answer($response, 200, 'application/octet-stream', $request->getContent());
     } else {
         answer($response, 404, 'text/plain', 'Not Found');

@@ -172,7 +172,7 @@ export async function tableIsTaken({ chromium, file, check, must }) {
     const shown = await box.locator("tbody th .name").allInnerTexts();
     const at = rows[0].indexOf("Candidate");
     must(JSON.stringify(rows.slice(1).map((r) => r[at])) === JSON.stringify(shown), "the CSV has other candidates, or another order");
-    for (const name of ["Throughput: 95 % low", "Throughput: 95 % high", "Throughput: bound", "p99: longer than", "p99: mark", "Place: to", "Ratio: 95 % low"]) must(rows[0].includes(name), `the CSV has no ${name}: ${rows[0]}`);
+    for (const name of ["Throughput: 95 % low", "Throughput: 95 % high", "Throughput: bound", "p99: longer than", "p99: mark", "Rank: to", "Ratio: 95 % low"]) must(rows[0].includes(name), `the CSV has no ${name}: ${rows[0]}`);
     const low = rows[0].indexOf("Throughput: 95 % low");
     must(rows.slice(1).some((row) => Number(row[low]) > 0 && Number(row[low]) < Number(row[rows[0].indexOf("Throughput")])), "the CSV has no interval");
     const json = JSON.parse((await downloaded(page, box.getByRole("button", { name: "JSON" }))).text);

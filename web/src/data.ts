@@ -6,6 +6,40 @@ export const SCHEMA = "prony.page/1";
 /** Along what a sweep goes. */
 export type Against = "rate" | "share" | "connections";
 
+/** What one agent did of a load. */
+export interface AgentRecord {
+  /** The largest share of the window that one of its workers was outside `epoll_wait`, in millionths. */
+  busiest_worker_ppm: number;
+  /** Its clock was compared with the controller's to within so much, at worst. */
+  clock_bound_ns: number;
+  /** How much its clock moved against the controller's from before the load to after it; `None` where it gave no end. */
+  clock_moved_ns?: number;
+  /** How far the controller's clock was ahead of its own, as far as can be known, within `clock_bound_ns`. */
+  clock_offset_ns?: number;
+  /** Requests of the window answered rightly. */
+  completed: number;
+  /** CPU time of its workers in the window. */
+  cpu_ns: number;
+  /** Requests of the window that failed. */
+  failed: number;
+  /** Median of how late its requests were sent by its own doing; `None` without any. */
+  lateness_p50_ns: number | null;
+  /** 99th percentile of that; `None` of fewer than 100 requests. */
+  lateness_p99_ns: number | null;
+  /** What it is called: `local-1`, or its host. */
+  name: string;
+  /** CPU time of its whole process in the window. */
+  process_cpu_ns: number;
+  /** Requests that it wrote over the whole run. */
+  run_sent: number;
+  /** 99th percentile of its send lag; `None` of fewer than 100 requests. */
+  send_lag_p99_ns: number | null;
+  /** Its worker threads. */
+  threads: number;
+  /** How long its control group's CPU quota kept it from running, from before the load to after it; `None` without a quota. */
+  throttled_ns?: number;
+}
+
 /** Whether a throughput is the server's, or only what the client managed. */
 export type Bound = "exact" | "lower";
 
@@ -214,6 +248,8 @@ export interface CoreSeries {
 /** Everything about a trial that its place in the list does not say: the chunk `t` + its number. */
 export interface Detail {
   address: string;
+  /** What each agent of a fleet did; empty without one. */
+  agents?: AgentRecord[];
   client: Client;
   duration_ns: number;
   errors: [string, number, string][];
@@ -520,6 +556,18 @@ export interface LevelRow {
   last: number;
 }
 
+/** How an agent of a fleet stands while the load runs, up to the last second that all agents have given. */
+export interface LiveAgent {
+  /** Requests of those that succeeded. */
+  completed: number;
+  /** Requests of the window that failed. */
+  failed: number;
+  /** What it is called. */
+  name: string;
+  /** Requests that it wrote. */
+  sent: number;
+}
+
 /** A trial in one line. */
 export interface LiveEnd {
   /** Which. */
@@ -535,7 +583,7 @@ export interface LiveEnd {
 }
 
 /** What the page is told. */
-export type LiveEvent = { type: "point" } & LivePoint | { type: "now" } & LivePoint | { index: number; total_ns: number; type: "trial_begins" } | { type: "trial_ends" } & LiveEnd | { report: boolean; sentence: string; type: "done" };
+export type LiveEvent = { type: "point" } & LivePoint | { type: "now" } & LivePoint | { agents: LiveAgent[]; type: "agents" } | { index: number; total_ns: number; type: "trial_begins" } | { type: "trial_ends" } & LiveEnd | { report: boolean; sentence: string; type: "done" };
 
 /** What a run that goes on is about, known before it begins. */
 export interface LiveHead {

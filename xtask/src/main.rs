@@ -7,7 +7,7 @@
 //! some in containers; `cargo xtask site` makes a site of docs/;
 //! `cargo xtask peers` compares Prony with other load
 //! generators; `cargo xtask fuzz` runs the fuzz targets; `cargo xtask soak` watches
-//! the memory of a long load; `cargo xtask web` opens the web page in a browser;
+//! the memory of a long load; `cargo xtask fleet` measures what a fleet costs; `cargo xtask web` opens the web page in a browser;
 //! `cargo xtask site` builds the documentation's site;
 //! `cargo xtask tui --cost` measures what the terminal's view costs a load;
 //! `cargo xtask coverage` simulates trials of known truth; `cargo xtask truth` holds the
@@ -25,6 +25,7 @@ mod dist;
 mod docs;
 mod e2e;
 mod engine;
+mod fleet_cost;
 mod fuzz;
 mod gate;
 mod h2spec;
@@ -80,6 +81,7 @@ fn main() -> ExitCode {
             Some("curl-tests") => curl_tests::run(&root(), rest),
             Some("replications") => replications::run(&root(), rest),
             Some("site") => site::run(&root(), rest),
+            Some("fleet") => fleet_cost::run(&root(), rest),
             Some("soak") => soak::run(&root(), rest),
             Some("peers") => peers::run(&root(), rest),
             Some("truth") => truth::run(&root(), rest),
@@ -88,7 +90,7 @@ fn main() -> ExitCode {
             Some("measured") => peers::measured(rest),
             Some("floor") => peers::floor::run(rest),
             Some("counting-server") => peers::counting::run(),
-            _ => Err("usage: cargo xtask test|dist|hammer|tidy|docs|e2e|action|site|containers|web|tui --cost|coverage|fuzz|soak|peers|truth|gate|h2spec|http2-counts|curl-tests|replications"
+            _ => Err("usage: cargo xtask test|dist|hammer|tidy|docs|e2e|action|site|containers|web|tui --cost|coverage|fleet|fuzz|soak|peers|truth|gate|h2spec|http2-counts|curl-tests|replications"
                 .to_owned()),
         };
     match result {

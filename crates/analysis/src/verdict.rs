@@ -79,6 +79,7 @@ pub enum Code {
     DuetSharesCpus,
     AgentLost,
     LateAgents,
+    ThrottledAgents,
 }
 
 /// What a reason of a probe means for the search for a capacity.
@@ -178,6 +179,8 @@ impl Code {
                 "Look what became of the agent, and repeat the load."),
             Code::LateAgents => entry("late_agents", &["response"], Effect::Suspect,
                 "Give these agents a core of their own (--pin), or leave them out; service times stand."),
+            Code::ThrottledAgents => entry("throttled_agents", &["throughput", "response", "service"], Effect::Suspect,
+                "Give these agents whole CPUs of their own instead of a quota (in Kubernetes the static CPU manager)."),
         }
     }
 

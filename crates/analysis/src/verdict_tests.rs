@@ -357,3 +357,26 @@ fn a_container_is_said_where_its_network_or_its_machine_stands_between() {
     assert!(said(of(Some("hyper-v"), false, "Linux 5.15.0-microsoft-standard-WSL2"), false).is_some());
     assert_eq!(said(of(Some("kvm"), false, linux), false), None);
 }
+
+#[test]
+fn an_agent_that_its_quota_kept_from_running_is_named() {
+    use prony_model::fleet::{AgentRecord, FleetRecord};
+    let throttled = |ns: Option<u64>| {
+        let mut m = healthy(10, 2000);
+        let agent = |name: &str, throttled_ns| AgentRecord {
+            name: name.to_owned(),
+            throttled_ns,
+            ..AgentRecord::default()
+        };
+        m.fleet = Some(FleetRecord {
+            agents: vec![agent("one", None), agent("two", ns)],
+            ..FleetRecord::default()
+        });
+        let trial = judge(&m, &constant_plan(2000.0), &Seen::default());
+        let found = trial.verdict.reasons.into_iter().find(|reason| reason.code == "throttled_agents");
+        found.map(|reason| reason.detail)
+    };
+    // Of 10 s.
+    assert_eq!(throttled(Some(S / 50)).unwrap(), "a CPU quota kept agents from running: two (20.0 ms)");
+    assert_eq!((throttled(Some(S / 100)), throttled(Some(0)), throttled(None)), (None, None, None));
+}

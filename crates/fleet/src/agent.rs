@@ -63,6 +63,8 @@ pub struct Agent<P> {
     /// Pieces that are not confirmed, and the first one's number.
     pieces: VecDeque<Piece<P>>,
     first_piece: u64,
+    /// The last piece is among those that were measured.
+    has_last: bool,
 }
 
 impl<P: Clone> Default for Agent<P> {
@@ -80,6 +82,7 @@ impl<P: Clone> Default for Agent<P> {
             clock: Clock::default(),
             pieces: VecDeque::new(),
             first_piece: 0,
+            has_last: false,
         }
     }
 }
@@ -105,6 +108,16 @@ impl<P: Clone> Agent<P> {
         self.clock.samples() >= CLOCK_SAMPLES
     }
 
+    /// Whether its load failed.
+    pub fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// Whether the controller has all pieces of its load's result, the last one included, or it has none.
+    pub fn is_all_confirmed(&self) -> bool {
+        self.pieces.is_empty() && (self.has_last || self.first_piece == 0)
+    }
+
     /// Its load's connections stand.
     pub fn prepared(&mut self) {
         self.is_connected = true;
@@ -112,6 +125,7 @@ impl<P: Clone> Agent<P> {
 
     /// Its load measured a piece of its result.
     pub fn measured(&mut self, what: P, is_last: bool) {
+        self.has_last |= is_last;
         self.pieces.push_back(Piece { what, is_last, sent_ns: None });
     }
 
@@ -179,6 +193,10 @@ impl<P: Clone> Agent<P> {
             return acts;
         };
         let Some((_, asked_ns)) = self.beats.remove(place) else { return acts };
+        // Held back for longer than it could lend: whatever it wants is of then.
+        if now_ns.saturating_sub(asked_ns) > LEASE_NS {
+            return acts;
+        }
         self.clock.add(asked_ns, answer.clock_ns, now_ns);
         if self.phase == Phase::Running && now_ns < self.lease_ns {
             self.lease_ns = self.lease_ns.max(asked_ns + LEASE_NS);
@@ -245,7 +263,7 @@ impl<P: Clone> Agent<P> {
         (self.trial, self.phase, self.failure) = (trial, Phase::Preparing, None);
         (self.is_connected, self.start_ns, self.lease_ns, self.next_beat_ns) = (false, 0, 0, 0);
         self.pieces.clear();
-        self.first_piece = 0;
+        (self.first_piece, self.has_last) = (0, false);
         self.clock.restart();
     }
 }

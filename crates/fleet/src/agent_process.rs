@@ -9,12 +9,15 @@ use prony_load::{Control, LoadError, Share, run_shard};
 use prony_model::{Measurement, Plan};
 
 use crate::agent::{Act, Agent};
+use crate::allow::Bounds;
+use crate::delta_file::{self, DeltaFile};
 use crate::fragments::{Joining, split};
 use crate::job::{AgentEnd, Bootstrap, Frame, FromAgent, Job, Piece, channel, down, up};
-use crate::nats::{Address, Link, Message, connect};
+use crate::nats::{Address, Link, Login, Message, connect};
 use crate::now_ns;
 use crate::protocol::{Offset, Phase};
 use crate::session::{Opening, Session, Side};
+use crate::throttled::throttled_ns;
 
 /// What waits to be taken; what is beyond it is lost, as in a network.
 const INPUTS_MAX: usize = 4096;
@@ -26,6 +29,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 const GREET_EVERY: Duration = Duration::from_millis(200);
 /// A controller that has not answered the greeting by then will not.
 const GREET_TIMEOUT: Duration = Duration::from_secs(30);
+/// One that has not answered an agent of a pool by then has others.
+const NEED_TIMEOUT: Duration = Duration::from_secs(10);
+/// An agent whose controller has not answered for so long ends, whatever has become of it: a connection that was cut without
+/// a word leaves nothing behind.
+const UNHEARD_TIMEOUT: Duration = Duration::from_secs(60);
+/// One whose load failed is of no use to it sooner.
+const FAILED_TIMEOUT: Duration = Duration::from_secs(10);
 
 enum Input {
     Net(Vec<u8>),
@@ -34,11 +44,38 @@ enum Input {
     ControllerGone,
 }
 
-/// Reads who its controller is from standard input, and serves it until it says so, or is gone.
+/// A run that an agent serves.
+pub(crate) struct Engagement {
+    pub(crate) run: String,
+    /// Which agent it is, as its subjects name it.
+    pub(crate) id: String,
+    pub(crate) address: Address,
+    /// The controller's public key.
+    pub(crate) controller_key: Vec<u8>,
+    /// The agent's own signing key, PKCS#8.
+    pub(crate) agent_key: Vec<u8>,
+    /// What it calls itself; nothing where its controller has named it.
+    pub(crate) name: String,
+    pub(crate) bounds: Bounds,
+    /// Whether it stands by itself: it may not be needed, and lives on when its controller is gone.
+    pub(crate) stands: bool,
+}
+
+/// How an engagement ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// The controller said so, or is gone.
+    Served,
+    /// Nobody answered the greeting: others were there before.
+    NotNeeded,
+}
+
+/// Reads who its controller is from standard input, and serves it until it says so, or is gone. `say` is given what somebody
+/// wants to read, as sentences.
 ///
 /// # Errors
 /// A sentence: no controller could be reached, or it is none.
-pub fn run() -> Result<(), String> {
+pub fn run(say: &dyn Fn(&str)) -> Result<(), String> {
     let mut first = String::new();
     let mut input = BufReader::new(stdin());
     input
@@ -47,24 +84,51 @@ pub fn run() -> Result<(), String> {
         .read_line(&mut first)
         .map_err(|e| format!("Standard input could not be read: {e}."))?;
     let bootstrap: Bootstrap = serde_json::from_str(&first).map_err(|_| {
-        "An agent is started by a controller, which says over standard input who it is: use `prony load --fleet`."
+        "An agent is started by a controller, which says over standard input who it is: use `prony load --fleet`. One that \
+         stands by itself is told where: --pool nats://HOST/POOL."
             .to_owned()
     })?;
-    let (inputs, taken) = sync_channel(INPUTS_MAX);
-    let address = Address {
-        url: bootstrap.url.clone(),
-        user: bootstrap.user.clone(),
-        password: bootstrap.password.clone(),
+    let engagement = Engagement {
+        run: bootstrap.run,
+        id: bootstrap.agent,
+        address: Address {
+            url: bootstrap.url,
+            login: Login::Password { user: bootstrap.user, password: bootstrap.password },
+            authority: None,
+        },
+        controller_key: bootstrap.controller_key,
+        agent_key: bootstrap.agent_key,
+        name: String::new(),
+        bounds: Bounds { addresses: bootstrap.allowed, ..Bounds::default() },
+        stands: false,
     };
-    let (run, agent) = (bootstrap.run.clone(), bootstrap.agent);
-    let link =
-        connect(&address, &down(&run, agent), |(_, bytes): Message| Input::Net(bytes), inputs.clone())?;
-    watch_controller(input, inputs.clone());
+    serve(&engagement, Some(Box::new(input)), say).map(drop)
+}
+
+/// Serves a run. Where there is an `input`, its end is the controller's.
+///
+/// # Errors
+/// A sentence.
+pub(crate) fn serve(
+    engagement: &Engagement,
+    input: Option<Box<dyn Read + Send>>,
+    say: &dyn Fn(&str),
+) -> Result<Ended, String> {
+    let (inputs, taken) = sync_channel(INPUTS_MAX);
+    let (run, id) = (&engagement.run, &engagement.id);
+    let wrap = |(_, bytes): Message| Input::Net(bytes);
+    let link = connect(&engagement.address, &down(run, id), wrap, inputs.clone())?;
+    if let Some(input) = input {
+        watch_controller(input, inputs.clone());
+    }
     let mut joining = Joining::default();
-    let subject = up(&run, agent);
-    let session = greet(&bootstrap, &link, &subject, &taken, &mut joining)?;
+    let subject = up(run, id);
+    let Some(session) = greet(engagement, &link, &subject, &taken, &mut joining)? else {
+        return Ok(Ended::NotNeeded);
+    };
     let mut process = Process {
-        bootstrap,
+        engagement,
+        say,
         link,
         subject,
         session,
@@ -74,39 +138,44 @@ pub fn run() -> Result<(), String> {
         inputs,
         loading: None,
         before: None,
+        throttled_before_ns: None,
         end: None,
+        file: None,
         leaves: false,
+        heard: Instant::now(),
     };
     process.serve(&taken);
-    Ok(())
+    Ok(Ended::Served)
 }
 
 /// Standard input ends with the controller.
-fn watch_controller(mut input: impl Read + Send + 'static, inputs: SyncSender<Input>) {
+fn watch_controller(mut input: Box<dyn Read + Send>, inputs: SyncSender<Input>) {
     thread::spawn(move || {
         let _ = std::io::copy(&mut input, &mut std::io::sink());
         let _ = inputs.send(Input::ControllerGone);
     });
 }
 
+/// Agrees with the controller on keys; nothing, where an agent that stands by itself is not answered.
 fn greet(
-    bootstrap: &Bootstrap,
+    engagement: &Engagement,
     link: &Link,
     subject: &str,
     taken: &Receiver<Input>,
     joining: &mut Joining,
-) -> Result<Session, String> {
-    let opening = Opening::new(Side::Agent, &channel(&bootstrap.run, bootstrap.agent))?;
-    let greeting = Frame::Greeting(opening.greeting(&bootstrap.agent_key, &[])?).to_bytes();
-    let began = Instant::now();
-    while began.elapsed() < GREET_TIMEOUT {
+) -> Result<Option<Session>, String> {
+    let opening = Opening::new(Side::Agent, &channel(&engagement.run, &engagement.id))?;
+    let greeting = opening.greeting(&engagement.agent_key, &engagement.name, &[])?;
+    let greeting = Frame::Greeting(greeting).to_bytes();
+    let (began, timeout) = (Instant::now(), if engagement.stands { NEED_TIMEOUT } else { GREET_TIMEOUT });
+    while began.elapsed() < timeout {
         split(0, &greeting).into_iter().for_each(|piece| link.send(subject.to_owned(), piece));
         let again = Instant::now() + GREET_EVERY;
         while let Ok(input) = taken.recv_timeout(again.saturating_duration_since(Instant::now())) {
             match input {
                 Input::Net(bytes) => {
                     if let Some(Frame::Greeting(theirs)) = joining.add(&bytes).and_then(|b| Frame::of(&b)) {
-                        return opening.agree(&theirs, &bootstrap.controller_key);
+                        return opening.agree(&theirs, &engagement.controller_key).map(Some);
                     }
                 }
                 Input::ControllerGone => return Err("the controller has ended".to_owned()),
@@ -114,7 +183,10 @@ fn greet(
             }
         }
     }
-    Err(format!("no controller answered within {} s", GREET_TIMEOUT.as_secs()))
+    match engagement.stands {
+        true => Ok(None),
+        false => Err(format!("no controller answered within {} s", GREET_TIMEOUT.as_secs())),
+    }
 }
 
 /// A load that it applies.
@@ -123,8 +195,9 @@ struct Loading {
     control: Control,
 }
 
-struct Process {
-    bootstrap: Bootstrap,
+struct Process<'a> {
+    engagement: &'a Engagement,
+    say: &'a dyn Fn(&str),
     link: Link,
     subject: String,
     session: Session,
@@ -136,12 +209,18 @@ struct Process {
     loading: Option<Loading>,
     /// Its clock before the load.
     before: Option<Offset>,
+    /// For how long its quota had kept it from running by then.
+    throttled_before_ns: Option<u64>,
     /// What is to be said at the end, once clocks are compared again.
     end: Option<AgentEnd>,
+    /// What it measured, until the controller has all of it.
+    file: Option<DeltaFile>,
     leaves: bool,
+    /// When it last heard its controller.
+    heard: Instant,
 }
 
-impl Process {
+impl Process<'_> {
     fn serve(&mut self, taken: &Receiver<Input>) {
         while !self.leaves {
             let until = Duration::from_nanos(self.core.next_ns().saturating_sub(now_ns()));
@@ -159,9 +238,49 @@ impl Process {
         }
         // A load that is under way sends nothing more.
         self.abandon();
+        self.leave_file();
+    }
+
+    /// A piece of the result is written down, and sent until it is confirmed.
+    fn measured(&mut self, piece: Piece, is_last: bool) {
+        if let Some(Err(e)) = self.file.as_mut().map(|file| file.add(&piece)) {
+            (self.say)(&format!("What this agent measures cannot be written down any more: {e}."));
+            self.file = None;
+        }
+        self.core.measured(piece, is_last);
+    }
+
+    /// Its file goes where the controller has all of it, and stays where not.
+    fn leave_file(&mut self) {
+        let Some(file) = self.file.take() else { return };
+        let path = file.path().display().to_string();
+        if self.core.is_all_confirmed() {
+            if let Err(e) = file.remove() {
+                (self.say)(&format!("{path} cannot be removed: {e}."));
+            }
+        } else {
+            (self.say)(&format!(
+                "Its controller has not taken all that this agent measured, which is in {path}."
+            ));
+        }
+    }
+
+    fn open_file(&mut self) {
+        self.leave_file();
+        let Engagement { run, id, .. } = self.engagement;
+        let Some(folder) = delta_file::folder() else { return };
+        match DeltaFile::create(&folder, run, id, self.core.trial()) {
+            Ok(file) => self.file = Some(file),
+            Err(e) => (self.say)(&format!(
+                "What this agent measures is written down nowhere: a file in {} cannot be made: {e}.",
+                folder.display()
+            )),
+        }
     }
 
     fn look(&mut self) {
+        let patience = if self.core.has_failed() { FAILED_TIMEOUT } else { UNHEARD_TIMEOUT };
+        self.leaves |= self.heard.elapsed() > patience;
         let is_ready = self.loading.as_ref().is_some_and(|loading| loading.control.is_ready());
         if is_ready && self.core.phase() == Phase::Preparing {
             self.core.prepared();
@@ -171,7 +290,7 @@ impl Process {
             && let Some(end) = self.end.take()
         {
             let clock_after = self.core.offset(now_ns());
-            self.core.measured(Piece::End(AgentEnd { clock_after, ..end }), true);
+            self.measured(Piece::End(AgentEnd { clock_after, ..end }), true);
         }
     }
 
@@ -194,13 +313,14 @@ impl Process {
                 };
                 let answer = self.session.open(sealed).and_then(|text| serde_json::from_slice(&text).ok());
                 if let Some(answer) = answer {
+                    self.heard = Instant::now();
                     for act in self.core.hear(now_ns(), answer) {
                         self.act(act);
                     }
                 }
             }
             Input::Part(trial, share, is_last) if self.is_of(trial) => {
-                self.core.measured(Piece::Part { share, is_last }, false);
+                self.measured(Piece::Part { share, is_last }, false);
             }
             Input::Done(trial, measured) if self.is_of(trial) => self.done(*measured),
             Input::Part(..) | Input::Done(..) => {}
@@ -222,6 +342,9 @@ impl Process {
                     max_rss_bytes: m.client.max_rss_bytes,
                     waits: m.client.waits,
                     request_bytes: m.request_bytes,
+                    throttled_ns: throttled_ns()
+                        .zip(self.throttled_before_ns)
+                        .map(|(now, before)| now.saturating_sub(before)),
                     clock_before: self.before,
                     interrupted: m.interrupted,
                     ..AgentEnd::default()
@@ -237,12 +360,14 @@ impl Process {
         match (act, control) {
             (Act::Prepare(job), _) => {
                 self.abandon();
+                self.open_file();
                 if let Err(why) = self.prepare(&job) {
                     self.core.ended(Some(why));
                 }
             }
             (Act::StartAt(at_ns), Some(control)) => {
                 self.before = self.core.offset(now_ns());
+                self.throttled_before_ns = throttled_ns();
                 control.start_at(at_ns);
             }
             (Act::Lend(until_ns), Some(control)) => control.lend(until_ns),
@@ -270,7 +395,8 @@ impl Process {
         if !is_of_plan {
             return Err("its share of the load is none of the plan's".to_owned());
         }
-        let control = Control::leased(&self.bootstrap.allowed);
+        let allowed = self.engagement.bounds.admit(&plan, shard)?;
+        let control = Control::leased(&allowed);
         let (inputs, controlled) = (self.inputs.clone(), control.clone());
         let applies = move || {
             let parts = inputs.clone();

@@ -156,9 +156,16 @@ impl<J: Clone> Controller<J> {
     /// Hears an agent.
     pub fn hear<P>(&mut self, now_ns: u64, agent: usize, up: Up<P>) -> (Option<Answer<J>>, Vec<Event<P>>) {
         let mut events = Vec::new();
-        let Some(place) = self.places.get_mut(agent).filter(|place| !place.is_lost) else {
-            return (None, events);
-        };
+        let Some(place) = self.places.get_mut(agent) else { return (None, events) };
+        if place.is_lost {
+            // Nothing of it counts any more: it is free.
+            let Up::Beat(beat) = up else { return (None, events) };
+            let (number, trial, confirmed) = (beat.number, self.trial, place.pieces);
+            return (
+                Some(Answer { number, clock_ns: now_ns, trial, order: Order::Leave, confirmed }),
+                events,
+            );
+        }
         match up {
             Up::Beat(beat) => {
                 // What was said before something newer says nothing now, and is no sign of life.
@@ -207,6 +214,18 @@ impl<J: Clone> Controller<J> {
             self.stage = Stage::Over;
         }
         self.proceed(now_ns, &mut events);
+        events
+    }
+
+    /// Nobody will be heard of any more, for this reason: the load is over with what all agents had given.
+    pub fn cut_off<P>(&mut self, why: &str) -> Vec<Event<P>> {
+        let mut events = Vec::new();
+        for agent in 0..self.places.len() {
+            if !self.places[agent].is_done && self.stage != Stage::Over {
+                self.failed(agent, why.to_owned(), &mut events);
+            }
+        }
+        self.proceed(0, &mut events);
         events
     }
 

@@ -1,25 +1,30 @@
 //! The controller's process: agents that are there, and loads that they apply as one.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use prony_load::{Control, LoadError, Shard, Snapshot};
-use prony_model::fleet::AGENTS_MAX;
+use prony_model::fleet::LiveAgent;
 use prony_model::measurement::Measurement;
 use prony_model::plan::Plan;
 use prony_model::plan_record::nanoseconds;
 
+use crate::agents::Agents;
+use crate::assemble::AgentProcess;
 use crate::controller::{Controller, Event};
 use crate::fragments::{Joining, split};
-use crate::job::{Bootstrap, Frame, FromAgent, Job, Piece, channel, down};
-use crate::local::LocalAgent;
+use crate::job::{Frame, FromAgent, Job, Piece, channel, down};
+use crate::keys::Keys;
 use crate::nats::{Link, Message, connect};
 use crate::now_ns;
+use crate::pool::{NatsLogin, Pool};
+use crate::protocol::Order;
 use crate::server::{self, Server, random_name};
 use crate::session::{Greeting, Opening, Session, Side, new_key};
+use crate::ssh::SshMeans;
 use crate::suitable::check;
 use crate::trial::Trial;
 
@@ -27,56 +32,104 @@ use crate::trial::Trial;
 const INPUTS_MAX: usize = 4096;
 /// How often the observer is called, and the clock looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// How long agents have to be there.
-const ASSEMBLE_TIMEOUT: Duration = Duration::from_secs(20);
+/// Why nobody is heard of any more.
+const SERVER_ENDED: &str = "the fleet's nats-server ended, and with it all connections to agents";
+/// How long an agent of a pool has to hear that it is free again.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How much longer than the plan's timeout agents may take to be ready.
 const PATIENCE_NS: u64 = 15_000_000_000;
-
-/// What `--fleet` says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Agents {
-    /// So many processes on this machine.
-    Local(u32),
-}
-
-impl std::str::FromStr for Agents {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Agents, String> {
-        let wrong = || format!("--fleet {text:?} is no fleet: write local:N, with 1 to {AGENTS_MAX} agents.");
-        let count = text.strip_prefix("local:").and_then(|count| count.parse().ok());
-        count.filter(|count| (1..=AGENTS_MAX).contains(count)).map(Agents::Local).ok_or_else(wrong)
-    }
-}
 
 /// Agents that are there.
 #[derive(Debug)]
 pub struct Fleet {
     state: Mutex<State>,
+    live: Mutex<Vec<LiveAgent>>,
+}
+
+/// What a fleet is to be.
+#[derive(Debug)]
+pub struct Setup {
+    /// Its agents.
+    pub agents: Agents,
+    /// The flags that say so.
+    pub flags: Vec<String>,
+    /// This binary.
+    pub own: PathBuf,
+    /// Where nats-server is if it is not on PATH.
+    pub installed: PathBuf,
+    /// This program for hosts of other architectures, or in place of this binary.
+    pub agent_binaries: Vec<PathBuf>,
+    /// What agents may load that this controller starts.
+    pub allowed: Vec<SocketAddr>,
+    /// The key by which agents of a pool know this controller, `prony fleet key`'s.
+    pub pool_key: PathBuf,
+    /// As whom to speak with a pool's NATS server.
+    pub login: NatsLogin,
 }
 
 pub(crate) struct Seat {
     pub(crate) name: String,
-    key: (Vec<u8>, Vec<u8>),
-    process: Option<LocalAgent>,
-    session: Option<Session>,
+    /// Its agent, as subjects name it; `None`: an agent of a pool that did not come yet.
+    pub(crate) id: Option<String>,
+    /// The public key of its agent.
+    pub(crate) key: Vec<u8>,
+    pub(crate) process: Option<AgentProcess>,
+    pub(crate) session: Option<Session>,
     /// The greeting that the session was made of, and its answer.
-    greeted: Option<(Greeting, Vec<u8>)>,
+    pub(crate) greeted: Option<(Greeting, Vec<u8>)>,
     joining: Joining,
     messages: u64,
+    /// It was told to leave.
+    pub(crate) leaves: bool,
 }
 
-struct State {
-    run: String,
-    own: PathBuf,
-    server: Server,
-    link: Link,
-    taken: Receiver<Message>,
-    key: (Vec<u8>, Vec<u8>),
-    allowed: Vec<SocketAddr>,
-    seats: Vec<Seat>,
-    core: Controller<Job>,
-    refused: Option<String>,
+impl Seat {
+    fn of(name: String, id: Option<String>) -> Seat {
+        Seat {
+            name,
+            id,
+            key: Vec::new(),
+            process: None,
+            session: None,
+            greeted: None,
+            joining: Joining::default(),
+            messages: 0,
+            leaves: false,
+        }
+    }
+}
+
+/// How agents come.
+pub(crate) enum Means {
+    /// This process starts them here, over a nats-server of its own.
+    Local(Server),
+    /// By ssh, over a nats-server of this process's.
+    Ssh(Server, Arc<SshMeans>),
+    /// They stand by in a pool, and are called.
+    Pool(Pool),
+}
+
+impl Means {
+    /// The nats-server of this process.
+    pub(crate) fn server(&mut self) -> Option<&mut Server> {
+        match self {
+            Means::Local(server) | Means::Ssh(server, _) => Some(server),
+            Means::Pool(_) => None,
+        }
+    }
+}
+
+pub(crate) struct State {
+    pub(crate) setup: Setup,
+    pub(crate) run: String,
+    pub(crate) means: Means,
+    pub(crate) link: Link,
+    pub(crate) taken: Receiver<Message>,
+    /// The controller's signing key.
+    pub(crate) key: Vec<u8>,
+    pub(crate) seats: Vec<Seat>,
+    pub(crate) core: Controller<Job>,
+    pub(crate) refused: Option<String>,
 }
 
 impl std::fmt::Debug for State {
@@ -89,47 +142,14 @@ impl std::fmt::Debug for State {
 }
 
 impl Fleet {
-    /// Starts agents for loads of these addresses. `own` is this binary, `installed` where nats-server is if it is not on
-    /// PATH. To be called in a thread that lives as long as the fleet.
+    /// Starts agents. To be called in a thread that lives as long as the fleet.
     ///
     /// # Errors
     /// A sentence: no nats-server, or an agent that did not come.
-    pub fn start(
-        agents: &Agents,
-        own: &Path,
-        installed: &Path,
-        allowed: Vec<SocketAddr>,
-    ) -> Result<Fleet, String> {
-        let Agents::Local(count) = agents;
-        let program = server::find(installed).ok_or_else(|| {
-            format!(
-                "A fleet needs nats-server, which is neither on PATH nor at {}: run `prony fleet install`, or install the \
-                 package nats-server.",
-                installed.display()
-            )
-        })?;
-        let run = random_name()?;
-        let server = Server::start(own, &program, &run, *count)?;
-        let (inputs, taken): (SyncSender<Message>, _) = sync_channel(INPUTS_MAX);
-        let link = connect(&server.controller(), &format!("prony.{run}.up.*"), |message| message, inputs)?;
-        let seat = |agent: u32| -> Result<Seat, String> {
-            Ok(Seat {
-                name: format!("local-{}", agent + 1),
-                key: new_key()?,
-                process: None,
-                session: None,
-                greeted: None,
-                joining: Joining::default(),
-                messages: 0,
-            })
-        };
-        let seats: Vec<Seat> = (0..*count).map(seat).collect::<Result<_, _>>()?;
-        let core = Controller::of(seats.len(), now_ns());
-        let key = new_key()?;
-        let mut state =
-            State { run, own: own.to_owned(), server, link, taken, key, allowed, seats, core, refused: None };
+    pub fn start(setup: Setup) -> Result<Fleet, String> {
+        let mut state = State::of(setup)?;
         state.assemble()?;
-        Ok(Fleet { state: Mutex::new(state) })
+        Ok(Fleet { state: Mutex::new(state), live: Mutex::default() })
     }
 
     /// Applies a load as [`prony_load::run`] does, by all agents together; one of fewer connections than the agents have
@@ -148,78 +168,69 @@ impl Fleet {
         let agents = (plan.connections / plan.threads.max(1)).clamp(1, most);
         check(plan, agents)?;
         state.assemble().map_err(LoadError::Fleet)?;
-        state.load(plan, agents, control, observe)
+        state.load(plan, agents, control, &mut |trial, seats| {
+            *self.live.lock().unwrap_or_else(PoisonError::into_inner) = trial.live(seats);
+            observe(&trial.snapshot());
+        })
     }
 
-    /// The process ids of its agents, in their order, and of its nats-server at last.
+    /// How each agent stands; what a load's observer may ask.
+    pub fn live(&self) -> Vec<LiveAgent> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The process ids of its agents, in their order, and of its nats-server at last. Those of other machines are ssh's.
     pub fn pids(&self) -> Vec<u32> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let agents = state.seats.iter().filter_map(|seat| seat.process.as_ref().map(LocalAgent::pid));
-        agents.chain([state.server.pid()]).collect()
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let server = state.means.server().map(|server| server.pid());
+        let agents = state.seats.iter().filter_map(|seat| seat.process.as_ref().map(AgentProcess::pid));
+        agents.chain(server).collect()
     }
 }
 
 impl State {
-    /// Starts the agents that are not there, and waits for them.
-    fn assemble(&mut self) -> Result<(), String> {
-        for agent in 0..self.seats.len() {
-            let lost = self.core.lost().contains(&agent);
-            let seat = &mut self.seats[agent];
-            if !lost && seat.process.as_mut().is_some_and(LocalAgent::is_running) {
-                continue;
+    /// A controller, and no agents yet.
+    fn of(setup: Setup) -> Result<State, String> {
+        let (inputs, taken): (SyncSender<Message>, _) = sync_channel(INPUTS_MAX);
+        let (run, means, address, key, peer) = match &setup.agents {
+            Agents::Pool(pool, _) => {
+                let keys = Keys::read(&setup.pool_key, Side::Controller)?;
+                let address = pool.address(&setup.login)?;
+                (pool.new_run()?, Means::Pool(pool.clone()), address, keys.private, keys.peer)
             }
-            // A process that is stopped is ended before another has its place.
-            seat.process = None;
-            (seat.session, seat.greeted, seat.key) = (None, None, new_key()?);
-            let address = self.server.agent(agent as u32);
-            seat.process = Some(LocalAgent::start(
-                &self.own,
-                &Bootstrap {
-                    run: self.run.clone(),
-                    agent: agent as u32,
-                    url: address.url,
-                    user: address.user,
-                    password: address.password,
-                    controller_key: self.key.1.clone(),
-                    agent_key: seat.key.0.clone(),
-                    allowed: self.allowed.clone(),
-                },
-            )?);
-        }
-        let began = Instant::now();
-        while self.seats.iter().any(|seat| seat.session.is_none()) {
-            if began.elapsed() > ASSEMBLE_TIMEOUT {
-                let missing = self.seats.iter().filter(|seat| seat.session.is_none());
-                let names: Vec<&str> = missing.map(|seat| seat.name.as_str()).collect();
-                return Err(format!(
-                    "Of {} agents {} did not come within {} s: {}.",
-                    self.seats.len(),
-                    names.len(),
-                    ASSEMBLE_TIMEOUT.as_secs(),
-                    names.join(", ")
-                ));
+            Agents::Local(_) | Agents::Ssh(_) => {
+                let run = random_name()?;
+                let server = server::of_a_run(&setup.own, &setup.installed, &run, setup.agents.count())?;
+                let address = server.controller();
+                let means = match &setup.agents {
+                    Agents::Ssh(_) => {
+                        let means = SshMeans::of(setup.own.clone(), &setup.agent_binaries, server.port())?;
+                        Means::Ssh(server, Arc::new(means))
+                    }
+                    _ => Means::Local(server),
+                };
+                (run, means, address, new_key()?.0, Vec::new())
             }
-            if let Ok(message) = self.taken.recv_timeout(LOOK_EVERY) {
-                self.hear(&message);
-            }
-            if let Some(why) = self.refused.take() {
-                return Err(why);
-            }
-            for seat in &mut self.seats {
-                if seat.session.is_none() && !seat.process.as_mut().is_some_and(LocalAgent::is_running) {
-                    return Err(format!("The agent {} ended before it was there.", seat.name));
-                }
-            }
-        }
-        Ok(())
+        };
+        let link = connect(&address, &format!("prony.{run}.up.*"), |message| message, inputs)?;
+        let is_pool = matches!(means, Means::Pool(_));
+        let seat = |(at, name): (usize, String)| Seat {
+            key: peer.clone(),
+            ..Seat::of(name, (!is_pool).then(|| at.to_string()))
+        };
+        let seats: Vec<Seat> = setup.agents.names().into_iter().enumerate().map(seat).collect();
+        let core = Controller::of(seats.len(), now_ns());
+        Ok(State { setup, run, means, link, taken, key, seats, core, refused: None })
     }
 
     /// Takes a message of an agent's.
-    fn hear(&mut self, (subject, bytes): &Message) -> Vec<Event<Piece>> {
-        let agent = subject.rsplit('.').next().and_then(|agent| agent.parse::<usize>().ok());
-        let Some((agent, seat)) = agent.and_then(|agent| Some((agent, self.seats.get_mut(agent)?))) else {
+    pub(crate) fn hear(&mut self, (subject, bytes): &Message) -> Vec<Event<Piece>> {
+        let Some(id) = subject.rsplit('.').next() else { return Vec::new() };
+        let Some(agent) = self.seats.iter().position(|seat| seat.id.as_deref() == Some(id)) else {
+            self.hear_stranger(id, bytes);
             return Vec::new();
         };
+        let seat = &mut self.seats[agent];
         let Some(frame) = seat.joining.add(bytes).and_then(|bytes| Frame::of(&bytes)) else {
             return Vec::new();
         };
@@ -236,6 +247,7 @@ impl State {
                 let Some(said) = said else { return Vec::new() };
                 let (answer, events) = self.core.hear(now_ns(), agent, said);
                 if let Some(answer) = answer {
+                    seat.leaves |= matches!(answer.order, Order::Leave);
                     let sealed = serde_json::to_vec(&answer).ok();
                     let sealed = sealed.zip(seat.session.as_mut()).and_then(|(text, s)| s.seal(text).ok());
                     if let Some(sealed) = sealed {
@@ -247,29 +259,56 @@ impl State {
         }
     }
 
+    /// An agent that has no seat: one of a pool is given what is free, if it is one.
+    fn hear_stranger(&mut self, id: &str, bytes: &[u8]) {
+        let free = self.seats.iter().position(|seat| seat.id.is_none());
+        let frame = Joining::default().add(bytes).and_then(|bytes| Frame::of(&bytes));
+        let (Some(agent), Some(Frame::Greeting(greeting))) = (free, frame) else { return };
+        let name = self.name_of_its_own(&greeting.name);
+        self.seats[agent].id = Some(id.to_owned());
+        match self.welcome(agent, greeting) {
+            Ok(()) => self.seats[agent].name = name,
+            Err(why) => {
+                self.seats[agent].id = None;
+                self.refused =
+                    Some(format!("{} was refused: {why}", name.chars().take(80).collect::<String>()));
+            }
+        }
+    }
+
+    /// A name that no other agent has.
+    fn name_of_its_own(&self, name: &str) -> String {
+        let plain: String =
+            name.chars().filter(|c| c.is_alphanumeric() || "._-".contains(*c)).take(64).collect();
+        let has = |name: &str| self.seats.iter().any(|seat| seat.id.is_some() && seat.name == name);
+        let candidates = (2..).map(|nth| format!("{plain}-{nth}"));
+        std::iter::once(plain.clone()).chain(candidates).find(|name| !has(name)).unwrap_or(plain)
+    }
+
     /// Makes a session of an agent's greeting; the same greeting again has the same answer.
     fn welcome(&mut self, agent: usize, greeting: Greeting) -> Result<(), String> {
         let seat = &mut self.seats[agent];
+        let id = seat.id.clone().unwrap_or_default();
         let answer = match &seat.greeted {
             Some((before, answer)) if *before == greeting => answer.clone(),
             // One that is there is not replaced by whoever can write to its subject.
             Some(_) => return Ok(()),
             None => {
-                let opening = Opening::new(Side::Controller, &channel(&self.run, agent as u32))?;
-                let answer = Frame::Greeting(opening.greeting(&self.key.0, &greeting.key)?).to_bytes();
-                seat.session = Some(opening.agree(&greeting, &seat.key.1)?);
+                let opening = Opening::new(Side::Controller, &channel(&self.run, &id))?;
+                let answer = Frame::Greeting(opening.greeting(&self.key, "", &greeting.key)?).to_bytes();
+                seat.session = Some(opening.agree(&greeting, &seat.key)?);
                 seat.greeted = Some((greeting, answer.clone()));
                 self.core.restore(agent, now_ns());
                 answer
             }
         };
-        let subject = down(&self.run, agent as u32);
+        let subject = down(&self.run, &id);
         split(0, &answer).into_iter().for_each(|piece| self.link.send(subject.clone(), piece));
         Ok(())
     }
 
     fn send(&mut self, agent: usize, frame: &Frame) {
-        let subject = down(&self.run, agent as u32);
+        let subject = down(&self.run, self.seats[agent].id.as_deref().unwrap_or_default());
         self.seats[agent].messages += 1;
         for piece in split(self.seats[agent].messages, &frame.to_bytes()) {
             self.link.send(subject.clone(), piece);
@@ -281,13 +320,9 @@ impl State {
         plan: &Plan,
         agents: u32,
         control: &Control,
-        observe: &mut dyn FnMut(&Snapshot),
+        observe: &mut dyn FnMut(&Trial<'_>, &[Seat]),
     ) -> Result<Measurement, LoadError> {
-        let text =
-            String::from_utf8(plan.to_wire()?).map_err(|_| LoadError::Internal("a plan is no text"))?;
-        let shard =
-            |agent| Shard { first: agent * plan.threads, count: plan.threads, of: agents * plan.threads };
-        let jobs = (0..agents).map(|agent| Job { plan: text.clone(), shard: shard(agent) }).collect();
+        let jobs = jobs(plan, agents, &self.setup.agents)?;
         // What was said between two loads is of none.
         while self.taken.try_recv().is_ok() {}
         self.core.begin(now_ns(), jobs, PATIENCE_NS.saturating_add(nanoseconds(plan.timeout)));
@@ -302,22 +337,44 @@ impl State {
             if observed.elapsed() >= LOOK_EVERY {
                 observed = Instant::now();
                 events.extend(self.core.look(now_ns()));
+                if self.means.server().is_some_and(|server| !server.is_running()) {
+                    events.extend(self.core.cut_off(SERVER_ENDED));
+                }
                 if control.stop_asked() {
                     self.core.stop(now_ns());
                     if trial.start_ns.is_none() {
                         return Err(LoadError::Interrupted);
                     }
                 }
-                observe(&trial.snapshot());
+                observe(&trial, &self.seats[..agents as usize]);
             }
-            for event in events {
+            for mut event in events {
+                self.tell_why(&mut event);
                 trial.take(event, &self.seats)?;
             }
         }
         let members = &self.seats[..agents as usize];
         let bound_ns = |agent| self.core.clock(agent).map_or(0, |clock| clock.bound_ns);
         let clocks: Vec<u64> = (0..members.len()).map(bound_ns).collect();
-        trial.finish(members, &clocks, control.stop_asked())
+        trial.finish(members, &clocks, self.setup.flags.clone(), control.stop_asked())
+    }
+
+    /// Adds to an agent's loss what it, or its ssh, said last.
+    fn tell_why(&mut self, event: &mut Event<Piece>) {
+        let Event::Lost { agent, why } = event else { return };
+        if !self.link.is_connected() && matches!(self.means, Means::Pool(_)) {
+            *why = format!("{why}, since the connection to the NATS server is lost");
+            return;
+        }
+        let process = self.seats.get_mut(*agent).and_then(|seat| seat.process.as_mut());
+        let Some(process) = process else { return };
+        if process.is_running() {
+            return;
+        }
+        let said = process.last_words();
+        let said = said.trim_end_matches('.');
+        let said = if said.is_empty() { String::new() } else { format!(" ({said})") };
+        *why = format!("{why}; its process had ended{said}");
     }
 
     fn without_server(&mut self) -> LoadError {
@@ -327,12 +384,39 @@ impl State {
     }
 }
 
+/// What each agent is given: the plan, with the address of its own from which it loads, and its part of it.
+fn jobs(plan: &Plan, count: u32, agents: &Agents) -> Result<Vec<Job>, LoadError> {
+    let wire = |plan: &Plan| {
+        String::from_utf8(plan.to_wire()?).map_err(|_| LoadError::Internal("a plan is no text"))
+    };
+    let text = wire(plan)?;
+    let job = |agent: u32| {
+        let plan_text = match agents.data(agent) {
+            Some(data) => wire(&Plan { sources: vec![data], ..plan.clone() })?,
+            None => text.clone(),
+        };
+        let shard = Shard { first: agent * plan.threads, count: plan.threads, of: count * plan.threads };
+        Ok(Job { plan: plan_text, shard })
+    };
+    (0..count).map(job).collect()
+}
+
 impl Drop for State {
     fn drop(&mut self) {
-        self.core.leave();
-        // Whoever does not hear it ends with its standard input.
-        for seat in &mut self.seats {
-            seat.process = None;
+        if matches!(self.means, Means::Pool(_)) {
+            // They ask how things stand four times a second, and are told that they are free.
+            self.core.leave();
+            let began = Instant::now();
+            while self.seats.iter().any(|seat| seat.session.is_some() && !seat.leaves)
+                && began.elapsed() < LEAVE_TIMEOUT
+            {
+                if let Ok(message) = self.taken.recv_timeout(LOOK_EVERY) {
+                    self.hear(&message);
+                }
+            }
+            self.link.flush();
         }
+        // All end at once, by the end of their standard input, and are waited for one by one.
+        self.seats.iter_mut().filter_map(|seat| seat.process.as_mut()).for_each(AgentProcess::close);
     }
 }

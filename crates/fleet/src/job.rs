@@ -45,6 +45,8 @@ pub struct AgentEnd {
     pub waits: Waits,
     /// The length of one request; 0 with a list.
     pub request_bytes: u64,
+    /// How long its control group's CPU quota kept it from running; `None` without a quota.
+    pub throttled_ns: Option<u64>,
     /// Its clock before the load.
     pub clock_before: Option<Offset>,
     /// Its clock after it.
@@ -58,8 +60,8 @@ pub struct AgentEnd {
 pub struct Bootstrap {
     /// The run.
     pub run: String,
-    /// Which agent it is.
-    pub agent: u32,
+    /// Which agent it is, as its subjects name it.
+    pub agent: String,
     /// Where the NATS server is.
     pub url: String,
     /// Its user there.
@@ -114,16 +116,16 @@ pub type FromAgent = Up<Piece>;
 pub type ToAgent = Answer<Job>;
 
 /// A run's subject of what an agent says.
-pub fn up(run: &str, agent: u32) -> String {
+pub fn up(run: &str, agent: &str) -> String {
     format!("prony.{run}.up.{agent}")
 }
 
 /// A run's subject of what an agent hears.
-pub fn down(run: &str, agent: u32) -> String {
+pub fn down(run: &str, agent: &str) -> String {
     format!("prony.{run}.down.{agent}")
 }
 
 /// A run and an agent of it, as signatures name them.
-pub fn channel(run: &str, agent: u32) -> String {
+pub fn channel(run: &str, agent: &str) -> String {
     format!("{run}/{agent}")
 }

@@ -2,33 +2,47 @@
 //!
 //! The protocol is pure (`protocol`, `agent`, `controller`, `clock`) and is tried in a simulated network. `session` seals what
 //! they say, `fragments` cuts it into what NATS takes, `nats` carries it: the one file that knows NATS and an async
-//! runtime. `fleet` is the controller's process, `agent_process` an agent's, `server` the nats-server of a run.
+//! runtime. `fleet` is the controller's process, `assemble` starts its agents (`local`, `ssh`), `agent_process` is an agent's,
+//! `server` the nats-server of a run.
 
 pub mod agent;
+mod agent_binary;
 pub mod agent_process;
+pub mod agents;
+pub mod allow;
+mod assemble;
 pub mod clock;
 pub mod controller;
+mod delta_file;
 pub mod fleet;
 pub mod fragments;
 pub mod job;
+pub mod keys;
 pub mod local;
 pub mod nats;
+pub mod pool;
 pub mod protocol;
 pub mod server;
 pub mod session;
 #[cfg(test)]
 mod sim;
+mod ssh;
+pub mod standing;
 mod suitable;
+mod throttled;
+mod tied;
 mod trial;
 
 pub use agent_process::run as run_agent;
-pub use fleet::{Agents, Fleet};
+pub use agents::Agents;
+pub use fleet::{Fleet, Setup};
 pub use local::AGENT_ARGUMENT;
-pub use server::{TIED_ARGUMENT, become_tied, find as find_server};
+pub use server::find as find_server;
 pub use suitable::check;
+pub use tied::{TIED_ARGUMENT, become_tied};
 
 /// CLOCK_MONOTONIC, as loads have it.
-fn now_ns() -> u64 {
+pub fn now_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     (now.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(now.tv_nsec as u64)
 }

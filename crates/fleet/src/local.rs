@@ -1,6 +1,7 @@
 //! An agent that is a process on this machine.
 
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -26,6 +27,8 @@ impl LocalAgent {
             .arg(AGENT_ARGUMENT)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
+            // A ctrl-C in the terminal is for the controller, which ends the load in order.
+            .process_group(0)
             .spawn()
             .map_err(|e| refused(e.to_string()))?;
         let mut agent = LocalAgent { child };

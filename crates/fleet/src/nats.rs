@@ -3,9 +3,12 @@
 //! The runtime is tokio's, on that one thread. Loads run on threads of their own, which never wait for it; what it costs is
 //! the client process's CPU time, and counted as that.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_nats::{ConnectOptions, Event};
 use futures_util::StreamExt;
@@ -15,18 +18,46 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 const OUT_MAX: usize = 4096;
 /// How long a first connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long messages may take to leave at the end.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 /// Between attempts to connect again: a lease lasts seconds.
 const RECONNECT_EVERY: Duration = Duration::from_millis(200);
 
 /// Where a NATS server is, and as whom to speak with it.
 #[derive(Debug, Clone)]
 pub struct Address {
-    /// `nats://HOST:PORT`.
+    /// `nats://HOST:PORT`, or `tls://` where TLS is a must.
     pub url: String,
-    /// Its user.
-    pub user: String,
-    /// That user's password.
-    pub password: String,
+    /// As whom.
+    pub login: Login,
+    /// The file of the authority that has signed its certificate, beside the system's.
+    pub authority: Option<PathBuf>,
+}
+
+/// As whom to speak with a NATS server.
+#[derive(Clone)]
+pub enum Login {
+    /// Nobody: the server asks for nothing.
+    Nobody,
+    /// A user, by a password.
+    Password {
+        /// The user.
+        user: String,
+        /// The password.
+        password: String,
+    },
+    /// The user of this nkey's seed.
+    Nkey(String),
+}
+
+impl std::fmt::Debug for Login {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Login::Nobody => "Nobody",
+            Login::Password { .. } => "Password",
+            Login::Nkey(_) => "Nkey",
+        })
+    }
 }
 
 /// A message: its subject and what it says.
@@ -36,12 +67,28 @@ pub type Message = (String, Vec<u8>);
 #[derive(Debug)]
 pub struct Link {
     out: Sender<Message>,
+    is_connected: Arc<AtomicBool>,
 }
 
 impl Link {
     /// Sends a message, or drops it where too many wait.
     pub fn send(&self, subject: String, bytes: Vec<u8>) {
         let _ = self.out.try_send((subject, bytes));
+    }
+
+    /// Waits a moment until what was sent has left, for a process that is about to end.
+    pub fn flush(&self) {
+        let began = Instant::now();
+        while self.out.capacity() < self.out.max_capacity() && began.elapsed() < FLUSH_TIMEOUT {
+            thread::sleep(Duration::from_millis(1));
+        }
+        // What the client has taken it writes when its runtime next runs.
+        thread::sleep(Duration::from_millis(20));
+    }
+
+    /// Whether the server was there when it was last looked for.
+    pub fn is_connected(&self) -> bool {
+        self.is_connected.load(Ordering::Relaxed)
     }
 }
 
@@ -59,42 +106,72 @@ pub fn connect<T: Send + 'static>(
     let (ready, is_ready) = std::sync::mpsc::channel();
     let (address, subject) = (address.clone(), subject.to_owned());
     let url = address.url.clone();
+    let is_connected = Arc::new(AtomicBool::new(true));
+    let connected_now = Arc::clone(&is_connected);
     thread::Builder::new()
         .name("prony-nats".to_owned())
         .spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let connected = |why: Result<(), String>| drop(ready.send(why));
             match runtime {
-                Ok(runtime) => runtime.block_on(carry(&address, subject, take, &to, messages, &connected)),
+                Ok(runtime) => {
+                    let ends = Ends { subject, take, to, is_connected: connected_now };
+                    runtime.block_on(carry(&address, &ends, messages, &connected));
+                }
                 Err(e) => connected(Err(e.to_string())),
             }
         })
         .map_err(|e| format!("no thread for the connection to NATS could be started: {e}"))?;
     let said = is_ready.recv_timeout(2 * CONNECT_TIMEOUT);
     said.unwrap_or_else(|_| Err("it did not answer in time".to_owned()))
-        .map_err(|why| format!("the NATS server at {url} could not be reached: {why}"))?;
-    Ok(Link { out })
+        .map_err(|why| format!("The NATS server at {url} could not be reached: {why}."))?;
+    Ok(Link { out, is_connected })
+}
+
+/// Where messages come from and go to.
+struct Ends<T> {
+    subject: String,
+    take: fn(Message) -> T,
+    to: SyncSender<T>,
+    is_connected: Arc<AtomicBool>,
 }
 
 async fn carry<T>(
     address: &Address,
-    subject: String,
-    take: fn(Message) -> T,
-    to: &SyncSender<T>,
+    ends: &Ends<T>,
     mut messages: Receiver<Message>,
     connected: &(impl Fn(Result<(), String>) + Sync),
 ) {
-    let options = ConnectOptions::with_user_and_password(address.user.clone(), address.password.clone())
+    let is_connected = Arc::clone(&ends.is_connected);
+    let options = match &address.login {
+        Login::Nobody => ConnectOptions::new(),
+        Login::Password { user, password } => {
+            ConnectOptions::with_user_and_password(user.clone(), password.clone())
+        }
+        Login::Nkey(seed) => ConnectOptions::with_nkey(seed.clone()),
+    };
+    let options = match &address.authority {
+        Some(path) => options.add_root_certificates(path.clone()).require_tls(true),
+        None => options,
+    };
+    let options = options
         .connection_timeout(CONNECT_TIMEOUT)
         .reconnect_delay_callback(|_| RECONNECT_EVERY)
         .ignore_discovered_servers()
-        // What happens to a connection shows by what comes over it; nothing is printed.
-        .event_callback(|_: Event| async {});
+        // Nothing is printed: what happens to a connection shows by what comes over it, and by this.
+        .event_callback(move |event: Event| {
+            match event {
+                Event::Connected => is_connected.store(true, Ordering::Relaxed),
+                Event::Disconnected => is_connected.store(false, Ordering::Relaxed),
+                _ => {}
+            }
+            async {}
+        });
     let client = match options.connect(&address.url).await {
         Ok(client) => client,
         Err(e) => return connected(Err(e.to_string())),
     };
-    let mut incoming = match client.subscribe(subject).await {
+    let mut incoming = match client.subscribe(ends.subject.clone()).await {
         Ok(incoming) => incoming,
         Err(e) => return connected(Err(e.to_string())),
     };
@@ -113,7 +190,7 @@ async fn carry<T>(
                 Some(message) => {
                     let message = (message.subject.to_string(), message.payload.to_vec());
                     // Whoever is not there any more needs nothing; one who is behind hears it again.
-                    if let Err(TrySendError::Disconnected(_)) = to.try_send(take(message)) {
+                    if let Err(TrySendError::Disconnected(_)) = ends.to.try_send((ends.take)(message)) {
                         break;
                     }
                 }

@@ -3,19 +3,15 @@
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ring::rand::{SecureRandom, SystemRandom};
-use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
-use crate::nats::Address;
-
-/// The argument by which the binary becomes a program that ends with its parent.
-pub const TIED_ARGUMENT: &str = "__tied";
+use crate::nats::{Address, Login};
+use crate::tied::{on_path, tied};
 
 /// How long a nats-server may take to listen.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -44,24 +40,22 @@ pub fn random_name() -> Result<String, String> {
 
 /// Where nats-server is: on PATH, or where `prony fleet install` has put it.
 pub fn find(installed: &Path) -> Option<PathBuf> {
-    let on_path = std::env::var_os("PATH").map(|paths| std::env::split_paths(&paths).collect::<Vec<_>>());
-    let places = on_path.unwrap_or_default().into_iter().map(|folder| folder.join("nats-server"));
-    places.chain([installed.to_owned()]).find(|path| path.is_file())
+    on_path("nats-server").or_else(|| installed.is_file().then(|| installed.to_owned()))
 }
 
-/// Becomes a program that is ended when its parent is: the kernel sees to it, so that it holds after kill -9, too.
-/// It returns only what keeps it from that.
-pub fn become_tied(arguments: &[String]) -> String {
-    let parent = getppid();
-    if let Err(e) = set_parent_process_death_signal(Some(Signal::KILL)) {
-        return format!("{e}");
-    }
-    // The parent was gone before the kernel knew.
-    if getppid() != parent {
-        return "its parent has ended".to_owned();
-    }
-    let Some((program, rest)) = arguments.split_first() else { return "no program is named".to_owned() };
-    Command::new(program).args(rest).exec().to_string()
+/// A run's own nats-server, of the program that is on PATH or installed.
+///
+/// # Errors
+/// A sentence: there is none, or it could not be started.
+pub(crate) fn of_a_run(own: &Path, installed: &Path, run: &str, agents: u32) -> Result<Server, String> {
+    let program = find(installed).ok_or_else(|| {
+        format!(
+            "A fleet needs nats-server, which is neither on PATH nor at {}: run `prony fleet install`, or install the package \
+             nats-server.",
+            installed.display()
+        )
+    })?;
+    Server::start(own, &program, run, agents)
 }
 
 impl Server {
@@ -71,7 +65,7 @@ impl Server {
     /// A sentence: it could not be started, or did not listen.
     pub fn start(own: &Path, program: &Path, run: &str, agents: u32) -> Result<Server, String> {
         let refused =
-            |what: String| format!("nats-server ({}) could not be started: {what}", program.display());
+            |what: String| format!("nats-server ({}) could not be started: {what}.", program.display());
         // tempfile's folders are the user's alone (0700).
         let folder =
             tempfile::Builder::new().prefix("prony-fleet-").tempdir().map_err(|e| refused(e.to_string()))?;
@@ -88,9 +82,7 @@ impl Server {
             Err(e) => return Err(refused(e.to_string())),
         }
         let log = folder.path().join("log");
-        let child = Command::new(own)
-            .arg(TIED_ARGUMENT)
-            .arg(program)
+        let child = tied(own, program)
             .args(["-c".as_ref(), config.as_os_str(), "-l".as_ref(), log.as_os_str()])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -120,17 +112,25 @@ impl Server {
 
     /// As whom the controller speaks with it.
     pub fn controller(&self) -> Address {
-        self.address("controller".to_owned(), 0)
+        let password = self.passwords.first().cloned().unwrap_or_default();
+        let login = Login::Password { user: "controller".to_owned(), password };
+        Address { url: self.url.clone(), login, authority: None }
     }
 
-    /// As whom an agent does.
-    pub fn agent(&self, agent: u32) -> Address {
-        self.address(format!("agent-{agent}"), agent as usize + 1)
+    /// Where an agent finds it, its user and its password.
+    pub fn agent(&self, agent: u32) -> (String, String, String) {
+        let password = self.passwords.get(agent as usize + 1).cloned().unwrap_or_default();
+        (self.url.clone(), format!("agent-{agent}"), password)
     }
 
-    fn address(&self, user: String, password: usize) -> Address {
-        let password = self.passwords.get(password).cloned().unwrap_or_default();
-        Address { url: self.url.clone(), user, password }
+    /// Its port on this machine's loopback.
+    pub fn port(&self) -> u16 {
+        self.url.rsplit(':').next().and_then(|port| port.trim_end_matches('/').parse().ok()).unwrap_or(0)
+    }
+
+    /// Whether it still runs.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
     }
 
     /// Its process.

@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 pub struct Greeting {
     /// Prony's version and the protocol's: both sides must have the same.
     pub version: String,
+    /// What an agent of a pool is called; nothing where its controller has named it.
+    pub name: String,
     /// A public key of X25519, of this run alone.
     pub key: Vec<u8>,
     /// By Ed25519, over what [`signed`] says.
@@ -33,14 +35,15 @@ pub enum Side {
 }
 
 impl Side {
-    fn name(self) -> &'static str {
+    /// As texts and files name it.
+    pub fn name(self) -> &'static str {
         match self {
             Side::Controller => "controller",
             Side::Agent => "agent",
         }
     }
 
-    fn other(self) -> Side {
+    pub(crate) fn other(self) -> Side {
         match self {
             Side::Controller => Side::Agent,
             Side::Agent => Side::Controller,
@@ -71,15 +74,37 @@ fn no_random() -> String {
     "the system gave no random numbers".to_owned()
 }
 
-/// What a greeting's signature is over: the run and the agent that it is for, the side that speaks, its version and key, and
-/// the other's key where it is known.
-fn signed(channel: &str, side: Side, version: &str, key: &[u8], theirs: &[u8]) -> Vec<u8> {
+/// The public half of a signing key.
+///
+/// # Errors
+/// Where it is none.
+pub fn public_key(pkcs8: &[u8]) -> Result<Vec<u8>, String> {
+    Ok(key_pair(pkcs8)?.public_key().as_ref().to_vec())
+}
+
+/// A signature of this text.
+///
+/// # Errors
+/// Where the signing key is none.
+pub(crate) fn sign(pkcs8: &[u8], text: &[u8]) -> Result<Vec<u8>, String> {
+    Ok(key_pair(pkcs8)?.sign(text).as_ref().to_vec())
+}
+
+/// Something, if this signature is of this text and by this key.
+pub(crate) fn verify(public: &[u8], text: &[u8], signature: &[u8]) -> Option<()> {
+    signature::UnparsedPublicKey::new(&signature::ED25519, public).verify(text, signature).ok()
+}
+
+/// What a greeting's signature is over: the run and the agent that it is for, the side that speaks, its version, name and key,
+/// and the other's key where it is known.
+fn signed(channel: &str, side: Side, version: &str, name: &str, key: &[u8], theirs: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     for part in [
         b"prony fleet".as_slice(),
         channel.as_bytes(),
         side.name().as_bytes(),
         version.as_bytes(),
+        name.as_bytes(),
         key,
         theirs,
     ] {
@@ -109,15 +134,15 @@ impl Opening {
         Ok(Opening { side, channel: channel.to_owned(), private, public })
     }
 
-    /// Its half, signed by `pkcs8`; `theirs` is the other's key, where it is known.
+    /// Its half, signed by `pkcs8`; `name` is what an agent of a pool is called, `theirs` the other's key, where it is known.
     ///
     /// # Errors
     /// Where the signing key is none.
-    pub fn greeting(&self, pkcs8: &[u8], theirs: &[u8]) -> Result<Greeting, String> {
+    pub fn greeting(&self, pkcs8: &[u8], name: &str, theirs: &[u8]) -> Result<Greeting, String> {
         let version = version();
-        let text = signed(&self.channel, self.side, &version, &self.public, theirs);
-        let signature = key_pair(pkcs8)?.sign(&text).as_ref().to_vec();
-        Ok(Greeting { version, key: self.public.clone(), signature })
+        let text = signed(&self.channel, self.side, &version, name, &self.public, theirs);
+        let signature = sign(pkcs8, &text)?;
+        Ok(Greeting { version, name: name.to_owned(), key: self.public.clone(), signature })
     }
 
     /// The session, once the other's half is there and signed by whom it must be. Of the two, the agent speaks first, so that
@@ -127,10 +152,9 @@ impl Opening {
     /// A sentence: another version, a signature of somebody else's, or no key.
     pub fn agree(self, theirs: &Greeting, their_key: &[u8]) -> Result<Session, String> {
         let mine = if self.side == Side::Agent { self.public.as_slice() } else { &[] };
-        let text = signed(&self.channel, self.side.other(), &theirs.version, &theirs.key, mine);
-        signature::UnparsedPublicKey::new(&signature::ED25519, their_key)
-            .verify(&text, &theirs.signature)
-            .map_err(|_| format!("the {}'s greeting is not signed by its key", self.side.other().name()))?;
+        let text = signed(&self.channel, self.side.other(), &theirs.version, &theirs.name, &theirs.key, mine);
+        verify(their_key, &text, &theirs.signature)
+            .ok_or_else(|| format!("the {}'s greeting is not signed by its key", self.side.other().name()))?;
         if theirs.version != version() {
             return Err(format!(
                 "the {} is Prony {}, and the {} is Prony {}: both must be the same",
@@ -226,8 +250,8 @@ mod tests {
     fn sessions(keys: &Keys) -> (Session, Session) {
         let agent = Opening::new(Side::Agent, "run/1").unwrap();
         let controller = Opening::new(Side::Controller, "run/1").unwrap();
-        let hello = agent.greeting(&keys.agent.0, &[]).unwrap();
-        let welcome = controller.greeting(&keys.controller.0, &hello.key).unwrap();
+        let hello = agent.greeting(&keys.agent.0, "", &[]).unwrap();
+        let welcome = controller.greeting(&keys.controller.0, "", &hello.key).unwrap();
         let of_controller = controller.agree(&hello, &keys.agent.1).unwrap();
         (agent.agree(&welcome, &keys.controller.1).unwrap(), of_controller)
     }
@@ -258,14 +282,14 @@ mod tests {
         let agent = || Opening::new(Side::Agent, "run/1").unwrap();
         let controller = Opening::new(Side::Controller, "run/1").unwrap();
         let waiting = agent();
-        let hello = waiting.greeting(&keys.agent.0, &[]).unwrap();
-        let forged = controller.greeting(&strangers.controller.0, &hello.key).unwrap();
+        let hello = waiting.greeting(&keys.agent.0, "", &[]).unwrap();
+        let forged = controller.greeting(&strangers.controller.0, "", &hello.key).unwrap();
         assert!(agent().agree(&forged, &keys.controller.1).unwrap_err().contains("not signed by its key"));
         // Recorded for another agent key, or another run.
-        let recorded = controller.greeting(&keys.controller.0, &hello.key).unwrap();
+        let recorded = controller.greeting(&keys.controller.0, "", &hello.key).unwrap();
         assert!(agent().agree(&recorded, &keys.controller.1).is_err());
         let elsewhere = Opening::new(Side::Controller, "run/2").unwrap();
-        let elsewhere = elsewhere.greeting(&keys.controller.0, &hello.key).unwrap();
+        let elsewhere = elsewhere.greeting(&keys.controller.0, "", &hello.key).unwrap();
         assert!(waiting.agree(&elsewhere, &keys.controller.1).is_err());
     }
 
@@ -278,10 +302,10 @@ mod tests {
         let keys = keys();
         let (agent, controller) =
             (Opening::new(Side::Agent, "c").unwrap(), Opening::new(Side::Controller, "c").unwrap());
-        let mut hello = agent.greeting(&keys.agent.0, &[]).unwrap();
+        let mut hello = agent.greeting(&keys.agent.0, "", &[]).unwrap();
         hello.version = "0.0.1 protocol 1".to_owned();
-        let text = signed("c", Side::Agent, &hello.version, &hello.key, &[]);
-        hello.signature = key_pair(&keys.agent.0).unwrap().sign(&text).as_ref().to_vec();
+        let text = signed("c", Side::Agent, &hello.version, "", &hello.key, &[]);
+        hello.signature = sign(&keys.agent.0, &text).unwrap();
         let refused = controller.agree(&hello, &keys.agent.1).unwrap_err();
         assert!(
             refused.contains("0.0.1 protocol 1") && refused.contains("both must be the same"),

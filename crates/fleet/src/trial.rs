@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use prony_load::{Gathered, LoadError, Share, Snapshot};
-use prony_model::fleet::{AgentRecord, FleetRecord, LostAgent};
+use prony_model::fleet::{AgentRecord, FleetRecord, LiveAgent, LostAgent};
 use prony_model::measurement::{ClientCost, Measurement};
 use prony_model::plan::Plan;
 use prony_model::plan_record::nanoseconds;
@@ -70,6 +70,20 @@ impl<'a> Trial<'a> {
         Ok(())
     }
 
+    /// How each agent stands.
+    pub(crate) fn live(&self, seats: &[Seat]) -> Vec<LiveAgent> {
+        let of = |(agent, seat): (usize, &Seat)| {
+            let share = self.gathered.share_of(agent);
+            LiveAgent {
+                name: seat.name.clone(),
+                sent: share.map_or(0, |share| share.run_total.sent),
+                completed: share.map_or(0, |share| share.run_total.completed),
+                failed: share.map_or(0, |share| share.requests.failed),
+            }
+        };
+        seats.iter().enumerate().map(of).collect()
+    }
+
     pub(crate) fn snapshot(&self) -> Snapshot {
         self.gathered.snapshot()
     }
@@ -78,6 +92,7 @@ impl<'a> Trial<'a> {
         self,
         seats: &[Seat],
         clocks: &[u64],
+        flags: Vec<String>,
         stop_asked: bool,
     ) -> Result<Measurement, LoadError> {
         let window_ns = self.gathered.window_ns();
@@ -114,7 +129,7 @@ impl<'a> Trial<'a> {
                 ..ClientCost::default()
             },
             request_bytes: end(|end| end.request_bytes).max().unwrap_or(0),
-            fleet: Some(FleetRecord { agents, lost: lost.clone() }),
+            fleet: Some(FleetRecord { agents, lost: lost.clone(), flags }),
             ..Measurement::default()
         };
         let measured = self.gathered.finish(known);
@@ -165,8 +180,10 @@ fn agent_record(
     }
     if let Some(end) = end {
         record.process_cpu_ns = end.process_cpu_ns;
+        record.throttled_ns = end.throttled_ns;
         let bounds = [end.clock_before, end.clock_after].into_iter().flatten().map(|clock| clock.bound_ns);
         record.clock_bound_ns = bounds.max().unwrap_or(bound_ns);
+        record.clock_offset_ns = end.clock_before.or(end.clock_after).map(|clock| clock.offset_ns);
         let both = end.clock_before.zip(end.clock_after);
         record.clock_moved_ns = both.map(|(before, after)| after.offset_ns.saturating_sub(before.offset_ns));
     }

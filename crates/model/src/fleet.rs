@@ -6,9 +6,25 @@ use serde::{Deserialize, Serialize};
 /// The most agents of a fleet.
 pub const AGENTS_MAX: u32 = 256;
 
+/// How an agent of a fleet stands while the load runs, up to the last second that all agents have given.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
+pub struct LiveAgent {
+    /// What it is called.
+    pub name: String,
+    /// Requests that it wrote.
+    pub sent: u64,
+    /// Requests of those that succeeded.
+    pub completed: u64,
+    /// Requests of the window that failed.
+    pub failed: u64,
+}
+
 /// A load that several agents applied. Sums are those of the measurement that it stands in.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FleetRecord {
+    /// The flags that make the same fleet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<String>,
     /// In their order: agent i has the workers from i · threads on.
     pub agents: Vec<AgentRecord>,
     /// Why the window ends before its plan does: an agent was lost, and what all had given until then counts.
@@ -52,6 +68,13 @@ pub struct AgentRecord {
     pub lateness_p50_ns: Option<u64>,
     /// 99th percentile of that; `None` of fewer than 100 requests.
     pub lateness_p99_ns: Option<u64>,
+    /// How long its control group's CPU quota kept it from running, from before the load to after it; `None` without a
+    /// quota.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled_ns: Option<u64>,
+    /// How far the controller's clock was ahead of its own, as far as can be known, within `clock_bound_ns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_offset_ns: Option<i64>,
     /// Its clock was compared with the controller's to within so much, at worst.
     pub clock_bound_ns: u64,
     /// How much its clock moved against the controller's from before the load to after it; `None` where it gave no end.

@@ -86,7 +86,7 @@ fn run(cli: Cli, printer: &Printer) -> Result<(), Failure> {
         Command::Ci(arguments) => commands::ci::run(&arguments, printer),
         Command::Doctor(arguments) => commands::doctor::run(&arguments, printer),
         Command::Fleet(arguments) => commands::fleet::run(&arguments, printer),
-        Command::Agent => prony_fleet::run_agent().map_err(Failure::not_measured),
+        Command::Agent(arguments) => commands::agent::run(&arguments, printer),
         Command::Schema(arguments) => commands::schema::run(&arguments, printer),
         Command::Completions(arguments) => commands::completions::run(&arguments, printer),
         Command::Man(arguments) => commands::completions::man(&arguments, printer),

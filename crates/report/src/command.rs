@@ -13,8 +13,14 @@ use crate::format;
 const LINES_MAX: usize = 8;
 
 /// [`command`] of a trial.
-pub(crate) fn line(trial: &Trial, candidate: &str) -> String {
-    command(&trial.plan, &trial.target.address, candidate)
+pub fn line(trial: &Trial, candidate: &str) -> String {
+    let flags = fleet_flags(trial).map(|flag| format!(" {}", shell_word(flag)));
+    command(&trial.plan, &trial.target.address, candidate) + &flags.collect::<String>()
+}
+
+/// The flags that make a trial's fleet; none without one.
+pub(crate) fn fleet_flags(trial: &Trial) -> impl Iterator<Item = &String> {
+    trial.fleet.iter().flat_map(|fleet| &fleet.flags)
 }
 
 /// The different lines of several trials, one below the other, in the order in which they were run.

@@ -154,6 +154,18 @@ pub fn truncate(text: &str, width: usize) -> String {
     cut
 }
 
+/// The text within so many characters, with `…` in its middle where it was cut: what has a common beginning, as the
+/// candidates of one server have, differs at its end.
+pub fn truncate_middle(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    if length <= width {
+        return text.to_owned();
+    }
+    let kept = width.saturating_sub(1);
+    let start = text.chars().take(kept / 2);
+    start.chain(['…']).chain(text.chars().skip(length - kept.div_ceil(2))).collect()
+}
+
 /// The words of a text in lines of at most so many characters.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     filled(text.split_whitespace(), width)
@@ -243,6 +255,13 @@ mod tests {
         );
         assert_eq!([812.0, 1_650_000.0, 49.6e6, 2e9].map(bytes), ["812 B", "1.65 MB", "49.6 MB", "2.00 GB"]);
         assert_eq!([850.0, 13_600.0, 20_000.0, 2e6, 999.7].map(si), ["850", "13.6k", "20k", "2M", "1k"]);
+    }
+
+    #[test]
+    fn what_is_cut_in_the_middle_keeps_its_end() {
+        assert_eq!(truncate_middle("reactphp-socket:ev+tls", 14), "reactp…:ev+tls");
+        let within = |width| truncate_middle("aerys:opcache+evént", width);
+        assert_eq!([19, 5, 4, 1, 0].map(within), ["aerys:opcache+evént", "ae…nt", "a…nt", "…", "…"]);
     }
 
     #[test]

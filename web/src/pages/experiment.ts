@@ -103,11 +103,11 @@ function rankingFigure(context: Context, rows: Shown[], plan: number, index: num
   return figureBox({
     id: "plot-ranking",
     title: `${figure.title}: ${data.plans[plan]?.describe ?? ""}`,
-    caption: `${figure.more_is_better ? "More" : "Less"} is better; best first. The whisker is the 95 % interval over trials, the faint ticks are the trials. Places written as 1–2 are ties, a shaded band is every other group of ties. A hollow dot is doubtful, without an interval, or (→) a lower bound.${noted}${cut} Click a row to compare with it.`,
+    caption: `${figure.more_is_better ? "More" : "Less"} is better; best first. The whisker is the 95 % interval over trials, the faint ticks are the trials. Ranks written as 1–2 are ties, a shaded band is every other group of ties. A hollow dot is doubtful, without an interval, or (→) a lower bound.${noted}${cut} Click a row to compare with it.`,
     controls: [axes],
     draw: (width) => dots({ dots: list, axis, axisLabel: unit.label, format: unit.axis, moreIsBetter: figure.more_is_better, reference: base, choose: (key) => state.set({ base: key }) }, width),
     table: () => ({
-      head: ["Place", "Candidate", figure.title, "95 % low", "95 % high", "Bound", "Mark", "Trials", "Ratio", "Ratio low", "Ratio high", "Verdict"],
+      head: ["Rank", "Candidate", figure.title, "95 % low", "95 % high", "Bound", "Mark", "Trials", "Ratio", "Ratio low", "Ratio high", "Verdict"],
       rows: rows.map(({ row, candidate, ratio: over, cell }) => [rank(row.rank), candidate.label, row.estimate?.point ?? null, row.estimate?.low ?? null, row.estimate?.high ?? null, row.censored_at_ns !== undefined ? `> ${row.censored_at_ns} ns` : row.lower_bound ? "≥" : "", row.mark, row.estimate?.n ?? 0, over?.point ?? null, over?.low ?? null, over?.high ?? null, cell?.verdict ?? ""]),
     }),
   });
@@ -142,7 +142,7 @@ function rankingTable(
       },
     }));
   const columns: Column<Shown>[] = [
-    { id: "place", name: "Place", cell: (r) => rank(r.row.rank), value: (r) => r.row.rank?.[0] ?? null, files: [{ name: "Place: to", value: (r) => r.row.rank?.[1] ?? null }, { name: "Place: tie", value: (r) => r.row.tie }] },
+    { id: "place", name: "Rank", cell: (r) => rank(r.row.rank), value: (r) => r.row.rank?.[0] ?? null, files: [{ name: "Rank: to", value: (r) => r.row.rank?.[1] ?? null }, { name: "Rank: tie", value: (r) => r.row.tie }] },
     {
       id: "candidate", name: "Candidate", header: true, value: (r) => r.candidate.label,
       cell: (r) => [h("span", { class: "name" }, h("span", { class: "chip", style: `background:${color(r.index)}`, "aria-hidden": "true" }), r.candidate.label),

@@ -1,5 +1,5 @@
 /** The page while a run goes on: told by the server's events, four a second; then the report. */
-import type { LiveEnd, LiveEvent, LiveHead, LivePoint } from "../data";
+import type { LiveAgent, LiveEnd, LiveEvent, LiveHead, LivePoint } from "../data";
 import { h, replace } from "../core/dom";
 import { axisDuration, duration, rate, seconds, si, thousands, words, WITHHELD } from "../core/format";
 import { figure } from "../parts/figure";
@@ -12,12 +12,13 @@ export interface LiveState {
   total_ns: number | null;
   trial: number | null;
   ended: Map<number, LiveEnd>;
+  agents: LiveAgent[];
   left_ns: number | null;
   done: { report: boolean; sentence: string } | null;
 }
 
 export function begin(head: LiveHead): LiveState {
-  return { points: [], now: null, total_ns: head.total_ns, trial: null, ended: new Map(), left_ns: null, done: null };
+  return { points: [], now: null, total_ns: head.total_ns, trial: null, ended: new Map(), agents: [], left_ns: null, done: null };
 }
 
 export function hear(state: LiveState, event: LiveEvent): LiveState {
@@ -27,6 +28,8 @@ export function hear(state: LiveState, event: LiveEvent): LiveState {
       return { ...state, points: [...state.points, event], now: event };
     case "now":
       return { ...state, now: event };
+    case "agents":
+      return { ...state, agents: event.agents };
     case "trial_begins":
       return { ...state, points: [], now: null, trial: event.index, total_ns: event.total_ns };
     case "trial_ends":
@@ -43,8 +46,9 @@ export function live(head: LiveHead, root: HTMLElement): void {
   const progress = h("progress", { max: "1", value: "0", "aria-label": "Progress" });
   const plots = h("div", { class: "stack" });
   const grid = h("div");
+  const fleet = h("div");
   root.append(h("header", { class: "hero" }, h("h1", null, head.title), h("p", { class: "lede" }, head.describe), progress, status),
-    tiles, ...(head.order.length > 0 ? [grid, plots] : [plots]), h("section", { class: "card" }, h("h2", null, "The command"), h("pre", { tabindex: "0" }, h("code", null, head.command))));
+    tiles, fleet, ...(head.order.length > 0 ? [grid, plots] : [plots]), h("section", { class: "card" }, h("h2", null, "The command"), h("pre", { tabindex: "0" }, h("code", null, head.command))));
   let drawn = 0;
   const draw = (): void => {
     const now = state.now;
@@ -53,6 +57,7 @@ export function live(head: LiveHead, root: HTMLElement): void {
     progress.value = state.done ? 1 : whole;
     replace(status, statusLine(head, state));
     replace(tiles, ...tilesOf(state));
+    if (state.agents.length > 0) replace(fleet, agentsOf(state.agents));
     if (head.order.length > 0) replace(grid, gridOf(head, state));
     // A plot is drawn anew twice a second: the eye asks for no more.
     if (now && (performance.now() - drawn > 450 || state.done)) {
@@ -100,6 +105,12 @@ function tilesOf(state: LiveState): HTMLElement[] {
     tile("failed, last second", now?.failed === null || now?.failed === undefined ? WITHHELD : thousands(now.failed), now?.failed ? "bad" : ""),
     tile("in flight", now ? thousands(now.in_flight) : WITHHELD),
   ];
+}
+
+function agentsOf(agents: LiveAgent[]): HTMLElement {
+  return h("section", { class: "card" }, h("h2", null, "Agents"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Agents" }, h("table", { class: "data" },
+    h("thead", null, h("tr", null, ["Agent", "Sent", "Answered", "Failed"].map((c, i) => h("th", { scope: "col", class: i > 0 && "num" }, c)))),
+    h("tbody", null, agents.map((agent) => h("tr", null, h("th", { scope: "row" }, agent.name), [agent.sent, agent.completed, agent.failed].map((n) => h("td", { class: "num" }, thousands(n)))))))));
 }
 
 function drawPlots(root: HTMLElement, head: LiveHead, state: LiveState): void {

@@ -67,6 +67,7 @@ function sheet(data: RunData, c: Chosen, open: boolean): HTMLElement {
     facts([["Carried in", thousands(r.carried_in)], ["Due", thousands(r.scheduled)], ["Answered", thousands(r.completed)], ["Failed", thousands(r.failed)], ["In flight at the end", thousands(r.in_flight)], ["Never sent", thousands(r.never_sent)], ["By status", d.status.map(([code, n]) => `${code}: ${thousands(n)}`).join(", ")], ["Read", `${bytes(d.read_bytes_per_s)}/s`], ["Sent", `${bytes(d.sent_bytes_per_s)}/s`], ["Sent in all, warm-up included", thousands(d.run_total.sent)], ["Connections made", thousands(d.run_total.connections)]]),
     d.errors.length > 0 ? h("ul", { class: "reasons" }, d.errors.map(([kind, n, first]) => h("li", null, `${thousands(n)} × `, h("b", null, kind), first ? `: ${first}` : ""))) : null,
     d.targets?.length ? targets(c.name, d.targets) : null,
+    d.agents?.length ? agents(c.name, d, d.agents) : null,
     h("h3", null, "Server and client"),
     facts([
       ...(candidate ? candidateFacts(candidate) : []),
@@ -112,6 +113,16 @@ function targets(name: string, rows: NonNullable<Detail["targets"]>): HTMLElemen
       [row.lines, row.completed, row.failed, row.waiting].map((n) => h("td", { class: "num" }, thousands(n))),
       h("td", { class: "num" }, ...at(row, "p50")), h("td", { class: "num" }, ...at(row, "p99")),
       h("td", { class: "num" }, row.response.max_ns === null ? WITHHELD : duration(row.response.max_ns))))))));
+}
+
+/** What each agent of a fleet did. */
+function agents(name: string, d: Detail, rows: NonNullable<Detail["agents"]>): HTMLElement {
+  const completed = rows.reduce((sum, row) => sum + row.completed, 0);
+  const time = (ns: number | null): string => (ns === null ? WITHHELD : duration(ns));
+  return h("section", null, h("h3", null, "By agent"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Agents of ${name}` }, h("table", { class: "data" },
+    h("thead", null, h("tr", null, ["Agent", "Share", "Answered", "Failed", "CPU", "Send lag p99", "Clock ±"].map((c, i) => h("th", { scope: "col", class: i > 0 && "num" }, c)))),
+    h("tbody", null, rows.map((row) => h("tr", null, h("th", { scope: "row" }, row.name),
+      [completed > 0 ? percent(row.completed / completed) : WITHHELD, thousands(row.completed), thousands(row.failed), percent(row.cpu_ns / d.duration_ns), time(row.send_lag_p99_ns), duration(row.clock_bound_ns)].map((cell) => h("td", { class: "num" }, cell))))))));
 }
 
 function percentile(p: Percentile): (HTMLElement | string)[] {

@@ -10,12 +10,14 @@ use crate::text::{duration, percent};
 const KEPT_MIN: f64 = 0.5;
 /// A window shorter than this holds too little to be anything's figures.
 const WINDOW_MIN_NS: u64 = 1_000_000_000;
+/// An agent may have been kept from running by its quota for this share of the window.
+const THROTTLED_MAX: f64 = 0.001;
 /// Agents that a sentence names.
 const NAMED_MAX: usize = 3;
 
 /// All of them; none without a fleet.
 pub(super) fn reasons(f: &Facts<'_>) -> impl Iterator<Item = Reason> {
-    [agent_lost(f), late_agents(f)].into_iter().flatten()
+    [agent_lost(f), late_agents(f), throttled_agents(f)].into_iter().flatten()
 }
 
 /// What all agents had given until one was lost is exact, and shorter than asked; that one died may have to do with the load.
@@ -56,15 +58,34 @@ fn late_agents(f: &Facts<'_>) -> Option<Reason> {
         .collect();
     let agents = f.m.fleet.as_ref().map_or(0, |fleet| fleet.agents.len());
     (!late.is_empty() && agents > 1).then(|| {
-        let more = late.len().saturating_sub(NAMED_MAX);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let named = &late[..late.len().min(NAMED_MAX)];
         Code::LateAgents
             .reason(format!(
-                "{} of the agents sent late by their own doing: {}{more}",
+                "{} of the agents sent late by their own doing: {}",
                 percent(real(late.len() as u64) / real(agents as u64)),
-                named.join(", ")
+                named(&late)
             ))
             .with("late_agents", real(late.len() as u64))
     })
+}
+
+/// A quota stops all threads of an agent for the rest of each tenth of a second once they have used it up.
+fn throttled_agents(f: &Facts<'_>) -> Option<Reason> {
+    let throttled: Vec<String> = (f.m.fleet.iter())
+        .flat_map(|fleet| &fleet.agents)
+        .filter_map(|agent| Some((agent, agent.throttled_ns?)))
+        .filter(|(_, ns)| share(*ns, f.window_ns) > THROTTLED_MAX)
+        .map(|(agent, ns)| format!("{} ({})", agent.name, duration(ns)))
+        .collect();
+    (!throttled.is_empty()).then(|| {
+        Code::ThrottledAgents
+            .reason(format!("a CPU quota kept agents from running: {}", named(&throttled)))
+            .with("throttled_agents", real(throttled.len() as u64))
+    })
+}
+
+/// The first of them, and how many more there are.
+fn named(all: &[String]) -> String {
+    let more = all.len().saturating_sub(NAMED_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", all[..all.len().min(NAMED_MAX)].join(", "))
 }

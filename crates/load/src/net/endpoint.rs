@@ -84,7 +84,10 @@ fn check_sources(sources: &[IpAddr]) -> Result<(), PlanError> {
 }
 
 /// All addresses of the plan's name.
-pub(crate) fn resolve(plan: &Plan) -> Result<Vec<SocketAddr>, LoadError> {
+///
+/// # Errors
+/// Where it has none that can be found.
+pub fn resolve(plan: &Plan) -> Result<Vec<SocketAddr>, LoadError> {
     let target = &plan.target;
     let addresses = (target.host.as_str(), target.port)
         .to_socket_addrs()

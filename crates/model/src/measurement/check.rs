@@ -69,7 +69,7 @@ impl Measurement {
         let numbers = fleet.agents.iter().flat_map(|agent| {
             let counts = [agent.run_sent, agent.completed, agent.failed, agent.cpu_ns, agent.process_cpu_ns];
             let quantiles = [agent.send_lag_p99_ns, agent.lateness_p50_ns, agent.lateness_p99_ns];
-            let moved = agent.clock_moved_ns.map(i64::unsigned_abs);
+            let moved = agent.clock_moved_ns.map(i64::unsigned_abs).into_iter().chain(agent.throttled_ns);
             let others = [agent.busiest_worker_ppm, agent.clock_bound_ns];
             counts.into_iter().chain(others).chain(quantiles.into_iter().flatten()).chain(moved)
         });

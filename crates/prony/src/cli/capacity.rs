@@ -2,8 +2,9 @@
 //! there with a sentence and are not in its help.
 
 use clap::Args;
-
 use prony_model::options::LoadOptions;
+
+use super::FleetOptions;
 
 /// `prony capacity URL`.
 #[derive(Debug, Args)]
@@ -51,8 +52,6 @@ pub(crate) struct CapacityArguments {
     /// of whoever listens on `:PORT` of this machine
     #[arg(long, value_name = "PID|:PORT")]
     pub(crate) watch: Option<String>,
-    /// Apply the load from several processes as one: `local:N`, N agents on this machine. -R, -c and -n are of all together,
-    /// -t and --pin of each
-    #[arg(long, value_name = "AGENTS")]
-    pub(crate) fleet: Option<String>,
+    #[command(flatten)]
+    pub(crate) fleet: FleetOptions,
 }

@@ -3,6 +3,8 @@
 use clap::Args;
 use prony_model::options::LoadOptions;
 
+use super::FleetOptions;
+
 /// Load-tests one URL.
 #[derive(Debug, Args)]
 pub(crate) struct LoadArguments {
@@ -58,8 +60,6 @@ pub(crate) struct LoadArguments {
     /// of whoever listens on `:PORT` of this machine
     #[arg(long, value_name = "PID|:PORT")]
     pub(crate) watch: Option<String>,
-    /// Apply the load from several processes as one: `local:N`, N agents on this machine. -R, -c and -n are of all together,
-    /// -t and --pin of each
-    #[arg(long, value_name = "AGENTS")]
-    pub(crate) fleet: Option<String>,
+    #[command(flatten)]
+    pub(crate) fleet: FleetOptions,
 }

@@ -25,7 +25,10 @@ pub(crate) use ci::{CiArguments, CiCommand, CiCommentArguments, CiCompareArgumen
 pub(crate) use compare::{CompareArguments, CompareFormat};
 pub(crate) use completions::{CompletionsArguments, ManArguments, Shell};
 pub(crate) use doctor::{DoctorArguments, DoctorFormat};
-pub(crate) use fleet::{FleetArguments, FleetCommand};
+pub(crate) use fleet::{
+    AgentArguments, FleetArguments, FleetCommand, FleetOptions, KeyArguments, ManifestFormat,
+    ManifestsArguments, NatsOptions,
+};
 pub(crate) use history::{HistoryArguments, HistoryFormat};
 pub(crate) use load::LoadArguments;
 pub(crate) use report::{ReportArguments, ReportFormat};
@@ -80,9 +83,8 @@ pub(crate) enum Command {
     Doctor(DoctorArguments),
     /// Shows and installs what a fleet needs (`prony load --fleet`)
     Fleet(FleetArguments),
-    /// Serves a controller as one of its agents; started by `prony load --fleet`
-    #[command(hide = true)]
-    Agent,
+    /// Stands by as an agent that a controller's loads are applied by (`prony load --fleet nats://…`)
+    Agent(AgentArguments),
     /// Prints the JSON Schema of an output format
     Schema(SchemaArguments),
     /// Prints what completes Prony's commands in bash, zsh or fish

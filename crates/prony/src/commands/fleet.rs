@@ -1,14 +1,16 @@
 //! `--fleet`, and `prony fleet`: what a fleet needs on this machine.
 
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::process::Command;
 
-use prony_fleet::{Agents, Fleet, find_server};
-use prony_load::{Control, LoadError, Snapshot};
+use prony_fleet::pool::NatsLogin;
+use prony_fleet::session::Side;
+use prony_fleet::{Agents, Fleet, Setup, find_server, keys};
+use prony_load::{Control, LoadError, Snapshot, addresses_of};
 use prony_model::{Measurement, Plan};
 
-use crate::cli::{FleetArguments, FleetCommand};
+use super::manifests;
+use crate::cli::{FleetArguments, FleetCommand, FleetOptions, KeyArguments, NatsOptions};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -21,32 +23,77 @@ const NATS_SUM: &str = "h1:4TEQd0Y4zvcW0IsVxjlXnRso1hBkQl3TS0BI+SxgPhE=";
 /// How often a capacity's probe is repeated when an agent was lost in it.
 const PROBES_AGAIN: u32 = 2;
 
+/// A folder of this user's: what the variable says, or this one at home.
+fn user_folder(variable: &str, at_home: &str) -> Result<PathBuf, Failure> {
+    let given = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(at_home));
+    given
+        .or(home)
+        .ok_or_else(|| Failure::usage(format!("The environment has neither HOME nor {variable}: set HOME.")))
+}
+
 /// Where `prony fleet install` puts nats-server.
 fn installed() -> Result<PathBuf, Failure> {
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let data = data.or_else(|| home.map(|home| home.join(".local/share")));
-    let data =
-        data.ok_or_else(|| Failure::usage("The environment has neither HOME nor XDG_DATA_HOME: set HOME."))?;
+    let data = user_folder("XDG_DATA_HOME", ".local/share")?;
     Ok(data.join("prony/nats-server").join(NATS_VERSION).join("nats-server"))
 }
 
-/// Starts the fleet that `--fleet` names, for loads of the plan's target and of nothing else.
-pub(crate) fn start(text: &str, plan: &Plan) -> Result<Fleet, Failure> {
-    let agents: Agents = text.parse().map_err(Failure::usage)?;
-    let Agents::Local(count) = agents;
-    prony_fleet::check(plan, count)?;
-    let own = std::env::current_exe()
-        .map_err(|e| Failure::not_measured(format!("Where this program is could not be found out: {e}.")))?;
-    let allowed = resolved(plan)?;
-    Fleet::start(&agents, &own, &installed()?, allowed).map_err(Failure::not_measured)
+/// A key file of a pool: the one that is given, or this user's.
+pub(crate) fn fleet_key(given: Option<&PathBuf>, side: Side) -> Result<PathBuf, Failure> {
+    match given {
+        Some(path) => Ok(path.clone()),
+        None => Ok(key_folder()?.join(format!("{}.key", side.name()))),
+    }
 }
 
-fn resolved(plan: &Plan) -> Result<Vec<SocketAddr>, Failure> {
-    let target = &plan.target;
-    let addresses = (target.host.as_str(), target.port).to_socket_addrs();
-    let reason = |e: std::io::Error| LoadError::Resolve { host: target.host.clone(), reason: e.to_string() };
-    Ok(addresses.map_err(reason)?.collect())
+/// Where this user's keys are.
+fn key_folder() -> Result<PathBuf, Failure> {
+    Ok(user_folder("XDG_CONFIG_HOME", ".config")?.join("prony/fleet"))
+}
+
+/// As whom to speak with a NATS server.
+pub(crate) fn login(options: &NatsOptions) -> NatsLogin {
+    NatsLogin { nkey: options.nats_nkey.clone(), ca: options.nats_ca.clone() }
+}
+
+/// Starts the fleet that `--fleet` names, if it does, for loads of the plan's target and of nothing else.
+pub(crate) fn start(
+    options: &FleetOptions,
+    plan: &Plan,
+    printer: &Printer,
+) -> Result<Option<Fleet>, Failure> {
+    let Some(text) = &options.fleet else { return Ok(None) };
+    let agents = Agents::parse(text, options.agents).map_err(Failure::usage)?;
+    prony_fleet::check(plan, agents.count())?;
+    let own = std::env::current_exe()
+        .map_err(|e| Failure::not_measured(format!("Where this program is could not be found out: {e}.")))?;
+    let is_here = matches!(agents, Agents::Local(_));
+    // Agents of a pool may know the target by a name that this machine does not.
+    let allowed = match agents {
+        Agents::Pool(..) => addresses_of(plan).unwrap_or_default(),
+        _ => addresses_of(plan)?,
+    };
+    if let Some(address) = allowed.iter().find(|address| address.ip().is_loopback() && !is_here) {
+        printer.note(&format!(
+            "The target's address is {address}: each agent loads its own machine there, and not this one."
+        ));
+    }
+    let pool_key = match agents {
+        Agents::Pool(..) => fleet_key(options.fleet_key.as_ref(), Side::Controller)?,
+        _ => PathBuf::new(),
+    };
+    let count = options.agents.map(|count| ["--agents".to_owned(), count.to_string()]);
+    let setup = Setup {
+        agents,
+        flags: ["--fleet".to_owned(), text.clone()].into_iter().chain(count.into_iter().flatten()).collect(),
+        own,
+        installed: installed()?,
+        agent_binaries: options.agent_binary.clone(),
+        allowed,
+        pool_key,
+        login: login(&options.nats),
+    };
+    Fleet::start(setup).map(Some).map_err(Failure::not_measured)
 }
 
 /// A probe of a capacity: where an agent was lost, what is left is another load, so that it is repeated whole.
@@ -73,7 +120,9 @@ pub(crate) fn probe(
 
 pub(crate) fn run(arguments: &FleetArguments, printer: &Printer) -> Result<(), Failure> {
     let place = installed()?;
-    match arguments.command {
+    match &arguments.command {
+        FleetCommand::Key(arguments) => key(arguments, printer),
+        FleetCommand::Manifests(arguments) => manifests::run(arguments, printer),
         FleetCommand::Status => status(&place, printer),
         FleetCommand::Install => match find_server(&place) {
             Some(_) => status(&place, printer),
@@ -83,6 +132,23 @@ pub(crate) fn run(arguments: &FleetArguments, printer: &Printer) -> Result<(), F
             }
         },
     }
+}
+
+fn key(arguments: &KeyArguments, printer: &Printer) -> Result<(), Failure> {
+    let folder = match &arguments.folder {
+        Some(folder) => folder.clone(),
+        None => key_folder()?,
+    };
+    let refused = |e: std::io::Error| Failure::usage(format!("{} cannot be made: {e}.", folder.display()));
+    std::fs::create_dir_all(&folder).map_err(refused)?;
+    let (controller, agent) = (folder.join("controller.key"), folder.join("agent.key"));
+    keys::make(&controller, &agent).map_err(Failure::usage)?;
+    printer.out(&format!(
+        "{}  stays with whoever loads (--fleet-key)\n{}  goes to every agent, and to nobody else (prony agent --key)\n",
+        controller.display(),
+        agent.display()
+    ));
+    Ok(())
 }
 
 fn status(place: &std::path::Path, printer: &Printer) -> Result<(), Failure> {

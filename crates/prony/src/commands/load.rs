@@ -19,7 +19,7 @@ use prony_model::tls::Verify;
 use prony_model::trial::Validity;
 use prony_model::{Plan, Target};
 use prony_model::{Tool, Trial, rfc3339};
-use prony_report::command::command;
+use prony_report::command::line;
 use prony_report::terminal::{self, TerminalOptions};
 
 use super::embedded::Embedded;
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     }
     let control = interrupt::control()?;
     let embedded = embeds.then(|| Embedded::start_for(&mut plan)).transpose()?;
-    let fleet = arguments.fleet.as_deref().map(|text| fleet::start(text, &plan)).transpose()?;
+    let fleet = fleet::start(&arguments.fleet, &plan, printer)?;
     let context = LoadContext {
         fleet: fleet.as_ref(),
         watched,
@@ -72,7 +72,12 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let web = arguments.web.as_deref().map(|listen| (listen, watch::load_head(&plan, &arguments.redact)));
     let metrics = arguments.metrics.as_deref().map(|listen| (listen, watch::load_rate(&plan)));
     let watch = Watch::start(web, metrics, &plan.cpus, printer)?;
-    let measured = context.measure("", &mut |snapshot| watch.snapshot(None, snapshot));
+    let measured = context.measure("", &mut |snapshot| {
+        watch.snapshot(None, snapshot);
+        if let Some(fleet) = &fleet {
+            watch.agents(&fleet.live());
+        }
+    });
     let (observed, trial) = match measured {
         Ok(measured) => measured,
         Err(why) => {
@@ -220,7 +225,7 @@ impl<'a> LoadContext<'a> {
     }
 
     fn header(&self, trial: &Trial) -> Header {
-        let reproduce = command(&trial.plan, &trial.target.address, &self.candidate);
+        let reproduce = line(trial, &self.candidate);
         Header {
             tool: Tool::this(),
             created_at: rfc3339(SystemTime::now()),

@@ -1,5 +1,6 @@
 //! One module a command.
 
+pub(crate) mod agent;
 #[cfg(test)]
 mod any_flags_tests;
 pub(crate) mod bench;
@@ -17,6 +18,7 @@ mod histograms;
 pub(crate) mod history;
 pub(crate) mod load;
 pub(crate) mod logs;
+mod manifests;
 mod only;
 pub(crate) mod plan;
 pub(crate) mod report;

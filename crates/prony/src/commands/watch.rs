@@ -7,6 +7,7 @@ use std::time::Duration;
 use prony_lab::bench::{BenchEvent, BenchSetup};
 use prony_load::Snapshot;
 use prony_model::Plan;
+use prony_model::fleet::LiveAgent;
 use prony_model::plan_record::nanoseconds;
 use prony_model::run_log::{PlannedTrial, RunLog};
 use prony_model::secret::redacted;
@@ -67,6 +68,16 @@ impl Watch {
         }
         if let Some(metrics) = &self.metrics {
             metrics.snapshot(of, snapshot);
+        }
+    }
+
+    /// How a fleet's agents stand.
+    pub(crate) fn agents(&self, agents: &[LiveAgent]) {
+        if let Some(broadcast) = &self.broadcast {
+            broadcast.agents(agents);
+        }
+        if let Some(metrics) = &self.metrics {
+            metrics.agents(agents);
         }
     }
 

@@ -155,7 +155,7 @@ fn grid(bench: &BenchState, canvas: &mut Canvas<'_>, rows: usize) {
 
 fn row(bench: &BenchState, fit: &Fit, candidate: usize, runs: bool, canvas: &mut Canvas<'_>) {
     let theme = canvas.theme;
-    let label = format::truncate(&format::printable(&bench.candidates[candidate]), fit.label);
+    let label = format::truncate_middle(&format::printable(&bench.candidates[candidate]), fit.label);
     let style = if runs { Theme::strong() } else { Style::new() };
     let mut spans = vec![Span::styled(format!("{label:<width$}", width = fit.label), style)];
     for (plan, width) in fit.plans.clone().zip(&fit.widths) {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use prony_load::Snapshot;
+use prony_model::fleet::LiveAgent;
 use prony_report::page::live::{LiveEnd, LiveEvent, LiveHead, LivePoint};
 
 use crate::lock::{if_free, locked};
@@ -28,6 +29,9 @@ struct State {
     ends: Vec<LiveEvent>,
     begun: Option<LiveEvent>,
     points: Points,
+    /// How a fleet's agents stand, and how often that has changed.
+    agents: Vec<LiveAgent>,
+    agents_changed: usize,
     done: Option<LiveEvent>,
     /// Grows when pages must start over: a trial began, or points were merged.
     epoch: u64,
@@ -90,6 +94,7 @@ pub(super) struct Sent {
     epoch: Option<u64>,
     ends: usize,
     points: usize,
+    agents_changed: usize,
     /// The instant of the last point or update.
     now_ns: u64,
     done: bool,
@@ -134,6 +139,15 @@ impl Broadcast {
             max_ns: second.and_then(|s| s.max_ns),
         });
         state.epoch += u64::from(merged);
+    }
+
+    /// How a fleet's agents stand.
+    pub(crate) fn agents(&self, agents: &[LiveAgent]) {
+        let Some(mut state) = if_free(&self.state) else { return };
+        if state.agents != agents {
+            state.agents = agents.to_vec();
+            state.agents_changed += 1;
+        }
     }
 
     /// A trial of an experiment runs: where it is another than before, it begins. To be said before each snapshot.
@@ -214,6 +228,10 @@ impl Broadcast {
         let plotted_ns = points.last().map_or(0, |point| point.elapsed_ns).max(sent.now_ns);
         let now = state.points.now.filter(|now| now.elapsed_ns > plotted_ns);
         events.extend(now.map(LiveEvent::Now));
+        if sent.agents_changed != state.agents_changed {
+            sent.agents_changed = state.agents_changed;
+            events.push(LiveEvent::Agents { agents: state.agents.clone() });
+        }
         if !sent.done {
             events.extend(state.done.clone());
         }
@@ -267,6 +285,24 @@ mod tests {
         broadcast.snapshot(&at(1_100));
         let (lines, _) = broadcast.updates(&mut Sent::default());
         assert!(lines[0].contains("trial_begins") && lines[0].contains("\"per_s\":1000"), "{lines:?}");
+    }
+
+    #[test]
+    fn agents_are_told_when_they_change_and_to_who_comes_late() {
+        let broadcast = Broadcast::new(LiveHead::default());
+        let mut sent = Sent::default();
+        broadcast.updates(&mut sent);
+        let agent = |completed| LiveAgent { name: "one".to_owned(), completed, ..LiveAgent::default() };
+        broadcast.agents(&[agent(1)]);
+        broadcast.agents(&[agent(2)]);
+        let (lines, _) = broadcast.updates(&mut sent);
+        assert_eq!(
+            lines,
+            [r#"{"type":"agents","agents":[{"name":"one","sent":0,"completed":2,"failed":0}]}"#]
+        );
+        broadcast.agents(&[agent(2)]);
+        assert_eq!(broadcast.updates(&mut sent).0.len(), 0);
+        assert!(broadcast.updates(&mut Sent::default()).0[0].contains("\"agents\""));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use prony_load::Snapshot;
+use prony_model::fleet::LiveAgent;
 use prony_model::openmetrics::{Kind, Text};
 use prony_model::run_log::PlannedTrial;
 
@@ -32,6 +33,8 @@ struct State {
     /// The trial of an experiment that runs.
     now: Option<PlannedTrial>,
     snapshot: Option<Snapshot>,
+    /// How a fleet's agents stand.
+    agents: Vec<LiveAgent>,
     /// Of loads that ended.
     before: BTreeMap<LoadId, Counts>,
     /// Ended trials by their validity; empty in `prony load`.
@@ -80,6 +83,11 @@ impl Metrics {
         });
     }
 
+    /// How a fleet's agents stand.
+    pub(crate) fn agents(&self, agents: &[LiveAgent]) {
+        self.change(|state| state.agents = agents.to_vec());
+    }
+
     /// A trial of an experiment ended, `valid`, `suspect`, `invalid` or `failed`.
     pub(crate) fn trial_ends(&self, validity: &'static str) {
         self.change(|state| {
@@ -95,6 +103,7 @@ impl Metrics {
         text.family("prony_build", Kind::Info, "", "The load generator.");
         text.sample(&[("version", env!("CARGO_PKG_VERSION"))], true);
         state.counters(&mut text);
+        state.by_agent(&mut text);
         state.progress(&mut text);
         state.gauges(&mut text, &self.rates);
         text.end()
@@ -129,6 +138,27 @@ impl State {
         text.family("prony_requests_sent", Kind::Counter, "", "Requests sent, warm-up included.");
         for (load, counts) in &all {
             text.sample(&load.labels(&[]), counts.sent);
+        }
+    }
+
+    fn by_agent(&self, text: &mut Text) {
+        if self.agents.is_empty() {
+            return;
+        }
+        let help = "Finished requests of each agent, warm-up included where they completed, by result.";
+        text.family("prony_agent_requests", Kind::Counter, "", help);
+        for agent in &self.agents {
+            text.sample(&[("agent", &agent.name), ("result", "completed")], agent.completed);
+            text.sample(&[("agent", &agent.name), ("result", "failed")], agent.failed);
+        }
+        text.family(
+            "prony_agent_requests_sent",
+            Kind::Counter,
+            "",
+            "Requests that each agent sent, warm-up included.",
+        );
+        for agent in &self.agents {
+            text.sample(&[("agent", &agent.name)], agent.sent);
         }
     }
 

@@ -13,7 +13,7 @@ use crate::world::{BINARY, TargetProcess, World, send, wait_until};
 
 /// Whether there is a nats-server; where there is none, a test that needs it says so and ends.
 #[expect(clippy::print_stderr, reason = "who reads the test's output learns what was not tested")]
-fn has_nats_server(test: &str) -> bool {
+pub fn has_nats_server(test: &str) -> bool {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let is_there = std::env::split_paths(&paths).any(|folder| folder.join("nats-server").is_file());
     if !is_there {
@@ -28,7 +28,7 @@ fn loaded(world: &World, arguments: &[&str]) -> Value {
     serde_json::from_str(&said.out).unwrap()
 }
 
-fn sum(json: &Value, figure: &str) -> u64 {
+pub fn sum(json: &Value, figure: &str) -> u64 {
     json["fleet"]["agents"].as_array().unwrap().iter().map(|agent| agent[figure].as_u64().unwrap()).sum()
 }
 
@@ -82,7 +82,10 @@ fn what_cannot_be_a_fleet_is_refused_in_a_sentence() {
     for (arguments, says) in [
         (&["--fleet", "local:0"][..], "local:N"),
         (&["--fleet", "local:1000"], "1 to 256"),
-        (&["--fleet", "ssh:host"], "local:N"),
+        (&["--fleet", "ssh:host,"], "is no host"),
+        (&["--fleet", "ssh:-oProxyCommand=x"], "is no host"),
+        (&["--fleet", "ssh:host=name"], "has no IP address"),
+        (&["--fleet", "moon:3"], "is no fleet"),
         (&["--fleet", "local:3", "-c", "2"], "at least 3"),
         (&["--fleet", "local:2", "--unix", "/run/x.sock"], "Unix sockets"),
         (&["--fleet", "local:2", "--export", "jtl=x.jtl"], "jtl"),
@@ -104,14 +107,15 @@ fn a_target_that_is_not_there_is_named() {
 }
 
 /// A load by two agents for a minute, under way.
-struct Running {
-    controller: Child,
-    target: TargetProcess,
-    agents: Vec<u32>,
-    server: u32,
+pub struct Running {
+    pub controller: Child,
+    pub target: TargetProcess,
+    pub agents: Vec<u32>,
+    pub server: u32,
 }
 
-fn children(parent: u32) -> Vec<(u32, String)> {
+/// The children of a process, with their command lines.
+pub fn children(parent: u32) -> Vec<(u32, String)> {
     let listed =
         std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap_or_default();
     let line = |pid: &u32| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -121,31 +125,39 @@ fn children(parent: u32) -> Vec<(u32, String)> {
 
 impl Running {
     fn start(world: &World) -> Running {
+        let running = Running::by(world, "local:2", Path::new("/nonexistent"));
+        let agents = children(running.controller.id()).into_iter();
+        let agents: Vec<u32> =
+            agents.filter(|(_, line)| line.contains(" agent")).map(|(pid, _)| pid).collect();
+        assert_eq!(agents.len(), 2);
+        Running { agents, ..running }
+    }
+
+    /// By this fleet, with this folder first on PATH; who its agents are is for the caller to find.
+    pub fn by(world: &World, fleet: &str, programs: &Path) -> Running {
         let target = TargetProcess::start(&[]);
         let url = target.url();
         let line =
-            ["load", &url, "--fleet", "local:2", "-c", "8", "-R", "200", "-d", "60s", "--warmup", "0", "-q"];
+            ["load", &url, "--fleet", fleet, "-c", "8", "-R", "200", "-d", "60s", "--warmup", "0", "-q"];
         let controller = Command::new(BINARY)
             .args(line)
             .args(["--json", "t.json"])
+            .env("PATH", first_on_path(programs))
             .current_dir(world.path("."))
             .stdout(Stdio::null())
-            .stderr(Stdio::piped())
+            .stderr(Stdio::null())
             .spawn()
             .unwrap();
         // Two seconds of the load and more.
         target.wait_for_requests(600);
         let all = children(controller.id());
-        let of = |what: &str| {
-            all.iter().filter(|(_, line)| line.contains(what)).map(|(pid, _)| *pid).collect::<Vec<_>>()
-        };
-        let (agents, servers) = (of(" agent"), of("nats-server"));
-        assert_eq!((agents.len(), servers.len()), (2, 1), "{all:?}");
-        Running { controller, target, agents, server: servers[0] }
+        let server = all.iter().find(|(_, line)| line.contains("nats-server"));
+        let server = server.unwrap_or_else(|| panic!("no nats-server: {all:?}")).0;
+        Running { controller, target, agents: Vec::new(), server }
     }
 
     /// Waits for its end, and that nothing is left of it and nothing sent any more.
-    fn end(mut self, world: &World) -> (Option<i32>, Value) {
+    pub fn end(mut self, world: &World) -> (Option<i32>, Value) {
         let code = self.controller.wait().unwrap().code();
         self.nothing_is_left();
         (
@@ -155,7 +167,7 @@ impl Running {
         )
     }
 
-    fn nothing_is_left(&self) {
+    pub fn nothing_is_left(&self) {
         for pid in self.agents.iter().chain([&self.server]) {
             wait_until("every process of the fleet has ended", || {
                 let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -168,7 +180,14 @@ impl Running {
     }
 }
 
-fn is_cut(json: &Value) {
+/// PATH with this folder before all others.
+pub fn first_on_path(folder: &Path) -> std::ffi::OsString {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths([folder.to_owned()].into_iter().chain(std::env::split_paths(&paths))).unwrap()
+}
+
+/// That its window was cut at a second, and is exact up to there.
+pub fn is_cut(json: &Value) {
     let reasons = json["verdict"]["reasons"].as_array().unwrap_or_else(|| panic!("no verdict: {json}"));
     assert!(reasons.iter().any(|reason| reason["code"] == "agent_lost"), "{reasons:?}");
     assert!(reasons.iter().all(|reason| reason["code"] != "arithmetic"), "{reasons:?}");
@@ -225,6 +244,8 @@ fn without_its_nats_server_a_fleet_ends_with_what_was_delivered() {
     send(running.server, Signal::SIGKILL);
     let (_, json) = running.end(&world);
     is_cut(&json);
+    let reasons = json["verdict"]["reasons"].to_string();
+    assert!(reasons.contains("the fleet's nats-server ended"), "{reasons}");
 }
 
 #[test]

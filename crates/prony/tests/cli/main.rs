@@ -12,11 +12,15 @@ mod doctor;
 mod duet;
 mod export;
 mod fleet;
+mod fleet_hosts;
+mod fleet_pool;
+mod fleet_ssh;
 mod foreign;
 mod formats;
 #[path = "../../../model/src/openmetrics/grammar_tests.rs"]
 mod grammar;
 mod history;
+mod hosts;
 mod lab;
 mod ledger;
 mod listens;

@@ -1,6 +1,7 @@
 //! A trial's details: the chunk that is unpacked when the trial is looked at.
 
 use prony_analysis::plot_data::{PlotData, plot_data};
+use prony_model::fleet::AgentRecord;
 use prony_model::host::Host;
 use prony_model::measurement::{Http2Use, RequestCounts, RunTotal};
 use prony_model::plan_record::PlanRecord;
@@ -45,6 +46,9 @@ pub(super) struct Detail<'a> {
     /// What each request of a list got; empty without a list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     targets: Vec<TargetRow<'a>>,
+    /// What each agent of a fleet did; empty without one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    agents: Vec<&'a AgentRecord>,
     #[serde(skip_serializing_if = "Option::is_none")]
     picture: Option<PlotData>,
 }
@@ -129,6 +133,7 @@ pub(super) fn detail(result: &TrialResult) -> Option<Detail<'_>> {
         http2: trial.http2,
         reasons: &trial.verdict.reasons,
         targets: trial.targets.iter().map(target).collect(),
+        agents: trial.fleet.iter().flat_map(|fleet| &fleet.agents).collect(),
         picture: plot_data(result).map(rounded),
     })
 }

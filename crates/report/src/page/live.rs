@@ -1,5 +1,6 @@
 //! What the live page and the list of runs are given, and what the live page is told as it goes.
 
+use prony_model::fleet::LiveAgent;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -46,6 +47,11 @@ pub enum LiveEvent {
     Point(LivePoint),
     /// How the load stands, where the plots' points are further apart than this comes.
     Now(LivePoint),
+    /// How each agent of a fleet stands.
+    Agents {
+        /// In their order.
+        agents: Vec<LiveAgent>,
+    },
     /// A trial begins; points are its own from now on.
     TrialBegins {
         /// Which.

@@ -44,7 +44,7 @@ pub(super) fn below(out: &mut Lines, comparison: &Comparison) {
 
 fn table(out: &mut Lines, plan: &PlanComparison, comparison: &Comparison) {
     let (a, b) = words::sides(comparison);
-    let name = |label: &str| format::truncate(&format::printable(label), 16);
+    let name = |label: &str| format::truncate_middle(&format::printable(label), 16);
     let right = (Align::Right, 8);
     let columns = [(Align::Left, 12), right, right, right, right, right, (Align::Left, 12)];
     let mut table = Table::new(&columns);

@@ -1,5 +1,7 @@
 //! A whole run for the terminal.
 
+use std::collections::BTreeSet;
+
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_analysis::figure::Figure;
 use prony_model::trial::Effect;
@@ -36,7 +38,8 @@ pub fn experiment(analysis: &ExperimentAnalysis, options: &TerminalOptions) -> S
         out.wrapped(" ", &spread, Ink::PLAIN);
     }
     for skipped in &analysis.skipped {
-        let lead = format!(" skipped  {}  ", format::truncate(&format::printable(&skipped.candidate), 24));
+        let lead =
+            format!(" skipped  {}  ", format::truncate_middle(&format::printable(&skipped.candidate), 24));
         out.wrapped(&lead, &skipped.reason, Ink::PLAIN);
         if let Some(mend) = &skipped.mend {
             // On a line of its own, whole, so that it can be copied.
@@ -90,12 +93,16 @@ fn plan_table(out: &mut Lines, analysis: &ExperimentAnalysis, plan: &PlanAnalysi
         let first_byte = Figure::FIRST_BYTE_P99.terminal_column.map_or("", |(head, _)| head);
         columns.retain(|column| column.head != first_byte);
     }
-    let room = room(&columns);
-    let label = |row: &Row| format::truncate(&format::printable(&row.candidate), room);
-    let labels = plan.rows.iter().map(label).collect();
+    let labels = labels(&plan.rows, room(&columns));
     columns.insert(
         2,
-        Column { head: "server".to_owned(), align: Align::Left, least: 0, reserved: 0, cells: labels },
+        Column {
+            head: "server".to_owned(),
+            align: Align::Left,
+            least: 0,
+            reserved: 0,
+            cells: labels.clone(),
+        },
     );
     let mut table = Table::new(&columns.iter().map(|c| (c.align, c.least)).collect::<Vec<_>>());
     table.row(columns.iter().map(|column| column.head.clone()).collect());
@@ -116,10 +123,10 @@ fn plan_table(out: &mut Lines, analysis: &ExperimentAnalysis, plan: &PlanAnalysi
     for (mark, text) in words::shared_remarks(&plan.rows) {
         out.wrapped(&format!(" {mark} "), &text, Ink::PLAIN);
     }
-    for row in &plan.rows {
+    for (row, label) in plan.rows.iter().zip(&labels) {
         let remarks = words::own_remarks(row, &plan.rows);
         if !remarks.is_empty() {
-            let text = format!("{}: {}", label(row), remarks.join("; "));
+            let text = format!("{label}: {}", remarks.join("; "));
             let mark = match words::row_mark(row) {
                 "" => words::effect_mark(Effect::Note),
                 mark => mark,
@@ -127,6 +134,15 @@ fn plan_table(out: &mut Lines, analysis: &ExperimentAnalysis, plan: &PlanAnalysi
             out.wrapped(&format!(" {mark} "), &text, Ink::PLAIN);
         }
     }
+}
+
+/// The rows' labels within so many characters, or within as many as tell them apart.
+fn labels(rows: &[Row], room: usize) -> Vec<String> {
+    let whole: Vec<String> = rows.iter().map(|row| format::printable(&row.candidate)).collect();
+    let within =
+        |width| -> Vec<String> { whole.iter().map(|label| format::truncate_middle(label, width)).collect() };
+    let distinct = |labels: &Vec<String>| labels.iter().collect::<BTreeSet<_>>().len() == labels.len();
+    (room..LABEL_MAX).map(within).find(distinct).unwrap_or_else(|| within(LABEL_MAX))
 }
 
 /// A column of a plan's table.

@@ -64,7 +64,8 @@ mod tests {
             ..AgentRecord::default()
         };
         let agents = vec![agent("local-1", 208_000), agent("local-2", 208_100)];
-        t.fleet = Some(FleetRecord { agents, lost: None });
+        let flags = vec!["--fleet".to_owned(), "local:2".to_owned()];
+        t.fleet = Some(FleetRecord { flags, agents, lost: None });
         let shown = trial(&t, &TerminalOptions::default());
         let table: Vec<&str> =
             shown.lines().filter(|line| line.contains("agent") || line.contains("local-")).collect();
@@ -73,6 +74,13 @@ mod tests {
         local-1     50 %   208,000       0   4.0 %      41.0 µs 62.0 µs
         local-2     50 %   208,100       0   4.0 %      41.0 µs 62.0 µs
         ");
+        // Broken where a line is full.
+        let words: Vec<&str> = shown.split_whitespace().filter(|word| *word != "\\").collect();
+        let commands =
+            words.windows(2).filter(|pair| *pair == ["prony", "load"] || *pair == ["prony", "capacity"]);
+        let fleets = words.windows(2).filter(|pair| *pair == ["--fleet", "local:2"]);
+        let (commands, fleets) = (commands.count(), fleets.count());
+        assert!(commands > 0 && commands == fleets, "{shown}");
         assert!(shown.lines().all(|line| line.chars().count() <= 80));
     }
 }

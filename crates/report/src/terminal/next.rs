@@ -15,7 +15,11 @@ pub(super) fn after(trial: &Trial, target: Option<&str>) -> Vec<Vec<String>> {
     if trial.interrupted || staged || trial.verdict.validity == Validity::Invalid {
         return Vec::new();
     }
-    next_load(trial, target).into_iter().chain(next_search(trial, target)).collect()
+    let with_fleet = |mut words: Vec<String>| {
+        words.extend(command::fleet_flags(trial).map(|flag| command::shell_word(flag)));
+        words
+    };
+    next_load(trial, target).into_iter().chain(next_search(trial, target)).map(with_fleet).collect()
 }
 
 /// After a closed loop: the highest rate at which p99 stays under about twice this one.

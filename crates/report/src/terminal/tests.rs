@@ -282,7 +282,7 @@ fn a_source_without_throughput_has_a_column_of_its_figure() {
     workers: 4 each; node-http 1
     rank    server              req/s      ± × base 2019 peak  p99 ms µs/req    MB
     1       reactphp-socket  ≥ 81,240  0.9 %   9.42  3,475/s?   0.986   11.2  8.10
-    2       reactphp-socke…    52,310  1.3 %   6.06         –    2.38   18.4  21.4
+    2       reactph…cket:ev    52,310  1.3 %   6.06         –    2.38   18.4  21.4
     3–4     node-http          17,020  2.1 %   1.97         –    3.74   57.1  34.9
     2019 failed  reactphp-socket ≥ 80 %?
 
@@ -299,6 +299,21 @@ fn a_source_without_throughput_has_a_column_of_its_figure() {
 }
 
 #[test]
+fn labels_that_differ_in_their_middle_stay_distinct() {
+    let mut a = fixtures::with_ramp();
+    for (row, in_the_middle) in a.plans[0].rows.iter_mut().zip(["ev", "uv"]) {
+        row.candidate = format!("reactphp-socket:{in_the_middle}+opcache+tls");
+    }
+    let shown = middle(&a);
+    let label = |rank: &str| {
+        shown.lines().find(|line| line.trim_start().starts_with(rank))?.split_whitespace().nth(1)
+    };
+    let labels = ["1 ", "2 "].map(label);
+    assert!(labels.iter().all(|label| label.is_some_and(|label| label.contains('…'))), "{shown}");
+    assert_ne!(labels[0], labels[1], "{shown}");
+}
+
+#[test]
 fn a_run_with_hostile_labels_and_a_candidate_without_figures() {
     insta::assert_snapshot!(experiment(&fixtures::hostile(), &plain()), @r#"
     a|b `c` <img src=x onerror=alert(1)> @everyone
@@ -310,7 +325,7 @@ fn a_run_with_hostile_labels_and_a_candidate_without_figures() {
      workers: 1 each
      rank    server                        req/s      ± × base  p99 ms µs/req    MB
      1       hyper                      ≥ 81,240  0.9 %   9.42   0.986   11.2  8.10
-     2       <b onmouseover="x">|` </…    52,310  1.3 %   6.06   > 2 s   18.4  21.4
+     2       <b onmouseov…cript> �[31m    52,310  1.3 %   6.06   > 2 s   18.4  21.4
      3–4   ! bjoern-bottle                17,020  2.1 %   1.97    3.74   57.1  34.9
      –     ✗ node-http                         –             –       –      –  78.3
      ≥ hyper: client saturated in 5 of 5 trials: a worker was outside epoll_wait for

@@ -1,0 +1,88 @@
+//! An agent that stands by itself: it waits in a pool for the controller that it knows, and serves one run at a time.
+
+use std::sync::mpsc::sync_channel;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::agent_process::{Ended, Engagement, serve};
+use crate::allow::Bounds;
+use crate::keys::Keys;
+use crate::nats::{Message, connect};
+use crate::pool::{Calls, NatsLogin, Pool, Unanswered};
+use crate::server::random_name;
+
+/// Calls that wait to be looked at; more are not answered.
+const CALLS_MAX: usize = 64;
+/// The longest name of an agent.
+const NAME_MAX: usize = 64;
+
+/// How an agent stands by.
+pub struct Standing {
+    /// Where.
+    pub pool: Pool,
+    /// As whom, to the NATS server.
+    pub login: NatsLogin,
+    /// Its keys.
+    pub keys: Keys,
+    /// What it lets itself be used for.
+    pub bounds: Bounds,
+    /// What it is called in results.
+    pub name: String,
+    /// Whether it ends after the first run.
+    pub once: bool,
+}
+
+/// Seconds since 1970, by this machine's clock.
+pub(crate) fn wall_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// Serves controllers until the process ends, or once. `say` is given what an operator wants to read, as sentences.
+///
+/// # Errors
+/// A sentence: its NATS server could not be reached, or its name is none.
+pub fn stand(standing: &Standing, say: &dyn Fn(&str)) -> Result<(), String> {
+    let is_plain = |c: char| c.is_alphanumeric() || "._-".contains(c);
+    if standing.name.is_empty() || standing.name.len() > NAME_MAX || !standing.name.chars().all(is_plain) {
+        return Err(format!(
+            "{:?} is no name of an agent: give one of letters, digits, . - and _, {NAME_MAX} at most, --name.",
+            standing.name
+        ));
+    }
+    let address = standing.pool.address(&standing.login)?;
+    let (inputs, taken) = sync_channel(CALLS_MAX);
+    let calls_subject = standing.pool.calls();
+    let _link = connect(&address, &calls_subject, |(_, bytes): Message| bytes, inputs)?;
+    say(&format!(
+        "The agent {} waits in the pool {} at {}.",
+        standing.name, standing.pool.name, standing.pool.url
+    ));
+    let mut calls = Calls::default();
+    while let Ok(bytes) = taken.recv() {
+        let run = match calls.take(&bytes, &standing.pool, &standing.keys.peer, wall_s()) {
+            Ok(run) => run,
+            Err(Unanswered::NotForIt) => continue,
+            Err(Unanswered::Stale(why)) => {
+                say(&why);
+                continue;
+            }
+        };
+        let engagement = Engagement {
+            run,
+            // Of this answer alone: one that has lost its controller may come again, as another.
+            id: random_name()?,
+            address: address.clone(),
+            controller_key: standing.keys.peer.clone(),
+            agent_key: standing.keys.private.clone(),
+            name: standing.name.clone(),
+            bounds: standing.bounds.clone(),
+            stands: true,
+        };
+        match serve(&engagement, None, say) {
+            Ok(Ended::NotNeeded) => {}
+            Ok(Ended::Served) if standing.once => return Ok(()),
+            Ok(Ended::Served) => say("A run is over; the agent waits again."),
+            Err(why) => say(&format!("A run was not served: {why}.")),
+        }
+    }
+    Err("The connection to the NATS server has ended.".to_owned())
+}

@@ -1,0 +1,40 @@
+//! Child processes that end with this one, however it does.
+
+use std::ffi::OsStr;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+
+/// The argument by which the binary becomes a program that ends with its parent.
+pub const TIED_ARGUMENT: &str = "__tied";
+
+/// Becomes a program that is ended when its parent is: the kernel sees to it, so that it holds after kill -9, too.
+/// It returns only what keeps it from that.
+pub fn become_tied(arguments: &[String]) -> String {
+    let parent = getppid();
+    if let Err(e) = set_parent_process_death_signal(Some(Signal::KILL)) {
+        return format!("{e}");
+    }
+    // The parent was gone before the kernel knew.
+    if getppid() != parent {
+        return "its parent has ended".to_owned();
+    }
+    let Some((program, rest)) = arguments.split_first() else { return "no program is named".to_owned() };
+    Command::new(program).args(rest).exec().to_string()
+}
+
+/// `program`, to be started by `own`, this binary, and ended with this thread. It is in a process group of its own: a ctrl-C in the
+/// terminal is for the controller, which ends the load in order.
+pub(crate) fn tied(own: &Path, program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(own);
+    command.arg(TIED_ARGUMENT).arg(program).process_group(0);
+    command
+}
+
+/// A program on PATH.
+pub(crate) fn on_path(name: &str) -> Option<std::path::PathBuf> {
+    let paths = std::env::var_os("PATH")?;
+    std::env::split_paths(&paths).map(|folder| folder.join(name)).find(|path| path.is_file())
+}

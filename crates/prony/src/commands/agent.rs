@@ -1,0 +1,40 @@
+//! `prony agent`: one of the agents of a fleet, started by a controller or standing by in a pool.
+
+use prony_fleet::allow::Bounds;
+use prony_fleet::keys::Keys;
+use prony_fleet::session::Side;
+use prony_fleet::standing::{Standing, stand};
+
+use super::fleet::{fleet_key, login};
+use crate::cli::AgentArguments;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+pub(crate) fn run(arguments: &AgentArguments, printer: &Printer) -> Result<(), Failure> {
+    let say = |text: &str| printer.note(text);
+    let Some(pool) = &arguments.pool else {
+        return prony_fleet::run_agent(&say).map_err(Failure::not_measured);
+    };
+    let name = match &arguments.name {
+        Some(name) => name.clone(),
+        None => std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned(),
+    };
+    let standing = Standing {
+        pool: pool.parse().map_err(Failure::usage)?,
+        login: login(&arguments.nats),
+        keys: Keys::read(&fleet_key(arguments.key.as_ref(), Side::Agent)?, Side::Agent)
+            .map_err(Failure::usage)?,
+        bounds: Bounds {
+            allow: arguments.allow.clone(),
+            rate_max: arguments.max_rate,
+            connections_max: arguments.max_connections,
+            ..Bounds::default()
+        },
+        name,
+        once: arguments.once,
+    };
+    if arguments.allow.is_empty() {
+        printer.note("This agent lets itself be used against no target: --allow says against which it does.");
+    }
+    stand(&standing, &say).map_err(Failure::not_measured)
+}

@@ -1,0 +1,263 @@
+//! A fleet of machines: a controller, three hosts that load and one that is loaded, each in a network namespace of its own, and two
+//! of the agents in time namespaces, so that their clocks are ahead by what is known.
+//!
+//! They need root, iproute2, ssh, sshd, unshare and nats-server, and say so where they are missing.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::fleet::{first_on_path, has_nats_server, is_cut, sum};
+use crate::hosts::{Daemon, Hosts, Relay, Way};
+use crate::world::{BINARY, Said, World, wait_until};
+
+/// The hosts, by number: who leads, who is loaded, and those that load.
+const LEAD: usize = 1;
+const TARGET: usize = 2;
+const LOADING: [usize; 3] = [3, 4, 5];
+/// By how much the clock of each loading host is ahead, in seconds.
+const AHEAD_S: [i64; 3] = [0, 1_000, 500_000];
+
+struct Machines {
+    world: World,
+    hosts: Hosts,
+    relays: Vec<Relay>,
+    target: Daemon,
+    port: u16,
+    _sshds: Vec<Daemon>,
+}
+
+impl Machines {
+    #[expect(clippy::print_stderr, reason = "who reads the test's output learns what was not tested")]
+    fn new(test: &str) -> Option<Machines> {
+        if !Path::new("/usr/sbin/sshd").is_file() || !has_nats_server(test) {
+            eprintln!("{test} is left out: sshd or nats-server is not there");
+            return None;
+        }
+        let Some(hosts) = Hosts::new(5) else {
+            eprintln!("{test} is left out: no network namespaces can be made");
+            return None;
+        };
+        let world = World::new();
+        let at = |name: &str| world.path(name).display().to_string();
+        for key in ["host", "user"] {
+            let made =
+                Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &at(key)]).status();
+            assert!(made.unwrap().success());
+        }
+        let _ = std::fs::create_dir_all("/run/sshd");
+        world.write("known_hosts", &format!("* {}", world.read("host.pub")));
+        // An asymmetric way, a lossy one, and a plain one.
+        let way = |delay_ms, loss_every| Way { delay: Duration::from_millis(delay_ms), loss_every };
+        let ways = [(way(2, 0), way(20, 0)), (way(1, 50), way(1, 50)), (way(0, 0), way(0, 0))];
+        let (mut sshds, mut relays, mut config) = (Vec::new(), Vec::new(), String::new());
+        for (nth, host) in LOADING.into_iter().enumerate() {
+            let sshd_config = format!("sshd_config_{nth}");
+            world.write(
+                &sshd_config,
+                &format!(
+                    "Port 22\nListenAddress 0.0.0.0\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\n\
+                     PermitRootLogin yes\nPasswordAuthentication no\nPidFile none\nSetEnv XDG_CACHE_HOME={} XDG_STATE_HOME={}\n",
+                    at("host"),
+                    at("user.pub"),
+                    at("cache"),
+                    at("state"),
+                ),
+            );
+            let mut sshd = hosts.command(host, "unshare");
+            sshd.args(["--time", "--monotonic", &AHEAD_S[nth].to_string(), "--fork", "--kill-child"]);
+            let sshd = sshd.args(["/usr/sbin/sshd", "-D", "-f", &at(&sshd_config)]).spawn().unwrap();
+            sshds.push(Daemon(sshd));
+            let relay = Relay::start(&hosts, host, ways[nth].0, ways[nth].1);
+            config.push_str(&format!(
+                "Host load{nth}\n  HostName {}\n  Port {}\n",
+                relay.address.ip(),
+                relay.address.port()
+            ));
+            relays.push(relay);
+        }
+        config.push_str(&format!(
+            "Host *\n  IdentityFile {}\n  IdentitiesOnly yes\n  UserKnownHostsFile {}\n  GlobalKnownHostsFile none\n",
+            at("user"),
+            at("known_hosts")
+        ));
+        world.write("ssh_config", &config);
+        std::fs::create_dir(world.path("bin")).unwrap();
+        world.write("bin/ssh", &format!("#!/bin/sh\nexec /usr/bin/ssh -F {} \"$@\"\n", at("ssh_config")));
+        std::fs::set_permissions(world.path("bin/ssh"), PermissionsExt::from_mode(0o755)).unwrap();
+        for host in LOADING {
+            wait_until("sshd listens", || {
+                hosts.at(LEAD, move || TcpStream::connect((Hosts::address(host), 22)).is_ok())
+            });
+        }
+        let (target, port) = target(&hosts, &[]);
+        Some(Machines { world, hosts, relays, target, port, _sshds: sshds })
+    }
+
+    fn start(&self, arguments: &[&str]) -> Child {
+        let url = format!("http://{}:{}/", Hosts::address(TARGET), self.port);
+        self.hosts
+            .command(LEAD, BINARY)
+            .args(["load", &url, "--json", "-", "-q", "--fleet", "ssh:load0,load1,load2"])
+            .args(arguments)
+            .env("PATH", first_on_path(&self.world.path("bin")))
+            .current_dir(self.world.path("."))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+
+    fn load(&self, arguments: &[&str]) -> (Said, Value) {
+        finished(self.start(arguments))
+    }
+
+    fn new_target(&mut self, flags: &[&str]) {
+        (self.target, self.port) = target(&self.hosts, flags);
+    }
+
+    fn ledger(&self) -> Value {
+        let port = self.port;
+        self.hosts.at(TARGET, move || {
+            let mut stream = TcpStream::connect((Hosts::address(TARGET), port)).unwrap();
+            stream.write_all(b"GET /-/ledger HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+        })
+    }
+
+    fn received(&self) -> u64 {
+        self.ledger()["requests_received"].as_u64().unwrap()
+    }
+}
+
+fn finished(child: Child) -> (Said, Value) {
+    let said: Said = child.wait_with_output().unwrap().into();
+    let json = serde_json::from_str(&said.out).unwrap_or_else(|_| panic!("{said:?}"));
+    (said, json)
+}
+
+fn target(hosts: &Hosts, flags: &[&str]) -> (Daemon, u16) {
+    let address = Hosts::address(TARGET).to_string();
+    let mut command = hosts.command(TARGET, BINARY);
+    let child = command
+        .args(["target", "--host", &address, "--port", "0"])
+        .args(flags)
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut child = child.unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let port = line.trim().trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap();
+    (Daemon(child), port)
+}
+
+fn agents(json: &Value) -> &Vec<Value> {
+    json["fleet"]["agents"].as_array().unwrap()
+}
+
+/// That nothing is missing or counted twice: agents, their sum and the target's ledger agree.
+fn is_exact(machines: &Machines, json: &Value, load: &[&str]) {
+    let sent = json["run_total"]["sent"].as_u64().unwrap();
+    wait_until("the target has all that was sent", || machines.received() >= sent);
+    assert_eq!((machines.received(), sum(json, "run_sent")), (sent, sent), "{load:?}");
+    assert_eq!(sum(json, "completed"), json["requests"]["completed"], "{load:?}");
+    let reasons = json["verdict"]["reasons"].as_array().unwrap();
+    assert!(reasons.iter().all(|reason| reason["code"] != "arithmetic"), "{load:?} {reasons:?}");
+}
+
+#[test]
+fn hosts_their_sum_and_the_ledger_agree_to_the_request_and_clocks_are_known_within_their_bounds() {
+    let Some(mut machines) = Machines::new("a fleet of hosts") else { return };
+    let lines: String = (0..7).map(|i| format!("/{}\n", ["json", "", "json"][i % 3])).collect();
+    machines.world.write("list.txt", &lines);
+    for load in [
+        &["-c", "30", "-n", "3001"][..],
+        &["-c", "30", "-R", "2000", "-n", "2501"],
+        &["-c", "30", "-R", "1500", "--arrivals", "poisson", "-n", "1501"],
+        &["-c", "30", "--stage", "1s:1000/s", "--stage", "500ms:0/s"],
+        &["-c", "30", "-n", "2100", "--targets", "list.txt"],
+    ] {
+        machines.new_target(&[]);
+        let (said, json) = machines.load(load);
+        assert_eq!(said.code, Some(0), "{load:?} {said:?}");
+        is_exact(&machines, &json, load);
+        if let Some(at) = load.iter().position(|flag| *flag == "-n") {
+            assert_eq!(json["run_total"]["sent"].to_string(), load[at + 1], "{load:?}");
+        }
+        if load.contains(&"list.txt") {
+            let by_path = &machines.ledger()["requests_by_path"];
+            assert_eq!(
+                (by_path["/"].as_u64(), by_path["/json"].as_u64()),
+                (Some(600), Some(1_500)),
+                "{by_path}"
+            );
+        }
+        for (agent, ahead_s) in agents(&json).iter().zip(AHEAD_S) {
+            // The controller's clock is behind theirs by what unshare was told.
+            let (offset, bound) =
+                (agent["clock_offset_ns"].as_i64().unwrap(), agent["clock_bound_ns"].as_u64().unwrap());
+            let error = offset.abs_diff(-ahead_s * 1_000_000_000);
+            assert!(error <= bound, "{agent}: wrong by {error} ns");
+        }
+    }
+}
+
+#[test]
+fn the_stall_of_a_target_is_what_it_is_over_one_machine() {
+    let Some(mut machines) = Machines::new("a stall seen by a fleet") else { return };
+    // Nothing is read for 400 ms of each second: of requests that are due at all times, 40 % wait, each for what is left of it.
+    machines.new_target(&["--stall", "400ms/1s"]);
+    let (_, json) = machines.load(&["-c", "60", "-R", "600", "-d", "4s", "--warmup", "0"]);
+    let response = &json["latency"]["response"];
+    // A tenth waits for 300 ms or more, however fast all else is; what a slow machine did not answer in time is not known.
+    assert!(response["p90_ns"].as_u64().is_none_or(|ns| ns >= 290_000_000), "{response}");
+    assert!(response["max_ns"].as_u64().unwrap() >= 390_000_000, "{response}");
+}
+
+#[test]
+fn a_short_partition_heals_or_cuts_the_window_and_all_that_counts_is_exact() {
+    let Some(machines) = Machines::new("a partition") else { return };
+    let load = ["-c", "30", "-R", "300", "-d", "8s", "--warmup", "0"];
+    let child = machines.start(&load);
+    wait_until("two seconds of the load", || machines.received() >= 600);
+    machines.relays[0].cut(true);
+    std::thread::sleep(Duration::from_millis(2_000));
+    machines.relays[0].cut(false);
+    let (said, json) = finished(child);
+    // A machine that stood still for two seconds more has lost its agent, which is said.
+    if json["fleet"]["lost"].is_null() {
+        assert_eq!(said.code, Some(0), "{said:?}");
+        is_exact(&machines, &json, &load);
+        assert_eq!(json["run_total"]["sent"], 2_400);
+    } else {
+        is_cut(&json);
+    }
+}
+
+#[test]
+fn a_long_partition_ends_the_load_on_both_sides_of_it() {
+    let Some(machines) = Machines::new("a long partition") else { return };
+    let child = machines.start(&["-c", "30", "-R", "200", "-d", "60s", "--warmup", "0"]);
+    wait_until("two seconds of the load", || machines.received() >= 400);
+    machines.relays[1].cut(true);
+    let (_, json) = finished(child);
+    is_cut(&json);
+    assert_eq!(json["fleet"]["lost"]["agent"], "load1");
+    // The one that is cut off has ended by its lease, though nobody can tell it.
+    let mut last = machines.received();
+    wait_until("nobody sends any more", || {
+        std::thread::sleep(Duration::from_millis(500));
+        let (before, now) = (last, machines.received());
+        last = now;
+        now == before
+    });
+    assert!(last < 8_000, "{last}");
+}

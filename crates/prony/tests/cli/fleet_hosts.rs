@@ -217,8 +217,9 @@ fn the_stall_of_a_target_is_what_it_is_over_one_machine() {
     machines.new_target(&["--stall", "400ms/1s"]);
     let (_, json) = machines.load(&["-c", "60", "-R", "600", "-d", "4s", "--warmup", "0"]);
     let response = &json["latency"]["response"];
-    // A tenth waits for 300 ms or more, however fast all else is; what a slow machine did not answer in time is not known.
-    assert!(response["p90_ns"].as_u64().is_none_or(|ns| ns >= 290_000_000), "{response}");
+    // Three stalls are whole in any window of 4 s, so that 15 % wait for 200 ms or more, however fast all else is; what a slow
+    // machine did not answer in time is not known.
+    assert!(response["p90_ns"].as_u64().is_none_or(|ns| ns >= 190_000_000), "{response}");
     assert!(response["max_ns"].as_u64().unwrap() >= 390_000_000, "{response}");
 }
 

@@ -453,7 +453,9 @@ impl Servers for StreamServers {
         for _ in std::mem::take(&mut connection.open) {
             self.truth.fail(stamp_ns, kind);
         }
-        if connection.goaway_read.is_none() {
+        // Where connections end by GOAWAY they end in no other way, but for the load's end; and what was moved too often is
+        // given up without the network's hearing of it.
+        if self.habits.goaway_after.is_none() {
             self.truth.fail_unsent(slot, stamp_ns, kind);
         }
     }

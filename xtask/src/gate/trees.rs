@@ -53,6 +53,8 @@ fn for_base(counted: &str) -> String {
         .replace("use crate::recorder::Edges;", "use crate::books::Edges;")
         .replace("use crate::recorder::series::Series;", "use crate::series::Series;")
         .replace("closed.share.run_total.completed", "closed.run.completed")
+        .replace("{Case, START_AHEAD_NS, SimWorker}", "{Case, Hand, START_AHEAD_NS}")
+        .replace("SimWorker::new", "Hand::new")
 }
 
 /// The simulated network with calls that stay calls, as this tree's has them.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use prony_host::process::{self, Identity};
+use prony_load::LoadError;
 use prony_model::observed::{Observed, ServerLife};
 
 use crate::sample::{Processes, Sampler, Samples, Watched};
@@ -52,10 +53,14 @@ impl WatchedServer {
         })
     }
 
-    /// Begins to sample it, on these CPUs (the client's; empty: any). `None` where the system gives no more threads.
-    pub fn start(&self, client_cpus: &[u32]) -> Option<Watching> {
-        let sampler = Sampler::start(self.watched.clone(), client_cpus, &[]).ok()?;
-        Some(Watching { sampler, named: self.named.clone() })
+    /// Begins to sample it, on these CPUs (the client's; empty: any).
+    ///
+    /// # Errors
+    /// When the system gives no more threads.
+    pub fn start(&self, client_cpus: &[u32]) -> Result<Watching, LoadError> {
+        let sampler = Sampler::start(self.watched.clone(), client_cpus, &[])
+            .map_err(|e| LoadError::System("starting to sample the server", e))?;
+        Ok(Watching { sampler, named: self.named.clone() })
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The most headers, CPUs or addresses of a plan.
-const LIST_MAX: usize = 10_000;
+pub(crate) const LIST_MAX: usize = 10_000;
 
 /// A plan, as JSON has it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

@@ -12,14 +12,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{PlanError, wrong};
 use crate::plan::{Plan, Work};
+use crate::plan_record::LIST_MAX;
 use crate::request::{check_header, check_method};
 use crate::secret::{Secret, SecretSource, remember_credentials};
 use crate::tls::Roots;
 
 /// The longest text of a plan: lists of a million lines go, in their own file, with who reads them.
 pub const PLAN_MAX_BYTES: usize = 32 << 20;
-/// The most headers, addresses or CPUs.
-const LIST_MAX: usize = 10_000;
 
 thread_local! {
     /// Whether this thread writes a plan that will be sealed.

@@ -46,7 +46,7 @@ pub(crate) type Prober<'a> =
 pub(super) fn from_outside<'a>(outside: &'a Outside, loader: &'a Loader<'_>) -> Box<Prober<'a>> {
     Box::new(move |load, control, observe| {
         let mut watch = HostWatch::of(&load.cpus);
-        let watching = outside.watched.as_ref().and_then(|watched| watched.start(&load.cpus));
+        let watching = outside.watched.as_ref().map(|watched| watched.start(&load.cpus)).transpose()?;
         let measured = loader(load, control, &mut |snapshot| {
             watch.look(snapshot.in_window);
             observe(snapshot);

@@ -173,7 +173,7 @@ impl<'a> LoadContext<'a> {
             live.update(|load| load.take(snapshot));
             on_snapshot(snapshot);
         };
-        let watching = self.watched.as_ref().and_then(|watched| watched.start(&self.plan.cpus));
+        let watching = self.watched.as_ref().map(|watched| watched.start(&self.plan.cpus)).transpose()?;
         let measured = match self.fleet {
             Some(fleet) => fleet.load(self.plan, self.control, &mut observe),
             None => prony_load::run(self.plan, self.control, &mut observe),

@@ -14,8 +14,9 @@ const CASES_MIN: u32 = 57;
 const PORTS_FROM: u16 = 20_000;
 const PORTS: u16 = 100;
 const TRIES: u16 = 80;
-/// A request of each case, and no long wait for what never comes.
-const LOAD: &str = "load --http2 -t 1 -c 1 -p 1 -n 1 --timeout 1s";
+/// A request of each case, on a connection that stays open behind its answer: of what a case sends next, nothing may meet a
+/// connection that is closed because the load is over.
+const LOAD: &str = "load --http2 -t 1 -c 1 -p 1 --rate 2 -d 500ms --warmup 0s --timeout 1s";
 
 /// What came of the cases.
 #[derive(Debug, PartialEq, Eq)]

@@ -85,22 +85,72 @@ fn wrong(named: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::process::{Child, Command, Stdio};
+
+    use prony_analysis::testing::{closed_plan, healthy};
+    use prony_host::monotonic_ns;
 
     use super::*;
 
+    struct Ended(Child);
+
+    impl Drop for Ended {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
     #[test]
     fn what_names_no_server_is_refused_with_the_reason() {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let own = std::process::id();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let listening = listener.local_addr().unwrap().port();
+        // A connection's own port: nobody else has it while the connection lives, and nobody listens there. That of a
+        // listener just closed would not do: a child that another test forks holds its copy until it executes a program.
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let silent = client.local_addr().unwrap().port();
         for (named, words) in [
             ("nginx".to_owned(), "names no server"),
             (":0".to_owned(), "names no server"),
             (":99999".to_owned(), "names no server"),
             ("4194305".to_owned(), "no such process"),
-            (format!(":{free}"), "nothing listens"),
+            (format!(":{silent}"), "nothing listens"),
+            (format!("{own}"), "Prony itself"),
+            (format!(":{listening}"), "Prony itself"),
         ] {
             let why = WatchedServer::find(&named).unwrap_err();
             assert!(why.contains(words), "{named}: {why}");
         }
+    }
+
+    #[test]
+    fn what_the_processes_below_use_is_counted() {
+        // The shell's child says that it lives, works when it is sent a line, and ends with its input.
+        let work = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
+        let script =
+            format!("exec 3<&0; (echo begun; read line <&3; {work}; echo done; read line <&3) & wait");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut server = Ended(command.spawn().unwrap());
+        let mut lines = BufReader::new(server.0.stdout.take().unwrap()).lines().map(Result::unwrap);
+        assert_eq!(lines.next().as_deref(), Some("begun"));
+        let watched = WatchedServer::find(&server.0.id().to_string()).unwrap();
+        let watching = watched.start(&[]).unwrap();
+        let begun_ns = monotonic_ns();
+        let mut to_it = server.0.stdin.take().unwrap();
+        to_it.write_all(b"work\n").unwrap();
+        assert_eq!(lines.next().as_deref(), Some("done"));
+        let mut observed = Observed::of(healthy(1, 100), closed_plan());
+        observed.measurement.window_start_ns = begun_ns;
+        observed.measurement.window_end_ns = monotonic_ns();
+        watching.finish(&mut observed);
+        let seen = observed.server.unwrap();
+        assert_eq!((seen.startup_ns, seen.cpu_method.as_str(), seen.processes), (0, "schedstat", 2));
+        // 100,000 turns: no machine makes one in 10 ns.
+        assert!(seen.window_cpu_ns > 1_000_000 && seen.peak_memory_bytes > 0, "{seen:?}");
+        assert!(observed.life.lost.is_empty() && observed.life.candidate.contains("the server ("));
     }
 }

@@ -1,6 +1,35 @@
 //! `--watch`: what a server costs that somebody else started.
 
-use crate::world::{TargetProcess, World};
+use serde_json::Value;
+
+use crate::world::{Said, TargetProcess, World};
+
+fn json(said: &Said) -> Value {
+    assert_eq!(said.code, Some(0), "{said:?}");
+    serde_json::from_str(&said.out).unwrap()
+}
+
+#[test]
+fn a_server_is_watched_by_its_port_and_by_its_number() {
+    let (world, target) = (World::new(), TargetProcess::start(&[]));
+    let port = format!(":{}", target.address.port());
+    let pid = target.pid().to_string();
+    for watch in [&port, &pid] {
+        let said = world.prony(&["load", &target.url(), "-n", "2000", "--watch", watch, "--json", "-"]);
+        let server = &json(&said)["server"];
+        assert_eq!((&server["processes"], &server["startup_ns"]), (&1.into(), &0.into()), "{server}");
+        assert!(server["window_cpu_ns"].as_u64().unwrap() > 0, "{server}");
+        assert!(server["peak_memory_bytes"].as_u64().unwrap() > 0, "{server}");
+    }
+    let flags =
+        ["-n", "2000", "--watch", &port, "-o", "r.jsonl", "--slo", "memory<1MB", "--slo", "memory<9GB"];
+    let said = world.prony(&[&["load", &target.url()][..], &flags].concat());
+    assert_eq!(said.code, Some(1), "a threshold was missed: {said:?}");
+    for words in ["server ", " at most, 1 process", "MISSED     memory<1MB", "MET        memory<9GB"] {
+        assert!(said.out.contains(words), "{words}: {said:?}");
+    }
+    assert!(world.read("r.jsonl").contains("\"peak_memory_bytes\""), "the run log has it");
+}
 
 #[test]
 fn what_names_no_server_is_refused_before_anything_is_loaded() {

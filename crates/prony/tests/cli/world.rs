@@ -215,6 +215,10 @@ impl TargetProcess {
         TargetProcess { child, address }
     }
 
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn url(&self) -> String {
         format!("http://{}/", self.address)
     }

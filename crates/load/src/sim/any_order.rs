@@ -40,6 +40,8 @@ pub(super) trait Servers: Debug {
     fn hear(&mut self, at: Heard<'_, Self::Connection>, bytes: &[u8], count: usize) -> Vec<(u64, Self::Due)>;
     /// What was to be done later is done now.
     fn due(&mut self, at: Heard<'_, Self::Connection>, due: Self::Due) -> Departure<Self>;
+    /// The client read these bytes, of which the next mark is behind the last one, or beyond.
+    fn came(&mut self, _connection: &mut Self::Connection, _bytes: &[u8]) {}
     /// Bytes were read up to this mark.
     fn read(&mut self, slot: usize, connection: &mut Self::Connection, mark: Self::Mark);
     /// The clock was read: so many bytes, and the marks since, were read then.
@@ -341,10 +343,15 @@ impl<S: Servers> Net for Network<S> {
         for (to, byte) in buffer.iter_mut().zip(connection.inbox.drain(..count)) {
             *to = byte;
         }
+        let before = connection.read;
         connection.read += count;
-        while let Some((_, mark)) = connection.marks.pop_front_if(|(at, _)| *at <= connection.read) {
+        let mut given = 0;
+        while let Some((at, mark)) = connection.marks.pop_front_if(|(at, _)| *at <= connection.read) {
+            world.servers.came(&mut connection.server, &buffer[given..at - before]);
+            given = at - before;
             world.servers.read(connection.token as usize, &mut connection.server, mark);
         }
+        world.servers.came(&mut connection.server, &buffer[given..count]);
         world.unstamped += count;
         Ok(count)
     }

@@ -11,6 +11,7 @@ use super::answer::Piece;
 
 /// A connection's window before any WINDOW_UPDATE, and a stream's before the settings say otherwise.
 pub(super) const WINDOW_FIRST: i64 = 65_535;
+const HEADER_BYTES: usize = 9;
 
 /// Settings that a server sends.
 #[derive(Debug, Clone, Copy)]
@@ -36,11 +37,10 @@ pub(super) enum Due {
     End,
 }
 
-/// Bytes of a stream, and what they mean once they are read.
+/// What bytes of a stream mean once they are read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     pub(super) stream: u32,
-    pub(super) bytes: usize,
     pub(super) means: Means,
 }
 
@@ -72,11 +72,47 @@ pub(super) struct Stream {
     pub(super) answer: Vec<(u64, Due)>,
 }
 
+/// How far the client has read the server's frames.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    /// Of a frame whose header is not whole.
+    header: Vec<u8>,
+    stream: u32,
+    /// The bytes of its payload that are still to come.
+    left: usize,
+}
+
+impl Reading {
+    /// Which streams' frames the next bytes are of, in order, each with how many of them. Those of a header that ends
+    /// in a later read are of stream 0: whose they are is not known yet.
+    pub(super) fn take(&mut self, mut bytes: &[u8]) -> Vec<(u32, usize)> {
+        let mut taken = Vec::new();
+        while !bytes.is_empty() {
+            let mut now = self.left.min(bytes.len());
+            self.left -= now;
+            if now == 0 {
+                now = bytes.len().min(HEADER_BYTES - self.header.len());
+                self.header.extend_from_slice(&bytes[..now]);
+                self.stream = 0;
+                if self.header.len() == HEADER_BYTES {
+                    let header = header_of(&self.header);
+                    (self.stream, self.left) = (header.stream, header.length as usize);
+                    self.header.clear();
+                }
+            }
+            taken.push((self.stream, now));
+            bytes = &bytes[now..];
+        }
+        taken
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) preface_left: usize,
     pub(super) incoming: Option<Incoming>,
     pub(super) decoder: Decoder,
+    pub(super) reading: Reading,
     /// When the client first wrote on it.
     pub(super) stands_ns: Option<u64>,
     /// The client has read our settings, a frame that may not be.
@@ -107,6 +143,7 @@ impl Connection {
             preface_left: write::PREFACE.len(),
             incoming: None,
             decoder: Decoder::new(),
+            reading: Reading::default(),
             stands_ns: None,
             settled: false,
             is_broken: false,
@@ -127,10 +164,10 @@ impl Connection {
     }
 }
 
-/// The header of a frame that is offered whole.
+/// The header of a frame, of whose bytes these are the first.
 pub(super) fn header_of(bytes: &[u8]) -> Header {
     let [l0, l1, l2, kind, flags, s0, s1, s2, s3] =
-        *bytes.first_chunk::<9>().expect("frames are offered whole");
+        *bytes.first_chunk::<HEADER_BYTES>().expect("frames are offered whole");
     Header {
         length: u32::from_be_bytes([0, l0, l1, l2]),
         kind,

@@ -225,7 +225,7 @@ impl StreamServers {
         means: Means,
     ) -> Departure<Self> {
         at.connection.touched = at.connection.touched.max(stream);
-        let mark = Mark { stream, bytes: bytes.len(), means };
+        let mark = Mark { stream, means };
         Departure { later: self.end_drained(at), ..Departure::of(bytes, Some(mark)) }
     }
 
@@ -260,13 +260,13 @@ impl StreamServers {
         stream.window += more as i64;
         let mut out = Vec::new();
         write::window_update(&mut out, id, more as u32);
-        let mark = |stream, out: &Vec<u8>| Some(Mark { stream, bytes: out.len(), means: Means::Nothing });
-        let mut bytes = vec![(out.clone(), mark(id, &out))];
+        let mark = |stream| Some(Mark { stream, means: Means::Nothing });
+        let mut bytes = vec![(out.clone(), mark(id))];
         if connection.window < WINDOW_FIRST / 2 {
             connection.window += WINDOW_FIRST;
             out.clear();
             write::window_update(&mut out, 0, WINDOW_FIRST as u32);
-            bytes.push((out.clone(), mark(0, &out)));
+            bytes.push((out.clone(), mark(0)));
         }
         let later = vec![(at.now_ns + at.chance.between(1, GRANT_NS), Due::Grant(id))];
         Departure { bytes, later, ends: false }
@@ -279,7 +279,7 @@ impl StreamServers {
         if !connection.warned && at.chance.per_mille(300) {
             connection.warned = true;
             write::goaway(&mut bytes, NOT_YET, Code::NO_ERROR);
-            let mark = Mark { stream: 0, bytes: bytes.len(), means: Means::GoAway(NOT_YET) };
+            let mark = Mark { stream: 0, means: Means::GoAway(NOT_YET) };
             let later = vec![(at.now_ns + at.chance.between(0, GRANT_NS), Due::GoAway)];
             return Departure { later, ..Departure::of(bytes, Some(mark)) };
         }
@@ -392,15 +392,21 @@ impl Servers for StreamServers {
         }
     }
 
-    fn read(&mut self, _slot: usize, connection: &mut Connection, mark: Mark) {
-        let Mark { stream, bytes, means } = mark;
-        let number = connection.open.get(&stream).copied().filter(|_| !connection.is_broken);
-        if number.is_none() {
-            self.unstamped.push(Read::OfNone(bytes));
+    fn came(&mut self, connection: &mut Connection, bytes: &[u8]) {
+        let Connection { reading, open, is_broken, .. } = connection;
+        for (stream, bytes) in reading.take(bytes) {
+            if *is_broken || !open.contains_key(&stream) {
+                self.unstamped.push(Read::OfNone(bytes));
+            }
         }
+    }
+
+    fn read(&mut self, _slot: usize, connection: &mut Connection, mark: Mark) {
         if connection.is_broken {
             return;
         }
+        let Mark { stream, means } = mark;
+        let number = connection.open.get(&stream).copied();
         match (means, number) {
             (Means::Settings, _) => connection.settled = true,
             (Means::Broken, _) => connection.is_broken = true,

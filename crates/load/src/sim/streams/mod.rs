@@ -3,6 +3,7 @@
 
 mod answer;
 mod connection;
+mod counted;
 mod habits;
 mod server;
 mod truth;
@@ -106,7 +107,7 @@ impl StreamCase {
         let list = Lines::of(plan).map(Arc::new);
         let network = |number: u32, slots: u32| {
             let seed = self.habits.seed ^ u64::from(number) << 32;
-            let order = request_order(plan, number, plan.threads, list.as_ref()).unwrap();
+            let order = request_order(plan, number, plan.threads, list.as_ref());
             let habits = Habits { seed, ..self.habits.clone() };
             Network::new(seed, StreamServers::new(habits, plan, slots as usize, order))
         };

@@ -37,7 +37,8 @@ pub(super) struct StreamServers {
     body_bytes: usize,
     /// How many connections the worker has.
     slots: usize,
-    order: RequestOrder,
+    /// Where the plan has a list.
+    order: Option<RequestOrder>,
     timeout_ns: u64,
     expect: Expect,
     served: usize,
@@ -46,7 +47,7 @@ pub(super) struct StreamServers {
 }
 
 impl StreamServers {
-    pub(super) fn new(habits: Habits, plan: &Plan, slots: usize, order: RequestOrder) -> StreamServers {
+    pub(super) fn new(habits: Habits, plan: &Plan, slots: usize, order: Option<RequestOrder>) -> StreamServers {
         StreamServers {
             habits,
             body_bytes: plan.body.len(),
@@ -467,7 +468,7 @@ impl Servers for StreamServers {
     }
 
     fn begin(&mut self, slot: usize, stamp_ns: u64) {
-        let which = self.order.take();
+        let which = self.order.as_mut().map_or(0, RequestOrder::take);
         self.truth.begin(slot, which, stamp_ns);
     }
 }

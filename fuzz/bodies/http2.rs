@@ -99,6 +99,16 @@ fn play<'a>(requests: &Requests, pieces: impl Iterator<Item = &'a [u8]>) -> Came
 /// Keeps a step, and counts the request that it ends.
 fn note(step: Step<'_>, steps: &mut Vec<(String, Vec<u8>)>, ends: &mut [u32; STREAMS as usize]) {
     match step {
+        // The same in steps of its own, as other pieces of the input give it.
+        Step::End { place, status, bytes } if status.is_some() || !bytes.is_empty() => {
+            if let Some(status) = status {
+                note(Step::Head { place, status }, steps, ends);
+            }
+            if !bytes.is_empty() {
+                note(Step::Body { place, bytes }, steps, ends);
+            }
+            return note(Step::End { place, status: None, bytes: &[] }, steps, ends);
+        }
         Step::Wire(_) => return,
         Step::Body { place, bytes } => {
             assert!(!bytes.is_empty());
@@ -110,7 +120,7 @@ fn note(step: Step<'_>, steps: &mut Vec<(String, Vec<u8>)>, ends: &mut [u32; STR
             return;
         }
         Step::Head { status, .. } => assert!((200..1000).contains(&status)),
-        Step::End(place) | Step::Failed { place, .. } | Step::Moved(place) => ends[usize::from(place)] += 1,
+        Step::End { place, .. } | Step::Failed { place, .. } | Step::Moved(place) => ends[usize::from(place)] += 1,
         Step::More | Step::Ready | Step::Draining(_) => {}
     }
     steps.push((format!("{step:?}"), Vec::new()));

@@ -37,14 +37,14 @@ pub enum Step<'b> {
     Wire(Option<Place>),
     /// The server's settings came: the connection stands. They are answered by what is outgoing.
     Ready,
-    /// The head of a response is whole. (Heads of interim responses, 1xx, are [`Step::Wire`].)
+    /// The head of a response is whole, and more is to come. (Heads of interim responses, 1xx, are [`Step::Wire`].)
     Head {
         /// The request's.
         place: Place,
         /// Its status.
         status: u16,
     },
-    /// A part of a response's body.
+    /// A part of a response's body, and not its last.
     Body {
         /// The request's.
         place: Place,
@@ -52,7 +52,14 @@ pub enum Step<'b> {
         bytes: &'b [u8],
     },
     /// The response is whole, and the place is free.
-    End(Place),
+    End {
+        /// The request's.
+        place: Place,
+        /// Its status, where its head has come only now.
+        status: Option<u16>,
+        /// The last of its body, as far as it was not given yet.
+        bytes: &'b [u8],
+    },
     /// There will be no (whole) response, and the place is free.
     Failed {
         /// The request's.
@@ -144,8 +151,6 @@ pub struct Connection {
     /// How much of our window for the connection the server has used.
     received: u32,
     encoding: Encoding,
-    /// The response that is whole, when its last bytes have been given.
-    ending: Option<Place>,
     draining: Option<Draining>,
     fault: Option<Fault>,
     empty_frames: u32,
@@ -181,7 +186,6 @@ impl Connection {
             window: 0,
             received: 0,
             encoding: Encoding { table_bytes: 0, resized: false, indexed: false },
-            ending: None,
             draining: None,
             fault: None,
             empty_frames: 0,
@@ -190,12 +194,17 @@ impl Connection {
         connection
     }
 
-    /// Begins anew, on another socket. What was outstanding is forgotten.
+    /// As at its beginning, without a request.
+    pub fn clear(&mut self) {
+        self.queue.clear();
+        self.open();
+    }
+
+    /// Begins anew, on another socket. Requests that have no stream go over this one; others are forgotten.
     pub fn open(&mut self) {
         self.reader.reset();
         self.heads.reset();
         self.open.clear();
-        self.queue.clear();
         self.uploads.clear();
         self.outgoing.clear();
         (self.next_id, self.forgotten, self.ready) = (1, 0, false);
@@ -203,7 +212,7 @@ impl Connection {
         (self.server_streams, self.stream_window, self.window) = (u32::MAX, WINDOW_FIRST, WINDOW_FIRST);
         (self.received, self.empty_frames) = (0, 0);
         self.encoding = Encoding { table_bytes: TABLE_MAX_BYTES, resized: false, indexed: false };
-        (self.ending, self.draining, self.fault) = (None, None, None);
+        (self.draining, self.fault) = (None, None);
         write::preface(&mut self.outgoing.bytes, WINDOW_BYTES, LIST_MAX_BYTES as u32);
     }
 
@@ -238,7 +247,7 @@ impl Connection {
             let unprocessed = self.open.back().is_some_and(|(id, _)| *id > draining.last);
             !draining.told || !self.queue.is_empty() || unprocessed
         };
-        self.ending.is_some() || self.draining.as_ref().is_some_and(drains)
+        self.draining.as_ref().is_some_and(drains)
     }
 
     /// How many requests wait for the server's windows with their bodies, once all that is outgoing is written.
@@ -282,9 +291,6 @@ impl Connection {
 
     /// What an earlier step has left to say.
     fn owed(&mut self) -> Option<Step<'static>> {
-        if let Some(place) = self.ending.take() {
-            return Some(Step::End(place));
-        }
         let draining = self.draining.as_mut()?;
         if !draining.told {
             draining.told = true;
@@ -316,7 +322,7 @@ impl Connection {
             Piece::Whole(frame, payload) => match frame.kind {
                 kind::HEADERS => {
                     let head = self.heads.read(payload)?;
-                    self.head(frame, head)
+                    self.head(frame, head, input)
                 }
                 kind::RST_STREAM => {
                     let code = Code(word(payload));
@@ -346,8 +352,16 @@ impl Connection {
         }
     }
 
+    /// Where a stream stands among the open ones. Most answers are of the oldest.
+    fn position(&self, id: u32) -> Option<usize> {
+        if self.open.front().is_some_and(|(first, _)| *first == id) {
+            return Some(0);
+        }
+        self.open.binary_search_by_key(&id, |(id, _)| *id).ok()
+    }
+
     fn find(&self, id: u32) -> Found {
-        if let Ok(at) = self.open.binary_search_by_key(&id, |(id, _)| *id) {
+        if let Some(at) = self.position(id) {
             return Found::Open(self.open[at].1);
         }
         if id.is_multiple_of(2) || id >= self.next_id {
@@ -381,8 +395,10 @@ impl Connection {
 
     fn close(&mut self, place: Place) {
         let id = self.streams[usize::from(place)].id;
-        if let Ok(at) = self.open.binary_search_by_key(&id, |(id, _)| *id) {
-            self.open.remove(at);
+        match self.position(id) {
+            Some(0) => drop(self.open.pop_front()),
+            Some(at) => drop(self.open.remove(at)),
+            None => {}
         }
         if !self.uploads.is_empty() {
             self.uploads.retain(|other| *other != place);

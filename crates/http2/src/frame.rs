@@ -86,6 +86,11 @@ impl Header {
         }
     }
 
+    /// The header in front of these bytes, where it is whole, and what follows it.
+    pub(crate) fn first(bytes: &[u8]) -> Option<(Header, &[u8])> {
+        bytes.split_first_chunk::<9>().map(|(header, rest)| (Header::of(header), rest))
+    }
+
     /// Whether it has this flag.
     pub fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
@@ -237,10 +242,10 @@ impl Reader {
 
     fn header(&mut self, input: &mut &[u8]) -> Option<Header> {
         if self.got == 0
-            && let Some((bytes, rest)) = input.split_first_chunk::<9>()
+            && let Some((header, rest)) = Header::first(input)
         {
             *input = rest;
-            return Some(Header::of(bytes));
+            return Some(header);
         }
         let bytes = split(input, (self.header.len() - self.got) as u32);
         self.header[self.got..self.got + bytes.len()].copy_from_slice(bytes);

@@ -2,7 +2,7 @@
 
 mod requests;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use prony_http2::client::{self, Failure};
@@ -39,9 +39,6 @@ pub(crate) struct Connection {
     client: client::Connection,
     /// The status of each place's answer, once its head has come.
     status: Vec<u16>,
-    /// Requests submitted and not begun, with their numbers in the list: they go over the next connection where this
-    /// one is not opened.
-    unbegun: VecDeque<(Place, u32)>,
 }
 
 impl Http2 {
@@ -59,15 +56,11 @@ impl Codec for Http2 {
         Connection {
             client: client::Connection::new(self.streams),
             status: vec![0; usize::from(self.streams)],
-            unbegun: VecDeque::with_capacity(usize::from(self.streams)),
         }
     }
 
     fn open(&mut self, connection: &mut Connection) {
         connection.client.open();
-        for (place, request) in &connection.unbegun {
-            connection.client.submit(number(*place), *request);
-        }
     }
 
     /// No answer ends a connection.
@@ -76,8 +69,7 @@ impl Codec for Http2 {
     }
 
     fn forget_all(&mut self, connection: &mut Connection) {
-        connection.unbegun.clear();
-        connection.client.open();
+        connection.client.clear();
     }
 
     fn permits(&self, connection: &Connection) -> usize {
@@ -89,12 +81,10 @@ impl Codec for Http2 {
     }
 
     fn submit(&mut self, connection: &mut Connection, place: Place, request: u32) {
-        connection.unbegun.push_back((place, request));
         connection.client.submit(number(place), request);
     }
 
     fn cancel(&mut self, connection: &mut Connection, place: Place) -> Cancelled {
-        connection.unbegun.retain(|(other, _)| *other != place);
         connection.client.cancel(number(place));
         Cancelled::Request
     }
@@ -109,17 +99,7 @@ impl Codec for Http2 {
     }
 
     fn wrote(&mut self, connection: &mut Connection, count: usize, mut begun: impl FnMut(Place)) {
-        let Connection { client, unbegun, .. } = connection;
-        client.wrote(count, |number| {
-            let place = place(number);
-            // Requests begin in the order in which they were submitted.
-            if unbegun.front().is_some_and(|(other, _)| *other == place) {
-                unbegun.pop_front();
-            } else {
-                unbegun.retain(|(other, _)| *other != place);
-            }
-            begun(place);
-        });
+        connection.client.wrote(count, |number| begun(place(number)));
     }
 
     fn in_progress(&self, _connection: &Connection) -> bool {
@@ -136,21 +116,26 @@ impl Codec for Http2 {
         input: &[u8],
         body: &mut impl FnMut(Place, &[u8]),
     ) -> Step {
-        let Connection { client, status, unbegun } = connection;
+        let Connection { client, status } = connection;
         let mut rest = input;
         let (of, only_head, what) = match client.take(&mut rest) {
             Ok(client::Step::More | client::Step::Ready) => (None, true, What::Part),
             Ok(client::Step::Wire(of)) => (of, true, What::Part),
+            // What else this read brought, perhaps its body, has the same stamp.
             Ok(client::Step::Head { place: of, status: said }) => {
                 status[usize::from(of)] = said;
-                (Some(of), true, What::Part)
+                (Some(of), rest.is_empty(), What::Part)
             }
             Ok(client::Step::Body { place: of, bytes }) => {
                 body(place(of), bytes);
                 (Some(of), false, What::Part)
             }
-            Ok(client::Step::End(of)) => {
-                (Some(of), true, What::Whole { status: status[usize::from(of)], reusable: true })
+            Ok(client::Step::End { place: of, status: said, bytes }) => {
+                if !bytes.is_empty() {
+                    body(place(of), bytes);
+                }
+                let status = said.unwrap_or(status[usize::from(of)]);
+                (Some(of), rest.is_empty() && bytes.is_empty(), What::Whole { status, reusable: true })
             }
             Ok(client::Step::Failed { place: of, failure }) => {
                 let (kind, reason) = match failure {
@@ -161,14 +146,10 @@ impl Codec for Http2 {
                     Failure::Malformed(reason) => (ErrorKind::Protocol, reason),
                     Failure::Closed => (ErrorKind::ClosedEarly, "the connection ended"),
                 };
-                unbegun.retain(|(other, _)| *other != place(of));
                 (Some(of), true, What::Failed(kind, reason))
             }
             Ok(client::Step::Draining(_)) => (None, true, What::Draining),
-            Ok(client::Step::Moved(of)) => {
-                unbegun.retain(|(other, _)| *other != place(of));
-                (Some(of), true, What::Moved)
-            }
+            Ok(client::Step::Moved(of)) => (Some(of), true, What::Moved),
             Err(fault) => {
                 let what = What::Broken(ErrorKind::Protocol, fault.reason);
                 return Step { used: input.len(), place: None, only_head: true, what };

@@ -2,7 +2,7 @@
 
 use super::response::Head;
 use super::{Connection, Draining, Encoding, Failure, Found, Place, Step, Stream, WINDOW_BYTES};
-use crate::frame::{Header, Settings, WINDOW_MAX, flag, write};
+use crate::frame::{FRAME_MAX_BYTES, Header, Settings, WINDOW_MAX, flag, kind, write};
 use crate::{Code, Fault};
 
 /// The most DATA frames in a row with nothing in them and nothing ended by them.
@@ -11,8 +11,14 @@ const EMPTY_FRAMES_MAX: u32 = 1_000;
 const INTERIM_MAX: u8 = 16;
 
 impl Connection {
-    /// Takes a header block's fields: a response's head, or its trailers.
-    pub(super) fn head(&mut self, frame: Header, head: Head) -> Result<Step<'static>, Fault> {
+    /// Takes a header block's fields: a response's head, or its trailers. Where all of its body follows in one frame of
+    /// `input`, that is taken, too: most responses come so.
+    pub(super) fn head<'b>(
+        &mut self,
+        frame: Header,
+        head: Head,
+        input: &mut &'b [u8],
+    ) -> Result<Step<'b>, Fault> {
         let Some(place) = self.answered(frame.stream)? else { return Ok(Step::Wire(None)) };
         let ends = frame.has(flag::END_STREAM);
         self.empty_frames = 0;
@@ -42,12 +48,20 @@ impl Connection {
         if let Some(reason) = malformed {
             return Ok(self.refuse(place, Code::PROTOCOL_ERROR, reason));
         }
-        if ends {
+        let (status, left) = (head.status, stream.left);
+        let Some(of_more) = status.filter(|_| !ends) else {
             self.complete(place);
+            return Ok(Step::End { place, status, bytes: &[] });
+        };
+        if let Some((bytes, rest)) = last_data(input, frame.stream)
+            && left.is_none_or(|left| left == bytes.len() as u64)
+        {
+            *input = rest;
+            self.count_received(bytes.len() as u32);
+            self.complete(place);
+            return Ok(Step::End { place, status, bytes });
         }
-        let Some(status) = head.status else { return Ok(Step::End(place)) };
-        self.ending = ends.then_some(place);
-        Ok(Step::Head { place, status })
+        Ok(Step::Head { place, status: of_more })
     }
 
     /// Takes a DATA frame, or a part of it. All that it may not be is found with its first part, so that what becomes of
@@ -61,10 +75,8 @@ impl Connection {
     ) -> Result<Step<'b>, Fault> {
         let ends = frame.has(flag::END_STREAM);
         // Whatever its stream, it counts for the connection, padding and all.
-        if first.is_some()
-            && let Some(used) = used(&mut self.received, frame.length)
-        {
-            write::window_update(&mut self.outgoing.bytes, 0, used);
+        if first.is_some() {
+            self.count_received(frame.length);
         }
         let Some(place) = self.answered(frame.stream)? else { return Ok(Step::Wire(None)) };
         if let Some(length) = first {
@@ -85,12 +97,16 @@ impl Connection {
         }
         if last && ends {
             self.complete(place);
-            if bytes.is_empty() {
-                return Ok(Step::End(place));
-            }
-            self.ending = Some(place);
+            return Ok(Step::End { place, status: None, bytes });
         }
         Ok(if bytes.is_empty() { Step::Wire(Some(place)) } else { Step::Body { place, bytes } })
+    }
+
+    /// Counts a DATA frame of this length against the connection's window.
+    fn count_received(&mut self, length: u32) {
+        if let Some(used) = used(&mut self.received, length) {
+            write::window_update(&mut self.outgoing.bytes, 0, used);
+        }
     }
 
     /// The server ended a stream. (Where it did so after the whole response, the stream is gone already.)
@@ -211,6 +227,14 @@ impl Stream {
         let short = self.left.is_some_and(|left| left > 0);
         short.then_some("a response's body is shorter than its Content-Length")
     }
+}
+
+/// What a DATA frame brings that is all there is of a stream's body and all there: of that, and what follows it.
+fn last_data(input: &[u8], stream: u32) -> Option<(&[u8], &[u8])> {
+    let (frame, rest) = Header::first(input)?;
+    let is_last = frame.kind == kind::DATA && frame.flags == flag::END_STREAM && frame.stream == stream;
+    let fits = is_last && frame.length <= FRAME_MAX_BYTES;
+    rest.split_at_checked(frame.length as usize).filter(|_| fits)
 }
 
 /// Counts a frame against one of our windows; gives what to give back of it, where a half has been used. (So much is left

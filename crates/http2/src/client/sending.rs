@@ -68,9 +68,7 @@ impl Connection {
 
     /// Gives up the request at a place, which is free then. A server that works on it is told.
     pub fn cancel(&mut self, place: Place) {
-        if self.ending == Some(place) {
-            self.ending = None;
-        } else if let Some(at) = self.queue.iter().position(|(other, _)| *other == place) {
+        if let Some(at) = self.queue.iter().position(|(other, _)| *other == place) {
             self.queue.remove(at);
         } else if self.open.iter().any(|(_, other)| *other == place) {
             self.end_stream(place, Code::CANCEL);

@@ -24,29 +24,43 @@ fn take(connection: &mut Connection, wire: &[u8]) -> Result<Vec<Said>, Fault> {
     let mut input = wire;
     let mut said = Vec::new();
     loop {
-        let one = match connection.take(&mut input)? {
+        match connection.take(&mut input)? {
             Step::More => break,
-            Step::Wire(_) => continue,
-            Step::Ready => Said::Ready,
-            Step::Head { place, status } => Said::Head(place, status),
-            Step::Body { place, bytes } => {
-                if let Some(Said::Body(last, all)) = said.last_mut()
-                    && *last == place
-                {
-                    all.extend_from_slice(bytes);
-                    continue;
-                }
-                Said::Body(place, bytes.to_vec())
-            }
-            Step::End(place) => Said::End(place),
-            Step::Failed { place, failure } => Said::Failed(place, failure),
-            Step::Draining(code) => Said::Draining(code),
-            Step::Moved(place) => Said::Moved(place),
-        };
-        said.push(one);
+            step => said.extend(said_by(step)),
+        }
     }
     assert!(input.is_empty(), "all is used before there is no more to say");
-    Ok(said)
+    Ok(joined(said))
+}
+
+/// What a step brings, each thing by itself.
+fn said_by(step: Step<'_>) -> Vec<Said> {
+    vec![match step {
+        Step::More | Step::Wire(_) => return Vec::new(),
+        Step::Ready => Said::Ready,
+        Step::Head { place, status } => Said::Head(place, status),
+        Step::Body { place, bytes } => Said::Body(place, bytes.to_vec()),
+        Step::End { place, status, bytes } => {
+            let head = status.map(|status| Said::Head(place, status));
+            let body = (!bytes.is_empty()).then(|| Said::Body(place, bytes.to_vec()));
+            return head.into_iter().chain(body).chain([Said::End(place)]).collect();
+        }
+        Step::Failed { place, failure } => Said::Failed(place, failure),
+        Step::Draining(code) => Said::Draining(code),
+        Step::Moved(place) => Said::Moved(place),
+    }]
+}
+
+/// Bodies that came in one piece or several are the same.
+fn joined(said: Vec<Said>) -> Vec<Said> {
+    let mut all: Vec<Said> = Vec::new();
+    for one in said {
+        match (one, all.last_mut()) {
+            (Said::Body(at, more), Some(Said::Body(last, bytes))) if *last == at => bytes.extend(more),
+            (one, _) => all.push(one),
+        }
+    }
+    all
 }
 
 /// A frame that the connection sent.

@@ -48,6 +48,11 @@ pub fn headers(out: &mut Vec<u8>, stream: u32, ends_stream: bool, parts: &[&[u8]
         length
     };
     let mut left: usize = parts.iter().map(|part| part.len()).sum();
+    if left <= FRAME_MAX_BYTES as usize {
+        let ends = if ends_stream { flag::END_STREAM } else { 0 };
+        header(out, left, kind::HEADERS, ends | flag::END_HEADERS, stream);
+        return parts.iter().for_each(|part| out.extend_from_slice(part));
+    }
     let mut room = frame(out, left, kind::HEADERS, if ends_stream { flag::END_STREAM } else { 0 });
     for part in parts {
         let mut part = *part;

@@ -121,9 +121,10 @@ impl Http2Client {
                 Step::Body { place, bytes } => {
                     self.answers[usize::from(place)].1.extend_from_slice(bytes);
                 }
-                Step::End(place) => {
-                    let (status, body) = std::mem::take(&mut self.answers[usize::from(place)]);
-                    self.ends.push((place, End::Answered(status, body)));
+                Step::End { place, status: now, bytes } => {
+                    let (status, mut body) = std::mem::take(&mut self.answers[usize::from(place)]);
+                    body.extend_from_slice(bytes);
+                    self.ends.push((place, End::Answered(now.unwrap_or(status), body)));
                 }
                 Step::Failed { place, failure } => self.ends.push((place, End::Failed(failure))),
                 Step::Moved(place) => self.ends.push((place, End::Moved)),

@@ -258,13 +258,3 @@ fn the_end_of_a_connection_fails_what_was_sent_and_moves_what_was_not() {
     assert_eq!(kinds, [kind::SETTINGS, kind::WINDOW_UPDATE, kind::SETTINGS, kind::HEADERS]);
     assert_eq!((frames[3].stream, c.permits()), (1, 3));
 }
-
-#[test]
-fn a_response_that_was_whole_ends_even_where_the_connection_did() {
-    let mut c = asked(2);
-    let wire = [headers(1, OK, false), data(1, b"x", true)].concat();
-    let mut input = &wire[..];
-    while !matches!(c.take(&mut input).unwrap(), Step::Body { .. }) {}
-    assert_eq!(c.ended(), Step::End(0));
-    assert_eq!(c.ended(), Step::Failed { place: 1, failure: Failure::Closed });
-}

@@ -129,30 +129,11 @@ fn in_pieces(c: &mut Connection, wire: &[u8], cuts: &[usize]) -> (Vec<Said>, Opt
             match c.take(&mut input) {
                 Ok(Step::More) => break,
                 Err(fault) => return (all, Some(fault)),
-                Ok(Step::Wire(_)) => {}
-                Ok(Step::Ready) => all.push(Said::Ready),
-                Ok(Step::Head { place, status }) => all.push(Said::Head(place, status)),
-                Ok(Step::Body { place, bytes }) => all.push(Said::Body(place, bytes.to_vec())),
-                Ok(Step::End(place)) => all.push(Said::End(place)),
-                Ok(Step::Failed { place, failure }) => all.push(Said::Failed(place, failure)),
-                Ok(Step::Draining(code)) => all.push(Said::Draining(code)),
-                Ok(Step::Moved(place)) => all.push(Said::Moved(place)),
+                Ok(step) => all.extend(said_by(step)),
             }
         }
     }
     (all, None)
-}
-
-/// Bodies that came in one piece or several are the same.
-fn joined(said: Vec<Said>) -> Vec<Said> {
-    let mut all: Vec<Said> = Vec::new();
-    for one in said {
-        match (one, all.last_mut()) {
-            (Said::Body(at, more), Some(Said::Body(last, bytes))) if *last == at => bytes.extend(more),
-            (one, _) => all.push(one),
-        }
-    }
-    all
 }
 
 /// Frames that are likely to matter, on few streams, well-formed or not.
@@ -242,7 +223,7 @@ proptest! {
         }
         loop {
             match c.ended() {
-                Step::End(place) | Step::Failed { place, .. } | Step::Moved(place) => {
+                Step::End { place, .. } | Step::Failed { place, .. } | Step::Moved(place) => {
                     ends[usize::from(place)] += 1;
                 }
                 Step::More => break,

@@ -60,11 +60,17 @@ impl Session {
                 Step::More => return Ok(whole),
                 Step::Ready | Step::Wire(_) | Step::Draining(_) => {}
                 Step::Head { status, .. } => answer.status = status,
-                Step::Body { bytes, .. } if answer.body.len() + bytes.len() > BODY_BYTES_MAX => {
+                Step::Body { bytes, .. } | Step::End { bytes, .. }
+                    if answer.body.len() + bytes.len() > BODY_BYTES_MAX =>
+                {
                     return Err(Fault::Protocol(NAME, format!("its body is over {BODY_BYTES_MAX} bytes")));
                 }
                 Step::Body { bytes, .. } => answer.body.extend_from_slice(bytes),
-                Step::End(_) => whole = true,
+                Step::End { status, bytes, .. } => {
+                    answer.body.extend_from_slice(bytes);
+                    answer.status = status.unwrap_or(answer.status);
+                    whole = true;
+                }
                 Step::Failed { failure, .. } => return Err(failed(failure)),
                 Step::Moved(_) => {
                     return Err(Fault::Ended("The connection was ended without the request".to_owned()));

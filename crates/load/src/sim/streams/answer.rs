@@ -129,7 +129,7 @@ pub(super) fn pieces(
     let mut pieces: Vec<Piece> =
         (0..chance.size(0, 2)).filter(|_| chance.per_mille(frills)).map(|_| Piece::Interim).collect();
     let ends = count == 0 && !ends_by_trailers;
-    let length = (chance.per_mille(500)).then_some(count * habits.piece_bytes);
+    let length = (chance.per_mille(habits.lengths_per_mille)).then_some(count * habits.piece_bytes);
     pieces.push(Piece::Head { status, length, has_frills: chance.per_mille(frills), ends });
     for i in 1..=count {
         if chance.per_mille(frills) {

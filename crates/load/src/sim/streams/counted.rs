@@ -12,7 +12,8 @@ use super::habits::Habits;
 #[test]
 fn streams() {
     let requests = env::var("PRONY_COUNTED").map_or(1_000, |count| count.parse().unwrap());
-    let mut stream = StreamCase::closed(32, Habits::ideal(100_000));
+    let habits = Habits { lengths_per_mille: 1_000, ..Habits::ideal(100_000) };
+    let mut stream = StreamCase::closed(32, habits);
     let plan = &mut stream.case.plan;
     (plan.connections, plan.work) = (10, Work::Request("GET".to_owned()));
     plan.target.path = "/0".to_owned();

@@ -31,6 +31,8 @@ pub(super) struct Habits {
     pub(super) frills_per_mille: u32,
     /// How often an answer does not wait for the whole request.
     pub(super) early_per_mille: u32,
+    /// How often an answer says how long its body is.
+    pub(super) lengths_per_mille: u32,
     /// How often a status is 404.
     pub(super) missing_per_mille: u32,
     /// How often a stream is refused, reset, answered wrongly, never answered.
@@ -63,6 +65,7 @@ impl Habits {
             piece_bytes: 13,
             frills_per_mille: 0,
             early_per_mille: 0,
+            lengths_per_mille: 500,
             missing_per_mille: 0,
             refuses_per_mille: 0,
             resets_per_mille: 0,

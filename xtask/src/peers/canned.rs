@@ -67,7 +67,7 @@ impl Client {
 }
 
 /// The answer on a stream: two frames.
-fn answer(out: &mut Vec<u8>, stream: u32, body: &[u8]) {
+pub(super) fn answer(out: &mut Vec<u8>, stream: u32, body: &[u8]) {
     write::headers(out, stream, false, &[HEAD]);
     write::data(out, stream, true, body);
 }

@@ -3,6 +3,8 @@
 //! Epoll, one read, one write and one reading of the clock per answer; nothing is parsed and nothing recorded. An answer
 //! has come when as many bytes have as the first answer had. What a load generator costs above this is its own.
 //!
+//! Over HTTP/2 it may also do what no client can leave out that measures each request (`measuring`): the fairer floor.
+//!
 //! With a rate it never sleeps: what a request takes then is the socket's and the server's, without any client's wake-up.
 
 use std::io::{Read, Write};
@@ -15,7 +17,10 @@ use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::socket::{MsgFlags, recv, send};
 
+use prony_model::histogram::Histogram;
+
 use super::canned;
+use super::measuring::Measuring;
 use crate::median::Estimate;
 
 /// Bytes asked of one read that copies.
@@ -48,6 +53,9 @@ struct FloorArguments {
     /// HTTP/2 by prior knowledge, against the counting server
     #[arg(long)]
     http2: bool,
+    /// Over HTTP/2: decode each answer's header block, find its stream, and time it
+    #[arg(long, requires = "http2")]
+    measuring: bool,
     /// Let the kernel drop the answers (MSG_TRUNC) instead of copying them
     #[arg(long)]
     drop_bodies: bool,
@@ -59,6 +67,7 @@ struct Slot {
     partial: usize,
     /// HTTP/2's next stream.
     next_stream: u32,
+    measuring: Option<Measuring>,
 }
 
 impl Slot {
@@ -68,6 +77,24 @@ impl Slot {
             batch.clear();
             canned::requests(batch, request, count, &mut self.next_stream);
         }
+    }
+
+    /// How many answers have ended by bytes that were just read, if any, and when that was.
+    fn answers(
+        &mut self,
+        read: &[u8],
+        answer_bytes: usize,
+        durations: &mut Histogram,
+    ) -> Result<Option<(usize, Instant)>, String> {
+        let Some(measuring) = &mut self.measuring else {
+            let had = self.partial + read.len();
+            self.partial = had % answer_bytes;
+            return Ok((had >= answer_bytes).then(|| (had / answer_bytes, Instant::now())));
+        };
+        let now = Instant::now();
+        let ended = measuring.take(read, now, durations)?;
+        measuring.begin(self.next_stream, ended, now);
+        Ok((ended > 0).then_some((ended, now)))
     }
 }
 
@@ -115,6 +142,7 @@ fn closed(
 ) -> Result<(), String> {
     let mut batch = request.repeat(arguments.pipeline);
     for slot in &mut slots {
+        slot.measuring = arguments.measuring.then(|| Measuring::new(arguments.pipeline));
         slot.number(&mut batch, request, arguments.pipeline, arguments.http2);
         slot.stream.write_all(&batch).map_err(|e| format!("a first request: {e}"))?;
     }
@@ -125,7 +153,7 @@ fn closed(
     };
     let mut buffer = vec![0; read_bytes];
     let mut events = vec![EpollEvent::empty(); 1024];
-    let mut requests = 0_u64;
+    let (mut requests, mut durations) = (0_u64, Histogram::default());
     let mut now = Instant::now();
     let end = now + Duration::from_secs(arguments.duration);
     while now < end {
@@ -146,14 +174,9 @@ fn closed(
             if read == 0 {
                 return Err("the server closed a connection".to_owned());
             }
-            let had = slot.partial + read;
-            if had < answer_bytes {
-                slot.partial = had;
-                continue;
-            }
-            let answers = had / answer_bytes;
-            slot.partial = had % answer_bytes;
-            now = Instant::now();
+            let ended = slot.answers(&buffer[..read], answer_bytes, &mut durations)?;
+            let Some((answers, at)) = ended else { continue };
+            now = at;
             requests += answers as u64;
             slot.number(&mut batch, request, answers, arguments.http2);
             let bytes = &batch[..answers * request.len()];
@@ -203,7 +226,7 @@ fn connect(connections: usize, address: &str, epoll: &Epoll) -> Result<Vec<Slot>
         stream.set_nodelay(true).map_err(|e| e.to_string())?;
         stream.set_nonblocking(true).map_err(|e| e.to_string())?;
         epoll.add(&stream, EpollEvent::new(EpollFlags::EPOLLIN, index as u64)).map_err(|e| e.to_string())?;
-        slots.push(Slot { stream, partial: 0, next_stream: 1 });
+        slots.push(Slot { stream, partial: 0, next_stream: 1, measuring: None });
     }
     Ok(slots)
 }

@@ -14,6 +14,7 @@ pub(crate) mod floor;
 mod install;
 mod lines;
 mod measure;
+mod measuring;
 mod nginx;
 mod scenarios;
 mod server;

@@ -30,6 +30,8 @@ pub(super) const USER_CLOCK: Subject =
 /// The floor, with the bodies dropped by the kernel.
 pub(super) const FLOOR_DROP: Subject =
     Subject { label: "floor MSG_TRUNC", tool: "floor", extra: &["--drop-bodies"] };
+/// The floor, with what a measurement of each request needs.
+const FLOOR_MEASURING: Subject = Subject { label: "floor measuring", tool: "floor", extra: &["--measuring"] };
 const OHA_CORRECTED: Subject =
     Subject { label: "oha --latency-correction", tool: "oha", extra: &["--latency-correction"] };
 
@@ -300,13 +302,15 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         server: Kind::Counting,
         load: STREAMS,
         ours: &[PRONY],
-        near: &[plain("floor"), plain("h2load"), plain("oha")],
+        near: &[plain("floor"), FLOOR_MEASURING, plain("h2load"), plain("oha")],
         far: &[],
         near_rounds_max: ALL,
         far_rounds: 0,
         figures: &[Figure::CpuPerRequest, Figure::RequestsPerRead, Figure::RequestsPerSecond],
         busy_min: None,
-        note: "Requests per read are the server's: how many a client's write brings it.",
+        note: "Requests per read are the server's: how many a client's write brings it. The floor counts bytes and reads \
+               no clock for a request; the floor measuring decodes each response's header block, finds its stream, and \
+               counts its duration in a histogram.",
     },
     Scenario {
         name: "h2c-connections",

@@ -115,7 +115,8 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     };
     if asked.store {
         let json = serde_json::to_string(&truths).map_err(|e| e.to_string())? + "\n";
-        let name = format!("truth-{}", truths.date);
+        let only = asked.only.iter().fold(String::new(), |only, name| only + "-" + name);
+        let name = format!("truth-{}{only}", truths.date);
         crate::stored::write(root, &name, &[("md", &page::page(&truths)), ("json", &json)])?;
     }
     println!("{}", page::summary(&truths.answers));

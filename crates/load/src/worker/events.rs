@@ -25,6 +25,9 @@ const DISCARD_MIN_BYTES: u64 = 8 << 10;
 /// After an answer with such a body the next read takes little more than a
 /// head, and leaves the body to be dropped.
 const SHORT_READ_BYTES: usize = 2 << 10;
+/// The most reads of one connection before the next one's turn, where its bodies come in frames: about as much as one
+/// read that copies.
+const READS_MAX: u32 = 16;
 /// The most that is dropped at once: the receive queue holds no more.
 const DISCARD_MAX_BYTES: u64 = 16 << 20;
 
@@ -44,6 +47,8 @@ struct Read {
     stamp_ns: Option<u64>,
     /// The bytes were dropped in the kernel.
     discarded: bool,
+    /// As much came as was asked for, and less was asked for than there may be.
+    goes_on: bool,
 }
 
 impl<N: Net, C: Codec> Worker<N, C> {
@@ -136,14 +141,24 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
     }
 
+    /// Reads what came. Bodies of several frames are dropped frame by frame, of which a few are there mostly: no wait is
+    /// between them.
     fn receive(&mut self, recorder: &mut Recorder, index: u32) {
+        let mut reads = 1;
+        while self.receive_once(recorder, index) && reads < READS_MAX {
+            reads += 1;
+        }
+    }
+
+    /// Reads once; says whether there is surely more, on the same slot.
+    fn receive_once(&mut self, recorder: &mut Recorder, index: u32) -> bool {
         let read = match self.read(index) {
-            Err(e) if would_block(&e) => return,
+            Err(e) if would_block(&e) => return false,
             read => read,
         };
         let now = self.fresh_stamp(recorder);
         if recorder.over() {
-            return;
+            return false;
         }
         match read {
             Ok(Read { count: 0, .. }) => self.end_of_stream(recorder, index, now),
@@ -151,21 +166,27 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 recorder.read(read.count);
                 // Requests that follow from these answers go out together.
                 self.corked = true;
-                let (index, now) = self.take_answers(recorder, index, now, &read);
+                let (at, now) = self.take_answers(recorder, index, now, &read);
                 self.corked = false;
-                self.unpark(index, now);
-                self.set_wake(index);
-                let slot = &self.slots[index as usize];
+                self.unpark(at, now);
+                self.set_wake(at);
+                let slot = &self.slots[at as usize];
                 // What waits for room (perhaps on a new connection, younger than `now`) goes on waiting.
                 if slot.state == State::Connected && !slot.watches_writing && !recorder.over() {
-                    self.flush(recorder, index, now);
+                    self.flush(recorder, at, now);
                 }
-                self.close_if_drained(recorder, index, now);
+                self.close_if_drained(recorder, at, now);
+                if C::Requests::IN_ORDER || !read.goes_on || at != index || recorder.over() {
+                    return false;
+                }
+                let slot = &self.slots[index as usize];
+                return slot.state == State::Connected && !slot.requests.is_empty();
             }
             Err(e) => {
                 self.fail(recorder, index, now, stream_error_kind(&e), || format!("while reading: {e}"));
             }
         }
+        false
     }
 
     /// A long body that nobody looks at wakes the worker when much of it has come, or all of what is
@@ -192,12 +213,12 @@ impl<N: Net, C: Codec> Worker<N, C> {
         if droppable >= DISCARD_MIN_BYTES {
             let most = usize::try_from(droppable.min(DISCARD_MAX_BYTES)).unwrap_or(usize::MAX);
             let (count, stamp_ns) = self.net.discard(slot.handle, most)?;
-            return Ok(Read { count, stamp_ns, discarded: true });
+            return Ok(Read { count, stamp_ns, discarded: true, goes_on: count == most });
         }
         let short = self.reads_short && !self.codec.in_progress(&slot.connection);
-        let most = if short { SHORT_READ_BYTES } else { self.buffer.len() };
+        let most = if short { SHORT_READ_BYTES + droppable as usize } else { self.buffer.len() };
         let (count, stamp_ns) = self.net.recv_stamped(slot.handle, &mut self.buffer[..most])?;
-        Ok(Read { count, stamp_ns, discarded: false })
+        Ok(Read { count, stamp_ns, discarded: false, goes_on: short && count == most })
     }
 
     fn end_of_stream(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
@@ -229,8 +250,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             let now = if C::DRAINS { read_ns.max(recorder.stamp_ns()) } else { read_ns };
             let Worker { codec, slots, buffer, shared, .. } = self;
             let slot = &mut slots[index as usize];
-            let begins = !codec.in_progress(&slot.connection);
-            let step = if read.discarded {
+            let step = if read.discarded && at == 0 {
                 codec.skip(&mut slot.connection, read.count)
             } else {
                 let requests = &mut slot.requests;
@@ -293,13 +313,15 @@ impl<N: Net, C: Codec> Worker<N, C> {
             }
             let mut later = now;
             match step.what {
+                // What a frame leaves says nothing of the next one.
+                What::Part if !C::Requests::IN_ORDER && read.discarded => {}
                 What::Part => {
                     let slot = &self.slots[index as usize];
                     self.reads_short =
                         self.drops_bodies && self.codec.body_left(&slot.connection) >= DISCARD_MIN_BYTES;
                 }
                 What::Whole { status, reusable } => {
-                    self.reads_short &= !begins;
+                    self.reads_short &= !first;
                     later = self.answered(recorder, index, place, now, status, reusable);
                 }
                 What::Failed(kind, reason) => {

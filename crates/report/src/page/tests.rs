@@ -92,6 +92,12 @@ fn a_trials_plot_data_are_in_its_chunk_and_bounded() {
         assert!(points > 4 && points <= data["quantiles"].as_array().unwrap().len());
         assert_eq!(picture["series"]["at_ns"].as_array().unwrap().len(), 30);
         assert!(!picture["distribution"]["count"].as_array().unwrap().is_empty());
+        let rows = detail["summaries"].as_array().unwrap();
+        let p50 = |name: &str| {
+            let row = rows.iter().find(|row| row["name"] == name).unwrap();
+            row["percentiles"][0]["value_ns"].as_u64().unwrap()
+        };
+        assert!(p50("first byte") < p50("service"), "either is there, with a value of its own");
         assert!(detail["reproduce"].as_str().unwrap().starts_with("prony load http"));
     }
 }

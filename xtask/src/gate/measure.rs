@@ -15,7 +15,7 @@ pub(super) const COUNTED: [&str; 3] = ["closed", "pipelined", "open"];
 /// What starting and ending take is in both counts, and not in their difference.
 const REQUESTS: [u64; 2] = [10_000, 50_000];
 /// Calls of the simulated world: what it does for the worker is not the worker's.
-const WORLD: &str = "*SimNet as *Net>::*";
+const WORLDS: [&str; 2] = ["*SimNet as *Net>::*", "*any_order::Network<*as *Net>::*"];
 
 /// What a load costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,30 +52,41 @@ const LENGTH: &str = "-t 1 -d 2s --warmup 300ms";
 /// When Callgrind cannot be run, or the load fails.
 pub(super) fn instructions(trees: &[Tree; 2], load: &str, scratch: &Path) -> Result<[f64; 2], String> {
     let [base, head] = trees;
-    Ok([per_request(base, load, scratch)?, per_request(head, load, scratch)?])
+    let test = format!("sim::tests::counted::{load}");
+    Ok([per_request(base, &test, scratch)?, per_request(head, &test, scratch)?])
+}
+
+/// The same over HTTP/2, which the base does not speak: this tree's alone.
+///
+/// # Errors
+/// As [`instructions`].
+pub(super) fn instructions_http2(head: &Tree, scratch: &Path) -> Result<f64, String> {
+    per_request(head, "sim::streams::counted::streams", scratch)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "instructions of some seconds, far below 2^53")]
-fn per_request(tree: &Tree, load: &str, scratch: &Path) -> Result<f64, String> {
+fn per_request(tree: &Tree, test: &str, scratch: &Path) -> Result<f64, String> {
     let [few, many] = REQUESTS;
-    let more = count(tree, load, many, scratch)? - count(tree, load, few, scratch)?;
+    let more = count(tree, test, many, scratch)? - count(tree, test, few, scratch)?;
     Ok(more as f64 / (many - few) as f64)
 }
 
-fn count(tree: &Tree, load: &str, requests: u64, scratch: &Path) -> Result<u64, String> {
+fn count(tree: &Tree, test: &str, requests: u64, scratch: &Path) -> Result<u64, String> {
     let file = scratch.join("callgrind.out");
     let output = Command::new("valgrind")
         // In this order: a switch alone would count the world and nothing else.
-        .args(["--tool=callgrind", "--quiet", &format!("--toggle-collect={WORLD}"), "--collect-atstart=yes"])
+        .args(["--tool=callgrind", "--quiet"])
+        .args(WORLDS.map(|world| format!("--toggle-collect={world}")))
+        .arg("--collect-atstart=yes")
         .arg(format!("--callgrind-out-file={}", file.display()))
         .arg(&tree.tests)
-        .args(["--exact", &format!("sim::tests::counted::{load}"), "--test-threads=1"])
+        .args(["--exact", test, "--test-threads=1"])
         .env("PRONY_COUNTED", requests.to_string())
         .output()
         .map_err(|e| format!("valgrind could not be run: {e} (apt-get install valgrind)"))?;
     let [out, err] = [&output.stdout, &output.stderr].map(|said| String::from_utf8_lossy(said).into_owned());
     if !output.status.success() || !out.contains("1 passed") {
-        return Err(format!("the counted load {load:?} did not pass: {out}{err}"));
+        return Err(format!("the counted load {test} did not pass: {out}{err}"));
     }
     let text = fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
     let total = text.lines().find_map(|line| line.strip_prefix("totals: ")?.trim().parse().ok());

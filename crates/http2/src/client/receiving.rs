@@ -199,7 +199,7 @@ impl Connection {
 
     /// A response is whole. What is left of its request is not sent any more.
     fn complete(&mut self, place: Place) {
-        if self.uploads.contains(&place) {
+        if !self.uploads.is_empty() && self.uploads.contains(&place) {
             self.end_stream(place, Code::CANCEL);
         } else {
             self.close(place);

@@ -47,7 +47,12 @@ pub(super) struct StreamServers {
 }
 
 impl StreamServers {
-    pub(super) fn new(habits: Habits, plan: &Plan, slots: usize, order: Option<RequestOrder>) -> StreamServers {
+    pub(super) fn new(
+        habits: Habits,
+        plan: &Plan,
+        slots: usize,
+        order: Option<RequestOrder>,
+    ) -> StreamServers {
         StreamServers {
             habits,
             body_bytes: plan.body.len(),

@@ -156,6 +156,17 @@ const RESPONSE: Entry = Entry {
 /// What most figures of a server have in common.
 const OF_SERVER: Entry = Entry { affected_as: "", better_and_worse: ["LESS", "MORE"], ..RESPONSE };
 
+/// What the rates of bytes have in common: they follow the throughput.
+const OF_BYTES: Entry = Entry {
+    unit: Unit::MegabytesPerS,
+    more_is_better: true,
+    better_and_worse: ["MORE", "LESS"],
+    smallest_difference: THROUGHPUT_DIFFERENCE,
+    in_history: false,
+    affected_as: "throughput",
+    ..RESPONSE
+};
+
 /// A percentile of response: its name, field, title and head, and what a source calls it.
 const fn percentile(
     [name, field, title, head]: [&'static str; 4],
@@ -166,7 +177,7 @@ const fn percentile(
 }
 
 /// Every figure, in the order of a view.
-pub static FIGURES: [Entry; 19] = [
+pub static FIGURES: [Entry; 21] = [
     Entry {
         name: "throughput",
         field: "requests_per_s",
@@ -340,6 +351,26 @@ pub static FIGURES: [Entry; 19] = [
         affected_as: "service",
         of_trial: |trial, _| exact(real(trial.latency.first_byte.p99_ns?)),
         ..RESPONSE
+    },
+    Entry {
+        name: "read",
+        field: "read_bytes_per_s",
+        title: "Bytes read",
+        explain: "Response bytes, heads included, that the client read per second of the window.",
+        head: "read MB/s",
+        metric: "read_bytes_per_second",
+        of_trial: |trial, _| exact(trial.throughput.read_bytes_per_s),
+        ..OF_BYTES
+    },
+    Entry {
+        name: "sent",
+        field: "sent_bytes_per_s",
+        title: "Bytes sent",
+        explain: "Request bytes, heads included, that the client sent per second of the window.",
+        head: "sent MB/s",
+        metric: "sent_bytes_per_second",
+        of_trial: |trial, _| exact(trial.throughput.sent_bytes_per_s),
+        ..OF_BYTES
     },
 ];
 

@@ -14,6 +14,10 @@ use prony_stats::trend::{POINTS_MAX, theil_sen};
 
 use crate::numbers::real;
 
+mod unit;
+
+pub use unit::Unit;
+
 /// The smallest difference of throughput that matters, unless told otherwise.
 const THROUGHPUT_DIFFERENCE: f64 = 0.02;
 
@@ -60,66 +64,6 @@ pub struct Entry {
     of_trial: fn(&Trial, Option<&ServerSamples>) -> Option<FigureValue>,
 }
 
-/// The unit of a figure's values and the one that people read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// Requests per second.
-    RequestsPerS,
-    /// Requests per second of the server's CPU time.
-    RequestsPerCpuS,
-    /// Nanoseconds, read as milliseconds.
-    Milliseconds,
-    /// Nanoseconds, read as microseconds.
-    Microseconds,
-    /// Bytes, read as megabytes (10⁶).
-    Megabytes,
-    /// Bytes per second, read as megabytes per second.
-    MegabytesPerS,
-    /// A share from 0 to 1, read as percent.
-    Share,
-}
-
-impl Unit {
-    /// The unit of the values, as JSON names it.
-    pub fn stored(self) -> &'static str {
-        match self {
-            Unit::RequestsPerS => "requests_per_s",
-            Unit::RequestsPerCpuS => "requests_per_cpu_s",
-            Unit::Milliseconds | Unit::Microseconds => "ns",
-            Unit::Megabytes => "bytes",
-            Unit::MegabytesPerS => "bytes_per_s",
-            Unit::Share => "share",
-        }
-    }
-
-    /// The unit that people read.
-    pub fn shown(self) -> &'static str {
-        match self {
-            Unit::RequestsPerS => "req/s",
-            Unit::RequestsPerCpuS => "req/CPU s",
-            Unit::Milliseconds => "ms",
-            Unit::Microseconds => "µs",
-            Unit::Megabytes => "MB",
-            Unit::MegabytesPerS => "MB/s",
-            Unit::Share => "",
-        }
-    }
-}
-
-impl Unit {
-    /// The base unit of OpenMetrics, and how much of this unit one of it is.
-    pub fn base(self) -> (&'static str, f64) {
-        match self {
-            Unit::RequestsPerS => ("requests_per_second", 1.0),
-            Unit::RequestsPerCpuS => ("requests_per_cpu_second", 1.0),
-            Unit::Milliseconds | Unit::Microseconds => ("seconds", 1e9),
-            Unit::Megabytes => ("bytes", 1.0),
-            Unit::MegabytesPerS => ("bytes_per_second", 1.0),
-            Unit::Share => ("ratio", 1.0),
-        }
-    }
-}
-
 /// How trials' values become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverTrials {
@@ -156,6 +100,17 @@ const RESPONSE: Entry = Entry {
 /// What most figures of a server have in common.
 const OF_SERVER: Entry = Entry { affected_as: "", better_and_worse: ["LESS", "MORE"], ..RESPONSE };
 
+/// What the rates of bytes have in common: they follow the throughput.
+const OF_BYTES: Entry = Entry {
+    unit: Unit::MegabytesPerS,
+    more_is_better: true,
+    better_and_worse: ["MORE", "LESS"],
+    smallest_difference: THROUGHPUT_DIFFERENCE,
+    in_history: false,
+    affected_as: "throughput",
+    ..RESPONSE
+};
+
 /// A percentile of response: its name, field, title and head, and what a source calls it.
 const fn percentile(
     [name, field, title, head]: [&'static str; 4],
@@ -166,7 +121,7 @@ const fn percentile(
 }
 
 /// Every figure, in the order of a view.
-pub static FIGURES: [Entry; 19] = [
+pub static FIGURES: [Entry; 21] = [
     Entry {
         name: "throughput",
         field: "requests_per_s",
@@ -340,6 +295,26 @@ pub static FIGURES: [Entry; 19] = [
         affected_as: "service",
         of_trial: |trial, _| exact(real(trial.latency.first_byte.p99_ns?)),
         ..RESPONSE
+    },
+    Entry {
+        name: "read",
+        field: "read_bytes_per_s",
+        title: "Bytes read",
+        explain: "Response bytes, heads included, that the client read per second of the window.",
+        head: "read MB/s",
+        metric: "read_bytes_per_second",
+        of_trial: |trial, _| exact(trial.throughput.read_bytes_per_s),
+        ..OF_BYTES
+    },
+    Entry {
+        name: "sent",
+        field: "sent_bytes_per_s",
+        title: "Bytes sent",
+        explain: "Request bytes, heads included, that the client sent per second of the window.",
+        head: "sent MB/s",
+        metric: "sent_bytes_per_second",
+        of_trial: |trial, _| exact(trial.throughput.sent_bytes_per_s),
+        ..OF_BYTES
     },
 ];
 

@@ -91,11 +91,7 @@ pub fn run(say: &dyn Fn(&str)) -> Result<(), String> {
     let engagement = Engagement {
         run: bootstrap.run,
         id: bootstrap.agent,
-        address: Address {
-            url: bootstrap.url,
-            login: Login::Password { user: bootstrap.user, password: bootstrap.password },
-            authority: None,
-        },
+        address: Address { url: bootstrap.url, login: Login::Nkey(bootstrap.nkey), authority: None },
         controller_key: bootstrap.controller_key,
         agent_key: bootstrap.agent_key,
         name: String::new(),

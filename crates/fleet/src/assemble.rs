@@ -143,13 +143,12 @@ impl State {
         };
         let (agent_key, public) = new_key()?;
         seat.key = public;
-        let (url, user, password) = server.agent(agent as u32);
+        let (url, nkey) = server.agent(agent as u32)?;
         let bootstrap = Bootstrap {
             run: self.run.clone(),
             agent: agent.to_string(),
             url,
-            user,
-            password,
+            nkey,
             controller_key: public_key(&self.key)?,
             agent_key,
             allowed: self.setup.allowed.clone(),

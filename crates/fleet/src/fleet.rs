@@ -201,7 +201,7 @@ impl State {
             Agents::Local(_) | Agents::Ssh(_) => {
                 let run = random_name()?;
                 let server = server::of_a_run(&setup.own, &setup.installed, &run, setup.agents.count())?;
-                let address = server.controller();
+                let address = server.controller()?;
                 let means = match &setup.agents {
                     Agents::Ssh(_) => {
                         let means = SshMeans::of(setup.own.clone(), &setup.agent_binaries, server.port())?;

@@ -64,10 +64,8 @@ pub struct Bootstrap {
     pub agent: String,
     /// Where the NATS server is.
     pub url: String,
-    /// Its user there.
-    pub user: String,
-    /// Its password there.
-    pub password: String,
+    /// The seed of its nkey there.
+    pub nkey: String,
     /// The controller's public key.
     pub controller_key: Vec<u8>,
     /// The agent's own signing key, PKCS#8.

@@ -39,13 +39,6 @@ pub struct Address {
 pub enum Login {
     /// Nobody: the server asks for nothing.
     Nobody,
-    /// A user, by a password.
-    Password {
-        /// The user.
-        user: String,
-        /// The password.
-        password: String,
-    },
     /// The user of this nkey's seed.
     Nkey(String),
 }
@@ -54,7 +47,6 @@ impl std::fmt::Debug for Login {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Login::Nobody => "Nobody",
-            Login::Password { .. } => "Password",
             Login::Nkey(_) => "Nkey",
         })
     }
@@ -145,9 +137,6 @@ async fn carry<T>(
     let is_connected = Arc::clone(&ends.is_connected);
     let options = match &address.login {
         Login::Nobody => ConnectOptions::new(),
-        Login::Password { user, password } => {
-            ConnectOptions::with_user_and_password(user.clone(), password.clone())
-        }
         Login::Nkey(seed) => ConnectOptions::with_nkey(seed.clone()),
     };
     let options = match &address.authority {

@@ -8,6 +8,7 @@ use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nkeys::KeyPair;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::nats::{Address, Login};
@@ -25,10 +26,11 @@ pub struct Server {
     /// With its configuration; removed in the end.
     _folder: tempfile::TempDir,
     url: String,
-    passwords: Vec<String>,
+    /// The keys of its users: the controller's, then each agent's.
+    users: Vec<KeyPair>,
 }
 
-/// A name or a password that nobody guesses: 128 bits in hexadecimal.
+/// A name that nobody guesses: 128 bits in hexadecimal.
 ///
 /// # Errors
 /// Where the system has no random numbers.
@@ -69,13 +71,14 @@ impl Server {
         // tempfile's folders are the user's alone (0700).
         let folder =
             tempfile::Builder::new().prefix("prony-fleet-").tempdir().map_err(|e| refused(e.to_string()))?;
-        let passwords = (0..=agents).map(|_| random_name()).collect::<Result<Vec<_>, _>>()?;
+        let users: Vec<KeyPair> = (0..=agents).map(|_| KeyPair::new_user()).collect();
+        let public: Vec<String> = users.iter().map(KeyPair::public_key).collect();
         let ports = folder.path().join("ports");
         DirBuilder::new().mode(0o700).create(&ports).map_err(|e| refused(e.to_string()))?;
         let config = folder.path().join("nats.conf");
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&config);
         let written =
-            file.as_mut().map(|file| file.write_all(configuration(run, &passwords, &ports).as_bytes()));
+            file.as_mut().map(|file| file.write_all(configuration(run, &public, &ports).as_bytes()));
         match written {
             Ok(Ok(())) => {}
             Ok(Err(e)) => return Err(refused(e.to_string())),
@@ -89,7 +92,7 @@ impl Server {
             .stderr(Stdio::null())
             .spawn()
             .map_err(|e| refused(e.to_string()))?;
-        let mut server = Server { child, _folder: folder, url: String::new(), passwords };
+        let mut server = Server { child, _folder: folder, url: String::new(), users };
         server.url = server.wait_until_it_listens(&ports, &log).map_err(refused)?;
         Ok(server)
     }
@@ -111,16 +114,24 @@ impl Server {
     }
 
     /// As whom the controller speaks with it.
-    pub fn controller(&self) -> Address {
-        let password = self.passwords.first().cloned().unwrap_or_default();
-        let login = Login::Password { user: "controller".to_owned(), password };
-        Address { url: self.url.clone(), login, authority: None }
+    ///
+    /// # Errors
+    /// Where its key has no seed.
+    pub fn controller(&self) -> Result<Address, String> {
+        Ok(Address { url: self.url.clone(), login: Login::Nkey(self.seed(0)?), authority: None })
     }
 
-    /// Where an agent finds it, its user and its password.
-    pub fn agent(&self, agent: u32) -> (String, String, String) {
-        let password = self.passwords.get(agent as usize + 1).cloned().unwrap_or_default();
-        (self.url.clone(), format!("agent-{agent}"), password)
+    /// Where an agent finds it, and the seed of its nkey there.
+    ///
+    /// # Errors
+    /// Where there is no such agent, or its key has no seed.
+    pub fn agent(&self, agent: u32) -> Result<(String, String), String> {
+        Ok((self.url.clone(), self.seed(agent as usize + 1)?))
+    }
+
+    fn seed(&self, user: usize) -> Result<String, String> {
+        let key = self.users.get(user).ok_or("the run's nats-server has no such user")?;
+        key.seed().map_err(|e| format!("a user's key of the run's nats-server cannot be given: {e}"))
     }
 
     /// Its port on this machine's loopback.
@@ -160,23 +171,22 @@ fn listening_at(ports: &Path) -> Option<String> {
 }
 
 /// Each agent may say and hear what is its own, and nothing else.
-fn configuration(run: &str, passwords: &[String], ports: &Path) -> String {
-    let (controller, agents) = passwords.split_first().map_or(("", [].as_slice()), |(c, a)| (c.as_str(), a));
+fn configuration(run: &str, public: &[String], ports: &Path) -> String {
+    let (controller, agents) = public.split_first().map_or(("", [].as_slice()), |(c, a)| (c.as_str(), a));
     let mut users = format!(
-        "    {{ user: controller, password: \"{controller}\", permissions: {{ publish: \"prony.{run}.down.>\", subscribe: \
-         \"prony.{run}.up.>\" }} }}\n"
+        "    {{ nkey: {controller}, permissions: {{ publish: \"prony.{run}.down.>\", subscribe: \"prony.{run}.up.>\" }} }}\n"
     );
-    for (agent, password) in agents.iter().enumerate() {
+    for (agent, key) in agents.iter().enumerate() {
         users.push_str(&format!(
-            "    {{ user: agent-{agent}, password: \"{password}\", permissions: {{ publish: \"prony.{run}.up.{agent}\", \
-             subscribe: \"prony.{run}.down.{agent}\" }} }}\n"
+            "    {{ nkey: {key}, permissions: {{ publish: \"prony.{run}.up.{agent}\", subscribe: \
+             \"prony.{run}.down.{agent}\" }} }}\n"
         ));
     }
     format!(
         "listen: \"127.0.0.1:-1\"\nports_file_dir: \"{}\"\nmax_payload: 1MB\nmax_connections: {}\nauthorization {{\n  users: \
          [\n{users}  ]\n}}\n",
         ports.display(),
-        passwords.len() * 2 + 4
+        public.len() * 2 + 4
     )
 }
 
@@ -186,9 +196,9 @@ mod tests {
 
     #[test]
     fn an_agent_may_speak_and_hear_its_own_subject_alone() {
-        let passwords = ["c", "a", "b"].map(str::to_owned);
-        let text = configuration("run", &passwords, Path::new("/p"));
-        let second = text.lines().find(|line| line.contains("agent-1")).unwrap();
+        let public = ["UC", "UA", "UB"].map(str::to_owned);
+        let text = configuration("run", &public, Path::new("/p"));
+        let second = text.lines().find(|line| line.contains("nkey: UB")).unwrap();
         assert!(
             second.contains("publish: \"prony.run.up.1\"")
                 && second.contains("subscribe: \"prony.run.down.1\"")

@@ -193,14 +193,6 @@ fn throughput(text: &mut Text, all: &[Labelled<'_>]) {
     each(text, all, ("prony_trial_offered_requests_per_second", gauge, unit, help), |t, _| {
         t.throughput.offered_per_s
     });
-    let help = "Bytes read per second of the window, heads included.";
-    each(text, all, ("prony_trial_read_bytes_per_second", gauge, "bytes_per_second", help), |t, _| {
-        Some(t.throughput.read_bytes_per_s)
-    });
-    let help = "Bytes of requests sent per second of the window, heads included.";
-    each(text, all, ("prony_trial_sent_bytes_per_second", gauge, "bytes_per_second", help), |t, _| {
-        Some(t.throughput.sent_bytes_per_s)
-    });
     each(text, all, ("prony_trial_window_seconds", gauge, "seconds", "The counted span."), |t, _| {
         Some(seconds(t.window.duration_ns))
     });

@@ -170,7 +170,12 @@ impl<'a> LoadContext<'a> {
         let mut observe = |snapshot: &Snapshot| {
             host_watch.look(snapshot.in_window);
             client_watch.look();
-            live.update(|load| load.take(snapshot));
+            live.update(|load| {
+                load.take(snapshot);
+                if let Some(fleet) = self.fleet {
+                    load.take_agents(fleet.live());
+                }
+            });
             on_snapshot(snapshot);
         };
         let watching = self.watched.as_ref().map(|watched| watched.start(&self.plan.cpus)).transpose()?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use prony_load::Snapshot;
 use prony_load::pace::Ramp;
 use prony_model::Plan;
+use prony_model::fleet::LiveAgent;
 use prony_model::measurement::ErrorKind;
 use prony_model::plan::{Arrivals, Work};
 use prony_model::plan_record::{PlanRecord, nanoseconds};
@@ -69,6 +70,8 @@ pub(crate) struct LoadState {
     /// The last snapshot.
     pub(super) now: Snapshot,
     pub(super) timeline: Timeline,
+    /// How a fleet's agents stand; none without one.
+    pub(super) agents: Vec<LiveAgent>,
 }
 
 impl LoadState {
@@ -125,6 +128,11 @@ impl LoadState {
     pub(crate) fn take(&mut self, snapshot: &Snapshot) {
         self.now = *snapshot;
         self.timeline.take(snapshot, self.warmup_ns);
+    }
+
+    /// Takes in how a fleet's agents stand.
+    pub(crate) fn take_agents(&mut self, agents: Vec<LiveAgent>) {
+        self.agents = agents;
     }
 
     /// How much of the load is done, 0 to 1: by time or by count, whichever is further.

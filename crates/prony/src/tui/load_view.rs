@@ -22,6 +22,9 @@ const WIDE: usize = 68;
 const NARROW: usize = 56;
 /// Lower, only figures and a short plot have room.
 const TALL: usize = 18;
+/// Rows for a fleet's agents, and how many of them are shown in their own order.
+const AGENT_ROWS: usize = 2;
+const AGENTS_IN_ORDER: usize = 8;
 /// The percentiles' table: three columns.
 const TABLE: usize = 30;
 
@@ -358,7 +361,28 @@ fn facts(load: &LoadState, theme: Theme, width: usize) -> Vec<Line<'static>> {
     let mut lines = flow(counted, DOT, width, 2);
     lines.extend(kinds);
     lines.extend(flow(health(load, theme), DOT, width, 2));
+    lines.extend(flow(agents(load, theme), DOT, width, AGENT_ROWS));
     lines
+}
+
+/// Each agent's completed requests and its failed ones; of many, those with the fewest come first, since not all have room.
+fn agents(load: &LoadState, theme: Theme) -> Vec<Vec<Span<'static>>> {
+    let mut agents: Vec<_> = load.agents.iter().collect();
+    let mut pieces = Vec::new();
+    if agents.len() > AGENTS_IN_ORDER {
+        agents.sort_by_key(|agent| agent.completed);
+        pieces.push(figure("", agents.len().to_string(), Style::new(), " agents, fewest requests first"));
+    }
+    for agent in agents {
+        let name = format!("{} ", format::printable(&agent.name));
+        let mut piece = vec![Span::styled(name, Theme::dim()), Span::raw(format::thousands(agent.completed))];
+        if agent.failed > 0 {
+            let failed = format!(" ({} failed)", format::thousands(agent.failed));
+            piece.push(Span::styled(failed, theme.bad()));
+        }
+        pieces.push(piece);
+    }
+    pieces
 }
 
 /// The client's own part: how busy its workers are, and how late it sends.

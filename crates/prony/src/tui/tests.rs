@@ -8,6 +8,7 @@ use prony_lab::bench::BenchEvent;
 use prony_lab::capacity::{CapacityEvent, CapacityPlan};
 use prony_load::{LastSecond, LiveSummary, Snapshot};
 use prony_model::capacity::Probe;
+use prony_model::fleet::LiveAgent;
 use prony_model::histogram::Histogram;
 use prony_model::host::Host;
 use prony_model::observed::Observed;
@@ -139,6 +140,24 @@ fn a_load_at_every_width() {
 fn an_overloaded_load() {
     insta::assert_snapshot!("overloaded_80x24", screen(&overloaded(), 80, 24, &[]));
     insta::assert_snapshot!("overloaded_40x10", screen(&overloaded(), 40, 10, &[]));
+}
+
+#[test]
+fn a_load_of_a_fleet_shows_each_agent() {
+    let with = |count: u64| {
+        let mut load = steady();
+        let agent = |i: u64| LiveAgent {
+            name: format!("load{i}"),
+            sent: 24_100,
+            completed: 24_000 - i * 7,
+            failed: if i == 2 { 31 } else { 0 },
+        };
+        load.take_agents((1..=count).map(agent).collect());
+        load
+    };
+    insta::assert_snapshot!("fleet_80x24", screen(&with(3), 80, 24, &[]));
+    let many = screen(&with(100), 80, 24, &[]);
+    assert!(many.contains("100 agents, fewest requests first · load100 23,300 · load99 23,307"), "{many}");
 }
 
 #[test]

@@ -142,7 +142,7 @@ fn closed(
 ) -> Result<(), String> {
     let mut batch = request.repeat(arguments.pipeline);
     for slot in &mut slots {
-        slot.measuring = arguments.measuring.then(|| Measuring::new(arguments.pipeline));
+        slot.measuring = arguments.measuring.then(|| Measuring::new(arguments.pipeline)).transpose()?;
         slot.number(&mut batch, request, arguments.pipeline, arguments.http2);
         slot.stream.write_all(&batch).map_err(|e| format!("a first request: {e}"))?;
     }

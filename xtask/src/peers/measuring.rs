@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use prony_http2::frame::{Piece, Reader, kind};
+use prony_http2::frame::{Piece, Reader, kind, write};
 use prony_http2::hpack::Decoder;
 use prony_model::histogram::Histogram;
 
@@ -18,10 +18,14 @@ pub(super) struct Measuring {
 }
 
 impl Measuring {
-    /// For so many streams at once, of which the first ones begin now.
-    pub(super) fn new(streams: usize) -> Measuring {
+    /// For so many streams at once, of which the first ones begin now. The server's settings have come.
+    pub(super) fn new(streams: usize) -> Result<Measuring, String> {
         let sent = vec![Instant::now(); streams.next_power_of_two()];
-        Measuring { reader: Reader::default(), decoder: Decoder::new(), sent, wrong: 0 }
+        let mut one = Measuring { reader: Reader::default(), decoder: Decoder::new(), sent, wrong: 0 };
+        let mut settings = Vec::new();
+        write::settings(&mut settings, &[]);
+        one.take(&settings, Instant::now(), &mut Histogram::default())?;
+        Ok(one)
     }
 
     fn place(&self, stream: u32) -> usize {
@@ -72,18 +76,16 @@ impl Measuring {
 mod tests {
     use super::*;
     use crate::peers::canned;
-    use prony_http2::frame::write;
     use std::time::Duration;
 
     #[test]
     fn each_response_is_timed_from_its_own_request_in_pieces_of_any_size() {
         let mut bytes = Vec::new();
-        write::settings(&mut bytes, &[]);
         canned::answer(&mut bytes, 1, b"Hello");
         canned::answer(&mut bytes, 3, b"Hello");
         let start = Instant::now();
         for piece in 1..=bytes.len() {
-            let (mut one, mut durations) = (Measuring::new(2), Histogram::default());
+            let (mut one, mut durations) = (Measuring::new(2).unwrap(), Histogram::default());
             one.begin(1, 1, start);
             one.begin(3, 1, start + Duration::from_nanos(300));
             let now = start + Duration::from_nanos(1_000);

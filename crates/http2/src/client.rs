@@ -274,22 +274,6 @@ impl Connection {
         step
     }
 
-    /// How many of the next bytes are of a body and nothing else: these need not be kept.
-    pub fn body_left(&self) -> u32 {
-        self.reader.body_left()
-    }
-
-    /// Takes so many bytes of [`Connection::body_left`] that came and were not kept.
-    ///
-    /// # Errors
-    /// As [`Connection::take`].
-    pub fn skip(&mut self, count: u32) -> Result<Step<'static>, Fault> {
-        match self.reader.skip(count) {
-            Piece::Data { frame, first, bytes, last } => self.data(frame, first, bytes, last),
-            _ => Ok(Step::More),
-        }
-    }
-
     /// The socket is closed, or given up: gives what became of each request, and then [`Step::More`].
     pub fn ended(&mut self) -> Step<'static> {
         if let Some(step) = self.owed() {

@@ -228,20 +228,6 @@ impl Reader {
         }
     }
 
-    /// How many of the next bytes are of a body and nothing else.
-    pub fn body_left(&self) -> u32 {
-        if let Some(At::Data { data, .. }) = self.at { data } else { 0 }
-    }
-
-    /// Takes so many bytes of [`Reader::body_left`] that came and were not kept.
-    pub fn skip(&mut self, count: u32) -> Piece<'static, 'static> {
-        let Some(At::Data { frame, data, padding, .. }) = self.at else { return Piece::More };
-        let data = data.saturating_sub(count);
-        let last = data == 0 && padding == 0;
-        self.at = (!last).then_some(At::Data { frame, first: false, data, padding });
-        Piece::Data { frame, first: None, bytes: &[], last }
-    }
-
     /// Leaves behind what was given, and most of the memory that much of it took.
     fn forget(&mut self) {
         self.spent = false;

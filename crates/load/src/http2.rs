@@ -5,7 +5,6 @@ mod requests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use prony_http2::Fault;
 use prony_http2::client::{self, Failure};
 use prony_http2::frame::FRAME_MAX_BYTES;
 use prony_http2::hpack::{LIST_MAX_BYTES, TABLE_MAX_BYTES};
@@ -46,62 +45,6 @@ impl Http2 {
     pub(crate) fn new(requests: &Arc<client::Requests>, streams: u16) -> Http2 {
         Http2 { requests: Arc::clone(requests), streams, fewest: None, tolerated: BTreeMap::new() }
     }
-
-    /// What the client's connection made of so many bytes; whether more was read with them.
-    #[inline]
-    fn step(
-        &mut self,
-        connection: &mut Connection,
-        taken: Result<client::Step<'_>, Fault>,
-        used: usize,
-        has_more: bool,
-        body: &mut impl FnMut(Place, &[u8]),
-    ) -> Step {
-        let Connection { client, status } = connection;
-        let (of, only_head, what) = match taken {
-            Ok(client::Step::More | client::Step::Ready) => (None, true, What::Part),
-            Ok(client::Step::Wire(of)) => (of, true, What::Part),
-            Ok(client::Step::Head { place: of, status: said }) => {
-                status[usize::from(of)] = said;
-                // What was read with it, perhaps of its body, has the same stamp.
-                (Some(of), !has_more, What::Part)
-            }
-            Ok(client::Step::Body { place: of, bytes }) => {
-                body(place(of), bytes);
-                (Some(of), false, What::Part)
-            }
-            Ok(client::Step::End { place: of, status: said, bytes }) => {
-                if !bytes.is_empty() {
-                    body(place(of), bytes);
-                }
-                let status = said.unwrap_or(status[usize::from(of)]);
-                (Some(of), !has_more && bytes.is_empty(), What::Whole { status, reusable: true })
-            }
-            Ok(client::Step::Failed { place: of, failure }) => (Some(of), true, failed(failure)),
-            Ok(client::Step::Draining(_)) => (None, true, What::Draining),
-            Ok(client::Step::Moved(of)) => (Some(of), true, What::Moved),
-            Err(fault) => {
-                let what = What::Broken(ErrorKind::Protocol, fault.reason);
-                return Step { used, place: None, only_head: true, what };
-            }
-        };
-        if of.is_none() && client.is_ready() {
-            let now = client.streams();
-            self.fewest = Some(self.fewest.map_or(now, |before| before.min(now)));
-        }
-        Step { used, place: of.map(place), only_head, what }
-    }
-}
-
-/// What a request's failure is to the worker.
-fn failed(failure: Failure) -> What {
-    let (kind, reason) = match failure {
-        Failure::Refused => (ErrorKind::Refused, "the server refused the stream (REFUSED_STREAM)"),
-        Failure::Reset(code) => (ErrorKind::StreamReset, code.name()),
-        Failure::Malformed(reason) => (ErrorKind::Protocol, reason),
-        Failure::Closed => (ErrorKind::ClosedEarly, "the connection ended"),
-    };
-    What::Failed(kind, reason)
 }
 
 impl Codec for Http2 {
@@ -159,13 +102,12 @@ impl Codec for Http2 {
         connection.client.wrote(count, |number| begun(place(number)));
     }
 
-    /// Any read may bring the next head.
     fn in_progress(&self, _connection: &Connection) -> bool {
-        false
+        true
     }
 
-    fn body_left(&self, connection: &Connection) -> u64 {
-        u64::from(connection.client.body_left())
+    fn body_left(&self, _connection: &Connection) -> u64 {
+        0
     }
 
     fn take(
@@ -174,20 +116,58 @@ impl Codec for Http2 {
         input: &[u8],
         body: &mut impl FnMut(Place, &[u8]),
     ) -> Step {
+        let Connection { client, status } = connection;
         let mut rest = input;
-        let taken = connection.client.take(&mut rest);
-        // Behind a fault nothing is read.
-        let used = if taken.is_err() { input.len() } else { input.len() - rest.len() };
-        self.step(connection, taken, used, !rest.is_empty(), body)
+        let (of, only_head, what) = match client.take(&mut rest) {
+            Ok(client::Step::More | client::Step::Ready) => (None, true, What::Part),
+            Ok(client::Step::Wire(of)) => (of, true, What::Part),
+            // What else this read brought, perhaps its body, has the same stamp.
+            Ok(client::Step::Head { place: of, status: said }) => {
+                status[usize::from(of)] = said;
+                (Some(of), rest.is_empty(), What::Part)
+            }
+            Ok(client::Step::Body { place: of, bytes }) => {
+                body(place(of), bytes);
+                (Some(of), false, What::Part)
+            }
+            Ok(client::Step::End { place: of, status: said, bytes }) => {
+                if !bytes.is_empty() {
+                    body(place(of), bytes);
+                }
+                let status = said.unwrap_or(status[usize::from(of)]);
+                (Some(of), rest.is_empty() && bytes.is_empty(), What::Whole { status, reusable: true })
+            }
+            Ok(client::Step::Failed { place: of, failure }) => {
+                let (kind, reason) = match failure {
+                    Failure::Refused => {
+                        (ErrorKind::Refused, "the server refused the stream (REFUSED_STREAM)")
+                    }
+                    Failure::Reset(code) => (ErrorKind::StreamReset, code.name()),
+                    Failure::Malformed(reason) => (ErrorKind::Protocol, reason),
+                    Failure::Closed => (ErrorKind::ClosedEarly, "the connection ended"),
+                };
+                (Some(of), true, What::Failed(kind, reason))
+            }
+            Ok(client::Step::Draining(_)) => (None, true, What::Draining),
+            Ok(client::Step::Moved(of)) => (Some(of), true, What::Moved),
+            Err(fault) => {
+                let what = What::Broken(ErrorKind::Protocol, fault.reason);
+                return Step { used: input.len(), place: None, only_head: true, what };
+            }
+        };
+        if of.is_none() && client.is_ready() {
+            let now = client.streams();
+            self.fewest = Some(self.fewest.map_or(now, |before| before.min(now)));
+        }
+        Step { used: input.len() - rest.len(), place: of.map(place), only_head, what }
     }
 
     fn owes(&self, connection: &Connection) -> bool {
         connection.client.owes()
     }
 
-    fn skip(&mut self, connection: &mut Connection, count: usize) -> Step {
-        let taken = connection.client.skip(count as u32);
-        self.step(connection, taken, count, false, &mut |_, _: &[u8]| {})
+    fn skip(&mut self, _connection: &mut Connection, count: usize) -> Step {
+        Step { used: count, place: None, only_head: true, what: What::Part }
     }
 
     /// The server's settings, answers to ours, PING. A server that ends the idle connection is believed at once.

@@ -7,7 +7,7 @@
 //!
 //! This file has the loop and what is due by time; `source` when that is,
 //! `slot` a connection's place, `bounds` how long and how many its requests may
-//! be, `sending` the way out, `reading` the way in, `events` what connections bring, `preconnect` what
+//! be, `sending` the way out, `events` what connections bring, `preconnect` what
 //! comes before the clock.
 
 mod around;
@@ -18,7 +18,6 @@ mod draining;
 mod events;
 pub(crate) mod idle;
 mod preconnect;
-mod reading;
 mod sending;
 mod slot;
 mod source;

@@ -226,7 +226,6 @@ impl<S: Servers> World<S> {
 
     /// Reads what has arrived.
     fn receive(&mut self, handle: usize, buffer: &mut [u8]) -> io::Result<usize> {
-        assert!(!buffer.is_empty(), "there is room for something");
         self.pass();
         let partly = self.chance.per_mille(self.servers.conditions().parts_per_mille);
         let waiting = self.of(handle).inbox.len().min(buffer.len());
@@ -375,9 +374,8 @@ impl<S: Servers> Net for Network<S> {
     }
 
     #[inline(never)]
-    fn discard(&mut self, handle: Handle, most: usize) -> io::Result<(usize, Option<u64>)> {
-        let mut dropped = vec![0; most];
-        self.world.borrow_mut().receive(handle as usize, &mut dropped).map(|count| (count, None))
+    fn discard(&mut self, _handle: Handle, _most: usize) -> io::Result<(usize, Option<u64>)> {
+        unreachable!("bodies of these protocols are never skipped")
     }
 
     #[inline(never)]

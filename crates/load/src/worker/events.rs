@@ -11,7 +11,6 @@ use crate::recorder::Recorder;
 use crate::tls;
 use prony_model::measurement::ErrorKind;
 
-use super::reading::{DISCARD_MIN_BYTES, Read};
 use super::slot::State;
 use super::{Worker, connect_error_kind};
 
@@ -19,6 +18,33 @@ use super::{Worker, connect_error_kind};
 const BACKOFF_FIRST_NS: u64 = 1_000_000;
 /// The longest such wait: a second.
 const BACKOFF_DOUBLINGS_MAX: u32 = 10;
+
+/// What is left of a body that nobody looks at is dropped in the kernel from
+/// this size on: below, the second system call costs more than the copy.
+const DISCARD_MIN_BYTES: u64 = 8 << 10;
+/// After an answer with such a body the next read takes little more than a
+/// head, and leaves the body to be dropped.
+const SHORT_READ_BYTES: usize = 2 << 10;
+/// The most that is dropped at once: the receive queue holds no more.
+const DISCARD_MAX_BYTES: u64 = 16 << 20;
+
+/// Where this much or more of a body is left to be dropped, the connection wakes the worker once for
+/// many packets (docs/decisions/0008).
+const WAKE_LATE_BYTES: u64 = 256 << 10;
+/// The most that may gather on a connection before it wakes the worker.
+const WAKE_MAX_BYTES: u64 = 1 << 20;
+/// The most on all of a worker's connections: it lies in the kernel's memory.
+const WAKE_TOTAL_BYTES: u64 = 64 << 20;
+
+/// What a read brought.
+struct Read {
+    /// 0 is the peer's end.
+    count: usize,
+    /// The kernel's stamp of the last byte.
+    stamp_ns: Option<u64>,
+    /// The bytes were dropped in the kernel.
+    discarded: bool,
+}
 
 impl<N: Net, C: Codec> Worker<N, C> {
     /// Takes one event. Once the window is over, nothing that comes counts.
@@ -110,7 +136,71 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
     }
 
-    pub(super) fn end_of_stream(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
+    fn receive(&mut self, recorder: &mut Recorder, index: u32) {
+        let read = match self.read(index) {
+            Err(e) if would_block(&e) => return,
+            read => read,
+        };
+        let now = self.fresh_stamp(recorder);
+        if recorder.over() {
+            return;
+        }
+        match read {
+            Ok(Read { count: 0, .. }) => self.end_of_stream(recorder, index, now),
+            Ok(read) => {
+                recorder.read(read.count);
+                // Requests that follow from these answers go out together.
+                self.corked = true;
+                let (index, now) = self.take_answers(recorder, index, now, &read);
+                self.corked = false;
+                self.unpark(index, now);
+                self.set_wake(index);
+                let slot = &self.slots[index as usize];
+                // What waits for room (perhaps on a new connection, younger than `now`) goes on waiting.
+                if slot.state == State::Connected && !slot.watches_writing && !recorder.over() {
+                    self.flush(recorder, index, now);
+                }
+                self.close_if_drained(recorder, index, now);
+            }
+            Err(e) => {
+                self.fail(recorder, index, now, stream_error_kind(&e), || format!("while reading: {e}"));
+            }
+        }
+    }
+
+    /// A long body that nobody looks at wakes the worker when much of it has come, or all of what is
+    /// left of it, and never later: its last byte has the kernel's stamp, and is read at once.
+    fn set_wake(&mut self, index: u32) {
+        if !self.drops_bodies {
+            return;
+        }
+        let most = (WAKE_TOTAL_BYTES / self.slots.len() as u64).min(WAKE_MAX_BYTES);
+        let slot = &mut self.slots[index as usize];
+        let left = self.codec.body_left(&slot.connection);
+        let late = slot.wakes_at > 1 || (left >= WAKE_LATE_BYTES && most >= WAKE_LATE_BYTES);
+        let wakes_at = if late { left.clamp(1, most) as u32 } else { 1 };
+        if wakes_at != slot.wakes_at && slot.state == State::Connected {
+            slot.wakes_at = wakes_at;
+            self.net.wake_at(slot.handle, wakes_at);
+        }
+    }
+
+    /// Reads what has arrived, or drops it where it is a body that nobody looks at.
+    fn read(&mut self, index: u32) -> io::Result<Read> {
+        let slot = &self.slots[index as usize];
+        let droppable = if self.drops_bodies { self.codec.body_left(&slot.connection) } else { 0 };
+        if droppable >= DISCARD_MIN_BYTES {
+            let most = usize::try_from(droppable.min(DISCARD_MAX_BYTES)).unwrap_or(usize::MAX);
+            let (count, stamp_ns) = self.net.discard(slot.handle, most)?;
+            return Ok(Read { count, stamp_ns, discarded: true });
+        }
+        let short = self.reads_short && !self.codec.in_progress(&slot.connection);
+        let most = if short { SHORT_READ_BYTES } else { self.buffer.len() };
+        let (count, stamp_ns) = self.net.recv_stamped(slot.handle, &mut self.buffer[..most])?;
+        Ok(Read { count, stamp_ns, discarded: false })
+    }
+
+    fn end_of_stream(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
         let slot = &mut self.slots[index as usize];
         let ended = self.codec.end_of_stream(&mut slot.connection);
         if let Some((place, status)) = ended
@@ -126,7 +216,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
 
     /// Takes what was read at `now`, step by step: the rest of an answer, or several. Gives the instant to go on with,
     /// later than `now` where it opened a connection, and the slot that the connection stands at by then.
-    pub(super) fn take_answers(
+    fn take_answers(
         &mut self,
         recorder: &mut Recorder,
         mut index: u32,
@@ -139,7 +229,8 @@ impl<N: Net, C: Codec> Worker<N, C> {
             let now = if C::DRAINS { read_ns.max(recorder.stamp_ns()) } else { read_ns };
             let Worker { codec, slots, buffer, shared, .. } = self;
             let slot = &mut slots[index as usize];
-            let step = if read.discarded && at == 0 {
+            let begins = !codec.in_progress(&slot.connection);
+            let step = if read.discarded {
                 codec.skip(&mut slot.connection, read.count)
             } else {
                 let requests = &mut slot.requests;
@@ -202,15 +293,13 @@ impl<N: Net, C: Codec> Worker<N, C> {
             }
             let mut later = now;
             match step.what {
-                // What a frame leaves says nothing of the next one.
-                What::Part if !C::Requests::IN_ORDER && read.discarded => {}
                 What::Part => {
                     let slot = &self.slots[index as usize];
                     self.reads_short =
                         self.drops_bodies && self.codec.body_left(&slot.connection) >= DISCARD_MIN_BYTES;
                 }
                 What::Whole { status, reusable } => {
-                    self.reads_short &= !first;
+                    self.reads_short &= !begins;
                     later = self.answered(recorder, index, place, now, status, reusable);
                 }
                 What::Failed(kind, reason) => {

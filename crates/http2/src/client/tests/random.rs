@@ -118,16 +118,6 @@ fn of_place(said: &[Said], place: Place) -> Vec<Said> {
 }
 
 fn in_pieces(c: &mut Connection, wire: &[u8], cuts: &[usize]) -> (Vec<Said>, Option<Fault>) {
-    in_pieces_or_skipped(c, wire, cuts, false)
-}
-
-/// With `skips`, what is left of a body where a piece begins is not given but skipped.
-fn in_pieces_or_skipped(
-    c: &mut Connection,
-    wire: &[u8],
-    cuts: &[usize],
-    skips: bool,
-) -> (Vec<Said>, Option<Fault>) {
     let mut cuts: Vec<usize> = cuts.iter().map(|cut| (*cut).min(wire.len())).collect();
     cuts.extend([0, wire.len()]);
     cuts.sort_unstable();
@@ -135,15 +125,8 @@ fn in_pieces_or_skipped(
     for piece in cuts.windows(2).map(|w| &wire[w[0]..w[1]]) {
         let mut input = piece;
         loop {
-            let left = if skips { (c.body_left() as usize).min(input.len()) } else { 0 };
             // One step at a time, so that what was said before a fault is kept.
-            let step = if left > 0 {
-                input = &input[left..];
-                c.skip(left as u32)
-            } else {
-                c.take(&mut input)
-            };
-            match step {
+            match c.take(&mut input) {
                 Ok(Step::More) => break,
                 Err(fault) => return (all, Some(fault)),
                 Ok(step) => all.extend(said_by(step)),
@@ -196,20 +179,6 @@ proptest! {
             prop_assert_eq!(of_place(&said, place), want);
         }
         prop_assert_eq!(c.permits(), responses.len() as i32);
-    }
-
-    #[test]
-    fn bodies_that_are_skipped_leave_the_same_steps_without_their_bytes(
-        wire in hostile(), cuts in proptest::collection::vec(0usize..1_500, 0..30)
-    ) {
-        let without = |(said, fault): (Vec<Said>, Option<Fault>)| {
-            let said = said.into_iter().filter(|one| !matches!(one, Said::Body(..)));
-            (said.collect::<Vec<_>>(), fault)
-        };
-        let (mut taken, mut skipped) = (asked(5), asked(5));
-        let all = in_pieces(&mut taken, &wire, &cuts);
-        prop_assert_eq!(without(in_pieces_or_skipped(&mut skipped, &wire, &cuts, true)), without(all));
-        prop_assert_eq!(answers(&mut skipped), answers(&mut taken));
     }
 
     #[test]

@@ -121,7 +121,7 @@ fn note(step: Step<'_>, steps: &mut Vec<(String, Vec<u8>)>, ends: &mut [u32; STR
         }
         Step::Head { status, .. } => assert!((200..1000).contains(&status)),
         Step::End { place, .. } | Step::Failed { place, .. } | Step::Moved(place) => {
-            ends[usize::from(place)] += 1
+            ends[usize::from(place)] += 1;
         }
         Step::More | Step::Ready | Step::Draining(_) => {}
     }

@@ -197,7 +197,7 @@ fn the_clients_own_settings_are_recorded_as_they_were_sent() {
     let sent = |id: u16, initial: u32| {
         let pairs = settings.payload.chunks(6).map(|one| one.split_at(2));
         let of_id = pairs.filter(|(at, _)| **at == id.to_be_bytes());
-        of_id.map(|(_, value)| u32::from_be_bytes(value.try_into().unwrap())).last().unwrap_or(initial)
+        of_id.map(|(_, value)| u32::from_be_bytes(value.try_into().unwrap())).next_back().unwrap_or(initial)
     };
     // A setting that was not sent has the standard's initial value.
     let expected = serde_json::json!({

@@ -29,7 +29,7 @@ impl Measuring {
     }
 
     fn place(&self, stream: u32) -> usize {
-        stream as usize / 2 & (self.sent.len() - 1)
+        (stream as usize / 2) & (self.sent.len() - 1)
     }
 
     /// So many requests are sent at `now`, on the streams from `next` on.

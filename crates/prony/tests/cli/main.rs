@@ -21,7 +21,6 @@ mod formats;
 mod grammar;
 mod history;
 mod hosts;
-mod http2;
 mod lab;
 mod ledger;
 mod listens;

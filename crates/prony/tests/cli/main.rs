@@ -21,6 +21,7 @@ mod formats;
 mod grammar;
 mod history;
 mod hosts;
+mod http2;
 mod lab;
 mod ledger;
 mod listens;

@@ -33,6 +33,7 @@ mod repeat;
 mod schema;
 mod search;
 mod secrets;
+mod server_host;
 mod servers;
 mod signals;
 mod targets;

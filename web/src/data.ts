@@ -395,6 +395,8 @@ export interface Head {
   seed: number;
   /** CPUs of the servers; empty: not pinned. */
   server_cpus: number[];
+  /** The machine of the servers, where it is another. */
+  server_host?: ServerHost;
   /** `9 candidates × 1 plan × 5 blocks = 45 trials`. */
   shape: string;
   /** Its question. */
@@ -1018,6 +1020,18 @@ export interface Server {
   startup_ns: number;
   threads: number;
   window_cpu_ns: number;
+}
+
+/** That machine, and the way to it. */
+export interface ServerHost {
+  /** Its address, which servers listen on and the client connects to. */
+  address: string;
+  /** The shortest of the round trips by which the clocks were compared when the run began, over ssh. */
+  control_rtt_ns: number;
+  /** The machine. */
+  host: Host;
+  /** Its network interface that has the address, where that could be told. */
+  interface?: string;
 }
 
 /** What the server cost over time. */

@@ -1,6 +1,6 @@
 //! A run log in, everything that the views show out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use prony_model::run_log::{NamedPlan, PlannedTrial, RunLog, TrialResult};
 use prony_model::trial::Validity;
@@ -16,6 +16,7 @@ use crate::protocols;
 use crate::published;
 use crate::row::{PlanAnalysis, Row, row};
 use crate::text::list;
+use crate::way::way;
 
 const SCHEMA: &str = "prony.analysis/1";
 
@@ -58,6 +59,7 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
         elapsed_ns: elapsed_ns(&results),
         seed: log.header.seed,
         host: log.header.host.clone(),
+        server_host: log.header.server_host.clone(),
         server_cpus: log.header.server_cpus.clone(),
         client_cpus: log.header.client_cpus.clone(),
         baseline: baseline.map(str::to_owned),
@@ -196,6 +198,7 @@ fn notes(log: &RunLog, results: &Results<'_>) -> Vec<String> {
             "the run log's last line was cut off, by a crash or a full disk, and is left out".to_owned(),
         );
     }
+    notes.extend(different_ways(results));
     if !log.unfinished.is_empty() {
         let trials: Vec<&PlannedTrial> = log.unfinished.iter().collect();
         notes.push(format!("begun and without a result: {}", trial_names(&trials)));
@@ -210,6 +213,25 @@ fn notes(log: &RunLog, results: &Results<'_>) -> Vec<String> {
         failures.iter().map(|(failure, trials)| format!("not measured: {}: {failure}", trial_names(trials))),
     );
     notes
+}
+
+/// Candidates of one run that were reached by different ways.
+fn different_ways(results: &Results<'_>) -> Option<String> {
+    let mut by_way: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for cell in results.values().filter_map(|result| Cell::measured(result)) {
+        if let Some(way) = way(cell.trial) {
+            by_way.entry(way).or_default().insert(&cell.planned.candidate);
+        }
+    }
+    let said = |(way, labels): (&&str, &BTreeSet<&str>)| {
+        format!("{} over {way}", labels.iter().copied().collect::<Vec<_>>().join(", "))
+    };
+    (by_way.len() > 1).then(|| {
+        format!(
+            "{}: these are different ways to a server, and the figures of one are not comparable with those of another",
+            by_way.iter().map(said).collect::<Vec<_>>().join("; ")
+        )
+    })
 }
 
 fn trial_names(trials: &[&PlannedTrial]) -> String {

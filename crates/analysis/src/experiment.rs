@@ -2,6 +2,7 @@
 
 use prony_model::host::Host;
 use prony_model::run_log::Skipped;
+use prony_model::server_host::ServerHost;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -30,6 +31,9 @@ pub struct ExperimentAnalysis {
     pub seed: u64,
     /// The machine.
     pub host: Host,
+    /// The machine of the servers, where it is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_host: Option<ServerHost>,
     /// CPUs of the servers; empty: not pinned.
     pub server_cpus: Vec<u32>,
     /// CPUs of the client; empty: not pinned.

@@ -121,7 +121,7 @@ const fn percentile(
 }
 
 /// Every figure, in the order of a view.
-pub static FIGURES: [Entry; 21] = [
+pub static FIGURES: [Entry; 22] = [
     Entry {
         name: "throughput",
         field: "requests_per_s",
@@ -315,6 +315,25 @@ pub static FIGURES: [Entry; 21] = [
         metric: "sent_bytes_per_second",
         of_trial: |trial, _| exact(trial.throughput.sent_bytes_per_s),
         ..OF_BYTES
+    },
+    Entry {
+        name: "interrupts",
+        field: "interrupts_per_request_ns",
+        title: "Interrupts per request",
+        explain: "Interrupt and soft interrupt time of the server's whole host per completed request, where that is another \
+                  machine: in no process's CPU time.",
+        head: "irq µs/req",
+        terminal_column: Some(("irq µs", 7)),
+        unit: Unit::Microseconds,
+        over_trials: OverTrials::Mean,
+        in_history: false,
+        metric: "server_host_interrupts_per_request_seconds",
+        of_trial: |trial, server| {
+            let (completed, host) = (trial.requests.completed, server?.host.as_ref()?);
+            let interrupts_ns = host.irq_ns?.saturating_add(host.softirq_ns?);
+            exact(real(interrupts_ns) / real((completed > 0).then_some(completed)?))
+        },
+        ..OF_SERVER
     },
 ];
 

@@ -271,7 +271,12 @@ fn point(
         commit,
         version: version(header, &key.2),
         tool_version: first.trial.tool.version.clone(),
-        host: format!("{}, {} CPUs, {}", host.cpu_model, host.cpus_online, host.kernel),
+        host: [Some(host), header.server_host.as_ref().map(|server| &server.host)]
+            .into_iter()
+            .flatten()
+            .map(|host| format!("{}, {} CPUs, {}", host.cpu_model, host.cpus_online, host.kernel))
+            .collect::<Vec<_>>()
+            .join("; servers on "),
         // A trial without the figure would leave an average over those that happen to have it.
         estimate: values.as_deref().and_then(estimate),
         at_least: known.iter().flatten().any(|k| k.at_least),

@@ -39,5 +39,6 @@ mod throughput;
 pub mod trial;
 mod usage;
 pub mod verdict;
+mod way;
 
 pub use analyse::analyse;

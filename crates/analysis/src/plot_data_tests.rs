@@ -77,6 +77,7 @@ fn sampled(columns: SampleColumns) -> ServerSamples {
         threads: 1,
         columns,
         peak_pss_bytes: None,
+        host: None,
     }
 }
 

@@ -74,8 +74,10 @@ pub(crate) fn core_series(result: &TrialResult, trial: &Trial) -> CoreSeries {
     let Some((at_ns, cores, busy_ns)) = known else { return CoreSeries::default() };
     let spans: Vec<Span> = spans(at_ns, CORE_SPAN_MIN_NS).collect();
     let servers = server.map(|s| s.cpus.as_slice()).unwrap_or_default();
+    let is_elsewhere = server.is_some_and(|s| s.host.is_some());
     let of = |cpu: u32| {
-        let client = trial.plan.cpus.contains(&cpu);
+        // A CPU of this number is another one on another machine.
+        let client = trial.plan.cpus.contains(&cpu) && !is_elsewhere;
         match (servers.contains(&cpu), client) {
             (true, true) => "both",
             (true, false) => "server",

@@ -4,6 +4,7 @@ use prony_model::histogram::SparseHistogram;
 use prony_model::host::HostWindow;
 use prony_model::measurement::{ErrorTally, Http2Use};
 use prony_model::server::{SampleColumns, ServerSamples};
+use prony_model::server_host::ServerHostWindow;
 
 use super::*;
 use crate::testing::{Line, closed_plan, constant_plan, healthy};
@@ -34,6 +35,7 @@ fn judge(m: &Measurement, plan: &PlanRecord, seen: &Seen) -> prony_model::Trial 
         threads: 1,
         columns: SampleColumns::default(),
         peak_pss_bytes: None,
+        host: None,
     });
     let observed = Observed {
         host_window: seen.host_window.clone(),
@@ -247,6 +249,22 @@ fn listen_overflows_are_noted_where_the_target_is_local() {
     assert_eq!(overflown(0, 1, true), ["listen_overflow"]);
     assert_eq!(overflown(0, 0, true), [""; 0]);
     assert_eq!(overflown(9, 9, false), [""; 0], "it was another server's");
+}
+
+#[test]
+fn what_the_servers_host_lost_or_turned_away_is_noted() {
+    let noted = |host: ServerHostWindow| {
+        let mut observed = Observed::of(healthy(10, 2000), closed_plan());
+        observed.server = Some(ServerSamples { host: Some(host), ..ServerSamples::default() });
+        let trial = trial::judge(&observed, &Host::default());
+        trial.verdict.reasons.into_iter().map(|reason| reason.code).collect::<Vec<_>>()
+    };
+    let quiet = ServerHostWindow { packets_sent: Some(10_000), ..ServerHostWindow::default() };
+    let again = |segments| ServerHostWindow { tcp_retransmits: Some(segments), ..quiet.clone() };
+    assert_eq!(noted(again(10)), [""; 0]);
+    assert_eq!(noted(again(11)), ["packets_lost"]);
+    assert_eq!(noted(ServerHostWindow { packets_dropped: Some(1), ..quiet.clone() }), ["packets_lost"]);
+    assert_eq!(noted(ServerHostWindow { listen_drops: Some(1), ..quiet }), ["listen_overflow"]);
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
-use crate::clock::Clock;
+use prony_model::clock::{Clock, Offset};
+
 use crate::protocol::{
-    AGAIN_NS, Answer, BEAT_NS, BEAT_SOON_NS, Beat, CLOCK_SAMPLES, LEASE_NS, Offset, Order, Phase, Up,
+    AGAIN_NS, Answer, BEAT_NS, BEAT_SOON_NS, Beat, CLOCK_SAMPLES, LEASE_NS, Order, Phase, Up,
 };
 
 /// Beats whose answers may still come.

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use prony_load::{Control, LoadError, Share, run_shard};
+use prony_model::clock::Offset;
 use prony_model::{Measurement, Plan};
 
 use crate::agent::{Act, Agent};
@@ -15,7 +16,7 @@ use crate::fragments::{Joining, split};
 use crate::job::{AgentEnd, Bootstrap, Frame, FromAgent, Job, Piece, channel, down, up};
 use crate::nats::{Address, Link, Login, Message, connect};
 use crate::now_ns;
-use crate::protocol::{Offset, Phase};
+use crate::protocol::Phase;
 use crate::session::{Opening, Session, Side};
 use crate::throttled::throttled_ns;
 

@@ -89,27 +89,35 @@ impl Agents {
             return count.parse().ok().filter(is_few).map(Agents::Local).ok_or_else(wrong);
         }
         let hosts = text.strip_prefix("ssh:").ok_or_else(wrong)?;
-        let hosts = hosts.split(',').map(ssh_host).collect::<Result<Vec<_>, _>>()?;
+        let hosts =
+            hosts.split(',').map(|host| SshHost::parse(host, "--fleet")).collect::<Result<Vec<_>, _>>()?;
         Some(Agents::Ssh(hosts)).filter(|agents| is_few(&agents.count())).ok_or_else(wrong)
     }
 }
 
-/// `HOST` or `HOST=ADDRESS`. A name that ssh or a shell could take for something else is refused.
-fn ssh_host(text: &str) -> Result<SshHost, String> {
-    let (name, data) = text.split_once('=').map_or((text, None), |(name, data)| (name, Some(data)));
-    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"._-@:%[]".contains(&b);
-    if name.is_empty() || name.len() > 255 || name.starts_with('-') || !name.bytes().all(is_plain) {
-        return Err(format!(
-            "--fleet: {name:?} is no host: write a name as ssh takes it, `host` or `user@host`; a port is set in \
-             ~/.ssh/config."
-        ));
+impl SshHost {
+    /// `HOST` or `HOST=ADDRESS`, as this flag says it. A name that ssh or a shell could take for something else is refused.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn parse(text: &str, flag: &str) -> Result<SshHost, String> {
+        let (name, data) = text.split_once('=').map_or((text, None), |(name, data)| (name, Some(data)));
+        let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"._-@:%[]".contains(&b);
+        if name.is_empty() || name.len() > 255 || name.starts_with('-') || !name.bytes().all(is_plain) {
+            return Err(format!(
+                "{flag}: {name:?} is no host: write a name as ssh takes it, `host` or `user@host`; a port is set in \
+                 ~/.ssh/config."
+            ));
+        }
+        let data = data.map(|data| {
+            data.parse().map_err(|_| {
+                format!(
+                    "{flag}: {name}={data:?} has no IP address: write the address of {name} that is meant."
+                )
+            })
+        });
+        Ok(SshHost { name: name.to_owned(), data: data.transpose()? })
     }
-    let data = data.map(|data| {
-        data.parse().map_err(|_| {
-            format!("--fleet: {name}={data:?} has no IP address: write the address of {name} that it is to load from.")
-        })
-    });
-    Ok(SshHost { name: name.to_owned(), data: data.transpose()? })
 }
 
 #[cfg(test)]

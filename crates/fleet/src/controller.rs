@@ -1,6 +1,8 @@
 //! The controller's part of the protocol, pure: what it hears from agents becomes answers and events.
 
-use crate::protocol::{AGAIN_NS, Answer, LOST_NS, Offset, Order, Phase, Up};
+use prony_model::clock::Offset;
+
+use crate::protocol::{AGAIN_NS, Answer, LOST_NS, Order, Phase, Up};
 
 /// All agents hear of a start at least so long before it.
 const START_AHEAD_NS: u64 = 400_000_000;

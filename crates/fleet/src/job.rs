@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 
 use prony_load::{Shard, Share};
+use prony_model::clock::Offset;
 use prony_model::measurement::Waits;
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::{Answer, Offset, Up};
+use crate::protocol::{Answer, Up};
 use crate::session::Greeting;
 
 /// A load for an agent.

@@ -1,9 +1,9 @@
 //! Many machines as one: a controller and its agents apply one load, and their shares of it are merged exactly.
 //!
-//! The protocol is pure (`protocol`, `agent`, `controller`, `clock`) and is tried in a simulated network. `session` seals what
+//! The protocol is pure (`protocol`, `agent`, `controller`) and is tried in a simulated network. `session` seals what
 //! they say, `fragments` cuts it into what NATS takes, `nats` carries it: the one file that knows NATS and an async
 //! runtime. `fleet` is the controller's process, `assemble` starts its agents (`local`, `ssh`), `agent_process` is an agent's,
-//! `server` the nats-server of a run.
+//! `server` the nats-server of a run. `ssh_pipe` is for an agent that runs servers and applies no load: it knows nothing of all that.
 
 pub mod agent;
 mod agent_binary;
@@ -11,7 +11,6 @@ pub mod agent_process;
 pub mod agents;
 pub mod allow;
 mod assemble;
-pub mod clock;
 pub mod controller;
 mod delta_file;
 pub mod fleet;
@@ -27,6 +26,7 @@ pub mod session;
 #[cfg(test)]
 mod sim;
 mod ssh;
+pub mod ssh_pipe;
 pub mod standing;
 mod suitable;
 mod throttled;
@@ -34,7 +34,7 @@ mod tied;
 mod trial;
 
 pub use agent_process::run as run_agent;
-pub use agents::Agents;
+pub use agents::{Agents, SshHost};
 pub use fleet::{Fleet, Setup};
 pub use local::AGENT_ARGUMENT;
 pub use server::find as find_server;

@@ -4,6 +4,7 @@
 //! lost, doubled or out of order, the next exchange says all of it again: nobody has to remember what the other may have
 //! missed. Only pieces of the result are numbered, and kept by the agent until they are confirmed.
 
+use prony_model::clock::Offset;
 use serde::{Deserialize, Serialize};
 
 /// The protocol's version: agent and controller must have the same.
@@ -77,15 +78,6 @@ pub enum Phase {
     Running,
     /// It has nothing more to send, whatever the reason.
     Ended,
-}
-
-/// How far the controller's clock is ahead of an agent's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Offset {
-    /// Controller's minus agent's, in nanoseconds.
-    pub offset_ns: i64,
-    /// The truth lies within so much of it: half of the shortest round trip, and what clocks may drift since.
-    pub bound_ns: u64,
 }
 
 /// The controller's answer to a beat.

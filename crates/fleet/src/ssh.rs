@@ -21,7 +21,7 @@ use crate::tied::{on_path, tied};
 
 /// Lines of ssh that wait to be read, and the longest of them.
 const LINES_MAX: usize = 256;
-const LINE_MAX_BYTES: u64 = 4096;
+pub(crate) const LINE_MAX_BYTES: u64 = 4096;
 /// What the script says before the agent is there, whatever else a login prints.
 const MARK: &str = "prony-agent:";
 /// How long the agent has to end by itself once its standard input has.
@@ -57,25 +57,25 @@ impl SshMeans {
     }
 
     /// The binary for this architecture.
-    fn binary(&self, machine: &str) -> Option<&AgentBinary> {
+    pub(crate) fn binary(&self, machine: &str) -> Option<&AgentBinary> {
         self.binaries.iter().find(|binary| binary.machine == machine)
     }
 
-    /// What a host's shell is to do: become the agent, or say that it is missing. In `sh -c '…'`, since a login shell may be
+    /// What a host's shell is to do: become the agent by these arguments, or say that it is missing. In `sh -c '…'`, since a login shell may be
     /// another: so without single quotes.
-    fn run_script(&self) -> String {
+    pub(crate) fn run_script(&self, arguments: &str) -> String {
         let case = |binary: &AgentBinary| format!("{}) h={};; ", names_of(binary.machine), binary.hash);
         // The first of an architecture counts, as in `case`.
         let cases: String = self.binaries.iter().map(case).collect();
         format!(
             "exec sh -c 'h=none; case $(uname -m) in {cases}esac; \
              f=\"${{XDG_CACHE_HOME:-$HOME/.cache}}/prony/agent-$h\"; \
-             if test -x \"$f\"; then echo {MARK} here; exec \"$f\" agent; fi; \
+             if test -x \"$f\"; then echo {MARK} here; exec \"$f\" {arguments}; fi; \
              echo {MARK} missing $(uname -s) $(uname -m)'"
         )
     }
 
-    fn ssh(&self, host: &SshHost, options: &[&str], script: &str) -> std::process::Command {
+    pub(crate) fn ssh(&self, host: &SshHost, options: &[&str], script: &str) -> std::process::Command {
         let mut command = tied(&self.own, &self.ssh);
         // Nobody is there to answer a question, and a connection that others share would outlive this one.
         command.args([
@@ -114,7 +114,7 @@ fn names_of(machine: &str) -> &str {
 }
 
 /// What a host's shell is to do with a binary on its standard input. Of one that comes in part nothing stays.
-fn copy_script(binary: &AgentBinary) -> String {
+pub(crate) fn copy_script(binary: &AgentBinary) -> String {
     let (hash, bytes) = (&binary.hash, binary.bytes);
     format!(
         "exec sh -c 'umask 077; d=\"${{XDG_CACHE_HOME:-$HOME/.cache}}/prony\"; t=\"$d/.agent-{hash}.$$\"; \
@@ -330,7 +330,7 @@ impl Drop for SshAgent {
 fn connect(means: &SshMeans, host: &SshHost) -> Result<(Child, Receiver<Line>), String> {
     let tunnel = format!("127.0.0.1:0:127.0.0.1:{}", means.nats_port);
     let options = ["-o", "ExitOnForwardFailure=yes", "-R", &tunnel];
-    let child = means.ssh(host, &options, &means.run_script()).spawn();
+    let child = means.ssh(host, &options, &means.run_script("agent")).spawn();
     let mut child = child.map_err(|e| format!("{} could not be started: {e}.", means.ssh.display()))?;
     let lines = lines_of(&mut child);
     Ok((child, lines))
@@ -363,7 +363,7 @@ fn read_lines(from: impl Read + Send + 'static, to: SyncSender<Line>, kind: fn(S
 }
 
 /// The words after the script's mark; none of what else a login prints.
-fn marked(line: &str) -> Vec<&str> {
+pub(crate) fn marked(line: &str) -> Vec<&str> {
     line.strip_prefix(MARK).map(|rest| rest.split_whitespace().collect()).unwrap_or_default()
 }
 
@@ -416,7 +416,7 @@ mod tests {
     fn a_binary_is_missing_then_copied_whole_and_run_and_of_a_part_nothing_stays() {
         let home = tempfile::tempdir().unwrap();
         let mut means = means();
-        let (_, said) = shell(home.path(), &means.run_script(), b"");
+        let (_, said) = shell(home.path(), &means.run_script("agent"), b"");
         assert!(said.starts_with("prony-agent: missing Linux "), "{said}");
         let program = b"#!/bin/sh\necho it runs as $1\n";
         means.binaries[0].bytes = program.len() as u64;
@@ -425,7 +425,7 @@ mod tests {
         let cache = home.path().join(".cache/prony");
         assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 0);
         assert!(shell(home.path(), &copies, program).0);
-        let (_, said) = shell(home.path(), &means.run_script(), b"");
+        let (_, said) = shell(home.path(), &means.run_script("agent"), b"");
         assert_eq!(said, "prony-agent: here\nit runs as agent\n");
         assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 1);
     }

@@ -146,7 +146,7 @@ fn steal(
 }
 
 /// A counter of /proc/net/netstat or snmp: a line of names and a line of numbers of the same group.
-fn counter(text: &str, group: &str, name: &str) -> Option<u64> {
+pub(crate) fn counter(text: &str, group: &str, name: &str) -> Option<u64> {
     let mut of_group = text.lines().filter_map(|line| line.strip_prefix(group)?.strip_prefix(':'));
     let (names, numbers) = (of_group.next()?, of_group.next()?);
     let at = names.split_ascii_whitespace().position(|n| n == name)?;

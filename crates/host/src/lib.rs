@@ -17,11 +17,13 @@ pub mod state;
 mod sys;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod whole_host;
 
 pub use client_watch::ClientWatch;
 pub use cores::Machine;
 pub use facts::{boot_id, memory_field, port_range, read};
 pub use host_watch::HostWatch;
+pub use whole_host::{WholeHost, interface_of};
 
 use rustix::time::{ClockId, clock_gettime};
 

@@ -13,6 +13,7 @@ pub mod launch;
 mod programs;
 pub mod provision;
 pub mod sample;
+pub mod server_host;
 pub mod supervise;
 mod sys;
 mod toml_file;

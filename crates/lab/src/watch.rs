@@ -1,26 +1,28 @@
 //! A server that somebody else started, sampled while it is loaded (`--watch`).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use prony_host::process::{self, Identity};
 use prony_load::LoadError;
 use prony_model::observed::{Observed, ServerLife};
 
-use crate::sample::{Processes, Sampler, Samples, Watched};
+use crate::sample::{Processes, Watched};
+use crate::server_host::{RemoteServer, SampledServer, Sampling, Seen, ServerHost};
 use crate::supervise::listener;
 
 /// Which processes are watched.
 #[derive(Debug, Clone)]
 pub struct WatchedServer {
-    watched: Watched,
-    /// As it was named: `1234` or `:8080`.
+    server: SampledServer,
+    /// As it was named: `1234`, `:8080` or `ssh:big:8080`.
     named: String,
 }
 
 /// A server that is being sampled.
 #[derive(Debug)]
 pub struct Watching {
-    sampler: Sampler,
+    sampling: Sampling,
     named: String,
 }
 
@@ -48,9 +50,24 @@ impl WatchedServer {
             ));
         }
         Ok(WatchedServer {
-            watched: Watched { processes: Processes::Of(roots), cgroup: None },
+            server: SampledServer::Here(Watched { processes: Processes::Of(roots), cgroup: None }),
             named: named.to_owned(),
         })
+    }
+
+    /// The same on another host, by what its name is there.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn there(host: &Arc<ServerHost>, named: &str) -> Result<WatchedServer, String> {
+        let server = RemoteServer::watch(host, named)?;
+        let named = format!("{}{named}", host.given());
+        Ok(WatchedServer { server: SampledServer::There(Arc::new(server)), named })
+    }
+
+    /// What is sampled.
+    pub(crate) fn sampled(&self) -> SampledServer {
+        self.server.clone()
     }
 
     /// Begins to sample it, on these CPUs (the client's; empty: any).
@@ -58,28 +75,32 @@ impl WatchedServer {
     /// # Errors
     /// When the system gives no more threads.
     pub fn start(&self, client_cpus: &[u32]) -> Result<Watching, LoadError> {
-        let sampler = Sampler::start(self.watched.clone(), client_cpus, &[])
-            .map_err(|e| LoadError::System("starting to sample the server", e))?;
-        Ok(Watching { sampler, named: self.named.clone() })
+        let sampling = self.server.start(client_cpus, &[]);
+        let sampling = sampling.map_err(|e| LoadError::System("starting to sample the server", e))?;
+        Ok(Watching { sampling, named: self.named.clone() })
     }
 }
 
 impl Watching {
     /// Ends, and adds what was seen to what else was observed of the load.
-    pub fn finish(self, observed: &mut Observed) {
-        let samples: Samples = self.sampler.finish();
+    ///
+    /// # Errors
+    /// Where nothing is known of it, since its host is out of reach.
+    pub fn finish(self, observed: &mut Observed) -> Result<(), LoadError> {
         let (start_ns, end_ns) = (observed.measurement.window_start_ns, observed.measurement.window_end_ns);
-        observed.server = samples.window(start_ns, end_ns, Duration::ZERO, &[]);
-        observed.life = ServerLife {
-            candidate: format!("the server ({})", self.named),
-            ..samples.changes(end_ns).into()
-        };
+        let seen = self.sampling.finish(Some((start_ns, end_ns)), Duration::ZERO, &[]);
+        let seen = seen.map_err(|why| LoadError::Fleet(format!("--watch {}: {why}", self.named)))?;
+        let Seen { server, life } = seen.unwrap_or_default();
+        observed.server = server;
+        observed.life = ServerLife { candidate: format!("the server ({})", self.named), ..life };
+        Ok(())
     }
 }
 
 fn wrong(named: &str) -> String {
     format!(
-        "--watch {named:?} names no server: write the number of its process, or :PORT where it listens here."
+        "--watch {named:?} names no server: write the number of its process, :PORT where it listens here, or ssh:HOST:PORT \
+         where it listens there."
     )
 }
 
@@ -91,8 +112,11 @@ mod tests {
 
     use prony_analysis::testing::{closed_plan, healthy};
     use prony_host::monotonic_ns;
+    use prony_host::testing::wait_until;
 
     use super::*;
+    use crate::supervise::Running;
+    use crate::supervise::testing::{pid_in, shell_spec, supervision};
 
     struct Ended(Child);
 
@@ -146,11 +170,45 @@ mod tests {
         let mut observed = Observed::of(healthy(1, 100), closed_plan());
         observed.measurement.window_start_ns = begun_ns;
         observed.measurement.window_end_ns = monotonic_ns();
-        watching.finish(&mut observed);
+        watching.finish(&mut observed).unwrap();
         let seen = observed.server.unwrap();
         assert_eq!((seen.startup_ns, seen.cpu_method.as_str(), seen.processes), (0, "schedstat", 2));
         // 100,000 turns: no machine makes one in 10 ns.
         assert!(seen.window_cpu_ns > 1_000_000 && seen.peak_memory_bytes > 0, "{seen:?}");
         assert!(observed.life.lost.is_empty() && observed.life.candidate.contains("the server ("));
+    }
+
+    /// Both take their first and last readings while the server waits: whatever it used between is in both.
+    #[test]
+    fn what_is_watched_costs_what_the_guard_s_own_sampler_says() {
+        let root = tempfile::tempdir().unwrap();
+        for fifo in ["begin", "end"] {
+            assert!(Command::new("mkfifo").arg(root.path().join(fifo)).status().unwrap().success());
+        }
+        let at = |name: &str| root.path().join(name);
+        let script = format!(
+            "cd {}; echo $$ >pid; read x <begin; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo $$ >done; read x <end",
+            root.path().display()
+        );
+        let spec = shell_spec(root.path(), &[&script]);
+        let is_there = || at("pid").exists();
+        let mut running =
+            Running::start(&spec, &supervision(root.path()), &mut { is_there }, &|| false).unwrap();
+        let pid = pid_in(&at("pid"));
+        let waits = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap().contains(") S ");
+        wait_until("the server waits for its work", waits);
+        let own = Watched { cgroup: None, ..running.watched() };
+        let own = SampledServer::Here(own).start(&[], &[]).unwrap();
+        let watched = WatchedServer::find(&pid.to_string()).unwrap().sampled().start(&[], &[]).unwrap();
+        std::fs::write(at("begin"), "x\n").unwrap();
+        assert_eq!(pid_in(&at("done")), pid);
+        wait_until("the server waits for its end", waits);
+        let [own, watched] = [own, watched].map(|sampling| {
+            sampling.finish(Some((0, u64::MAX)), Duration::ZERO, &[]).unwrap().unwrap().server.unwrap()
+        });
+        assert_eq!(watched.window_cpu_ns, own.window_cpu_ns);
+        assert!(own.window_cpu_ns > 1_000_000, "{own:?}");
+        assert_eq!((watched.processes, watched.threads), (own.processes, own.threads));
+        running.stop();
     }
 }

@@ -8,6 +8,7 @@
 pub mod capacity;
 mod capacity_log;
 pub mod client;
+pub mod clock;
 pub mod command;
 pub mod duet;
 mod error;
@@ -35,6 +36,7 @@ pub mod request;
 pub mod run_log;
 pub mod secret;
 pub mod server;
+pub mod server_host;
 mod sleep;
 pub mod slo;
 pub mod target;

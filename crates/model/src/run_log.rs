@@ -27,6 +27,7 @@ use crate::observed::Observed;
 use crate::plan_record::PlanRecord;
 use crate::published::{CapacityOf, Published};
 use crate::server::ServerSamples;
+use crate::server_host::ServerHost;
 pub use crate::sleep::Sleep;
 use crate::{Tool, Trial};
 
@@ -136,6 +137,9 @@ pub struct Header {
     /// Where both candidates of a duet run; `None` where they run in turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duet: Option<DuetRecord>,
+    /// The machine of the servers, where it is another than the client's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_host: Option<ServerHost>,
 }
 
 /// A run that stops by its own precision.

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::server_host::ServerHostWindow;
+
 /// A server process tree's costs over one trial.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ServerSamples {
@@ -30,6 +32,9 @@ pub struct ServerSamples {
     /// processes share count once. `None` where it was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_pss_bytes: Option<u64>,
+    /// What the server's host did over the window, where that is another machine than the client's; `None` on one machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<ServerHostWindow>,
 }
 
 /// Samples of a server by column.

@@ -321,6 +321,20 @@ pub(crate) fn conditions(analysis: &ExperimentAnalysis) -> String {
     } else {
         format!("server {}, client {}", cpus(&analysis.server_cpus), cpus(&analysis.client_cpus))
     });
+    if let Some(server) = &analysis.server_host {
+        let is_another = server.host.boot_id != analysis.host.boot_id;
+        parts.push(match is_another {
+            true => format!(
+                "servers on another machine, {} ({}, {})",
+                format::printable(&server.address),
+                format::printable(&server.host.cpu_model),
+                format::printable(&server.host.kernel)
+            ),
+            false => {
+                format!("servers in another network of this machine, {}", format::printable(&server.address))
+            }
+        });
+    }
     if analysis.interrupted {
         parts.push("INTERRUPTED".to_owned());
     }

@@ -203,7 +203,8 @@ pub fn compare_candidates(
     if !duet {
         both.iter_mut().for_each(|plan| plan.duets.clear());
     }
-    let differences = unlike::differences(&both, one_run);
+    let differences =
+        unlike::differences(&both, one_run, [a, b].map(|part| part.log.header.server_host.as_ref()));
     if !differences.is_empty() && !options.force {
         return Err(ComparisonError::Unlike {
             a: side(a).said(&side(b)),

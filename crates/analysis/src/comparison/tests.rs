@@ -1,6 +1,8 @@
 //! Synthetic logs whose truth is known.
 
+use prony_model::host::Host;
 use prony_model::run_log::RunLog;
+use prony_model::server_host::ServerHost;
 use prony_model::trial::{Bound, Outcome};
 
 use super::*;
@@ -34,6 +36,40 @@ fn compared(log: &RunLog) -> Comparison {
 
 fn of(c: &Comparison, figure: &str) -> FigureComparison {
     c.plans[0].figures.iter().find(|f| f.figure.name == figure).unwrap().clone()
+}
+
+/// The same over a network, with servers on this machine.
+fn over_a_network(mut log: RunLog, machine: &str) -> RunLog {
+    for result in &mut log.results {
+        result.trial.as_mut().unwrap().target.address = "10.0.0.2:8080".to_owned();
+    }
+    let host = Host { machine: Some(machine.to_owned()), ..Host::default() };
+    log.header.server_host = Some(ServerHost { host, ..ServerHost::default() });
+    log
+}
+
+#[test]
+fn loopback_and_a_network_are_not_compared_unless_forced_nor_are_two_servers_machines() {
+    let mut loopback = run(0.95);
+    for result in &mut loopback.results {
+        result.trial.as_mut().unwrap().target.address = "127.0.0.1:8080".to_owned();
+    }
+    let two_hosts = over_a_network(another_run(run(0.95)), "one");
+    let compared = |a: &RunLog, b: &RunLog, force| {
+        compare_candidates(part(a, "a"), part(b, "a"), &Options { force, ..Options::default() })
+    };
+    let why = compared(&loopback, &two_hosts, false).unwrap_err().to_string();
+    assert!(why.contains("the way to the server is loopback there and a network here"), "{why}");
+    assert!(compared(&loopback, &two_hosts, true).is_ok());
+    let same = over_a_network(run(0.95), "one");
+    assert!(compared(&same, &two_hosts, false).is_ok());
+    let why = compared(&over_a_network(run(0.95), "other"), &two_hosts, false).unwrap_err().to_string();
+    assert!(why.contains("the servers' machine is another"), "{why}");
+    // Within one run it is said beside the figures.
+    let mut mixed = loopback;
+    mixed.results[0].trial.as_mut().unwrap().target.address = "10.0.0.2:8080".to_owned();
+    let notes = crate::analyse(&mixed).notes.join(" ");
+    assert!(notes.contains("over a network") && notes.contains("over loopback"), "{notes}");
 }
 
 /// The same candidate as another run's.

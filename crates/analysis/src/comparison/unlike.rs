@@ -6,11 +6,13 @@ use std::fmt::Display;
 use prony_model::command::stage;
 use prony_model::host::Host;
 use prony_model::plan_record::{PlanRecord, TlsPlanRecord};
+use prony_model::server_host::ServerHost;
 use prony_model::target::path_of;
 use prony_model::trial::{Clock, Trial};
 
 use super::PlanPair;
 use crate::cell::Cell;
+use crate::way::way;
 
 /// Differences named before "and N more".
 const NAMED_MAX: usize = 6;
@@ -19,13 +21,24 @@ const STAGES_MAX: usize = 6;
 
 /// In what the two are not comparable, each as a phrase with both values. Within one run, hosts and
 /// plans are the same by its making.
-pub(super) fn differences(plans: &[PlanPair<'_>], one_run: bool) -> Vec<String> {
+pub(super) fn differences(
+    plans: &[PlanPair<'_>],
+    one_run: bool,
+    [a, b]: [Option<&ServerHost>; 2],
+) -> Vec<String> {
     let mut found = Differences::default();
+    if let (Some(a), Some(b), false) = (a, b, one_run) {
+        hosts(&mut found, "the servers' ", &[&a.host], &[&b.host]);
+    }
     for plan in plans {
         let (a, b) = (plan.a.as_slice(), plan.b.as_slice());
         found.must_be_equal("Prony's version", a, b, |c| Some(c.trial.tool.version.clone()));
         if !one_run {
-            hosts(&mut found, a, b);
+            let of = |cells: &[Cell<'_>]| cells.iter().map(|c| c.trial.host.clone()).collect::<Vec<_>>();
+            let (of_a, of_b) = (of(a), of(b));
+            let (of_a, of_b): (Vec<&Host>, Vec<&Host>) = (of_a.iter().collect(), of_b.iter().collect());
+            hosts(&mut found, "the ", &of_a, &of_b);
+            found.must_be_equal("the way to the server", a, b, |c| Some(way(c.trial)?.to_owned()));
             // Also of trials of one side: a log of single loads may hold different ones.
             if let (Some(first), true) = (a.first(), !b.is_empty()) {
                 for other in a.iter().chain(b) {
@@ -95,30 +108,31 @@ fn joined(set: BTreeSet<String>) -> String {
 /// A property of a machine, as text.
 type Described = fn(&Host) -> String;
 
-fn hosts(found: &mut Differences, a: &[Cell<'_>], b: &[Cell<'_>]) {
-    let all = || a.iter().chain(b).map(|c| &c.trial.host);
+/// `whose` machines they are: `the `, of the client where there is another.
+fn hosts(found: &mut Differences, whose: &str, a: &[&Host], b: &[&Host]) {
+    let all = || a.iter().chain(b).copied();
     // Also of trials of one side. Who has no id is left out, so that the first stands for all that have the same.
     if let Some(first) = all().find(|host| host.machine.is_some())
         && !a.is_empty()
         && !b.is_empty()
         && all().any(|host| first.is_another_machine(host))
     {
-        found.say("the machine is another".to_owned());
+        found.say(format!("{whose}machine is another"));
     }
     let of: [(&str, Described); 6] = [
-        ("the CPU", |h| h.cpu_model.clone()),
-        ("the number of CPUs", |h| h.cpus_online.to_string()),
-        ("the kernel", |h| h.kernel.clone()),
-        ("the frequency governor", |h| h.governor.clone().unwrap_or_else(|| "none".to_owned())),
-        ("the virtualisation", |h| h.virtualisation.clone().unwrap_or_else(|| "none".to_owned())),
+        ("CPU", |h| h.cpu_model.clone()),
+        ("number of CPUs", |h| h.cpus_online.to_string()),
+        ("kernel", |h| h.kernel.clone()),
+        ("frequency governor", |h| h.governor.clone().unwrap_or_else(|| "none".to_owned())),
+        ("virtualisation", |h| h.virtualisation.clone().unwrap_or_else(|| "none".to_owned())),
         // To a GiB: kernels differ in what they keep for themselves.
-        ("the memory in GiB", |h| (h.memory_bytes >> 30).to_string()),
+        ("memory in GiB", |h| (h.memory_bytes >> 30).to_string()),
     ];
     for (what, value) in of {
-        let set = |cells: &[Cell<'_>]| cells.iter().map(|c| value(&c.trial.host)).collect::<BTreeSet<_>>();
+        let set = |hosts: &[&Host]| hosts.iter().map(|host| value(host)).collect::<BTreeSet<_>>();
         let (a, b) = (set(a), set(b));
         if a != b || a.len() > 1 {
-            found.push(what, joined(a), joined(b));
+            found.push(&format!("{whose}{what}"), joined(a), joined(b));
         }
     }
 }

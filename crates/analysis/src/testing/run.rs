@@ -73,6 +73,7 @@ impl Log {
                 commit: None,
                 precision: None,
                 duet: None,
+                server_host: None,
             },
             results: Vec::new(),
             events: Vec::new(),
@@ -137,6 +138,7 @@ pub(crate) fn result(planned: PlannedTrial, rate: u64) -> TrialResult {
             ..SampleColumns::default()
         },
         peak_pss_bytes: None,
+        host: None,
     };
     TrialResult { planned, trial: Some(trial), server: Some(server), failure: None, capacity: None }
 }

@@ -26,6 +26,9 @@ const STEAL_MIN_NS: u64 = 50_000_000;
 /// The share of the window that a worker may be ready to run and have no CPU.
 const RUN_QUEUE_WAIT_MAX: f64 = 0.02;
 
+/// The share of the packets that a server's host sends that may be sent again: beyond it the network loses some.
+const RETRANSMITS_MAX: f64 = 0.001;
+
 /// Something that kept the client from its work, as a share of the window.
 struct Disturbance {
     name: &'static str,
@@ -102,22 +105,46 @@ fn run_queue_wait(f: &Facts<'_>) -> Option<Disturbance> {
     })
 }
 
-/// Said only of targets of this machine: another one's counters are not read.
+/// Said only of targets of this machine, or of a host that an agent looks at: another one's counters are not read.
 pub(super) fn listen_overflow(f: &Facts<'_>) -> Option<Reason> {
-    let host = f.o.host_window.as_ref().filter(|host| host.target_is_local)?;
-    let (overflows, drops) = (host.listen_overflows.unwrap_or(0), host.listen_drops.unwrap_or(0));
-    let limit = match f.host.somaxconn {
+    let server = f.o.server.as_ref().and_then(|server| server.host.as_ref());
+    let (counted, whose, limit) = match server {
+        Some(host) => ((host.listen_overflows, host.listen_drops), "the server's", 0),
+        None => {
+            let host = f.o.host_window.as_ref().filter(|host| host.target_is_local)?;
+            ((host.listen_overflows, host.listen_drops), "this", f.host.somaxconn)
+        }
+    };
+    let (overflows, drops) = (counted.0.unwrap_or(0), counted.1.unwrap_or(0));
+    let limit = match limit {
         0 => String::new(),
         limit => format!(" (net.core.somaxconn is {limit})"),
     };
     (overflows.max(drops) > 0).then(|| {
         Code::ListenOverflow.reason(format!(
-            "a listening socket of this machine turned connects away in the window: ListenOverflows moved by \
+            "a listening socket of {whose} machine turned connects away in the window: ListenOverflows moved by \
              {overflows}, ListenDrops by {drops}{limit}; connects that were refused, or repeated after a second \
              and more, are the kernel's"
         ))
         .with("listen_overflows", real(overflows))
         .with("listen_drops", real(drops))
+    })
+}
+
+/// What was lost between client and server, of what the server's host counts.
+pub(super) fn packets_lost(f: &Facts<'_>) -> Option<Reason> {
+    let host = f.o.server.as_ref()?.host.as_ref()?;
+    let (dropped, again) = (host.packets_dropped.unwrap_or(0), host.tcp_retransmits.unwrap_or(0));
+    let sent_again = share(again, host.packets_sent.unwrap_or(0));
+    (dropped > 0 || sent_again > RETRANSMITS_MAX).then(|| {
+        Code::PacketsLost
+            .reason(format!(
+                "the server's host dropped {dropped} packets in the window and sent {again} TCP segments again ({} of its \
+                 packets); each response that waited for one is late by 200 ms or more",
+                percent(sent_again)
+            ))
+            .with("packets_dropped", real(dropped))
+            .with("retransmits_share", sent_again)
     })
 }
 

@@ -41,7 +41,7 @@ fn checked(root: &Path, checks: Vec<CustomCheck>) -> (RunLog, Vec<Asked>) {
     setup.experiment.baseline = None;
     setup.experiment.checks = checks;
     setup.experiment.redact = vec!["X-Own".to_owned()];
-    let resolved = resolve(&setup.experiment, &catalogue(root), &setup.layout, None).unwrap();
+    let resolved = resolve(&setup.experiment, &catalogue(root), &setup.layout, None, None).unwrap();
     assert_eq!(resolved.skipped, []);
     setup.candidates = resolved.candidates;
     let asked = Mutex::new(Vec::new());
@@ -95,7 +95,7 @@ fn servers_get_the_source_s_workers_and_those_without_are_skipped() {
     let row = |workers| PublishedRow { candidate: "many".to_owned(), workers, ..PublishedRow::default() };
     let mut workers = |given| {
         setup.experiment.published = Some(Published { rows: vec![row(given)], ..Published::default() });
-        let resolved = resolve(&setup.experiment, &catalogue, &setup.layout, None).unwrap();
+        let resolved = resolve(&setup.experiment, &catalogue, &setup.layout, None, None).unwrap();
         let skipped: Vec<String> = resolved.skipped.iter().map(|s| s.reason.clone()).collect();
         setup.candidates = resolved.candidates;
         let told: Vec<Option<u32>> = header(&setup).candidates.iter().map(|c| c.workers).collect();

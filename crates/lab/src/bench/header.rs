@@ -1,6 +1,7 @@
 //! A run log's header, and whether a log's header is this run's.
 
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 use std::time::SystemTime;
 
 use prony_model::Target;
@@ -47,6 +48,7 @@ pub fn header(setup: &BenchSetup) -> Header {
             .precision
             .map(|share| PrecisionRecord { share, blocks_min: experiment.blocks.min }),
         duet: setup.duet.as_ref().map(CpuHalves::record),
+        server_host: setup.server_host.as_ref().map(|host| host.record()),
     }
 }
 
@@ -102,7 +104,8 @@ pub fn named_plans(setup: &BenchSetup) -> Vec<NamedPlan> {
     let spec = first.map(|c| RequestSpec::of(&c.candidate, experiment));
     let path = spec.as_ref().map_or("/", |spec| &spec.path).to_owned();
     let tls = setup.candidates.iter().any(|c| c.candidate.tls());
-    let target = Target { host: "127.0.0.1".to_owned(), port: 80, path: path.clone(), userinfo: None, tls };
+    let address = setup.server_host.as_ref().map_or(Ipv4Addr::LOCALHOST, |host| host.address());
+    let target = Target { host: address.to_string(), port: 80, path: path.clone(), userinfo: None, tls };
     let (cpus, seed) = (&setup.pins.client, experiment.seed);
     let aimed = |plan: &ExperimentPlan| match &spec {
         Some(spec) => spec.plan(plan, target.clone(), cpus, experiment),
@@ -134,6 +137,29 @@ pub(super) fn may_resume(log: &RunLog, setup: &BenchSetup) -> Result<(), String>
              or begin a new run.",
             old.tool.name, old.tool.version, this.name, this.version
         ));
+    }
+    match (&old.server_host, &setup.server_host) {
+        (None, None) => {}
+        (Some(_), None) => {
+            return Err(
+                "its servers ran on another host: give the --server-host that it was begun with.".to_owned()
+            );
+        }
+        (None, Some(_)) => {
+            return Err(
+                "its servers ran on this machine: leave --server-host out, or begin a new run.".to_owned()
+            );
+        }
+        (Some(before), Some(now)) => {
+            let (then, now) = (&before.host, now.host());
+            if then.is_another_machine(now) || then.cpu_model != now.cpu_model || then.kernel != now.kernel {
+                return Err(format!(
+                    "its servers ran on {} with {}, and --server-host is {} with {}, or another machine of that kind: \
+                     begin a new run.",
+                    then.cpu_model, then.kernel, now.cpu_model, now.kernel
+                ));
+            }
+        }
     }
     if old.plans != named_plans(setup) {
         return Err(
@@ -224,7 +250,7 @@ mod tests {
         let catalogue = Catalogue::load(&[]);
         for label in ["amphp", "amphp:jit+ev"] {
             let candidate = Candidate::parse(label, &catalogue).unwrap();
-            setup.candidates.push(BenchCandidate { candidate, version: None });
+            setup.candidates.push(BenchCandidate::of(candidate, None));
         }
         let records = header(&setup).candidates;
         assert!(records[0].settings.is_empty(), "a command has no axes");

@@ -1,16 +1,18 @@
 //! One candidate, started, held against the contract and stopped: what
 //! `prony servers check` does.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use prony_host::state;
 use prony_model::plan::Protocol;
 
 use super::request_spec::RequestSpec;
-use super::start::{NotUp, start};
+use super::start::{NotUp, Place, start};
 use crate::candidate::{Candidate, Layout};
 use crate::check::{CheckReport, Route};
 use crate::provision::{self, Missing};
+use crate::server_host::ServerHost;
 use crate::supervise::Supervision;
 
 /// How an inspection went.
@@ -52,6 +54,29 @@ pub fn inspect(
         Err(why) => return Inspection::NotStarted(why),
     };
     let supervision = Supervision::new(&state, &[], memory_bytes);
+    let version = || candidate.version(layout);
+    inspect_at(candidate, Place::Here(layout, &supervision), &version, cancelled)
+}
+
+/// The same on another host, by this machine.
+pub fn inspect_there(
+    candidate: &Candidate,
+    host: &Arc<ServerHost>,
+    cancelled: &dyn Fn() -> bool,
+) -> Inspection {
+    match host.find(candidate) {
+        Err(why) => Inspection::NotStarted(why),
+        Ok(found) if !found.missing.is_empty() => Inspection::Missing(found.missing),
+        Ok(found) => inspect_at(candidate, Place::There(host), &|| found.version.clone(), cancelled),
+    }
+}
+
+fn inspect_at(
+    candidate: &Candidate,
+    place: Place<'_>,
+    version: &dyn Fn() -> Option<String>,
+    cancelled: &dyn Fn() -> bool,
+) -> Inspection {
     let routes = candidate.expectation().routes;
     let route =
         if routes.contains(&Route::Text) { Route::Text } else { *routes.first().unwrap_or(&Route::Text) };
@@ -66,8 +91,8 @@ pub fn inspect(
             candidate.label()
         ));
     };
-    let started = start(candidate, &spec, (layout, &supervision), (workers, &[]), first, cancelled);
-    let (mut running, place) = match started {
+    let started = start(candidate, &spec, place, (workers, &[]), first, cancelled);
+    let (mut running, endpoint) = match started {
         Ok(started) => started,
         Err(NotUp::RunDir(e)) => {
             return Inspection::NotStarted(format!("no folder for its files could be made: {e}"));
@@ -76,15 +101,15 @@ pub fn inspect(
             return Inspection::NotStarted(why);
         }
     };
-    let mut report = spec.check(&place, workers);
+    let mut report = spec.check(&endpoint, workers);
     for protocol in spoken {
-        match place.over(&spec, protocol) {
-            Ok(place) => report.add(spec.check(&place, workers)),
+        match endpoint.over(&spec, protocol) {
+            Ok(endpoint) => report.add(spec.check(&endpoint, workers)),
             Err(why) => report.fail(protocol, why),
         }
     }
     let startup = running.startup();
     let stopped = running.stop();
     let (leftovers, killed) = (stopped.leftovers, stopped.killed);
-    Inspection::Checked { version: candidate.version(layout), startup, report, leftovers, killed }
+    Inspection::Checked { version: version(), startup, report, leftovers, killed }
 }

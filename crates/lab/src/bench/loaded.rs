@@ -13,8 +13,8 @@ use prony_model::plan_record::PlanRecord;
 use prony_model::{Measurement, Plan};
 
 use super::BenchSetup;
-use crate::sample::{Sampler, Samples, Watched};
-use crate::supervise::Running;
+use super::up::Up;
+use crate::server_host::{SampledServer, Sampling, Seen};
 
 /// A server that is up, on its CPUs, to be loaded as often as asked.
 pub(super) struct Side<'a> {
@@ -26,19 +26,21 @@ pub(super) struct Side<'a> {
     /// Its CPUs and its client's.
     pub(super) pins: &'a Pins,
     /// `None`: somebody else runs it.
-    pub(super) running: Option<Running>,
+    pub(super) running: Option<Up>,
     /// What is sampled; asked once, since a container's engine takes 0.1 s and more to tell.
-    pub(super) watched: Option<Watched>,
+    pub(super) watched: Option<SampledServer>,
     /// How long it was under load so far.
     pub(super) under_load: Duration,
     /// Why it is no more, in a sentence, once that was seen.
     pub(super) death: Option<String>,
+    /// Why what it cost is not known, in a sentence.
+    pub(super) unsampled: Option<String>,
 }
 
 /// What was applied, and what was seen meanwhile.
 pub(super) struct Loaded {
     measured: Result<Measurement, LoadError>,
-    samples: Option<Samples>,
+    seen: Option<Seen>,
     host: HostWatch,
     /// `None` where this process loads somebody else too.
     client: Option<ClientWatch>,
@@ -54,11 +56,11 @@ impl Side<'_> {
         observe: &mut dyn FnMut(&Snapshot),
     ) -> Loaded {
         let begun = Instant::now();
-        let used = self.pins.used();
-        let sampler = self.watched.clone().map(|watched| Sampler::start(watched, &self.pins.client, &used));
+        let used = self.setup.used_here(self.pins);
+        let sampling = self.watched.as_ref().map(|server| server.start(&self.pins.client, &used));
         let mut host = HostWatch::of(&used);
-        // The sampler of a server of ours has the CPUs already.
-        let sampled = matches!(sampler, Some(Ok(_)));
+        // The sampler of a server of ours on this machine has its CPUs already.
+        let sampled = matches!(sampling, Some(Ok(Sampling::Here(_))));
         let client = || if sampled { ClientWatch::of(&[]) } else { ClientWatch::with_cores(&used) };
         let mut client = self.setup.duet.is_none().then(client);
         let measured = load(plan, control, &mut |snapshot| {
@@ -74,16 +76,26 @@ impl Side<'_> {
             }
             observe(snapshot);
         });
-        let samples = sampler.and_then(Result::ok).map(Sampler::finish);
+        let window = measured.as_ref().ok().map(|m| (m.window_start_ns, m.window_end_ns));
+        let startup = self.running.as_ref().map(Up::startup).unwrap_or_default();
+        let seen = match sampling {
+            None => Ok(None),
+            Some(Ok(sampling)) => sampling.finish(window, startup, &self.pins.server),
+            Some(Err(why)) => Err(why.to_string()),
+        };
+        let seen = seen.unwrap_or_else(|why| {
+            self.unsampled = Some(why);
+            None
+        });
         self.look();
         self.under_load += begun.elapsed();
-        Loaded { measured, samples, host, client }
+        Loaded { measured, seen, host, client }
     }
 
     /// Looks whether it has died.
     pub(super) fn look(&mut self) {
         if self.death.is_none() {
-            let died = self.running.as_mut().and_then(Running::died);
+            let died = self.running.as_mut().and_then(Up::died);
             self.death = died.map(|death| death.said(self.candidate));
         }
     }
@@ -93,22 +105,20 @@ impl Side<'_> {
     /// # Errors
     /// When there is no measurement; `death` says whether the server is why.
     pub(super) fn observed(&self, plan: &Plan, loaded: Loaded) -> Result<Observed, LoadError> {
-        let Loaded { measured, samples, host, client } = loaded;
+        let Loaded { measured, seen, host, client } = loaded;
         let (m, setup) = (measured?, self.setup);
-        let (start_ns, end_ns) = (m.window_start_ns, m.window_end_ns);
-        let changes = samples.as_ref().map(|samples| samples.changes(end_ns)).unwrap_or_default();
+        let Seen { server, life } = seen.unwrap_or_default();
         let life = ServerLife {
             candidate: self.candidate.to_owned(),
             died: self.death.clone(),
             recycles: self.recycles,
-            ..changes.into()
+            ..life
         };
-        let startup = self.running.as_ref().map(Running::startup).unwrap_or_default();
         Ok(Observed {
             host: Some(setup.host.clone()),
             host_window: host.finish(&m.address),
-            client_columns: client.and_then(|client| client.finish(start_ns)),
-            server: samples.and_then(|s| s.window(start_ns, end_ns, startup, &self.pins.server)),
+            client_columns: client.and_then(|client| client.finish(m.window_start_ns)),
+            server,
             life,
             shared: setup.duet.as_ref().map_or(DuetShared::Nothing, |halves| halves.shared),
             ..Observed::of(m, PlanRecord::of(plan))
@@ -119,7 +129,7 @@ impl Side<'_> {
 impl Loaded {
     /// Where nothing could be applied.
     pub(super) fn nothing(why: LoadError) -> Loaded {
-        Loaded { measured: Err(why), samples: None, host: HostWatch::of(&[]), client: None }
+        Loaded { measured: Err(why), seen: None, host: HostWatch::of(&[]), client: None }
     }
 }
 
@@ -142,7 +152,7 @@ mod tests {
         let judged = |recycles, death: Option<Death>| {
             let loaded = Loaded {
                 measured: Ok(healthy(1, 1_000)),
-                samples: Some(of_a_restart()),
+                seen: Some(Seen { server: None, life: of_a_restart().changes(u64::MAX).into() }),
                 ..Loaded::nothing(LoadError::Interrupted)
             };
             let side = Side {
@@ -154,6 +164,7 @@ mod tests {
                 watched: None,
                 under_load: Duration::ZERO,
                 death: death.map(|death| death.said("server")),
+                unsampled: None,
             };
             let plan = Plan::closed(prony_model::Target::parse("http://127.0.0.1/").unwrap());
             let observed = side.observed(&plan, loaded).unwrap();

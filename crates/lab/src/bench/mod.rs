@@ -6,6 +6,7 @@
 //! be resumed.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use prony_host::pins::Pins;
@@ -15,7 +16,9 @@ use prony_model::run_log::{Event, PlannedTrial, RunLogError, Skipped, TrialResul
 
 use crate::candidate::{Candidate, Layout};
 use crate::experiment::{Experiment, ExperimentPlan};
+use crate::server_host::{SampledServer, ServerHost};
 use crate::supervise::Supervision;
+use crate::watch::WatchedServer;
 
 mod budget;
 mod cpu_halves;
@@ -31,12 +34,13 @@ mod runner;
 mod search;
 mod start;
 mod trial;
+mod up;
 
 pub use cpu_halves::CpuHalves;
 pub use header::header;
 pub use header::named_plans;
 pub use inspect::Inspection;
-pub use inspect::inspect;
+pub use inspect::{inspect, inspect_there};
 pub use order::Forecast;
 pub use order::forecast;
 pub use order::forecast_duets;
@@ -70,9 +74,27 @@ pub struct BenchSetup {
     pub supervision: Supervision,
     /// Where both candidates of a duet run; `pins` is then what both halves have together.
     pub duet: Option<CpuHalves>,
+    /// Where servers run, if not on this machine; `layout` and `supervision` are then not used.
+    pub server_host: Option<Arc<ServerHost>>,
 }
 
 impl BenchSetup {
+    /// Where servers are started.
+    fn place(&self) -> start::Place<'_> {
+        match &self.server_host {
+            Some(host) => start::Place::There(host),
+            None => start::Place::Here(&self.layout, &self.supervision),
+        }
+    }
+
+    /// The CPUs of this machine that figures depend on: on it, or the client's alone where servers are elsewhere.
+    fn used_here(&self, pins: &Pins) -> Vec<u32> {
+        match &self.server_host {
+            Some(_) => Pins { server: Vec::new(), client: pins.client.clone() }.used(),
+            None => pins.used(),
+        }
+    }
+
     /// How long the load of each trial of a block takes, for a forecast.
     pub fn loads_of_a_block(&self) -> Vec<Duration> {
         let of = |plan: &ExperimentPlan| {
@@ -90,6 +112,19 @@ pub struct BenchCandidate {
     pub candidate: Candidate,
     /// Its own word for its version.
     pub version: Option<String>,
+    /// The server of a URL, where it is to be sampled.
+    pub watched: Option<WatchedServer>,
+}
+
+impl BenchCandidate {
+    /// A candidate that is started.
+    pub fn of(candidate: Candidate, version: Option<String>) -> BenchCandidate {
+        BenchCandidate { candidate, version, watched: None }
+    }
+
+    fn watched(&self) -> Option<SampledServer> {
+        self.watched.as_ref().map(WatchedServer::sampled)
+    }
 }
 
 /// What happens in a run, for progress lines.
@@ -194,6 +229,14 @@ pub enum BenchError {
         /// The reason and what to do.
         why: String,
     },
+    /// The servers' host.
+    #[error("{given}: {why} What was measured before is in the log: continue with --resume.")]
+    ServerHost {
+        /// As it was named.
+        given: String,
+        /// What became of it.
+        why: String,
+    },
     /// Nobody to run.
     #[error("None of the candidates can run here: {0}")]
     NoCandidates(String),
@@ -216,4 +259,4 @@ mod protocol_tests;
 #[cfg(test)]
 mod search_tests;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -50,7 +50,7 @@ fn a_plan_leaves_out_by_name_who_does_not_speak_its_protocol() {
     two_plans(&mut setup);
     setup.experiment.baseline = None;
     setup.experiment.candidates = ["one", "one:h2", "both", "tls", "tls:tls"].map(str::to_owned).to_vec();
-    let resolved = resolve(&setup.experiment, &catalogue(root.path()), &setup.layout, None).unwrap();
+    let resolved = resolve(&setup.experiment, &catalogue(root.path()), &setup.layout, None, None).unwrap();
     let skipped: Vec<String> =
         resolved.skipped.iter().map(|s| format!("{}: {}", s.candidate, s.reason)).collect();
     assert_eq!(
@@ -78,7 +78,7 @@ fn a_candidate_that_speaks_no_plan_s_protocol_does_not_run() {
     setup.experiment.plans[0].load.protocol = Protocol::Http2;
     setup.experiment.baseline = None;
     setup.experiment.candidates = ["one", "both"].map(str::to_owned).to_vec();
-    let resolved = resolve(&setup.experiment, &catalogue(root.path()), &setup.layout, None).unwrap();
+    let resolved = resolve(&setup.experiment, &catalogue(root.path()), &setup.layout, None, None).unwrap();
     let run: Vec<&str> = resolved.candidates.iter().map(|c| c.candidate.label()).collect();
     assert_eq!((run, resolved.skipped.len()), (vec!["both"], 1));
 }
@@ -91,7 +91,7 @@ fn a_url_is_checked_and_loaded_by_each_plan_s_protocol() {
     two_plans(&mut setup);
     let url = Target::parse(&format!("http://{}/", target.address())).unwrap();
     let candidate = Candidate::url("there", url).unwrap();
-    setup.candidates = vec![BenchCandidate { candidate, version: None }];
+    setup.candidates = vec![BenchCandidate::of(candidate, None)];
     run(&setup, &quick, &Interrupt::new(), &mut |_| ()).unwrap();
     let log = read(&setup);
     let loaded: Vec<(String, u64, bool)> = log

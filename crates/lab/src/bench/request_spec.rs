@@ -154,9 +154,9 @@ impl RequestSpec {
         report
     }
 
-    /// What is loaded of a server of the lab's that was given this port.
-    pub(super) fn target(&self, port: u16, tls: bool) -> Target {
-        Target { host: Ipv4Addr::LOCALHOST.to_string(), port, path: self.path.clone(), userinfo: None, tls }
+    /// What is loaded of a server of the lab's that was given this address and port.
+    pub(super) fn target(&self, address: Ipv4Addr, port: u16, tls: bool) -> Target {
+        Target { host: address.to_string(), port, path: self.path.clone(), userinfo: None, tls }
     }
 }
 

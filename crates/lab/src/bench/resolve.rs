@@ -10,6 +10,7 @@ use crate::catalogue::Catalogue;
 use crate::container::Engine;
 use crate::experiment::{Experiment, ExperimentPlan};
 use crate::provision;
+use crate::server_host::{Found, ServerHost};
 
 /// Who runs, and who doesn't.
 #[derive(Debug, Clone)]
@@ -24,7 +25,8 @@ pub struct Resolved {
     pub experiment: Experiment,
 }
 
-/// Looks up an experiment's candidates, to run in containers where there is an engine; asks whether they are installed, and for their versions.
+/// Looks up an experiment's candidates, to run on another host where there is one, or here in containers where there is an
+/// engine; asks whether they are installed, and for their versions.
 ///
 /// # Errors
 /// A sentence, when a candidate is not known at all: that is a mistake in the experiment. A
@@ -34,6 +36,7 @@ pub fn resolve(
     catalogue: &Catalogue,
     layout: &Layout,
     engine: Option<&Arc<Engine>>,
+    host: Option<&Arc<ServerHost>>,
 ) -> Result<Resolved, String> {
     let experiment = experiment.with_canonical_labels(catalogue);
     let (mut candidates, mut skipped, mut baseline) = (Vec::<BenchCandidate>::new(), Vec::new(), None);
@@ -72,9 +75,15 @@ pub fn resolve(
             skip(&label, why.to_owned(), None);
             continue;
         }
-        let missing = provision::missing(&candidate, layout);
-        if let Some(first) = missing.first() {
-            let what: Vec<&str> = missing.iter().map(|m| m.what.as_str()).collect();
+        let found = match host.map_or_else(|| Ok(here(&candidate, layout)), |host| host.find(&candidate)) {
+            Ok(found) => found,
+            Err(why) => {
+                skip(&label, why, None);
+                continue;
+            }
+        };
+        if let Some(first) = found.missing.first() {
+            let what: Vec<&str> = found.missing.iter().map(|m| m.what.as_str()).collect();
             skip(&label, format!("Not installed: {}.", what.join(", ")), Some(first.mend.clone()));
             continue;
         }
@@ -86,17 +95,27 @@ pub fn resolve(
         if unspoken.len() == experiment.plans.len() {
             continue;
         }
-        let version = candidate.version(layout);
-        // The engine is a part of what is measured: a run is not gone on with by another, nor natively.
-        let version = match candidate.engine() {
-            Some(engine) => {
-                Some(format!("{} in {}", version.as_deref().unwrap_or("version unknown"), engine.describe()))
-            }
-            None => version,
-        };
-        candidates.push(BenchCandidate { candidate, version });
+        let version = found.version;
+        candidates.push(BenchCandidate::of(candidate, version));
     }
     Ok(Resolved { candidates, skipped, baseline, experiment })
+}
+
+/// What there is of it on this machine.
+fn here(candidate: &Candidate, layout: &Layout) -> Found {
+    let missing = provision::missing(candidate, layout);
+    if !missing.is_empty() {
+        return Found { missing, version: None };
+    }
+    let version = candidate.version(layout);
+    // The engine is a part of what is measured: a run is not gone on with by another, nor natively.
+    let version = match candidate.engine() {
+        Some(engine) => {
+            Some(format!("{} in {}", version.as_deref().unwrap_or("version unknown"), engine.describe()))
+        }
+        None => version,
+    };
+    Found { missing, version }
 }
 
 /// That it takes no part in these plans, whose protocol it does not speak; `None` where there are none.

@@ -167,7 +167,13 @@ impl<'a> Runner<'a> {
         if resumed {
             self.event("resumed", &format!("{} trials are left.", left.len()))?;
         }
-        for cleaned in supervise::clean_up(&self.setup.supervision.root) {
+        let cleaned = match &self.setup.server_host {
+            None => supervise::clean_up(&self.setup.supervision.root),
+            Some(host) => host
+                .begin(&self.setup.experiment.name, &self.setup.pins.server)
+                .map_err(|why| BenchError::ServerHost { given: host.given().to_owned(), why })?,
+        };
+        for cleaned in cleaned {
             self.event("cleaned_up", &cleaned)?;
         }
         let at_once = if self.setup.duet.is_some() { 2 } else { 1 };
@@ -263,6 +269,12 @@ impl<'a> Runner<'a> {
             ([one, other], Some(halves)) => self.duet([*one, *other], halves)?.into(),
             _ => trials.iter().map(|trial| self.trial(*trial)).collect::<Vec<TrialEnd>>(),
         };
+        // A trial whose server went out of reach is none: it is run again.
+        if let Some(host) = &self.setup.server_host
+            && let Some(why) = host.lost()
+        {
+            return Err(BenchError::ServerHost { given: host.given().to_owned(), why });
+        }
         // Trials at once, in one's time.
         let each = started.elapsed() / count(trials.len());
         trials.iter().for_each(|trial| self.budget.took(&trial.planned.plan, each));

@@ -20,11 +20,11 @@ use crate::supervise::testing::{guard_exe, supervision};
 use prony_host::testing::{PATIENCE, wait_until};
 
 /// A setup below `root` of commands: `NAME` and what is run, `SELF` being the example.
-pub(super) fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> BenchSetup {
+pub(crate) fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> BenchSetup {
     let me = guard_exe().display().to_string();
-    let candidate = |(name, command): &(&str, &str)| BenchCandidate {
-        candidate: Candidate::command(name, &command.replace("SELF", &me), Listens::default()).unwrap(),
-        version: None,
+    let candidate = |(name, command): &(&str, &str)| {
+        let candidate = Candidate::command(name, &command.replace("SELF", &me), Listens::default());
+        BenchCandidate::of(candidate.unwrap(), None)
     };
     let names = commands.iter().map(|(name, _)| (*name).to_owned()).collect();
     BenchSetup {
@@ -49,14 +49,15 @@ pub(super) fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> Benc
         pins: Pins::default(),
         supervision: supervision(root),
         duet: None,
+        server_host: None,
     }
 }
 
-pub(super) const SERVE: &str = "exec SELF serve {port}";
+pub(crate) const SERVE: &str = "exec SELF serve {port}";
 
 /// A real load in place of the plan's long one, which ends by its count: however slow the machine is, all of it
 /// is answered.
-pub(super) fn quick(
+pub(crate) fn quick(
     plan: &Plan,
     control: &Control,
     observe: &mut dyn FnMut(&Snapshot),
@@ -70,7 +71,7 @@ pub(super) fn quick(
 
 /// Waits until nobody has the log of a run that has ended, which is to be gone on with: a child that another test
 /// starts at this moment has this process's descriptors, and with them the log's lock, until it executes.
-pub(super) fn wait_for_log(setup: &BenchSetup) {
+pub(crate) fn wait_for_log(setup: &BenchSetup) {
     wait_until("the run log", || {
         let log = std::fs::File::open(&setup.log).unwrap();
         log.try_lock().is_ok() && log.unlock().is_ok()
@@ -84,11 +85,11 @@ fn run_quick(setup: &BenchSetup) -> Result<BenchOutcome, BenchError> {
     run(setup, &quick, &Interrupt::new(), &mut |_| ())
 }
 
-pub(super) fn read(setup: &BenchSetup) -> RunLog {
+pub(crate) fn read(setup: &BenchSetup) -> RunLog {
     prony_analysis::run_log::read(&setup.log).unwrap()
 }
 
-pub(super) fn events(log: &RunLog) -> Vec<&str> {
+pub(crate) fn events(log: &RunLog) -> Vec<&str> {
     log.events.iter().map(|e| e.what.as_str()).collect()
 }
 
@@ -97,13 +98,13 @@ fn indices(log: &RunLog) -> Vec<u32> {
 }
 
 /// How many trials have figures that count.
-pub(super) fn counted(log: &RunLog) -> usize {
+pub(crate) fn counted(log: &RunLog) -> usize {
     let counts = |trial: &Trial| trial.verdict.validity != Validity::Invalid && !trial.interrupted;
     log.results.iter().filter(|result| result.trial.as_ref().is_some_and(counts)).count()
 }
 
 /// No server is left, and nothing that would tell of one.
-pub(super) fn assert_nothing_left(root: &Path) {
+pub(crate) fn assert_nothing_left(root: &Path) {
     assert_eq!(std::fs::read_dir(root.join("journal")).map_or(0, Iterator::count), 0);
 }
 
@@ -341,7 +342,7 @@ fn rows_of_a_source_are_recorded_under_the_labels_of_the_run() {
     setup.experiment = Experiment::find("app-servers-2018").unwrap();
     // Whether they are installed is no matter here, and takes seconds to ask.
     setup.experiment.candidates.clear();
-    let resolved = resolve(&setup.experiment, &Catalogue::load(&[]), &setup.layout, None).unwrap();
+    let resolved = resolve(&setup.experiment, &Catalogue::load(&[]), &setup.layout, None, None).unwrap();
     setup.experiment = resolved.experiment;
     let published = header(&setup).published.unwrap();
     let labels: Vec<&str> = published.rows.iter().map(|row| row.candidate.as_str()).collect();
@@ -367,7 +368,7 @@ fn a_server_with_wrong_answers_fails_its_check_and_is_left_out() {
     let mut setup = setup(root.path(), &[], 2);
     setup.experiment.candidates = vec!["lie".to_owned(), "serve".to_owned()];
     setup.experiment.baseline = Some("serve".to_owned());
-    let resolved = resolve(&setup.experiment, &catalogue, &setup.layout, None).unwrap();
+    let resolved = resolve(&setup.experiment, &catalogue, &setup.layout, None, None).unwrap();
     assert_eq!((resolved.skipped.as_slice(), resolved.baseline.as_deref()), ([].as_slice(), Some("serve")));
     setup.candidates = resolved.candidates;
     for (route, path) in [(Route::Text, "/"), (Route::Json, "/json")] {
@@ -419,9 +420,8 @@ fn a_full_disk_ends_the_run_with_the_server_down() {
 fn a_url_is_checked_and_loaded_without_a_server_of_the_lab() {
     let root = tempfile::tempdir().unwrap();
     let target = prony_target::Target::start(&prony_target::Config::default()).unwrap();
-    let url = |name, url: &str| BenchCandidate {
-        candidate: Candidate::url(name, Target::parse(url).unwrap()).unwrap(),
-        version: None,
+    let url = |name, url: &str| {
+        BenchCandidate::of(Candidate::url(name, Target::parse(url).unwrap()).unwrap(), None)
     };
     let mut setup = setup(root.path(), &[], 1);
     // A port that is no web server's, and that nobody is given by chance.

@@ -15,9 +15,9 @@ use super::loaded::Side;
 use super::request_spec::{self, Endpoint};
 use super::runner::Runner;
 use super::start::{NotUp, start};
+use super::up::Up;
 use super::{BenchCandidate, BenchError, BenchEvent, BenchSetup};
 use crate::experiment::ExperimentPlan;
-use crate::supervise::Running;
 
 /// A planned trial, and what it is of.
 #[derive(Clone, Copy)]
@@ -151,23 +151,23 @@ impl Runner<'_> {
             candidate: candidate.label(),
             recycles: candidate.recycles(),
             pins,
-            watched: running.as_ref().map(Running::watched),
+            watched: running.as_ref().map(Up::sampled).or_else(|| trial.candidate.watched()),
             running,
             under_load: Duration::ZERO,
             death: None,
+            unsampled: None,
         };
         Ok((side, load))
     }
 
     /// Starts a server of the lab's.
-    fn start(&mut self, trial: Trial<'_>, pins: &Pins) -> Result<(Running, Endpoint), TrialEnd> {
+    fn start(&mut self, trial: Trial<'_>, pins: &Pins) -> Result<(Up, Endpoint), TrialEnd> {
         let (setup, candidate) = (self.setup, &trial.candidate.candidate);
         let (workers, cancelled) =
             (workers(trial.candidate, Some(trial.plan), setup), || self.interrupt.asked());
         let state = &mut self.states[trial.number];
-        let by = (&setup.layout, &setup.supervision);
-        let by_protocol = trial.plan.load.protocol;
-        let started = start(candidate, &state.spec, by, (workers, &pins.server), by_protocol, &cancelled);
+        let (place, by_protocol) = (setup.place(), trial.plan.load.protocol);
+        let started = start(candidate, &state.spec, place, (workers, &pins.server), by_protocol, &cancelled);
         started.map_err(|why| match why {
             NotUp::RunDir(source) => BenchError::RunDir { path: std::env::temp_dir(), source }.into(),
             NotUp::NotStarted(why) => TrialEnd::NotStarted(why),
@@ -198,6 +198,9 @@ impl Runner<'_> {
 
     /// Stops a trial's server; says once of each candidate that it had to be killed.
     pub(super) fn down(&mut self, trial: Trial<'_>, side: &mut Side<'_>) -> Result<(), BenchError> {
+        if let Some(why) = side.unsampled.take() {
+            self.event("not_sampled", &format!("What {} costs is not known: {why}", side.candidate))?;
+        }
         let Some(running) = &mut side.running else { return Ok(()) };
         let stopped = running.stop();
         let state = &mut self.states[trial.number];

@@ -59,7 +59,7 @@ pub(super) fn from_outside<'a>(outside: &'a Outside, loader: &'a Loader<'_>) -> 
             ..Observed::of(measured, PlanRecord::of(load))
         };
         if let Some(watching) = watching {
-            watching.finish(&mut observed);
+            watching.finish(&mut observed)?;
         }
         Ok(Probed::of(observed, &outside.host))
     })

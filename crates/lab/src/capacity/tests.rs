@@ -111,6 +111,7 @@ fn with_a_busy_client(server_saturated: Option<bool>) -> CapacityRecord {
             threads: 1,
             columns: SampleColumns::default(),
             peak_pss_bytes: None,
+            host: None,
         });
         Ok(Probed::of(Observed { server, ..observed(m, load) }, &Host::default()))
     };

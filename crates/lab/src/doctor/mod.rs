@@ -4,25 +4,35 @@
 //! folder laid out as one; each judge turns what it reads there into
 //! [`Finding`]s. Nothing here changes anything but [`restore`].
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use prony_host::cpus::union;
+use prony_host::pins::Pins;
+use prony_model::host::Host;
 use serde::{Deserialize, Serialize};
 
 mod cpu;
 mod kernel;
+mod network;
 mod others;
 mod programs;
 pub mod restore;
 
-pub use others::Watch;
-pub use programs::programs;
+pub(crate) use network::network;
+use others::Watch;
+use programs::programs;
+
+/// How long other programs are watched.
+const WATCHED: Duration = Duration::from_secs(1);
 
 /// One thing that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// A word for programs: `somaxconn`.
-    pub(crate) code: &'static str,
+    pub(crate) code: Cow<'static, str>,
     /// What was looked at, for people.
     pub what: String,
     /// What was found.
@@ -32,15 +42,15 @@ pub struct Finding {
     /// Why it matters, in a sentence.
     pub why: String,
     /// The command that mends it, or what to do.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mend: Option<String>,
     /// What `--apply` would write.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<Setting>,
 }
 
 /// What to make of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// It distorts results.
@@ -65,7 +75,7 @@ pub struct Setting {
 impl Finding {
     fn new(code: &'static str, what: &str, value: impl Into<String>, why: &str) -> Finding {
         Finding {
-            code,
+            code: Cow::Borrowed(code),
             what: what.to_owned(),
             value: value.into(),
             state: State::Good,
@@ -152,9 +162,30 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// What a bench on this machine would have.
+    pub fn of(host: &Host, pins: &Pins) -> Asked {
+        Asked {
+            server_cpus: pins.server.clone(),
+            client_cpus: pins.client.clone(),
+            open_files: (host.open_files_soft, host.open_files_hard),
+            virtualisation: host.virtualisation.clone(),
+            debug_build: cfg!(debug_assertions),
+        }
+    }
+
     fn cpus(&self) -> Vec<u32> {
         union(&self.server_cpus, &self.client_cpus)
     }
+}
+
+/// Everything that can be found of this machine without a load, what distorts first. It takes a second.
+pub fn look(tree: &Tree, asked: &Asked) -> Vec<Finding> {
+    let watch = Watch::begin(tree);
+    thread::sleep(WATCHED);
+    let mut findings = watch.end(tree, &asked.cpus(), std::process::id());
+    findings.extend(examine(tree, asked));
+    findings.extend(programs());
+    sorted(findings)
 }
 
 /// Everything that files tell, what distorts first.
@@ -171,7 +202,7 @@ pub fn examine(tree: &Tree, asked: &Asked) -> Vec<Finding> {
 }
 
 /// What distorts first, the rest as it comes.
-pub fn sorted(mut findings: Vec<Finding>) -> Vec<Finding> {
+pub(crate) fn sorted(mut findings: Vec<Finding>) -> Vec<Finding> {
     findings.sort_by_key(|finding| finding.state);
     findings
 }

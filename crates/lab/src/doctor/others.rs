@@ -29,18 +29,18 @@ struct Instant {
 
 /// Looks twice at what the machine does beside this process.
 #[derive(Debug)]
-pub struct Watch {
+pub(super) struct Watch {
     first: Instant,
 }
 
 impl Watch {
     /// The first look.
-    pub fn begin(tree: &Tree) -> Watch {
+    pub(super) fn begin(tree: &Tree) -> Watch {
         Watch { first: Instant::read(tree) }
     }
 
     /// The second, some time later: what was seen of these CPUs in between.
-    pub fn end(self, tree: &Tree, cpus: &[u32], own_pid: u32) -> Vec<Finding> {
+    pub(super) fn end(self, tree: &Tree, cpus: &[u32], own_pid: u32) -> Vec<Finding> {
         let last = Instant::read(tree);
         let mut findings = judged(&self.first, &last, cpus, own_pid);
         findings.extend(pressure(tree));

@@ -48,7 +48,7 @@ const PROGRAMS: [Program; 3] = [
 ];
 
 /// What is installed of them.
-pub fn programs() -> Vec<Finding> {
+pub(super) fn programs() -> Vec<Finding> {
     PROGRAMS.iter().filter_map(|program| ask(program, TIMEOUT)).collect()
 }
 

@@ -62,6 +62,8 @@ pub struct Experiment {
     pub baseline: Option<String>,
     /// What is asked for: `text` or `json`.
     pub route: Route,
+    /// The machine on which servers are started, `ssh:HOST` or `ssh:HOST=ADDRESS`; `None`: this one.
+    pub server_host: Option<String>,
     /// Cores that each server gets.
     pub server_cores: u32,
     /// How many workers each server is told to use.
@@ -346,6 +348,7 @@ impl Experiment {
             baseline: candidates.first().cloned(),
             candidates,
             route: Route::Text,
+            server_host: None,
             server_cores: 1,
             workers: WorkerPolicy::ServerCores,
             blocks: Blocks { min: blocks, max: blocks },

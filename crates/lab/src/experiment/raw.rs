@@ -20,6 +20,7 @@ pub(super) struct RawExperiment {
     pub(super) candidates: Vec<String>,
     pub(super) baseline: Option<String>,
     pub(super) route: Option<Route>,
+    pub(super) server_host: Option<String>,
     pub(super) server_cores: Option<u32>,
     pub(super) workers: Option<WorkerPolicy>,
     pub(super) blocks: Option<Blocks>,

@@ -48,6 +48,13 @@ pub(super) fn experiment(
                one.";
     file.refuse_if(raw.route.is_some() && !raw.check.is_empty(), &["route"], why)?;
     check_candidates(file, &raw)?;
+    let why = "\"server_host\" names no host: write \"ssh:HOST\", or \"ssh:HOST=ADDRESS\" with the address there that servers are to \
+               listen on.";
+    file.refuse_if(
+        raw.server_host.as_ref().is_some_and(|host| !host.starts_with("ssh:")),
+        &["server_host"],
+        why,
+    )?;
     let server_cores = raw.server_cores.unwrap_or(1);
     in_range(file, &["server_cores"], server_cores, CORES_MAX)?;
     check_workers(file, &["workers"], raw.workers, &raw)?;
@@ -78,6 +85,7 @@ pub(super) fn experiment(
         candidates: raw.candidates,
         baseline: raw.baseline,
         route,
+        server_host: raw.server_host,
         server_cores,
         workers: raw.workers.unwrap_or(WorkerPolicy::ServerCores),
         blocks,

@@ -104,6 +104,7 @@ fn blocks_may_be_a_range() {
 fn contradictory_or_impossible_settings_are_refused_with_their_line() {
     for (rest, line, words) in [
         ("baseline = \"b\"", 3, "did you mean \"b:jit\""),
+        ("\nserver_host = \"big\"", 4, "\"server_host\" names no host"),
         ("\nserver_cores = 0", 4, "\"server_cores\" is 0"),
         ("workers = 0", 3, "\"workers\" is 0"),
         ("workers = \"server_core\"", 3, "did you mean \"server_cores\""),

@@ -1,21 +1,22 @@
 //! A certificate for a server that speaks TLS, made for one start.
 
+use std::net::IpAddr;
 use std::path::Path;
 
 use prony_model::tls::Roots;
 
 /// Where a start's certificate is, in its run folder.
-pub(super) const CERTIFICATE: &str = "cert.pem";
+pub(crate) const CERTIFICATE: &str = "cert.pem";
 /// Where the certificate's key is.
 pub(super) const KEY: &str = "key.pem";
 
-/// Makes a certificate for 127.0.0.1 and localhost with a key of its own, and writes both into the run's folder. Every
+/// Makes a certificate for this address and localhost with a key of its own, and writes both into the run's folder. Every
 /// user may read them there: servers give up their rights, and both are worth nothing once the server has ended.
 ///
 /// # Errors
 /// A sentence.
-pub(crate) fn make(run_dir: &Path) -> Result<Roots, String> {
-    let names = ["127.0.0.1", "localhost"].map(str::to_owned).to_vec();
+pub(crate) fn make(run_dir: &Path, address: IpAddr) -> Result<Roots, String> {
+    let names = vec![address.to_string(), "localhost".to_owned()];
     let made = rcgen::generate_simple_self_signed(names)
         .map_err(|why| format!("A certificate could not be made: {why}."))?;
     let certificate = made.cert.pem();

@@ -7,6 +7,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::candidate::{Candidate, Layout};
 use crate::programs::{end_runs, find_command};
 
@@ -41,7 +43,7 @@ pub fn end_steps() {
 const FOUND: &str = "found on PATH";
 
 /// Something that a candidate needs and that is not there.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
     /// What, in some words.
     pub what: String,

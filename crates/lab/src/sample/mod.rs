@@ -12,6 +12,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+pub(crate) use prony_host::WholeHost;
 use prony_host::process::{self, Identity, ProcessStat};
 use prony_host::{Machine, cpus, memory_field};
 use prony_model::server::ServerSamples;
@@ -109,6 +110,8 @@ pub(crate) struct Samples {
     machine: Machine,
     /// Proportional memory: the instant, and bytes over the tree. Empty where it may not be read.
     pss: Vec<(u64, u64)>,
+    /// What the whole machine did, where that is looked at.
+    host: WholeHost,
 }
 
 impl Sampler {
@@ -119,6 +122,19 @@ impl Sampler {
     /// # Errors
     /// When the system gives no more threads.
     pub(crate) fn start(watched: Watched, cpus: &[u32], cores: &[u32]) -> std::io::Result<Sampler> {
+        Sampler::start_with_host(watched, cpus, cores, WholeHost::default())
+    }
+
+    /// The same, and of the whole machine.
+    ///
+    /// # Errors
+    /// When the system gives no more threads.
+    pub(crate) fn start_with_host(
+        watched: Watched,
+        cpus: &[u32],
+        cores: &[u32],
+        host: WholeHost,
+    ) -> std::io::Result<Sampler> {
         let cpu_method = watched.cgroup.as_ref().map_or("schedstat", Cgroup::method);
         let (finish, finished) = mpsc::channel();
         let (begun, begins) = mpsc::channel();
@@ -126,7 +142,7 @@ impl Sampler {
         let thread = std::thread::Builder::new().name("sampler".to_owned()).spawn(move || {
             let _ = cpus::set_affinity(0, &client_cpus); // refused only for CPUs that are gone
             let mut meter = Meter::new(watched);
-            let mut samples = Samples { cpu_method, machine, ..Samples::default() };
+            let mut samples = Samples { cpu_method, machine, host, ..Samples::default() };
             meter.take(&mut samples);
             let _ = begun.send(());
             // Absolute instants: a late reading does not shift those after it.
@@ -172,6 +188,7 @@ impl Samples {
             threads: figures.threads,
             columns: window::columns(self, window_start_ns),
             peak_pss_bytes: window::peak_pss(&self.pss, window_start_ns, window_end_ns),
+            host: self.host.window(window_start_ns, window_end_ns),
         })
     }
 
@@ -218,6 +235,7 @@ impl Meter {
         let reading = self.reading(&processes);
         samples.tracker.see(reading.at_ns, &processes);
         samples.machine.read();
+        samples.host.read();
         if samples.readings.len().is_multiple_of(SAMPLES_PER_PSS)
             && let Some(bytes) = pss_bytes(&processes)
         {

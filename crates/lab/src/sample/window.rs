@@ -129,6 +129,7 @@ mod tests {
             tracker: ProcessTracker::default(),
             machine: Default::default(),
             pss: vec![(1000, 70), (1300, 50)],
+            host: Default::default(),
         };
         let c = columns(&samples, 1200);
         assert_eq!((c.pss_at_ns, c.pss_bytes), (vec![-200, 100], vec![70, 50]));

@@ -6,18 +6,19 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::net::Ipv4Addr;
 
 use prony_host::process;
 
 /// /proc/net/tcp: `0A` is LISTEN.
 const LISTEN: &str = "0A";
 
-/// Who else listens on a port of 127.0.0.1, `4321 (nginx)`, beside or instead of these processes.
+/// Who else listens on a port of an address of this machine, `4321 (nginx)`, beside or instead of these processes.
 /// `None`: nobody, or it cannot be told (their descriptors may not be read).
-pub(crate) fn stranger(port: u16, own: &[u32]) -> Option<String> {
+pub(crate) fn stranger(address: Ipv4Addr, port: u16, own: &[u32]) -> Option<String> {
     let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    let mut listening = listeners(&text("/proc/net/tcp"), port);
-    listening.extend(listeners(&text("/proc/net/tcp6"), port));
+    let mut listening = listeners(&text("/proc/net/tcp"), address, port);
+    listening.extend(listeners(&text("/proc/net/tcp6"), address, port));
     let mut ours = BTreeSet::new();
     for pid in own {
         match sockets(*pid) {
@@ -60,9 +61,9 @@ pub(crate) fn holders(port: u16) -> Result<Vec<u32>, String> {
     Ok(holders)
 }
 
-/// Inodes of the sockets that listen on a port for connections to 127.0.0.1.
-fn listeners(table: &str, port: u16) -> BTreeSet<u64> {
-    listening(table, port, takes_loopback)
+/// Inodes of the sockets that listen on a port for connections to an address.
+fn listeners(table: &str, address: Ipv4Addr, port: u16) -> BTreeSet<u64> {
+    listening(table, port, |hex| takes(hex, address))
 }
 
 /// Inodes of the sockets that listen on a port of such addresses.
@@ -76,16 +77,16 @@ fn listening(table: &str, port: u16, is_one: impl Fn(&str) -> bool) -> BTreeSet<
     table.lines().skip(1).filter_map(inode).collect()
 }
 
-/// Any address, 127.0.0.1, or the latter mapped into IPv6; each four bytes in the machine's own order.
-fn takes_loopback(hex: &str) -> bool {
-    let loopback = u32::from_ne_bytes([127, 0, 0, 1]);
+/// Any address, this one, or this one mapped into IPv6; each four bytes in the machine's own order.
+fn takes(hex: &str, address: Ipv4Addr) -> bool {
+    let own = u32::from_ne_bytes(address.octets());
     let mapped = u32::from_ne_bytes([0, 0, 0xff, 0xff]);
     let words: Option<Vec<u32>> =
         (0..hex.len() / 8).map(|i| u32::from_str_radix(hex.get(i * 8..i * 8 + 8)?, 16).ok()).collect();
     match words.as_deref() {
-        Some([word]) => *word == 0 || *word == loopback,
+        Some([word]) => *word == 0 || *word == own,
         Some([0, 0, 0, 0]) => true,
-        Some([0, 0, third, last]) => *third == mapped && *last == loopback,
+        Some([0, 0, third, last]) => *third == mapped && *last == own,
         _ => false,
     }
 }
@@ -124,8 +125,8 @@ mod tests {
             line(&v6, "1F90", "0A", 7),
             "nonsense\n".to_owned(),
         ];
-        assert_eq!(listeners(&table.concat(), 8080), BTreeSet::from([1, 2, 6, 7]));
-        assert!(listeners("", 8080).is_empty());
+        assert_eq!(listeners(&table.concat(), Ipv4Addr::LOCALHOST, 8080), BTreeSet::from([1, 2, 6, 7]));
+        assert!(listeners("", Ipv4Addr::LOCALHOST, 8080).is_empty());
     }
 
     #[test]
@@ -133,17 +134,19 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let me = std::process::id();
-        prony_host::testing::wait_until("a port of ours alone", || stranger(port, &[me]).is_none());
+        prony_host::testing::wait_until("a port of ours alone", || {
+            stranger(Ipv4Addr::LOCALHOST, port, &[me]).is_none()
+        });
         // Another process of ours does not hold it; whoever does is named.
         let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
         let named = format!("process {me} (");
         prony_host::testing::wait_until("the holder's name", || {
-            stranger(port, &[child.id()]).is_some_and(|said| said.starts_with(&named))
+            stranger(Ipv4Addr::LOCALHOST, port, &[child.id()]).is_some_and(|said| said.starts_with(&named))
         });
         child.kill().unwrap();
         child.wait().unwrap();
         drop(listener);
         // Children that other tests start at this moment hold all descriptors until they execute.
-        prony_host::testing::wait_until("a free port", || stranger(port, &[]).is_none());
+        prony_host::testing::wait_until("a free port", || stranger(Ipv4Addr::LOCALHOST, port, &[]).is_none());
     }
 }

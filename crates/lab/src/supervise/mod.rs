@@ -2,6 +2,7 @@
 //! rightly, and ended with every process they left.
 
 use std::io::{self, BufRead, BufReader, Write};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -18,12 +19,13 @@ mod guard;
 mod journal;
 pub(crate) mod listener;
 mod port;
+mod prepare;
 
 pub(crate) use error::{StartError, StartErrorKind};
 pub use guard::GUARD_ARGUMENT;
 pub use guard::run_guard;
 pub(crate) use journal::clean_up;
-pub(crate) use port::port_of;
+pub(crate) use prepare::{NotPrepared, prepare};
 
 use guard::{CONTAINER_TIMEOUT, GuardEvent, GuardOrder, KILL_TIMEOUT, STOP_LINE, STOP_TIMEOUT};
 use journal::Entry;
@@ -88,7 +90,7 @@ pub struct Running {
 }
 
 /// How a server ended by itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Death {
     /// A part of a sentence: `was ended by signal 9`.
     pub(crate) how: String,
@@ -301,15 +303,15 @@ impl Running {
         let _ = journal::write(&self.root, &self.entry);
     }
 
-    /// Who else listens on a port beside or instead of this server, `process 4321 (nginx)`; `None`:
+    /// Who else listens on a port of this address beside or instead of this server, `process 4321 (nginx)`; `None`:
     /// nobody, or it cannot be told (of a container it is not: its processes may be another service's).
-    pub(crate) fn stranger_on(&self, port: u16) -> Option<String> {
+    pub(crate) fn stranger_on(&self, address: Ipv4Addr, port: u16) -> Option<String> {
         if self.entry.container.is_some() {
             return None;
         }
         let look = || {
             let own: Vec<u32> = process::descendants(self.entry.guard.pid).iter().map(|p| p.pid).collect();
-            listener::stranger(port, &own)
+            listener::stranger(address, port, &own)
         };
         // A worker that is born between two readings of /proc is a stranger for that moment only.
         let mut who = look()?;
@@ -323,6 +325,11 @@ impl Running {
     /// From just before the first process was started to the first right answer.
     pub(crate) fn startup(&self) -> Duration {
         self.startup
+    }
+
+    /// The same to an instant of CLOCK_MONOTONIC at which somebody else saw the first right answer.
+    pub(crate) fn startup_until(&self, at_ns: u64) -> Duration {
+        Duration::from_nanos(at_ns.saturating_sub(self.first_started_ns.unwrap_or(at_ns)))
     }
 
     /// What a sampler is to watch.

@@ -21,36 +21,36 @@ const TRIES: u32 = 500;
 
 static RECENTLY_USED: Mutex<VecDeque<u16>> = Mutex::new(VecDeque::new());
 
-/// The port that a candidate is started on: its image's own, or a free one.
+/// The port of this address that a candidate is started on: its image's own, or a free one.
 ///
 /// # Errors
 /// When it is taken, or none is free: a sentence.
-pub(crate) fn port_of(candidate: &Candidate) -> Result<u16, String> {
+pub(crate) fn port_of(candidate: &Candidate, address: Ipv4Addr) -> Result<u16, String> {
     match candidate.fixed_port() {
-        Some(port) if is_free(port) => Ok(port),
+        Some(port) if is_free(address, port) => Ok(port),
         Some(port) => Err(format!(
             "Its image listens on port {port}, which is taken on this machine: end what listens there."
         )),
-        None => free_port()
+        None => free_port(address)
             .ok_or_else(|| "No port below the ephemeral range is free: end what holds them.".to_owned()),
     }
 }
 
-/// A port of 127.0.0.1 on which nothing listens and nothing lingers now.
+/// A port of an address of this machine on which nothing listens and nothing lingers now.
 /// `None` when hundreds of tries found none.
-pub(crate) fn free_port() -> Option<u16> {
+pub(crate) fn free_port(address: Ipv4Addr) -> Option<u16> {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
     let mut recent = RECENTLY_USED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     // RandomState is seeded by the operating system: two Pronys choose differently.
     let random = || RandomState::new().build_hasher().finish();
-    choose(port_range(&range), &mut recent, random, is_free)
+    choose(port_range(&range), &mut recent, random, |port| is_free(address, port))
 }
 
 /// Whether a server that does not set SO_REUSEADDR could listen on this port of
-/// 127.0.0.1 now. (The standard library's listener sets it, and so would overlook TIME_WAIT.)
-fn is_free(port: u16) -> bool {
+/// an address now. (The standard library's listener sets it, and so would overlook TIME_WAIT.)
+fn is_free(address: Ipv4Addr, port: u16) -> bool {
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None);
-    socket.is_ok_and(|socket| bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)).is_ok())
+    socket.is_ok_and(|socket| bind(&socket, &SocketAddrV4::new(address, port)).is_ok())
 }
 
 /// A free port of a range that was not given out lately.
@@ -128,7 +128,7 @@ mod tests {
     fn a_bound_port_is_not_free() {
         let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = taken.local_addr().unwrap().port();
-        assert!(!is_free(port));
+        assert!(!is_free(Ipv4Addr::LOCALHOST, port));
         drop(taken);
         // A child that another test starts at this moment holds all descriptors until it executes, and another program
         // may take the port: one that was let go is free in the end.
@@ -136,7 +136,7 @@ mod tests {
             let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
             let port = taken.local_addr().unwrap().port();
             drop(taken);
-            is_free(port)
+            is_free(Ipv4Addr::LOCALHOST, port)
         });
     }
 
@@ -144,7 +144,7 @@ mod tests {
     fn ports_chosen_on_this_machine_are_in_its_range_and_not_chosen_twice() {
         let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap();
         let (lowest, above) = port_range(&range);
-        let ports: Vec<u16> = (0..50).map(|_| free_port().unwrap()).collect();
+        let ports: Vec<u16> = (0..50).map(|_| free_port(Ipv4Addr::LOCALHOST).unwrap()).collect();
         let mut distinct = ports.clone();
         distinct.sort_unstable();
         distinct.dedup();

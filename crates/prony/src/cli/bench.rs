@@ -15,6 +15,10 @@ pub(crate) struct BenchArguments {
     /// listens on a Unix socket takes it from {run}, a folder of each start's own: --unix '{run}/app.sock'
     #[arg(long = "candidate", value_name = "NAME=COMMAND|URL", conflicts_with = "experiment")]
     pub(crate) candidates: Vec<String>,
+    /// Measure what the server of a --candidate URL costs, its CPU, memory and restarts: of this process id and its
+    /// descendants, or of whoever listens on this port of this machine, or of one that ssh reaches (repeatable)
+    #[arg(long, value_name = "NAME=PID|:PORT|ssh:HOST:PORT", requires = "candidates")]
+    pub(crate) watch: Vec<String>,
     #[command(flatten)]
     pub(crate) plan: LoadOptions,
     /// The path that is requested of every --candidate COMMAND, under load and to see whether it is ready,

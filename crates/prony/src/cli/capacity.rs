@@ -49,8 +49,8 @@ pub(crate) struct CapacityArguments {
     #[arg(long)]
     pub(crate) plain: bool,
     /// Measure what the server costs, its CPU, memory and restarts: of this process id and its descendants, or of whoever
-    /// listens on `:PORT` of this machine
-    #[arg(long, value_name = "PID|:PORT")]
+    /// listens on `:PORT` of this machine, or on `ssh:HOST:PORT` of one that ssh reaches without a question
+    #[arg(long, value_name = "PID|:PORT|ssh:HOST:PORT")]
     pub(crate) watch: Option<String>,
     #[command(flatten)]
     pub(crate) fleet: FleetOptions,

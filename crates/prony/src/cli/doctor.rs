@@ -1,5 +1,7 @@
 //! `prony doctor`.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 
 /// Finds what on this host distorts results, and how to fix it.
@@ -14,6 +16,14 @@ pub(crate) struct DoctorArguments {
     /// Restore the values that --apply saved (needs root)
     #[arg(long)]
     pub(crate) restore: bool,
+    /// Look at another machine, which ssh reaches without a question, and measure the round trip to it: `ssh:HOST`, or
+    /// `ssh:HOST=ADDRESS` with the address by which it is to be loaded
+    #[arg(long, value_name = "HOST", conflicts_with_all = ["apply", "restore"])]
+    pub(crate) host: Option<String>,
+    /// Copy this binary of the same version of Prony to a host of its architecture, where it is not yet (repeatable)
+    /// [default: this program]
+    #[arg(long, value_name = "FILE", requires = "host")]
+    pub(crate) agent_binary: Vec<PathBuf>,
     /// The output format
     #[arg(long, value_enum, default_value_t = DoctorFormat::Text)]
     pub(crate) format: DoctorFormat,

@@ -41,9 +41,24 @@ pub(crate) struct NatsOptions {
     pub(crate) nats_ca: Option<PathBuf>,
 }
 
+/// What an agent is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum AgentRole {
+    /// It applies a part of a load
+    Load,
+    /// It starts, samples and ends servers for `prony bench --server-host`, which starts it by ssh
+    Server,
+}
+
 /// An agent.
 #[derive(Debug, Args)]
 pub(crate) struct AgentArguments {
+    /// What it does for its controller
+    #[arg(long, value_enum, default_value_t = AgentRole::Load)]
+    pub(crate) role: AgentRole,
+    /// As the role `server`: start commands of the controller, too, and not only servers of the catalogue
+    #[arg(long, conflicts_with = "pool")]
+    pub(crate) allow_commands: bool,
     /// Stand by for a controller in this pool of a NATS server, nats://HOST[:PORT][/POOL] or tls://…; without it, standard
     /// input says whom to serve
     #[arg(long, value_name = "URL")]

@@ -26,7 +26,7 @@ pub(crate) use compare::{CompareArguments, CompareFormat};
 pub(crate) use completions::{CompletionsArguments, ManArguments, Shell};
 pub(crate) use doctor::{DoctorArguments, DoctorFormat};
 pub(crate) use fleet::{
-    AgentArguments, FleetArguments, FleetCommand, FleetOptions, KeyArguments, ManifestFormat,
+    AgentArguments, AgentRole, FleetArguments, FleetCommand, FleetOptions, KeyArguments, ManifestFormat,
     ManifestsArguments, NatsOptions,
 };
 pub(crate) use history::{HistoryArguments, HistoryFormat};

@@ -1,5 +1,7 @@
 //! `prony servers`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand, ValueEnum};
 
 /// Lists, installs and checks the servers of the catalogue.
@@ -21,6 +23,30 @@ pub(crate) struct RuntimeArguments {
     /// The memory limit of each server, `512m` [default: no limit]
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
+    /// Start servers on another machine, which ssh reaches without a question, and load them from here: `ssh:HOST`, or
+    /// `ssh:HOST=ADDRESS` with the IPv4 address there that they are to listen on [default: the one that ssh reached]
+    #[arg(long, value_name = "HOST")]
+    pub(crate) server_host: Option<String>,
+    /// Let the server's host start a --candidate COMMAND, too, and not only servers of its catalogue
+    #[arg(long, requires = "server_host")]
+    pub(crate) allow_commands: bool,
+    /// Copy this binary of the same version of Prony to a host of its architecture, where it is not yet (repeatable)
+    /// [default: this program]
+    #[arg(long, value_name = "FILE", requires = "server_host")]
+    pub(crate) agent_binary: Vec<PathBuf>,
+}
+
+impl RuntimeArguments {
+    /// An agent on this host, for something else than starting servers.
+    pub(crate) fn on(host: &str, agent_binary: &[PathBuf]) -> RuntimeArguments {
+        RuntimeArguments {
+            runtime: "native".to_owned(),
+            memory: None,
+            server_host: Some(host.to_owned()),
+            allow_commands: false,
+            agent_binary: agent_binary.to_vec(),
+        }
+    }
 }
 
 /// The formats of the catalogue.

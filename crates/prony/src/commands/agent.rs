@@ -6,11 +6,20 @@ use prony_fleet::session::Side;
 use prony_fleet::standing::{Standing, stand};
 
 use super::fleet::{fleet_key, login};
-use crate::cli::AgentArguments;
+use super::server_host;
+use crate::cli::{AgentArguments, AgentRole};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
 pub(crate) fn run(arguments: &AgentArguments, printer: &Printer) -> Result<(), Failure> {
+    if arguments.role == AgentRole::Server {
+        if arguments.pool.is_some() {
+            return Err(Failure::usage(
+                "An agent of the role server is started by its controller over ssh: leave --pool out.",
+            ));
+        }
+        return server_host::serve_controller(arguments.allow_commands);
+    }
     let say = |text: &str| printer.note(text);
     let Some(pool) = &arguments.pool else {
         return prony_fleet::run_agent(&say).map_err(Failure::not_measured);

@@ -104,9 +104,10 @@ fn lock(
 fn failure(error: BenchError) -> Failure {
     match error {
         BenchError::Open(_) | BenchError::Resume { .. } => Failure::usage(error),
-        BenchError::Log(_) | BenchError::NoCandidates(_) | BenchError::RunDir { .. } => {
-            Failure::not_measured(error)
-        }
+        BenchError::Log(_)
+        | BenchError::ServerHost { .. }
+        | BenchError::NoCandidates(_)
+        | BenchError::RunDir { .. } => Failure::not_measured(error),
     }
 }
 

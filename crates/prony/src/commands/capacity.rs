@@ -4,7 +4,6 @@ use std::time::{Duration, SystemTime};
 
 use prony_analysis::slo::Slo;
 use prony_lab::capacity::{CapacityPlan, Outside, forecast, lengthened, search};
-use prony_lab::watch::WatchedServer;
 use prony_load::Loader;
 use prony_model::Target;
 use prony_model::capacity::{CapacityReport, SCHEMA};
@@ -21,6 +20,7 @@ use prony_report::terminal::{self, TerminalOptions};
 
 use super::embedded::Embedded;
 use super::logs::Log;
+use super::server_host::watched;
 use super::{fleet, plan, reproduce, write_json};
 use crate::cli::CapacityArguments;
 use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     let interrupt = interrupt::of_a_run()?;
     let embedded = embeds.then(|| Embedded::start_for(&mut wanted.load)).transpose()?;
     let fleet = fleet::start(&arguments.fleet, &wanted.load, printer)?;
-    let watched = arguments.watch.as_deref().map(WatchedServer::find).transpose().map_err(Failure::usage)?;
+    let watched = arguments.watch.as_deref().map(watched).transpose()?;
     let outside = Outside { host: prony_host::read(), embedded_target: embeds, watched };
     if !arguments.quiet {
         let most = show_duration(Duration::from_secs(forecast(&wanted).as_secs()));

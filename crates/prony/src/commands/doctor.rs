@@ -4,24 +4,21 @@
 mod measure;
 mod text;
 
-use std::thread;
-use std::time::Duration;
-
 use prony_host::{pins, state};
 use prony_lab::doctor::restore::{self, Done};
-use prony_lab::doctor::{Asked, Finding, Tree, Watch, examine, programs, sorted};
+use prony_lab::doctor::{Asked, Finding, Tree, examine, look};
+use prony_lab::server_host::RoundTrips;
 use prony_model::host::Host;
 use prony_report::json;
 use serde::Serialize;
 
-use crate::cli::{DoctorArguments, DoctorFormat};
+use super::server_host::connect;
+use crate::cli::{DoctorArguments, DoctorFormat, RuntimeArguments};
 use crate::failure::{Failure, INTERRUPTED};
 use crate::interrupt;
 use crate::printer::Printer;
 
 const SCHEMA: &str = "prony.doctor/1";
-/// How long other programs are watched.
-const WATCHED: Duration = Duration::from_secs(1);
 
 /// What the doctor found.
 #[derive(Debug, Serialize)]
@@ -35,9 +32,15 @@ struct Report {
     /// Why nothing was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_measured: Option<String>,
+    /// From here to the host that was asked, and back; `None` of this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    round_trip: Option<RoundTrips>,
 }
 
 pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<(), Failure> {
+    if let Some(given) = &arguments.host {
+        return of_another_host(given, arguments, printer);
+    }
     let tree = Tree::of_this_machine();
     let host = prony_host::read();
     if arguments.restore {
@@ -47,25 +50,14 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<(), 
         return Ok(());
     }
     let pins = pins::split(&host.cpus_allowed, 1).map_err(Failure::usage)?;
-    let asked = Asked {
-        server_cpus: pins.server.clone(),
-        client_cpus: pins.client.clone(),
-        open_files: (host.open_files_soft, host.open_files_hard),
-        virtualisation: host.virtualisation.clone(),
-        debug_build: cfg!(debug_assertions),
-    };
+    let asked = Asked::of(&host, &pins);
     if arguments.apply {
         let state = state::folder().map_err(Failure::usage)?;
         let done =
             restore::apply(&tree, &examine(&tree, &asked), &state, &host.boot_id).map_err(Failure::usage)?;
         print_changes(&done, "set", printer);
     }
-    let watch = Watch::begin(&tree);
-    thread::sleep(WATCHED);
-    let mut findings = watch.end(&tree, &pins.used(), std::process::id());
-    findings.extend(examine(&tree, &asked));
-    findings.extend(programs());
-    let findings = sorted(findings);
+    let findings = look(&tree, &asked);
     let measured = match arguments.quick {
         true => Err("skipped by --quick".to_owned()),
         false => {
@@ -74,12 +66,36 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<(), 
         }
     };
     let not_measured = measured.as_ref().err().cloned();
-    let report = Report { schema: SCHEMA, host, findings, measured: measured.ok(), not_measured };
-    printer.out(&match arguments.format {
-        DoctorFormat::Text => text::text(&report),
-        DoctorFormat::Json => json::pretty(&report),
-    });
+    let measured = measured.ok();
+    let report = Report { schema: SCHEMA, host, findings, measured, not_measured, round_trip: None };
+    print(&report, arguments.format, printer);
     if interrupt::asked() { Err(Failure::code(INTERRUPTED)) } else { Ok(()) }
+}
+
+/// What an agent there finds, and how far away it is.
+fn of_another_host(given: &str, arguments: &DoctorArguments, printer: &Printer) -> Result<(), Failure> {
+    let runtime = RuntimeArguments::on(given, &arguments.agent_binary);
+    let Some(host) = connect(&runtime, None)? else { return Ok(()) };
+    let findings = host.examine().map_err(Failure::not_measured)?;
+    let round_trip = host.round_trips().map_err(Failure::not_measured)?;
+    let not_measured = Some("a load is measured on the machine that applies it".to_owned());
+    let report = Report {
+        schema: SCHEMA,
+        host: host.host().clone(),
+        findings,
+        measured: None,
+        not_measured,
+        round_trip: Some(round_trip),
+    };
+    print(&report, arguments.format, printer);
+    Ok(())
+}
+
+fn print(report: &Report, format: DoctorFormat, printer: &Printer) {
+    printer.out(&match format {
+        DoctorFormat::Text => text::text(report),
+        DoctorFormat::Json => json::pretty(report),
+    });
 }
 
 /// What was changed on the host: no part of the findings, which may go to a program.

@@ -26,6 +26,7 @@ use prony_report::terminal::{self, TerminalOptions};
 use super::embedded::Embedded;
 use super::export::Exports;
 use super::logs::Log;
+use super::server_host::watched;
 use super::watch::{self, Watch};
 use super::{fleet, plan, reproduce, thresholds, write_json};
 use crate::cli::LoadArguments;
@@ -47,7 +48,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     plan.samples_max = exports.samples_max(&plan);
     let mut log = arguments.output.as_deref().map(|path| Log::open(path, "load", printer)).transpose()?;
     let times = repeat::times(arguments)?;
-    let watched = arguments.watch.as_deref().map(WatchedServer::find).transpose().map_err(Failure::usage)?;
+    let watched = arguments.watch.as_deref().map(watched).transpose()?;
 
     if plan.target.tls && plan.tls.verify == Verify::Nothing {
         printer.note("-k: the server's certificate is NOT verified.");
@@ -196,7 +197,7 @@ impl<'a> LoadContext<'a> {
             ..Observed::of(measured, self.named.plan.clone())
         };
         if let Some(watching) = watching {
-            watching.finish(&mut observed);
+            watching.finish(&mut observed)?;
         }
         let mut trial = judge(&observed, &host);
         slo::hold_all(self.slos, &mut trial, observed.server.as_ref());

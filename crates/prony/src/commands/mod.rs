@@ -25,6 +25,7 @@ pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod schema;
 pub(crate) mod serve;
+pub(crate) mod server_host;
 pub(crate) mod servers;
 pub(crate) mod target;
 pub(crate) mod thresholds;

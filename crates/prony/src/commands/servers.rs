@@ -13,13 +13,15 @@ use prony_lab::container::Engine;
 use prony_lab::experiment::Experiment;
 use prony_lab::provision::{self, Progress};
 use prony_lab::sample::{can_limit, parse_size};
+use prony_lab::server_host::ServerHost;
 
+use super::server_host::connect;
 use crate::cli::{ListFormat, RuntimeArguments, ServersArguments, ServersCommand};
 use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
 use crate::printer::Printer;
 
 /// Where installed servers and everything else of the laboratory live.
-const ROOT: &str = ".prony";
+pub(crate) const ROOT: &str = ".prony";
 
 pub(crate) fn run(arguments: &ServersArguments, printer: &Printer) -> Result<(), Failure> {
     let catalogue = catalogue(&arguments.servers, printer);
@@ -40,14 +42,23 @@ pub(crate) fn run(arguments: &ServersArguments, printer: &Printer) -> Result<(),
                 None => names.clone(),
             };
             let candidates = candidates(&labels, *settings, &catalogue, runtime)?;
+            if let Some(host) = connect(runtime, None)? {
+                return install_there(&host, &candidates, *yes, printer);
+            }
             install(&candidates, &layout, *yes, printer)
         }
         ServersCommand::Check { names, all, settings, record, runtime } => {
             let chosen = if *all { catalogue.servers.keys().cloned().collect() } else { names.clone() };
             let candidates = candidates(&chosen, *settings, &catalogue, runtime)?;
-            let memory_bytes = native_memory(runtime)?;
+            let host = connect(runtime, None)?;
+            if host.is_some() && *record {
+                return Err(Failure::usage(
+                    "--record writes what this machine verified: leave --server-host out, or run it there.",
+                ));
+            }
+            let memory_bytes = if host.is_some() { None } else { native_memory(runtime)? };
             let options = check::Options { all: *all, record: *record, memory_bytes };
-            check::run(&candidates, &layout, options, printer)
+            check::run(&candidates, &layout, host.as_ref(), options, printer)
         }
         ServersCommand::New { name, from, dir } => {
             let folder = catalogue.scaffold(name, from, Path::new(dir)).map_err(Failure::usage)?;
@@ -113,7 +124,11 @@ fn candidates(
     catalogue: &Catalogue,
     runtime: &RuntimeArguments,
 ) -> Result<Vec<Candidate>, Failure> {
-    let engine = engine(&runtime.runtime, runtime.memory.as_deref())?;
+    // On another host it is looked for there.
+    let engine = match &runtime.server_host {
+        Some(_) => None,
+        None => engine(&runtime.runtime, runtime.memory.as_deref())?,
+    };
     let mut candidates: Vec<Candidate> = Vec::new();
     for label in labels {
         let candidate = Candidate::parse(label, catalogue).map_err(Failure::usage)?;
@@ -147,15 +162,43 @@ fn install(candidates: &[Candidate], layout: &Layout, yes: bool, printer: &Print
         Progress::Failed(what) => printer.note(&format!("  {what}: failed")),
         Progress::Note(note) => printer.note(&format!("  {note}")),
     });
-    if control.stop_asked() {
+    let results = results.into_iter().map(|(label, result)| (label, result.err())).collect();
+    installed(results, control.stop_asked(), printer)
+}
+
+/// The same on another host.
+fn install_there(
+    host: &ServerHost,
+    candidates: &[Candidate],
+    yes: bool,
+    printer: &Printer,
+) -> Result<(), Failure> {
+    let (plan, is_nothing) = host.plan_install(candidates).map_err(Failure::not_measured)?;
+    printer.note(&format!("On {}:\n{plan}", host.given()));
+    if !is_nothing && !yes && !printer.confirm("Continue?") {
+        return Err(Failure::usage("Nothing was installed: answer yes, or give --yes."));
+    }
+    let control = crate::interrupt::of_an_installation()?;
+    let cancelled = || control.stop_asked();
+    let results = host.install(candidates, &cancelled, &mut |text| printer.note(&format!("  {text}")));
+    installed(results.map_err(Failure::not_measured)?, control.stop_asked(), printer)
+}
+
+/// Says what was installed, and why the rest was not.
+fn installed(
+    results: Vec<(String, Option<String>)>,
+    interrupted: bool,
+    printer: &Printer,
+) -> Result<(), Failure> {
+    if interrupted {
         return Err(Failure {
             message: "Interrupted: run the same command again to continue.".to_owned(),
             code: INTERRUPTED,
         });
     }
-    let failed: Vec<String> =
-        results.iter().filter_map(|(_, result)| result.as_ref().err().cloned()).collect();
-    printer.out(&format!("{} of {} installed", results.len() - failed.len(), results.len()));
+    let all = results.len();
+    let failed: Vec<String> = results.into_iter().filter_map(|(_, why)| why).collect();
+    printer.out(&format!("{} of {all} installed", all - failed.len()));
     if failed.is_empty() {
         return Ok(());
     }

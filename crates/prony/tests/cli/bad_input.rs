@@ -165,7 +165,7 @@ fn an_unwritable_result_is_an_error() {
     let world = World::new();
     let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let line = ["load", "-n", "20", "-c", "2", "--json", "-"];
-    let lost = world.command(&line).stdout(full()).stderr(std::process::Stdio::null()).status().unwrap();
+    let lost = world.command(&line).stdout(full()).stderr(Stdio::null()).status().unwrap();
     assert_eq!(lost.code(), Some(2));
     // What cannot be written is found before the load.
     refused(

@@ -34,6 +34,7 @@ mod repeat;
 mod schema;
 mod search;
 mod secrets;
+mod server_host;
 mod servers;
 mod signals;
 mod targets;

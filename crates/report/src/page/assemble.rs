@@ -108,6 +108,7 @@ fn head(
         server_cpus: analysis.server_cpus.clone(),
         client_cpus: analysis.client_cpus.clone(),
         host: analysis.host.clone(),
+        server_host: analysis.server_host.clone(),
     }
 }
 

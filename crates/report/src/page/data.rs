@@ -6,6 +6,7 @@ use prony_model::Tool;
 use prony_model::host::Host;
 use prony_model::plan_record::StageRecord;
 use prony_model::run_log::{Setting, Skipped};
+use prony_model::server_host::ServerHost;
 use prony_model::trial::{Bound, Outcome, Validity};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -112,6 +113,9 @@ pub(crate) struct Head {
     pub client_cpus: Vec<u32>,
     /// The machine.
     pub host: Host,
+    /// The machine of the servers, where it is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_host: Option<ServerHost>,
 }
 
 /// A candidate.

@@ -17,7 +17,7 @@ pub(super) const BUILT_IN: [(&str, &str); 12] = [
     ("unprivileged_user", "a user without rights, if Prony is root; else the same as user"),
     ("ext", "the folder of the PHP extensions that pecl names"),
     ("opt", "the folder of what download brings"),
-    ("cert", "a certificate for 127.0.0.1, PEM, made for each start of a server that speaks TLS"),
+    ("cert", "a certificate for {host}, PEM, made for each start of a server that speaks TLS"),
     ("key", "the key of that certificate, PEM"),
 ];
 

@@ -7,6 +7,7 @@ use prony_model::target::Target;
 
 use crate::cli::BenchArguments;
 use crate::commands::plan;
+use crate::commands::server_host::watched;
 use crate::failure::Failure;
 
 /// Blocks unless told otherwise: enough for an interval.
@@ -35,9 +36,18 @@ pub(in crate::commands) fn of(
                 "Two candidates are called {name:?}: give each its own name."
             )));
         }
-        candidates.push(BenchCandidate { candidate, version: None });
+        candidates.push(BenchCandidate::of(candidate, None));
     }
+    watch(arguments, &mut candidates)?;
     check_listens(arguments, &candidates)?;
+    if let Some(url) = candidates.iter().find(|c| c.candidate.as_url().is_some())
+        && arguments.runtime.server_host.is_some()
+    {
+        return Err(Failure::usage(format!(
+            "--server-host starts servers there, and {} is a URL, whose server Prony does not start: leave one of them out.",
+            url.candidate.label()
+        )));
+    }
     // The flags mean what they mean for `load`; the target is each candidate's own.
     let tls = candidates.iter().any(|c| c.candidate.tls());
     let target = Target { tls, ..plan::placeholder() };
@@ -48,6 +58,26 @@ pub(in crate::commands) fn of(
     let blocks = arguments.blocks.unwrap_or(BLOCKS);
     let experiment = Experiment::of_candidates(labels, ExperimentPlan::of(plan), blocks, seed);
     Ok((experiment, candidates))
+}
+
+/// The servers of `--watch NAME=SERVER`, each a URL's.
+fn watch(arguments: &BenchArguments, candidates: &mut [BenchCandidate]) -> Result<(), Failure> {
+    for text in &arguments.watch {
+        let (name, server) = text.split_once('=').ok_or_else(|| {
+            Failure::usage(format!(
+                "--watch {text:?} says no candidate: write NAME=PID, NAME=:PORT or NAME=ssh:HOST:PORT."
+            ))
+        })?;
+        let of =
+            candidates.iter_mut().find(|c| c.candidate.label() == name && c.candidate.as_url().is_some());
+        let of = of.ok_or_else(|| {
+            Failure::usage(format!(
+                "--watch {text}: no --candidate {name}=URL is given; what Prony starts itself, it samples anyway."
+            ))
+        })?;
+        of.watched = Some(watched(server)?);
+    }
+    Ok(())
 }
 
 /// Refuses `--https` and `--unix` where they could not mean anything.

@@ -8,6 +8,7 @@ use prony_host::pins::{self, Pins};
 use prony_host::state;
 use prony_lab::bench::{BenchCandidate, BenchSetup, CpuHalves, resolve};
 use prony_lab::experiment::{Blocks, CORES_MAX, Experiment, WorkerPolicy};
+use prony_lab::server_host::ServerHost;
 use prony_lab::supervise::Supervision;
 use prony_model::rfc3339;
 use prony_model::run_log::RunLog;
@@ -16,6 +17,7 @@ use prony_report::format::count;
 
 use super::{adaptive, candidates, duet};
 use crate::cli::BenchArguments;
+use crate::commands::server_host::connect;
 use crate::commands::servers::{catalogue, engine, layout, native_memory};
 use crate::commands::{parse_cpus, plan, reproduce};
 use crate::failure::Failure;
@@ -26,6 +28,7 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
     let (resumed, before) = resumed_log(arguments)?.unzip();
     let before = before.as_ref();
     let layout = layout()?;
+    let server_host;
     let (mut experiment, mut candidates, skipped, baseline) = if arguments.candidates.is_empty() {
         if let Some(option) = arguments.plan.given().into_iter().find(|option| option != "seed") {
             return Err(Failure::usage(format!(
@@ -37,9 +40,19 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         let mut experiment = experiment(arguments, before)?;
         filter(&mut experiment, arguments)?;
         experiment.redact.clone_from(&arguments.redact);
-        let engine = engine(&arguments.runtime.runtime, arguments.runtime.memory.as_deref())?;
+        server_host = connect(&arguments.runtime, experiment.server_host.as_deref())?;
+        let engine = match &server_host {
+            Some(_) => None,
+            None => engine(&arguments.runtime.runtime, arguments.runtime.memory.as_deref())?,
+        };
         let catalogue = catalogue(&arguments.servers, printer);
-        let resolved = resolve(&experiment, &catalogue, &layout, engine.as_ref()).map_err(Failure::usage)?;
+        let resolved = resolve(&experiment, &catalogue, &layout, engine.as_ref(), server_host.as_ref());
+        let resolved = resolved.map_err(Failure::usage)?;
+        if let Some(host) = &server_host
+            && let Some(why) = host.lost()
+        {
+            return Err(Failure::not_measured(format!("{}: {why}", host.given())));
+        }
         (resolved.experiment, resolved.candidates, resolved.skipped, resolved.baseline)
     } else {
         if arguments.runtime.runtime != "native" {
@@ -48,6 +61,7 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
             ));
         }
         let (experiment, candidates) = candidates::of(arguments)?;
+        server_host = connect(&arguments.runtime, None)?;
         let baseline = experiment.baseline.clone();
         (experiment, candidates, Vec::new(), baseline)
     };
@@ -69,7 +83,10 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         }
         Some(policy) => experiment.workers = policy,
     }
-    let memory_bytes = native_memory(&arguments.runtime)?;
+    let memory_bytes = match &server_host {
+        Some(_) => None, // it sees to that itself
+        None => native_memory(&arguments.runtime)?,
+    };
     if let Some(size) = &arguments.runtime.memory {
         limited(&mut candidates, size);
     }
@@ -96,7 +113,7 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
     }
     let log = resumed.or_else(|| arguments.output.as_ref().map(PathBuf::from));
     let log = log.unwrap_or_else(|| default_log(&experiment.name));
-    let (pins, places) = cpus_of(arguments, &experiment, &candidates, before)?;
+    let (pins, places) = cpus_of(arguments, &experiment, &candidates, before, server_host.as_deref())?;
     let state = state::folder().map_err(Failure::usage)?;
     Ok(BenchSetup {
         reproduce: before
@@ -112,6 +129,7 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         log,
         pins,
         duet: places,
+        server_host,
     })
 }
 
@@ -129,9 +147,16 @@ fn cpus_of(
     experiment: &Experiment,
     candidates: &[BenchCandidate],
     before: Option<&RunLog>,
+    server_host: Option<&ServerHost>,
 ) -> Result<(Pins, Option<CpuHalves>), Failure> {
-    let given = given_pins(arguments)?;
-    let places = duet::places(arguments, experiment, candidates, given.as_ref(), before)?;
+    let given = given_pins(arguments, server_host.is_some())?;
+    let of_both_hosts =
+        |servers| server_host.map(|host| two_hosts(host, experiment.server_cores, servers)).transpose();
+    let of_duet = match &given {
+        None if arguments.duet => of_both_hosts(2)?,
+        given => given.clone(),
+    };
+    let places = duet::places(arguments, experiment, candidates, of_duet.as_ref(), before)?;
     if let Some(places) = places {
         return Ok((places.all(), Some(places)));
     }
@@ -140,9 +165,28 @@ fn cpus_of(
         (None, Some(log)) => {
             Pins { server: log.header.server_cpus.clone(), client: log.header.client_cpus.clone() }
         }
+        (None, None) if server_host.is_some() => of_both_hosts(1)?.unwrap_or_default(),
         (None, None) => pins::split(&allowed(), experiment.server_cores).map_err(Failure::usage)?,
     };
     Ok((pins, None))
+}
+
+/// The CPUs of servers that run at once, the last ones of their host, and all of this machine's for the client.
+fn two_hosts(host: &ServerHost, server_cores: u32, servers: u32) -> Result<Pins, Failure> {
+    let there = &host.host().cpus_allowed;
+    let needed = usize::try_from(server_cores.saturating_mul(servers)).unwrap_or(usize::MAX);
+    let first = there.len().checked_sub(needed).ok_or_else(|| {
+        Failure::usage(format!(
+            "Servers are to have {needed} cores of {}, and there are {}: set server_cores to less.",
+            host.given(),
+            there.len()
+        ))
+    })?;
+    let server = there.get(first..).unwrap_or_default().to_vec();
+    // A host that is this machine in another network: its CPUs are those.
+    let is_here = host.host().boot_id == prony_host::boot_id();
+    let client: Vec<u32> = allowed().into_iter().filter(|cpu| !is_here || !server.contains(cpu)).collect();
+    Ok(Pins { client: if client.is_empty() { allowed() } else { client }, server })
 }
 
 /// The log of `--resume FILE`, or of `--resume` with `-o FILE`.
@@ -175,6 +219,8 @@ fn experiment(arguments: &BenchArguments, resumed: Option<&RunLog>) -> Result<Ex
             let read = Experiment::parse(&log.header.name, "the experiment in the run log", text);
             let mut experiment = read.map_err(Failure::usage)?;
             experiment.published.clone_from(&log.header.published);
+            // Nobody's file but the one that is named says which machine is reached.
+            experiment.server_host = None;
             experiment
         }
         (None, None) => return Err(Failure::usage("Which experiment? Name one, or give --candidate.")),
@@ -238,7 +284,7 @@ fn default_log(name: &str) -> PathBuf {
 }
 
 /// The CPUs of `--pin`, if it is given.
-fn given_pins(arguments: &BenchArguments) -> Result<Option<Pins>, Failure> {
+fn given_pins(arguments: &BenchArguments, on_two_hosts: bool) -> Result<Option<Pins>, Failure> {
     let mut pins = Pins::default();
     for text in &arguments.pin {
         match text.split_once('=') {
@@ -253,7 +299,8 @@ fn given_pins(arguments: &BenchArguments) -> Result<Option<Pins>, Failure> {
     if pins.server.is_empty() || pins.client.is_empty() {
         return Err(Failure::usage("--pin needs both sides: --pin server=1 --pin client=0."));
     }
-    if let Some(shared) = pins.server.iter().find(|cpu| pins.client.contains(cpu)) {
+    let shared = pins.server.iter().find(|cpu| pins.client.contains(cpu));
+    if let Some(shared) = shared.filter(|_| !on_two_hosts) {
         return Err(Failure::usage(format!(
             "--pin: CPU {shared} cannot be both the server's and the client's."
         )));
@@ -314,7 +361,7 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
             .iter()
             .map(|plan| format!("plan     {}: {}", plan.name, plan.describe(experiment.route.path()))),
     );
-    for BenchCandidate { candidate, version } in &setup.candidates {
+    for BenchCandidate { candidate, version, .. } in &setup.candidates {
         lines.push(
             format!("runs     {}  {}", candidate.label(), version.as_deref().unwrap_or_default())
                 .trim_end()

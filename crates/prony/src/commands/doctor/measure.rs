@@ -138,7 +138,7 @@ fn bench(
     let candidate = |name: &&str| {
         let candidate = Candidate::command(name, &command, Listens::default())
             .map_err(|why| format!("Not measured: {why}"))?;
-        Ok(BenchCandidate { candidate, version: None })
+        Ok(BenchCandidate::of(candidate, None))
     };
     let labels = names.iter().map(|name| (*name).to_owned()).collect();
     let mut plans = plans.into_iter();
@@ -161,6 +161,7 @@ fn bench(
         pins: pins.clone(),
         supervision: Supervision::new(state, &pins.client, None),
         duet: None,
+        server_host: None,
     };
     prony_lab::bench::run(&setup, &prony_load::run, interrupt, &mut |_| ())
         .map_err(|why| format!("Not measured: {why}"))?;

@@ -32,6 +32,15 @@ pub(super) fn text(report: &Report) -> String {
     lines.push(String::new());
     lines.extend(of(State::Good).map(|finding| format!(" ✓ {}: {}", finding.what, finding.value)));
     lines.push(String::new());
+    if let Some(trips) = &report.round_trip {
+        let time = |ns: u64| duration(ns as f64);
+        lines.push(format!(
+            "Round trip      {} at least, p50 {}, p99 {}, from here and back, by a byte over TCP: the floor of every latency",
+            time(trips.min_ns),
+            time(trips.p50_ns),
+            time(trips.p99_ns)
+        ));
+    }
     match (&report.measured, &report.not_measured) {
         (Some(measured), _) => lines.extend(figures(measured)),
         (None, Some(why)) => lines.push(format!("Limits of this client and noise of this host: {why}")),

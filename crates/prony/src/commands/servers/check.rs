@@ -1,12 +1,14 @@
 //! `prony servers check`.
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
-use prony_lab::bench::{Inspection, inspect};
+use prony_lab::bench::{Inspection, inspect, inspect_there};
 use prony_lab::candidate::{Candidate, Layout};
 use prony_lab::catalogue::Verified;
 use prony_lab::container::Engine;
 use prony_lab::provision;
+use prony_lab::server_host::ServerHost;
 use prony_model::rfc3339;
 
 use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
@@ -26,6 +28,7 @@ pub(super) struct Options {
 pub(super) fn run(
     candidates: &[Candidate],
     layout: &Layout,
+    host: Option<&Arc<ServerHost>>,
     options: Options,
     printer: &Printer,
 ) -> Result<(), Failure> {
@@ -35,7 +38,12 @@ pub(super) fn run(
         if control.stop_asked() {
             return Err(Failure::code(INTERRUPTED));
         }
-        match inspect(candidate, layout, options.memory_bytes, &|| control.stop_asked()) {
+        let cancelled = || control.stop_asked();
+        let inspected = match host {
+            Some(host) => inspect_there(candidate, host, &cancelled),
+            None => inspect(candidate, layout, options.memory_bytes, &cancelled),
+        };
+        match inspected {
             Inspection::Missing(missing) => {
                 let what: Vec<&str> = missing.iter().map(|m| m.what.as_str()).collect();
                 let mend = missing.first().map(|m| m.mend.as_str()).unwrap_or_default();

@@ -1,14 +1,23 @@
-//! Comparing an agent's clock with the controller's.
+//! Comparing the clocks of two machines.
 //!
-//! Of an exchange the agent knows when it asked (t0), what the controller's clock said meanwhile (t1), and when it had the
-//! answer (t3). The controller's clock said t1 at some instant between t0 and t3 of the agent's, so that its lead is
+//! Of an exchange the one who asked knows when it did (t0), what the other's clock said meanwhile (t1), and when it had the
+//! answer (t3). The other's clock said t1 at some instant between t0 and t3 of its own, so that its lead is
 //! t1 − (t0 + t3) / 2, within half of the round trip: however asymmetric the ways are, and whatever is lost. The shortest
 //! round trip says most (D. Mills, *Internet time synchronization: the Network Time Protocol*, IEEE Trans. Comm. 1991).
 
-use crate::protocol::Offset;
+use serde::{Deserialize, Serialize};
 
 /// The most that a clock drifts against another, parts per million: crystals are within 50 of the truth, each.
 const DRIFT_PPM: u64 = 100;
+
+/// How far another machine's clock is ahead of the own one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offset {
+    /// The other's minus the own, in nanoseconds.
+    pub offset_ns: i64,
+    /// The truth lies within so much of it: half of the shortest round trip, and what clocks may drift since.
+    pub bound_ns: u64,
+}
 
 /// The best of the exchanges so far.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,7 +31,7 @@ pub struct Clock {
 struct Sample {
     offset_ns: i64,
     error_ns: u64,
-    /// When it was taken, by the agent's clock.
+    /// When it was taken, by the own clock.
     at_ns: u64,
 }
 
@@ -62,8 +71,13 @@ impl Clock {
 }
 
 impl Offset {
-    /// An instant of the controller's clock by the agent's.
+    /// An instant of the other's clock by the own one.
     pub fn to_own(self, theirs_ns: u64) -> u64 {
         u64::try_from(i128::from(theirs_ns) - i128::from(self.offset_ns)).unwrap_or(0)
+    }
+
+    /// An instant of the own clock by the other's.
+    pub fn to_theirs(self, own_ns: u64) -> u64 {
+        u64::try_from(i128::from(own_ns) + i128::from(self.offset_ns)).unwrap_or(0)
     }
 }

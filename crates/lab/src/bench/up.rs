@@ -1,0 +1,49 @@
+//! A server that is up, wherever it runs: the one place where this machine and another differ after a start.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::server_host::{RemoteServer, SampledServer};
+use crate::supervise::{Death, Running, StopReport};
+
+/// A server that the lab started. Dropping it stops it.
+#[derive(Debug)]
+pub(super) enum Up {
+    /// On this machine.
+    Here(Box<Running>),
+    /// On another host.
+    There(Arc<RemoteServer>),
+}
+
+impl Up {
+    /// What is sampled of it.
+    pub(super) fn sampled(&self) -> SampledServer {
+        match self {
+            Up::Here(running) => SampledServer::Here(running.watched()),
+            Up::There(server) => SampledServer::There(Arc::clone(server)),
+        }
+    }
+
+    pub(super) fn startup(&self) -> Duration {
+        match self {
+            Up::Here(running) => running.startup(),
+            Up::There(server) => server.startup(),
+        }
+    }
+
+    /// Whether it has ended since its start, and how.
+    pub(super) fn died(&mut self) -> Option<Death> {
+        match self {
+            Up::Here(running) => running.died(),
+            Up::There(server) => server.died(),
+        }
+    }
+
+    /// Ends it, with everything that it started.
+    pub(super) fn stop(&mut self) -> StopReport {
+        match self {
+            Up::Here(running) => running.stop(),
+            Up::There(server) => server.stop(),
+        }
+    }
+}

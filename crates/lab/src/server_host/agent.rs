@@ -1,0 +1,430 @@
+//! The agent's end: it does what it is told, one thing at a time, and ends with its controller.
+
+use std::collections::BTreeMap;
+use std::io::{BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use prony_host::bench_lock::{self, BenchLock};
+use prony_host::pins::{self, PinnedProcess};
+use prony_host::{cpus, interface_of, state};
+use prony_model::Tool;
+use prony_model::observed::ServerLife;
+use prony_model::rfc3339;
+
+use super::agent_link::AgentLink;
+use super::message::{
+    Answer, Found, FromAgent, Greeted, Greeting, Listening, Measured, Named, NotUp, Request,
+};
+use super::{SERVERS_MAX, SampledServer};
+use crate::candidate::{Candidate, Layout, Listens};
+use crate::catalogue::Catalogue;
+use crate::container::Engine;
+use crate::doctor::{self, Asked, Tree};
+use crate::experiment::CORES_MAX;
+use crate::provision::{self, Progress};
+use crate::sample::{Sampler, Watched, WholeHost, can_limit, parse_size};
+use crate::supervise::{self, NotPrepared, Running, StartErrorKind, Supervision, prepare};
+use crate::watch::WatchedServer;
+
+/// Calls that wait: a controller asks one at a time.
+const CALLS_MAX: usize = 4;
+/// How often an agent looks whether its servers live.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What the one who starts an agent allows, and where it finds what it needs.
+#[derive(Debug, Clone)]
+pub struct AgentOptions {
+    /// Whether it starts commands, too, and not only its catalogue's recipes.
+    pub allow_commands: bool,
+    /// The address by which ssh reached this machine.
+    pub reached_by: Option<Ipv4Addr>,
+    /// Where what is installed lies.
+    pub root: PathBuf,
+    /// How servers are supervised.
+    pub supervision: Supervision,
+    /// The file that a run locks.
+    pub lock: PathBuf,
+}
+
+/// Serves a controller until it is gone.
+///
+/// # Errors
+/// A sentence, where it is no controller.
+pub fn serve(
+    from_controller: impl Read + Send + 'static,
+    to_controller: impl Write + Send + 'static,
+    options: AgentOptions,
+) -> Result<(), String> {
+    let link = Arc::new(AgentLink::new(to_controller));
+    let (calls, called) = sync_channel(CALLS_MAX);
+    let reads = Arc::clone(&link);
+    let thread = thread::Builder::new().name("controller".to_owned());
+    let reading = thread.spawn(move || reads.read(BufReader::new(from_controller), &calls));
+    let reading = reading.map_err(|e| format!("No thread could be started: {e}."))?;
+    let mut agent = Agent {
+        link: Arc::clone(&link),
+        options,
+        greeted: None,
+        servers: BTreeMap::new(),
+        started: 0,
+        cpus: cpus::allowed(),
+        server_cpus: Vec::new(),
+        run: None,
+    };
+    agent.serve(&called);
+    drop(agent);
+    // Where the lease is over, the pipe may still be there.
+    if link.has_ended() {
+        return reading.join().unwrap_or_else(|_| Err("Reading what the controller says failed.".to_owned()));
+    }
+    Ok(())
+}
+
+/// What was agreed on with the controller.
+struct Agreed {
+    address: Ipv4Addr,
+    interface: Option<String>,
+    layout: Layout,
+    catalogue: Catalogue,
+    engine: Option<Arc<Engine>>,
+    memory_bytes: Option<u64>,
+}
+
+/// A server that runs. Dropping it stops it, where this agent started it.
+struct Served {
+    watched: Watched,
+    sampler: Option<Sampler>,
+    cpus: Vec<u32>,
+    startup: Duration,
+    has_died: bool,
+    running: Option<Running>,
+}
+
+struct Agent {
+    link: Arc<AgentLink>,
+    options: AgentOptions,
+    greeted: Option<Agreed>,
+    servers: BTreeMap<u64, Served>,
+    started: u64,
+    /// All that it may use.
+    cpus: Vec<u32>,
+    server_cpus: Vec<u32>,
+    /// While a run is served: no other one runs, and this process keeps off the servers' CPUs.
+    run: Option<(BenchLock, PinnedProcess)>,
+}
+
+impl Agent {
+    fn serve(&mut self, called: &Receiver<(u64, Request)>) {
+        loop {
+            match called.recv_timeout(LOOK_EVERY) {
+                Ok((call, request)) => {
+                    let answer = self.answer(request).map(Box::new);
+                    // Before it: who hears the answer knows of every death until then.
+                    self.tell_deaths();
+                    self.link.answer(call, answer);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if self.link.is_over() {
+                return;
+            }
+            self.tell_deaths();
+        }
+    }
+
+    fn tell_deaths(&mut self) {
+        for (number, server) in self.servers.iter_mut().filter(|(_, server)| !server.has_died) {
+            if let Some(death) = server.running.as_mut().and_then(Running::died) {
+                server.has_died = true;
+                self.link.say(&FromAgent::Died(*number, death));
+            }
+        }
+    }
+
+    fn answer(&mut self, request: Request) -> Result<Answer, String> {
+        match request {
+            Request::Greet(greeting) => self.greet(&greeting).map(Box::new).map(Answer::Greeted),
+            Request::Begin { experiment, server_cpus } => self.begin(&experiment, server_cpus),
+            Request::Find(candidate) => self.find(&candidate),
+            Request::Start { candidate, workers, cpus } => {
+                Ok(Answer::Started(self.start(&candidate, workers, cpus)?))
+            }
+            Request::Watch(named) => self.watch(&named),
+            Request::Sample(server) => self.sample(server),
+            Request::Measure(server, window) => self.measure(server, window),
+            Request::Stop(server) => {
+                let mut server = self.servers.remove(&server).ok_or_else(unknown)?;
+                Ok(Answer::Stopped(server.running.as_mut().map(Running::stop).unwrap_or_default()))
+            }
+            Request::PlanInstall(all) => {
+                let (agreed, candidates) = (self.agreed()?, self.candidates(&all)?);
+                let plan = provision::plan(&candidates, &agreed.layout);
+                Ok(Answer::Planned(plan.describe(), plan.is_empty()))
+            }
+            Request::Install(all) => self.install(&all),
+            Request::Examine => self.examine(),
+            Request::Echo => echo(self.agreed()?.address).map(Answer::Echoes),
+        }
+    }
+
+    fn agreed(&self) -> Result<&Agreed, String> {
+        self.greeted.as_ref().ok_or_else(|| "The controller has not said who it is.".to_owned())
+    }
+
+    fn greet(&mut self, greeting: &Greeting) -> Result<Greeted, String> {
+        let own = Tool::this().version;
+        if greeting.version != own {
+            return Err(format!(
+                "the agent there is Prony {own} and this is {}: both must be the same.",
+                greeting.version
+            ));
+        }
+        let address = greeting.address.or(self.options.reached_by).ok_or(
+            "the address that servers are to listen on is not known: write it, ssh:HOST=ADDRESS.".to_owned(),
+        )?;
+        if TcpListener::bind((address, 0)).is_err() {
+            return Err(format!(
+                "{address} is no address of that machine: write one that servers can listen on, ssh:HOST=ADDRESS."
+            ));
+        }
+        let memory = greeting.memory.as_deref();
+        let native = greeting.runtime == "native";
+        let engine = (!native).then(|| Engine::find(&greeting.runtime, memory)).transpose()?.map(Arc::new);
+        let memory_bytes = match memory.filter(|_| native) {
+            None => None,
+            Some(size) => {
+                can_limit()?;
+                let wrong = || format!("--memory {size:?} is not a size: write 512m or 2g.");
+                Some(parse_size(size).ok_or_else(wrong)?)
+            }
+        };
+        let root = &self.options.root;
+        state::trusted(root).map_err(|why| format!("{why}: what is installed in it would run as you."))?;
+        let layout = Layout::new(root)
+            .map_err(|e| format!("the folder {} there cannot be used: {e}.", root.display()))?;
+        let interface = interface_of(address);
+        let described = engine.as_deref().map(Engine::describe);
+        self.greeted = Some(Agreed {
+            address,
+            interface: interface.clone(),
+            layout,
+            catalogue: Catalogue::load(&[]),
+            engine,
+            memory_bytes,
+        });
+        Ok(Greeted { host: prony_host::read(), address, interface, engine: described })
+    }
+
+    fn begin(&mut self, experiment: &str, server_cpus: Vec<u32>) -> Result<Answer, String> {
+        self.agreed()?;
+        let (path, since) = (&self.options.lock, rfc3339(SystemTime::now()));
+        let lock = bench_lock::take(path, experiment, &since, Some(Duration::ZERO), &|| false, &mut |_| ());
+        let lock = lock.map_err(|why| why.to_string())?;
+        self.server_cpus = server_cpus;
+        self.run = Some((lock, PinnedProcess::to(&self.other_cpus())));
+        Ok(Answer::Begun(supervise::clean_up(&self.options.supervision.root)))
+    }
+
+    fn candidate(&self, named: &Named) -> Result<Candidate, String> {
+        let agreed = self.agreed()?;
+        match named {
+            Named::Recipe { label, recipe } => {
+                let candidate = Candidate::parse(label, &agreed.catalogue)?;
+                let own = candidate.server().map(|server| server.recipe_hash(agreed.engine.is_some()));
+                if own.as_ref() != Some(recipe) {
+                    return Err(format!(
+                        "the recipe of {label} there is another than here: put the same into prony/servers of both."
+                    ));
+                }
+                Ok(match &agreed.engine {
+                    Some(engine) => candidate.in_container(engine),
+                    None => candidate,
+                })
+            }
+            Named::Command { name, .. } if !self.options.allow_commands => Err(format!(
+                "{name} is a command, and only servers of the catalogue are started there without --allow-commands."
+            )),
+            Named::Command { name, command, tls } => {
+                Candidate::command(name, command, Listens { tls: *tls, unix: None })
+            }
+        }
+    }
+
+    fn candidates(&self, all: &[Named]) -> Result<Vec<Candidate>, String> {
+        all.iter().map(|named| self.candidate(named)).collect()
+    }
+
+    fn find(&self, named: &Named) -> Result<Answer, String> {
+        let (candidate, layout) = (self.candidate(named)?, &self.agreed()?.layout);
+        let missing = provision::missing(&candidate, layout);
+        let version = if missing.is_empty() { candidate.version(layout) } else { None };
+        Ok(Answer::Found(Found { missing, version }))
+    }
+
+    /// CPUs that are no server's.
+    fn other_cpus(&self) -> Vec<u32> {
+        self.cpus.iter().copied().filter(|cpu| !self.server_cpus.contains(cpu)).collect()
+    }
+
+    fn start(
+        &mut self,
+        named: &Named,
+        workers: u32,
+        cpus: Vec<u32>,
+    ) -> Result<Result<(u64, u64), NotUp>, String> {
+        let candidate = self.candidate(named)?;
+        let agreed = self.agreed()?;
+        if self.servers.len() >= SERVERS_MAX || !(1..=CORES_MAX).contains(&workers) {
+            return Err(format!("{SERVERS_MAX} servers at once at most, with 1 to {CORES_MAX} workers."));
+        }
+        if let Some(cpu) = cpus.iter().find(|cpu| !self.cpus.contains(cpu)) {
+            return Err(format!("CPU {cpu} is none that servers may use there."));
+        }
+        let prepared = match prepare(&candidate, &agreed.layout, agreed.address, (workers, &cpus)) {
+            Ok(prepared) => prepared,
+            Err(NotPrepared::RunDir(e)) => {
+                return Err(format!("no folder for the server's files could be made: {e}."));
+            }
+            Err(NotPrepared::Other(why)) => return Ok(Err(NotUp::NotStarted(why))),
+        };
+        let supervision = Supervision {
+            guard_cpus: self.other_cpus(),
+            memory_bytes: agreed.memory_bytes,
+            ..self.options.supervision.clone()
+        };
+        let link = &self.link;
+        let listening = Listening { port: prepared.port, certificate: prepared.certificate_pem() };
+        let mut listening = Some(listening);
+        let mut ready = || {
+            // All of its processes run by now.
+            if let Some(listening) = listening.take() {
+                link.say(&FromAgent::Listening(listening));
+            }
+            link.ready_ns() > 0
+        };
+        let started = Running::start(&prepared.launch, &supervision, &mut ready, &|| link.is_to_end());
+        let mut running = match started {
+            Ok(running) => running,
+            Err(why) => {
+                let not_up = match why.kind {
+                    StartErrorKind::Interrupted => NotUp::Cancelled,
+                    StartErrorKind::NotReady(_) => NotUp::Late,
+                    _ => NotUp::NotStarted,
+                };
+                return Ok(Err(not_up(why.to_string())));
+            }
+        };
+        if let Some(who) = running.stranger_on(agreed.address, prepared.port) {
+            let why = format!("{who} answers on its port {}, which it took first.", prepared.port);
+            return Ok(Err(NotUp::Stranger(why, running.stop().leftovers)));
+        }
+        let startup = running.startup_until(link.ready_ns());
+        let startup_ns = u64::try_from(startup.as_nanos()).unwrap_or(u64::MAX);
+        let watched = running.watched();
+        let number = self.serves(Served {
+            watched,
+            sampler: None,
+            cpus,
+            startup,
+            has_died: false,
+            running: Some(running),
+        });
+        Ok(Ok((number, startup_ns)))
+    }
+
+    fn serves(&mut self, server: Served) -> u64 {
+        self.started += 1;
+        self.servers.insert(self.started, server);
+        self.started
+    }
+
+    fn watch(&mut self, named: &str) -> Result<Answer, String> {
+        let SampledServer::Here(watched) = WatchedServer::find(named)?.sampled() else {
+            return Err(unknown());
+        };
+        if self.servers.len() >= SERVERS_MAX {
+            return Err(format!("{SERVERS_MAX} servers at once at most."));
+        }
+        let (cpus, startup) = (Vec::new(), Duration::ZERO);
+        let server = Served { watched, sampler: None, cpus, startup, has_died: false, running: None };
+        Ok(Answer::Started(Ok((self.serves(server), 0))))
+    }
+
+    fn sample(&mut self, number: u64) -> Result<Answer, String> {
+        let others = self.other_cpus();
+        let interface = self.agreed()?.interface.clone().unwrap_or_default();
+        let server = self.servers.get_mut(&number).ok_or_else(unknown)?;
+        let cores = if server.cpus.is_empty() { self.cpus.clone() } else { server.cpus.clone() };
+        let sampler =
+            Sampler::start_with_host(server.watched.clone(), &others, &cores, WholeHost::of(&interface));
+        server.sampler = Some(sampler.map_err(|e| format!("the server could not be sampled: {e}."))?);
+        Ok(Answer::Sampling)
+    }
+
+    fn measure(&mut self, number: u64, window: Option<(u64, u64)>) -> Result<Answer, String> {
+        let server = self.servers.get_mut(&number).ok_or_else(unknown)?;
+        let sampler = server.sampler.take().ok_or("that server is not sampled.")?;
+        let samples = sampler.finish();
+        let Some((start_ns, end_ns)) = window.filter(|(start, end)| start <= end) else {
+            return Ok(Answer::Measured(Box::default()));
+        };
+        let life: ServerLife = samples.changes(end_ns).into();
+        Ok(Answer::Measured(Box::new(Measured {
+            server: samples.window(start_ns, end_ns, server.startup, &server.cpus),
+            replaced: life.replaced,
+            lost: life.lost,
+        })))
+    }
+
+    fn examine(&self) -> Result<Answer, String> {
+        let (tree, host) = (Tree::of_this_machine(), prony_host::read());
+        let pins = pins::split(&host.cpus_allowed, 1)?;
+        let mut findings = doctor::look(&tree, &Asked::of(&host, &pins));
+        findings.extend(self.agreed()?.interface.iter().flat_map(|name| doctor::network(&tree, name)));
+        Ok(Answer::Examined(doctor::sorted(findings)))
+    }
+
+    fn install(&self, all: &[Named]) -> Result<Answer, String> {
+        let (agreed, candidates) = (self.agreed()?, self.candidates(all)?);
+        let plan = provision::plan(&candidates, &agreed.layout);
+        let say = |text: String| self.link.say(&FromAgent::Progress(text));
+        let cancelled = || self.link.is_to_end();
+        self.link.installs(true);
+        let installed = provision::install(&plan, &candidates, &agreed.layout, &cancelled, &mut |progress| {
+            say(match progress {
+                Progress::Started(what) => format!("{what} …"),
+                Progress::Finished(what, took) => format!("{what}: {:.1} s", took.as_secs_f64()),
+                Progress::Failed(what) => format!("{what}: failed"),
+                Progress::Note(note) => note,
+            });
+        });
+        self.link.installs(false);
+        Ok(Answer::Installed(installed.into_iter().map(|(label, done)| (label, done.err())).collect()))
+    }
+}
+
+/// Sends back each byte of one connection to a port of this address.
+fn echo(address: Ipv4Addr) -> Result<u16, String> {
+    let refused = |e: std::io::Error| format!("no port could be listened on there: {e}.");
+    let listener = TcpListener::bind((address, 0)).map_err(refused)?;
+    let port = listener.local_addr().map_err(refused)?.port();
+    let thread = thread::Builder::new().name("echo".to_owned());
+    let body = move || {
+        let Ok((mut peer, _)) = listener.accept() else { return };
+        let _ = peer.set_nodelay(true);
+        let mut byte = [0];
+        while peer.read_exact(&mut byte).is_ok() && peer.write_all(&byte).is_ok() {}
+    };
+    thread.spawn(body).map_err(refused)?;
+    Ok(port)
+}
+
+fn unknown() -> String {
+    "there is no such server.".to_owned()
+}

@@ -1,0 +1,324 @@
+//! The controller's end of the pipe to a server's host.
+
+use std::io::{Read, Write};
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use prony_host::monotonic_ns;
+use prony_model::Tool;
+use prony_model::clock::Offset;
+use prony_model::host::Host;
+
+use super::BEAT_EVERY;
+use super::link::{Link, said, strange};
+use super::message::{Answer, Found, FromController, Greeted, Greeting, Measured, Named, Request};
+use super::round_trips::RoundTrips;
+use crate::candidate::Candidate;
+use crate::doctor::Finding;
+use crate::supervise::{Death, StopReport};
+
+/// What carries messages to an agent and back.
+pub struct Pipe {
+    /// To it. When this is dropped, it ends.
+    pub to_agent: Box<dyn Write + Send>,
+    /// From it.
+    pub from_agent: Box<dyn Read + Send>,
+    /// What lives as long as the pipe: ssh.
+    pub carrier: Box<dyn Send + Sync>,
+}
+
+/// What a controller wants of a server's host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// As it was written: `ssh:HOST=ADDRESS`.
+    pub given: String,
+    /// The address that servers are to listen on, if not the one that ssh reached.
+    pub address: Option<Ipv4Addr>,
+    /// `native`, or the engine of their containers.
+    pub runtime: String,
+    /// The memory limit of each server.
+    pub memory: Option<String>,
+}
+
+/// Each label, and why it is not installed.
+pub type Installed = Vec<(String, Option<String>)>;
+
+/// A host on which servers are started. Dropping it ends all that runs there.
+pub struct ServerHost {
+    link: Arc<Link>,
+    wanted: Wanted,
+    greeted: Greeted,
+    first_rtt_ns: u64,
+    /// Dropped last.
+    _carrier: Box<dyn Send + Sync>,
+}
+
+impl ServerHost {
+    /// Greets the agent at the other end, and compares clocks.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn greet(pipe: Pipe, wanted: Wanted) -> Result<ServerHost, String> {
+        let link = Link::begin(pipe.to_agent, pipe.from_agent)?;
+        let greeting = Greeting {
+            version: Tool::this().version,
+            address: wanted.address,
+            runtime: wanted.runtime.clone(),
+            memory: wanted.memory.clone(),
+        };
+        let greeted = link.call(Request::Greet(greeting));
+        let greeted = match greeted.and_then(|answer| match answer {
+            Answer::Greeted(greeted) => Ok(known(*greeted)),
+            _ => Err(strange()),
+        }) {
+            Ok(greeted) => greeted,
+            Err(why) => {
+                link.close();
+                drop(pipe.carrier);
+                return Err(format!("No servers can be started on {}: {why}", wanted.given));
+            }
+        };
+        let first_rtt_ns = link.compare_clocks();
+        Ok(ServerHost { link, wanted, greeted, first_rtt_ns, _carrier: pipe.carrier })
+    }
+
+    /// As it was written: `ssh:HOST=ADDRESS`.
+    pub fn given(&self) -> &str {
+        &self.wanted.given
+    }
+
+    /// The address that servers listen on.
+    pub fn address(&self) -> Ipv4Addr {
+        self.greeted.address
+    }
+
+    /// The machine, as far as it says who it is.
+    pub fn host(&self) -> &Host {
+        &self.greeted.host
+    }
+
+    /// As a run log keeps it.
+    pub fn record(&self) -> prony_model::server_host::ServerHost {
+        prony_model::server_host::ServerHost {
+            host: self.greeted.host.clone(),
+            address: self.greeted.address.to_string(),
+            interface: self.greeted.interface.clone(),
+            control_rtt_ns: self.first_rtt_ns,
+        }
+    }
+
+    /// Why it is out of reach, in a phrase, if it is.
+    pub fn lost(&self) -> Option<String> {
+        self.link.lost()
+    }
+
+    /// Gets ready for a run: what was left there of others is cleaned up, of which it returns what was done, and no other
+    /// bench runs there until this is dropped.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub(crate) fn begin(&self, experiment: &str, server_cpus: &[u32]) -> Result<Vec<String>, String> {
+        let request = Request::Begin { experiment: experiment.to_owned(), server_cpus: server_cpus.to_vec() };
+        match self.call(request)? {
+            Answer::Begun(cleaned) => Ok(cleaned.iter().map(|text| said(text)).collect()),
+            _ => Err(strange()),
+        }
+    }
+
+    /// A candidate by what it is there.
+    ///
+    /// # Errors
+    /// A sentence, of what is not started there.
+    pub(crate) fn named(&self, candidate: &Candidate) -> Result<Named, String> {
+        if let Some(server) = candidate.server() {
+            let recipe = server.recipe_hash(self.wanted.runtime != "native");
+            return Ok(Named::Recipe { label: candidate.label().to_owned(), recipe });
+        }
+        let command = candidate.command_line().filter(|_| candidate.unix().is_none());
+        let command = command.ok_or_else(|| {
+            format!(
+                "{candidate} is no server that {} could start and this machine reach: name one of the catalogue, or a \
+                 command that listens on {{host}} and {{port}}.",
+                self.given()
+            )
+        })?;
+        let (name, tls) = (candidate.label().to_owned(), candidate.tls());
+        Ok(Named::Command { name, command: command.to_owned(), tls })
+    }
+
+    /// Whether a candidate can be started there.
+    ///
+    /// # Errors
+    /// A sentence, where it is not one that is.
+    pub(crate) fn find(&self, candidate: &Candidate) -> Result<Found, String> {
+        let Answer::Found(mut found) = self.call(Request::Find(self.named(candidate)?))? else {
+            return Err(strange());
+        };
+        for missing in &mut found.missing {
+            missing.what = said(&missing.what);
+            missing.mend = said(&missing.mend);
+            if missing.mend.starts_with("prony servers install") {
+                missing.mend.push_str(&format!(" --server-host {}", self.given()));
+            }
+        }
+        let version = found.version.as_deref().map(said);
+        let version = match &self.greeted.engine {
+            Some(engine) => Some(format!("{} in {engine}", version.as_deref().unwrap_or("version unknown"))),
+            None => version,
+        };
+        Ok(Found { version, ..found })
+    }
+
+    /// What installing these would do there, and whether that is nothing.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn plan_install(&self, candidates: &[Candidate]) -> Result<(String, bool), String> {
+        match self.call(Request::PlanInstall(self.all_named(candidates)?))? {
+            Answer::Planned(text, is_nothing) => Ok((said(&text), is_nothing)),
+            _ => Err(strange()),
+        }
+    }
+
+    /// Installs candidates there, unless `cancelled`; `progress` hears of it in sentences.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn install(
+        &self,
+        candidates: &[Candidate],
+        cancelled: &dyn Fn() -> bool,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Installed, String> {
+        let call = self.link.begin_call(Request::Install(self.all_named(candidates)?))?;
+        let mut was_cancelled = false;
+        loop {
+            let answer = self.link.answer(call, BEAT_EVERY);
+            self.link.progress().iter().for_each(|text| progress(text));
+            match answer {
+                Some(Ok(Answer::Installed(all))) => {
+                    return Ok(all
+                        .into_iter()
+                        .map(|(l, why)| (said(&l), why.map(|why| said(&why))))
+                        .collect());
+                }
+                Some(Ok(_)) => return Err(strange()),
+                Some(Err(why)) => return Err(why),
+                None if cancelled() && !was_cancelled => {
+                    was_cancelled = true;
+                    self.link.say(&FromController::Cancel);
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn all_named(&self, candidates: &[Candidate]) -> Result<Vec<Named>, String> {
+        candidates.iter().map(|candidate| self.named(candidate)).collect()
+    }
+
+    /// What on its machine distorts results.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn examine(&self) -> Result<Vec<Finding>, String> {
+        let Answer::Examined(mut findings) = self.call(Request::Examine)? else { return Err(strange()) };
+        for finding in &mut findings {
+            let texts = [&mut finding.what, &mut finding.value, &mut finding.why].into_iter();
+            texts.chain(finding.mend.as_mut()).for_each(|text| *text = said(text));
+            // Nothing of it is set by this machine.
+            finding.settings.clear();
+        }
+        Ok(findings)
+    }
+
+    /// How long a byte takes to its address and back.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn round_trips(&self) -> Result<RoundTrips, String> {
+        match self.call(Request::Echo)? {
+            Answer::Echoes(port) => RoundTrips::measure((self.address(), port).into()),
+            _ => Err(strange()),
+        }
+    }
+
+    /// Finds a server that somebody else started.
+    pub(super) fn watch(&self, named: &str) -> Result<u64, String> {
+        match self.call(Request::Watch(named.to_owned()))? {
+            Answer::Started(Ok((number, _))) => Ok(number),
+            _ => Err(strange()),
+        }
+    }
+
+    /// Begins to sample a server.
+    pub(super) fn sample(&self, server: u64) -> Result<(), String> {
+        self.call(Request::Sample(server)).map(|_| ())
+    }
+
+    /// Ends sampling it: what was seen in a window of this machine's clock, if there was one.
+    pub(super) fn measure(&self, server: u64, window: Option<(u64, u64)>) -> Result<Measured, String> {
+        let offset = self.offset().ok_or("the clocks were not compared")?;
+        let theirs = window.map(|(start, end)| (offset.to_theirs(start), offset.to_theirs(end)));
+        let Answer::Measured(mut measured) = self.call(Request::Measure(server, theirs))? else {
+            return Err(strange());
+        };
+        if let Some(host) = measured.server.as_mut().and_then(|server| server.host.as_mut()) {
+            host.clock_bound_ns = offset.bound_ns;
+        }
+        for process in measured.lost.iter_mut().chain(measured.replaced.iter_mut().flat_map(|(a, b)| [a, b]))
+        {
+            process.name = said(&process.name);
+        }
+        Ok(*measured)
+    }
+
+    pub(super) fn stop(&self, server: u64) -> Result<StopReport, String> {
+        match self.call(Request::Stop(server))? {
+            Answer::Stopped(report) => {
+                Ok(StopReport { leftovers: report.leftovers.iter().map(|l| said(l)).collect(), ..report })
+            }
+            _ => Err(strange()),
+        }
+    }
+
+    /// How a server ended by itself, if it has.
+    pub(super) fn died(&self, server: u64) -> Option<Death> {
+        self.link.died(server)
+    }
+
+    /// What is known of its clock.
+    pub(super) fn offset(&self) -> Option<Offset> {
+        self.link.offset(monotonic_ns())
+    }
+
+    fn call(&self, request: Request) -> Result<Answer, String> {
+        self.link.call(request)
+    }
+
+    pub(super) fn link(&self) -> &Link {
+        &self.link
+    }
+}
+
+/// Who an agent says that it is, safe to show.
+fn known(mut greeted: Greeted) -> Greeted {
+    let host = &mut greeted.host;
+    let texts = [&mut host.kernel, &mut host.os, &mut host.cpu_model, &mut host.boot_id].into_iter();
+    let others = [&mut host.governor, &mut host.virtualisation, &mut host.machine, &mut greeted.interface];
+    let others = others.into_iter().chain([&mut greeted.engine]).flatten();
+    texts.chain(others).for_each(|text| *text = said(text));
+    greeted
+}
+
+impl Drop for ServerHost {
+    fn drop(&mut self) {
+        self.link.close();
+    }
+}
+
+impl std::fmt::Debug for ServerHost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServerHost").field("wanted", &self.wanted).finish_non_exhaustive()
+    }
+}

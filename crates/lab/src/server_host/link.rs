@@ -1,0 +1,278 @@
+//! What goes through the pipe to an agent, as its controller has it: calls and their answers, beats, and what it says by itself.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufReader, Read, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use prony_host::monotonic_ns;
+use prony_model::clock::{Clock, Offset};
+use prony_model::printable::harmless;
+use prony_model::secret::redacted;
+
+use super::message::{Answer, FromAgent, FromController, Listening, Request};
+use super::{BEAT_EVERY, LOST, SERVERS_MAX, lines};
+use crate::supervise::Death;
+
+/// The longest message of an agent: the samples of a day, of 16 CPUs.
+const MESSAGE_MAX_BYTES: u64 = 256 << 20;
+/// Clocks are compared so often before a run, at once.
+const FIRST_BEATS: u64 = 32;
+/// The longest sentence of an agent that is shown.
+const SENTENCE_MAX_CHARS: usize = 16_384;
+/// Sentences that wait to be shown.
+const PROGRESS_MAX: usize = 1_000;
+
+/// Both threads of the pipe and who calls.
+pub(super) struct Link {
+    /// `None` once nothing more is to be said.
+    to_agent: Mutex<Option<Box<dyn Write + Send>>>,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// When something was last read of the agent, be it a part of a message.
+    heard_ns: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    calls: u64,
+    /// The call that is waited for.
+    waits_for: Option<u64>,
+    answer: Option<Result<Box<Answer>, String>>,
+    listening: Option<Listening>,
+    died: BTreeMap<u64, Death>,
+    progress: Vec<String>,
+    clock: Clock,
+    /// Beats under way: when each was sent.
+    beats: BTreeMap<u64, u64>,
+    rtt_min_ns: Option<u64>,
+    lost: Option<String>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A sentence of an agent, safe to show.
+pub(super) fn said(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(harmless).collect();
+    redacted(&lines.join("\n").chars().take(SENTENCE_MAX_CHARS).collect::<String>())
+}
+
+pub(super) fn strange() -> String {
+    "its agent gave an answer to another question: both must be the same Prony.".to_owned()
+}
+
+/// What an agent says, and when it last did.
+struct Heard<'a> {
+    from_agent: Box<dyn Read + Send>,
+    at_ns: &'a AtomicU64,
+}
+
+impl Read for Heard<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.from_agent.read(buffer)?;
+        self.at_ns.store(monotonic_ns(), Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+impl Link {
+    /// Begins to read, and to say that this end lives.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub(super) fn begin(
+        to_agent: Box<dyn Write + Send>,
+        from_agent: Box<dyn Read + Send>,
+    ) -> Result<Arc<Link>, String> {
+        let link = Arc::new(Link {
+            to_agent: Mutex::new(Some(to_agent)),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            heard_ns: AtomicU64::new(monotonic_ns()),
+        });
+        let begin = |name: &str, body: Box<dyn FnOnce() + Send>| {
+            let thread = thread::Builder::new().name(name.to_owned()).spawn(body);
+            thread.map(drop).map_err(|e| format!("No thread could be started: {e}."))
+        };
+        let (reads, beats) = (Arc::clone(&link), Arc::clone(&link));
+        begin("server host", Box::new(move || reads.read(from_agent)))?;
+        begin("server beats", Box::new(move || beats.beat()))?;
+        Ok(link)
+    }
+
+    /// Waits until clocks are compared as often as they are before a run: the shortest round trip.
+    pub(super) fn compare_clocks(&self) -> u64 {
+        let mut state = locked(&self.state);
+        while u64::from(state.clock.samples()) < FIRST_BEATS && state.lost.is_none() {
+            state = self.changed.wait_timeout(state, BEAT_EVERY).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.rtt_min_ns.unwrap_or(0)
+    }
+
+    /// Why the agent is out of reach, if it is.
+    pub(super) fn lost(&self) -> Option<String> {
+        locked(&self.state).lost.clone()
+    }
+
+    /// How a server ended by itself, if it has.
+    pub(super) fn died(&self, server: u64) -> Option<Death> {
+        locked(&self.state).died.get(&server).cloned()
+    }
+
+    /// What is known of the agent's clock.
+    pub(super) fn offset(&self, now_ns: u64) -> Option<Offset> {
+        locked(&self.state).clock.offset(now_ns)
+    }
+
+    /// What the agent said of an installation since this was asked.
+    pub(super) fn progress(&self) -> Vec<String> {
+        std::mem::take(&mut locked(&self.state).progress)
+    }
+
+    /// Asks, and waits for the answer.
+    pub(super) fn call(&self, request: Request) -> Result<Answer, String> {
+        let call = self.begin_call(request)?;
+        loop {
+            if let Some(answer) = self.answer(call, BEAT_EVERY) {
+                return answer;
+            }
+        }
+    }
+
+    /// Asks; one call at a time.
+    pub(super) fn begin_call(&self, request: Request) -> Result<u64, String> {
+        let mut state = locked(&self.state);
+        while state.waits_for.is_some() && state.lost.is_none() {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if let Some(lost) = &state.lost {
+            return Err(lost.clone());
+        }
+        state.calls += 1;
+        let call = state.calls;
+        (state.waits_for, state.answer, state.listening) = (Some(call), None, None);
+        drop(state);
+        self.say(&FromController::Call(call, request));
+        Ok(call)
+    }
+
+    /// The answer to the call that was begun, waiting for it for so long.
+    pub(super) fn answer(&self, call: u64, patience: Duration) -> Option<Result<Answer, String>> {
+        let mut state = locked(&self.state);
+        if state.answer.is_none() && state.lost.is_none() {
+            state = self.changed.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let answer = state.answer.take().filter(|_| state.waits_for == Some(call));
+        let answer = match (answer, &state.lost) {
+            (Some(answer), _) => answer.map(|answer| *answer).map_err(|why| said(&why)),
+            (None, Some(lost)) => Err(lost.clone()),
+            (None, None) => return None,
+        };
+        state.waits_for = None;
+        drop(state);
+        self.changed.notify_all();
+        Some(answer)
+    }
+
+    /// Where the server that is being started listens, once all of it runs.
+    pub(super) fn listening(&self) -> Option<Listening> {
+        locked(&self.state).listening.clone()
+    }
+
+    pub(super) fn say(&self, message: &FromController) {
+        let mut to_agent = locked(&self.to_agent);
+        let Some(pipe) = to_agent.as_mut() else { return };
+        if let Err(why) = lines::say(pipe, message) {
+            *to_agent = None;
+            drop(to_agent);
+            self.lose(&format!("nothing can be said to its agent any more ({why})"));
+        }
+    }
+
+    fn lose(&self, why: &str) {
+        let lost = format!("it is out of reach: {why}.");
+        locked(&self.state).lost.get_or_insert(lost);
+        self.changed.notify_all();
+    }
+
+    /// Ends its agent.
+    pub(super) fn close(&self) {
+        *locked(&self.to_agent) = None;
+        self.lose("the run has ended");
+    }
+
+    fn read(&self, from_agent: Box<dyn Read + Send>) {
+        let mut from_agent = BufReader::new(Heard { from_agent, at_ns: &self.heard_ns });
+        loop {
+            match lines::next(&mut from_agent, MESSAGE_MAX_BYTES) {
+                Ok(Some(message)) => self.hear(message),
+                Ok(None) => return self.lose("its agent, or the ssh to it, has ended"),
+                Err(why) => {
+                    *locked(&self.to_agent) = None;
+                    return self.lose(&why);
+                }
+            }
+        }
+    }
+
+    fn hear(&self, message: FromAgent) {
+        let now_ns = monotonic_ns();
+        let mut state = locked(&self.state);
+        match message {
+            FromAgent::Beat(number, theirs_ns) => {
+                if let Some(asked_ns) = state.beats.remove(&number) {
+                    state.clock.add(asked_ns, theirs_ns, now_ns);
+                    let rtt = now_ns.saturating_sub(asked_ns);
+                    state.rtt_min_ns = Some(state.rtt_min_ns.map_or(rtt, |least| least.min(rtt)));
+                }
+            }
+            FromAgent::Listening(listening) => state.listening = Some(listening),
+            FromAgent::Died(server, death) => {
+                // Of servers that were stopped nothing is asked any more.
+                while state.died.len() >= SERVERS_MAX {
+                    state.died.pop_first();
+                }
+                let log_tail = death.log_tail.iter().take(100).map(|line| said(line)).collect();
+                state.died.insert(server, Death { how: said(&death.how), log_tail });
+            }
+            FromAgent::Progress(text) => {
+                if state.progress.len() < PROGRESS_MAX {
+                    state.progress.push(said(&text));
+                }
+            }
+            FromAgent::Answer(call, answer) => {
+                if state.waits_for == Some(call) {
+                    state.answer = Some(answer);
+                }
+            }
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Says that this end lives, until the other one does not.
+    fn beat(&self) {
+        for number in 1.. {
+            let now_ns = monotonic_ns();
+            let mut state = locked(&self.state);
+            let silent = now_ns.saturating_sub(self.heard_ns.load(Ordering::Relaxed));
+            if state.lost.is_some() {
+                return;
+            }
+            if Duration::from_nanos(silent) > LOST {
+                drop(state);
+                // Should it hear of us again, it is to end.
+                *locked(&self.to_agent) = None;
+                return self.lose(&format!("nothing was heard of it for {} s", LOST.as_secs()));
+            }
+            state.beats.insert(number, now_ns);
+            drop(state);
+            self.say(&FromController::Beat(number));
+            thread::sleep(if number <= FIRST_BEATS { Duration::from_millis(2) } else { BEAT_EVERY });
+        }
+    }
+}

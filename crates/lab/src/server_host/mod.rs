@@ -1,0 +1,37 @@
+//! Servers on another host: an agent there starts, samples and ends them, and a controller here tells it which.
+//!
+//! One pipe joins both, which ssh carries: lines of JSON, each of a length that is bounded. The agent does what the
+//! laboratory does on one machine, by the same functions. It ends, with everything that it has started, when the pipe
+//! does, and when it has not heard of its controller for [`LEASE`]: a connection may be cut without a word.
+
+mod agent;
+mod agent_link;
+mod controller;
+mod lines;
+mod link;
+mod message;
+mod round_trips;
+mod sampling;
+mod starting;
+
+use std::time::Duration;
+
+pub use agent::{AgentOptions, serve};
+pub use controller::{Installed, Pipe, ServerHost, Wanted};
+pub use round_trips::RoundTrips;
+
+pub(crate) use message::{Found, NotUp};
+pub(crate) use sampling::{SampledServer, Sampling, Seen};
+pub(crate) use starting::{RemoteServer, Starting};
+
+/// How often the controller says that it lives, and compares clocks.
+const BEAT_EVERY: Duration = Duration::from_millis(250);
+/// An agent that has not heard of its controller for so long ends.
+const LEASE: Duration = Duration::from_secs(4);
+/// A controller that has not been answered for so long has lost its agent, whose lease is over by then.
+const LOST: Duration = Duration::from_secs(5);
+/// Servers that are up at once: those of a duet.
+const SERVERS_MAX: usize = 2;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! How far away a server's host is: a byte to it and back, over TCP, as a request goes.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use prony_host::monotonic_ns;
+use serde::Serialize;
+
+/// Of these, those of the first hundred are not counted.
+const TRIPS: usize = 1_100;
+const WARM_UP: usize = 100;
+/// Nobody is further away.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Round trips of a byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct RoundTrips {
+    /// The shortest.
+    pub min_ns: u64,
+    /// The median.
+    pub p50_ns: u64,
+    /// The 99th percentile: the noise of the way and of both machines.
+    pub p99_ns: u64,
+}
+
+impl RoundTrips {
+    /// To somebody who sends back what comes, one byte at a time.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub(super) fn measure(address: SocketAddr) -> Result<RoundTrips, String> {
+        let refused = |e: std::io::Error| format!("The round trip to {address} could not be measured: {e}.");
+        let mut stream = TcpStream::connect_timeout(&address, TIMEOUT).map_err(refused)?;
+        stream.set_nodelay(true).map_err(refused)?;
+        stream.set_read_timeout(Some(TIMEOUT)).map_err(refused)?;
+        let mut trips = Vec::with_capacity(TRIPS);
+        for _ in 0..TRIPS {
+            let (begun_ns, mut byte) = (monotonic_ns(), [0]);
+            stream.write_all(&byte).and_then(|()| stream.read_exact(&mut byte)).map_err(refused)?;
+            trips.push(monotonic_ns().saturating_sub(begun_ns));
+        }
+        Ok(RoundTrips::of(trips.split_off(WARM_UP)))
+    }
+
+    fn of(mut trips: Vec<u64>) -> RoundTrips {
+        trips.sort_unstable();
+        let at = |percent: usize| trips.get((trips.len() * percent).div_ceil(100).saturating_sub(1));
+        let [min_ns, p50_ns, p99_ns] = [0, 50, 99].map(|percent| at(percent).copied().unwrap_or(0));
+        RoundTrips { min_ns, p50_ns, p99_ns }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_of_round_trips_are_of_the_nearest_rank() {
+        let trips = RoundTrips::of((1..=1_000).rev().collect());
+        assert_eq!(trips, RoundTrips { min_ns: 1, p50_ns: 500, p99_ns: 990 });
+    }
+}

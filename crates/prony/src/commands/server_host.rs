@@ -1,0 +1,101 @@
+//! `--server-host`: servers on another machine, which ssh reaches.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use prony_fleet::SshHost;
+use prony_fleet::ssh_pipe;
+use prony_host::{bench_lock, state};
+use prony_lab::server_host::{AgentOptions, Pipe, ServerHost, Wanted, serve};
+use prony_lab::supervise::Supervision;
+use prony_lab::watch::WatchedServer;
+
+use super::servers::ROOT;
+use crate::cli::RuntimeArguments;
+use crate::failure::Failure;
+
+/// The host that `--server-host` names, or an experiment where that does not, with an agent on it; `None`: this machine.
+pub(crate) fn connect(
+    runtime: &RuntimeArguments,
+    of_experiment: Option<&str>,
+) -> Result<Option<Arc<ServerHost>>, Failure> {
+    let Some(given) = runtime.server_host.as_deref().or(of_experiment) else {
+        return Ok(None);
+    };
+    let wrong = || {
+        Failure::usage(format!(
+            "--server-host {given:?} names no host: write ssh:HOST, or ssh:HOST=ADDRESS with the address there that servers \
+             are to listen on."
+        ))
+    };
+    let host = given.strip_prefix("ssh:").ok_or_else(wrong)?;
+    let host = SshHost::parse(host, "--server-host").map_err(Failure::usage)?;
+    let address = match host.data {
+        None => None,
+        Some(IpAddr::V4(address)) => Some(address),
+        Some(IpAddr::V6(address)) => {
+            return Err(Failure::usage(format!(
+                "--server-host: {address} is an IPv6 address, which the catalogue's servers are not told to listen on: \
+                 write an IPv4 address."
+            )));
+        }
+    };
+    let own = std::env::current_exe()
+        .map_err(|e| Failure::not_measured(format!("Where this program is could not be found out: {e}.")))?;
+    let allows = if runtime.allow_commands { " --allow-commands" } else { "" };
+    let arguments = format!("agent --role server{allows}");
+    let pipe =
+        ssh_pipe::open(own, &runtime.agent_binary, &host, &arguments).map_err(Failure::not_measured)?;
+    let pipe = Pipe {
+        to_agent: Box::new(pipe.to_agent),
+        from_agent: Box::new(pipe.from_agent),
+        carrier: Box::new(pipe.ssh),
+    };
+    let wanted = Wanted {
+        given: given.to_owned(),
+        address,
+        runtime: runtime.runtime.clone(),
+        memory: runtime.memory.clone(),
+    };
+    ServerHost::greet(pipe, wanted).map(|host| Some(Arc::new(host))).map_err(Failure::not_measured)
+}
+
+/// The server of `--watch`: here by its process or its port, or `ssh:HOST:PORT`.
+pub(crate) fn watched(named: &str) -> Result<WatchedServer, Failure> {
+    let Some(there) = named.strip_prefix("ssh:") else {
+        return WatchedServer::find(named).map_err(Failure::usage);
+    };
+    let (host, port) = there.rsplit_once(':').ok_or_else(|| {
+        Failure::usage(format!(
+            "--watch {named:?} names no port: write ssh:HOST:PORT, where the server listens there."
+        ))
+    })?;
+    let runtime = RuntimeArguments::on(&format!("ssh:{host}"), &[]);
+    let Some(host) = connect(&runtime, None)? else {
+        return WatchedServer::find(named).map_err(Failure::usage);
+    };
+    WatchedServer::there(&host, &format!(":{port}")).map_err(Failure::usage)
+}
+
+/// `prony agent --role server`: serves the controller at the other end of standard input and output.
+pub(crate) fn serve_controller(allow_commands: bool) -> Result<(), Failure> {
+    // What is installed lies in the home folder, whatever folder sshd has put this program into.
+    if let Some(home) = std::env::var_os("HOME") {
+        std::env::set_current_dir(&home).map_err(|e| {
+            Failure::not_measured(format!("The home folder {} is none: {e}.", home.display()))
+        })?;
+    }
+    // sshd(8): the client's address and port, then this machine's.
+    let connection = std::env::var("SSH_CONNECTION").unwrap_or_default();
+    let reached_by = connection.split_ascii_whitespace().nth(2).and_then(|address| address.parse().ok());
+    let state = state::folder().map_err(Failure::not_measured)?;
+    let options = AgentOptions {
+        allow_commands,
+        reached_by,
+        root: PathBuf::from(ROOT),
+        supervision: Supervision::new(&state, &[], None),
+        lock: bench_lock::path(),
+    };
+    serve(std::io::stdin(), std::io::stdout(), options).map_err(Failure::not_measured)
+}

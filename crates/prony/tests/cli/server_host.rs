@@ -1,0 +1,390 @@
+//! Servers on another host: two network namespaces, Debian's OpenSSH between them, and a router. The host's home folder, cache,
+//! journal and lock are of the test's own.
+//!
+//! They need root, iproute2, ssh, sshd and python3, and say so where they are missing.
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::fleet::first_on_path;
+use crate::hosts::{Daemon, Hosts, Relay, Way};
+use crate::world::{BINARY, Said, World, processes_naming, send, wait_until};
+
+/// The client's machine, and the servers'.
+const CLIENT: usize = 1;
+const SERVERS: usize = 2;
+/// By how much the servers' clock is ahead, in seconds.
+const AHEAD_S: i64 = 500_000;
+/// The servers' names.
+const NAMES: [&str; 3] = ["one", "two", "three"];
+
+struct TwoHosts {
+    world: World,
+    hosts: Hosts,
+    relay: Relay,
+    _sshd: Daemon,
+}
+
+impl TwoHosts {
+    #[expect(clippy::print_stderr, reason = "who reads the test's output learns what was not tested")]
+    fn new(test: &str) -> Option<TwoHosts> {
+        if !Path::new("/usr/sbin/sshd").is_file() {
+            eprintln!("{test} is left out: sshd is not there");
+            return None;
+        }
+        let Some(hosts) = Hosts::new(2) else {
+            eprintln!("{test} is left out: no network namespaces can be made");
+            return None;
+        };
+        let world = World::new();
+        let at = |name: &str| world.path(name).display().to_string();
+        for folder in ["bin", "home", "meet"] {
+            std::fs::create_dir(world.path(folder)).unwrap();
+        }
+        for key in ["host", "user"] {
+            let made =
+                Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &at(key)]).status();
+            assert!(made.unwrap().success());
+        }
+        let _ = std::fs::create_dir_all("/run/sshd");
+        world.write("known_hosts", &format!("* {}", world.read("host.pub")));
+        world.write(
+            "sshd_config",
+            &format!(
+                "Port 22\nListenAddress 0.0.0.0\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\n\
+                 PermitRootLogin yes\nPasswordAuthentication no\nPidFile none\n\
+                 SetEnv HOME={} XDG_CACHE_HOME={} PRONY_STATE={} PRONY_TURN={} PATH={}\n",
+                at("host"),
+                at("user.pub"),
+                at("home"),
+                at("cache"),
+                at("state-there"),
+                at("turn-there"),
+                std::env::var("PATH").unwrap(),
+            ),
+        );
+        let mut sshd = hosts.command(SERVERS, "unshare");
+        sshd.args(["--time", "--monotonic", &AHEAD_S.to_string(), "--fork", "--kill-child"]);
+        let sshd = Daemon(sshd.args(["/usr/sbin/sshd", "-D", "-f", &at("sshd_config")]).spawn().unwrap());
+        let plain = Way { delay: std::time::Duration::ZERO, loss_every: 0 };
+        let relay = Relay::start(&hosts, SERVERS, plain, plain);
+        world.write(
+            "ssh_config",
+            &format!(
+                "Host servers\n  HostName {}\n  Port {}\nHost *\n  IdentityFile {}\n  IdentitiesOnly yes\n  \
+                 UserKnownHostsFile {}\n  GlobalKnownHostsFile none\n",
+                relay.address.ip(),
+                relay.address.port(),
+                at("user"),
+                at("known_hosts")
+            ),
+        );
+        world.write("bin/ssh", &format!("#!/bin/sh\nexec /usr/bin/ssh -F {} \"$@\"\n", at("ssh_config")));
+        std::fs::set_permissions(world.path("bin/ssh"), PermissionsExt::from_mode(0o755)).unwrap();
+        for home in ["prony/servers", "home/prony/servers"] {
+            NAMES.iter().for_each(|name| write_recipe(&world, home, name));
+        }
+        world.write(
+            "e.toml",
+            &format!(
+                "schema = \"prony.experiment/1\"\ntitle = \"t\"\ncandidates = {NAMES:?}\nblocks = 2\n[load]\nconnections = 4\n\
+                 requests = 400\nwarmup = \"0s\"\nduration = \"300s\"\ntimeout = \"300s\"\nheaders = {{ X-Load = \"yes\" }}\n[[plan]]\n"
+            ),
+        );
+        wait_until("sshd listens", || {
+            hosts.at(CLIENT, || TcpStream::connect((Hosts::address(SERVERS), 22)).is_ok())
+        });
+        Some(TwoHosts { world, hosts, relay, _sshd: sshd })
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.hosts.command(CLIENT, BINARY);
+        command
+            .args(arguments)
+            .env("PATH", first_on_path(&self.world.path("bin")))
+            .env(prony_host::bench_lock::VARIABLE, self.world.path("turn"))
+            .env(prony_host::state::VARIABLE, self.world.path("state"))
+            .current_dir(self.world.path("."))
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// With servers on the other host, by the address that loads reach.
+    fn prony(&self, arguments: &[&str]) -> Said {
+        self.command(arguments).args(["--server-host", &self.given()]).output().unwrap().into()
+    }
+
+    fn given(&self) -> String {
+        format!("ssh:servers={}", Hosts::address(SERVERS))
+    }
+
+    fn results(&self) -> Vec<Value> {
+        self.world.lines("r.jsonl", "result")
+    }
+
+    /// What the servers of a name counted, each start in a number of its own.
+    fn counted(&self, name: &str) -> Vec<u64> {
+        let all = std::fs::read_dir(self.world.path("meet")).unwrap().flatten();
+        let of = all.filter(|file| file.file_name().to_string_lossy().starts_with(&format!("count-{name}-")));
+        of.filter(|file| !file.file_name().to_string_lossy().ends_with(".new"))
+            .map(|file| std::fs::read_to_string(file.path()).unwrap().parse().unwrap())
+            .collect()
+    }
+
+    /// That each of the trials is there once, and each server was sent what the run says.
+    #[track_caller]
+    fn is_whole_and_exact(&self) {
+        let results = self.results();
+        let mut indices: Vec<u64> = results.iter().map(|r| r["index"].as_u64().unwrap()).collect();
+        indices.sort_unstable();
+        assert_eq!(indices, (0..6).collect::<Vec<_>>());
+        for result in &results {
+            assert_eq!(result["trial"]["run_total"]["sent"], 400, "{result}");
+            assert_eq!(result["trial"]["requests"]["failed"], 0, "{result}");
+        }
+    }
+
+    /// Guards and servers, agents and ssh, and their files.
+    #[track_caller]
+    fn nothing_is_left(&self) {
+        let own = self.world.path("").display().to_string();
+        // sshd itself stays, and those that wait for the next connection.
+        let left = || {
+            let all = processes_naming(&own).into_iter();
+            all.filter(|line| !line.contains("sshd_config")).collect::<Vec<_>>()
+        };
+        wait_until("nothing is left on either host", || left().is_empty());
+        for journal in ["state/journal", "state-there/journal"] {
+            let entries = || std::fs::read_dir(self.world.path(journal)).map_or(0, Iterator::count);
+            // Where an agent was killed, the next one cleans up.
+            if journal.starts_with("state/") {
+                assert_eq!(entries(), 0, "{journal}");
+            }
+        }
+    }
+
+    /// A run whose first server stops answering in mid load.
+    fn held(&self) -> Child {
+        self.world.write("meet/hold", "");
+        let mut command = self.command(&["bench", "e.toml", "-q", "-o", "r.jsonl"]);
+        command.args(["--server-host", &self.given()]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        wait_until("a server holds its load", || self.world.path("meet/held").exists());
+        child
+    }
+
+    /// Lets servers answer again, and completes the run.
+    #[track_caller]
+    fn go_on(&self) {
+        let _ = std::fs::remove_file(self.world.path("meet/hold"));
+        let _ = std::fs::remove_file(self.world.path("meet/held"));
+        let said = self.prony(&["bench", "e.toml", "-q", "--resume", "r.jsonl"]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        self.is_whole_and_exact();
+        self.nothing_is_left();
+        assert_eq!(std::fs::read_dir(self.world.path("state-there/journal")).map_or(0, Iterator::count), 0);
+    }
+
+    /// The processes of the agent on the other host.
+    fn agents(&self) -> Vec<u32> {
+        let cache = self.world.path("cache");
+        let of = |entry: std::fs::DirEntry| {
+            let pid: u32 = entry.file_name().to_string_lossy().parse().ok()?;
+            let program = std::fs::read_link(entry.path().join("exe")).ok()?;
+            let line = std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
+            (program.starts_with(&cache) && line.contains("--role")).then_some(pid)
+        };
+        std::fs::read_dir("/proc").unwrap().flatten().filter_map(of).collect()
+    }
+}
+
+fn write_recipe(world: &World, home: &str, name: &str) {
+    let folder = world.path(home).join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("counting.py"), include_str!("counting.py")).unwrap();
+    let meet = world.path("meet").display().to_string();
+    let text = format!(
+        "schema = \"prony.server/1\"\ntitle = \"One that counts\"\nlanguage = \"Python\"\nkind = \"runtime\"\n\
+         routes = [\"text\"]\nprocesses = \"single\"\nkeepalive = true\n[requires]\ncommands = [\"python3\"]\n\
+         [start]\ncommand = [\"python3\", \"counting.py\", \"{{host}}\", \"{{port}}\", {meet:?}, \"{name}\"]\n"
+    );
+    std::fs::write(folder.join("server.toml"), text).unwrap();
+}
+
+#[test]
+fn servers_on_another_host_count_what_the_run_sent_and_their_costs_come_with_their_clock() {
+    let Some(hosts) = TwoHosts::new("servers on another host") else { return };
+    let said = hosts.prony(&["servers", "check", "one", "two", "three"]);
+    assert_eq!(
+        (said.code, said.out.lines().last()),
+        (Some(0), Some("3 passed, 0 failed, 0 skipped")),
+        "{said:?}"
+    );
+    let said = hosts.prony(&["servers", "install", "one", "--yes"]);
+    assert_eq!((said.code, said.out.as_str()), (Some(0), "1 of 1 installed\n"), "{said:?}");
+
+    let _ = std::fs::remove_dir_all(hosts.world.path("meet"));
+    std::fs::create_dir(hosts.world.path("meet")).unwrap();
+    let said = hosts.prony(&["bench", "e.toml", "-q", "-o", "r.jsonl"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    hosts.is_whole_and_exact();
+    for name in NAMES {
+        assert_eq!(hosts.counted(name), [400, 400], "{name}");
+    }
+    let header = &hosts.world.lines("r.jsonl", "header")[0];
+    assert_eq!(header["server_host"]["address"], Hosts::address(SERVERS).to_string());
+    assert!(header["server_host"]["host"]["kernel"].as_str().unwrap().starts_with("Linux"), "{header}");
+    assert_eq!(header["server_host"]["interface"], "eth0");
+    for result in hosts.results() {
+        let server = &result["server"];
+        // Of the run's 400 responses each went in a packet of its own, or several.
+        let count =
+            |field: &str| server["host"][field].as_u64().unwrap_or_else(|| panic!("{field} {server}"));
+        assert!(count("packets_sent") > 0 && count("packets_received") > 0, "{server}");
+        assert!(count("clock_bound_ns") > 0 && count("softirq_ns") < u64::MAX, "{server}");
+        assert_eq!(count("packets_dropped"), 0);
+        // Its clock is days ahead: samples of a window that was not converted would all be far from it.
+        let at: Vec<i64> =
+            server["columns"]["at_ns"].as_array().unwrap().iter().map(|at| at.as_i64().unwrap()).collect();
+        assert!(at[0] <= 0 && *at.last().unwrap() > 0, "{at:?}");
+        assert!(at.iter().all(|at| at.abs() < AHEAD_S * 1_000_000_000 / 2), "{at:?}");
+        assert!(server["startup_ns"].as_u64().unwrap() < AHEAD_S.unsigned_abs() * 500_000_000, "{server}");
+        let address = result["trial"]["target"]["address"].as_str().unwrap();
+        assert!(address.starts_with(&Hosts::address(SERVERS).to_string()), "{address}");
+    }
+    hosts.nothing_is_left();
+    assert_eq!(std::fs::read_dir(hosts.world.path("state-there/journal")).map_or(0, Iterator::count), 0);
+}
+
+#[test]
+fn a_controller_an_agent_or_an_ssh_that_is_killed_leaves_nothing_and_the_run_is_resumed_whole() {
+    let Some(hosts) = TwoHosts::new("deaths in a run on two hosts") else { return };
+    let mut controller = hosts.held();
+    send(controller.id(), Signal::SIGKILL);
+    controller.wait().unwrap();
+    hosts.nothing_is_left();
+    hosts.go_on();
+
+    std::fs::remove_file(hosts.world.path("r.jsonl")).unwrap();
+    let controller = hosts.held();
+    let agents = hosts.agents();
+    assert_eq!(agents.len(), 1, "{agents:?}");
+    send(agents[0], Signal::SIGKILL);
+    is_lost(controller);
+    hosts.nothing_is_left();
+    hosts.go_on();
+
+    std::fs::remove_file(hosts.world.path("r.jsonl")).unwrap();
+    let controller = hosts.held();
+    let all = crate::fleet::children(controller.id());
+    let (ssh, _) = all.iter().find(|(_, line)| line.contains("ssh")).unwrap_or_else(|| panic!("{all:?}"));
+    send(*ssh, Signal::SIGKILL);
+    is_lost(controller);
+    hosts.nothing_is_left();
+    hosts.go_on();
+}
+
+#[test]
+fn a_connection_that_is_cut_without_a_word_ends_the_run_on_both_sides() {
+    let Some(hosts) = TwoHosts::new("a cut on two hosts") else { return };
+    let controller = hosts.held();
+    hosts.relay.cut(true);
+    is_lost(controller);
+    let agents_end = || hosts.agents().is_empty();
+    wait_until("the agent ends by its lease", agents_end);
+    hosts.relay.cut(false);
+    hosts.nothing_is_left();
+    hosts.go_on();
+}
+
+/// The run has ended by that, in a sentence that says how it goes on.
+#[track_caller]
+fn is_lost(controller: Child) {
+    let said: Said = controller.wait_with_output().unwrap().into();
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert!(said.err.contains("out of reach") && said.err.contains("--resume"), "{said:?}");
+}
+
+#[test]
+fn what_the_servers_host_may_not_or_cannot_do_is_refused_in_a_sentence() {
+    let Some(hosts) = TwoHosts::new("refusals of a server's host") else { return };
+    let target = format!("t={BINARY} target --host {{host}} --port {{port}}");
+    let load = ["-n", "100", "-c", "2", "--blocks", "1", "-q", "-o", "c.jsonl"];
+    let said = hosts.prony(&[&["bench", "--candidate", &target][..], &load].concat());
+    assert!(said.err.contains("--allow-commands") || said.out.contains("--allow-commands"), "{said:?}");
+    assert_eq!(said.code, Some(3), "{said:?}");
+    std::fs::remove_file(hosts.world.path("c.jsonl")).unwrap();
+    let allowed = [&["bench", "--candidate", &target, "--allow-commands"][..], &load].concat();
+    let said = hosts.prony(&allowed);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(hosts.world.lines("c.jsonl", "result")[0]["trial"]["run_total"]["sent"], 100);
+    // Another recipe there than here.
+    std::fs::write(hosts.world.path("home/prony/servers/two/counting.py"), "another").unwrap();
+    let said = hosts.prony(&["bench", "e.toml", "--dry-run"]);
+    assert!(said.out.contains("the recipe of two there is another than here"), "{said:?}");
+    for (given, code, says) in [
+        ("servers", 2, "names no host"),
+        ("ssh:-oProxyCommand=x", 2, "is no host"),
+        ("ssh:servers=fd00::1", 2, "IPv6"),
+        ("ssh:servers=192.0.2.1", 3, "no address of that machine"),
+    ] {
+        let said: Said = hosts.command(&["bench", "e.toml", "--server-host", given]).output().unwrap().into();
+        assert_eq!((said.code, said.err.contains(says)), (Some(code), true), "{given} {said:?}");
+    }
+    hosts.nothing_is_left();
+}
+
+#[test]
+fn a_server_that_somebody_else_started_there_is_sampled_and_its_machine_is_examined() {
+    let Some(hosts) = TwoHosts::new("a server watched on another host") else { return };
+    let address = Hosts::address(SERVERS).to_string();
+    let mut target = hosts.hosts.command(SERVERS, BINARY);
+    target.args(["target", "--host", &address, "--port", "0"]).stdout(Stdio::piped());
+    let mut target = Daemon(target.spawn().unwrap());
+    let mut url = String::new();
+    BufReader::new(target.0.stdout.take().unwrap()).read_line(&mut url).unwrap();
+    let url = url.trim();
+    let port = url.trim_end_matches('/').rsplit(':').next().unwrap();
+    let watch = format!("ssh:servers={address}:{port}");
+    let load = ["load", url, "-n", "500", "-c", "2", "--warmup", "0", "--json", "-", "-q", "--watch", &watch];
+    let said: Said = hosts.command(&load).output().unwrap().into();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let json: Value = serde_json::from_str(&said.out).unwrap();
+    let server = &json["server"];
+    assert_eq!((&json["run_total"]["sent"], &server["processes"]), (&500.into(), &1.into()), "{json}");
+    assert!(server["window_cpu_ns"].as_u64().unwrap() > 0, "{server}");
+    assert!(server["host"]["packets_sent"].as_u64().unwrap() > 0, "{server}");
+
+    let (candidate, watch) = (format!("t={url}"), format!("t={watch}"));
+    let bench =
+        ["bench", "--candidate", &candidate, "--watch", &watch, "-n", "500", "-c", "2", "--blocks", "1"];
+    let said: Said = hosts.command(&[&bench[..], &["-q", "-o", "u.jsonl"]].concat()).output().unwrap().into();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let result = &hosts.world.lines("u.jsonl", "result")[0];
+    assert!(result["server"]["window_cpu_ns"].as_u64().unwrap() > 0, "{result}");
+    for (watch, says) in [("nobody=:1", "no --candidate nobody=URL"), ("x", "says no candidate")] {
+        let bench = ["bench", "--candidate", &candidate, "--watch", watch];
+        let said: Said = hosts.command(&bench).output().unwrap().into();
+        assert_eq!((said.code, said.err.contains(says)), (Some(2), true), "{said:?}");
+    }
+
+    let doctor = ["doctor", "--host", &hosts.given(), "--format", "json"];
+    let said: Said = hosts.command(&doctor).output().unwrap().into();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let json: Value = serde_json::from_str(&said.out).unwrap();
+    let codes: Vec<&str> =
+        json["findings"].as_array().unwrap().iter().map(|f| f["code"].as_str().unwrap()).collect();
+    for code in ["interface", "packets_lost", "slow_start_after_idle", "somaxconn"] {
+        assert!(codes.contains(&code), "{code} {codes:?}");
+    }
+    let trip = |at: &str| json["round_trip"][at].as_u64().unwrap();
+    assert!(0 < trip("min_ns") && trip("min_ns") <= trip("p50_ns") && trip("p50_ns") <= trip("p99_ns"));
+    drop(target);
+    hosts.nothing_is_left();
+}

@@ -122,6 +122,22 @@ fn experiment(bench: &Value, loads: &[Value]) -> Vec<Value> {
             "p50_ns":9000000,"p99_ns":80000000,"failed_share":0.1}]}"#,
         );
     }
+    // What several machines, another protocol and a server that is taken although it errs leave in a log.
+    let agent = parsed(
+        r#"{"name":"load1","threads":1,"run_sent":500,"completed":400,"failed":3,"cpu_ns":7000000,"process_cpu_ns":9000000,
+        "busiest_worker_ppm":950000,"send_lag_p99_ns":90000,"lateness_p50_ns":3000000,"lateness_p99_ns":40000000,
+        "throttled_ns":5000000,"clock_offset_ns":-70000,"clock_bound_ns":30000,"clock_moved_ns":900}"#,
+    );
+    let agents = [agent.clone(), with(agent, &[("name", "load2".into()), ("throttled_ns", Value::Null)])];
+    let lost = parsed(r#"{"agent":"load2","why":"it said nothing for 5 s","planned_ns":2000000000}"#);
+    results[0]["observed"]["measurement"]["fleet"] =
+        with(parsed("{}"), &[("agents", agents.to_vec().into()), ("lost", lost)]);
+    results[1]["observed"]["measurement"]["http2"] = parsed(
+        r#"{"streams":4,"moved":3,"no_stream":{"count":20,"total_ns":90000000},"no_connection":{"count":2,
+        "total_ns":4000000},"held_ns":800000000,"own":{"window_bytes":65535,"header_table_bytes":4096,
+        "header_list_bytes":262144,"frame_bytes":16384}}"#,
+    );
+    results[2]["observed"]["measurement"]["tolerated"] = parsed(r#"{"folded":2,"repeated_length":1}"#);
     header["order"] = Value::Array(order);
     let event =
         r#"{"type":"event","at":"2026-01-01T00:00:00.000Z","what":"finished","detail":"all","found":null}"#;

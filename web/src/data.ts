@@ -26,6 +26,8 @@ export interface AgentRecord {
   lateness_p50_ns: number | null;
   /** 99th percentile of that; `None` of fewer than 100 requests. */
   lateness_p99_ns: number | null;
+  /** The most memory that its process had; 0 where it gave no end. */
+  max_rss_bytes: number;
   /** What it is called: `local-1`, or its host. */
   name: string;
   /** CPU time of its whole process in the window. */

@@ -42,7 +42,7 @@ const TEXT: &[&str] = &[
 /// Dependencies that may not know of each other: (crate, must not depend on).
 const ARROWS: &[(&str, &[&str])] = &[
     ("http2", &["load", "stats", "model", "analysis", "host", "lab", "report", "target", "prony"]),
-    ("fleet", &["http2", "stats", "analysis", "host", "lab", "report", "target", "prony"]),
+    ("fleet", &["http2", "stats", "analysis", "lab", "report", "target", "prony"]),
     ("load", &["stats", "analysis", "fleet", "host", "lab", "report", "target", "prony"]),
     ("stats", &["load", "model", "analysis", "host", "lab", "report", "target", "prony"]),
     ("target", &["load", "stats", "model", "analysis", "host", "lab", "report", "prony"]),

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use prony_model::Tool;
 use prony_model::run_log::{NamedPlan, PlannedTrial, RunLog, TrialResult};
 use prony_model::trial::Validity;
 
@@ -191,10 +190,7 @@ fn notes(log: &RunLog, results: &Results<'_>) -> Vec<String> {
             if e.detail.is_empty() { what } else { format!("{what}: {}", e.detail) }
         })
         .collect();
-    let (measured, judged) = (&log.header.tool.version, Tool::this().version);
-    if *measured != judged {
-        notes.push(format!("measured by Prony {measured}, judged by {judged}"));
-    }
+    notes.extend(log.header.tool.judged_by_another());
     if log.truncated {
         notes.push(
             "the run log's last line was cut off, by a crash or a full disk, and is left out".to_owned(),

@@ -8,7 +8,7 @@ mod relative;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use prony_model::Estimate;
@@ -39,6 +39,8 @@ const SIGNIFICANCE: f64 = 0.05;
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunFigures {
     at: Timestamp,
+    /// Where another version measured it: that, and which one judges.
+    versions: Option<String>,
     points: Vec<(SeriesKey, Point)>,
 }
 
@@ -230,7 +232,7 @@ pub fn figures_of(
         }
         points.push((key.clone(), point));
     }
-    Ok(RunFigures { at, points })
+    Ok(RunFigures { at, versions: log.header.tool.judged_by_another(), points })
 }
 
 fn version(header: &Header, candidate: &str) -> Option<String> {
@@ -300,6 +302,8 @@ pub fn history(
 ) -> History {
     runs.sort_by_key(|run| run.at);
     let run_count = runs.len();
+    let versions: BTreeSet<String> = runs.iter().filter_map(|run| run.versions.clone()).collect();
+    let versions: String = versions.iter().map(|versions| format!(" Some runs: {versions}.")).collect();
     let mut by_key: BTreeMap<SeriesKey, Vec<Point>> = BTreeMap::new();
     for (key, point) in runs.into_iter().flat_map(|run| run.points) {
         by_key.entry(key).or_default().push(point);
@@ -324,7 +328,7 @@ pub fn history(
         left_out,
         method: format!(
             "Steps of log figures by pooled t over seeded intervals; at most {} % chance that any of {tested} \
-             series without a change has one named. Intervals of sizes are of cuts chosen by the same runs.",
+             series without a change has one named. Intervals of sizes are of cuts chosen by the same runs.{versions}",
             SIGNIFICANCE * 100.0
         ),
     }

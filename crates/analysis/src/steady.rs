@@ -30,6 +30,8 @@ const STEP_BATCHES_MIN: usize = 4;
 pub(crate) struct Drift {
     /// The figure in the verdict's words.
     pub(crate) affects: &'static str,
+    /// By how much over the window, as a share of its level.
+    pub(crate) share: f64,
     /// What was seen.
     pub(crate) detail: String,
 }
@@ -84,6 +86,7 @@ fn drift(
     let (low, high) = (over_window(slope.low), over_window(slope.high));
     (low > most || high < -most).then(|| Drift {
         affects,
+        share: over_window(slope.point),
         detail: format!(
             "{name} drifted by {} over the window (95 % interval {} to {}, beyond ±{})",
             percent(over_window(slope.point)),
@@ -114,6 +117,7 @@ fn warming_up(m: &Measurement, window_ns: u64) -> Option<Drift> {
     let at_s = real(batches[step.at].start_ns) / 1e9;
     (change.abs() - unsure > THROUGHPUT_DRIFT_MAX && warm_up_end(&counts).is_none()).then(|| Drift {
         affects: "throughput",
+        share: change,
         detail: format!(
             "the warm-up was not over by half of the window (MSER-5): throughput steps by {} at {at_s:.1} s",
             percent(change)

@@ -292,10 +292,14 @@ fn wrong_answer(f: &Facts<'_>) -> Option<Reason> {
     let seen: Vec<String> = [("body", body), ("status", status)]
         .into_iter()
         .filter_map(|(what, tally)| {
-            tally.map(|t| format!("{} answers had another {what} than expected: {}", t.count, t.first))
+            tally.map(|t| format!("{} responses had another {what} than expected: {}", t.count, t.first))
         })
         .collect();
-    (!seen.is_empty()).then(|| Code::WrongAnswer.reason(seen.join("; ")))
+    let count = |tally: Option<&ErrorTally>| real(tally.map_or(0, |tally| tally.count));
+    (!seen.is_empty()).then(|| {
+        let reason = Code::WrongAnswer.reason(seen.join("; "));
+        reason.with("other_body", count(body)).with("other_status", count(status))
+    })
 }
 
 fn ports_exhausted(f: &Facts<'_>) -> Option<Reason> {
@@ -312,15 +316,24 @@ pub(crate) fn busiest_worker(m: &Measurement, window_ns: u64) -> f64 {
     m.workers.iter().map(|w| share(w.busy_ns, window_ns)).fold(0.0, f64::max).min(1.0)
 }
 
+/// ` of load2`, of a fleet's agents whose workers were busy; empty where one process loads.
+fn saturated_agents(m: &Measurement) -> String {
+    let agents = m.fleet.iter().flat_map(|fleet| &fleet.agents);
+    let busy = agents.filter(|agent| real(agent.busiest_worker_ppm) >= BUSY_MAX * 1e6);
+    let names: Vec<&str> = busy.map(|agent| agent.name.as_str()).collect();
+    if names.is_empty() { String::new() } else { format!(" of {}", names.join(", ")) }
+}
+
 fn client_saturated(f: &Facts<'_>) -> Option<Reason> {
     f.client_limits.then(|| {
         let server = match f.server_saturated {
             Some(_) => " while the server had CPU to spare",
             None => "",
         };
+        let whose = saturated_agents(f.m);
         Code::ClientSaturated
             .reason(format!(
-                "a worker was busy for {} of the window (from {}){server}: the server carries at least this",
+                "a worker{whose} was busy for {} of the window (from {}){server}: the server carries at least this",
                 percent(busiest_worker(f.m, f.window_ns)),
                 percent(BUSY_MAX)
             ))
@@ -336,6 +349,7 @@ fn client_queue(f: &Facts<'_>) -> Option<Reason> {
              client's own queue",
             percent(busiest_worker(f.m, f.window_ns))
         ))
+        .with("busiest_worker_share", busiest_worker(f.m, f.window_ns))
     })
 }
 
@@ -360,26 +374,30 @@ fn uneven_workers(f: &Facts<'_>) -> Option<Reason> {
 /// what that is longer than; where it is withheld, nothing is said).
 fn late_sends(f: &Facts<'_>) -> Option<Reason> {
     let order = OrderStatistics::of_completed(&f.parts.lateness);
-    let late = |name: &str, quantile: f64, floor: u64| {
+    let late = |name, quantile: f64, floor: u64| {
+        let field = format!("{name}_ns");
         let response =
-            f.response.percentile(name).or_else(|| f.response.censored_at_ns.get(name).copied())?;
+            f.response.percentile(&field).or_else(|| f.response.censored_at_ns.get(&field).copied())?;
         let Sample::Exact(late_ns) = order.quantile(Quantile::new(quantile)?)? else { return None };
         let limit = floor.max(rounded(LATE_SHARE * real(response)));
-        (late_ns > limit).then(|| {
-            format!(
-                "{} of the client's own lateness is {} (over {})",
-                name.trim_end_matches("_ns"),
-                duration(late_ns),
-                duration(limit)
-            )
-        })
+        (late_ns > limit).then_some((name, late_ns, limit))
     };
-    let seen: Vec<String> = [late("p50_ns", 0.50, LATE_P50_NS), late("p99_ns", 0.99, LATE_P99_NS)]
+    let seen: Vec<(&str, u64, u64)> = [("p50", 0.50, LATE_P50_NS), ("p99", 0.99, LATE_P99_NS)]
         .into_iter()
-        .flatten()
+        .filter_map(|(name, quantile, floor)| late(name, quantile, floor))
         .collect();
-    (!seen.is_empty())
-        .then(|| Code::LateSends.reason(format!("{}; waits for a connection are not in it", seen.join(", "))))
+    let said: Vec<String> = seen
+        .iter()
+        .map(|(name, ns, most)| {
+            format!("{name} of the client's own lateness is {} (over {})", duration(*ns), duration(*most))
+        })
+        .collect();
+    let reason = (!seen.is_empty()).then(|| {
+        Code::LateSends.reason(format!("{}; waits for a connection are not in it", said.join(", ")))
+    })?;
+    Some(seen.iter().fold(reason, |reason, (name, ns, limit)| {
+        reason.with(&format!("{name}_ns"), real(*ns)).with(&format!("{name}_limit_ns"), real(*limit))
+    }))
 }
 
 fn rate_not_reached(f: &Facts<'_>) -> Option<Reason> {
@@ -416,7 +434,9 @@ fn not_steady(f: &Facts<'_>) -> Option<Reason> {
         return None;
     }
     let details: Vec<&str> = f.drifts.iter().map(|d| d.detail.as_str()).collect();
-    let mut reason = Code::NotSteady.reason(details.join("; "));
+    let reason = Code::NotSteady.reason(details.join("; "));
+    let drifted = |reason: Reason, d: &Drift| reason.with(&format!("{}_drift_share", d.affects), d.share);
+    let mut reason = f.drifts.iter().fold(reason, drifted);
     reason.affects = f.drifts.iter().map(|d| d.affects.to_owned()).collect();
     reason.affects.dedup();
     Some(reason)

@@ -91,7 +91,12 @@ pub fn run(say: &dyn Fn(&str)) -> Result<(), String> {
     let engagement = Engagement {
         run: bootstrap.run,
         id: bootstrap.agent,
-        address: Address { url: bootstrap.url, login: Login::Nkey(bootstrap.nkey), authority: None },
+        address: Address {
+            url: bootstrap.url,
+            login: Login::Nkey(bootstrap.nkey),
+            authority: None,
+            cpus: bootstrap.cpus,
+        },
         controller_key: bootstrap.controller_key,
         agent_key: bootstrap.agent_key,
         name: String::new(),

@@ -42,8 +42,7 @@ impl AgentProcess {
     /// Ends its standard input, so that it ends.
     pub(crate) fn close(&mut self) {
         match self {
-            // It is killed, and has nothing to keep.
-            AgentProcess::Local(_) => {}
+            AgentProcess::Local(agent) => agent.close(),
             AgentProcess::Ssh(agent) => agent.close(),
         }
     }
@@ -149,6 +148,7 @@ impl State {
             agent: agent.to_string(),
             url,
             nkey,
+            cpus: self.setup.cpus.clone(),
             controller_key: public_key(&self.key)?,
             agent_key,
             allowed: self.setup.allowed.clone(),

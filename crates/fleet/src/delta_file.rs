@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 
-/// A file has at most so much; what comes after it is in no file. A day of seconds has about half of it.
+/// A file has at most so much; then it ends, which is said. A day of seconds has about half of it.
 const BYTES_MAX: u64 = 1 << 30;
 /// Files that nobody took within this time are removed.
 const KEPT: Duration = Duration::from_secs(7 * 86_400);
@@ -47,7 +47,7 @@ impl DeltaFile {
         line.push(b'\n');
         self.bytes += line.len() as u64;
         if self.bytes > BYTES_MAX {
-            return Ok(());
+            return Err(std::io::Error::other(format!("its file has {} MiB already", BYTES_MAX >> 20)));
         }
         self.file.write_all(&line)
     }

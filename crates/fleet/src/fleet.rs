@@ -59,6 +59,8 @@ pub struct Setup {
     pub installed: PathBuf,
     /// This program for hosts of other architectures, or in place of this binary.
     pub agent_binaries: Vec<PathBuf>,
+    /// The load's CPUs: what carries messages runs on them; empty: on any.
+    pub cpus: Vec<u32>,
     /// What agents may load that this controller starts.
     pub allowed: Vec<SocketAddr>,
     /// The key by which agents of a pool know this controller, `prony fleet key`'s.
@@ -96,6 +98,12 @@ impl Seat {
             messages: 0,
             leaves: false,
         }
+    }
+
+    /// Whether it lives, and does not know yet that it may go.
+    fn is_to_be_told(&mut self) -> bool {
+        let lives = self.process.as_mut().is_none_or(AgentProcess::is_running);
+        self.session.is_some() && !self.leaves && lives
     }
 }
 
@@ -200,7 +208,7 @@ impl State {
             }
             Agents::Local(_) | Agents::Ssh(_) => {
                 let run = random_name()?;
-                let server = server::of_a_run(&setup.own, &setup.installed, &run, setup.agents.count())?;
+                let server = server::of_a_run(&setup, &run)?;
                 let address = server.controller()?;
                 let means = match &setup.agents {
                     Agents::Ssh(_) => {
@@ -403,19 +411,15 @@ fn jobs(plan: &Plan, count: u32, agents: &Agents) -> Result<Vec<Job>, LoadError>
 
 impl Drop for State {
     fn drop(&mut self) {
-        if matches!(self.means, Means::Pool(_)) {
-            // They ask how things stand four times a second, and are told that they are free.
-            self.core.leave();
-            let began = Instant::now();
-            while self.seats.iter().any(|seat| seat.session.is_some() && !seat.leaves)
-                && began.elapsed() < LEAVE_TIMEOUT
-            {
-                if let Ok(message) = self.taken.recv_timeout(LOOK_EVERY) {
-                    self.hear(&message);
-                }
+        // They ask how things stand four times a second, and are told that all they measured is here and that they may go.
+        self.core.leave();
+        let began = Instant::now();
+        while self.seats.iter_mut().any(Seat::is_to_be_told) && began.elapsed() < LEAVE_TIMEOUT {
+            if let Ok(message) = self.taken.recv_timeout(LOOK_EVERY) {
+                self.hear(&message);
             }
-            self.link.flush();
         }
+        self.link.flush();
         // All end at once, by the end of their standard input, and are waited for one by one.
         self.seats.iter_mut().filter_map(|seat| seat.process.as_mut()).for_each(AgentProcess::close);
     }

@@ -66,6 +66,8 @@ pub struct Bootstrap {
     pub url: String,
     /// The seed of its nkey there.
     pub nkey: String,
+    /// The CPUs of what carries its messages: those of its load; empty: any.
+    pub cpus: Vec<u32>,
     /// The controller's public key.
     pub controller_key: Vec<u8>,
     /// The agent's own signing key, PKCS#8.

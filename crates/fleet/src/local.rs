@@ -4,11 +4,19 @@ use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use prony_model::secret::names_asked_for;
 
 use crate::job::Bootstrap;
 
 /// The argument by which the binary becomes an agent.
 pub const AGENT_ARGUMENT: &str = "agent";
+
+/// How long an agent may take to end.
+const END_TIMEOUT: Duration = Duration::from_secs(2);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// A running agent; it is ended when this is dropped.
 #[derive(Debug)]
@@ -23,7 +31,12 @@ impl LocalAgent {
     /// A sentence, where it cannot be started.
     pub fn start(own: &Path, bootstrap: &Bootstrap) -> Result<LocalAgent, String> {
         let refused = |why: String| format!("An agent could not be started: {why}.");
-        let child = Command::new(own)
+        let mut command = Command::new(own);
+        // What the plan asked the environment for comes with the plan, sealed.
+        for name in names_asked_for() {
+            command.env_remove(name);
+        }
+        let child = command
             .arg(AGENT_ARGUMENT)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -44,6 +57,11 @@ impl LocalAgent {
         matches!(self.child.try_wait(), Ok(None))
     }
 
+    /// Ends its standard input, so that it ends.
+    pub fn close(&mut self) {
+        drop(self.child.stdin.take());
+    }
+
     /// Its process.
     pub fn pid(&self) -> u32 {
         self.child.id()
@@ -52,7 +70,12 @@ impl LocalAgent {
 
 impl Drop for LocalAgent {
     fn drop(&mut self) {
-        // Nothing of it is needed any more, and one that is stopped (SIGSTOP) reacts to nothing else.
+        // It ends with its standard input; one that is stopped (SIGSTOP) does not, and is not waited for.
+        self.close();
+        let began = Instant::now();
+        while self.is_running() && began.elapsed() < END_TIMEOUT {
+            thread::sleep(LOOK_EVERY);
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

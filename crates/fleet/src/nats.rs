@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use async_nats::{ConnectOptions, Event};
 use futures_util::StreamExt;
+use prony_host::cpus;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// Messages that wait to go out; more are dropped, and sent again by who misses their effect.
@@ -32,6 +33,8 @@ pub struct Address {
     pub login: Login,
     /// The file of the authority that has signed its certificate, beside the system's.
     pub authority: Option<PathBuf>,
+    /// The CPUs of the thread that carries its messages; empty: any.
+    pub cpus: Vec<u32>,
 }
 
 /// As whom to speak with a NATS server.
@@ -103,6 +106,8 @@ pub fn connect<T: Send + 'static>(
     thread::Builder::new()
         .name("prony-nats".to_owned())
         .spawn(move || {
+            // Refused only for CPUs that are gone, of which the load itself speaks.
+            let _ = cpus::set_affinity(0, &address.cpus);
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let connected = |why: Result<(), String>| drop(ready.send(why));
             match runtime {

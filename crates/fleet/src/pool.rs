@@ -73,7 +73,7 @@ impl Pool {
             })
         });
         let login_as = seed.transpose()?.map_or(Login::Nobody, Login::Nkey);
-        Ok(Address { url: self.url.clone(), login: login_as, authority: login.ca.clone() })
+        Ok(Address { url: self.url.clone(), login: login_as, authority: login.ca.clone(), cpus: Vec::new() })
     }
 
     /// The subject of calls.

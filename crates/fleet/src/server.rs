@@ -2,20 +2,26 @@
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use nkeys::KeyPair;
+use prony_host::cpus;
 use ring::rand::{SecureRandom, SystemRandom};
+use rustix::process::geteuid;
 
+use crate::fleet::Setup;
 use crate::nats::{Address, Login};
 use crate::tied::{on_path, tied};
 
 /// How long a nats-server may take to listen.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
+/// What the folders of such servers begin with, and how long one stays whose controller was killed.
+const FOLDER: &str = "prony-fleet-";
+const KEPT: Duration = Duration::from_secs(86_400);
 /// How often that is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
@@ -28,6 +34,7 @@ pub struct Server {
     url: String,
     /// The keys of its users: the controller's, then each agent's.
     users: Vec<KeyPair>,
+    cpus: Vec<u32>,
 }
 
 /// A name that nobody guesses: 128 bits in hexadecimal.
@@ -49,7 +56,8 @@ pub fn find(installed: &Path) -> Option<PathBuf> {
 ///
 /// # Errors
 /// A sentence: there is none, or it could not be started.
-pub(crate) fn of_a_run(own: &Path, installed: &Path, run: &str, agents: u32) -> Result<Server, String> {
+pub(crate) fn of_a_run(setup: &Setup, run: &str) -> Result<Server, String> {
+    let installed = &setup.installed;
     let program = find(installed).ok_or_else(|| {
         format!(
             "A fleet needs nats-server, which is neither on PATH nor at {}: run `prony fleet install`, or install the package \
@@ -57,20 +65,20 @@ pub(crate) fn of_a_run(own: &Path, installed: &Path, run: &str, agents: u32) -> 
             installed.display()
         )
     })?;
-    Server::start(own, &program, run, agents)
+    Server::start(&setup.own, &program, run, setup.agents.count(), &setup.cpus)
 }
 
 impl Server {
-    /// Starts `program` for a run of so many agents, by `own`, this binary.
+    /// Starts `program` for a run of so many agents, by `own`, this binary, on these CPUs (none: on any).
     ///
     /// # Errors
     /// A sentence: it could not be started, or did not listen.
-    pub fn start(own: &Path, program: &Path, run: &str, agents: u32) -> Result<Server, String> {
+    pub fn start(own: &Path, program: &Path, run: &str, agents: u32, cpus: &[u32]) -> Result<Server, String> {
         let refused =
             |what: String| format!("nats-server ({}) could not be started: {what}.", program.display());
+        remove_old(&std::env::temp_dir());
         // tempfile's folders are the user's alone (0700).
-        let folder =
-            tempfile::Builder::new().prefix("prony-fleet-").tempdir().map_err(|e| refused(e.to_string()))?;
+        let folder = tempfile::Builder::new().prefix(FOLDER).tempdir().map_err(|e| refused(e.to_string()))?;
         let users: Vec<KeyPair> = (0..=agents).map(|_| KeyPair::new_user()).collect();
         let public: Vec<String> = users.iter().map(KeyPair::public_key).collect();
         let ports = folder.path().join("ports");
@@ -85,14 +93,18 @@ impl Server {
             Err(e) => return Err(refused(e.to_string())),
         }
         let log = folder.path().join("log");
+        // It inherits this thread's CPUs.
+        let before = cpus::affinity(0).unwrap_or_default();
+        let _ = cpus::set_affinity(0, cpus);
         let child = tied(own, program)
             .args(["-c".as_ref(), config.as_os_str(), "-l".as_ref(), log.as_os_str()])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            .spawn()
-            .map_err(|e| refused(e.to_string()))?;
-        let mut server = Server { child, _folder: folder, url: String::new(), users };
+            .spawn();
+        let _ = cpus::set_affinity(0, &before);
+        let child = child.map_err(|e| refused(e.to_string()))?;
+        let mut server = Server { child, _folder: folder, url: String::new(), users, cpus: cpus.to_vec() };
         server.url = server.wait_until_it_listens(&ports, &log).map_err(refused)?;
         Ok(server)
     }
@@ -118,7 +130,12 @@ impl Server {
     /// # Errors
     /// Where its key has no seed.
     pub fn controller(&self) -> Result<Address, String> {
-        Ok(Address { url: self.url.clone(), login: Login::Nkey(self.seed(0)?), authority: None })
+        Ok(Address {
+            url: self.url.clone(),
+            login: Login::Nkey(self.seed(0)?),
+            authority: None,
+            cpus: self.cpus.clone(),
+        })
     }
 
     /// Where an agent finds it, and the seed of its nkey there.
@@ -155,6 +172,21 @@ impl Drop for Server {
         // It keeps nothing that an orderly end would save.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Removes the folders of this user's that controllers left which were killed, once they are a day old.
+fn remove_old(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_own = |found: &fs::Metadata| found.is_dir() && found.uid() == geteuid().as_raw();
+        let is_old =
+            |found: &fs::Metadata| found.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > KEPT));
+        if entry.file_name().to_string_lossy().starts_with(FOLDER)
+            && entry.metadata().is_ok_and(|found| is_own(&found) && is_old(&found))
+        {
+            // Of a fleet that has run for a day it is still needed for nothing: the server has read its configuration.
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use prony_model::secret::names_asked_for;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
 /// The argument by which the binary becomes a program that ends with its parent.
@@ -29,6 +30,9 @@ pub fn become_tied(arguments: &[String]) -> String {
 /// terminal is for the controller, which ends the load in order.
 pub(crate) fn tied(own: &Path, program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(own);
+    for name in names_asked_for() {
+        command.env_remove(name);
+    }
     command.arg(TIED_ARGUMENT).arg(program).process_group(0);
     command
 }

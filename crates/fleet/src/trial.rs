@@ -13,6 +13,7 @@ use crate::controller::Event;
 use crate::fleet::Seat;
 use crate::job::{AgentEnd, Piece};
 use crate::now_ns;
+use crate::protocol::LEASE_NS;
 
 /// A load under way.
 pub(crate) struct Trial<'a> {
@@ -52,6 +53,14 @@ impl<'a> Trial<'a> {
                         seats[agent].name
                     ))
                 })?;
+                // Bins are held from the window's start on: what lies ahead of the clock would make room for years of them.
+                let ran_ns = self.start_ns.map_or(0, |at| now_ns().saturating_sub(at));
+                if share.end_ns > ran_ns.saturating_add(LEASE_NS) {
+                    return Err(LoadError::Fleet(format!(
+                        "The agent {} gave what no load can have measured yet.",
+                        seats[agent].name
+                    )));
+                }
                 self.gathered.add(agent, *share, is_last);
             }
             Event::Piece { agent, what: Piece::End(end) } => drop(self.ends.insert(agent, end)),
@@ -152,7 +161,7 @@ impl<'a> Trial<'a> {
 
 /// A reason that may be a sentence already.
 fn sentence(why: &str) -> String {
-    if why.ends_with('.') { why.to_owned() } else { format!("{why}.") }
+    if why.ends_with(['.', '?']) { why.to_owned() } else { format!("{why}.") }
 }
 
 fn agent_record(
@@ -180,6 +189,7 @@ fn agent_record(
     }
     if let Some(end) = end {
         record.process_cpu_ns = end.process_cpu_ns;
+        record.max_rss_bytes = end.max_rss_bytes;
         record.throttled_ns = end.throttled_ns;
         let bounds = [end.clock_before, end.clock_after].into_iter().flatten().map(|clock| clock.bound_ns);
         record.clock_bound_ns = bounds.max().unwrap_or(bound_ns);

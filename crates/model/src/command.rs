@@ -1,6 +1,7 @@
 //! The line that applies a load: again, or the next one.
 
-use crate::plan_record::{PlanRecord, StageRecord};
+use crate::plan::TIMEOUT;
+use crate::plan_record::{PlanRecord, StageRecord, nanoseconds};
 use crate::printable::harmless;
 use crate::secret::{REDACTED, asked_for, is_secret_by_custom};
 
@@ -108,7 +109,7 @@ fn request(plan: &PlanRecord) -> Vec<String> {
 fn client(plan: &PlanRecord) -> Vec<String> {
     let cpus: Vec<String> = plan.cpus.iter().map(ToString::to_string).collect();
     said([
-        (plan.timeout_ns != 10_000_000_000, format!("--timeout {}", time(plan.timeout_ns))),
+        (plan.timeout_ns != nanoseconds(TIMEOUT), format!("--timeout {}", time(plan.timeout_ns))),
         (!plan.keepalive, "--no-keepalive".to_owned()),
         (plan.pipeline > 1, format!("-p {}", plan.pipeline)),
         (plan.spin, "--spin".to_owned()),

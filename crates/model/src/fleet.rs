@@ -60,6 +60,9 @@ pub struct AgentRecord {
     pub cpu_ns: u64,
     /// CPU time of its whole process in the window.
     pub process_cpu_ns: u64,
+    /// The most memory that its process had; 0 where it gave no end.
+    #[serde(default)]
+    pub max_rss_bytes: u64,
     /// The largest share of the window that one of its workers was outside `epoll_wait`, in millionths.
     pub busiest_worker_ppm: u64,
     /// 99th percentile of its send lag; `None` of fewer than 100 requests.

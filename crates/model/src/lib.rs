@@ -68,6 +68,12 @@ impl Tool {
     pub fn this() -> Tool {
         Tool { name: "prony".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
     }
+
+    /// Where another version measured: that, and which one judges.
+    pub fn judged_by_another(&self) -> Option<String> {
+        let (measured, judges) = (&self.version, Tool::this().version);
+        (*measured != judges).then(|| format!("measured by Prony {measured}, judged by {judges}"))
+    }
 }
 
 /// Whether it says nothing, so that JSON leaves it out.

@@ -80,7 +80,7 @@ pub struct LoadOptions {
     #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
     pub http2: Option<bool>,
     /// A linear ramp from the stage before (0 at first): `30s:20k/s` to a rate, `60s:5000c` to
-    /// connections in a closed loop; `0s:…` jumps (repeatable, in order; they end the load)
+    /// connections in a closed loop; `0s:…` jumps (repeatable, in order; the load ends with the last)
     #[cfg_attr(feature = "flags", arg(long = "stage", value_name = "TIME:LEVEL"))]
     pub stages: Option<Vec<String>>,
     /// Connect from these local addresses in turn, `127.0.0.2,127.0.0.3` or `127.0.0.2-127.0.0.9`
@@ -105,7 +105,7 @@ pub struct LoadOptions {
     /// Trusted CA certificates for an https:// server, PEM, instead of the system's
     #[cfg_attr(feature = "flags", arg(long, value_name = "FILE"))]
     pub cacert: Option<String>,
-    /// The client's certificate for an https:// server, PEM, with those that lead to its issuer
+    /// The client's certificate for an https:// server, PEM, with its intermediate certificates
     #[cfg_attr(feature = "flags", arg(long, value_name = "FILE"))]
     pub cert: Option<String>,
     /// The key of --cert, PEM [default: the file of --cert]

@@ -122,20 +122,20 @@ pub enum AtRate {
         /// 1 is the knee itself.
         share: f64,
         /// Whose knee, and of which plan.
-        of: KneeOf,
+        of: CapacityOf,
     },
 }
 
 /// A measured capacity that rates are shares of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct KneeOf {
+pub struct CapacityOf {
     /// The candidate's label.
     pub candidate: String,
     /// The name given to the plan that finds its capacity.
     pub plan: String,
 }
 
-impl std::fmt::Display for KneeOf {
+impl std::fmt::Display for CapacityOf {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.candidate, self.plan)
     }

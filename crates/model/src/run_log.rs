@@ -25,7 +25,7 @@ use crate::duet::{DuetPlace, DuetRecord};
 use crate::host::Host;
 use crate::observed::Observed;
 use crate::plan_record::PlanRecord;
-use crate::published::{KneeOf, Published};
+use crate::published::{CapacityOf, Published};
 use crate::server::ServerSamples;
 pub use crate::sleep::Sleep;
 use crate::{Tool, Trial};
@@ -241,7 +241,7 @@ pub struct ShareOf {
     /// 1 is the knee itself.
     pub share: f64,
     /// Whose knee.
-    pub of: KneeOf,
+    pub of: CapacityOf,
 }
 
 /// A planned trial.

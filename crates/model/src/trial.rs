@@ -415,6 +415,14 @@ impl Reason {
         self.values.insert(name.to_owned(), value);
         self
     }
+
+    /// Whether it affects a figure, or a part of it: `response` of `response` and `response.p99`.
+    pub fn touches(&self, figure: &str) -> bool {
+        let is_of = |name: &String| {
+            name.strip_prefix(figure).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', ' ']))
+        };
+        self.affects.iter().any(is_of)
+    }
 }
 
 /// What a reason does to the figures it affects.

@@ -83,7 +83,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, PlanError> {
     let compact = text.trim();
     if compact.ends_with('%') {
         return Err(PlanError(format!(
-            "{text:?} is a share, and of what is not said here: write requests per second, 5k."
+            "{text:?} is a percentage, which only a plan with `of` takes: write requests per second, 5k."
         )));
     }
     let number = compact.strip_suffix("/s").unwrap_or(compact).trim_end();
@@ -447,7 +447,7 @@ mod tests {
         for text in ["0", "-5", "200M"] {
             assert!(parse_rate(text).unwrap_err().0.contains("cannot be driven"), "{text}");
         }
-        assert!(parse_rate("80%").unwrap_err().0.contains("is a share"));
+        assert!(parse_rate("80%").unwrap_err().0.contains("is a percentage"));
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod mutate;
 mod printer;
 mod tui;
 mod web;
+mod words;
 
 use std::process::ExitCode;
 
@@ -36,9 +37,9 @@ fn main() -> ExitCode {
         ));
         return ExitCode::from(failure::NOT_MEASURED);
     }
-    let arguments: Vec<String> = std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
+    let arguments = words::all();
     let printer = Printer::new();
-    let result = match cli::foreign_flags::check(&arguments) {
+    let result = match cli::foreign_flags::check(arguments) {
         Some(message) => Err(Failure::usage(message)),
         None if arguments.len() < 2 => {
             printer.note(cli::FIRST_STEPS);
@@ -60,7 +61,7 @@ fn main() -> ExitCode {
 
 /// The flags; help, the version and what is wrong with them end the process.
 fn parsed(printer: &Printer) -> Cli {
-    Cli::try_parse().unwrap_or_else(|error| {
+    Cli::try_parse_from(words::all()).unwrap_or_else(|error| {
         let message = error.to_string();
         // It quotes what was typed; a help quotes nothing.
         let shown = prony_model::secret::redacted(&message);

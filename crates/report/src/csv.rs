@@ -33,10 +33,23 @@ const TRIAL_COLUMNS: [(&str, OfTrial); 15] = [
 ];
 
 /// One line per trial of `prony load`, after a line of column names; otherwise
-/// as [`experiment`].
+/// as [`experiment`]. What came later stands at the end: every figure of the table.
 pub fn trials(trials: &[(String, Trial)]) -> String {
-    let head = line(["name"].into_iter().chain(TRIAL_COLUMNS.map(|(column, _)| column)));
-    let fields = |trial| TRIAL_COLUMNS.map(|(_, of)| of(trial));
+    let named = |figure: &Figure| {
+        TRIAL_COLUMNS
+            .iter()
+            .any(|(column, _)| column.strip_prefix("response_").unwrap_or(column) == figure.field)
+    };
+    let figures: Vec<Figure> = Figure::all().filter(|figure| !named(figure)).collect();
+    let heads = TRIAL_COLUMNS.iter().map(|(column, _)| *column).chain(figures.iter().map(|f| f.field));
+    let head = line(["name"].into_iter().chain(heads));
+    let fields = |trial: &Trial| -> Vec<String> {
+        let exact = |figure: &Figure| {
+            let known = figure.of_trial(trial, trial.server.as_ref()).filter(|known| !known.at_least);
+            optional(known.map(|known| known.value))
+        };
+        TRIAL_COLUMNS.iter().map(|(_, of)| of(trial)).chain(figures.iter().map(exact)).collect()
+    };
     let lines = trials.iter().map(|(name, trial)| line([name.clone()].into_iter().chain(fields(trial))));
     [head].into_iter().chain(lines).collect()
 }
@@ -236,7 +249,15 @@ mod tests {
         let text =
             trials(&[("a, b".to_owned(), fixtures::closed()), ("c".to_owned(), fixtures::overloaded())]);
         let lines: Vec<&str> = text.split_terminator("\r\n").collect();
-        assert_eq!((lines.len(), lines[0].split(',').count()), (3, 1 + TRIAL_COLUMNS.len()));
+        assert_eq!(lines.len(), 3);
+        let heads: Vec<&str> = lines[0].split(',').collect();
+        let known =
+            |field: &str| heads.iter().filter(|head| head.trim_start_matches("response_") == field).count();
+        for figure in Figure::all() {
+            assert_eq!(known(figure.field), 1, "{figure} in {heads:?}");
+        }
+        let sent = heads.iter().position(|head| *head == "sent_bytes_per_s").unwrap();
+        assert_eq!(lines[2].split(',').nth(sent), Some("551000"), "{}", lines[2]);
         assert!(lines[1].starts_with("\"a, b\",") && lines[1].contains(",valid,"), "{}", lines[1]);
     }
 

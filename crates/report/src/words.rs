@@ -131,15 +131,9 @@ pub(crate) fn milliseconds_cell(ns: Option<u64>) -> String {
 }
 
 /// The worst mark that the verdict puts on a figure, if any: on `throughput`,
-/// or on a summary by its JSON name (which `latency` and its percentiles touch, too).
+/// or on a summary by its JSON name.
 pub(crate) fn figure_mark(trial: &Trial, figure: &str) -> &'static str {
-    let touches = |name: &String| {
-        name == figure
-            || name.strip_prefix(figure).is_some_and(|rest| rest.starts_with('.') || rest.starts_with(' '))
-            || (figure != "throughput" && name == "latency")
-    };
-    let worst =
-        trial.verdict.reasons.iter().filter(|r| r.affects.iter().any(touches)).map(|r| r.effect).max();
+    let worst = trial.verdict.reasons.iter().filter(|r| r.touches(figure)).map(|r| r.effect).max();
     match worst {
         Some(effect @ (Effect::Suspect | Effect::Invalid)) => effect_mark(effect),
         _ => "",

@@ -84,7 +84,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_other_place_leaves_fewer_squares(values in prop::collection::vec(-10.0f64..10.0, 6..25)) {
+        fn the_step_minimises_the_squared_deviations(values in prop::collection::vec(-10.0f64..10.0, 6..25)) {
             let found = step(&values, 3).unwrap();
             let squares = |at: usize| {
                 [&values[..at], &values[at..]].iter().map(|part| {

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_is_met_missed_or_not_measured() {
+    fn a_limit_is_met_missed_or_not_measured() {
         let mut runs = Vec::new();
         for round in 0..9 {
             runs.push(run("prony --user-clock", round, 1_080, 1));

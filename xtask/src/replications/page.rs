@@ -1,20 +1,42 @@
 //! What a run of a replication says beside its source, as Markdown.
 
+use prony_analysis::figure::Figure;
+use prony_model::published::FIGURES;
 use serde_json::Value;
 
 use super::Replication;
 
-/// A figure that sources print: its name there, its title, its name here, and how many of ours are one of theirs.
-const FIGURES: &[(&str, &str, &str, f64)] = &[
-    ("requests_per_s", "req/s", "requests_per_s", 1.0),
-    ("p50_ms", "p50 ms", "p50_ns", 1e6),
-    ("p99_ms", "p99 ms", "p99_ns", 1e6),
-    ("p999_ms", "p99.9 ms", "p999_ns", 1e6),
-    ("mean_ms", "mean ms", "mean_ns", 1e6),
-    ("stdev_ms", "deviation ms", "stdev_ns", 1e6),
-    ("peak_requests_per_s", "req/s at its peak", "", 1.0),
-    ("failed_share_at_least", "share failed", "failed_share", 1.0),
-];
+/// Columns of a table: each takes two, the source's and ours.
+const COLUMNS: usize = 4;
+/// Of a plan that the source does not have.
+const OWN: [&str; 2] = ["requests_per_s", "p99_ms"];
+
+/// A figure that sources print.
+struct Column {
+    /// Its name there.
+    key: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    /// Its field here, and how many of ours are one of theirs; none of what is no figure over trials.
+    ours: Option<(&'static str, f64)>,
+}
+
+/// Every figure that a source may print.
+fn columns() -> Vec<Column> {
+    let own = |key| {
+        Figure::all().find_map(|figure| {
+            let (theirs, per) = figure.published?;
+            (theirs == key).then_some((figure.field, per))
+        })
+    };
+    let column = |(key, title, unit): &(&'static str, &'static str, &'static str)| Column {
+        key,
+        title,
+        unit,
+        ours: own(*key),
+    };
+    FIGURES.iter().map(column).collect()
+}
 
 /// What stands between a page's marks.
 pub(super) fn figures(run: &Replication) -> String {
@@ -110,38 +132,47 @@ fn tables(run: &Replication) -> String {
     for plan in list(&run.analysis["plans"]) {
         let mut rows = list(&plan["rows"]);
         let printed = |row: &Value, key: &str| row["published"]["figures"][key].as_f64();
-        let columns: Vec<_> = FIGURES
-            .iter()
-            .filter(|column| rows.iter().any(|row| printed(row, column.0).is_some()))
-            .take(4)
-            .collect();
-        let Some(first) = columns.first() else { continue };
+        let is_printed = |column: &Column| rows.iter().any(|row| printed(row, column.key).is_some());
+        let mut columns = columns();
+        let own = !columns.iter().any(is_printed);
+        columns.retain(|column| if own { OWN.contains(&column.key) } else { is_printed(column) });
+        let first = columns[0].key;
         rows.sort_by(|a, b| {
-            let figure = |row: &Value| printed(row, first.0).unwrap_or(f64::NEG_INFINITY);
+            let figure = |row: &Value| printed(row, first).unwrap_or(f64::NEG_INFINITY);
             figure(b).total_cmp(&figure(a))
         });
-        text.push_str(&format!(
-            "\n### {}: {}\n\n| server | its name there |",
-            words(&plan["name"]),
-            describe(&plan)
-        ));
-        for (_, title, ..) in &columns {
-            text.push_str(&format!(" {title} there | here |"));
+        text.push_str(&format!("\n### {}: {}\n", words(&plan["name"]), describe(&plan)));
+        for (part, columns) in columns.chunks(COLUMNS).enumerate() {
+            text.push_str(&table(&rows, columns, part == 0));
         }
-        text.push_str(" × there | × here | |\n|:--|:--|");
-        text.push_str(&"--:|".repeat(2 * columns.len() + 2));
-        text.push_str(":--|\n");
-        for row in &rows {
-            let doubt = if row["published"]["doubt"].is_string() { " ?" } else { "" };
-            text.push_str(&format!("| {} | {} |", cell(&row["candidate"]), cell(&row["published"]["name"])));
-            for (key, _, field, per) in &columns {
-                let there = printed(row, key).map_or("–".to_owned(), |v| number(v) + doubt);
-                text.push_str(&format!(" {there} | {} |", ours(row, field, *per)));
-            }
-            let there = row["published"]["ratio"].as_f64().map_or("–".to_owned(), |v| number(v) + doubt);
-            let here = estimate(&row["ratio"], 1.0).unwrap_or_else(|| "–".to_owned());
-            text.push_str(&format!(" {there} | {here} | {} |\n", outcomes(row)));
+    }
+    text
+}
+
+/// Some columns of a plan's table; the first part has the ratios and what became of trials, too.
+fn table(rows: &[Value], columns: &[Column], is_first: bool) -> String {
+    let mut text = "\n| server | its name there |".to_owned();
+    for Column { title, unit, .. } in columns {
+        let space = if unit.is_empty() { "" } else { " " };
+        text.push_str(&format!(" {title}{space}{unit} there | here |"));
+    }
+    text.push_str(if is_first { " × there | × here | |\n|:--|:--|" } else { "\n|:--|:--|" });
+    text.push_str(&"--:|".repeat(2 * columns.len() + if is_first { 2 } else { 0 }));
+    text.push_str(if is_first { ":--|\n" } else { "\n" });
+    for row in rows {
+        let doubt = if row["published"]["doubt"].is_string() { " ?" } else { "" };
+        let known = |value: &Value| value.as_f64().map_or("–".to_owned(), |v| number(v) + doubt);
+        text.push_str(&format!("| {} | {} |", cell(&row["candidate"]), cell(&row["published"]["name"])));
+        for column in columns {
+            let there = known(&row["published"]["figures"][column.key]);
+            text.push_str(&format!(" {there} | {} |", ours(row, column)));
         }
+        if is_first {
+            let (there, here) = (known(&row["published"]["ratio"]), estimate(&row["ratio"], 1.0));
+            let here = here.unwrap_or_else(|| "–".to_owned());
+            text.push_str(&format!(" {there} | {here} | {} |", outcomes(row)));
+        }
+        text.push('\n');
     }
     text
 }
@@ -150,13 +181,14 @@ fn describe(plan: &Value) -> String {
     escaped(words(&plan["describe"]))
 }
 
-/// Our figure; without a name, the highest second of a trial, on average.
-fn ours(row: &Value, field: &str, per: f64) -> String {
-    if field.is_empty() {
+/// Our figure, where a row has it; beside a source's peak, the highest second of a trial, on average.
+fn ours(row: &Value, column: &Column) -> String {
+    let Some((field, per)) = column.ours else {
         let highest = list(&row["series"]).iter().map(highest_second).collect::<Vec<_>>();
         let mean = highest.iter().sum::<f64>() / highest.len() as f64;
-        return if mean.is_finite() { number(mean) } else { "–".to_owned() };
-    }
+        let is_peak = column.key == "peak_requests_per_s" && mean.is_finite();
+        return if is_peak { number(mean) } else { "–".to_owned() };
+    };
     let least = if field == "requests_per_s" && row["lower_bound"] == true { "≥ " } else { "" };
     let censored = row[field.replace("_ns", "_censored_at_ns")].as_f64().filter(|_| field.ends_with("_ns"));
     match (estimate(&row[field], per), censored) {
@@ -219,10 +251,11 @@ fn printed_at(row: &Value) -> String {
     let connections = row["connections"].as_f64().map(|v| format!("c={}", number(v)));
     let rate = row["rate_per_s"].as_f64().map(|v| format!("{}/s", number(v)));
     let load = [connections, rate].into_iter().flatten().collect::<Vec<_>>().join(", ");
-    let printed = |(key, title, ..): &(&str, &str, &str, f64)| {
-        row["figures"][*key].as_f64().map(|figure| format!("{} {title}", number(figure)))
+    let printed = |column: Column| {
+        let figure = row["figures"][column.key].as_f64()?;
+        Some(format!("{} {} {}", column.title, number(figure), column.unit).trim_end().to_owned())
     };
-    let figures = FIGURES.iter().filter_map(printed).take(4).collect::<Vec<_>>().join(", ");
+    let figures = columns().into_iter().filter_map(printed).collect::<Vec<_>>().join(", ");
     let doubt = if row["doubt"].is_string() { " ?" } else { "" };
     let colon = if load.is_empty() { "" } else { ": " };
     format!("{load}{colon}{figures}{doubt}")

@@ -66,8 +66,8 @@ fn a_page_has_each_row_of_the_source_measured_or_with_a_reason() {
         "| b | B | 250 ? | 12,345 (11,110 to 13,580) | 2.5 ? | 12.3 (11.1 to 13.6) | broken in 2 of 3 |",
         "| a | A | 100 | 1,000 (900 to 1,100) | 1 | 1 (0.9 to 1.1) | broken in 2 of 3 |",
         "| d |  | – | 5 (4.5 to 5.5) | – | 0.005 (0.0045 to 0.0055) | broken in 2 of 3 |",
-        "| B | c=1: 7 req/s ?; c=10: 70 req/s | no plan of this run repeats it |",
-        "| C\\|C | c=100: 8 req/s | Not installed: the command c. |",
+        "| B | c=1: Throughput 7 req/s ?; c=10: Throughput 70 req/s | no plan of this run repeats it |",
+        "| C\\|C | c=100: Throughput 8 req/s | Not installed: the command c. |",
         "- The order of both under c100: Kendall's tau-b 1.",
         "- b: best of five",
         "- One run.",
@@ -91,12 +91,13 @@ fn a_run_s_line_says_what_it_is_and_found() {
 #[test]
 fn a_row_without_a_figure_shows_what_is_known() {
     let censored = json!({"p99_ns": null, "p99_censored_at_ns": 2e9});
-    assert_eq!(ours(&censored, "p99_ns", 1e6), "> 2,000");
-    assert_eq!(ours(&json!({}), "p99_ns", 1e6), "–");
+    let column = |key: &str| columns().into_iter().find(|column| column.key == key).unwrap();
+    assert_eq!(ours(&censored, &column("p99_ms")), "> 2,000");
+    assert_eq!(ours(&json!({}), &column("p99_ms")), "–");
     let seconds = json!({"series": [{"requests_per_s": [1.0, 3.0]}, {"requests_per_s": [5.0]}]});
-    assert_eq!(ours(&seconds, "", 1.0), "4");
+    assert_eq!(ours(&seconds, &column("peak_requests_per_s")), "4");
     let bound = json!({"requests_per_s": {"point": 1500.0}, "lower_bound": true});
-    assert_eq!(ours(&bound, "requests_per_s", 1.0), "≥ 1,500");
+    assert_eq!(ours(&bound, &column("requests_per_s")), "≥ 1,500");
 }
 
 #[test]

@@ -63,6 +63,9 @@ pub(super) fn notes(
                 .to_owned(),
         );
     }
+    for (side, part) in [("A", a), ("B", b)] {
+        notes.extend(part.log.header.tool.judged_by_another().map(|versions| format!("{side}: {versions}.")));
+    }
     for plan in plans {
         for (side, part, cells) in [("A", a, &plan.a), ("B", b, &plan.b)] {
             let failed: u64 = cells.iter().map(|c| c.trial.requests.failed).sum();

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use prony_model::published::{At, AtRate, KneeOf, PublishedRow};
+use prony_model::published::{At, AtRate, CapacityOf, PublishedRow};
 use prony_model::run_log::{ShareOf, Skipped};
 
 use super::*;
@@ -222,7 +222,7 @@ fn a_claim_of_less_is_undecided_for_a_lower_bound() {
 #[test]
 fn plans_are_found_by_rate_and_by_share_of_a_knee() {
     let mut log = three();
-    let of = KneeOf { candidate: "a".to_owned(), plan: "knee".to_owned() };
+    let of = CapacityOf { candidate: "a".to_owned(), plan: "knee".to_owned() };
     log.0.header.plans[0].share = Some(ShareOf { share: 1.05, of: of.clone() });
     let mut judged = |rates| {
         let at = At { rates, ..At::default() };

@@ -5,6 +5,7 @@ use prony_model::measurement::WorkerAudit;
 use prony_model::trial::Reason;
 
 use super::{Code, Facts, share};
+use crate::numbers::real;
 use crate::text::{duration, percent};
 
 /// The share of the window that the loops' gaps over 1 ms may sum to, over all workers.
@@ -59,7 +60,7 @@ fn gaps(f: &Facts<'_>) -> Option<Disturbance> {
         name: "gaps_share",
         share: away,
         detail: format!(
-            "workers were kept from their events for over 1 ms at a time, {} of the window in all (over {}), \
+            "workers did not run for over 1 ms at a time, {} of the window in all (over {}), \
              {} the longest",
             percent(away),
             percent(GAPS_MAX),
@@ -115,6 +116,8 @@ pub(super) fn listen_overflow(f: &Facts<'_>) -> Option<Reason> {
              {overflows}, ListenDrops by {drops}{limit}; connects that were refused, or repeated after a second \
              and more, are the kernel's"
         ))
+        .with("listen_overflows", real(overflows))
+        .with("listen_drops", real(drops))
     })
 }
 

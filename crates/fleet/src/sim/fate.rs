@@ -75,7 +75,7 @@ impl Fate {
 
     /// Nothing happens that the protocol does not have to bear without a loss.
     pub(super) fn is_mild(&self) -> bool {
-        let short = |(_, from, until): &(usize, u64, u64)| until - from < 2 * S;
+        let short = |(_, from, until): &(usize, u64, u64)| until - from < 3 * S;
         self.deaths.is_empty()
             && self.controller_dies_ns.is_none()
             && self.unable.is_none()

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use prony_analysis::claim::Claim;
-use prony_model::published::{At, AtRate, Conclusion, FIGURES, KneeOf, Published, PublishedRow};
+use prony_model::published::{At, AtRate, CapacityOf, Conclusion, FIGURES, Published, PublishedRow};
 use toml::{Table, Value};
 
 use super::CORES_MAX;
@@ -241,10 +241,10 @@ fn at_rate(file: TomlFile<'_>, value: &Value, path: &[&str]) -> Result<AtRate, T
 }
 
 /// `amphp:opcache knee`: a candidate's label and a plan's given name.
-pub(crate) fn knee_of(text: &str) -> Option<KneeOf> {
+pub(crate) fn knee_of(text: &str) -> Option<CapacityOf> {
     let mut words = text.split_whitespace();
     let (candidate, plan) = (words.next()?, words.next()?);
-    words.next().is_none().then(|| KneeOf { candidate: candidate.to_owned(), plan: plan.to_owned() })
+    words.next().is_none().then(|| CapacityOf { candidate: candidate.to_owned(), plan: plan.to_owned() })
 }
 
 #[cfg(test)]
@@ -288,7 +288,7 @@ mod tests {
         .unwrap();
         let at = &p.conclusions[0].at;
         assert_eq!(at.connections, [1, 2]);
-        let of = KneeOf { candidate: "b:x".to_owned(), plan: "knee".to_owned() };
+        let of = CapacityOf { candidate: "b:x".to_owned(), plan: "knee".to_owned() };
         assert_eq!(at.rates, [AtRate::PerS(5000.0), AtRate::Share { share: 1.05, of }]);
     }
 

@@ -347,7 +347,7 @@ fn labels_in_every_published_source_are_those_of_the_run() {
 #[test]
 fn a_label_that_names_a_default_value_becomes_the_label_without_it() {
     let source =
-        prony_model::published::KneeOf { candidate: "cowboy:v2".to_owned(), plan: "knee".to_owned() };
+        prony_model::published::CapacityOf { candidate: "cowboy:v2".to_owned(), plan: "knee".to_owned() };
     let mut e = read("[[plan]]\nname = \"knee\"\ncapacity = \"default\"\n").unwrap();
     e.plans[0].share = Some(ShareOf { share: 0.5, of: source.clone() });
     e.workers = WorkerPolicy::Source;

@@ -187,7 +187,7 @@ mod tests {
         }
 
         #[test]
-        fn skipping_is_taking(arrivals in arrivals(), count in 0u64..50) {
+        fn skipping_instants_leaves_what_taking_them_leaves(arrivals in arrivals(), count in 0u64..50) {
             let mut skipped = Schedule::new(&arrivals, 1, 3, None, 9).unwrap();
             let mut taken = skipped.clone();
             skipped.skip(count);

@@ -43,8 +43,9 @@ impl<'a> Gathered<'a> {
     pub fn add(&mut self, place: usize, part: Share, is_last: bool) {
         self.merge.add(place, part, is_last);
         let each = &mut self.each;
-        while let Some(part) =
-            self.merge.next_part_of_each(&mut |place, part| join(&mut each[place], part.clone(), Share::then))
+        while let Some(part) = self
+            .merge
+            .next_part_of_each(&mut |place, part| join(&mut each[place], part.with_one_bin(), Share::then))
         {
             let since =
                 part.start_ns.saturating_sub(self.whole.as_ref().map_or(part.start_ns, |w| w.start_ns));

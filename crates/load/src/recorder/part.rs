@@ -6,12 +6,10 @@ use std::sync::mpsc::{Receiver, Sender};
 use super::Recorder;
 use crate::recorder::by_request::ByRequest;
 use crate::recorder::latency::{LatencyRecorder, RequestTimes};
-use crate::recorder::share::{First, Share, TlsShare, bin_at};
+use crate::recorder::share::{First, MESSAGE_MAX_BYTES, Share, TlsShare, bin_at};
 use prony_model::list::TargetList;
 use prony_model::measurement::{ErrorKind, Latency, RequestCounts, RunTotal, TlsUse, Tolerance, Waits};
 
-/// The longest failure message that is kept.
-pub(super) const MESSAGE_MAX_BYTES: usize = 200;
 /// Bins of a part that is a second long, and the one that the edge at its end opens.
 pub(super) const BINS: usize = 11;
 

@@ -11,7 +11,8 @@ use prony_model::measurement::{
 };
 use prony_model::plan::Plan;
 
-use super::part::MESSAGE_MAX_BYTES;
+/// The longest failure message that is kept.
+pub(super) const MESSAGE_MAX_BYTES: usize = 200;
 
 /// Which of a load's workers run here: `count` of them from number `first` on, of `of` in all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -251,8 +252,17 @@ impl Share {
         let is_huge = self.workers.values().any(|worker| integrals(worker) > 0)
             || waits.max(waited) > 0
             || self.errors.values().any(|failures| failures.first.what.len() > MESSAGE_MAX_BYTES)
-            || self.end_ns < self.start_ns;
+            || self.end_ns < self.start_ns
+            || self.first_bin > bin_at(self.end_ns)
+            || self.bins.len() as u64 > bin_at(self.end_ns - self.start_ns) + 2;
         if is_huge { Err("it has numbers or texts that no load can have".to_owned()) } else { Ok(()) }
+    }
+
+    /// The same with one bin in place of all: what is kept of each place for its identities does not grow with time.
+    pub(crate) fn with_one_bin(&self) -> Share {
+        let mut sum = Bin::default();
+        self.bins.iter().for_each(|bin| sum.add(bin));
+        Share { first_bin: 0, bins: vec![sum], ..self.clone() }
     }
 
     /// A part in which nothing happens and all stands as at the end of this one: of workers that have ended, beside

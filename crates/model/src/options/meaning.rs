@@ -224,7 +224,8 @@ fn ending(
 
 /// A file's bytes, or a sentence.
 fn file(flag: &str, path: &str, most: u64, read: ReadFile<'_>) -> Result<Vec<u8>, PlanError> {
-    let refused = |why: String| PlanError(format!("{flag} {path} could not be read: {why}."));
+    let space = if flag.ends_with('@') { "" } else { " " };
+    let refused = |why: String| PlanError(format!("{flag}{space}{path} could not be read: {why}."));
     let bytes = read(path, most + 1).map_err(refused)?;
     if bytes.len() as u64 > most {
         return Err(refused(format!("it is larger than {} MiB", most >> 20)));
@@ -235,7 +236,7 @@ fn file(flag: &str, path: &str, most: u64, read: ReadFile<'_>) -> Result<Vec<u8>
 /// `TEXT`, `@FILE`'s bytes, or what the environment holds of `@env:NAME`.
 fn text_or_file(flag: &str, text: &str, read: ReadFile<'_>) -> Result<Vec<u8>, PlanError> {
     let bytes = match text.strip_prefix('@').filter(|_| !text.starts_with(ASKED)) {
-        Some(path) => file(flag, path, FILE_MAX_BYTES, read)?,
+        Some(path) => file(&format!("{flag} @"), path, FILE_MAX_BYTES, read)?,
         None => text_or_variable(flag, text).map_err(PlanError)?.into_bytes(),
     };
     remember_body(&bytes, text.starts_with('@'));

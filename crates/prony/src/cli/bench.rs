@@ -47,7 +47,7 @@ pub(crate) struct BenchArguments {
     /// Blocks; in each, every candidate is loaded once with every plan, in random order
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=BLOCKS_MAX.into()))]
     pub(crate) blocks: Option<u32>,
-    /// Use the smaller variant of this name that the experiment defines, such as `short`
+    /// Use the experiment's variant of this name: `short`, `full`
     #[arg(long, value_name = "NAME")]
     pub(crate) scale: Option<String>,
     /// Run only these candidates or plans (repeatable)

@@ -10,7 +10,7 @@ use super::FleetOptions;
 #[derive(Debug, Args)]
 #[command(
     mut_arg("connections", |arg| arg.help("Connections [default: 100]")),
-    mut_arg("duration", |arg| arg.help("The length of a probe; up to five times it where a percentile needs that [default: 3s]")),
+    mut_arg("duration", |arg| arg.help("The length of a probe; up to five times longer where a percentile needs it [default: 3s]")),
     mut_arg("rate", |arg| arg.help("The first probe's rate, `2000`, `20k` [default: an eighth of what a closed load carries]")),
     mut_arg("pipeline", |arg| arg.help("With --http2: streams that a connection carries at once [default: 1]")),
     mut_arg("requests", |arg| arg.hide(true)),
@@ -48,8 +48,8 @@ pub(crate) struct CapacityArguments {
     /// Print progress as plain lines on stderr instead of drawing the live view
     #[arg(long)]
     pub(crate) plain: bool,
-    /// Measure what the server costs: CPU, memory and restarts of the process of this number and of those below it, or
-    /// of whoever listens on `:PORT` of this machine
+    /// Measure what the server costs, its CPU, memory and restarts: of this process id and its descendants, or of whoever
+    /// listens on `:PORT` of this machine
     #[arg(long, value_name = "PID|:PORT")]
     pub(crate) watch: Option<String>,
     #[command(flatten)]

@@ -15,7 +15,7 @@ pub(crate) struct FleetOptions {
     /// and -n are of all together, -t, --pin and --source of each
     #[arg(long, value_name = "AGENTS")]
     pub(crate) fleet: Option<String>,
-    /// So many agents of the pool apply the load
+    /// How many of the pool's agents apply the load
     #[arg(long, value_name = "N", requires = "fleet")]
     pub(crate) agents: Option<u32>,
     /// Copy this binary of the same version of Prony to hosts of its architecture, where it is not yet (repeatable) [default:
@@ -36,7 +36,7 @@ pub(crate) struct NatsOptions {
     /// The file of an nkey's seed, for a NATS server that wants one
     #[arg(long, value_name = "FILE")]
     pub(crate) nats_nkey: Option<PathBuf>,
-    /// Take the NATS server's certificate if this authority (PEM) has signed it, and none without TLS
+    /// Trusted CA certificates of the NATS server, PEM; requires TLS
     #[arg(long, value_name = "FILE")]
     pub(crate) nats_ca: Option<PathBuf>,
 }
@@ -52,14 +52,14 @@ pub(crate) struct AgentArguments {
     /// ~/.config/prony/fleet]
     #[arg(long, value_name = "FILE", requires = "pool")]
     pub(crate) key: Option<PathBuf>,
-    /// Let itself be used against this target: a host's name, an address or NETWORK/BITS, with :PORT where only that is meant
+    /// Accept loads of this target only: a host's name, an address or NETWORK/BITS, with :PORT where only that is meant
     /// (repeatable) [default: none]
     #[arg(long, value_name = "TARGET", requires = "pool")]
     pub(crate) allow: Vec<Allow>,
-    /// Take no part of a load with more requests per second than this, or with no rate
+    /// Refuse a share of more requests per second than this, and loads without a rate
     #[arg(long, value_name = "RATE", requires = "pool", value_parser = parse_rate)]
     pub(crate) max_rate: Option<Rate>,
-    /// Take no part of a load with more connections than this
+    /// Refuse a share of more connections than this
     #[arg(long, value_name = "N", requires = "pool")]
     pub(crate) max_connections: Option<u32>,
     /// What it is called in results [default: the machine's name]

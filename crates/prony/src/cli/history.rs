@@ -1,6 +1,7 @@
 //! `prony history`.
 
 use clap::{Args, ValueEnum};
+use prony_analysis::history;
 
 /// Shows a figure over many runs.
 #[derive(Debug, Args)]
@@ -8,8 +9,7 @@ pub(crate) struct HistoryArguments {
     /// A folder of run logs (*.jsonl)
     #[arg(default_value = "runs")]
     pub(crate) folder: String,
-    /// The figure: throughput, p50, p75, p90, p95, p99, p999, p9999, p99999, mean, cpu (per request), memory or startup
-    #[arg(long, value_name = "NAME", default_value = "throughput")]
+    #[arg(long, value_name = "NAME", default_value = "throughput", help = figure_help())]
     pub(crate) figure: String,
     /// Show each figure as its ratio to that of this candidate in the same run, such as the last release: absolute figures
     /// of hosted machines change with the machine
@@ -35,4 +35,9 @@ pub(crate) enum HistoryFormat {
     Json,
     /// One self-contained HTML page of all figures
     Html,
+}
+
+fn figure_help() -> String {
+    let names: Vec<&str> = history::figures().map(|figure| figure.name).collect();
+    format!("The figure: {}", names.join(", "))
 }

@@ -56,8 +56,8 @@ pub(crate) struct LoadArguments {
     /// Print progress as plain lines on stderr instead of drawing the live view
     #[arg(long)]
     pub(crate) plain: bool,
-    /// Measure what the server costs: CPU, memory and restarts of the process of this number and of those below it, or
-    /// of whoever listens on `:PORT` of this machine
+    /// Measure what the server costs, its CPU, memory and restarts: of this process id and its descendants, or of whoever
+    /// listens on `:PORT` of this machine
     #[arg(long, value_name = "PID|:PORT")]
     pub(crate) watch: Option<String>,
     #[command(flatten)]

@@ -83,7 +83,7 @@ pub(crate) enum Command {
     Doctor(DoctorArguments),
     /// Shows and installs what a fleet needs (`prony load --fleet`)
     Fleet(FleetArguments),
-    /// Stands by as an agent that a controller's loads are applied by (`prony load --fleet nats://…`)
+    /// Waits for a controller and applies its loads (`prony load --fleet nats://…`)
     Agent(AgentArguments),
     /// Prints the JSON Schema of an output format
     Schema(SchemaArguments),

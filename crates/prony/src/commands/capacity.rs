@@ -8,6 +8,7 @@ use prony_lab::watch::WatchedServer;
 use prony_load::Loader;
 use prony_model::Target;
 use prony_model::capacity::{CapacityReport, SCHEMA};
+use prony_model::command::EMBEDDED;
 use prony_model::options::LoadOptions;
 use prony_model::plan::CONNECTIONS_AT_A_RATE;
 use prony_model::plan_record::PlanRecord;
@@ -29,8 +30,6 @@ use crate::tui::{CapacityState, Live, ProgressMode};
 
 /// A probe's window unless `-d` says otherwise: at a thousand a second, 3,000 requests.
 const PROBE: Duration = Duration::from_secs(3);
-/// What the target inside the binary is called in run logs.
-const EMBEDDED: &str = "embedded target";
 
 pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<(), Failure> {
     reproduce::check_own()?;

@@ -10,17 +10,23 @@ mod request;
 mod words;
 
 use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 use prony_analysis::comparison::{Options, choose_in, compare_candidates, fail_if};
 use prony_model::command::shell_word;
+use prony_model::secret::redacted_command;
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::{compare, logs};
 use crate::cli::{CiArguments, CiCommand, CiCompareArguments};
 use crate::failure::{Failure, INTERRUPTED, MISSED};
 use crate::interrupt;
 use crate::printer::Printer;
+use crate::words::FROM_INPUT;
 use files::Files;
 use repository::Checkout;
 
@@ -28,6 +34,8 @@ use repository::Checkout;
 const TOKEN: &str = "PRONY_CI_TOKEN";
 /// How precise a comparison is unless told otherwise: what matters of throughput.
 const PRECISION: &str = "2%";
+/// How often a child is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// What both sides are called.
 const SIDES: [&str; 2] = ["base", "head"];
 
@@ -46,8 +54,8 @@ fn run_compare(arguments: &CiCompareArguments, printer: &Printer) -> Result<(), 
     let conditions = compare::conditions(&listed(arguments.fail_if.as_ref()))?;
     let load = words::split(given(arguments.load.as_ref()).unwrap_or_default())
         .map_err(|why| Failure::usage(format!("--load: {why}.")))?;
-    // From here on a signal ends the children, and the base's folder is removed.
-    let _ = interrupt::of_a_run()?;
+    // From here on a signal ends the child that runs, and the base's folder is removed.
+    let _ = interrupt::of_a_short_run()?;
     let head = PathBuf::from(given(arguments.directory.as_ref()).unwrap_or("."));
     let checkout = Checkout::of_base(&head, given(arguments.base.as_ref()), printer)?;
     let files = Files::fresh(&arguments.output)?;
@@ -88,8 +96,24 @@ fn listed(value: Option<&String>) -> Vec<String> {
 /// What a child of a job is: without the token, and with nothing to read.
 fn child(program: impl Into<OsString>, folder: &Path) -> Command {
     let mut command = Command::new(program.into());
-    command.current_dir(folder).env_remove(TOKEN).stdin(Stdio::null());
+    // In a group of its own: it hears of a signal from this process alone, once.
+    command.current_dir(folder).env_remove(TOKEN).stdin(Stdio::null()).process_group(0);
     command
+}
+
+/// Waits for a child, and asks it and all of its group to end where a signal asks this process.
+fn ended(mut child: Child) -> std::io::Result<ExitStatus> {
+    let mut told = false;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if interrupt::asked() && !told {
+            let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+            told = group.is_some_and(|group| kill_process_group(group, Signal::TERM).is_ok());
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
 }
 
 /// An error where a signal has asked for the end.
@@ -105,11 +129,12 @@ fn build(side: &str, folder: &Path, command: Option<&str>, printer: &Printer) ->
         )));
     }
     let Some(line) = command else { return Ok(()) };
-    printer.note(&format!("Building {side} in {}: {line}", folder.display()));
+    printer.note(&format!("Building {side} in {}: {}", folder.display(), redacted_command(line)));
     let failed = |why: String| {
         Failure::not_measured(format!("The build of {side} in {} failed: {why}.", folder.display()))
     };
-    let status = child("sh", folder).args(["-c", line]).status().map_err(|e| failed(e.to_string()))?;
+    let started = child("sh", folder).args(["-c", line]).spawn();
+    let status = started.and_then(ended).map_err(|e| failed(e.to_string()))?;
     unless_interrupted()?;
     if status.success() { Ok(()) } else { Err(failed(status.to_string())) }
 }
@@ -122,11 +147,10 @@ fn bench(
     files: &Files,
 ) -> Result<bool, Failure> {
     let failed = |e: std::io::Error| Failure::not_measured(format!("`prony bench` could not be run: {e}."));
-    let mut command = child(std::env::current_exe().map_err(failed)?, &folders[1]);
-    command.arg("bench");
+    let mut words = vec!["bench".to_owned()];
     for (side, folder) in SIDES.iter().zip(folders) {
         let folder = shell_word(&folder.display().to_string());
-        command.arg("--candidate").arg(format!("{side}=cd {folder} && {}", arguments.serve));
+        words.extend(["--candidate".to_owned(), format!("{side}=cd {folder} && {}", arguments.serve)]);
     }
     let is_fixed = arguments.duet || load.iter().any(|word| word.split('=').next() == Some("--blocks"));
     let precision = given(arguments.precision.as_ref()).or((!is_fixed).then_some(PRECISION));
@@ -136,11 +160,19 @@ fn bench(
         ("--budget", given(arguments.budget.as_ref())),
     ];
     for (flag, value) in valued {
-        command.args(value.map(|value| format!("{flag}={value}")));
+        words.extend(value.map(|value| format!("{flag}={value}")));
     }
-    command.args(listed(arguments.slo.as_ref()).iter().map(|slo| format!("--slo={slo}")));
-    command.args(arguments.duet.then_some("--duet")).args(load).arg("-o").arg(&files.log);
-    let status = command.status().map_err(failed)?;
+    words.extend(listed(arguments.slo.as_ref()).iter().map(|slo| format!("--slo={slo}")));
+    words.extend(arguments.duet.then(|| "--duet".to_owned()));
+    words.extend(load);
+    words.extend(["-o".to_owned(), files.log.display().to_string()]);
+    let mut command = child(std::env::current_exe().map_err(failed)?, &folders[1]);
+    let mut bench = command.arg(FROM_INPUT).stdin(Stdio::piped()).spawn().map_err(failed)?;
+    // Its end is the end of what it reads.
+    let input = bench.stdin.take();
+    let written = input.map(|mut input| input.write_all(&serde_json::to_vec(&words).unwrap_or_default()));
+    written.transpose().map_err(failed)?;
+    let status = ended(bench).map_err(failed)?;
     match status.code() {
         Some(0) => Ok(false),
         Some(code) if code == i32::from(MISSED) => Ok(true),

@@ -62,7 +62,18 @@ pub(crate) fn start(
     plan: &Plan,
     printer: &Printer,
 ) -> Result<Option<Fleet>, Failure> {
-    let Some(text) = &options.fleet else { return Ok(None) };
+    let Some(text) = &options.fleet else {
+        let alone = [
+            ("--nats-ca", options.nats.nats_ca.is_some()),
+            ("--nats-nkey", options.nats.nats_nkey.is_some()),
+        ];
+        return match alone.iter().find(|(_, given)| *given) {
+            Some((flag, _)) => {
+                Err(Failure::usage(format!("{flag} is for a fleet: give --fleet nats://… with it.")))
+            }
+            None => Ok(None),
+        };
+    };
     let agents = Agents::parse(text, options.agents).map_err(Failure::usage)?;
     prony_fleet::check(plan, agents.count())?;
     let own = std::env::current_exe()
@@ -89,6 +100,7 @@ pub(crate) fn start(
         own,
         installed: installed()?,
         agent_binaries: options.agent_binary.clone(),
+        cpus: plan.cpus.clone(),
         allowed,
         pool_key,
         login: login(&options.nats),

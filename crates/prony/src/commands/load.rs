@@ -12,6 +12,7 @@ use prony_fleet::Fleet;
 use prony_host::{ClientWatch, HostWatch};
 use prony_lab::watch::WatchedServer;
 use prony_load::{Control, LoadError, Snapshot};
+use prony_model::command::EMBEDDED;
 use prony_model::observed::Observed;
 use prony_model::plan_record::PlanRecord;
 use prony_model::run_log::{Header, NamedPlan, PlannedTrial, RawResult, RunLog, TrialResult};
@@ -134,7 +135,7 @@ impl<'a> LoadContext<'a> {
         let list =
             record.targets.as_ref().map_or(String::new(), |list| format!("-list-{}", list.fingerprint));
         let name = format!("c{}{rate}{list}", record.connections);
-        let embedded = is_embedded(arguments).then(|| "embedded target".to_owned());
+        let embedded = is_embedded(arguments).then(|| EMBEDDED.to_owned());
         LoadContext {
             candidate: embedded.unwrap_or_else(|| record.url.clone()),
             named: NamedPlan {

@@ -4,15 +4,16 @@ use prony_model::secret::{REDACTED, typed};
 use prony_report::command::shell_word;
 
 use crate::failure::Failure;
+use crate::words;
 
 /// This process' own, without its secrets and the values of the headers called in `redact`.
 pub(crate) fn own(redact: &[String]) -> String {
-    typed(std::env::args().skip(1), redact)
+    typed(words::all().iter().skip(1).cloned(), redact)
 }
 
 /// Refuses this process' own, if Prony has printed it and a secret is still to be written in it.
 pub(crate) fn check_own() -> Result<(), Failure> {
-    check(std::env::args().skip(1))
+    check(words::all().iter().skip(1).cloned())
 }
 
 fn check(mut arguments: impl Iterator<Item = String>) -> Result<(), Failure> {

@@ -1,6 +1,8 @@
 //! Bad input gets a clear sentence, exit 2 or 3, and no panic.
 
+use std::io::Write;
 use std::net::TcpListener;
+use std::process::Stdio;
 
 use crate::world::{Said, TargetProcess, World};
 
@@ -214,4 +216,22 @@ fn error_messages_contain_no_secrets() {
         assert_eq!(said.code, Some(2), "{said:?}");
         assert!(!said.err.contains("s3cret") && !said.err.is_empty(), "{}", said.err);
     }
+}
+
+/// `prony ci` gives its child the words of the load so: nobody else sees them.
+#[test]
+fn the_words_of_a_child_may_come_over_standard_input() {
+    let world = World::new();
+    let said = |input: &str| -> Said {
+        let mut command = world.command(&["__words"]);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        child.wait_with_output().unwrap().into()
+    };
+    let version = said(r#"["--version"]"#);
+    assert_eq!((version.code, version.out.starts_with("prony ")), (Some(0), true), "{version:?}");
+    let refused = said(r#"["load", "http://h/", "-R", "fast"]"#);
+    assert_eq!((refused.code, refused.err.contains("not a rate")), (Some(2), true), "{refused:?}");
+    assert_eq!(said("no list").code, Some(2));
 }

@@ -221,7 +221,7 @@ fn a_dry_run_forecasts_the_precision() {
     ended(
         &dry(&[]),
         0,
-        &["precision  ratios of throughput to ±", "after 5 blocks", "assumed: trials vary by 3"],
+        &["precision  of ratios of throughput: ±", "after 5 blocks", "assumed: trials vary by 3"],
     );
     ended(&dry(&["--precision", "5%"]), 0, &["±5.0 % requested", "of 30 blocks"]);
     ended(&bench(&lab, &["--blocks", "2"]), 0, &[]);

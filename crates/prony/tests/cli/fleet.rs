@@ -74,6 +74,8 @@ fn agents_their_sum_and_the_targets_ledger_agree_to_the_request() {
             );
         }
     }
+    // The controller has all of it: agents keep nothing.
+    assert_eq!(std::fs::read_dir(world.path("state/prony/agents")).unwrap().count(), 0);
 }
 
 #[test]

@@ -171,7 +171,7 @@ fn a_folder_of_state_that_somebody_else_may_use_is_refused_with_the_next_step() 
 
 /// The other side: another user than root, in a folder of theirs where root and a third one prepared things.
 #[test]
-fn another_user_than_root_is_not_led_astray_either() {
+fn a_user_follows_no_symlink_that_another_user_prepared() {
     if !is_root() {
         return;
     }

@@ -30,7 +30,11 @@ fn every_repeated_trial_has_its_line_connections_and_log_entry() {
         assert_eq!(trial["requests"]["completed"].as_u64(), Some(60));
     }
     let point = repeat["requests_per_s"]["point"].as_f64().unwrap();
-    assert!(repeat["requests_per_s"]["ci_low"].as_f64().unwrap() <= point);
+    // Four trials have an interval, and where it is as wide as the figure, the reason why it is withheld.
+    match repeat["requests_per_s"]["ci_low"].as_f64() {
+        Some(low) => assert!(low <= point),
+        None => assert!(repeat["requests_per_s"]["no_interval"].is_string(), "{repeat}"),
+    }
     let results: Vec<Value> = world
         .read("r.jsonl")
         .lines()

@@ -158,6 +158,8 @@ impl World {
         command.env(prony_host::bench_lock::VARIABLE, self.path("turn"));
         // What one test's Pronys leave is no other test's to clean up.
         command.env(prony_host::state::VARIABLE, self.path("state"));
+        // Where agents write down what they measure.
+        command.env("XDG_STATE_HOME", self.path("state"));
         command
     }
 

@@ -80,12 +80,9 @@ fn mark(log: &RunLog, plan: &str, candidate: &str, figure: Figure) -> &'static s
     if word.is_empty() {
         return "";
     }
-    let touches = |name: &String| {
-        name == word || (word == "response" && (name == "latency" || name.starts_with("response")))
-    };
     let trials = log.results.iter().filter(|r| r.planned.plan == plan && r.planned.candidate == candidate);
     let reasons = trials.filter_map(|r| r.trial.as_ref()).flat_map(|t| &t.verdict.reasons);
-    match reasons.filter(|r| r.affects.iter().any(touches)).map(|r| r.effect).max() {
+    match reasons.filter(|r| r.touches(word)).map(|r| r.effect).max() {
         Some(Effect::Invalid) => "✗",
         Some(Effect::Suspect) => "?",
         _ => "",

@@ -165,7 +165,7 @@ fn sweeps(all: &[(Facets, SweepPoint)]) -> Vec<Sweep> {
 mod tests {
     use super::*;
     use crate::fixtures;
-    use prony_model::published::KneeOf;
+    use prony_model::published::CapacityOf;
     use prony_model::run_log::{NamedPlan, ShareOf};
 
     fn plan(name: &str, connections: u32, rate: Option<f64>) -> NamedPlan {
@@ -216,7 +216,8 @@ mod tests {
         for share in [1.05, 0.5] {
             let mut stress = plan(&format!("s{share}"), 500, Some(1.0));
             stress.group = Some("stress".into());
-            stress.share = Some(ShareOf { share, of: KneeOf { candidate: "a".into(), plan: "knee".into() } });
+            stress.share =
+                Some(ShareOf { share, of: CapacityOf { candidate: "a".into(), plan: "knee".into() } });
             plans.push(stress);
         }
         assert_eq!(

@@ -88,7 +88,7 @@ fn plan_table(out: &mut Lines, analysis: &ExperimentAnalysis, plan: &PlanAnalysi
     if room(&columns) < longest.min(LABEL_MAX) {
         columns = columns_to("base");
     }
-    // So are labels cut short beside when a response begins, which is in every other view.
+    // So are labels cut short beside when a response begins, which Markdown, CSV and JSON have, too.
     if room(&columns) < longest.min(LABEL_MAX) {
         let first_byte = Figure::FIRST_BYTE_P99.terminal_column.map_or("", |(head, _)| head);
         columns.retain(|column| column.head != first_byte);

@@ -20,7 +20,7 @@ use server::{Habits, LineServers, Truth};
 
 const MS: u64 = 1_000_000;
 /// Random cases played where nobody asks for another number.
-const CASES: u64 = 500;
+const CASES: u64 = 2_000;
 /// Beyond these, cases that once showed a fault which is too rare to be met otherwise: what a server said of itself
 /// after the last answer of a count was counted, though the window had ended; the comparison took a worker's window to
 /// last as long as that of all; and what came at the very instant of the last answer was not counted.

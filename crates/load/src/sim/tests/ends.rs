@@ -12,7 +12,7 @@ use super::super::{Case, SimWorker};
 use super::{MS, S, all_are};
 
 #[test]
-fn so_many_requests_are_so_many() {
+fn a_load_of_n_requests_sends_exactly_n() {
     for (requests, connections, threads) in [(1, 1, 1), (1, 4, 3), (100, 7, 2), (101, 7, 3), (3, 50, 1)] {
         let mut case = Case::closed(Nature::ideal(MS));
         (case.plan.connections, case.plan.threads) = (connections, threads);

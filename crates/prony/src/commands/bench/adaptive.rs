@@ -82,7 +82,7 @@ pub(super) fn forecast(
         format!("{half} after {}", format::count(blocks.into(), "block", "blocks"))
     };
     let Some(wanted) = experiment.precision else {
-        return Ok(format!("precision  ratios of throughput to {} · {noise}", after(blocks)));
+        return Ok(format!("precision  of ratios of throughput: {} · {noise}", after(blocks)));
     };
     let needs = match blocks_for(spread, wanted).map(|n| n.max(experiment.blocks.min)) {
         Some(needed) if needed <= blocks => {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::engine::{BASE, Engine, MADE_BY, said};
+use crate::engine::{BASE, Engine, LIMITS, MADE_BY, said};
 
 /// One of a language's own runtime, one of a built-in server, one with a helper process and templates.
 const SERVERS: [&str; 3] = ["node-http", "php-server", "nginx-fpm"];
@@ -106,9 +106,8 @@ impl World {
         if let Err(why) = engine.base("bookworm", BASE) {
             return Ok(Err(format!("the base image cannot be made here: {why}")));
         }
-        let limits = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"];
         let mut line = vec!["run", "--rm", "--network", "host"];
-        line.extend(limits);
+        line.extend(LIMITS);
         line.extend([BASE, "true"]);
         if let Err(why) = engine.command("podman", &line) {
             return Ok(Err(format!("podman cannot run a container here: {why}")));
@@ -118,20 +117,8 @@ impl World {
 
     /// A container that somebody else would have: without Prony's label.
     fn bystander(&self) -> Result<String, String> {
-        let line = [
-            "run",
-            "--detach",
-            "--rm",
-            "--network",
-            "host",
-            "--ulimit",
-            "nofile=1024:1024",
-            "--ulimit",
-            "nproc=1024:1024",
-            BASE,
-            "sleep",
-            "infinity",
-        ];
+        let line = ["run", "--detach", "--rm", "--network", "host"];
+        let line = [&line[..], &LIMITS, &[BASE, "sleep", "infinity"]].concat();
         self.engine.command("podman", &line).map(|said| said.trim().to_owned())
     }
 

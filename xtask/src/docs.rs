@@ -1,15 +1,22 @@
 //! Pages that the binary knows better than a writer: docs/cli.md from its
-//! help, docs/servers.md from its catalogue.
+//! help, docs/servers.md from its catalogue; and where releases are, which Cargo.toml says.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+
+use crate::release::Release;
+use crate::tidy;
 
 /// Writes the generated pages.
 ///
 /// # Errors
 /// When the binary is not built, or a page cannot be written.
 pub(crate) fn write(root: &Path) -> Result<(), String> {
+    for (path, text) in Release::read(root)?.stale(root, &tidy::tracked(root)?) {
+        fs::write(root.join(path), text).map_err(|e| format!("{path}: {e}"))?;
+        println!("wrote {path}: where releases are");
+    }
     for (path, text) in pages(root, &crate::prony(root))? {
         fs::write(root.join(path), text).map_err(|e| format!("{path}: {e}"))?;
         println!("wrote {path}");

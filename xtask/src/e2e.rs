@@ -1,9 +1,10 @@
-//! End to end: the binary of a release (or `$PRONY`) against the real servers of the catalogue.
+//! End to end: the static binary of a release (or `$PRONY`) against the real servers of the catalogue, and all that a
+//! release consists of where nothing else is.
 //!
 //! With `YES=1` a part of the catalogue, another each day, is installed first and must keep
 //! the contract; without, those that are installed are checked.
 //!
-//! No verdict depends on how fast or how quiet the machine is, so that two lanes of work run at once.
+//! No verdict depends on how fast or how quiet the machine is, so that three lanes of work run at once.
 
 use std::env;
 use std::fmt::Write as _;
@@ -25,8 +26,8 @@ const FOR_TIME: [&str; 2] = ["connect_timeout", "request_timeout"];
 
 /// A name, and what is done.
 type Step = (&'static str, fn(&mut Run));
-/// Work that needs apt's lock, and that needs the browser: neither waits for the other.
-const LANES: [&[Step]; 2] = [
+/// Work that needs apt's lock, that needs the browser, and that is in containers: none waits for the others.
+const LANES: [&[Step]; 3] = [
     &[
         ("the generated pages", |run| {
             let result = super::docs::check(&run.root, &run.binary);
@@ -50,9 +51,13 @@ const LANES: [&[Step]; 2] = [
         ("a full disk", Run::full_disk),
     ],
     &[
-        ("GitHub's action and GitLab's template", |run| run.task("action", "action")),
-        ("h2spec's servers", |run| run.task("h2spec", "h2spec")),
         ("the web page in a browser", |run| run.task("web", "web")),
+        ("h2spec's servers", |run| run.task("h2spec", "h2spec")),
+    ],
+    &[
+        ("what a release consists of", Run::release),
+        ("GitHub's action and GitLab's template", |run| run.task("action", "action")),
+        ("the documentation's site", |run| run.task("site", "site --contained")),
         ("servers in containers", |run| run.task("containers", "containers")),
     ],
 ];
@@ -102,7 +107,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     let units_after = enabled_units();
     let same = if units_before == units_after { Ok(()) } else { Err(format!("{units_after:?}")) };
     last.count("no service was enabled", same);
-    println!("\n{}\nWhat took longest, in two lanes:", last.text.trim_end());
+    println!("\n{}\nWhat took longest, in three lanes:", last.text.trim_end());
     done.sort_by_key(|(took, ..)| std::cmp::Reverse(*took));
     for (took, name, ..) in &done {
         println!("{:6.1} s  {name}", took.as_secs_f64());
@@ -183,6 +188,16 @@ impl Run {
         self.count("a second installation has nothing to do", again);
         let check = [&["servers", "check"], &names[..]].concat();
         self.check("today's servers keep the contract", &check);
+    }
+
+    /// Packs the binary in every way and tries each. It is built already: `run` had it built.
+    fn release(&mut self) {
+        if env::var_os("PRONY").is_some() {
+            return self.say(
+                "skipped: $PRONY names a binary, and a release is made of the one that is built for it",
+            );
+        }
+        self.task("the artifacts", "dist --try");
     }
 
     /// Another task of this program, whose checks are lines that begin with `ok` or `FAILED`.

@@ -9,6 +9,8 @@ use std::process::{Command, Output, Stdio};
 pub(crate) const BASE: &str = "docker.io/library/debian:bookworm-slim";
 /// What the base was made by, in the label by which a record says that it was not the official one.
 pub(crate) const MADE_BY: &str = "debootstrap";
+/// What `podman run` may give without more rights than its own.
+pub(crate) const LIMITS: [&str; 4] = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"];
 const STAND_IN: &str = "org.prony.stand-in";
 
 /// An engine of containers.
@@ -92,6 +94,27 @@ impl Engine {
         let imported = self.command("podman", &["import", "--change", &label, &archive, image]);
         let _ = fs::remove_file(&archive);
         imported.map(drop)
+    }
+
+    /// That base with what a wheel, the tutorial and a job of CI need: Python, git and curl. The image's name.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub(crate) fn furnished(&self, suite: &str, base: &str) -> Result<String, String> {
+        self.base(suite, base)?;
+        let name = format!("localhost/prony-try-{suite}");
+        if self.command("podman", &["image", "exists", &name]).is_ok() {
+            return Ok(name);
+        }
+        let context = self.folder.join("furnished");
+        let error = |e: std::io::Error| format!("{}: {e}", context.display());
+        fs::create_dir_all(&context).map_err(error)?;
+        let install = "apt-get install --yes --no-install-recommends python3-venv git curl ca-certificates";
+        let text = format!("FROM {base}\nRUN apt-get update && {install} && apt-get clean\n");
+        fs::write(context.join("Dockerfile"), text).map_err(error)?;
+        let context = context.display().to_string();
+        let build = ["build", "--quiet", "--network", "host", "--tag", &name, &context];
+        self.command("podman", &build).map(|_| name)
     }
 
     /// The standard output of a command that must succeed.

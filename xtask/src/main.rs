@@ -34,6 +34,7 @@ mod http2_counts;
 mod links;
 mod median;
 mod peers;
+mod release;
 mod replication;
 mod replications;
 mod rotation;

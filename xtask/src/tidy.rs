@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::release::Release;
+
 /// A file that needs more is two files, unless a program writes it.
 const FILE_LINES_MAX: usize = 500;
 /// How a file that a program writes begins.
@@ -64,6 +66,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     }
     check_arrows(root, &mut found);
     check_pages(root, &files, &mut found);
+    check_release(root, &files, &mut found);
     if found.is_empty() {
         println!("tidy: {} files", files.len());
         return Ok(());
@@ -72,7 +75,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
 }
 
 /// Files that git tracks, or would: not those it ignores.
-fn tracked(root: &Path) -> Result<Vec<String>, String> {
+pub(crate) fn tracked(root: &Path) -> Result<Vec<String>, String> {
     let output = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard"])
         .current_dir(root)
@@ -120,6 +123,19 @@ fn check_pages(root: &Path, files: &[String], found: &mut Vec<String>) {
         if name.is_some_and(|name| !summary.contains(&format!("]({name})"))) {
             found.push(format!("{file} is not in docs/SUMMARY.md"));
         }
+    }
+}
+
+/// Address and version of the release are those of Cargo.toml.
+fn check_release(root: &Path, files: &[String], found: &mut Vec<String>) {
+    match Release::read(root) {
+        Ok(release) => {
+            let stale = release.stale(root, files).into_iter();
+            found.extend(
+                stale.map(|(file, _)| format!("{file} names another release than Cargo.toml: make docs")),
+            );
+        }
+        Err(why) => found.push(why),
     }
 }
 

@@ -1,4 +1,4 @@
-//! An API that takes comments and lists them, as GitHub's does, and keeps what it was asked.
+//! An API that takes comments and lists them, as GitHub's and GitLab's do, and keeps what it was asked.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -6,6 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use serde_json::{Value, json};
+
+/// Comments of the pull request, and those of the merge request.
+const GITHUB: &str = "/repos/owner/shop/issues/7/comments";
+const GITLAB: &str = "/projects/42/merge_requests/5/notes";
+/// How the one of before is changed.
+const CHANGE: [&str; 2] =
+    ["PATCH /repos/owner/shop/issues/comments/31 ", "PUT /projects/42/merge_requests/5/notes/31 "];
 
 /// Requests, each with its first line and its token, and its body.
 type Asked = Vec<(String, String)>;
@@ -58,10 +65,12 @@ fn answer(mut stream: TcpStream, asked: &Mutex<Asked>) -> std::io::Result<()> {
         }
     };
     let first = head.lines().next().unwrap_or_default().to_owned();
-    let token = head.lines().find_map(|line| line.strip_prefix("Authorization: Bearer ")).unwrap_or_default();
+    let tokens = ["Authorization: Bearer ", "PRIVATE-TOKEN: "];
+    let token = |line: &'_ str| tokens.iter().find_map(|name| line.strip_prefix(name).map(str::to_owned));
+    let token = head.lines().find_map(token).unwrap_or_default();
     let mut all = asked.lock().unwrap_or_else(PoisonError::into_inner);
     all.push((format!("{first} {token}"), body));
-    let comments = "/repos/owner/shop/issues/7/comments";
+    let comments = [GITHUB, GITLAB].into_iter().find(|comments| first.contains(comments)).unwrap_or(GITHUB);
     let is_bot = json!({ "type": "Bot" });
     let (status, text) = if first.starts_with(&format!("GET {comments}?")) {
         // What was written is there the next time.
@@ -72,7 +81,7 @@ fn answer(mut stream: TcpStream, asked: &Mutex<Asked>) -> std::io::Result<()> {
         ("200 OK", Value::from(list).to_string())
     } else if first.starts_with(&format!("POST {comments} ")) {
         ("201 Created", "{}".to_owned())
-    } else if first.starts_with("PATCH /repos/owner/shop/issues/comments/31 ") {
+    } else if CHANGE.iter().any(|change| first.starts_with(change)) {
         ("200 OK", "{}".to_owned())
     } else {
         ("404 Not Found", "{}".to_owned())

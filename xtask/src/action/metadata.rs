@@ -12,6 +12,23 @@ const TOP: [&str; 7] = ["name", "description", "author", "branding", "inputs", "
 const OF_INPUT: [&str; 3] = ["description", "required", "default"];
 const OF_STEP: [&str; 9] = ["name", "id", "if", "shell", "env", "run", "working-directory", "uses", "with"];
 const COLORS: [&str; 8] = ["white", "black", "yellow", "blue", "green", "orange", "red", "purple"];
+/// What workflows are written with, which stays.
+const INPUTS: [&str; 14] = [
+    "build",
+    "serve",
+    "path",
+    "load",
+    "duet",
+    "precision",
+    "budget",
+    "fail-if",
+    "slo",
+    "margin",
+    "comment",
+    "token",
+    "version",
+    "working-directory",
+];
 /// What `prony ci compare` writes for steps after it (crates/prony/src/commands/ci/files.rs).
 const OUTPUTS: [&str; 6] = ["verdict", "figure", "change", "low", "high", "report"];
 /// Its checks are of a schema that GitHub's own editor uses.
@@ -33,6 +50,11 @@ pub(super) fn check(place: &Place) -> Result<(), String> {
             format!("{name} has no default")
         })?;
         ensure(text.contains(&format!("inputs.{name}")), || format!("{name} is not used"))?;
+    }
+    let page = fs::read_to_string(place.root.join("docs/ci.md")).map_err(|e| e.to_string())?;
+    for name in INPUTS.iter().chain(&OUTPUTS) {
+        let there = !action["inputs"][name].is_null() || !action["outputs"][name].is_null();
+        ensure(there && page.contains(&format!("`{name}`")), || format!("no {name}, or not on docs/ci.md"))?;
     }
     for used in text.split("inputs.").skip(1) {
         let name: String = used.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '-').collect();

@@ -1,12 +1,14 @@
 //! GitHub's action and GitLab's template, tried: `cargo xtask action`.
 //!
-//! action.yml is held against the rules of an action's metadata, and its steps are run as a runner runs them, in an
-//! environment of their own, on the application of examples/slow-commit: a release is installed, a change that sleeps ten
+//! action.yml is held against the rules of an action's metadata, and its steps and the template's are run as a runner runs
+//! them, in a container where there is an engine and in an environment of their own, on the application of examples/slow-commit: a release is installed, a change that sleeps ten
 //! times as long must be slower and fail the job, one that changes nothing must not be, and the comment goes to an API
 //! that is ours. No verdict here depends on speed: a difference has to be of nearly a factor of two to matter, and the
 //! slow change sleeps.
 
 mod api;
+mod gitlab;
+mod machine;
 mod metadata;
 mod runner;
 mod yaml;
@@ -19,6 +21,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use api::Api;
+use machine::Machine;
 use runner::{Job, make};
 
 const TOKEN: &str = "t0ken-of-the-job";
@@ -27,11 +30,12 @@ const DELAYS: [&str; 2] = ["self.delay_s", "0.2"];
 
 /// A check, which is passed or says why not.
 type Check = (&'static str, fn(&Place) -> Result<(), String>);
-const CHECKS: [Check; 5] = [
+const CHECKS: [Check; 6] = [
     ("action.yml and the templates keep the rules of their formats", metadata::check),
     ("a release is installed, and one with another checksum is not", installs),
     ("a slow commit is slower, fails the job and is commented on once", slow_commit),
     ("a commit that changes nothing is not slower, and passes", unchanged_commit),
+    ("GitLab's job installs a release, fails for a slow commit and comments on it", gitlab::slow_commit),
     ("the nightly job keeps its run logs on a branch", nightly),
 ];
 
@@ -40,6 +44,7 @@ struct Place {
     root: PathBuf,
     folder: PathBuf,
     binary: PathBuf,
+    machine: Machine,
     action: Value,
 }
 
@@ -48,13 +53,17 @@ struct Place {
 /// # Errors
 /// When one fails.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    let built = ["release", "debug"].map(|profile| root.join("target").join(profile).join("prony"));
-    let binary = built.into_iter().find(|path| path.is_file()).ok_or("build Prony first: make build")?;
+    let binary = crate::prony(root);
+    if !binary.is_file() {
+        return Err(format!("{} is not there: make build", binary.display()));
+    }
     let folder = root.join("target/action");
     let _ = fs::remove_dir_all(&folder); // of an earlier run
     make(&folder)?;
-    let place = Place { root: root.to_owned(), folder, binary, action: read(root, "action.yml")? };
-    let has_python = Command::new("python3").arg("--version").output().is_ok_and(|ran| ran.status.success());
+    let machine = Machine::prepare(root, &binary, &folder)?;
+    let has_python = matches!(machine, Machine::Container { .. })
+        || Command::new("python3").arg("--version").output().is_ok_and(|ran| ran.status.success());
+    let place = Place { root: root.to_owned(), folder, binary, machine, action: read(root, "action.yml")? };
     let mut failed = 0;
     for (at, (name, check)) in CHECKS.iter().enumerate() {
         if at > 1 && !has_python {
@@ -124,11 +133,26 @@ impl Place {
         Ok((folder, [base, head]))
     }
 
+    /// A folder with a release of this binary, as `owner/prony` at GitHub has them.
+    fn releases(&self) -> Result<PathBuf, String> {
+        let version = env!("CARGO_PKG_VERSION");
+        let all = self.folder.join("owner/prony/releases/download");
+        let folder = all.join(format!("v{version}"));
+        let name = format!("prony-{version}-{ARCH}-linux");
+        make(&folder.join(&name).join("bin"))?;
+        fs::copy(&self.binary, folder.join(&name).join("bin/prony")).map_err(|e| e.to_string())?;
+        let archive = format!("{name}.tar.gz");
+        output(&folder, "tar", &["-czf", &archive, &name])?;
+        let sums = output(&folder, "sha256sum", &[&archive])?;
+        fs::write(folder.join("SHA256SUMS"), format!("{sums}\n")).map_err(|e| e.to_string())?;
+        Ok(all)
+    }
+
     /// A job of the action on a repository, in which Prony is installed already.
-    fn job(&self, workspace: &Path) -> Result<Job, String> {
+    fn job(&self, workspace: &Path) -> Result<Job<'_>, String> {
         let runner = workspace.with_file_name("runner");
         let programs = self.binary.parent().map(|folder| folder.display().to_string()).unwrap_or_default();
-        let mut job = Job::new(workspace, &runner, &programs)?;
+        let mut job = Job::new(&self.machine, workspace, &runner, &programs)?;
         let known = [
             ("github.server_url", "https://github.invalid"),
             ("github.action_repository", "owner/prony"),
@@ -146,7 +170,12 @@ impl Place {
     }
 
     /// Makes a job that of a pull request, and its API this one.
-    fn of_pull_request(&self, job: &mut Job, api: &Api, [base, head]: &[String; 2]) -> Result<(), String> {
+    fn of_pull_request(
+        &self,
+        job: &mut Job<'_>,
+        api: &Api,
+        [base, head]: &[String; 2],
+    ) -> Result<(), String> {
         let event = job.runner.join("event.json");
         let request = json!({ "number": 7, "base": { "sha": base }, "head": { "sha": head } });
         fs::write(&event, json!({ "pull_request": request }).to_string()).map_err(|e| e.to_string())?;
@@ -164,17 +193,12 @@ fn installs(place: &Place) -> Result<(), String> {
     let workspace = place.folder.join("install/work space");
     make(&workspace)?;
     let version = env!("CARGO_PKG_VERSION");
-    let releases = place.folder.join("install/owner/prony/releases/download").join(format!("v{version}"));
-    let name = format!("prony-{version}-{ARCH}-linux");
-    make(&releases.join(&name).join("bin"))?;
-    fs::copy(&place.binary, releases.join(&name).join("bin/prony")).map_err(|e| e.to_string())?;
-    let archive = format!("{name}.tar.gz");
-    output(&releases, "tar", &["-czf", &archive, &name])?;
-    let sums = output(&releases, "sha256sum", &[&archive])?;
+    let releases = place.releases()?.join(format!("v{version}"));
+    let sums = fs::read_to_string(releases.join("SHA256SUMS")).map_err(|e| e.to_string())?;
     let install = |sums: &str| {
-        fs::write(releases.join("SHA256SUMS"), format!("{sums}\n")).map_err(|e| e.to_string())?;
-        let mut job = Job::new(&workspace, &place.folder.join("install/runner"), "")?;
-        let server = format!("file://{}", place.folder.join("install").display());
+        fs::write(releases.join("SHA256SUMS"), sums).map_err(|e| e.to_string())?;
+        let mut job = Job::new(&place.machine, &workspace, &place.folder.join("install/runner"), "")?;
+        let server = format!("file://{}", place.folder.display());
         let known = [
             ("github.server_url", server),
             ("github.action_repository", "owner/prony".to_owned()),
@@ -190,7 +214,8 @@ fn installs(place: &Place) -> Result<(), String> {
     ensure(ended.codes[0].1 == 0 && ended.said.contains(&said), || format!("{ended:?}"))?;
     // The step after it found Prony on PATH, and was told that there is nothing to serve.
     ensure(ended.codes[1].1 == 2, || format!("{ended:?}"))?;
-    let ended = install(&sums.replace(|c: char| c.is_ascii_digit(), "0"))?;
+    let (hash, name) = sums.split_once(' ').ok_or("sha256sum prints no hash")?;
+    let ended = install(&format!("{} {name}", "0".repeat(hash.len())))?;
     ensure(ended.codes.len() == 1 && !ended.succeeded(), || format!("a wrong checksum is taken: {ended:?}"))
 }
 

@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use super::machine::Machine;
+
 /// A job: its folders, its inputs and what expressions may name.
-pub(super) struct Job {
+pub(super) struct Job<'a> {
+    machine: &'a Machine,
     /// The repository's folder.
     pub(super) workspace: PathBuf,
     /// Where the runner's files are; outside of the workspace.
@@ -37,15 +39,21 @@ impl Ended {
     }
 }
 
-impl Job {
+impl<'a> Job<'a> {
     /// A job in folders that are made anew. `programs` are in front of the system's on its PATH.
-    pub(super) fn new(workspace: &Path, runner: &Path, programs: &str) -> Result<Job, String> {
+    pub(super) fn new(
+        machine: &'a Machine,
+        workspace: &Path,
+        runner: &Path,
+        programs: &str,
+    ) -> Result<Job<'a>, String> {
         for folder in ["temp", "home"] {
             make(&runner.join(folder))?;
         }
-        let system = std::env::var("PATH").unwrap_or_default();
+        let system = machine.path();
         let temp = runner.join("temp").display().to_string();
         Ok(Job {
+            machine,
             workspace: workspace.to_owned(),
             runner: runner.to_owned(),
             context: BTreeMap::from([("runner.temp".to_owned(), temp)]),
@@ -80,24 +88,31 @@ impl Job {
         }
         fs::write(file("step.sh"), script).map_err(|e| e.to_string())?;
         let own = step["working-directory"].as_str().map(|text| self.filled(text)).transpose()?;
-        let mut command = Command::new("bash");
-        command.args(["--noprofile", "--norc", "-eo", "pipefail"]).arg(file("step.sh"));
-        command.current_dir(self.workspace.join(own.unwrap_or_default())).stdin(Stdio::null()).env_clear();
-        command
-            .env("PATH", &self.path)
-            .env("HOME", file("home"))
-            .env("CI", "true")
-            .env("GITHUB_ACTIONS", "true");
-        command.env("RUNNER_TEMP", file("temp")).env("GITHUB_WORKSPACE", &self.workspace);
-        command.env("GITHUB_OUTPUT", file("output")).env("GITHUB_PATH", file("path"));
-        command.env("GITHUB_STEP_SUMMARY", file("summary.md")).env("GITHUB_ACTION_PATH", folder);
-        // Beside the benches of other tests, which have nothing to fear from a verdict by a factor of ten.
-        command.env("PRONY_TURN", file("turn")).env("PRONY_STATE", file("state"));
-        command.envs(self.variables.iter().cloned());
+        let known = [
+            ("PATH", self.path.clone()),
+            ("CI", "true".to_owned()),
+            ("GITHUB_ACTIONS", "true".to_owned()),
+            ("GITHUB_WORKSPACE", self.workspace.display().to_string()),
+            ("GITHUB_ACTION_PATH", folder.display().to_string()),
+        ];
+        let files = [
+            ("HOME", "home"),
+            ("RUNNER_TEMP", "temp"),
+            ("GITHUB_OUTPUT", "output"),
+            ("GITHUB_PATH", "path"),
+            ("GITHUB_STEP_SUMMARY", "summary.md"),
+            // Beside the benches of other tests, which have nothing to fear from a verdict by a factor of ten.
+            ("PRONY_TURN", "turn"),
+            ("PRONY_STATE", "state"),
+        ];
+        let files = files.map(|(name, at)| (name, file(at).display().to_string()));
+        let known = known.into_iter().chain(files).map(|(name, value)| (name.to_owned(), value));
+        let mut variables: Vec<(String, String)> = known.chain(self.variables.iter().cloned()).collect();
         for (name, value) in step["env"].as_object().into_iter().flatten() {
-            command.env(name, self.filled(value.as_str().unwrap_or_default())?);
+            variables.push((name.clone(), self.filled(value.as_str().unwrap_or_default())?));
         }
-        let ran = command.output().map_err(|e| format!("bash: {e}"))?;
+        let place = self.workspace.join(own.unwrap_or_default());
+        let ran = self.machine.bash(&file("step.sh"), &place, &variables)?;
         said.push_str(&String::from_utf8_lossy(&ran.stdout));
         said.push_str(&String::from_utf8_lossy(&ran.stderr));
         let read = |name: &str| fs::read_to_string(file(name)).unwrap_or_default();

@@ -6,9 +6,10 @@ use std::process::Command;
 
 use super::{Dist, VERSION, at, files, said, write};
 
-/// Nothing is needed: the C library is inside. What https:// servers are checked against is the system's where it has
-/// it, and servers run in containers where there is an engine.
-const RELATIONS: &str = "Recommends: ca-certificates\nSuggests: podman | docker.io\n";
+/// It depends on nothing: the C library is inside. What https:// servers are checked against is the system's where it has
+/// it. Only some commands run the others: `--runtime container`, `--fleet`, `prony ci`.
+const RELATIONS: &str = "Recommends: ca-certificates\n\
+    Suggests: curl, git, nats-server, openssh-client, podman | docker.io\n";
 const DESCRIPTION: &str = "\
 Description: load tester for HTTP servers, with confidence intervals
  Prony applies a known load to one HTTP server and reports throughput, latency
@@ -60,7 +61,8 @@ pub(super) fn build(dist: &Dist, tree: &Path) -> Result<(), String> {
     let kilobytes = kilobytes.split_whitespace().next().unwrap_or_default();
     let control = format!(
         "Package: prony\nVersion: {VERSION}\nArchitecture: {architecture}\nMaintainer: {maintainer}\n\
-         Installed-Size: {kilobytes}\n{RELATIONS}Section: net\nPriority: optional\n{DESCRIPTION}"
+         Installed-Size: {kilobytes}\n{RELATIONS}Section: net\nPriority: optional\nHomepage: {}\n{DESCRIPTION}",
+        dist.address
     );
     write(&folder.join("DEBIAN/control"), &control)?;
     said(Command::new("chmod").args(["--recursive", "u=rwX,go=rX"]).arg(&folder))?;

@@ -5,6 +5,7 @@
 //! same binary give the same bytes. `--try` installs each where nothing else is (`trial.rs`); `--tag` names the commit.
 
 mod deb;
+mod fleet;
 mod licences;
 mod tag;
 mod trial;
@@ -14,6 +15,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
+
+use crate::release::Release;
 
 const USAGE: &str = "usage: cargo xtask dist [--target TARGET] [--try] [--tag]";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -35,6 +38,8 @@ struct Dist {
     work: PathBuf,
     /// `x86_64`, say: Rust's name of the processor.
     machine: String,
+    /// Of the repository that releases come from.
+    address: String,
     /// The commit's date, in seconds, which every file of every artifact has.
     epoch: String,
 }
@@ -59,7 +64,8 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let machine = target.split('-').next().unwrap_or_default().to_owned();
     let epoch = said(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(root))?;
     let work = root.join("target/dist-work").join(&machine);
-    let dist = Dist { root: root.to_owned(), out: root.join("target/dist"), work, machine, epoch };
+    let address = Release::read(root)?.address();
+    let dist = Dist { root: root.to_owned(), out: root.join("target/dist"), work, machine, address, epoch };
     dist.pack(&binary)?;
     if tried {
         trial::run(&dist)?;
@@ -67,20 +73,21 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     if tagged { tag::tag(root, &dist.out) } else { Ok(()) }
 }
 
-/// musl's where rustup has it here; else the C library of this machine, linked statically.
+/// musl's where rustup has it here, with a compiler of C for it; else the C library of this machine, linked statically.
 fn static_target() -> String {
     let musl = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
     let standard_library =
         Command::new("rustc").args(["--print", "target-libdir", "--target", &musl]).output();
     let there = standard_library
         .is_ok_and(|found| found.status.success() && Path::new(&text(&found.stdout)).is_dir());
-    if there {
-        return musl;
-    }
+    let compiler = Command::new("musl-gcc").arg("--version").output().is_ok();
+    let lacks = match (there, compiler) {
+        (true, true) => return musl,
+        (false, _) => format!("{musl} is not installed (rustup target add {musl})"),
+        (true, false) => "musl-gcc is not installed (apt-get install musl-tools)".to_owned(),
+    };
     let gnu = musl.replace("musl", "gnu");
-    println!(
-        "{musl} is not installed (rustup target add {musl}): built for {gnu}, with its C library inside"
-    );
+    println!("{lacks}: built for {gnu}, with its C library inside");
     gnu
 }
 
@@ -115,13 +122,23 @@ fn build(root: &Path, target: &str) -> Result<PathBuf, String> {
 type Make<'a> = &'a dyn Fn() -> Result<(), String>;
 
 impl Dist {
+    /// What `bin/` and `share/` lie in, and are packed in, without an ending.
+    fn name(&self) -> String {
+        format!("prony-{VERSION}-{}-linux", self.machine)
+    }
+
+    /// The program in the tree.
+    fn prony(&self) -> PathBuf {
+        self.work.join(self.name()).join("bin/prony")
+    }
+
     /// Every artifact.
     fn pack(&self, binary: &Path) -> Result<(), String> {
         for folder in [&self.out, &self.work] {
             let _ = fs::remove_dir_all(folder); // of an earlier build
             fs::create_dir_all(folder).map_err(at(folder))?;
         }
-        let name = format!("prony-{VERSION}-{}-linux", self.machine);
+        let name = self.name();
         let tree = self.work.join(&name);
         let made: [(&str, Make<'_>); 6] = [
             ("the tree", &|| self.tree(binary, &tree)),
@@ -153,7 +170,7 @@ impl Dist {
 
     /// `bin/` and `share/`, as they lie below `/usr`, `/usr/local` or `~/.local`.
     fn tree(&self, binary: &Path, tree: &Path) -> Result<(), String> {
-        let prony = tree.join("bin/prony");
+        let prony = self.prony();
         copy(binary, &prony)?;
         let share = tree.join("share");
         let man = share.join("man/man1");
@@ -183,7 +200,12 @@ impl Dist {
     fn wheel(&self, tree: &Path) -> Result<(), String> {
         let script = self.root.join("xtask/src/dist/wheel.py");
         let mut python = Command::new("python3");
-        python.arg(script).arg(tree).arg(&self.out).args([VERSION, &self.machine, &self.epoch]);
+        python.arg(script).arg(tree).arg(&self.out).args([
+            VERSION,
+            &self.machine,
+            &self.address,
+            &self.epoch,
+        ]);
         said(&mut python).map(drop)
     }
 

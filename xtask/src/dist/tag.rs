@@ -4,11 +4,12 @@ use std::path::Path;
 use std::process::Command;
 
 use super::{VERSION, said};
+use crate::release::{NOBODY, Release};
 
 /// Tags the commit `vVERSION`.
 ///
 /// # Errors
-/// When something is not committed, the notes have no section of this version, the artifacts are not what their
+/// When something is not committed, the address is nobody's, the notes have no section of this version, the artifacts are not what their
 /// checksums say, or the tag exists.
 pub(super) fn tag(root: &Path, artifacts: &Path) -> Result<(), String> {
     let git = |arguments: &[&str]| said(Command::new("git").args(arguments).current_dir(root));
@@ -16,6 +17,7 @@ pub(super) fn tag(root: &Path, artifacts: &Path) -> Result<(), String> {
     if !changed.is_empty() {
         return Err(format!("a release is of a commit, and this is not committed:\n{changed}"));
     }
+    is_somebodys(&Release::read(root)?.repository)?;
     let notes =
         std::fs::read_to_string(root.join("CHANGELOG.md")).map_err(|e| format!("CHANGELOG.md: {e}"))?;
     is_written(&notes, VERSION)?;
@@ -23,6 +25,16 @@ pub(super) fn tag(root: &Path, artifacts: &Path) -> Result<(), String> {
     let name = format!("v{VERSION}");
     git(&["tag", "--annotate", "--message", &format!("Prony {VERSION}"), &name])?;
     println!("tagged {name}: git push origin {name} has it built and published");
+    Ok(())
+}
+
+/// Whether the repository that pages, action and templates name is one that there can be.
+fn is_somebodys(repository: &str) -> Result<(), String> {
+    if repository.split('/').next() == Some(NOBODY) {
+        return Err(format!(
+            "Cargo.toml has the repository {repository}, which is nobody's: write the address of yours, then make docs"
+        ));
+    }
     Ok(())
 }
 
@@ -39,7 +51,13 @@ fn is_written(notes: &str, version: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::is_written;
+    use super::{is_somebodys, is_written};
+
+    #[test]
+    fn a_release_has_an_address() {
+        assert!(is_somebodys("OWNER/prony").unwrap_err().contains("make docs"));
+        assert_eq!(is_somebodys("somebody/prony"), Ok(()));
+    }
 
     #[test]
     fn a_release_has_notes_of_its_version() {

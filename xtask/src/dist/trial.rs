@@ -2,7 +2,7 @@
 //! C library (as Alpine's tools, were Alpine to be had), and the image alone; all without a network.
 //!
 //! A load of Prony's own reference server by what was installed must complete every request. How long that takes from the
-//! artifact on is printed and no verdict.
+//! artifact on is printed and no verdict. Where the Debian package is, every command of docs/tutorial.md is run to the letter.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,17 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{Dist, VERSION, at, copy, said};
-use crate::engine::{BASE, Engine};
+use super::{Dist, VERSION, at, copy, fleet, said};
+use crate::engine::{BASE, Engine, LIMITS};
 
-const REQUESTS: u64 = 1_000;
+#[path = "../../../crates/prony/tests/cli/tutorial_page.rs"]
+mod tutorial_page;
+
+pub(super) const REQUESTS: u64 = 1_000;
 /// Debian 12 is the base of the checks of servers in containers, too.
 const DEBIANS: [(&str, &str); 2] = [("bookworm", BASE), ("trixie", "docker.io/library/debian:trixie-slim")];
+/// Where the tutorial is run.
+const NEWEST: &str = "trixie";
 const BUSYBOX: &str = "localhost/prony-try-busybox";
 /// From the artifact to a figure, at most, as far as the machine is quiet.
 const FIRST_FIGURE: Duration = Duration::from_secs(30);
@@ -42,27 +47,37 @@ pub(super) fn run(dist: &Dist) -> Result<(), String> {
         }
     };
     let mut failed = 0;
-    let mut count = |name: String, tried: Result<Duration, String>| match tried {
-        Ok(took) => {
-            let slow = if took > FIRST_FIGURE { ", over 30 s" } else { "" };
-            println!("ok      {name}: {:.1} s from the file to the first figure{slow}", took.as_secs_f64());
-        }
+    let mut count = |name: String, tried: Result<String, String>| match tried {
+        Ok(said) => println!("ok      {name}{said}"),
         Err(why) => {
             failed += 1;
             println!("FAILED  {name}: {why}");
         }
     };
+    count("image".to_owned(), image(dist, &engine));
     for (suite, image) in DEBIANS {
-        let with_python = format!("localhost/prony-try-{suite}-python");
-        if let Err(why) =
-            engine.base(suite, image).and_then(|()| python(&engine, &folder, image, &with_python))
-        {
-            println!("skipped: the root filesystem of {suite} cannot be made here: {why}");
+        let furnished = match engine.furnished(suite, image) {
+            Ok(furnished) => furnished,
+            Err(why) => {
+                println!("skipped: the root filesystem of {suite} cannot be made here: {why}");
+                continue;
+            }
+        };
+        for way in ways() {
+            let image = if way.name == "wheel" { &furnished } else { image };
+            count(format!("{} on {suite}", way.name), loaded(dist, &engine, image, &way));
+        }
+        if suite != NEWEST {
             continue;
         }
-        for way in ways() {
-            let image = if way.name == "wheel" { &with_python } else { image };
-            count(format!("{} on {suite}", way.name), loaded(dist, &engine, image, &way));
+        let said = tutorial(dist, &engine, &furnished).map(|()| String::new());
+        count(format!("every command of the tutorial, beside the package on {suite}"), said);
+        match nats_server() {
+            Some(nats) => {
+                let said = fleet::works(dist, &engine, image, &nats).map(|()| String::new());
+                count("agents of the image, with a nats-server beside them".to_owned(), said);
+            }
+            None => println!("skipped a fleet of containers: no nats-server (apt-get install nats-server)"),
         }
     }
     match busybox(&engine, &folder) {
@@ -71,7 +86,6 @@ pub(super) fn run(dist: &Dist) -> Result<(), String> {
         }
         Err(why) => println!("skipped: a root filesystem of busybox cannot be made here: {why}"),
     }
-    count("image".to_owned(), image(dist, &engine));
     speed(dist)?;
     if failed == 0 { Ok(()) } else { Err(format!("{failed} artifacts do not work")) }
 }
@@ -106,21 +120,42 @@ fn ways() -> [Way; 3] {
     ]
 }
 
+/// Every command of docs/tutorial.md to the letter, where the package, git and nothing else was installed.
+fn tutorial(dist: &Dist, engine: &Engine, image: &str) -> Result<(), String> {
+    let path = dist.root.join("docs/tutorial.md");
+    let commands = tutorial_page::commands(&fs::read_to_string(&path).map_err(at(&path))?);
+    let mount = format!("{}:/dist:ro", dist.out.display());
+    let script = tutorial_page::script(&commands);
+    let script = format!("dpkg --install /dist/*.deb >&2\ncd \"$(mktemp --directory)\"\n{script}");
+    let said = engine.command(
+        "podman",
+        &[&RUN[..], &LIMITS, &["--volume", &mount, image, "sh", "-c", &script]].concat(),
+    )?;
+    let wrong = tutorial_page::wrong(&commands, &said);
+    if wrong.is_empty() { Ok(()) } else { Err(format!("{}\n{said}", wrong.join("\n"))) }
+}
+
 /// Installs in a container of the image that sees the artifacts and nothing else, and loads.
-fn loaded(dist: &Dist, engine: &Engine, image: &str, way: &Way) -> Result<Duration, String> {
+fn loaded(dist: &Dist, engine: &Engine, image: &str, way: &Way) -> Result<String, String> {
     let mount = format!("{}:/dist:ro", dist.out.display());
     let script = format!("{{ {}; }} >&2 && {} load -n {REQUESTS} -q --json -", way.install, way.prony);
     let begun = Instant::now();
-    let said =
-        engine.command("podman", &[&RUN[..], &["--volume", &mount, image, "sh", "-ec", &script]].concat())?;
-    completed(&said).map(|()| begun.elapsed())
+    let said = engine.command(
+        "podman",
+        &[&RUN[..], &LIMITS, &["--volume", &mount, image, "sh", "-ec", &script]].concat(),
+    )?;
+    completed(&said).map(|()| first_figure(begun.elapsed()))
 }
 
-const RUN: [&str; 8] =
-    ["run", "--rm", "--network", "none", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"];
+fn first_figure(took: Duration) -> String {
+    let slow = if took > FIRST_FIGURE { ", over 30 s" } else { "" };
+    format!(": {:.1} s from the file to the first figure{slow}", took.as_secs_f64())
+}
+
+const RUN: [&str; 4] = ["run", "--rm", "--network", "none"];
 
 /// Whether a trial's JSON says that all was carried.
-fn completed(said: &str) -> Result<(), String> {
+pub(super) fn completed(said: &str) -> Result<(), String> {
     let trial: Value = serde_json::from_str(said).map_err(|e| format!("{e}: {said}"))?;
     match trial.pointer("/requests/completed").and_then(Value::as_u64) {
         Some(REQUESTS) => Ok(()),
@@ -128,43 +163,36 @@ fn completed(said: &str) -> Result<(), String> {
     }
 }
 
+pub(super) fn image_name() -> String {
+    format!("localhost/prony:{VERSION}")
+}
+
+/// Where this machine has a nats-server.
+fn nats_server() -> Option<String> {
+    said(Command::new("which").arg("nats-server")).ok()
+}
+
 /// The image from its archive, as another user than root and with no folder that it could write.
-fn image(dist: &Dist, engine: &Engine) -> Result<Duration, String> {
+fn image(dist: &Dist, engine: &Engine) -> Result<String, String> {
     let file = dist.out.join(format!("prony-{VERSION}-{}-image.tar", dist.machine));
     if !file.is_file() {
         return Err("it was not built".to_owned());
     }
-    let name = format!("localhost/prony:{VERSION}");
+    let name = image_name();
     let begun = Instant::now();
     engine.command("podman", &["rmi", "--force", "--ignore", &name])?;
     engine.command("podman", &["load", "--quiet", "--input", &file.display().to_string()])?;
     let requests = REQUESTS.to_string();
     let load = ["--read-only", &name, "load", "-n", &requests, "-q", "--json", "-"];
-    completed(&engine.command("podman", &[&RUN[..], &load].concat())?)?;
+    completed(&engine.command("podman", &[&RUN[..], &LIMITS, &load].concat())?)?;
     let took = begun.elapsed();
     let user = engine.command("podman", &["image", "inspect", "--format", "{{.User}}", &name])?;
     let user = user.trim();
-    if user.is_empty() || user.starts_with('0') { Err(format!("it runs as {user:?}")) } else { Ok(took) }
-}
-
-/// Debian with the Python that a wheel is for.
-fn python(engine: &Engine, folder: &Path, base: &str, name: &str) -> Result<(), String> {
-    if engine.command("podman", &["image", "exists", name]).is_ok() {
-        return Ok(());
+    if user.is_empty() || user.starts_with('0') {
+        Err(format!("it runs as {user:?}"))
+    } else {
+        Ok(first_figure(took))
     }
-    let context = folder.join("python");
-    fs::create_dir_all(&context).map_err(at(&context))?;
-    let text = format!(
-        "FROM {base}\nRUN apt-get update && apt-get install --yes --no-install-recommends python3-venv && apt-get clean\n"
-    );
-    let file = context.join("Dockerfile");
-    fs::write(&file, text).map_err(at(&file))?;
-    engine
-        .command(
-            "podman",
-            &["build", "--quiet", "--network", "host", "--tag", name, &context.display().to_string()],
-        )
-        .map(drop)
 }
 
 /// A static busybox and the names by which its tools are called.
@@ -189,7 +217,7 @@ fn busybox(engine: &Engine, folder: &Path) -> Result<(), String> {
 
 /// The medians of 21 starts.
 fn speed(dist: &Dist) -> Result<(), String> {
-    let prony = dist.work.join(format!("prony-{VERSION}-{}-linux/bin/prony", dist.machine));
+    let prony = dist.prony();
     for line in [&["--version"][..], &["load", "-n", "1"]] {
         let mut took = Vec::new();
         for _ in 0..21 {

@@ -1,4 +1,4 @@
-"""Writes a wheel of a tree of files: wheel.py TREE OUT VERSION MACHINE EPOCH.
+"""Writes a wheel of a tree of files: wheel.py TREE OUT VERSION MACHINE ADDRESS EPOCH.
 
 TREE/bin goes where `prony` is found (scripts), TREE/share to share/ of the environment. The same tree gives the same bytes.
 """
@@ -10,7 +10,7 @@ import sys
 import time
 import zipfile
 
-tree, out, version, machine, epoch = sys.argv[1:6]
+tree, out, version, machine, address, epoch = sys.argv[1:7]
 stamp = time.gmtime(max(int(epoch), 315532800))[:6]  # zip's years begin with 1980
 tag = f"py3-none-manylinux_2_17_{machine}.musllinux_1_1_{machine}"
 info = f"prony-{version}.dist-info"
@@ -30,6 +30,7 @@ Name: prony
 Version: {version}
 Summary: Load-tests HTTP servers and compares them, with confidence intervals
 License: MIT OR Apache-2.0
+Project-URL: Source, {address}
 Classifier: Operating System :: POSIX :: Linux
 Description-Content-Type: text/markdown
 

@@ -137,6 +137,9 @@ fn one(prony: &Path, load: &Load, url: &str, cpu: usize) -> Result<f64, String> 
     let (Some(completed), Some(0.0)) = (number("/requests/completed"), number("/requests/failed")) else {
         return Err(format!("not all of the load was carried: {}", trial["requests"]));
     };
+    if completed == 0.0 {
+        return Err("a load completed no request: the machine had no time for it".to_owned());
+    }
     let found = match load.cost {
         // Not `client.cpu_per_request_ns`, which is rounded to a nanosecond.
         Cost::CpuTime => number("/client/cpu_ns").map(|cpu_ns| cpu_ns / completed),

@@ -4,7 +4,8 @@
 //! worker are counted, by Callgrind, without those of the world around it: a count is the same on a busy machine. CPU time
 //! per request and the memory of many connections are measured, of the release binaries on loopback, in pairs; what the machine does meanwhile widens the
 //! interval of their ratio, and an interval that has the limit in it says nothing, which is said in place of a verdict.
-//! `--binaries` measures two builds of one commit instead, the static one and the one of `make build` say; nothing is counted.
+//! `--binaries` measures the CPU time of two builds of one commit instead, the one of `make build` and the static one say;
+//! nothing is counted.
 
 mod measure;
 mod trees;
@@ -22,6 +23,8 @@ use crate::truth::noise::{self, Reading};
 
 const USAGE: &str = "usage: cargo xtask gate [--binaries BASE,HEAD] [--pairs N] [--only instructions,closed,pipelined,open,tls,bodies,memory] [--store]";
 const PAIRS: usize = 40;
+/// As few give a result that is kept of two builds of one commit, whose difference is one of the C library alone.
+const BUILD_PAIRS_MIN: usize = 12;
 /// What this tree may cost, as a multiple of the base.
 const INSTRUCTIONS_MAX: f64 = 1.02;
 /// Over HTTP/2, which the base does not speak: instructions per request, on connections of 32 streams.
@@ -94,7 +97,8 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let (trees, sides, kind) = match &asked.binaries {
         None => (trees::both(root)?, [BASE.to_owned(), commit.clone()], "gate"),
         Some(builds) => (
-            builds.clone().map(Tree::of_binary),
+            // Some of it is run in another folder.
+            builds.clone().map(|path| Tree::of_binary(path.canonicalize().unwrap_or(path))),
             builds.clone().map(|path| path.display().to_string()),
             "gate-builds",
         ),
@@ -109,7 +113,8 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     if wanted("instructions") && asked.binaries.is_none() {
         take(&mut all, counted_http2(measure::instructions_http2(&trees[1], &scratch)));
     }
-    for load in LOADS.iter().filter(|load| wanted(load.name)) {
+    let of_builds = |load: &&measure::Load| asked.binaries.is_none() || load.cost == Cost::CpuTime;
+    for load in LOADS.iter().filter(|load| wanted(load.name)).filter(of_builds) {
         let begun = Reading::now();
         let found = measure::paired(&trees, load, asked.pairs, &scratch);
         let meanwhile = begun.until(&Reading::now()).join(", ");
@@ -183,11 +188,15 @@ fn row(one: &Judged) -> String {
 }
 
 fn page(host: &str, [base, head]: &[String; 2], commit: &str, all: &[Judged]) -> String {
+    let counted = if all.iter().any(|one| one.name.contains("instructions")) {
+        "Instructions are\ncounted by Callgrind, without those of the simulated world. "
+    } else {
+        ""
+    };
     let mut page = format!(
         "# What a request costs the engine, {}\n\n{host}.\n\n`cargo xtask gate --store` at commit {commit}: {head} against {base}. \
-         Instructions are counted by Callgrind, without those of the simulated\nworld; CPU times and memory are medians, their ratio is \
-         the geometric mean over pairs of loads of 2 s, one of each\nin turns on one CPU, with its interval \
-         at 95 %, whose upper end is held to the limit.\n\n\
+         {counted}CPU times and memory are medians; their\nratio is the geometric mean over pairs of loads of 2 s, one of each \
+         in turns on one CPU, with its interval at 95 %,\nwhose upper end is held to the limit.\n\n\
          | what | {base} | {head} | ratio | limit | verdict |\n|---|---|---|---|---|---|\n",
         date(),
     );
@@ -221,9 +230,10 @@ fn read(arguments: &[String]) -> Result<Asked, String> {
     if let Some(unknown) = asked.only.iter().find(|name| !known(name)) {
         return Err(format!("{unknown:?}: {USAGE}"));
     }
-    if asked.store && (asked.pairs < PAIRS || !asked.only.is_empty()) {
+    let pairs = if asked.binaries.is_some() { BUILD_PAIRS_MIN } else { PAIRS };
+    if asked.store && (asked.pairs < pairs || !asked.only.is_empty()) {
         return Err(format!(
-            "a result that is kept is of everything, {PAIRS} pairs or more: leave --only out"
+            "a result that is kept is of everything, {pairs} pairs or more: leave --only out"
         ));
     }
     Ok(asked)
@@ -269,8 +279,16 @@ mod tests {
         let asked = Asked { pairs: 4, store: false, binaries: None, only };
         assert_eq!(read("--pairs 4 --only closed,tls").unwrap(), asked);
         assert_eq!(read("--binaries a,b").unwrap().binaries, Some(["a", "b"].map(PathBuf::from)));
-        for wrong in ["--only no", "--binaries a", "--pairs", "--store --pairs 4", "--store --only tls", "x"]
-        {
+        assert!(read("--store --binaries a,b --pairs 12").unwrap().store);
+        for wrong in [
+            "--only no",
+            "--store --binaries a,b --pairs 11",
+            "--binaries a",
+            "--pairs",
+            "--store --pairs 4",
+            "--store --only tls",
+            "x",
+        ] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
     }

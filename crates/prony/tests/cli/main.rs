@@ -42,6 +42,7 @@ mod terminal;
 mod tls;
 mod tolerated;
 mod tutorial;
+mod tutorial_page;
 mod view;
 mod watch;
 mod web;

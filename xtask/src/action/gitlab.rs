@@ -1,0 +1,87 @@
+//! The job of ci/gitlab.yml, run as GitLab's runner runs one: variables of the template, the project and the request; its
+//! scripts joined, one shell for what comes before and the job itself and one for what comes after.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::api::Api;
+use super::{DELAYS, Place, TOKEN, ensure, make, read};
+use crate::release::Release;
+
+/// Where the template takes its installer from, as GitHub has it.
+const RAW: &str = "https://raw.githubusercontent.com/";
+
+pub(super) fn slow_commit(place: &Place) -> Result<(), String> {
+    let slow = |text: &str| text.replace(&format!("sleep({})", DELAYS[0]), &format!("sleep({})", DELAYS[1]));
+    let (workspace, [base, _]) = place.repository("gitlab", slow)?;
+    let runner = workspace.with_file_name("runner");
+    make(&runner)?;
+    let (api, template) = (Api::start()?, read(&place.root, "ci/gitlab.yml")?);
+    let variables = variables(place, &template[".prony"], &runner, &[api.url(), base])?;
+    let mut said = String::new();
+    let mut run = |names: &[&str]| {
+        let lines = names.iter().flat_map(|name| template[".prony"][name].as_array().into_iter().flatten());
+        let lines: Vec<&str> = lines.filter_map(Value::as_str).collect();
+        let script = runner.join("script.sh");
+        fs::write(&script, lines.join("\n")).map_err(|e| e.to_string())?;
+        let ran = place.machine.bash(&script, &workspace, &variables)?;
+        said.push_str(&(String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr)));
+        Ok::<_, String>((lines.len(), ran.status.code()))
+    };
+    let codes = [run(&["before_script", "script"])?, run(&["after_script"])?];
+    ensure(codes == [(3, Some(1)), (1, Some(0))], || format!("{codes:?}: {said}"))?;
+    let file = |name: &str| fs::read_to_string(workspace.join("prony-ci").join(name)).unwrap_or_default();
+    ensure(file("answer.env").contains("verdict=slower\n"), || file("answer.env"))?;
+    ensure(file("junit.xml").contains("<testsuite"), || file("junit.xml"))?;
+    let asked = api.asked();
+    let words: Vec<&str> = asked.iter().filter_map(|(line, _)| line.split(' ').next()).collect();
+    ensure(words == ["GET", "POST"], || format!("asked of the API: {asked:?}"))?;
+    let right = asked[1].0.ends_with(TOKEN) && asked[1].1.contains("head is slower than base");
+    ensure(right, || format!("the comment: {:?}", asked[1]))
+}
+
+/// All variables of the job. Its addresses are those of the template, with this repository's files behind them.
+fn variables(
+    place: &Place,
+    job: &Value,
+    runner: &Path,
+    [api, base]: &[String; 2],
+) -> Result<Vec<(String, String)>, String> {
+    let release = Release::read(&place.root)?;
+    let at = |path: &Path| format!("file://{}", path.display());
+    let releases = (format!("{}/releases/download", release.address()), at(&place.releases()?));
+    let raw = (format!("{RAW}{}/v{}", release.repository, env!("CARGO_PKG_VERSION")), at(&place.root));
+    let template = job["variables"].as_object().ok_or("the template has no variables")?;
+    let mut all = Vec::new();
+    for (name, value) in template {
+        let mut value = value.as_str().unwrap_or_default().to_owned();
+        for (other, is) in template {
+            value = value.replace(&format!("${other}"), is.as_str().unwrap_or_default());
+        }
+        for (public, own) in [&releases, &raw] {
+            value = value.replace(public, own);
+        }
+        ensure(!value.contains("https:"), || format!("{name} is an address of its own: {value}"))?;
+        all.push((name.clone(), value));
+    }
+    let known = [
+        ("PATH", place.machine.path()),
+        ("HOME", runner.display().to_string()),
+        ("PRONY_TURN", runner.join("turn").display().to_string()),
+        ("PRONY_STATE", runner.join("state").display().to_string()),
+        ("PRONY_CI_SERVE", "python3 server.py --port {port} --delay 20".to_owned()),
+        ("PRONY_CI_BUILD", "python3 -m py_compile server.py".to_owned()),
+        ("PRONY_CI_LOAD", "-c 4 -d 1s --warmup 0 --blocks 3".to_owned()),
+        ("PRONY_CI_MARGIN", "throughput=90%,p50=90%,p99=90%".to_owned()),
+        ("PRONY_CI_TOKEN", TOKEN.to_owned()),
+        ("CI", "true".to_owned()),
+        ("CI_MERGE_REQUEST_DIFF_BASE_SHA", base.clone()),
+        ("CI_API_V4_URL", api.clone()),
+        ("CI_PROJECT_ID", "42".to_owned()),
+        ("CI_MERGE_REQUEST_IID", "5".to_owned()),
+    ];
+    all.extend(known.map(|(name, value)| (name.to_owned(), value)));
+    Ok(all)
+}

@@ -52,6 +52,8 @@ pub struct Observed {
 const SLO_MAX: usize = 1_000;
 /// The most CPUs or workers with samples of their own.
 const COLUMNS_MAX: usize = 10_000;
+/// The longest name of how something was read.
+const METHOD_MAX: usize = 64;
 
 impl Observed {
     /// Whether it can be what Prony observes, so that it can be judged and shown.
@@ -68,16 +70,7 @@ impl Observed {
             columns_of_each(&client.worker_cpu_ns)?;
             columns_of_each(&client.core_busy_ns)?;
         }
-        if let Some(server) = &self.server {
-            let all = &server.columns;
-            few("CPUs of a server", server.cpus.len(), COLUMNS_MAX)?;
-            let peaks = [server.peak_memory_bytes, server.peak_pss_bytes.unwrap_or(0)];
-            numbers([server.startup_ns, server.window_cpu_ns].into_iter().chain(peaks))?;
-            columns(&all.at_ns, &[&all.cpu_ns, &all.rss_bytes, &all.time_wait])?;
-            columns(&all.pss_at_ns, &[&all.pss_bytes])?;
-            columns_of_each(&all.core_busy_ns)?;
-        }
-        Ok(())
+        self.server.as_ref().map_or(Ok(()), ServerSamples::check)
     }
 
     /// Whether somebody ended it early. Ended by the lab because the server died is a finding, not an interruption.
@@ -88,6 +81,40 @@ impl Observed {
     /// Of a measurement of a plan, with nothing else seen.
     pub fn of(measurement: Measurement, plan: PlanRecord) -> Observed {
         Observed { tool: Tool::this(), plan, measurement, ..Observed::default() }
+    }
+}
+
+impl ServerSamples {
+    /// Whether all numbers are such that their sums fit.
+    ///
+    /// # Errors
+    /// A sentence where they cannot: what was read, or said by another host's agent, is no sample of Prony's.
+    pub fn check(&self) -> Result<(), String> {
+        let all = &self.columns;
+        few("CPUs of a server", self.cpus.len(), COLUMNS_MAX)?;
+        few(
+            "bytes in the name of a method",
+            self.cpu_method.len().max(self.memory_method.len()),
+            METHOD_MAX,
+        )?;
+        let peaks = [self.peak_memory_bytes, self.peak_pss_bytes.unwrap_or(0)];
+        numbers([self.startup_ns, self.window_cpu_ns].into_iter().chain(peaks))?;
+        columns(&all.at_ns, &[&all.cpu_ns, &all.rss_bytes, &all.time_wait])?;
+        columns(&all.pss_at_ns, &[&all.pss_bytes])?;
+        columns_of_each(&all.core_busy_ns)?;
+        let Some(host) = &self.host else { return Ok(()) };
+        let counted = [
+            host.irq_ns,
+            host.softirq_ns,
+            host.steal_ns,
+            host.packets_received,
+            host.packets_sent,
+            host.packets_dropped,
+            host.tcp_retransmits,
+            host.listen_overflows,
+            host.listen_drops,
+        ];
+        numbers([host.clock_bound_ns].into_iter().chain(counted.into_iter().flatten()))
     }
 }
 
@@ -137,4 +164,22 @@ pub struct Process {
     pub pid: u32,
     /// Its name, which the program chose.
     pub name: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server_host::ServerHostWindow;
+
+    #[test]
+    fn what_another_host_says_of_its_server_is_bounded() {
+        let with = |softirq_ns: u64, cpu_method: &str| ServerSamples {
+            cpu_method: cpu_method.to_owned(),
+            host: Some(ServerHostWindow { softirq_ns: Some(softirq_ns), ..ServerHostWindow::default() }),
+            ..ServerSamples::default()
+        };
+        assert_eq!(with(1_000_000_000, "schedstat").check(), Ok(()));
+        assert!(with(u64::MAX, "schedstat").check().is_err());
+        assert!(with(0, &"x".repeat(METHOD_MAX + 1)).check().is_err());
+    }
 }

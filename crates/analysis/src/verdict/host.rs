@@ -63,7 +63,7 @@ fn gaps(f: &Facts<'_>) -> Option<Disturbance> {
         name: "gaps_share",
         share: away,
         detail: format!(
-            "workers did not run for over 1 ms at a time, {} of the window in all (over {}), \
+            "workers did not get to their events for over 1 ms at a time, {} of the window in all (over {}), \
              {} the longest",
             percent(away),
             percent(GAPS_MAX),
@@ -140,7 +140,7 @@ pub(super) fn packets_lost(f: &Facts<'_>) -> Option<Reason> {
         Code::PacketsLost
             .reason(format!(
                 "the server's host dropped {dropped} packets in the window and sent {again} TCP segments again ({} of its \
-                 packets); each response that waited for one is late by 200 ms or more",
+                 packets); a response that waited for one is late by a round trip at least, by 200 ms and more where nothing followed it",
                 percent(sent_again)
             ))
             .with("packets_dropped", real(dropped))

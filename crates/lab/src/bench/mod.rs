@@ -44,6 +44,7 @@ pub use inspect::{inspect, inspect_there};
 pub use order::Forecast;
 pub use order::forecast;
 pub use order::forecast_duets;
+pub(crate) use resolve::found_here;
 pub use resolve::resolve;
 pub use runner::run;
 

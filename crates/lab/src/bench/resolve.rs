@@ -75,13 +75,14 @@ pub fn resolve(
             skip(&label, why.to_owned(), None);
             continue;
         }
-        let found = match host.map_or_else(|| Ok(here(&candidate, layout)), |host| host.find(&candidate)) {
-            Ok(found) => found,
-            Err(why) => {
-                skip(&label, why, None);
-                continue;
-            }
-        };
+        let found =
+            match host.map_or_else(|| Ok(found_here(&candidate, layout)), |host| host.find(&candidate)) {
+                Ok(found) => found,
+                Err(why) => {
+                    skip(&label, why, None);
+                    continue;
+                }
+            };
         if let Some(first) = found.missing.first() {
             let what: Vec<&str> = found.missing.iter().map(|m| m.what.as_str()).collect();
             skip(&label, format!("Not installed: {}.", what.join(", ")), Some(first.mend.clone()));
@@ -101,8 +102,8 @@ pub fn resolve(
     Ok(Resolved { candidates, skipped, baseline, experiment })
 }
 
-/// What there is of it on this machine.
-fn here(candidate: &Candidate, layout: &Layout) -> Found {
+/// What there is of a candidate on this machine.
+pub(crate) fn found_here(candidate: &Candidate, layout: &Layout) -> Found {
     let missing = provision::missing(candidate, layout);
     if !missing.is_empty() {
         return Found { missing, version: None };

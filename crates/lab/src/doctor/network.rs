@@ -51,7 +51,7 @@ fn lost(tree: &Tree, interface: &str) -> Finding {
         (lost > 0).then(|| format!("{name} {lost}"))
     };
     let all: Vec<String> = LOST.iter().filter_map(counted).collect();
-    let why = "Packets that the interface lost since it is up: each is sent again after 200 ms or more. A trial's own are in its \
+    let why = "Packets that the interface lost since it is up: each is sent again after a round trip, or after 200 ms and more where nothing follows it. A trial's own are in its \
                record.";
     let value = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
     let mend = format!("larger rings where they can be: ethtool -G {interface} rx N");

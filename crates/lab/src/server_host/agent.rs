@@ -17,10 +17,9 @@ use prony_model::observed::ServerLife;
 use prony_model::rfc3339;
 
 use super::agent_link::AgentLink;
-use super::message::{
-    Answer, Found, FromAgent, Greeted, Greeting, Listening, Measured, Named, NotUp, Request,
-};
+use super::message::{Answer, FromAgent, Greeted, Greeting, Listening, Measured, Named, NotUp, Request};
 use super::{SERVERS_MAX, SampledServer};
+use crate::bench::found_here;
 use crate::candidate::{Candidate, Layout, Listens};
 use crate::catalogue::Catalogue;
 use crate::container::Engine;
@@ -209,7 +208,6 @@ impl Agent {
         let layout = Layout::new(root)
             .map_err(|e| format!("the folder {} there cannot be used: {e}.", root.display()))?;
         let interface = interface_of(address);
-        let described = engine.as_deref().map(Engine::describe);
         self.greeted = Some(Agreed {
             address,
             interface: interface.clone(),
@@ -218,7 +216,7 @@ impl Agent {
             engine,
             memory_bytes,
         });
-        Ok(Greeted { host: prony_host::read(), address, interface, engine: described })
+        Ok(Greeted { host: prony_host::read(), address, interface })
     }
 
     fn begin(&mut self, experiment: &str, server_cpus: Vec<u32>) -> Result<Answer, String> {
@@ -262,9 +260,7 @@ impl Agent {
 
     fn find(&self, named: &Named) -> Result<Answer, String> {
         let (candidate, layout) = (self.candidate(named)?, &self.agreed()?.layout);
-        let missing = provision::missing(&candidate, layout);
-        let version = if missing.is_empty() { candidate.version(layout) } else { None };
-        Ok(Answer::Found(Found { missing, version }))
+        Ok(Answer::Found(found_here(&candidate, layout)))
     }
 
     /// CPUs that are no server's.

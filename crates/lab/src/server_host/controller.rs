@@ -161,12 +161,7 @@ impl ServerHost {
                 missing.mend.push_str(&format!(" --server-host {}", self.given()));
             }
         }
-        let version = found.version.as_deref().map(said);
-        let version = match &self.greeted.engine {
-            Some(engine) => Some(format!("{} in {engine}", version.as_deref().unwrap_or("version unknown"))),
-            None => version,
-        };
-        Ok(Found { version, ..found })
+        Ok(Found { version: found.version.as_deref().map(said), ..found })
     }
 
     /// What installing these would do there, and whether that is nothing.
@@ -263,6 +258,9 @@ impl ServerHost {
         let Answer::Measured(mut measured) = self.call(Request::Measure(server, theirs))? else {
             return Err(strange());
         };
+        if let Some(server) = &measured.server {
+            server.check().map_err(|why| format!("what its agent says of the server cannot be: {why}."))?;
+        }
         if let Some(host) = measured.server.as_mut().and_then(|server| server.host.as_mut()) {
             host.clock_bound_ns = offset.bound_ns;
         }
@@ -306,8 +304,7 @@ fn known(mut greeted: Greeted) -> Greeted {
     let host = &mut greeted.host;
     let texts = [&mut host.kernel, &mut host.os, &mut host.cpu_model, &mut host.boot_id].into_iter();
     let others = [&mut host.governor, &mut host.virtualisation, &mut host.machine, &mut greeted.interface];
-    let others = others.into_iter().chain([&mut greeted.engine]).flatten();
-    texts.chain(others).for_each(|text| *text = said(text));
+    texts.chain(others.into_iter().flatten()).for_each(|text| *text = said(text));
     greeted
 }
 

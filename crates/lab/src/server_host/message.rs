@@ -150,8 +150,6 @@ pub(super) struct Greeted {
     pub(super) address: Ipv4Addr,
     /// The interface that has it.
     pub(super) interface: Option<String>,
-    /// What a server's version is followed by where it runs in containers: ` in podman 4.3.1`.
-    pub(super) engine: Option<String>,
 }
 
 /// A candidate on its host.

@@ -313,3 +313,36 @@ impl Share {
 pub(crate) fn bin_at(since_window_ns: u64) -> u64 {
     since_window_ns / BIN_NS
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A second from the load's third on, with its ten bins.
+    fn second() -> Share {
+        Share {
+            start_ns: 3_000_000_000,
+            end_ns: 4_000_000_000,
+            first_bin: 10,
+            bins: vec![Bin { completed: 3, ..Bin::default() }; 10],
+            ..Share::default()
+        }
+    }
+
+    #[test]
+    fn bins_that_lie_beyond_the_part_or_are_more_than_it_has_are_refused() {
+        assert_eq!(second().check(), Ok(()));
+        for first_bin in [41, 1 << 52] {
+            assert!(Share { first_bin, ..second() }.check().is_err(), "{first_bin}");
+        }
+        assert!(Share { bins: vec![Bin::default(); 13], ..second() }.check().is_err());
+        assert!(Share { end_ns: 2_000_000_000, ..second() }.check().is_err());
+    }
+
+    #[test]
+    fn what_is_kept_of_a_place_has_one_bin_with_the_sum_of_all() {
+        let mut kept = second().with_one_bin();
+        kept.then(second().with_one_bin());
+        assert_eq!((kept.first_bin, kept.bins.len(), kept.bins[0].completed), (0, 1, 60));
+    }
+}

@@ -169,8 +169,8 @@ fn bench(
     let mut command = child(std::env::current_exe().map_err(failed)?, &folders[1]);
     let mut bench = command.arg(FROM_INPUT).stdin(Stdio::piped()).spawn().map_err(failed)?;
     // Its end is the end of what it reads.
-    let input = bench.stdin.take();
-    let written = input.map(|mut input| input.write_all(&serde_json::to_vec(&words).unwrap_or_default()));
+    let text = serde_json::to_vec(&words).map_err(|e| failed(e.into()))?;
+    let written = bench.stdin.take().map(|mut input| input.write_all(&text));
     written.transpose().map_err(failed)?;
     let status = ended(bench).map_err(failed)?;
     match status.code() {

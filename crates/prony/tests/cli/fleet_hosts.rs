@@ -5,15 +5,15 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::fleet::{first_on_path, has_nats_server, is_cut, sum};
 use crate::hosts::{Daemon, Hosts, Relay, Way};
+use crate::ssh;
 use crate::world::{BINARY, Said, World, wait_until};
 
 /// The hosts, by number: who leads, who is loaded, and those that load.
@@ -35,7 +35,7 @@ struct Machines {
 impl Machines {
     #[expect(clippy::print_stderr, reason = "who reads the test's output learns what was not tested")]
     fn new(test: &str) -> Option<Machines> {
-        if !Path::new("/usr/sbin/sshd").is_file() || !has_nats_server(test) {
+        if !Path::new(ssh::SSHD).is_file() || !has_nats_server(test) {
             eprintln!("{test} is left out: sshd or nats-server is not there");
             return None;
         }
@@ -44,57 +44,21 @@ impl Machines {
             return None;
         };
         let world = World::new();
+        ssh::prepare(&world, &[]);
         let at = |name: &str| world.path(name).display().to_string();
-        for key in ["host", "user"] {
-            let made =
-                Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &at(key)]).status();
-            assert!(made.unwrap().success());
-        }
-        let _ = std::fs::create_dir_all("/run/sshd");
-        world.write("known_hosts", &format!("* {}", world.read("host.pub")));
+        let variables = format!("XDG_CACHE_HOME={} XDG_STATE_HOME={}", at("cache"), at("state"));
+        ssh::write_server(&world, &variables, "");
         // An asymmetric way, a lossy one, and a plain one.
         let way = |delay_ms, loss_every| Way { delay: Duration::from_millis(delay_ms), loss_every };
         let ways = [(way(2, 0), way(20, 0)), (way(1, 50), way(1, 50)), (way(0, 0), way(0, 0))];
         let (mut sshds, mut relays, mut config) = (Vec::new(), Vec::new(), String::new());
         for (nth, host) in LOADING.into_iter().enumerate() {
-            let sshd_config = format!("sshd_config_{nth}");
-            world.write(
-                &sshd_config,
-                &format!(
-                    "Port 22\nListenAddress 0.0.0.0\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\n\
-                     PermitRootLogin yes\nPasswordAuthentication no\nPidFile none\nSetEnv XDG_CACHE_HOME={} XDG_STATE_HOME={}\n",
-                    at("host"),
-                    at("user.pub"),
-                    at("cache"),
-                    at("state"),
-                ),
-            );
-            let mut sshd = hosts.command(host, "unshare");
-            sshd.args(["--time", "--monotonic", &AHEAD_S[nth].to_string(), "--fork", "--kill-child"]);
-            let sshd = sshd.args(["/usr/sbin/sshd", "-D", "-f", &at(&sshd_config)]).spawn().unwrap();
-            sshds.push(Daemon(sshd));
+            sshds.push(ssh::start(&world, &hosts, host, AHEAD_S[nth]));
             let relay = Relay::start(&hosts, host, ways[nth].0, ways[nth].1);
-            config.push_str(&format!(
-                "Host load{nth}\n  HostName {}\n  Port {}\n",
-                relay.address.ip(),
-                relay.address.port()
-            ));
+            config.push_str(&ssh::by(&relay, &format!("load{nth}")));
             relays.push(relay);
         }
-        config.push_str(&format!(
-            "Host *\n  IdentityFile {}\n  IdentitiesOnly yes\n  UserKnownHostsFile {}\n  GlobalKnownHostsFile none\n",
-            at("user"),
-            at("known_hosts")
-        ));
-        world.write("ssh_config", &config);
-        std::fs::create_dir(world.path("bin")).unwrap();
-        world.write("bin/ssh", &format!("#!/bin/sh\nexec /usr/bin/ssh -F {} \"$@\"\n", at("ssh_config")));
-        std::fs::set_permissions(world.path("bin/ssh"), PermissionsExt::from_mode(0o755)).unwrap();
-        for host in LOADING {
-            wait_until("sshd listens", || {
-                hosts.at(LEAD, move || TcpStream::connect((Hosts::address(host), 22)).is_ok())
-            });
-        }
+        ssh::write_client(&world, "user", &config);
         let (target, port) = target(&hosts, &[]);
         Some(Machines { world, hosts, relays, target, port, _sshds: sshds })
     }

@@ -11,12 +11,8 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::fleet::{Running, children, first_on_path, has_nats_server, is_cut, sum};
+use crate::ssh::{self, SSH, SSHD};
 use crate::world::{BINARY, Said, TargetProcess, World, processes_naming, send, wait_until};
-
-/// sshd, as Debian has it.
-const SSHD: &str = "/usr/sbin/sshd";
-/// ssh.
-const SSH: &str = "/usr/bin/ssh";
 
 /// Whether all is there that a test needs; where not, it says so.
 #[expect(clippy::print_stderr, reason = "who reads the test's output learns what was not tested")]
@@ -36,47 +32,19 @@ struct Hosts {
 impl Hosts {
     fn new() -> Hosts {
         let hosts = Hosts { world: World::new() };
-        for key in ["host", "user", "stranger"] {
-            let made = Command::new("ssh-keygen")
-                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
-                .arg(hosts.world.path(key))
-                .status();
-            assert!(made.unwrap().success());
-        }
-        // Where sshd puts who is not logged in yet; the package's service makes it, and there is none here.
-        let _ = std::fs::create_dir_all("/run/sshd");
-        hosts.world.write("known_hosts", &format!("* {}", hosts.world.read("host.pub")));
+        ssh::prepare(&hosts.world, &["stranger"]);
         hosts.configure("user", "");
-        std::fs::create_dir(hosts.bin()).unwrap();
-        let config = hosts.at("ssh_config");
-        hosts.world.write("bin/ssh", &format!("#!/bin/sh\nexec {SSH} -F {config} \"$@\"\n"));
-        std::fs::set_permissions(hosts.bin().join("ssh"), PermissionsExt::from_mode(0o755)).unwrap();
         hosts
     }
 
     /// Lets this key in, and adds to what sshd is told.
     fn configure(&self, key: &str, more: &str) {
-        let at = |name| self.at(name);
-        self.world.write(
-            "sshd_config",
-            &format!(
-                "HostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\nPermitRootLogin yes\nPasswordAuthentication no\n\
-                 PidFile none\nSetEnv XDG_CACHE_HOME={}\n{more}",
-                at("host"),
-                at("user.pub"),
-                at("cache"),
-            ),
+        ssh::write_server(&self.world, &format!("XDG_CACHE_HOME={}", self.at("cache")), more);
+        let by_itself = format!(
+            "Host nowhere\n  ProxyCommand false\nHost *\n  ProxyCommand {SSHD} -i -f {}\n",
+            self.at("sshd_config")
         );
-        self.world.write(
-            "ssh_config",
-            &format!(
-                "Host nowhere\n  ProxyCommand false\nHost *\n  ProxyCommand {SSHD} -i -f {}\n  IdentityFile {}\n  IdentitiesOnly \
-                 yes\n  UserKnownHostsFile {}\n  GlobalKnownHostsFile none\n",
-                at("sshd_config"),
-                at(key),
-                at("known_hosts"),
-            ),
-        );
+        ssh::write_client(&self.world, key, &by_itself);
     }
 
     fn at(&self, name: &str) -> String {

@@ -37,6 +37,7 @@ mod secrets;
 mod server_host;
 mod servers;
 mod signals;
+mod ssh;
 mod targets;
 mod terminal;
 mod tls;

@@ -1,4 +1,4 @@
-"""A server of the contract's GET / that misbehaves in one way: python3 misbehave.py MODE PORT FOLDER.
+"""A server of the contract's GET / that misbehaves in one way: python3 misbehave.py MODE PORT FOLDER [HOST].
 
 A single loop over epoll, so that a thousand answers take a moment. FOLDER is where a test and it meet."""
 
@@ -10,10 +10,15 @@ import sys
 import time
 
 MODE, PORT, FOLDER = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+HOST = sys.argv[4] if len(sys.argv) > 4 else "127.0.0.1"
 # held-3: the third start and all later ones stop answering in mid load, until the test says "go".
 HELD_FROM = int(MODE.split("-")[1]) if MODE.startswith("held-") else 0
+# count-NAME: counts requests with the header X-Load, and leaves their number when it is told to end. While there is a file
+# `hold`, it answers none of them after the hundredth.
+COUNTS = MODE[len("count-") :] if MODE.startswith("count-") else None
 BODY = b"Hello, World!"
 answered = 0
+counted = 0
 started = 0
 kept = []
 
@@ -28,10 +33,26 @@ def write(name, text):
     os.rename(path(name + ".new"), path(name))
 
 
-def answer():
+def count():
+    global counted
+    counted += 1
+    if counted > 100 and os.path.exists(path("hold")):
+        write("held", "")
+        while os.path.exists(path("hold")):
+            time.sleep(0.005)
+
+
+def end(*_):
+    write("count-%s-%d" % (COUNTS, os.getpid()), str(counted))
+    os._exit(0)
+
+
+def answer(request):
     global answered
     answered += 1
     body = BODY
+    if COUNTS and b"X-Load:" in request:
+        count()
     # The check, the look before the load and the warm-up succeed.
     if MODE == "wrong" and answered % 10_000 == 0:
         body = b"Hello, Wield!"
@@ -59,7 +80,7 @@ def answer():
 def listener():
     listening = socket.socket()
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listening.bind(("127.0.0.1", PORT))
+    listening.bind((HOST, PORT))
     listening.listen(128)
     return listening
 
@@ -83,9 +104,9 @@ def serve(listening):
                 piece = b""
             text = unread[number] + piece
             while piece and b"\r\n\r\n" in text:
-                text = text.split(b"\r\n\r\n", 1)[1]
+                request, text = text.split(b"\r\n\r\n", 1)
                 try:
-                    connection.sendall(answer())
+                    connection.sendall(answer(request))
                 except OSError:
                     piece = b""
             unread[number] = text
@@ -120,6 +141,8 @@ def count_start():
 
 def main():
     count_start()
+    if COUNTS:
+        signal.signal(signal.SIGTERM, end)
     if MODE == "deaf":
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)

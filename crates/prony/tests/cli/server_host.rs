@@ -4,8 +4,6 @@
 //! They need root, iproute2, ssh, sshd and python3, and say so where they are missing.
 
 use std::io::{BufRead, BufReader};
-use std::net::TcpStream;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -14,6 +12,7 @@ use serde_json::Value;
 
 use crate::fleet::first_on_path;
 use crate::hosts::{Daemon, Hosts, Relay, Way};
+use crate::ssh;
 use crate::world::{BINARY, Said, World, processes_naming, send, wait_until};
 
 /// The client's machine, and the servers'.
@@ -34,7 +33,7 @@ struct TwoHosts {
 impl TwoHosts {
     #[expect(clippy::print_stderr, reason = "who reads the test's output learns what was not tested")]
     fn new(test: &str) -> Option<TwoHosts> {
-        if !Path::new("/usr/sbin/sshd").is_file() {
+        if !Path::new(ssh::SSHD).is_file() {
             eprintln!("{test} is left out: sshd is not there");
             return None;
         }
@@ -43,50 +42,24 @@ impl TwoHosts {
             return None;
         };
         let world = World::new();
-        let at = |name: &str| world.path(name).display().to_string();
-        for folder in ["bin", "home", "meet"] {
+        ssh::prepare(&world, &[]);
+        for folder in ["home", "meet"] {
             std::fs::create_dir(world.path(folder)).unwrap();
         }
-        for key in ["host", "user"] {
-            let made =
-                Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &at(key)]).status();
-            assert!(made.unwrap().success());
-        }
-        let _ = std::fs::create_dir_all("/run/sshd");
-        world.write("known_hosts", &format!("* {}", world.read("host.pub")));
-        world.write(
-            "sshd_config",
-            &format!(
-                "Port 22\nListenAddress 0.0.0.0\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\n\
-                 PermitRootLogin yes\nPasswordAuthentication no\nPidFile none\n\
-                 SetEnv HOME={} XDG_CACHE_HOME={} PRONY_STATE={} PRONY_TURN={} PATH={}\n",
-                at("host"),
-                at("user.pub"),
-                at("home"),
-                at("cache"),
-                at("state-there"),
-                at("turn-there"),
-                std::env::var("PATH").unwrap(),
-            ),
+        let at = |name: &str| world.path(name).display().to_string();
+        let variables = format!(
+            "HOME={} XDG_CACHE_HOME={} PRONY_STATE={} PRONY_TURN={} PATH={}",
+            at("home"),
+            at("cache"),
+            at("state-there"),
+            at("turn-there"),
+            std::env::var("PATH").unwrap(),
         );
-        let mut sshd = hosts.command(SERVERS, "unshare");
-        sshd.args(["--time", "--monotonic", &AHEAD_S.to_string(), "--fork", "--kill-child"]);
-        let sshd = Daemon(sshd.args(["/usr/sbin/sshd", "-D", "-f", &at("sshd_config")]).spawn().unwrap());
+        ssh::write_server(&world, &variables, "");
+        let sshd = ssh::start(&world, &hosts, SERVERS, AHEAD_S);
         let plain = Way { delay: std::time::Duration::ZERO, loss_every: 0 };
         let relay = Relay::start(&hosts, SERVERS, plain, plain);
-        world.write(
-            "ssh_config",
-            &format!(
-                "Host servers\n  HostName {}\n  Port {}\nHost *\n  IdentityFile {}\n  IdentitiesOnly yes\n  \
-                 UserKnownHostsFile {}\n  GlobalKnownHostsFile none\n",
-                relay.address.ip(),
-                relay.address.port(),
-                at("user"),
-                at("known_hosts")
-            ),
-        );
-        world.write("bin/ssh", &format!("#!/bin/sh\nexec /usr/bin/ssh -F {} \"$@\"\n", at("ssh_config")));
-        std::fs::set_permissions(world.path("bin/ssh"), PermissionsExt::from_mode(0o755)).unwrap();
+        ssh::write_client(&world, "user", &ssh::by(&relay, "servers"));
         for home in ["prony/servers", "home/prony/servers"] {
             NAMES.iter().for_each(|name| write_recipe(&world, home, name));
         }
@@ -97,9 +70,6 @@ impl TwoHosts {
                  requests = 400\nwarmup = \"0s\"\nduration = \"300s\"\ntimeout = \"300s\"\nheaders = {{ X-Load = \"yes\" }}\n[[plan]]\n"
             ),
         );
-        wait_until("sshd listens", || {
-            hosts.at(CLIENT, || TcpStream::connect((Hosts::address(SERVERS), 22)).is_ok())
-        });
         Some(TwoHosts { world, hosts, relay, _sshd: sshd })
     }
 
@@ -207,12 +177,12 @@ impl TwoHosts {
 fn write_recipe(world: &World, home: &str, name: &str) {
     let folder = world.path(home).join(name);
     std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("counting.py"), include_str!("counting.py")).unwrap();
+    std::fs::write(folder.join("misbehave.py"), include_str!("misbehave.py")).unwrap();
     let meet = world.path("meet").display().to_string();
     let text = format!(
         "schema = \"prony.server/1\"\ntitle = \"One that counts\"\nlanguage = \"Python\"\nkind = \"runtime\"\n\
          routes = [\"text\"]\nprocesses = \"single\"\nkeepalive = true\n[requires]\ncommands = [\"python3\"]\n\
-         [start]\ncommand = [\"python3\", \"counting.py\", \"{{host}}\", \"{{port}}\", {meet:?}, \"{name}\"]\n"
+         [start]\ncommand = [\"python3\", \"misbehave.py\", \"count-{name}\", \"{{port}}\", {meet:?}, \"{{host}}\"]\n"
     );
     std::fs::write(folder.join("server.toml"), text).unwrap();
 }
@@ -325,7 +295,7 @@ fn what_the_servers_host_may_not_or_cannot_do_is_refused_in_a_sentence() {
     assert_eq!(said.code, Some(0), "{said:?}");
     assert_eq!(hosts.world.lines("c.jsonl", "result")[0]["trial"]["run_total"]["sent"], 100);
     // Another recipe there than here.
-    std::fs::write(hosts.world.path("home/prony/servers/two/counting.py"), "another").unwrap();
+    std::fs::write(hosts.world.path("home/prony/servers/two/misbehave.py"), "another").unwrap();
     let said = hosts.prony(&["bench", "e.toml", "--dry-run"]);
     assert!(said.out.contains("the recipe of two there is another than here"), "{said:?}");
     for (given, code, says) in [

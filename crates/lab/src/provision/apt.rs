@@ -10,7 +10,7 @@ use prony_host::bench_lock::{NotLocked, lock};
 use rustix::process::geteuid;
 
 use super::install::timed;
-use super::policy::Policy;
+use super::policy::{self, Policy};
 use super::services::{Enabled, disable_new};
 use super::{Progress, packages};
 use crate::programs::{Run, TIMEOUT, find_command};
@@ -170,6 +170,9 @@ pub(super) fn install(
     let errors = install_guarded(of, &wanted, &root, cancelled, on_progress);
     let (disabled, left) = disable_new(&before, &root);
     drop(policy);
+    if let Some(why) = policy::left_behind() {
+        on_progress(Progress::Note(why));
+    }
     if !disabled.is_empty() {
         on_progress(Progress::Note(format!(
             "Disabled, since its package enabled it: {}.",

@@ -113,6 +113,73 @@ fn a_load_under_nohup_outlives_its_terminal() {
     interrupted(child);
 }
 
+/// A script in `folder/name` of the world, and the PATH that finds it first. Written by another process: what a child
+/// of another test has open for writing at this moment cannot be executed.
+fn program(world: &World, name: &str, script: &str) -> String {
+    let path = world.path(name);
+    let folder = path.parent().unwrap();
+    fs::create_dir_all(folder).unwrap();
+    let mut written = Command::new("sh");
+    written.args(["-c", "printf %s \"$2\" >\"$1\" && chmod 755 \"$1\"", "sh"]).arg(&path).arg(script);
+    assert!(written.status().unwrap().success());
+    format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default())
+}
+
+/// Of Debian's switch against services: in a mount namespace whose /usr/sbin is a folder of the test, and with an
+/// apt-get that goes on when the test lets it.
+#[test]
+fn after_any_signal_packages_may_start_services_as_before_the_installation() {
+    const RECIPE: &str = "schema = \"prony.server/1\"\ntitle = \"t\"\nlanguage = \"C\"\nkind = \"runtime\"\n\
+        routes = [\"text\"]\nprocesses = \"single\"\nkeepalive = true\n\
+        [requires]\napt = [\"prony-test-no-such-package\"]\n[start]\ncommand = [\"true\", \"{port}\"]\n";
+    let before = "#!/bin/sh\nexit 0\n";
+    for (signal, found) in [(Signal::SIGINT, None), (Signal::SIGTERM, Some(before)), (Signal::SIGHUP, None)] {
+        let world = World::new();
+        fs::create_dir_all(world.path("recipes/packaged")).unwrap();
+        world.write("recipes/packaged/server.toml", RECIPE);
+        let (switch, asked, gate) = (world.path("sbin/policy-rc.d"), world.path("asked"), world.path("gate"));
+        fs::create_dir(world.path("sbin")).unwrap();
+        if let Some(script) = found {
+            program(&world, "sbin/policy-rc.d", script);
+        }
+        let apt_get = format!(
+            "#!/bin/sh\n[ \"$1\" = install ] || exit 0\ntouch {}\nwhile ! test -e {}; do sleep 0.05; done\nexit 1\n",
+            asked.display(),
+            gate.display()
+        );
+        let path = program(&world, "bin/apt-get", &apt_get);
+        let mut command = Command::new("unshare");
+        command
+            .args(["--user", "--map-root-user", "--mount", "sh", "-c"])
+            .arg(r#"mount --bind sbin /usr/sbin && exec "$@""#)
+            .args(["sh", BINARY, "servers", "install", "packaged", "--servers", "recipes", "--yes"])
+            .current_dir(world.path("."))
+            .env(prony_host::bench_lock::VARIABLE, world.path("turn"))
+            .env(prony_host::state::VARIABLE, world.path("state"))
+            .env("PATH", path);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut ended = false;
+        wait_until("apt-get is asked to install", || {
+            ended = child.try_wait().unwrap().is_some();
+            ended || asked.exists()
+        });
+        if ended {
+            let said: Said = child.wait_with_output().unwrap().into();
+            let refused = said.err.contains("unshare:") || said.err.contains("mount:");
+            assert!(refused, "{said:?}");
+            return eprintln!("not tested: this user may have no mount namespace of its own: {}", said.err);
+        }
+        let during = fs::read_to_string(&switch).unwrap();
+        assert!(during.contains("Put here by prony"), "{during}");
+        send(child.id(), signal);
+        fs::write(&gate, "").unwrap();
+        let said: Said = child.wait_with_output().unwrap().into();
+        assert_eq!(said.code, Some(130), "{said:?}");
+        assert_eq!(fs::read_to_string(&switch).ok().as_deref(), found, "{said:?}");
+        assert!(!world.path("sbin/policy-rc.d.before-prony").exists());
+    }
+}
+
 /// The compiler is a script that takes its time.
 #[test]
 fn a_second_signal_ends_the_step_of_an_installation_and_what_it_started() {
@@ -128,15 +195,7 @@ fn a_second_signal_ends_the_step_of_an_installation_and_what_it_started() {
     let started = world.path(".prony").join("home").join("started");
     let compiler =
         format!("#!/bin/sh\nsleep 600 & echo $! >{0}.new\nmv {0}.new {0}\nwait\n", started.display());
-    fs::create_dir(world.path("bin")).unwrap();
-    // By another process: what a child of another test has open for writing at this moment cannot be executed.
-    let written = Command::new("sh")
-        .args(["-c", "printf %s \"$2\" >\"$1\" && chmod 755 \"$1\"", "sh"])
-        .arg(world.path("bin/go"))
-        .arg(compiler)
-        .status();
-    assert!(written.unwrap().success());
-    let path = format!("{}:{}", world.path("bin").display(), std::env::var("PATH").unwrap_or_default());
+    let path = program(&world, "bin/go", &compiler);
     let mut command = world.command(&["servers", "install", "built", "--servers", "recipes", "--yes"]);
     let child = command.env("PATH", path).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_until("the build begins", || started.exists());

@@ -92,7 +92,7 @@ impl Row {
 }
 
 /// A verdict's code in a row.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RowReason {
     /// The code.
     pub code: String,
@@ -104,6 +104,9 @@ pub struct RowReason {
     pub detail: String,
     /// The advice.
     pub advice: String,
+    /// The least and the greatest of each value of the reason among those trials, by name, with the unit at its end as
+    /// in a trial's reason.
+    pub values: BTreeMap<String, [f64; 2]>,
 }
 
 /// What a source printed for a row of ours.
@@ -168,8 +171,13 @@ fn reasons(cells: &[Cell<'_>]) -> Vec<RowReason> {
                     effect: reason.effect,
                     detail: reason.detail.clone(),
                     advice: reason.advice.clone(),
+                    values: BTreeMap::new(),
                 }
             });
+            for (name, &value) in &reason.values {
+                let [least, most] = seen.values.entry(name.clone()).or_insert([value; 2]);
+                (*least, *most) = (least.min(value), most.max(value));
+            }
             seen.trials += 1;
             seen.effect = seen.effect.max(reason.effect);
         }

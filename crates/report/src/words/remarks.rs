@@ -1,5 +1,7 @@
 //! Remarks on a ranking's rows, beside their figures.
 
+use std::collections::BTreeMap;
+
 use prony_analysis::experiment::{Row, RowReason};
 use prony_analysis::verdict::Code;
 use prony_model::trial::Effect;
@@ -10,8 +12,8 @@ use crate::format;
 /// Candidates that a sentence names before "and N more".
 const NAMED_MAX: usize = 4;
 
-/// Reasons that several rows of a plan have: each once, with the rows that have it, in how many of their trials, and
-/// the detail of the worst row; with the sign of its worst effect.
+/// Reasons that several rows of a plan have: each once, with the rows that have it, in how many of their trials, the
+/// range of its value, and the detail of the worst row; with the sign of its worst effect.
 pub(crate) fn shared_remarks(rows: &[Row]) -> Vec<(&'static str, String)> {
     let shared = shared_codes(rows).into_iter().map(|code| {
         let having: Vec<(&Row, &RowReason)> = having(rows, code).collect();
@@ -34,10 +36,36 @@ pub(crate) fn shared_remarks(rows: &[Row]) -> Vec<(&'static str, String)> {
             .map_or(String::new(), |(row, reason)| format!("; worst {}: {}", row.candidate, reason.detail));
         let effect = worst.map_or(Effect::Note, |(_, reason)| reason.effect);
         let of = format::count(of.into(), "trial", "trials");
-        let text = format!("{}: {}, in {in_how_many} of {of} each{seen}", self::code(code), names.join(", "));
+        let range = range(&having).map_or(String::new(), |range| format!(", {range}"));
+        let text =
+            format!("{}: {}, in {in_how_many} of {of} each{range}{seen}", self::code(code), names.join(", "));
         (effect_mark(effect), format::printable(&text))
     });
     shared.collect()
+}
+
+/// The value of a reason over all rows, `busiest worker 91 % to 99 %`: a share before others. `None` where it is the same
+/// everywhere.
+fn range(having: &[(&Row, &RowReason)]) -> Option<String> {
+    let mut all: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
+    for (name, [least, most]) in having.iter().flat_map(|(_, reason)| &reason.values) {
+        let seen = all.entry(name).or_insert([*least, *most]);
+        *seen = [seen[0].min(*least), seen[1].max(*most)];
+    }
+    let differs = |(_, [least, most]): &(&str, [f64; 2])| least < most;
+    let mut differing: Vec<_> = all.into_iter().filter(differs).collect();
+    differing.sort_by_key(|(name, _)| !name.ends_with("_share"));
+    let (name, [least, most]) = *differing.first()?;
+    let (what, least, most) = if let Some(what) = name.strip_suffix("_share") {
+        (what, format::percent(least), format::percent(most))
+    } else if let Some(what) = name.strip_suffix("_ns") {
+        (what, format::duration(least), format::duration(most))
+    } else if let Some(what) = name.strip_suffix("_bytes_per_s") {
+        (what, format!("{}/s", format::bytes(least)), format!("{}/s", format::bytes(most)))
+    } else {
+        (name, format::si(least), format::si(most))
+    };
+    Some(format!("{} {least} to {most}", what.replace('_', " ")))
 }
 
 /// The codes of reasons that at least two rows have and that are no remarks of their own, in the order of the rows.
@@ -127,19 +155,26 @@ mod tests {
     fn reasons_that_rows_share_are_listed_once_and_others_with_their_row() {
         let mut rows = fixtures::experiment().plans.remove(0).rows;
         rows.truncate(3);
-        let reason = |code: &str, trials, detail: &str| RowReason {
+        let reason = |code: &str, trials, stolen: [f64; 2], detail: &str| RowReason {
             code: code.to_owned(),
             trials,
             effect: Effect::Suspect,
             detail: detail.to_owned(),
             advice: String::new(),
+            values: BTreeMap::from([
+                ("limit_share".to_owned(), [0.01; 2]),
+                ("stolen_share".to_owned(), stolen),
+            ]),
         };
         for row in &mut rows {
             (row.trials, row.counted, row.reasons) = (5, 5, Vec::new());
             (row.failed, row.overloaded, row.broken) = (0, 0, 0);
         }
-        rows[0].reasons = vec![reason("host_noisy", 2, "9 % stolen")];
-        rows[2].reasons = vec![reason("host_noisy", 4, "12 % stolen"), reason("late_sends", 1, "late")];
+        rows[0].reasons = vec![reason("host_noisy", 2, [0.09, 0.1], "9 % stolen")];
+        rows[2].reasons = vec![
+            reason("host_noisy", 4, [0.02, 0.12], "12 % stolen"),
+            reason("late_sends", 1, [0.0; 2], "late"),
+        ];
         let [first, third] = [0, 2].map(|at: usize| rows[at].candidate.clone());
         let shared = shared_remarks(&rows);
         assert_eq!(
@@ -147,13 +182,14 @@ mod tests {
             [(
                 "?",
                 format!(
-                    "host noisy: {first}, {third}, in 2 to 4 of 5 trials each; worst {third}: 12 % stolen"
+                    "host noisy: {first}, {third}, in 2 to 4 of 5 trials each, stolen 2.0 % to 12 %; worst {third}: \
+                     12 % stolen"
                 )
             )]
         );
         assert_eq!(own_remarks(&rows[0], &rows), [""; 0]);
         assert_eq!(own_remarks(&rows[2], &rows), ["late sends in 1 of 5 trials: late"]);
-        rows[1].reasons = vec![reason("host_noisy", 2, "8 % stolen")];
+        rows[1].reasons = vec![reason("host_noisy", 2, [0.08; 2], "8 % stolen")];
         assert!(shared_remarks(&rows)[0].1.starts_with("host noisy: all 3, in 2 to 4 of 5 trials each"));
     }
 }

@@ -1,7 +1,8 @@
 //! What a fleet costs: `cargo xtask fleet [--prony PATH] [--pairs N] [--agents N] [--seconds N] [--store]`.
 //!
 //! Three figures. CPU time per request of a load by one agent against the same load without a fleet, in pairs on one CPU, of
-//! the whole process that loads: what carries an agent's messages is a cost of the client. The controller's CPU time and memory
+//! the whole process that loads: what carries an agent's messages is a cost of the client; and the service time's
+//! percentiles, with the target on the other CPUs. The controller's CPU time and memory
 //! while many agents load a little. And its CPU time for shares as full as a hundred thousand requests a second
 //! make them, which are measured once and then heard from many agents, sealed, as they would come.
 
@@ -57,9 +58,11 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let asked = read(root, arguments)?;
     let mut rows = Vec::new();
     let mut beyond = Vec::new();
-    let (_target, url) = start_target(&asked.prony, &[])?;
+    let (target, url) = start_target(&asked.prony, &[])?;
+    let (cpu, others) = one_and_others()?;
+    keep_to(target.pid(), &others)?;
     for (name, flags) in LOADS {
-        let (row, is_within) = pairs(&asked, &url, name, flags)?;
+        let (row, is_within) = pairs(&asked, &url, name, flags, cpu)?;
         println!("{row}");
         rows.push(row);
         if !is_within {
@@ -101,8 +104,7 @@ fn read(root: &Path, arguments: &[String]) -> Result<Asked, String> {
     Ok(asked)
 }
 
-fn pairs(asked: &Asked, url: &str, name: &str, flags: &str) -> Result<(String, bool), String> {
-    let cpu = cpus().first().copied().ok_or("this machine does not say which CPUs it has")?;
+fn pairs(asked: &Asked, url: &str, name: &str, flags: &str, cpu: usize) -> Result<(String, bool), String> {
     let mut costs = Vec::new();
     let mut latencies = [Vec::new(), Vec::new()];
     for number in 0..asked.pairs {
@@ -145,8 +147,30 @@ fn shown(Interval { point, low, high, .. }: &Interval) -> String {
 }
 
 /// CPU time of the process that loads, per request, and p50 and p99 of service, in nanoseconds.
+/// The CPU on which everything of a load runs, what carries a fleet's messages included, and the others, the target's: a
+/// controller beside the target would keep its CPU awake, and the fleet's responses would come sooner.
+fn one_and_others() -> Result<(usize, Vec<String>), String> {
+    match cpus().as_slice() {
+        [one, others @ ..] if !others.is_empty() => Ok((*one, others.iter().map(usize::to_string).collect())),
+        _ => Err("the target needs a CPU of its own: this machine has one".to_owned()),
+    }
+}
+
+/// All threads of a process, from now on.
+fn keep_to(pid: u32, cpus: &[String]) -> Result<(), String> {
+    let kept = Command::new("taskset")
+        .args(["--all-tasks", "--cpu-list", "--pid", &cpus.join(","), &pid.to_string()])
+        .stdout(Stdio::null())
+        .status();
+    match kept {
+        Ok(status) if status.success() => Ok(()),
+        other => Err(format!("taskset, of util-linux: {other:?}")),
+    }
+}
+
 fn one(prony: &Path, url: &str, flags: &str, cpu: usize, fleet: bool) -> Result<[f64; 3], String> {
-    let mut command = Command::new(prony);
+    let mut command = Command::new("taskset");
+    command.args(["--cpu-list", &cpu.to_string()]).arg(prony);
     command.args(["load", url, "-q", "--json", "-", "--pin", &cpu.to_string(), "-t", "1", "-d", "2s"]);
     command.args(["--warmup", "300ms"]).args(flags.split(' '));
     if fleet {

@@ -49,6 +49,13 @@ const MODES: [Mode; 3] = [
 /// A process that ends with this value.
 pub(crate) struct Running(Child);
 
+impl Running {
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.0.id()
+    }
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
         // Ended already, or ours to end.
@@ -130,7 +137,7 @@ fn soak(binary: &Path, folder: &Path, minutes: u64) -> Result<Vec<Soaked>, Strin
         thread::sleep((begun + Duration::from_secs(second)).saturating_duration_since(Instant::now()));
         let mut alive = 0;
         for (child, .., samples) in &mut loads {
-            if let (Ok(None), Some(kib)) = (child.0.try_wait(), rss_kib(child.0.id())) {
+            if let (Ok(None), Some(kib)) = (child.0.try_wait(), rss_kib(child.pid())) {
                 samples.push(kib);
                 alive += 1;
             }

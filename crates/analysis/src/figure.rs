@@ -248,7 +248,7 @@ pub static FIGURES: [Entry; 22] = [
         name: "startup",
         field: "startup_ns",
         title: "Start-up",
-        explain: "From the start of the process to its first right answer.",
+        explain: "From the start of the process to its first valid response.",
         head: "start-up ms",
         better_and_worse: ["FASTER", "SLOWER"],
         ranked: true,

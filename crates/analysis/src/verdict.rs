@@ -130,14 +130,14 @@ impl Code {
             Code::Arithmetic => entry("arithmetic", &["throughput", "response", "service"], Effect::Invalid,
                 "This is a fault of Prony's: please report it with the run log."),
             Code::WrongAnswer => entry("wrong_answer", &["throughput", "response", "service"], Effect::Invalid,
-                "Look at one answer (curl -i URL); correct the server, or what is expected of it."),
+                "Look at one response (curl -i URL); correct the server, or what is expected of it."),
             Code::PortsExhausted => entry("ports_exhausted", &["throughput"], Effect::Invalid,
                 "Keep connections alive, connect from more addresses (--source) or widen net.ipv4.ip_local_port_range: this measured \
                  the client's ports."),
             Code::ClientSaturated => entry("client_saturated", &["throughput"], Effect::LowerBound,
                 "Give the client more cores and workers (-t), or the server fewer."),
             Code::ClientQueue => entry("client_queue", &["response", "service"], Effect::Suspect,
-                "Give the client more cores and workers (-t), or let the kernel stamp answers (over TCP, without --user-clock)."),
+                "Give the client more cores and workers (-t), or let the kernel stamp responses (over TCP, without --user-clock)."),
             Code::LateSends => entry("late_sends", &["response"], Effect::Suspect,
                 "Give the client a core of its own (--pin), or ask for a lower rate; service times stand."),
             Code::UnevenWorkers => entry("uneven_workers", &["response"], Effect::Suspect,
@@ -156,7 +156,7 @@ impl Code {
                 "Raise the server's backlog and net.core.somaxconn, or open fewer connections at once."),
             Code::PacketsLost => entry("packets_lost", &["throughput", "response"], Effect::Note, "Ask `prony doctor --host`."),
             Code::ToleratedResponses => entry("tolerated_responses", &[], Effect::Note,
-                "The figures stand; a stricter client or a proxy may refuse such answers, so correct the server's headers."),
+                "The figures stand; a stricter client or a proxy may refuse such responses, so correct the server's headers."),
             Code::FewerStreams => entry("fewer_streams", &["throughput"], Effect::Note,
                 "Ask for as many (-p), or raise the server's limit; more connections (-c) carry more requests at once."),
             Code::StalledByWindow => entry("stalled_by_window", &["throughput", "service"], Effect::Note,
@@ -348,7 +348,7 @@ fn client_saturated(f: &Facts<'_>) -> Option<Reason> {
 fn client_queue(f: &Facts<'_>) -> Option<Reason> {
     (f.client_limits && f.m.clock == ReceiveClock::User).then(|| {
         Code::ClientQueue.reason(format!(
-            "answers were stamped by Prony's own clock, and a worker was busy for {} of the window: times include the \
+            "responses were stamped by Prony's own clock, and a worker was busy for {} of the window: times include the \
              client's own queue",
             percent(busiest_worker(f.m, f.window_ns))
         ))

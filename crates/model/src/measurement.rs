@@ -328,7 +328,7 @@ pub enum ErrorKind {
     ConnectFailed,
     /// The peer reset the connection.
     Reset,
-    /// The peer closed the connection before the answer was whole.
+    /// The peer closed the connection before the response was complete.
     ClosedEarly,
     /// The answer is not HTTP/1.1 as the standard has it.
     Protocol,

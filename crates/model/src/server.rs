@@ -16,7 +16,7 @@ pub struct ServerSamples {
     pub memory_method: String,
     /// CPUs the server was pinned to; empty: not pinned.
     pub cpus: Vec<u32>,
-    /// From the start of the process to its first right answer; 0 of a server that somebody else started.
+    /// From the start of the process to its first valid response; 0 of a server that somebody else started.
     pub startup_ns: u64,
     /// CPU time of the whole tree within the window, interpolated between samples.
     pub window_cpu_ns: u64,

@@ -121,7 +121,7 @@ impl Half<'_> {
             return Err("the windows have too few whole seconds");
         }
         if real_len(logs.len()) < SECONDS_SHARE_MIN * real_len(whole.len()) {
-            return Err("too few seconds have 100 answers");
+            return Err("too few seconds have 100 responses");
         }
         Ok(logs)
     }

@@ -223,7 +223,7 @@ fn blocks_and_seconds_that_are_not_whole_are_left_out_and_said() {
     for second in log.results[3].trial.as_mut().unwrap().series.iter_mut().take(4) {
         second.p99_ns = None;
     }
-    assert!(of(&compared(&log), P99).why.unwrap().contains("100 answers"));
+    assert!(of(&compared(&log), P99).why.unwrap().contains("100 responses"));
     let short = duet(&template, Machine { seconds: 2, ..USUAL }, 5);
     assert!(of(&compared(&short), P99).why.unwrap().contains("too few whole seconds"));
     // A duet and a run in turn are not the same measurement.

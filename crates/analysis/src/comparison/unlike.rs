@@ -50,7 +50,7 @@ pub(super) fn differences(
         found.must_be_equal("how they were measured", a, b, |c| {
             Some(if c.planned.duet.is_some() { "two at once" } else { "in turn" }.to_owned())
         });
-        found.must_be_equal("the clock of answers", a, b, |c| Some(clock(c.trial)));
+        found.must_be_equal("the clock that stamps responses", a, b, |c| Some(clock(c.trial)));
         found.must_be_equal("how the server's CPU was read", a, b, |c| Some(c.server?.cpu_method.clone()));
         found.must_be_equal("how the server's memory was read", a, b, |c| {
             Some(c.server?.memory_method.clone())

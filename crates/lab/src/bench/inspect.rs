@@ -26,7 +26,7 @@ pub enum Inspection {
     Checked {
         /// Its own word for its version.
         version: Option<String>,
-        /// From its start to its first right answer.
+        /// From its start to its first valid response.
         startup: Duration,
         /// What was found.
         report: CheckReport,

@@ -192,9 +192,9 @@ impl Checks<'_> {
         let judged = match (kept, declared) {
             (Err(fault), _) => Err(fault.to_string()),
             (Ok(true), Some(true) | None) => Ok("Two requests on one connection were answered.".to_owned()),
-            (Ok(false), Some(false) | None) => Ok("Connections are closed after an answer.".to_owned()),
+            (Ok(false), Some(false) | None) => Ok("Connections are closed after a response.".to_owned()),
             (Ok(false), Some(true)) => {
-                Err("The recipe says keepalive = true, but the connection was closed after an answer."
+                Err("The recipe says keepalive = true, but the connection was closed after a response."
                     .to_owned())
             }
             (Ok(true), Some(false)) => {

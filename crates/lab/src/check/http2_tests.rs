@@ -55,7 +55,7 @@ fn what_a_server_does_to_a_request_is_said_with_what_went_over_the_wire() {
     let ended = checked(Http2Config { goaway_after: every(1), ..Http2Config::default() });
     assert!(ended.passed());
     let kept = result(&ended, "keep-alive over HTTP/2");
-    assert_eq!(kept.detail, "Connections are closed after an answer.");
+    assert_eq!(kept.detail, "Connections are closed after a response.");
 }
 
 #[test]

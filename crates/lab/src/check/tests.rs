@@ -170,7 +170,7 @@ fn keepalive_is_held_to_what_was_declared() {
         failures(&closed),
         [(
             "keep-alive".to_owned(),
-            "The recipe says keepalive = true, but the connection was closed after an answer.".to_owned()
+            "The recipe says keepalive = true, but the connection was closed after a response.".to_owned()
         )]
     );
     // It says nothing of closing, and closes.
@@ -244,10 +244,10 @@ fn transcripts_and_sentences_of_failed_checks_hold_no_secrets() {
 #[test]
 fn hostile_answers_fail_the_check_with_a_readable_reason() {
     let hostile: [(Change, &str); 6] = [
-        (|_, _| vec![b'x'; 100_000], "The answer is not HTTP/1.1"),
+        (|_, _| vec![b'x'; 100_000], "The response is not HTTP/1.1"),
         (
             |_, _| [b"HTTP/1.1 200 OK\r\nA: ".to_vec(), vec![b'a'; 300_000]].concat(),
-            "the answer's head is longer than 256 KiB",
+            "the response's head is longer than 256 KiB",
         ),
         (
             |_, _| b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n".to_vec(),
@@ -255,13 +255,13 @@ fn hostile_answers_fail_the_check_with_a_readable_reason() {
         ),
         (
             |_, _| b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n".to_vec(),
-            "the answer's Content-Length is not a number",
+            "the response's Content-Length is not a number",
         ),
         (
             |_, _| b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n".to_vec(),
             "a chunk's size line is not a hexadecimal number",
         ),
-        (|_, _| b"HTTP/1.1 100 C\r\n\r\n".repeat(20), "more than 16 interim answers"),
+        (|_, _| b"HTTP/1.1 100 C\r\n\r\n".repeat(20), "more than 16 interim responses"),
     ];
     for (change, expected) in hostile {
         let text = ContractExpectation { routes: vec![Route::Text], ..ContractExpectation::default() };
@@ -285,7 +285,7 @@ fn an_answer_of_two_lengths_is_refused_with_the_reason() {
     let text = ContractExpectation { routes: vec![Route::Text], ..all(true) };
     let report = check(&server(true, differ), &text);
     let (first, reason) = (&report.results[0], "two Content-Length fields, or numbers of one, that differ");
-    assert_eq!(first.detail, format!("The answer is not HTTP/1.1: the answer has {reason}."));
+    assert_eq!(first.detail, format!("The response is not HTTP/1.1: the response has {reason}."));
     assert!(!report.passed() && first.wire.as_ref().is_some_and(|w| w.contains("< Content-Length: 13")));
 }
 
@@ -314,7 +314,7 @@ fn surplus_bytes_after_an_answer_fail_the_keepalive_check() {
     let report = check(&server(true, longer), &text);
     assert_eq!(report.failures().map(|r| r.name.as_str()).collect::<Vec<_>>(), ["keep-alive"], "{report:?}");
     let wire = report.failures().next().and_then(|r| r.wire.as_deref());
-    assert!(wire.is_some_and(|w| w.ends_with("! 4 bytes more than the answer.\n")), "{wire:?}");
+    assert!(wire.is_some_and(|w| w.ends_with("! 4 bytes more than the response.\n")), "{wire:?}");
 }
 
 #[test]

@@ -141,7 +141,7 @@ fn idle_states(tree: &Tree, cpus: &[u32]) -> Option<Finding> {
             Some((latency, tree.text(format!("{folder}/{state}/name")).unwrap_or(state)))
         })
         .max()?;
-    let why = "A core that sleeps deep wakes up late, so that at low rates every answer waits for it.";
+    let why = "A core that sleeps deep wakes up late, so that at low rates every response waits for it.";
     let value = format!("{} wakes after {} µs", deepest.1, deepest.0);
     let finding = Finding::new("idle_states", "idle states", value, why);
     Some(finding.distorts_if(deepest.0 >= WAKE_MAX_US, format!("cpupower idle-set -D {}", WAKE_MAX_US - 1)))

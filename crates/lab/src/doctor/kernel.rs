@@ -68,7 +68,7 @@ const SYSCTLS: [Sysctl; 9] = [
     Sysctl {
         code: "time_wait_buckets",
         name: "net.ipv4.tcp_max_tw_buckets",
-        why: "More connections in TIME_WAIT than this are cut short, and what comes late for them is answered by resets.",
+        why: "More connections in TIME_WAIT than this are cut short, and what comes late for them is answered with resets.",
         wanted: |found, _| at_least(found, 32_768, 131_072),
     },
     Sysctl {
@@ -179,7 +179,7 @@ fn connection_tracking(tree: &Tree) -> Option<Finding> {
 /// change, and nobody's clients are on loopback in earnest.
 fn loopback_mtu(tree: &Tree) -> Option<Finding> {
     let mtu = tree.number("/sys/class/net/lo/mtu")?;
-    let why = "An answer of more bytes than this travels in several packets. At 65536, loopback's own, one of up to 64 KiB \
+    let why = "A response of more bytes than this travels in several packets. At 65536, loopback's own, one of up to 64 KiB \
                is one packet; a network's is 1500. Figures of large bodies are compared at one of them.";
     let found = Finding::new("loopback_mtu", "MTU of loopback", mtu.to_string(), why);
     Some(found.note_if(mtu != LOOPBACK_MTU, None))

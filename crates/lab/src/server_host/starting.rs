@@ -137,7 +137,7 @@ impl RemoteServer {
         })
     }
 
-    /// From just before its first process was started to its first right answer, within the bound of the clocks.
+    /// From just before its first process was started to its first valid response, within the bound of the clocks.
     pub(crate) fn startup(&self) -> Duration {
         self.startup
     }

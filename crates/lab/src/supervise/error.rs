@@ -40,7 +40,7 @@ pub(crate) enum StartErrorKind {
     #[error("{0} before it answered.")]
     Died(String),
     /// It did not answer rightly in time.
-    #[error("did not give a right answer within {}.", show_duration(*.0))]
+    #[error("gave no valid response within {}.", show_duration(*.0))]
     NotReady(Duration),
     /// Its certificate is refused: what the last attempt found.
     #[error("is not trusted. {0} Correct the certificate, name its issuer by --cacert, or check none by -k.")]

@@ -322,7 +322,7 @@ impl Running {
         Some(who)
     }
 
-    /// From just before the first process was started to the first right answer.
+    /// From just before the first process was started to the first valid response.
     pub(crate) fn startup(&self) -> Duration {
         self.startup
     }

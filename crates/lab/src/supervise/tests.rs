@@ -192,7 +192,7 @@ fn waiting_for_readiness_ends_by_its_timeout_or_an_interrupt() {
     let mut spec = shell_spec(root.path(), &["exec sleep 300"]);
     spec.ready_timeout = Duration::from_millis(50);
     let why = Running::start(&spec, &supervision(root.path()), &mut || false, &|| false).unwrap_err();
-    assert_eq!(why.to_string(), "shell did not give a right answer within 50ms.");
+    assert_eq!(why.to_string(), "shell gave no valid response within 50ms.");
     let spec = shell_spec(root.path(), &["exec sleep 300"]);
     let why = Running::start(&spec, &supervision(root.path()), &mut || false, &|| true).unwrap_err();
     assert!(matches!(why.kind, StartErrorKind::Interrupted));

@@ -28,7 +28,7 @@ const INTERIM_MAX: u8 = 16;
 /// What is longer shares [`heads::PARTIAL_MAX_BYTES`] with the worker's other connections.
 const PARTIAL_KEPT_BYTES: usize = 4 << 10;
 
-const HEAD_TOO_LONG: ProtocolError = ProtocolError("the answer's head is longer than 256 KiB");
+const HEAD_TOO_LONG: ProtocolError = ProtocolError("the response's head is longer than 256 KiB");
 /// Of the kind [`ErrorKind::PartialHeads`].
 const NO_ROOM: ProtocolError = ProtocolError(
     "the unfinished heads on this worker's connections take the 64 MiB there are for them: \
@@ -127,7 +127,7 @@ impl Framer {
         self.state != State::Head || !self.partial.is_empty() || self.interim > 0
     }
 
-    /// Whether the answer's head is still to come, or a part of it.
+    /// Whether the response's head is still to come, or a part of it.
     pub fn awaits_head(&self) -> bool {
         self.state == State::Head
     }
@@ -328,7 +328,7 @@ impl Framer {
                 return Err(ProtocolError("the server switched protocols (101), which nobody asked for"));
             }
             if self.interim > INTERIM_MAX {
-                return Err(ProtocolError("more than 16 interim answers (1xx) came before the real one"));
+                return Err(ProtocolError("more than 16 interim responses (1xx) came before the final one"));
             }
             return Ok(());
         }

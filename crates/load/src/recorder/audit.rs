@@ -26,7 +26,7 @@ pub(crate) fn of_share(share: &Share, plan: &Plan) -> Vec<String> {
     );
     let count = |kind| share.errors.get(&kind).map_or(0, |failures| failures.count);
     equal(
-        "answers by status = completed + failed by status or body",
+        "responses by status = completed + failed by status or body",
         share.status.values().sum(),
         r.completed + count(ErrorKind::UnexpectedStatus) + count(ErrorKind::BodyMismatch),
     );

@@ -155,7 +155,7 @@ impl<'a> Differences<'a> {
         }
         let counted = self.recorder.errors.iter().map(|(kind, failures)| (*kind, failures.count)).collect();
         self.same("failures by kind", counted, kinds);
-        self.same("answers by status", self.recorder.status.clone(), statuses);
+        self.same("responses by status", self.recorder.status.clone(), statuses);
         if let Some((kind, _)) =
             self.recorder.errors.iter().find(|(_, failures)| failures.first.what.is_empty())
         {

@@ -53,7 +53,7 @@ fn sentence(error: &Error) -> String {
         Error::InvalidCertificate(why) => certificate(why),
         Error::AlertReceived(alert) => refusal(*alert),
         Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
-            "the server's answer is not TLS, as on a port of plain http://".to_owned()
+            "the server's response is not TLS, as on a port of plain http://".to_owned()
         }
         Error::PeerIncompatible(
             PeerIncompatible::ServerDoesNotSupportTls12Or13

@@ -197,7 +197,7 @@ impl Session {
             if count == 0 {
                 return Err(io::Error::new(
                     io::ErrorKind::UnexpectedEof,
-                    "the server closed the connection without TLS's close_notify, so that the answer may be cut off",
+                    "the server closed the connection without TLS's close_notify, so that the response may be cut off",
                 ));
             }
             stamp = at;

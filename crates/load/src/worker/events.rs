@@ -395,7 +395,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 break;
             };
             recorder.failed(now, &times, ErrorKind::ClosedEarly, || {
-                "the server ended the connection with an earlier answer of the pipeline".to_owned()
+                "the server ended the connection with an earlier response of the pipeline".to_owned()
             });
             self.restart.push_back((index, now));
         }
@@ -481,7 +481,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
 }
 
 fn closed_early() -> String {
-    "the server closed the connection before its answer was whole".to_owned()
+    "the server closed the connection before its response was complete".to_owned()
 }
 
 pub(super) fn stream_error_kind(error: &io::Error) -> ErrorKind {

@@ -258,7 +258,7 @@ fn an_answer_that_ends_with_its_connection_needs_a_close_notify() {
         (HELLO, true, None),
         (UNTIL_CLOSE, true, None),
         (UNTIL_CLOSE, false, Some("close_notify")),
-        (half, true, Some("before its answer was whole")),
+        (half, true, Some("before its response was complete")),
         (half, false, Some("close_notify")),
     ] {
         let address = server::serve(&Speaks::default(), move |stream| {

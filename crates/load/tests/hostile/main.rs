@@ -109,7 +109,7 @@ fn endless_heads_and_chunk_lines_are_protocol_errors() {
         ("a header's lines", endless(b"HTTP/1.1 200 OK\r\nX: y\r\n", b" y\r\n"), "longer than 256 KiB"),
         ("headers", endless(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n"), "more than 5000 header fields"),
         ("empty lines", endless(b"\r\n", b"\r\n"), "longer than 256 KiB"),
-        ("interim answers", endless(b"", HINTS), "more than 16 interim"),
+        ("interim responses", endless(b"", HINTS), "more than 16 interim"),
         ("a chunk's extension", endless(EXTENDED, b"x"), "longer than 4 KiB"),
         ("a chunk's size", endless(CHUNKED, b"0"), "larger than 2^60"),
         ("trailers", endless(LAST_CHUNK, b"X: y\r\n"), "trailer section is longer than 64 KiB"),

@@ -21,7 +21,7 @@ impl Connection {
         let response = self.receive_http1(&mut answer, deadline);
         self.note_answer(answer.head(), &answer.start, &response);
         if response.is_ok() && answer.beyond > 0 {
-            self.note('!', format!("{} bytes more than the answer.", answer.beyond).as_bytes());
+            self.note('!', format!("{} bytes more than the response.", answer.beyond).as_bytes());
         }
         response
     }
@@ -116,7 +116,7 @@ impl Answer {
         Response { status, headers, body: std::mem::take(&mut self.body), keeps }
     }
 
-    /// Its head, and those of interim answers before it.
+    /// Its head, and those of interim responses before it.
     fn head(&self) -> &[u8] {
         &self.start[..Fields::of(&self.start).map_or(0, |head| head.end)]
     }

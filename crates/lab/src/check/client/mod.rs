@@ -85,13 +85,13 @@ pub(super) enum Fault {
     /// The server does not speak the protocol that it is asked by.
     #[error("{0}.")]
     NotSpoken(String),
-    #[error("No whole answer within 5 s.")]
+    #[error("No complete response within 5 s.")]
     Timeout,
-    #[error("The connection was closed before the answer was whole.")]
+    #[error("The connection was closed before the response was complete.")]
     Closed,
     #[error("The connection failed: {0}.")]
     Io(String),
-    #[error("The answer is not {0}: {1}.")]
+    #[error("The response is not {0}: {1}.")]
     Protocol(&'static str, String),
     /// The server ended the request's stream, or the connection before it.
     #[error("{0}.")]

@@ -2,7 +2,7 @@
 
 use super::head::{FIELDS_MAX, lenient};
 
-/// The head of an answer, heads of interim answers (1xx) before it left out.
+/// The head of an answer, heads of interim responses (1xx) before it left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fields {
     /// Names and values in their order, spaces around values left out; the lines of a value with a space between them.

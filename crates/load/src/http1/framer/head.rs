@@ -76,17 +76,17 @@ pub(super) fn lenient() -> ParserConfig {
 
 fn fault(error: Error) -> ProtocolError {
     match error {
-        Error::TooManyHeaders => ProtocolError("the answer has more than 5000 header fields"),
-        Error::Version => ProtocolError("the answer is not HTTP/1.0 or HTTP/1.1"),
-        Error::Status => ProtocolError("the answer's status line is malformed"),
-        _ => ProtocolError("the answer's head is malformed"),
+        Error::TooManyHeaders => ProtocolError("the response has more than 5000 header fields"),
+        Error::Version => ProtocolError("the response is not HTTP/1.0 or HTTP/1.1"),
+        Error::Status => ProtocolError("the response's status line is malformed"),
+        _ => ProtocolError("the response's head is malformed"),
     }
 }
 
 /// What the fields of a whole head say.
 fn head_of(response: &Response<'_, '_>, length: usize, is_head_request: bool) -> Result<Head, ProtocolError> {
     let (Some(status), Some(minor)) = (response.code, response.version) else {
-        return Err(ProtocolError("the answer's status line is malformed"));
+        return Err(ProtocolError("the response's status line is malformed"));
     };
     let mut content_length: Option<u64> = None;
     let (mut has_codings, mut chunked) = (false, false);
@@ -109,7 +109,7 @@ fn head_of(response: &Response<'_, '_>, length: usize, is_head_request: bool) ->
                 if chunked {
                     if !is_chunked {
                         return Err(ProtocolError(
-                            "the answer's Transfer-Encoding has chunked before another coding",
+                            "the response's Transfer-Encoding has chunked before another coding",
                         ));
                     }
                     tolerated |= bit(Tolerance::RepeatedChunked);
@@ -157,13 +157,13 @@ fn parse_length(value: &[u8]) -> Option<u64> {
 /// The one number of a list, which is also that of a field before (RFC 9110, section 8.6).
 #[cold]
 fn same_length(before: Option<u64>, value: &[u8]) -> Result<u64, ProtocolError> {
-    const NO_NUMBER: ProtocolError = ProtocolError("the answer's Content-Length is not a number");
+    const NO_NUMBER: ProtocolError = ProtocolError("the response's Content-Length is not a number");
     let mut same = before;
     for number in value.split(|b| *b == b',') {
         let length = parse_length(number).ok_or(NO_NUMBER)?;
         if same.is_some_and(|same| same != length) {
             return Err(ProtocolError(
-                "the answer has two Content-Length fields, or numbers of one, that differ",
+                "the response has two Content-Length fields, or numbers of one, that differ",
             ));
         }
         same = Some(length);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use prony_model::run_log::EventKind::{Checked, Finished, Interrupted, Resumed};
 use prony_model::run_log::{NamedPlan, PlannedTrial, RunLog, TrialResult};
 use prony_model::trial::Validity;
 
@@ -177,16 +178,15 @@ fn elapsed_ns(results: &Results<'_>) -> Option<u64> {
 
 /// Ended early, and not gone on with since.
 fn interrupted(log: &RunLog) -> bool {
-    let last =
-        log.events.iter().rev().find(|e| matches!(e.what.as_str(), "interrupted" | "resumed" | "finished"));
-    last.is_some_and(|e| e.what == "interrupted")
+    let last = log.events.iter().rev().find(|e| e.is_one_of(&[Interrupted, Resumed, Finished]));
+    last.is_some_and(|e| e.is_one_of(&[Interrupted]))
 }
 
 fn notes(log: &RunLog, results: &Results<'_>) -> Vec<String> {
     let mut notes: Vec<String> = log
         .events
         .iter()
-        .filter(|e| !matches!(e.what.as_str(), "finished" | "checked"))
+        .filter(|e| !e.is_one_of(&[Finished, Checked]))
         .map(|e| {
             let what = e.what.replace('_', " ");
             if e.detail.is_empty() { what } else { format!("{what}: {}", e.detail) }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use prony_model::capacity::CapacityRecord;
+use prony_model::run_log::EventKind::{BudgetSpent, Finished, Interrupted, PrecisionReached};
 use prony_model::run_log::{CandidateRecord, PlannedTrial, RunLog, TrialResult};
 use prony_model::server::ServerSamples;
 use prony_model::trial::{Bound, Outcome, Trial};
@@ -67,12 +68,14 @@ pub(crate) fn planned<'a>(log: &'a RunLog, results: &Results<'a>) -> BTreeMap<u3
 
 /// Blocks that were meant to run: those of the order, or as many as its precision took.
 pub(crate) fn blocks_planned(log: &RunLog) -> u32 {
-    let last = log.events.iter().rev().find(|e| {
-        matches!(e.what.as_str(), "interrupted" | "finished" | "budget_spent" | "precision_reached")
-    });
+    let last = log
+        .events
+        .iter()
+        .rev()
+        .find(|e| e.is_one_of(&[Interrupted, Finished, BudgetSpent, PrecisionReached]));
     let begun = log.results.iter().map(|r| r.planned.block + 1).max();
     match (last, begun) {
-        (Some(last), Some(begun)) if last.what == "precision_reached" => begun.min(log.header.blocks),
+        (Some(last), Some(begun)) if last.is_one_of(&[PrecisionReached]) => begun.min(log.header.blocks),
         _ => u32::MAX,
     }
 }

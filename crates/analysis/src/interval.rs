@@ -99,7 +99,7 @@ impl WindowParts {
         }
         let needs = self.needs_ns(half / HALF_WIDTH_MAX).div_ceil(1_000_000_000);
         Err(format!(
-            "fifths of the window differ by as much as they carry: give -d {needs}s at least, or repeat"
+            "throughput varied too much within the window for an interval: give -d {needs}s at least, or repeat"
         ))
     }
 

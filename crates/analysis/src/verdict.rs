@@ -158,7 +158,7 @@ impl Code {
             Code::ToleratedResponses => entry("tolerated_responses", &[], Effect::Note,
                 "The figures stand; a stricter client or a proxy may refuse such responses, so correct the server's headers."),
             Code::FewerStreams => entry("fewer_streams", &["throughput"], Effect::Note,
-                "Ask for as many (-p), or raise the server's limit; more connections (-c) carry more requests at once."),
+                "Lower -p to the server's limit, or raise that limit; more connections (-c) carry more requests at once."),
             Code::StalledByWindow => entry("stalled_by_window", &["throughput", "service"], Effect::Note,
                 "Raise the server's windows (SETTINGS_INITIAL_WINDOW_SIZE, WINDOW_UPDATE) if they are not what you measure."),
             Code::Container => entry("container", &[], Effect::Note,

@@ -11,12 +11,9 @@ use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 
 use crate::net::endpoint::Endpoint;
 use crate::sys;
-pub(crate) use crate::sys::{Connecting, Interest};
+pub(crate) use crate::sys::{Connecting, Handle, Interest, would_block};
 use crate::tls;
 use prony_model::measurement::{TlsUse, Waits};
-
-/// A connection's handle.
-pub(crate) type Handle = i32;
 
 /// No connection.
 pub(crate) const NO_HANDLE: Handle = -1;
@@ -74,11 +71,6 @@ pub(crate) trait Net {
     fn tls(&self) -> Option<(TlsUse, u64)> {
         None
     }
-}
-
-/// Whether a call has nothing to do yet, and is to be made again.
-pub(crate) fn would_block(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
 /// Longer waits end this much early and are taken up again: a processor that

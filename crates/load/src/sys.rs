@@ -112,6 +112,14 @@ pub(crate) fn close(fd: RawFd) {
     unsafe { libc::close(fd) };
 }
 
+/// A connection's handle.
+pub(crate) type Handle = i32;
+
+/// Whether a call has nothing to do yet, and is to be made again.
+pub(crate) fn would_block(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
 /// A connect that was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Connecting {

@@ -18,17 +18,31 @@ pub struct Estimate {
     /// Why there is no interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_interval: Option<String>,
+    /// Whether the figure is a lower bound, since the client was the limit: print `≥`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_least: bool,
 }
 
 impl Estimate {
     /// A figure with its interval.
     pub fn new(point: f64, ci_low: f64, ci_high: f64, n: u64) -> Estimate {
-        Estimate { point, ci_low: Some(ci_low), ci_high: Some(ci_high), n, no_interval: None }
+        Estimate {
+            ci_low: Some(ci_low),
+            ci_high: Some(ci_high),
+            no_interval: None,
+            ..Estimate::bare(point, n, "")
+        }
     }
 
     /// A figure without an interval, and the reason.
     pub fn bare(point: f64, n: u64, reason: impl Into<String>) -> Estimate {
-        Estimate { point, ci_low: None, ci_high: None, n, no_interval: Some(reason.into()) }
+        let no_interval = Some(reason.into());
+        Estimate { point, ci_low: None, ci_high: None, n, no_interval, at_least: false }
+    }
+
+    /// A lower bound.
+    pub fn at_least(point: f64, n: u64) -> Estimate {
+        Estimate { at_least: true, ..Estimate::bare(point, n, "it is at least that") }
     }
 
     /// Half the interval's width as a fraction of the point: the `±` of a table.

@@ -76,7 +76,8 @@ pub struct LoadOptions {
     /// Requests that a connection carries at once (HTTP pipelining) [default: 1]
     #[cfg_attr(feature = "flags", arg(short, long, value_name = "N", value_parser = count::<u32>))]
     pub pipeline: Option<u32>,
-    /// Speak HTTP/2, agreed on by TLS (ALPN), or with http:// at once; -p is the number of streams a connection
+    /// Speak HTTP/2: agreed on by ALPN for https://, with prior knowledge (h2c) for http://; -p is the number of
+    /// streams per connection
     #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
     pub http2: Option<bool>,
     /// A linear ramp from the stage before (0 at first): `30s:20k/s` to a rate, `60s:5000c` to

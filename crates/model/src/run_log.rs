@@ -316,18 +316,57 @@ pub struct TrialResult {
     pub capacity: Option<CapacityRecord>,
 }
 
+/// What happens in a run beside its trials; a later version's logs may have others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum EventKind {
+    /// The run was ended before its last trial.
+    Interrupted,
+    /// It was taken up again.
+    Resumed,
+    /// Its last trial is done.
+    Finished,
+    /// Its time was over.
+    BudgetSpent,
+    /// The blocks suffice for the precision that was asked for.
+    PrecisionReached,
+    /// They did not.
+    PrecisionNotReached,
+    /// A candidate's responses were checked, and what was found out.
+    Checked,
+    /// They were not as they must be.
+    CheckFailed,
+    /// A server did not start.
+    StartFailed,
+    /// What an earlier run had left was ended.
+    CleanedUp,
+    /// Processes were left after a stop.
+    Leftovers,
+    /// A server was ended by force.
+    Killed,
+    /// What a server costs could not be read.
+    NotSampled,
+}
+
 /// Anything else worth keeping.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// RFC 3339, UTC.
     pub at: String,
-    /// `interrupted`, `resumed`, `finished`, `budget_spent`, `check_failed`, `cleaned_up`, …
+    /// An [`EventKind`]'s name, `budget_spent`.
     pub what: String,
     /// A sentence.
     pub detail: String,
     /// What a check found out (`checked`): it becomes a part of the candidate's record on reading.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<Found>,
+}
+
+impl Event {
+    /// Whether it is one of these kinds.
+    pub fn is_one_of(&self, kinds: &[EventKind]) -> bool {
+        kinds.iter().any(|kind| self.what == <&str>::from(kind))
+    }
 }
 
 /// A whole run log, read and judged.

@@ -241,7 +241,7 @@ fn a_client_that_gives_a_request_up_frees_its_stream() {
 }
 
 #[test]
-fn what_is_no_http_2_ends_the_connection_with_a_goaway() {
+fn a_connection_that_does_not_begin_as_http_2_ends_with_a_goaway() {
     let target = start(&Config::default());
     let mut client = Client::connect(&target);
     // A PING is no client's first frame.

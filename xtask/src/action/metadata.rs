@@ -129,11 +129,15 @@ fn variables(place: &Place, action: &str) -> Result<(), String> {
 fn by_schema(place: &Place) -> Result<(), String> {
     let is_there = Command::new(CHECKER).arg("--version").output().is_ok_and(|ran| ran.status.success());
     if !is_there {
+        println!(
+            "skipped: the schemas of GitHub and GitLab; {CHECKER} is not installed (pip install {CHECKER})"
+        );
         return Ok(());
     }
     for (schema, file) in [
         ("vendor.github-actions", "action.yml"),
         ("vendor.github-workflows", "ci/nightly.yml"),
+        ("vendor.github-workflows", ".github/workflows/release.yml"),
         ("vendor.gitlab-ci", "ci/gitlab.yml"),
     ] {
         output(&place.root, CHECKER, &["--builtin-schema", schema, file])?;

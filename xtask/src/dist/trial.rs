@@ -46,6 +46,7 @@ pub(super) fn run(dist: &Dist) -> Result<(), String> {
             return Ok(());
         }
     };
+    let ways = ways(dist)?;
     let mut failed = 0;
     let mut count = |name: String, tried: Result<String, String>| match tried {
         Ok(said) => println!("ok      {name}{said}"),
@@ -63,9 +64,9 @@ pub(super) fn run(dist: &Dist) -> Result<(), String> {
                 continue;
             }
         };
-        for way in ways() {
+        for way in &ways {
             let image = if way.name == "wheel" { &furnished } else { image };
-            count(format!("{} on {suite}", way.name), loaded(dist, &engine, image, &way));
+            count(format!("{} on {suite}", way.name), loaded(dist, &engine, image, way));
         }
         if suite != NEWEST {
             continue;
@@ -82,7 +83,7 @@ pub(super) fn run(dist: &Dist) -> Result<(), String> {
     }
     match busybox(&engine, &folder) {
         Ok(()) => {
-            count("archive beside busybox alone".to_owned(), loaded(dist, &engine, BUSYBOX, &archive()));
+            count("archive beside busybox alone".to_owned(), loaded(dist, &engine, BUSYBOX, &ways[0]));
         }
         Err(why) => println!("skipped: a root filesystem of busybox cannot be made here: {why}"),
     }
@@ -90,34 +91,48 @@ pub(super) fn run(dist: &Dist) -> Result<(), String> {
     if failed == 0 { Ok(()) } else { Err(format!("{failed} artifacts do not work")) }
 }
 
-fn archive() -> Way {
-    Way {
-        name: "archive",
-        install: "mkdir -p /opt/it && gzip -dc /dist/prony-*-linux.tar.gz | tar -xf - -C /opt/it && mv /opt/it/*/* /opt/it"
-            .to_owned(),
-        prony: "/opt/it/bin/prony".to_owned(),
-    }
-}
-
-fn ways() -> [Way; 3] {
+/// The lines of docs/install.md to the letter, in an empty home; what they download is the folder of artifacts.
+fn ways(dist: &Dist) -> Result<[Way; 3], String> {
+    let path = dist.root.join("docs/install.md");
+    let page = fs::read_to_string(&path).map_err(at(&path))?;
+    let line = |way: &str| -> Result<String, String> {
+        let row = page.lines().find(|line| line.starts_with(&format!("| {way}")));
+        let command = row.and_then(|row| row.split('`').nth(1));
+        let command = command.ok_or_else(|| format!("docs/install.md has no line for {way:?}"))?;
+        let other = dist.machine != "x86_64";
+        let command = command.replace("\\|", "|");
+        Ok(if other { command.replace("x86_64", &dist.machine).replace("amd64", "arm64") } else { command })
+    };
+    // Without a network a download is a copy, and root needs no sudo.
+    let before = format!(
+        "mkdir -p /tmp; cd /tmp; export HOME=/tmp/home VERSION={VERSION} PRONY=/dist PIP_NO_INDEX=1; mkdir $HOME; \
+         curl() {{ if [ $1 = -fL ]; then cat $2; else cp $2 .; fi; }}; sudo() {{ \"$@\"; }}"
+    );
     let complete = "prony completions bash | cmp - /usr/share/bash-completion/completions/prony";
-    [
-        archive(),
+    Ok([
+        Way {
+            name: "archive",
+            install: format!("{before}; {}", line("any Linux")?),
+            prony: "~/.local/bin/prony".to_owned(),
+        },
         Way {
             name: "Debian package",
             // dpkg may be told to leave manuals out, so that the package is asked whether it has them.
             install: format!(
-                "dpkg --install /dist/*.deb && {complete} && dpkg-query --listfiles prony | grep -q man1/prony-load.1.gz"
+                "{before}; {} && {complete} && dpkg-query --listfiles prony | grep -q man1/prony-load.1.gz",
+                line("Debian, Ubuntu")?
             ),
             prony: "prony".to_owned(),
         },
         Way {
             name: "wheel",
-            install: "python3 -m venv /opt/it && /opt/it/bin/pip install --quiet --no-index /dist/*.whl"
-                .to_owned(),
-            prony: "/opt/it/bin/prony".to_owned(),
+            install: format!(
+                "{before}; python3 -m venv /tmp/it; . /tmp/it/bin/activate; {}",
+                line("pip, in a virtual environment")?
+            ),
+            prony: "prony".to_owned(),
         },
-    ]
+    ])
 }
 
 /// Every command of docs/tutorial.md to the letter, where the package, git and nothing else was installed.

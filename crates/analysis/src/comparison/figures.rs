@@ -4,7 +4,7 @@ use prony_model::Estimate;
 use prony_stats::interval::geometric_mean;
 
 use super::noise::Noise;
-use super::{AT_LEAST, FigureComparison, Options, PlanComparison, PlanPair, duet, sentences};
+use super::{FigureComparison, Options, PlanComparison, PlanPair, duet, sentences};
 use crate::cell::{ByBlock, Cell, any_overloaded};
 use crate::compare::{self, Finding, Rule, compare, compare_unpaired};
 use crate::figure::{Figure, FigureValue};
@@ -50,7 +50,7 @@ fn by_block(figure: Figure, cells: &[Cell<'_>]) -> Result<Option<ByBlock>, Strin
 /// One side's figure over its blocks.
 fn over_blocks(side: &ByBlock) -> Option<Estimate> {
     let found = estimate(&side.in_order())?;
-    Some(if side.at_least { Estimate::bare(found.point, found.n, AT_LEAST) } else { found })
+    Some(if side.at_least { Estimate::at_least(found.point, found.n) } else { found })
 }
 
 pub(super) fn figure_comparison(

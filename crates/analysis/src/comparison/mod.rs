@@ -31,13 +31,6 @@ pub use choose::{choose, choose_in};
 pub use noise::Noise;
 
 const SCHEMA: &str = "prony.comparison/1";
-/// Why a side's figure has no interval, where the client was the limit.
-const AT_LEAST: &str = "it is at least that";
-
-/// Whether a side's figure is a lower bound: print `≥`.
-pub fn is_at_least(side: &Estimate) -> bool {
-    side.no_interval.as_deref() == Some(AT_LEAST)
-}
 
 /// One candidate of one run.
 #[derive(Debug, Clone, Copy)]

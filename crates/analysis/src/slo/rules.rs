@@ -10,7 +10,7 @@ use prony_stats::order::{Quantile, interval_ranks};
 use prony_stats::student::{normal_two_sided, t_two_sided};
 
 use super::{Held, Part};
-use crate::figure::{Figure, OverTrials};
+use crate::figure::{Figure, OverTrials, Unit};
 use crate::interval;
 use crate::numbers::{real, real_len, rounded};
 use crate::text::with_unit;
@@ -31,12 +31,18 @@ pub(super) fn percentile_held(
         return Held::new(decision, Some(false), seen, longer(trial));
     }
     let point = summary.percentile(field);
-    let seen = point.map_or_else(|| "withheld, too few samples".to_owned(), ms);
     let within = point.map(|p| p < limit_ns);
     let (decision, point_within) = match summary.ci95.get(field) {
         _ if trial.outcome == Outcome::Broken => (Decision::Missed, within),
         Some([low, high]) if within.is_some() => (by_interval(*low, *high, limit_ns), within),
         _ => by_count(summary, trial, (field, quantile), limit_ns).unwrap_or((Decision::Undecided, within)),
+    };
+    let beyond = || format!("{} of the requests took longer", with_unit(Unit::Share, 1.0 - quantile));
+    let seen = match (point, decision) {
+        (Some(point), _) => ms(point),
+        (None, Decision::Missed) => format!("more than {}", beyond()),
+        (None, Decision::Met) => format!("less than {}", beyond()),
+        (None, Decision::Undecided) => "withheld, too few samples".to_owned(),
     };
     if decision == Decision::Missed && part == Part::Response && waits_for_client(trial) {
         let seen = format!("{seen}, and the client itself was saturated");

@@ -87,7 +87,7 @@ fn inspect_at(
     let mut spoken = spoken.collect::<Vec<_>>().into_iter();
     let Some(first) = spoken.next() else {
         return Inspection::NotStarted(format!(
-            "{} speaks nothing that could be checked: its recipe's protocols are others with TLS than without.",
+            "{} cannot be checked: \"protocols\" of its recipe has none for how it is started here (h2c and http/1.1 without TLS, h2 and http/1.1 with it).",
             candidate.label()
         ));
     };

@@ -9,7 +9,8 @@ use prony_load::{Interrupt, Loader};
 use prony_model::plan::Protocol;
 use prony_model::rfc3339;
 use prony_model::run_log::{
-    Event, Found, Line, PlannedTrial, RawResult, RunLogError, RunLogWriter, Sleep, TrialResult, TrialStart,
+    Event, EventKind, Found, Line, PlannedTrial, RawResult, RunLogError, RunLogWriter, Sleep, TrialResult,
+    TrialStart,
 };
 use prony_model::secret::redacted;
 use prony_model::units::show_duration;
@@ -165,7 +166,7 @@ impl<'a> Runner<'a> {
             why: "its order has other candidates or plans than are to run: begin a new run.".to_owned(),
         })?;
         if resumed {
-            self.event("resumed", &format!("{} trials are left.", left.len()))?;
+            self.event(EventKind::Resumed, &format!("{} trials are left.", left.len()))?;
         }
         let cleaned = match &self.setup.server_host {
             None => supervise::clean_up(&self.setup.supervision.root),
@@ -174,7 +175,7 @@ impl<'a> Runner<'a> {
                 .map_err(|why| BenchError::ServerHost { given: host.given().to_owned(), why })?,
         };
         for cleaned in cleaned {
-            self.event("cleaned_up", &cleaned)?;
+            self.event(EventKind::CleanedUp, &cleaned)?;
         }
         let at_once = if self.setup.duet.is_some() { 2 } else { 1 };
         let mut block = None;
@@ -210,7 +211,7 @@ impl<'a> Runner<'a> {
         let alone = self.setup.experiment.phases().len() == 1;
         let reached = precision::reached(self.setup, &self.looking, block);
         if let Some(reached) = reached.filter(|_| alone) {
-            self.event("precision_reached", &reached)?;
+            self.event(EventKind::PrecisionReached, &reached)?;
             return Ok(Some(End::PrecisionReached));
         }
         if !self.budget.allows_block(self.began.elapsed(), &self.runnable(left, Some(block))) {
@@ -222,7 +223,7 @@ impl<'a> Runner<'a> {
                 show_duration(budget)
             );
             text.push_str(&self.what_more_would_buy());
-            self.event("budget_spent", &text)?;
+            self.event(EventKind::BudgetSpent, &text)?;
             return Ok(Some(End::BudgetSpent));
         }
         Ok(None)
@@ -233,13 +234,16 @@ impl<'a> Runner<'a> {
         let more = self.what_more_would_buy();
         if !left.is_empty() && !more.is_empty() {
             let text = format!("All {} blocks are done.{more}", self.setup.experiment.blocks.max);
-            self.event("precision_not_reached", &text)?;
+            self.event(EventKind::PrecisionNotReached, &text)?;
         }
         if !left.is_empty() {
             let share = self.outcome(End::Finished).share_under_load().unwrap_or(0.0) * 100.0;
             let (trials, text) =
                 (self.trials, format!("servers were under load for {share:.0} % of the time"));
-            self.event("finished", &format!("All trials are done: {trials} in this session; {text}."))?;
+            self.event(
+                EventKind::Finished,
+                &format!("All trials are done: {trials} in this session; {text}."),
+            )?;
         }
         Ok(self.outcome(End::Finished))
     }
@@ -308,7 +312,7 @@ impl<'a> Runner<'a> {
             TrialEnd::Interrupted(Some(result)) => (*result, false),
             TrialEnd::Interrupted(None) => return Ok(false),
             TrialEnd::CheckFailed(why) => {
-                self.event("check_failed", &why)?;
+                self.event(EventKind::CheckFailed, &why)?;
                 self.states[trial.number].excluded = true;
                 (failed(&why), true)
             }
@@ -337,7 +341,7 @@ impl<'a> Runner<'a> {
                 planned.candidate,
                 leftovers.join(", ")
             );
-            self.event("leftovers", &text)?;
+            self.event(EventKind::Leftovers, &text)?;
         }
         let after = self.runnable(rest, None);
         (self.tell)(&BenchEvent::TrialEnded {
@@ -357,13 +361,13 @@ impl<'a> Runner<'a> {
         let attempts = state.failed_starts;
         if attempts >= START_ATTEMPTS && state.checked.is_empty() {
             state.excluded = true;
-            self.event("start_failed", &format!("Given up after {attempts} attempts: {why}"))?;
+            self.event(EventKind::StartFailed, &format!("Given up after {attempts} attempts: {why}"))?;
         }
         Ok(())
     }
 
     fn interrupted(&mut self) -> Result<BenchOutcome, BenchError> {
-        self.event("interrupted", "The run was interrupted; --resume continues it.")?;
+        self.event(EventKind::Interrupted, "The run was interrupted; --resume continues it.")?;
         Ok(self.outcome(End::Interrupted))
     }
 
@@ -377,23 +381,23 @@ impl<'a> Runner<'a> {
         }
     }
 
-    pub(super) fn event(&mut self, what: &str, detail: &str) -> Result<(), BenchError> {
-        self.write_event(what, detail, None)
+    pub(super) fn event(&mut self, kind: EventKind, detail: &str) -> Result<(), BenchError> {
+        self.write_event(kind, detail, None)
     }
 
     /// What a candidate's full check found out, for its record.
     pub(super) fn found(&mut self, candidate: &str, sleep: Sleep) -> Result<(), BenchError> {
         let detail = format!("{candidate} does what every server of this run must; GET /sleep: {sleep}.");
         self.write_event(
-            "checked",
+            EventKind::Checked,
             &detail,
             Some(Found { candidate: candidate.to_owned(), sleep: Some(sleep) }),
         )
     }
 
-    fn write_event(&mut self, what: &str, detail: &str, found: Option<Found>) -> Result<(), BenchError> {
+    fn write_event(&mut self, kind: EventKind, detail: &str, found: Option<Found>) -> Result<(), BenchError> {
         let (at, detail) = (rfc3339(SystemTime::now()), redacted(detail));
-        let event = Event { at, what: what.to_owned(), detail, found };
+        let event = Event { at, what: <&str>::from(kind).to_owned(), detail, found };
         self.write(Line::Event(event.clone()))?;
         (self.tell)(&BenchEvent::Note(&event));
         Ok(())

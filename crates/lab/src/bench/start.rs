@@ -137,7 +137,7 @@ fn here(
     match stranger {
         None => Ok((Up::Here(Box::new(running)), endpoint)),
         Some(who) => {
-            let why = format!("{who} answers on its port {}, which it took first.", prepared.port);
+            let why = format!("its port {} was taken by {who} before it could listen there.", prepared.port);
             Err(NotUp::Stranger(why, running.stop().leftovers))
         }
     }

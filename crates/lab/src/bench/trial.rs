@@ -7,7 +7,7 @@ use prony_load::{LoadError, Snapshot};
 use prony_model::Plan;
 use prony_model::observed::Observed;
 use prony_model::plan::Arrivals;
-use prony_model::run_log::{PlannedTrial, RawResult};
+use prony_model::run_log::{EventKind, PlannedTrial, RawResult};
 use prony_model::units::show_duration;
 
 use super::header::workers;
@@ -199,7 +199,7 @@ impl Runner<'_> {
     /// Stops a trial's server; says once of each candidate that it had to be killed.
     pub(super) fn down(&mut self, trial: Trial<'_>, side: &mut Side<'_>) -> Result<(), BenchError> {
         if let Some(why) = side.unsampled.take() {
-            self.event("not_sampled", &format!("What {} costs is not known: {why}", side.candidate))?;
+            self.event(EventKind::NotSampled, &format!("What {} costs is not known: {why}", side.candidate))?;
         }
         let Some(running) = &mut side.running else { return Ok(()) };
         let stopped = running.stop();
@@ -211,7 +211,7 @@ impl Runner<'_> {
                 side.candidate,
                 show_duration(self.setup.supervision.stop_timeout)
             );
-            self.event("killed", &text)?;
+            self.event(EventKind::Killed, &text)?;
         }
         Ok(())
     }

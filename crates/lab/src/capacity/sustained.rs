@@ -60,7 +60,7 @@ pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -
     }
     match trial.outcome {
         Outcome::Broken => return JudgedProbe::failed("broken: most requests failed"),
-        Outcome::Overloaded => return JudgedProbe::failed("the wait grew to the end"),
+        Outcome::Overloaded => return JudgedProbe::failed("the wait for a connection grew to the end"),
         Outcome::Carried => {}
     }
     let ended = trial.requests.failed + trial.requests.completed;
@@ -74,7 +74,10 @@ pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -
     // Of the requests that came due, and not of the rate asked for: Poisson arrivals are not as many in every window.
     let carried = share(trial.requests.completed, trial.requests.scheduled);
     if carried < 1.0 - UNCARRIED_MAX_SHARE {
-        return JudgedProbe::failed(format!("{:.1} % of what was due was carried", carried * 100.0));
+        return JudgedProbe::failed(format!(
+            "only {:.1} % of the requests that were due completed",
+            carried * 100.0
+        ));
     }
     let mut undecided = Vec::new();
     for slo in slos {

@@ -71,6 +71,6 @@ fn a_server_of_http1_alone_is_found_to_speak_no_http2() {
     });
     let asked = ready(&dialer(address), &CustomCheck::of_route(Route::Text), &Expect::default());
     let not = asked.unwrap_err();
-    assert_eq!(not.why, "The server answered HTTP/2 in HTTP/1.");
+    assert_eq!(not.why, "The server responded in HTTP/1 to an HTTP/2 request.");
     assert_eq!(not.never, Some(Never::NotSpoken), "it is not waited for");
 }

@@ -40,7 +40,7 @@ pub(super) fn share_of(
     let Some(text) = &raw.of else {
         return file.refuse(
             &[path, &["rate"]].concat(),
-            "a rate in percent needs to know of what: write of = \"candidate plan\", a plan with \"capacity\".",
+            "a rate in percent is a share of a measured capacity: add of = \"CANDIDATE PLAN\", a plan that has \"capacity\".",
         );
     };
     match knee_of(text) {

@@ -233,7 +233,7 @@ fn check_plan(file: TomlFile<'_>, path: &[&str], raw: &LoadOptions) -> Result<()
         &key("seed"),
         "the seed is the experiment's: write it above the plans.",
     )?;
-    let why = "a server is checked at its own port, and a socket would be loaded instead of it: remove it.";
+    let why = "an experiment's servers listen on a port: remove it, or use --candidate and --unix.";
     file.refuse_if(raw.unix.is_some(), &key("unix"), why)?;
     check_sweep(file, &key("connections"), raw.connections.as_ref())?;
     check_sweep(file, &key("rate"), raw.rate.as_ref())?;

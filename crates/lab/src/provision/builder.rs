@@ -64,7 +64,7 @@ pub(super) fn as_user((user, group): (u32, u32)) -> [String; 5] {
 /// A number that no user, group or process has, where such a user can use what is needed.
 fn spare(needed: &[PathBuf]) -> Result<u32, String> {
     if let Some(variable) = local_sources::ALL.into_iter().find(|variable| stand_in(variable).is_some()) {
-        return Err(format!("{variable} names sources on this machine, which may be root's alone"));
+        return Err(format!("{variable} names sources on this machine, which only root may be able to read"));
     }
     let setpriv = find_command("setpriv").ok_or("setpriv is missing: apt-get install util-linux")?;
     let mut numbers = SPARE;

@@ -237,7 +237,7 @@ impl Agent {
                 let own = candidate.server().map(|server| server.recipe_hash(agreed.engine.is_some()));
                 if own.as_ref() != Some(recipe) {
                     return Err(format!(
-                        "the recipe of {label} there is another than here: put the same into prony/servers of both."
+                        "the recipe of {label} differs between the two hosts: copy prony/servers to both."
                     ));
                 }
                 Ok(match &agreed.engine {
@@ -317,7 +317,7 @@ impl Agent {
             }
         };
         if let Some(who) = running.stranger_on(agreed.address, prepared.port) {
-            let why = format!("{who} answers on its port {}, which it took first.", prepared.port);
+            let why = format!("its port {} was taken by {who} before it could listen there.", prepared.port);
             return Ok(Err(NotUp::Stranger(why, running.stop().leftovers)));
         }
         let startup = running.startup_until(link.ready_ns());

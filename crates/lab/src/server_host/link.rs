@@ -62,7 +62,7 @@ pub(super) fn said(text: &str) -> String {
 }
 
 pub(super) fn strange() -> String {
-    "its agent gave an answer to another question: both must be the same Prony.".to_owned()
+    "its agent sent an unexpected reply: run the same version of Prony on both hosts.".to_owned()
 }
 
 /// What an agent says, and when it last did.
@@ -189,7 +189,7 @@ impl Link {
         if let Err(why) = lines::say(pipe, message) {
             *to_agent = None;
             drop(to_agent);
-            self.lose(&format!("nothing can be said to its agent any more ({why})"));
+            self.lose(&format!("the connection to its agent broke ({why})"));
         }
     }
 

@@ -89,7 +89,10 @@ impl Starting {
                 return started(answer);
             }
             if monotonic_ns() > until_ns {
-                return Err(NotUp::NotStarted(format!("it did not say so within {} s.", GIVE_UP.as_secs())));
+                return Err(NotUp::NotStarted(format!(
+                    "its agent did not report its start within {} s.",
+                    GIVE_UP.as_secs()
+                )));
             }
         }
     }

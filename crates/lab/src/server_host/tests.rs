@@ -138,7 +138,7 @@ fn an_agent_whose_controller_falls_silent_ends_its_servers_by_its_lease() {
 }
 
 #[test]
-fn only_what_is_allowed_is_started_and_what_is_no_message_ends_the_agent() {
+fn commands_that_are_not_allowed_are_not_started_and_a_malformed_message_ends_the_agent() {
     let root = tempfile::tempdir().unwrap();
     let (pipe, served) = agent(root.path(), false);
     let setup = on(root.path(), greeted(&pipe).unwrap());

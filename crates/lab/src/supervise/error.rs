@@ -28,10 +28,10 @@ pub struct StartError {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StartErrorKind {
     /// The guard could not be started, or the journal not written.
-    #[error("was not started, its guard could not be set up: {0}.")]
+    #[error("was not started: the process that supervises it could not be set up: {0}.")]
     Guard(std::io::Error),
     /// The guard ended before it should.
-    #[error("lost its guard while it started: was it killed?")]
+    #[error("was ended, since the process that supervises it ended during the start: was that killed?")]
     GuardLost,
     /// A program could not be started: a sentence.
     #[error("did not start: {0}")]

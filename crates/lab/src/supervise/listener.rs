@@ -34,7 +34,7 @@ pub(crate) fn stranger(address: Ipv4Addr, port: u16, own: &[u32]) -> Option<Stri
     let holds = |pid: &u32| sockets(*pid).is_ok_and(|held| !held.is_disjoint(&strange));
     let holder = process::pids().into_iter().filter(|pid| !own.contains(pid)).find(holds);
     Some(holder.map_or_else(
-        || "a process of somebody else".to_owned(),
+        || "a process of another user".to_owned(),
         |pid| format!("process {pid} ({})", process::name(pid)),
     ))
 }

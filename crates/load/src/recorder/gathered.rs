@@ -59,7 +59,8 @@ impl<'a> Gathered<'a> {
     }
 
     /// Whether every place has given its last part.
-    pub fn is_whole(&self) -> bool {
+    #[cfg(test)]
+    pub(crate) fn is_whole(&self) -> bool {
         self.merge.is_over()
     }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::net::would_block;
+use crate::sys::would_block;
 use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerIncompatible};
 
 const SECONDS_PER_DAY: u64 = 24 * 3600;

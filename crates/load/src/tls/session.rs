@@ -16,7 +16,7 @@ use rustls::pki_types::ServerName;
 use rustls::unbuffered::{ConnectionState, EncodeTlsData, UnbufferedStatus};
 
 use super::failure;
-use crate::net::would_block;
+use crate::sys::would_block;
 
 /// Read from a socket at once, at most.
 const READ_BYTES: usize = 64 << 10;

@@ -1,7 +1,7 @@
 //! Reading a run log: what was whole of it, judged result by result.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -24,6 +24,8 @@ const LINE_UNPACKED_MAX: usize = 128 << 20;
 /// The most that all histograms take: this, and for each byte of the log so many. The logs of our tests take up to two.
 const LOG_UNPACKED_MAX: usize = 256 << 20;
 const UNPACKED_PER_BYTE: usize = 8;
+/// Of a path where nothing is.
+const NO_FILE: &str = "there is no such file; `prony bench` and `prony load -o FILE` write run logs";
 /// Lines that are read before they are parsed, and their bytes: work for every CPU in bounded memory.
 const BATCH_LINES: usize = 64;
 const BATCH_BYTES: usize = 16 << 20;
@@ -35,7 +37,10 @@ impl RunLog {
     /// When it cannot be read, is not a run log, is of another schema, or has
     /// a broken line before its last.
     pub fn read(path: &Path, judge: Judge<'_>) -> Result<RunLog, RunLogError> {
-        let file = foreign_file::open(path).map_err(|why| RunLogError::new(path, why))?;
+        let file = foreign_file::open(path).map_err(|why| match why.kind() {
+            io::ErrorKind::NotFound => RunLogError::new(path, NO_FILE),
+            _ => RunLogError::new(path, why),
+        })?;
         RunLog::read_from(BufReader::new(file), path, judge)
     }
 

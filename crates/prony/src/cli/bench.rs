@@ -9,7 +9,6 @@ use prony_model::options::LoadOptions;
 #[derive(Debug, Args)]
 pub(crate) struct BenchArguments {
     /// A built-in experiment's name, or a TOML file
-    #[arg(required_unless_present_any = ["candidates", "resume"])]
     pub(crate) experiment: Option<String>,
     /// Instead of an experiment: a server to measure, NAME='COMMAND {port}' or NAME=URL (repeatable). A command that
     /// listens on a Unix socket takes it from {run}, a folder of each start's own: --unix '{run}/app.sock'

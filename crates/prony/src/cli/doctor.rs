@@ -16,7 +16,7 @@ pub(crate) struct DoctorArguments {
     /// Restore the values that --apply saved (needs root)
     #[arg(long)]
     pub(crate) restore: bool,
-    /// Look at another machine, which ssh reaches without a question, and measure the round trip to it: `ssh:HOST`, or
+    /// Look at another machine, which ssh reaches without a password, and measure the round trip to it: `ssh:HOST`, or
     /// `ssh:HOST=ADDRESS` with the address by which it is to be loaded
     #[arg(long, value_name = "HOST", conflicts_with_all = ["apply", "restore"])]
     pub(crate) host: Option<String>,

@@ -56,8 +56,8 @@ pub(crate) struct LoadArguments {
     /// Print progress as plain lines on stderr instead of drawing the live view
     #[arg(long)]
     pub(crate) plain: bool,
-    /// Measure what the server costs, its CPU, memory and restarts: of this process id and its descendants, or of whoever
-    /// listens on `:PORT` of this machine, or on `ssh:HOST:PORT` of one that ssh reaches without a question
+    /// Measure what the server costs, its CPU, memory and restarts: of this process id and its descendants, or of the
+    /// process that listens on `:PORT` of this machine, or on `ssh:HOST:PORT` of one that ssh reaches without a password
     #[arg(long, value_name = "PID|:PORT|ssh:HOST:PORT")]
     pub(crate) watch: Option<String>,
     #[command(flatten)]

@@ -23,7 +23,7 @@ pub(crate) struct RuntimeArguments {
     /// The memory limit of each server, `512m` [default: no limit]
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
-    /// Start servers on another machine, which ssh reaches without a question, and load them from here: `ssh:HOST`, or
+    /// Start servers on another machine, which ssh reaches without a password, and load them from here: `ssh:HOST`, or
     /// `ssh:HOST=ADDRESS` with the IPv4 address there that they are to listen on [default: the one that ssh reached]
     #[arg(long, value_name = "HOST")]
     pub(crate) server_host: Option<String>,

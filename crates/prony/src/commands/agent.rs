@@ -43,7 +43,9 @@ pub(crate) fn run(arguments: &AgentArguments, printer: &Printer) -> Result<(), F
         once: arguments.once,
     };
     if arguments.allow.is_empty() {
-        printer.note("This agent lets itself be used against no target: --allow says against which it does.");
+        printer.note(
+            "This agent refuses every load: name the targets that it may load with --allow HOST[:PORT].",
+        );
     }
     stand(&standing, &say).map_err(Failure::not_measured)
 }

@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
         let most = show_duration(Duration::from_secs(forecast(&wanted).as_secs()));
         let (rate, longest) = lengthened(&wanted);
         printer.note(&format!(
-            "Searching with probes of {}, up to {} at rates below {}/s: about {most}, plus what such low rates take, less \
+            "Searching with probes of {}, up to {} at rates below {}/s: about {most}; longer at such low rates, shorter \
              where probes fail early.",
             show_duration(wanted.probe),
             show_duration(longest),

@@ -124,7 +124,7 @@ fn unless_interrupted() -> Result<(), Failure> {
 fn build(side: &str, folder: &Path, command: Option<&str>, printer: &Printer) -> Result<(), Failure> {
     if !folder.is_dir() {
         return Err(Failure::not_measured(format!(
-            "{side} has no folder {}: the application was elsewhere then.",
+            "{side} has no folder {}: the application was moved since that commit; compare with a newer base.",
             folder.display()
         )));
     }

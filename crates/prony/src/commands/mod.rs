@@ -20,6 +20,8 @@ pub(crate) mod load;
 pub(crate) mod logs;
 mod manifests;
 mod only;
+#[cfg(test)]
+mod pages_tests;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod reproduce;

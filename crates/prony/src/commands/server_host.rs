@@ -83,7 +83,7 @@ pub(crate) fn serve_controller(allow_commands: bool) -> Result<(), Failure> {
     // What is installed lies in the home folder, whatever folder sshd has put this program into.
     if let Some(home) = std::env::var_os("HOME") {
         std::env::set_current_dir(&home).map_err(|e| {
-            Failure::not_measured(format!("The home folder {} is none: {e}.", home.display()))
+            Failure::not_measured(format!("The home folder {} cannot be entered: {e}.", home.display()))
         })?;
     }
     // sshd(8): the client's address and port, then this machine's.

@@ -1,7 +1,7 @@
 //! A duet's comparison: what the seconds that both had say, which no row of the ranking does.
 
 use prony_analysis::compare::Finding;
-use prony_analysis::comparison::{Comparison, FigureComparison, is_at_least};
+use prony_analysis::comparison::{Comparison, FigureComparison};
 use prony_analysis::figure::Figure;
 use prony_model::Estimate;
 
@@ -52,5 +52,5 @@ fn row(plan: usize, found: &FigureComparison, paired: bool) -> Option<DuetRow> {
 }
 
 fn side(estimate: &Estimate) -> DuetSide {
-    DuetSide { estimate: pack::short(estimate), at_least: is_at_least(estimate) }
+    DuetSide { estimate: pack::short(estimate), at_least: estimate.at_least }
 }

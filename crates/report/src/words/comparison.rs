@@ -1,7 +1,7 @@
 //! Texts of comparisons that are the same in every view.
 
 use prony_analysis::compare::Finding;
-use prony_analysis::comparison::{Comparison, FigureComparison, PlanComparison, is_at_least};
+use prony_analysis::comparison::{Comparison, FigureComparison, PlanComparison};
 use prony_analysis::figure::Figure;
 use prony_model::Estimate;
 
@@ -11,7 +11,7 @@ use crate::words::{self, WITHHELD};
 /// A side's value in the unit of the figure's head.
 fn value(figure: Figure, estimate: Option<&Estimate>) -> String {
     let Some(estimate) = estimate else { return WITHHELD.to_owned() };
-    let at_least = if is_at_least(estimate) { "≥ " } else { "" };
+    let at_least = if estimate.at_least { "≥ " } else { "" };
     format!("{at_least}{}", words::value(figure, estimate.point))
 }
 

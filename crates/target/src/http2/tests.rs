@@ -104,7 +104,7 @@ fn requests_come_in_any_pieces() {
 }
 
 #[test]
-fn what_is_no_request_ends_its_stream_and_no_other() {
+fn a_malformed_request_ends_its_stream_and_no_other() {
     let long = [ECHO[0], ECHO[1], ECHO[2], ECHO[3], ("content-length", "16777217")];
     let five = [ECHO[0], ECHO[1], ECHO[2], ECHO[3], ("content-length", "5")];
     for (wire, code) in [

@@ -208,7 +208,7 @@ fn requests(scheme: &str, request: &Request<'_>) -> Result<Requests, Fault> {
 /// Why bytes are not HTTP/2; of a server of HTTP/1.1 alone, that.
 fn not_http2(why: Broken, start: &[u8]) -> Fault {
     if start.starts_with(b"HTTP/1.") {
-        return Fault::NotSpoken("The server answered HTTP/2 in HTTP/1".to_owned());
+        return Fault::NotSpoken("The server responded in HTTP/1 to an HTTP/2 request".to_owned());
     }
     Fault::Protocol(NAME, why.reason.to_owned())
 }

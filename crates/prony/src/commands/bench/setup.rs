@@ -223,7 +223,11 @@ fn experiment(arguments: &BenchArguments, resumed: Option<&RunLog>) -> Result<Ex
             experiment.server_host = None;
             experiment
         }
-        (None, None) => return Err(Failure::usage("Which experiment? Name one, or give --candidate.")),
+        (None, None) => {
+            return Err(Failure::usage(
+                "Nothing to run: name an experiment (prony bench quickstart), or give --candidate NAME='COMMAND {port}'.",
+            ));
+        }
     };
     match &arguments.scale {
         Some(scale) => experiment.scaled(scale).map_err(Failure::usage),

@@ -44,7 +44,7 @@ pub(super) fn run(arguments: &CiCommentArguments, printer: &Printer) -> Result<(
     match api.own(&mark)? {
         Some(id) => {
             api.ask(api.comments.change, &format!("{}/{id}", api.comments.one), Some(&body))?;
-            printer.note("The comment of before was updated.");
+            printer.note("The existing comment was updated.");
         }
         None => {
             api.ask("POST", &api.comments.all, Some(&body))?;

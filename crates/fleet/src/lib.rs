@@ -11,6 +11,7 @@ pub mod agent_process;
 pub mod agents;
 pub mod allow;
 mod assemble;
+pub mod certificates;
 pub mod controller;
 mod delta_file;
 pub mod fleet;

@@ -22,6 +22,8 @@ export interface AgentRecord {
   cpu_ns: number;
   /** Requests of the window that failed. */
   failed: number;
+  /** The machine that it ran on, as it says; `None` in records from before that was kept. */
+  host?: Host;
   /** Median of how late its requests were sent by its own doing; `None` without any. */
   lateness_p50_ns: number | null;
   /** 99th percentile of that; `None` of fewer than 100 requests. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Cell, HistoryData, Ratios, RunData } from "../src/data";
+import type { AgentRecord, Cell, HistoryData, Host, Ratios, RunData } from "../src/data";
 import { axesOf, choices, passes, publishedRatio, ratioTo, saidOf, shown, WITHOUT } from "../src/core/rows";
 import { csv } from "../src/core/save";
 import { estimateFiles, flat, sorted, type Column } from "../src/parts/table";
@@ -9,7 +9,7 @@ import { groups, present, usualGroup } from "../src/pages/history";
 import { loadOf, oursOf } from "../src/pages/source";
 import { axes, keyOf, sweepPoints } from "../src/pages/sweep";
 import { percentilesOf } from "../src/pages/trial_plots";
-import { candidateFacts, planFacts } from "../src/pages/trial_sheet";
+import { agentRows, candidateFacts, planFacts } from "../src/pages/trial_sheet";
 import { usual } from "../src/pages/trials";
 
 const candidate = (label: string, language: string | null) => ({ label, title: label, server: label, settings: [], language, kind: "runtime", version: null, workers: 1, keepalive: true });
@@ -114,6 +114,16 @@ describe("pages", () => {
     expect(percentilesOf([series([null]), series([5])], null)).toEqual({ known: ["p50_ns", "p90_ns", "p99_ns", "max_ns"], current: "p99_ns" });
     expect(percentilesOf([series([null])], "p99_ns").current).toBe("max_ns");
     expect(percentilesOf([series([5])], "p50_ns").current).toBe("p50_ns");
+  });
+  it("shows each agent of a fleet, its share of what all answered, and its machine", () => {
+    const host = { cpu_model: "A processor", cpus_online: 4, kernel: "Linux 6.1.0" } as Host;
+    const agent = (name: string, completed: number, more: Partial<AgentRecord>) => ({ name, completed, failed: 2, cpu_ns: 5e8, send_lag_p99_ns: null, clock_bound_ns: 62_000, ...more }) as AgentRecord;
+    const rows = agentRows([agent("load1", 3_000, { send_lag_p99_ns: 41_000, host }), agent("<b>load2</b>", 1_000, {})], 1e9);
+    expect(rows).toEqual([
+      { name: "load1", figures: ["75 %", "3,000", "2", "50 %", "41.0 µs", "62.0 µs"], host: "A processor, 4 CPUs, Linux 6.1.0" },
+      { name: "<b>load2</b>", figures: ["25 %", "1,000", "2", "50 %", "–", "62.0 µs"], host: "–" },
+    ]);
+    expect(agentRows([agent("load1", 0, {})], 1e9)[0]?.figures[0]).toBe("–");
   });
   it("says a trial's plan and who was loaded as facts", () => {
     const plan = { url: "http://h/x", method: "GET", headers: [["A", "b"]], body_bytes: 0, connections: 5, threads: 2, arrivals: "constant", rate_per_s: 1000, duration_ns: 3e10, requests: null, warmup_ns: 1e9, timeout_ns: 1e10, keepalive: false, expect_status: 204, expect_body: true, cpus: [0], seed: 7, pipeline: 4, spin: false } as never;

@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 
 use prony_load::{Control, LoadError, Share, run_shard};
 use prony_model::clock::Offset;
+use prony_model::host::Host;
 use prony_model::{Measurement, Plan};
 
 use crate::agent::{Act, Agent};
 use crate::allow::Bounds;
+use crate::certificates::Certificates;
 use crate::delta_file::{self, DeltaFile};
 use crate::fragments::{Joining, split};
 use crate::job::{AgentEnd, Bootstrap, Frame, FromAgent, Job, Piece, channel, down, up};
@@ -101,7 +103,7 @@ pub fn run(say: &dyn Fn(&str)) -> Result<(), String> {
         controller_key: bootstrap.controller_key,
         agent_key: bootstrap.agent_key,
         name: String::new(),
-        bounds: Bounds { addresses: bootstrap.allowed, ..Bounds::default() },
+        bounds: Bounds { addresses: bootstrap.allowed, certificates: Certificates::Any, ..Bounds::default() },
         stands: false,
     };
     serve(&engagement, Some(Box::new(input)), say).map(drop)
@@ -142,6 +144,7 @@ pub(crate) fn serve(
         before: None,
         throttled_before_ns: None,
         end: None,
+        host: None,
         file: None,
         leaves: false,
         heard: Instant::now(),
@@ -215,6 +218,8 @@ struct Process<'a> {
     throttled_before_ns: Option<u64>,
     /// What is to be said at the end, once clocks are compared again.
     end: Option<AgentEnd>,
+    /// The machine, until its load's first part is there.
+    host: Option<Box<Host>>,
     /// What it measured, until the controller has all of it.
     file: Option<DeltaFile>,
     leaves: bool,
@@ -322,7 +327,8 @@ impl Process<'_> {
                 }
             }
             Input::Part(trial, share, is_last) if self.is_of(trial) => {
-                self.measured(Piece::Part { share, is_last }, false);
+                let host = self.host.take();
+                self.measured(Piece::Part { share, is_last, host }, false);
             }
             Input::Done(trial, measured) if self.is_of(trial) => self.done(*measured),
             Input::Part(..) | Input::Done(..) => {}
@@ -389,7 +395,7 @@ impl Process<'_> {
     }
 
     fn prepare(&mut self, job: &Job) -> Result<(), String> {
-        let plan = Plan::from_wire(job.plan.as_bytes()).map_err(|e| e.to_string())?;
+        let mut plan = Plan::from_wire(job.plan.as_bytes()).map_err(|e| e.to_string())?;
         let (shard, trial) = (job.shard, self.core.trial());
         let is_of_plan = shard.count == plan.threads
             && shard.count > 0
@@ -398,6 +404,8 @@ impl Process<'_> {
             return Err("its share of the load is none of the plan's".to_owned());
         }
         let allowed = self.engagement.bounds.admit(&plan, shard)?;
+        self.engagement.bounds.certificates.give(&mut plan).map_err(|e| e.to_string())?;
+        self.host = Some(Box::new(prony_host::read()));
         let control = Control::leased(&allowed);
         let (inputs, controlled) = (self.inputs.clone(), control.clone());
         let applies = move || {

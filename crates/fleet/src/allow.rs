@@ -1,4 +1,4 @@
-//! What an agent that stands by itself lets itself be used for, whoever asks: targets, a rate, connections.
+//! What an agent that stands by itself lets itself be used for, whoever asks: targets, a rate, connections, certificates.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
@@ -6,6 +6,8 @@ use std::str::FromStr;
 use prony_load::{Shard, addresses_of};
 use prony_model::plan::{Arrivals, Plan};
 use prony_model::rate::Rate;
+
+use crate::certificates::Certificates;
 
 /// A target that may be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,6 +94,8 @@ pub struct Bounds {
     pub rate_max: Option<Rate>,
     /// Connections that its part of a load may have.
     pub connections_max: Option<u32>,
+    /// Files that a load's client certificate and key may come from.
+    pub certificates: Certificates,
 }
 
 impl Bounds {

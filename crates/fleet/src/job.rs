@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use prony_load::{Shard, Share};
 use prony_model::clock::Offset;
+use prony_model::host::Host;
 use prony_model::measurement::Waits;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,8 @@ pub enum Piece {
         share: Box<Share>,
         /// Whether no part follows.
         is_last: bool,
+        /// The machine that it runs on, with the first part.
+        host: Option<Box<Host>>,
     },
     /// What is known at its end.
     End(AgentEnd),

@@ -3,7 +3,8 @@
 //! The protocol is pure (`protocol`, `agent`, `controller`) and is tried in a simulated network. `session` seals what
 //! they say, `fragments` cuts it into what NATS takes, `nats` carries it: the one file that knows NATS and an async
 //! runtime. `fleet` is the controller's process, `assemble` starts its agents (`local`, `ssh`), `agent_process` is an agent's,
-//! `server` the nats-server of a run. `ssh_pipe` is for an agent that runs servers and applies no load: it knows nothing of all that.
+//! `server` the nats-server of a run, `ssh_process` an ssh that runs, and one that copies this program to a host. `ssh_pipe` is for
+//! an agent that runs servers and applies no load: it knows nothing of all that.
 
 pub mod agent;
 mod agent_binary;
@@ -11,6 +12,7 @@ pub mod agent_process;
 pub mod agents;
 pub mod allow;
 mod assemble;
+pub mod certificates;
 pub mod controller;
 mod delta_file;
 pub mod fleet;
@@ -27,6 +29,7 @@ pub mod session;
 mod sim;
 mod ssh;
 pub mod ssh_pipe;
+mod ssh_process;
 pub mod standing;
 mod suitable;
 mod throttled;

@@ -13,12 +13,17 @@ use std::time::{Duration, Instant};
 use async_nats::{ConnectOptions, Event};
 use futures_util::StreamExt;
 use prony_host::cpus;
+use prony_model::printable::harmless;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+use crate::server::judge;
 
 /// Messages that wait to go out; more are dropped, and sent again by who misses their effect.
 const OUT_MAX: usize = 4096;
 /// How long a first connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest version that a server may have.
+const VERSION_MAX_CHARS: usize = 64;
 /// How long messages may take to leave at the end.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 /// Between attempts to connect again: a lease lasts seconds.
@@ -63,9 +68,15 @@ pub type Message = (String, Vec<u8>);
 pub struct Link {
     out: Sender<Message>,
     is_connected: Arc<AtomicBool>,
+    version: String,
 }
 
 impl Link {
+    /// The server's version, as it says.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
     /// Sends a message, or drops it where too many wait.
     pub fn send(&self, subject: String, bytes: Vec<u8>) {
         let _ = self.out.try_send((subject, bytes));
@@ -109,7 +120,7 @@ pub fn connect<T: Send + 'static>(
             // Refused only for CPUs that are gone, of which the load itself speaks.
             let _ = cpus::set_affinity(0, &address.cpus);
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            let connected = |why: Result<(), String>| drop(ready.send(why));
+            let connected = |version: Result<String, String>| drop(ready.send(version));
             match runtime {
                 Ok(runtime) => {
                     let ends = Ends { subject, take, to, is_connected: connected_now };
@@ -120,9 +131,12 @@ pub fn connect<T: Send + 'static>(
         })
         .map_err(|e| format!("no thread for the connection to NATS could be started: {e}"))?;
     let said = is_ready.recv_timeout(2 * CONNECT_TIMEOUT);
-    said.unwrap_or_else(|_| Err("it did not answer in time".to_owned()))
+    let version = said
+        .unwrap_or_else(|_| Err("it did not answer in time".to_owned()))
         .map_err(|why| format!("The NATS server at {url} could not be reached: {why}."))?;
-    Ok(Link { out, is_connected })
+    let version: String = harmless(&version).chars().take(VERSION_MAX_CHARS).collect();
+    judge(&format!("The NATS server at {url}"), &version)?;
+    Ok(Link { out, is_connected, version })
 }
 
 /// Where messages come from and go to.
@@ -137,7 +151,7 @@ async fn carry<T>(
     address: &Address,
     ends: &Ends<T>,
     mut messages: Receiver<Message>,
-    connected: &(impl Fn(Result<(), String>) + Sync),
+    connected: &(impl Fn(Result<String, String>) + Sync),
 ) {
     let is_connected = Arc::clone(&ends.is_connected);
     let options = match &address.login {
@@ -173,7 +187,7 @@ async fn carry<T>(
     if let Err(e) = client.flush().await {
         return connected(Err(e.to_string()));
     }
-    connected(Ok(()));
+    connected(Ok(client.server_info().version));
     loop {
         tokio::select! {
             message = messages.recv() => match message {

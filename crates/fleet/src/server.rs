@@ -4,7 +4,7 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,8 @@ const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// What the folders of such servers begin with, and how long one stays whose controller was killed.
 const FOLDER: &str = "prony-fleet-";
 const KEPT: Duration = Duration::from_secs(86_400);
+/// The oldest nats-server that will do: the client library writes headers into its first line, which 2.2 brought.
+const OLDEST: [u64; 3] = [2, 2, 0];
 /// How often that is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
@@ -47,9 +49,58 @@ pub fn random_name() -> Result<String, String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Where nats-server is: on PATH, or where `prony fleet install` has put it.
-pub fn find(installed: &Path) -> Option<PathBuf> {
-    on_path("nats-server").or_else(|| installed.is_file().then(|| installed.to_owned()))
+/// nats-server and its version: the first one that will do of what is on PATH and what `prony fleet install` has put there.
+///
+/// # Errors
+/// A sentence: there is none, or none of them will do.
+pub fn find(installed: &Path) -> Result<(PathBuf, String), String> {
+    let mut refused = format!(
+        "A fleet needs nats-server, which is neither on PATH nor at {}: run `prony fleet install`, or install the package \
+         nats-server.",
+        installed.display()
+    );
+    let is_installed = installed.is_file().then(|| installed.to_owned());
+    for program in on_path("nats-server").into_iter().chain(is_installed) {
+        let who = format!("nats-server ({})", program.display());
+        match version(&program).and_then(|version| judge(&who, &version).map(|()| version)) {
+            Ok(version) => return Ok((program, version)),
+            Err(why) => refused = why,
+        }
+    }
+    Err(refused)
+}
+
+/// The version of this nats-server, as the program says.
+///
+/// # Errors
+/// A sentence: it cannot be run, or is none.
+pub fn version(program: &Path) -> Result<String, String> {
+    let shown = program.display();
+    let said = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+    let said = said.map_err(|e| format!("{shown} cannot be run: {e}."))?;
+    let text = String::from_utf8_lossy(&said.stdout);
+    let version =
+        text.trim().strip_prefix("nats-server: v").filter(|version| !version.contains(char::is_whitespace));
+    version
+        .map(str::to_owned)
+        .ok_or_else(|| format!("{shown} is no nats-server: it does not say its version."))
+}
+
+/// Whether a nats-server of this version has what a fleet needs.
+///
+/// # Errors
+/// A sentence that begins with `who`.
+pub fn judge(who: &str, version: &str) -> Result<(), String> {
+    let number = |part: &str| part.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u64>().ok();
+    let numbers: Option<Vec<u64>> = version.splitn(3, '.').map(number).collect();
+    if numbers.is_some_and(|numbers| numbers.len() == 3 && numbers.as_slice() >= OLDEST.as_slice()) {
+        return Ok(());
+    }
+    let [major, minor, patch] = OLDEST;
+    Err(format!(
+        "{who} is of version {version:?}, and a fleet needs {major}.{minor}.{patch} or newer: use a newer one, as `prony fleet \
+         install` has it."
+    ))
 }
 
 /// A run's own nats-server, of the program that is on PATH or installed.
@@ -57,14 +108,7 @@ pub fn find(installed: &Path) -> Option<PathBuf> {
 /// # Errors
 /// A sentence: there is none, or it could not be started.
 pub(crate) fn of_a_run(setup: &Setup, run: &str) -> Result<Server, String> {
-    let installed = &setup.installed;
-    let program = find(installed).ok_or_else(|| {
-        format!(
-            "A fleet needs nats-server, which is neither on PATH nor at {}: run `prony fleet install`, or install the package \
-             nats-server.",
-            installed.display()
-        )
-    })?;
+    let (program, _) = find(&setup.installed)?;
     Server::start(&setup.own, &program, run, setup.agents.count(), &setup.cpus)
 }
 
@@ -236,6 +280,17 @@ mod tests {
                 && second.contains("subscribe: \"prony.run.down.1\"")
         );
         assert!(!second.contains('>') && text.contains("listen: \"127.0.0.1:-1\""), "{text}");
+    }
+
+    #[test]
+    fn a_version_is_old_by_its_numbers_and_what_is_none_is_refused() {
+        for version in ["2.2.0", "2.9.10", "2.12.0-RC.1", "2.11.0-dev", "3.0.0", "10.1.2"] {
+            assert_eq!(judge("It", version), Ok(()), "{version}");
+        }
+        for version in ["2.1.9", "1.4.1", "2.2", "", "dev", "2.x.1", "-2.9.1"] {
+            let refused = judge("It", version).unwrap_err();
+            assert!(refused.starts_with("It is of version \"") && refused.ends_with('.'), "{refused}");
+        }
     }
 
     #[test]

@@ -5,7 +5,6 @@
 //! its NATS server is and by which keys to speak. That input ends with ssh, and ssh with this process, so that the agent
 //! ends with either. Where the host lacks the binary, another ssh copies it, under a name that is its hash.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Stdio};
@@ -14,9 +13,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::agent_binary::{AgentBinary, linux_name};
+use crate::agent_binary::AgentBinary;
 use crate::agents::SshHost;
 use crate::job::Bootstrap;
+use crate::ssh_process::{Copying, lacks};
 use crate::tied::{on_path, tied};
 
 /// Lines of ssh that wait to be read, and the longest of them.
@@ -28,8 +28,6 @@ const MARK: &str = "prony-agent:";
 const END_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often that is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// A copy that takes longer is given up.
-const COPY_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// What all ssh agents of a run have in common.
 #[derive(Debug)]
@@ -134,8 +132,6 @@ enum Line {
 enum Stage {
     /// ssh connects, and says whether the agent is there.
     Connecting,
-    /// The binary is copied, since then.
-    Copying(Instant),
     /// The agent was told whom to serve.
     Told,
 }
@@ -150,6 +146,8 @@ pub(crate) struct SshAgent {
     input: Option<ChildStdin>,
     lines: Receiver<Line>,
     stage: Stage,
+    /// The binary on its way, between two ssh.
+    copying: Option<Copying>,
     /// The tunnel's port on the host.
     port: Option<u16>,
     is_there: bool,
@@ -177,6 +175,7 @@ impl SshAgent {
             input: None,
             lines,
             stage: Stage::Connecting,
+            copying: None,
             port: None,
             is_there: false,
             was_copied: false,
@@ -189,6 +188,12 @@ impl SshAgent {
     /// # Errors
     /// A sentence: why there is no agent on that host.
     pub(crate) fn proceed(&mut self) -> Result<(), String> {
+        if let Some(done) = self.copying.as_mut().map(Copying::look) {
+            return match done {
+                Some(copied) => copied.and_then(|()| self.again()),
+                None => Ok(()),
+            };
+        }
         let ended = self.child.try_wait().map_err(|e| self.lacks(&e.to_string()))?;
         // What it said before it ended is there by now, or soon.
         let mut missing = None;
@@ -209,11 +214,6 @@ impl SshAgent {
         }
         match (self.stage, missing, ended) {
             (Stage::Connecting, Some((system, machine)), _) => self.copy(&system, &machine),
-            (Stage::Copying(_), _, Some(status)) if status.success() => self.again(),
-            (Stage::Copying(_), _, Some(_)) => Err(self.lacks("Prony could not be copied to it")),
-            (Stage::Copying(since), _, None) if since.elapsed() > COPY_TIMEOUT => {
-                Err(self.lacks("copying Prony to it took too long"))
-            }
             (Stage::Connecting, None, Some(_)) => Err(self.lacks("ssh ended before the agent was there")),
             (Stage::Told, _, Some(_)) => Err(self.lacks("the agent ended")),
             (Stage::Connecting, None, None) if self.is_there && self.port.is_some() => self.tell(),
@@ -223,7 +223,7 @@ impl SshAgent {
 
     /// Whether the binary is on its way, which takes its time.
     pub(crate) fn is_copying(&self) -> bool {
-        matches!(self.stage, Stage::Copying(_))
+        self.copying.is_some()
     }
 
     /// Whether its ssh runs.
@@ -260,40 +260,21 @@ impl SshAgent {
     }
 
     fn lacks(&self, what: &str) -> String {
-        let said = self.said.trim().trim_end_matches('.');
-        let said = if said.is_empty() { "it did not say why" } else { said };
-        format!("There is no agent on {}: {what} ({said}).", self.host.name)
+        lacks(&self.host, what, &self.said)
     }
 
     fn copy(&mut self, system: &str, machine: &str) -> Result<(), String> {
         if self.was_copied {
             return Err(self.lacks("Prony was copied to it and cannot be executed there"));
         }
-        let machine = linux_name(machine);
-        let means = Arc::clone(&self.means);
-        let binary = means.binary(machine).filter(|_| system == "Linux").ok_or_else(|| {
-            format!(
-                "There is no agent on {}: it is a {system} machine of the architecture {machine}, for which this Prony is not; \
-                 give one that is, --agent-binary FILE.",
-                self.host.name
-            )
-        })?;
         self.end();
-        let refused = |e: std::io::Error| format!("Prony could not be copied to {}: {e}.", self.host.name);
-        let mut file = File::open(&binary.path).map_err(refused)?;
-        let mut child = means.ssh(&self.host, &[], &copy_script(binary)).spawn().map_err(refused)?;
-        self.lines = lines_of(&mut child);
-        let input = child.stdin.take();
-        self.child = child;
-        (self.stage, self.was_copied) = (Stage::Copying(Instant::now()), true);
-        thread::spawn(move || {
-            // Where it breaks off, the script and its status say so.
-            let _ = input.map(|mut input| std::io::copy(&mut file, &mut input));
-        });
+        self.copying = Some(Copying::start(&self.means, &self.host, system, machine)?);
+        self.was_copied = true;
         Ok(())
     }
 
     fn again(&mut self) -> Result<(), String> {
+        self.copying = None;
         (self.child, self.lines) = connect(&self.means, &self.host)?;
         (self.stage, self.port, self.is_there) = (Stage::Connecting, None, false);
         Ok(())

@@ -2,6 +2,7 @@
 
 use prony_load::LoadError;
 use prony_model::plan::{Arrivals, Plan, THREADS_MAX};
+use prony_model::tls::IdentityFiles;
 
 /// What of a plan cannot be applied by so many agents.
 ///
@@ -38,6 +39,13 @@ pub fn check(plan: &Plan, agents: u32) -> Result<(), LoadError> {
     if plan.samples_max > 0 {
         return refused(
             "Single requests (--export jtl) stay on the machine that sent them: leave it or --fleet out."
+                .to_owned(),
+        );
+    }
+    let of_stdin = |files: &IdentityFiles| files.cert == "-" || files.key.as_deref() == Some("-");
+    if plan.tls.identity_files.as_ref().is_some_and(of_stdin) {
+        return refused(
+            "Each agent reads --cert and --key on its own host, and none from standard input: give files."
                 .to_owned(),
         );
     }

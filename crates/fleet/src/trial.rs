@@ -5,9 +5,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use prony_load::{Gathered, LoadError, Share, Snapshot};
 use prony_model::fleet::{AgentRecord, FleetRecord, LiveAgent, LostAgent};
+use prony_model::host::Host;
 use prony_model::measurement::{ClientCost, Measurement};
 use prony_model::plan::Plan;
 use prony_model::plan_record::nanoseconds;
+use prony_model::printable;
 
 use crate::controller::Event;
 use crate::fleet::Seat;
@@ -15,11 +17,15 @@ use crate::job::{AgentEnd, Piece};
 use crate::now_ns;
 use crate::protocol::LEASE_NS;
 
+/// The longest reason that is taken from an agent.
+const REASON_MAX_CHARS: usize = 1_000;
+
 /// A load under way.
 pub(crate) struct Trial<'a> {
     plan: &'a Plan,
     gathered: Gathered<'a>,
     ends: BTreeMap<usize, AgentEnd>,
+    hosts: BTreeMap<usize, Host>,
     pub(crate) start_ns: Option<u64>,
     started_at_ns: u64,
     lost: Option<(usize, String)>,
@@ -32,6 +38,7 @@ impl<'a> Trial<'a> {
             plan,
             gathered: Gathered::of(plan, agents),
             ends: BTreeMap::new(),
+            hosts: BTreeMap::new(),
             start_ns: None,
             started_at_ns: 0,
             lost: None,
@@ -46,7 +53,7 @@ impl<'a> Trial<'a> {
                 self.started_at_ns = nanoseconds(wall) + at_ns.saturating_sub(now_ns());
                 self.start_ns = Some(at_ns);
             }
-            Event::Piece { agent, what: Piece::Part { share, is_last } } => {
+            Event::Piece { agent, what: Piece::Part { share, is_last, host } } => {
                 share.check().map_err(|why| {
                     LoadError::Fleet(format!(
                         "The agent {} gave what no load can measure: {why}.",
@@ -62,16 +69,19 @@ impl<'a> Trial<'a> {
                     )));
                 }
                 self.gathered.add(agent, *share, is_last);
+                if let Some(host) = host {
+                    self.hosts.insert(agent, host.of_another());
+                }
             }
             Event::Piece { agent, what: Piece::End(end) } => drop(self.ends.insert(agent, end)),
             Event::Lost { agent, why } => {
-                self.lost.get_or_insert((agent, why));
+                self.lost.get_or_insert((agent, harmless(&why)));
             }
             Event::Failed { agent, why } => {
                 return Err(LoadError::Fleet(format!(
                     "The load did not start: of the agent {}: {}",
                     seats[agent].name,
-                    sentence(&why)
+                    sentence(&harmless(&why))
                 )));
             }
             Event::Over => self.is_over = true,
@@ -102,13 +112,24 @@ impl<'a> Trial<'a> {
         seats: &[Seat],
         clocks: &[u64],
         flags: Vec<String>,
+        nats_server: &str,
         stop_asked: bool,
     ) -> Result<Measurement, LoadError> {
         let window_ns = self.gathered.window_ns();
         let agents: Vec<AgentRecord> = (seats.iter().zip(clocks).enumerate())
             .map(|(agent, (seat, bound))| {
                 let share = self.gathered.share_of(agent);
-                agent_record(&seat.name, self.plan.threads, share, self.ends.get(&agent), *bound, window_ns)
+                AgentRecord {
+                    host: self.hosts.get(&agent).cloned(),
+                    ..agent_record(
+                        &seat.name,
+                        self.plan.threads,
+                        share,
+                        self.ends.get(&agent),
+                        *bound,
+                        window_ns,
+                    )
+                }
             })
             .collect();
         let broken = seats.iter().enumerate().flat_map(|(agent, seat)| {
@@ -138,14 +159,19 @@ impl<'a> Trial<'a> {
                 ..ClientCost::default()
             },
             request_bytes: end(|end| end.request_bytes).max().unwrap_or(0),
-            fleet: Some(FleetRecord { agents, lost: lost.clone(), flags }),
+            fleet: Some(FleetRecord {
+                agents,
+                lost: lost.clone(),
+                flags,
+                nats_server: Some(nats_server.to_owned()),
+            }),
             ..Measurement::default()
         };
         let measured = self.gathered.finish(known);
         let mut measured = match (measured, lost) {
             (Some(measured), _) => measured,
             (None, Some(lost)) => {
-                return Err(LoadError::Fleet(format!(
+                return Err(LoadError::AgentLost(format!(
                     "The agent {} was lost before all agents had given a second of the window: {}.",
                     lost.agent, lost.why
                 )));
@@ -157,6 +183,11 @@ impl<'a> Trial<'a> {
         measured.broken_identities.extend(broken);
         Ok(measured)
     }
+}
+
+/// An agent's words, safe to show.
+fn harmless(why: &str) -> String {
+    printable::harmless(why).chars().take(REASON_MAX_CHARS).collect()
 }
 
 /// A reason that may be a sentence already.

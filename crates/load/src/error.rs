@@ -49,6 +49,9 @@ pub enum LoadError {
     /// Several machines could not apply it as one.
     #[error("{0}")]
     Fleet(String),
+    /// One of them was lost before there was anything to keep: the next try may have another in its place.
+    #[error("{0}")]
+    AgentLost(String),
     /// The load ended before its window opened.
     #[error("Interrupted before the window opened: nothing was measured.")]
     Interrupted,

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::host::Host;
+
 /// The most agents of a fleet.
 pub const AGENTS_MAX: u32 = 256;
 
@@ -30,6 +32,9 @@ pub struct FleetRecord {
     /// Why the window ends before its plan does: an agent was lost, and what all had given until then counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<LostAgent>,
+    /// The version of the nats-server that carried their messages, as it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nats_server: Option<String>,
 }
 
 /// An agent that was lost during the load.
@@ -83,4 +88,7 @@ pub struct AgentRecord {
     /// How much its clock moved against the controller's from before the load to after it; `None` where it gave no end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_moved_ns: Option<i64>,
+    /// The machine that it ran on, as it says; `None` in records from before that was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<Host>,
 }

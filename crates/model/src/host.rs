@@ -3,6 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::measurement::check::{few, numbers};
+use crate::printable::harmless;
+
+/// The longest text of a host that another machine tells of itself, and the most CPUs that it lists.
+const TEXT_MAX_CHARS: usize = 200;
+const CPUS_MAX: usize = 8192;
+
 /// The host. Its name is not among the fields on purpose.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -45,6 +52,29 @@ pub struct Host {
 }
 
 impl Host {
+    /// What another machine says that it is: texts safe to show, and none too long.
+    pub fn of_another(mut self) -> Host {
+        for text in self.texts() {
+            *text = harmless(text).chars().take(TEXT_MAX_CHARS).collect();
+        }
+        self.cpus_allowed.truncate(CPUS_MAX);
+        self
+    }
+
+    /// Whether it is such that [`Host::of_another`] gives.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let longest = self.clone().texts().into_iter().map(|text| text.chars().count()).max().unwrap_or(0);
+        few("characters in a text of an agent's host", longest, TEXT_MAX_CHARS)?;
+        few("CPUs of an agent's host", self.cpus_allowed.len(), CPUS_MAX)?;
+        numbers([self.memory_bytes])
+    }
+
+    fn texts(&mut self) -> Vec<&mut String> {
+        let always = [&mut self.kernel, &mut self.os, &mut self.cpu_model, &mut self.boot_id];
+        let known = [&mut self.governor, &mut self.virtualisation, &mut self.machine];
+        always.into_iter().chain(known.into_iter().flatten()).collect()
+    }
+
     /// Whether this and the other surely are two machines. One boot is of one machine, whatever its containers have
     /// for a machine id.
     pub fn is_another_machine(&self, other: &Host) -> bool {

@@ -229,7 +229,7 @@ impl PlanRecord {
                 verify: plan.tls.verify.name().to_owned(),
                 resumption: if plan.tls.resumption { "on" } else { "off" }.to_owned(),
                 alpn: plan.protocol.alpn().to_owned(),
-                client_certificate: plan.tls.identity.is_some(),
+                client_certificate: plan.tls.identity_files.is_some(),
             }),
             targets: plan.work.list().map(|list| TargetsRecord {
                 lines: list.lines.len() as u64,

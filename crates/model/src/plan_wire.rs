@@ -26,17 +26,11 @@ thread_local! {
 }
 
 impl Plan {
-    /// All of it as text, secrets included.
+    /// All of it as text, secrets included; of a client's certificate and key only where they are.
     ///
     /// # Errors
-    /// Where it has what must stay on the machine where it is.
+    /// Where it is too long.
     pub fn to_wire(&self) -> Result<Vec<u8>, PlanError> {
-        if self.tls.identity.is_some() {
-            return wrong(
-                "A client certificate's key does not leave its machine: leave --cert and --key out, or load from here \
-                 alone.",
-            );
-        }
         SECRETS_MAY_BE_WRITTEN.set(true);
         let text = serde_json::to_vec(self);
         SECRETS_MAY_BE_WRITTEN.set(false);
@@ -176,7 +170,7 @@ mod tests {
     use crate::plan::{Arrivals, Expect, Protocol, Stop};
     use crate::rate::{Rate, Stage};
     use crate::target::Target;
-    use crate::tls::Verify;
+    use crate::tls::{Identity, IdentityFiles, Verify};
     use proptest::prelude::*;
     use std::time::Duration;
 
@@ -236,6 +230,8 @@ mod tests {
             plan.headers = vec![("X-Own".to_owned(), secret)];
             plan.expect = Expect { status, body: Some(body.clone()), sha256 };
             plan.tls.verify = Verify::Roots(Roots::of(vec![CertificateDer::from(body.clone())]));
+            let key = spin.then(|| "/run/key.pem".to_owned());
+            plan.tls.identity_files = user_clock.then(|| IdentityFiles { cert: "cert.pem".to_owned(), key });
             plan.stop = Stop { duration: Some(Duration::from_millis(1500)), requests };
             plan.protocol = if http2 { Protocol::Http2 } else { Protocol::Http1 };
             if seed % 2 == 0 {
@@ -278,6 +274,21 @@ mod tests {
         assert!(serde_json::to_string(&plan).is_err());
         plan.target.userinfo = None;
         assert!(serde_json::to_string(&plan).is_ok());
+    }
+
+    #[test]
+    fn of_a_clients_key_only_its_place_is_written() {
+        let mut plan = Plan::closed(Target::parse("https://h/").unwrap());
+        let pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n\
+                   -----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n";
+        plan.tls.identity = Some(Identity::from_pem(pem.as_bytes(), pem.as_bytes()).unwrap());
+        plan.tls.identity_files = Some(IdentityFiles { cert: "client.pem".to_owned(), key: None });
+        let text = plan.to_wire().unwrap();
+        let read = Plan::from_wire(&text).unwrap();
+        assert_eq!((read.tls.identity, read.tls.identity_files), (None, plan.tls.identity_files));
+        // As Base64, as text and as numbers.
+        let text = String::from_utf8(text).unwrap();
+        assert!(["c2VjcmV0", "secret", "115,101,99"].iter().all(|key| !text.contains(key)), "{text}");
     }
 
     #[test]

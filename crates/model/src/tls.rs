@@ -16,6 +16,8 @@ pub struct Tls {
     /// The client's own certificate, for servers that ask for one.
     #[serde(skip)]
     pub identity: Option<Identity>,
+    /// Where that and its key are: an agent reads them on its own host, and nothing of them but this goes to it.
+    pub identity_files: Option<IdentityFiles>,
     /// Whether a connection may resume a session of an earlier one of the same worker.
     pub resumption: bool,
 }
@@ -23,7 +25,7 @@ pub struct Tls {
 impl Default for Tls {
     /// The system's trust, no certificate of one's own, and resumption, as browsers have it.
     fn default() -> Tls {
-        Tls { verify: Verify::System, identity: None, resumption: true }
+        Tls { verify: Verify::System, identity: None, identity_files: None, resumption: true }
     }
 }
 
@@ -77,6 +79,15 @@ impl fmt::Debug for Roots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Roots({} certificates)", self.0.len())
     }
+}
+
+/// The files of an [`Identity`], as `--cert` and `--key` name them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdentityFiles {
+    /// With the certificate and those that lead to its issuer.
+    pub cert: String,
+    /// With the key; `None`: the same.
+    pub key: Option<String>,
 }
 
 /// A client's certificate, with its chain, and the key to it. A clone is a reference.

@@ -44,6 +44,7 @@ impl From<LoadError> for Failure {
             | LoadError::Unreachable { .. }
             | LoadError::WarmUpTookAll
             | LoadError::Fleet(_)
+            | LoadError::AgentLost(_)
             | LoadError::System(..)
             | LoadError::Internal(_) => NOT_MEASURED,
         };

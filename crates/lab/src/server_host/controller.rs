@@ -301,11 +301,8 @@ impl ServerHost {
 
 /// Who an agent says that it is, safe to show.
 fn known(mut greeted: Greeted) -> Greeted {
-    let host = &mut greeted.host;
-    let texts = [&mut host.kernel, &mut host.os, &mut host.cpu_model, &mut host.boot_id].into_iter();
-    let others = [&mut host.governor, &mut host.virtualisation, &mut host.machine, &mut greeted.interface];
-    texts.chain(others.into_iter().flatten()).for_each(|text| *text = said(text));
-    greeted
+    greeted.interface = greeted.interface.map(|name| said(&name));
+    Greeted { host: greeted.host.of_another(), ..greeted }
 }
 
 impl Drop for ServerHost {

@@ -47,6 +47,11 @@ impl Setup {
             .dangerous()
             .with_custom_certificate_verifier(verifier);
         let mut config = match &plan.tls.identity {
+            None if plan.tls.identity_files.is_some() => {
+                return Err(PlanError(
+                    "The client's certificate (--cert) was not read before the load.".to_owned(),
+                ));
+            }
             None => builder.with_no_client_auth(),
             Some(identity) => builder
                 .with_client_auth_cert(identity.chain(), identity.key())

@@ -3,6 +3,7 @@
 use super::{BINS_MAX, Measurement};
 use crate::fleet::AGENTS_MAX;
 use crate::histogram::COUNT_MAX;
+use crate::host::Host;
 use crate::plan::THREADS_MAX;
 
 /// The most that a number of a measurement may be: it is exact in an `f64`, and a thousand of them in 64 bits.
@@ -66,6 +67,8 @@ impl Measurement {
     fn check_fleet(&self) -> Result<(), String> {
         let Some(fleet) = &self.fleet else { return Ok(()) };
         few("agents", fleet.agents.len(), AGENTS_MAX as usize)?;
+        fleet.agents.iter().filter_map(|agent| agent.host.as_ref()).try_for_each(Host::check)?;
+        few("bytes in the version of nats-server", fleet.nats_server.as_ref().map_or(0, String::len), 256)?;
         let numbers = fleet.agents.iter().flat_map(|agent| {
             let counts = [agent.run_sent, agent.completed, agent.failed, agent.cpu_ns, agent.process_cpu_ns];
             let quantiles = [agent.send_lag_p99_ns, agent.lateness_p50_ns, agent.lateness_p99_ns];

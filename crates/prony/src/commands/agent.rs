@@ -1,6 +1,7 @@
 //! `prony agent`: one of the agents of a fleet, started by a controller or standing by in a pool.
 
 use prony_fleet::allow::Bounds;
+use prony_fleet::certificates::Certificates;
 use prony_fleet::keys::Keys;
 use prony_fleet::session::Side;
 use prony_fleet::standing::{Standing, stand};
@@ -37,6 +38,7 @@ pub(crate) fn run(arguments: &AgentArguments, printer: &Printer) -> Result<(), F
             allow: arguments.allow.clone(),
             rate_max: arguments.max_rate,
             connections_max: arguments.max_connections,
+            certificates: arguments.allow_cert.clone().map_or(Certificates::None, Certificates::In),
             ..Bounds::default()
         },
         name,

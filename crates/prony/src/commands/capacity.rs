@@ -119,7 +119,7 @@ pub(super) fn capacity_plan(arguments: &CapacityArguments, target: Target) -> Re
         duration: flags.duration.or(Some(DurationValue(PROBE))),
         ..flags.clone()
     };
-    let mut load = plan::plan(&options, &arguments.redact, Some(target))?;
+    let mut load = plan::plan_by(&arguments.fleet, &options, &arguments.redact, Some(target))?;
     plan::pin(&mut load, arguments.pin.as_deref())?;
     let start = flags.rate.as_ref().and(load.arrivals.rate()).map(Rate::as_per_s);
     let slos = arguments.slos.iter().map(|text| Slo::parse_for_a_search(text)).collect::<Result<Vec<_>, _>>();

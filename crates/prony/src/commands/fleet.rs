@@ -1,7 +1,8 @@
 //! `--fleet`, and `prony fleet`: what a fleet needs on this machine.
 
+mod install;
+
 use std::path::PathBuf;
-use std::process::Command;
 
 use prony_fleet::pool::NatsLogin;
 use prony_fleet::session::Side;
@@ -14,12 +15,6 @@ use crate::cli::{FleetArguments, FleetCommand, FleetOptions, KeyArguments, NatsO
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// The nats-server that `prony fleet install` builds: the newest of the 2.12 line when this was written.
-const NATS_VERSION: &str = "v2.12.2";
-/// Its module.
-const NATS_MODULE: &str = "github.com/nats-io/nats-server/v2";
-/// The hash of the module's files, as go.sum has it: what is downloaded is held against it.
-const NATS_SUM: &str = "h1:4TEQd0Y4zvcW0IsVxjlXnRso1hBkQl3TS0BI+SxgPhE=";
 /// How often a capacity's probe is repeated when an agent was lost in it.
 const PROBES_AGAIN: u32 = 2;
 
@@ -35,7 +30,7 @@ fn user_folder(variable: &str, at_home: &str) -> Result<PathBuf, Failure> {
 /// Where `prony fleet install` puts nats-server.
 fn installed() -> Result<PathBuf, Failure> {
     let data = user_folder("XDG_DATA_HOME", ".local/share")?;
-    Ok(data.join("prony/nats-server").join(NATS_VERSION).join("nats-server"))
+    Ok(data.join("prony/nats-server/nats-server"))
 }
 
 /// A key file of a pool: the one that is given, or this user's.
@@ -115,16 +110,31 @@ pub(crate) fn probe(
     control: &Control,
     observe: &mut dyn FnMut(&Snapshot),
 ) -> Result<Measurement, LoadError> {
+    whole(control, || fleet.load(plan, control, observe))
+}
+
+/// The first of these loads in which no agent was lost, of so many as a probe may take.
+fn whole(
+    control: &Control,
+    mut load: impl FnMut() -> Result<Measurement, LoadError>,
+) -> Result<Measurement, LoadError> {
     let mut again = 0;
     loop {
-        let measured = fleet.load(plan, control, observe)?;
-        let lost = measured.fleet.as_ref().and_then(|fleet| fleet.lost.as_ref());
-        let Some(lost) = lost.filter(|_| !control.stop_asked()) else { return Ok(measured) };
+        let measured = load();
+        let why = match &measured {
+            Ok(measured) => {
+                let lost = measured.fleet.as_ref().and_then(|fleet| fleet.lost.as_ref());
+                lost.map(|lost| format!("the agent {} was lost: {}", lost.agent, lost.why))
+            }
+            Err(LoadError::AgentLost(why)) => Some(why.clone()),
+            Err(_) => None,
+        };
+        let Some(why) = why.filter(|_| !control.stop_asked()) else { return measured };
         again += 1;
         if again > PROBES_AGAIN {
-            return Err(LoadError::Fleet(format!(
-                "Agents were lost in {again} probes in turn, the last one {}: {}. Nothing is concluded from such probes.",
-                lost.agent, lost.why
+            return Err(LoadError::AgentLost(format!(
+                "Agents were lost in {again} probes in turn (in the last one {}). Nothing is concluded from such probes.",
+                why.trim_end_matches('.')
             )));
         }
     }
@@ -136,13 +146,12 @@ pub(crate) fn run(arguments: &FleetArguments, printer: &Printer) -> Result<(), F
         FleetCommand::Key(arguments) => key(arguments, printer),
         FleetCommand::Manifests(arguments) => manifests::run(arguments, printer),
         FleetCommand::Status => status(&place, printer),
-        FleetCommand::Install => match find_server(&place) {
-            Some(_) => status(&place, printer),
-            None => {
-                install(&place)?;
-                status(&place, printer)
+        FleetCommand::Install => {
+            if find_server(&place).is_err() {
+                printer.note(&format!("nats-server is had from {}.", install::install(&place)?));
             }
-        },
+            status(&place, printer)
+        }
     }
 }
 
@@ -164,51 +173,59 @@ fn key(arguments: &KeyArguments, printer: &Printer) -> Result<(), Failure> {
 }
 
 fn status(place: &std::path::Path, printer: &Printer) -> Result<(), Failure> {
-    let Some(path) = find_server(place) else {
-        return Err(Failure::not_measured(
-            "There is no nats-server on PATH: run `prony fleet install`, or install the package nats-server.",
-        ));
-    };
-    let version = Command::new(&path).arg("--version").output();
-    let version =
-        version.map_err(|e| Failure::not_measured(format!("{} cannot be run: {e}.", path.display())))?;
-    printer.out(&format!("{}  {}\n", path.display(), String::from_utf8_lossy(&version.stdout).trim()));
+    let (path, version) = find_server(place).map_err(Failure::not_measured)?;
+    printer.out(&format!("{}  nats-server {version}\n", path.display()));
     Ok(())
 }
 
-/// Builds nats-server with Go, after its module's hash was held against ours.
-fn install(place: &std::path::Path) -> Result<(), Failure> {
-    let refused =
-        |why: String| Failure::not_measured(format!("nats-server {NATS_VERSION} could not be built: {why}."));
-    let folder = place.parent().ok_or_else(|| refused("there is no place for it".to_owned()))?;
-    std::fs::create_dir_all(folder).map_err(|e| refused(e.to_string()))?;
-    let module = format!("{NATS_MODULE}@{NATS_VERSION}");
-    let sum = go(&["mod", "download", "-json", &module]).map_err(refused)?;
-    let downloaded: serde_json::Value = serde_json::from_str(&sum).map_err(|e| refused(e.to_string()))?;
-    let got = downloaded.get("Sum").and_then(serde_json::Value::as_str).unwrap_or_default();
-    if got != NATS_SUM {
-        return Err(refused(format!("its files have the hash {got:?}, and not {NATS_SUM:?}")));
+#[cfg(test)]
+mod tests {
+    use prony_model::fleet::{FleetRecord, LostAgent};
+
+    use super::*;
+
+    fn measured(lost: bool, connections: u64) -> Measurement {
+        let lost = lost.then(|| LostAgent {
+            agent: "two".to_owned(),
+            why: "it was gone".to_owned(),
+            planned_ns: None,
+        });
+        let fleet = Some(FleetRecord { lost, ..FleetRecord::default() });
+        let mut measured = Measurement { fleet, ..Measurement::default() };
+        measured.run_total.connections = connections;
+        measured
     }
-    go_into(folder, &["install", &module]).map_err(refused)?;
-    Ok(())
-}
 
-/// What Go says to these arguments.
-fn go(arguments: &[&str]) -> Result<String, String> {
-    go_with(Command::new("go").args(arguments))
-}
-
-fn go_into(folder: &std::path::Path, arguments: &[&str]) -> Result<String, String> {
-    go_with(Command::new("go").args(arguments).env("GOBIN", folder))
-}
-
-fn go_with(command: &mut Command) -> Result<String, String> {
-    let done = command
-        .output()
-        .map_err(|e| format!("go could not be run ({e}): install Go, or the package nats-server"))?;
-    if done.status.success() {
-        return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
+    #[test]
+    fn a_probe_that_lost_an_agent_is_repeated_whole_twice_at_most() {
+        type Outcome = fn() -> Result<Measurement, LoadError>;
+        let (good, cut): (Outcome, Outcome) = (|| Ok(measured(false, 1)), || Ok(measured(true, 2)));
+        let gone: Outcome =
+            || Err(LoadError::AgentLost("The agent two was lost before all had given a second.".to_owned()));
+        let refused: Outcome = || Err(LoadError::Fleet("The load did not start.".to_owned()));
+        let tried = |outcomes: [Outcome; 3], control: &Control| {
+            let mut times = 0;
+            let found = whole(control, || {
+                times += 1;
+                outcomes[times - 1]()
+            });
+            (times, found.map(|found| found.run_total.connections).map_err(|e| e.to_string()))
+        };
+        let control = Control::default();
+        assert_eq!(tried([good, cut, cut], &control), (1, Ok(1)));
+        assert_eq!(tried([cut, good, cut], &control), (2, Ok(1)));
+        assert_eq!(tried([gone, cut, good], &control), (3, Ok(1)));
+        for (outcomes, says) in [
+            ([gone, gone, cut], "the agent two was lost: it was gone"),
+            ([cut, cut, gone], "The agent two was lost before"),
+        ] {
+            let (times, why) = tried(outcomes, &control);
+            let why = why.unwrap_err();
+            assert!(times == 3 && why.contains("lost in 3 probes in turn") && why.contains(says), "{why}");
+        }
+        assert_eq!(tried([refused, good, good], &control), (1, Err("The load did not start.".to_owned())));
+        // Who ends the search does not wait for another.
+        control.stop();
+        assert_eq!(tried([cut, good, good], &control), (1, Ok(2)));
     }
-    let said = String::from_utf8_lossy(&done.stderr);
-    Err(format!("go said: {}", said.lines().last().unwrap_or("nothing")))
 }

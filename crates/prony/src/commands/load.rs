@@ -40,8 +40,8 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     reproduce::check_own()?;
     let given = arguments.url.as_deref().map(Target::given).transpose().map_err(Failure::usage)?;
     let embeds = is_embedded(arguments);
-    let mut plan =
-        plan::plan(&arguments.plan, &arguments.redact, given.or_else(|| embeds.then(plan::placeholder)))?;
+    let target = given.or_else(|| embeds.then(plan::placeholder));
+    let mut plan = plan::plan_by(&arguments.fleet, &arguments.plan, &arguments.redact, target)?;
     plan::pin(&mut plan, arguments.pin.as_deref())?;
     let exports = Exports::parse(&arguments.export, arguments.json.as_deref(), arguments.output.as_deref())?;
     let slos = thresholds::parse(&arguments.slo)?;

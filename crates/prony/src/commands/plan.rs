@@ -8,6 +8,7 @@ use prony_model::options::LoadOptions;
 use prony_model::secret::hide_headers;
 use prony_model::{Plan, Target};
 
+use crate::cli::FleetOptions;
 use crate::failure::Failure;
 
 /// Stands in for a target whose address is known only when its server runs.
@@ -31,6 +32,21 @@ pub(crate) fn plan(
     target: Option<Target>,
 ) -> Result<Plan, Failure> {
     let mut plan = options.plan(target, &read).map_err(Failure::usage)?;
+    hide_headers(&mut plan.headers, redact);
+    Ok(plan)
+}
+
+/// The same, by whoever applies it: where that is a fleet, its agents read the client's certificate and key.
+pub(crate) fn plan_by(
+    fleet: &FleetOptions,
+    options: &LoadOptions,
+    redact: &[String],
+    target: Option<Target>,
+) -> Result<Plan, Failure> {
+    if fleet.fleet.is_none() {
+        return plan(options, redact, target);
+    }
+    let mut plan = options.plan_for_agents(target, &read).map_err(Failure::usage)?;
     hide_headers(&mut plan.headers, redact);
     Ok(plan)
 }

@@ -9,13 +9,22 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
+use crate::metrics::{address_of, scrape};
+use crate::tls::server_that_asks_who_comes;
 use crate::world::{BINARY, TargetProcess, World, send, wait_until};
 
-/// Whether there is a nats-server; where there is none, a test that needs it says so and ends.
+/// Set where tests of fleets are to fail for want of a nats-server, as in CI.
+const NEEDED: &str = "PRONY_TESTS_NEED_NATS";
+
+/// Whether there is a nats-server; where there is none, a test that needs it says so and ends, or fails where it must not.
 #[expect(clippy::print_stderr, reason = "who reads the test's output learns what was not tested")]
 pub fn has_nats_server(test: &str) -> bool {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let is_there = std::env::split_paths(&paths).any(|folder| folder.join("nats-server").is_file());
+    assert!(
+        is_there || std::env::var_os(NEEDED).is_none(),
+        "{test} needs nats-server on PATH, as {NEEDED} says"
+    );
     if !is_there {
         eprintln!("{test} is left out: nats-server is not on PATH");
     }
@@ -96,6 +105,48 @@ fn what_cannot_be_a_fleet_is_refused_in_a_sentence() {
         let said = world.prony(&[&["load", "http://127.0.0.1:9/"], arguments].concat());
         assert_eq!((said.code, said.err.contains(says)), (Some(2), true), "{arguments:?} {said:?}");
     }
+}
+
+#[test]
+fn each_agent_reads_the_clients_certificate_and_key_by_itself() {
+    if !has_nats_server("a fleet with a client's certificate") {
+        return;
+    }
+    let world = World::new();
+    let url = format!("https://{}/", server_that_asks_who_comes(&world));
+    let load = [
+        "load",
+        &url,
+        "--cacert",
+        "certs/ca.pem",
+        "--fleet",
+        "local:2",
+        "-n",
+        "50",
+        "-c",
+        "4",
+        "--json",
+        "-",
+        "-q",
+    ];
+    let with = |files: &[&str]| world.prony(&[&load[..], files].concat());
+    let json =
+        loaded(&world, &[&load[..], &["--cert", "certs/client.pem", "--key", "certs/key.pem"]].concat());
+    assert_eq!(
+        (sum(&json, "completed"), &json["plan"]["tls"]["client_certificate"]),
+        (50, &Value::Bool(true))
+    );
+    let file = with(&["--cert", "certs/client.pem", "--key", "none.pem"]);
+    assert_eq!(file.code, Some(3), "{file:?}");
+    assert!(
+        file.err.contains("of the agent local-")
+            && file.err.contains("--key none.pem could not be read: No such file"),
+        "{file:?}"
+    );
+    let wrong = with(&["--cert", "certs/key.pem"]);
+    assert!(wrong.code == Some(3) && wrong.err.contains("--cert certs/key.pem cannot be used"), "{wrong:?}");
+    let input = with(&["--cert", "-"]);
+    assert!(input.code == Some(2) && input.err.contains("none from standard input"), "{input:?}");
 }
 
 #[test]
@@ -326,11 +377,98 @@ fn the_table_of_agents_is_shown() {
     }
     let world = World::new();
     let target = TargetProcess::start(&[]);
-    let said = world.prony(&["load", &target.url(), "--fleet", "local:2", "-n", "2000", "-c", "10"]);
+    let line = ["load", &target.url(), "--fleet", "local:2", "-n", "2000", "-c", "10", "-o", "r.jsonl"];
+    let said = world.prony(&line);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(
         said.out.contains("local-1") && said.out.contains("local-2") && said.out.contains("clock ±"),
         "{}",
         said.out
     );
+    // What each ran on is in the run log: here, this machine; and what carried their messages.
+    let trial = &world.lines("r.jsonl", "result")[0]["trial"];
+    for agent in trial["fleet"]["agents"].as_array().unwrap() {
+        for fact in ["kernel", "cpu_model", "cpus_online", "boot_id", "machine"] {
+            assert_eq!(agent["host"][fact], trial["host"][fact], "{fact}");
+        }
+    }
+    let version = Command::new("nats-server").arg("--version").output().unwrap();
+    let version = String::from_utf8(version.stdout).unwrap();
+    assert_eq!(trial["fleet"]["nats_server"], version.trim().trim_start_matches("nats-server: v"));
+}
+
+#[test]
+fn metrics_count_for_each_agent() {
+    if !has_nats_server("the metrics of a fleet") {
+        return;
+    }
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    let url = target.url();
+    let line = [
+        "load",
+        &url,
+        "--fleet",
+        "local:2",
+        "-c",
+        "4",
+        "-R",
+        "200",
+        "-d",
+        "600s",
+        "--warmup",
+        "0",
+        "-q",
+        "--metrics",
+        ":0",
+    ];
+    let mut load = world.command(&line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let (address, said) = address_of(&mut load);
+    wait_until("both agents have sent and completed requests", || {
+        let read = scrape(&address);
+        ["local-1", "local-2"].iter().all(|agent| {
+            let of = |name: &str, more: &[(&str, &str)]| {
+                read.value(name, &[&[("agent", *agent)][..], more].concat())
+            };
+            let done = of("prony_agent_requests_total", &[("result", "completed")]);
+            assert!(
+                of("prony_agent_requests_total", &[("result", "failed")]).is_none_or(|failed| failed == 0.0)
+            );
+            done.is_some_and(|done| done > 0.0) && of("prony_agent_requests_sent_total", &[]) >= done
+        })
+    });
+    send(load.id(), Signal::SIGINT);
+    load.wait().unwrap();
+    drop(said);
+}
+
+#[test]
+fn a_search_that_loses_an_agent_goes_on_with_another() {
+    if !has_nats_server("a search that loses an agent") {
+        return;
+    }
+    let world = World::new();
+    let target = TargetProcess::start(&["--capacity", "400/s"]);
+    let url = target.url();
+    let line =
+        ["capacity", &url, "--fleet", "local:2", "-d", "2s", "--resolution", "50%", "--json", "t.json", "-q"];
+    let mut search = world.command(&line).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    target.wait_for_requests(10);
+    let agents = || -> Vec<u32> {
+        let all = children(search.id()).into_iter();
+        all.filter(|(_, line)| line.contains(" agent")).map(|(pid, _)| pid).collect()
+    };
+    let before = agents();
+    assert_eq!(before.len(), 2);
+    send(before[0], Signal::SIGKILL);
+    wait_until("another agent is in its place", || {
+        let now = agents();
+        now.len() == 2 && !now.contains(&before[0]) && now.contains(&before[1])
+    });
+    let code = search.wait().unwrap().code();
+    let json: Value = serde_json::from_str(&world.read("t.json")).unwrap();
+    // Every probe that is kept was applied by both: none is cut.
+    let probes = json["probes"].as_array().unwrap();
+    assert!(!probes.is_empty() && !json.to_string().contains("agent_lost"), "{json}");
+    assert_eq!(code, Some(if json["capacity_per_s"].is_null() { 3 } else { 0 }), "{json}");
 }

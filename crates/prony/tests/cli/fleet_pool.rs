@@ -2,13 +2,14 @@
 //!
 //! They need nats-server on PATH, and say so where there is none.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::fleet::{has_nats_server, is_cut, sum};
+use crate::tls::server_that_asks_who_comes;
 use crate::world::{BINARY, Said, TargetProcess, World, send, wait_until};
 
 /// A NATS server with TLS, which lets in who has the nkey; agents; and the folder of all their files.
@@ -193,6 +194,49 @@ fn an_agent_is_used_within_its_own_bounds_alone() {
 }
 
 #[test]
+fn an_agent_reads_certificates_in_its_own_folder_alone() {
+    if !has_nats_server("an agent's certificates") {
+        return;
+    }
+    let mut pool = PoolWorld::new();
+    let url = format!("https://{}/", server_that_asks_who_comes(&pool.world));
+    let certs = pool.world.path("certs").display().to_string();
+    let load = |pool: &PoolWorld, cert: &str| -> Said {
+        let arguments = [
+            "--agents",
+            "1",
+            "-n",
+            "10",
+            "-c",
+            "1",
+            "--cacert",
+            "certs/ca.pem",
+            "--key",
+            "key.pem",
+            "--cert",
+            cert,
+        ];
+        pool.command(&url, &arguments).output().unwrap().into()
+    };
+    pool.agent("shy", "keys/agent.key", &["--allow", "127.0.0.1"]);
+    let shy = load(&pool, "client.pem");
+    assert!(
+        shy.code == Some(3)
+            && shy.err.contains("shy: --cert client.pem could not be read: this agent reads none"),
+        "{shy:?}"
+    );
+    pool.agents.pop().unwrap().kill().unwrap();
+    pool.agent("keeper", "keys/agent.key", &["--allow", "127.0.0.1", "--allow-cert", &certs]);
+    let within = load(&pool, "client.pem");
+    assert_eq!(within.code, Some(0), "{within:?}");
+    let beyond = load(&pool, "../ca.pem");
+    assert!(
+        beyond.code == Some(3) && beyond.err.contains(&format!("reads those in {certs} alone")),
+        "{beyond:?}"
+    );
+}
+
+#[test]
 fn agents_that_do_not_come_are_counted_and_one_of_another_version_is_named() {
     if !has_nats_server("agents that do not come") {
         return;
@@ -253,6 +297,50 @@ fn a_nats_server_that_is_not_there_or_refuses_is_named() {
     let said = pool.world.prony(&line);
     assert_eq!((said.code, said.err.contains("could not be reached")), (Some(3), true), "{said:?}");
     assert!(said.err.contains(&pool.url) && said.err.trim_end().ends_with('.'), "{said:?}");
+    assert_eq!(target.ledger()["requests_received"], 0);
+}
+
+#[test]
+fn a_nats_server_that_is_too_old_is_named_by_whoever_comes() {
+    let old = crate::world::serve(0, |mut stream| {
+        let info =
+            "INFO {\"server_id\":\"old\",\"version\":\"2.1.9\",\"proto\":1,\"max_payload\":1048576}\r\n";
+        let mut alive = stream.write_all(info.as_bytes()).is_ok();
+        for line in BufReader::new(stream.try_clone().unwrap()).lines() {
+            alive &= line.is_ok_and(|line| line != "PING" || stream.write_all(b"PONG\r\n").is_ok());
+            if !alive {
+                return;
+            }
+        }
+    });
+    let world = World::new();
+    world.prony(&["fleet", "key", "keys"]);
+    let pool = format!("nats://{old}/test");
+    let target = TargetProcess::start(&[]);
+    let url = target.url();
+    let load = [
+        "load",
+        &url,
+        "-c",
+        "1",
+        "-n",
+        "1",
+        "--agents",
+        "1",
+        "--fleet",
+        &pool,
+        "--fleet-key",
+        "keys/controller.key",
+    ];
+    let agent =
+        ["agent", "--pool", &pool, "--key", "keys/agent.key", "--allow", "127.0.0.1", "--name", "one"];
+    for line in [&load[..], &agent] {
+        let said = world.prony(line);
+        let says = format!(
+            "The NATS server at nats://{old} is of version \"2.1.9\", and a fleet needs 2.2.0 or newer"
+        );
+        assert!(said.code == Some(3) && said.err.contains(&says), "{said:?}");
+    }
     assert_eq!(target.ledger()["requests_received"], 0);
 }
 

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::fleet::{Running, children, first_on_path, has_nats_server, is_cut, sum};
 use crate::ssh::{self, SSH, SSHD};
+use crate::tls::server_that_asks_who_comes;
 use crate::world::{BINARY, Said, TargetProcess, World, processes_naming, send, wait_until};
 
 /// Whether all is there that a test needs; where not, it says so.
@@ -127,6 +128,46 @@ fn two_hosts_count_to_the_request_as_one_and_are_given_the_binary_once() {
         hosts.nothing_is_left();
         assert_eq!(std::fs::read_dir(hosts.world.path("cache/prony")).unwrap().count(), 1);
     }
+}
+
+#[test]
+fn a_clients_certificate_is_the_hosts_where_its_agent_is() {
+    if !has_ssh("a client's certificate on a host") {
+        return;
+    }
+    let hosts = Hosts::new();
+    let url = format!("https://{}/", server_that_asks_who_comes(&hosts.world));
+    let load = |folder: &str| -> Said {
+        let files = ["--cert", &format!("{folder}client.pem"), "--key", &format!("{folder}key.pem")]
+            .map(str::to_owned);
+        let done = Command::new(BINARY)
+            .args([
+                "load",
+                &url,
+                "--cacert",
+                "certs/ca.pem",
+                "--fleet",
+                "ssh:one,two",
+                "-n",
+                "50",
+                "-c",
+                "4",
+                "-q",
+            ])
+            .args(files)
+            .env("PATH", first_on_path(&hosts.bin()))
+            .current_dir(hosts.world.path("."))
+            .output();
+        done.unwrap().into()
+    };
+    let there = load(&hosts.at("certs/"));
+    assert_eq!(there.code, Some(0), "{there:?}");
+    // In the controller's folder, and not in the one that a login begins in.
+    let here = load("certs/");
+    assert_eq!(here.code, Some(3), "{here:?}");
+    let says = ["of the agent ", "--cert certs/client.pem could not be read: No such file"];
+    assert!(says.iter().all(|part| here.err.contains(part)), "{here:?}");
+    hosts.nothing_is_left();
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn get(address: &str, path: &str, host: &str) -> (String, String) {
     (head.to_owned(), body.to_owned())
 }
 
-fn scrape(address: &str) -> Metrics {
+pub fn scrape(address: &str) -> Metrics {
     let (head, body) = get(address, "/metrics", address);
     assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
     assert!(

@@ -4,9 +4,11 @@ use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::crypto::ring;
 use rustls::pki_types::PrivateKeyDer;
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value;
 
 use crate::world::{Said, World, serve};
@@ -21,12 +23,46 @@ fn tls_server() -> (SocketAddr, String) {
         .with_no_client_auth()
         .with_single_cert(vec![made.cert.der().clone()], key)
         .unwrap();
+    (serve_tls(config), made.cert.pem())
+}
+
+fn serve_tls(config: ServerConfig) -> SocketAddr {
     let config = Arc::new(config);
-    let each = move |stream| {
+    serve(0, move |stream| {
         let session = ServerConnection::new(Arc::clone(&config)).unwrap();
         answer(StreamOwned::new(session, stream));
+    })
+}
+
+/// The same for clients with a certificate of an authority alone, whose own is in `certs/ca.pem`; a client's is in `certs/client.pem`, and
+/// its key in `certs/key.pem`.
+pub fn server_that_asks_who_comes(world: &World) -> SocketAddr {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.distinguished_name.push(DnType::CommonName, "an authority");
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let issue = |name: &str| {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        (params.signed_by(&key, &authority).unwrap(), key)
     };
-    (serve(0, each), made.cert.pem())
+    let ((own, key), (client, clients_key)) = (issue("127.0.0.1"), issue("a client"));
+    std::fs::create_dir(world.path("certs")).unwrap();
+    world.write("certs/ca.pem", &authority.pem());
+    world.write("certs/client.pem", &client.pem());
+    world.write("certs/key.pem", &clients_key.serialize_pem());
+    let mut roots = RootCertStore::empty();
+    roots.add(authority.der().clone()).unwrap();
+    let provider = Arc::new(ring::default_provider());
+    let verifier =
+        WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build();
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_client_cert_verifier(verifier.unwrap())
+        .with_single_cert(vec![own.der().clone()], PrivateKeyDer::try_from(key.serialize_der()).unwrap())
+        .unwrap();
+    serve_tls(config)
 }
 
 fn answer(mut stream: StreamOwned<ServerConnection, std::net::TcpStream>) {

@@ -65,7 +65,7 @@ mod tests {
         };
         let agents = vec![agent("local-1", 208_000), agent("local-2", 208_100)];
         let flags = vec!["--fleet".to_owned(), "local:2".to_owned()];
-        t.fleet = Some(FleetRecord { flags, agents, lost: None });
+        t.fleet = Some(FleetRecord { flags, agents, ..FleetRecord::default() });
         let shown = trial(&t, &TerminalOptions::default());
         let table: Vec<&str> =
             shown.lines().filter(|line| line.contains("agent") || line.contains("local-")).collect();

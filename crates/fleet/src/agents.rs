@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_fleet_is_refused() {
+    fn malformed_fleet_flags_are_refused() {
         for text in [
             "",
             "local:0",

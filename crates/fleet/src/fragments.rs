@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_piece_is_left_out_and_what_stays_open_is_bounded() {
+    fn malformed_pieces_are_left_out_and_what_stays_open_is_bounded() {
         let mut joining = Joining::default();
         let long = vec![1; 2 * FRAGMENT_BYTES];
         for number in 0..100 {

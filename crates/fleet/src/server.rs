@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_old_by_its_numbers_and_what_is_none_is_refused() {
+    fn an_old_version_and_a_malformed_one_are_refused() {
         for version in ["2.2.0", "2.9.10", "2.12.0-RC.1", "2.11.0-dev", "3.0.0", "10.1.2"] {
             assert_eq!(judge("It", version), Ok(()), "{version}");
         }

@@ -4,6 +4,7 @@ use prony_analysis::slo::{Decision, Slo};
 use prony_analysis::verdict::{Code, InSearch};
 use prony_load::Snapshot;
 use prony_model::Plan;
+use prony_model::measurement::RequestCounts;
 use prony_model::plan::Arrivals;
 use prony_model::rate::Rate;
 use prony_model::trial::{Effect, Outcome, Reason, Trial};
@@ -11,7 +12,7 @@ use prony_stats::search::Answer;
 
 use super::{ERRORS_MAX_SHARE, share};
 
-/// A sustained rate is carried but for this share: what is in flight at the window's edges.
+/// A sustained rate is carried but for this share and what is on its way at the window's end.
 const UNCARRIED_MAX_SHARE: f64 = 0.01;
 
 /// Fewer requests than this show nothing.
@@ -72,7 +73,7 @@ pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -
         return JudgedProbe::failed(format!("{:.2} % failed", failed * 100.0));
     }
     // Of the requests that came due, and not of the rate asked for: Poisson arrivals are not as many in every window.
-    let carried = share(trial.requests.completed, trial.requests.scheduled);
+    let carried = carried(&trial.requests, trial.latency.service.mean_ns, trial.window.duration_ns);
     if carried < 1.0 - UNCARRIED_MAX_SHARE {
         return JudgedProbe::failed(format!(
             "only {:.1} % of the requests that were due completed",
@@ -93,6 +94,14 @@ pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -
     }
     let undecided = (!undecided.is_empty()).then(|| undecided.join(", "));
     JudgedProbe { answer: Answer::Passed, why: "sustained".to_owned(), undecided }
+}
+
+/// The share of the requests that came due which completed, or were in flight at the window's end as Little's law has
+/// it: rate times service time, at low rates one of few.
+fn carried(requests: &RequestCounts, service_ns: Option<u64>, window_ns: u64) -> f64 {
+    let span = u128::from(requests.completed) * u128::from(service_ns.unwrap_or(0));
+    let usual = u64::try_from(span.div_ceil(u128::from(window_ns.max(1)))).unwrap_or(u64::MAX);
+    share(requests.completed + requests.in_flight.min(usual), requests.scheduled)
 }
 
 /// Sees from snapshots that a probe can only fail: what its end would say is decided before.
@@ -201,5 +210,21 @@ mod tests {
         assert_eq!(probe(1_000.0, 20, &[]).why(&slow(0, 19)), None);
         assert!(probe(1_000.0, 20, &[]).why(&slow(0, 21)).unwrap().starts_with("21 requests failed"));
         assert_eq!(probe(1_000.0, 20, &["errors<5%"]).why(&slow(0, 21)), None);
+    }
+
+    #[test]
+    fn a_request_on_its_way_at_the_end_is_no_request_that_was_not_carried() {
+        let requests = |scheduled, completed, in_flight| RequestCounts {
+            scheduled,
+            completed,
+            in_flight,
+            ..RequestCounts::default()
+        };
+        let (second_ns, service_ns) = (1_000_000_000, Some(2_000_000));
+        let of = |requests: &RequestCounts| carried(requests, service_ns, second_ns);
+        assert!((of(&requests(62, 61, 1)) - 1.0).abs() < 1e-9);
+        // More than the rate and the service time explain were not carried.
+        assert!(of(&requests(100, 90, 10)) < 0.92);
+        assert!(of(&requests(62, 61, 0)) < 0.99);
     }
 }

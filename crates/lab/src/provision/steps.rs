@@ -258,7 +258,9 @@ impl Step {
 
     /// Whose rights its programs have, none of which is root's if that can be.
     pub(super) fn builder(&self, layout: &Layout) -> Builder {
-        let mut needed = vec![layout.root().to_owned()];
+        // Before the first installation the folder is not there yet.
+        let root = layout.root();
+        let mut needed = vec![root.ancestors().find(|path| path.exists()).unwrap_or(root).to_owned()];
         needed.extend(self.kind.tool().and_then(find_command));
         match &self.kind {
             StepKind::Venv { python, .. } => needed.extend(python::find(python.as_deref())),

@@ -147,6 +147,31 @@ fn what_is_pinned_by_version_only_is_said() {
     assert!(!text("locked").contains("Only versions"), "{}", text("locked"));
 }
 
+/// In images no step of Prony's looks: what their Dockerfiles take is checked by themselves.
+#[test]
+fn images_take_only_what_a_lock_or_a_checksum_names() {
+    let pairs = [
+        ("npm ci", "--ignore-scripts"),
+        ("composer install", "--prefer-source"),
+        ("cargo build", "--locked"),
+        ("go build", "-mod=readonly"),
+        ("git clone", "rev-parse HEAD"),
+        ("curl --fail", "sha256sum --check"),
+    ];
+    let mut seen = BTreeSet::new();
+    for server in Catalogue::load(&[]).servers.values().filter(|server| server.has_file("Dockerfile")) {
+        let dir = tempfile::tempdir().unwrap();
+        server.materialise(dir.path()).unwrap();
+        let text = fs::read_to_string(dir.path().join("Dockerfile")).unwrap().replace("\\\n", " ");
+        for (command, checked) in pairs {
+            let lax = text.lines().find(|line| line.matches(command).count() > line.matches(checked).count());
+            assert_eq!(lax, None, "{}: {command} without {checked}", server.name);
+            seen.extend(text.contains(command).then_some(command));
+        }
+    }
+    assert_eq!(seen.len(), pairs.len(), "{seen:?}");
+}
+
 #[test]
 fn in_the_catalogue_all_is_locked_and_no_package_is_taken_unsigned() {
     let dir = tempfile::tempdir().unwrap();

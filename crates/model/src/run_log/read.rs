@@ -307,15 +307,27 @@ mod tests {
             ..RawResult::failed(PlannedTrial::one_by_one(0, "a", "p"), String::new())
         };
         let line = serde_json::to_string(&Line::Result(raw)).unwrap();
-        let of = |seconds: usize| {
+        let of = |seconds: usize, times: usize| {
             let series = format!("\"series\":[{}]", vec![second.as_str(); seconds].join(","));
             let line = line.replacen("\"series\":[]", &series, 1);
             assert!(line.contains(&second) && line.len() < 1 << 20, "{} bytes", line.len());
-            read(&format!("{line}\n"))
+            read(&format!("{line}\n").repeat(times))
         };
-        assert_eq!(of(100).map(|log| log.results.len()), Ok(1));
-        let said = of(LINE_UNPACKED_MAX / 60_000).unwrap_err();
+        assert_eq!(of(100, 1).map(|log| log.results.len()), Ok(1));
+        let said = of(LINE_UNPACKED_MAX / 60_000, 1).unwrap_err();
         assert!(said.contains("more memory"), "{said}");
+        // Each is small enough, and all of them are not.
+        let said = of(100, 60).unwrap_err();
+        assert!(said.contains("up to it"), "{said}");
+    }
+
+    #[test]
+    fn a_log_of_too_many_lines_is_refused() {
+        let mut lines =
+            Lines { reader: &b"\n\n"[..], path: Path::new("run.jsonl"), number: LINES_MAX - 1, bytes: 0 };
+        assert!(lines.next().is_ok_and(|line| line.is_some()));
+        let said = lines.next().err().unwrap().to_string();
+        assert!(said.contains("a run log has at most"), "{said}");
     }
 
     #[test]

@@ -24,10 +24,10 @@ pub(crate) fn connect(
         return Ok(None);
     };
     let wrong = || {
-        Failure::usage(format!(
-            "--server-host {given:?} names no host: write ssh:HOST, or ssh:HOST=ADDRESS with the address there that servers \
-             are to listen on."
-        ))
+        Failure::usage(
+            "--server-host names no host: write ssh:HOST, or ssh:HOST=ADDRESS with the address there that servers \
+             are to listen on.",
+        )
     };
     let host = given.strip_prefix("ssh:").ok_or_else(wrong)?;
     let host = SshHost::parse(host, "--server-host").map_err(Failure::usage)?;

@@ -211,6 +211,7 @@ fn error_messages_contain_no_secrets() {
         &["load", "http://127.0.0.1:1/", "http://u:s3cret@127.0.0.1:1/"],
         &["load", "http://u:s3cret/x@127.0.0.1:1/"],
         &["load", "--targets", "list"],
+        &["bench", "--server-host", "u:s3cret@127.0.0.1", "--candidate", "a=true {port}", "-n", "1"],
     ] {
         let said = world.prony(line);
         assert_eq!(said.code, Some(2), "{said:?}");

@@ -1,7 +1,7 @@
 //! Folders that somebody else prepared: nothing in them is run, believed or followed, and nobody is ended for it.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -9,6 +9,7 @@ use prony_host::process::Identity;
 use rustix::process::geteuid;
 use serde_json::json;
 
+use crate::signals::program;
 use crate::world::{BINARY, Said, World};
 
 /// The user that is nobody else; and another who is not root.
@@ -223,4 +224,32 @@ fn a_user_follows_no_symlink_that_another_user_prepared() {
     assert!(said.err.contains("cannot be locked: another bench may run"), "{said:?}");
     let left: Vec<_> = fs::read_dir(world.path("temporary")).unwrap().flatten().map(|e| e.path()).collect();
     assert_eq!(left, [world.path(&state)], "run folders are gone");
+}
+
+/// The compiler is a script that says who runs it.
+#[test]
+fn root_s_servers_are_built_with_the_rights_of_nobody_who_exists_and_are_root_s_afterwards() {
+    if !is_root() {
+        return;
+    }
+    let world = World::new();
+    set_mode(&world, ".", 0o755);
+    fs::create_dir_all(world.path("recipes/built")).unwrap();
+    world.write("recipes/built/go.mod", "module built\n");
+    let recipe = "schema = \"prony.server/1\"\ntitle = \"t\"\nlanguage = \"Go\"\nkind = \"runtime\"\n\
+        routes = [\"text\"]\nprocesses = \"single\"\nkeepalive = true\n[requires]\ngo = true\n\
+        [start]\ncommand = [\"{work}/bin/server\", \"{port}\"]\n";
+    world.write("recipes/built/server.toml", recipe);
+    let compiler = "#!/bin/sh\nid -u >\"$HOME/uid\"\nwhile [ \"$1\" != -o ]; do shift; done\n\
+        mkdir -p \"$(dirname \"$2\")\" && printf '#!/bin/sh\\n' >\"$2\" && chmod 755 \"$2\"\n";
+    let path = program(&world, "bin/go", compiler);
+    let mut command = world.command(&["servers", "install", "built", "--servers", "recipes", "--yes"]);
+    command.env("PATH", path).env_remove("SUDO_UID").env_remove("SUDO_GID");
+    let said: Said = command.output().unwrap().into();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_ne!(world.read(".prony/home/uid").trim(), "0");
+    let said = said.out + &said.err;
+    assert!(!said.contains("Steps have root's rights"), "{said}");
+    let built = world.path(".prony/servers/built/work/bin/server");
+    assert_eq!(fs::metadata(built).unwrap().uid(), 0);
 }

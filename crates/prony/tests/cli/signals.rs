@@ -115,7 +115,7 @@ fn a_load_under_nohup_outlives_its_terminal() {
 
 /// A script in `folder/name` of the world, and the PATH that finds it first. Written by another process: what a child
 /// of another test has open for writing at this moment cannot be executed.
-fn program(world: &World, name: &str, script: &str) -> String {
+pub fn program(world: &World, name: &str, script: &str) -> String {
     let path = world.path(name);
     let folder = path.parent().unwrap();
     fs::create_dir_all(folder).unwrap();
@@ -171,13 +171,32 @@ fn after_any_signal_packages_may_start_services_as_before_the_installation() {
         }
         let during = fs::read_to_string(&switch).unwrap();
         assert!(during.contains("Put here by prony"), "{during}");
+        // A second one ends no step of dpkg's either; two of a kind may become one on their way.
         send(child.id(), signal);
+        send(child.id(), if signal == Signal::SIGTERM { Signal::SIGINT } else { Signal::SIGTERM });
         fs::write(&gate, "").unwrap();
         let said: Said = child.wait_with_output().unwrap().into();
         assert_eq!(said.code, Some(130), "{said:?}");
         assert_eq!(fs::read_to_string(&switch).ok().as_deref(), found, "{said:?}");
         assert!(!world.path("sbin/policy-rc.d.before-prony").exists());
     }
+}
+
+#[test]
+fn a_build_that_completes_its_mix_lock_is_refused() {
+    let world = World::new();
+    fs::create_dir_all(world.path("recipes/mixed")).unwrap();
+    world.write("recipes/mixed/mix.exs", "");
+    world.write("recipes/mixed/mix.lock", "%{\n}\n");
+    let recipe = "schema = \"prony.server/1\"\ntitle = \"t\"\nlanguage = \"Elixir\"\nkind = \"runtime\"\n\
+        routes = [\"text\"]\nprocesses = \"single\"\nkeepalive = true\n[requires]\nmix = true\n\
+        [start]\ncommand = [\"true\", \"{port}\"]\n";
+    world.write("recipes/mixed/server.toml", recipe);
+    let path = program(&world, "bin/mix", "#!/bin/sh\n[ \"$1\" != deps.get ] || echo more >>mix.lock\n");
+    let mut command = world.command(&["servers", "install", "mixed", "--servers", "recipes", "--yes"]);
+    let said: Said = command.env("PATH", path).output().unwrap().into();
+    let said = said.out + &said.err;
+    assert!(said.contains("which did not name all that mix.exs needs"), "{said}");
 }
 
 /// The compiler is a script that takes its time.

@@ -308,7 +308,7 @@ fn sealed(agents: usize, share: &Share) -> Result<Vec<(Session, Vec<u8>)>, Strin
         trial: 1,
         sequence: 0,
         is_last: false,
-        what: Piece::Part { share: Box::new(share.clone()), is_last: false },
+        what: Piece::Part { share: Box::new(share.clone()), is_last: false, host: None },
     };
     let text = serde_json::to_vec(&said).map_err(|e| e.to_string())?;
     let (controller, agent) = (new_key()?, new_key()?);

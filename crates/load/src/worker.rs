@@ -29,7 +29,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::codec::Codec;
-use crate::codec::requests::Requests;
 use crate::control::Control;
 use crate::expect::Expected;
 use crate::net::{NO_HANDLE, Net};
@@ -53,6 +52,8 @@ pub(crate) use source::Source;
 const READ_BUFFER_BYTES: usize = 64 << 10;
 /// The loop looks at the stop flag at least this often.
 const TICK_NS: u64 = 100_000_000;
+/// The connections looked at in one turn for requests whose time is over: of ten thousand that began at once, all are.
+const LOOKS_MAX: usize = 64;
 /// Before a due instant a spinning worker is awake for this long: twice what
 /// a sleeping processor of a virtual machine is late.
 const SPIN_NS: u64 = 150_000;
@@ -141,7 +142,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         let (count, pipeline) = (connections as usize, shared.pipeline as usize);
         let places = count * pipeline;
         let all = if C::DRAINS { 2 * count } else { count };
-        let deadlines = if C::Requests::IN_ORDER { all } else { all * pipeline };
         let rests = matches!(source, Source::Ramped { .. });
         let slot = || Slot { rests, ..Slot::new(codec.connection(), pipeline, &shared.expect) };
         Worker {
@@ -155,7 +155,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             free: Free::with_capacity(places, Arc::clone(&shared.idle), place),
             restart: VecDeque::with_capacity(places),
             backing_off: BinaryHeap::with_capacity(places),
-            deadlines: Deadlines::new(deadlines, shared.timeout_ns),
+            deadlines: Deadlines::new(all, shared.timeout_ns),
             closing: Closing::new(shared.closing_max),
             buffer: vec![0; READ_BUFFER_BYTES],
             corked: false,
@@ -313,8 +313,9 @@ impl<N: Net, C: Codec> Worker<N, C> {
             recorder.end_at(stop_at.max(now + 1));
         }
         self.gauge.publish(recorder);
-        while let Some(deadline) = self.deadlines.expired(now) {
-            self.on_deadline(recorder, deadline, now);
+        for _ in 0..LOOKS_MAX {
+            let Some(slot) = self.deadlines.take(now) else { break };
+            self.on_deadline(recorder, slot, now);
         }
         self.closing.expire(now, &mut self.net);
         self.resend_moved(recorder);

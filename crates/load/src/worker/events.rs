@@ -354,10 +354,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
         slot.failures = 0;
         self.last_resolved_ns = now;
-        let none_is_left = slot.requests.is_empty();
-        if none_is_left || !C::Requests::IN_ORDER {
-            self.deadlines.stop(Self::deadline_of(&self.shared, index, place));
-        }
         let keeps = reusable && self.shared.keepalive;
         let later = if keeps { now } else { self.let_go(recorder, index, now) };
         self.on_free(recorder, index, now, later);
@@ -382,7 +378,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         };
         // Those that were never written are sent, and their time begins, with their own connect.
         oldest.sent_ns = 0;
-        self.start_time(index, now);
+        slot.time_from_ns = now;
         self.connect(recorder, index, now);
         self.fresh_stamp(recorder)
     }
@@ -399,9 +395,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
             });
             self.restart.push_back((index, now));
         }
-        if self.slots[index as usize].requests.is_empty() {
-            self.deadlines.stop(index);
-        }
     }
 
     /// One request failed, and the connection's others go on.
@@ -414,7 +407,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         kind: ErrorKind,
         message: impl FnOnce() -> String,
     ) {
-        self.deadlines.stop(Self::deadline_of(&self.shared, index, place));
         let slot = &mut self.slots[index as usize];
         slot.requests.body(place).reset();
         if let Some(times) = slot.requests.remove(place) {
@@ -442,9 +434,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         kind: ErrorKind,
         message: impl FnOnce() -> String,
     ) {
-        if C::Requests::IN_ORDER {
-            self.deadlines.stop(index);
-        }
         self.drop_connection(recorder, index, now);
         let slot = &mut self.slots[index as usize];
         if kind != ErrorKind::RequestTimeout {
@@ -457,9 +446,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         while let Some(place) = slot.requests.first() {
             slot.requests.body(place).reset();
             let Some(times) = slot.requests.remove(place) else { break };
-            if !C::Requests::IN_ORDER {
-                self.deadlines.stop(Self::deadline_of(&self.shared, index, place));
-            }
             let first = message.take();
             // Those behind one that timed out have not, and will have no answer.
             let behind = first.is_none() && kind == ErrorKind::RequestTimeout;

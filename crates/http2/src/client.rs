@@ -11,9 +11,9 @@ mod sending;
 use std::collections::VecDeque;
 
 pub use requests::Requests;
-use response::Heads;
+use response::{Head, Heads};
 
-use crate::frame::{Piece, Reader, Settings, WINDOW_MAX, flag, kind, word, write};
+use crate::frame::{Header, Piece, Reader, Settings, WINDOW_MAX, flag, kind, word, write};
 use crate::hpack::{LIST_MAX_BYTES, TABLE_MAX_BYTES};
 use crate::{Code, Fault};
 
@@ -91,6 +91,8 @@ pub enum Failure {
 #[derive(Debug, Clone, Copy, Default)]
 struct Stream {
     id: u32,
+    /// Where its request begins in what is outgoing; meaningless once a byte of it is written.
+    begins: usize,
     /// How much of the body the server still takes; negative where it lowered its windows after it was sent.
     window: i64,
     /// How much of the body has been taken for being written; meaningless where there is none.
@@ -133,6 +135,8 @@ pub struct Connection {
     streams: Vec<Stream>,
     /// The streams' ids and places, in the order of ids.
     open: VecDeque<(u32, Place)>,
+    /// How many of them, the youngest ones, have requests of which nothing is written.
+    unsent: usize,
     /// Requests that have no stream yet: their places, and which of the requests each is.
     queue: VecDeque<(Place, u32)>,
     /// Streams whose body is not wholly taken.
@@ -175,6 +179,7 @@ impl Connection {
             heads: Heads::default(),
             streams: vec![Stream::default(); most],
             open: VecDeque::with_capacity(most),
+            unsent: 0,
             queue: VecDeque::with_capacity(most),
             uploads: VecDeque::with_capacity(most),
             outgoing: sending::Outgoing::default(),
@@ -205,6 +210,7 @@ impl Connection {
         self.reader.reset();
         self.heads.reset();
         self.open.clear();
+        self.unsent = 0;
         self.uploads.clear();
         self.outgoing.clear();
         (self.next_id, self.forgotten, self.ready) = (1, 0, false);
@@ -283,7 +289,8 @@ impl Connection {
             return Step::Moved(place);
         }
         let Some((_, place)) = self.open.pop_back() else { return Step::More };
-        if self.outgoing.is_unsent(place) {
+        if self.unsent > 0 {
+            self.unsent -= 1;
             return Step::Moved(place);
         }
         Step::Failed { place, failure: Failure::Closed }
@@ -311,6 +318,9 @@ impl Connection {
     fn step<'b>(&mut self, input: &mut &'b [u8]) -> Result<Step<'b>, Fault> {
         if let Some(step) = self.owed() {
             return Ok(step);
+        }
+        if let Some((frame, head)) = self.repeated(input) {
+            return self.head(frame, head, input);
         }
         match self.reader.next(input)? {
             Piece::More => Ok(Step::More),
@@ -350,6 +360,20 @@ impl Connection {
                 _ => Ok(Step::Wire(None)),
             },
         }
+    }
+
+    /// Takes a header block that the last one said already, where it is whole in one frame, from the front of the input.
+    /// Most responses begin so, and need no more of the reader.
+    fn repeated(&mut self, input: &mut &[u8]) -> Option<(Header, Head)> {
+        let (frame, rest) = Header::first(input)?;
+        let is_whole = frame.kind == kind::HEADERS && frame.flags & !flag::END_STREAM == flag::END_HEADERS;
+        if !is_whole || frame.stream == 0 || !self.reader.is_between_frames() {
+            return None;
+        }
+        let (block, rest) = rest.split_at_checked(frame.length as usize)?;
+        let head = self.heads.repeated(block)?;
+        *input = rest;
+        Some((frame, head))
     }
 
     /// Where a stream stands among the open ones. Most answers are of the oldest.
@@ -394,16 +418,18 @@ impl Connection {
     }
 
     fn close(&mut self, place: Place) {
-        let id = self.streams[usize::from(place)].id;
-        match self.position(id) {
-            Some(0) => drop(self.open.pop_front()),
-            Some(at) => drop(self.open.remove(at)),
-            None => {}
+        if let Some(at) = self.position(self.streams[usize::from(place)].id) {
+            // What is still written of its request is nobody's.
+            self.unsent -= usize::from(at >= self.open.len() - self.unsent);
+            if at == 0 {
+                self.open.pop_front();
+            } else {
+                self.open.remove(at);
+            }
         }
         if !self.uploads.is_empty() {
             self.uploads.retain(|other| *other != place);
         }
-        self.outgoing.leave(place);
     }
 }
 

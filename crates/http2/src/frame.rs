@@ -157,6 +157,12 @@ impl Reader {
         self.forget();
     }
 
+    /// Whether the next byte begins a frame, and that may be of any type.
+    #[inline]
+    pub(crate) fn is_between_frames(&self) -> bool {
+        self.at.is_none() && self.got == 0 && self.opening.is_none() && self.begun
+    }
+
     /// Takes the next piece from the front of `input`.
     ///
     /// # Errors

@@ -33,18 +33,22 @@ impl Heads {
         (self.decoder, self.said) = (Decoder::new(), None);
     }
 
+    /// What a block says that is the last one once more.
+    #[inline]
+    pub(super) fn repeated(&self, block: &[u8]) -> Option<Head> {
+        let (head, changes) = self.said?;
+        (changes == self.decoder.changes() && self.last == block).then_some(head)
+    }
+
     /// Reads a whole block.
     ///
     /// # Errors
     /// When it is none: the connection is of no use then.
     pub(super) fn read(&mut self, block: &[u8]) -> Result<Head, Fault> {
-        let changes = self.decoder.changes();
-        if let Some((head, then)) = self.said
-            && then == changes
-            && self.last == block
-        {
+        if let Some(head) = self.repeated(block) {
             return Ok(head);
         }
+        let changes = self.decoder.changes();
         let (mut head, mut regular) = (Head::default(), false);
         self.decoder.decode(block, |name, value| {
             if let Err(reason) = head.field(name, value, &mut regular) {

@@ -92,6 +92,10 @@ pub(crate) struct Recorder {
     audit: WorkerAudit,
 
     parts: LatencyRecorder,
+    /// The last request of the window that succeeded, when it was read, and how many others of the same instants did since
+    /// then, which are still to be entered: one read mostly brings the responses to requests of one write.
+    last_completed: (u64, RequestTimes),
+    repeated: u64,
 
     bins: Vec<Bin>,
     second: SecondPart,
@@ -155,6 +159,8 @@ impl Recorder {
             errors: Default::default(),
             audit: WorkerAudit::default(),
             parts: LatencyRecorder::new(kernel_clock),
+            last_completed: (0, RequestTimes::default()),
+            repeated: 0,
             bins: second::room_for_bins(bins.max(1)),
             second: SecondPart::begin(sink.place, 0, Histogram::default()),
             sink,
@@ -208,6 +214,7 @@ impl Recorder {
 
     #[cold]
     fn cross(&mut self, now_ns: u64, around: &mut impl AtEdge) {
+        self.enter_repeated();
         // Bins end ten times a second, so that whoever has lost the lease finds it out before anything is sent.
         let lease_ns = around.lease_ns();
         if now_ns >= lease_ns {
@@ -277,8 +284,11 @@ impl Recorder {
     /// Extends the integrals to `now`.
     fn integrate(&mut self, now_ns: u64) {
         debug_assert!(now_ns >= self.stamp_ns, "stamps never go back");
+        let passed = now_ns - self.stamp_ns;
+        if passed == 0 {
+            return;
+        }
         if self.phase == Phase::Window {
-            let passed = now_ns - self.stamp_ns;
             self.audit.in_flight_integral_ns += self.in_flight * passed;
             self.audit.connections_integral_ns += self.connections * passed;
         }
@@ -422,18 +432,40 @@ impl Recorder {
             return;
         }
         self.window.completed += 1;
-        self.second.completed += 1;
-        let response_ns = times.last_byte_ns - times.intended_ns;
-        if let Some(bin) = self.bins.last_mut() {
-            bin.completed += 1;
-            bin.response_sum_ns = bin.response_sum_ns.saturating_add(response_ns);
-        }
-        self.second.response.record(response_ns);
-        self.second.lags.add(times.dispatched_ns - times.intended_ns, times.connection_wait_ns);
-        self.parts.completed(now_ns, times);
         if self.keeps_each {
             self.keep_each(times.last_byte_ns, times, None);
         }
+        let (then_ns, last) = &self.last_completed;
+        if *then_ns == now_ns && last.is_as(times) {
+            self.repeated += 1;
+            return;
+        }
+        self.enter_repeated();
+        self.enter(now_ns, times, 1);
+        self.last_completed = (now_ns, *times);
+    }
+
+    /// Enters what is still to be entered.
+    fn enter_repeated(&mut self) {
+        if self.repeated > 0 {
+            let (now_ns, times) = self.last_completed;
+            let count = std::mem::take(&mut self.repeated);
+            self.enter(now_ns, &times, count);
+        }
+    }
+
+    /// Enters so many requests of these instants that succeeded.
+    #[inline]
+    fn enter(&mut self, now_ns: u64, times: &RequestTimes, count: u64) {
+        self.second.completed += count;
+        let response_ns = times.last_byte_ns - times.intended_ns;
+        if let Some(bin) = self.bins.last_mut() {
+            bin.completed += count;
+            bin.response_sum_ns = bin.response_sum_ns.saturating_add(count.saturating_mul(response_ns));
+        }
+        self.second.response.record_n(response_ns, count);
+        self.second.lags.add(times.dispatched_ns - times.intended_ns, times.connection_wait_ns, count);
+        self.parts.completed(now_ns, times, count);
     }
 
     /// A request failed at `now`.

@@ -11,9 +11,9 @@ mod sending;
 use std::collections::VecDeque;
 
 pub use requests::Requests;
-use response::{Head, Heads};
+use response::{Heads, Ordinary};
 
-use crate::frame::{Header, Piece, Reader, Settings, WINDOW_MAX, flag, kind, word, write};
+use crate::frame::{Piece, Reader, Settings, WINDOW_MAX, flag, kind, word, write};
 use crate::hpack::{LIST_MAX_BYTES, TABLE_MAX_BYTES};
 use crate::{Code, Fault};
 
@@ -131,6 +131,7 @@ struct Encoding {
 pub struct Connection {
     reader: Reader,
     heads: Heads,
+    ordinary: Ordinary,
     /// By place.
     streams: Vec<Stream>,
     /// The streams' ids and places, in the order of ids.
@@ -177,6 +178,7 @@ impl Connection {
         let mut connection = Connection {
             reader: Reader::default(),
             heads: Heads::default(),
+            ordinary: Ordinary::none(),
             streams: vec![Stream::default(); most],
             open: VecDeque::with_capacity(most),
             unsent: 0,
@@ -209,6 +211,7 @@ impl Connection {
     pub fn open(&mut self) {
         self.reader.reset();
         self.heads.reset();
+        self.ordinary.reset();
         self.open.clear();
         self.unsent = 0;
         self.uploads.clear();
@@ -268,6 +271,12 @@ impl Connection {
     /// When the server breaks a rule of the connection. It is of no use then: what is outgoing tells the server why, and
     /// [`Connection::ended`] gives the requests that were on it.
     pub fn take<'b>(&mut self, input: &mut &'b [u8]) -> Result<Step<'b>, Fault> {
+        if let Some((place, status, bytes)) = self.take_again(input) {
+            return Ok(Step::End { place, status: Some(status), bytes });
+        }
+        if let Some(step) = self.take_ordinary(input) {
+            return Ok(step);
+        }
         if let Some(fault) = self.fault {
             return Err(fault);
         }
@@ -319,9 +328,6 @@ impl Connection {
         if let Some(step) = self.owed() {
             return Ok(step);
         }
-        if let Some((frame, head)) = self.repeated(input) {
-            return self.head(frame, head, input);
-        }
         match self.reader.next(input)? {
             Piece::More => Ok(Step::More),
             Piece::Part(id) => Ok(Step::Wire(match self.find(id) {
@@ -332,7 +338,7 @@ impl Connection {
             Piece::Whole(frame, payload) => match frame.kind {
                 kind::HEADERS => {
                     let head = self.heads.read(payload)?;
-                    self.head(frame, head, input)
+                    self.head(frame, head)
                 }
                 kind::RST_STREAM => {
                     let code = Code(word(payload));
@@ -360,20 +366,6 @@ impl Connection {
                 _ => Ok(Step::Wire(None)),
             },
         }
-    }
-
-    /// Takes a header block that the last one said already, where it is whole in one frame, from the front of the input.
-    /// Most responses begin so, and need no more of the reader.
-    fn repeated(&mut self, input: &mut &[u8]) -> Option<(Header, Head)> {
-        let (frame, rest) = Header::first(input)?;
-        let is_whole = frame.kind == kind::HEADERS && frame.flags & !flag::END_STREAM == flag::END_HEADERS;
-        if !is_whole || frame.stream == 0 || !self.reader.is_between_frames() {
-            return None;
-        }
-        let (block, rest) = rest.split_at_checked(frame.length as usize)?;
-        let head = self.heads.repeated(block)?;
-        *input = rest;
-        Some((frame, head))
     }
 
     /// Where a stream stands among the open ones. Most answers are of the oldest.
@@ -421,11 +413,7 @@ impl Connection {
         if let Some(at) = self.position(self.streams[usize::from(place)].id) {
             // What is still written of its request is nobody's.
             self.unsent -= usize::from(at >= self.open.len() - self.unsent);
-            if at == 0 {
-                self.open.pop_front();
-            } else {
-                self.open.remove(at);
-            }
+            self.open.remove(at);
         }
         if !self.uploads.is_empty() {
             self.uploads.retain(|other| *other != place);

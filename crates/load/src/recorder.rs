@@ -13,6 +13,7 @@ pub(crate) mod latency;
 pub mod live_summary;
 pub(crate) mod merge;
 mod part;
+mod resolved;
 pub(crate) mod sample;
 mod second;
 pub(crate) mod series;
@@ -22,12 +23,11 @@ use crate::recorder::by_request::{ByRequest, ERROR_KINDS, STATUS_MAX};
 use crate::recorder::held::Held;
 use crate::recorder::latency::{LatencyRecorder, RequestTimes};
 use crate::recorder::sample::Samples;
-use crate::recorder::share::{Failures, First, Share};
+use crate::recorder::share::{Failures, Share};
 use prony_model::histogram::Histogram;
-use prony_model::measurement::{BIN_NS, Bin, ErrorKind, RequestCounts, RunTotal, WaitTotal, WorkerAudit};
+use prony_model::measurement::{BIN_NS, Bin, RequestCounts, RunTotal, WaitTotal, WorkerAudit};
 
 pub use gathered::Gathered;
-use part::bounded;
 pub(crate) use part::{AtEdge, End, Part, PartSink, WorkerResult};
 pub(crate) use second::{Lags, SecondPart, SecondSink};
 
@@ -405,105 +405,6 @@ impl Recorder {
                 }
                 now_ns
             }
-        }
-    }
-
-    /// A whole answer came, right or wrong.
-    pub(crate) fn answered(&mut self, status: u16) {
-        if self.phase == Phase::Window {
-            self.status[usize::from(status).min(STATUS_MAX - 1)] += 1;
-        }
-    }
-
-    fn resolve(&mut self, now_ns: u64, times: &RequestTimes) {
-        self.integrate(now_ns);
-        self.in_flight -= 1;
-        self.resolved += 1;
-        if self.phase == Phase::Window {
-            self.audit.overlap_sum_ns += now_ns - times.dispatched_ns.max(self.part.at_ns);
-        }
-    }
-
-    /// A request succeeded, and its last byte read at `now`.
-    pub(crate) fn completed(&mut self, now_ns: u64, times: &RequestTimes) {
-        self.resolve(now_ns, times);
-        self.run.completed += 1;
-        if self.phase != Phase::Window {
-            return;
-        }
-        self.window.completed += 1;
-        if self.keeps_each {
-            self.keep_each(times.last_byte_ns, times, None);
-        }
-        let (then_ns, last) = &self.last_completed;
-        if *then_ns == now_ns && last.is_as(times) {
-            self.repeated += 1;
-            return;
-        }
-        self.enter_repeated();
-        self.enter(now_ns, times, 1);
-        self.last_completed = (now_ns, *times);
-    }
-
-    /// Enters what is still to be entered.
-    fn enter_repeated(&mut self) {
-        if self.repeated > 0 {
-            let (now_ns, times) = self.last_completed;
-            let count = std::mem::take(&mut self.repeated);
-            self.enter(now_ns, &times, count);
-        }
-    }
-
-    /// Enters so many requests of these instants that succeeded.
-    #[inline]
-    fn enter(&mut self, now_ns: u64, times: &RequestTimes, count: u64) {
-        self.second.completed += count;
-        let response_ns = times.last_byte_ns - times.intended_ns;
-        if let Some(bin) = self.bins.last_mut() {
-            bin.completed += count;
-            bin.response_sum_ns = bin.response_sum_ns.saturating_add(count.saturating_mul(response_ns));
-        }
-        self.second.response.record_n(response_ns, count);
-        self.second.lags.add(times.dispatched_ns - times.intended_ns, times.connection_wait_ns, count);
-        self.parts.completed(now_ns, times, count);
-    }
-
-    /// A request failed at `now`.
-    pub(crate) fn failed(
-        &mut self,
-        now_ns: u64,
-        times: &RequestTimes,
-        kind: ErrorKind,
-        message: impl FnOnce() -> String,
-    ) {
-        self.resolve(now_ns, times);
-        self.failed_by_kind[kind as usize] += 1;
-        if self.phase != Phase::Window {
-            return;
-        }
-        self.window.failed += 1;
-        self.second.failed += 1;
-        if let Some(bin) = self.bins.last_mut() {
-            bin.failed += 1;
-        }
-        let failures = &mut self.errors[kind as usize];
-        if failures.count == 0 {
-            let at_ns = now_ns - self.start_ns;
-            failures.first = First { at_ns, worker: self.sink.worker, what: bounded(message()) };
-        }
-        failures.count += 1;
-        self.parts.failed(now_ns, times);
-        if self.keeps_each {
-            self.keep_each(now_ns, times, Some(kind));
-        }
-    }
-
-    /// What only some plans ask for of each request that ended at `end_ns`.
-    #[inline(never)]
-    fn keep_each(&mut self, end_ns: u64, times: &RequestTimes, failure: Option<ErrorKind>) {
-        self.samples.keep(end_ns, times, failure);
-        if let Some(by_request) = &mut self.by_request {
-            by_request.ended(end_ns, times, failure);
         }
     }
 

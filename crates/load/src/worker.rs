@@ -7,9 +7,10 @@
 //!
 //! This file has the loop and what is due by time; `source` when that is,
 //! `slot` a connection's place, `bounds` how long and how many its requests may
-//! be, `sending` the way out, `events` what connections bring, `preconnect` what
-//! comes before the clock.
+//! be, `sending` the way out, `events` what connections bring, `answers` what that is to
+//! requests, `preconnect` what comes before the clock.
 
+mod answers;
 mod around;
 mod bounds;
 mod closing;
@@ -390,16 +391,11 @@ impl<N: Net, C: Codec> Worker<N, C> {
         if self.parks(slot) {
             return;
         }
-        let passed = now.saturating_sub(self.start_ns);
         let mut since = since.max(retry_at);
         match &mut self.source {
-            Source::Closed { left } => {
-                if *left > 0 && !recorder.over() {
-                    *left -= 1;
-                    self.begin(recorder, slot, since, 0, now);
-                }
-            }
-            Source::Ramped { left, users } => {
+            Source::Closed { .. } => {}
+            Source::Ramped { users, .. } => {
+                let passed = now.saturating_sub(self.start_ns);
                 if !users.is_active(slot, passed) {
                     self.slots[slot as usize].rests = true;
                     if self.slots[slot as usize].state == State::Connected {
@@ -410,10 +406,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 if since < now {
                     // What was due before it ended and began anew is not made up for.
                     since = since.max(self.start_ns + users.began_ns(slot, passed));
-                }
-                if *left > 0 && !recorder.over() {
-                    *left -= 1;
-                    self.begin(recorder, slot, since, 0, now);
                 }
             }
             Source::Open(_) => {
@@ -428,6 +420,13 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 }
                 self.free.push_back(slot, since);
             }
+        }
+        if let Source::Closed { left } | Source::Ramped { left, .. } = &mut self.source
+            && *left > 0
+            && !recorder.over()
+        {
+            *left -= 1;
+            self.begin(recorder, slot, since, 0, now);
         }
     }
 

@@ -45,6 +45,7 @@ impl Outgoing {
 
 impl Connection {
     /// Takes a request to send, at a free place, where [`Connection::permits`] allows it.
+    #[inline]
     pub fn submit(&mut self, place: Place, request: u32) {
         self.queue.push_back((place, request));
     }
@@ -76,14 +77,16 @@ impl Connection {
     }
 
     /// Takes note that so many of the outgoing bytes were written; gives each request whose first byte was among them.
+    #[inline]
     pub fn wrote(&mut self, count: usize, mut begun: impl FnMut(Place)) {
         let written = (self.outgoing.written + count).min(self.outgoing.bytes.len());
         self.outgoing.written = written;
-        while let Some(place) = self.first_unsent()
-            && self.streams[usize::from(place)].begins < written
-        {
+        for (_, place) in self.open.range(self.open.len() - self.unsent..) {
+            if self.streams[usize::from(*place)].begins >= written {
+                break;
+            }
             self.unsent -= 1;
-            begun(place);
+            begun(*place);
         }
         if self.outgoing.is_empty() {
             self.outgoing.clear();

@@ -33,6 +33,17 @@ pub(crate) struct RequestTimes {
 }
 
 impl RequestTimes {
+    /// Of a request that is given a connection.
+    #[inline(always)]
+    pub(crate) fn asked(
+        intended_ns: u64,
+        dispatched_ns: u64,
+        connection_wait_ns: u64,
+        request: u32,
+    ) -> RequestTimes {
+        RequestTimes { intended_ns, dispatched_ns, connection_wait_ns, request, ..RequestTimes::default() }
+    }
+
     /// Whether another request's instants are the same, so that they are recorded as one.
     #[inline]
     pub(crate) fn is_as(&self, other: &RequestTimes) -> bool {

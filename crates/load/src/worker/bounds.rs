@@ -6,8 +6,8 @@ use crate::net::Net;
 use crate::recorder::Recorder;
 use prony_model::measurement::ErrorKind;
 
-use super::slot::State;
 use super::Worker;
+use super::slot::State;
 
 impl<N: Net, C: Codec> Worker<N, C> {
     /// The time of a slot's oldest request is over, or will be.
@@ -47,6 +47,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
     }
 
     /// Whether a place is of no use since its connection may carry no more requests. It waits until it may.
+    #[inline]
     pub(super) fn parks(&mut self, index: u32) -> bool {
         let slot = &mut self.slots[index as usize];
         let parks =

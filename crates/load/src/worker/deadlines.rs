@@ -47,6 +47,11 @@ impl Deadlines {
         looks.push(Reverse((at_ns, slot)));
     }
 
+    /// Whether the time of none of a slot's requests is over, for all that is known without a look at it.
+    pub(crate) fn is_in_time(&self, slot: u32, now_ns: u64) -> bool {
+        now_ns < self.due_ns[slot as usize]
+    }
+
     /// The next look; `u64::MAX` where none is due.
     pub(crate) fn next_ns(&self) -> u64 {
         self.looks.peek().map_or(NONE, |Reverse((at_ns, _))| *at_ns)

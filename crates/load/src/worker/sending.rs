@@ -22,20 +22,14 @@ impl<N: Net, C: Codec> Worker<N, C> {
         connection_wait_ns: u64,
         now: u64,
     ) {
-        if !C::Requests::IN_ORDER {
+        if !C::Requests::IN_ORDER && connection_wait_ns > 0 {
             let stands = self.slots[index as usize].state == State::Connected;
             recorder.waited_for_place(connection_wait_ns, stands);
         }
         recorder.dispatched(now, connection_wait_ns);
         self.net.begun(u64::from(index));
         let request = self.request_order.as_mut().map_or(0, RequestOrder::take);
-        let times = RequestTimes {
-            intended_ns,
-            dispatched_ns: now,
-            connection_wait_ns,
-            request,
-            ..RequestTimes::default()
-        };
+        let times = RequestTimes::asked(intended_ns, now, connection_wait_ns, request);
         let slot = &mut self.slots[index as usize];
         let place = slot.requests.add(times);
         self.codec.submit(&mut slot.connection, place, request);

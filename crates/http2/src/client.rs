@@ -11,7 +11,7 @@ mod sending;
 use std::collections::VecDeque;
 
 pub use requests::Requests;
-use response::Heads;
+use response::{Heads, Ordinary};
 
 use crate::frame::{Piece, Reader, Settings, WINDOW_MAX, flag, kind, word, write};
 use crate::hpack::{LIST_MAX_BYTES, TABLE_MAX_BYTES};
@@ -91,6 +91,8 @@ pub enum Failure {
 #[derive(Debug, Clone, Copy, Default)]
 struct Stream {
     id: u32,
+    /// Where its request begins in what is outgoing; meaningless once a byte of it is written.
+    begins: usize,
     /// How much of the body the server still takes; negative where it lowered its windows after it was sent.
     window: i64,
     /// How much of the body has been taken for being written; meaningless where there is none.
@@ -129,10 +131,13 @@ struct Encoding {
 pub struct Connection {
     reader: Reader,
     heads: Heads,
+    ordinary: Ordinary,
     /// By place.
     streams: Vec<Stream>,
     /// The streams' ids and places, in the order of ids.
     open: VecDeque<(u32, Place)>,
+    /// How many of them, the youngest ones, have requests of which nothing is written.
+    unsent: usize,
     /// Requests that have no stream yet: their places, and which of the requests each is.
     queue: VecDeque<(Place, u32)>,
     /// Streams whose body is not wholly taken.
@@ -173,8 +178,10 @@ impl Connection {
         let mut connection = Connection {
             reader: Reader::default(),
             heads: Heads::default(),
+            ordinary: Ordinary::none(),
             streams: vec![Stream::default(); most],
             open: VecDeque::with_capacity(most),
+            unsent: 0,
             queue: VecDeque::with_capacity(most),
             uploads: VecDeque::with_capacity(most),
             outgoing: sending::Outgoing::default(),
@@ -204,7 +211,9 @@ impl Connection {
     pub fn open(&mut self) {
         self.reader.reset();
         self.heads.reset();
+        self.ordinary.reset();
         self.open.clear();
+        self.unsent = 0;
         self.uploads.clear();
         self.outgoing.clear();
         (self.next_id, self.forgotten, self.ready) = (1, 0, false);
@@ -262,6 +271,12 @@ impl Connection {
     /// When the server breaks a rule of the connection. It is of no use then: what is outgoing tells the server why, and
     /// [`Connection::ended`] gives the requests that were on it.
     pub fn take<'b>(&mut self, input: &mut &'b [u8]) -> Result<Step<'b>, Fault> {
+        if let Some((place, status, bytes)) = self.take_again(input) {
+            return Ok(Step::End { place, status: Some(status), bytes });
+        }
+        if let Some(step) = self.take_ordinary(input) {
+            return Ok(step);
+        }
         if let Some(fault) = self.fault {
             return Err(fault);
         }
@@ -283,7 +298,8 @@ impl Connection {
             return Step::Moved(place);
         }
         let Some((_, place)) = self.open.pop_back() else { return Step::More };
-        if self.outgoing.is_unsent(place) {
+        if self.unsent > 0 {
+            self.unsent -= 1;
             return Step::Moved(place);
         }
         Step::Failed { place, failure: Failure::Closed }
@@ -322,7 +338,7 @@ impl Connection {
             Piece::Whole(frame, payload) => match frame.kind {
                 kind::HEADERS => {
                     let head = self.heads.read(payload)?;
-                    self.head(frame, head, input)
+                    self.head(frame, head)
                 }
                 kind::RST_STREAM => {
                     let code = Code(word(payload));
@@ -394,16 +410,14 @@ impl Connection {
     }
 
     fn close(&mut self, place: Place) {
-        let id = self.streams[usize::from(place)].id;
-        match self.position(id) {
-            Some(0) => drop(self.open.pop_front()),
-            Some(at) => drop(self.open.remove(at)),
-            None => {}
+        if let Some(at) = self.position(self.streams[usize::from(place)].id) {
+            // What is still written of its request is nobody's.
+            self.unsent -= usize::from(at >= self.open.len() - self.unsent);
+            self.open.remove(at);
         }
         if !self.uploads.is_empty() {
             self.uploads.retain(|other| *other != place);
         }
-        self.outgoing.leave(place);
     }
 }
 

@@ -75,6 +75,7 @@ pub struct Header {
 }
 
 impl Header {
+    #[inline]
     fn of(bytes: &[u8; 9]) -> Header {
         let [l0, l1, l2, kind, flags, s0, s1, s2, s3] = *bytes;
         Header {
@@ -87,6 +88,7 @@ impl Header {
     }
 
     /// The header in front of these bytes, where it is whole, and what follows it.
+    #[inline]
     pub(crate) fn first(bytes: &[u8]) -> Option<(Header, &[u8])> {
         bytes.split_first_chunk::<9>().map(|(header, rest)| (Header::of(header), rest))
     }
@@ -155,6 +157,12 @@ impl Reader {
     pub fn reset(&mut self) {
         (self.at, self.got, self.opening, self.continuations, self.begun) = (None, 0, None, 0, false);
         self.forget();
+    }
+
+    /// Whether the next byte begins a frame, and not one that a header block is waiting for.
+    #[inline]
+    pub(crate) fn is_between_frames(&self) -> bool {
+        self.at.is_none() && self.got == 0 && self.opening.is_none()
     }
 
     /// Takes the next piece from the front of `input`.

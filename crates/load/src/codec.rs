@@ -68,6 +68,12 @@ pub(crate) trait Codec {
         body: &mut impl FnMut(Place, &[u8]),
     ) -> Step;
 
+    /// Takes the first of the bytes where they are a whole answer like one before, and the connection goes on as it was. It
+    /// may always leave it to [`Codec::take`], and does so where answers come in order.
+    fn take_again<'b>(&mut self, _connection: &mut Self::Connection, _input: &'b [u8]) -> Option<Again<'b>> {
+        None
+    }
+
     /// Whether what was taken leaves steps that need no more bytes.
     fn owes(&self, _connection: &Self::Connection) -> bool {
         false
@@ -126,6 +132,19 @@ pub(crate) struct Step {
     /// None of them is behind (a part of) an answer's head.
     pub(crate) only_head: bool,
     pub(crate) what: What,
+}
+
+/// A whole answer that is like one before.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Again<'b> {
+    /// How many bytes it takes.
+    pub(crate) used: usize,
+    pub(crate) place: Place,
+    /// As in [`Step`].
+    pub(crate) only_head: bool,
+    pub(crate) status: u16,
+    /// Its body.
+    pub(crate) bytes: &'b [u8],
 }
 
 /// What a step's bytes bring.

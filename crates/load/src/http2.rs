@@ -10,7 +10,7 @@ use prony_http2::frame::FRAME_MAX_BYTES;
 use prony_http2::hpack::{LIST_MAX_BYTES, TABLE_MAX_BYTES};
 
 use crate::codec::requests::{ByPlace, Place};
-use crate::codec::{Cancelled, Codec, Step, What};
+use crate::codec::{Again, Cancelled, Codec, Step, What};
 use prony_model::measurement::{ErrorKind, Http2Settings, Tolerance};
 
 pub(crate) use requests::build;
@@ -160,6 +160,14 @@ impl Codec for Http2 {
             self.fewest = Some(self.fewest.map_or(now, |before| before.min(now)));
         }
         Step { used: input.len() - rest.len(), place: of.map(place), only_head, what }
+    }
+
+    #[inline(always)]
+    fn take_again<'b>(&mut self, connection: &mut Connection, input: &'b [u8]) -> Option<Again<'b>> {
+        let mut rest = input;
+        let (of, status, bytes) = connection.client.take_again(&mut rest)?;
+        let only_head = rest.is_empty() && bytes.is_empty();
+        Some(Again { used: input.len() - rest.len(), place: place(of), only_head, status, bytes })
     }
 
     fn owes(&self, connection: &Connection) -> bool {

@@ -13,6 +13,7 @@ pub(crate) mod latency;
 pub mod live_summary;
 pub(crate) mod merge;
 mod part;
+mod resolved;
 pub(crate) mod sample;
 mod second;
 pub(crate) mod series;
@@ -22,12 +23,11 @@ use crate::recorder::by_request::{ByRequest, ERROR_KINDS, STATUS_MAX};
 use crate::recorder::held::Held;
 use crate::recorder::latency::{LatencyRecorder, RequestTimes};
 use crate::recorder::sample::Samples;
-use crate::recorder::share::{Failures, First, Share};
+use crate::recorder::share::{Failures, Share};
 use prony_model::histogram::Histogram;
-use prony_model::measurement::{BIN_NS, Bin, ErrorKind, RequestCounts, RunTotal, WaitTotal, WorkerAudit};
+use prony_model::measurement::{BIN_NS, Bin, RequestCounts, RunTotal, WaitTotal, WorkerAudit};
 
 pub use gathered::Gathered;
-use part::bounded;
 pub(crate) use part::{AtEdge, End, Part, PartSink, WorkerResult};
 pub(crate) use second::{Lags, SecondPart, SecondSink};
 
@@ -92,6 +92,10 @@ pub(crate) struct Recorder {
     audit: WorkerAudit,
 
     parts: LatencyRecorder,
+    /// The last request of the window that succeeded, when it was read, and how many others of the same instants did since
+    /// then, which are still to be entered: one read mostly brings the responses to requests of one write.
+    last_completed: (u64, RequestTimes),
+    repeated: u64,
 
     bins: Vec<Bin>,
     second: SecondPart,
@@ -155,6 +159,8 @@ impl Recorder {
             errors: Default::default(),
             audit: WorkerAudit::default(),
             parts: LatencyRecorder::new(kernel_clock),
+            last_completed: (0, RequestTimes::default()),
+            repeated: 0,
             bins: second::room_for_bins(bins.max(1)),
             second: SecondPart::begin(sink.place, 0, Histogram::default()),
             sink,
@@ -208,6 +214,7 @@ impl Recorder {
 
     #[cold]
     fn cross(&mut self, now_ns: u64, around: &mut impl AtEdge) {
+        self.enter_repeated();
         // Bins end ten times a second, so that whoever has lost the lease finds it out before anything is sent.
         let lease_ns = around.lease_ns();
         if now_ns >= lease_ns {
@@ -277,8 +284,11 @@ impl Recorder {
     /// Extends the integrals to `now`.
     fn integrate(&mut self, now_ns: u64) {
         debug_assert!(now_ns >= self.stamp_ns, "stamps never go back");
+        let passed = now_ns - self.stamp_ns;
+        if passed == 0 {
+            return;
+        }
         if self.phase == Phase::Window {
-            let passed = now_ns - self.stamp_ns;
             self.audit.in_flight_integral_ns += self.in_flight * passed;
             self.audit.connections_integral_ns += self.connections * passed;
         }
@@ -395,83 +405,6 @@ impl Recorder {
                 }
                 now_ns
             }
-        }
-    }
-
-    /// A whole answer came, right or wrong.
-    pub(crate) fn answered(&mut self, status: u16) {
-        if self.phase == Phase::Window {
-            self.status[usize::from(status).min(STATUS_MAX - 1)] += 1;
-        }
-    }
-
-    fn resolve(&mut self, now_ns: u64, times: &RequestTimes) {
-        self.integrate(now_ns);
-        self.in_flight -= 1;
-        self.resolved += 1;
-        if self.phase == Phase::Window {
-            self.audit.overlap_sum_ns += now_ns - times.dispatched_ns.max(self.part.at_ns);
-        }
-    }
-
-    /// A request succeeded, and its last byte read at `now`.
-    pub(crate) fn completed(&mut self, now_ns: u64, times: &RequestTimes) {
-        self.resolve(now_ns, times);
-        self.run.completed += 1;
-        if self.phase != Phase::Window {
-            return;
-        }
-        self.window.completed += 1;
-        self.second.completed += 1;
-        let response_ns = times.last_byte_ns - times.intended_ns;
-        if let Some(bin) = self.bins.last_mut() {
-            bin.completed += 1;
-            bin.response_sum_ns = bin.response_sum_ns.saturating_add(response_ns);
-        }
-        self.second.response.record(response_ns);
-        self.second.lags.add(times.dispatched_ns - times.intended_ns, times.connection_wait_ns);
-        self.parts.completed(now_ns, times);
-        if self.keeps_each {
-            self.keep_each(times.last_byte_ns, times, None);
-        }
-    }
-
-    /// A request failed at `now`.
-    pub(crate) fn failed(
-        &mut self,
-        now_ns: u64,
-        times: &RequestTimes,
-        kind: ErrorKind,
-        message: impl FnOnce() -> String,
-    ) {
-        self.resolve(now_ns, times);
-        self.failed_by_kind[kind as usize] += 1;
-        if self.phase != Phase::Window {
-            return;
-        }
-        self.window.failed += 1;
-        self.second.failed += 1;
-        if let Some(bin) = self.bins.last_mut() {
-            bin.failed += 1;
-        }
-        let failures = &mut self.errors[kind as usize];
-        if failures.count == 0 {
-            let at_ns = now_ns - self.start_ns;
-            failures.first = First { at_ns, worker: self.sink.worker, what: bounded(message()) };
-        }
-        failures.count += 1;
-        self.parts.failed(now_ns, times);
-        if self.keeps_each {
-            self.keep_each(now_ns, times, Some(kind));
-        }
-    }
-
-    /// What only some plans ask for of each request that ended at `end_ns`.
-    #[inline(never)]
-    fn keep_each(&mut self, end_ns: u64, times: &RequestTimes, failure: Option<ErrorKind>) {
-        self.samples.keep(end_ns, times, failure);
-        if let Some(by_request) = &mut self.by_request {
-            by_request.ended(end_ns, times, failure);
         }
     }
 

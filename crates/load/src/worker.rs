@@ -7,9 +7,10 @@
 //!
 //! This file has the loop and what is due by time; `source` when that is,
 //! `slot` a connection's place, `bounds` how long and how many its requests may
-//! be, `sending` the way out, `events` what connections bring, `preconnect` what
-//! comes before the clock.
+//! be, `sending` the way out, `events` what connections bring, `answers` what that is to
+//! requests, `preconnect` what comes before the clock.
 
+mod answers;
 mod around;
 mod bounds;
 mod closing;
@@ -29,7 +30,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::codec::Codec;
-use crate::codec::requests::Requests;
 use crate::control::Control;
 use crate::expect::Expected;
 use crate::net::{NO_HANDLE, Net};
@@ -53,6 +53,8 @@ pub(crate) use source::Source;
 const READ_BUFFER_BYTES: usize = 64 << 10;
 /// The loop looks at the stop flag at least this often.
 const TICK_NS: u64 = 100_000_000;
+/// The connections looked at in one turn for requests whose time is over: of ten thousand that began at once, all are.
+const LOOKS_MAX: usize = 64;
 /// Before a due instant a spinning worker is awake for this long: twice what
 /// a sleeping processor of a virtual machine is late.
 const SPIN_NS: u64 = 150_000;
@@ -141,7 +143,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         let (count, pipeline) = (connections as usize, shared.pipeline as usize);
         let places = count * pipeline;
         let all = if C::DRAINS { 2 * count } else { count };
-        let deadlines = if C::Requests::IN_ORDER { all } else { all * pipeline };
         let rests = matches!(source, Source::Ramped { .. });
         let slot = || Slot { rests, ..Slot::new(codec.connection(), pipeline, &shared.expect) };
         Worker {
@@ -155,7 +156,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             free: Free::with_capacity(places, Arc::clone(&shared.idle), place),
             restart: VecDeque::with_capacity(places),
             backing_off: BinaryHeap::with_capacity(places),
-            deadlines: Deadlines::new(deadlines, shared.timeout_ns),
+            deadlines: Deadlines::new(all, shared.timeout_ns),
             closing: Closing::new(shared.closing_max),
             buffer: vec![0; READ_BUFFER_BYTES],
             corked: false,
@@ -313,8 +314,9 @@ impl<N: Net, C: Codec> Worker<N, C> {
             recorder.end_at(stop_at.max(now + 1));
         }
         self.gauge.publish(recorder);
-        while let Some(deadline) = self.deadlines.expired(now) {
-            self.on_deadline(recorder, deadline, now);
+        for _ in 0..LOOKS_MAX {
+            let Some(slot) = self.deadlines.take(now) else { break };
+            self.on_deadline(recorder, slot, now);
         }
         self.closing.expire(now, &mut self.net);
         self.resend_moved(recorder);
@@ -389,16 +391,11 @@ impl<N: Net, C: Codec> Worker<N, C> {
         if self.parks(slot) {
             return;
         }
-        let passed = now.saturating_sub(self.start_ns);
         let mut since = since.max(retry_at);
         match &mut self.source {
-            Source::Closed { left } => {
-                if *left > 0 && !recorder.over() {
-                    *left -= 1;
-                    self.begin(recorder, slot, since, 0, now);
-                }
-            }
-            Source::Ramped { left, users } => {
+            Source::Closed { .. } => {}
+            Source::Ramped { users, .. } => {
+                let passed = now.saturating_sub(self.start_ns);
                 if !users.is_active(slot, passed) {
                     self.slots[slot as usize].rests = true;
                     if self.slots[slot as usize].state == State::Connected {
@@ -409,10 +406,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 if since < now {
                     // What was due before it ended and began anew is not made up for.
                     since = since.max(self.start_ns + users.began_ns(slot, passed));
-                }
-                if *left > 0 && !recorder.over() {
-                    *left -= 1;
-                    self.begin(recorder, slot, since, 0, now);
                 }
             }
             Source::Open(_) => {
@@ -427,6 +420,13 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 }
                 self.free.push_back(slot, since);
             }
+        }
+        if let Source::Closed { left } | Source::Ramped { left, .. } = &mut self.source
+            && *left > 0
+            && !recorder.over()
+        {
+            *left -= 1;
+            self.begin(recorder, slot, since, 0, now);
         }
     }
 

@@ -28,7 +28,7 @@ const BUILD_PAIRS_MIN: usize = 12;
 /// What this tree may cost, as a multiple of the base.
 const INSTRUCTIONS_MAX: f64 = 1.02;
 /// Over HTTP/2, which the base does not speak: instructions per request, on connections of 32 streams.
-const HTTP2_INSTRUCTIONS_MAX: f64 = 1_750.0;
+const HTTP2_INSTRUCTIONS_MAX: f64 = 540.0;
 const CPU_MAX: f64 = 1.04;
 const MEMORY_MAX: f64 = 1.05;
 /// Of CPU time, between two builds of one commit.

@@ -11,14 +11,77 @@ const EMPTY_FRAMES_MAX: u32 = 1_000;
 const INTERIM_MAX: u8 = 16;
 
 impl Connection {
-    /// Takes a header block's fields: a response's head, or its trailers. Where all of its body follows in one frame of
-    /// `input`, that is taken, too: most responses come so.
-    pub(super) fn head<'b>(
-        &mut self,
-        frame: Header,
-        head: Head,
-        input: &mut &'b [u8],
-    ) -> Result<Step<'b>, Fault> {
+    /// Takes the response at the front of the input, where it is as most are: the oldest stream's, and, but for the stream,
+    /// byte for byte what an ordinary one before it was. Gives its place, which is free then, its status and its body.
+    /// Otherwise it takes nothing: [`Connection::take`] takes the next step.
+    #[inline(always)]
+    pub fn take_again<'b>(&mut self, input: &mut &'b [u8]) -> Option<(Place, u16, &'b [u8])> {
+        let (frame, rest) = input.split_first_chunk::<9>()?;
+        let [begins @ .., _, _, _, _] = frame;
+        let [.., s0, s1, s2, s3] = *frame;
+        let (id, place) = *self.open.front()?;
+        let stream = &self.streams[usize::from(place)];
+        let ordinary = &self.ordinary;
+        if *begins != ordinary.begins
+            || u32::from_be_bytes([s0, s1, s2, s3]) != id
+            || stream.has_head
+            || stream.answers_head
+            || ordinary.changes != self.heads.changes()
+            || !self.does_nothing_else()
+        {
+            return None;
+        }
+        let (goes_on, rest) = rest.split_at_checked(ordinary.goes_on.len())?;
+        let (again, rest) = rest.split_first_chunk::<4>()?;
+        let (bytes, rest) = rest.split_at_checked(ordinary.body_bytes as usize)?;
+        if *again != [s0, s1, s2, s3] || *goes_on != *ordinary.goes_on {
+            return None;
+        }
+        *input = rest;
+        let status = ordinary.status;
+        self.empty_frames = 0;
+        self.count_received(ordinary.body_bytes);
+        self.unsent -= usize::from(self.unsent == self.open.len());
+        self.open.pop_front();
+        Some((place, status, bytes))
+    }
+
+    /// The same of any stream's whole response whose head says what the last one said; and the next may be like it.
+    pub(super) fn take_ordinary<'b>(&mut self, input: &mut &'b [u8]) -> Option<Step<'b>> {
+        let (frame, rest) = Header::first(input)?;
+        let is_head = frame.kind == kind::HEADERS && frame.flags == flag::END_HEADERS;
+        if !is_head || !self.does_nothing_else() {
+            return None;
+        }
+        let (block, rest) = rest.split_at_checked(frame.length as usize)?;
+        let head = self.heads.repeated(block)?;
+        let (bytes, rest) = last_data(rest, frame.stream)?;
+        let status = head.status_with_body(bytes.len() as u64)?;
+        let Found::Open(place) = self.find(frame.stream) else { return None };
+        let stream = &self.streams[usize::from(place)];
+        if stream.has_head || stream.answers_head {
+            return None;
+        }
+        let changes = self.heads.changes();
+        self.ordinary.learn(input, block.len(), bytes.len() as u32, status, changes);
+        *input = rest;
+        self.empty_frames = 0;
+        self.count_received(bytes.len() as u32);
+        self.close(place);
+        Some(Step::End { place, status: Some(status), bytes })
+    }
+
+    /// Whether the next byte begins a frame, and neither a request's body nor the connection's end is under way.
+    #[inline]
+    fn does_nothing_else(&self) -> bool {
+        self.draining.is_none()
+            && self.fault.is_none()
+            && self.uploads.is_empty()
+            && self.reader.is_between_frames()
+    }
+
+    /// Takes a header block's fields: a response's head, or its trailers.
+    pub(super) fn head(&mut self, frame: Header, head: Head) -> Result<Step<'static>, Fault> {
         let Some(place) = self.answered(frame.stream)? else { return Ok(Step::Wire(None)) };
         let ends = frame.has(flag::END_STREAM);
         self.empty_frames = 0;
@@ -48,20 +111,13 @@ impl Connection {
         if let Some(reason) = malformed {
             return Ok(self.refuse(place, Code::PROTOCOL_ERROR, reason));
         }
-        let (status, left) = (head.status, stream.left);
-        let Some(of_more) = status.filter(|_| !ends) else {
-            self.complete(place);
-            return Ok(Step::End { place, status, bytes: &[] });
-        };
-        if let Some((bytes, rest)) = last_data(input, frame.stream)
-            && left.is_none_or(|left| left == bytes.len() as u64)
-        {
-            *input = rest;
-            self.count_received(bytes.len() as u32);
-            self.complete(place);
-            return Ok(Step::End { place, status, bytes });
+        match head.status {
+            Some(status) if !ends => Ok(Step::Head { place, status }),
+            status => {
+                self.complete(place);
+                Ok(Step::End { place, status, bytes: &[] })
+            }
         }
-        Ok(Step::Head { place, status: of_more })
     }
 
     /// Takes a DATA frame, or a part of it. All that it may not be is found with its first part, so that what becomes of
@@ -103,6 +159,7 @@ impl Connection {
     }
 
     /// Counts a DATA frame of this length against the connection's window.
+    #[inline]
     fn count_received(&mut self, length: u32) {
         if let Some(used) = used(&mut self.received, length) {
             write::window_update(&mut self.outgoing.bytes, 0, used);
@@ -239,6 +296,7 @@ fn last_data(input: &[u8], stream: u32) -> Option<(&[u8], &[u8])> {
 
 /// Counts a frame against one of our windows; gives what to give back of it, where a half has been used. (So much is left
 /// then that no frame can be larger: a server that sends more than it may cannot be told from one that may again.)
+#[inline]
 fn used(received: &mut u32, length: u32) -> Option<u32> {
     *received += length;
     (*received >= WINDOW_BYTES / 2).then(|| std::mem::take(received))

@@ -27,10 +27,57 @@ pub(super) struct Heads {
     said: Option<(Head, u64)>,
 }
 
+/// An ordinary response as it came last, but for its stream: HEADERS and DATA, whole.
+#[derive(Debug)]
+pub(super) struct Ordinary {
+    /// The first bytes of its HEADERS frame.
+    pub(super) begins: [u8; 5],
+    /// Its header block, and the first bytes of its DATA frame.
+    pub(super) goes_on: Vec<u8>,
+    pub(super) body_bytes: u32,
+    pub(super) status: u16,
+    /// The table's changes until then; where there was none, more than there can be.
+    pub(super) changes: u64,
+}
+
+impl Ordinary {
+    /// None yet.
+    pub(super) fn none() -> Ordinary {
+        Ordinary { begins: [0; 5], goes_on: Vec::new(), body_bytes: 0, status: 0, changes: u64::MAX }
+    }
+
+    /// Keeps the one at the front of the input, its header block so many bytes long.
+    pub(super) fn learn(&mut self, input: &[u8], block: usize, body_bytes: u32, status: u16, changes: u64) {
+        const HEADER_BYTES: usize = 9;
+        let Some((begins, _)) = input.split_first_chunk() else { return };
+        let Some(goes_on) = input.get(HEADER_BYTES..HEADER_BYTES + block + begins.len()) else { return };
+        self.goes_on.clear();
+        self.goes_on.extend_from_slice(goes_on);
+        (self.begins, self.body_bytes, self.status, self.changes) = (*begins, body_bytes, status, changes);
+    }
+
+    /// For a new connection, whose table is empty.
+    pub(super) fn reset(&mut self) {
+        self.changes = u64::MAX;
+    }
+}
+
 impl Heads {
+    /// How often a block has changed the table.
+    #[inline]
+    pub(super) fn changes(&self) -> u64 {
+        self.decoder.changes()
+    }
+
     /// Forgets everything; for a new connection.
     pub(super) fn reset(&mut self) {
         (self.decoder, self.said) = (Decoder::new(), None);
+    }
+
+    /// What a block says that is the last one once more.
+    pub(super) fn repeated(&self, block: &[u8]) -> Option<Head> {
+        let (head, changes) = self.said?;
+        (changes == self.decoder.changes() && self.last == block).then_some(head)
     }
 
     /// Reads a whole block.
@@ -38,13 +85,10 @@ impl Heads {
     /// # Errors
     /// When it is none: the connection is of no use then.
     pub(super) fn read(&mut self, block: &[u8]) -> Result<Head, Fault> {
-        let changes = self.decoder.changes();
-        if let Some((head, then)) = self.said
-            && then == changes
-            && self.last == block
-        {
+        if let Some(head) = self.repeated(block) {
             return Ok(head);
         }
+        let changes = self.decoder.changes();
         let (mut head, mut regular) = (Head::default(), false);
         self.decoder.decode(block, |name, value| {
             if let Err(reason) = head.field(name, value, &mut regular) {
@@ -61,6 +105,12 @@ impl Heads {
 }
 
 impl Head {
+    /// The status of a response that has a body of this length and nothing else behind its head.
+    pub(super) fn status_with_body(&self, length: u64) -> Option<u16> {
+        let fits = self.malformed.is_none() && self.length.is_none_or(|said| said == length);
+        self.status.filter(|status| fits && *status >= 200 && *status != 204 && *status != 304)
+    }
+
     /// Takes note of a field; `regular` says whether one without a colon came before.
     fn field(&mut self, name: &[u8], value: &[u8], regular: &mut bool) -> Result<(), &'static str> {
         if let Some(pseudo) = name.strip_prefix(b":") {

@@ -1,7 +1,5 @@
 //! From a due request to bytes that are to be written.
 
-use std::collections::VecDeque;
-
 use super::{Code, Connection, Draining, Fault, ID_LAST, Place, Requests, Step, Stream, write};
 use crate::frame::FRAME_MAX_BYTES;
 use crate::hpack::write_size_update;
@@ -17,8 +15,6 @@ pub(super) struct Outgoing {
     /// Whole frames, of which the first bytes may be written already.
     pub(super) bytes: Vec<u8>,
     written: usize,
-    /// Where in `bytes` requests begin that are not written at all, and their places.
-    starts: VecDeque<(usize, Place)>,
     /// The answers to PING and SETTINGS since all was written.
     answers: u32,
 }
@@ -26,24 +22,11 @@ pub(super) struct Outgoing {
 impl Outgoing {
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
-        self.starts.clear();
         (self.written, self.answers) = (0, 0);
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.written == self.bytes.len()
-    }
-
-    /// Whether the place's request has not been begun to be written.
-    pub(super) fn is_unsent(&self, place: Place) -> bool {
-        self.starts.iter().any(|(_, other)| *other == place)
-    }
-
-    /// The place is free: what is still written of its request is nobody's.
-    pub(super) fn leave(&mut self, place: Place) {
-        if !self.starts.is_empty() {
-            self.starts.retain(|(_, other)| *other != place);
-        }
     }
 
     /// Counts an answer to PING or SETTINGS.
@@ -62,6 +45,7 @@ impl Outgoing {
 
 impl Connection {
     /// Takes a request to send, at a free place, where [`Connection::permits`] allows it.
+    #[inline]
     pub fn submit(&mut self, place: Place, request: u32) {
         self.queue.push_back((place, request));
     }
@@ -83,28 +67,35 @@ impl Connection {
             }
             self.go_on_with_bodies(&requests.body);
         }
-        let first = self.outgoing.starts.front().map(|(_, place)| *place);
-        (first, &self.outgoing.bytes[self.outgoing.written..])
+        (self.first_unsent(), &self.outgoing.bytes[self.outgoing.written..])
+    }
+
+    /// The first request of which nothing is written, of those that have a stream.
+    fn first_unsent(&self) -> Option<Place> {
+        let at = self.open.len() - self.unsent;
+        self.open.get(at).map(|(_, place)| *place)
     }
 
     /// Takes note that so many of the outgoing bytes were written; gives each request whose first byte was among them.
+    #[inline]
     pub fn wrote(&mut self, count: usize, mut begun: impl FnMut(Place)) {
-        let out = &mut self.outgoing;
-        out.written = (out.written + count).min(out.bytes.len());
-        while let Some((at, place)) = out.starts.front().copied()
-            && at < out.written
-        {
-            out.starts.pop_front();
-            begun(place);
-        }
-        if out.is_empty() {
-            out.clear();
-        } else if out.written >= OUTGOING_BYTES {
-            out.bytes.drain(..out.written);
-            for (at, _) in &mut out.starts {
-                *at -= out.written;
+        let written = (self.outgoing.written + count).min(self.outgoing.bytes.len());
+        self.outgoing.written = written;
+        for (_, place) in self.open.range(self.open.len() - self.unsent..) {
+            if self.streams[usize::from(*place)].begins >= written {
+                break;
             }
-            out.written = 0;
+            self.unsent -= 1;
+            begun(*place);
+        }
+        if self.outgoing.is_empty() {
+            self.outgoing.clear();
+        } else if written >= OUTGOING_BYTES {
+            self.outgoing.bytes.drain(..written);
+            self.outgoing.written = 0;
+            for (_, place) in self.open.range(self.open.len() - self.unsent..) {
+                self.streams[usize::from(*place)].begins -= written;
+            }
         }
     }
 
@@ -116,15 +107,25 @@ impl Connection {
         {
             let id = self.next_id;
             self.next_id += 2;
-            let (before, behind, answers_head) = requests.own(request);
-            self.streams[usize::from(place)] =
-                Stream { id, window: self.stream_window, answers_head, ..Stream::default() };
+            self.streams[usize::from(place)] = Stream {
+                id,
+                begins: self.outgoing.bytes.len(),
+                window: self.stream_window,
+                answers_head: requests.is_head(request),
+                ..Stream::default()
+            };
             self.open.push_back((id, place));
-            self.outgoing.starts.push_back((self.outgoing.bytes.len(), place));
-            let (resize, shared) = self.shared_fields(requests);
+            self.unsent += 1;
             let ends = requests.body.is_empty();
-            let parts = [resize.as_slice(), before, shared, behind];
-            write::headers(&mut self.outgoing.bytes, id, ends, &parts);
+            match requests.frame() {
+                Some(frame) if self.encoding.indexed => write::copied(&mut self.outgoing.bytes, id, frame),
+                _ => {
+                    let (before, behind) = requests.own(request);
+                    let (resize, shared) = self.shared_fields(requests);
+                    let parts = [resize.as_slice(), before, shared, behind];
+                    write::headers(&mut self.outgoing.bytes, id, ends, &parts);
+                }
+            }
             if !ends {
                 self.uploads.push_back(place);
             }

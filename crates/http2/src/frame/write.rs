@@ -69,6 +69,16 @@ pub fn headers(out: &mut Vec<u8>, stream: u32, ends_stream: bool, parts: &[&[u8]
     }
 }
 
+/// A whole frame again, on another stream.
+pub fn copied(out: &mut Vec<u8>, stream: u32, frame: &[u8]) {
+    const STREAM: std::ops::Range<usize> = 5..9;
+    let from = out.len();
+    out.extend_from_slice(frame);
+    if let Some(id) = out[from..].get_mut(STREAM) {
+        id.copy_from_slice(&stream.to_be_bytes());
+    }
+}
+
 /// A part of a body, of at most [`FRAME_MAX_BYTES`].
 pub fn data(out: &mut Vec<u8>, stream: u32, ends_stream: bool, bytes: &[u8]) {
     header(out, bytes.len(), kind::DATA, if ends_stream { flag::END_STREAM } else { 0 }, stream);

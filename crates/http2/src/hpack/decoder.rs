@@ -51,6 +51,7 @@ impl Decoder {
     }
 
     /// How often a block changed the table: between two equal counts the same bytes are the same fields.
+    #[inline]
     pub fn changes(&self) -> u64 {
         self.changes
     }

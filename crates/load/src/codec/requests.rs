@@ -11,8 +11,8 @@ pub(crate) struct Place(pub(crate) u32);
 
 /// A connection's unanswered requests.
 pub(crate) trait Requests {
-    /// Whether answers come in the order of the requests. Then the oldest one's deadline stands for all of a connection,
-    /// and places count from the oldest request; otherwise each has a deadline, and a place of its own until it is removed.
+    /// Whether answers come in the order of the requests. Then only the oldest one's time can be over, and that ends the
+    /// connection, and places count from the oldest request; otherwise each has a place of its own until it is removed.
     const IN_ORDER: bool;
 
     /// None yet, of so many at most.

@@ -33,6 +33,27 @@ pub(crate) struct RequestTimes {
 }
 
 impl RequestTimes {
+    /// Of a request that is given a connection.
+    #[inline(always)]
+    pub(crate) fn asked(
+        intended_ns: u64,
+        dispatched_ns: u64,
+        connection_wait_ns: u64,
+        request: u32,
+    ) -> RequestTimes {
+        RequestTimes { intended_ns, dispatched_ns, connection_wait_ns, request, ..RequestTimes::default() }
+    }
+
+    /// Whether another request's instants are the same, so that they are recorded as one.
+    #[inline]
+    pub(crate) fn is_as(&self, other: &RequestTimes) -> bool {
+        let instants = |of: &RequestTimes| {
+            let asked = (of.intended_ns, of.dispatched_ns, of.connection_wait_ns);
+            (asked, of.sent_ns, of.first_byte_ns, of.last_byte_ns, of.head_alone)
+        };
+        instants(self) == instants(other)
+    }
+
     /// Bytes of its answer were read.
     #[inline(always)]
     pub(crate) fn note_bytes(&mut self, count: usize) {
@@ -76,25 +97,25 @@ impl LatencyRecorder {
         }
     }
 
-    /// A request succeeded, and its last byte read at `read_ns`.
-    pub(crate) fn completed(&mut self, read_ns: u64, times: &RequestTimes) {
+    /// So many requests of the same instants succeeded, their last bytes read at `read_ns`.
+    pub(crate) fn completed(&mut self, read_ns: u64, times: &RequestTimes, count: u64) {
         if self.kernel_clock {
-            self.client_delay.record(read_ns - times.last_byte_ns);
+            self.client_delay.record_n(read_ns - times.last_byte_ns, count);
         }
-        self.first_bytes_upper += u64::from(!times.head_alone);
+        self.first_bytes_upper += if times.head_alone { 0 } else { count };
         let response = times.last_byte_ns - times.intended_ns;
         if times.sent_ns == times.intended_ns && times.first_byte_ns == times.last_byte_ns {
-            self.plain.record(response);
+            self.plain.record_n(response, count);
             return;
         }
-        self.response.completed.record(response);
-        self.service.completed.record(times.last_byte_ns - times.sent_ns);
-        self.first_byte.record(times.first_byte_ns - times.sent_ns);
+        self.response.completed.record_n(response, count);
+        self.service.completed.record_n(times.last_byte_ns - times.sent_ns, count);
+        self.first_byte.record_n(times.first_byte_ns - times.sent_ns, count);
         let send_lag = times.dispatched_ns - times.intended_ns;
-        self.send_lag.record(send_lag);
-        self.connect_wait.record(times.sent_ns - times.dispatched_ns);
-        self.connection_wait.record(times.connection_wait_ns);
-        self.lateness.record(send_lag - times.connection_wait_ns);
+        self.send_lag.record_n(send_lag, count);
+        self.connect_wait.record_n(times.sent_ns - times.dispatched_ns, count);
+        self.connection_wait.record_n(times.connection_wait_ns, count);
+        self.lateness.record_n(send_lag - times.connection_wait_ns, count);
     }
 
     /// A request failed at `now`.
@@ -166,11 +187,11 @@ impl MostlyZero {
         MostlyZero { zeros: 0, rest: Histogram::default() }
     }
 
-    fn record(&mut self, value_ns: u64) {
+    fn record_n(&mut self, value_ns: u64, count: u64) {
         if value_ns == 0 {
-            self.zeros += 1;
+            self.zeros += count;
         } else {
-            self.rest.record(value_ns);
+            self.rest.record_n(value_ns, count);
         }
     }
 
@@ -205,8 +226,8 @@ mod tests {
             connection_wait_ns: 15,
             ..RequestTimes::default()
         };
-        parts.completed(500, &plain);
-        parts.completed(500, &late);
+        parts.completed(500, &plain, 1);
+        parts.completed(500, &late, 1);
         parts.failed(900, &RequestTimes { sent_ns: 0, ..late });
         parts.waiting(1000, &late);
         parts.never_sent(50, 3);

@@ -46,14 +46,14 @@ pub(crate) struct Lags {
 }
 
 impl Lags {
-    /// Takes in a completed request; in a closed loop nearly all have no lag.
+    /// Takes in so many completed requests; in a closed loop nearly all have no lag.
     #[inline]
-    pub(crate) fn add(&mut self, send_lag_ns: u64, connection_wait_ns: u64) {
+    pub(crate) fn add(&mut self, send_lag_ns: u64, connection_wait_ns: u64, count: u64) {
         if send_lag_ns > 0 {
             let lateness_ns = send_lag_ns - connection_wait_ns;
-            self.lateness_sum_ns += lateness_ns;
+            self.lateness_sum_ns += lateness_ns * count;
             self.lateness_max_ns = self.lateness_max_ns.max(lateness_ns);
-            self.connection_wait_sum_ns += connection_wait_ns;
+            self.connection_wait_sum_ns += connection_wait_ns * count;
         }
     }
 

@@ -273,7 +273,7 @@ mod tests {
         values.iter().for_each(|value| response.record(*value));
         let (completed, connections) = (values.len() as u64, 10 + index * 3 + worker as u64);
         let mut lags = Lags::default();
-        values.iter().for_each(|_| lags.add(index + 30, 20));
+        values.iter().for_each(|_| lags.add(index + 30, 20, 1));
         SecondPart { place: worker, index, completed, failed: index % 3, connections, response, lags }
     }
 

@@ -6,20 +6,22 @@ use crate::net::Net;
 use crate::recorder::Recorder;
 use prony_model::measurement::ErrorKind;
 
+use super::Worker;
 use super::slot::State;
-use super::{Shared, Worker};
 
 impl<N: Net, C: Codec> Worker<N, C> {
-    /// The time of a request is over, or, in a pipeline, may be.
-    pub(super) fn on_deadline(&mut self, recorder: &mut Recorder, deadline: u32, now: u64) {
-        let (index, place) = self.of_deadline(deadline);
-        let slot = &mut self.slots[index as usize];
-        let Some(times) = slot.requests.get(place) else { return self.deadlines.stop(deadline) };
-        // In a pipeline, the oldest request's time began after that of one answered since.
-        let since = slot.runs_since_ns(times);
-        if now.saturating_sub(since) < self.shared.timeout_ns {
-            return self.deadlines.start_since(deadline, since);
+    /// The time of a slot's oldest request is over, or will be.
+    pub(super) fn on_deadline(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
+        while let Some((place, since_ns)) = self.slots[index as usize].oldest() {
+            if now.saturating_sub(since_ns) < self.shared.timeout_ns {
+                return self.deadlines.start(index, since_ns);
+            }
+            self.time_is_over(recorder, index, place, now);
         }
+    }
+
+    fn time_is_over(&mut self, recorder: &mut Recorder, index: u32, place: Place, now: u64) {
+        let slot = &mut self.slots[index as usize];
         if slot.state == State::Connecting {
             let message = self.timeout_message("connect");
             return self.fail(recorder, index, now, ErrorKind::ConnectTimeout, || message);
@@ -36,32 +38,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
     }
 
-    /// Whose deadline this is.
-    pub(super) fn of_deadline(&self, deadline: u32) -> (u32, Place) {
-        if C::Requests::IN_ORDER {
-            return (deadline, Place(0));
-        }
-        (deadline / self.shared.pipeline, Place(deadline % self.shared.pipeline))
-    }
-
-    /// The deadline that stands for a request.
-    pub(super) fn deadline_of(shared: &Shared, index: u32, place: Place) -> u32 {
-        if C::Requests::IN_ORDER { index } else { index * shared.pipeline + place.0 }
-    }
-
-    /// The time of all requests on a slot begins (again) at `now`.
-    pub(super) fn start_time(&mut self, index: u32, now: u64) {
-        let Worker { slots, deadlines, shared, .. } = self;
-        let slot = &mut slots[index as usize];
-        slot.time_from_ns = now;
-        if C::Requests::IN_ORDER {
-            return deadlines.start(index, now);
-        }
-        for (place, _) in slot.requests.iter() {
-            deadlines.start(Self::deadline_of(shared, index, place), now);
-        }
-    }
-
     pub(super) fn timeout_message(&self, what: &str) -> String {
         let what = match what {
             "connect" if self.shared.tls.is_some() => "connect with its TLS handshake",
@@ -71,6 +47,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
     }
 
     /// Whether a place is of no use since its connection may carry no more requests. It waits until it may.
+    #[inline]
     pub(super) fn parks(&mut self, index: u32) -> bool {
         let slot = &mut self.slots[index as usize];
         let parks =

@@ -1,92 +1,73 @@
-//! Which request expires next.
+//! When a connection is to be looked at for requests whose time is over.
 //!
-//! All requests of a plan have one timeout, so those that started earlier
-//! expire earlier: a doubly linked list in order of start gives the next
-//! deadline in O(1) and costs a few stores per request, where a timer wheel
-//! or a heap would cost more and a scan would be late.
+//! All requests of a plan have one timeout, and nearly all end long before it. So a request's end takes nothing here, and
+//! its beginning a comparison: a connection is looked at when the time of its oldest request would be over, as that was
+//! when it was looked at last, and mostly a younger one is found there, which says when to look again.
 
-const NONE: u32 = u32::MAX;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
-/// Slots in order of their start.
+/// No look is due.
+const NONE: u64 = u64::MAX;
+
+/// When slots are to be looked at.
 #[derive(Debug)]
 pub(crate) struct Deadlines {
     timeout_ns: u64,
-    links: Vec<Link>,
-    head: u32,
-    tail: u32,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Link {
-    previous: u32,
-    next: u32,
-    start_ns: u64,
-    listed: bool,
+    /// By slot.
+    due_ns: Vec<u64>,
+    /// The same, the earliest first. What `due_ns` does not have (any more) is passed over.
+    looks: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 impl Deadlines {
-    /// For slots `0..slots`, none of them started.
+    /// For slots `0..slots`, none of them with a request.
     pub(crate) fn new(slots: usize, timeout_ns: u64) -> Deadlines {
-        let link = Link { previous: NONE, next: NONE, start_ns: 0, listed: false };
-        Deadlines { timeout_ns, links: vec![link; slots], head: NONE, tail: NONE }
+        // Twice: an earlier look stands beside the later one that it replaces.
+        let looks = BinaryHeap::with_capacity(2 * slots);
+        Deadlines { timeout_ns, due_ns: vec![NONE; slots], looks }
     }
 
-    /// Starts (or restarts) a slot's time. Starts must not go back in time.
-    pub(crate) fn start(&mut self, slot: u32, now_ns: u64) {
-        self.stop(slot);
-        self.insert_after(self.tail, slot, now_ns);
+    /// The time of a request on this slot runs from then on: the slot is looked at when it is over, or before.
+    #[inline]
+    pub(crate) fn start(&mut self, slot: u32, since_ns: u64) {
+        let at_ns = since_ns.saturating_add(self.timeout_ns);
+        if at_ns < self.due_ns[slot as usize] {
+            self.look(slot, at_ns);
+        }
     }
 
-    /// Starts a slot's time as from an earlier instant; walks past those that started later.
-    pub(crate) fn start_since(&mut self, slot: u32, since_ns: u64) {
-        self.stop(slot);
-        let mut previous = self.tail;
-        while previous != NONE && self.links[previous as usize].start_ns > since_ns {
-            previous = self.links[previous as usize].previous;
+    #[cold]
+    fn look(&mut self, slot: u32, at_ns: u64) {
+        let Deadlines { due_ns, looks, .. } = self;
+        due_ns[slot as usize] = at_ns;
+        if looks.len() == looks.capacity() {
+            looks.retain(|Reverse((at_ns, slot))| due_ns[*slot as usize] == *at_ns);
         }
-        self.insert_after(previous, slot, since_ns);
+        looks.push(Reverse((at_ns, slot)));
     }
 
-    fn insert_after(&mut self, previous: u32, slot: u32, start_ns: u64) {
-        let next = match previous {
-            NONE => std::mem::replace(&mut self.head, slot),
-            previous => std::mem::replace(&mut self.links[previous as usize].next, slot),
-        };
-        match next {
-            NONE => self.tail = slot,
-            next => self.links[next as usize].previous = slot,
-        }
-        self.links[slot as usize] = Link { previous, next, start_ns, listed: true };
+    /// Whether the time of none of a slot's requests is over, for all that is known without a look at it.
+    pub(crate) fn is_in_time(&self, slot: u32, now_ns: u64) -> bool {
+        now_ns < self.due_ns[slot as usize]
     }
 
-    /// Ends a slot's time, if it runs.
-    pub(crate) fn stop(&mut self, slot: u32) {
-        let link = self.links[slot as usize];
-        if !link.listed {
-            return;
-        }
-        match link.previous {
-            NONE => self.head = link.next,
-            previous => self.links[previous as usize].next = link.next,
-        }
-        match link.next {
-            NONE => self.tail = link.previous,
-            next => self.links[next as usize].previous = link.previous,
-        }
-        self.links[slot as usize].listed = false;
-    }
-
-    /// The next deadline; `u64::MAX` when nothing runs.
+    /// The next look; `u64::MAX` where none is due.
     pub(crate) fn next_ns(&self) -> u64 {
-        match self.head {
-            NONE => u64::MAX,
-            head => self.links[head as usize].start_ns.saturating_add(self.timeout_ns),
-        }
+        self.looks.peek().map_or(NONE, |Reverse((at_ns, _))| *at_ns)
     }
 
-    /// The slot whose time is over, if one is; it stays listed until stopped.
-    pub(crate) fn expired(&self, now_ns: u64) -> Option<u32> {
-        (self.next_ns() <= now_ns && self.head != NONE).then_some(self.head)
+    /// A slot that is to be looked at by now, if one is. It is looked at once for each time that is given.
+    pub(crate) fn take(&mut self, now_ns: u64) -> Option<u32> {
+        while self.next_ns() <= now_ns {
+            let Reverse((at_ns, slot)) = self.looks.pop()?;
+            let due_ns = &mut self.due_ns[slot as usize];
+            if *due_ns == at_ns {
+                *due_ns = NONE;
+                return Some(slot);
+            }
+        }
+        None
     }
 }
 
@@ -95,25 +76,48 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const TIMEOUT_NS: u64 = 10;
+
     proptest! {
+        /// Requests on eight slots, each with since when its time runs: all that is over is found at its instant.
         #[test]
-        fn agrees_with_a_scan(steps in proptest::collection::vec((0u32..8, 0u8..3, 0u64..5), 0..200)) {
-            let mut list = Deadlines::new(8, 10);
-            let mut model: [Option<u64>; 8] = [None; 8];
+        fn a_request_is_looked_at_when_its_time_is_over(
+            steps in proptest::collection::vec((0u32..8, 0u8..4, 0u64..5), 0..300),
+        ) {
+            let mut deadlines = Deadlines::new(8, TIMEOUT_NS);
+            let room = deadlines.looks.capacity();
+            let mut slots: [Vec<u64>; 8] = Default::default();
             let mut now = 0;
             for (slot, step, later) in steps {
-                now += later;
-                match step {
-                    0 => { list.start(slot, now); model[slot as usize] = Some(now); }
-                    1 => { let since = now.saturating_sub(3); list.start_since(slot, since); model[slot as usize] = Some(since); }
-                    _ => { list.stop(slot); model[slot as usize] = None; }
+                for _ in 0..later {
+                    now += 1;
+                    while let Some(slot) = deadlines.take(now) {
+                        let running = &mut slots[slot as usize];
+                        running.retain(|since| now - since < TIMEOUT_NS);
+                        if let Some(oldest) = running.iter().min() {
+                            deadlines.start(slot, *oldest);
+                        }
+                    }
+                    let over = |since: &u64| now - since >= TIMEOUT_NS;
+                    prop_assert!(!slots.iter().flatten().any(over), "{:?} at {}", slots, now);
+                    prop_assert!(deadlines.next_ns() > now);
                 }
-                let next = model.iter().flatten().min().map_or(u64::MAX, |start| start + 10);
-                prop_assert_eq!(list.next_ns(), next);
-                let expired = list.expired(now);
-                prop_assert_eq!(expired.is_some(), next <= now);
-                if let Some(slot) = expired { prop_assert_eq!(model[slot as usize].unwrap() + 10, next); }
+                let since = now.saturating_sub(if step == 1 { 3 } else { 0 });
+                if step < 3 {
+                    slots[slot as usize].push(since);
+                    deadlines.start(slot, since);
+                } else {
+                    slots[slot as usize].pop();
+                }
             }
+            prop_assert_eq!(deadlines.looks.capacity(), room);
         }
+    }
+
+    #[test]
+    fn what_never_ends_is_never_looked_at() {
+        let mut deadlines = Deadlines::new(1, u64::MAX);
+        deadlines.start(0, 5);
+        assert_eq!((deadlines.next_ns(), deadlines.take(u64::MAX - 1)), (u64::MAX, None));
     }
 }

@@ -36,10 +36,8 @@ impl<N: Net, C: Codec> Worker<N, C> {
         std::mem::swap(&mut slot.connection, &mut old.connection);
         std::mem::swap(&mut slot.wakes_at, &mut old.wakes_at);
         std::mem::swap(&mut slot.held, &mut old.held);
-        let pipeline = self.shared.pipeline;
-        for (place, times) in old.requests.iter() {
-            self.deadlines.stop(index * pipeline + place.0);
-            self.deadlines.start_since(beside * pipeline + place.0, old.runs_since_ns(times));
+        if let Some((_, since_ns)) = old.oldest() {
+            self.deadlines.start(beside, since_ns);
         }
         let interest = if old.watches_writing { Interest::ReadWrite } else { Interest::Read };
         if let Err(e) = self.net.watch(old.handle, interest, u64::from(beside)) {
@@ -60,7 +58,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
         slot.requests.body(place).reset();
         let Some(mut times) = slot.requests.remove(place) else { return };
-        self.deadlines.stop(Self::deadline_of(&self.shared, index, place));
         recorder.moved();
         (times.sent_ns, times.first_byte_ns, times.last_byte_ns) = (0, 0, 0);
         (times.read_bytes, times.head_alone) = (0, false);
@@ -83,7 +80,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             let place = slot.requests.add(times);
             self.codec.submit(&mut slot.connection, place, times.request);
             let state = slot.state;
-            self.deadlines.start_since(Self::deadline_of(&self.shared, index, place), since_ns);
+            self.deadlines.start(index, since_ns);
             match state {
                 State::Unconnected => self.connect(recorder, index, now),
                 State::Connected => self.flush(recorder, index, now),

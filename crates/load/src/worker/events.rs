@@ -1,11 +1,11 @@
-//! What connections bring: connects that end, answers, ends of streams, and
-//! what follows for their requests.
+//! What connections bring: connects that end, reads, ends of streams, and what fails with them; `answers` has what a
+//! read's bytes mean.
 
 use std::cmp::Reverse;
 use std::io;
 
+use crate::codec::Codec;
 use crate::codec::requests::{Place, Requests};
-use crate::codec::{Codec, What};
 use crate::net::{NO_HANDLE, Net, would_block};
 use crate::recorder::Recorder;
 use crate::tls;
@@ -21,7 +21,7 @@ const BACKOFF_DOUBLINGS_MAX: u32 = 10;
 
 /// What is left of a body that nobody looks at is dropped in the kernel from
 /// this size on: below, the second system call costs more than the copy.
-const DISCARD_MIN_BYTES: u64 = 8 << 10;
+pub(super) const DISCARD_MIN_BYTES: u64 = 8 << 10;
 /// After an answer with such a body the next read takes little more than a
 /// head, and leaves the body to be dropped.
 const SHORT_READ_BYTES: usize = 2 << 10;
@@ -37,13 +37,13 @@ const WAKE_MAX_BYTES: u64 = 1 << 20;
 const WAKE_TOTAL_BYTES: u64 = 64 << 20;
 
 /// What a read brought.
-struct Read {
+pub(super) struct Read {
     /// 0 is the peer's end.
-    count: usize,
+    pub(super) count: usize,
     /// The kernel's stamp of the last byte.
-    stamp_ns: Option<u64>,
+    pub(super) stamp_ns: Option<u64>,
     /// The bytes were dropped in the kernel.
-    discarded: bool,
+    pub(super) discarded: bool,
 }
 
 impl<N: Net, C: Codec> Worker<N, C> {
@@ -214,160 +214,10 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
     }
 
-    /// Takes what was read at `now`, step by step: the rest of an answer, or several. Gives the instant to go on with,
-    /// later than `now` where it opened a connection, and the slot that the connection stands at by then.
-    fn take_answers(
-        &mut self,
-        recorder: &mut Recorder,
-        mut index: u32,
-        read_ns: u64,
-        read: &Read,
-    ) -> (u32, u64) {
-        let mut at = 0;
-        loop {
-            // A request that an earlier step made room for may have opened another slot's connection since.
-            let now = if C::DRAINS { read_ns.max(recorder.stamp_ns()) } else { read_ns };
-            let Worker { codec, slots, buffer, shared, .. } = self;
-            let slot = &mut slots[index as usize];
-            let begins = !codec.in_progress(&slot.connection);
-            let step = if read.discarded {
-                codec.skip(&mut slot.connection, read.count)
-            } else {
-                let requests = &mut slot.requests;
-                let input = &buffer[at..read.count];
-                codec.take(&mut slot.connection, input, &mut |place, bytes: &[u8]| {
-                    requests.body(place).take(&shared.expect, bytes);
-                })
-            };
-            let from = at;
-            at += step.used;
-            let asked = step.place.and_then(|place| Some((place, slot.requests.get_mut(place)?)));
-            let Some((place, times)) = asked else {
-                if step.used > 0 {
-                    recorder.read_of_none(step.used);
-                }
-                match step.what {
-                    What::Draining => index = self.drain(recorder, index, now),
-                    What::Broken(kind, reason) => {
-                        let said = self.say_last_words(index);
-                        recorder.wrote(said);
-                        self.fail(recorder, index, now, kind, || reason.to_owned());
-                        return (index, now);
-                    }
-                    _ => {}
-                }
-                if at == read.count && !self.codec.owes(&self.slots[index as usize].connection) {
-                    return (index, now);
-                }
-                continue;
-            };
-            // No byte arrived before those that were read before it.
-            let earliest = times.sent_ns.max(times.last_byte_ns);
-            times.last_byte_ns = recorder.arrival(now, earliest, read.stamp_ns);
-            let first = times.first_byte_ns == 0;
-            if first {
-                times.first_byte_ns = times.last_byte_ns;
-            }
-            times.head_alone |= first && step.only_head;
-            let request = times.request;
-            // What follows an answer that ends the connection, or is too late, counts as its own.
-            let mut bytes = step.used;
-            let goes_on = match step.what {
-                What::Part | What::Failed(..) | What::Draining | What::Moved => {
-                    times.note_bytes(step.used);
-                    true
-                }
-                What::Whole { reusable, .. } => {
-                    times.note_bytes(step.used);
-                    let since_ns = times.dispatched_ns.max(slot.time_from_ns);
-                    let late = now.saturating_sub(since_ns) >= shared.timeout_ns;
-                    reusable && !(late && C::Requests::IN_ORDER)
-                }
-                What::Broken(..) => false,
-            };
-            if !goes_on {
-                bytes = read.count - from;
-            }
-            if self.request_order.is_some() {
-                recorder.read_of(request, bytes);
-            }
-            let mut later = now;
-            match step.what {
-                What::Part => {
-                    let slot = &self.slots[index as usize];
-                    self.reads_short =
-                        self.drops_bodies && self.codec.body_left(&slot.connection) >= DISCARD_MIN_BYTES;
-                }
-                What::Whole { status, reusable } => {
-                    self.reads_short &= !begins;
-                    later = self.answered(recorder, index, place, now, status, reusable);
-                }
-                What::Failed(kind, reason) => {
-                    self.fail_one(recorder, index, place, now, kind, || reason.to_owned());
-                }
-                What::Moved => self.move_on(recorder, index, place, now),
-                What::Draining => {}
-                What::Broken(kind, reason) => self.fail(recorder, index, now, kind, || reason.to_owned()),
-            }
-            let is_over = at == read.count && !self.codec.owes(&self.slots[index as usize].connection);
-            if is_over || !goes_on || recorder.over() {
-                return (index, later);
-            }
-        }
-    }
-
-    /// A request's answer is whole, its last byte read at `now`. Gives the instant to go on with.
-    fn answered(
-        &mut self,
-        recorder: &mut Recorder,
-        index: u32,
-        place: Place,
-        now: u64,
-        status: u16,
-        reusable: bool,
-    ) -> u64 {
-        let slot = &mut self.slots[index as usize];
-        let Some(times) = slot.requests.get(place) else { return now };
-        // The loop may have been kept from seeing in time that the time was over.
-        if now.saturating_sub(slot.runs_since_ns(times)) >= self.shared.timeout_ns {
-            let message = self.timeout_message("request");
-            if C::Requests::IN_ORDER {
-                self.fail(recorder, index, now, ErrorKind::RequestTimeout, || message);
-            } else {
-                self.fail_one(recorder, index, place, now, ErrorKind::RequestTimeout, || message);
-            }
-            return now;
-        }
-        let Some(mut times) = slot.requests.remove(place) else { return now };
-        times.status = status;
-        recorder.answered(status);
-        let expect = &self.shared.expect;
-        let body = slot.requests.body(place).finish(expect);
-        if !expect.accepts_status(status) {
-            recorder.failed(now, &times, ErrorKind::UnexpectedStatus, || format!("status {status}"));
-        } else if let Err(length) = body {
-            recorder.failed(now, &times, ErrorKind::BodyMismatch, || {
-                format!("a body of {length} bytes that is not the one expected")
-            });
-        } else {
-            recorder.completed(now, &times);
-        }
-        slot.failures = 0;
-        self.last_resolved_ns = now;
-        let none_is_left = slot.requests.is_empty();
-        if none_is_left || !C::Requests::IN_ORDER {
-            self.deadlines.stop(Self::deadline_of(&self.shared, index, place));
-        }
-        let keeps = reusable && self.shared.keepalive;
-        let later = if keeps { now } else { self.let_go(recorder, index, now) };
-        self.on_free(recorder, index, now, later);
-        later
-    }
-
     /// Leaves the connection to the server to close, so that TIME_WAIT is the
     /// server's. Requests written to it have failed; those that were not get a new one. Gives the instant to go on
     /// with: connecting takes its time.
-    fn let_go(&mut self, recorder: &mut Recorder, index: u32, now: u64) -> u64 {
+    pub(super) fn let_go(&mut self, recorder: &mut Recorder, index: u32, now: u64) -> u64 {
         let slot = &mut self.slots[index as usize];
         let begun = self.codec.forget_begun(&mut slot.connection);
         let handle = std::mem::replace(&mut slot.handle, NO_HANDLE);
@@ -382,7 +232,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         };
         // Those that were never written are sent, and their time begins, with their own connect.
         oldest.sent_ns = 0;
-        self.start_time(index, now);
+        slot.time_from_ns = now;
         self.connect(recorder, index, now);
         self.fresh_stamp(recorder)
     }
@@ -399,9 +249,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
             });
             self.restart.push_back((index, now));
         }
-        if self.slots[index as usize].requests.is_empty() {
-            self.deadlines.stop(index);
-        }
     }
 
     /// One request failed, and the connection's others go on.
@@ -414,7 +261,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         kind: ErrorKind,
         message: impl FnOnce() -> String,
     ) {
-        self.deadlines.stop(Self::deadline_of(&self.shared, index, place));
         let slot = &mut self.slots[index as usize];
         slot.requests.body(place).reset();
         if let Some(times) = slot.requests.remove(place) {
@@ -442,9 +288,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         kind: ErrorKind,
         message: impl FnOnce() -> String,
     ) {
-        if C::Requests::IN_ORDER {
-            self.deadlines.stop(index);
-        }
         self.drop_connection(recorder, index, now);
         let slot = &mut self.slots[index as usize];
         if kind != ErrorKind::RequestTimeout {
@@ -457,9 +300,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         while let Some(place) = slot.requests.first() {
             slot.requests.body(place).reset();
             let Some(times) = slot.requests.remove(place) else { break };
-            if !C::Requests::IN_ORDER {
-                self.deadlines.stop(Self::deadline_of(&self.shared, index, place));
-            }
             let first = message.take();
             // Those behind one that timed out have not, and will have no answer.
             let behind = first.is_none() && kind == ErrorKind::RequestTimeout;

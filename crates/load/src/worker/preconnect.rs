@@ -3,7 +3,6 @@
 use std::io;
 
 use crate::codec::Codec;
-use crate::codec::requests::Place;
 use crate::net::{Connecting, Interest, Net, would_block};
 use crate::tls;
 use prony_model::measurement::ErrorKind;
@@ -48,7 +47,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                     Ok((handle, Connecting::Pending)) => {
                         self.slots[next].handle = handle;
                         self.slots[next].state = State::Preconnecting;
-                        self.deadlines.start(Self::deadline_of(&self.shared, next as u32, Place(0)), now);
+                        self.deadlines.start(next as u32, now);
                         pending += 1;
                     }
                     Err(e) => note_first(&mut result, connect_error_kind(&e), e.to_string()),
@@ -68,12 +67,13 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 }
             }
             now = self.net.now_ns();
-            while let Some(deadline) = self.deadlines.expired(now) {
-                self.deadlines.stop(deadline);
-                let (slot, _) = self.of_deadline(deadline);
-                pending -= 1;
-                self.slots[slot as usize].disconnect(&mut self.net);
-                note_first(&mut result, ErrorKind::ConnectTimeout, self.timeout_message("connect"));
+            while let Some(slot) = self.deadlines.take(now) {
+                let slot = &mut self.slots[slot as usize];
+                if slot.state == State::Preconnecting {
+                    pending -= 1;
+                    slot.disconnect(&mut self.net);
+                    note_first(&mut result, ErrorKind::ConnectTimeout, self.timeout_message("connect"));
+                }
             }
         }
         self.preconnected = u64::from(result.established);
@@ -100,7 +100,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 note_first(result, connect_error_kind(&e), e.to_string());
             }
         }
-        self.deadlines.stop(Self::deadline_of(&self.shared, index as u32, Place(0)));
         true
     }
 

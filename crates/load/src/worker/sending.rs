@@ -22,27 +22,19 @@ impl<N: Net, C: Codec> Worker<N, C> {
         connection_wait_ns: u64,
         now: u64,
     ) {
-        if !C::Requests::IN_ORDER {
+        if !C::Requests::IN_ORDER && connection_wait_ns > 0 {
             let stands = self.slots[index as usize].state == State::Connected;
             recorder.waited_for_place(connection_wait_ns, stands);
         }
         recorder.dispatched(now, connection_wait_ns);
         self.net.begun(u64::from(index));
         let request = self.request_order.as_mut().map_or(0, RequestOrder::take);
-        let times = RequestTimes {
-            intended_ns,
-            dispatched_ns: now,
-            connection_wait_ns,
-            request,
-            ..RequestTimes::default()
-        };
+        let times = RequestTimes::asked(intended_ns, now, connection_wait_ns, request);
         let slot = &mut self.slots[index as usize];
         let place = slot.requests.add(times);
         self.codec.submit(&mut slot.connection, place, request);
-        let (state, alone) = (slot.state, slot.requests.len() == 1);
-        if !C::Requests::IN_ORDER || alone {
-            self.deadlines.start(Self::deadline_of(&self.shared, index, place), now);
-        }
+        let state = slot.state;
+        self.deadlines.start(index, now);
         match state {
             State::Unconnected => self.connect(recorder, index, now),
             State::Connected if !self.corked => self.flush(recorder, index, now),
@@ -83,8 +75,8 @@ impl<N: Net, C: Codec> Worker<N, C> {
     /// A connection is there and watched for answers: its requests' time to be answered begins.
     fn connection_stands(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
         recorder.connection_established();
-        self.start_time(index, now);
         let slot = &mut self.slots[index as usize];
+        slot.time_from_ns = now;
         slot.state = State::Connected;
         slot.watches_writing = false;
         self.flush(recorder, index, now);

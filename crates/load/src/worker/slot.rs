@@ -1,7 +1,7 @@
 //! A connection's place in a worker, and the requests on it.
 
 use crate::codec::Codec;
-use crate::codec::requests::Requests;
+use crate::codec::requests::{Place, Requests};
 use crate::expect::Expected;
 use crate::net::{Handle, NO_HANDLE, Net};
 use crate::recorder::latency::RequestTimes;
@@ -70,6 +70,12 @@ impl<C: Codec> Slot<C> {
             net.close(handle);
         }
         handle != NO_HANDLE
+    }
+
+    /// The request whose time has been running longest, and since when.
+    pub(super) fn oldest(&self) -> Option<(Place, u64)> {
+        let running = self.requests.iter().map(|(place, times)| (place, self.runs_since_ns(times)));
+        running.min_by_key(|(_, since_ns)| *since_ns)
     }
 
     /// Since when a request's time has been running: from its asking for a connection, and anew from the connect's end.

@@ -205,6 +205,37 @@ proptest! {
         prop_assert_eq!(&sent(&mut bytewise, &requests), &outgoing);
     }
 
+    /// Responses that are alike are taken another way than others: that decides nothing.
+    #[test]
+    fn a_response_that_is_nearly_like_the_last_one_means_what_it_says(
+        swaps in proptest::collection::vec((0usize..8, 0usize..8), 0..3),
+        heads in prop_oneof![3 => Just(0u8), 1 => any::<u8>()],
+        wrong in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
+    ) {
+        let requests = requests(b"");
+        let connection = || {
+            let mut c = standing_with(8, &[], &requests);
+            (0..8).for_each(|place| c.submit(place, u32::from(heads >> place & 1)));
+            sent(&mut c, &requests);
+            c
+        };
+        let fields = [(":status", "200"), ("content-length", "5")];
+        let response = |stream| [headers(stream, &fields, false), data(stream, b"Hello", true)].concat();
+        let mut streams: Vec<u32> = (1..16).step_by(2).collect();
+        swaps.iter().for_each(|(a, b)| streams.swap(*a, *b));
+        let mut wire: Vec<u8> = streams.into_iter().flat_map(response).collect();
+        for (at, byte) in wrong {
+            let at = at.index(wire.len());
+            wire[at] = byte;
+        }
+        let (mut whole, mut bytewise) = (connection(), connection());
+        let (said, fault) = in_pieces(&mut whole, &wire, &[]);
+        let every: Vec<usize> = (0..wire.len()).collect();
+        let (said_bytewise, fault_bytewise) = in_pieces(&mut bytewise, &wire, &every);
+        prop_assert_eq!((joined(said_bytewise), fault_bytewise), (joined(said), fault));
+        prop_assert_eq!(&sent(&mut bytewise, &requests), &sent(&mut whole, &requests));
+    }
+
     #[test]
     fn each_request_ends_exactly_once_whatever_the_server_does(wire in hostile(), kept in 0usize..3) {
         let requests = requests(b"");

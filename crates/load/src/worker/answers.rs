@@ -1,0 +1,242 @@
+//! What a read's bytes mean for requests: answers, and what follows from them.
+
+use crate::codec::requests::{Place, Requests};
+use crate::codec::{Codec, What};
+use crate::expect::Expected;
+use crate::net::Net;
+use crate::pace::request_order::RequestOrder;
+use crate::recorder::Recorder;
+use crate::recorder::latency::RequestTimes;
+use prony_model::measurement::ErrorKind;
+
+use super::Worker;
+use super::events::{DISCARD_MIN_BYTES, Read};
+use super::slot::State;
+use super::source::Source;
+
+impl<N: Net, C: Codec> Worker<N, C> {
+    /// Takes what was read at `now`, step by step: the rest of an answer, or several. Gives the instant to go on with,
+    /// later than `now` where it opened a connection, and the slot that the connection stands at by then.
+    pub(super) fn take_answers(
+        &mut self,
+        recorder: &mut Recorder,
+        mut index: u32,
+        read_ns: u64,
+        read: &Read,
+    ) -> (u32, u64) {
+        let mut at = 0;
+        loop {
+            // A request that an earlier step made room for may have opened another slot's connection since.
+            let now = if C::DRAINS { read_ns.max(recorder.stamp_ns()) } else { read_ns };
+            if !C::Requests::IN_ORDER && !read.discarded {
+                at = self.take_alike(recorder, index, now, read, at);
+                if at == read.count && !self.codec.owes(&self.slots[index as usize].connection) {
+                    return (index, now);
+                }
+            }
+            let Worker { codec, slots, buffer, shared, .. } = self;
+            let slot = &mut slots[index as usize];
+            let begins = !codec.in_progress(&slot.connection);
+            let step = if read.discarded {
+                codec.skip(&mut slot.connection, read.count)
+            } else {
+                let requests = &mut slot.requests;
+                let input = &buffer[at..read.count];
+                codec.take(&mut slot.connection, input, &mut |place, bytes: &[u8]| {
+                    requests.body(place).take(&shared.expect, bytes);
+                })
+            };
+            let from = at;
+            at += step.used;
+            let asked = step.place.and_then(|place| Some((place, slot.requests.get_mut(place)?)));
+            let Some((place, times)) = asked else {
+                if step.used > 0 {
+                    recorder.read_of_none(step.used);
+                }
+                match step.what {
+                    What::Draining => index = self.drain(recorder, index, now),
+                    What::Broken(kind, reason) => {
+                        let said = self.say_last_words(index);
+                        recorder.wrote(said);
+                        self.fail(recorder, index, now, kind, || reason.to_owned());
+                        return (index, now);
+                    }
+                    _ => {}
+                }
+                if at == read.count && !self.codec.owes(&self.slots[index as usize].connection) {
+                    return (index, now);
+                }
+                continue;
+            };
+            note_arrival(recorder, times, now, read, step.only_head);
+            let request = times.request;
+            // What follows an answer that ends the connection, or is too late, counts as its own.
+            let mut bytes = step.used;
+            let goes_on = match step.what {
+                What::Part | What::Failed(..) | What::Draining | What::Moved => {
+                    times.note_bytes(step.used);
+                    true
+                }
+                What::Whole { reusable, .. } => {
+                    times.note_bytes(step.used);
+                    let since_ns = times.dispatched_ns.max(slot.time_from_ns);
+                    let late = now.saturating_sub(since_ns) >= shared.timeout_ns;
+                    reusable && !(late && C::Requests::IN_ORDER)
+                }
+                What::Broken(..) => false,
+            };
+            if !goes_on {
+                bytes = read.count - from;
+            }
+            if self.request_order.is_some() {
+                recorder.read_of(request, bytes);
+            }
+            let mut later = now;
+            match step.what {
+                What::Part => {
+                    let slot = &self.slots[index as usize];
+                    self.reads_short =
+                        self.drops_bodies && self.codec.body_left(&slot.connection) >= DISCARD_MIN_BYTES;
+                }
+                What::Whole { status, reusable } => {
+                    self.reads_short &= !begins;
+                    later = self.answered(recorder, index, place, now, status, reusable);
+                }
+                What::Failed(kind, reason) => {
+                    self.fail_one(recorder, index, place, now, kind, || reason.to_owned());
+                }
+                What::Moved => self.move_on(recorder, index, place, now),
+                What::Draining => {}
+                What::Broken(kind, reason) => self.fail(recorder, index, now, kind, || reason.to_owned()),
+            }
+            let is_over = at == read.count && !self.codec.owes(&self.slots[index as usize].connection);
+            if is_over || !goes_on || recorder.over() {
+                return (index, later);
+            }
+        }
+    }
+
+    /// Takes whole answers like those before for as long as some come, and begins the next request of a closed loop in the
+    /// place of each: what [`Worker::take_answers`] does, but for what cannot change between two of them. Gives how much of
+    /// the read is taken by then.
+    fn take_alike(
+        &mut self,
+        recorder: &mut Recorder,
+        index: u32,
+        now: u64,
+        read: &Read,
+        mut at: usize,
+    ) -> usize {
+        let is_home = self.home(index) == index;
+        let Worker { net, codec, slots, source, deadlines, buffer, shared, request_order, .. } = self;
+        let Source::Closed { left } = source else { return at };
+        let slot = &mut slots[index as usize];
+        let goes_on =
+            is_home && slot.state == State::Connected && shared.keepalive && slot.retry_at_ns <= now;
+        let parks = slot.requests.len() > codec.permits(&slot.connection);
+        if !goes_on || parks || recorder.over() || !deadlines.is_in_time(index, now) {
+            return at;
+        }
+        let before = at;
+        while *left > 0
+            && let Some(again) = codec.take_again(&mut slot.connection, &buffer[at..read.count])
+        {
+            at += again.used;
+            slot.requests.body(again.place).take(&shared.expect, again.bytes);
+            let Some(times) = slot.requests.get_mut(again.place) else {
+                recorder.read_of_none(again.used);
+                continue;
+            };
+            note_arrival(recorder, times, now, read, again.only_head);
+            times.note_bytes(again.used);
+            if request_order.is_some() {
+                recorder.read_of(times.request, again.used);
+            }
+            enter(recorder, &shared.expect, &mut slot.requests, again.place, now, again.status);
+            *left -= 1;
+            recorder.dispatched(now, 0);
+            net.begun(u64::from(index));
+            let request = request_order.as_mut().map_or(0, RequestOrder::take);
+            if let Some(times) = slot.requests.get_mut(again.place) {
+                *times = RequestTimes::asked(now, now, 0, request);
+            }
+            codec.submit(&mut slot.connection, again.place, request);
+        }
+        if at > before {
+            deadlines.start(index, now);
+            slot.failures = 0;
+            self.last_resolved_ns = now;
+        }
+        at
+    }
+
+    /// A request's answer is whole, its last byte read at `now`. Gives the instant to go on with.
+    pub(super) fn answered(
+        &mut self,
+        recorder: &mut Recorder,
+        index: u32,
+        place: Place,
+        now: u64,
+        status: u16,
+        reusable: bool,
+    ) -> u64 {
+        let slot = &mut self.slots[index as usize];
+        let Some(times) = slot.requests.get(place) else { return now };
+        // The loop may have been kept from seeing in time that the time was over.
+        if now.saturating_sub(slot.runs_since_ns(times)) >= self.shared.timeout_ns {
+            let message = self.timeout_message("request");
+            if C::Requests::IN_ORDER {
+                self.fail(recorder, index, now, ErrorKind::RequestTimeout, || message);
+            } else {
+                self.fail_one(recorder, index, place, now, ErrorKind::RequestTimeout, || message);
+            }
+            return now;
+        }
+        enter(recorder, &self.shared.expect, &mut slot.requests, place, now, status);
+        slot.requests.remove(place);
+        slot.failures = 0;
+        self.last_resolved_ns = now;
+        let keeps = reusable && self.shared.keepalive;
+        let later = if keeps { now } else { self.let_go(recorder, index, now) };
+        self.on_free(recorder, index, now, later);
+        later
+    }
+}
+
+/// Bytes of a request's answer were read at `now`.
+#[inline(always)]
+fn note_arrival(recorder: &mut Recorder, times: &mut RequestTimes, now: u64, read: &Read, only_head: bool) {
+    // No byte arrived before those that were read before it.
+    let earliest = times.sent_ns.max(times.last_byte_ns);
+    times.last_byte_ns = recorder.arrival(now, earliest, read.stamp_ns);
+    let first = times.first_byte_ns == 0;
+    if first {
+        times.first_byte_ns = times.last_byte_ns;
+    }
+    times.head_alone |= first && only_head;
+}
+
+/// Enters the request at this place, whose answer is whole, as succeeded or failed.
+#[inline(always)]
+fn enter(
+    recorder: &mut Recorder,
+    expect: &Expected,
+    requests: &mut impl Requests,
+    place: Place,
+    now: u64,
+    status: u16,
+) {
+    recorder.answered(status);
+    let body = requests.body(place).finish(expect);
+    let Some(times) = requests.get_mut(place) else { return };
+    times.status = status;
+    if !expect.accepts_status(status) {
+        recorder.failed(now, times, ErrorKind::UnexpectedStatus, || format!("status {status}"));
+    } else if let Err(length) = body {
+        recorder.failed(now, times, ErrorKind::BodyMismatch, || {
+            format!("a body of {length} bytes that is not the one expected")
+        });
+    } else {
+        recorder.completed(now, times);
+    }
+}

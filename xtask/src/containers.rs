@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::engine::{BASE, Engine, LIMITS, MADE_BY, said};
+use crate::other_host::{GIVEN, OtherHost};
 
 /// One of a language's own runtime, one of a built-in server, one with a helper process and templates.
 const SERVERS: [&str; 3] = ["node-http", "php-server", "nginx-fpm"];
@@ -83,6 +84,8 @@ fn checks(world: &World, root: &Path) -> Vec<(&'static str, Result<(), String>)>
         ("a record names the base that stood in", world.recorded(root)),
         ("a run in containers is measured, by their own cgroups", world.bench()),
         ("nothing is left after a run", world.nothing_left(Duration::ZERO)),
+        ("a run in containers on another host is measured there", world.bench_there()),
+        ("nothing is left on another host", world.nothing_left(Duration::ZERO)),
         ("nothing is left after kill -9 of Prony", world.killed()),
         ("a container of somebody else's was not touched", bystander.and_then(|id| world.lives(&id))),
     ]
@@ -148,8 +151,29 @@ impl World {
     }
 
     fn bench(&self) -> Result<(), String> {
+        self.bench_by(&[], None)
+    }
+
+    /// The same with `--server-host`: another host's containers have its network.
+    fn bench_there(&self) -> Result<(), String> {
+        let variables = self.engine.variables();
+        let folder = self.engine.folder.join("host");
+        let other = match OtherHost::start(&folder, &self.engine.folder.join("work"), &variables)? {
+            Ok(other) => other,
+            Err(why) => {
+                println!("skipped: containers on another host: {why}");
+                return Ok(());
+            }
+        };
+        self.bench_by(&["--server-host", GIVEN], Some(&other.path()))
+    }
+
+    fn bench_by(&self, more: &[&str], path: Option<&str>) -> Result<(), String> {
         let _ = fs::remove_file(self.engine.folder.join("work/containers.jsonl"));
-        self.prony(&bench_line("containers.jsonl").map(String::from))?;
+        let mut command = Command::new(&self.binary);
+        command.args(bench_line("containers.jsonl")).args(more).envs(path.map(|path| ("PATH", path)));
+        let output = self.engine.in_world(&mut command).output().map_err(|e| e.to_string())?;
+        said("prony bench", &output)?;
         let text = self.prony(&["report", "containers.jsonl", "--format", "json"].map(String::from))?;
         let analysis: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
         let rows = analysis["plans"][0]["rows"].as_array().cloned().unwrap_or_default();

@@ -130,12 +130,17 @@ impl Engine {
 
     /// A command with the engine's storage and folder, and nothing to read.
     pub(crate) fn in_world<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        command
-            .current_dir(self.folder.join("work"))
-            .env("CONTAINERS_STORAGE_CONF", self.folder.join("storage.conf"))
-            .env("CONTAINERS_CONF", self.folder.join("containers.conf"))
-            .env("BUILDAH_ISOLATION", "chroot")
-            .stdin(Stdio::null())
+        command.current_dir(self.folder.join("work")).envs(self.variables()).stdin(Stdio::null())
+    }
+
+    /// What the engine is told by its environment.
+    pub(crate) fn variables(&self) -> [(&'static str, String); 3] {
+        let at = |name: &str| self.folder.join(name).display().to_string();
+        [
+            ("CONTAINERS_STORAGE_CONF", at("storage.conf")),
+            ("CONTAINERS_CONF", at("containers.conf")),
+            ("BUILDAH_ISOLATION", "chroot".to_owned()),
+        ]
     }
 }
 

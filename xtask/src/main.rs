@@ -7,7 +7,8 @@
 //! some in containers; `cargo xtask site` makes a site of docs/;
 //! `cargo xtask peers` compares Prony with other load
 //! generators; `cargo xtask fuzz` runs the fuzz targets; `cargo xtask soak` watches
-//! the memory of a long load; `cargo xtask fleet` measures what a fleet costs; `cargo xtask web` opens the web page in a browser;
+//! the memory of a long load; `cargo xtask fleet` measures what a fleet costs; `cargo xtask two-hosts` runs an experiment over
+//! loopback and on two hosts; `cargo xtask web` opens the web page in a browser;
 //! `cargo xtask site` builds the documentation's site;
 //! `cargo xtask tui --cost` measures what the terminal's view costs a load;
 //! `cargo xtask coverage` simulates trials of known truth; `cargo xtask truth` holds the
@@ -33,6 +34,7 @@ mod hammer;
 mod http2_counts;
 mod links;
 mod median;
+mod other_host;
 mod peers;
 mod release;
 mod replication;
@@ -46,6 +48,7 @@ mod tidy;
 mod today;
 mod truth;
 mod tui_cost;
+mod two_hosts;
 mod web;
 mod web_cost;
 mod web_data;
@@ -83,6 +86,7 @@ fn main() -> ExitCode {
             Some("replications") => replications::run(&root(), rest),
             Some("site") => site::run(&root(), rest),
             Some("fleet") => fleet_cost::run(&root(), rest),
+            Some("two-hosts") => two_hosts::run(&root(), rest),
             Some("soak") => soak::run(&root(), rest),
             Some("peers") => peers::run(&root(), rest),
             Some("truth") => truth::run(&root(), rest),
@@ -91,7 +95,7 @@ fn main() -> ExitCode {
             Some("measured") => peers::measured(rest),
             Some("floor") => peers::floor::run(rest),
             Some("counting-server") => peers::counting::run(),
-            _ => Err("usage: cargo xtask test|dist|hammer|tidy|docs|e2e|action|site|containers|web|tui --cost|coverage|fleet|fuzz|soak|peers|truth|gate|h2spec|http2-counts|curl-tests|replications"
+            _ => Err("usage: cargo xtask test|dist|hammer|tidy|docs|e2e|action|site|containers|web|tui --cost|coverage|fleet|two-hosts|fuzz|soak|peers|truth|gate|h2spec|http2-counts|curl-tests|replications"
                 .to_owned()),
         };
     match result {

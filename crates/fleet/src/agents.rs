@@ -110,7 +110,8 @@ impl SshHost {
             ));
         }
         let data = data.map(|data| {
-            data.parse().map_err(|_| {
+            let plain = data.strip_prefix('[').and_then(|data| data.strip_suffix(']')).unwrap_or(data);
+            plain.parse().map_err(|_| {
                 format!(
                     "{flag}: {name}={data:?} has no IP address: write the address of {name} that is meant."
                 )

@@ -61,7 +61,7 @@ pub struct Setup {
     pub agent_binaries: Vec<PathBuf>,
     /// The load's CPUs: what carries messages runs on them; empty: on any.
     pub cpus: Vec<u32>,
-    /// What agents may load that this controller starts.
+    /// What agents may load that this controller starts; port 0 stands for every port.
     pub allowed: Vec<SocketAddr>,
     /// The key by which agents of a pool know this controller, `prony fleet key`'s.
     pub pool_key: PathBuf,

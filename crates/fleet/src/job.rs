@@ -76,7 +76,7 @@ pub struct Bootstrap {
     pub controller_key: Vec<u8>,
     /// The agent's own signing key, PKCS#8.
     pub agent_key: Vec<u8>,
-    /// What it may load.
+    /// What it may load; port 0 stands for every port.
     pub allowed: Vec<SocketAddr>,
 }
 

@@ -44,7 +44,8 @@ impl Control {
 
     /// The control of a load that is one of several on different machines: it waits for [`Control::start_at`] once it is
     /// [ready](Control::is_ready), and sends nothing unless and until [`Control::lend`] says so. Where its lease ends
-    /// before the plan does, the load ends there, as an interrupted one. It connects to these addresses and no others.
+    /// before the plan does, the load ends there, as an interrupted one. It connects to these addresses and no others;
+    /// port 0 stands for every port.
     pub fn leased(allowed: &[SocketAddr]) -> Control {
         Control {
             start_barrier: Some(Arc::new(StartBarrier::of(u32::MAX))),

@@ -39,6 +39,7 @@ pub(super) fn differences(
             let (of_a, of_b): (Vec<&Host>, Vec<&Host>) = (of_a.iter().collect(), of_b.iter().collect());
             hosts(&mut found, "the ", &of_a, &of_b);
             found.must_be_equal("the way to the server", a, b, |c| Some(way(c.trial)?.to_owned()));
+            found.must_be_equal("who applies the load", a, b, |c| Some(loaders(c.trial)));
             // Also of trials of one side: a log of single loads may hold different ones.
             if let (Some(first), true) = (a.first(), !b.is_empty()) {
                 for other in a.iter().chain(b) {
@@ -98,6 +99,15 @@ impl Differences {
         if a != b {
             self.push(what, a, b);
         }
+    }
+}
+
+/// One process of this machine, or so many agents.
+fn loaders(trial: &Trial) -> String {
+    match trial.fleet.as_ref().map(|fleet| fleet.agents.len()) {
+        None => "one process".to_owned(),
+        Some(1) => "a fleet of one agent".to_owned(),
+        Some(agents) => format!("a fleet of {agents} agents"),
     }
 }
 

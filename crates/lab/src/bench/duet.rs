@@ -56,7 +56,7 @@ impl Runner<'_> {
     ) -> (Loaded, Loaded) {
         let control = self.interrupt.control(2);
         let load_time = left_plan.warmup + left_plan.stop.duration.unwrap_or_default();
-        let (load, tell, planned) = (self.load, &mut *self.tell, shown.planned);
+        let (load, tell, planned) = (self.loads.trial, &mut *self.tell, shown.planned);
         thread::scope(|scope| {
             let beside = control.clone();
             let named = thread::Builder::new().name("duet".to_owned());

@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use std::time::SystemTime;
 
 use prony_model::Target;
+use prony_model::fleet::FleetRecord;
 use prony_model::plan::Expect;
 use prony_model::plan_record::{PlanRecord, nanoseconds};
 use prony_model::run_log::{
@@ -159,6 +160,24 @@ pub(super) fn may_resume(log: &RunLog, setup: &BenchSetup) -> Result<(), String>
                     then.cpu_model, then.kernel, now.cpu_model, now.kernel
                 ));
             }
+        }
+    }
+    let of_fleet = |fleet: &FleetRecord| fleet.flags.clone();
+    let trials = log.results.iter().filter_map(|result| result.trial.as_ref());
+    let before = trials.map(|trial| trial.fleet.as_ref().map(of_fleet).unwrap_or_default()).next();
+    match before.filter(|before| *before != setup.fleet) {
+        None => {}
+        Some(none) if none.is_empty() => {
+            return Err(
+                "its loads were applied by this process alone: leave --fleet out, or begin a new run."
+                    .to_owned(),
+            );
+        }
+        Some(before) => {
+            return Err(format!(
+                "its loads were applied by {}: give the same, or begin a new run.",
+                before.join(" ")
+            ));
         }
     }
     if old.plans != named_plans(setup) {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prony_host::pins::Pins;
-use prony_load::Snapshot;
+use prony_load::{Loader, Snapshot};
 use prony_model::host::Host;
 use prony_model::run_log::{Event, PlannedTrial, RunLogError, Skipped, TrialResult};
 
@@ -77,6 +77,24 @@ pub struct BenchSetup {
     pub duet: Option<CpuHalves>,
     /// Where servers run, if not on this machine; `layout` and `supervision` are then not used.
     pub server_host: Option<Arc<ServerHost>>,
+    /// The flags of the fleet that applies the loads; empty: this process does.
+    pub fleet: Vec<String>,
+}
+
+/// What applies a run's loads.
+#[derive(Clone, Copy)]
+pub struct Loads<'a> {
+    /// A trial's, on its fresh server: once.
+    pub trial: &'a Loader<'a>,
+    /// Each of a search's, one after the other on one server: a fleet repeats it where it lost an agent.
+    pub probe: &'a Loader<'a>,
+}
+
+impl<'a> Loads<'a> {
+    /// All by the same.
+    pub fn of(loader: &'a Loader<'a>) -> Loads<'a> {
+        Loads { trial: loader, probe: loader }
+    }
 }
 
 impl BenchSetup {
@@ -238,6 +256,9 @@ pub enum BenchError {
         /// What became of it.
         why: String,
     },
+    /// The fleet, in a sentence.
+    #[error("{0} What was measured before is in the log: continue with --resume.")]
+    Fleet(String),
     /// Nobody to run.
     #[error("None of the candidates can run here: {0}")]
     NoCandidates(String),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 use prony_analysis::precision::SequentialStop;
 use prony_analysis::run_log::{self, judge_result};
 use prony_host::pins::PinnedProcess;
-use prony_load::{Interrupt, Loader};
+use prony_load::Interrupt;
 use prony_model::plan::Protocol;
 use prony_model::rfc3339;
 use prony_model::run_log::{
@@ -21,7 +21,7 @@ use super::precision;
 use super::request_spec::RequestSpec;
 use super::search::Capacities;
 use super::trial::{Trial, TrialEnd};
-use super::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End};
+use super::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Loads};
 use crate::supervise;
 
 /// A candidate that never started is given up after so many attempts: each
@@ -34,7 +34,7 @@ pub(super) type Append<'a> = dyn FnMut(Line) -> Result<(), RunLogError> + 'a;
 /// A run under way.
 pub(super) struct Runner<'a> {
     pub(super) setup: &'a BenchSetup,
-    pub(super) load: &'a Loader<'a>,
+    pub(super) loads: Loads<'a>,
     pub(super) interrupt: &'a Interrupt,
     pub(super) tell: &'a mut dyn FnMut(&BenchEvent<'_>),
     append: &'a mut Append<'a>,
@@ -66,7 +66,7 @@ pub(super) struct CandidateState {
 
 /// Runs an experiment, or the rest of one; both candidates of a setup that has [`BenchSetup::duet`] at once.
 ///
-/// `load` is [`prony_load::run`]; `events` hears of everything as it happens,
+/// `loads` are by [`prony_load::run`] or a fleet; `events` hears of everything as it happens,
 /// in the calling thread. All threads of the process are kept off the servers' CPUs meanwhile.
 ///
 /// # Errors
@@ -74,7 +74,7 @@ pub(super) struct CandidateState {
 /// Servers have been stopped then.
 pub fn run(
     setup: &BenchSetup,
-    load: &Loader<'_>,
+    loads: Loads<'_>,
     interrupt: &Interrupt,
     events: &mut dyn FnMut(&BenchEvent<'_>),
 ) -> Result<BenchOutcome, BenchError> {
@@ -84,7 +84,7 @@ pub fn run(
     let (total, left, mut writer, known) = if setup.resume { resume(setup)? } else { begin(setup)? };
     events(&BenchEvent::Begun { log: &setup.log, total: count(total), remaining: count(left.len()) });
     let mut append = |line: Line| writer.append(line);
-    let mut runner = Runner::new(setup, load, interrupt, events, &mut append);
+    let mut runner = Runner::new(setup, loads, interrupt, events, &mut append);
     (runner.capacities, runner.looking) = known;
     runner.run(&left, setup.resume)
 }
@@ -127,7 +127,7 @@ fn count(trials: usize) -> u32 {
 impl<'a> Runner<'a> {
     pub(super) fn new(
         setup: &'a BenchSetup,
-        load: &'a Loader<'a>,
+        loads: Loads<'a>,
         interrupt: &'a Interrupt,
         tell: &'a mut dyn FnMut(&BenchEvent<'_>),
         append: &'a mut Append<'a>,
@@ -143,7 +143,7 @@ impl<'a> Runner<'a> {
         let specs = setup.candidates.iter().map(|c| RequestSpec::of(&c.candidate, &setup.experiment));
         Runner {
             setup,
-            load,
+            loads,
             interrupt,
             tell,
             append,

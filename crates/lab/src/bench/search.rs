@@ -89,7 +89,7 @@ impl Runner<'_> {
                 tell(&BenchEvent::Load { planned, snapshot, load_time: *load_time });
             }
         };
-        let (apply, host) = (self.load, &self.setup.host);
+        let (apply, host) = (self.loads.probe, &self.setup.host);
         let mut prober = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
             let loaded = side.run(apply, plan, control, observe);
             Ok(Probed::of(side.observed(plan, loaded)?, host))

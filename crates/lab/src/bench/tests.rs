@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use prony_load::{Control, Interrupt, LoadError};
+use prony_model::fleet::FleetRecord;
 use prony_model::plan::Stop;
 use prony_model::run_log::{CandidateRecord, Line, RunLog};
 use prony_model::trial::{Trial, Validity};
@@ -50,6 +51,7 @@ pub(crate) fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> Benc
         supervision: supervision(root),
         duet: None,
         server_host: None,
+        fleet: Vec::new(),
     }
 }
 
@@ -82,7 +84,7 @@ fn run_quick(setup: &BenchSetup) -> Result<BenchOutcome, BenchError> {
     if setup.resume {
         wait_for_log(setup);
     }
-    run(setup, &quick, &Interrupt::new(), &mut |_| ())
+    run(setup, Loads::of(&quick), &Interrupt::new(), &mut |_| ())
 }
 
 pub(crate) fn read(setup: &BenchSetup) -> RunLog {
@@ -133,7 +135,7 @@ fn every_trial_runs_on_a_fresh_server_and_is_recorded() {
             }
         });
     };
-    let outcome = run(&setup, &loader, &interrupt, &mut tell).unwrap();
+    let outcome = run(&setup, Loads::of(&loader), &interrupt, &mut tell).unwrap();
     assert_eq!((outcome.end, outcome.trials), (End::Finished, 4));
     told.retain(|t| t != "load");
     let expected = "begun 4/4, begins 0 0/4, ended 1/4, begins 1 1/4, ended 2/4, begins 2 2/4, ended 3/4, \
@@ -171,7 +173,7 @@ fn the_share_under_load_leaves_out_starts_of_servers() {
         measured
     };
     let begun = std::time::Instant::now();
-    let outcome = run(&setup, &loader, &Interrupt::new(), &mut |_| ()).unwrap();
+    let outcome = run(&setup, Loads::of(&loader), &Interrupt::new(), &mut |_| ()).unwrap();
     let (took, loads) = (begun.elapsed(), loads.into_inner().unwrap());
     assert!(outcome.under_load >= loads, "{outcome:?}, {loads:?}");
     assert!(outcome.elapsed >= outcome.under_load + starts && outcome.elapsed <= took, "{outcome:?}");
@@ -250,7 +252,7 @@ fn an_interrupt_ends_the_load_and_resume_repeats_the_trial() {
             observe(snapshot);
         })
     };
-    let outcome = run(&setup, &loader, &interrupt, &mut |_| ()).unwrap();
+    let outcome = run(&setup, Loads::of(&loader), &interrupt, &mut |_| ()).unwrap();
     let log = read(&setup);
     assert_eq!((outcome.end, outcome.trials, counted(&log)), (End::Interrupted, 2, 1));
     let marks: Vec<bool> = log.results.iter().map(|r| r.trial.as_ref().unwrap().interrupted).collect();
@@ -273,7 +275,7 @@ fn an_interrupt_while_a_server_starts_ends_the_run() {
             asked.ask();
         }
     };
-    let outcome = run(&setup, &quick, &interrupt, &mut tell).unwrap();
+    let outcome = run(&setup, Loads::of(&quick), &interrupt, &mut tell).unwrap();
     assert_eq!((outcome.end, outcome.trials), (End::Interrupted, 0));
     let log = read(&setup);
     assert_eq!((log.results.len(), log.unfinished.len()), (0, 1));
@@ -324,7 +326,7 @@ fn a_server_that_dies_under_load_makes_its_trial_invalid() {
             observe(snapshot);
         })
     };
-    let outcome = run(&setup, &loader, &Interrupt::new(), &mut |_| ()).unwrap();
+    let outcome = run(&setup, Loads::of(&loader), &Interrupt::new(), &mut |_| ()).unwrap();
     let log = read(&setup);
     assert_eq!((outcome.end, outcome.trials, counted(&log)), (End::Finished, 1, 0));
     let trial = log.results[0].trial.as_ref().unwrap();
@@ -381,7 +383,7 @@ fn a_server_with_wrong_answers_fails_its_check_and_is_left_out() {
             );
             quick(plan, control, observe)
         };
-        run(&setup, &loader, &Interrupt::new(), &mut |_| ()).unwrap();
+        run(&setup, Loads::of(&loader), &Interrupt::new(), &mut |_| ()).unwrap();
         let log = read(&setup);
         assert_eq!(events(&log), ["check_failed", "finished"], "{:?}", log.events);
         assert!(log.events[0].detail.starts_with("lie does not do what every server"), "{:?}", log.events);
@@ -407,13 +409,45 @@ fn a_full_disk_ends_the_run_with_the_server_down() {
     };
     let order = header(&setup).order;
     let (interrupt, mut tell) = (Interrupt::new(), |_: &BenchEvent<'_>| ());
-    let why = Runner::new(&setup, &quick, &interrupt, &mut tell, &mut append).run(&order, false).unwrap_err();
+    let why = Runner::new(&setup, Loads::of(&quick), &interrupt, &mut tell, &mut append)
+        .run(&order, false)
+        .unwrap_err();
     assert_eq!(
         why.to_string(),
         "run.jsonl: no storage space. What was measured before is in the log: fix this and continue with --resume."
     );
     assert_eq!(lines, 2, "the trial's start and its result, and nothing after");
     assert_nothing_left(root.path());
+}
+
+#[test]
+fn a_fleet_that_cannot_load_ends_the_run_which_goes_on_by_the_same_fleet_alone() {
+    let root = tempfile::tempdir().unwrap();
+    let fleet = vec!["--fleet".to_owned(), "ssh:a".to_owned()];
+    let loads = AtomicU32::new(0);
+    let loader = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
+        if loads.fetch_add(1, Ordering::Relaxed) == 1 {
+            return Err(LoadError::Fleet("No agent is there.".to_owned()));
+        }
+        let measured = quick(plan, control, observe)?;
+        Ok(Measurement {
+            fleet: Some(FleetRecord { flags: fleet.clone(), ..FleetRecord::default() }),
+            ..measured
+        })
+    };
+    let setup = BenchSetup { fleet: fleet.clone(), ..setup(root.path(), &[("a", SERVE)], 3) };
+    let why = run(&setup, Loads::of(&loader), &Interrupt::new(), &mut |_| ()).unwrap_err();
+    let says = "No agent is there. What was measured before is in the log: continue with --resume.";
+    assert_eq!((why.to_string().as_str(), read(&setup).results.len()), (says, 1));
+    assert_nothing_left(root.path());
+
+    let setup = BenchSetup { resume: true, ..setup };
+    let why = run_quick(&BenchSetup { fleet: Vec::new(), ..setup.clone() }).unwrap_err().to_string();
+    assert!(why.contains("its loads were applied by --fleet ssh:a: give the same"), "{why}");
+    wait_for_log(&setup);
+    run(&setup, Loads::of(&loader), &Interrupt::new(), &mut |_| ()).unwrap();
+    let log = read(&setup);
+    assert_eq!((indices(&log), counted(&log)), (vec![0, 1, 2], 3));
 }
 
 #[test]

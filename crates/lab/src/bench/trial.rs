@@ -27,6 +27,8 @@ pub(super) struct Trial<'a> {
     pub(super) number: usize,
     candidate: &'a BenchCandidate,
     plan: &'a ExperimentPlan,
+    /// Whether a fleet loads it.
+    by_fleet: bool,
 }
 
 /// How a trial ended.
@@ -54,7 +56,8 @@ impl<'a> Trial<'a> {
     pub(super) fn of(setup: &'a BenchSetup, planned: &'a PlannedTrial) -> Option<Trial<'a>> {
         let number = setup.candidates.iter().position(|c| c.candidate.label() == planned.candidate)?;
         let plan = setup.experiment.plans.iter().find(|plan| plan.name == planned.plan)?;
-        Some(Trial { planned, number, candidate: &setup.candidates[number], plan })
+        let by_fleet = !setup.fleet.is_empty();
+        Some(Trial { planned, number, candidate: &setup.candidates[number], plan, by_fleet })
     }
 
     /// Whether its candidate speaks what its plan asks for.
@@ -78,11 +81,15 @@ impl<'a> Trial<'a> {
         if interrupted { TrialEnd::Interrupted(Some(Box::new(raw))) } else { TrialEnd::Result(Box::new(raw)) }
     }
 
-    /// How it ended without a measurement, because of its server's death where that is known.
+    /// How it ended without a measurement, because of its server's death where that is known. Agents that cannot load a server
+    /// that lives cannot load the next one either: the run ends, so that it can go on once they can.
     pub(super) fn not_loaded(&self, why: &LoadError, death: Option<String>) -> TrialEnd {
         match (why, death) {
             (_, Some(death)) => self.failed(death),
             (LoadError::Interrupted, None) => TrialEnd::Interrupted(None),
+            (why, None) if self.by_fleet && !matches!(why, LoadError::WarmUpTookAll) => {
+                TrialEnd::Broken(BenchError::Fleet(why.to_string()))
+            }
             (why, None) => self.failed(why.to_string()),
         }
     }
@@ -189,7 +196,7 @@ impl Runner<'_> {
         let load_time = plan.warmup + plan.stop.duration.unwrap_or_default();
         let (tell, planned) = (&mut *self.tell, trial.planned);
         let mut observe = |snapshot: &Snapshot| tell(&BenchEvent::Load { planned, snapshot, load_time });
-        let loaded = side.run(self.load, plan, &control, &mut observe);
+        let loaded = side.run(self.loads.trial, plan, &control, &mut observe);
         self.under_load += side.under_load;
         let observed = side.observed(plan, loaded);
         self.down(trial, &mut side)?;

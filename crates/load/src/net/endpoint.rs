@@ -43,7 +43,10 @@ impl Endpoint {
         let mut addresses = resolve(plan)?;
         let resolved = addresses.first().copied();
         if let Some(allowed) = allowed {
-            addresses.retain(|address| allowed.contains(address));
+            let is_of = |allowed: &SocketAddr, address: &SocketAddr| {
+                allowed.ip() == address.ip() && (allowed.port() == 0 || allowed.port() == address.port())
+            };
+            addresses.retain(|address| allowed.iter().any(|allowed| is_of(allowed, address)));
             if addresses.is_empty() || plan.unix.is_some() {
                 return Err(not_allowed(plan, resolved));
             }

@@ -64,6 +64,8 @@ pub(crate) struct BenchArguments {
     pub(crate) pin: Vec<String>,
     #[command(flatten)]
     pub(crate) runtime: super::RuntimeArguments,
+    #[command(flatten)]
+    pub(crate) fleet: super::FleetOptions,
     /// Also use the servers in this folder (repeatable); those in ./prony/servers are always used
     #[arg(long, value_name = "DIR")]
     pub(crate) servers: Vec<String>,

@@ -20,7 +20,7 @@ pub(crate) struct FleetOptions {
     pub(crate) agents: Option<u32>,
     /// Copy this binary of the same version of Prony to hosts of its architecture, where it is not yet (repeatable) [default:
     /// this program]
-    #[arg(long, value_name = "FILE", requires = "fleet")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) agent_binary: Vec<PathBuf>,
     /// The key by which a pool's agents know their controller, from `prony fleet key` [default: controller.key in
     /// ~/.config/prony/fleet]

@@ -30,21 +30,16 @@ pub(crate) struct RuntimeArguments {
     /// Let the server's host start a --candidate COMMAND, too, and not only servers of its catalogue
     #[arg(long, requires = "server_host")]
     pub(crate) allow_commands: bool,
-    /// Copy this binary of the same version of Prony to a host of its architecture, where it is not yet (repeatable)
-    /// [default: this program]
-    #[arg(long, value_name = "FILE", requires = "server_host")]
-    pub(crate) agent_binary: Vec<PathBuf>,
 }
 
 impl RuntimeArguments {
     /// An agent on this host, for something else than starting servers.
-    pub(crate) fn on(host: &str, agent_binary: &[PathBuf]) -> RuntimeArguments {
+    pub(crate) fn on(host: &str) -> RuntimeArguments {
         RuntimeArguments {
             runtime: "native".to_owned(),
             memory: None,
             server_host: Some(host.to_owned()),
             allow_commands: false,
-            agent_binary: agent_binary.to_vec(),
         }
     }
 }
@@ -87,6 +82,10 @@ pub(crate) enum ServersCommand {
         settings: bool,
         #[command(flatten)]
         runtime: RuntimeArguments,
+        /// Copy this binary of the same version of Prony to a host of its architecture, where it is not yet (repeatable)
+        /// [default: this program]
+        #[arg(long, value_name = "FILE", requires = "server_host")]
+        agent_binary: Vec<PathBuf>,
     },
     /// Starts each server, checks that it keeps the contract, and stops it
     Check {
@@ -104,6 +103,10 @@ pub(crate) enum ServersCommand {
         record: bool,
         #[command(flatten)]
         runtime: RuntimeArguments,
+        /// Copy this binary of the same version of Prony to a host of its architecture, where it is not yet (repeatable)
+        /// [default: this program]
+        #[arg(long, value_name = "FILE", requires = "server_host")]
+        agent_binary: Vec<PathBuf>,
     },
     /// Creates a server of your own as a copy of another
     New {

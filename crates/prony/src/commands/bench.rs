@@ -10,8 +10,8 @@ use std::time::SystemTime;
 
 use prony_analysis::analyse;
 use prony_host::bench_lock::{self, BenchLock, LockError};
-use prony_lab::bench::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End};
-use prony_load::Interrupt;
+use prony_lab::bench::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Loads};
+use prony_load::{Interrupt, Loader};
 use prony_model::rfc3339;
 use prony_model::run_log::RunLog;
 use prony_model::units::parse_duration;
@@ -19,6 +19,7 @@ use prony_report::format::count;
 use prony_report::page;
 use prony_report::terminal;
 
+use super::fleet;
 use super::report::html_path;
 use super::reproduce;
 use super::thresholds;
@@ -32,7 +33,8 @@ use crate::tui::{BenchState, Live, ProgressMode};
 
 pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), Failure> {
     reproduce::check_own()?;
-    let setup = setup::setup(arguments, printer)?;
+    let agents = fleet::agents(&arguments.fleet)?;
+    let setup = setup::setup(arguments, agents.as_ref(), printer)?;
     let slos = thresholds::parse(&arguments.slo)?;
     if arguments.dry_run {
         printer.out(&setup::forecast(&setup, arguments)?);
@@ -43,6 +45,7 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     }
     let interrupt = interrupt::of_a_run()?;
     let _lock = lock(&setup, arguments, &interrupt, printer)?;
+    let fleet = agents.map(|agents| fleet::start_for_bench(&arguments.fleet, agents, &setup)).transpose()?;
     let cpus = &setup.pins.client;
     let web = arguments.web.as_deref().map(|listen| (listen, watch::bench_head(&setup)));
     let metrics = arguments.metrics.as_deref().map(|listen| (listen, watch::bench_rates(&setup)));
@@ -53,7 +56,15 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
         live.update(|bench| bench.on_event(event));
         watch.on_event(event);
     };
-    let outcome = prony_lab::bench::run(&setup, &prony_load::run, &interrupt, &mut on_event);
+    let outcome = match &fleet {
+        None => prony_lab::bench::run(&setup, Loads::of(&prony_load::run), &interrupt, &mut on_event),
+        Some(fleet) => {
+            let trial: &Loader<'_> = &|plan, control, observe| fleet.load(plan, control, observe);
+            let probe: &Loader<'_> = &|plan, control, observe| fleet::probe(fleet, plan, control, observe);
+            prony_lab::bench::run(&setup, Loads { trial, probe }, &interrupt, &mut on_event)
+        }
+    };
+    drop(fleet);
     drop(live);
     match outcome {
         Ok(outcome) => {
@@ -106,6 +117,7 @@ fn failure(error: BenchError) -> Failure {
         BenchError::Open(_) | BenchError::Resume { .. } => Failure::usage(error),
         BenchError::Log(_)
         | BenchError::ServerHost { .. }
+        | BenchError::Fleet(_)
         | BenchError::NoCandidates(_)
         | BenchError::RunDir { .. } => Failure::not_measured(error),
     }

@@ -40,7 +40,8 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     let interrupt = interrupt::of_a_run()?;
     let embedded = embeds.then(|| Embedded::start_for(&mut wanted.load)).transpose()?;
     let fleet = fleet::start(&arguments.fleet, &wanted.load, printer)?;
-    let watched = arguments.watch.as_deref().map(watched).transpose()?;
+    let watched =
+        arguments.watch.as_deref().map(|named| watched(named, &arguments.fleet.agent_binary)).transpose()?;
     let outside = Outside { host: prony_host::read(), embedded_target: embeds, watched };
     if !arguments.quiet {
         let most = show_duration(Duration::from_secs(forecast(&wanted).as_secs()));

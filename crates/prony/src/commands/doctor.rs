@@ -74,8 +74,8 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<(), 
 
 /// What an agent there finds, and how far away it is.
 fn of_another_host(given: &str, arguments: &DoctorArguments, printer: &Printer) -> Result<(), Failure> {
-    let runtime = RuntimeArguments::on(given, &arguments.agent_binary);
-    let Some(host) = connect(&runtime, None)? else { return Ok(()) };
+    let runtime = RuntimeArguments::on(given);
+    let Some(host) = connect(&runtime, &arguments.agent_binary, None)? else { return Ok(()) };
     let findings = host.examine().map_err(Failure::not_measured)?;
     let round_trip = host.round_trips().map_err(Failure::not_measured)?;
     let not_measured = Some("a load is measured on the machine that applies it".to_owned());

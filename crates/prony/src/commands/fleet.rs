@@ -2,11 +2,13 @@
 
 mod install;
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use prony_fleet::pool::NatsLogin;
 use prony_fleet::session::Side;
 use prony_fleet::{Agents, Fleet, Setup, find_server, keys};
+use prony_lab::bench::BenchSetup;
 use prony_load::{Control, LoadError, Snapshot, addresses_of};
 use prony_model::{Measurement, Plan};
 
@@ -51,12 +53,8 @@ pub(crate) fn login(options: &NatsOptions) -> NatsLogin {
     NatsLogin { nkey: options.nats_nkey.clone(), ca: options.nats_ca.clone() }
 }
 
-/// Starts the fleet that `--fleet` names, if it does, for loads of the plan's target and of nothing else.
-pub(crate) fn start(
-    options: &FleetOptions,
-    plan: &Plan,
-    printer: &Printer,
-) -> Result<Option<Fleet>, Failure> {
+/// The agents that `--fleet` names, if it does.
+pub(crate) fn agents(options: &FleetOptions) -> Result<Option<Agents>, Failure> {
     let Some(text) = &options.fleet else {
         let alone = [
             ("--nats-ca", options.nats.nats_ca.is_some()),
@@ -69,10 +67,24 @@ pub(crate) fn start(
             None => Ok(None),
         };
     };
-    let agents = Agents::parse(text, options.agents).map_err(Failure::usage)?;
+    Agents::parse(text, options.agents).map(Some).map_err(Failure::usage)
+}
+
+/// The flags that say which fleet it is; none without one.
+pub(crate) fn flags(options: &FleetOptions) -> Vec<String> {
+    let fleet = options.fleet.iter().map(|text| ["--fleet".to_owned(), text.clone()]);
+    let count = options.agents.iter().map(|count| ["--agents".to_owned(), count.to_string()]);
+    fleet.chain(count).flatten().collect()
+}
+
+/// Starts the fleet that `--fleet` names, if it does, for loads of the plan's target and of nothing else.
+pub(crate) fn start(
+    options: &FleetOptions,
+    plan: &Plan,
+    printer: &Printer,
+) -> Result<Option<Fleet>, Failure> {
+    let Some(agents) = agents(options)? else { return Ok(None) };
     prony_fleet::check(plan, agents.count())?;
-    let own = std::env::current_exe()
-        .map_err(|e| Failure::not_measured(format!("Where this program is could not be found out: {e}.")))?;
     let is_here = matches!(agents, Agents::Local(_));
     // Agents of a pool may know the target by a name that this machine does not.
     let allowed = match agents {
@@ -84,23 +96,76 @@ pub(crate) fn start(
             "The target's address is {address}: each agent loads its own machine there, and not this one."
         ));
     }
+    assemble(options, agents, &plan.cpus, allowed).map(Some)
+}
+
+/// Starts these agents, which carry messages on these CPUs (empty: any) and may load these addresses.
+fn assemble(
+    options: &FleetOptions,
+    agents: Agents,
+    cpus: &[u32],
+    allowed: Vec<SocketAddr>,
+) -> Result<Fleet, Failure> {
+    let own = std::env::current_exe()
+        .map_err(|e| Failure::not_measured(format!("Where this program is could not be found out: {e}.")))?;
     let pool_key = match agents {
         Agents::Pool(..) => fleet_key(options.fleet_key.as_ref(), Side::Controller)?,
         _ => PathBuf::new(),
     };
-    let count = options.agents.map(|count| ["--agents".to_owned(), count.to_string()]);
     let setup = Setup {
         agents,
-        flags: ["--fleet".to_owned(), text.clone()].into_iter().chain(count.into_iter().flatten()).collect(),
+        flags: flags(options),
         own,
         installed: installed()?,
         agent_binaries: options.agent_binary.clone(),
-        cpus: plan.cpus.clone(),
+        cpus: cpus.to_vec(),
         allowed,
         pool_key,
         login: login(&options.nats),
     };
-    Fleet::start(setup).map(Some).map_err(Failure::not_measured)
+    Fleet::start(setup).map_err(Failure::not_measured)
+}
+
+/// Refuses what of a bench these agents cannot apply.
+pub(crate) fn check_bench(agents: &Agents, setup: &BenchSetup) -> Result<(), Failure> {
+    if setup.duet.is_some() {
+        return Err(Failure::usage(
+            "--duet applies two loads at once, and a fleet one: leave --duet or --fleet out.",
+        ));
+    }
+    let starts = setup.candidates.iter().any(|c| c.candidate.as_url().is_none());
+    if starts && setup.server_host.is_none() && !matches!(agents, Agents::Local(_)) {
+        return Err(Failure::usage(
+            "--fleet loads from other machines, and these servers listen on 127.0.0.1 of this one: give --server-host, so \
+             that they are reached over a network, or --fleet local:N.",
+        ));
+    }
+    for plan in &setup.experiment.plans {
+        // As many as load where there are fewer connections than agents: see `Fleet::load`.
+        let most = (plan.load.connections / plan.load.threads.max(1)).max(1);
+        prony_fleet::check(&plan.load, agents.count().min(most))?;
+    }
+    Ok(())
+}
+
+/// Starts these agents for a bench's loads.
+pub(crate) fn start_for_bench(
+    options: &FleetOptions,
+    agents: Agents,
+    setup: &BenchSetup,
+) -> Result<Fleet, Failure> {
+    let address = setup.server_host.as_ref().map_or(Ipv4Addr::LOCALHOST, |host| host.address());
+    let mut allowed = Vec::new();
+    for candidate in &setup.candidates {
+        match candidate.candidate.as_url() {
+            Some(url) => allowed.extend(addresses_of(&Plan::closed(url.clone()))?),
+            // Its port is known when it runs.
+            None => allowed.push(SocketAddr::from((address, 0))),
+        }
+    }
+    allowed.sort_unstable();
+    allowed.dedup();
+    assemble(options, agents, &setup.pins.client, allowed)
 }
 
 /// A probe of a capacity: where an agent was lost, what is left is another load, so that it is repeated whole.

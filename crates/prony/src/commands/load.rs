@@ -48,7 +48,8 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     plan.samples_max = exports.samples_max(&plan);
     let mut log = arguments.output.as_deref().map(|path| Log::open(path, "load", printer)).transpose()?;
     let times = repeat::times(arguments)?;
-    let watched = arguments.watch.as_deref().map(watched).transpose()?;
+    let watched =
+        arguments.watch.as_deref().map(|named| watched(named, &arguments.fleet.agent_binary)).transpose()?;
 
     if plan.target.tls && plan.tls.verify == Verify::Nothing {
         printer.note("-k: the server's certificate is NOT verified.");

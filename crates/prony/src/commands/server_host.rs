@@ -7,6 +7,7 @@ use std::sync::Arc;
 use prony_fleet::SshHost;
 use prony_fleet::ssh_pipe;
 use prony_host::{bench_lock, state};
+use prony_lab::sample::parse_size;
 use prony_lab::server_host::{AgentOptions, Pipe, ServerHost, Wanted, serve};
 use prony_lab::supervise::Supervision;
 use prony_lab::watch::WatchedServer;
@@ -15,9 +16,11 @@ use super::servers::ROOT;
 use crate::cli::RuntimeArguments;
 use crate::failure::Failure;
 
-/// The host that `--server-host` names, or an experiment where that does not, with an agent on it; `None`: this machine.
+/// The host that `--server-host` names, or an experiment where that does not, with an agent on it: this program, or of
+/// `agent_binaries` the one for its architecture. `None`: this machine.
 pub(crate) fn connect(
     runtime: &RuntimeArguments,
+    agent_binaries: &[PathBuf],
     of_experiment: Option<&str>,
 ) -> Result<Option<Arc<ServerHost>>, Failure> {
     let Some(given) = runtime.server_host.as_deref().or(of_experiment) else {
@@ -36,17 +39,26 @@ pub(crate) fn connect(
         Some(IpAddr::V4(address)) => Some(address),
         Some(IpAddr::V6(address)) => {
             return Err(Failure::usage(format!(
-                "--server-host: {address} is an IPv6 address, which the catalogue's servers are not told to listen on: \
-                 write an IPv4 address."
+                "--server-host: {address} is an IPv6 address, and recipes are written for IPv4 ({{host}}:{{port}}): write the \
+                 host's IPv4 address."
             )));
         }
     };
+    // What is wrong with the line is found before anybody is asked.
+    if !["native", "container", "podman", "docker"].contains(&runtime.runtime.as_str()) {
+        return Err(Failure::usage(format!(
+            "--runtime {:?} is not known: write native, container, podman or docker.",
+            runtime.runtime
+        )));
+    }
+    if let Some(size) = runtime.memory.as_deref().filter(|size| parse_size(size).is_none()) {
+        return Err(Failure::usage(format!("--memory {size:?} is not a size: write 512m or 2g.")));
+    }
     let own = std::env::current_exe()
         .map_err(|e| Failure::not_measured(format!("Where this program is could not be found out: {e}.")))?;
     let allows = if runtime.allow_commands { " --allow-commands" } else { "" };
     let arguments = format!("agent --role server{allows}");
-    let pipe =
-        ssh_pipe::open(own, &runtime.agent_binary, &host, &arguments).map_err(Failure::not_measured)?;
+    let pipe = ssh_pipe::open(own, agent_binaries, &host, &arguments).map_err(Failure::not_measured)?;
     let pipe = Pipe {
         to_agent: Box::new(pipe.to_agent),
         from_agent: Box::new(pipe.from_agent),
@@ -61,8 +73,8 @@ pub(crate) fn connect(
     ServerHost::greet(pipe, wanted).map(|host| Some(Arc::new(host))).map_err(Failure::not_measured)
 }
 
-/// The server of `--watch`: here by its process or its port, or `ssh:HOST:PORT`.
-pub(crate) fn watched(named: &str) -> Result<WatchedServer, Failure> {
+/// The server of `--watch`: here by its process or its port, or `ssh:HOST:PORT`, for whose host these binaries are.
+pub(crate) fn watched(named: &str, agent_binaries: &[PathBuf]) -> Result<WatchedServer, Failure> {
     let Some(there) = named.strip_prefix("ssh:") else {
         return WatchedServer::find(named).map_err(Failure::usage);
     };
@@ -71,8 +83,8 @@ pub(crate) fn watched(named: &str) -> Result<WatchedServer, Failure> {
             "--watch {named:?} names no port: write ssh:HOST:PORT, where the server listens there."
         ))
     })?;
-    let runtime = RuntimeArguments::on(&format!("ssh:{host}"), &[]);
-    let Some(host) = connect(&runtime, None)? else {
+    let runtime = RuntimeArguments::on(&format!("ssh:{host}"));
+    let Some(host) = connect(&runtime, agent_binaries, None)? else {
         return WatchedServer::find(named).map_err(Failure::usage);
     };
     WatchedServer::there(&host, &format!(":{port}")).map_err(Failure::usage)

@@ -35,22 +35,22 @@ pub(crate) fn run(arguments: &ServersArguments, printer: &Printer) -> Result<(),
             });
             Ok(())
         }
-        ServersCommand::Install { names, all, experiment, yes, settings, runtime } => {
+        ServersCommand::Install { names, all, experiment, yes, settings, runtime, agent_binary } => {
             let labels = match experiment {
                 Some(name) => Experiment::find(name).map_err(Failure::usage)?.candidates,
                 None if *all => catalogue.servers.keys().cloned().collect(),
                 None => names.clone(),
             };
             let candidates = candidates(&labels, *settings, &catalogue, runtime)?;
-            if let Some(host) = connect(runtime, None)? {
+            if let Some(host) = connect(runtime, agent_binary, None)? {
                 return install_there(&host, &candidates, *yes, printer);
             }
             install(&candidates, &layout, *yes, printer)
         }
-        ServersCommand::Check { names, all, settings, record, runtime } => {
+        ServersCommand::Check { names, all, settings, record, runtime, agent_binary } => {
             let chosen = if *all { catalogue.servers.keys().cloned().collect() } else { names.clone() };
             let candidates = candidates(&chosen, *settings, &catalogue, runtime)?;
-            let host = connect(runtime, None)?;
+            let host = connect(runtime, agent_binary, None)?;
             if host.is_some() && *record {
                 return Err(Failure::usage(
                     "--record writes what this machine verified: leave --server-host out, or run it there.",

@@ -1,7 +1,7 @@
-//! Servers on another host: two network namespaces, Debian's OpenSSH between them, and a router. The host's home folder, cache,
+//! Servers on another host: network namespaces, Debian's OpenSSH between them, and a router. The host's home folder, cache,
 //! journal and lock are of the test's own.
 //!
-//! They need root, iproute2, ssh, sshd and python3, and say so where they are missing.
+//! They need root, iproute2, ssh, sshd and python3, those with a fleet nats-server, and say so where they are missing.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::fleet::first_on_path;
+use crate::fleet::{first_on_path, has_nats_server};
 use crate::hosts::{Daemon, Hosts, Relay, Way};
 use crate::ssh;
 use crate::world::{BINARY, Said, World, processes_naming, send, wait_until};
@@ -18,6 +18,8 @@ use crate::world::{BINARY, Said, World, processes_naming, send, wait_until};
 /// The client's machine, and the servers'.
 const CLIENT: usize = 1;
 const SERVERS: usize = 2;
+/// A third one, from which a fleet's agents load.
+const LOADER: usize = 3;
 /// By how much the servers' clock is ahead, in seconds.
 const AHEAD_S: i64 = 500_000;
 /// The servers' names.
@@ -37,7 +39,7 @@ impl TwoHosts {
             eprintln!("{test} is left out: sshd is not there");
             return None;
         }
-        let Some(hosts) = Hosts::new(2) else {
+        let Some(hosts) = Hosts::new(3) else {
             eprintln!("{test} is left out: no network namespaces can be made");
             return None;
         };
@@ -71,6 +73,16 @@ impl TwoHosts {
             ),
         );
         Some(TwoHosts { world, hosts, relay, _sshd: sshd })
+    }
+
+    /// Lets ssh reach the third host, too, for as long as what is returned lives.
+    fn loader(&self) -> (Daemon, Relay) {
+        let sshd = ssh::start(&self.world, &self.hosts, LOADER, 2 * AHEAD_S);
+        let plain = Way { delay: std::time::Duration::ZERO, loss_every: 0 };
+        let relay = Relay::start(&self.hosts, LOADER, plain, plain);
+        let both = ssh::by(&self.relay, "servers") + &ssh::by(&relay, "loader");
+        ssh::write_client(&self.world, "user", &both);
+        (sshd, relay)
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -139,11 +151,21 @@ impl TwoHosts {
         }
     }
 
+    /// Forgets what servers have counted.
+    fn count_anew(&self) {
+        let _ = std::fs::remove_dir_all(self.world.path("meet"));
+        std::fs::create_dir(self.world.path("meet")).unwrap();
+    }
+
     /// A run whose first server stops answering in mid load.
-    fn held(&self) -> Child {
+    fn held(&self, more: &[&str]) -> Child {
         self.world.write("meet/hold", "");
         let mut command = self.command(&["bench", "e.toml", "-q", "-o", "r.jsonl"]);
-        command.args(["--server-host", &self.given()]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .args(more)
+            .args(["--server-host", &self.given()])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let child = command.spawn().unwrap();
         wait_until("a server holds its load", || self.world.path("meet/held").exists());
         child
@@ -151,10 +173,10 @@ impl TwoHosts {
 
     /// Lets servers answer again, and completes the run.
     #[track_caller]
-    fn go_on(&self) {
+    fn go_on(&self, more: &[&str]) {
         let _ = std::fs::remove_file(self.world.path("meet/hold"));
         let _ = std::fs::remove_file(self.world.path("meet/held"));
-        let said = self.prony(&["bench", "e.toml", "-q", "--resume", "r.jsonl"]);
+        let said = self.prony(&[&["bench", "e.toml", "-q", "--resume", "r.jsonl"], more].concat());
         assert_eq!(said.code, Some(0), "{said:?}");
         self.is_whole_and_exact();
         self.nothing_is_left();
@@ -199,8 +221,7 @@ fn servers_on_another_host_count_what_the_run_sent_and_their_costs_come_with_the
     let said = hosts.prony(&["servers", "install", "one", "--yes"]);
     assert_eq!((said.code, said.out.as_str()), (Some(0), "1 of 1 installed\n"), "{said:?}");
 
-    let _ = std::fs::remove_dir_all(hosts.world.path("meet"));
-    std::fs::create_dir(hosts.world.path("meet")).unwrap();
+    hosts.count_anew();
     let said = hosts.prony(&["bench", "e.toml", "-q", "-o", "r.jsonl"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     hosts.is_whole_and_exact();
@@ -235,42 +256,42 @@ fn servers_on_another_host_count_what_the_run_sent_and_their_costs_come_with_the
 #[test]
 fn a_controller_an_agent_or_an_ssh_that_is_killed_leaves_nothing_and_the_run_is_resumed_whole() {
     let Some(hosts) = TwoHosts::new("deaths in a run on two hosts") else { return };
-    let mut controller = hosts.held();
+    let mut controller = hosts.held(&[]);
     send(controller.id(), Signal::SIGKILL);
     controller.wait().unwrap();
     hosts.nothing_is_left();
-    hosts.go_on();
+    hosts.go_on(&[]);
 
     std::fs::remove_file(hosts.world.path("r.jsonl")).unwrap();
-    let controller = hosts.held();
+    let controller = hosts.held(&[]);
     let agents = hosts.agents();
     assert_eq!(agents.len(), 1, "{agents:?}");
     send(agents[0], Signal::SIGKILL);
     is_lost(controller);
     hosts.nothing_is_left();
-    hosts.go_on();
+    hosts.go_on(&[]);
 
     std::fs::remove_file(hosts.world.path("r.jsonl")).unwrap();
-    let controller = hosts.held();
+    let controller = hosts.held(&[]);
     let all = crate::fleet::children(controller.id());
     let (ssh, _) = all.iter().find(|(_, line)| line.contains("ssh")).unwrap_or_else(|| panic!("{all:?}"));
     send(*ssh, Signal::SIGKILL);
     is_lost(controller);
     hosts.nothing_is_left();
-    hosts.go_on();
+    hosts.go_on(&[]);
 }
 
 #[test]
 fn a_connection_that_is_cut_without_a_word_ends_the_run_on_both_sides() {
     let Some(hosts) = TwoHosts::new("a cut on two hosts") else { return };
-    let controller = hosts.held();
+    let controller = hosts.held(&[]);
     hosts.relay.cut(true);
     is_lost(controller);
     let agents_end = || hosts.agents().is_empty();
     wait_until("the agent ends by its lease", agents_end);
     hosts.relay.cut(false);
     hosts.nothing_is_left();
-    hosts.go_on();
+    hosts.go_on(&[]);
 }
 
 /// The run has ended by that, in a sentence that says how it goes on.
@@ -302,10 +323,118 @@ fn what_the_servers_host_may_not_or_cannot_do_is_refused_in_a_sentence() {
         ("servers", 2, "names no host"),
         ("ssh:-oProxyCommand=x", 2, "is no host"),
         ("ssh:servers=fd00::1", 2, "IPv6"),
+        ("ssh:servers=[fd00::1]", 2, "IPv6"),
         ("ssh:servers=192.0.2.1", 3, "no address of that machine"),
     ] {
         let said: Said = hosts.command(&["bench", "e.toml", "--server-host", given]).output().unwrap().into();
         assert_eq!((said.code, said.err.contains(says)), (Some(code), true), "{given} {said:?}");
+    }
+    // What is wrong with the line is said as on one machine, before anybody is asked.
+    for (flags, says) in [
+        (["--memory", "much"], "--memory \"much\" is not a size"),
+        (["--runtime", "jail"], "--runtime \"jail\" is not known"),
+    ] {
+        let line = [&["bench", "e.toml", "--server-host", "ssh:nowhere"][..], &flags].concat();
+        let said: Said = hosts.command(&line).output().unwrap().into();
+        assert_eq!((said.code, said.err.contains(says)), (Some(2), true), "{said:?}");
+    }
+    hosts.nothing_is_left();
+}
+
+#[test]
+fn a_fleet_loads_another_host_s_servers_to_the_request_and_a_run_goes_on_by_the_same_fleet_alone() {
+    let test = "a fleet that loads another host's servers";
+    let Some(hosts) = TwoHosts::new(test).filter(|_| has_nats_server(test)) else { return };
+    let _loader = hosts.loader();
+    let by_fleet = ["--fleet", "ssh:loader,loader"];
+    let said = hosts.prony(&[&["bench", "e.toml", "-q", "-o", "r.jsonl"][..], &by_fleet].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    hosts.is_whole_and_exact();
+    for name in NAMES {
+        assert_eq!(hosts.counted(name), [400, 400], "{name}");
+    }
+    let client_cpus = &hosts.world.lines("r.jsonl", "header")[0]["client_cpus"];
+    assert_eq!(client_cpus, &serde_json::json!([]), "this machine's CPUs are none of an agent's");
+    for result in hosts.results() {
+        let agents = result["trial"]["fleet"]["agents"].as_array().unwrap();
+        let names: Vec<&str> = agents.iter().map(|agent| agent["name"].as_str().unwrap()).collect();
+        let sent: u64 = agents.iter().map(|agent| agent["run_sent"].as_u64().unwrap()).sum();
+        assert_eq!((names, sent), (vec!["loader", "loader-2"], 400), "{result}");
+        let server = &result["server"];
+        assert!(server["host"]["packets_sent"].as_u64().unwrap() > 0, "{server}");
+        assert!(server["window_cpu_ns"].as_u64().unwrap() > 0, "{server}");
+    }
+    for other in [&[][..], &["--fleet", "local:2"]] {
+        let said = hosts.prony(&[&["bench", "e.toml", "-q", "--resume", "r.jsonl"], other].concat());
+        let says = "its loads were applied by --fleet ssh:loader,loader";
+        assert_eq!((said.code, said.err.contains(says)), (Some(2), true), "{other:?} {said:?}");
+    }
+    hosts.nothing_is_left();
+
+    std::fs::remove_file(hosts.world.path("r.jsonl")).unwrap();
+    let mut controller = hosts.held(&by_fleet);
+    send(controller.id(), Signal::SIGKILL);
+    controller.wait().unwrap();
+    hosts.nothing_is_left();
+    hosts.go_on(&by_fleet);
+}
+
+#[test]
+fn a_duet_a_search_and_a_memory_limit_are_on_another_host_what_they_are_on_one() {
+    let Some(hosts) = TwoHosts::new("a duet on another host") else { return };
+    let e = |plan: &str| {
+        format!(
+            "schema = \"prony.experiment/1\"\ntitle = \"t\"\ncandidates = [\"one\", \"two\"]\nblocks = 1\n[load]\n\
+             connections = 4\nwarmup = \"0s\"\ntimeout = \"300s\"\nheaders = {{ X-Load = \"yes\" }}\n[[plan]]\n{plan}\n"
+        )
+    };
+    // Two servers at once need two CPUs.
+    if std::thread::available_parallelism().unwrap().get() > 1 {
+        hosts.world.write("e.toml", &e("rate = 200\nrequests = 100\nduration = \"300s\""));
+        let said = hosts.prony(&["bench", "e.toml", "-q", "-o", "r.jsonl", "--duet"]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        let results = hosts.results();
+        assert_eq!(results.len(), 4, "two candidates, two halves");
+        for pair in results.chunks(2) {
+            let of = |at: usize, field: &str| pair[at][field].clone();
+            assert_eq!(of(0, "duet")["half"], of(1, "duet")["half"]);
+            assert_ne!(of(0, "candidate"), of(1, "candidate"));
+            assert_ne!(of(0, "server")["cpus"], of(1, "server")["cpus"]);
+            for result in pair {
+                assert!(result["server"]["host"]["packets_sent"].as_u64().unwrap() > 0, "{result}");
+            }
+        }
+        for name in ["one", "two"] {
+            assert_eq!(hosts.counted(name), [100, 100], "{name}");
+        }
+        hosts.nothing_is_left();
+        let said = hosts.prony(&["bench", "e.toml", "--duet", "--fleet", "local:2", "--dry-run"]);
+        assert_eq!((said.code, said.err.contains("--duet applies two loads")), (Some(2), true), "{said:?}");
+    }
+
+    // Whether a rate was found is the machine's to say as well.
+    hosts.world.write("e.toml", &e("capacity = \"default\"\nduration = \"200ms\""));
+    let said = hosts.prony(&["bench", "e.toml", "-q", "-o", "s.jsonl", "--only", "one"]);
+    assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
+    let searched = &hosts.world.lines("s.jsonl", "result")[0];
+    assert!(!searched["capacity"]["probes"].as_array().unwrap().is_empty(), "{searched}");
+    assert!(searched["server"]["host"]["packets_sent"].as_u64().unwrap() > 0, "{searched}");
+
+    hosts.world.write("e.toml", &e("requests = 100\nduration = \"300s\""));
+    let limited = ["bench", "e.toml", "-q", "-o", "m.jsonl", "--only", "one", "--memory", "1g"];
+    let said = hosts.prony(&limited);
+    // What that machine says where it is asked by itself.
+    let mut there = hosts.hosts.command(SERVERS, BINARY);
+    there.args(["servers", "check", "one", "--memory", "1g"]).current_dir(hosts.world.path("home"));
+    there.env(prony_host::state::VARIABLE, hosts.world.path("state-there"));
+    let there: Said = there.output().unwrap().into();
+    if there.code == Some(0) {
+        assert_eq!(said.code, Some(0), "{said:?}");
+        let version = &hosts.world.lines("m.jsonl", "header")[0]["candidates"][0]["version"];
+        assert!(version.as_str().unwrap().contains("at most 1g of memory"), "{version}");
+    } else {
+        let says = ["No servers can be started on ssh:servers", "--memory needs a cgroup"];
+        assert!(said.code == Some(3) && says.iter().all(|says| said.err.contains(says)), "{said:?}");
     }
     hosts.nothing_is_left();
 }
@@ -329,6 +458,14 @@ fn a_server_that_somebody_else_started_there_is_sampled_and_its_machine_is_exami
     let server = &json["server"];
     assert_eq!((&json["run_total"]["sent"], &server["processes"]), (&500.into(), &1.into()), "{json}");
     assert!(server["window_cpu_ns"].as_u64().unwrap() > 0, "{server}");
+    assert!(server["host"]["packets_sent"].as_u64().unwrap() > 0, "{server}");
+
+    // Whether a rate was found is the machine's to say as well.
+    let search = ["capacity", url, "-d", "200ms", "-c", "4", "--resolution", "50%", "--json", "-", "-q"];
+    let said: Said = hosts.command(&[&search[..], &["--watch", &watch]].concat()).output().unwrap().into();
+    assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
+    let json: Value = serde_json::from_str(&said.out).unwrap();
+    let server = &json["confirmation"]["server"];
     assert!(server["host"]["packets_sent"].as_u64().unwrap() > 0, "{server}");
 
     let (candidate, watch) = (format!("t={url}"), format!("t={watch}"));

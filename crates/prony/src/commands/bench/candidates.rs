@@ -75,7 +75,7 @@ fn watch(arguments: &BenchArguments, candidates: &mut [BenchCandidate]) -> Resul
                 "--watch {text}: no --candidate {name}=URL is given; what Prony starts itself, it samples anyway."
             ))
         })?;
-        of.watched = Some(watched(server)?);
+        of.watched = Some(watched(server, &arguments.fleet.agent_binary)?);
     }
     Ok(())
 }

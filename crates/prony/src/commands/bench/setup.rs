@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use prony_fleet::Agents;
 use prony_host::cpus::{allowed, show_list};
 use prony_host::pins::{self, Pins};
 use prony_host::state;
@@ -19,12 +20,17 @@ use super::{adaptive, candidates, duet};
 use crate::cli::BenchArguments;
 use crate::commands::server_host::connect;
 use crate::commands::servers::{catalogue, engine, layout, native_memory};
-use crate::commands::{parse_cpus, plan, reproduce};
+use crate::commands::{fleet, parse_cpus, plan, reproduce};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Everything that a run needs, from the command line, or from the log that is resumed.
-pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<BenchSetup, Failure> {
+/// Everything that a run needs, from the command line, or from the log that is resumed; `agents` apply its loads, where
+/// there are any.
+pub(super) fn setup(
+    arguments: &BenchArguments,
+    agents: Option<&Agents>,
+    printer: &Printer,
+) -> Result<BenchSetup, Failure> {
     let (resumed, before) = resumed_log(arguments)?.unzip();
     let before = before.as_ref();
     let layout = layout()?;
@@ -40,7 +46,8 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         let mut experiment = experiment(arguments, before)?;
         filter(&mut experiment, arguments)?;
         experiment.redact.clone_from(&arguments.redact);
-        server_host = connect(&arguments.runtime, experiment.server_host.as_deref())?;
+        server_host =
+            connect(&arguments.runtime, &arguments.fleet.agent_binary, experiment.server_host.as_deref())?;
         let engine = match &server_host {
             Some(_) => None,
             None => engine(&arguments.runtime.runtime, arguments.runtime.memory.as_deref())?,
@@ -61,7 +68,7 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
             ));
         }
         let (experiment, candidates) = candidates::of(arguments)?;
-        server_host = connect(&arguments.runtime, None)?;
+        server_host = connect(&arguments.runtime, &arguments.fleet.agent_binary, None)?;
         let baseline = experiment.baseline.clone();
         (experiment, candidates, Vec::new(), baseline)
     };
@@ -113,9 +120,13 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
     }
     let log = resumed.or_else(|| arguments.output.as_ref().map(PathBuf::from));
     let log = log.unwrap_or_else(|| default_log(&experiment.name));
-    let (pins, places) = cpus_of(arguments, &experiment, &candidates, before, server_host.as_deref())?;
+    let (mut pins, places) = cpus_of(arguments, &experiment, &candidates, before, server_host.as_deref())?;
+    if arguments.pin.is_empty() && agents.is_some_and(|agents| !matches!(agents, Agents::Local(_))) {
+        // This machine's CPUs are none of another's.
+        pins.client.clear();
+    }
     let state = state::folder().map_err(Failure::usage)?;
-    Ok(BenchSetup {
+    let setup = BenchSetup {
         reproduce: before
             .map_or_else(|| reproduce::own(&arguments.redact), |log| log.header.reproduce.clone()),
         supervision: Supervision::new(&state, &pins.client, memory_bytes),
@@ -130,7 +141,10 @@ pub(super) fn setup(arguments: &BenchArguments, printer: &Printer) -> Result<Ben
         pins,
         duet: places,
         server_host,
-    })
+        fleet: fleet::flags(&arguments.fleet),
+    };
+    agents.map_or(Ok(()), |agents| fleet::check_bench(agents, &setup))?;
+    Ok(setup)
 }
 
 /// A server with a limit is another than one without: its version, in the run log too, names the limit.
@@ -359,6 +373,9 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
         cpus(&setup.pins.server),
         cpus(&setup.pins.client)
     ));
+    if !setup.fleet.is_empty() {
+        lines.push(format!("loads    by {}", setup.fleet.join(" ")));
+    }
     lines.extend(
         experiment
             .plans

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use prony_analysis::analyse;
 use prony_host::bench_lock;
 use prony_host::pins::Pins;
-use prony_lab::bench::{BenchCandidate, BenchSetup};
+use prony_lab::bench::{BenchCandidate, BenchSetup, Loads};
 use prony_lab::candidate::{Candidate, Layout, Listens};
 use prony_lab::experiment::{Experiment, ExperimentPlan};
 use prony_lab::supervise::Supervision;
@@ -162,8 +162,9 @@ fn bench(
         supervision: Supervision::new(state, &pins.client, None),
         duet: None,
         server_host: None,
+        fleet: Vec::new(),
     };
-    prony_lab::bench::run(&setup, &prony_load::run, interrupt, &mut |_| ())
+    prony_lab::bench::run(&setup, Loads::of(&prony_load::run), interrupt, &mut |_| ())
         .map_err(|why| format!("Not measured: {why}"))?;
     prony_analysis::run_log::read(&log).map_err(|why| format!("Not measured: {why}"))
 }

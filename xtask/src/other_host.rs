@@ -1,0 +1,163 @@
+//! A second host on this machine: a network namespace behind a pair of virtual interfaces, and Debian's OpenSSH in it.
+//!
+//! It has this machine's CPUs, kernel and files. It needs root, iproute2, util-linux's nsenter, and OpenSSH.
+
+use std::fs;
+use std::net::{Ipv4Addr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// What it is called, and its interface on this side.
+const NAME: &str = "prony-other-host";
+const LINK: &str = "prony-oh0";
+/// This side's address, and its own.
+const HERE: &str = "10.213.77.1/24";
+const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 213, 77, 2);
+/// What `--server-host` says of it.
+pub(crate) const GIVEN: &str = "ssh:other=10.213.77.2";
+const SSHD: &str = "/usr/sbin/sshd";
+/// sshd listens within milliseconds.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// It, until this is dropped.
+pub(crate) struct OtherHost {
+    folder: PathBuf,
+    sshd: Child,
+}
+
+impl OtherHost {
+    /// Starts it with its keys and state in this folder, which is made anew, and with this home folder and these variables
+    /// for who logs in. The inner error is the reason to skip.
+    ///
+    /// # Errors
+    /// When something of it cannot be made.
+    pub(crate) fn start(
+        folder: &Path,
+        home: &Path,
+        variables: &[(&str, String)],
+    ) -> Result<Result<OtherHost, String>, String> {
+        if !nix::unistd::geteuid().is_root() {
+            return Ok(Err("network namespaces need root".to_owned()));
+        }
+        for program in [SSHD, "/usr/bin/ssh", "/usr/bin/ssh-keygen", "/usr/bin/nsenter"] {
+            if !Path::new(program).is_file() {
+                return Ok(Err(format!("{program} is not there (apt-get install openssh-server)")));
+            }
+        }
+        let error = |e: std::io::Error| format!("{}: {e}", folder.display());
+        let _ = fs::remove_dir_all(folder);
+        fs::create_dir_all(folder.join("bin")).map_err(error)?;
+        remove();
+        for line in [
+            format!("netns add {NAME}"),
+            format!("link add {LINK} type veth peer name eth0 netns {NAME}"),
+            format!("addr add {HERE} dev {LINK}"),
+            format!("link set {LINK} up"),
+            format!("-n {NAME} addr add {ADDRESS}/24 dev eth0"),
+            format!("-n {NAME} link set eth0 up"),
+            format!("-n {NAME} link set lo up"),
+        ] {
+            if !ip(&line) {
+                remove();
+                return Ok(Err(format!("`ip {line}` fails here")));
+            }
+        }
+        write_configuration(folder, home, variables).inspect_err(|_| remove())?;
+        // `ip netns exec` would hide the control groups, which servers' costs are read from.
+        let sshd = Command::new("nsenter")
+            .arg(format!("--net=/run/netns/{NAME}"))
+            .args([SSHD, "-D", "-e", "-f"])
+            .arg(folder.join("sshd_config"))
+            .stdin(Stdio::null())
+            .stderr(fs::File::create(folder.join("sshd.log")).map_err(error)?)
+            .spawn();
+        let sshd = sshd.map_err(|e| format!("{SSHD}: {e}")).inspect_err(|_| remove())?;
+        let host = OtherHost { folder: folder.to_owned(), sshd };
+        let began = Instant::now();
+        while TcpStream::connect((ADDRESS, 22)).is_err() {
+            if began.elapsed() > PATIENCE {
+                let said = fs::read_to_string(folder.join("sshd.log")).unwrap_or_default();
+                return Err(format!("sshd does not listen: {}", said.trim()));
+            }
+            sleep(Duration::from_millis(10));
+        }
+        Ok(Ok(host))
+    }
+
+    /// PATH with the ssh that reaches it as `other`.
+    pub(crate) fn path(&self) -> String {
+        format!("{}:{}", self.folder.join("bin").display(), std::env::var("PATH").unwrap_or_default())
+    }
+}
+
+impl Drop for OtherHost {
+    fn drop(&mut self) {
+        let _ = self.sshd.kill();
+        let _ = self.sshd.wait();
+        remove();
+    }
+}
+
+fn ip(line: &str) -> bool {
+    let quiet = Stdio::null;
+    let mut command = Command::new("ip");
+    command.args(line.split(' ')).stdout(quiet()).stderr(quiet());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// With its namespace the pair of interfaces goes, too.
+fn remove() {
+    ip(&format!("link del {LINK}"));
+    ip(&format!("netns del {NAME}"));
+}
+
+fn write_configuration(folder: &Path, home: &Path, variables: &[(&str, String)]) -> Result<(), String> {
+    let at = |name: &str| folder.join(name).display().to_string();
+    let write =
+        |name: &str, text: String| fs::write(at(name), text).map_err(|e| format!("{}: {e}", at(name)));
+    for key in ["host", "user"] {
+        let made =
+            Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &at(key)]).status();
+        if !made.is_ok_and(|status| status.success()) {
+            return Err("ssh-keygen made no key".to_owned());
+        }
+    }
+    // Where sshd puts who is not logged in yet; the package's service makes it.
+    let _ = fs::create_dir_all("/run/sshd");
+    let public = fs::read_to_string(at("host.pub")).map_err(|e| e.to_string())?;
+    write("known_hosts", format!("* {public}"))?;
+    // Its own lock and journal: it is another host.
+    let own = [
+        ("HOME", home.display().to_string()),
+        ("XDG_CACHE_HOME", at("cache")),
+        ("PRONY_STATE", at("state")),
+        ("PRONY_TURN", at("turn")),
+        ("PATH", std::env::var("PATH").unwrap_or_default()),
+    ];
+    let all: Vec<String> =
+        own.iter().chain(variables).map(|(name, value)| format!("{name}={value}")).collect();
+    write(
+        "sshd_config",
+        format!(
+            "ListenAddress {ADDRESS}\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\nPermitRootLogin yes\n\
+             PasswordAuthentication no\nPidFile none\nSetEnv {}\n",
+            at("host"),
+            at("user.pub"),
+            all.join(" ")
+        ),
+    )?;
+    write(
+        "ssh_config",
+        format!(
+            "Host other\n  HostName {ADDRESS}\n  User root\n  IdentityFile {}\n  IdentitiesOnly yes\n  UserKnownHostsFile {}\n  \
+             GlobalKnownHostsFile none\n",
+            at("user"),
+            at("known_hosts")
+        ),
+    )?;
+    write("bin/ssh", format!("#!/bin/sh\nexec /usr/bin/ssh -F {} \"$@\"\n", at("ssh_config")))?;
+    fs::set_permissions(at("bin/ssh"), PermissionsExt::from_mode(0o755)).map_err(|e| e.to_string())
+}

@@ -412,7 +412,7 @@ fn impossible_capacity_plans_and_shares_are_refused() {
     for (rest, words) in [
         ("[[plan]]\ncapacity = \"fast\"".to_owned(), "no threshold"),
         ("[[plan]]\ncapacity = \"p99<5ms\"\nrate = 5".to_owned(), "finds its own rates"),
-        ("[[plan]]\nrate = \"50%\"".to_owned(), "needs to know of what"),
+        ("[[plan]]\nrate = \"50%\"".to_owned(), "is a share of a measured capacity"),
         ("[[plan]]\nrate = \"50%\"\nof = \"a\"".to_owned(), "names no capacity"),
         (format!("{knee}rate = \"50%\"\nof = \"c knee\""), "not among the candidates"),
         (format!("{knee}rate = \"50%\"\nof = \"a edge\""), "needs a plan named \"edge\""),

@@ -154,7 +154,7 @@ fn images_take_only_what_a_lock_or_a_checksum_names() {
         ("npm ci", "--ignore-scripts"),
         ("composer install", "--prefer-source"),
         ("cargo build", "--locked"),
-        ("go build", "-mod=readonly"),
+        (" go build", "-mod=readonly"),
         ("git clone", "rev-parse HEAD"),
         ("curl --fail", "sha256sum --check"),
     ];

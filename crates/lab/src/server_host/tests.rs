@@ -168,7 +168,7 @@ fn an_agent_that_is_none_is_refused() {
         ("nonsense\n", "could not be understood"),
         ("", "has ended"),
         ("{\"Answer\":[1,{\"Err\":\"no \\u001b[31m\"}]}\n", "no \u{fffd}[31m"),
-        ("{\"Answer\":[1,{\"Ok\":\"Sampling\"}]}\n", "another question"),
+        ("{\"Answer\":[1,{\"Ok\":\"Sampling\"}]}\n", "unexpected reply"),
     ] {
         let (ours, mut its) = UnixStream::pair().unwrap();
         let named = thread::spawn(move || greeted(&ours).unwrap_err());

@@ -12,6 +12,7 @@ mod doctor;
 mod duet;
 mod export;
 mod fleet;
+mod fleet_bench;
 mod fleet_hosts;
 mod fleet_install;
 mod fleet_pool;

@@ -1,0 +1,40 @@
+//! `prony bench --fleet`: the loads of an experiment's trials are a fleet's.
+
+use crate::fleet::{has_nats_server, sum};
+use crate::world::{BINARY, World};
+
+#[test]
+fn a_bench_by_agents_of_this_machine_is_exact_and_one_by_others_needs_servers_that_they_reach() {
+    let candidate = format!("t={BINARY} target --port {{port}}");
+    let line = [
+        "bench",
+        "--candidate",
+        &candidate,
+        "-n",
+        "1001",
+        "-c",
+        "20",
+        "--blocks",
+        "2",
+        "-q",
+        "-o",
+        "r.jsonl",
+    ];
+    let world = World::new();
+    let said = world.prony(&[&line[..], &["--fleet", "ssh:host"]].concat());
+    assert_eq!((said.code, said.err.contains("give --server-host")), (Some(2), true), "{said:?}");
+    let said = world.prony(&[&line[..], &["--fleet", "local:30"]].concat());
+    assert_eq!(said.code, Some(if has_nats_server("a bench by a fleet") { 0 } else { 3 }), "{said:?}");
+    if said.code != Some(0) {
+        return;
+    }
+    for result in world.lines("r.jsonl", "result") {
+        // As many agents as there are connections for.
+        assert_eq!(result["trial"]["fleet"]["agents"].as_array().unwrap().len(), 20);
+        assert_eq!(
+            (&result["trial"]["run_total"]["sent"], sum(&result["trial"], "run_sent")),
+            (&1001.into(), 1001)
+        );
+        assert!(result["server"]["window_cpu_ns"].as_u64().unwrap() > 0);
+    }
+}

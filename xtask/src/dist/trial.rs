@@ -118,8 +118,10 @@ fn ways(dist: &Dist) -> Result<[Way; 3], String> {
         Way {
             name: "Debian package",
             // dpkg may be told to leave manuals out, so that the package is asked whether it has them.
+            // Nor can what is recommended be had, and nobody is there to be asked.
             install: format!(
-                "{before}; {} && {complete} && dpkg-query --listfiles prony | grep -q man1/prony-load.1.gz",
+                "{before}; printf 'APT::Install-Recommends \"false\";\\nAPT::Get::Assume-Yes \"true\";\\n' \
+                 >/etc/apt/apt.conf.d/90try; {} && {complete} && dpkg-query --listfiles prony | grep -q man1/prony-load.1.gz",
                 line("Debian, Ubuntu")?
             ),
             prony: "prony".to_owned(),

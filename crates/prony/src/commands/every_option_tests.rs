@@ -180,7 +180,7 @@ fn every_option_means_the_same_for_load_bench_an_experiment_and_capacity() {
             Ok(load) => assert_eq!(Plan { target: plan.target.clone(), ..load }, plan, "{option} in a file"),
             // Servers of the catalogue listen on their port; a run has one seed.
             Err(why) => {
-                let said = [("unix", "its own port"), ("seed", "the experiment's")];
+                let said = [("unix", "listen on a port"), ("seed", "the experiment's")];
                 assert!(said.iter().any(|(o, words)| *o == option && why.contains(words)), "{option}: {why}");
             }
         }

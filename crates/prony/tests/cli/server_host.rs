@@ -318,7 +318,7 @@ fn what_the_servers_host_may_not_or_cannot_do_is_refused_in_a_sentence() {
     // Another recipe there than here.
     std::fs::write(hosts.world.path("home/prony/servers/two/misbehave.py"), "another").unwrap();
     let said = hosts.prony(&["bench", "e.toml", "--dry-run"]);
-    assert!(said.out.contains("the recipe of two there is another than here"), "{said:?}");
+    assert!(said.out.contains("the recipe of two differs between the two hosts"), "{said:?}");
     for (given, code, says) in [
         ("servers", 2, "names no host"),
         ("ssh:-oProxyCommand=x", 2, "is no host"),

@@ -124,6 +124,29 @@ fn recipes_experiments_and_run_logs_of_0_1_0_are_still_read() {
 }
 
 #[test]
+fn columns_stay_in_their_order_and_metrics_keep_their_names() {
+    let world = World::new();
+    let log = Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis/tests/pinned/bench.jsonl");
+    let log = log.display().to_string();
+    let mut today = BTreeSet::new();
+    let mut columns = |file: &str, text: &str| {
+        let head = text.lines().next().unwrap_or_default();
+        today.extend(head.split(',').enumerate().map(|(place, name)| format!("{file} {place:03} {name}")));
+    };
+    columns("report --format csv", &world.prony(&["report", &log, "--format", "csv"]).out);
+    let exports = ["--export", "csv=seconds.csv", "--export", "jtl=samples.jtl"];
+    let said = world.prony(&[&["load", "-n", "100", "-q"][..], &exports].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    columns("load --export csv", &world.read("seconds.csv"));
+    columns("load --export jtl", &world.read("samples.jtl"));
+    let metrics = world.prony(&["report", &log, "--format", "openmetrics"]).out;
+    let names = metrics.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+    today.extend(names.map(|name| format!("report --format openmetrics {name}")));
+    assert!(today.len() > 60, "{today:?}");
+    holds("columns.txt", today);
+}
+
+#[test]
 fn exit_codes_say_what_they_said() {
     let world = World::new();
     let target = TargetProcess::start(&["--delay", "20ms"]);

@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 
-use crate::recorder::End;
 use crate::recorder::audit;
 use crate::recorder::series::Series;
 use crate::recorder::share::Share;
+use crate::recorder::{End, SecondPart};
+use prony_model::histogram::Histogram;
 use prony_model::measurement::{Bins, ClientCost, ErrorTally, Http2Use, Measurement, ReceiveClock, TlsUse};
 use prony_model::plan::Plan;
 use prony_model::plan_record::nanoseconds;
@@ -88,12 +89,22 @@ pub(crate) fn join(sum: &mut Option<Share>, share: Share, joining: fn(&mut Share
 }
 
 /// The measurement of a whole window, audited: `whole` is what is known of the load without its workers.
-pub(crate) fn measurement(whole: Measurement, plan: &Plan, mut share: Share, series: Series) -> Measurement {
+pub(crate) fn measurement(
+    whole: Measurement,
+    plan: &Plan,
+    mut share: Share,
+    mut series: Series,
+) -> Measurement {
     let start_ns = whole.schedule_start_ns;
     // A worker whose share was answered within the warm-up has a window of its own, without length.
     let window_start_ns =
         start_ns + if whole.interrupted { share.start_ns } else { nanoseconds(plan.warmup) };
     let window_end_ns = start_ns + share.end_ns;
+    // Workers that are stopped before their windows begin have windows without length, at instants of their own.
+    if series.is_empty() && window_end_ns > window_start_ns {
+        let nothing = SecondPart::begin(0, 0, Histogram::default());
+        series.add(SecondPart { connections: share.connections, ..nothing }, |_, _| {});
+    }
     let planned_end = plan.stop.duration.map(|duration| window_start_ns + nanoseconds(duration));
     // In place, since there may be millions.
     share.samples.sort_unstable_by_key(|sample| (sample.end_ns(), sample.worker, *sample));

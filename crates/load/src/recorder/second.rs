@@ -32,7 +32,7 @@ pub(crate) struct SecondPart {
 
 impl SecondPart {
     /// A second that begins; `response` is empty.
-    pub(super) fn begin(place: usize, index: u64, response: Histogram) -> SecondPart {
+    pub(crate) fn begin(place: usize, index: u64, response: Histogram) -> SecondPart {
         SecondPart { place, index, completed: 0, failed: 0, connections: 0, response, lags: Lags::default() }
     }
 }

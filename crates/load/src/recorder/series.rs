@@ -239,6 +239,11 @@ impl Series {
         self.entries.truncate(self.entries.len().div_ceil(2));
     }
 
+    /// Whether nothing was added.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     /// The entries of a window of this length.
     pub(crate) fn finish(self, window_ns: u64) -> Vec<Second> {
         let each_ns = self.seconds_each * SECOND_NS;

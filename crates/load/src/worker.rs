@@ -53,7 +53,8 @@ pub(crate) use source::Source;
 const READ_BUFFER_BYTES: usize = 64 << 10;
 /// The loop looks at the stop flag at least this often.
 const TICK_NS: u64 = 100_000_000;
-/// The connections looked at in one turn for requests whose time is over: of ten thousand that began at once, all are.
+/// The connections looked at in one turn for requests whose time is over: where thousands time out at once, what arrives
+/// meanwhile is still read in time.
 const LOOKS_MAX: usize = 64;
 /// Before a due instant a spinning worker is awake for this long: twice what
 /// a sleeping processor of a virtual machine is late.

@@ -32,7 +32,7 @@ impl Policy<'_> {
     /// Puts the switch in place.
     pub(super) fn forbid(access: &Root) -> Result<Policy<'_>, String> {
         let owner = Identity::of(std::process::id()).ok_or("/proc cannot be read.")?;
-        if left_behind().is_none() && Path::new(POLICY).exists() {
+        if !is_ours() && Path::new(POLICY).exists() {
             if forbids() {
                 return Ok(Policy { access, ours: false });
             }
@@ -69,10 +69,13 @@ impl Drop for Policy<'_> {
 
 /// A sentence, where the switch of a Prony is there: after the end of an installation it could not be removed.
 pub(super) fn left_behind() -> Option<String> {
-    let ours = fs::read_to_string(POLICY).is_ok_and(|text| text.contains(MARK));
-    ours.then(|| {
+    is_ours().then(|| {
         format!("{POLICY} could not be removed: it forbids nothing once this Prony has ended. Remove it.")
     })
+}
+
+fn is_ours() -> bool {
+    fs::read_to_string(POLICY).is_ok_and(|text| text.contains(MARK))
 }
 
 /// The switch of this Prony. Left behind by one that has ended, it says so, and that what was set aside for it decides.

@@ -25,7 +25,7 @@ const CASES: u64 = 2_000;
 /// Beyond these, cases that once showed a fault which is too rare to be met otherwise: a place whose pause was over
 /// came behind one that was answered after it, and behind one whose request timed out after it.
 const ONCE_WRONG: [u64; 2] = [9_619, 18_513];
-/// The same of today's worlds: workers stopped before their windows, each at its own instant.
+/// The same, found since cases have unusual responses: workers stopped before their windows, each at its own instant.
 const ONCE_WRONG_SINCE: [u64; 1] = [5_069_356];
 /// Requests of a case, about.
 const REQUESTS: u64 = 300;

@@ -13,8 +13,7 @@ use rustls::{ClientConfig, HandshakeKind, ProtocolVersion};
 use super::Setup;
 use super::failure;
 use super::session::{Buffers, Session, Wire};
-use crate::sys::{self, Epoll, Interest};
-use crate::sys::{Handle, would_block};
+use crate::sys::{self, Epoll, Handle, Interest, would_block};
 use prony_model::measurement::{TlsAgreed, TlsUse};
 use prony_model::plan::Protocol;
 

@@ -107,6 +107,6 @@ fn print_changes(done: &Done, word: &str, printer: &Printer) {
         printer.note(&format!("unchanged  {line}"));
     }
     if done.changed.is_empty() && done.left.is_empty() {
-        printer.note(&format!("nothing to be {word}: all settings are as they should be"));
+        printer.note(&format!("nothing to be {word}: these settings have their values already"));
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn connect(
     };
     let wrong = || {
         Failure::usage(
-            "--server-host names no host: write ssh:HOST, or ssh:HOST=ADDRESS with the address there that servers \
+            "--server-host (or server_host, --host, --watch) names no host: write ssh:HOST, or ssh:HOST=ADDRESS with the address there that servers \
              are to listen on.",
         )
     };

@@ -228,7 +228,7 @@ fn a_user_follows_no_symlink_that_another_user_prepared() {
 
 /// The compiler is a script that says who runs it.
 #[test]
-fn root_s_servers_are_built_with_the_rights_of_nobody_who_exists_and_are_root_s_afterwards() {
+fn servers_installed_by_root_are_built_as_an_unused_user_and_belong_to_root_afterwards() {
     if !is_root() {
         return;
     }

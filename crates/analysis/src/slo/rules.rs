@@ -40,9 +40,9 @@ pub(super) fn percentile_held(
     let beyond = || format!("{} of the requests took longer", with_unit(Unit::Share, 1.0 - quantile));
     let seen = match (point, decision) {
         (Some(point), _) => ms(point),
-        (None, Decision::Missed) => format!("more than {}", beyond()),
+        (None, Decision::Missed) if trial.outcome != Outcome::Broken => format!("more than {}", beyond()),
         (None, Decision::Met) => format!("less than {}", beyond()),
-        (None, Decision::Undecided) => "withheld, too few samples".to_owned(),
+        (None, _) => "withheld, too few samples".to_owned(),
     };
     if decision == Decision::Missed && part == Part::Response && waits_for_client(trial) {
         let seen = format!("{seen}, and the client itself was saturated");

@@ -195,6 +195,7 @@ fn a_build_that_completes_its_mix_lock_is_refused() {
     let path = program(&world, "bin/mix", "#!/bin/sh\n[ \"$1\" != deps.get ] || echo more >>mix.lock\n");
     let mut command = world.command(&["servers", "install", "mixed", "--servers", "recipes", "--yes"]);
     let said: Said = command.env("PATH", path).output().unwrap().into();
+    assert_ne!(said.code, Some(0), "{said:?}");
     let said = said.out + &said.err;
     assert!(said.contains("which did not name all that mix.exs needs"), "{said}");
 }

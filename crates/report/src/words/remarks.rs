@@ -52,7 +52,7 @@ fn range(having: &[(&Row, &RowReason)]) -> Option<String> {
         let seen = all.entry(name).or_insert([*least, *most]);
         *seen = [seen[0].min(*least), seen[1].max(*most)];
     }
-    let differs = |(_, [least, most]): &(&str, [f64; 2])| least < most;
+    let differs = |(name, [least, most]): &(&str, [f64; 2])| least < most && !name.contains("limit");
     let mut differing: Vec<_> = all.into_iter().filter(differs).collect();
     differing.sort_by_key(|(name, _)| !name.ends_with("_share"));
     let (name, [least, most]) = *differing.first()?;
@@ -162,7 +162,7 @@ mod tests {
             detail: detail.to_owned(),
             advice: String::new(),
             values: BTreeMap::from([
-                ("limit_share".to_owned(), [0.01; 2]),
+                ("limit_share".to_owned(), [0.01, 0.02]),
                 ("stolen_share".to_owned(), stolen),
             ]),
         };

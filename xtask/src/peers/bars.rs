@@ -154,6 +154,14 @@ static BARS: &[Bar] = &[
         ("h2load", Figure::BytesPerCoreSecond),
         AtLeast(1.3),
     ),
+    // A client that only copies and counts bytes: what is left is the kernel's.
+    ratio(
+        "bytes per core-second, HTTP/2, 64 KiB bodies",
+        "h2c-body-64k",
+        BYTES,
+        ("floor", Figure::BytesPerCoreSecond),
+        AtLeast(0.9),
+    ),
     ratio(
         "peak memory, HTTP/2, 1,000 connections of 32 streams",
         "h2c-memory",

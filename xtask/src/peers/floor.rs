@@ -25,8 +25,6 @@ use crate::median::Estimate;
 
 /// Bytes asked of one read that copies.
 const READ_BYTES: usize = 64 << 10;
-/// The counting server's body.
-const BODY: &[u8] = b"Hello, World!";
 /// Bytes asked of one read that drops: with MSG_TRUNC the kernel advances past them.
 const DROP_BYTES: usize = 4 << 20;
 /// A server that answers nothing for so long hangs.
@@ -50,8 +48,8 @@ struct FloorArguments {
     /// Requests per second, one at a time, by a client that never sleeps
     #[arg(short = 'R', long)]
     rate: Option<u32>,
-    /// HTTP/2 by prior knowledge, against the counting server
-    #[arg(long)]
+    /// HTTP/2 by prior knowledge, closed loop
+    #[arg(long, conflicts_with = "rate")]
     http2: bool,
     /// Over HTTP/2: decode each answer's header block, find its stream, and time it
     #[arg(long, requires = "http2")]
@@ -98,18 +96,26 @@ impl Slot {
     }
 }
 
-/// Begins HTTP/2 on every connection, and takes what the counting server says before its first answer.
-fn begin_http2(slots: &mut [Slot]) -> Result<(), String> {
-    let mut beginning = Vec::new();
-    canned::beginning(&mut beginning);
+/// Begins HTTP/2 on every connection by two requests, and gives how long a later answer is: the first one's header
+/// block may be longer, since it fills the server's table.
+fn begin_http2(slots: &mut [Slot], request: &[u8]) -> Result<usize, String> {
+    let mut answer_bytes = 0;
     for slot in slots {
-        slot.stream.write_all(&beginning).map_err(|e| format!("a connection's beginning: {e}"))?;
-        let mut said = vec![0; canned::beginning_bytes()];
         slot.stream.set_nonblocking(false).map_err(|e| e.to_string())?;
-        slot.stream.read_exact(&mut said).map_err(|e| format!("the server's settings: {e}"))?;
+        slot.stream.set_read_timeout(Some(SILENT_MAX)).map_err(|e| e.to_string())?;
+        let mut bytes = Vec::new();
+        canned::beginning(&mut bytes);
+        for _ in 0..2 {
+            let stream = slot.next_stream;
+            canned::requests(&mut bytes, request, 1, &mut slot.next_stream);
+            slot.stream.write_all(&bytes).map_err(|e| format!("a connection's beginning: {e}"))?;
+            bytes.clear();
+            answer_bytes = canned::answer_length(&mut slot.stream, stream)
+                .map_err(|e| format!("the first answers: {e}"))?;
+        }
         slot.stream.set_nonblocking(true).map_err(|e| e.to_string())?;
     }
-    Ok(())
+    Ok(answer_bytes)
 }
 
 /// Loads the server and prints `{"requests": N}`, with a rate also the median time of a request, `p50_ns`.
@@ -120,15 +126,16 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let arguments = FloorArguments::try_parse_from(arguments).map_err(|e| e.to_string())?;
     let address = arguments.url.trim_start_matches("http://").trim_end_matches('/');
     let request = format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n");
-    let answer_bytes = if arguments.http2 { canned::answer_bytes(BODY) } else { learn(address, &request)? };
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(|e| e.to_string())?;
     let mut slots = connect(arguments.connections, address, &epoll)?;
     if arguments.http2 {
-        begin_http2(&mut slots)?;
+        let request = canned::request(address);
+        let answer_bytes = begin_http2(&mut slots, &request)?;
+        return closed(slots, &epoll, &request, answer_bytes, &arguments);
     }
+    let answer_bytes = learn(address, &request)?;
     match arguments.rate {
         Some(rate) => paced(&slots, request.as_bytes(), answer_bytes, rate, arguments.duration),
-        None if arguments.http2 => closed(slots, &epoll, &canned::request(address), answer_bytes, &arguments),
         None => closed(slots, &epoll, request.as_bytes(), answer_bytes, &arguments),
     }
 }

@@ -329,6 +329,21 @@ pub(super) static SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "h2-tls",
         title: "HTTP/2 over TLS 1.3, closed loop, 10 connections of 32 streams, 13-byte answers",
+        server: Kind::Target(&["--tls"]),
+        load: STREAMS,
+        ours: &[Subject { label: "prony", tool: "prony", extra: &["--insecure"] }],
+        near: &[plain("h2load"), plain("oha")],
+        far: &[],
+        near_rounds_max: ALL,
+        far_rounds: 0,
+        figures: &[Figure::CpuPerRequest, Figure::RequestsPerSecond],
+        busy_min: None,
+        note: "The server answers what one read brought by one write, as the server of h2c-streams does; TLS_AES_128_GCM_SHA256 \
+               by every client.",
+    },
+    Scenario {
+        name: "h2-tls-nginx",
+        title: "HTTP/2 over TLS 1.3 against nginx, closed loop, 10 connections of 32 streams, 13-byte answers",
         server: Kind::Tls,
         load: STREAMS,
         ours: &[Subject { label: "prony", tool: "prony", extra: &["--insecure"] }],
@@ -338,7 +353,8 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         far_rounds: 0,
         figures: &[Figure::CpuPerRequest, Figure::RequestsPerSecond],
         busy_min: None,
-        note: "The server is nginx in one process; TLS_AES_128_GCM_SHA256.",
+        note: "The server is nginx in one process, TLS_AES_128_GCM_SHA256. It writes each response as a record of its own, and is \
+               what ends the rate: how many responses one read brings is how long a client lets them gather.",
     },
     Scenario {
         name: "h2c-body-64k",
@@ -346,13 +362,14 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         server: Kind::Target(&["--body", "65536"]),
         load: Load { pipeline: 10, ..STREAMS },
         ours: &[PRONY],
-        near: &[plain("h2load"), plain("oha")],
+        near: &[plain("floor"), FLOOR_DROP, plain("h2load"), plain("oha")],
         far: &[],
         near_rounds_max: ALL,
         far_rounds: 0,
         figures: &[Figure::BytesPerCoreSecond, Figure::CpuPerRequest, Figure::RequestsPerSecond],
         busy_min: None,
-        note: "",
+        note: "The floor copies 64 KiB at a time and counts bytes; with MSG_TRUNC it drops them in the kernel, which a client \
+               that has to find the frames' headers among them cannot do so.",
     },
     Scenario {
         name: "h2c-memory",

@@ -95,12 +95,16 @@ impl Image {
         (said.success && !what.is_empty() && what != NO_VALUE).then_some(what)
     }
 
-    /// The base of its last stage, or itself where it is not built, by the digest that says what it holds; `None` where the
-    /// engine knows none. `context` is the folder it was built from.
+    /// The base of its last stage, or itself where it is not built, by the digest that says what it holds: the one that
+    /// the recipe names, which the engine has then compared; `None` where it names none and the engine knows none.
+    /// `context` is the folder it was built from.
     pub(crate) fn base_digest(&self, context: &Path) -> Option<String> {
         let dockerfile = fs::read_to_string(context.join(DOCKERFILE)).unwrap_or_default();
         let last = || last_base(&dockerfile, self.base.as_deref());
         let base = if self.built { last()? } else { self.reference.as_str() };
+        if base.contains('@') {
+            return Some(base.to_owned());
+        }
         let said = self.engine.capture(&["image", "inspect", "--format", "{{json .RepoDigests}}", base])?;
         serde_json::from_slice::<Vec<String>>(&said.stdout).ok()?.into_iter().next()
     }

@@ -1,9 +1,12 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use super::*;
 use crate::catalogue::Catalogue;
+use crate::container::Engine;
 use prony_host::testing::wait_until;
 
 const RECIPE: &str = r#"schema = "prony.server/1"
@@ -145,6 +148,65 @@ fn what_is_pinned_by_version_only_is_said() {
     let free = text("free");
     assert!(free.contains("venv. Only versions are pinned: there is no requirements.lock."), "{free}");
     assert!(!text("locked").contains("Only versions"), "{}", text("locked"));
+}
+
+/// podman as a script: `build` and `pull` write down what they were told, and know no digest of zeros, as a registry would.
+fn scripted_engine(folder: &Path) -> Arc<Engine> {
+    let (program, told) = (folder.join("podman"), folder.join("told"));
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in\n*sha256:0000*) exit 125;;\n*RepoDigests*) echo '[\"debian@sha256:ff\"]';;\n\
+         *'{{{{.Id}}}}'*) test -e {told:?};;\n*inspect*) ;;\n*) echo \"$*\" >{told:?};;\nesac\n"
+    );
+    // By another process: what a child of another test has open for writing at this moment cannot be executed.
+    let written = Command::new("sh")
+        .args(["-c", "printf %s \"$2\" >\"$1\" && chmod 755 \"$1\"", "sh"])
+        .arg(&program)
+        .arg(script)
+        .status();
+    assert!(written.unwrap().success());
+    Arc::new(Engine { program, name: "podman", version: "1".to_owned(), memory: None })
+}
+
+#[test]
+fn a_base_by_its_digest_is_what_an_image_is_made_of_and_what_is_recorded() {
+    let pinned = |digit: &str| format!("debian:trixie-slim@sha256:{}", digit.repeat(64));
+    let dockerfile = "ARG IMAGE=debian:bookworm-slim\nFROM ${IMAGE}\n";
+    // With a Dockerfile and as it is, by a digest, by a tag, and by a digest that nothing has.
+    for (name, file, image, told, how) in [
+        (
+            "built",
+            "Dockerfile",
+            pinned("a"),
+            Some(format!("--build-arg IMAGE={} ", pinned("a"))),
+            pinned("a"),
+        ),
+        ("pulled", "other", pinned("a"), Some(format!("pull {}", pinned("a"))), pinned("a")),
+        (
+            "by-tag",
+            "Dockerfile",
+            "debian:12".to_owned(),
+            Some("IMAGE=debian:12".to_owned()),
+            "debian@sha256:ff".to_owned(),
+        ),
+        ("unknown", "Dockerfile", pinned("0"), None, String::new()),
+    ] {
+        let bench = Bench::new();
+        bench.add(name, "", &[(file, dockerfile)]);
+        let recipe = bench.dir.path().join("servers").join(name).join("server.toml");
+        let text = fs::read_to_string(&recipe).unwrap();
+        fs::write(&recipe, format!("image = {image:?}\n{text}")).unwrap();
+        let candidates = [bench.parse(name).in_container(&scripted_engine(bench.dir.path()))];
+        let planned = plan(&candidates, &bench.layout);
+        let installed = install(&planned, &candidates, &bench.layout, &|| false, &mut |_| ());
+        assert_eq!(installed[0].1.is_ok(), told.is_some(), "{installed:?}");
+        let said = fs::read_to_string(bench.dir.path().join("told")).unwrap_or_default();
+        if let Some(told) = told {
+            assert!(said.contains(&told), "{name}: {said}");
+            assert_eq!(origin(&candidates[0], &bench.layout), format!("image on {how}"), "{name}");
+        } else {
+            assert_eq!(said, "", "{name}");
+        }
+    }
 }
 
 /// In images no step of Prony's looks: what their Dockerfiles take is checked by themselves.
@@ -327,7 +389,6 @@ fn servers_are_installed_started_and_checked_for_real() {
 }
 
 fn started_and_checked(candidate: &Candidate, layout: &Layout, run_dir: &Path) -> bool {
-    use std::process::{Command, Stdio};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);

@@ -7,9 +7,13 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::ZlibDecoder;
 use prony_host::process::descendants;
 
 use crate::lab::Lab;
+use crate::terminal::{ENTER, OnTerminal, frames};
 use crate::world::{Said, TargetProcess, World, interrupt, wait_until};
 
 /// The secret, whose form differs in a URL, in JSON, in HTML and in base64.
@@ -39,6 +43,18 @@ fn assert_not_in(what: &str, text: &str) {
     }
 }
 
+/// What a page has packed: JSON in zlib in base64, as a browser unpacks it where somebody looks at it.
+fn unpacked(page: &str) -> Vec<String> {
+    let chunks = page.split("<script type=\"text/plain\"").skip(1).map(|rest| {
+        let packed = rest.split(['>', '<']).nth(1).unwrap_or_default();
+        let mut json = String::new();
+        let bytes = STANDARD.decode(packed.trim()).unwrap();
+        ZlibDecoder::new(bytes.as_slice()).read_to_string(&mut json).unwrap();
+        json
+    });
+    chunks.collect()
+}
+
 /// Every file below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -58,7 +74,15 @@ fn assert_silent(world: &World, said: &Said) {
     assert_not_in("stdout", &said.out);
     assert_not_in("stderr", &said.err);
     for file in files(&world.path("")) {
-        assert_not_in(&file.display().to_string(), &String::from_utf8_lossy(&fs::read(&file).unwrap()));
+        let (name, text) = (file.display().to_string(), fs::read(&file).unwrap());
+        let text = String::from_utf8_lossy(&text);
+        assert_not_in(&name, &text);
+        if name.ends_with(".html") {
+            let chunks = unpacked(&text);
+            let loaded = |json: &String| json.contains("\"url\":\"http://");
+            assert!(chunks.iter().any(loaded) || !name.ends_with("load.jsonl.html"), "{name}: {chunks:?}");
+            chunks.iter().for_each(|json| assert_not_in(&name, json));
+        }
     }
 }
 
@@ -329,4 +353,27 @@ fn pages_and_metrics_show_no_secret() {
         drop(said);
     }
     assert_silent(&world, &Said { code: None, out: String::new(), err: String::new() });
+}
+
+#[test]
+fn the_view_on_a_terminal_shows_no_secret() {
+    let (world, target) = (World::new(), TargetProcess::start(&[]));
+    let url = format!("http://me:{MARK}@{}/echo?api_key={IN_URL}", target.address);
+    let candidate = format!("a={url}");
+    let load = ["load", &url];
+    let bench = ["bench", "--candidate", &candidate, "--blocks", "1", "-o", "r.jsonl"];
+    let search = ["capacity", &url, "--slo", "max<1ns", "--resolution", "50%"];
+    let body = format!("user=me&password={IN_URL}");
+    let flags = ["-b", &body, "-H", "X-Own: @env:PRONY_MARK", "-c", "1", "-R", "100", "-d", "1500ms"];
+    for what in [&load[..], &bench, &search] {
+        let line = [what, &flags].concat();
+        let terminal = OnTerminal::start(&world, (190, 40), &line, &[(VARIABLE, MARK)]);
+        let (code, seen) = terminal.end();
+        assert!(matches!(code, Some(0 | 3)) && seen.contains(ENTER), "{what:?}: {code:?} {seen:?}");
+        // As it was written, and cell by cell, as somebody saw it.
+        assert_not_in("what was written", &seen);
+        let frames = frames(&seen);
+        assert!(frames.iter().any(|frame| frame.contains("echo") || frame.contains("req/s")), "{frames:?}");
+        frames.iter().for_each(|frame| assert_not_in("the view", frame));
+    }
 }

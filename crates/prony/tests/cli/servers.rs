@@ -19,6 +19,15 @@ fn write(world: &World, name: &str, recipe: &str) {
     fs::write(folder.join("server.toml"), recipe).unwrap();
 }
 
+/// A line of a record, as one of another day and recipe would have it.
+fn earlier(line: &str) -> String {
+    match line.split_once(" = ") {
+        Some(("date", _)) => "date = \"2020-01-02\"".to_owned(),
+        Some(("recipe", _)) => "recipe = \"0\"".to_owned(),
+        _ => line.to_owned(),
+    }
+}
+
 #[test]
 fn an_own_application_of_the_docs_is_checked_and_recorded() {
     let world = World::new();
@@ -34,10 +43,31 @@ fn an_own_application_of_the_docs_is_checked_and_recorded() {
     let page = || world.prony(&["servers", "list", "--format", "markdown", "--servers", "recipes"]).out;
     let row = |page: &str| page.lines().find(|line| line.starts_with("| `shop`")).unwrap().to_owned();
     assert!(row(&page()).contains("| verified | version unknown | 1 of 1 | – |"), "{}", row(&page()));
+    // So many servers, of all that there are.
+    let count = |said: &str| -> u32 {
+        let page = page();
+        let before = page.split(said).next().and_then(|before| before.rsplit(' ').next());
+        before.and_then(|number| number.parse().ok()).expect(&page)
+    };
+    let counts = || [count(" of them as the recipe is now"), count(" in an image of an earlier recipe")];
+    let [current, built_before] = counts();
+    // A Dockerfile changes nothing of what was run natively; what was run in an image of an earlier one has its date.
+    fs::write(world.path("recipes/shop/Dockerfile"), "FROM debian:bookworm-slim\n").unwrap();
+    let built =
+        record.replace("\"native\"", "\"podman 4.3.1\"").split_once("[[verified]]").unwrap().1.to_owned();
+    let image: String = built.lines().map(|line| format!("{}\n", earlier(line))).collect();
+    fs::write(world.path("recipes/shop/verified.toml"), format!("{record}\n[[verified]]{image}")).unwrap();
+    assert!(
+        row(&page()).contains("| verified | version unknown | 1 of 1 | changed since 2020-01-02 |"),
+        "{}",
+        row(&page())
+    );
+    assert_eq!(counts(), [current, built_before + 1]);
     // A recipe that is not the one that was run says so.
     let text = fs::read_to_string(world.path("recipes/shop/server.toml")).unwrap();
     write(&world, "shop", &format!("{text}# changed\n"));
     assert!(row(&page()).contains("| changed since |"), "{}", row(&page()));
+    assert_eq!(counts(), [current - 1, built_before + 1]);
     write(&world, "new", &text.replace("Our shop", "New"));
     assert!(page().lines().any(|line| line.starts_with("| `new`") && line.contains("**not run yet**")));
 }

@@ -157,7 +157,7 @@ fn file_name(url: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
 }
 
-fn is_sha256(text: &str) -> bool {
+pub(super) fn is_sha256(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 

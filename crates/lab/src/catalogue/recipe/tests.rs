@@ -270,6 +270,16 @@ fn a_recipe_may_consist_of_an_image_and_a_port() {
         refused("port = 80\nimage = \"--rm\"\n"),
         "s.toml:2: \"--rm\" is no name of an image: write NAME:TAG."
     );
+    for half in ["a:1@sha256:12", "a:1@sha512:00", "a@"] {
+        let said = refused(&format!("port = 80\nimage = {half:?}\n"));
+        assert!(
+            said.starts_with(&format!("s.toml:2: {half:?} has no whole digest: write NAME:TAG@sha256:")),
+            "{said}"
+        );
+    }
+    let pinned = format!("a:1@sha256:{}", "0f".repeat(32));
+    let recipe = Recipe::parse("s.toml", &format!("port = 80\nimage = {pinned:?}\n")).unwrap();
+    assert_eq!(recipe.image, Some(pinned));
     assert_eq!(refused("port = 0\nimage = \"a\""), "s.toml:1: port must be between 1 and 65535, found 0.");
     assert!(refused("port = 80\n").contains("the file has no \"schema\": add it."));
     assert!(error("keepalive = true", "keepalive = true\nport = 80").contains("port goes with image"));

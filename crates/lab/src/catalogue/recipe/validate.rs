@@ -1,6 +1,6 @@
 //! What serde cannot see: whether a recipe's words fit together.
 
-use super::requires::validate as requires;
+use super::requires::{is_sha256, validate as requires};
 use super::variables::{BUILT_IN, Piece, Var, is_name, pieces};
 use super::{AxisValue, PROTOCOLS, Recipe, SCHEMA};
 use crate::check::validate_checks;
@@ -65,7 +65,13 @@ fn image(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlError> {
     let check = |path: &[&str], image: &str| {
         let is_image = image.starts_with(|c: char| c.is_ascii_alphanumeric())
             && image.bytes().all(|b| b.is_ascii_graphic());
-        file.refuse_if(!is_image, path, format!("{image:?} is no name of an image: write NAME:TAG."))
+        file.refuse_if(!is_image, path, format!("{image:?} is no name of an image: write NAME:TAG."))?;
+        // An engine would refuse half a digest, too, but only at the installation.
+        let digest =
+            image.split_once('@').map(|(_, digest)| digest.strip_prefix("sha256:").unwrap_or_default());
+        let why =
+            format!("{image:?} has no whole digest: write NAME:TAG@sha256: and its 64 hexadecimal digits.");
+        file.refuse_if(!digest.is_none_or(is_sha256), path, why)
     };
     recipe.image.iter().try_for_each(|image| check(&["image"], image))?;
     for axis in &recipe.axes {

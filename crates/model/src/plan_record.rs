@@ -1,7 +1,7 @@
 //! The effective plan of a trial as it is stored: defaults filled in, secrets out.
 
 use crate::fnv::fnv1a;
-use crate::measurement::check::{few, numbers};
+use crate::limits::{few, numbers};
 use crate::plan::{Arrivals, CONNECTIONS_MAX, DURATION_MAX, Plan, Protocol, STAGES_MAX};
 use crate::rate::{Rate, Stage};
 use crate::secret::{REDACTED, is_asked_for, is_secret_by_custom, redacted_command};

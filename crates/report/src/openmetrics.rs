@@ -107,7 +107,7 @@ fn facts(text: &mut Text, all: &[Labelled<'_>]) {
     family(text, all, ("prony_trial", Kind::Info, "", help), |text, one, trial| {
         let more = [
             ("url", trial.target.url.as_str()),
-            ("arrivals", &trial.plan.arrivals),
+            ("arrivals", trial.plan.arrivals.into()),
             ("tool_version", &trial.tool.version),
             ("started_at", &trial.started_at),
         ];

@@ -4,6 +4,7 @@
 use prony_analysis::experiment::TrialCounts;
 use prony_model::Tool;
 use prony_model::host::Host;
+use prony_model::plan::ArrivalKind;
 use prony_model::plan_record::StageRecord;
 use prony_model::run_log::{Setting, Skipped};
 use prony_model::server_host::ServerHost;
@@ -155,8 +156,8 @@ pub(crate) struct PlanHead {
     pub connections: Option<u32>,
     /// Requests per second asked for; none in closed arrivals and stages.
     pub rate_per_s: Option<f64>,
-    /// `closed`, `constant`, `poisson`, `stages`.
-    pub arrivals: Option<String>,
+    /// When requests are due, where the plan is known.
+    pub arrivals: Option<ArrivalKind>,
     /// What is kept by the rate that it searches for: `p99<50ms`; none where it is no search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<String>,

@@ -118,7 +118,7 @@ fn check_numbers(value: &Value) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::capacity::CapacityRecord;
-    use crate::export::testing;
+    use crate::testing;
     use crate::trial::Bound;
     use crate::{Estimate, Tool};
 

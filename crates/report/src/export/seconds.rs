@@ -3,8 +3,7 @@
 use std::io::{self, Write};
 
 use super::wall_clock;
-use crate::rfc3339;
-use crate::trial::Trial;
+use prony_model::{Trial, rfc3339};
 
 const COLUMNS: &str =
     "at_s,length_s,completed,failed,connections,requests_per_s,p50_ns,p99_ns,max_ns,starts_at";
@@ -44,7 +43,7 @@ fn seconds(ns: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::testing;
+    use prony_model::testing;
 
     #[test]
     fn a_line_is_a_second_of_the_series() {

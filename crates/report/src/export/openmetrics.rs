@@ -3,16 +3,18 @@
 //! A sample says what stands in the trial, in base units (seconds, bytes).
 //! What is withheld there has no sample here.
 
+pub mod text;
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use strum::VariantNames;
 
 use prony_analysis::figure::Figure;
-use prony_model::openmetrics::{Kind, Text, Value};
 use prony_model::run_log::{RunLog, TrialResult};
 use prony_model::server::ServerSamples;
 use prony_model::trial::{Bound, Outcome, PERCENTILES, Summary, Trial, Validity};
+use text::{Kind, Text, Value};
 
 /// Writes one trial, without labels of its own.
 ///
@@ -244,5 +246,4 @@ fn seconds(ns: u64) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "openmetrics_tests.rs"]
 mod tests;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_analysis::figure::Figure;
 use prony_analysis::published::PublishedFigures;
-use prony_model::export::field;
 use prony_model::{Estimate, Trial};
 
+use super::field;
 use crate::format::printable;
 
 /// What a column holds of a trial.

@@ -56,11 +56,11 @@ export interface Candidate {
   axes?: Setting[];
   /** Whether its connections serve more than one request. */
   keepalive: boolean;
-  /** Kind of server, where known. */
+  /** `web-server`, `event-loop`, …, where known. */
   kind: string | null;
   /** `amphp:jit+ev`. */
   label: string;
-  /** Language, where known. */
+  /** The language it is written for, where known. */
   language: string | null;
   /** The server: the label before its settings. */
   server: string;
@@ -68,9 +68,9 @@ export interface Candidate {
   settings: string[];
   /** The server's title. */
   title: string;
-  /** Its own word for its version. */
+  /** The server's own word for its version. */
   version: string | null;
-  /** Workers it was told to use. */
+  /** Worker processes or threads it was told to use; `None` where it cannot be told. */
   workers: number | null;
 }
 

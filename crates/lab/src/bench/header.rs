@@ -9,7 +9,8 @@ use prony_model::fleet::FleetRecord;
 use prony_model::plan::Expect;
 use prony_model::plan_record::{PlanRecord, nanoseconds};
 use prony_model::run_log::{
-    CandidateRecord, Header, NamedPlan, PlannedTrial, PrecisionRecord, RunLog, SCHEMA, Setting, TrialResult,
+    CandidateFacts, CandidateRecord, Header, NamedPlan, PlannedTrial, PrecisionRecord, RunLog, SCHEMA,
+    Setting, TrialResult,
 };
 use prony_model::secret::REDACTED;
 use prony_model::{Tool, rfc3339};
@@ -77,12 +78,14 @@ fn candidate_record(c: &BenchCandidate, setup: &BenchSetup) -> CandidateRecord {
         || (candidate.as_url().is_none() && candidate.title().contains("{workers}"));
     CandidateRecord {
         label: candidate.label().to_owned(),
-        title: candidate.title().to_owned(),
-        language: candidate.language().map(str::to_owned),
-        kind: candidate.kind().map(|kind| kind.to_string()),
-        version: c.version.clone(),
-        workers: told.then(|| workers(c, None, setup)),
-        keepalive: candidate.keepalive().unwrap_or(true),
+        facts: CandidateFacts {
+            title: candidate.title().to_owned(),
+            language: candidate.language().map(str::to_owned),
+            kind: candidate.kind().map(|kind| kind.to_string()),
+            version: c.version.clone(),
+            workers: told.then(|| workers(c, None, setup)),
+            keepalive: candidate.keepalive().unwrap_or(true),
+        },
         settings: candidate
             .settings()
             .into_iter()
@@ -216,18 +219,18 @@ fn may_resume_candidate(label: &str, old: &Header, setup: &BenchSetup) -> Result
         ));
     };
     let known = old.candidates.iter().find(|c| c.label == label);
-    if known.is_some_and(|known| known.workers != candidate_record(now, setup).workers) {
+    if known.is_some_and(|known| known.facts.workers != candidate_record(now, setup).facts.workers) {
         return Err(format!(
             "{label} had another number of workers: give the --workers or --server-cores that it was begun with, \
              or begin a new run."
         ));
     }
     let is_command = now.candidate.server().is_none();
-    if let Some(known) = known.filter(|known| is_command && known.title != now.candidate.title()) {
+    if let Some(known) = known.filter(|known| is_command && known.facts.title != now.candidate.title()) {
         return Err(format!(
             "{label} was {} and is {} now: give the --candidate that it was begun with (with its secret where \
              {REDACTED} stands), or begin a new run.",
-            known.title,
+            known.facts.title,
             now.candidate.title()
         ));
     }
@@ -236,7 +239,7 @@ fn may_resume_candidate(label: &str, old: &Header, setup: &BenchSetup) -> Result
             "{label} had other settings: give the --https and --unix that it was begun with, or begin a new run."
         ));
     }
-    let before = known.and_then(|c| c.version.as_ref());
+    let before = known.and_then(|c| c.facts.version.as_ref());
     if let (Some(before), Some(now)) = (before, &now.version)
         && before != now
     {

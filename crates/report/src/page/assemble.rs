@@ -149,15 +149,10 @@ fn candidates(log: &RunLog, analysis: &ExperimentAnalysis) -> Vec<Candidate> {
         });
         Candidate {
             label: row.candidate.clone(),
-            title: row.title.clone(),
             server: server.to_owned(),
             settings: settings.split('+').filter(|s| !s.is_empty()).map(str::to_owned).collect(),
             axes,
-            language: row.language.clone(),
-            kind: row.kind.clone(),
-            version: row.version.clone(),
-            workers: row.workers,
-            keepalive: row.keepalive,
+            facts: row.facts.clone(),
         }
     })
     .collect()

@@ -6,7 +6,7 @@ use prony_model::Tool;
 use prony_model::host::Host;
 use prony_model::plan::ArrivalKind;
 use prony_model::plan_record::StageRecord;
-use prony_model::run_log::{Setting, Skipped};
+use prony_model::run_log::{CandidateFacts, Setting, Skipped};
 use prony_model::server_host::ServerHost;
 use prony_model::trial::{Bound, Outcome, Validity};
 use schemars::JsonSchema;
@@ -124,8 +124,6 @@ pub(crate) struct Head {
 pub(crate) struct Candidate {
     /// `amphp:jit+ev`.
     pub label: String,
-    /// The server's title.
-    pub title: String,
     /// The server: the label before its settings.
     pub server: String,
     /// The settings that are not the defaults.
@@ -133,16 +131,9 @@ pub(crate) struct Candidate {
     /// Each axis with its value, defaults too. Of an older log, which names no axes, all settings are one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub axes: Vec<Setting>,
-    /// Language, where known.
-    pub language: Option<String>,
-    /// Kind of server, where known.
-    pub kind: Option<String>,
-    /// Its own word for its version.
-    pub version: Option<String>,
-    /// Workers it was told to use.
-    pub workers: Option<u32>,
-    /// Whether its connections serve more than one request.
-    pub keepalive: bool,
+    /// What is known of it.
+    #[serde(flatten)]
+    pub facts: CandidateFacts,
 }
 
 /// A plan.

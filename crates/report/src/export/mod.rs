@@ -29,6 +29,11 @@ fn wall_clock(trial: &Trial, at_ns: u64) -> io::Result<SystemTime> {
     Ok(SystemTime::from(started) + Duration::from_nanos(trial.window.warmup_ns) + Duration::from_nanos(at_ns))
 }
 
+/// Nanoseconds as seconds: exact below 100 days, where an f64 still holds each.
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
 /// A field of a comma-separated line: quoted where RFC 4180 asks for it.
 fn field(text: &str) -> Cow<'_, str> {
     if text.contains(['"', ',', '\r', '\n']) {

@@ -14,6 +14,8 @@ use prony_analysis::figure::Figure;
 use prony_model::run_log::{RunLog, TrialResult};
 use prony_model::server::ServerSamples;
 use prony_model::trial::{Bound, Outcome, PERCENTILES, Summary, Trial, Validity};
+
+use super::seconds;
 use text::{Kind, Text, Value};
 
 /// Writes one trial, without labels of its own.
@@ -238,11 +240,6 @@ fn cpu(text: &mut Text, all: &[Labelled<'_>]) {
     each(text, all, ("prony_trial_server_cpu_seconds", Kind::Counter, "seconds", help), |_, one| {
         Some(seconds(one.server?.window_cpu_ns))
     });
-}
-
-/// To the nanosecond below 100 days, where an f64 still holds it.
-fn seconds(ns: u64) -> f64 {
-    ns as f64 / 1e9
 }
 
 #[cfg(test)]

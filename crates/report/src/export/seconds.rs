@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::wall_clock;
+use super::{seconds, wall_clock};
 use prony_model::{Trial, rfc3339};
 
 const COLUMNS: &str =
@@ -33,11 +33,6 @@ pub fn write(trial: &Trial, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     Ok(())
-}
-
-/// Exact: a day has 8.64e13 ns, below the 2^53 that an f64 holds.
-fn seconds(ns: u64) -> f64 {
-    ns as f64 / 1e9
 }
 
 #[cfg(test)]

@@ -8,12 +8,12 @@ use prony_analysis::slo::Slo;
 use prony_analysis::slo_run::hold_run;
 use prony_analysis::{analyse, history, run_log};
 use prony_model::Trial;
-use prony_model::export::{csv as seconds, hgrm, hlog};
 use prony_model::histogram::SparseHistogram;
 use prony_model::run_log::RunLog;
+use prony_report::export::{csv, hgrm, hlog, openmetrics, seconds};
 use prony_report::page::{self, HistoryFrom, live};
 use prony_report::terminal::{self, TerminalOptions};
-use prony_report::{csv, github, json, junit, markdown, openmetrics};
+use prony_report::{github, json, junit, markdown};
 use serde_json::Value;
 
 /// A bench of one trial, and single loads: closed, with a server, at a rate, failing.

@@ -44,6 +44,9 @@ export interface AgentRecord {
   throttled_ns?: number;
 }
 
+/** When requests are due. */
+export type ArrivalKind = "closed" | "constant" | "poisson" | "stages";
+
 /** Whether a throughput is the server's, or only what the client managed. */
 export type Bound = "exact" | "lower";
 
@@ -53,11 +56,11 @@ export interface Candidate {
   axes?: Setting[];
   /** Whether its connections serve more than one request. */
   keepalive: boolean;
-  /** Kind of server, where known. */
+  /** `web-server`, `event-loop`, …, where known. */
   kind: string | null;
   /** `amphp:jit+ev`. */
   label: string;
-  /** Language, where known. */
+  /** The language it is written for, where known. */
   language: string | null;
   /** The server: the label before its settings. */
   server: string;
@@ -65,9 +68,9 @@ export interface Candidate {
   settings: string[];
   /** The server's title. */
   title: string;
-  /** Its own word for its version. */
+  /** The server's own word for its version. */
   version: string | null;
-  /** Workers it was told to use. */
+  /** Worker processes or threads it was told to use; `None` where it cannot be told. */
   workers: number | null;
 }
 
@@ -647,6 +650,9 @@ export interface LiveTrial {
   plan: string;
 }
 
+/** In which order a list's lines are taken. */
+export type Order = "in_turn" | "shuffled";
+
 /** What became of the load: a finding, not an error. */
 export type Outcome = "carried" | "overloaded" | "broken";
 
@@ -664,8 +670,8 @@ export interface Percentile {
 
 /** A plan. */
 export interface PlanHead {
-  /** `closed`, `constant`, `poisson`, `stages`. */
-  arrivals: string | null;
+  /** When requests are due, where the plan is known. */
+  arrivals: ArrivalKind | null;
   /** What is kept by the rate that it searches for: `p99<50ms`; none where it is no search. */
   capacity?: string;
   /** Connections, where the plan is known. */
@@ -682,8 +688,8 @@ export interface PlanHead {
 
 /** A plan, as JSON has it. */
 export interface PlanRecord {
-  /** `closed`, `constant`, `poisson` or `stages`. */
-  arrivals: string;
+  /** When requests are due. */
+  arrivals: ArrivalKind;
   /** The request body's length. */
   body_bytes: number;
   /** Of the request body's bytes, so that two of one length can be told apart: FNV-1a (64 bits) folded to 32, 8 hexadecimal digits. `None` without a body, and in records from before it was kept. */
@@ -1210,8 +1216,8 @@ export interface TargetsRecord {
   fingerprint: string;
   /** Lines with a request. */
   lines: number;
-  /** `in_turn` or `shuffled` (by the seed). */
-  order: string;
+  /** In which order lines are taken. */
+  order: Order;
   /** Different requests among them. */
   requests: number;
 }
@@ -1224,8 +1230,8 @@ export interface TlsPlanRecord {
   client_certificate: boolean;
   /** Whether sessions are resumed: `on` or `off`. */
   resumption: string;
-  /** Against what the server's certificate is checked: `system`, `cacert`, or `none`. */
-  verify: string;
+  /** Against what the server's certificate is checked. */
+  verify: VerifyKind;
 }
 
 /** What TLS was agreed on over the whole run, the connects before the clock included. */
@@ -1315,6 +1321,9 @@ export type Unit = "per_s" | "per_cpu_s" | "ns" | "bytes" | "bytes_per_s" | "sha
 
 /** The verdict in a word. */
 export type Validity = "valid" | "suspect" | "invalid";
+
+/** Against what a certificate is checked. */
+export type VerifyKind = "system" | "cacert" | "none";
 
 /** How many requests waited, and for how long together. */
 export interface WaitTotal {

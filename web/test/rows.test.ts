@@ -15,7 +15,7 @@ import { usual } from "../src/pages/trials";
 const candidate = (label: string, language: string | null) => ({ label, title: label, server: label, settings: [], language, kind: "runtime", version: null, workers: 1, keepalive: true });
 const short = (point: number) => ({ point, low: point * 0.9, high: point * 1.1, n: 3 });
 const row = (c: number, point: number) => ({ candidate: c, estimate: short(point), lower_bound: false, rank: [1, 1] as [number, number], tie: 1, ratio: short(point / 10), mark: "", trials: [point] });
-const plan = (name: string, rate: number | null, connections: number) => ({ name, describe: name, connections, rate_per_s: rate, arrivals: rate ? "constant" : "closed" });
+const plan = (name: string, rate: number | null, connections: number) => ({ name, describe: name, connections, rate_per_s: rate, arrivals: rate ? "constant" as const : "closed" as const });
 
 const data = {
   experiment: true, head: { baseline: 1 }, candidates: [candidate("a", "PHP"), candidate("b", "Go")], plans: [plan("r1", 1000, 50), plan("r2", 2000, 50)],

@@ -19,6 +19,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to its developer")]
 
 mod action;
+mod circles;
 mod containers;
 mod coverage;
 mod curl_tests;

@@ -65,6 +65,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         check_file(file, &text, &mut found);
     }
     check_arrows(root, &mut found);
+    found.extend(crate::circles::too_large(&texts(root, &files, ".rs")));
     check_pages(root, &files, &mut found);
     check_release(root, &files, &mut found);
     if found.is_empty() {
@@ -82,6 +83,12 @@ pub(crate) fn tracked(root: &Path) -> Result<Vec<String>, String> {
         .output()
         .map_err(|e| format!("git could not be run: {e}"))?;
     Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
+}
+
+/// Those of these files that end so, with their texts.
+fn texts<'a>(root: &Path, files: &'a [String], ending: &str) -> Vec<(&'a str, String)> {
+    let text = |file: &'a String| Some((file.as_str(), fs::read_to_string(root.join(file)).ok()?));
+    files.iter().filter(|file| file.ends_with(ending)).filter_map(text).collect()
 }
 
 fn check_file(file: &str, text: &str, found: &mut Vec<String>) {
@@ -111,11 +118,7 @@ fn check_file(file: &str, text: &str, found: &mut Vec<String>) {
 
 /// Links lead somewhere, and every page of docs/ is in the list of the site.
 fn check_pages(root: &Path, files: &[String], found: &mut Vec<String>) {
-    let pages: Vec<(&str, String)> = files
-        .iter()
-        .filter(|file| file.ends_with(".md"))
-        .filter_map(|file| Some((file.as_str(), fs::read_to_string(root.join(file)).ok()?)))
-        .collect();
+    let pages = texts(root, files, ".md");
     found.extend(crate::links::broken(root, &pages));
     let summary = pages.iter().find(|(file, _)| *file == "docs/SUMMARY.md").map_or("", |(_, text)| text);
     for (file, _) in &pages {

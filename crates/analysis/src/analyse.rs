@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use prony_model::plan::ArrivalKind;
 use prony_model::run_log::EventKind::{Checked, Finished, Interrupted, Resumed};
 use prony_model::run_log::{NamedPlan, PlannedTrial, RunLog, TrialResult};
 use prony_model::trial::Validity;
@@ -145,7 +146,7 @@ const APPLICATION_S: f64 = 0.02;
 /// application's comes on top of.
 fn spread_at_20_ms(log: &RunLog, plan: &str, rows: &[Row]) -> Option<f64> {
     let record = log.header.plans.iter().find(|p| p.name == plan)?;
-    if record.plan.arrivals != "closed" {
+    if record.plan.arrivals != ArrivalKind::Closed {
         return None;
     }
     let costs: Vec<f64> = rows

@@ -66,7 +66,7 @@ mod tests {
         let mut m = healthy(12, 2000);
         m.by_request = vec![figures("GET /", &m.latency.plain, 0)];
         let mut plan = closed_plan();
-        let (order, fingerprint) = ("in_turn".to_owned(), String::new());
+        let (order, fingerprint) = (prony_model::list::Order::InTurn, String::new());
         plan.targets = Some(TargetsRecord { lines: 1, requests: 1, order, fingerprint });
         let trial = judge(&Observed::of(m, plan), &Host::default());
         let (whole, own) = (&trial.latency.response, &trial.targets[0].response);

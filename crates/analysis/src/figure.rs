@@ -347,9 +347,9 @@ impl Figure {
     /// The median of response.
     pub const P50: Figure = Figure::known("p50");
     /// The mean of response.
-    pub const MEAN: Figure = Figure::known("mean");
+    pub(crate) const MEAN: Figure = Figure::known("mean");
     /// Failed requests as a share of those that ended.
-    pub const FAILED_SHARE: Figure = Figure::known("failed_share");
+    pub(crate) const FAILED_SHARE: Figure = Figure::known("failed_share");
     /// The 99th percentile of response.
     pub const P99: Figure = Figure::known("p99");
     /// The 99th percentile from a request's sending to its response's first byte.

@@ -236,7 +236,7 @@ pub fn figures_of(
 }
 
 fn version(header: &Header, candidate: &str) -> Option<String> {
-    header.candidates.iter().find(|c| c.label == candidate)?.version.clone()
+    header.candidates.iter().find(|c| c.label == candidate)?.facts.version.clone()
 }
 
 fn counted<'a>(results: &[&'a TrialResult]) -> Vec<Cell<'a>> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use prony_model::Estimate;
-use prony_model::run_log::CandidateRecord;
+use prony_model::run_log::{CandidateFacts, CandidateRecord};
 use prony_model::trial::{Effect, Outcome, Trial};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -34,18 +34,9 @@ pub struct PlanAnalysis {
 pub struct Row {
     /// The candidate's label.
     pub candidate: String,
-    /// The server's title.
-    pub title: String,
-    /// Language, where known.
-    pub language: Option<String>,
-    /// Kind of server, where known.
-    pub kind: Option<String>,
-    /// The server's own word for its version.
-    pub version: Option<String>,
-    /// Workers it was told to use.
-    pub workers: Option<u32>,
-    /// Whether its connections serve more than one request.
-    pub keepalive: bool,
+    /// What is known of it.
+    #[serde(flatten)]
+    pub facts: CandidateFacts,
     /// Its figures, each a field named by the table of figures.
     #[serde(flatten)]
     pub figures: Figures,
@@ -130,12 +121,7 @@ pub(crate) fn row(candidate: &CandidateRecord, cells: &[Cell<'_>], widened: bool
     let with = |outcome| count(trials.iter().filter(|trial| trial.outcome == outcome).count());
     Row {
         candidate: candidate.label.clone(),
-        title: candidate.title.clone(),
-        language: candidate.language.clone(),
-        kind: candidate.kind.clone(),
-        version: candidate.version.clone(),
-        workers: candidate.workers,
-        keepalive: candidate.keepalive,
+        facts: candidate.facts.clone(),
         figures: Figures::over(&counted, widened),
         ratio: None,
         failed: trials.iter().map(|trial| trial.requests.failed).sum(),

@@ -208,7 +208,8 @@ impl State {
             }
             Agents::Local(_) | Agents::Ssh(_) => {
                 let run = random_name()?;
-                let server = server::of_a_run(&setup, &run)?;
+                let (program, _) = server::find(&setup.installed)?;
+                let server = Server::start(&setup.own, &program, &run, setup.agents.count(), &setup.cpus)?;
                 let address = server.controller()?;
                 let means = match &setup.agents {
                     Agents::Ssh(_) => {

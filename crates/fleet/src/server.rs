@@ -13,7 +13,6 @@ use prony_host::cpus;
 use ring::rand::{SecureRandom, SystemRandom};
 use rustix::process::geteuid;
 
-use crate::fleet::Setup;
 use crate::nats::{Address, Login};
 use crate::tied::{on_path, tied};
 
@@ -101,15 +100,6 @@ pub fn judge(who: &str, version: &str) -> Result<(), String> {
         "{who} is of version {version:?}, and a fleet needs {major}.{minor}.{patch} or newer: use a newer one, as `prony fleet \
          install` has it."
     ))
-}
-
-/// A run's own nats-server, of the program that is on PATH or installed.
-///
-/// # Errors
-/// A sentence: there is none, or it could not be started.
-pub(crate) fn of_a_run(setup: &Setup, run: &str) -> Result<Server, String> {
-    let (program, _) = find(&setup.installed)?;
-    Server::start(&setup.own, &program, run, setup.agents.count(), &setup.cpus)
 }
 
 impl Server {

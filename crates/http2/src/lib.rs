@@ -73,7 +73,7 @@ impl Fault {
     }
 
     /// The peer asks for more than it may.
-    pub const fn calm(reason: &'static str) -> Fault {
+    pub(crate) const fn calm(reason: &'static str) -> Fault {
         Fault { code: Code::ENHANCE_YOUR_CALM, reason }
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::capacity::{CapacityReport, SCHEMA};
-use crate::measurement::check::{few, numbers};
+use crate::limits::{few, numbers};
 use crate::observed::Observed;
 use crate::plan_record::PlanRecord;
 use crate::run_log::{Header, NamedPlan, PlannedTrial, RawResult, RunLog, TrialResult};
@@ -118,7 +118,7 @@ fn check_numbers(value: &Value) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::capacity::CapacityRecord;
-    use crate::export::testing;
+    use crate::testing;
     use crate::trial::Bound;
     use crate::{Estimate, Tool};
 

@@ -1,16 +1,16 @@
 //! The line that applies a load: again, or the next one.
 
-use crate::plan::TIMEOUT;
+use crate::list::Order;
+use crate::plan::{ArrivalKind, TIMEOUT};
 use crate::plan_record::{PlanRecord, StageRecord, nanoseconds};
 use crate::printable::harmless;
 use crate::secret::{REDACTED, asked_for, is_secret_by_custom};
+use crate::tls::VerifyKind;
 
 /// What `prony load` calls the target it starts itself.
 pub const EMBEDDED: &str = "embedded target";
 /// What an address begins with that is a Unix socket's path.
 const UNIX: &str = "unix:";
-/// How a record calls the order of a list that is drawn from the seed.
-const SHUFFLED: &str = "shuffled";
 
 /// `prony load http://127.0.0.1:8080/ -c 100 -d 30s`: flags where they are not the defaults, of a plan
 /// that was applied to an `address` (`127.0.0.1:8080`, `unix:/run/app.sock`). What the record does not
@@ -64,8 +64,8 @@ fn said(words: impl IntoIterator<Item = (bool, String)>) -> Vec<String> {
 fn load(plan: &PlanRecord) -> Vec<String> {
     // Stages of connections say how many themselves, and -c beside them is refused.
     let of_connections = plan.stages.iter().any(|stage| stage.to_connections.is_some());
-    let poisson = plan.arrivals == "poisson";
-    let shuffled = plan.targets.as_ref().is_some_and(|list| list.order == SHUFFLED);
+    let poisson = plan.arrivals == ArrivalKind::Poisson;
+    let shuffled = plan.targets.as_ref().is_some_and(|list| list.order == Order::Shuffled);
     let mut words = said([
         (!of_connections, format!("-c {}", plan.connections)),
         (plan.threads != 1, format!("-t {}", plan.threads)),
@@ -97,7 +97,8 @@ fn request(plan: &PlanRecord) -> Vec<String> {
             words.push(format!("--redact {}", quoted(name)));
         }
     }
-    let order = plan.targets.as_ref().map(|list| if list.order == SHUFFLED { " --shuffle" } else { "" });
+    let order =
+        plan.targets.as_ref().map(|list| if list.order == Order::Shuffled { " --shuffle" } else { "" });
     words.extend(said([(plan.body_bytes > 0, "-b @BODY".to_owned())]));
     words.extend(order.map(|order| format!("--targets FILE{order}")));
     words.extend(plan.expect_status.map(|status| format!("--expect-status {status}")));
@@ -124,8 +125,8 @@ fn client(plan: &PlanRecord) -> Vec<String> {
 fn tls(plan: &PlanRecord) -> Vec<String> {
     let Some(tls) = &plan.tls else { return Vec::new() };
     said([
-        (tls.verify == "none", "-k".to_owned()),
-        (tls.verify == "cacert", "--cacert FILE".to_owned()),
+        (tls.verify == VerifyKind::None, "-k".to_owned()),
+        (tls.verify == VerifyKind::Cacert, "--cacert FILE".to_owned()),
         (tls.client_certificate, "--cert FILE".to_owned()),
         (tls.resumption == "off", "--tls-resumption off".to_owned()),
     ])

@@ -29,7 +29,7 @@ const NUMBER_BYTES: usize = 9;
 pub struct HdrError(String);
 
 /// The histogram as HdrHistogram's own type, which the exports write.
-pub(crate) fn to_hdr(histogram: &SparseHistogram) -> Histogram<u64> {
+pub fn to_hdr(histogram: &SparseHistogram) -> Histogram<u64> {
     // The bounds are constants that the constructor accepts; a failure would be a fault of this line.
     #[expect(clippy::unwrap_used, reason = "constant arguments, covered by a test")]
     let mut hdr = Histogram::new_with_bounds(1, HIGH_NS, DIGITS).unwrap();

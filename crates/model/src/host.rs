@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::measurement::check::{few, numbers};
+use crate::limits::{few, numbers};
 use crate::printable::harmless;
 
 /// The longest text of a host that another machine tells of itself, and the most CPUs that it lists.

@@ -11,7 +11,7 @@ use crate::fleet::FleetRecord;
 use crate::histogram::SparseHistogram;
 
 mod bins;
-pub(crate) mod check;
+mod check;
 mod latency;
 mod sums;
 

@@ -7,8 +7,8 @@ use crate::Tool;
 use crate::client::ClientColumns;
 use crate::duet::DuetShared;
 use crate::host::{Host, HostWindow};
+use crate::limits::{few, numbers};
 use crate::measurement::Measurement;
-use crate::measurement::check::{few, numbers};
 use crate::plan_record::PlanRecord;
 use crate::server::ServerSamples;
 

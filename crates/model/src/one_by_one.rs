@@ -1,7 +1,7 @@
 //! Run logs whose trials were made one by one, by `prony load` and `prony capacity`, and not by an experiment.
 
 use crate::host::Host;
-use crate::run_log::{CandidateRecord, Header, NamedPlan, PlannedTrial, SCHEMA};
+use crate::run_log::{CandidateFacts, CandidateRecord, Header, NamedPlan, PlannedTrial, SCHEMA};
 
 /// The name in the header of such run logs. An experiment may have the same: [`Header::one_by_one`] says which it is.
 const NAME: &str = "load";
@@ -10,6 +10,8 @@ impl Header {
     /// The header of a run log that begins with a trial of this candidate under this plan. What measured, when, and
     /// in which commit's folder is the caller's to add.
     pub fn of_first_trial(host: Host, reproduce: String, candidate: &str, plan: NamedPlan) -> Header {
+        let mut of_candidate = CandidateRecord::named(candidate);
+        of_candidate.facts.keepalive = plan.plan.keepalive;
         Header {
             schema: SCHEMA.to_owned(),
             name: NAME.to_owned(),
@@ -20,10 +22,7 @@ impl Header {
             seed: plan.plan.seed,
             blocks: 1,
             client_cpus: plan.plan.cpus.clone(),
-            candidates: vec![CandidateRecord {
-                keepalive: plan.plan.keepalive,
-                ..CandidateRecord::named(candidate)
-            }],
+            candidates: vec![of_candidate],
             plans: vec![plan],
             ..Header::default()
         }
@@ -35,8 +34,7 @@ impl CandidateRecord {
     pub fn named(label: &str) -> CandidateRecord {
         CandidateRecord {
             label: label.to_owned(),
-            title: label.to_owned(),
-            keepalive: true,
+            facts: CandidateFacts { title: label.to_owned(), keepalive: true, ..CandidateFacts::default() },
             ..CandidateRecord::default()
         }
     }

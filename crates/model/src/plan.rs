@@ -5,7 +5,9 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{Display, IntoStaticStr};
 
 use crate::error::{PlanError, wrong};
 use crate::list::TargetList;
@@ -202,15 +204,33 @@ impl Arrivals {
         }
     }
 
-    /// The word for them in records and on screens.
-    pub fn name(&self) -> &'static str {
+    /// Their kind, as records and screens name it.
+    pub fn kind(&self) -> ArrivalKind {
         match self {
-            Arrivals::Closed => "closed",
-            Arrivals::Constant(_) => "constant",
-            Arrivals::Poisson(_) => "poisson",
-            Arrivals::RateStages(_) | Arrivals::ConnectionStages(_) => "stages",
+            Arrivals::Closed => ArrivalKind::Closed,
+            Arrivals::Constant(_) => ArrivalKind::Constant,
+            Arrivals::Poisson(_) => ArrivalKind::Poisson,
+            Arrivals::RateStages(_) | Arrivals::ConnectionStages(_) => ArrivalKind::Stages,
         }
     }
+}
+
+/// When requests are due.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Display, IntoStaticStr, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum ArrivalKind {
+    /// When the last request of a connection is answered.
+    #[default]
+    Closed,
+    /// At a rate, evenly.
+    Constant,
+    /// At a rate, as a Poisson process has them.
+    Poisson,
+    /// By a rate or by connections that change from stage to stage.
+    Stages,
 }
 
 /// When the load ends: whichever comes first of those that are set.

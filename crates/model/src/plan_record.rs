@@ -1,10 +1,12 @@
 //! The effective plan of a trial as it is stored: defaults filled in, secrets out.
 
 use crate::fnv::fnv1a;
-use crate::measurement::check::{few, numbers};
-use crate::plan::{Arrivals, CONNECTIONS_MAX, DURATION_MAX, Plan, Protocol, STAGES_MAX};
+use crate::limits::{few, numbers};
+use crate::list::Order;
+use crate::plan::{ArrivalKind, Arrivals, CONNECTIONS_MAX, DURATION_MAX, Plan, Protocol, STAGES_MAX};
 use crate::rate::{Rate, Stage};
 use crate::secret::{REDACTED, is_asked_for, is_secret_by_custom, redacted_command};
+use crate::tls::VerifyKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -31,8 +33,8 @@ pub struct PlanRecord {
     pub connections: u32,
     /// Worker threads.
     pub threads: u32,
-    /// `closed`, `constant`, `poisson` or `stages`.
-    pub arrivals: String,
+    /// When requests are due.
+    pub arrivals: ArrivalKind,
     /// Requests per second asked for; `None` in closed arrivals and stages.
     pub rate_per_s: Option<f64>,
     /// The window's length; `None` where only a count ends the load.
@@ -85,8 +87,8 @@ pub struct TargetsRecord {
     pub lines: u64,
     /// Different requests among them.
     pub requests: u64,
-    /// `in_turn` or `shuffled` (by the seed).
-    pub order: String,
+    /// In which order lines are taken.
+    pub order: Order,
     /// Of the lines in their order, in hexadecimal: FNV-1a, 64 bits.
     pub fingerprint: String,
 }
@@ -105,8 +107,8 @@ pub struct StageRecord {
 /// How TLS is spoken, as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TlsPlanRecord {
-    /// Against what the server's certificate is checked: `system`, `cacert`, or `none`.
-    pub verify: String,
+    /// Against what the server's certificate is checked.
+    pub verify: VerifyKind,
     /// Whether sessions are resumed: `on` or `off`.
     pub resumption: String,
     /// The protocol offered by ALPN.
@@ -124,20 +126,20 @@ impl PlanRecord {
     /// Why it cannot be a plan's record, in a sentence.
     ///
     /// # Errors
-    /// Where its arrivals are none, or want a rate or stages that it does not have; where a number or a list is beyond
-    /// any plan's.
+    /// Where its arrivals want a rate or stages that it does not have; where a number or a list is beyond any plan's.
     pub fn check(&self) -> Result<(), String> {
         self.check_numbers()?;
         let rate = self.rate_per_s.and_then(Rate::per_s);
-        let sound = match self.arrivals.as_str() {
-            "closed" => true,
-            "constant" | "poisson" => rate.is_some(),
-            "stages" => !self.stages.is_empty(),
-            _ => false,
+        let sound = match self.arrivals {
+            ArrivalKind::Closed => true,
+            ArrivalKind::Constant | ArrivalKind::Poisson => rate.is_some(),
+            ArrivalKind::Stages => !self.stages.is_empty(),
         };
-        let why =
-            || format!("its plan's arrivals, {:?}, are none of Prony's or lack their rate", self.arrivals);
-        if sound { Ok(()) } else { Err(why()) }
+        if sound {
+            Ok(())
+        } else {
+            Err(format!("its plan's arrivals, {}, lack their rate or stages", self.arrivals))
+        }
     }
 
     /// Whether its numbers and its lists are within what a plan may have.
@@ -180,10 +182,10 @@ impl PlanRecord {
                 |s: &StageRecord| Some(Stage { duration: Duration::from_nanos(s.duration_ns), to: to(s)? });
             self.stages.iter().map(stage).collect()
         };
-        match (self.arrivals.as_str(), rate) {
-            ("constant", Some(rate)) => Arrivals::Constant(rate),
-            ("poisson", Some(rate)) => Arrivals::Poisson(rate),
-            ("stages", _) => {
+        match (self.arrivals, rate) {
+            (ArrivalKind::Constant, Some(rate)) => Arrivals::Constant(rate),
+            (ArrivalKind::Poisson, Some(rate)) => Arrivals::Poisson(rate),
+            (ArrivalKind::Stages, _) => {
                 let connections = stages(|s| s.to_connections);
                 let rates = || stages(|s| s.to_rate_per_s.map(micro_per_s));
                 connections.map_or_else(
@@ -207,7 +209,7 @@ impl PlanRecord {
             body_fingerprint: (!plan.body.is_empty()).then(|| fingerprint(&plan.body)),
             connections: plan.connections,
             threads: plan.threads,
-            arrivals: plan.arrivals.name().to_owned(),
+            arrivals: plan.arrivals.kind(),
             rate_per_s: plan.arrivals.rate().map(Rate::as_per_s),
             duration_ns: plan.stop.duration.map(nanoseconds),
             requests: plan.stop.requests,
@@ -226,7 +228,7 @@ impl PlanRecord {
             stages: stages(&plan.arrivals),
             sources: plan.sources.iter().map(ToString::to_string).collect(),
             tls: plan.target.tls.then(|| TlsPlanRecord {
-                verify: plan.tls.verify.name().to_owned(),
+                verify: plan.tls.verify.kind(),
                 resumption: if plan.tls.resumption { "on" } else { "off" }.to_owned(),
                 alpn: plan.protocol.alpn().to_owned(),
                 client_certificate: plan.tls.identity_files.is_some(),
@@ -234,7 +236,7 @@ impl PlanRecord {
             targets: plan.work.list().map(|list| TargetsRecord {
                 lines: list.lines.len() as u64,
                 requests: list.requests.len() as u64,
-                order: list.order.to_string(),
+                order: list.order,
                 fingerprint: format!("{:016x}", list.fingerprint()),
             }),
         }

@@ -18,7 +18,7 @@ use crate::secret::{Secret, SecretSource, remember_credentials};
 use crate::tls::Roots;
 
 /// The longest text of a plan: lists of a million lines go, in their own file, with who reads them.
-pub const PLAN_MAX_BYTES: usize = 32 << 20;
+const PLAN_MAX_BYTES: usize = 32 << 20;
 
 thread_local! {
     /// Whether this thread writes a plan that will be sealed.

@@ -156,18 +156,9 @@ pub struct PrecisionRecord {
 pub struct CandidateRecord {
     /// `amphp:jit+ev`; only what differs from the defaults.
     pub label: String,
-    /// The server's title.
-    pub title: String,
-    /// The language it is written for.
-    pub language: Option<String>,
-    /// `web-server`, `event-loop`, …
-    pub kind: Option<String>,
-    /// The server's own word for its version.
-    pub version: Option<String>,
-    /// Worker processes or threads it was told to use; `None` where it cannot be told.
-    pub workers: Option<u32>,
-    /// Whether its connections serve more than one request.
-    pub keepalive: bool,
+    /// What is known of it.
+    #[serde(flatten)]
+    pub facts: CandidateFacts,
     /// Each axis of its recipe with the value it runs with, defaults too, in the recipe's order; empty where it has no
     /// axes, is no server of the catalogue, or in an older log.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -176,6 +167,23 @@ pub struct CandidateRecord {
     /// such route, or was not checked yet. Not in the header's own line: an event of the log tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sleep: Option<Sleep>,
+}
+
+/// What is known of a candidate, wherever it is listed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct CandidateFacts {
+    /// The server's title.
+    pub title: String,
+    /// The language it is written for, where known.
+    pub language: Option<String>,
+    /// `web-server`, `event-loop`, …, where known.
+    pub kind: Option<String>,
+    /// The server's own word for its version.
+    pub version: Option<String>,
+    /// Worker processes or threads it was told to use; `None` where it cannot be told.
+    pub workers: Option<u32>,
+    /// Whether its connections serve more than one request.
+    pub keepalive: bool,
 }
 
 /// An axis of a server's recipe, and the value that a candidate has on it.

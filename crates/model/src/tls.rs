@@ -41,14 +41,27 @@ pub enum Verify {
 }
 
 impl Verify {
-    /// Its name in JSON.
-    pub(crate) fn name(&self) -> &'static str {
+    /// Its kind, as records name it.
+    pub(crate) fn kind(&self) -> VerifyKind {
         match self {
-            Verify::System => "system",
-            Verify::Roots(_) => "cacert",
-            Verify::Nothing => "none",
+            Verify::System => VerifyKind::System,
+            Verify::Roots(_) => VerifyKind::Cacert,
+            Verify::Nothing => VerifyKind::None,
         }
     }
+}
+
+/// Against what a certificate is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum VerifyKind {
+    /// What the system trusts.
+    System,
+    /// Certificates that were given.
+    Cacert,
+    /// Nothing.
+    None,
 }
 
 /// Certificates that are trusted. A clone is a reference.

@@ -80,7 +80,7 @@ mod tests {
         assert!(line(&trial, "a").ends_with("--unix '/run/my app.sock'"), "{}", line(&trial, "a"));
         let mut trial = fixtures::closed();
         trial.plan.tls = Some(TlsPlanRecord {
-            verify: "none".into(),
+            verify: prony_model::tls::VerifyKind::None,
             resumption: "off".into(),
             alpn: "http/1.1".into(),
             client_certificate: true,

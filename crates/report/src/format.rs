@@ -91,7 +91,7 @@ pub fn short_duration(ns: f64) -> String {
 
 /// Nanoseconds as milliseconds without the unit, for a column of them: three
 /// significant digits, but no finer than a microsecond.
-pub fn milliseconds(ns: f64) -> String {
+pub(crate) fn milliseconds(ns: f64) -> String {
     let ms = ns / 1e6;
     fixed(ms, decimals_for(ms, 3).min(3))
 }

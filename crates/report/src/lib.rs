@@ -8,7 +8,7 @@
 //! escaped for the format they are put into.
 
 pub mod command;
-pub mod csv;
+pub mod export;
 #[cfg(test)]
 mod fixtures;
 pub mod format;
@@ -16,7 +16,6 @@ pub mod github;
 pub mod json;
 pub mod junit;
 pub mod markdown;
-pub mod openmetrics;
 pub mod page;
 pub mod terminal;
 mod words;

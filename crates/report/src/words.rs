@@ -4,8 +4,11 @@ use prony_analysis::experiment::{ExperimentAnalysis, Row};
 use prony_analysis::figure::{Figure, Unit};
 use prony_model::Estimate;
 use prony_model::command::stage;
+use prony_model::list::Order;
+use prony_model::plan::ArrivalKind;
 use prony_model::plan_record::TargetsRecord;
 use prony_model::target::path_of;
+use prony_model::tls::VerifyKind;
 use prony_model::trial::{Bound, Clock, Effect, Outcome, Summary, TargetFigures, Trial};
 
 use crate::format;
@@ -87,7 +90,7 @@ pub(crate) fn shown_percentiles(trial: &Trial, all: &[&'static str]) -> Vec<&'st
 /// response time is service time, and is called so.
 pub(crate) fn headline(trial: &Trial) -> (&'static str, &Summary) {
     let waited = trial.latency.connect_wait.max_ns.unwrap_or(0) > 0;
-    if trial.plan.arrivals == "closed" && trial.plan.keepalive && !waited {
+    if trial.plan.arrivals == ArrivalKind::Closed && trial.plan.keepalive && !waited {
         ("service", &trial.latency.service)
     } else {
         ("response", &trial.latency.response)
@@ -258,7 +261,7 @@ fn list(list: &TargetsRecord) -> String {
         lines if lines == list.requests => String::new(),
         lines => format!(" of {}", format::count(lines, "line", "lines")),
     };
-    let order = if list.order == "shuffled" { ", shuffled" } else { " in turn" };
+    let order = if list.order == Order::Shuffled { ", shuffled" } else { " in turn" };
     format!("{requests}{lines}{order}")
 }
 
@@ -266,7 +269,7 @@ fn list(list: &TargetsRecord) -> String {
 fn tls(trial: &Trial) -> String {
     let Some(plan) = &trial.plan.tls else { return String::new() };
     let version = trial.tls.as_ref().and_then(|tls| tls.version.as_deref()).unwrap_or_default();
-    let unchecked = if plan.verify == "none" { ", UNVERIFIED" } else { "" };
+    let unchecked = if plan.verify == VerifyKind::None { ", UNVERIFIED" } else { "" };
     format!(" · TLS{}{unchecked}", version.strip_prefix("TLSv").map_or(String::new(), |v| format!(" {v}")))
 }
 

@@ -277,8 +277,8 @@ fn side(part: RunCandidate<'_>) -> Side {
     Side {
         run: part.run.to_owned(),
         candidate: part.candidate.to_owned(),
-        title: record.map_or(part.candidate, |r| r.title.as_str()).to_owned(),
-        version: record.and_then(|r| r.version.clone()),
+        title: record.map_or(part.candidate, |r| r.facts.title.as_str()).to_owned(),
+        version: record.and_then(|r| r.facts.version.clone()),
     }
 }
 

@@ -276,7 +276,9 @@ fn clock(trial: &Trial) -> String {
 mod tests {
     use super::*;
     use crate::testing::closed_plan;
+    use prony_model::list::Order;
     use prony_model::plan_record::StageRecord;
+    use prony_model::tls::VerifyKind;
 
     /// What is said of a plan and the same with a change.
     fn said(before: &dyn Fn(&mut PlanRecord), change: &dyn Fn(&mut PlanRecord)) -> Vec<String> {
@@ -349,11 +351,11 @@ mod tests {
         // A record from before fingerprints were kept says nothing.
         assert!(said(&body, &|p| p.body_fingerprint = None).is_empty());
         let list = |p: &mut PlanRecord| {
-            let (order, fingerprint) = ("in_turn".to_owned(), "00000000000000ff".to_owned());
+            let (order, fingerprint) = (Order::InTurn, "00000000000000ff".to_owned());
             p.targets =
                 Some(prony_model::plan_record::TargetsRecord { lines: 9, requests: 3, order, fingerprint });
         };
-        let shuffled = |p: &mut PlanRecord| p.targets.as_mut().unwrap().order = "shuffled".to_owned();
+        let shuffled = |p: &mut PlanRecord| p.targets.as_mut().unwrap().order = Order::Shuffled;
         assert_eq!(
             said(&list, &shuffled),
             ["the order of the plan's list is in_turn there and shuffled here"]
@@ -367,7 +369,7 @@ mod tests {
         );
         let tls = |p: &mut PlanRecord| {
             p.tls = Some(TlsPlanRecord {
-                verify: "system".to_owned(),
+                verify: VerifyKind::System,
                 resumption: "on".to_owned(),
                 alpn: "http/1.1".to_owned(),
                 client_certificate: false,

@@ -20,40 +20,32 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// How JSON names the unit of the values, and people the one that they read; the base unit of OpenMetrics, and how
+    /// much of this unit one of it is.
+    const fn names(self) -> (&'static str, &'static str, (&'static str, f64)) {
+        match self {
+            Unit::RequestsPerS => ("requests_per_s", "req/s", ("requests_per_second", 1.0)),
+            Unit::RequestsPerCpuS => ("requests_per_cpu_s", "req/CPU s", ("requests_per_cpu_second", 1.0)),
+            Unit::Milliseconds => ("ns", "ms", ("seconds", 1e9)),
+            Unit::Microseconds => ("ns", "µs", ("seconds", 1e9)),
+            Unit::Megabytes => ("bytes", "MB", ("bytes", 1.0)),
+            Unit::MegabytesPerS => ("bytes_per_s", "MB/s", ("bytes_per_second", 1.0)),
+            Unit::Share => ("share", "", ("ratio", 1.0)),
+        }
+    }
+
     /// The unit of the values, as JSON names it.
     pub fn stored(self) -> &'static str {
-        match self {
-            Unit::RequestsPerS => "requests_per_s",
-            Unit::RequestsPerCpuS => "requests_per_cpu_s",
-            Unit::Milliseconds | Unit::Microseconds => "ns",
-            Unit::Megabytes => "bytes",
-            Unit::MegabytesPerS => "bytes_per_s",
-            Unit::Share => "share",
-        }
+        self.names().0
     }
 
     /// The unit that people read.
     pub fn shown(self) -> &'static str {
-        match self {
-            Unit::RequestsPerS => "req/s",
-            Unit::RequestsPerCpuS => "req/CPU s",
-            Unit::Milliseconds => "ms",
-            Unit::Microseconds => "µs",
-            Unit::Megabytes => "MB",
-            Unit::MegabytesPerS => "MB/s",
-            Unit::Share => "",
-        }
+        self.names().1
     }
 
     /// The base unit of OpenMetrics, and how much of this unit one of it is.
     pub fn base(self) -> (&'static str, f64) {
-        match self {
-            Unit::RequestsPerS => ("requests_per_second", 1.0),
-            Unit::RequestsPerCpuS => ("requests_per_cpu_second", 1.0),
-            Unit::Milliseconds | Unit::Microseconds => ("seconds", 1e9),
-            Unit::Megabytes => ("bytes", 1.0),
-            Unit::MegabytesPerS => ("bytes_per_second", 1.0),
-            Unit::Share => ("ratio", 1.0),
-        }
+        self.names().2
     }
 }

@@ -20,7 +20,7 @@ fn a_step_is_found_with_its_size_and_what_else_changed() {
         .map(|day| run(day, [if day < 6 { 5_000 } else { 4_000 } + day as u64 % 3, 7_000 + day as u64 % 2]))
         .collect();
     for log in &mut logs[6..] {
-        log.header.candidates[0].version = Some("2.0".into());
+        log.header.candidates[0].facts.version = Some("2.0".into());
     }
     logs.reverse();
     let h = of(&logs);
@@ -108,7 +108,7 @@ fn a_ratio_is_to_the_same_runs_candidate_so_that_a_faster_machine_is_no_change()
     assert_eq!((change.index, change.better), (6, false));
     assert!((change.ratio.point - 0.9).abs() < 0.001, "{change:?}");
 
-    logs[6].header.candidates[1].version = Some("2.0".into());
+    logs[6].header.candidates[1].facts.version = Some("2.0".into());
     assert_eq!(relative(&logs).series[0].changes[0].also, ["version of the other 1.0 → 2.0"]);
     logs[9].results.retain(|r| r.planned.candidate != "b");
     let last = &relative(&logs).series[0].points[9];

@@ -3,7 +3,7 @@
 use prony_model::Tool;
 use prony_model::observed::Observed;
 use prony_model::run_log::{
-    self, CandidateRecord, Event, Header, NamedPlan, PlannedTrial, RunLog, TrialResult,
+    self, CandidateFacts, CandidateRecord, Event, Header, NamedPlan, PlannedTrial, RunLog, TrialResult,
 };
 use prony_model::server::{SampleColumns, ServerSamples};
 use prony_model::trial::Trial;
@@ -20,12 +20,14 @@ impl Log {
     pub(crate) fn new(candidates: &[&str], blocks: u32) -> Log {
         let candidate = |label: &&str| CandidateRecord {
             label: (*label).to_owned(),
-            title: label.to_uppercase(),
-            language: Some("C".to_owned()),
-            kind: None,
-            version: Some("1.0".to_owned()),
-            workers: Some(1),
-            keepalive: true,
+            facts: CandidateFacts {
+                title: label.to_uppercase(),
+                language: Some("C".to_owned()),
+                kind: None,
+                version: Some("1.0".to_owned()),
+                workers: Some(1),
+                keepalive: true,
+            },
             settings: Vec::new(),
             sleep: None,
         };

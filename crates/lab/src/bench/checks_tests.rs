@@ -98,7 +98,7 @@ fn servers_get_the_source_s_workers_and_those_without_are_skipped() {
         let resolved = resolve(&setup.experiment, &catalogue, &setup.layout, None, None).unwrap();
         let skipped: Vec<String> = resolved.skipped.iter().map(|s| s.reason.clone()).collect();
         setup.candidates = resolved.candidates;
-        let told: Vec<Option<u32>> = header(&setup).candidates.iter().map(|c| c.workers).collect();
+        let told: Vec<Option<u32>> = header(&setup).candidates.iter().map(|c| c.facts.workers).collect();
         (told, skipped)
     };
     assert_eq!(workers(Some(4)), (vec![Some(1), Some(4)], Vec::new()), "one process has one worker");

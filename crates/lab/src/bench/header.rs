@@ -9,7 +9,8 @@ use prony_model::fleet::FleetRecord;
 use prony_model::plan::Expect;
 use prony_model::plan_record::{PlanRecord, nanoseconds};
 use prony_model::run_log::{
-    CandidateRecord, Header, NamedPlan, PlannedTrial, PrecisionRecord, RunLog, SCHEMA, Setting, TrialResult,
+    CandidateFacts, CandidateRecord, Header, NamedPlan, PlannedTrial, PrecisionRecord, RunLog, SCHEMA,
+    Setting, TrialResult,
 };
 use prony_model::secret::REDACTED;
 use prony_model::{Tool, rfc3339};
@@ -77,12 +78,14 @@ fn candidate_record(c: &BenchCandidate, setup: &BenchSetup) -> CandidateRecord {
         || (candidate.as_url().is_none() && candidate.title().contains("{workers}"));
     CandidateRecord {
         label: candidate.label().to_owned(),
-        title: candidate.title().to_owned(),
-        language: candidate.language().map(str::to_owned),
-        kind: candidate.kind().map(|kind| kind.to_string()),
-        version: c.version.clone(),
-        workers: told.then(|| workers(c, None, setup)),
-        keepalive: candidate.keepalive().unwrap_or(true),
+        facts: CandidateFacts {
+            title: candidate.title().to_owned(),
+            language: candidate.language().map(str::to_owned),
+            kind: candidate.kind().map(|kind| kind.to_string()),
+            version: c.version.clone(),
+            workers: told.then(|| workers(c, None, setup)),
+            keepalive: candidate.keepalive().unwrap_or(true),
+        },
         settings: candidate
             .settings()
             .into_iter()
@@ -139,29 +142,7 @@ pub(super) fn may_resume(log: &RunLog, setup: &BenchSetup) -> Result<(), String>
             old.tool.name, old.tool.version, this.name, this.version
         ));
     }
-    match (&old.server_host, &setup.server_host) {
-        (None, None) => {}
-        (Some(_), None) => {
-            return Err(
-                "its servers ran on another host: give the --server-host that it was begun with.".to_owned()
-            );
-        }
-        (None, Some(_)) => {
-            return Err(
-                "its servers ran on this machine: leave --server-host out, or begin a new run.".to_owned()
-            );
-        }
-        (Some(before), Some(now)) => {
-            let (then, now) = (&before.host, now.host());
-            if then.is_another_machine(now) || then.cpu_model != now.cpu_model || then.kernel != now.kernel {
-                return Err(format!(
-                    "its servers ran on {} with {}, and --server-host is {} with {}, or another machine of that kind: \
-                     begin a new run.",
-                    then.cpu_model, then.kernel, now.cpu_model, now.kernel
-                ));
-            }
-        }
-    }
+    may_resume_on_hosts(old, setup)?;
     let of_fleet = |fleet: &FleetRecord| fleet.flags.clone();
     let trials = log.results.iter().filter_map(|result| result.trial.as_ref());
     let before = trials.map(|trial| trial.fleet.as_ref().map(of_fleet).unwrap_or_default()).next();
@@ -192,46 +173,77 @@ pub(super) fn may_resume(log: &RunLog, setup: &BenchSetup) -> Result<(), String>
                 .to_owned(),
         );
     }
+    let wanted: BTreeSet<&str> = old.order.iter().map(|t| t.candidate.as_str()).collect();
+    wanted.into_iter().try_for_each(|label| may_resume_candidate(label, old, setup))
+}
+
+/// Whether client and servers run where they ran before.
+fn may_resume_on_hosts(old: &Header, setup: &BenchSetup) -> Result<(), String> {
+    match (&old.server_host, &setup.server_host) {
+        (None, None) => {}
+        (Some(_), None) => {
+            return Err(
+                "its servers ran on another host: give the --server-host that it was begun with.".to_owned()
+            );
+        }
+        (None, Some(_)) => {
+            return Err(
+                "its servers ran on this machine: leave --server-host out, or begin a new run.".to_owned()
+            );
+        }
+        (Some(before), Some(now)) => {
+            let (then, now) = (&before.host, now.host());
+            if then.is_another_machine(now) || then.cpu_model != now.cpu_model || then.kernel != now.kernel {
+                return Err(format!(
+                    "its servers ran on {} with {}, and --server-host is {} with {}, or another machine of that kind: \
+                     begin a new run.",
+                    then.cpu_model, then.kernel, now.cpu_model, now.kernel
+                ));
+            }
+        }
+    }
     if old.host.cpu_model != setup.host.cpu_model || old.host.kernel != setup.host.kernel {
         return Err(format!(
             "it was begun on {} with {}, and this is {} with {}: begin a new run.",
             old.host.cpu_model, old.host.kernel, setup.host.cpu_model, setup.host.kernel
         ));
     }
-    let wanted: BTreeSet<&str> = old.order.iter().map(|t| t.candidate.as_str()).collect();
-    for label in wanted {
-        let Some(now) = setup.candidates.iter().find(|c| c.candidate.label() == label) else {
-            return Err(format!(
-                "its candidate {label} cannot run here now: install it again, or begin a new run."
-            ));
-        };
-        let known = old.candidates.iter().find(|c| c.label == label);
-        if known.is_some_and(|known| known.workers != candidate_record(now, setup).workers) {
-            return Err(format!(
-                "{label} had another number of workers: give the --workers or --server-cores that it was begun with, \
-                 or begin a new run."
-            ));
-        }
-        let is_command = now.candidate.server().is_none();
-        if let Some(known) = known.filter(|known| is_command && known.title != now.candidate.title()) {
-            return Err(format!(
-                "{label} was {} and is {} now: give the --candidate that it was begun with (with its secret where \
-                 {REDACTED} stands), or begin a new run.",
-                known.title,
-                now.candidate.title()
-            ));
-        }
-        if is_command && known.is_some_and(|known| known.settings != candidate_record(now, setup).settings) {
-            return Err(format!(
-                "{label} had other settings: give the --https and --unix that it was begun with, or begin a new run."
-            ));
-        }
-        let before = known.and_then(|c| c.version.as_ref());
-        if let (Some(before), Some(now)) = (before, &now.version)
-            && before != now
-        {
-            return Err(format!("{label} was {before} and is {now} now: begin a new run."));
-        }
+    Ok(())
+}
+
+/// Whether a candidate is what it was before.
+fn may_resume_candidate(label: &str, old: &Header, setup: &BenchSetup) -> Result<(), String> {
+    let Some(now) = setup.candidates.iter().find(|c| c.candidate.label() == label) else {
+        return Err(format!(
+            "its candidate {label} cannot run here now: install it again, or begin a new run."
+        ));
+    };
+    let known = old.candidates.iter().find(|c| c.label == label);
+    if known.is_some_and(|known| known.facts.workers != candidate_record(now, setup).facts.workers) {
+        return Err(format!(
+            "{label} had another number of workers: give the --workers or --server-cores that it was begun with, \
+             or begin a new run."
+        ));
+    }
+    let is_command = now.candidate.server().is_none();
+    if let Some(known) = known.filter(|known| is_command && known.facts.title != now.candidate.title()) {
+        return Err(format!(
+            "{label} was {} and is {} now: give the --candidate that it was begun with (with its secret where \
+             {REDACTED} stands), or begin a new run.",
+            known.facts.title,
+            now.candidate.title()
+        ));
+    }
+    if is_command && known.is_some_and(|known| known.settings != candidate_record(now, setup).settings) {
+        return Err(format!(
+            "{label} had other settings: give the --https and --unix that it was begun with, or begin a new run."
+        ));
+    }
+    let before = known.and_then(|c| c.facts.version.as_ref());
+    if let (Some(before), Some(now)) = (before, &now.version)
+        && before != now
+    {
+        return Err(format!("{label} was {before} and is {now} now: begin a new run."));
     }
     Ok(())
 }

@@ -45,7 +45,7 @@ pub use order::Forecast;
 pub use order::forecast;
 pub use order::forecast_duets;
 pub(crate) use resolve::found_here;
-pub use resolve::resolve;
+pub use resolve::{Resolved, resolve};
 pub use runner::run;
 
 /// Everything that a run needs to know before it begins.

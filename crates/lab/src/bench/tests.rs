@@ -471,7 +471,7 @@ fn a_url_is_checked_and_loaded_without_a_server_of_the_lab() {
     // One for readiness, some for the check, and every request of the load.
     assert!(target.stop().requests_received > sent);
     let workers: Vec<Option<u32>> =
-        log.header.candidates.iter().map(|c: &CandidateRecord| c.workers).collect();
+        log.header.candidates.iter().map(|c: &CandidateRecord| c.facts.workers).collect();
     assert_eq!(workers, [None, None]);
 }
 

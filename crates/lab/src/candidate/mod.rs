@@ -136,7 +136,7 @@ impl Candidate {
     }
 
     /// The image that it runs in; `None` where it runs in no container, or has neither Dockerfile nor image.
-    pub fn run_image(&self) -> Option<Image> {
+    pub(crate) fn run_image(&self) -> Option<Image> {
         Image::of(self.server()?, self.image(), self.engine()?)
     }
 

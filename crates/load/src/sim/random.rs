@@ -360,7 +360,7 @@ fn play(seed: u64, seen: &mut Seen) {
     if let Ok(m) = &played.measurement {
         let arrivals = match &case.plan.arrivals {
             Arrivals::ConnectionStages(_) => "stages of connections",
-            other => other.name(),
+            other => other.kind().into(),
         };
         *seen.0.entry(arrivals).or_default() += m.requests.completed;
     }

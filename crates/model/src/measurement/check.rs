@@ -4,10 +4,9 @@ use super::{BINS_MAX, Measurement};
 use crate::fleet::AGENTS_MAX;
 use crate::histogram::COUNT_MAX;
 use crate::host::Host;
+use crate::limits::{few, numbers, within};
 use crate::plan::THREADS_MAX;
 
-/// The most that a number of a measurement may be: it is exact in an `f64`, and a thousand of them in 64 bits.
-const NUMBER_MAX: u64 = 1 << 53;
 /// The most entries of a series. A load keeps 600.
 const SERIES_MAX: usize = 10_000;
 /// The most requests of a list with figures of their own. A load keeps 1,001.
@@ -61,7 +60,7 @@ impl Measurement {
             .chain(self.series.iter().flat_map(|s| [s.at_ns, s.length_ns]))
             .chain(workers)
             .chain(self.by_request.iter().map(|f| f.read_bytes));
-        within(others, NUMBER_MAX)
+        numbers(others)
     }
 
     fn check_fleet(&self) -> Result<(), String> {
@@ -69,30 +68,13 @@ impl Measurement {
         few("agents", fleet.agents.len(), AGENTS_MAX as usize)?;
         fleet.agents.iter().filter_map(|agent| agent.host.as_ref()).try_for_each(Host::check)?;
         few("bytes in the version of nats-server", fleet.nats_server.as_ref().map_or(0, String::len), 256)?;
-        let numbers = fleet.agents.iter().flat_map(|agent| {
+        let each = fleet.agents.iter().flat_map(|agent| {
             let counts = [agent.run_sent, agent.completed, agent.failed, agent.cpu_ns, agent.process_cpu_ns];
             let quantiles = [agent.send_lag_p99_ns, agent.lateness_p50_ns, agent.lateness_p99_ns];
             let moved = agent.clock_moved_ns.map(i64::unsigned_abs).into_iter().chain(agent.throttled_ns);
             let others = [agent.busiest_worker_ppm, agent.clock_bound_ns];
             counts.into_iter().chain(others).chain(quantiles.into_iter().flatten()).chain(moved)
         });
-        within(numbers.chain(fleet.lost.iter().filter_map(|lost| lost.planned_ns)), NUMBER_MAX)
+        numbers(each.chain(fleet.lost.iter().filter_map(|lost| lost.planned_ns)))
     }
-}
-
-/// Whether numbers of a measurement, or of what was seen beside it, are exact in an `f64`.
-pub(crate) fn numbers(all: impl IntoIterator<Item = u64>) -> Result<(), String> {
-    within(all, NUMBER_MAX)
-}
-
-fn within(all: impl IntoIterator<Item = u64>, most: u64) -> Result<(), String> {
-    match all.into_iter().find(|number| *number > most) {
-        Some(number) => Err(format!("its measurement has the number {number}, which no load can have")),
-        None => Ok(()),
-    }
-}
-
-/// Whether there are so few of them as Prony keeps.
-pub(crate) fn few(what: &str, count: usize, most: usize) -> Result<(), String> {
-    if count <= most { Ok(()) } else { Err(format!("it has {count} {what}, and Prony keeps at most {most}")) }
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Header, PlannedTrial, RunLog};
-use crate::measurement::check::few;
+use crate::limits::few;
 
 /// Trials of the order: as many as an experiment may have.
 const ORDER_MAX: usize = 100_000;

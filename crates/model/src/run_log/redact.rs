@@ -36,7 +36,7 @@ impl Header {
         self.order.iter_mut().for_each(PlannedTrial::redact);
         for candidate in &mut self.candidates {
             redact_name(&mut candidate.label);
-            redact_name(&mut candidate.title);
+            redact_name(&mut candidate.facts.title);
         }
         for skipped in &mut self.skipped {
             redact_name(&mut skipped.candidate);

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use prony_model::Trial;
-use prony_model::export::{csv, hgrm, hlog, jtl};
 use prony_model::plan::{Arrivals, SAMPLES_MAX};
 use prony_model::{Measurement, Plan};
+use prony_report::export::{hgrm, hlog, jtl, openmetrics, seconds};
 use prony_report::format::thousands;
-use prony_report::openmetrics;
 
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -172,7 +171,7 @@ fn write_one(kind: Kind, path: &str, trial: &Trial, m: &Measurement) -> io::Resu
         Kind::Hgrm => hgrm::write(&[trial], &mut out)?,
         Kind::Hlog => hlog::write(&[trial], &mut out)?,
         Kind::Jtl => jtl::write(trial, m, &mut out)?,
-        Kind::Csv => csv::write(trial, &mut out)?,
+        Kind::Csv => seconds::write(trial, &mut out)?,
         Kind::Openmetrics => openmetrics::write(trial, &mut out)?,
     }
     out.flush()?;

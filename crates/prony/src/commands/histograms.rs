@@ -12,7 +12,7 @@ use crate::cli::ReportArguments;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// A writer of `prony_model::export`, over trials of one kind.
+/// A writer of `prony_report::export`, over trials of one kind.
 type Writer = fn(&[&Trial], &mut dyn Write) -> io::Result<()>;
 
 /// The trials of one candidate under one plan, written. Those that count are taken together; where there is

@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 
 use prony_analysis::analyse;
 use prony_model::Trial;
-use prony_model::export::{hgrm, hlog};
 use prony_model::run_log::{RunLog, TrialResult};
+use prony_report::export::{csv, hgrm, hlog, openmetrics};
 use prony_report::terminal::TerminalOptions;
-use prony_report::{csv, github, json, junit, markdown, openmetrics, page, terminal};
+use prony_report::{github, json, junit, markdown, page, terminal};
 
 use super::{histograms, logs, write_output};
 use crate::cli::{ReportArguments, ReportFormat};

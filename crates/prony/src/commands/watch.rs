@@ -128,8 +128,8 @@ impl Watch {
 pub(crate) fn load_head(plan: &Plan, redact: &[String]) -> LiveHead {
     let rate = plan.arrivals.rate().map(prony_model::rate::Rate::as_per_s);
     let connections = prony_report::format::count(plan.connections.into(), "connection", "connections");
-    let arrivals =
-        rate.map_or(plan.arrivals.name().to_owned(), |rate| format!("{} {rate}/s", plan.arrivals.name()));
+    let kind = plan.arrivals.kind();
+    let arrivals = rate.map_or(kind.to_string(), |rate| format!("{kind} {rate}/s"));
     LiveHead {
         command: reproduce::own(redact),
         title: plan.target.display_url(),

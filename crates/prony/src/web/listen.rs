@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_model::openmetrics::CONTENT_TYPE;
+use prony_report::export::openmetrics::text::CONTENT_TYPE;
 use prony_report::page::{self, live};
 
 use super::auth::{Admission, Auth};

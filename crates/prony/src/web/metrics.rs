@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use prony_load::Snapshot;
 use prony_model::fleet::LiveAgent;
-use prony_model::openmetrics::{Kind, Text};
 use prony_model::run_log::PlannedTrial;
+use prony_report::export::openmetrics::text::{Kind, Text};
 
 use crate::lock::{if_free, locked};
 

@@ -19,7 +19,7 @@ mod fleet_pool;
 mod fleet_ssh;
 mod foreign;
 mod formats;
-#[path = "../../../model/src/openmetrics/grammar_tests.rs"]
+#[path = "../../../report/src/export/openmetrics/grammar_tests.rs"]
 mod grammar;
 mod history;
 mod hosts;

@@ -149,15 +149,10 @@ fn candidates(log: &RunLog, analysis: &ExperimentAnalysis) -> Vec<Candidate> {
         });
         Candidate {
             label: row.candidate.clone(),
-            title: row.title.clone(),
             server: server.to_owned(),
             settings: settings.split('+').filter(|s| !s.is_empty()).map(str::to_owned).collect(),
             axes,
-            language: row.language.clone(),
-            kind: row.kind.clone(),
-            version: row.version.clone(),
-            workers: row.workers,
-            keepalive: row.keepalive,
+            facts: row.facts.clone(),
         }
     })
     .collect()
@@ -178,7 +173,7 @@ fn plans(log: &RunLog, analysis: &ExperimentAnalysis) -> Vec<PlanHead> {
                 connections: record.map(|r| r.connections),
                 // Of a share of a knee it is a placeholder.
                 rate_per_s: record.and_then(|r| r.rate_per_s).filter(|_| share.is_none()),
-                arrivals: record.map(|r| r.arrivals.clone()),
+                arrivals: record.map(|r| r.arrivals),
                 capacity: named.and_then(|n| n.capacity.clone()),
                 share: share.map(|s| (s.share, s.of.to_string())),
             }

@@ -4,8 +4,9 @@
 use prony_analysis::experiment::TrialCounts;
 use prony_model::Tool;
 use prony_model::host::Host;
+use prony_model::plan::ArrivalKind;
 use prony_model::plan_record::StageRecord;
-use prony_model::run_log::{Setting, Skipped};
+use prony_model::run_log::{CandidateFacts, Setting, Skipped};
 use prony_model::server_host::ServerHost;
 use prony_model::trial::{Bound, Outcome, Validity};
 use schemars::JsonSchema;
@@ -123,8 +124,6 @@ pub(crate) struct Head {
 pub(crate) struct Candidate {
     /// `amphp:jit+ev`.
     pub label: String,
-    /// The server's title.
-    pub title: String,
     /// The server: the label before its settings.
     pub server: String,
     /// The settings that are not the defaults.
@@ -132,16 +131,9 @@ pub(crate) struct Candidate {
     /// Each axis with its value, defaults too. Of an older log, which names no axes, all settings are one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub axes: Vec<Setting>,
-    /// Language, where known.
-    pub language: Option<String>,
-    /// Kind of server, where known.
-    pub kind: Option<String>,
-    /// Its own word for its version.
-    pub version: Option<String>,
-    /// Workers it was told to use.
-    pub workers: Option<u32>,
-    /// Whether its connections serve more than one request.
-    pub keepalive: bool,
+    /// What is known of it.
+    #[serde(flatten)]
+    pub facts: CandidateFacts,
 }
 
 /// A plan.
@@ -155,8 +147,8 @@ pub(crate) struct PlanHead {
     pub connections: Option<u32>,
     /// Requests per second asked for; none in closed arrivals and stages.
     pub rate_per_s: Option<f64>,
-    /// `closed`, `constant`, `poisson`, `stages`.
-    pub arrivals: Option<String>,
+    /// When requests are due, where the plan is known.
+    pub arrivals: Option<ArrivalKind>,
     /// What is kept by the rate that it searches for: `p99<50ms`; none where it is no search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<String>,

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
+use prony_model::plan::ArrivalKind;
 use prony_model::plan_record::PlanRecord;
 use prony_model::run_log::{RunLog, TrialResult};
 
@@ -52,7 +53,7 @@ impl Against {
 impl Facets {
     /// Stages have a page of their own.
     fn of(record: &PlanRecord) -> Option<Facets> {
-        (record.stages.is_empty() && record.arrivals != "stages").then(|| Facets {
+        (record.stages.is_empty() && record.arrivals != ArrivalKind::Stages).then(|| Facets {
             group: None,
             capacity: None,
             share: None,
@@ -169,7 +170,7 @@ mod tests {
     use prony_model::run_log::{NamedPlan, ShareOf};
 
     fn plan(name: &str, connections: u32, rate: Option<f64>) -> NamedPlan {
-        let arrivals = if rate.is_some() { "constant" } else { "closed" }.to_owned();
+        let arrivals = if rate.is_some() { ArrivalKind::Constant } else { ArrivalKind::Closed };
         let plan = PlanRecord { connections, rate_per_s: rate, arrivals, ..fixtures::closed().plan };
         let (name, describe) = (name.to_owned(), name.to_owned());
         NamedPlan { name, describe, plan, group: None, share: None, capacity: None, workers: None }
@@ -200,7 +201,7 @@ mod tests {
     #[test]
     fn closed_loops_sweep_over_connections_and_stages_over_nothing() {
         let mut ramp = plan("ramp", 5000, None);
-        ramp.plan.arrivals = "stages".to_owned();
+        ramp.plan.arrivals = ArrivalKind::Stages;
         let plans = vec![plan("c100", 100, None), plan("c1", 1, None), ramp];
         assert_eq!(found(plans), [(Against::Connections, "closed loop".to_owned(), vec![1.0, 100.0])]);
     }

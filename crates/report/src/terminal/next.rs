@@ -1,5 +1,6 @@
 //! The commands that answer the next questions.
 
+use prony_model::plan::ArrivalKind;
 use prony_model::plan_record::PlanRecord;
 use prony_model::trial::{Bound, Outcome, Trial, Validity};
 
@@ -61,7 +62,7 @@ fn next_load(trial: &Trial, target: Option<&str>) -> Option<Vec<String>> {
                 requests: Some(1),
                 duration_ns: None,
                 rate_per_s: None,
-                arrivals: "closed".to_owned(),
+                arrivals: ArrivalKind::Closed,
                 ..trial.plan.clone()
             };
             return Some(of(&one));
@@ -72,9 +73,12 @@ fn next_load(trial: &Trial, target: Option<&str>) -> Option<Vec<String>> {
         (Outcome::Carried, Some(rate)) if trial.throughput.bound == Bound::Exact => rate * 1.5,
         (Outcome::Carried, Some(_)) => return None,
     };
-    let arrivals = if trial.plan.arrivals == "closed" { "constant" } else { &trial.plan.arrivals };
+    let arrivals = match trial.plan.arrivals {
+        ArrivalKind::Closed => ArrivalKind::Constant,
+        open => open,
+    };
     let rate_per_s = Some(rounded(rate)?);
-    Some(of(&PlanRecord { rate_per_s, arrivals: arrivals.to_owned(), ..trial.plan.clone() }))
+    Some(of(&PlanRecord { rate_per_s, arrivals, ..trial.plan.clone() }))
 }
 
 /// Commands in bold, one below the other.

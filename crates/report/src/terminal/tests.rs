@@ -39,7 +39,7 @@ fn a_trial_over_tls_names_cipher_and_unverified_certificate() {
     let mut t = fixtures::closed();
     t.plan.url = "https://127.0.0.1:8443/".into();
     t.plan.tls = Some(prony_model::plan_record::TlsPlanRecord {
-        verify: "none".into(),
+        verify: prony_model::tls::VerifyKind::None,
         resumption: "on".into(),
         alpn: "http/1.1".into(),
         client_certificate: false,

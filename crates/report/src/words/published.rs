@@ -102,7 +102,7 @@ pub(crate) fn not_measured(published: &PublishedAnalysis) -> Option<String> {
 pub(crate) fn workers(plan: &PlanAnalysis) -> Option<String> {
     let mut by_count: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
     for row in &plan.rows {
-        by_count.entry(row.workers.unwrap_or(0)).or_default().push(&row.candidate);
+        by_count.entry(row.facts.workers.unwrap_or(0)).or_default().push(&row.candidate);
     }
     let unset = by_count.remove(&0);
     let (most, _) = by_count.iter().max_by_key(|(_, labels)| labels.len())?;

@@ -1,13 +1,15 @@
 //! From flags to a run: which experiment, which candidates, which CPUs, which log.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use prony_fleet::Agents;
 use prony_host::cpus::{allowed, show_list};
 use prony_host::pins::{self, Pins};
 use prony_host::state;
-use prony_lab::bench::{BenchCandidate, BenchSetup, CpuHalves, resolve};
+use prony_lab::bench::{BenchCandidate, BenchSetup, CpuHalves, Resolved, resolve};
+use prony_lab::candidate::Layout;
 use prony_lab::experiment::{Blocks, CORES_MAX, Experiment, WorkerPolicy};
 use prony_lab::server_host::ServerHost;
 use prony_lab::supervise::Supervision;
@@ -34,71 +36,18 @@ pub(super) fn setup(
     let (resumed, before) = resumed_log(arguments)?.unzip();
     let before = before.as_ref();
     let layout = layout()?;
-    let server_host;
-    let (mut experiment, mut candidates, skipped, baseline) = if arguments.candidates.is_empty() {
-        if let Some(option) = arguments.plan.given().into_iter().find(|option| option != "seed") {
-            return Err(Failure::usage(format!(
-                "{} does not go with an experiment, whose file says its plans: change them there, or give --candidate \
-                 NAME='COMMAND {{port}}' instead of an experiment.",
-                plan::flag(&option)
-            )));
-        }
-        let mut experiment = experiment(arguments, before)?;
-        filter(&mut experiment, arguments)?;
-        experiment.redact.clone_from(&arguments.redact);
-        server_host =
-            connect(&arguments.runtime, &arguments.fleet.agent_binary, experiment.server_host.as_deref())?;
-        let engine = match &server_host {
-            Some(_) => None,
-            None => engine(&arguments.runtime.runtime, arguments.runtime.memory.as_deref())?,
+    let (Resolved { mut experiment, mut candidates, skipped, baseline }, server_host) =
+        match arguments.candidates.is_empty() {
+            true => of_experiment(arguments, before, &layout, printer)?,
+            false => of_candidates(arguments)?,
         };
-        let catalogue = catalogue(&arguments.servers, printer);
-        let resolved = resolve(&experiment, &catalogue, &layout, engine.as_ref(), server_host.as_ref());
-        let resolved = resolved.map_err(Failure::usage)?;
-        if let Some(host) = &server_host
-            && let Some(why) = host.lost()
-        {
-            return Err(Failure::not_measured(format!("{}: {why}", host.given())));
-        }
-        (resolved.experiment, resolved.candidates, resolved.skipped, resolved.baseline)
-    } else {
-        if arguments.runtime.runtime != "native" {
-            return Err(Failure::usage(
-                "--runtime is for an experiment's servers: a --candidate runs as its own command says.",
-            ));
-        }
-        let (experiment, candidates) = candidates::of(arguments)?;
-        server_host = connect(&arguments.runtime, &arguments.fleet.agent_binary, None)?;
-        let baseline = experiment.baseline.clone();
-        (experiment, candidates, Vec::new(), baseline)
-    };
-    if let Some(cores) = arguments.server_cores {
-        experiment.server_cores = cores;
-    }
-    match arguments.workers {
-        None => {}
-        Some(WorkerPolicy::Fixed(workers)) if !(1..=CORES_MAX).contains(&workers) => {
-            return Err(Failure::usage(format!(
-                "--workers {workers}: write a number from 1 to {CORES_MAX}."
-            )));
-        }
-        Some(WorkerPolicy::Source) if experiment.published.is_none() => {
-            return Err(Failure::usage(
-                "--workers source takes them from a published source, and this experiment names none: write a \
-                 number or server_cores.",
-            ));
-        }
-        Some(policy) => experiment.workers = policy,
-    }
+    size(&mut experiment, arguments)?;
     let memory_bytes = match &server_host {
         Some(_) => None, // it sees to that itself
         None => native_memory(&arguments.runtime)?,
     };
     if let Some(size) = &arguments.runtime.memory {
         limited(&mut candidates, size);
-    }
-    if let Some(blocks) = arguments.blocks {
-        experiment.blocks = Blocks { min: blocks, max: blocks };
     }
     adaptive::adapt(&mut experiment, arguments)?;
     if let Some(log) = before {
@@ -145,6 +94,78 @@ pub(super) fn setup(
     };
     agents.map_or(Ok(()), |agents| fleet::check_bench(agents, &setup))?;
     Ok(setup)
+}
+
+/// What an experiment has run, and the host of its servers, if that is another.
+fn of_experiment(
+    arguments: &BenchArguments,
+    before: Option<&RunLog>,
+    layout: &Layout,
+    printer: &Printer,
+) -> Result<(Resolved, Option<Arc<ServerHost>>), Failure> {
+    if let Some(option) = arguments.plan.given().into_iter().find(|option| option != "seed") {
+        return Err(Failure::usage(format!(
+            "{} does not go with an experiment, whose file says its plans: change them there, or give --candidate \
+             NAME='COMMAND {{port}}' instead of an experiment.",
+            plan::flag(&option)
+        )));
+    }
+    let mut experiment = experiment(arguments, before)?;
+    filter(&mut experiment, arguments)?;
+    experiment.redact.clone_from(&arguments.redact);
+    let host = connect(&arguments.runtime, &arguments.fleet.agent_binary, experiment.server_host.as_deref())?;
+    let engine = match &host {
+        Some(_) => None,
+        None => engine(&arguments.runtime.runtime, arguments.runtime.memory.as_deref())?,
+    };
+    let catalogue = catalogue(&arguments.servers, printer);
+    let resolved = resolve(&experiment, &catalogue, layout, engine.as_ref(), host.as_ref());
+    let resolved = resolved.map_err(Failure::usage)?;
+    if let Some(host) = &host
+        && let Some(why) = host.lost()
+    {
+        return Err(Failure::not_measured(format!("{}: {why}", host.given())));
+    }
+    Ok((resolved, host))
+}
+
+/// The same of `--candidate`.
+fn of_candidates(arguments: &BenchArguments) -> Result<(Resolved, Option<Arc<ServerHost>>), Failure> {
+    if arguments.runtime.runtime != "native" {
+        return Err(Failure::usage(
+            "--runtime is for an experiment's servers: a --candidate runs as its own command says.",
+        ));
+    }
+    let (experiment, candidates) = candidates::of(arguments)?;
+    let host = connect(&arguments.runtime, &arguments.fleet.agent_binary, None)?;
+    let baseline = experiment.baseline.clone();
+    Ok((Resolved { experiment, candidates, skipped: Vec::new(), baseline }, host))
+}
+
+/// Cores and workers of servers, and blocks, as flags say.
+fn size(experiment: &mut Experiment, arguments: &BenchArguments) -> Result<(), Failure> {
+    if let Some(cores) = arguments.server_cores {
+        experiment.server_cores = cores;
+    }
+    if let Some(blocks) = arguments.blocks {
+        experiment.blocks = Blocks { min: blocks, max: blocks };
+    }
+    match arguments.workers {
+        None => {}
+        Some(WorkerPolicy::Fixed(workers)) if !(1..=CORES_MAX).contains(&workers) => {
+            return Err(Failure::usage(format!(
+                "--workers {workers}: write a number from 1 to {CORES_MAX}."
+            )));
+        }
+        Some(WorkerPolicy::Source) if experiment.published.is_none() => {
+            return Err(Failure::usage(
+                "--workers source takes them from a published source, and this experiment names none: write a \
+                 number or server_cores.",
+            ));
+        }
+        Some(policy) => experiment.workers = policy,
+    }
+    Ok(())
 }
 
 /// A server with a limit is another than one without: its version, in the run log too, names the limit.

@@ -9,9 +9,10 @@ use std::time::Duration;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 
+use prony_model::Trial;
+use prony_model::hdr;
+
 use super::wall_clock;
-use crate::hdr;
-use crate::trial::Trial;
 
 /// The version of the format with base times and tags, the newest.
 const VERSION: &str = "[Histogram log format version 1.3]";
@@ -60,9 +61,9 @@ pub fn write(trials: &[&Trial], out: &mut dyn Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::testing;
-    use crate::histogram::SparseHistogram;
     use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+    use prony_model::histogram::SparseHistogram;
+    use prony_model::testing;
 
     fn written(trial: &Trial) -> Vec<u8> {
         let mut bytes = Vec::new();

@@ -1,9 +1,6 @@
 //! What is written is read back by a reader of the format.
 
-#[path = "../../model/src/openmetrics/grammar_tests.rs"]
-#[allow(unreachable_pub, reason = "the tests of the binary include it, too")]
-mod grammar;
-
+use super::text::grammar;
 use super::*;
 use crate::fixtures;
 

@@ -8,7 +8,7 @@
 //! time stamps, which the draft advises against.
 
 #[cfg(test)]
-#[path = "openmetrics/grammar_tests.rs"]
+#[path = "grammar_tests.rs"]
 #[allow(unreachable_pub, reason = "the tests of the binary include it, too")]
 pub(crate) mod grammar;
 

@@ -3,16 +3,20 @@
 //! A sample says what stands in the trial, in base units (seconds, bytes).
 //! What is withheld there has no sample here.
 
+pub mod text;
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use strum::VariantNames;
 
 use prony_analysis::figure::Figure;
-use prony_model::openmetrics::{Kind, Text, Value};
 use prony_model::run_log::{RunLog, TrialResult};
 use prony_model::server::ServerSamples;
 use prony_model::trial::{Bound, Outcome, PERCENTILES, Summary, Trial, Validity};
+
+use super::seconds;
+use text::{Kind, Text, Value};
 
 /// Writes one trial, without labels of its own.
 ///
@@ -107,7 +111,7 @@ fn facts(text: &mut Text, all: &[Labelled<'_>]) {
     family(text, all, ("prony_trial", Kind::Info, "", help), |text, one, trial| {
         let more = [
             ("url", trial.target.url.as_str()),
-            ("arrivals", &trial.plan.arrivals),
+            ("arrivals", trial.plan.arrivals.into()),
             ("tool_version", &trial.tool.version),
             ("started_at", &trial.started_at),
         ];
@@ -238,11 +242,5 @@ fn cpu(text: &mut Text, all: &[Labelled<'_>]) {
     });
 }
 
-/// To the nanosecond below 100 days, where an f64 still holds it.
-fn seconds(ns: u64) -> f64 {
-    ns as f64 / 1e9
-}
-
 #[cfg(test)]
-#[path = "openmetrics_tests.rs"]
 mod tests;

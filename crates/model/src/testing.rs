@@ -1,4 +1,6 @@
-//! A trial made of known response times.
+//! A trial made of known response times, for tests.
+
+#![allow(clippy::unwrap_used, reason = "for tests")]
 
 use std::collections::BTreeMap;
 
@@ -18,7 +20,7 @@ const S: u64 = 1_000_000_000;
 
 /// A trial with a second for each list of response times in nanoseconds,
 /// on 8 connections, from noon on with a warm-up of 1.5 s.
-pub(crate) fn trial(seconds: &[&[u64]]) -> Trial {
+pub fn trial(seconds: &[&[u64]]) -> Trial {
     let mut all = SparseHistogram::default();
     let series: Vec<SeriesPoint> = (0..)
         .zip(seconds)

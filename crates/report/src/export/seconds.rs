@@ -2,9 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::wall_clock;
-use crate::rfc3339;
-use crate::trial::Trial;
+use super::{seconds, wall_clock};
+use prony_model::{Trial, rfc3339};
 
 const COLUMNS: &str =
     "at_s,length_s,completed,failed,connections,requests_per_s,p50_ns,p99_ns,max_ns,starts_at";
@@ -36,15 +35,10 @@ pub fn write(trial: &Trial, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Exact: a day has 8.64e13 ns, below the 2^53 that an f64 holds.
-fn seconds(ns: u64) -> f64 {
-    ns as f64 / 1e9
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::testing;
+    use prony_model::testing;
 
     #[test]
     fn a_line_is_a_second_of_the_series() {

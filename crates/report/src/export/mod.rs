@@ -1,22 +1,22 @@
-//! A trial in the formats of other tools, for their readers.
+//! Results in the formats of other tools, for their readers.
 //!
-//! `hgrm`, `hlog` and `csv` are made of the stored trial alone, so that any
+//! `hgrm`, `hlog` and `seconds` are made of the stored trial alone, so that any
 //! run log can still be exported; `jtl` has a line per request and needs the
-//! samples of the load itself. None of them computes a statistic: what they
+//! samples of the load itself; `csv` has the table of a run. None of them computes a statistic: what they
 //! hold was in the trial. docs/exports.md says column by column what that is.
 
 pub mod csv;
 pub mod hgrm;
 pub mod hlog;
 pub mod jtl;
-#[cfg(test)]
-pub(crate) mod testing;
+pub mod openmetrics;
+pub mod seconds;
 
 use std::borrow::Cow;
 use std::io;
 use std::time::{Duration, SystemTime};
 
-use crate::trial::Trial;
+use prony_model::Trial;
 
 /// The wall clock at an instant of the window, to the millisecond in which trials state their start.
 fn wall_clock(trial: &Trial, at_ns: u64) -> io::Result<SystemTime> {
@@ -29,8 +29,13 @@ fn wall_clock(trial: &Trial, at_ns: u64) -> io::Result<SystemTime> {
     Ok(SystemTime::from(started) + Duration::from_nanos(trial.window.warmup_ns) + Duration::from_nanos(at_ns))
 }
 
+/// Nanoseconds as seconds: exact below 100 days, where an f64 still holds each.
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
 /// A field of a comma-separated line: quoted where RFC 4180 asks for it.
-pub fn field(text: &str) -> Cow<'_, str> {
+fn field(text: &str) -> Cow<'_, str> {
     if text.contains(['"', ',', '\r', '\n']) {
         Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
     } else {
@@ -41,6 +46,7 @@ pub fn field(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_model::testing;
 
     #[test]
     fn fields_are_quoted_where_they_must_be() {
@@ -52,7 +58,10 @@ mod tests {
     #[test]
     fn a_start_that_is_no_time_is_an_error() {
         let mut trial = testing::trial(&[]);
-        assert_eq!(crate::rfc3339(wall_clock(&trial, 250_000_000).unwrap()), "2026-11-21T12:00:01.750Z");
+        assert_eq!(
+            prony_model::rfc3339(wall_clock(&trial, 250_000_000).unwrap()),
+            "2026-11-21T12:00:01.750Z"
+        );
         trial.started_at = "yesterday".to_owned();
         let error = wall_clock(&trial, 0).unwrap_err();
         assert!(error.to_string().contains("yesterday"), "{error}");

@@ -8,10 +8,11 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+use prony_model::Trial;
+use prony_model::measurement::{ErrorKind, Measurement, Sample};
+use prony_model::target::path_of;
+
 use super::field;
-use crate::measurement::{ErrorKind, Measurement, Sample};
-use crate::target::path_of;
-use crate::trial::Trial;
 
 const COLUMNS: &str = "timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,\
                        failureMessage,bytes,sentBytes,grpThreads,allThreads,URL,Latency,IdleTime,Connect";
@@ -74,7 +75,7 @@ fn rounded(value: u64, unit: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::testing;
+    use prony_model::testing;
 
     const S: u64 = 1_000_000_000;
 

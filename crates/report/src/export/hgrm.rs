@@ -8,11 +8,10 @@
 
 use std::io::{self, Write};
 
-use crate::histogram::SparseHistogram;
-use crate::measurement::RequestCounts;
-
-use crate::hdr;
-use crate::trial::Trial;
+use prony_model::Trial;
+use prony_model::hdr;
+use prony_model::histogram::SparseHistogram;
+use prony_model::measurement::RequestCounts;
 
 /// Steps per halving of the distance to 100 %: the Java tools' default, and wrk2's.
 const TICKS_PER_HALF_DISTANCE: u32 = 5;
@@ -64,7 +63,7 @@ fn ms(ns: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::testing;
+    use prony_model::testing;
 
     /// A table read strictly: every line is one that the format has.
     struct Table {

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_analysis::figure::Figure;
 use prony_analysis::published::PublishedFigures;
-use prony_model::export::field;
 use prony_model::{Estimate, Trial};
 
+use super::field;
 use crate::format::printable;
 
 /// What a column holds of a trial.
@@ -94,12 +94,12 @@ fn columns() -> Vec<Column> {
     let mut columns = vec![
         column("plan", |plan, _| plan.name.clone()),
         column("candidate", |_, row| row.candidate.clone()),
-        column("title", |_, row| row.title.clone()),
-        column("language", |_, row| row.language.clone().unwrap_or_default()),
-        column("kind", |_, row| row.kind.clone().unwrap_or_default()),
-        column("version", |_, row| row.version.clone().unwrap_or_default()),
-        column("workers", |_, row| optional(row.workers)),
-        column("keepalive", |_, row| row.keepalive.to_string()),
+        column("title", |_, row| row.facts.title.clone()),
+        column("language", |_, row| row.facts.language.clone().unwrap_or_default()),
+        column("kind", |_, row| row.facts.kind.clone().unwrap_or_default()),
+        column("version", |_, row| row.facts.version.clone().unwrap_or_default()),
+        column("workers", |_, row| optional(row.facts.workers)),
+        column("keepalive", |_, row| row.facts.keepalive.to_string()),
         column("rank_best", |_, row| optional(row.rank().map(|rank| rank.0))),
         column("rank_worst", |_, row| optional(row.rank().map(|rank| rank.1))),
     ];

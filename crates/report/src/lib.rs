@@ -20,3 +20,5 @@ pub mod openmetrics;
 pub mod page;
 pub mod terminal;
 mod words;
+
+pub use words::{conditions, trial_counts, value};

@@ -11,6 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use prony_analysis::compare::Finding;
 use prony_analysis::comparison::{Comparison, ComparisonError, Options, choose, compare_candidates};
 use prony_analysis::experiment::{ExperimentAnalysis, Row};
 use prony_analysis::figure::Figure;
@@ -196,6 +197,17 @@ fn figures(runs: &[ExperimentAnalysis; 2], compared: &[Comparison]) -> String {
         let _ = writeln!(ratios, "| {server} | {here} | {there} |");
         below.extend(comparison.notes.iter().cloned());
     }
+    let findings: Vec<Option<Finding>> =
+        compared.iter().flat_map(|c| &c.plans).flat_map(|plan| &plan.figures).map(|f| f.finding).collect();
+    let count = |of: &[Finding]| findings.iter().flatten().filter(|finding| of.contains(finding)).count();
+    let _ = writeln!(
+        page,
+        "\nOf {} figures a comparison finds {} better or worse on two hosts and {} equivalent; the rest it cannot tell from so many \
+         blocks.",
+        findings.len(),
+        count(&[Finding::Faster, Finding::Slower]),
+        count(&[Finding::Equivalent])
+    );
     let mut told = BTreeSet::new();
     below.retain(|note| told.insert(note.clone()));
     let below: String = below.iter().map(|note| format!("- {note}\n")).collect();
@@ -229,11 +241,12 @@ fn shown(estimate: Option<&Estimate>, value: impl Fn(f64) -> String) -> String {
 
 /// What does not depend on the day.
 const WHY: &str = "\
-## Why they differ
+## What can make them differ
 
-- **The way costs both sides more.** A packet between namespaces goes through the routing, the queues and the interfaces of two
-  network stacks; over loopback through one. Servers that answer at once spend a larger share of their time on it than those that
-  compute, so that ratios between servers are others, too.
+- **The way.** A packet between namespaces goes through the routing, the queues and the interfaces of two network stacks; over
+  loopback through one. Servers that answer at once spend a larger share of their time on it than those that compute, so that
+  ratios between servers can be others, too. Between namespaces of one machine there is no wire: where a ratio's interval holds 1,
+  all that is too little to be seen here.
 - **Interrupts are a figure of their own.** Where packets are received is a soft interrupt (`softirq_ns`), of the whole host. Here both
   hosts share CPUs, so that it holds the client's packets, too; on two machines it is the server's alone. Over loopback nobody
   can tell whose it is, and it is not shown.

@@ -10,6 +10,8 @@ use prony_fleet::session::Side;
 use prony_fleet::{Agents, Fleet, Setup, find_server, keys};
 use prony_lab::bench::BenchSetup;
 use prony_load::{Control, LoadError, Snapshot, addresses_of};
+use prony_model::plan::Arrivals;
+use prony_model::rate::Rate;
 use prony_model::{Measurement, Plan};
 
 use super::manifests;
@@ -141,9 +143,16 @@ pub(crate) fn check_bench(agents: &Agents, setup: &BenchSetup) -> Result<(), Fai
         ));
     }
     for plan in &setup.experiment.plans {
+        let mut load = plan.load.clone();
+        // Whose rate is found out has one then.
+        if (plan.capacity.is_some() || plan.share.is_some())
+            && let Some(rate) = Rate::per_s(1_000.0)
+        {
+            load.arrivals = Arrivals::Constant(rate);
+        }
         // As many as load where there are fewer connections than agents: see `Fleet::load`.
-        let most = (plan.load.connections / plan.load.threads.max(1)).max(1);
-        prony_fleet::check(&plan.load, agents.count().min(most))?;
+        let most = (load.connections / load.threads.max(1)).max(1);
+        prony_fleet::check(&load, agents.count().min(most))?;
     }
     Ok(())
 }

@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     let log = arguments.output.as_deref().map(|path| Log::open(path, "capacity", printer)).transpose()?;
     let interrupt = interrupt::of_a_run()?;
     let embedded = embeds.then(|| Embedded::start_for(&mut wanted.load)).transpose()?;
-    let fleet = fleet::start(&arguments.fleet, &wanted.load, printer)?;
+    let fleet = fleet::start(&arguments.fleet, &fleet::at_a_rate(&wanted.load), printer)?;
     let watched =
         arguments.watch.as_deref().map(|named| watched(named, &arguments.fleet.agent_binary)).transpose()?;
     let outside = Outside { host: prony_host::read(), embedded_target: embeds, watched };

@@ -128,6 +128,12 @@ fn assemble(
     Fleet::start(setup).map_err(Failure::not_measured)
 }
 
+/// A load as the probes of a search apply it: any rate stands in for theirs.
+pub(crate) fn at_a_rate(load: &Plan) -> Plan {
+    let arrivals = Rate::per_s(1.0).map_or(load.arrivals.clone(), Arrivals::Constant);
+    Plan { arrivals, ..load.clone() }
+}
+
 /// Refuses what of a bench these agents cannot apply.
 pub(crate) fn check_bench(agents: &Agents, setup: &BenchSetup) -> Result<(), Failure> {
     if setup.duet.is_some() {
@@ -143,13 +149,7 @@ pub(crate) fn check_bench(agents: &Agents, setup: &BenchSetup) -> Result<(), Fai
         ));
     }
     for plan in &setup.experiment.plans {
-        let mut load = plan.load.clone();
-        // Whose rate is found out has one then.
-        if (plan.capacity.is_some() || plan.share.is_some())
-            && let Some(rate) = Rate::per_s(1_000.0)
-        {
-            load.arrivals = Arrivals::Constant(rate);
-        }
+        let load = if plan.capacity.is_some() { at_a_rate(&plan.load) } else { plan.load.clone() };
         // As many as load where there are fewer connections than agents: see `Fleet::load`.
         let most = (load.connections / load.threads.max(1)).max(1);
         prony_fleet::check(&load, agents.count().min(most))?;

@@ -38,3 +38,17 @@ fn a_bench_by_agents_of_this_machine_is_exact_and_one_by_others_needs_servers_th
         assert!(result["server"]["window_cpu_ns"].as_u64().unwrap() > 0);
     }
 }
+
+#[test]
+fn what_of_a_bench_a_fleet_cannot_apply_is_refused_before_anything_is_started() {
+    let world = World::new();
+    world.write(
+        "e.toml",
+        "schema = \"prony.experiment/1\"\ntitle = \"t\"\ncandidates = [\"node-http\"]\n[[plan]]\nconnections = 7\n\
+         capacity = \"default\"\n",
+    );
+    for (arguments, says) in [(&["e.toml", "--fleet", "local:3"][..], "a multiple of 3")] {
+        let said = world.prony(&[&["bench"], arguments].concat());
+        assert_eq!((said.code, said.err.contains(says)), (Some(2), true), "{arguments:?} {said:?}");
+    }
+}

@@ -2,7 +2,7 @@
 
 mod install;
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use prony_fleet::pool::NatsLogin;
@@ -87,18 +87,24 @@ pub(crate) fn start(
 ) -> Result<Option<Fleet>, Failure> {
     let Some(agents) = agents(options)? else { return Ok(None) };
     prony_fleet::check(plan, agents.count())?;
-    let is_here = matches!(agents, Agents::Local(_));
     // Agents of a pool may know the target by a name that this machine does not.
     let allowed = match agents {
         Agents::Pool(..) => addresses_of(plan).unwrap_or_default(),
         _ => addresses_of(plan)?,
     };
-    if let Some(address) = allowed.iter().find(|address| address.ip().is_loopback() && !is_here) {
+    if let Some(address) = of_each_machine(&agents, &allowed) {
         printer.note(&format!(
             "The target's address is {address}: each agent loads its own machine there, and not this one."
         ));
     }
     assemble(options, agents, &plan.cpus, allowed).map(Some)
+}
+
+/// The first of these addresses at which each agent would load its own machine, and none this one.
+fn of_each_machine(agents: &Agents, addresses: &[SocketAddr]) -> Option<SocketAddr> {
+    let is_own = |ip: IpAddr| ip.is_unspecified() || ip.is_loopback();
+    let mut own = addresses.iter().filter(|address| is_own(address.ip().to_canonical()));
+    own.next().copied().filter(|_| !matches!(agents, Agents::Local(_)))
 }
 
 /// Starts these agents, which carry messages on these CPUs (empty: any) and may load these addresses.
@@ -141,12 +147,12 @@ pub(crate) fn check_bench(agents: &Agents, setup: &BenchSetup) -> Result<(), Fai
             "--duet applies two loads at once, and a fleet one: leave --duet or --fleet out.",
         ));
     }
-    let starts = setup.candidates.iter().any(|c| c.candidate.as_url().is_none());
-    if starts && setup.server_host.is_none() && !matches!(agents, Agents::Local(_)) {
-        return Err(Failure::usage(
-            "--fleet loads from other machines, and these servers listen on 127.0.0.1 of this one: give --server-host, so \
-             that they are reached over a network, or --fleet local:N.",
-        ));
+    if let Some(address) = of_each_machine(agents, &addresses(setup)?) {
+        return Err(Failure::usage(format!(
+            "--fleet loads from other machines, and at {} each of them would load itself: give --server-host or a URL with an \
+             address of the server that they reach, or --fleet local:N.",
+            address.ip()
+        )));
     }
     for plan in &setup.experiment.plans {
         let load = if plan.capacity.is_some() { at_a_rate(&plan.load) } else { plan.load.clone() };
@@ -163,18 +169,23 @@ pub(crate) fn start_for_bench(
     agents: Agents,
     setup: &BenchSetup,
 ) -> Result<Fleet, Failure> {
+    assemble(options, agents, &setup.pins.client, addresses(setup)?)
+}
+
+/// Where a bench's servers are reached, each once; port 0 stands for every port.
+fn addresses(setup: &BenchSetup) -> Result<Vec<SocketAddr>, LoadError> {
     let address = setup.server_host.as_ref().map_or(Ipv4Addr::LOCALHOST, |host| host.address());
-    let mut allowed = Vec::new();
+    let mut all = Vec::new();
     for candidate in &setup.candidates {
         match candidate.candidate.as_url() {
-            Some(url) => allowed.extend(addresses_of(&Plan::closed(url.clone()))?),
+            Some(url) => all.extend(addresses_of(&Plan::closed(url.clone()))?),
             // Its port is known when it runs.
-            None => allowed.push(SocketAddr::from((address, 0))),
+            None => all.push(SocketAddr::from((address, 0))),
         }
     }
-    allowed.sort_unstable();
-    allowed.dedup();
-    assemble(options, agents, &setup.pins.client, allowed)
+    all.sort_unstable();
+    all.dedup();
+    Ok(all)
 }
 
 /// A probe of a capacity: where an agent was lost, what is left is another load, so that it is repeated whole.

@@ -47,7 +47,18 @@ fn what_of_a_bench_a_fleet_cannot_apply_is_refused_before_anything_is_started() 
         "schema = \"prony.experiment/1\"\ntitle = \"t\"\ncandidates = [\"node-http\"]\n[[plan]]\nconnections = 7\n\
          capacity = \"default\"\n",
     );
-    for (arguments, says) in [(&["e.toml", "--fleet", "local:3"][..], "a multiple of 3")] {
+    let url = |host: &str| format!("t=http://{host}:9/");
+    let (loopback, unspecified, mapped) = (url("localhost"), url("0.0.0.0"), url("[::ffff:127.0.0.1]"));
+    for (arguments, says) in [
+        (&["e.toml", "--fleet", "local:3"][..], "a multiple of 3"),
+        // This machine's server would be checked, and each agent's own loaded.
+        (
+            &["--candidate", &loopback, "--fleet", "ssh:host"],
+            "each of them would load itself: give --server-host",
+        ),
+        (&["--candidate", &unspecified, "--fleet", "ssh:host"], "would load itself"),
+        (&["--candidate", &mapped, "--fleet", "nats://host", "--agents", "2"], "would load itself"),
+    ] {
         let said = world.prony(&[&["bench"], arguments].concat());
         assert_eq!((said.code, said.err.contains(says)), (Some(2), true), "{arguments:?} {said:?}");
     }

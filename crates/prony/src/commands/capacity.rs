@@ -33,6 +33,8 @@ const PROBE: Duration = Duration::from_secs(3);
 
 pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<(), Failure> {
     reproduce::check_own()?;
+    let watches_another = arguments.watch.as_deref().is_some_and(|named| named.starts_with("ssh:"));
+    fleet::check_agent_binary(&arguments.fleet, watches_another)?;
     let given = arguments.url.as_deref().map(Target::given).transpose().map_err(Failure::usage)?;
     let embeds = given.is_none();
     let mut wanted = capacity_plan(arguments, given.unwrap_or_else(plan::placeholder))?;

@@ -72,6 +72,19 @@ pub(crate) fn agents(options: &FleetOptions) -> Result<Option<Agents>, Failure> 
     Agents::parse(text, options.agents).map(Some).map_err(Failure::usage)
 }
 
+/// Refuses `--agent-binary` where nobody would be given it: neither is the fleet one of hosts that ssh reaches, nor is another
+/// host reached.
+pub(crate) fn check_agent_binary(options: &FleetOptions, another_host: bool) -> Result<(), Failure> {
+    let by_ssh = options.fleet.as_deref().is_some_and(|fleet| fleet.starts_with("ssh:"));
+    if options.agent_binary.is_empty() || by_ssh || another_host {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        "--agent-binary is for hosts that ssh reaches, and none is named: give --fleet ssh:…, --watch ssh:… or, of a bench, \
+         --server-host ssh:… with it.",
+    ))
+}
+
 /// The flags that say which fleet it is; none without one.
 pub(crate) fn flags(options: &FleetOptions) -> Vec<String> {
     let fleet = options.fleet.iter().map(|text| ["--fleet".to_owned(), text.clone()]);

@@ -105,6 +105,20 @@ fn what_cannot_be_a_fleet_is_refused_in_a_sentence() {
         let said = world.prony(&[&["load", "http://127.0.0.1:9/"], arguments].concat());
         assert_eq!((said.code, said.err.contains(says)), (Some(2), true), "{arguments:?} {said:?}");
     }
+    // No host would be given it.
+    for line in [
+        &["load"][..],
+        &["capacity"],
+        &["load", "--fleet", "local:2"],
+        &["bench", "--candidate", "t=http://127.0.0.1:9/"],
+    ] {
+        let said = world.prony(&[line, &["--agent-binary", "prony"]].concat());
+        assert_eq!(
+            (said.code, said.err.contains("--agent-binary is for hosts")),
+            (Some(2), true),
+            "{line:?} {said:?}"
+        );
+    }
     // Its probes have a rate.
     let said = world.prony(&["capacity", "http://127.0.0.1:9/", "--fleet", "local:3", "-c", "7"]);
     assert_eq!((said.code, said.err.contains("a multiple of 3")), (Some(2), true), "{said:?}");

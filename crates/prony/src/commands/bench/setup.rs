@@ -72,6 +72,8 @@ pub(super) fn setup(
         let baseline = experiment.baseline.clone();
         (experiment, candidates, Vec::new(), baseline)
     };
+    let watches_another = arguments.watch.iter().any(|named| named.contains("=ssh:"));
+    fleet::check_agent_binary(&arguments.fleet, watches_another || server_host.is_some())?;
     if let Some(cores) = arguments.server_cores {
         experiment.server_cores = cores;
     }

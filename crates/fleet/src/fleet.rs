@@ -86,7 +86,7 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
-    fn of(name: String, id: Option<String>) -> Seat {
+    pub(crate) fn of(name: String, id: Option<String>) -> Seat {
         Seat {
             name,
             id,

@@ -80,8 +80,9 @@ impl<'a> Trial<'a> {
             Event::Lost { agent, why } => {
                 self.lost.get_or_insert((agent, harmless(&why)));
             }
-            Event::Failed { agent, why } => {
-                return Err(LoadError::Fleet(format!(
+            Event::Failed { agent, why, is_lost } => {
+                let error = if is_lost { LoadError::AgentLost } else { LoadError::Fleet };
+                return Err(error(format!(
                     "The load did not start: of the agent {}: {}",
                     seats[agent].name,
                     sentence(&harmless(&why))
@@ -185,9 +186,9 @@ impl<'a> Trial<'a> {
 
         measured.broken_identities.extend(broken);
         // A clock's bound, which comes with each beat, is in it, too.
-        measured.check().map_err(|why| {
-            LoadError::Fleet(format!("The agents gave what no load can measure: {why}."))
-        })?;
+        measured
+            .check()
+            .map_err(|why| LoadError::Fleet(format!("The agents gave what no load can measure: {why}.")))?;
         Ok(measured)
     }
 }
@@ -262,6 +263,8 @@ mod tests {
     use prony_model::target::Target;
 
     use super::*;
+    use crate::controller::Controller;
+    use crate::protocol::{Beat, LOST_NS, Phase, Up};
 
     /// What becomes of an event of the first agent.
     fn taken(event: Event<Piece>) -> Result<(), LoadError> {
@@ -298,5 +301,37 @@ mod tests {
         let what = Piece::Part { share: Box::default(), is_last: true, host };
         let why = taken(Event::Piece { agent: 0, what }).unwrap_err().to_string();
         assert!(why.starts_with("The agent red gave"), "{why}");
+    }
+
+    #[test]
+    fn an_agents_own_fault_before_the_start_is_not_the_loss_of_another() {
+        // The second agent has no part in the load, and is lost.
+        let mut controller = Controller::of(2, 0);
+        controller.begin(0, vec![()], u64::MAX);
+        let mut number = 0;
+        let mut beat = |controller: &mut Controller<()>, at_ns, failure: Option<&str>| {
+            number += 1;
+            let phase = if failure.is_some() { Phase::Ended } else { Phase::Preparing };
+            let failure = failure.map(str::to_owned);
+            let said: Up<Piece> = Up::Beat(Beat { number, trial: 1, phase, failure, clock: None });
+            controller.hear(at_ns, 0, said).1
+        };
+        assert!(beat(&mut controller, LOST_NS, None).is_empty());
+        assert!(controller.look::<Piece>(LOST_NS + 1).is_empty());
+        assert_eq!(controller.lost(), [1]);
+        let failed = beat(&mut controller, LOST_NS + 2, Some("its --key is not there")).remove(0);
+        let why = taken(failed).unwrap_err();
+        assert!(
+            matches!(&why, LoadError::Fleet(why) if why.contains("red: its --key is not there")),
+            "{why}"
+        );
+        // It is lost itself.
+        controller.begin(LOST_NS + 3, vec![()], u64::MAX);
+        let lost = controller.look(2 * LOST_NS + 4).remove(0);
+        let why = taken(lost).unwrap_err();
+        assert!(
+            matches!(&why, LoadError::AgentLost(why) if why.contains("red: it was not heard of")),
+            "{why}"
+        );
     }
 }

@@ -10,7 +10,7 @@ use prony_model::host::Host;
 use prony_model::measurement::{ClientCost, Measurement};
 use prony_model::plan::Plan;
 use prony_model::plan_record::nanoseconds;
-use prony_model::printable;
+use prony_model::printable::harmless_within;
 
 use crate::controller::Event;
 use crate::fleet::Seat;
@@ -78,14 +78,14 @@ impl<'a> Trial<'a> {
                 self.ends.insert(agent, end);
             }
             Event::Lost { agent, why } => {
-                self.lost.get_or_insert((agent, harmless(&why)));
+                self.lost.get_or_insert((agent, harmless_within(&why, REASON_MAX_CHARS)));
             }
             Event::Failed { agent, why, is_lost } => {
                 let error = if is_lost { LoadError::AgentLost } else { LoadError::Fleet };
                 return Err(error(format!(
                     "The load did not start: of the agent {}: {}",
                     seats[agent].name,
-                    sentence(&harmless(&why))
+                    sentence(&harmless_within(&why, REASON_MAX_CHARS))
                 )));
             }
             Event::Over => self.is_over = true,
@@ -209,11 +209,6 @@ fn check_end(end: &AgentEnd) -> Result<(), String> {
 fn check(agent: AgentRecord) -> Result<(), String> {
     let fleet = Some(FleetRecord { agents: vec![agent], ..FleetRecord::default() });
     Measurement { fleet, ..Measurement::default() }.check()
-}
-
-/// An agent's words, safe to show.
-fn harmless(why: &str) -> String {
-    printable::harmless(why).chars().take(REASON_MAX_CHARS).collect()
 }
 
 /// A reason that may be a sentence already.

@@ -1,6 +1,7 @@
 //! `prony bench --fleet`: the loads of an experiment's trials are a fleet's.
 
 use crate::fleet::{has_nats_server, sum};
+use crate::tls::server_that_asks_who_comes;
 use crate::world::{BINARY, World};
 
 #[test]
@@ -64,4 +65,20 @@ fn what_of_a_bench_a_fleet_cannot_apply_is_refused_before_anything_is_started() 
         let said = world.prony(&[&["bench"], arguments].concat());
         assert_eq!((said.code, said.err.contains(says)), (Some(2), true), "{arguments:?} {said:?}");
     }
+}
+
+#[test]
+fn the_agents_of_a_bench_read_the_clients_certificate_and_key_as_those_of_a_load() {
+    if !has_nats_server("a bench by a fleet with a client's certificate") {
+        return;
+    }
+    let world = World::new();
+    let candidate = format!("t=https://{}/", server_that_asks_who_comes(&world));
+    let load = ["bench", "--candidate", &candidate, "--cacert", "certs/ca.pem", "-n", "50", "-c", "4"];
+    let identity = ["--cert", "certs/client.pem", "--key", "certs/key.pem"];
+    let run = ["--blocks", "1", "-q", "-o", "r.jsonl", "--fleet", "local:2"];
+    let said = world.prony(&[&load[..], &identity, &run].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let results = world.lines("r.jsonl", "result");
+    assert_eq!((results.len(), sum(&results[0]["trial"], "completed")), (1, 50), "{results:?}");
 }

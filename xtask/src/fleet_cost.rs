@@ -146,7 +146,6 @@ fn shown(Interval { point, low, high, .. }: &Interval) -> String {
     format!("{point:.4} ({low:.4} to {high:.4})")
 }
 
-/// CPU time of the process that loads, per request, and p50 and p99 of service, in nanoseconds.
 /// The CPU on which everything of a load runs, what carries a fleet's messages included, and the others, the target's: a
 /// controller beside the target would keep its CPU awake, and the fleet's responses would come sooner.
 fn one_and_others() -> Result<(usize, Vec<String>), String> {
@@ -168,6 +167,7 @@ fn keep_to(pid: u32, cpus: &[String]) -> Result<(), String> {
     }
 }
 
+/// CPU time of the process that loads, per request, and p50 and p99 of service, in nanoseconds.
 fn one(prony: &Path, url: &str, flags: &str, cpu: usize, fleet: bool) -> Result<[f64; 3], String> {
     let mut command = Command::new("taskset");
     command.args(["--cpu-list", &cpu.to_string()]).arg(prony);

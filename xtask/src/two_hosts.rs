@@ -1,18 +1,22 @@
 //! The same experiment over loopback and on two hosts: `cargo xtask two-hosts [--prony PATH] [--only NAME]… [--scale NAME]
-//! [--store]`.
+//! [--blocks N] [--store]`.
 //!
 //! `quickstart` with three servers, once as on any machine and once with `--server-host`, whose host is a network namespace
 //! of this machine: the CPUs, the kernel and the servers are the same, and only the way differs. The page says what that does
-//! to each figure, and why.
+//! to each figure, and why. The servers have to be installed: `prony servers install` in the repository's folder.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use prony_model::run_log::{RunLog, TrialResult};
-use prony_model::trial::Validity;
-use prony_stats::trend::median;
+use prony_analysis::compare::Finding;
+use prony_analysis::comparison::{Comparison, ComparisonError, Options, choose, compare_candidates};
+use prony_analysis::experiment::{ExperimentAnalysis, Row};
+use prony_analysis::figure::Figure;
+use prony_model::Estimate;
+use prony_model::run_log::RunLog;
 use serde_json::Value;
 
 use crate::hammer::commit;
@@ -20,76 +24,68 @@ use crate::other_host::{GIVEN, OtherHost};
 use crate::soak::host;
 use crate::today::date;
 
-const USAGE: &str = "usage: cargo xtask two-hosts [--prony PATH] [--only NAME]... [--scale NAME] [--store]";
+const USAGE: &str =
+    "usage: cargo xtask two-hosts [--prony PATH] [--only NAME]... [--scale NAME] [--blocks N] [--store]";
 const EXPERIMENT: &str = "quickstart";
 const SERVERS: [&str; 3] = ["nginx-fpm", "node-http", "go-net-http"];
+/// Where logs and what the other host needs are, below the repository: a log's path stands in the page.
+const FOLDER: &str = "target/two-hosts";
+/// The run logs, of loopback first.
+const LOGS: [&str; 2] = ["loopback.jsonl", "two-hosts.jsonl"];
+/// What the page calls both.
+const WAYS: [&str; 2] = ["over loopback", "on two hosts"];
 
 struct Asked {
     prony: PathBuf,
     only: Vec<String>,
     scale: Option<String>,
+    blocks: String,
     store: bool,
-}
-
-/// Of one trial; `None` where it was not measured.
-type Figure = fn(&TrialResult) -> Option<f64>;
-
-/// What is set side by side: its name, how it is written, and its value.
-const FIGURES: [(&str, usize, Figure); 5] = [
-    ("requests/s", 0, |r| Some(r.trial.as_ref()?.throughput.requests_per_s.point)),
-    ("p50 of response, µs", 0, |r| Some(r.trial.as_ref()?.latency.response.p50_ns? as f64 / 1e3)),
-    ("p99 of response, µs", 0, |r| Some(r.trial.as_ref()?.latency.response.p99_ns? as f64 / 1e3)),
-    ("CPU time of the server per request, µs", 2, |r| per_request_us(r, r.server.as_ref()?.window_cpu_ns)),
-    ("interrupts of the servers' host per request, µs", 2, |r| {
-        let host = r.server.as_ref()?.host.as_ref()?;
-        per_request_us(r, host.irq_ns? + host.softirq_ns?)
-    }),
-];
-
-fn per_request_us(result: &TrialResult, ns: u64) -> Option<f64> {
-    let completed = result.trial.as_ref()?.requests.completed;
-    (completed > 0).then(|| ns as f64 / 1e3 / completed as f64)
 }
 
 /// Runs both, prints the page, and stores it where that is asked.
 ///
 /// # Errors
-/// When one of them cannot be run, or measured nothing.
+/// When one of them cannot be run or measured nothing, or when `prony compare` would set them side by side without a word.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let asked = read(root, arguments)?;
-    let folder = root.join("target/two-hosts");
-    let other =
-        OtherHost::start(&folder.join("host"), root, &[])?.map_err(|why| format!("not run: {why}"))?;
+    let other = OtherHost::start(&root.join(FOLDER).join("host"), root, &[])?
+        .map_err(|why| format!("not run: {why}"))?;
     let prony = |line: &[&str]| {
         let mut command = Command::new(&asked.prony);
         command.args(line).current_dir(root).env("PATH", other.path()).stdin(Stdio::null());
         command.output().map_err(|e| format!("{}: {e}", asked.prony.display()))
     };
-    let at = |name: &str| folder.join(name).display().to_string();
-    let logs = [at("loopback.jsonl"), at("two-hosts.jsonl")];
-    let mut line = vec!["bench", EXPERIMENT, "-q"];
+    let mut line = vec!["bench", EXPERIMENT, "-q", "--blocks", &asked.blocks];
     line.extend(asked.only.iter().flat_map(|name| ["--only", name.as_str()]));
     line.extend(asked.scale.iter().flat_map(|name| ["--scale", name.as_str()]));
     let lines = [line.clone(), [line, vec!["--server-host", GIVEN]].concat()];
-    let mut read_logs = Vec::new();
-    for (log, line) in logs.iter().zip(&lines) {
-        let _ = fs::remove_file(log);
+    let mut logs = Vec::new();
+    for (name, line) in LOGS.iter().zip(&lines) {
+        let log = format!("{FOLDER}/{name}");
+        let _ = fs::remove_file(root.join(&log));
         println!("prony {}", line.join(" "));
         let output = prony(&[line.as_slice(), &["-o", log.as_str()]].concat())?;
         print!("{}", String::from_utf8_lossy(&output.stdout));
         if !output.status.success() {
             return Err(said(&output));
         }
-        read_logs.push(prony_analysis::run_log::read(Path::new(log)).map_err(|e| e.to_string())?);
+        let log = prony_analysis::run_log::read(&root.join(&log)).map_err(|e| e.to_string())?;
+        if let Some(skipped) = log.header.skipped.first() {
+            return Err(format!("{} was skipped: {}", skipped.candidate, skipped.reason));
+        }
+        logs.push(log);
+    }
+    let [loopback, two_hosts] = logs.as_slice() else { return Err("two runs are compared".to_owned()) };
+    let (refused, compared) = compare(loopback, two_hosts)?;
+    if compared.len() != asked.only.len() {
+        return Err(format!("{} of {} servers were measured in both", compared.len(), asked.only.len()));
     }
     let doctor = prony(&["doctor", "--host", GIVEN, "--format", "json"])?;
     let doctor: Value = serde_json::from_slice(&doctor.stdout).map_err(|_| said(&doctor))?;
-    let compared = prony(&["compare", &logs[0], &logs[1]])?;
-    if compared.status.success() {
-        return Err("prony compare sets loopback and two hosts side by side without a word".to_owned());
-    }
-    let lines = lines.map(|line| format!("prony {}", line.join(" ")));
-    let text = page(root, &doctor, &lines, [&read_logs[0], &read_logs[1]], &said(&compared))?;
+    let mut text = head(root, &doctor, &lines.map(|line| format!("prony {}", line.join(" "))));
+    text += &figures(&[loopback, two_hosts].map(prony_analysis::analyse), &compared);
+    text += &format!("\n{WHY}\n\n`prony compare` of both logs says so, too:\n\n> {refused}\n");
     println!("{text}");
     if asked.store {
         crate::stored::write(root, &format!("two-hosts-{}", date()), &[("md", &text)])?;
@@ -102,8 +98,13 @@ fn said(output: &Output) -> String {
 }
 
 fn read(root: &Path, arguments: &[String]) -> Result<Asked, String> {
-    let mut asked =
-        Asked { prony: root.join("target/release/prony"), only: Vec::new(), scale: None, store: false };
+    let mut asked = Asked {
+        prony: root.join("target/release/prony"),
+        only: Vec::new(),
+        scale: None,
+        blocks: "10".to_owned(),
+        store: false,
+    };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut next = || rest.next().ok_or(USAGE);
@@ -112,6 +113,7 @@ fn read(root: &Path, arguments: &[String]) -> Result<Asked, String> {
             "--prony" => asked.prony = PathBuf::from(next()?),
             "--only" => asked.only.push(next()?.clone()),
             "--scale" => asked.scale = Some(next()?.clone()),
+            "--blocks" => asked.blocks.clone_from(next()?),
             other => return Err(format!("{other:?}: {USAGE}")),
         }
     }
@@ -121,21 +123,36 @@ fn read(root: &Path, arguments: &[String]) -> Result<Asked, String> {
     Ok(asked)
 }
 
-fn page(
-    root: &Path,
-    doctor: &Value,
-    lines: &[String; 2],
-    [loopback, two_hosts]: [&RunLog; 2],
-    refused: &str,
-) -> Result<String, String> {
+/// What `prony compare` says of both, and each server's figures as it compares them all the same with `--force`.
+fn compare(loopback: &RunLog, two_hosts: &RunLog) -> Result<(String, Vec<Comparison>), String> {
+    let pairs = choose((loopback, LOGS[0]), (two_hosts, LOGS[1]), &[]).map_err(|why| why.to_string())?;
+    let forced = Options { force: true, ..Options::default() };
+    let (mut refused, mut compared) = (String::new(), Vec::new());
+    for (a, b) in pairs {
+        match compare_candidates(a, b, &Options::default()) {
+            Ok(_) => {
+                return Err(format!(
+                    "`prony compare` sets both of {} side by side without a word",
+                    a.candidate
+                ));
+            }
+            Err(why @ ComparisonError::Unlike { .. }) if refused.is_empty() => refused = why.to_string(),
+            Err(ComparisonError::Unlike { .. }) => {}
+            Err(why) => return Err(why.to_string()),
+        }
+        compared.push(compare_candidates(a, b, &forced).map_err(|why| why.to_string())?);
+    }
+    Ok((refused, compared))
+}
+
+fn head(root: &Path, doctor: &Value, lines: &[String; 2]) -> String {
     let trip = |at: &str| doctor["round_trip"][at].as_u64().unwrap_or(0) / 1_000;
-    let mut page = format!(
+    format!(
         "# The same experiment over loopback and on two hosts, {}\n\n{}.\n\n\
          `cargo xtask two-hosts --store` at commit {}: `{}`, then `{}`.\nThe other host is a network namespace of this machine \
          behind a pair of virtual interfaces, with an OpenSSH of its own: the same\nCPUs, kernel and servers, and no network card \
-         or switch. What differs is the way alone. Figures are medians over blocks.\nA byte takes {} µs there and back at least, \
-         {} µs in the median, {} µs at p99 (`prony doctor --host`).\n\n\
-         | server | figure | over loopback | on two hosts | ratio |\n|---|---|---|---|---|\n",
+         or switch. What differs is the way alone.\nA byte takes {} µs there and back at least, {} µs in the median, {} µs at p99 \
+         (`prony doctor --host`).\n\n",
         date(),
         host(&doctor["host"]),
         commit(root),
@@ -144,56 +161,111 @@ fn page(
         trip("min_ns"),
         trip("p50_ns"),
         trip("p99_ns"),
-    );
-    for candidate in &loopback.header.candidates {
-        for (name, digits, figure) in FIGURES {
-            let of = |log: &RunLog| middle(log, &candidate.label, figure);
-            let (here, there) = (of(loopback), of(two_hosts));
-            let shown =
-                |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.digits$}"));
-            let ratio =
-                here.zip(there).map_or("–".to_owned(), |(here, there)| format!("{:.2}", there / here));
-            // Writing to a String cannot fail.
-            let _ = writeln!(
-                page,
-                "| {} | {name} | {} | {} | {ratio} |",
-                candidate.label,
-                shown(here),
-                shown(there)
-            );
-        }
-        if middle(two_hosts, &candidate.label, FIGURES[0].2).is_none() {
-            return Err(format!("{} was not measured on two hosts", candidate.label));
-        }
-    }
-    let _ = writeln!(page, "\n{WHY}\n\n`prony compare` of both logs says so, too:\n\n> {refused}");
-    Ok(page)
+    )
 }
 
-/// Over the trials of a candidate that count.
-fn middle(log: &RunLog, candidate: &str, figure: Figure) -> Option<f64> {
-    let counts = |r: &&TrialResult| {
-        let trial = r.trial.as_ref();
-        r.planned.candidate == candidate && trial.is_some_and(|t| t.verdict.validity != Validity::Invalid)
-    };
-    let values: Vec<f64> = log.results.iter().filter(counts).filter_map(figure).collect();
-    median(&values)
+/// The figures of both runs with their intervals, and what either says of the servers among themselves.
+fn figures(runs: &[ExperimentAnalysis; 2], compared: &[Comparison]) -> String {
+    let mut page = String::new();
+    // Writing to a String cannot fail.
+    for (way, run) in WAYS.iter().zip(runs) {
+        let (counts, conditions) = (prony_report::trial_counts(run), prony_report::conditions(run));
+        let _ = writeln!(page, "- {way}: {counts}; {conditions}");
+    }
+    let method = compared.first().map_or("", |c| c.method.as_str());
+    let _ = writeln!(
+        page,
+        "\nFigures are geometric means over blocks, those of interrupts means, each with its 95 % interval; the ratio is two hosts over \
+         loopback ({method}).\n\n| server | figure | {} | {} | ratio |\n|---|---|---|---|---|",
+        WAYS[0], WAYS[1]
+    );
+    let (mut below, mut ratios) = (Vec::new(), String::new());
+    for comparison in compared {
+        let server = &comparison.b.candidate;
+        for found in comparison.plans.iter().flat_map(|plan| &plan.figures) {
+            let side = |e: &Option<Estimate>| shown(e.as_ref(), |v| prony_report::value(found.figure, v));
+            let (a, b, ratio) = (side(&found.a), side(&found.b), shown(found.ratio.as_ref(), ratio));
+            let _ = writeln!(page, "| {server} | {} | {a} | {b} | {ratio} |", found.figure.head);
+            below.extend(found.why.iter().map(|why| format!("{server}, {}: {why}", found.figure)));
+        }
+        let rows = runs.each_ref().map(|run| row(run, server));
+        if let (Some(figure), Some(row)) = (Figure::named("interrupts"), rows[1]) {
+            let there = shown(row.figures[figure].estimate.as_ref(), |v| prony_report::value(figure, v));
+            let _ = writeln!(page, "| {server} | {} | – | {there} | – |", figure.head);
+        }
+        let [here, there] = rows.map(|row| shown(row.and_then(|row| row.ratio.as_ref()), ratio));
+        let _ = writeln!(ratios, "| {server} | {here} | {there} |");
+        below.extend(comparison.notes.iter().cloned());
+    }
+    let findings: Vec<Option<Finding>> =
+        compared.iter().flat_map(|c| &c.plans).flat_map(|plan| &plan.figures).map(|f| f.finding).collect();
+    let count = |of: &[Finding]| findings.iter().flatten().filter(|finding| of.contains(finding)).count();
+    let _ = writeln!(
+        page,
+        "\nOf {} figures a comparison finds {} better or worse on two hosts and {} equivalent; the rest it cannot tell from so many \
+         blocks.",
+        findings.len(),
+        count(&[Finding::Faster, Finding::Slower]),
+        count(&[Finding::Equivalent])
+    );
+    let mut told = BTreeSet::new();
+    below.retain(|note| told.insert(note.clone()));
+    let below: String = below.iter().map(|note| format!("- {note}\n")).collect();
+    let baseline = runs[1].baseline.as_deref().unwrap_or("the baseline");
+    let _ = write!(
+        page,
+        "\n{below}\nWhat either run says of the servers among themselves: throughput over {baseline}'s, paired within blocks.\n\n\
+         | server | {} | {} |\n|---|---|---|\n{ratios}",
+        WAYS[0], WAYS[1]
+    );
+    page
+}
+
+fn row<'a>(run: &'a ExperimentAnalysis, server: &str) -> Option<&'a Row> {
+    run.plans.iter().flat_map(|plan| &plan.rows).find(|row| row.candidate == server)
+}
+
+fn ratio(value: f64) -> String {
+    format!("{value:.3}")
+}
+
+/// A figure with its interval, or alone where it has none.
+fn shown(estimate: Option<&Estimate>, value: impl Fn(f64) -> String) -> String {
+    let Some(estimate) = estimate else { return "–".to_owned() };
+    let at_least = if estimate.at_least { "≥ " } else { "" };
+    let interval = estimate.ci_low.zip(estimate.ci_high);
+    let interval =
+        interval.map_or(String::new(), |(low, high)| format!(" ({} to {})", value(low), value(high)));
+    format!("{at_least}{}{interval}", value(estimate.point))
 }
 
 /// What does not depend on the day.
 const WHY: &str = "\
-## Why they differ
+## What can make them differ
 
-- **The way costs both sides more.** A packet between namespaces goes through the routing, the queues and the interfaces of two
-  network stacks; over loopback through one. Servers that answer at once are limited by it, those that compute are not, so that
-  differences between servers shrink as the way gets longer.
+- **The way.** A packet between namespaces goes through the routing, the queues and the interfaces of two network stacks; over
+  loopback through one. Servers that answer at once spend a larger share of their time on it than those that compute, so that
+  ratios between servers can be others, too. Between namespaces of one machine there is no wire: where a ratio's interval holds 1,
+  all that is too little to be seen here.
 - **Interrupts are a figure of their own.** Where packets are received is a soft interrupt (`softirq_ns`), of the whole host. Here both
   hosts share CPUs, so that it holds the client's packets, too; on two machines it is the server's alone. Over loopback nobody
   can tell whose it is, and it is not shown.
 - **CPU time of the server per request** is its processes' alone. What the kernel does for a packet within the process that sends it
   is in it; what it does in a soft interrupt's own time may not be, as the kernel was built (`CONFIG_IRQ_TIME_ACCOUNTING`).
 - **Latency has another floor**: the round trip above, which no server can answer faster than.
-- **What stays** is what each run says of the servers among themselves: their order, and ratios within their intervals.
+- **What can be compared** is what each run says of the servers among themselves: the order, and ratios with their intervals.
 
 A network between two machines adds what is not here: cards with rings, offloads and coalesced interrupts, a switch, and other
 users of both. [two-hosts.md](../two-hosts.md) says what is recorded of it.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_has_its_interval_or_none() {
+        assert_eq!(shown(Some(&Estimate::new(0.8, 0.75, 0.85, 10)), ratio), "0.800 (0.750 to 0.850)");
+        assert_eq!(shown(Some(&Estimate::at_least(2.0, 10)), ratio), "≥ 2.000");
+        assert_eq!(shown(None, ratio), "–");
+    }
+}

@@ -38,6 +38,8 @@ pub enum Event<P> {
         agent: usize,
         /// Why, as a sentence.
         why: String,
+        /// Whether that agent is lost: the next load may have another in its place.
+        is_lost: bool,
     },
 }
 
@@ -212,7 +214,7 @@ impl<J: Clone> Controller<J> {
         if waits && now_ns > self.gives_up_ns {
             let late = self.members().position(|place| !self.is_at_least(place, Phase::Ready));
             let why = "it was not ready in time".to_owned();
-            events.push(Event::Failed { agent: late.unwrap_or(0), why });
+            events.push(Event::Failed { agent: late.unwrap_or(0), why, is_lost: false });
             self.stage = Stage::Over;
         }
         self.proceed(now_ns, &mut events);
@@ -236,7 +238,7 @@ impl<J: Clone> Controller<J> {
         match self.stage {
             _ if agent >= self.jobs.len() => {}
             Stage::Preparing | Stage::Arming { .. } => {
-                events.push(Event::Failed { agent, why });
+                events.push(Event::Failed { agent, why, is_lost: self.places[agent].is_lost });
                 self.stage = Stage::Over;
             }
             Stage::Started { .. } => {
@@ -272,7 +274,7 @@ impl<J: Clone> Controller<J> {
             Stage::Arming { at_ns } if now_ns >= at_ns => {
                 let late = self.members().position(|place| !self.is_at_least(place, Phase::Armed));
                 let why = "it did not hear of the start in time".to_owned();
-                events.push(Event::Failed { agent: late.unwrap_or(0), why });
+                events.push(Event::Failed { agent: late.unwrap_or(0), why, is_lost: false });
                 self.stage = Stage::Over;
             }
             Stage::Started { .. } if self.members().all(|place| place.is_done) => {

@@ -86,7 +86,7 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
-    fn of(name: String, id: Option<String>) -> Seat {
+    pub(crate) fn of(name: String, id: Option<String>) -> Seat {
         Seat {
             name,
             id,
@@ -359,21 +359,13 @@ impl State {
             }
             for mut event in events {
                 self.tell_why(&mut event);
-                trial.take(event, &self.seats).map_err(|why| self.of_the_lost(why))?;
+                trial.take(event, &self.seats)?;
             }
         }
         let members = &self.seats[..agents as usize];
         let bound_ns = |agent| self.core.clock(agent).map_or(0, |clock| clock.bound_ns);
         let clocks: Vec<u64> = (0..members.len()).map(bound_ns).collect();
         trial.finish(members, &clocks, self.setup.flags.clone(), self.link.version(), control.stop_asked())
-    }
-
-    /// A load that did not start for want of an agent that is gone failed by that alone.
-    fn of_the_lost(&self, error: LoadError) -> LoadError {
-        match error {
-            LoadError::Fleet(why) if !self.core.lost().is_empty() => LoadError::AgentLost(why),
-            other => other,
-        }
     }
 
     /// Adds to an agent's loss what it, or its ssh, said last.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use async_nats::{ConnectOptions, Event};
 use futures_util::StreamExt;
 use prony_host::cpus;
-use prony_model::printable::harmless;
+use prony_model::printable::harmless_within;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::server::judge;
@@ -134,7 +134,7 @@ pub fn connect<T: Send + 'static>(
     let version = said
         .unwrap_or_else(|_| Err("it did not answer in time".to_owned()))
         .map_err(|why| format!("The NATS server at {url} could not be reached: {why}."))?;
-    let version: String = harmless(&version).chars().take(VERSION_MAX_CHARS).collect();
+    let version = harmless_within(&version, VERSION_MAX_CHARS);
     judge(&format!("The NATS server at {url}"), &version)?;
     Ok(Link { out, is_connected, version })
 }

@@ -97,6 +97,7 @@ pub(crate) struct Copying {
     host: SshHost,
     ssh: SshProcess,
     since: Instant,
+    patience: Duration,
 }
 
 impl Copying {
@@ -126,14 +127,14 @@ impl Copying {
         thread::spawn(move || io::copy(&mut file, &mut to));
         // Whatever a login prints.
         thread::spawn(move || io::copy(&mut from, &mut io::sink()));
-        Ok(Copying { host: host.clone(), ssh, since: Instant::now() })
+        Ok(Copying { host: host.clone(), ssh, since: Instant::now(), patience: COPY_TIMEOUT })
     }
 
     /// Whether it is there by now; `None` while it is on its way.
     pub(crate) fn look(&mut self) -> Option<Result<(), String>> {
         let why = match self.ssh.child.try_wait() {
             Ok(Some(status)) if status.success() => return Some(Ok(())),
-            Ok(None) if self.since.elapsed() <= COPY_TIMEOUT => return None,
+            Ok(None) if self.since.elapsed() <= self.patience => return None,
             Ok(Some(_)) => "Prony could not be copied to it".to_owned(),
             Ok(None) => "copying Prony to it took too long".to_owned(),
             Err(e) => e.to_string(),
@@ -155,5 +156,28 @@ impl Copying {
 impl Drop for Copying {
     fn drop(&mut self) {
         let _ = self.ssh.child.kill();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent_binary::AgentBinary;
+
+    #[test]
+    fn a_copy_that_does_not_end_is_given_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let ssh = folder.path().join("ssh");
+        // By another process: what a child of another test has open for writing at this moment cannot be executed.
+        let script = r"printf '#!/bin/sh\nexec sleep 100\n' >$0 && chmod 755 $0";
+        assert!(Command::new("sh").args(["-c", script]).arg(&ssh).status().unwrap().success());
+        let binary = AgentBinary::of(&std::env::current_exe().unwrap()).unwrap();
+        let machine = binary.machine;
+        let means = SshMeans { own: ssh.clone(), ssh, nats_port: 0, binaries: vec![binary] };
+        let host = SshHost::parse("far", "--fleet").unwrap();
+        let mut copying = Copying::start(&means, &host, "Linux", machine).unwrap();
+        copying.patience = Duration::ZERO;
+        let why = copying.wait().unwrap_err();
+        assert_eq!(why, "There is no agent on far: copying Prony to it took too long (it did not say why).");
     }
 }

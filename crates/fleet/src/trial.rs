@@ -1,6 +1,7 @@
 //! A load that agents apply: their pieces become one measurement.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use prony_load::{Gathered, LoadError, Share, Snapshot};
@@ -9,7 +10,7 @@ use prony_model::host::Host;
 use prony_model::measurement::{ClientCost, Measurement};
 use prony_model::plan::Plan;
 use prony_model::plan_record::nanoseconds;
-use prony_model::printable;
+use prony_model::printable::harmless_within;
 
 use crate::controller::Event;
 use crate::fleet::Seat;
@@ -54,12 +55,11 @@ impl<'a> Trial<'a> {
                 self.start_ns = Some(at_ns);
             }
             Event::Piece { agent, what: Piece::Part { share, is_last, host } } => {
-                share.check().map_err(|why| {
-                    LoadError::Fleet(format!(
-                        "The agent {} gave what no load can measure: {why}.",
-                        seats[agent].name
-                    ))
-                })?;
+                let host = host.map(|host| host.of_another());
+                share
+                    .check()
+                    .and_then(|()| check(AgentRecord { host: host.clone(), ..AgentRecord::default() }))
+                    .map_err(|why| cannot_be(&seats[agent], &why))?;
                 // Bins are held from the window's start on: what lies ahead of the clock would make room for years of them.
                 let ran_ns = self.start_ns.map_or(0, |at| now_ns().saturating_sub(at));
                 if share.end_ns > ran_ns.saturating_add(LEASE_NS) {
@@ -70,18 +70,22 @@ impl<'a> Trial<'a> {
                 }
                 self.gathered.add(agent, *share, is_last);
                 if let Some(host) = host {
-                    self.hosts.insert(agent, host.of_another());
+                    self.hosts.insert(agent, host);
                 }
             }
-            Event::Piece { agent, what: Piece::End(end) } => drop(self.ends.insert(agent, end)),
-            Event::Lost { agent, why } => {
-                self.lost.get_or_insert((agent, harmless(&why)));
+            Event::Piece { agent, what: Piece::End(end) } => {
+                check_end(&end).map_err(|why| cannot_be(&seats[agent], &why))?;
+                self.ends.insert(agent, end);
             }
-            Event::Failed { agent, why } => {
-                return Err(LoadError::Fleet(format!(
+            Event::Lost { agent, why } => {
+                self.lost.get_or_insert((agent, harmless_within(&why, REASON_MAX_CHARS)));
+            }
+            Event::Failed { agent, why, is_lost } => {
+                let error = if is_lost { LoadError::AgentLost } else { LoadError::Fleet };
+                return Err(error(format!(
                     "The load did not start: of the agent {}: {}",
                     seats[agent].name,
-                    sentence(&harmless(&why))
+                    sentence(&harmless_within(&why, REASON_MAX_CHARS))
                 )));
             }
             Event::Over => self.is_over = true,
@@ -181,13 +185,30 @@ impl<'a> Trial<'a> {
         };
 
         measured.broken_identities.extend(broken);
+        // A clock's bound, which comes with each beat, is in it, too.
+        measured
+            .check()
+            .map_err(|why| LoadError::Fleet(format!("The agents gave what no load can measure: {why}.")))?;
         Ok(measured)
     }
 }
 
-/// An agent's words, safe to show.
-fn harmless(why: &str) -> String {
-    printable::harmless(why).chars().take(REASON_MAX_CHARS).collect()
+fn cannot_be(seat: &Seat, why: &str) -> LoadError {
+    LoadError::Fleet(format!("The agent {} gave what no load can measure: {why}.", seat.name))
+}
+
+/// Whether what an agent says at its end can be a load's.
+fn check_end(end: &AgentEnd) -> Result<(), String> {
+    let client = ClientCost { max_rss_bytes: end.max_rss_bytes, ..ClientCost::default() };
+    Measurement { client, request_bytes: end.request_bytes, ..Measurement::default() }.check()?;
+    end.address.parse::<SocketAddr>().map_err(|_| "its target's address is none".to_owned())?;
+    check(agent_record("", 0, None, Some(end), 0, 0))
+}
+
+/// Whether what is kept of an agent is what whoever reads the result takes.
+fn check(agent: AgentRecord) -> Result<(), String> {
+    let fleet = Some(FleetRecord { agents: vec![agent], ..FleetRecord::default() });
+    Measurement { fleet, ..Measurement::default() }.check()
 }
 
 /// A reason that may be a sentence already.
@@ -229,4 +250,83 @@ fn agent_record(
         record.clock_moved_ns = both.map(|(before, after)| after.offset_ns.saturating_sub(before.offset_ns));
     }
     record
+}
+
+#[cfg(test)]
+mod tests {
+    use prony_model::clock::Offset;
+    use prony_model::target::Target;
+
+    use super::*;
+    use crate::controller::Controller;
+    use crate::protocol::{Beat, LOST_NS, Phase, Up};
+
+    /// What becomes of an event of the first agent.
+    fn taken(event: Event<Piece>) -> Result<(), LoadError> {
+        let plan = Plan::closed(Target::parse("http://10.0.0.1/").unwrap());
+        Trial::of(&plan, 1).take(event, &[Seat::of("red".to_owned(), None)])
+    }
+
+    #[test]
+    fn what_no_agent_can_know_is_taken_of_none_and_it_is_named() {
+        let of = |change: fn(&mut AgentEnd)| {
+            let mut end = AgentEnd { address: "10.0.0.1:80".to_owned(), ..AgentEnd::default() };
+            change(&mut end);
+            taken(Event::Piece { agent: 0, what: Piece::End(end) }).map_err(|why| why.to_string())
+        };
+        assert_eq!(of(|end| end.process_cpu_ns = 1), Ok(()));
+        let hostile: [fn(&mut AgentEnd); 8] = [
+            |end| end.address = "10.0.0.1:80\u{1b}[2J".to_owned(),
+            |end| end.address = "x".repeat(1 << 20),
+            |end| end.address.clear(),
+            |end| end.process_cpu_ns = u64::MAX,
+            |end| end.max_rss_bytes = u64::MAX,
+            |end| end.request_bytes = u64::MAX,
+            |end| end.throttled_ns = Some(u64::MAX),
+            |end| end.clock_before = Some(Offset { offset_ns: 0, bound_ns: u64::MAX }),
+        ];
+        for change in hostile {
+            let why = of(change).unwrap_err();
+            assert!(
+                why.starts_with("The agent red gave what no load can measure: ") && why.len() < 200,
+                "{why}"
+            );
+        }
+        let host = Some(Box::new(Host { memory_bytes: u64::MAX, ..Host::default() }));
+        let what = Piece::Part { share: Box::default(), is_last: true, host };
+        let why = taken(Event::Piece { agent: 0, what }).unwrap_err().to_string();
+        assert!(why.starts_with("The agent red gave"), "{why}");
+    }
+
+    #[test]
+    fn an_agents_own_fault_before_the_start_is_not_the_loss_of_another() {
+        // The second agent has no part in the load, and is lost.
+        let mut controller = Controller::of(2, 0);
+        controller.begin(0, vec![()], u64::MAX);
+        let mut number = 0;
+        let mut beat = |controller: &mut Controller<()>, at_ns, failure: Option<&str>| {
+            number += 1;
+            let phase = if failure.is_some() { Phase::Ended } else { Phase::Preparing };
+            let failure = failure.map(str::to_owned);
+            let said: Up<Piece> = Up::Beat(Beat { number, trial: 1, phase, failure, clock: None });
+            controller.hear(at_ns, 0, said).1
+        };
+        assert!(beat(&mut controller, LOST_NS, None).is_empty());
+        assert!(controller.look::<Piece>(LOST_NS + 1).is_empty());
+        assert_eq!(controller.lost(), [1]);
+        let failed = beat(&mut controller, LOST_NS + 2, Some("its --key is not there")).remove(0);
+        let why = taken(failed).unwrap_err();
+        assert!(
+            matches!(&why, LoadError::Fleet(why) if why.contains("red: its --key is not there")),
+            "{why}"
+        );
+        // It is lost itself.
+        controller.begin(LOST_NS + 3, vec![()], u64::MAX);
+        let lost = controller.look(2 * LOST_NS + 4).remove(0);
+        let why = taken(lost).unwrap_err();
+        assert!(
+            matches!(&why, LoadError::AgentLost(why) if why.contains("red: it was not heard of")),
+            "{why}"
+        );
+    }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{few, numbers};
-use crate::printable::harmless;
+use crate::printable::harmless_within;
 
 /// The longest text of a host that another machine tells of itself, and the most CPUs that it lists.
 const TEXT_MAX_CHARS: usize = 200;
@@ -55,7 +55,7 @@ impl Host {
     /// What another machine says that it is: texts safe to show, and none too long.
     pub fn of_another(mut self) -> Host {
         for text in self.texts() {
-            *text = harmless(text).chars().take(TEXT_MAX_CHARS).collect();
+            *text = harmless_within(text, TEXT_MAX_CHARS);
         }
         self.cpus_allowed.truncate(CPUS_MAX);
         self

@@ -35,6 +35,11 @@ pub fn harmless(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
+/// The same, of so many characters at most.
+pub fn harmless_within(text: &str, chars_max: usize) -> String {
+    harmless(text).chars().take(chars_max).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,3 +19,5 @@ pub mod markdown;
 pub mod page;
 pub mod terminal;
 mod words;
+
+pub use words::{conditions, trial_counts, value};

@@ -291,7 +291,7 @@ pub(crate) fn trial_shape(analysis: &ExperimentAnalysis) -> String {
 }
 
 /// `9 candidates × 1 plan × 5 blocks = 45 trials: 42 valid, 1 lower bound, 2 void`.
-pub(crate) fn trial_counts(analysis: &ExperimentAnalysis) -> String {
+pub fn trial_counts(analysis: &ExperimentAnalysis) -> String {
     let t = &analysis.trials;
     let bounds = if t.lower_bound == 1 { "lower bound" } else { "lower bounds" };
     let kinds = [
@@ -311,7 +311,7 @@ pub(crate) fn trial_counts(analysis: &ExperimentAnalysis) -> String {
 }
 
 /// `3 min 42 s · seed 1 · server on CPU 1, client on CPU 0`.
-pub(crate) fn conditions(analysis: &ExperimentAnalysis) -> String {
+pub fn conditions(analysis: &ExperimentAnalysis) -> String {
     let cpus = |cpus: &[u32]| match cpus {
         [] => "not pinned".to_owned(),
         [one] => format!("on CPU {one}"),
@@ -372,7 +372,7 @@ pub(crate) fn ratio(estimate: &Estimate) -> String {
 }
 
 /// A value in the unit that people read the figure in, without its name.
-pub(crate) fn value(figure: Figure, value: f64) -> String {
+pub fn value(figure: Figure, value: f64) -> String {
     match figure.unit {
         Unit::RequestsPerS | Unit::RequestsPerCpuS => format::rate(value),
         Unit::Milliseconds => format::milliseconds(value),

@@ -1,5 +1,6 @@
 //! Synthetic logs whose truth is known.
 
+use prony_model::fleet::{AgentRecord, FleetRecord};
 use prony_model::host::Host;
 use prony_model::run_log::RunLog;
 use prony_model::server_host::ServerHost;
@@ -65,6 +66,14 @@ fn loopback_and_a_network_are_not_compared_unless_forced_nor_are_two_servers_mac
     assert!(compared(&same, &two_hosts, false).is_ok());
     let why = compared(&over_a_network(run(0.95), "other"), &two_hosts, false).unwrap_err().to_string();
     assert!(why.contains("the servers' machine is another"), "{why}");
+    // Nor are a process's loads and a fleet's.
+    let mut by_fleet = over_a_network(run(0.95), "one");
+    for result in &mut by_fleet.results {
+        let agents = vec![AgentRecord::default(); 2];
+        result.trial.as_mut().unwrap().fleet = Some(FleetRecord { agents, ..FleetRecord::default() });
+    }
+    let why = compared(&same, &another_run(by_fleet), false).unwrap_err().to_string();
+    assert!(why.contains("who applies the load is one process there and a fleet of 2 agents here"), "{why}");
     // Within one run it is said beside the figures.
     let mut mixed = loopback;
     mixed.results[0].trial.as_mut().unwrap().target.address = "10.0.0.2:8080".to_owned();

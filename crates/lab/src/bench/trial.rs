@@ -27,8 +27,6 @@ pub(super) struct Trial<'a> {
     pub(super) number: usize,
     candidate: &'a BenchCandidate,
     plan: &'a ExperimentPlan,
-    /// Whether a fleet loads it.
-    by_fleet: bool,
 }
 
 /// How a trial ended.
@@ -56,8 +54,7 @@ impl<'a> Trial<'a> {
     pub(super) fn of(setup: &'a BenchSetup, planned: &'a PlannedTrial) -> Option<Trial<'a>> {
         let number = setup.candidates.iter().position(|c| c.candidate.label() == planned.candidate)?;
         let plan = setup.experiment.plans.iter().find(|plan| plan.name == planned.plan)?;
-        let by_fleet = !setup.fleet.is_empty();
-        Some(Trial { planned, number, candidate: &setup.candidates[number], plan, by_fleet })
+        Some(Trial { planned, number, candidate: &setup.candidates[number], plan })
     }
 
     /// Whether its candidate speaks what its plan asks for.
@@ -87,8 +84,8 @@ impl<'a> Trial<'a> {
         match (why, death) {
             (_, Some(death)) => self.failed(death),
             (LoadError::Interrupted, None) => TrialEnd::Interrupted(None),
-            (why, None) if self.by_fleet && !matches!(why, LoadError::WarmUpTookAll) => {
-                TrialEnd::Broken(BenchError::Fleet(why.to_string()))
+            (LoadError::Fleet(why) | LoadError::AgentLost(why), None) => {
+                TrialEnd::Broken(BenchError::Fleet(why.clone()))
             }
             (why, None) => self.failed(why.to_string()),
         }

@@ -37,25 +37,28 @@ pub struct Engine {
     pub(crate) memory: Option<String>,
 }
 
+/// The engines that `--runtime` means, none where it means processes.
+///
+/// # Errors
+/// A sentence, where it means nothing.
+pub fn engines(runtime: &str) -> Result<&'static [&'static str], String> {
+    match runtime {
+        "native" => Ok(&[]),
+        "container" => Ok(&ENGINES),
+        "podman" => Ok(&["podman"]),
+        "docker" => Ok(&["docker"]),
+        _ => Err(format!("--runtime {runtime:?} is not known: write native, container, podman or docker.")),
+    }
+}
+
 impl Engine {
     /// The engine that `--runtime` means: `podman`, `docker`, or `container` for whichever works, podman before docker.
     ///
     /// # Errors
     /// When none works, and why.
     pub fn find(runtime: &str, memory: Option<&str>) -> Result<Engine, String> {
-        let wanted: &[&'static str] = match runtime {
-            "container" => &ENGINES,
-            "podman" => &["podman"],
-            "docker" => &["docker"],
-            _ => {
-                return Err(format!(
-                    "--runtime {runtime:?} is not known: write native, container, podman or docker."
-                ));
-            }
-        };
-        if let Some(memory) = memory.filter(|m| parse_size(m).is_none()) {
-            return Err(format!("--memory {memory:?} is no size: write 512m or 2g."));
-        }
+        let wanted = engines(runtime)?;
+        memory.map(parse_size).transpose()?;
         let mut why = Vec::new();
         for &name in wanted {
             match Engine::ask(name) {
@@ -165,6 +168,6 @@ mod tests {
         let error = Engine::find("lxc", None).unwrap_err();
         assert_eq!(error, "--runtime \"lxc\" is not known: write native, container, podman or docker.");
         let error = Engine::find("container", Some("much")).unwrap_err();
-        assert_eq!(error, "--memory \"much\" is no size: write 512m or 2g.");
+        assert_eq!(error, "--memory \"much\" is not a size: write 512m or 2g.");
     }
 }

@@ -34,8 +34,15 @@ fn files(version: CgroupVersion) -> &'static Files {
     }
 }
 
-/// `512m`, `2g`, bytes: as container engines take it.
-pub fn parse_size(text: &str) -> Option<u64> {
+/// The bytes of `--memory`: `512m`, `2g`, bytes, as container engines take it.
+///
+/// # Errors
+/// A sentence.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    bytes(text).ok_or_else(|| format!("--memory {text:?} is not a size: write 512m or 2g."))
+}
+
+fn bytes(text: &str) -> Option<u64> {
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, unit) = text.split_at(split);
     let unit: u64 = match unit {
@@ -125,10 +132,10 @@ mod tests {
 
     #[test]
     fn memory_sizes_are_in_binary_units() {
-        assert_eq!(parse_size("512m"), Some(512 << 20));
-        assert_eq!((parse_size("2g"), parse_size("7"), parse_size("7b")), (Some(2 << 30), Some(7), Some(7)));
+        assert_eq!(bytes("512m"), Some(512 << 20));
+        assert_eq!((bytes("2g"), bytes("7"), bytes("7b")), (Some(2 << 30), Some(7), Some(7)));
         for wrong in ["", "m", "0", "-1", "2gb", "1.5g", "99999999999999g", "2 g"] {
-            assert_eq!(parse_size(wrong), None, "{wrong}");
+            assert_eq!(bytes(wrong), None, "{wrong}");
         }
     }
 

@@ -199,8 +199,7 @@ impl Agent {
             None => None,
             Some(size) => {
                 can_limit()?;
-                let wrong = || format!("--memory {size:?} is not a size: write 512m or 2g.");
-                Some(parse_size(size).ok_or_else(wrong)?)
+                Some(parse_size(size)?)
             }
         };
         let root = &self.options.root;

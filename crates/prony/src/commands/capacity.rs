@@ -33,13 +33,15 @@ const PROBE: Duration = Duration::from_secs(3);
 
 pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<(), Failure> {
     reproduce::check_own()?;
+    let watches_another = arguments.watch.as_deref().is_some_and(|named| named.starts_with("ssh:"));
+    fleet::check_agent_binary(&arguments.fleet, watches_another)?;
     let given = arguments.url.as_deref().map(Target::given).transpose().map_err(Failure::usage)?;
     let embeds = given.is_none();
     let mut wanted = capacity_plan(arguments, given.unwrap_or_else(plan::placeholder))?;
     let log = arguments.output.as_deref().map(|path| Log::open(path, "capacity", printer)).transpose()?;
     let interrupt = interrupt::of_a_run()?;
     let embedded = embeds.then(|| Embedded::start_for(&mut wanted.load)).transpose()?;
-    let fleet = fleet::start(&arguments.fleet, &wanted.load, printer)?;
+    let fleet = fleet::start(&arguments.fleet, &fleet::at_a_rate(&wanted.load), printer)?;
     let watched =
         arguments.watch.as_deref().map(|named| watched(named, &arguments.fleet.agent_binary)).transpose()?;
     let outside = Outside { host: prony_host::read(), embedded_target: embeds, watched };

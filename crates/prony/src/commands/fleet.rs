@@ -2,7 +2,7 @@
 
 mod install;
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use prony_fleet::pool::NatsLogin;
@@ -10,6 +10,8 @@ use prony_fleet::session::Side;
 use prony_fleet::{Agents, Fleet, Setup, find_server, keys};
 use prony_lab::bench::BenchSetup;
 use prony_load::{Control, LoadError, Snapshot, addresses_of};
+use prony_model::plan::Arrivals;
+use prony_model::rate::Rate;
 use prony_model::{Measurement, Plan};
 
 use super::manifests;
@@ -70,6 +72,19 @@ pub(crate) fn agents(options: &FleetOptions) -> Result<Option<Agents>, Failure> 
     Agents::parse(text, options.agents).map(Some).map_err(Failure::usage)
 }
 
+/// Refuses `--agent-binary` where nobody would be given it: neither is the fleet one of hosts that ssh reaches, nor is another
+/// host reached.
+pub(crate) fn check_agent_binary(options: &FleetOptions, another_host: bool) -> Result<(), Failure> {
+    let by_ssh = options.fleet.as_deref().is_some_and(|fleet| fleet.starts_with("ssh:"));
+    if options.agent_binary.is_empty() || by_ssh || another_host {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        "--agent-binary is for hosts that ssh reaches, and none is named: give --fleet ssh:…, --watch ssh:… or, of a bench, \
+         --server-host ssh:… with it.",
+    ))
+}
+
 /// The flags that say which fleet it is; none without one.
 pub(crate) fn flags(options: &FleetOptions) -> Vec<String> {
     let fleet = options.fleet.iter().map(|text| ["--fleet".to_owned(), text.clone()]);
@@ -85,18 +100,24 @@ pub(crate) fn start(
 ) -> Result<Option<Fleet>, Failure> {
     let Some(agents) = agents(options)? else { return Ok(None) };
     prony_fleet::check(plan, agents.count())?;
-    let is_here = matches!(agents, Agents::Local(_));
     // Agents of a pool may know the target by a name that this machine does not.
     let allowed = match agents {
         Agents::Pool(..) => addresses_of(plan).unwrap_or_default(),
         _ => addresses_of(plan)?,
     };
-    if let Some(address) = allowed.iter().find(|address| address.ip().is_loopback() && !is_here) {
+    if let Some(address) = of_each_machine(&agents, &allowed) {
         printer.note(&format!(
             "The target's address is {address}: each agent loads its own machine there, and not this one."
         ));
     }
     assemble(options, agents, &plan.cpus, allowed).map(Some)
+}
+
+/// The first of these addresses at which each agent would load its own machine, and none this one.
+fn of_each_machine(agents: &Agents, addresses: &[SocketAddr]) -> Option<SocketAddr> {
+    let is_own = |ip: IpAddr| ip.is_unspecified() || ip.is_loopback();
+    let mut own = addresses.iter().filter(|address| is_own(address.ip().to_canonical()));
+    own.next().copied().filter(|_| !matches!(agents, Agents::Local(_)))
 }
 
 /// Starts these agents, which carry messages on these CPUs (empty: any) and may load these addresses.
@@ -126,6 +147,12 @@ fn assemble(
     Fleet::start(setup).map_err(Failure::not_measured)
 }
 
+/// A load as the probes of a search apply it: any rate stands in for theirs.
+pub(crate) fn at_a_rate(load: &Plan) -> Plan {
+    let arrivals = Rate::per_s(1.0).map_or(load.arrivals.clone(), Arrivals::Constant);
+    Plan { arrivals, ..load.clone() }
+}
+
 /// Refuses what of a bench these agents cannot apply.
 pub(crate) fn check_bench(agents: &Agents, setup: &BenchSetup) -> Result<(), Failure> {
     if setup.duet.is_some() {
@@ -133,17 +160,18 @@ pub(crate) fn check_bench(agents: &Agents, setup: &BenchSetup) -> Result<(), Fai
             "--duet applies two loads at once, and a fleet one: leave --duet or --fleet out.",
         ));
     }
-    let starts = setup.candidates.iter().any(|c| c.candidate.as_url().is_none());
-    if starts && setup.server_host.is_none() && !matches!(agents, Agents::Local(_)) {
-        return Err(Failure::usage(
-            "--fleet loads from other machines, and these servers listen on 127.0.0.1 of this one: give --server-host, so \
-             that they are reached over a network, or --fleet local:N.",
-        ));
+    if let Some(address) = of_each_machine(agents, &addresses(setup)?) {
+        return Err(Failure::usage(format!(
+            "--fleet loads from other machines, and at {} each of them would load itself: give --server-host or a URL with an \
+             address of the server that they reach, or --fleet local:N.",
+            address.ip()
+        )));
     }
     for plan in &setup.experiment.plans {
+        let load = if plan.capacity.is_some() { at_a_rate(&plan.load) } else { plan.load.clone() };
         // As many as load where there are fewer connections than agents: see `Fleet::load`.
-        let most = (plan.load.connections / plan.load.threads.max(1)).max(1);
-        prony_fleet::check(&plan.load, agents.count().min(most))?;
+        let most = (load.connections / load.threads.max(1)).max(1);
+        prony_fleet::check(&load, agents.count().min(most))?;
     }
     Ok(())
 }
@@ -154,18 +182,23 @@ pub(crate) fn start_for_bench(
     agents: Agents,
     setup: &BenchSetup,
 ) -> Result<Fleet, Failure> {
+    assemble(options, agents, &setup.pins.client, addresses(setup)?)
+}
+
+/// Where a bench's servers are reached, each once; port 0 stands for every port.
+fn addresses(setup: &BenchSetup) -> Result<Vec<SocketAddr>, LoadError> {
     let address = setup.server_host.as_ref().map_or(Ipv4Addr::LOCALHOST, |host| host.address());
-    let mut allowed = Vec::new();
+    let mut all = Vec::new();
     for candidate in &setup.candidates {
         match candidate.candidate.as_url() {
-            Some(url) => allowed.extend(addresses_of(&Plan::closed(url.clone()))?),
+            Some(url) => all.extend(addresses_of(&Plan::closed(url.clone()))?),
             // Its port is known when it runs.
-            None => allowed.push(SocketAddr::from((address, 0))),
+            None => all.push(SocketAddr::from((address, 0))),
         }
     }
-    allowed.sort_unstable();
-    allowed.dedup();
-    assemble(options, agents, &setup.pins.client, allowed)
+    all.sort_unstable();
+    all.dedup();
+    Ok(all)
 }
 
 /// A probe of a capacity: where an agent was lost, what is left is another load, so that it is repeated whole.

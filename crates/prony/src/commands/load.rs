@@ -38,6 +38,8 @@ use crate::tui::{Live, LoadState, ProgressMode};
 pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Failure> {
     // Everything that can be wrong with the line is found before anything is started.
     reproduce::check_own()?;
+    let watches_another = arguments.watch.as_deref().is_some_and(|named| named.starts_with("ssh:"));
+    fleet::check_agent_binary(&arguments.fleet, watches_another)?;
     let given = arguments.url.as_deref().map(Target::given).transpose().map_err(Failure::usage)?;
     let embeds = is_embedded(arguments);
     let target = given.or_else(|| embeds.then(plan::placeholder));

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use prony_fleet::SshHost;
 use prony_fleet::ssh_pipe;
 use prony_host::{bench_lock, state};
+use prony_lab::container::engines;
 use prony_lab::sample::parse_size;
 use prony_lab::server_host::{AgentOptions, Pipe, ServerHost, Wanted, serve};
 use prony_lab::supervise::Supervision;
@@ -45,15 +46,8 @@ pub(crate) fn connect(
         }
     };
     // What is wrong with the line is found before anybody is asked.
-    if !["native", "container", "podman", "docker"].contains(&runtime.runtime.as_str()) {
-        return Err(Failure::usage(format!(
-            "--runtime {:?} is not known: write native, container, podman or docker.",
-            runtime.runtime
-        )));
-    }
-    if let Some(size) = runtime.memory.as_deref().filter(|size| parse_size(size).is_none()) {
-        return Err(Failure::usage(format!("--memory {size:?} is not a size: write 512m or 2g.")));
-    }
+    engines(&runtime.runtime).map_err(Failure::usage)?;
+    runtime.memory.as_deref().map(parse_size).transpose().map_err(Failure::usage)?;
     let own = std::env::current_exe()
         .map_err(|e| Failure::not_measured(format!("Where this program is could not be found out: {e}.")))?;
     let allows = if runtime.allow_commands { " --allow-commands" } else { "" };

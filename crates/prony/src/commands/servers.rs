@@ -84,8 +84,7 @@ pub(crate) fn native_memory(arguments: &RuntimeArguments) -> Result<Option<u64>,
     let Some(size) = arguments.memory.as_deref().filter(|_| arguments.runtime == "native") else {
         return Ok(None);
     };
-    let bytes = parse_size(size)
-        .ok_or_else(|| Failure::usage(format!("--memory {size:?} is not a size: write 512m or 2g.")))?;
+    let bytes = parse_size(size).map_err(Failure::usage)?;
     can_limit().map_err(Failure::usage)?;
     Ok(Some(bytes))
 }

@@ -105,6 +105,23 @@ fn what_cannot_be_a_fleet_is_refused_in_a_sentence() {
         let said = world.prony(&[&["load", "http://127.0.0.1:9/"], arguments].concat());
         assert_eq!((said.code, said.err.contains(says)), (Some(2), true), "{arguments:?} {said:?}");
     }
+    // No host would be given it.
+    for line in [
+        &["load"][..],
+        &["capacity"],
+        &["load", "--fleet", "local:2"],
+        &["bench", "--candidate", "t=http://127.0.0.1:9/"],
+    ] {
+        let said = world.prony(&[line, &["--agent-binary", "prony"]].concat());
+        assert_eq!(
+            (said.code, said.err.contains("--agent-binary is for hosts")),
+            (Some(2), true),
+            "{line:?} {said:?}"
+        );
+    }
+    // Its probes have a rate.
+    let said = world.prony(&["capacity", "http://127.0.0.1:9/", "--fleet", "local:3", "-c", "7"]);
+    assert_eq!((said.code, said.err.contains("a multiple of 3")), (Some(2), true), "{said:?}");
 }
 
 #[test]
@@ -176,12 +193,16 @@ pub fn children(parent: u32) -> Vec<(u32, String)> {
     pids.map(|pid: u32| (pid, String::from_utf8_lossy(&line(&pid)).replace('\0', " "))).collect()
 }
 
+/// A controller's agents on this machine.
+fn agents_of(controller: &Child) -> Vec<u32> {
+    let all = children(controller.id()).into_iter();
+    all.filter(|(_, line)| line.contains(" agent")).map(|(pid, _)| pid).collect()
+}
+
 impl Running {
     fn start(world: &World) -> Running {
         let running = Running::by(world, "local:2", Path::new("/nonexistent"));
-        let agents = children(running.controller.id()).into_iter();
-        let agents: Vec<u32> =
-            agents.filter(|(_, line)| line.contains(" agent")).map(|(pid, _)| pid).collect();
+        let agents = agents_of(&running.controller);
         assert_eq!(agents.len(), 2);
         Running { agents, ..running }
     }
@@ -249,6 +270,20 @@ pub fn is_cut(json: &Value) {
     assert!(window_ns.is_multiple_of(1_000_000_000) && window_ns < 60_000_000_000, "{window_ns}");
     // 200 a second for as long as is left, exactly.
     assert_eq!(json["requests"]["scheduled"].as_u64().unwrap(), window_ns / 1_000_000_000 * 200);
+}
+
+/// That soon nobody sends any more of a load of 200 a second.
+pub fn is_quiet(target: &TargetProcess) {
+    let received = || target.ledger()["requests_received"].as_u64().unwrap();
+    let mut last = received();
+    wait_until("nobody sends any more", || {
+        std::thread::sleep(Duration::from_millis(500));
+        let (before, now) = (last, received());
+        last = now;
+        now == before
+    });
+    // For as long as a lease lasts, and what a busy machine adds to it; the load was to last a minute.
+    assert!(last < 8_000, "{last}");
 }
 
 #[test]
@@ -322,16 +357,7 @@ fn the_agents_of_a_controller_that_is_stopped_end_by_their_lease() {
     let world = World::new();
     let running = Running::start(&world);
     send(running.controller.id(), Signal::SIGSTOP);
-    let received = || running.target.ledger()["requests_received"].as_u64().unwrap();
-    let mut last = received();
-    wait_until("the agents send no more", || {
-        std::thread::sleep(Duration::from_millis(500));
-        let (before, now) = (last, received());
-        last = now;
-        now == before
-    });
-    // 200 a second for 4 s and what a busy machine adds to it; the load was to last a minute.
-    assert!(last < 8_000, "{last}");
+    is_quiet(&running.target);
     send(running.controller.id(), Signal::SIGCONT);
     let (_, json) = running.end(&world);
     is_cut(&json);
@@ -350,6 +376,27 @@ fn a_fleet_that_is_interrupted_keeps_what_it_measured() {
     assert_eq!(sum(&json, "completed"), json["requests"]["completed"]);
 }
 
+/// A search by two agents, with its result in t.json.
+fn search(world: &World, target: &TargetProcess, probe: &str) -> Command {
+    let url = target.url();
+    let line = [
+        "capacity",
+        &url,
+        "--fleet",
+        "local:2",
+        "-d",
+        probe,
+        "--resolution",
+        "50%",
+        "--json",
+        "t.json",
+        "-q",
+    ];
+    let mut command = world.command(&line);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
 #[test]
 fn a_capacity_is_found_by_a_fleet() {
     if !has_nats_server("the capacity of a fleet") {
@@ -357,17 +404,14 @@ fn a_capacity_is_found_by_a_fleet() {
     }
     let world = World::new();
     let target = TargetProcess::start(&["--capacity", "400/s"]);
-    let url = target.url();
-    let line =
-        ["capacity", &url, "--fleet", "local:2", "-d", "1s", "--resolution", "50%", "--json", "-", "-q"];
-    let said = world.prony(&line);
-    let json: Value = serde_json::from_str(&said.out).unwrap();
+    let code = search(&world, &target, "1s").status().unwrap().code();
+    let json: Value = serde_json::from_str(&world.read("t.json")).unwrap();
     // A machine that is busy with others may sustain no rate, and says so; more than the target serves is never sustained.
-    assert!(json["probes"].as_array().is_some_and(|probes| !probes.is_empty()), "{said:?}");
-    assert!(json["capacity_per_s"]["point"].as_f64().is_none_or(|point| point <= 440.0), "{said:?}");
+    assert!(json["probes"].as_array().is_some_and(|probes| !probes.is_empty()), "{json}");
+    assert!(json["capacity_per_s"]["point"].as_f64().is_none_or(|point| point <= 440.0), "{json}");
     let confirmed = &json["confirmation"]["fleet"]["agents"];
     assert!(confirmed.as_array().is_none_or(|agents| agents.len() == 2), "{confirmed}");
-    assert_eq!(said.code, Some(if json["capacity_per_s"].is_null() { 3 } else { 0 }), "{said:?}");
+    assert_eq!(code, Some(if json["capacity_per_s"].is_null() { 3 } else { 0 }), "{json}");
 }
 
 #[test]
@@ -449,20 +493,13 @@ fn a_search_that_loses_an_agent_goes_on_with_another() {
     }
     let world = World::new();
     let target = TargetProcess::start(&["--capacity", "400/s"]);
-    let url = target.url();
-    let line =
-        ["capacity", &url, "--fleet", "local:2", "-d", "2s", "--resolution", "50%", "--json", "t.json", "-q"];
-    let mut search = world.command(&line).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut search = search(&world, &target, "2s").spawn().unwrap();
     target.wait_for_requests(10);
-    let agents = || -> Vec<u32> {
-        let all = children(search.id()).into_iter();
-        all.filter(|(_, line)| line.contains(" agent")).map(|(pid, _)| pid).collect()
-    };
-    let before = agents();
+    let before = agents_of(&search);
     assert_eq!(before.len(), 2);
     send(before[0], Signal::SIGKILL);
     wait_until("another agent is in its place", || {
-        let now = agents();
+        let now = agents_of(&search);
         now.len() == 2 && !now.contains(&before[0]) && now.contains(&before[1])
     });
     let code = search.wait().unwrap().code();

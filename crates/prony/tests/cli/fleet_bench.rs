@@ -1,6 +1,7 @@
 //! `prony bench --fleet`: the loads of an experiment's trials are a fleet's.
 
 use crate::fleet::{has_nats_server, sum};
+use crate::tls::server_that_asks_who_comes;
 use crate::world::{BINARY, World};
 
 #[test]
@@ -23,12 +24,14 @@ fn a_bench_by_agents_of_this_machine_is_exact_and_one_by_others_needs_servers_th
     let world = World::new();
     let said = world.prony(&[&line[..], &["--fleet", "ssh:host"]].concat());
     assert_eq!((said.code, said.err.contains("give --server-host")), (Some(2), true), "{said:?}");
-    let said = world.prony(&[&line[..], &["--fleet", "local:30"]].concat());
-    assert_eq!(said.code, Some(if has_nats_server("a bench by a fleet") { 0 } else { 3 }), "{said:?}");
-    if said.code != Some(0) {
+    if !has_nats_server("a bench by a fleet") {
         return;
     }
-    for result in world.lines("r.jsonl", "result") {
+    let said = world.prony(&[&line[..], &["--fleet", "local:30"]].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let results = world.lines("r.jsonl", "result");
+    assert_eq!(results.len(), 2, "a block each");
+    for result in results {
         // As many agents as there are connections for.
         assert_eq!(result["trial"]["fleet"]["agents"].as_array().unwrap().len(), 20);
         assert_eq!(
@@ -37,4 +40,45 @@ fn a_bench_by_agents_of_this_machine_is_exact_and_one_by_others_needs_servers_th
         );
         assert!(result["server"]["window_cpu_ns"].as_u64().unwrap() > 0);
     }
+}
+
+#[test]
+fn what_of_a_bench_a_fleet_cannot_apply_is_refused_before_anything_is_started() {
+    let world = World::new();
+    world.write(
+        "e.toml",
+        "schema = \"prony.experiment/1\"\ntitle = \"t\"\ncandidates = [\"node-http\"]\n[[plan]]\nconnections = 7\n\
+         capacity = \"default\"\n",
+    );
+    let url = |host: &str| format!("t=http://{host}:9/");
+    let (loopback, unspecified, mapped) = (url("localhost"), url("0.0.0.0"), url("[::ffff:127.0.0.1]"));
+    for (arguments, says) in [
+        (&["e.toml", "--fleet", "local:3"][..], "a multiple of 3"),
+        // This machine's server would be checked, and each agent's own loaded.
+        (
+            &["--candidate", &loopback, "--fleet", "ssh:host"],
+            "each of them would load itself: give --server-host",
+        ),
+        (&["--candidate", &unspecified, "--fleet", "ssh:host"], "would load itself"),
+        (&["--candidate", &mapped, "--fleet", "nats://host", "--agents", "2"], "would load itself"),
+    ] {
+        let said = world.prony(&[&["bench"], arguments].concat());
+        assert_eq!((said.code, said.err.contains(says)), (Some(2), true), "{arguments:?} {said:?}");
+    }
+}
+
+#[test]
+fn the_agents_of_a_bench_read_the_clients_certificate_and_key_as_those_of_a_load() {
+    if !has_nats_server("a bench by a fleet with a client's certificate") {
+        return;
+    }
+    let world = World::new();
+    let candidate = format!("t=https://{}/", server_that_asks_who_comes(&world));
+    let load = ["bench", "--candidate", &candidate, "--cacert", "certs/ca.pem", "-n", "50", "-c", "4"];
+    let identity = ["--cert", "certs/client.pem", "--key", "certs/key.pem"];
+    let run = ["--blocks", "1", "-q", "-o", "r.jsonl", "--fleet", "local:2"];
+    let said = world.prony(&[&load[..], &identity, &run].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let results = world.lines("r.jsonl", "result");
+    assert_eq!((results.len(), sum(&results[0]["trial"], "completed")), (1, 50), "{results:?}");
 }

@@ -1,9 +1,9 @@
 //! `prony fleet install` and `prony fleet status`, with programs in place of apt-get, dpkg-deb, go and python3 that hand out
 //! what a test gives them: nothing is fetched.
 
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
+use crate::signals::program;
 use crate::world::{BINARY, Said, TargetProcess, World};
 
 /// A machine whose PATH has nothing but what a test puts there.
@@ -23,8 +23,8 @@ impl Machine {
     /// A program that does this; `$GIVEN` is the folder of what it may hand out, and where it leaves what it was asked.
     fn program(&self, name: &str, script: &str) {
         let given = self.world.path("given").display().to_string();
-        self.world.write(name, &format!("#!/bin/sh\nset -e\nPATH=/usr/bin:/bin\nGIVEN={given}\n{script}\n"));
-        std::fs::set_permissions(self.world.path(name), PermissionsExt::from_mode(0o755)).unwrap();
+        let text = format!("#!/bin/sh\nset -e\nPATH=/usr/bin:/bin\nGIVEN={given}\n{script}\n");
+        program(&self.world, name, &text);
     }
 
     fn nats_server(&self, name: &str, version: &str) {

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::fleet::{has_nats_server, is_cut, sum};
+use crate::fleet::{has_nats_server, is_cut, is_quiet, sum};
 use crate::tls::server_that_asks_who_comes;
 use crate::world::{BINARY, Said, TargetProcess, World, send, wait_until};
 
@@ -250,13 +250,20 @@ fn agents_that_do_not_come_are_counted_and_one_of_another_version_is_named() {
     let places: Vec<usize> =
         (0..program.len() - own.len()).filter(|at| program[*at..].starts_with(&own)).collect();
     places.into_iter().for_each(|at| program[at] = b'9');
+    std::fs::write(pool.world.path("bytes"), program).unwrap();
+    // By another process: see `signals::program`.
     let old = pool.world.path("old");
-    std::fs::write(&old, program).unwrap();
-    std::fs::set_permissions(&old, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut copied = Command::new("install");
+    assert!(copied.args(["-m", "755"]).arg(pool.world.path("bytes")).arg(&old).status().unwrap().success());
     pool.agent_by(&old, "old", "keys/agent.key", &allow);
     let arguments = ["--agents", "3", "-n", "30", "-c", "3"];
     pool.is_refused(&arguments, "Of 3 agents 2 did not come");
     pool.is_refused(&arguments, "old was refused: the agent is Prony 9.");
+}
+
+/// A load of one request by one agent of a pool.
+fn one_request<'a>(url: &'a str, pool: &'a str, key: &'a str) -> [&'a str; 12] {
+    ["load", url, "-c", "1", "-n", "1", "--agents", "1", "--fleet", pool, "--fleet-key", key]
 }
 
 #[test]
@@ -280,21 +287,7 @@ fn a_nats_server_that_is_not_there_or_refuses_is_named() {
     pool.world.prony(&["fleet", "key", "new"]);
     let target = TargetProcess::start(&[]);
     let url = target.url();
-    let line = [
-        "load",
-        &url,
-        "-c",
-        "1",
-        "-n",
-        "1",
-        "--agents",
-        "1",
-        "--fleet",
-        &pool.url,
-        "--fleet-key",
-        "new/controller.key",
-    ];
-    let said = pool.world.prony(&line);
+    let said = pool.world.prony(&one_request(&url, &pool.url, "new/controller.key"));
     assert_eq!((said.code, said.err.contains("could not be reached")), (Some(3), true), "{said:?}");
     assert!(said.err.contains(&pool.url) && said.err.trim_end().ends_with('.'), "{said:?}");
     assert_eq!(target.ledger()["requests_received"], 0);
@@ -318,20 +311,7 @@ fn a_nats_server_that_is_too_old_is_named_by_whoever_comes() {
     let pool = format!("nats://{old}/test");
     let target = TargetProcess::start(&[]);
     let url = target.url();
-    let load = [
-        "load",
-        &url,
-        "-c",
-        "1",
-        "-n",
-        "1",
-        "--agents",
-        "1",
-        "--fleet",
-        &pool,
-        "--fleet-key",
-        "keys/controller.key",
-    ];
+    let load = one_request(&url, &pool, "keys/controller.key");
     let agent =
         ["agent", "--pool", &pool, "--key", "keys/agent.key", "--allow", "127.0.0.1", "--name", "one"];
     for line in [&load[..], &agent] {
@@ -350,19 +330,6 @@ fn under_way(pool: &PoolWorld, target: &TargetProcess) -> Child {
     let controller = pool.command(&target.url(), &arguments).stdout(Stdio::piped()).spawn().unwrap();
     target.wait_for_requests(600);
     controller
-}
-
-fn is_quiet(target: &TargetProcess) {
-    let received = || target.ledger()["requests_received"].as_u64().unwrap();
-    let mut last = received();
-    wait_until("nobody sends any more", || {
-        std::thread::sleep(std::time::Duration::from_millis(500));
-        let (before, now) = (last, received());
-        last = now;
-        now == before
-    });
-    // 200 a second for as long as a lease lasts; the load was to last a minute.
-    assert!(last < 8_000, "{last}");
 }
 
 #[test]

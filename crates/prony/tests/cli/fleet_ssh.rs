@@ -3,7 +3,7 @@
 //!
 //! They need ssh, sshd and nats-server, and say so where they are missing.
 
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,6 +11,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::fleet::{Running, children, first_on_path, has_nats_server, is_cut, sum};
+use crate::signals::program;
 use crate::ssh::{self, SSH, SSHD};
 use crate::tls::server_that_asks_who_comes;
 use crate::world::{BINARY, Said, TargetProcess, World, processes_naming, send, wait_until};
@@ -229,8 +230,7 @@ fn a_host_of_another_architecture_needs_a_binary_for_it() {
         return;
     }
     let hosts = Hosts::new();
-    hosts.world.write("bin/uname", "#!/bin/sh\ntest \"$1\" = -m && echo sparc64 || echo Linux\n");
-    std::fs::set_permissions(hosts.bin().join("uname"), PermissionsExt::from_mode(0o755)).unwrap();
+    program(&hosts.world, "bin/uname", "#!/bin/sh\ntest \"$1\" = -m && echo sparc64 || echo Linux\n");
     hosts.configure("user", &format!("SetEnv PATH={}:/usr/bin:/bin\n", hosts.at("bin")));
     // sshd takes one SetEnv line alone.
     let both = hosts.world.read("sshd_config").replacen("\nSetEnv PATH=", " PATH=", 1);

@@ -1,10 +1,10 @@
 //! Debian's OpenSSH with keys, configurations and an ssh of the test's own in the test's folder.
 
 use std::net::TcpStream;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use crate::hosts::{Daemon, Hosts, Relay};
+use crate::signals::program;
 use crate::world::{World, wait_until};
 
 /// sshd, as Debian has it.
@@ -22,10 +22,8 @@ pub fn prepare(world: &World, others: &[&str]) {
     // Where sshd puts who is not logged in yet; the package's service makes it, and there is none here.
     let _ = std::fs::create_dir_all("/run/sshd");
     world.write("known_hosts", &format!("* {}", world.read("host.pub")));
-    std::fs::create_dir(world.path("bin")).unwrap();
     let config = world.path("ssh_config").display().to_string();
-    world.write("bin/ssh", &format!("#!/bin/sh\nexec {SSH} -F {config} \"$@\"\n"));
-    std::fs::set_permissions(world.path("bin/ssh"), PermissionsExt::from_mode(0o755)).unwrap();
+    program(world, "bin/ssh", &format!("#!/bin/sh\nexec {SSH} -F {config} \"$@\"\n"));
 }
 
 /// What ssh is told: these lines, and to come with this key.

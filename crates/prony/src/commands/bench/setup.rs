@@ -41,6 +41,8 @@ pub(super) fn setup(
             true => of_experiment(arguments, before, &layout, printer)?,
             false => of_candidates(arguments)?,
         };
+    let watches_another = arguments.watch.iter().any(|named| named.contains("=ssh:"));
+    fleet::check_agent_binary(&arguments.fleet, watches_another || server_host.is_some())?;
     size(&mut experiment, arguments)?;
     let memory_bytes = match &server_host {
         Some(_) => None, // it sees to that itself

@@ -13,6 +13,7 @@ mod duet;
 mod export;
 mod fleet;
 mod fleet_bench;
+mod fleet_capacity;
 mod fleet_hosts;
 mod fleet_install;
 mod fleet_pool;

@@ -4,6 +4,7 @@
 //! never needs is left out: server push is refused, priorities are neither sent nor heeded. Where the standard leaves a
 //! choice between tolerance and refusal, this refuses.
 
+pub mod bytes;
 pub mod client;
 pub mod fields;
 pub mod frame;

@@ -2,6 +2,7 @@
 
 use super::response::Head;
 use super::{Connection, Draining, Encoding, Failure, Found, Place, Step, Stream, WINDOW_BYTES};
+use crate::bytes::equal;
 use crate::frame::{FRAME_MAX_BYTES, Header, Settings, WINDOW_MAX, flag, kind, write};
 use crate::{Code, Fault};
 
@@ -34,7 +35,7 @@ impl Connection {
         let (goes_on, rest) = rest.split_at_checked(ordinary.goes_on.len())?;
         let (again, rest) = rest.split_first_chunk::<4>()?;
         let (bytes, rest) = rest.split_at_checked(ordinary.body_bytes as usize)?;
-        if *again != [s0, s1, s2, s3] || *goes_on != *ordinary.goes_on {
+        if *again != [s0, s1, s2, s3] || !equal(goes_on, &ordinary.goes_on) {
             return None;
         }
         *input = rest;

@@ -1,5 +1,6 @@
 //! What a response's header block says, and whether it may say so (RFC 9113, section 8).
 
+use crate::bytes::equal;
 use crate::hpack::Decoder;
 use crate::{Fault, fields};
 
@@ -77,7 +78,7 @@ impl Heads {
     /// What a block says that is the last one once more.
     pub(super) fn repeated(&self, block: &[u8]) -> Option<Head> {
         let (head, changes) = self.said?;
-        (changes == self.decoder.changes() && self.last == block).then_some(head)
+        (changes == self.decoder.changes() && equal(&self.last, block)).then_some(head)
     }
 
     /// Reads a whole block.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use prony_http2::bytes::equal;
 use prony_model::measurement::Tolerance;
 
 use super::head::{Head, bit};
@@ -44,7 +45,8 @@ impl Heads {
     /// What the input's head says, if it is the last one again.
     #[inline]
     pub(super) fn find(&self, input: &[u8], is_head_request: bool) -> Option<Head> {
-        let same = self.is_head_request == is_head_request && input.starts_with(&self.last);
+        let begins = input.get(..self.last.len())?;
+        let same = self.is_head_request == is_head_request && equal(begins, &self.last);
         self.said.filter(|_| same)
     }
 

@@ -2,8 +2,8 @@
 
 /// Whether both are the same bytes.
 ///
-/// The static binary's C library, musl, compares byte by byte, which took a third of what a response over HTTP/1.1 costs; so
-/// there the comparison is our own. glibc's has nothing to gain.
+/// The static binary's C library, musl, compares byte by byte, which was a third of the instructions of a pipelined request
+/// over HTTP/1.1 (docs/benchmarks/gate-builds-2026-11-25.md); so there the comparison is our own. glibc has nothing to gain.
 #[inline]
 #[must_use]
 pub fn equal(a: &[u8], b: &[u8]) -> bool {

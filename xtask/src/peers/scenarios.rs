@@ -369,7 +369,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         figures: &[Figure::BytesPerCoreSecond, Figure::CpuPerRequest, Figure::RequestsPerSecond],
         busy_min: None,
         note: "The floor copies 64 KiB at a time and counts bytes; with MSG_TRUNC it drops them in the kernel, which a client \
-               that has to find the frames' headers among them cannot do so.",
+               that has to find the frames' headers among them cannot.",
     },
     Scenario {
         name: "h2c-memory",

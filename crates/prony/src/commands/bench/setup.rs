@@ -43,7 +43,7 @@ pub(super) fn setup(
         };
     let watches_another = arguments.watch.iter().any(|named| named.contains("=ssh:"));
     fleet::check_agent_binary(&arguments.fleet, watches_another || server_host.is_some())?;
-    size(&mut experiment, arguments)?;
+    apply_flags(&mut experiment, arguments)?;
     let memory_bytes = match &server_host {
         Some(_) => None, // it sees to that itself
         None => native_memory(&arguments.runtime)?,
@@ -144,8 +144,8 @@ fn of_candidates(arguments: &BenchArguments) -> Result<(Resolved, Option<Arc<Ser
     Ok((Resolved { experiment, candidates, skipped: Vec::new(), baseline }, host))
 }
 
-/// Cores and workers of servers, and blocks, as flags say.
-fn size(experiment: &mut Experiment, arguments: &BenchArguments) -> Result<(), Failure> {
+/// Takes the servers' cores and workers, and the number of blocks, from flags in place of the experiment's.
+fn apply_flags(experiment: &mut Experiment, arguments: &BenchArguments) -> Result<(), Failure> {
     if let Some(cores) = arguments.server_cores {
         experiment.server_cores = cores;
     }

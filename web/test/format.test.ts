@@ -22,7 +22,7 @@ describe("figures as people read them", () => {
   it("writes intervals, ranks and ratios, and says why there is none", () => {
     const e = { point: 100, low: 98, high: 102, n: 5 };
     const bare = { point: 1, low: null, high: null, n: 1, why: "one trial has no interval" };
-    expect(f.plusMinus({ point: 10, low: 1, high: 100, n: 3 })).toBe("over ±100 %");
+    expect(f.plusMinus({ point: 10, low: -5, high: 25, n: 3 })).toBe("");
     expect([f.plusMinus(e), f.plusMinus(bare), f.plusMinus(null)]).toEqual(["±2 %", "", ""]);
     expect(f.interval(e, "per_s")).toBe("98.0/s – 102/s");
     expect(f.interval(bare, "ns")).toBe("one trial has no interval");

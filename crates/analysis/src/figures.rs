@@ -11,9 +11,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::cell::{ByBlock, Cell, any_overloaded};
 use crate::figure::{FIGURES, Figure, FigureValue, OverTrials};
-use crate::interval::HALF_WIDTH_MAX;
 use crate::numbers::{self, real, rounded};
-use crate::precision::widen_all;
+use crate::precision::{widen_all, withhold_if_wide};
 use crate::ranking::{ranks, ratio_to_baseline};
 
 /// A candidate's figure under one plan.
@@ -160,10 +159,7 @@ pub(crate) fn over_trials(figure: Figure, cells: &[Cell<'_>], widened: bool) -> 
 pub(crate) fn estimate(values: &[f64]) -> Option<Estimate> {
     let n = values.len() as u64;
     if let Some(interval) = geometric_mean_interval(values, CONFIDENCE) {
-        let says_something = interval.high - interval.low < 2.0 * HALF_WIDTH_MAX * interval.point;
-        let why = "its interval is as wide as the figure: more blocks would narrow it";
-        let bare = || Estimate::bare(interval.point, n, why);
-        return Some(if says_something { numbers::estimate(interval) } else { bare() });
+        return Some(withhold_if_wide(numbers::estimate(interval)));
     }
     match geometric_mean(values) {
         Some(point) => Some(Estimate::bare(point, n, "one trial has no interval")),

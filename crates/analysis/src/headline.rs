@@ -81,8 +81,6 @@ fn rate_of(row: &Row) -> String {
     let Some(estimate) = row.throughput() else { return "an unknown rate".to_owned() };
     let at_least = if row.lower_bound() { "at least " } else { "" };
     let margin = match estimate.relative_half_width() {
-        // Of an interval wider than twice the figure no side is half of it.
-        Some(half) if !row.lower_bound() && half > 1.0 => " (over ±100 %)".to_owned(),
         Some(half) if !row.lower_bound() => format!(" ±{}", percent(half)),
         _ => String::new(),
     };

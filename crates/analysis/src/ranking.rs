@@ -8,6 +8,7 @@ use prony_stats::ranking::{PairwiseTest, rank_intervals};
 
 use crate::cell::ByBlock;
 use crate::numbers::estimate;
+use crate::precision::withhold_if_wide;
 
 /// Throughputs closer than this are never called different: requests in
 /// flight at the window's ends and a window's tick move them about as much.
@@ -22,7 +23,8 @@ pub(crate) fn ratio_to_baseline(own: &ByBlock, baseline: &ByBlock) -> Option<Est
         return Some(Estimate::bare(point, n, "the baseline's throughput is a lower bound"));
     }
     let interval = paired_ratio_interval(&pairs, CONFIDENCE);
-    Some(interval.map_or_else(|| Estimate::bare(point, n, "one block has no interval"), estimate))
+    let withheld = || Estimate::bare(point, n, "one block has no interval");
+    Some(interval.map(estimate).map_or_else(withheld, withhold_if_wide))
 }
 
 /// The geometric mean of a/b.

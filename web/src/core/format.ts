@@ -97,11 +97,10 @@ export const UNITS: Record<Unit, UnitFormat> = {
   ratio: { value: (v) => `${significant(v, 4)} ×`, axis: (v) => significant(v, 3), label: "ratio" },
 };
 
-/** `±0.4 %`: half the interval over the point. Not a statistic: the interval, written otherwise. Of one that is wider than twice the point no side is half of it. */
+/** `±0.4 %`: half the interval over the point. Not a statistic: the interval, written otherwise. Of one that reaches down to 0 or below it is no share. */
 export function plusMinus(e: Short | null): string {
-  if (!e || e.low === null || e.high === null || e.point === 0) return "";
-  const half = (e.high - e.low) / 2 / Math.abs(e.point);
-  return half > 1 ? "over ±100 %" : `±${percent(half)}`;
+  if (!e || e.low === null || e.high === null || e.low <= 0) return "";
+  return `±${percent((e.high - e.low) / 2 / e.point)}`;
 }
 
 /** `13,814 – 13,926` */

@@ -43,6 +43,12 @@ pub fn repeat(repeat: &Repeat, options: &TerminalOptions) -> String {
     if repeat.counted == 1 {
         out.wrapped(" – ", "one trial has no interval", Ink::PLAIN);
     }
+    let figures = [("req/s", &repeat.requests_per_s), ("p50", &repeat.p50_ns), ("p99", &repeat.p99_ns)];
+    for (what, estimate) in figures.iter().filter(|_| repeat.counted > 1 && !repeat.lower_bound) {
+        if let Some(why) = estimate.as_ref().and_then(|estimate| estimate.no_interval.as_deref()) {
+            out.wrapped(" – ", &format!("no interval for {what}: {why}"), Ink::PLAIN);
+        }
+    }
     out.wrapped(" ± ", repeat.interval_method, Ink::DIM);
     out.text
 }
@@ -103,6 +109,10 @@ mod tests {
             let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(shown.contains(words), "{words:?}: {shown}");
         }
+        let wide = Repeat { requests_per_s: Some(Estimate::bare(100.0, 3, "too wide")), ..three() };
+        let shown = repeat(&wide, &TerminalOptions::default());
+        assert!(shown.starts_with("100 req/s    p50 6.98 ms ±1.1 %"), "{shown}");
+        assert!(shown.contains(" – no interval for req/s: too wide\n"), "{shown}");
         let none = Repeat { requests_per_s: None, counted: 0, ..three() };
         assert!(repeat(&none, &TerminalOptions::default()).starts_with("0 of 3 trials count\n"));
     }

@@ -132,6 +132,10 @@ pub(crate) fn row_remarks(row: &Row) -> Vec<String> {
             format::thousands(all)
         ));
     }
+    let why = row.throughput().and_then(|estimate| estimate.no_interval.as_deref());
+    if let Some(why) = why.filter(|_| row.counted > 1 && !row.lower_bound()) {
+        remarks.push(format!("no interval for req/s: {why}"));
+    }
     for reason in &row.reasons {
         if has_own_remark(row, reason) {
             continue;

@@ -68,7 +68,7 @@ await check("clicks on the ranking", async () => {
   await settle(page);
   const title = () => page.locator("#plot-ranking h3").innerText();
   must((await title()).startsWith("Throughput"), await title());
-  await page.getByRole("group", { name: "Figure" }).getByRole("button", { name: "p99" }).click();
+  await page.getByRole("group", { name: "Figure" }).getByRole("button", { name: "p99", exact: true }).click();
   must((await title()).startsWith("p99"), "the figure was not switched");
   must(await page.evaluate(() => document.activeElement?.textContent) === "p99", "the focus was lost");
   const base = () => page.locator(".is-baseline").evaluate((e) => e.closest("tr").querySelector("th").innerText);

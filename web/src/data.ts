@@ -1022,6 +1022,8 @@ export interface SeriesHead {
 export interface Server {
   cpu_method: string;
   cpus: number[];
+  /** What its whole host did in the window, where that is another machine than the client's. */
+  host?: ServerHostWindow;
   memory_method: string;
   peak_memory_bytes: number;
   processes: number;
@@ -1040,6 +1042,30 @@ export interface ServerHost {
   host: Host;
   /** Its network interface that has the address, where that could be told. */
   interface?: string;
+}
+
+/** What that machine did over a trial's window, by its own clock. What could not be read is `None`. */
+export interface ServerHostWindow {
+  /** Within so much of it the window's edges are known on its clock: half of the shortest round trip, and what the clocks may drift. */
+  clock_bound_ns: number;
+  /** CPU time of hardware interrupts, of all its CPUs (`irq` of /proc/stat, in steps of 10 ms). */
+  irq_ns: number | null;
+  /** Connects that a listening socket dropped for any reason, overflows included. */
+  listen_drops: number | null;
+  /** Connects that found a listening socket's queue full. */
+  listen_overflows: number | null;
+  /** Packets that its interface dropped or could not keep, either way. */
+  packets_dropped: number | null;
+  /** Packets that its interface received. */
+  packets_received: number | null;
+  /** Packets that its interface sent. */
+  packets_sent: number | null;
+  /** CPU time of soft interrupts, of all its CPUs (`softirq` of /proc/stat, in steps of 10 ms): where the kernel receives packets. */
+  softirq_ns: number | null;
+  /** CPU time that its hypervisor gave to others, of all its CPUs. */
+  steal_ns: number | null;
+  /** TCP segments that it sent again. */
+  tcp_retransmits: number | null;
 }
 
 /** What the server cost over time. */

@@ -9,7 +9,7 @@ import { groups, present, usualGroup } from "../src/pages/history";
 import { loadOf, oursOf } from "../src/pages/source";
 import { axes, keyOf, sweepPoints } from "../src/pages/sweep";
 import { percentilesOf } from "../src/pages/trial_plots";
-import { agentRows, candidateFacts, planFacts } from "../src/pages/trial_sheet";
+import { agentRows, candidateFacts, planFacts, serverHostFacts } from "../src/pages/trial_sheet";
 import { usual } from "../src/pages/trials";
 
 const candidate = (label: string, language: string | null) => ({ label, title: label, server: label, settings: [], language, kind: "runtime", version: null, workers: 1, keepalive: true });
@@ -124,6 +124,11 @@ describe("pages", () => {
       { name: "<b>load2</b>", figures: ["25 %", "1,000", "2", "50 %", "–", "62.0 µs"], host: "–" },
     ]);
     expect(agentRows([agent("load1", 0, {})], 1e9)[0]?.figures[0]).toBe("–");
+  });
+  it("says what the servers' host did, and what could not be read of it", () => {
+    const host = { clock_bound_ns: 94_000, irq_ns: null, softirq_ns: 2.5e8, steal_ns: null, packets_received: 12_000, packets_sent: 6_000, packets_dropped: 0, tcp_retransmits: 3, listen_overflows: 0, listen_drops: 0 };
+    expect(serverHostFacts(host).filter(([, said]) => said !== null).map(([, said]) => said)).toEqual(["– hard, 250 ms soft, of all its CPUs", "12,000 received, 6,000 sent, 0 dropped", "3", "known within 94.0 µs"]);
+    expect(serverHostFacts({ ...host, listen_drops: 7 }).map(([, said]) => said)).toContain("7");
   });
   it("says a trial's plan and who was loaded as facts", () => {
     const plan = { url: "http://h/x", method: "GET", headers: [["A", "b"]], body_bytes: 0, connections: 5, threads: 2, arrivals: "constant", rate_per_s: 1000, duration_ns: 3e10, requests: null, warmup_ns: 1e9, timeout_ns: 1e10, keepalive: false, expect_status: 204, expect_body: true, cpus: [0], seed: 7, pipeline: 4, spin: false } as never;

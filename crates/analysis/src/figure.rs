@@ -389,6 +389,11 @@ impl Figure {
         Figure::all().filter(|figure| figure.ranked)
     }
 
+    /// Whether a view has a column of it.
+    pub fn is_column(self) -> bool {
+        self.in_markdown || self.terminal_column.is_some()
+    }
+
     /// The figure of a name.
     pub fn named(name: &str) -> Option<Figure> {
         Figure::all().find(|figure| figure.name == name)

@@ -103,7 +103,10 @@ impl SshHost {
     pub fn parse(text: &str, flag: &str) -> Result<SshHost, String> {
         let (name, data) = text.split_once('=').map_or((text, None), |(name, data)| (name, Some(data)));
         let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"._-@:%[]".contains(&b);
-        if name.is_empty() || name.len() > 255 || name.starts_with('-') || !name.bytes().all(is_plain) {
+        // `host:22`; an IPv6 address has more colons.
+        let has_port = name.matches(':').count() == 1 || name.contains("]:");
+        let is_whole = !name.starts_with(['-', '@']) && !name.ends_with('@');
+        if !(1..=255).contains(&name.len()) || has_port || !is_whole || !name.bytes().all(is_plain) {
             return Err(format!(
                 "{flag}: {name:?} is no host: write a name as ssh takes it, `host` or `user@host`; a port is set in \
                  ~/.ssh/config."
@@ -127,6 +130,7 @@ mod tests {
 
     #[test]
     fn hosts_have_names_of_their_own_and_addresses_to_load_from() {
+        assert!(Agents::parse("ssh:::1,me@[::1],fe80::1%eth0", None).is_ok());
         let agents = Agents::parse("ssh:a,me@b=10.0.0.2,a", None).unwrap();
         assert_eq!(agents.names(), ["a", "me@b", "a-2"]);
         let Agents::Ssh(hosts) = &agents else { unreachable!("they are hosts") };
@@ -145,6 +149,10 @@ mod tests {
             "ssh:-oProxyCommand=x",
             "ssh:a b",
             "ssh:a=b",
+            "ssh:a:22",
+            "ssh:[::1]:22",
+            "ssh:me@",
+            "ssh:@a",
             "ssh:$(x)",
         ] {
             assert!(Agents::parse(text, None).unwrap_err().contains("--fleet"), "{text}");

@@ -273,7 +273,7 @@ impl Reader {
             return Err(Fault::protocol(if http1 {
                 "the server answered in HTTP/1: it does not speak HTTP/2 here"
             } else {
-                "the first frame is not SETTINGS"
+                "what the server sent first is not HTTP/2: no SETTINGS frame"
             }));
         }
         self.begun = true;

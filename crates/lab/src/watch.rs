@@ -60,7 +60,7 @@ impl WatchedServer {
     /// # Errors
     /// A sentence.
     pub fn there(host: &Arc<ServerHost>, named: &str) -> Result<WatchedServer, String> {
-        let server = RemoteServer::watch(host, named)?;
+        let server = RemoteServer::watch(host, named).map_err(|why| format!("On {}: {why}", host.given()))?;
         let named = format!("{}{named}", host.given());
         Ok(WatchedServer { server: SampledServer::There(Arc::new(server)), named })
     }

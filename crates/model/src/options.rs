@@ -79,6 +79,7 @@ pub struct LoadOptions {
     /// Speak HTTP/2: agreed on by ALPN for https://, with prior knowledge (h2c) for http://; -p is the number of
     /// streams per connection
     #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
+    #[serde(alias = "protocol", deserialize_with = "protocol_or_flag")]
     pub http2: Option<bool>,
     /// A linear ramp from the stage before (0 at first): `30s:20k/s` to a rate, `60s:5000c` to
     /// connections in a closed loop; `0s:…` jumps (repeatable, in order; the load ends with the last)
@@ -192,6 +193,26 @@ mod header_table {
             table.into_iter().map(|(name, value)| Header { name, value: Some(value) }).collect()
         }))
     }
+}
+
+/// HTTP/2 or not, as a file says it: `protocol = "http2"` or `"http1"`, or as the flag, `http2 = true`.
+fn protocol_or_flag<'de, D: Deserializer<'de>>(from: D) -> Result<Option<bool>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "protocol is \"http1\" or \"http2\", and http2 true or false")]
+    enum Given {
+        Flag(bool),
+        Protocol(Named),
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Named {
+        Http1,
+        Http2,
+    }
+    Ok(Option::<Given>::deserialize(from)?.map(|given| match given {
+        Given::Flag(is_http2) => is_http2,
+        Given::Protocol(named) => matches!(named, Named::Http2),
+    }))
 }
 
 /// Reads a file that an option names, at most so many bytes: the option, the path, the limit. `-` is standard input.

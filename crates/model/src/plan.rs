@@ -12,6 +12,7 @@ use strum::{Display, IntoStaticStr};
 use crate::error::{PlanError, wrong};
 use crate::list::TargetList;
 use crate::rate::{Rate, Stage};
+use crate::request::check_http2_header;
 use crate::secret::Secret;
 use crate::target::Target;
 use crate::tls::Tls;
@@ -357,6 +358,9 @@ impl Plan {
         }
         if self.protocol == Protocol::Http2 && !self.keepalive {
             return wrong("--http2 keeps its connections: leave it or --no-keepalive out.");
+        }
+        if self.protocol == Protocol::Http2 {
+            self.headers.iter().try_for_each(|(name, value)| check_http2_header(name, value.value()))?;
         }
         if self.pipeline > 1 && !self.keepalive {
             return wrong(

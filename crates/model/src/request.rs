@@ -35,6 +35,27 @@ pub fn check_header(name: &str, value: &str) -> Result<(), PlanError> {
     Ok(())
 }
 
+/// Fields about an HTTP/1 connection, which HTTP/2 does not have (RFC 9113, section 8.2.2).
+const OF_CONNECTIONS: [&str; 4] = ["connection", "proxy-connection", "keep-alive", "upgrade"];
+
+/// Whether a header may go over HTTP/2, too.
+///
+/// # Errors
+/// A sentence that says why not.
+pub fn check_http2_header(name: &str, value: &str) -> Result<(), PlanError> {
+    if OF_CONNECTIONS.iter().any(|other| name.eq_ignore_ascii_case(other)) {
+        return wrong(format!(
+            "The header {name} is about an HTTP/1 connection, which HTTP/2 does not have: leave it or --http2 out."
+        ));
+    }
+    if name.eq_ignore_ascii_case("te") && !value.trim().eq_ignore_ascii_case("trailers") {
+        return wrong(format!(
+            "The header {name}: over HTTP/2 it may say `trailers` alone: write that, or leave it or --http2 out."
+        ));
+    }
+    Ok(())
+}
+
 /// RFC 9110, section 5.6.2.
 fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)

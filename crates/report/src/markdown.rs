@@ -123,11 +123,11 @@ fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalys
     head.extend(analysis.baseline.as_deref().map(|baseline| format!("× {}", text(baseline))));
     let theirs = words::published_columns(analysis, plan);
     head.extend(theirs.iter().map(|column| text(&column.head)));
-    head.extend(figures().map(|figure| figure.head).chain(["failed", "trials"]).map(str::to_owned));
+    head.extend(figures(plan).map(|figure| figure.head).chain(["failed", "trials"]).map(str::to_owned));
     push_head(out, head, |column| column == 1);
     for (i, row) in plan.rows.iter().enumerate() {
         let theirs = theirs.iter().map(|column| column.cells.get(i).cloned().flatten()).collect();
-        push_row(out, cells(row, analysis.baseline.is_some(), theirs));
+        push_row(out, cells(plan, row, analysis.baseline.is_some(), theirs));
     }
     let shared =
         words::shared_remarks(&plan.rows).into_iter().map(|(_, remark)| format!("- {}\n", text(&remark)));
@@ -142,12 +142,13 @@ fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalys
     }
 }
 
-/// The figures that have a column.
-fn figures() -> impl Iterator<Item = Figure> {
-    Figure::all().filter(|figure| figure.in_markdown)
+/// The figures that have a column: always, or as the terminal's where something is known of them.
+fn figures(plan: &PlanAnalysis) -> impl Iterator<Item = Figure> {
+    let is_known = move |figure: Figure| plan.rows.iter().any(|row| row.figures[figure].estimate.is_some());
+    Figure::all().filter(move |figure| figure.in_markdown || (figure.is_column() && is_known(*figure)))
 }
 
-fn cells(row: &Row, ratio: bool, theirs: Vec<Option<String>>) -> Vec<String> {
+fn cells(plan: &PlanAnalysis, row: &Row, ratio: bool, theirs: Vec<Option<String>>) -> Vec<String> {
     let or_withheld = |figure: Option<String>| figure.unwrap_or_else(|| WITHHELD.to_owned());
     let pm = or_withheld(row.throughput().and_then(words::plus_minus));
     let mut cells = vec![words::rank(row), text(&row.candidate), words::row_rate(row), pm];
@@ -156,7 +157,7 @@ fn cells(row: &Row, ratio: bool, theirs: Vec<Option<String>>) -> Vec<String> {
         cells.push(or_withheld(ratio));
     }
     cells.extend(theirs.into_iter().map(or_withheld));
-    cells.extend(figures().map(|figure| text(&words::row_figure(row, figure))));
+    cells.extend(figures(plan).map(|figure| text(&words::row_figure(row, figure))));
     cells.push(format::thousands(row.failed));
     cells.push(format!("{}/{}", row.counted, row.trials));
     cells

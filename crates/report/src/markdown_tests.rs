@@ -60,6 +60,13 @@ fn a_run_for_a_pull_request() {
 }
 
 #[test]
+fn interrupts_have_a_column_where_the_servers_host_is_another() {
+    let shown = |log: &prony_model::run_log::RunLog| experiment(&prony_analysis::analyse(log));
+    assert!(shown(&fixtures::on_two_hosts()).contains(" | first byte p99 ms | irq µs/req | failed | "));
+    assert!(!shown(&fixtures::run()).contains("irq"));
+}
+
+#[test]
 fn a_sources_figures_are_in_the_table() {
     let tables = |analysis: &ExperimentAnalysis| -> String {
         let shown = experiment(analysis);

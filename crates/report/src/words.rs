@@ -6,7 +6,7 @@ use prony_model::Estimate;
 use prony_model::command::stage;
 use prony_model::list::Order;
 use prony_model::plan::ArrivalKind;
-use prony_model::plan_record::TargetsRecord;
+use prony_model::plan_record::{PlanRecord, TargetsRecord};
 use prony_model::target::path_of;
 use prony_model::tls::VerifyKind;
 use prony_model::trial::{Bound, Clock, Effect, Outcome, Summary, TargetFigures, Trial};
@@ -206,6 +206,15 @@ pub(crate) fn half_width(estimate: &Estimate) -> Option<String> {
     estimate.relative_half_width().map(format::percent)
 }
 
+/// How many requests a connection carries at once, as an end of its line; nothing where it is one over HTTP/1.1.
+pub(crate) fn at_once(plan: &PlanRecord) -> String {
+    match (plan.speaks_http2(), plan.pipeline) {
+        (true, streams) => format!(", HTTP/2 with {streams} at once each"),
+        (false, 1) => String::new(),
+        (false, pipeline) => format!(", pipeline {pipeline}"),
+    }
+}
+
 /// The load in a line: `GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up`.
 pub(crate) fn plan_line(trial: &Trial) -> String {
     let plan = &trial.plan;
@@ -225,11 +234,7 @@ pub(crate) fn plan_line(trial: &Trial) -> String {
     if !plan.keepalive {
         load.push_str(", no keep-alive");
     }
-    match (plan.speaks_http2(), plan.pipeline) {
-        (true, streams) => load.push_str(&format!(", HTTP/2 with {streams} at once each")),
-        (false, 1) => {}
-        (false, pipeline) => load.push_str(&format!(", pipeline {pipeline}")),
-    }
+    load.push_str(&at_once(plan));
     load.push_str(&tls(trial));
     let length = format::seconds(trial.window.duration_ns);
     let length = match (plan.requests, plan.duration_ns) {

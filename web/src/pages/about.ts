@@ -1,6 +1,6 @@
 /** How to read it, what happened, the machine, and the line that makes it again. */
 import { h } from "../core/dom";
-import { when } from "../core/format";
+import { duration, when } from "../core/format";
 import { command, facts, host } from "../parts/facts";
 import type { Page } from "./page";
 
@@ -20,7 +20,9 @@ export const about: Page = {
     root.append(
       h("section", { class: "card" }, h("h2", null, "Do it again"), command(head.reproduce),
         facts([["Measured", when(head.created_at)], ["Conditions", head.conditions], ["Trials", head.shape], ["Measured by", `prony ${head.version}`], ["Shown by", `prony ${data.tool.version}`], ["Seed", head.seed], ["Server's CPUs", cpus(head.server_cpus)], ["Client's CPUs", cpus(head.client_cpus)]])),
-      h("section", { class: "card" }, h("h2", null, "Host"), host(head.host)),
+      h("section", { class: "card" }, h("h2", null, head.server_host ? "The client's host" : "Host"), host(head.host)),
+      ...(head.server_host ? [h("section", { class: "card" }, h("h2", null, "The servers' host"),
+        facts([["Address", head.server_host.address], ["Interface", head.server_host.interface], ["Shortest round trip over ssh", duration(head.server_host.control_rtt_ns)]]), host(head.server_host.host))] : []),
       h("section", { class: "card" }, h("h2", null, "How to read it"), h("ul", { class: "reasons" }, [...(data.experiment ? [head.method] : []), ...READING].map((t) => h("li", null, t)))),
     );
     if (data.experiment) {

@@ -1,5 +1,5 @@
 /** A trial in numbers: times, requests by fate, errors, verdict, plan, host, and the line that makes it again. */
-import type { Candidate, Detail, Percentile, PlanRecord, RunData, StageRecord, SummaryRow } from "../data";
+import type { Candidate, Detail, Percentile, PlanRecord, RunData, ServerHostWindow, StageRecord, SummaryRow } from "../data";
 import { h } from "../core/dom";
 import { bytes, duration, percent, plusMinus, rate, seconds, thousands, when, WITHHELD, words } from "../core/format";
 import { command, facts, host } from "../parts/facts";
@@ -55,6 +55,19 @@ export function candidateFacts(candidate: Candidate): [string, string | number |
   ];
 }
 
+/** What the servers' whole machine did in the window, where that is another than the client's. */
+export function serverHostFacts(host: ServerHostWindow): [string, string | null][] {
+  const time = (ns: number | null): string => (ns === null ? WITHHELD : duration(ns));
+  const count = (n: number | null): string => (n === null ? WITHHELD : thousands(n));
+  return [
+    ["Servers' host, interrupts", `${time(host.irq_ns)} hard, ${time(host.softirq_ns)} soft, of all its CPUs`],
+    ["Servers' host, packets", `${count(host.packets_received)} received, ${count(host.packets_sent)} sent, ${count(host.packets_dropped)} dropped`],
+    ["Servers' host, TCP segments sent again", count(host.tcp_retransmits)],
+    ["Servers' host, connects turned away", host.listen_drops ? count(host.listen_drops) : null],
+    ["Servers' host, its clock", `known within ${duration(host.clock_bound_ns)}`],
+  ];
+}
+
 function sheet(data: RunData, c: Chosen, open: boolean): HTMLElement {
   const candidate = data.candidates[c.head.candidate];
   const { head, detail: d } = c;
@@ -75,6 +88,7 @@ function sheet(data: RunData, c: Chosen, open: boolean): HTMLElement {
       ["Server memory", d.server ? `${bytes(d.server.peak_memory_bytes)} at most (${d.server.memory_method})` : null],
       ["Server processes", d.server ? `${d.server.processes}, ${d.server.threads} threads${d.server.cpus.length > 0 ? ` on CPU ${d.server.cpus.join(", ")}` : ""}` : null],
       ["Start-up", d.server ? duration(d.server.startup_ns) : null],
+      ...(d.server?.host ? serverHostFacts(d.server.host) : []),
       ["Client CPU", `${percent(d.client.cpu_ns / d.duration_ns)} of one core${d.client.cpu_per_request_ns === null ? "" : `, ${duration(d.client.cpu_per_request_ns)} a request`}`],
       ["Busiest worker", percent(d.client.busiest_worker)],
       ["Client memory", bytes(d.client.max_rss_bytes)],

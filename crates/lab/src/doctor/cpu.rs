@@ -31,6 +31,14 @@ pub(super) fn findings(tree: &Tree, asked: &Asked) -> Vec<Finding> {
 }
 
 fn sides(asked: &Asked) -> Finding {
+    if asked.load_is_elsewhere {
+        let why = "What samples a server takes none of its cores, where there are others.";
+        let value = match asked.server_cpus.as_slice() {
+            [] => "one for everything".to_owned(),
+            of_server => format!("{} for a server", show_list(of_server)),
+        };
+        return Finding::new("cpus", "cores", value, why);
+    }
     let why = "Server and client on the same core take it from each other: the figure is of both together.";
     if asked.server_cpus.is_empty() || asked.client_cpus.is_empty() {
         let found = Finding::new("cpus", "cores", "one for both sides", why);
@@ -42,6 +50,9 @@ fn sides(asked: &Asked) -> Finding {
 
 /// Two hardware threads of one core are no two cores.
 fn siblings(tree: &Tree, asked: &Asked) -> Option<Finding> {
+    if asked.load_is_elsewhere {
+        return None;
+    }
     let of = |cpu: u32| -> BTreeSet<u32> {
         let text = tree.text(format!("{CPUS}/cpu{cpu}/topology/thread_siblings_list")).unwrap_or_default();
         parse_list(&text).unwrap_or_default().into_iter().collect()

@@ -159,6 +159,8 @@ pub struct Asked {
     pub virtualisation: Option<String>,
     /// Whether this Prony was built without optimisation.
     pub debug_build: bool,
+    /// Whether another machine loads the servers of this one: the client's CPUs are then those of what samples them.
+    pub load_is_elsewhere: bool,
 }
 
 impl Asked {
@@ -170,6 +172,7 @@ impl Asked {
             open_files: (host.open_files_soft, host.open_files_hard),
             virtualisation: host.virtualisation.clone(),
             debug_build: cfg!(debug_assertions),
+            load_is_elsewhere: false,
         }
     }
 

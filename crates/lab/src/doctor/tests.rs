@@ -138,6 +138,8 @@ fn the_process_s_own_cpus_limits_build_and_virtual_machine_are_judged() {
     let tree = Machine::new(&GOOD).tree();
     let one = Asked { server_cpus: vec![], client_cpus: vec![], ..asked() };
     assert!(distorts(&examine(&tree, &one), "cpus"));
+    let of_servers = Asked { load_is_elsewhere: true, ..one };
+    assert!(!distorts(&examine(&tree, &of_servers), "cpus"), "nobody loads from there");
     let few = Asked { open_files: (1_024, 1_048_576), ..asked() };
     let findings = examine(&tree, &few);
     let found = findings.iter().find(|f| f.code == "open_files").unwrap();

@@ -380,7 +380,8 @@ impl Agent {
     fn examine(&self) -> Result<Answer, String> {
         let (tree, host) = (Tree::of_this_machine(), prony_host::read());
         let pins = pins::split(&host.cpus_allowed, 1)?;
-        let mut findings = doctor::look(&tree, &Asked::of(&host, &pins));
+        let asked = Asked { debug_build: false, load_is_elsewhere: true, ..Asked::of(&host, &pins) };
+        let mut findings = doctor::look(&tree, &asked);
         findings.extend(self.agreed()?.interface.iter().flat_map(|name| doctor::network(&tree, name)));
         Ok(Answer::Examined(doctor::sorted(findings)))
     }

@@ -2,14 +2,10 @@
 
 use prony_http2::client::Requests;
 use prony_http2::hpack::{Field, Indexing};
-use prony_model::request::{check_header, check_method};
+use prony_model::request::{check_header, check_http2_header, check_method};
 use prony_model::secret::Secret;
 use prony_model::target::basic;
 use prony_model::{Plan, PlanError};
-
-/// Fields about an HTTP/1 connection, which HTTP/2 does not have (RFC 9113, section 8.2.2).
-const OF_CONNECTIONS: [&str; 5] =
-    ["connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"];
 
 /// A header of all requests, its name in lower case.
 struct Header {
@@ -71,12 +67,8 @@ fn headers(plan: &Plan) -> Result<Vec<Header>, PlanError> {
     }
     for (name, value) in &plan.headers {
         check_header(name, value.value())?;
+        check_http2_header(name, value.value())?;
         let lower = name.to_ascii_lowercase();
-        if OF_CONNECTIONS.contains(&lower.as_str()) {
-            return Err(PlanError(format!(
-                "The header {name} is about an HTTP/1 connection, which HTTP/2 does not have: leave it or --http2 out."
-            )));
-        }
         if lower != "host" {
             let indexing = if value.is_hidden() { Indexing::Never } else { Indexing::Shared };
             headers.push(Header { name: lower, value: value.value().trim().into(), indexing });

@@ -183,3 +183,21 @@ fn what_a_plan_says_replaces_what_its_defaults_say() {
     let at_a_rate = LoadOptions { rate: rate("1k"), ..Default::default() };
     assert_eq!(at_a_rate.or(&staged).stages, None);
 }
+
+#[test]
+fn a_file_names_the_protocol_or_sets_the_flag() {
+    let read =
+        |value: serde_json::Value| serde_json::from_value::<LoadOptions>(value).map(|options| options.http2);
+    for (given, http2) in [
+        (serde_json::json!({}), None),
+        (serde_json::json!({"http2": true}), Some(true)),
+        (serde_json::json!({"protocol": "http2"}), Some(true)),
+        (serde_json::json!({"protocol": "http1"}), Some(false)),
+    ] {
+        assert_eq!(read(given.clone()).unwrap(), http2, "{given}");
+    }
+    let another = read(serde_json::json!({"protocol": "http3"})).unwrap_err().to_string();
+    assert_eq!(another, "protocol is \"http1\" or \"http2\", and http2 true or false");
+    let both = read(serde_json::json!({"protocol": "http1", "http2": true})).unwrap_err().to_string();
+    assert!(both.contains("duplicate field"), "{both}");
+}

@@ -33,12 +33,12 @@ pub(crate) struct RuntimeArguments {
 }
 
 impl RuntimeArguments {
-    /// An agent on this host, for something else than starting servers.
-    pub(crate) fn on(host: &str) -> RuntimeArguments {
+    /// Those of who asks a host for something else than starting servers.
+    pub(crate) fn native() -> RuntimeArguments {
         RuntimeArguments {
             runtime: "native".to_owned(),
             memory: None,
-            server_host: Some(host.to_owned()),
+            server_host: None,
             allow_commands: false,
         }
     }

@@ -12,8 +12,8 @@ use prony_model::host::Host;
 use prony_report::json;
 use serde::Serialize;
 
-use super::server_host::connect;
-use crate::cli::{DoctorArguments, DoctorFormat, RuntimeArguments};
+use super::server_host::examined;
+use crate::cli::{DoctorArguments, DoctorFormat};
 use crate::failure::{Failure, INTERRUPTED};
 use crate::interrupt;
 use crate::printer::Printer;
@@ -74,8 +74,7 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<(), 
 
 /// What an agent there finds, and how far away it is.
 fn of_another_host(given: &str, arguments: &DoctorArguments, printer: &Printer) -> Result<(), Failure> {
-    let runtime = RuntimeArguments::on(given);
-    let Some(host) = connect(&runtime, &arguments.agent_binary, None)? else { return Ok(()) };
+    let host = examined(given, &arguments.agent_binary)?;
     let findings = host.examine().map_err(Failure::not_measured)?;
     let round_trip = host.round_trips().map_err(Failure::not_measured)?;
     let not_measured = Some("a load is measured on the machine that applies it".to_owned());

@@ -24,23 +24,35 @@ pub(crate) fn connect(
     agent_binaries: &[PathBuf],
     of_experiment: Option<&str>,
 ) -> Result<Option<Arc<ServerHost>>, Failure> {
-    let Some(given) = runtime.server_host.as_deref().or(of_experiment) else {
-        return Ok(None);
+    let (flag, given) = match (&runtime.server_host, of_experiment) {
+        (Some(given), _) => ("--server-host", given.as_str()),
+        (None, Some(given)) => ("server_host", given),
+        (None, None) => return Ok(None),
     };
+    reach(flag, given, runtime, agent_binaries).map(Some)
+}
+
+/// The host that this flag names, for servers with these settings.
+fn reach(
+    flag: &str,
+    given: &str,
+    runtime: &RuntimeArguments,
+    agent_binaries: &[PathBuf],
+) -> Result<Arc<ServerHost>, Failure> {
     let wrong = || {
-        Failure::usage(
-            "--server-host (or server_host, --host, --watch) names no host: write ssh:HOST, or ssh:HOST=ADDRESS with the address there that servers \
-             are to listen on.",
-        )
+        Failure::usage(format!(
+            "{flag} {given:?} names no host: write ssh:HOST, or ssh:HOST=ADDRESS with the IPv4 address there by which it is \
+             to be loaded."
+        ))
     };
     let host = given.strip_prefix("ssh:").ok_or_else(wrong)?;
-    let host = SshHost::parse(host, "--server-host").map_err(Failure::usage)?;
+    let host = SshHost::parse(host, flag).map_err(Failure::usage)?;
     let address = match host.data {
         None => None,
         Some(IpAddr::V4(address)) => Some(address),
         Some(IpAddr::V6(address)) => {
             return Err(Failure::usage(format!(
-                "--server-host: {address} is an IPv6 address, and recipes are written for IPv4 ({{host}}:{{port}}): write the \
+                "{flag}: {address} is an IPv6 address, and recipes are written for IPv4 ({{host}}:{{port}}): write the \
                  host's IPv4 address."
             )));
         }
@@ -64,7 +76,12 @@ pub(crate) fn connect(
         runtime: runtime.runtime.clone(),
         memory: runtime.memory.clone(),
     };
-    ServerHost::greet(pipe, wanted).map(|host| Some(Arc::new(host))).map_err(Failure::not_measured)
+    ServerHost::greet(pipe, wanted).map(Arc::new).map_err(Failure::not_measured)
+}
+
+/// The host of `prony doctor --host`.
+pub(crate) fn examined(given: &str, agent_binaries: &[PathBuf]) -> Result<Arc<ServerHost>, Failure> {
+    reach("--host", given, &RuntimeArguments::native(), agent_binaries)
 }
 
 /// The server of `--watch`: here by its process or its port, or `ssh:HOST:PORT`, for whose host these binaries are.
@@ -77,10 +94,7 @@ pub(crate) fn watched(named: &str, agent_binaries: &[PathBuf]) -> Result<Watched
             "--watch {named:?} names no port: write ssh:HOST:PORT, where the server listens there."
         ))
     })?;
-    let runtime = RuntimeArguments::on(&format!("ssh:{host}"));
-    let Some(host) = connect(&runtime, agent_binaries, None)? else {
-        return WatchedServer::find(named).map_err(Failure::usage);
-    };
+    let host = reach("--watch", &format!("ssh:{host}"), &RuntimeArguments::native(), agent_binaries)?;
     WatchedServer::there(&host, &format!(":{port}")).map_err(Failure::usage)
 }
 

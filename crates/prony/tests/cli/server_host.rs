@@ -322,6 +322,7 @@ fn what_the_servers_host_may_not_or_cannot_do_is_refused_in_a_sentence() {
     for (given, code, says) in [
         ("servers", 2, "names no host"),
         ("ssh:-oProxyCommand=x", 2, "is no host"),
+        ("ssh:servers:22", 2, "a port is set in ~/.ssh/config"),
         ("ssh:servers=fd00::1", 2, "IPv6"),
         ("ssh:servers=[fd00::1]", 2, "IPv6"),
         ("ssh:servers=192.0.2.1", 3, "no address of that machine"),
@@ -475,13 +476,21 @@ fn a_server_that_somebody_else_started_there_is_sampled_and_its_machine_is_exami
     assert_eq!(said.code, Some(0), "{said:?}");
     let result = &hosts.world.lines("u.jsonl", "result")[0];
     assert!(result["server"]["window_cpu_ns"].as_u64().unwrap() > 0, "{result}");
+    let load = ["load", url, "--watch", "ssh:servers:1"];
+    let said: Said = hosts.command(&load).output().unwrap().into();
+    let says = "On ssh:servers: --watch :1: nothing listens";
+    assert_eq!((said.code, said.err.contains(says)), (Some(2), true), "{said:?}");
     for (watch, says) in [("nobody=:1", "no --candidate nobody=URL"), ("x", "says no candidate")] {
         let bench = ["bench", "--candidate", &candidate, "--watch", watch];
         let said: Said = hosts.command(&bench).output().unwrap().into();
         assert_eq!((said.code, said.err.contains(says)), (Some(2), true), "{said:?}");
     }
 
-    let doctor = ["doctor", "--host", &hosts.given(), "--format", "json"];
+    let doctor = ["doctor", "--host", &hosts.given()];
+    let said: Said = hosts.command(&doctor).output().unwrap().into();
+    let shown = said.out.contains("results on that host") && !said.out.contains("--apply");
+    assert!(shown && !said.out.contains(", client "), "{said:?}");
+    let doctor = [&doctor[..], &["--format", "json"]].concat();
     let said: Said = hosts.command(&doctor).output().unwrap().into();
     assert_eq!(said.code, Some(0), "{said:?}");
     let json: Value = serde_json::from_str(&said.out).unwrap();

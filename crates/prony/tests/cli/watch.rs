@@ -21,6 +21,9 @@ fn a_server_is_watched_by_its_port_and_by_its_number() {
         assert!(server["window_cpu_ns"].as_u64().unwrap() > 0, "{server}");
         assert!(server["peak_memory_bytes"].as_u64().unwrap() > 0, "{server}");
     }
+    let repeated = ["-n", "2000", "--repeat", "2", "--watch", &port];
+    let said = world.prony(&[&["load", &target.url()][..], &repeated].concat());
+    assert_eq!(said.out.lines().filter(|line| line.starts_with("     server ")).count(), 2, "{said:?}");
     let flags =
         ["-n", "2000", "--watch", &port, "-o", "r.jsonl", "--slo", "memory<1MB", "--slo", "memory<9GB"];
     let said = world.prony(&[&["load", &target.url()][..], &flags].concat());
@@ -38,6 +41,8 @@ fn what_names_no_server_is_refused_before_anything_is_loaded() {
         ("load", "nginx", "names no server"),
         ("load", ":0", "names no server"),
         ("capacity", "4194305", "no such process"),
+        ("load", "ssh::8080", "--watch: \"\" is no host"),
+        ("capacity", "ssh:big:22:8080", "--watch: \"big:22\" is no host"),
     ] {
         let said = world.prony(&[command, &target.url(), "--watch", watch]);
         assert_eq!(said.code, Some(2), "{said:?}");

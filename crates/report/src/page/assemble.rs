@@ -2,7 +2,6 @@
 
 use prony_analysis::analyse;
 use prony_analysis::experiment::{ExperimentAnalysis, Row};
-use prony_analysis::figure::Figure;
 use prony_analysis::plot_data::quantiles;
 use prony_model::Tool;
 use prony_model::run_log::{RunLog, Setting, TrialResult};
@@ -38,7 +37,7 @@ pub(super) fn page(log: &RunLog) -> (RunData, Vec<Chunk>) {
         head: head(log, &analysis, &results, &names, experiment),
         candidates,
         plans: plans(log, &analysis),
-        figures: figures(),
+        figures: figures(&analysis),
         rankings,
         cells: if experiment { cells(&analysis, &names) } else { Vec::new() },
         published: theirs,
@@ -181,8 +180,9 @@ fn plans(log: &RunLog, analysis: &ExperimentAnalysis) -> Vec<PlanHead> {
         .collect()
 }
 
-fn figures() -> Vec<FigureHead> {
-    Figure::ranked()
+fn figures(analysis: &ExperimentAnalysis) -> Vec<FigureHead> {
+    ranking::figures(analysis)
+        .into_iter()
         .map(|figure| FigureHead {
             id: figure.name,
             title: figure.title,

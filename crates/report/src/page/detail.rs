@@ -7,6 +7,7 @@ use prony_model::measurement::{Http2Use, RequestCounts, RunTotal};
 use prony_model::plan_record::PlanRecord;
 use prony_model::run_log::TrialResult;
 use prony_model::server::ServerSamples;
+use prony_model::server_host::ServerHostWindow;
 use prony_model::trial::{Client, PERCENTILES, Reason, Summary, TargetFigures, TlsRecord, Trial};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -100,6 +101,9 @@ struct Server<'a> {
     peak_memory_bytes: u64,
     processes: u32,
     threads: u32,
+    /// What its whole host did in the window, where that is another machine than the client's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<&'a ServerHostWindow>,
 }
 
 /// `None` where nothing was measured.
@@ -197,6 +201,7 @@ fn server(s: &ServerSamples) -> Server<'_> {
         peak_memory_bytes: s.peak_memory_bytes,
         processes: s.processes,
         threads: s.threads,
+        host: s.host.as_ref(),
     }
 }
 

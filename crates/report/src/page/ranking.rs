@@ -20,6 +20,15 @@ pub(super) struct Ratios {
     ratios: Vec<Vec<Vec<Option<Short>>>>,
 }
 
+/// The figures that are shown of candidates: those that they are ranked by and, behind them, the other columns of views of
+/// which something is known.
+pub(super) fn figures(analysis: &ExperimentAnalysis) -> Vec<Figure> {
+    let rows = || analysis.plans.iter().flat_map(|plan| &plan.rows);
+    let is_known = |figure: &Figure| rows().any(|row| row.figures[*figure].estimate.is_some());
+    let others = Figure::all().filter(|figure| !figure.ranked && figure.is_column()).filter(is_known);
+    Figure::ranked().chain(others).collect()
+}
+
 /// The rankings, and a chunk `r` + plan of all ratios for each plan.
 pub(super) fn rankings(
     log: &RunLog,
@@ -28,10 +37,11 @@ pub(super) fn rankings(
 ) -> (Vec<Ranking>, Vec<Chunk>) {
     let mut rankings = Vec::new();
     let mut chunks = Vec::new();
+    let figures = figures(analysis);
     for (index, plan) in analysis.plans.iter().enumerate() {
         let candidates = plan.rows.iter().filter_map(|row| names.candidate(&row.candidate)).collect();
         let baseline = plan.rows.iter().position(|row| Some(&row.candidate) == analysis.baseline.as_ref());
-        for (i, figure) in Figure::ranked().enumerate() {
+        for (i, &figure) in figures.iter().enumerate() {
             rankings.push(Ranking { plan: index, figure: i, rows: rows(log, plan, figure, names, baseline) });
         }
         let none = vec![None; plan.rows.len()];
@@ -40,7 +50,7 @@ pub(super) fn rankings(
             ratios => ratios.iter().map(|ratio| ratio.as_ref().map(pack::short)).collect(),
         };
         let of = |figure| plan.rows.iter().map(|row| short(row, figure)).collect();
-        let ratios = Figure::ranked().map(of).collect();
+        let ratios = figures.iter().copied().map(of).collect();
         chunks.push(pack::chunk(format!("r{index}"), &Ratios { candidates, ratios }));
     }
     (rankings, chunks)

@@ -80,6 +80,21 @@ fn every_figure_of_every_plan_is_ranked_with_every_ratio() {
 }
 
 #[test]
+fn first_bytes_and_interrupts_are_columns_and_the_servers_host_is_described_where_they_are_known() {
+    let page = file(&fixtures::on_two_hosts());
+    let data = data(&page);
+    let ids: Vec<&str> =
+        data["figures"].as_array().unwrap().iter().map(|figure| figure["id"].as_str().unwrap()).collect();
+    assert_eq!(ids[6..], ["first_byte_p50", "first_byte_p99", "interrupts"]);
+    let interrupts = data["rankings"].as_array().unwrap().iter().find(|r| r["figure"] == 8).unwrap();
+    let row = &interrupts["rows"][0];
+    assert!(row["estimate"]["point"].as_f64().unwrap() > 0.0 && row["rank"].is_null(), "{row}");
+    assert_eq!(data["head"]["server_host"]["address"], "10.0.0.2");
+    let detail = unpacked(&page, &format!("t{}", data["trials"][0]["index"]));
+    assert_eq!(detail["server"]["host"]["packets_sent"], 6_000);
+}
+
+#[test]
 fn a_trials_plot_data_are_in_its_chunk_and_bounded() {
     let page = file(&fixtures::run());
     let data = data(&page);

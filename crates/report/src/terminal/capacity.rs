@@ -25,10 +25,11 @@ pub fn capacity(
     let mut out = Lines::new(options);
     answer(&mut out, found, interrupted);
     let lead = format!(
-        "{} {} · {} · {} · SLO: {}",
+        "{} {} · {}{} · {} · SLO: {}",
         plan.method,
         path_of(&plan.url),
         format::count(plan.connections.into(), "connection", "connections"),
+        words::at_once(plan),
         format::count(found.probes.len() as u64, "probe", "probes"),
         found.slo
     );
@@ -207,6 +208,23 @@ mod tests {
         );
         assert!(not.starts_with("about 900 req/s, not confirmed; 909 is not\n"), "{not}");
         assert!(not.contains(" ? short probes passed") && not.contains("(-d)"), "{not}");
+    }
+
+    #[test]
+    fn what_a_connection_carries_at_once_is_said() {
+        let trial = crate::fixtures::closed();
+        let found = CapacityRecord {
+            slo: "p99<50ms".to_owned(),
+            capacity_per_s: None,
+            bound: Bound::Exact,
+            confirmed: None,
+            recovers: None,
+            probes: vec![probe(900.0, 1_000, None)],
+            void: None,
+        };
+        let plan = PlanRecord { protocol: Some("h2".to_owned()), pipeline: 8, ..trial.plan };
+        let shown = capacity(&found, &plan, &trial.target.address, false, &TerminalOptions::default());
+        assert!(shown.contains("100 connections, HTTP/2 with 8 at once each · 1 probe"), "{shown}");
     }
 
     #[test]

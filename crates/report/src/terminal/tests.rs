@@ -454,3 +454,10 @@ fn too_few_requests_have_no_curve() {
     t.latency.service.hdr = SparseHistogram::default();
     assert!(!trial(&t, &options).contains("by percentile"));
 }
+
+#[test]
+fn a_watched_servers_host_has_its_interrupts_beside_it() {
+    let watched = fixtures::on_two_hosts().results.swap_remove(0).server;
+    let line = server_line(&prony_model::Trial { server: watched, ..fixtures::closed() }).unwrap();
+    assert!(line.contains(", its host's interrupts ") && line.ends_with(" per request"), "{line}");
+}

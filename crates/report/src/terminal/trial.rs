@@ -217,6 +217,14 @@ pub fn server_line(trial: &Trial) -> Option<String> {
     }
     parts.push(format!("{} at most", format::bytes(server.peak_memory_bytes as f64)));
     parts.push(format::count(u64::from(server.processes), "process", "processes"));
+    let interrupts = server.host.as_ref().and_then(|host| host.irq_ns?.checked_add(host.softirq_ns?));
+    if let Some(ns) = interrupts
+        && window_ns >= SERVER_CPU_WINDOW_MIN_NS
+        && trial.requests.completed > 0
+    {
+        let each = ns as f64 / trial.requests.completed as f64;
+        parts.push(format!("its host's interrupts {} per request", format::duration(each)));
+    }
     Some(format!("server {}", parts.join(", ")))
 }
 

@@ -189,7 +189,7 @@ pub(crate) fn spread(analysis: &ExperimentAnalysis) -> Option<String> {
     Some(format!(
         "If your application uses 20 ms of CPU per request, the servers under {} differ by at most {}.",
         format::printable(&plan.name),
-        format::percent(spread)
+        format::percent(spread).trim_start_matches('<')
     ))
 }
 

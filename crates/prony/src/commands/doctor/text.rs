@@ -10,9 +10,11 @@ use super::measure::Measured;
 pub(super) fn text(report: &Report) -> String {
     let of = |state: State| report.findings.iter().filter(move |finding| finding.state == state);
     let distorting = of(State::Distorts).count() as u64;
+    let is_another = report.round_trip.is_some();
+    let host = if is_another { "that host" } else { "this host" };
     let mut lines = vec![match distorting {
-        0 => "No setting or program that was checked distorts results on this host".to_owned(),
-        n => format!("{} results on this host", count(n, "finding distorts", "findings distort")),
+        0 => format!("No setting or program that was checked distorts results on {host}"),
+        n => format!("{} results on {host}", count(n, "finding distorts", "findings distort")),
     }];
     lines.push(format!(
         "{} · {} CPUs · {}",
@@ -24,7 +26,9 @@ pub(super) fn text(report: &Report) -> String {
             lines.push(format!(" {mark} {}: {}", finding.what, finding.value));
             lines.push(format!("   {}", finding.why));
             if let Some(mend) = &finding.mend {
-                let applied = if finding.settings.is_empty() { "" } else { "    (or: prony doctor --apply)" };
+                // Which is about this host.
+                let applies = !finding.settings.is_empty() && !is_another;
+                let applied = if applies { "    (or: prony doctor --apply)" } else { "" };
                 lines.push(format!("   Fix: {mend}{applied}"));
             }
         }

@@ -86,7 +86,7 @@ pub(super) fn run(times: u32, context: &LoadContext<'_>, mut log: Option<&mut Lo
     thresholds::of_run(context.slos, &together, arguments.strict, context.printer)
 }
 
-/// A trial's first line, with its number.
+/// A trial's first line, with its number, and what a watched server cost in it.
 fn print_line((nth, times): (u32, u32), trial: &Trial, context: &LoadContext<'_>) {
     if context.arguments.json.as_deref() == Some("-") || context.arguments.quiet {
         return;
@@ -94,6 +94,10 @@ fn print_line((nth, times): (u32, u32), trial: &Trial, context: &LoadContext<'_>
     let digits = times.to_string().len();
     let text = terminal::trial(trial, &context.printer.options());
     context.printer.out(&format!("{nth:>digits$}/{times}  {}", text.lines().next().unwrap_or_default()));
+    if let Some(line) = terminal::server_line(trial) {
+        let below = 2 * digits + 3;
+        context.printer.out(&format!("{:below$}{line}", ""));
+    }
 }
 
 fn publish(repeat: &Repeat, context: &LoadContext<'_>) -> Result<(), Failure> {

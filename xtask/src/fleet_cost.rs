@@ -318,7 +318,7 @@ fn recorded(url: &str) -> Result<(Plan, Vec<Share>), String> {
         while !starts.is_ready() {
             sleep(Duration::from_millis(1));
         }
-        starts.start_at(prony_fleet::now_ns() + 10_000_000);
+        starts.start_at(prony_host::monotonic_ns() + 10_000_000);
     });
     let shard = Shard { first: 0, count: 1, of: 1 };
     run_shard(&plan, shard, Some(&mut take), &control, &mut |_| {}).map_err(|e| e.to_string())?;

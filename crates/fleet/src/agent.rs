@@ -105,17 +105,17 @@ impl<P: Clone> Agent<P> {
     }
 
     /// Whether the clocks were compared often enough since [`Agent::prepared`] or [`Agent::ended`].
-    pub fn knows_clock(&self) -> bool {
+    pub(crate) fn knows_clock(&self) -> bool {
         self.clock.samples() >= CLOCK_SAMPLES
     }
 
     /// Whether its load failed.
-    pub fn has_failed(&self) -> bool {
+    pub(crate) fn has_failed(&self) -> bool {
         self.failure.is_some()
     }
 
     /// Whether the controller has all pieces of its load's result, the last one included, or it has none.
-    pub fn is_all_confirmed(&self) -> bool {
+    pub(crate) fn is_all_confirmed(&self) -> bool {
         self.pieces.is_empty() && (self.has_last || self.first_piece == 0)
     }
 

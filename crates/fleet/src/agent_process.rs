@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use prony_host::monotonic_ns;
 use prony_load::{Control, LoadError, Share, run_shard};
 use prony_model::clock::Offset;
 use prony_model::host::Host;
@@ -17,7 +18,6 @@ use crate::delta_file::{self, DeltaFile};
 use crate::fragments::{Joining, split};
 use crate::job::{AgentEnd, Bootstrap, Frame, FromAgent, Job, Piece, channel, down, up};
 use crate::nats::{Address, Link, Login, Message, connect};
-use crate::now_ns;
 use crate::protocol::Phase;
 use crate::session::{Opening, Session, Side};
 use crate::throttled::throttled_ns;
@@ -230,7 +230,7 @@ struct Process<'a> {
 impl Process<'_> {
     fn serve(&mut self, taken: &Receiver<Input>) {
         while !self.leaves {
-            let until = Duration::from_nanos(self.core.next_ns().saturating_sub(now_ns()));
+            let until = Duration::from_nanos(self.core.next_ns().saturating_sub(monotonic_ns()));
             let soon = !matches!(self.core.phase(), Phase::Idle | Phase::Running);
             let wait = if soon { until.min(LOOK_EVERY) } else { until.min(GREET_EVERY) };
             match taken.recv_timeout(wait) {
@@ -239,7 +239,7 @@ impl Process<'_> {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             self.look();
-            for up in self.core.say(now_ns()) {
+            for up in self.core.say(monotonic_ns()) {
                 self.send(&up);
             }
         }
@@ -296,7 +296,7 @@ impl Process<'_> {
             && self.core.knows_clock()
             && let Some(end) = self.end.take()
         {
-            let clock_after = self.core.offset(now_ns());
+            let clock_after = self.core.offset(monotonic_ns());
             self.measured(Piece::End(AgentEnd { clock_after, ..end }), true);
         }
     }
@@ -321,7 +321,7 @@ impl Process<'_> {
                 let answer = self.session.open(sealed).and_then(|text| serde_json::from_slice(&text).ok());
                 if let Some(answer) = answer {
                     self.heard = Instant::now();
-                    for act in self.core.hear(now_ns(), answer) {
+                    for act in self.core.hear(monotonic_ns(), answer) {
                         self.act(act);
                     }
                 }
@@ -374,7 +374,7 @@ impl Process<'_> {
                 }
             }
             (Act::StartAt(at_ns), Some(control)) => {
-                self.before = self.core.offset(now_ns());
+                self.before = self.core.offset(monotonic_ns());
                 self.throttled_before_ns = throttled_ns();
                 control.start_at(at_ns);
             }

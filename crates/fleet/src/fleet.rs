@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use prony_host::monotonic_ns;
 use prony_load::{Control, LoadError, Shard, Snapshot};
 use prony_model::fleet::LiveAgent;
 use prony_model::measurement::Measurement;
@@ -19,7 +20,6 @@ use crate::fragments::{Joining, split};
 use crate::job::{Frame, FromAgent, Job, Piece, channel, down};
 use crate::keys::Keys;
 use crate::nats::{Link, Message, connect};
-use crate::now_ns;
 use crate::pool::{NatsLogin, Pool};
 use crate::protocol::Order;
 use crate::server::{self, Server, random_name};
@@ -228,7 +228,7 @@ impl State {
             ..Seat::of(name, (!is_pool).then(|| at.to_string()))
         };
         let seats: Vec<Seat> = setup.agents.names().into_iter().enumerate().map(seat).collect();
-        let core = Controller::of(seats.len(), now_ns());
+        let core = Controller::of(seats.len(), monotonic_ns());
         Ok(State { setup, run, means, link, taken, key, seats, core, refused: None })
     }
 
@@ -254,7 +254,7 @@ impl State {
                 let open = seat.session.as_ref().and_then(|session| session.open(sealed));
                 let said = open.and_then(|text| serde_json::from_slice::<FromAgent>(&text).ok());
                 let Some(said) = said else { return Vec::new() };
-                let (answer, events) = self.core.hear(now_ns(), agent, said);
+                let (answer, events) = self.core.hear(monotonic_ns(), agent, said);
                 if let Some(answer) = answer {
                     seat.leaves |= matches!(answer.order, Order::Leave);
                     let sealed = serde_json::to_vec(&answer).ok();
@@ -307,7 +307,7 @@ impl State {
                 let answer = Frame::Greeting(opening.greeting(&self.key, "", &greeting.key)?).to_bytes();
                 seat.session = Some(opening.agree(&greeting, &seat.key)?);
                 seat.greeted = Some((greeting, answer.clone()));
-                self.core.restore(agent, now_ns());
+                self.core.restore(agent, monotonic_ns());
                 answer
             }
         };
@@ -334,7 +334,7 @@ impl State {
         let jobs = jobs(plan, agents, &self.setup.agents)?;
         // What was said between two loads is of none.
         while self.taken.try_recv().is_ok() {}
-        self.core.begin(now_ns(), jobs, PATIENCE_NS.saturating_add(nanoseconds(plan.timeout)));
+        self.core.begin(monotonic_ns(), jobs, PATIENCE_NS.saturating_add(nanoseconds(plan.timeout)));
         let mut trial = Trial::of(plan, agents as usize);
         let mut observed = Instant::now();
         while !trial.is_over {
@@ -345,12 +345,12 @@ impl State {
             };
             if observed.elapsed() >= LOOK_EVERY {
                 observed = Instant::now();
-                events.extend(self.core.look(now_ns()));
+                events.extend(self.core.look(monotonic_ns()));
                 if self.means.server().is_some_and(|server| !server.is_running()) {
                     events.extend(self.core.cut_off(SERVER_ENDED));
                 }
                 if control.stop_asked() {
-                    self.core.stop(now_ns());
+                    self.core.stop(monotonic_ns());
                     if trial.start_ns.is_none() {
                         return Err(LoadError::Interrupted);
                     }

@@ -8,7 +8,7 @@ use prony_model::host::Host;
 use prony_model::measurement::Waits;
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::{Answer, Up};
+use crate::protocol::Up;
 use crate::session::Greeting;
 
 /// A load for an agent.
@@ -89,7 +89,7 @@ const SEALED: u8 = 1;
 pub enum Frame {
     /// A half of a key agreement, in the clear.
     Greeting(Greeting),
-    /// A sealed [`FromAgent`] or [`ToAgent`].
+    /// A sealed [`FromAgent`], or an [`Answer`](crate::protocol::Answer) with a [`Job`].
     Sealed(Vec<u8>),
 }
 
@@ -116,8 +116,6 @@ impl Frame {
 
 /// What an agent seals.
 pub type FromAgent = Up<Piece>;
-/// What the controller seals.
-pub type ToAgent = Answer<Job>;
 
 /// A run's subject of what an agent says.
 pub fn up(run: &str, agent: &str) -> String {

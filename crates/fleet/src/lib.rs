@@ -6,21 +6,21 @@
 //! `server` the nats-server of a run, `ssh_process` an ssh that runs, and one that copies this program to a host. `ssh_pipe` is for
 //! an agent that runs servers and applies no load: it knows nothing of all that.
 
-pub mod agent;
+mod agent;
 mod agent_binary;
-pub mod agent_process;
-pub mod agents;
+mod agent_process;
+mod agents;
 pub mod allow;
 mod assemble;
 pub mod certificates;
-pub mod controller;
+mod controller;
 mod delta_file;
-pub mod fleet;
-pub mod fragments;
+mod fleet;
+mod fragments;
 pub mod job;
 pub mod keys;
-pub mod local;
-pub mod nats;
+mod local;
+mod nats;
 pub mod pool;
 pub mod protocol;
 pub mod server;
@@ -43,9 +43,3 @@ pub use local::AGENT_ARGUMENT;
 pub use server::find as find_server;
 pub use suitable::check;
 pub use tied::{TIED_ARGUMENT, become_tied};
-
-/// CLOCK_MONOTONIC, as loads have it.
-pub fn now_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    (now.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(now.tv_nsec as u64)
-}

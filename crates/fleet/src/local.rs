@@ -53,7 +53,7 @@ impl LocalAgent {
     }
 
     /// Whether it still runs.
-    pub fn is_running(&mut self) -> bool {
+    pub(crate) fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 

@@ -8,27 +8,27 @@ use prony_model::clock::Offset;
 use serde::{Deserialize, Serialize};
 
 /// The protocol's version: agent and controller must have the same.
-pub const PROTOCOL: u32 = 1;
+pub(crate) const PROTOCOL: u32 = 1;
 
 /// An agent may send requests for so long after it last asked the controller and was answered. It checks that before every
 /// send, so that it ends with its connection to the controller, and after SIGSTOP.
-pub const LEASE_NS: u64 = 4_000_000_000;
+pub(crate) const LEASE_NS: u64 = 4_000_000_000;
 
 /// An agent that was not heard of for so long is lost for good. It has ended by then: its lease began no later than the
 /// controller heard of it.
-pub const LOST_NS: u64 = 5_000_000_000;
+pub(crate) const LOST_NS: u64 = 5_000_000_000;
 
 /// Between two beats of an agent that has a load to prepare, to start or to end.
-pub const BEAT_SOON_NS: u64 = 20_000_000;
+pub(crate) const BEAT_SOON_NS: u64 = 20_000_000;
 
 /// Between two beats of an agent that runs or waits.
-pub const BEAT_NS: u64 = 250_000_000;
+pub(crate) const BEAT_NS: u64 = 250_000_000;
 
 /// A piece that was not confirmed for so long is sent again.
-pub const AGAIN_NS: u64 = 1_000_000_000;
+pub(crate) const AGAIN_NS: u64 = 1_000_000_000;
 
 /// Exchanges by which a clock is compared, before a load and after it.
-pub const CLOCK_SAMPLES: u32 = 32;
+pub(crate) const CLOCK_SAMPLES: u32 = 32;
 
 /// From an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

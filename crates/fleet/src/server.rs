@@ -42,7 +42,7 @@ pub struct Server {
 ///
 /// # Errors
 /// Where the system has no random numbers.
-pub fn random_name() -> Result<String, String> {
+pub(crate) fn random_name() -> Result<String, String> {
     let mut bytes = [0u8; 16];
     SystemRandom::new().fill(&mut bytes).map_err(|_| "the system gave no random numbers".to_owned())?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
@@ -191,7 +191,7 @@ impl Server {
     }
 
     /// Whether it still runs.
-    pub fn is_running(&mut self) -> bool {
+    pub(crate) fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use prony_host::monotonic_ns;
 use prony_load::{Gathered, LoadError, Share, Snapshot};
 use prony_model::fleet::{AgentRecord, FleetRecord, LiveAgent, LostAgent};
 use prony_model::host::Host;
@@ -15,7 +16,6 @@ use prony_model::printable::harmless_within;
 use crate::controller::Event;
 use crate::fleet::Seat;
 use crate::job::{AgentEnd, Piece};
-use crate::now_ns;
 use crate::protocol::LEASE_NS;
 
 /// The longest reason that is taken from an agent.
@@ -51,7 +51,7 @@ impl<'a> Trial<'a> {
         match event {
             Event::Started(at_ns) => {
                 let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-                self.started_at_ns = nanoseconds(wall) + at_ns.saturating_sub(now_ns());
+                self.started_at_ns = nanoseconds(wall) + at_ns.saturating_sub(monotonic_ns());
                 self.start_ns = Some(at_ns);
             }
             Event::Piece { agent, what: Piece::Part { share, is_last, host } } => {
@@ -61,7 +61,7 @@ impl<'a> Trial<'a> {
                     .and_then(|()| check(AgentRecord { host: host.clone(), ..AgentRecord::default() }))
                     .map_err(|why| cannot_be(&seats[agent], &why))?;
                 // Bins are held from the window's start on: what lies ahead of the clock would make room for years of them.
-                let ran_ns = self.start_ns.map_or(0, |at| now_ns().saturating_sub(at));
+                let ran_ns = self.start_ns.map_or(0, |at| monotonic_ns().saturating_sub(at));
                 if share.end_ns > ran_ns.saturating_add(LEASE_NS) {
                     return Err(LoadError::Fleet(format!(
                         "The agent {} gave what no load can have measured yet.",
@@ -111,6 +111,10 @@ impl<'a> Trial<'a> {
         self.gathered.snapshot()
     }
 
+    /// The measurement of all agents; `clocks` are the bounds of their clocks, in nanoseconds.
+    ///
+    /// # Errors
+    /// Where too little came for one, or what no load can measure.
     pub(crate) fn finish(
         self,
         seats: &[Seat],
@@ -119,23 +123,7 @@ impl<'a> Trial<'a> {
         nats_server: &str,
         stop_asked: bool,
     ) -> Result<Measurement, LoadError> {
-        let window_ns = self.gathered.window_ns();
-        let agents: Vec<AgentRecord> = (seats.iter().zip(clocks).enumerate())
-            .map(|(agent, (seat, bound))| {
-                let share = self.gathered.share_of(agent);
-                AgentRecord {
-                    host: self.hosts.get(&agent).cloned(),
-                    ..agent_record(
-                        &seat.name,
-                        self.plan.threads,
-                        share,
-                        self.ends.get(&agent),
-                        *bound,
-                        window_ns,
-                    )
-                }
-            })
-            .collect();
+        let agents = self.agent_records(seats, clocks);
         let broken = seats.iter().enumerate().flat_map(|(agent, seat)| {
             self.gathered
                 .broken_identities_of(agent)
@@ -143,36 +131,15 @@ impl<'a> Trial<'a> {
                 .map(move |what| format!("{}: {what}", seat.name))
         });
         let broken: Vec<String> = broken.collect();
-        let lost = self.lost.map(|(agent, why)| LostAgent {
-            agent: seats[agent].name.clone(),
-            why,
+        let lost = self.lost.as_ref().map(|(agent, why)| LostAgent {
+            agent: seats[*agent].name.clone(),
+            why: why.clone(),
             planned_ns: self.plan.stop.duration.map(nanoseconds),
         });
-        let end = |of: fn(&AgentEnd) -> u64| self.ends.values().map(of);
-        let start_ns = self.start_ns.unwrap_or(0);
-        let known = Measurement {
-            started_at_ns: self.started_at_ns,
-            address: self.ends.values().next().map(|end| end.address.clone()).unwrap_or_default(),
-            schedule_start_ns: start_ns,
-            interrupted: stop_asked && self.ends.values().any(|end| end.interrupted),
-            client: ClientCost {
-                process_cpu_ns: end(|end| end.process_cpu_ns).sum(),
-                threads: self.plan.threads * seats.len() as u32,
-                max_rss_bytes: end(|end| end.max_rss_bytes).max().unwrap_or(0),
-                waits: self.ends.values().map(|end| end.waits).max().unwrap_or_default(),
-                ..ClientCost::default()
-            },
-            request_bytes: end(|end| end.request_bytes).max().unwrap_or(0),
-            fleet: Some(FleetRecord {
-                agents,
-                lost: lost.clone(),
-                flags,
-                nats_server: Some(nats_server.to_owned()),
-            }),
-            ..Measurement::default()
-        };
-        let measured = self.gathered.finish(known);
-        let mut measured = match (measured, lost) {
+        let nats_server = Some(nats_server.to_owned());
+        let fleet = FleetRecord { agents, lost: lost.clone(), flags, nats_server };
+        let known = self.known(fleet, stop_asked);
+        let mut measured = match (self.gathered.finish(known), lost) {
             (Some(measured), _) => measured,
             (None, Some(lost)) => {
                 return Err(LoadError::AgentLost(format!(
@@ -183,13 +150,44 @@ impl<'a> Trial<'a> {
             (None, None) if stop_asked => return Err(LoadError::Interrupted),
             (None, None) => return Err(LoadError::WarmUpTookAll),
         };
-
         measured.broken_identities.extend(broken);
         // A clock's bound, which comes with each beat, is in it, too.
         measured
             .check()
             .map_err(|why| LoadError::Fleet(format!("The agents gave what no load can measure: {why}.")))?;
         Ok(measured)
+    }
+
+    /// What is kept of each agent; `clocks` are the bounds of their clocks, in nanoseconds.
+    fn agent_records(&self, seats: &[Seat], clocks: &[u64]) -> Vec<AgentRecord> {
+        let window_ns = self.gathered.window_ns();
+        let of = |(agent, (seat, bound)): (usize, (&Seat, &u64))| {
+            let (share, end) = (self.gathered.share_of(agent), self.ends.get(&agent));
+            let host = self.hosts.get(&agent).cloned();
+            AgentRecord { host, ..agent_record(&seat.name, self.plan.threads, share, end, *bound, window_ns) }
+        };
+        seats.iter().zip(clocks).enumerate().map(of).collect()
+    }
+
+    /// What is known of the load beside the shares, by what the agents said at their ends.
+    fn known(&self, fleet: FleetRecord, stop_asked: bool) -> Measurement {
+        let end = |of: fn(&AgentEnd) -> u64| self.ends.values().map(of);
+        Measurement {
+            started_at_ns: self.started_at_ns,
+            address: self.ends.values().next().map(|end| end.address.clone()).unwrap_or_default(),
+            schedule_start_ns: self.start_ns.unwrap_or(0),
+            interrupted: stop_asked && self.ends.values().any(|end| end.interrupted),
+            client: ClientCost {
+                process_cpu_ns: end(|end| end.process_cpu_ns).sum(),
+                threads: self.plan.threads * fleet.agents.len() as u32,
+                max_rss_bytes: end(|end| end.max_rss_bytes).max().unwrap_or(0),
+                waits: self.ends.values().map(|end| end.waits).max().unwrap_or_default(),
+                ..ClientCost::default()
+            },
+            request_bytes: end(|end| end.request_bytes).max().unwrap_or(0),
+            fleet: Some(fleet),
+            ..Measurement::default()
+        }
     }
 }
 

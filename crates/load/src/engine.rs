@@ -2,15 +2,16 @@
 //! puts together what they recorded.
 
 mod process_cpu;
+mod started;
 mod worker_shares;
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use crate::codec::Codec;
 use crate::control::{Control, Gauge, Snapshot};
@@ -22,10 +23,7 @@ use crate::net::Linux;
 use crate::net::endpoint::Endpoint;
 use crate::pace::request_order::Lines;
 use crate::recorder::latency::LatencyRecorder;
-use crate::recorder::live_summary::LiveSummary;
-use crate::recorder::merge::{self, Merge};
 use crate::recorder::sample::Samples;
-use crate::recorder::series::Series;
 use crate::recorder::share::{Shard, Share};
 use crate::recorder::{Edges, Part, PartSink, SecondPart, SecondSink, WorkerResult};
 use crate::sys;
@@ -34,18 +32,16 @@ use crate::worker::idle::Idle;
 use crate::worker::{Assignment, Preconnected, Shared, Source, Worker};
 use prony_model::PlanError;
 use prony_model::histogram::Histogram;
-use prony_model::measurement::{ClientCost, Measurement};
+use prony_model::measurement::Measurement;
 use prony_model::plan::{Arrivals, Plan, Protocol};
 use prony_model::plan_record::nanoseconds;
 
-use process_cpu::{ProcessCpu, until_next_look};
+use started::Started;
 use worker_shares::samples_share;
 pub(crate) use worker_shares::{poisson_of_agent, request_order, shares};
 
 /// How often the observer is called.
 const OBSERVE_EVERY: Duration = Duration::from_millis(100);
-/// The clock starts this long after the last worker is ready, so that all see the instant coming.
-const START_AHEAD_NS: u64 = 2_000_000;
 /// Files the process needs beside its connections: standard streams, epolls, logs, libraries.
 const FILES_BESIDE: u64 = 64;
 
@@ -267,7 +263,6 @@ fn start_worker(
         empty: empties,
         parts: outlets.parts.clone().map(|finished| PartSink { finished, empty: recorders }),
     };
-    let to_engine_at_panic = to_engine.clone();
     let endpoint = endpoint.clone();
     let body = move || {
         let prepared = prepare_thread(cpu, endpoint, shared.tls.as_ref(), stamps)
@@ -292,17 +287,25 @@ fn start_worker(
             Ok(None) | Err(_) => worker.abandon(),
         }
     };
-    let thread = thread::Builder::new()
+    let thread = spawn(worker, outlets.to_engine.clone(), body)?;
+    Ok(WorkerHandle { thread, go, empty, empty_recorders, gauge })
+}
+
+/// A worker's thread. The engine is told of its panic: it would wait for ever for a worker that is gone.
+fn spawn(
+    worker: u32,
+    to_engine: Sender<FromWorker>,
+    body: impl FnOnce() + Send + 'static,
+) -> Result<JoinHandle<()>, LoadError> {
+    thread::Builder::new()
         .name(format!("prony-load-{worker}"))
         .spawn(move || {
-            // Without this the engine would wait for ever for a worker that is gone.
             if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
-                let _ = to_engine_at_panic.send(FromWorker::Panicked);
+                let _ = to_engine.send(FromWorker::Panicked);
                 resume_unwind(panic);
             }
         })
-        .map_err(|e| LoadError::System("starting a worker thread", e))?;
-    Ok(WorkerHandle { thread, go, empty, empty_recorders, gauge })
+        .map_err(|e| LoadError::System("starting a worker thread", e))
 }
 
 fn prepare_thread(
@@ -317,170 +320,4 @@ fn prepare_thread(
     }
     sys::tighten_timer_slack();
     Linux::new(endpoint, tls, stamps)
-}
-
-/// A load whose workers are started.
-struct Started<'a> {
-    plan: &'a Plan,
-    shard: Shard,
-    control: &'a Control,
-    endpoint: &'a Endpoint,
-    handles: &'a [WorkerHandle],
-    inlets: &'a Inlets,
-}
-
-impl Started<'_> {
-    /// Waits until the workers are connected, starts the clock, and collects what they measure.
-    fn to_the_end(
-        &self,
-        take_part: TakePart<'_>,
-        observe: &mut dyn FnMut(&Snapshot),
-    ) -> Result<Measurement, LoadError> {
-        let Started { plan, control, handles, inlets, .. } = *self;
-        let ready = wait_until_ready(plan, self.endpoint, handles.len(), &inlets.from_workers);
-        if control.stop_asked() {
-            return Err(LoadError::Interrupted);
-        }
-        ready?;
-        let mut series = Series::with_room(plan.stop.duration.map(nanoseconds));
-        let start_ns = match control.start_barrier() {
-            None => sys::now_ns() + START_AHEAD_NS,
-            Some(barrier) => barrier.pass(&|| control.stop_asked()).ok_or(LoadError::Interrupted)?,
-        };
-        let now_since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let started_at_ns = nanoseconds(now_since_1970) + start_ns.saturating_sub(sys::now_ns());
-        let window_start = start_ns + nanoseconds(plan.warmup);
-        let window_end = plan.stop.duration.map_or(u64::MAX, |duration| window_start + nanoseconds(duration));
-        let edges = Edges { start_ns: window_start, end_ns: window_end };
-        for handle in handles {
-            // A worker that is gone is found out below, by its missing result.
-            let _ = handle.go.send(Some((start_ns, edges)));
-        }
-
-        let mut ends = Vec::new();
-        let (mut merge, mut whole) = (Merge::of(handles.len()), None);
-        let mut cpu = ProcessCpu::default();
-        let mut last_second = None;
-        let mut so_far = LiveSummary::default();
-        while ends.len() < handles.len() {
-            let from_worker = inlets.from_workers.recv_timeout(until_next_look(&cpu, edges));
-            cpu.look(edges);
-            self.take_seconds(&mut series);
-            self.take_parts(&mut merge);
-            match from_worker {
-                Ok(FromWorker::Done(place, closed)) => {
-                    let closed = closed.map_err(|e| LoadError::System("running the event loop", e))?;
-                    ends.push(closed.end());
-                    // The worker's other parts came before it.
-                    merge.add(place, closed.into_share(plan.work.list()), true);
-                }
-                Ok(FromWorker::Panicked) => return Err(PANICKED),
-                Ok(FromWorker::Ready(_)) | Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(LoadError::Internal("a worker ended without its result"));
-                }
-            }
-            while let Some(part) = merge.next_part() {
-                take_part(&part, merge.is_over());
-                merge::join(&mut whole, part, Share::then);
-            }
-            let newest = series.last_second(handles.len(), last_second);
-            if newest != last_second {
-                (last_second, so_far) = (newest, series.so_far());
-            }
-            observe(&Snapshot { last_second, so_far, ..snapshot(handles, start_ns, edges) });
-        }
-        cpu.finish();
-        self.take_seconds(&mut series);
-        // Of this process, and of none that loads beside it.
-        let client = ClientCost {
-            process_cpu_ns: cpu.window_ns(),
-            threads: self.shard.count,
-            max_rss_bytes: sys::max_rss_bytes(),
-            waits: ends.iter().map(|end| end.waits).max().unwrap_or_default(),
-            ..ClientCost::default()
-        };
-        let known = Measurement {
-            started_at_ns,
-            address: self.endpoint.to_string(),
-            schedule_start_ns: start_ns,
-            interrupted: merge::was_interrupted(control.end_asked(), &ends, window_end - start_ns),
-            client,
-            ..Measurement::default()
-        };
-        let measurement = merge::measurement(known, plan, whole.unwrap_or_default(), series);
-        if measurement.window_end_ns <= measurement.window_start_ns {
-            return Err(if measurement.interrupted {
-                LoadError::Interrupted
-            } else {
-                LoadError::WarmUpTookAll
-            });
-        }
-        Ok(measurement)
-    }
-
-    /// Adds the seconds that workers have finished, and gives their histograms back.
-    fn take_seconds(&self, series: &mut Series) {
-        for part in self.inlets.seconds.try_iter() {
-            series.add(part, |place, histogram| {
-                // A worker that is done needs no more.
-                let _ = self.handles[place].empty.send(histogram);
-            });
-        }
-    }
-
-    /// The same of parts that are asked for.
-    fn take_parts(&self, merge: &mut Merge) {
-        for part in self.inlets.parts.try_iter() {
-            let place = part.place;
-            let (share, recorder) = part.finish();
-            let _ = self.handles[place].empty_recorders.send(recorder);
-            merge.add(place, share, false);
-        }
-    }
-}
-
-fn wait_until_ready(
-    plan: &Plan,
-    endpoint: &Endpoint,
-    workers: usize,
-    from_workers: &Receiver<FromWorker>,
-) -> Result<(), LoadError> {
-    let mut established = 0;
-    let mut first_failure = None;
-    for _ in 0..workers {
-        match from_workers.recv() {
-            Ok(FromWorker::Ready(Ok(ready))) => {
-                established += ready.established;
-                first_failure = first_failure.or(ready.first_failure);
-            }
-            Ok(FromWorker::Ready(Err(e))) => return Err(LoadError::System("preparing a worker", e)),
-            Ok(FromWorker::Panicked) => return Err(PANICKED),
-            Ok(FromWorker::Done(..)) | Err(_) => {
-                return Err(LoadError::Internal("a worker ended before it began"));
-            }
-        }
-    }
-    match first_failure {
-        Some((kind, reason)) if established == 0 => Err(LoadError::Unreachable {
-            url: plan.target.display_url(),
-            address: endpoint.to_string(),
-            kind,
-            reason,
-        }),
-        _ => Ok(()),
-    }
-}
-
-fn snapshot(handles: &[WorkerHandle], start_ns: u64, edges: Edges) -> Snapshot {
-    let now = sys::now_ns();
-    let mut snapshot = Snapshot {
-        elapsed_ns: now.saturating_sub(start_ns),
-        in_window: now >= edges.start_ns && now < edges.end_ns,
-        ..Snapshot::default()
-    };
-    for handle in handles {
-        handle.gauge.add_to(&mut snapshot);
-    }
-    snapshot
 }

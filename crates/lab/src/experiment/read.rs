@@ -32,29 +32,7 @@ pub(super) fn experiment(
     file: TomlFile<'_>,
     raw: RawExperiment,
 ) -> Result<Experiment, TomlError> {
-    file.refuse_if(
-        raw.schema != SCHEMA,
-        &["schema"],
-        format!(
-            "the schema is {:?} and this Prony reads {SCHEMA:?}: use the version it was written for.",
-            raw.schema
-        ),
-    )?;
-    if let Some(path) = &raw.published {
-        check_published(file, path)?;
-    }
-    validate_checks(file, &raw.check)?;
-    let why = "\"route\" says which part of the contract is loaded, and [[check]] replaces the contract: remove \
-               one.";
-    file.refuse_if(raw.route.is_some() && !raw.check.is_empty(), &["route"], why)?;
-    check_candidates(file, &raw)?;
-    let why = "\"server_host\" names no host: write \"ssh:HOST\", or \"ssh:HOST=ADDRESS\" with the address there that servers are to \
-               listen on.";
-    file.refuse_if(
-        raw.server_host.as_ref().is_some_and(|host| !host.starts_with("ssh:")),
-        &["server_host"],
-        why,
-    )?;
+    check_head(file, &raw)?;
     let server_cores = raw.server_cores.unwrap_or(1);
     in_range(file, &["server_cores"], server_cores, CORES_MAX)?;
     check_workers(file, &["workers"], raw.workers, &raw)?;
@@ -104,6 +82,33 @@ pub(super) fn experiment(
         experiment.scaled(name).map_err(|why| file.error(&["scale", name, "only"], why))?;
     }
     Ok(experiment)
+}
+
+/// What stands apart from plans and blocks: the schema, the published figures, the contract, the candidates and their host.
+fn check_head(file: TomlFile<'_>, raw: &RawExperiment) -> Result<(), TomlError> {
+    file.refuse_if(
+        raw.schema != SCHEMA,
+        &["schema"],
+        format!(
+            "the schema is {:?} and this Prony reads {SCHEMA:?}: use the version it was written for.",
+            raw.schema
+        ),
+    )?;
+    if let Some(path) = &raw.published {
+        check_published(file, path)?;
+    }
+    validate_checks(file, &raw.check)?;
+    let why = "\"route\" says which part of the contract is loaded, and [[check]] replaces the contract: remove \
+               one.";
+    file.refuse_if(raw.route.is_some() && !raw.check.is_empty(), &["route"], why)?;
+    check_candidates(file, raw)?;
+    let why = "\"server_host\" names no host: write \"ssh:HOST\", or \"ssh:HOST=ADDRESS\" with the address there that servers are to \
+               listen on.";
+    file.refuse_if(
+        raw.server_host.as_ref().is_some_and(|host| !host.starts_with("ssh:")),
+        &["server_host"],
+        why,
+    )
 }
 
 /// A number within bounds, and a source only where there is one.

@@ -115,13 +115,7 @@ impl Recorder {
     /// The part that ends at `end_ns`, without its durations; begins the next.
     fn cut(&mut self, end_ns: u64, around: &mut impl AtEdge) -> Share {
         let start = std::mem::take(&mut self.part);
-        for times in around.unresolved() {
-            self.audit.overlap_sum_ns += end_ns - times.dispatched_ns.max(start.at_ns);
-            self.parts.waiting(end_ns, times);
-        }
-        for (wait_ns, count, _) in around.never_sent(end_ns) {
-            self.parts.never_sent(wait_ns, count);
-        }
+        self.take_unanswered(start.at_ns, end_ns, around);
         let due = self.due_before(end_ns, around);
         // Should a count be off, the identity fails and says so; a wrapped difference would hide it.
         let never_sent = due.saturating_sub(self.dispatched);
@@ -172,21 +166,37 @@ impl Recorder {
             held_ns: self.held.take(end_ns),
             fewest_permits: around.fewest_permits(),
             user_clock: !self.kernel_clock,
-            tls: tls.map(|(seen, agreed_ns)| TlsShare {
-                agreed: seen.agreed.map(|what| First {
-                    at_ns: agreed_ns.saturating_sub(self.start_ns),
-                    worker: self.sink.worker,
-                    what,
-                }),
-                full: seen.full.saturating_sub(start.handshakes.0),
-                resumed: seen.resumed.saturating_sub(start.handshakes.1),
-            }),
+            tls: tls.map(|(seen, agreed_ns)| self.tls_share(seen, agreed_ns, start.handshakes)),
             samples,
             samples_dropped,
             by_request: None,
         };
         self.status.fill(0);
         share
+    }
+
+    /// Counts the requests of a part that have no answer at its end, and those that were due and not sent.
+    fn take_unanswered(&mut self, start_ns: u64, end_ns: u64, around: &impl AtEdge) {
+        for times in around.unresolved() {
+            self.audit.overlap_sum_ns += end_ns - times.dispatched_ns.max(start_ns);
+            self.parts.waiting(end_ns, times);
+        }
+        for (wait_ns, count, _) in around.never_sent(end_ns) {
+            self.parts.never_sent(wait_ns, count);
+        }
+    }
+
+    /// What a part has of TLS: handshakes beyond the full and resumed ones `before` it.
+    fn tls_share(&self, seen: TlsUse, agreed_ns: u64, before: (u64, u64)) -> TlsShare {
+        TlsShare {
+            agreed: seen.agreed.map(|what| First {
+                at_ns: agreed_ns.saturating_sub(self.start_ns),
+                worker: self.sink.worker,
+                what,
+            }),
+            full: seen.full.saturating_sub(before.0),
+            resumed: seen.resumed.saturating_sub(before.1),
+        }
     }
 
     /// Sends the part that ends at this edge, where parts are asked for.

@@ -53,16 +53,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let watched =
         arguments.watch.as_deref().map(|named| watched(named, &arguments.fleet.agent_binary)).transpose()?;
 
-    if plan.target.tls && plan.tls.verify == Verify::Nothing {
-        printer.note("-k: the server's certificate is NOT verified.");
-    }
-    let benching = prony_host::bench_lock::holder(&prony_host::bench_lock::path());
-    if benching.is_some() {
-        printer.note(&format!(
-            "A bench runs on this machine{}: it and this load distort each other's results.",
-            prony_host::bench_lock::described(benching.as_ref())
-        ));
-    }
+    warn(&plan, printer);
     let control = interrupt::control()?;
     let embedded = embeds.then(|| Embedded::start_for(&mut plan)).transpose()?;
     let fleet = fleet::start(&arguments.fleet, &plan, printer)?;
@@ -108,6 +99,20 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
         return Err(Failure::code(NOT_MEASURED));
     }
     thresholds::conclude(&trial.slo, arguments.strict)
+}
+
+/// Says what makes the load's result worth less than it looks.
+fn warn(plan: &Plan, printer: &Printer) {
+    if plan.target.tls && plan.tls.verify == Verify::Nothing {
+        printer.note("-k: the server's certificate is NOT verified.");
+    }
+    let benching = prony_host::bench_lock::holder(&prony_host::bench_lock::path());
+    if benching.is_some() {
+        printer.note(&format!(
+            "A bench runs on this machine{}: it and this load distort each other's results.",
+            prony_host::bench_lock::described(benching.as_ref())
+        ));
+    }
 }
 
 /// What every load of a command line has in common.

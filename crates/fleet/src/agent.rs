@@ -16,7 +16,7 @@ const ARM_AHEAD_NS: u64 = 20_000_000;
 
 /// What the agent's process has to do.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Act<J> {
+pub(crate) enum Act<J> {
     /// Begin to prepare this load: connect, and wait for its start.
     Prepare(Box<J>),
     /// The load starts at this instant of the agent's clock, unless nothing is lent by then.
@@ -48,7 +48,7 @@ impl<P> Piece<P> {
 
 /// An agent.
 #[derive(Debug)]
-pub struct Agent<P> {
+pub(crate) struct Agent<P> {
     /// Beats sent, by number and instant.
     beats: VecDeque<(u64, u64)>,
     number: u64,
@@ -90,17 +90,17 @@ impl<P: Clone> Default for Agent<P> {
 
 impl<P: Clone> Agent<P> {
     /// What it does.
-    pub fn phase(&self) -> Phase {
+    pub(crate) fn phase(&self) -> Phase {
         self.phase
     }
 
     /// The load that it has.
-    pub fn trial(&self) -> u32 {
+    pub(crate) fn trial(&self) -> u32 {
         self.trial
     }
 
     /// What it knows of the controller's clock.
-    pub fn offset(&self, now_ns: u64) -> Option<Offset> {
+    pub(crate) fn offset(&self, now_ns: u64) -> Option<Offset> {
         self.clock.offset(now_ns)
     }
 
@@ -120,18 +120,18 @@ impl<P: Clone> Agent<P> {
     }
 
     /// Its load's connections stand.
-    pub fn prepared(&mut self) {
+    pub(crate) fn prepared(&mut self) {
         self.is_connected = true;
     }
 
     /// Its load measured a piece of its result.
-    pub fn measured(&mut self, what: P, is_last: bool) {
+    pub(crate) fn measured(&mut self, what: P, is_last: bool) {
         self.has_last |= is_last;
         self.pieces.push_back(Piece { what, is_last, sent_ns: None });
     }
 
     /// Its load has ended, or could not be applied for this reason. Clocks are compared anew.
-    pub fn ended(&mut self, failure: Option<String>) {
+    pub(crate) fn ended(&mut self, failure: Option<String>) {
         if matches!(self.phase, Phase::Idle | Phase::Ended) {
             return;
         }
@@ -142,14 +142,14 @@ impl<P: Clone> Agent<P> {
     }
 
     /// When it next has something to say.
-    pub fn next_ns(&self) -> u64 {
+    pub(crate) fn next_ns(&self) -> u64 {
         let pieces = self.pieces.iter().map(Piece::due_ns).min().unwrap_or(u64::MAX);
         let lease = if self.phase == Phase::Running { self.lease_ns } else { u64::MAX };
         self.next_beat_ns.min(pieces).min(lease)
     }
 
     /// What it has to say by now.
-    pub fn say(&mut self, now_ns: u64) -> Vec<Up<P>> {
+    pub(crate) fn say(&mut self, now_ns: u64) -> Vec<Up<P>> {
         let mut said = Vec::new();
         if self.phase == Phase::Preparing && self.is_connected && self.knows_clock() {
             self.phase = Phase::Ready;
@@ -187,7 +187,7 @@ impl<P: Clone> Agent<P> {
     }
 
     /// Hears an answer.
-    pub fn hear<J>(&mut self, now_ns: u64, answer: Answer<J>) -> Vec<Act<J>> {
+    pub(crate) fn hear<J>(&mut self, now_ns: u64, answer: Answer<J>) -> Vec<Act<J>> {
         let mut acts = Vec::new();
         // Each beat's first answer counts: an answer that comes again says nothing of the clock, and no beat is that old.
         let Some(place) = self.beats.iter().position(|(number, _)| *number == answer.number) else {

@@ -13,7 +13,7 @@ const STOP_AHEAD_NS: u64 = 700_000_000;
 
 /// What the controller's process hears of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event<P> {
+pub(crate) enum Event<P> {
     /// The next piece of this agent's result.
     Piece {
         /// Whose.
@@ -76,7 +76,7 @@ struct Place {
 
 /// A controller.
 #[derive(Debug)]
-pub struct Controller<J> {
+pub(crate) struct Controller<J> {
     places: Vec<Place>,
     jobs: Vec<J>,
     trial: u32,
@@ -88,7 +88,7 @@ pub struct Controller<J> {
 
 impl<J: Clone> Controller<J> {
     /// Of so many agents, each heard of now.
-    pub fn of(agents: usize, now_ns: u64) -> Controller<J> {
+    pub(crate) fn of(agents: usize, now_ns: u64) -> Controller<J> {
         let place = Place {
             heard_ns: now_ns,
             beat: 0,
@@ -112,7 +112,7 @@ impl<J: Clone> Controller<J> {
     }
 
     /// Begins a load, of one job for each of the first agents; others have no part in it. It fails where it has not started after `patience_ns`.
-    pub fn begin(&mut self, now_ns: u64, jobs: Vec<J>, patience_ns: u64) {
+    pub(crate) fn begin(&mut self, now_ns: u64, jobs: Vec<J>, patience_ns: u64) {
         (self.jobs, self.stage, self.stop) = (jobs, Stage::Preparing, None);
         self.trial += 1;
         self.gives_up_ns = now_ns.saturating_add(patience_ns);
@@ -124,7 +124,7 @@ impl<J: Clone> Controller<J> {
     }
 
     /// Asks for the load's end.
-    pub fn stop(&mut self, now_ns: u64) {
+    pub(crate) fn stop(&mut self, now_ns: u64) {
         match self.stage {
             Stage::Started { at_ns } if self.stop.is_none() => {
                 self.stop = Some((now_ns + STOP_AHEAD_NS).saturating_sub(at_ns));
@@ -135,12 +135,12 @@ impl<J: Clone> Controller<J> {
     }
 
     /// Tells the agents to end for good.
-    pub fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         self.leaves = true;
     }
 
     /// An agent that was lost is there again, as one that is new.
-    pub fn restore(&mut self, agent: usize, now_ns: u64) {
+    pub(crate) fn restore(&mut self, agent: usize, now_ns: u64) {
         if let Some(place) = self.places.get_mut(agent) {
             (place.is_lost, place.heard_ns, place.beat) = (false, now_ns, 0);
             (place.trial, place.phase, place.clock) = (0, Phase::Idle, None);
@@ -148,17 +148,22 @@ impl<J: Clone> Controller<J> {
     }
 
     /// Which agents are lost.
-    pub fn lost(&self) -> Vec<usize> {
+    pub(crate) fn lost(&self) -> Vec<usize> {
         (0..self.places.len()).filter(|agent| self.places[*agent].is_lost).collect()
     }
 
     /// What is known of an agent's clock.
-    pub fn clock(&self, agent: usize) -> Option<Offset> {
+    pub(crate) fn clock(&self, agent: usize) -> Option<Offset> {
         self.places.get(agent)?.clock
     }
 
     /// Hears an agent.
-    pub fn hear<P>(&mut self, now_ns: u64, agent: usize, up: Up<P>) -> (Option<Answer<J>>, Vec<Event<P>>) {
+    pub(crate) fn hear<P>(
+        &mut self,
+        now_ns: u64,
+        agent: usize,
+        up: Up<P>,
+    ) -> (Option<Answer<J>>, Vec<Event<P>>) {
         let mut events = Vec::new();
         let Some(place) = self.places.get_mut(agent) else { return (None, events) };
         if place.is_lost {
@@ -198,7 +203,7 @@ impl<J: Clone> Controller<J> {
     }
 
     /// Looks who was not heard of for too long.
-    pub fn look<P>(&mut self, now_ns: u64) -> Vec<Event<P>> {
+    pub(crate) fn look<P>(&mut self, now_ns: u64) -> Vec<Event<P>> {
         let mut events = Vec::new();
         for agent in 0..self.places.len() {
             let place = &self.places[agent];
@@ -222,7 +227,7 @@ impl<J: Clone> Controller<J> {
     }
 
     /// Nobody will be heard of any more, for this reason: the load is over with what all agents had given.
-    pub fn cut_off<P>(&mut self, why: &str) -> Vec<Event<P>> {
+    pub(crate) fn cut_off<P>(&mut self, why: &str) -> Vec<Event<P>> {
         let mut events = Vec::new();
         for agent in 0..self.places.len() {
             if !self.places[agent].is_done && self.stage != Stage::Over {

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 /// The most bytes of a message in one piece.
 const FRAGMENT_BYTES: usize = 512 << 10;
 /// The longest message: a plan, or a second's share with the figures of a thousand requests.
-pub const MESSAGE_MAX_BYTES: usize = 48 << 20;
+pub(crate) const MESSAGE_MAX_BYTES: usize = 48 << 20;
 /// Messages of which pieces wait for the rest. What is lost is sent again whole.
 const OPEN_MAX: usize = 8;
 /// Message, place and count before each piece.
 const HEAD_BYTES: usize = 16;
 
 /// A message's pieces.
-pub fn split(number: u64, message: &[u8]) -> Vec<Vec<u8>> {
+pub(crate) fn split(number: u64, message: &[u8]) -> Vec<Vec<u8>> {
     let count = message.len().div_ceil(FRAGMENT_BYTES).max(1) as u32;
     let piece = |at: u32| {
         let from = at as usize * FRAGMENT_BYTES;
@@ -24,13 +24,13 @@ pub fn split(number: u64, message: &[u8]) -> Vec<Vec<u8>> {
 
 /// Pieces on their way to be messages again.
 #[derive(Debug, Default)]
-pub struct Joining {
+pub(crate) struct Joining {
     open: BTreeMap<u64, Vec<Option<Vec<u8>>>>,
 }
 
 impl Joining {
     /// Takes a piece; gives the message that it completes. What is no piece is left out.
-    pub fn add(&mut self, piece: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn add(&mut self, piece: &[u8]) -> Option<Vec<u8>> {
         let (head, bytes) = piece.split_at_checked(HEAD_BYTES)?;
         let number = u64::from_le_bytes(head[..8].try_into().ok()?);
         let at = u32::from_le_bytes(head[8..12].try_into().ok()?) as usize;

@@ -20,7 +20,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// A running agent; it is ended when this is dropped.
 #[derive(Debug)]
-pub struct LocalAgent {
+pub(crate) struct LocalAgent {
     child: Child,
 }
 
@@ -29,7 +29,7 @@ impl LocalAgent {
     ///
     /// # Errors
     /// A sentence, where it cannot be started.
-    pub fn start(own: &Path, bootstrap: &Bootstrap) -> Result<LocalAgent, String> {
+    pub(crate) fn start(own: &Path, bootstrap: &Bootstrap) -> Result<LocalAgent, String> {
         let refused = |why: String| format!("An agent could not be started: {why}.");
         let mut command = Command::new(own);
         // What the plan asked the environment for comes with the plan, sealed.
@@ -58,12 +58,12 @@ impl LocalAgent {
     }
 
     /// Ends its standard input, so that it ends.
-    pub fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         drop(self.child.stdin.take());
     }
 
     /// Its process.
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 }

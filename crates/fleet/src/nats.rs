@@ -61,11 +61,11 @@ impl std::fmt::Debug for Login {
 }
 
 /// A message: its subject and what it says.
-pub type Message = (String, Vec<u8>);
+pub(crate) type Message = (String, Vec<u8>);
 
 /// A connection to a NATS server. It ends when this is dropped.
 #[derive(Debug)]
-pub struct Link {
+pub(crate) struct Link {
     out: Sender<Message>,
     is_connected: Arc<AtomicBool>,
     version: String,
@@ -73,17 +73,17 @@ pub struct Link {
 
 impl Link {
     /// The server's version, as it says.
-    pub fn version(&self) -> &str {
+    pub(crate) fn version(&self) -> &str {
         &self.version
     }
 
     /// Sends a message, or drops it where too many wait.
-    pub fn send(&self, subject: String, bytes: Vec<u8>) {
+    pub(crate) fn send(&self, subject: String, bytes: Vec<u8>) {
         let _ = self.out.try_send((subject, bytes));
     }
 
     /// Waits a moment until what was sent has left, for a process that is about to end.
-    pub fn flush(&self) {
+    pub(crate) fn flush(&self) {
         let began = Instant::now();
         while self.out.capacity() < self.out.max_capacity() && began.elapsed() < FLUSH_TIMEOUT {
             thread::sleep(Duration::from_millis(1));
@@ -93,7 +93,7 @@ impl Link {
     }
 
     /// Whether the server was there when it was last looked for.
-    pub fn is_connected(&self) -> bool {
+    pub(crate) fn is_connected(&self) -> bool {
         self.is_connected.load(Ordering::Relaxed)
     }
 }
@@ -102,7 +102,7 @@ impl Link {
 ///
 /// # Errors
 /// A sentence, where nobody answers or the server refuses.
-pub fn connect<T: Send + 'static>(
+pub(crate) fn connect<T: Send + 'static>(
     address: &Address,
     subject: &str,
     take: fn(Message) -> T,

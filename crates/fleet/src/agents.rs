@@ -105,10 +105,12 @@ impl SshHost {
         let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"._-@:%[]".contains(&b);
         // `host:22`; an IPv6 address has more colons.
         let has_port = name.matches(':').count() == 1 || name.contains("]:");
-        let is_whole = !name.starts_with(['-', '@']) && !name.ends_with('@');
+        let (user, host) = name.rsplit_once('@').unwrap_or(("", name));
+        let is_whole = !name.starts_with(['-', '@']) && !host.is_empty() && !user.contains(':');
         if !(1..=255).contains(&name.len()) || has_port || !is_whole || !name.bytes().all(is_plain) {
+            // A user's part is not repeated: it may hold a password.
             return Err(format!(
-                "{flag}: {name:?} is no host: write a name as ssh takes it, `host` or `user@host`; a port is set in \
+                "{flag}: {host:?} is no host: write a name as ssh takes it, `host` or `user@host`; a port is set in \
                  ~/.ssh/config."
             ));
         }
@@ -152,6 +154,7 @@ mod tests {
             "ssh:a:22",
             "ssh:[::1]:22",
             "ssh:me@",
+            "ssh:me:word@a",
             "ssh:@a",
             "ssh:$(x)",
         ] {

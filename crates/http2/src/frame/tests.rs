@@ -210,7 +210,7 @@ fn the_first_frame_is_settings() {
     for wire in [frame(kind::PING, 0, 0, &[0; 8]), ack, frame(0xbe, 0, 0, &[])] {
         let fault = first(&wire);
         assert_eq!(fault.code, Code::PROTOCOL_ERROR);
-        assert!(fault.reason.contains("first frame"));
+        assert!(fault.reason.contains("no SETTINGS frame"));
     }
     assert!(first(b"HTTP/1.1 400 Bad Request\r\n\r\n").reason.contains("HTTP/1"));
 }

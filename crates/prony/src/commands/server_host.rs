@@ -41,7 +41,7 @@ fn reach(
 ) -> Result<Arc<ServerHost>, Failure> {
     let wrong = || {
         Failure::usage(format!(
-            "{flag} {given:?} names no host: write ssh:HOST, or ssh:HOST=ADDRESS with the IPv4 address there by which it is \
+            "{flag} names no host: write ssh:HOST, or ssh:HOST=ADDRESS with the IPv4 address there by which it is \
              to be loaded."
         ))
     };
@@ -89,10 +89,10 @@ pub(crate) fn watched(named: &str, agent_binaries: &[PathBuf]) -> Result<Watched
     let Some(there) = named.strip_prefix("ssh:") else {
         return WatchedServer::find(named).map_err(Failure::usage);
     };
-    let (host, port) = there.rsplit_once(':').ok_or_else(|| {
-        Failure::usage(format!(
-            "--watch {named:?} names no port: write ssh:HOST:PORT, where the server listens there."
-        ))
+    // What was given is not repeated: it may hold a password.
+    let place = there.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
+    let (host, port) = place.ok_or_else(|| {
+        Failure::usage("--watch names no port: write ssh:HOST:PORT, where the server listens there.")
     })?;
     let host = reach("--watch", &format!("ssh:{host}"), &RuntimeArguments::native(), agent_binaries)?;
     WatchedServer::there(&host, &format!(":{port}")).map_err(Failure::usage)

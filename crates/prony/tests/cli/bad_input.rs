@@ -212,6 +212,10 @@ fn error_messages_contain_no_secrets() {
         &["load", "http://u:s3cret/x@127.0.0.1:1/"],
         &["load", "--targets", "list"],
         &["bench", "--server-host", "u:s3cret@127.0.0.1", "--candidate", "a=true {port}", "-n", "1"],
+        &["bench", "--server-host", "ssh:u:s3cret@127.0.0.1", "--candidate", "a=true {port}", "-n", "1"],
+        &["load", "http://127.0.0.1:1/", "--fleet", "ssh:u:s3cret@127.0.0.1"],
+        &["load", "http://127.0.0.1:1/", "--watch", "ssh:u:s3cret@127.0.0.1"],
+        &["doctor", "--host", "ssh:u:s3cret@127.0.0.1"],
     ] {
         let said = world.prony(line);
         assert_eq!(said.code, Some(2), "{said:?}");

@@ -60,7 +60,7 @@ fn every_figure_of_every_plan_is_ranked_with_every_ratio() {
     let data = data(&page);
     assert_eq!(data["schema"], "prony.page/1");
     let rankings = data["rankings"].as_array().unwrap();
-    assert_eq!(rankings.len(), 2 * 6, "two plans, six figures");
+    assert_eq!(rankings.len(), 2 * 8, "two plans, six figures that rank and two of first bytes");
     for ranking in rankings {
         assert_eq!(ranking["rows"].as_array().unwrap().len(), 3);
     }

@@ -2,7 +2,7 @@
 //!
 //! Three figures. CPU time per request of a load by one agent against the same load without a fleet, in pairs on one CPU, of
 //! the whole process that loads: what carries an agent's messages is a cost of the client; and the service time's
-//! percentiles, with the target on the other CPUs. The controller's CPU time and memory
+//! percentiles, with the target on the other CPUs. No CPU sleeps meanwhile ([`Awake`]). The controller's CPU time and memory
 //! while many agents load a little. And its CPU time for shares as full as a hundred thousand requests a second
 //! make them, which are measured once and then heard from many agents, sealed, as they would come.
 
@@ -61,6 +61,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let (target, url) = start_target(&asked.prony, &[])?;
     let (cpu, others) = one_and_others()?;
     keep_to(target.pid(), &others)?;
+    let awake = Awake::all(cpu, &others)?;
     for (name, flags) in LOADS {
         let (row, is_within) = pairs(&asked, &url, name, flags, cpu)?;
         println!("{row}");
@@ -69,6 +70,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
             beyond.push(format!("{name}: beyond {CPU_MAX}, or too noisy to tell"));
         }
     }
+    drop(awake);
     let held = crowd(&asked, &url)?;
     println!("{}", held.row);
     beyond.extend((!held.is_within()).then(|| "the controller of many agents takes too much".to_owned()));
@@ -144,6 +146,33 @@ fn pairs(asked: &Asked, url: &str, name: &str, flags: &str, cpu: usize) -> Resul
 
 fn shown(Interval { point, low, high, .. }: &Interval) -> String {
     format!("{point:.4} ({low:.4} to {high:.4})")
+}
+
+/// A loop of the lowest priority on each CPU, which gives way to any other program at once and keeps the CPU from
+/// sleeping. How long a sleeping CPU of a virtual machine takes to wake depends on how often it slept just before, and a
+/// fleet's messages change that: at 5,000 requests a second it is most of a response's time, and none of it is Prony's.
+struct Awake(Vec<Child>);
+
+impl Awake {
+    fn all(one: usize, others: &[String]) -> Result<Awake, String> {
+        let mut loops = Awake(Vec::new());
+        for cpu in others.iter().cloned().chain([one.to_string()]) {
+            let mut command = Command::new("taskset");
+            command.args(["--cpu-list", &cpu, "chrt", "--idle", "0", "sh", "-c", "while :; do :; done"]);
+            let child = command.stdin(Stdio::null()).spawn();
+            loops.0.push(child.map_err(|e| format!("taskset and chrt, of util-linux: {e}"))?);
+        }
+        Ok(loops)
+    }
+}
+
+impl Drop for Awake {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
 }
 
 /// The CPU on which everything of a load runs, what carries a fleet's messages included, and the others, the target's: a
@@ -361,7 +390,8 @@ fn page(host: &str, commit: &str, rows: &[String]) -> String {
     let mut page = format!(
         "# What a fleet costs, {}\n\n{host}.\n\n`cargo xtask fleet --store` at commit {commit}. CPU time per request is of the whole process \
          that loads, what\ncarries its messages included; its ratio is the geometric mean over pairs of loads of 2 s on one CPU, with its\n\
-         interval at 95 %, whose upper end is held to the limit.\n\n| what | figure | ratio | limit |\n|---|---|---|---|\n",
+         interval at 95 %, whose upper end is held to the limit. A loop of idle priority on each CPU keeps it from sleeping\n\
+         during the pairs.\n\n| what | figure | ratio | limit |\n|---|---|---|---|\n",
         date()
     );
     for row in rows {

@@ -39,6 +39,8 @@ const CPU_MAX: f64 = 1.04;
 /// What a controller may take: of one core, and memory.
 const CORE_MAX: f64 = 0.10;
 const MEMORY_MAX_KB: u64 = 100_000;
+/// A loop that ends with what started it, however that ends.
+const WHILE_WE_LIVE: &str = "while kill -0 $PPID 2>/dev/null; do :; done";
 /// Seconds that are replayed.
 const REPLAYED_S: usize = 20;
 
@@ -158,7 +160,7 @@ impl Awake {
         let mut loops = Awake(Vec::new());
         for cpu in others.iter().cloned().chain([one.to_string()]) {
             let mut command = Command::new("taskset");
-            command.args(["--cpu-list", &cpu, "chrt", "--idle", "0", "sh", "-c", "while :; do :; done"]);
+            command.args(["--cpu-list", &cpu, "chrt", "--idle", "0", "sh", "-c", WHILE_WE_LIVE]);
             let child = command.stdin(Stdio::null()).spawn();
             loops.0.push(child.map_err(|e| format!("taskset and chrt, of util-linux: {e}"))?);
         }

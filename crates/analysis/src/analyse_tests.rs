@@ -230,6 +230,32 @@ fn the_headline_at_a_constant_rate_names_who_carries_it() {
 }
 
 #[test]
+fn behind_a_rate_that_all_carry_a_search_for_the_highest_is_the_headline() {
+    let rates: [&[u64]; 4] = [&[9000, 3000], &[9010, 3001], &[8990, 2999], &[9005, 3000]];
+    let searched = Log::new(&["a", "base"], 4).with(&rates).0;
+    let even: [&[u64]; 4] = [&[2000, 2000]; 4];
+    let mut log = Log::new(&["a", "base"], 4).with(&even);
+    log.0.header.plans[0].plan = constant_plan(2000.0);
+    let mut knee = searched.header.plans[0].clone();
+    (knee.name, knee.capacity) = ("knee".to_owned(), Some("p99<50ms".to_owned()));
+    log.0.header.plans.push(knee);
+    for mut result in searched.results {
+        result.planned.plan = "knee".to_owned();
+        result.planned.index += 8;
+        log.0.header.order.push(result.planned.clone());
+        log.0.results.push(result);
+    }
+    assert_eq!(log.analyse().headline, "a leads: 3.0 × base with p99<50ms at c=50");
+    // A closed loop says itself who leads.
+    log.0.header.plans[0].plan = searched.header.plans[0].plan.clone();
+    assert_eq!(log.analyse().headline, "a and base are too close to call at c=50");
+    // Nor are those alike of whom one does not carry the rate.
+    log.0.header.plans[0].plan = constant_plan(2000.0);
+    log.trial(1).outcome = Outcome::Overloaded;
+    assert_eq!(log.analyse().headline, "1 of 2 candidates carry the 2,000 req/s; not base");
+}
+
+#[test]
 fn a_candidate_that_carried_nothing_is_last_and_unranked() {
     let mut log = Log::new(&["dead", "a", "base"], 2).with(&[&[1, 300, 100], &[1, 301, 99]]);
     for i in [0, 3] {

@@ -1,23 +1,28 @@
 //! The answer in one sentence.
 
 use prony_model::Trial;
-use prony_model::plan_record::PlanRecord;
-use prony_model::run_log::RunLog;
+use prony_model::run_log::{NamedPlan, RunLog};
 
 use crate::row::{PlanAnalysis, Row};
 use crate::text::{digits, percent, ratio, shortened};
 
-/// The first plan's answer: who leads and by how much, or who carries the rate.
+/// The first plan's answer: who leads and by how much, or who carries the rate. Those that all carry it are alike there:
+/// then a search for the highest rate answers first, where there is one.
 pub(crate) fn headline(log: &RunLog, plans: &[PlanAnalysis], baseline: Option<&str>) -> String {
-    let measured = |row: &&Row| row.throughput().is_some_and(|e| e.point > 0.0);
-    let Some(plan) = plans.iter().find(|p| p.rows.iter().any(|row| measured(&row))) else {
-        return nothing(log);
+    let named = |plan: &PlanAnalysis| log.header.plans.iter().find(|named| named.name == plan.name);
+    let at_a_rate = |plan: &PlanAnalysis| named(plan).and_then(|named| named.plan.rate_per_s);
+    let has_throughput = |row: &Row| row.throughput().is_some_and(|e| e.point > 0.0);
+    let mut measured = plans.iter().filter(|plan| plan.rows.iter().any(has_throughput));
+    let Some(first) = measured.next() else { return nothing(log) };
+    let is_search = |plan: &&PlanAnalysis| named(plan).is_some_and(|named| named.capacity.is_some());
+    let plan = match at_a_rate(first) {
+        None => first,
+        Some(rate) => match measured.find(is_search).filter(|_| first.rows.iter().all(carries)) {
+            Some(search) => search,
+            None => return carried(first, rate),
+        },
     };
-    let record = log.header.plans.iter().find(|p| p.name == plan.name).map(|p| &p.plan);
-    if let Some(rate) = record.and_then(|r| r.rate_per_s) {
-        return carried(plan, rate);
-    }
-    let place = place(plan, record);
+    let place = place(plan, named(plan));
     let ranked: Vec<&Row> = plan.rows.iter().filter(|row| row.rank().is_some()).collect();
     match ranked.as_slice() {
         [] => format!("nobody carried the load in every trial{place}"),
@@ -39,12 +44,11 @@ fn nothing(log: &RunLog) -> String {
     }
 }
 
-/// ` at c=50`, or the plan's own name where its record is not there.
-fn place(plan: &PlanAnalysis, record: Option<&PlanRecord>) -> String {
-    match record {
-        Some(record) => format!(" at c={}", record.connections),
-        None => format!(" under {}", plan.name),
-    }
+/// ` at c=50`, of a search ` with p99<50ms at c=50`, or the plan's own name where its record is not there.
+fn place(plan: &PlanAnalysis, named: Option<&NamedPlan>) -> String {
+    let Some(named) = named else { return format!(" under {}", plan.name) };
+    let threshold = named.capacity.as_ref().map(|threshold| format!(" with {threshold}"));
+    format!("{} at c={}", threshold.unwrap_or_default(), named.plan.connections)
 }
 
 fn order(ranked: &[&Row], place: &str, baseline: Option<&str>) -> String {
@@ -87,11 +91,15 @@ fn rate_of(row: &Row) -> String {
     format!("{at_least}{} req/s{margin}", digits(estimate.point))
 }
 
+/// Whether it carried the load in each of its trials.
+fn carries(row: &Row) -> bool {
+    row.overloaded == 0 && row.broken == 0
+}
+
 fn carried(plan: &PlanAnalysis, rate_per_s: f64) -> String {
     let rate = digits(rate_per_s);
     let counted: Vec<&Row> = plan.rows.iter().filter(|row| row.counted > 0).collect();
-    let (able, unable): (Vec<&Row>, Vec<&Row>) =
-        counted.iter().partition(|row| row.overloaded == 0 && row.broken == 0);
+    let (able, unable): (Vec<&Row>, Vec<&Row>) = counted.iter().partition(|row| carries(row));
     let names: Vec<&str> = unable.iter().map(|row| row.candidate.as_str()).collect();
     match (able.as_slice(), unable.as_slice()) {
         ([only], []) => format!("{} carries the {rate} req/s", only.candidate),

@@ -184,6 +184,11 @@ impl ExperimentPlan {
         )
     }
 
+    /// Whether it lasts as long as its requests take, and no scale makes it shorter or longer.
+    fn ends_by_count(&self) -> bool {
+        self.load.stop.requests.is_some() && self.load.stop.duration.is_none()
+    }
+
     /// Makes the load last so long: stages keep their shape, and a search's probes are not made longer.
     fn rescale(&mut self, duration: Duration) {
         let load = &mut self.load;
@@ -399,7 +404,7 @@ impl Experiment {
             scaled.keep_plans(only)?;
         }
         scaled.blocks = scale.blocks.unwrap_or(self.blocks);
-        for plan in &mut scaled.plans {
+        for plan in scaled.plans.iter_mut().filter(|plan| !plan.ends_by_count()) {
             plan.load.warmup = scale.warmup.map_or(plan.load.warmup, |warmup| warmup.0);
             if let Some(DurationValue(duration)) = scale.duration {
                 plan.rescale(duration);

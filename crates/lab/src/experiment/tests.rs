@@ -227,6 +227,18 @@ fn a_shorter_scale_keeps_the_proportions_of_stages() {
 }
 
 #[test]
+fn a_scale_leaves_a_plan_of_a_count_of_requests_as_it_is() {
+    let e = read(
+        "[[plan]]\nrequests = 10000\n[[plan]]\nname = \"b\"\nrequests = 500\nduration = \"9s\"\n\
+         [scale.short]\nduration = \"3s\"\nwarmup = \"500ms\"\n",
+    );
+    let short = e.unwrap().scaled("short").unwrap();
+    let loads: Vec<_> =
+        short.plans.iter().map(|plan| (plan.load.stop.duration, plan.load.warmup.as_millis())).collect();
+    assert_eq!(loads, [(None, 0), (Some(Duration::from_secs(3)), 500)]);
+}
+
+#[test]
 fn a_plan_may_have_workers_of_its_own() {
     let text = "workers = 2\n[[plan]]\nname = \"a\"\n[[plan]]\nname = \"b\"\nworkers = 4\n";
     let e = read(text).unwrap();

@@ -203,6 +203,19 @@ fn a_run_log_has_one_writer() {
 }
 
 #[test]
+fn wrong_flags_of_servers_are_refused_before_their_host_is_asked() {
+    let world = World::new();
+    for (flags, says) in [
+        (["--memory", "much"], "--memory \"much\" is not a size"),
+        (["--runtime", "jail"], "--runtime \"jail\" is not known"),
+    ] {
+        let said =
+            world.prony(&[&["bench", "quickstart", "--server-host", "ssh:nowhere"][..], &flags].concat());
+        assert_eq!((said.code, said.err.contains(says)), (Some(2), true), "{said:?}");
+    }
+}
+
+#[test]
 fn error_messages_contain_no_secrets() {
     let world = World::new();
     world.write("list", "FOO BAR http://u:s3cret@127.0.0.1:1/a\n");

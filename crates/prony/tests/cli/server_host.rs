@@ -330,15 +330,6 @@ fn what_the_servers_host_may_not_or_cannot_do_is_refused_in_a_sentence() {
         let said: Said = hosts.command(&["bench", "e.toml", "--server-host", given]).output().unwrap().into();
         assert_eq!((said.code, said.err.contains(says)), (Some(code), true), "{given} {said:?}");
     }
-    // What is wrong with the line is said as on one machine, before anybody is asked.
-    for (flags, says) in [
-        (["--memory", "much"], "--memory \"much\" is not a size"),
-        (["--runtime", "jail"], "--runtime \"jail\" is not known"),
-    ] {
-        let line = [&["bench", "e.toml", "--server-host", "ssh:nowhere"][..], &flags].concat();
-        let said: Said = hosts.command(&line).output().unwrap().into();
-        assert_eq!((said.code, said.err.contains(says)), (Some(2), true), "{said:?}");
-    }
     hosts.nothing_is_left();
 }
 

@@ -151,8 +151,8 @@ fn shown(Interval { point, low, high, .. }: &Interval) -> String {
 }
 
 /// A loop of the lowest priority on each CPU, which gives way to any other program at once and keeps the CPU from
-/// sleeping. How long a sleeping CPU of a virtual machine takes to wake depends on how often it slept just before, and a
-/// fleet's messages change that: at 5,000 requests a second it is most of a response's time, and none of it is Prony's.
+/// sleeping. How long a sleeping CPU of a virtual machine takes to wake depends on how often it slept just before; a
+/// fleet's messages change that, and it would be taken for what the fleet costs.
 struct Awake(Vec<Child>);
 
 impl Awake {

@@ -26,63 +26,66 @@ use crate::units::{DurationValue, OneOrMany, RateValue, parse_stages};
 #[cfg_attr(feature = "flags", derive(clap::Args))]
 #[serde(default, deny_unknown_fields)]
 pub struct LoadOptions {
-    /// Worker threads [default: 1]
+    /// Worker threads, which share the connections [default: 1]
     #[cfg_attr(feature = "flags", arg(short, long, value_name = "N", value_parser = count::<u32>))]
     pub threads: Option<u32>,
-    /// Connections [default: 50, with -R 100]
+    /// Concurrent connections [default: 50; 100 with -R]
     #[cfg_attr(feature = "flags", arg(short, long, value_name = "N", value_parser = one::<u32>))]
     pub connections: Option<OneOrMany<u32>>,
-    /// The window's length, `30s`, `1m30s`; a bare number is seconds [default: 10s unless -n is given]
+    /// How long to measure, after the warm-up: `30s`, `1m30s`; a bare number is seconds [default: 10s unless -n is
+    /// given]
     #[cfg_attr(feature = "flags", arg(short, long, value_name = "TIME"))]
     pub duration: Option<DurationValue>,
-    /// Stop after N requests, warm-up included
+    /// Stop after N requests in all, those of the warm-up included
     #[cfg_attr(feature = "flags", arg(short = 'n', long, value_name = "N", value_parser = count::<u64>))]
     pub requests: Option<u64>,
     /// Requests per second, `2000`, `20k`, sent on schedule however slowly the server responds (open loop);
-    /// without it each connection sends its next request when the last response came (closed loop)
+    /// without it each connection sends its next request as soon as it has the last response (closed loop)
     #[cfg_attr(feature = "flags", arg(short = 'R', long, value_name = "RATE"))]
     pub rate: Option<OneOrMany<RateValue>>,
-    /// A header, 'Name: value' (repeatable); `@env:NAME` as its value is read from the environment
+    /// A request header, 'Name: value' (repeatable); the value `@env:NAME` is read from the environment variable NAME
     #[cfg_attr(feature = "flags", arg(short = 'H', long = "header", value_name = "HEADER"))]
     #[serde(with = "header_table")]
     pub headers: Option<Vec<Header>>,
-    /// The request's method [default: GET, with -b POST]
+    /// The request method [default: GET; POST with -b]
     #[cfg_attr(feature = "flags", arg(short, long, value_name = "METHOD"))]
     pub method: Option<String>,
-    /// The request's body, as text, from a file or from the environment
+    /// The request body: a text, a file's content or an environment variable's value
     #[cfg_attr(feature = "flags", arg(short, long, value_name = "TEXT|@FILE|@env:NAME"))]
     pub body: Option<String>,
-    /// A request or a connect that takes longer fails [default: 10s]
+    /// A request that takes longer, or a connection that takes longer to open, counts as failed [default: 10s]
     #[cfg_attr(feature = "flags", arg(long, short_alias = 'T', value_name = "TIME"))]
     pub timeout: Option<DurationValue>,
-    /// Traffic before the window that is not counted [default: a tenth of -d, at most 3s; none with -n alone]
+    /// How long to load before measuring; these requests are in no result [default: a tenth of -d, at most 3s; none
+    /// with -n alone]
     #[cfg_attr(feature = "flags", arg(long, value_name = "TIME"))]
     pub warmup: Option<DurationValue>,
-    /// A new connection for every request
+    /// Open a new connection for every request
     #[cfg_attr(feature = "flags", arg(long = "no-keepalive", num_args = 0, default_missing_value = "false"))]
     pub keepalive: Option<bool>,
-    /// The one status that counts as success [default: any 2xx or 3xx]
+    /// The only status that counts as success, `204` [default: any 2xx or 3xx]
     #[cfg_attr(feature = "flags", arg(long, value_name = "STATUS"))]
     pub expect_status: Option<u16>,
-    /// The body that every response must have: as text, from a file or from the environment, or by its hash
+    /// The body that every response must have: a text, a file's content, an environment variable's value or a SHA-256
     #[cfg_attr(feature = "flags", arg(long, value_name = "TEXT|@FILE|@env:NAME|sha256:HEX"))]
     pub expect_body: Option<String>,
-    /// When requests of -R are due: `constant`, or `poisson` from the seed [default: constant]
+    /// How the requests of -R are spaced: `constant` (evenly) or `poisson` (at random, by --seed) [default: constant]
     #[cfg_attr(feature = "flags", arg(long, value_name = "KIND"))]
     pub arrivals: Option<String>,
-    /// The seed of everything random, recorded [default: 1, or the experiment's]
+    /// The seed of all random choices; results record it [default: 1, or the experiment's]
     #[cfg_attr(feature = "flags", arg(long, value_name = "N"))]
     pub seed: Option<u64>,
-    /// Requests that a connection carries at once (HTTP pipelining) [default: 1]
+    /// Requests in flight per connection: HTTP pipelining or, with --http2, streams [default: 1]
     #[cfg_attr(feature = "flags", arg(short, long, value_name = "N", value_parser = count::<u32>))]
     pub pipeline: Option<u32>,
-    /// Speak HTTP/2: agreed on by ALPN for https://, with prior knowledge (h2c) for http://; -p is the number of
+    /// Use HTTP/2: negotiated by ALPN for https://, with prior knowledge (h2c) for http://; -p is the number of
     /// streams per connection
     #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
     #[serde(alias = "protocol", deserialize_with = "protocol_or_flag")]
     pub http2: Option<bool>,
-    /// A linear ramp from the stage before (0 at first): `30s:20k/s` to a rate, `60s:5000c` to
-    /// connections in a closed loop; `0s:…` jumps (repeatable, in order; the load ends with the last)
+    /// Change the load linearly over TIME, from the previous stage's level (0 at first) to a rate, `30s:20k/s`, or to
+    /// a number of connections in a closed loop, `60s:5000c`; `0s:…` jumps there (repeatable, in order; the load ends
+    /// with the last stage)
     #[cfg_attr(feature = "flags", arg(long = "stage", value_name = "TIME:LEVEL"))]
     pub stages: Option<Vec<String>>,
     /// Connect from these local addresses in turn, `127.0.0.2,127.0.0.3` or `127.0.0.2-127.0.0.9`
@@ -91,32 +94,34 @@ pub struct LoadOptions {
     /// Connect to this Unix socket; the URL still gives the path and the Host header
     #[cfg_attr(feature = "flags", arg(long, value_name = "PATH"))]
     pub unix: Option<String>,
-    /// Busy-wait before each scheduled send: within a microsecond of its instant, at the cost of a core
+    /// Busy-wait before each request of -R, to send it within about a microsecond of its due time; each worker thread
+    /// then uses up to a whole CPU core
     #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
     pub spin: Option<bool>,
-    /// Timestamp responses when they are read, not by the kernel: cheaper, and the client's own delay counts too
+    /// Timestamp responses when Prony reads them, not when the kernel receives them: takes less CPU, but latency then
+    /// includes the client's own delay
     #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
     pub user_clock: Option<bool>,
-    /// Several requests in turn, a URL, METHOD URL or path a line; `-` is standard input. The URL
-    /// before it gives only the server, and may be left out where lines name it
+    /// Request several URLs in turn, one per line: URL, METHOD URL or a path; `-` is standard input. The URL argument
+    /// then names only the server; it may be left out if a line has a whole URL
     #[cfg_attr(feature = "flags", arg(long, value_name = "FILE|-"))]
     pub targets: Option<String>,
-    /// The lines of --targets in another order each round, drawn from the seed
+    /// Request the lines of --targets in a new random order each round, by --seed
     #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
     pub shuffle: Option<bool>,
-    /// Trusted CA certificates for an https:// server, PEM, instead of the system's
+    /// Trusted CA certificates (PEM) for https://, instead of the system's
     #[cfg_attr(feature = "flags", arg(long, value_name = "FILE"))]
     pub cacert: Option<String>,
-    /// The client's certificate for an https:// server, PEM, with its intermediate certificates
+    /// The client certificate (PEM) for https://, with its intermediate certificates
     #[cfg_attr(feature = "flags", arg(long, value_name = "FILE"))]
     pub cert: Option<String>,
-    /// The key of --cert, PEM [default: the file of --cert]
+    /// The private key (PEM) of --cert [default: the file of --cert]
     #[cfg_attr(feature = "flags", arg(long, value_name = "FILE"))]
     pub key: Option<String>,
-    /// Skip certificate verification of an https:// server
+    /// Do not verify the certificate of an https:// server
     #[cfg_attr(feature = "flags", arg(short = 'k', long, num_args = 0, default_missing_value = "true"))]
     pub insecure: Option<bool>,
-    /// Whether a new https:// connection may resume an earlier one's session [default: on]
+    /// Whether new https:// connections may resume the TLS session of an earlier one [default: on]
     #[cfg_attr(feature = "flags", arg(long, value_name = "on|off"))]
     pub tls_resumption: Option<String>,
     /// Accepted for wrk's sake: percentiles are always shown

@@ -10,44 +10,47 @@ use prony_model::options::LoadOptions;
 pub(crate) struct BenchArguments {
     /// A built-in experiment's name, or a TOML file
     pub(crate) experiment: Option<String>,
-    /// Instead of an experiment: a server to measure, NAME='COMMAND {port}' or NAME=URL (repeatable). A command that
-    /// listens on a Unix socket takes it from {run}, a folder of each start's own: --unix '{run}/app.sock'
+    /// A server to measure, instead of an experiment: NAME='COMMAND {port}' or NAME=URL (repeatable). A command that
+    /// listens on a Unix socket has it in {run}, a new folder at each start: --unix '{run}/app.sock'
     #[arg(long = "candidate", value_name = "NAME=COMMAND|URL", conflicts_with = "experiment")]
     pub(crate) candidates: Vec<String>,
-    /// Measure what the server of a --candidate URL costs, its CPU, memory and restarts: of this process id and its
-    /// descendants, or of whoever listens on this port of this machine, or of one that ssh reaches (repeatable)
+    /// Also measure the CPU time, memory and restarts of the server of a --candidate URL: the process PID and its
+    /// descendants, or the process that listens on :PORT of this machine or of a machine that ssh can log in to
+    /// (repeatable)
     #[arg(long, value_name = "NAME=PID|:PORT|ssh:HOST:PORT", requires = "candidates")]
     pub(crate) watch: Vec<String>,
     #[command(flatten)]
     pub(crate) plan: LoadOptions,
-    /// The path that is requested of every --candidate COMMAND, under load and to see whether it is ready,
+    /// The path to request from every --candidate COMMAND, under load and when checking that it is ready,
     /// `/api/items`; a URL has its own [default: /]
     #[arg(long, value_name = "PATH", conflicts_with = "experiment")]
     pub(crate) path: Option<String>,
-    /// Every --candidate COMMAND speaks TLS on {port}: with the certificate {cert} and its {key}, made for each start, or
-    /// with one of its own for 127.0.0.1 (--cacert, -k)
+    /// Every --candidate COMMAND serves https:// on {port}: with the files {cert} and {key}, which Prony makes for
+    /// each start, or with its own certificate for 127.0.0.1 (then give --cacert or -k)
     #[arg(long, conflicts_with = "experiment")]
     pub(crate) https: bool,
     /// CPU cores of each server [default: the experiment's, else 1]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=CORES_MAX.into()))]
     pub(crate) server_cores: Option<u32>,
-    /// Workers of each server, set in its configuration or as {workers} in a command: a number, `server_cores` (one per
-    /// core) or `source` (as in the published source) [default: the experiment's, else one per core]
+    /// Worker processes or threads of each server, set in its configuration or as {workers} in a command: a number,
+    /// `server_cores` (one per core) or `source` (as in the published comparison) [default: the experiment's, else
+    /// one per core]
     #[arg(long, value_name = "N|WORD")]
     pub(crate) workers: Option<WorkerPolicy>,
     /// Write the run log to this file [default: runs/DATE-NAME.jsonl]
     #[arg(short = 'o', long = "output", value_name = "RUN.jsonl")]
     pub(crate) output: Option<String>,
-    /// Continue an interrupted run: that of -o, or of this file
+    /// Continue the interrupted run in this run log [default: the file of -o]
     #[arg(long, value_name = "RUN.jsonl", num_args = 0..=1, default_missing_value = "")]
     pub(crate) resume: Option<String>,
     /// Print what would run, how long it would take and what is missing, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Stop before a block would exceed TIME, `30m`
+    /// Start no block that would end later than TIME after the run's start, `30m`
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<String>,
-    /// Blocks; in each, every candidate is loaded once with every plan, in random order
+    /// How many blocks; in each, every candidate is loaded once with every plan, in random order [default: the
+    /// experiment's, else 5]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=BLOCKS_MAX.into()))]
     pub(crate) blocks: Option<u32>,
     /// Use the experiment's variant of this name: `short`, `full`
@@ -59,7 +62,7 @@ pub(crate) struct BenchArguments {
     /// Leave these candidates or plans out (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) skip: Vec<String>,
-    /// Pin to these CPUs: `--pin server=1 --pin client=0` [default: the last CPUs for the server]
+    /// Pin server and client to these CPUs: `--pin server=1 --pin client=0` [default: the last CPUs for the server]
     #[arg(long, value_name = "SIDE=CPUS")]
     pub(crate) pin: Vec<String>,
     #[command(flatten)]
@@ -69,8 +72,8 @@ pub(crate) struct BenchArguments {
     /// Also use the servers in this folder (repeatable); those in ./prony/servers are always used
     #[arg(long, value_name = "DIR")]
     pub(crate) servers: Vec<String>,
-    /// Redact the value of this header in all output, too (repeatable) [always: names with auth, cookie, credential, jwt,
-    /// key, password, secret, session, signature or token]
+    /// Also redact the value of this header in all output (repeatable) [always redacted: names with auth, cookie,
+    /// credential, jwt, key, password, secret, session, signature or token]
     #[arg(long, value_name = "NAME")]
     pub(crate) redact: Vec<String>,
     /// Print no progress
@@ -80,8 +83,8 @@ pub(crate) struct BenchArguments {
     /// (--web=0.0.0.0:8080) needs the token in the printed URL
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:0")]
     pub(crate) web: Option<String>,
-    /// Serve metrics at http://ADDRESS/metrics while the run runs, in OpenMetrics format: `9464` on this machine only,
-    /// `0.0.0.0:9464` for everybody who can reach it
+    /// Serve metrics at http://ADDRESS/metrics during the run, in OpenMetrics format: `9464` for this machine only,
+    /// `0.0.0.0:9464` for every machine that can reach it
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<String>,
     /// How long to wait for another bench on this machine to end; `0` does not wait [default: until it ends]
@@ -98,7 +101,7 @@ pub(crate) struct BenchArguments {
     /// under every plan; exit code 1 if one is missed (repeatable)
     #[arg(long, value_name = "THRESHOLD")]
     pub(crate) slo: Vec<String>,
-    /// Exit code 1 also if a threshold is undecided
+    /// Exit with code 1 also if a threshold is undecided
     #[arg(long, requires = "slo")]
     pub(crate) strict: bool,
     /// Run two candidates at the same time, each on half of the CPUs, then with the halves swapped, so that noise of the

@@ -14,8 +14,8 @@ pub(crate) struct CiArguments {
 pub(crate) enum CiCommand {
     /// Builds a change and its base, measures both in alternation, and says which is faster
     Compare(Box<CiCompareArguments>),
-    /// Comments on the pull request or merge request with what `prony ci compare` wrote, or updates its comment; the token
-    /// is in PRONY_CI_TOKEN
+    /// Posts the result of `prony ci compare` as a comment on the pull request or merge request, or updates that
+    /// comment; the token is read from PRONY_CI_TOKEN
     Comment(CiCommentArguments),
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct CiCompareArguments {
     /// The command that starts the server, run by `sh` in the application's folder; it contains {port}
     #[arg(long, value_name = "COMMAND", env = "PRONY_CI_SERVE", hide_env_values = true)]
     pub(crate) serve: String,
-    /// The command that builds it, run by `sh` in the same folder, once for each side
+    /// The command that builds the server, run by `sh` in the same folder, once for the change and once for the base
     #[arg(long, value_name = "COMMAND", env = "PRONY_CI_BUILD", hide_env_values = true)]
     pub(crate) build: Option<String>,
     /// The commit, tag or branch to compare with; it is fetched from `origin` where it is missing [default: the base of
@@ -35,10 +35,10 @@ pub(crate) struct CiCompareArguments {
     /// The application's folder, in a git repository [default: the current one]
     #[arg(long, value_name = "DIR", env = "PRONY_CI_DIRECTORY", hide_env_values = true)]
     pub(crate) directory: Option<String>,
-    /// The path that is requested [default: /]
+    /// The path to request [default: /]
     #[arg(long, value_name = "PATH", env = "PRONY_CI_PATH", hide_env_values = true)]
     pub(crate) path: Option<String>,
-    /// Flags of `prony bench` in one text: `-c 100 -d 5s --blocks 8`, with quotes as in a shell
+    /// Flags for `prony bench`, as one argument: '-c 100 -d 5s --blocks 8', quoted as in a shell
     #[arg(
         long,
         value_name = "FLAGS",
@@ -50,11 +50,11 @@ pub(crate) struct CiCompareArguments {
     /// Measure both at the same time, each on half of the CPUs; needs a rate (-R) in --load
     #[arg(long, env = "PRONY_CI_DUET", hide_env_values = true, value_parser = FalseyValueParser::new())]
     pub(crate) duet: bool,
-    /// Add blocks until the ratio's interval is within ±SHARE [default: 2%; with --duet, or with --blocks in --load,
-    /// their number is fixed]
+    /// Add blocks until the confidence interval of the ratio is within ±SHARE [default: 2%; with --duet, or with
+    /// --blocks in --load, the number of blocks is fixed]
     #[arg(long, value_name = "SHARE", env = "PRONY_CI_PRECISION", hide_env_values = true)]
     pub(crate) precision: Option<String>,
-    /// Measure for at most so long, `15m`
+    /// Measure for at most this long, `15m`
     #[arg(long, value_name = "TIME", env = "PRONY_CI_BUDGET", hide_env_values = true)]
     pub(crate) budget: Option<String>,
     /// Exit code 1 if this holds: `slower`, `inconclusive`, `'p99>+5%'` (commas between)
@@ -66,7 +66,7 @@ pub(crate) struct CiCompareArguments {
     /// The smallest difference that matters: `throughput=1%` (commas between)
     #[arg(long, value_name = "FIGURE=SHARE", env = "PRONY_CI_MARGIN", hide_env_values = true)]
     pub(crate) margin: Option<String>,
-    /// Where the run log, its page, the comparison and JUnit's XML are written; earlier ones are replaced
+    /// The folder for the run log, its HTML page, the comparison and JUnit XML; earlier ones are replaced
     #[arg(
         short = 'o',
         long,
@@ -84,7 +84,8 @@ pub(crate) struct CiCommentArguments {
     /// The folder that `prony ci compare` wrote
     #[arg(default_value = "prony-ci", env = "PRONY_CI_OUTPUT", hide_env_values = true)]
     pub(crate) output: String,
-    /// Which of several comparisons on one request this is: each has a comment of its own
+    /// A name for this comparison, needed where several comment on the same pull request: each updates its own
+    /// comment
     #[arg(long, value_name = "TEXT", env = "PRONY_CI_NAME", hide_env_values = true)]
     pub(crate) name: Option<String>,
 }

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 /// Prints what completes commands, flags, servers and experiments in a shell.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArguments {
-    /// The shell that is to complete them
+    /// The shell, and where its script goes
     #[arg(value_enum)]
     pub(crate) shell: Shell,
 }

@@ -16,12 +16,12 @@ pub(crate) struct DoctorArguments {
     /// Restore the values that --apply saved (needs root)
     #[arg(long)]
     pub(crate) restore: bool,
-    /// Look at another machine, which ssh reaches without a password, and measure the round trip to it: `ssh:HOST`, or
-    /// `ssh:HOST=ADDRESS` with the address by which it is to be loaded
+    /// Examine another machine, which ssh can log in to without a password, and measure the round trip to it:
+    /// `ssh:HOST`, or `ssh:HOST=ADDRESS` with the address that loads connect to
     #[arg(long, value_name = "HOST", conflicts_with_all = ["apply", "restore"])]
     pub(crate) host: Option<String>,
-    /// Copy this binary of the same version of Prony to a host of its architecture, where it is not yet (repeatable)
-    /// [default: this program]
+    /// The Prony binary to copy to the host, if of its CPU architecture and not there yet; it must be of this version
+    /// (repeatable) [default: this program]
     #[arg(long, value_name = "FILE", requires = "host")]
     pub(crate) agent_binary: Vec<PathBuf>,
     /// The output format

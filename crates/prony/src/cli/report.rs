@@ -40,7 +40,7 @@ pub(crate) enum ReportFormat {
     Junit,
     /// A step summary for GitHub Actions; appended to $GITHUB_STEP_SUMMARY if that is set and -o is not given
     Github,
-    /// Text of OpenMetrics with a sample per figure and trial
+    /// OpenMetrics text with a sample per figure and trial
     #[value(name = "openmetrics")]
     OpenMetrics,
     /// The percentile table of one candidate under one plan, for HdrHistogram's plotter

@@ -23,11 +23,12 @@ pub(crate) struct RuntimeArguments {
     /// The memory limit of each server, `512m` [default: no limit]
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
-    /// Start servers on another machine, which ssh reaches without a password, and load them from here: `ssh:HOST`, or
-    /// `ssh:HOST=ADDRESS` with the IPv4 address there that they are to listen on [default: the one that ssh reached]
+    /// Start servers on another machine, which ssh can log in to without a password, and load them from here:
+    /// `ssh:HOST`, or `ssh:HOST=ADDRESS` with the IPv4 address of that machine on which they listen [default: the
+    /// address that ssh connected to]
     #[arg(long, value_name = "HOST")]
     pub(crate) server_host: Option<String>,
-    /// Let the server's host start a --candidate COMMAND, too, and not only servers of its catalogue
+    /// Allow a --candidate COMMAND on the machine of --server-host, not only servers of the catalogue
     #[arg(long, requires = "server_host")]
     pub(crate) allow_commands: bool,
 }
@@ -82,12 +83,12 @@ pub(crate) enum ServersCommand {
         settings: bool,
         #[command(flatten)]
         runtime: RuntimeArguments,
-        /// Copy this binary of the same version of Prony to a host of its architecture, where it is not yet (repeatable)
-        /// [default: this program]
+        /// The Prony binary to copy to the host, if of its CPU architecture and not there yet; it must be of this
+        /// version (repeatable) [default: this program]
         #[arg(long, value_name = "FILE", requires = "server_host")]
         agent_binary: Vec<PathBuf>,
     },
-    /// Starts each server, checks that it keeps the contract, and stops it
+    /// Starts each server, checks that it responds as every server of the catalogue must, and stops it
     Check {
         /// Servers, or candidates with their settings
         #[arg(required_unless_present = "all")]
@@ -98,17 +99,17 @@ pub(crate) enum ServersCommand {
         /// Also check each of their settings, one at a time
         #[arg(long)]
         settings: bool,
-        /// Write version, date, runtime and machine of the servers that pass to verified.toml beside their recipes
+        /// Record version, date, runtime and machine of each server that passes, in verified.toml beside its recipe
         #[arg(long)]
         record: bool,
         #[command(flatten)]
         runtime: RuntimeArguments,
-        /// Copy this binary of the same version of Prony to a host of its architecture, where it is not yet (repeatable)
-        /// [default: this program]
+        /// The Prony binary to copy to the host, if of its CPU architecture and not there yet; it must be of this
+        /// version (repeatable) [default: this program]
         #[arg(long, value_name = "FILE", requires = "server_host")]
         agent_binary: Vec<PathBuf>,
     },
-    /// Creates a server of your own as a copy of another
+    /// Creates a recipe for a server of your own, as a copy of another server's
     New {
         /// The new server's name
         name: String,

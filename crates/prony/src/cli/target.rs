@@ -16,13 +16,14 @@ pub(crate) struct TargetArguments {
     /// The address to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub(crate) host: String,
-    /// Event loops [default: 2, or 1 on a single CPU]
+    /// Threads, each with an event loop [default: 2, or 1 on a single CPU]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,
-    /// The delay of every response: `2ms`, `exp:2ms` (exponential), `bimodal:3ms,23ms,0.1`
+    /// The delay of every response: `2ms`, `exp:2ms` (exponential, by its mean), or `bimodal:3ms,23ms,0.1` (3 ms, and
+    /// 23 ms for a tenth of them) [default: none]
     #[arg(long, value_name = "DELAY")]
     pub(crate) delay: Option<String>,
-    /// Read no requests during the first part of every period: `200ms/2s`
+    /// Read no requests for the first part of every period: `200ms/2s` for 200 ms in every 2 s
     #[arg(long, value_name = "STALL/PERIOD")]
     pub(crate) stall: Option<String>,
     /// Close the connection after every response
@@ -34,26 +35,26 @@ pub(crate) struct TargetArguments {
     /// Respond to / with a body of this many bytes instead of Hello, World!
     #[arg(long, value_name = "BYTES")]
     pub(crate) body: Option<usize>,
-    /// Speak TLS, by a self-signed certificate made at the start (`prony load --insecure`, or --cacert with
-    /// --write-certificate)
+    /// Serve https://, with a self-signed certificate made at the start (load it with -k, or with --cacert and the
+    /// file of --write-certificate)
     #[arg(long)]
     pub(crate) tls: bool,
-    /// Write that certificate to FILE, for clients to trust
+    /// Write the certificate of --tls to FILE (PEM), for clients to trust
     #[arg(long, value_name = "FILE", requires = "tls")]
     pub(crate) write_certificate: Option<PathBuf>,
-    /// HTTP/2: allow a connection this many streams at once, and refuse others
+    /// HTTP/2: allow this many concurrent streams per connection, and refuse more
     #[arg(long, value_name = "N", default_value_t = Http2Config::default().max_streams)]
     pub(crate) max_streams: u32,
-    /// HTTP/2: allow this many from a connection's first request on
+    /// HTTP/2: lower that limit to this many streams at a connection's first request
     #[arg(long, value_name = "N")]
     pub(crate) lower_streams: Option<u32>,
-    /// HTTP/2: end a connection by GOAWAY at its Nth request, and process none after it
+    /// HTTP/2: send GOAWAY at a connection's Nth request, and process none after it
     #[arg(long, value_name = "N")]
     pub(crate) goaway_after: Option<NonZeroU32>,
     /// HTTP/2: reset every Nth request of a connection (INTERNAL_ERROR) instead of responding
     #[arg(long, value_name = "N")]
     pub(crate) reset_every: Option<NonZeroU32>,
-    /// HTTP/2: take this much of each request's body, and never widen the window for more
+    /// HTTP/2: accept this many bytes of each request body, and send no WINDOW_UPDATE for more
     #[arg(long, value_name = "BYTES")]
     pub(crate) starve_uploads: Option<u32>,
     /// The seed of random delays

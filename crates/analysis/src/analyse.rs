@@ -202,7 +202,7 @@ fn notes(log: &RunLog, results: &Results<'_>) -> Vec<String> {
     notes.extend(different_ways(results));
     if !log.unfinished.is_empty() {
         let trials: Vec<&PlannedTrial> = log.unfinished.iter().collect();
-        notes.push(format!("begun and without a result: {}", trial_names(&trials)));
+        notes.push(format!("begun, and without a result: {}", trial_names(&trials)));
     }
     let mut failures: BTreeMap<&str, Vec<&PlannedTrial>> = BTreeMap::new();
     for result in results.values() {
@@ -229,7 +229,8 @@ fn different_ways(results: &Results<'_>) -> Option<String> {
     };
     (by_way.len() > 1).then(|| {
         format!(
-            "{}: these are different ways to a server, and the figures of one are not comparable with those of another",
+            "{}: servers were reached in different ways, and figures are comparable only between servers \
+             reached in the same way",
             by_way.iter().map(said).collect::<Vec<_>>().join("; ")
         )
     })

@@ -89,7 +89,10 @@ fn candidates_that_do_not_differ_share_their_ranks() {
 fn one_block_has_figures_and_no_order() {
     let analysis = Log::new(&["a", "base"], 1).with(&[&[300, 100]]).analyse();
     assert_eq!(ranks_of(&analysis), [("a", Some((1, 2))), ("base", Some((1, 2)))]);
-    assert_eq!(analysis.headline, "a measured highest, 300 req/s at c=50, but one trial each tells no order");
+    assert_eq!(
+        analysis.headline,
+        "a measured highest, 300 req/s at c=50, but one trial each gives no ranking"
+    );
     let estimate = analysis.plans[0].rows[0].throughput().unwrap();
     assert_eq!((estimate.point, estimate.no_interval.as_deref()), (300.0, Some("one trial has no interval")));
     assert_eq!(analysis.plans[0].rows[0].ratio.as_ref().unwrap().point, 3.0);
@@ -117,7 +120,7 @@ fn a_missing_candidate_has_a_row_without_figures() {
 }
 
 #[test]
-fn void_trials_do_not_count_and_suspect_ones_do() {
+fn invalid_trials_do_not_count_and_suspect_ones_do() {
     let mut log = Log::new(&["a", "base"], 4).with(&[&[900, 100], &[300, 101], &[301, 99], &[302, 100]]);
     let reason = crate::verdict::Code::Arithmetic.reason("1 + 1 = 3".to_owned());
     log.trial(0).verdict.reasons.push(reason);

@@ -121,7 +121,7 @@ impl Quantity {
 
 /// Why a text is no claim: a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{claim:?} is no claim: {why}")]
+#[error("{claim:?} is not a claim: {why}")]
 pub struct ClaimError {
     claim: String,
     why: String,
@@ -259,7 +259,7 @@ impl<'a> Reader<'a> {
         let candidate = candidate.trim();
         let plain = |c: char| !c.is_whitespace() && !"(),".contains(c);
         if candidate.is_empty() || !candidate.chars().all(plain) {
-            return Err(format!("{candidate:?} is no candidate: write its label, amphp:jit."));
+            return Err(format!("{candidate:?} is not a candidate: write its label, amphp:jit."));
         }
         Ok((candidate.to_owned(), connections))
     }
@@ -288,7 +288,7 @@ impl<'a> Reader<'a> {
 
     fn outcome(&mut self) -> Result<Outcome, String> {
         let word = self.word().unwrap_or_default();
-        word.parse().map_err(|_| format!("{word:?} is no outcome: carried, overloaded or broken."))
+        word.parse().map_err(|_| format!("{word:?} is not an outcome: write carried, overloaded or broken."))
     }
 
     /// Letters, digits and underscores; `None`, and nothing taken, where there are none.
@@ -375,11 +375,11 @@ mod tests {
             ("speed(a) > 1", "no figure \"speed\""),
             ("throughput(a) = 1", "one of <, >, ~"),
             ("throughput(a", "a ) is missing"),
-            ("throughput() > 1", "is no candidate"),
+            ("throughput() > 1", "is not a candidate"),
             ("throughput(a @ x) > 1", "number of connections"),
             ("throughput(a) > 1 or so", "nothing may follow"),
             ("5 > throughput(a)", "left side"),
-            ("outcome(a) = fine", "no outcome"),
+            ("outcome(a) = fine", "not an outcome"),
             ("rank(a) <= 0", "rank(candidate) <= 3"),
             ("throughput(a) > max()", "a figure is missing"),
             ("throughput(a) > 1.2.3 * throughput(b)", "no figure \"1\""),

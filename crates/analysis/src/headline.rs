@@ -25,7 +25,7 @@ pub(crate) fn headline(log: &RunLog, plans: &[PlanAnalysis], baseline: Option<&s
     let place = place(plan, named(plan));
     let ranked: Vec<&Row> = plan.rows.iter().filter(|row| row.rank().is_some()).collect();
     match ranked.as_slice() {
-        [] => format!("nobody carried the load in every trial{place}"),
+        [] => format!("no candidate carried the load in every trial{place}"),
         [only] => format!("{} carries {}{place}", only.candidate, rate_of(only)),
         _ => order(&ranked, &place, baseline),
     }
@@ -55,11 +55,11 @@ fn order(ranked: &[&Row], place: &str, baseline: Option<&str>) -> String {
     let leaders: Vec<&Row> =
         ranked.iter().copied().filter(|row| row.rank().is_some_and(|(best, _)| best == 1)).collect();
     let (Some(first), Some(leader)) = (ranked.first(), leaders.first()) else {
-        return format!("no order could be told{place}");
+        return format!("no ranking could be determined{place}");
     };
     if ranked.iter().all(|row| row.counted < 2) {
         return format!(
-            "{} measured highest, {}{place}, but one trial each tells no order",
+            "{} measured highest, {}{place}, but one trial each gives no ranking",
             first.candidate,
             rate_of(first)
         );

@@ -188,7 +188,7 @@ pub struct Change {
 pub fn figure(name: &str) -> Result<Figure, String> {
     figures().find(|figure| figure.name == name).ok_or_else(|| {
         let names: Vec<&str> = figures().map(|figure| figure.name).collect();
-        format!("{name:?} is no figure of a history: it is one of {}.", names.join(", "))
+        format!("{name:?} is not a figure of a history, which are {}.", names.join(", "))
     })
 }
 
@@ -245,7 +245,7 @@ fn counted<'a>(results: &[&'a TrialResult]) -> Vec<Cell<'a>> {
 
 fn time(text: &str) -> Result<Timestamp, String> {
     let shown: String = text.chars().take(40).collect();
-    text.parse().map_err(|_| format!("it says that it was made at {shown:?}, which is no time"))
+    text.parse().map_err(|_| format!("it says that it was made at {shown:?}, which is not a time"))
 }
 
 fn point(

@@ -14,8 +14,9 @@ use crate::numbers::count;
 const SCHEMA: &str = "prony.repeat/1";
 
 /// What an interval over these trials knows of, and what it does not.
-const METHOD: &str = "95 % intervals: Student's t over trials, on logarithms. One server process answered all of \
-                      them: what differs between its starts is in none (prony bench starts it anew each time)";
+const METHOD: &str = "95 % intervals: Student's t over trials, on logarithms. All trials loaded the same \
+                      server process: the intervals do not contain what differs from start to start (prony \
+                      bench starts a new one for each trial)";
 
 /// Several trials, and what they say together.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

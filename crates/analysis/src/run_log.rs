@@ -36,7 +36,7 @@ pub fn judge_result(host: &Host, raw: RawResult) -> Result<TrialResult, String> 
     };
     observed.check()?;
     let slos: Result<Vec<Slo>, _> = observed.slo.iter().map(|text| Slo::parse(text)).collect();
-    let slos = slos.map_err(|why| format!("a threshold of it is none: {why}"))?;
+    let slos = slos.map_err(|why| format!("a threshold in it cannot be read: {why}"))?;
     let mut trial = judge(&observed, host);
     hold_all(&slos, &mut trial, observed.server.as_ref());
     Ok(TrialResult { planned, trial: Some(trial), server: observed.server, failure, capacity })

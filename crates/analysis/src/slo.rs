@@ -57,7 +57,7 @@ impl Part {
 
 /// Why a text is no threshold: a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is no threshold: {why} Write p99<50ms, errors<0.1% or throughput>5k.")]
+#[error("{text:?} is not a threshold: {why} Write p99<50ms, errors<0.1% or throughput>5k.")]
 pub struct SloError {
     text: String,
     why: String,
@@ -102,7 +102,7 @@ impl Slo {
         let (above, limit) = (rest.starts_with('>'), rest[1..].trim_start_matches('='));
         let objective = objective(name).ok_or_else(|| {
             wrong(format!(
-                "its figure is none of {}, max, service.p99, first_byte.p99.",
+                "its figure is not one of {}, max, service.p99, first_byte.p99.",
                 figures().join(", ")
             ))
         })?;
@@ -125,7 +125,7 @@ impl Slo {
     pub fn parse_for_a_search(text: &str) -> Result<Slo, SloError> {
         let slo = Slo::parse(text)?;
         let of_several = slo.over_trials().is_some() && slo.response_percentile().is_none();
-        let why = "a search decides by one probe, which has no interval of it.".to_owned();
+        let why = "a search decides by one probe, which gives this figure no interval.".to_owned();
         if of_several { Err(SloError { text: slo.text, why }) } else { Ok(slo) }
     }
 
@@ -260,24 +260,24 @@ fn positive(number: &str) -> Option<f64> {
 fn share(limit: &str) -> Result<f64, String> {
     let percent = limit.strip_suffix('%').and_then(positive).map(|n| n / 100.0);
     let share = percent.or_else(|| positive(limit)).filter(|share| *share < 1.0);
-    share.ok_or_else(|| format!("{limit:?} is no share between 0 and 100%."))
+    share.ok_or_else(|| format!("{limit:?} is not a percentage between 0 and 100%."))
 }
 
 fn rate(limit: &str) -> Result<f64, String> {
     let (digits, factor) = multiple(limit.strip_suffix("/s").unwrap_or(limit));
     let per_s = positive(digits).map(|n| n * f64::from(factor));
-    per_s.ok_or_else(|| format!("{limit:?} is no number of requests per second."))
+    per_s.ok_or_else(|| format!("{limit:?} is not a number of requests per second."))
 }
 
 fn time(limit: &str) -> Result<f64, String> {
     let units = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 6e10)];
     let ns = of_units(limit, &units).filter(|ns| (1.0..=3.6e12).contains(ns));
-    ns.map(f64::round).ok_or_else(|| format!("{limit:?} is no time up to an hour."))
+    ns.map(f64::round).ok_or_else(|| format!("{limit:?} is not a time with a unit, up to an hour."))
 }
 
 fn bytes(limit: &str) -> Result<f64, String> {
     let units = [("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("B", 1.0)];
-    of_units(limit, &units).ok_or_else(|| format!("{limit:?} is no size: write 200MB."))
+    of_units(limit, &units).ok_or_else(|| format!("{limit:?} is not a size: write 200MB."))
 }
 
 /// A number above 0 with one of these units behind it.

@@ -26,7 +26,7 @@ pub(crate) fn throughput(
     Throughput {
         requests_per_s: if arrivals.stages().is_some() {
             // Its spread would be the stages', not chance.
-            Estimate::bare(point, 1, "the load changes by plan within the window")
+            Estimate::bare(point, 1, "the plan changes the load within the window")
         } else {
             let at_once = if arrivals.rate().is_some() { 1 } else { u64::from(plan.connections) };
             with_interval(point, parts, window_ns, at_once)

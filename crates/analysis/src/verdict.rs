@@ -126,11 +126,11 @@ impl Code {
         let entry = |name, affects, effect, advice| Entry { name, affects, effect, advice };
         match self {
             Code::Errors => entry("errors", &["throughput", "response"], Effect::Note,
-                "See the first message of each kind; a server is not compared by the requests it did not refuse."),
+                "Read the first message of each kind; do not compare servers by their successful requests alone."),
             Code::Arithmetic => entry("arithmetic", &["throughput", "response", "service"], Effect::Invalid,
                 "This is a fault of Prony's: please report it with the run log."),
             Code::WrongAnswer => entry("wrong_answer", &["throughput", "response", "service"], Effect::Invalid,
-                "Look at one response (curl -i URL); correct the server, or what is expected of it."),
+                "Look at one response (curl -i URL); correct the server, or --expect-status and --expect-body."),
             Code::PortsExhausted => entry("ports_exhausted", &["throughput"], Effect::Invalid,
                 "Keep connections alive, connect from more addresses (--source) or widen net.ipv4.ip_local_port_range: this measured \
                  the client's ports."),
@@ -139,24 +139,24 @@ impl Code {
             Code::ClientQueue => entry("client_queue", &["response", "service"], Effect::Suspect,
                 "Give the client more cores and workers (-t), or let the kernel stamp responses (over TCP, without --user-clock)."),
             Code::LateSends => entry("late_sends", &["response"], Effect::Suspect,
-                "Give the client a core of its own (--pin), or ask for a lower rate; service times stand."),
+                "Give the client a core of its own (--pin), or ask for a lower rate; service times are not affected."),
             Code::UnevenWorkers => entry("uneven_workers", &["response"], Effect::Suspect,
-                "Use one worker (without -t), which drives over 100,000/s, or more connections (-c)."),
+                "Use one worker (without -t), which sends over 100,000 requests per second, or more connections (-c)."),
             Code::RateNotReached => entry("rate_not_reached", &["response", "throughput"], Effect::Suspect,
                 "Ask for a lower rate, or give the client more workers (-t)."),
             Code::HostNoisy => entry("host_noisy", &["throughput", "response", "service"], Effect::Suspect,
                 "Stop other programs or give the client a core of its own (--pin), and repeat."),
             Code::NotSteady => entry("not_steady", &[], Effect::Suspect,
-                "Give a longer --warmup and a longer -d; if it still drifts, the server does."),
+                "Give a longer --warmup and a longer -d; if the figures still drift, it is the server that does."),
             Code::Overload => entry("overload", &["response"], Effect::Note,
-                "Its response times grow with the load's length: compare throughput, or ask for a lower rate."),
+                "Response times grow with the load's length: compare throughput, or ask for a lower rate."),
             Code::TooFewSamples => entry("too_few_samples", &["response.p99_ns"], Effect::Withheld,
                 "Let the load last longer (-d, or -n)."),
             Code::ListenOverflow => entry("listen_overflow", &["throughput", "response"], Effect::Note,
                 "Raise the server's backlog and net.core.somaxconn, or open fewer connections at once."),
-            Code::PacketsLost => entry("packets_lost", &["throughput", "response"], Effect::Note, "Ask `prony doctor --host`."),
+            Code::PacketsLost => entry("packets_lost", &["throughput", "response"], Effect::Note, "Run `prony doctor` on the server's host, or `prony doctor --host ssh:HOST` here."),
             Code::ToleratedResponses => entry("tolerated_responses", &[], Effect::Note,
-                "The figures stand; a stricter client or a proxy may refuse such responses, so correct the server's headers."),
+                "The figures are not affected; a stricter client or a proxy may refuse such responses, so correct the server's headers."),
             Code::FewerStreams => entry("fewer_streams", &["throughput"], Effect::Note,
                 "Lower -p to the server's limit, or raise that limit; more connections (-c) carry more requests at once."),
             Code::StalledByWindow => entry("stalled_by_window", &["throughput", "service"], Effect::Note,
@@ -164,23 +164,21 @@ impl Code {
             Code::Container => entry("container", &[], Effect::Note,
                 "Start the container with --network host, on Linux; compare only what was measured in the same way."),
             Code::ServerDied => entry("server_died", &["throughput", "response", "service"], Effect::Invalid,
-                "Look at its last lines, and load it by hand with `prony load`; the trial does not count."),
+                "Read its last output, and load it by hand with `prony load`; the trial does not count."),
             Code::ServerRestarted => entry("server_restarted", &["throughput", "response", "service"], Effect::Invalid,
-                "Look why it ended; where a setting makes workers end after so many requests, switch it off, or write \
-                 recycles = true in its recipe. The trial does not count."),
+                "Find out why it ended. If a setting ends workers after a number of requests, switch it off, or write recycles = true in its recipe. The trial does not count."),
             Code::WorkerLost => entry("worker_lost", &[], Effect::Note,
-                "If it was a worker, fewer served than were asked for: look at its log."),
+                "If it was a worker, fewer workers served than were configured: read the server's log."),
             Code::MemoryGrows => entry("memory_grows", &[], Effect::Note,
                 "Give a longer -d to see whether it ends; memory figures are those of this window only."),
             Code::DuetSharesClient => entry("duet_shares_client", &[], Effect::Note,
-                "With one CPU more each client has its own; the servers have theirs."),
+                "With one more CPU each client would have its own; each server has its own already."),
             Code::DuetSharesCpus => entry("duet_shares_cpus", &["response", "service"], Effect::Suspect,
-                "Read the ratio of the duet, which both share in: by itself this figure holds the client's work, too. \
-                 With four CPUs everybody has one."),
+                "Compare by the duet's ratio: both sides contain their client's work alike, but each figure by itself contains it, too. With four CPUs each server and each client has its own."),
             Code::AgentLost => entry("agent_lost", &["throughput", "response", "service"], Effect::Suspect,
-                "Look what became of the agent, and repeat the load."),
+                "Find out why the agent was lost, and repeat the load."),
             Code::LateAgents => entry("late_agents", &["response"], Effect::Suspect,
-                "Give these agents a core of their own (--pin), or leave them out; service times stand."),
+                "Give these agents a core of their own (--pin), or leave them out; service times are not affected."),
             Code::ThrottledAgents => entry("throttled_agents", &["throughput", "response", "service"], Effect::Suspect,
                 "Give these agents whole CPUs of their own instead of a quota (in Kubernetes the static CPU manager)."),
         }
@@ -272,7 +270,7 @@ fn errors(f: &Facts<'_>) -> Option<Reason> {
             f.m.errors.iter().map(|(kind, tally)| format!("{kind} {}", tally.count)).collect();
         Code::Errors
             .reason(format!(
-                "{failed} of {ended} requests failed, {} (over {}): {}",
+                "{failed} of {ended} requests failed, {} (limit {}): {}",
                 percent(failing),
                 percent(FAILED_MAX),
                 kinds.join(", ")
@@ -392,7 +390,7 @@ fn late_sends(f: &Facts<'_>) -> Option<Reason> {
     let said: Vec<String> = seen
         .iter()
         .map(|(name, ns, most)| {
-            format!("{name} of the client's own lateness is {} (over {})", duration(*ns), duration(*most))
+            format!("{name} of the client's own lateness is {} (limit {})", duration(*ns), duration(*most))
         })
         .collect();
     let reason = (!seen.is_empty()).then(|| {
@@ -419,7 +417,8 @@ fn rate_not_reached(f: &Facts<'_>) -> Option<Reason> {
         && in_flight < IN_FLIGHT_FULL * f64::from(f.plan.connections) * real(a_connection);
     (free && unsent > UNSENT_MAX).then(|| {
         Code::RateNotReached.reason(format!(
-            "{missing} of {} due requests were not sent, {} (over {}), while {} of {} connections were in use on average",
+            "{missing} of {} due requests were not sent, {} (limit {}), while {} of {} connections were in \
+             use on average",
             f.m.requests.scheduled,
             percent(unsent),
             percent(UNSENT_MAX),
@@ -448,7 +447,7 @@ fn not_steady(f: &Facts<'_>) -> Option<Reason> {
 fn overload(f: &Facts<'_>) -> Option<Reason> {
     let growth = f.growth?;
     let reason = Code::Overload.reason(format!(
-        "the wait for a connection grew {} a second, to {} at the end",
+        "the wait for a connection grew by {} per second, to {} at the end",
         duration(rounded(growth.per_s_ns)),
         duration(rounded(growth.last_ns))
     ));

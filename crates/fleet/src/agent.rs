@@ -246,14 +246,14 @@ impl<P: Clone> Agent<P> {
                 acts.push(Act::Lend(self.lease_ns));
             }
             (Order::Go, Phase::Armed) => {
-                self.ended(Some("it heard of its start too late".to_owned()));
+                self.ended(Some("the start message reached it too late".to_owned()));
                 acts.push(Act::Abandon);
             }
             (Order::Stop(since_start_ns), Phase::Running) => {
                 acts.push(Act::StopAt(self.start_ns.saturating_add(*since_start_ns)));
             }
             (Order::Abort, Phase::Preparing | Phase::Ready | Phase::Armed | Phase::Running) => {
-                self.ended(Some("the controller gave the load up".to_owned()));
+                self.ended(Some("the controller cancelled the load".to_owned()));
                 acts.push(Act::Abandon);
             }
             _ => {}

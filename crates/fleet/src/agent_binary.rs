@@ -37,9 +37,8 @@ impl AgentBinary {
             context.update(read);
             bytes += length as u64;
         }
-        let machine = machine(&head).ok_or_else(|| {
-            refused("it is no Linux program for x86-64, ARM or RISC-V of 64 bits".to_owned())
-        })?;
+        let machine = machine(&head)
+            .ok_or_else(|| refused("it is not a Linux program for 64-bit x86, ARM or RISC-V".to_owned()))?;
         let hash = context.finish().as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         Ok(AgentBinary { path: path.to_owned(), machine, hash, bytes })
     }

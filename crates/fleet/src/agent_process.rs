@@ -87,8 +87,8 @@ pub fn run(say: &dyn Fn(&str)) -> Result<(), String> {
         .read_line(&mut first)
         .map_err(|e| format!("Standard input could not be read: {e}."))?;
     let bootstrap: Bootstrap = serde_json::from_str(&first).map_err(|_| {
-        "An agent is started by a controller, which says over standard input who it is: use `prony load --fleet`. One that \
-         stands by itself is told where: --pool nats://HOST/POOL."
+        "Without --pool an agent is started by its controller, which sends its address on standard input: \
+         use `prony load --fleet`. To wait for controllers in a pool, give --pool nats://HOST/POOL."
             .to_owned()
     })?;
     let engagement = Engagement {
@@ -251,7 +251,9 @@ impl Process<'_> {
     /// A piece of the result is written down, and sent until it is confirmed.
     fn measured(&mut self, piece: Piece, is_last: bool) {
         if let Some(Err(e)) = self.file.as_mut().map(|file| file.add(&piece)) {
-            (self.say)(&format!("What this agent measures cannot be written down any more: {e}."));
+            (self.say)(&format!(
+                "The file that keeps what this agent measures can no longer be written: {e}."
+            ));
             self.file = None;
         }
         self.core.measured(piece, is_last);
@@ -267,7 +269,7 @@ impl Process<'_> {
             }
         } else {
             (self.say)(&format!(
-                "Its controller has not taken all that this agent measured, which is in {path}."
+                "The controller did not receive all that this agent measured, which is kept in {path}."
             ));
         }
     }
@@ -279,7 +281,7 @@ impl Process<'_> {
         match DeltaFile::create(&folder, run, id, self.core.trial()) {
             Ok(file) => self.file = Some(file),
             Err(e) => (self.say)(&format!(
-                "What this agent measures is written down nowhere: a file in {} cannot be made: {e}.",
+                "What this agent measures is kept in no file, since none can be made in {}: {e}.",
                 folder.display()
             )),
         }
@@ -401,7 +403,7 @@ impl Process<'_> {
             && shard.count > 0
             && shard.first.checked_add(shard.count).is_some_and(|end| end <= shard.of);
         if !is_of_plan {
-            return Err("its share of the load is none of the plan's".to_owned());
+            return Err("the share of the load that it was given is not one of the plan".to_owned());
         }
         let allowed = self.engagement.bounds.admit(&plan, shard)?;
         self.engagement.bounds.certificates.give(&mut plan).map_err(|e| e.to_string())?;

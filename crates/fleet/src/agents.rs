@@ -68,15 +68,19 @@ impl Agents {
     pub fn parse(text: &str, count: Option<u32>) -> Result<Agents, String> {
         let wrong = || {
             format!(
-                "--fleet {text:?} is no fleet: write local:N, with 1 to {AGENTS_MAX} agents on this machine, ssh:HOST,HOST,…, \
-                 with 1 to {AGENTS_MAX} hosts, or nats://HOST[:PORT][/POOL] with --agents N."
+                "--fleet {text:?} is not a fleet: write local:N, with 1 to {AGENTS_MAX} agents on this \
+                 machine, ssh:HOST,HOST,…, with 1 to {AGENTS_MAX} hosts, or nats://HOST[:PORT][/POOL] with \
+                 --agents N."
             )
         };
         let is_few = |count: &u32| (1..=AGENTS_MAX).contains(count);
         if text.contains("://") {
             let pool = text.parse()?;
             let count = count.filter(is_few).ok_or_else(|| {
-                format!("A pool has agents for several: say how many of them are to load, --agents N, 1 to {AGENTS_MAX}.")
+                format!(
+                    "A pool may have more agents than one load needs: say how many apply this one with \
+                     --agents N, 1 to {AGENTS_MAX}."
+                )
             })?;
             return Ok(Agents::Pool(pool, count));
         }
@@ -110,15 +114,16 @@ impl SshHost {
         if !(1..=255).contains(&name.len()) || has_port || !is_whole || !name.bytes().all(is_plain) {
             // A user's part is not repeated: it may hold a password.
             return Err(format!(
-                "{flag}: {host:?} is no host: write a name as ssh takes it, `host` or `user@host`; a port is set in \
-                 ~/.ssh/config."
+                "{flag}: {host:?} is not a host name: write a name as ssh takes it, `host` or `user@host`; a \
+                 port is set in ~/.ssh/config."
             ));
         }
         let data = data.map(|data| {
             let plain = data.strip_prefix('[').and_then(|data| data.strip_suffix(']')).unwrap_or(data);
             plain.parse().map_err(|_| {
                 format!(
-                    "{flag}: {name}={data:?} has no IP address: write the address of {name} that is meant."
+                    "{flag}: {name}={data:?} has no IP address: write {name}= and one of the addresses of \
+                     {name}."
                 )
             })
         });

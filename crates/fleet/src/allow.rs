@@ -31,7 +31,8 @@ impl FromStr for Allow {
     fn from_str(text: &str) -> Result<Allow, String> {
         let wrong = || {
             format!(
-                "{text:?} is no target: write HOST, ADDRESS or NETWORK/BITS, and :PORT behind it where only one is meant."
+                "{text:?} is not a target: write HOST, ADDRESS or NETWORK/BITS, followed by :PORT to allow \
+                 that port alone."
             )
         };
         let is_bare_ipv6 =
@@ -191,12 +192,12 @@ mod tests {
         }
         assert_eq!(admitted(&["10.0.0.1", "127.0.0.1"], "http://127.0.0.1/"), 1);
         for text in ["", ":80", "a b", "10.0.0.0/33", "10.0.0.0/x", "host:port", "host:70000", "a/8"] {
-            assert!(text.parse::<Allow>().unwrap_err().contains("is no target"), "{text}");
+            assert!(text.parse::<Allow>().unwrap_err().contains("is not a target"), "{text}");
         }
     }
 
     #[test]
-    fn an_agents_part_is_held_against_its_own_caps() {
+    fn an_agents_share_is_checked_against_its_own_limits() {
         let (first, third) = (ALL, Shard { first: 1, count: 1, of: 3 });
         let bounds = Bounds {
             allow: vec!["127.0.0.1".parse().unwrap()],

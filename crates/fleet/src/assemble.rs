@@ -61,7 +61,7 @@ impl AgentProcess {
         match self {
             AgentProcess::Local(agent) => match agent.is_running() {
                 true => Ok(()),
-                false => Err(format!("The agent {name} ended before it was there.")),
+                false => Err(format!("The agent {name} ended before it was ready.")),
             },
             AgentProcess::Ssh(agent) => agent.proceed(),
         }
@@ -168,8 +168,8 @@ impl State {
             (self.seats.len(), self.seats.iter().filter(|seat| seat.session.is_none()).count());
         let refused = self.refused.as_ref().map_or(String::new(), |why| format!(" ({why})"));
         format!(
-            "Of {all} agents {missing} did not come within {} s to the pool {} at {}{refused}: start them with `prony agent \
-             --pool`, by this controller's key.",
+            "Of {all} agents, {missing} did not answer within {} s in the pool {} at {}{refused}: start them \
+             with `prony agent --pool` and the key that goes with this controller's.",
             ASSEMBLE_TIMEOUT.as_secs(),
             pool.name,
             pool.url,
@@ -188,7 +188,7 @@ impl State {
             names.push(if said.is_empty() { seat.name.clone() } else { format!("{} ({said})", seat.name) });
         }
         format!(
-            "Of {all} agents {} did not come within {} s: {}.",
+            "Of {all} agents, {} did not answer within {} s: {}.",
             names.len(),
             ASSEMBLE_TIMEOUT.as_secs(),
             names.join(", ")

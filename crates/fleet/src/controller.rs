@@ -211,7 +211,7 @@ impl<J: Clone> Controller<J> {
                 let seconds = LOST_NS / 1_000_000_000;
                 self.places[agent].is_lost = true;
                 if !self.places[agent].is_done {
-                    self.failed(agent, format!("it was not heard of for {seconds} s"), &mut events);
+                    self.failed(agent, format!("nothing was received from it for {seconds} s"), &mut events);
                 }
             }
         }
@@ -278,7 +278,7 @@ impl<J: Clone> Controller<J> {
             }
             Stage::Arming { at_ns } if now_ns >= at_ns => {
                 let late = self.members().position(|place| !self.is_at_least(place, Phase::Armed));
-                let why = "it did not hear of the start in time".to_owned();
+                let why = "the start message did not reach it in time".to_owned();
                 events.push(Event::Failed { agent: late.unwrap_or(0), why, is_lost: false });
                 self.stage = Stage::Over;
             }

@@ -66,14 +66,19 @@ impl Keys {
     /// # Errors
     /// A sentence.
     pub fn read(path: &Path, side: Side) -> Result<Keys, String> {
-        let refused =
-            |why: &str| format!("{} is no key of a fleet's {}: {why}.", path.display(), side.name());
+        let refused = |why: &str| {
+            format!(
+                "{} cannot be used as the key of a fleet's {}: {why}. `prony fleet key` makes both keys.",
+                path.display(),
+                side.name()
+            )
+        };
         let mut text = String::new();
         let read =
             std::fs::File::open(path).and_then(|file| file.take(FILE_MAX_BYTES).read_to_string(&mut text));
         read.map_err(|e| refused(&e.to_string()))?;
         let file: KeyFile =
-            serde_json::from_str(&text).map_err(|_| refused("`prony fleet key` writes what is"))?;
+            serde_json::from_str(&text).map_err(|_| refused("it is not a key file of Prony"))?;
         if file.prony_fleet_key != side.name() {
             return Err(refused(&format!("it is the {}'s", side.other().name())));
         }

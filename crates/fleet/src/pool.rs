@@ -35,12 +35,16 @@ impl FromStr for Pool {
 
     fn from_str(text: &str) -> Result<Pool, String> {
         let wrong = |why: &str| {
-            Err(format!("{text:?} is no pool of agents: {why}; write nats://HOST[:PORT][/POOL] or tls://…"))
+            Err(format!(
+                "{text:?} is not a pool of agents: {why}; write nats://HOST[:PORT][/POOL] or tls://…"
+            ))
         };
         if text.contains('@') {
-            return Err("A NATS server's password does not belong into an address, which is kept and shown: give an nkey, \
-                        --nats-nkey FILE."
-                .to_owned());
+            return Err(
+                "Do not write a NATS server's password into its address, which is recorded and shown: give \
+                 an nkey, --nats-nkey FILE."
+                    .to_owned(),
+            );
         }
         let Some((scheme, rest)) =
             text.split_once("://").filter(|(scheme, _)| ["nats", "tls"].contains(scheme))
@@ -51,7 +55,7 @@ impl FromStr for Pool {
         let name = if name.is_empty() { DEFAULT_POOL } else { name };
         let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"._-:[]".contains(&b);
         if host.is_empty() || !host.bytes().all(is_plain) {
-            return wrong("its host is none");
+            return wrong("it has no valid host");
         }
         if name.len() > 64 || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b)) {
             return wrong("a pool's name has letters, digits, - and _, 64 at most");
@@ -69,7 +73,7 @@ impl Pool {
             // Comments and headers stand around it in files of NATS's own tools.
             let seed = text.split_whitespace().find(|word| word.len() == 58 && word.starts_with("SU"));
             seed.map(str::to_owned).ok_or_else(|| {
-                format!("{} has no nkey of a user: a line that begins with SU.", path.display())
+                format!("{} has no seed of a user nkey, which is a line that begins with SU.", path.display())
             })
         });
         let login_as = seed.transpose()?.map_or(Login::Nobody, Login::Nkey);
@@ -165,15 +169,16 @@ impl Calls {
             call.from_s <= now_s + CALL_S && now_s <= call.until_s && call.until_s <= call.from_s + CALL_S;
         if !is_of_now {
             return Err(Unanswered::Stale(format!(
-                "A call of the controller's is not answered: it holds from {} s to {} s after 1970, and it is {now_s} s now. \
-                 Either it was held back, or the clocks of the two machines differ.",
+                "A message from the controller was ignored: it is valid from {} s to {} s after 1970, and \
+                 now is {now_s} s. Either it was delayed, or the clocks of the two machines differ.",
                 call.from_s, call.until_s
             )));
         }
         self.taken.retain(|_, until_s| now_s <= *until_s);
         if self.taken.len() >= CALLS_MAX {
             return Err(Unanswered::Stale(
-                "More calls came than can be remembered: this one is not answered.".to_owned(),
+                "More messages from controllers came than can be remembered: this one was ignored."
+                    .to_owned(),
             ));
         }
         self.taken.insert(call.nonce, call.until_s);

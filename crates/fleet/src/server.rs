@@ -82,7 +82,7 @@ pub fn version(program: &Path) -> Result<String, String> {
         text.trim().strip_prefix("nats-server: v").filter(|version| !version.contains(char::is_whitespace));
     version
         .map(str::to_owned)
-        .ok_or_else(|| format!("{shown} is no nats-server: it does not say its version."))
+        .ok_or_else(|| format!("{shown} is not a nats-server: it does not print its version."))
 }
 
 /// Whether a nats-server of this version has what a fleet needs.
@@ -97,8 +97,8 @@ pub fn judge(who: &str, version: &str) -> Result<(), String> {
     }
     let [major, minor, patch] = OLDEST;
     Err(format!(
-        "{who} is of version {version:?}, and a fleet needs {major}.{minor}.{patch} or newer: use a newer one, as `prony fleet \
-         install` has it."
+        "{who} is of version {version:?}, and a fleet needs {major}.{minor}.{patch} or newer: `prony fleet \
+         install` installs one."
     ))
 }
 
@@ -151,7 +151,7 @@ impl Server {
             }
             if let Ok(Some(status)) = self.child.try_wait() {
                 let said = fs::read_to_string(log).unwrap_or_default();
-                let last = said.lines().last().unwrap_or("it said nothing").to_owned();
+                let last = said.lines().last().unwrap_or("it printed nothing").to_owned();
                 return Err(format!("it ended with {status} ({last})"));
             }
             thread::sleep(LOOK_EVERY);

@@ -176,7 +176,7 @@ impl Opening {
         })
         .ok()
         .flatten()
-        .ok_or_else(|| "the other side's key is none".to_owned())
+        .ok_or_else(|| "the other side's key is not a valid one".to_owned())
     }
 }
 

@@ -214,7 +214,7 @@ impl SshAgent {
         }
         match (self.stage, missing, ended) {
             (Stage::Connecting, Some((system, machine)), _) => self.copy(&system, &machine),
-            (Stage::Connecting, None, Some(_)) => Err(self.lacks("ssh ended before the agent was there")),
+            (Stage::Connecting, None, Some(_)) => Err(self.lacks("ssh ended before the agent answered")),
             (Stage::Told, _, Some(_)) => Err(self.lacks("the agent ended")),
             (Stage::Connecting, None, None) if self.is_there && self.port.is_some() => self.tell(),
             _ => Ok(()),
@@ -287,7 +287,7 @@ impl SshAgent {
         let mut input = self.child.stdin.take().ok_or_else(|| self.lacks("it has no standard input"))?;
         let told = input.write_all(line.as_bytes()).and_then(|()| input.flush());
         (self.input, self.stage) = (Some(input), Stage::Told);
-        told.map_err(|e| self.lacks(&format!("it could not be told whom to serve: {e}")))
+        told.map_err(|e| self.lacks(&format!("the controller's address could not be sent to it: {e}")))
     }
 
     fn end(&mut self) {

@@ -44,7 +44,7 @@ pub fn open(own: PathBuf, others: &[PathBuf], host: &SshHost, arguments: &str) -
                 let what = "Prony was copied to it and cannot be executed there";
                 return Err(lacks(host, what, &pipe.ssh.last_words()));
             }
-            _ => return Err(lacks(host, "ssh ended before the agent was there", &pipe.ssh.last_words())),
+            _ => return Err(lacks(host, "ssh ended before the agent answered", &pipe.ssh.last_words())),
         }
     }
 }

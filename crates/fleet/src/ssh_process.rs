@@ -89,7 +89,7 @@ pub(crate) fn lacks(host: &SshHost, what: &str, said: &str) -> String {
     let said = harmless(said);
     let said = said.trim().trim_end_matches('.');
     let said = if said.is_empty() { "it did not say why" } else { said };
-    format!("There is no agent on {}: {what} ({said}).", host.name)
+    format!("No agent could be started on {}: {what} ({said}).", host.name)
 }
 
 /// The program on its way to a host that lacks it; it is given up when this is dropped.
@@ -115,7 +115,8 @@ impl Copying {
         let binary = means.binary(machine).filter(|_| system == "Linux").ok_or_else(|| {
             let what = harmless(&format!("it is a {system} machine of the architecture {machine}"));
             format!(
-                "There is no agent on {}: {what}, for which this Prony is not; give one that is, --agent-binary FILE.",
+                "No agent could be started on {}: {what}, and this binary of Prony is for another. Give one \
+                 for it: --agent-binary FILE.",
                 host.name
             )
         })?;

@@ -44,7 +44,8 @@ pub fn stand(standing: &Standing, say: &dyn Fn(&str)) -> Result<(), String> {
     let is_plain = |c: char| c.is_alphanumeric() || "._-".contains(c);
     if standing.name.is_empty() || standing.name.len() > NAME_MAX || !standing.name.chars().all(is_plain) {
         return Err(format!(
-            "{:?} is no name of an agent: give one of letters, digits, . - and _, {NAME_MAX} at most, --name.",
+            "{:?} cannot be an agent's name: give one of letters, digits, . - and _, {NAME_MAX} at most, \
+             --name.",
             standing.name
         ));
     }
@@ -81,7 +82,7 @@ pub fn stand(standing: &Standing, say: &dyn Fn(&str)) -> Result<(), String> {
             Ok(Ended::NotNeeded) => {}
             Ok(Ended::Served) if standing.once => return Ok(()),
             Ok(Ended::Served) => say("A run is over; the agent waits again."),
-            Err(why) => say(&format!("A run was not served: {why}.")),
+            Err(why) => say(&format!("A controller's load was not applied: {why}.")),
         }
     }
     Err("The connection to the NATS server has ended.".to_owned())

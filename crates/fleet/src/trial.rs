@@ -64,7 +64,7 @@ impl<'a> Trial<'a> {
                 let ran_ns = self.start_ns.map_or(0, |at| monotonic_ns().saturating_sub(at));
                 if share.end_ns > ran_ns.saturating_add(LEASE_NS) {
                     return Err(LoadError::Fleet(format!(
-                        "The agent {} gave what no load can have measured yet.",
+                        "The agent {} sent figures that no load can have measured yet.",
                         seats[agent].name
                     )));
                 }
@@ -83,7 +83,7 @@ impl<'a> Trial<'a> {
             Event::Failed { agent, why, is_lost } => {
                 let error = if is_lost { LoadError::AgentLost } else { LoadError::Fleet };
                 return Err(error(format!(
-                    "The load did not start: of the agent {}: {}",
+                    "The load did not start. Agent {}: {}",
                     seats[agent].name,
                     sentence(&harmless_within(&why, REASON_MAX_CHARS))
                 )));
@@ -152,9 +152,9 @@ impl<'a> Trial<'a> {
         };
         measured.broken_identities.extend(broken);
         // A clock's bound, which comes with each beat, is in it, too.
-        measured
-            .check()
-            .map_err(|why| LoadError::Fleet(format!("The agents gave what no load can measure: {why}.")))?;
+        measured.check().map_err(|why| {
+            LoadError::Fleet(format!("The agents sent figures that no load can measure: {why}."))
+        })?;
         Ok(measured)
     }
 
@@ -192,14 +192,14 @@ impl<'a> Trial<'a> {
 }
 
 fn cannot_be(seat: &Seat, why: &str) -> LoadError {
-    LoadError::Fleet(format!("The agent {} gave what no load can measure: {why}.", seat.name))
+    LoadError::Fleet(format!("The agent {} sent figures that no load can measure: {why}.", seat.name))
 }
 
 /// Whether what an agent says at its end can be a load's.
 fn check_end(end: &AgentEnd) -> Result<(), String> {
     let client = ClientCost { max_rss_bytes: end.max_rss_bytes, ..ClientCost::default() };
     Measurement { client, request_bytes: end.request_bytes, ..Measurement::default() }.check()?;
-    end.address.parse::<SocketAddr>().map_err(|_| "its target's address is none".to_owned())?;
+    end.address.parse::<SocketAddr>().map_err(|_| "its target's address is not a valid one".to_owned())?;
     check(agent_record("", 0, None, Some(end), 0, 0))
 }
 
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_agent_can_know_is_taken_of_none_and_it_is_named() {
+    fn figures_that_no_agent_can_have_are_refused_and_the_agent_is_named() {
         let of = |change: fn(&mut AgentEnd)| {
             let mut end = AgentEnd { address: "10.0.0.1:80".to_owned(), ..AgentEnd::default() };
             change(&mut end);

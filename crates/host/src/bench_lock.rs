@@ -156,7 +156,7 @@ pub fn described(holder: Option<&Holder>) -> String {
     let Some(Holder { process, since, experiment, .. }) = holder else {
         let path = path();
         return format!(
-            " (which, `lslocks` shows: it has locked {}; {VARIABLE}=FILE is another file)",
+            " (`lslocks` shows which process has locked {}; {VARIABLE}=FILE names another lock file)",
             path.display()
         );
     };

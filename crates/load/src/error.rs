@@ -62,7 +62,7 @@ pub enum LoadError {
     )]
     WarmUpTookAll,
     /// The system refused something that a load needs.
-    #[error("The system refused while {0}: {1}.")]
+    #[error("The operating system reported an error while {0}: {1}.")]
     System(&'static str, io::Error),
     /// A fault of Prony's own.
     #[error("{0}: please report this")]

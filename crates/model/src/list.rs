@@ -102,7 +102,7 @@ impl TargetList {
             }
             _ => Err(ListError {
                 line: None,
-                why: "It holds no request: write a URL or METHOD URL a line.".to_owned(),
+                why: "It holds no request: write one URL or METHOD URL per line.".to_owned(),
             }),
         }
     }
@@ -144,7 +144,7 @@ impl Reader {
             return Ok(());
         }
         if self.list.lines.len() == LINES_MAX {
-            return Err(format!("A list may have {LINES_MAX} requests, and this is one more."));
+            return Err(format!("A list may have at most {LINES_MAX} requests, and this is one more."));
         }
         let (method, url) = method_and_url(line, method)?;
         let request = self.request(method, url)?;
@@ -176,7 +176,7 @@ impl Reader {
             let of = |t: &Target| (t.tls, t.host.to_ascii_lowercase(), t.port);
             if of(server) != of(&target) {
                 return Err(format!(
-                    "It asks {}, and what comes before it {}: one load goes to one server.",
+                    "It names the server {}, and the URL or lines before it {}: one load goes to one server.",
                     origin(&target),
                     origin(server)
                 ));
@@ -197,7 +197,8 @@ fn method_and_url<'a>(line: &'a str, method: &'a str) -> Result<(&'a str, &'a st
         return match rest {
             "" => Ok((method, first)),
             more => Err(format!(
-                "{} stands behind the URL: write METHOD URL. Body (-b) and headers (-H) are given once, for all lines.",
+                "{} follows the URL: write METHOD URL. Body (-b) and headers (-H) are given once, for all \
+                 lines.",
                 echo(more)
             )),
         };
@@ -212,10 +213,10 @@ fn method_and_url<'a>(line: &'a str, method: &'a str) -> Result<(&'a str, &'a st
         ));
     }
     if rest.is_empty() {
-        return Err(format!("{} has no URL behind it: write METHOD URL.", echo(first)));
+        return Err(format!("{} has no URL after it: write METHOD URL.", echo(first)));
     }
     if let Some((_, more)) = rest.split_once(|c: char| c.is_ascii_whitespace()) {
-        return Err(format!("{} stands behind the URL: write METHOD URL.", echo(more.trim_start())));
+        return Err(format!("{} follows the URL: write METHOD URL.", echo(more.trim_start())));
     }
     Ok((first, rest))
 }

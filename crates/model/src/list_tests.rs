@@ -63,14 +63,14 @@ fn wrong_lines_are_refused_with_their_number() {
         ("http://h/\nh/x", 2, "write http://h/x"),
         ("# c\nftp://h/", 2, "not a scheme"),
         ("http://h/\n\nG@T http://h/", 3, "not a method"),
-        ("GET", 1, "no URL behind it"),
+        ("GET", 1, "no URL after it"),
         ("CONNECT http://h/", 1, "tunnel"),
         ("http://h/\nContent-Type: text/plain", 2, "headers (-H) are given once"),
-        ("http://h/ POST a=1", 1, "stands behind the URL"),
-        ("GET http://h/ HTTP/1.1", 1, "stands behind the URL"),
+        ("http://h/ POST a=1", 1, "follows the URL"),
+        ("GET http://h/ HTTP/1.1", 1, "follows the URL"),
         ("http://h/\nhttp://h/\u{e9}", 2, "percent-encode"),
         ("http://h/\nhttp://h/a\0b", 2, "0x00"),
-        ("http://h/\nhttp://h:0/", 2, "not a port"),
+        ("http://h/\nhttp://h:0/", 2, "1 to 65535"),
         (&long, 1, "a line may have 16384"),
     ] {
         let said = read(text).unwrap_err();
@@ -115,7 +115,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_taken_is_a_sound_request(text in "([A-Z/ahtp:.#\t ]{0,12}\n?){0,8}") {
+    fn every_accepted_line_is_a_valid_request(text in "([A-Z/ahtp:.#\t ]{0,12}\n?){0,8}") {
         let server = Target::parse("http://h/").unwrap();
         if let Ok((_, list)) = TargetList::parse(text.as_bytes(), Some(&server), "GET", Order::InTurn) {
             prop_assert!(list.lines.iter().all(|line| (*line as usize) < list.requests.len()));

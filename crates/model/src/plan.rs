@@ -332,7 +332,9 @@ impl Plan {
             return wrong("0 requests measure nothing: give -n at least 1.");
         }
         if self.unix.is_some() && !self.sources.is_empty() {
-            return wrong("--unix and --source do not go together: a Unix socket has no local addresses.");
+            return wrong(
+                "--unix and --source cannot be used together: a Unix socket has no local addresses.",
+            );
         }
         if self.timeout.is_zero() {
             return wrong("A timeout of 0 s fails every request: give --timeout at least 1ms.");
@@ -357,7 +359,7 @@ impl Plan {
             ));
         }
         if self.protocol == Protocol::Http2 && !self.keepalive {
-            return wrong("--http2 keeps its connections: leave it or --no-keepalive out.");
+            return wrong("--http2 keeps connections open: leave --http2 or --no-keepalive out.");
         }
         if self.protocol == Protocol::Http2 {
             self.headers.iter().try_for_each(|(name, value)| check_http2_header(name, value.value()))?;
@@ -368,11 +370,12 @@ impl Plan {
             );
         }
         if self.pipeline > 1 && matches!(self.arrivals, Arrivals::ConnectionStages(_)) {
-            return wrong("Stages of connections and -p do not go together: leave one out.");
+            return wrong("Stages of connections and -p cannot be used together: leave one out.");
         }
         if u64::from(self.connections) * u64::from(self.pipeline) > IN_FLIGHT_MAX {
             return wrong(format!(
-                "{} connections of {} requests at once are over {IN_FLIGHT_MAX}: give a lower -c or -p.",
+                "{} connections with {} requests in flight each are over {IN_FLIGHT_MAX} in all: give a \
+                 lower -c or -p.",
                 self.connections, self.pipeline
             ));
         }
@@ -383,7 +386,7 @@ impl Plan {
         let Some(stages) = self.arrivals.stages() else { return Ok(()) };
         let length: Duration = stages.iter().map(|stage| stage.duration.min(DURATION_MAX)).sum();
         if stages.len() > STAGES_MAX || length > DURATION_MAX {
-            return wrong(format!("Stages may be {STAGES_MAX} and last a day in all, at most."));
+            return wrong(format!("At most {STAGES_MAX} stages, which may last a day in all, can be given."));
         }
         let ends = |stage: &Stage| stage.to;
         if stages.iter().map(ends).max().unwrap_or(0) == 0 {
@@ -422,9 +425,9 @@ fn check_threads(threads: u32, connections: u32, at_a_rate: bool) -> Result<(), 
     }
     if at_a_rate && !connections.is_multiple_of(threads) && connections / threads < 8 {
         return wrong(format!(
-            "{threads} threads cannot share {connections} connections evenly, and at a rate each takes an equal \
-             part of the requests: one would run out of connections before the others. Give -c a multiple of -t; \
-             one thread drives over 100,000 requests per second."
+            "{threads} threads cannot share {connections} connections evenly, and at a rate each takes an \
+             equal part of the requests: one would run out of connections before the others. Give -c a \
+             multiple of -t; one thread sends over 100,000 requests per second."
         ));
     }
     Ok(())

@@ -54,7 +54,7 @@ impl Plan {
             return wrong("The plan is longer than any of Prony's.");
         }
         let plan: Plan = serde_json::from_slice(text)
-            .map_err(|e| PlanError(format!("The plan is none of this version's: {e}.")))?;
+            .map_err(|e| PlanError(format!("The plan is not one of this version of Prony: {e}.")))?;
         plan.check()?;
         plan.check_requests()?;
         Ok(plan)
@@ -89,7 +89,7 @@ impl Plan {
         }
         let host_is_plain = !self.target.host.is_empty()
             && self.target.host.bytes().all(|b| b > b' ' && b != 0x7f && b != b'/');
-        if host_is_plain { Ok(()) } else { wrong("The plan's host is none.") }
+        if host_is_plain { Ok(()) } else { wrong("The plan's host is not a valid one.") }
     }
 }
 

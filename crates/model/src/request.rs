@@ -27,7 +27,7 @@ pub fn check_header(name: &str, value: &str) -> Result<(), PlanError> {
         return wrong(format!("{name:?} is not a header's name: write -H 'Name: value'."));
     }
     if ["content-length", "transfer-encoding"].iter().any(|own| name.eq_ignore_ascii_case(own)) {
-        return wrong(format!("{name} is Prony's to write, from -b: leave it out."));
+        return wrong(format!("Prony writes the header {name} itself, from -b: leave it out."));
     }
     if value.bytes().any(|b| (b < b' ' && b != b'\t') || b == 0x7f) {
         return wrong(format!("The value of the header {name} holds a control character."));
@@ -50,7 +50,8 @@ pub fn check_http2_header(name: &str, value: &str) -> Result<(), PlanError> {
     }
     if name.eq_ignore_ascii_case("te") && !value.trim().eq_ignore_ascii_case("trailers") {
         return wrong(format!(
-            "The header {name}: over HTTP/2 it may say `trailers` alone: write that, or leave it or --http2 out."
+            "Over HTTP/2 the header {name} may only be `trailers`: write that, or leave the header or \
+             --http2 out."
         ));
     }
     Ok(())

@@ -145,8 +145,7 @@ pub(crate) fn asked_for(name: &str) -> String {
 fn from_environment(asker: &str, variable: &str) -> Result<String, String> {
     let value = std::env::var(variable).map_err(|_| {
         format!(
-            "{asker} asks for the variable {variable}, which the environment does not have (or it is not text): set \
-             it."
+            "{asker} needs the environment variable {variable}, which is not set (or is not text): set it."
         )
     })?;
     known::remember_variable(variable, &value);

@@ -150,9 +150,11 @@ fn split_host_port(text: &str) -> Result<(String, Option<u16>), String> {
             Ok(port) if port > 0 => Some(port),
             // Not what stands there: it may be the beginning of a password.
             _ => {
-                return Err("What follows the host's colon is not a port: write a number from 1 to 65535 (and a / or # in a \
-                            password as %2F or %23)."
-                    .to_owned());
+                return Err(
+                    "The URL's port, after the host's colon, is not a number from 1 to 65535: correct it \
+                     (and write a / or # in a password as %2F or %23)."
+                        .to_owned(),
+                );
             }
         },
     };
@@ -234,13 +236,13 @@ mod tests {
         assert!(said("ftp://u:secret@h/").contains("not a scheme"));
         assert!(!said("ftp://u:secret@h/").contains("secret"));
         assert!(said("http:///x").contains("no host"));
-        assert!(said("http://h:0/").contains("not a port"));
-        assert!(said("http://h:99999/").contains("not a port"));
+        assert!(said("http://h:0/").contains("1 to 65535"));
+        assert!(said("http://h:99999/").contains("1 to 65535"));
         assert!(said("http://h/a b").contains("0x20"));
         assert!(said("http://::1/").contains("brackets"));
         assert!(said("http://[::1/").contains("bracket"));
         let cut = said("http://me:s3cret:s4/@h/");
-        assert!(cut.contains("not a port") && !cut.contains("s3cret"), "a password with a /: {cut}");
+        assert!(cut.contains("1 to 65535") && !cut.contains("s3cret"), "a password with a /: {cut}");
     }
 
     #[test]

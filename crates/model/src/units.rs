@@ -98,7 +98,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, PlanError> {
 fn rate_per_s(per_s: f64, text: &str) -> Result<Rate, PlanError> {
     Rate::per_s(per_s).ok_or_else(|| {
         PlanError(format!(
-            "A rate of {text:?} cannot be driven: write more than 0 and at most {:.0} requests per second.",
+            "The rate {text:?} is out of range: write more than 0 and at most {:.0} requests per second.",
             Rate::MAX_PER_S
         ))
     })
@@ -162,7 +162,7 @@ fn stage(text: &str) -> Result<(Stage, bool), PlanError> {
     if let Some(connections) = level.strip_suffix('c') {
         let is_count = !connections.is_empty() && connections.bytes().all(|b| b.is_ascii_digit());
         let count = connections.parse::<u32>().ok().filter(|_| is_count);
-        let count = count.ok_or_else(|| wrong("its number of connections is no whole number"))?;
+        let count = count.ok_or_else(|| wrong("its number of connections is not a whole number"))?;
         return Ok((Stage { duration, to: u64::from(count) }, true));
     }
     let Some(rate) = level.strip_suffix("/s") else { return Err(wrong("its level has no unit")) };
@@ -445,7 +445,7 @@ mod tests {
             assert!(parse_rate(text).unwrap_err().0.contains("not a rate"), "{text}");
         }
         for text in ["0", "-5", "200M"] {
-            assert!(parse_rate(text).unwrap_err().0.contains("cannot be driven"), "{text}");
+            assert!(parse_rate(text).unwrap_err().0.contains("is out of range"), "{text}");
         }
         assert!(parse_rate("80%").unwrap_err().0.contains("is a percentage"));
     }

@@ -24,7 +24,7 @@ pub(crate) fn take(bytes: usize) -> Result<(), &'static str> {
     let Some(left) = LEFT.get() else { return Ok(()) };
     let rest = left.checked_sub(bytes);
     LEFT.set(Some(rest.unwrap_or(0)));
-    rest.map(|_| ()).ok_or("its histograms take more memory than any of Prony's")
+    rest.map(|_| ()).ok_or("its histograms take more memory than those of a line by Prony")
 }
 
 #[cfg(test)]
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_taken_is_counted_and_bounded_only_within() {
+    fn unpacked_memory_is_counted_and_bounded_only_within_the_call() {
         assert_eq!(take(usize::MAX), Ok(()));
         assert_eq!(within(10, || take(4).and_then(|()| take(6))), (Ok(()), 10));
         let (refused, taken) = within(10, || (take(4), take(7), take(1)));

@@ -101,7 +101,7 @@ impl Case {
 
     fn of(name: &str, results: &[&TrialResult]) -> Case {
         if results.is_empty() {
-            return Case::skipped(name, "No trial of it ran: the run ended before it.".to_owned());
+            return Case::skipped(name, "None of its trials ran: the run ended before.".to_owned());
         }
         let mut case = Case { name: name.to_owned(), ..Case::default() };
         results.iter().for_each(|result| case.take(result));

@@ -25,7 +25,7 @@ fn a_run_for_a_pull_request() {
 
     **a\|b \`c\` &lt;img src=x onerror=alert(1)&gt; @<!-- -->everyone**
 
-    4 candidates × 1 plan × 5 blocks = 20 trials: 10 valid, 4 suspect, 5 void, 1 missing  
+    4 candidates × 1 plan × 5 blocks = 20 trials: 10 valid, 4 suspect, 5 not counted, 1 missing  
     3 min 42 s · seed 1 · server and client not pinned · INTERRUPTED
 
     #### c"50' onload=x: 50 connections, closed loop, GET /

@@ -209,7 +209,9 @@ pub(crate) fn half_width(estimate: &Estimate) -> Option<String> {
 /// How many requests a connection carries at once, as an end of its line; nothing where it is one over HTTP/1.1.
 pub(crate) fn at_once(plan: &PlanRecord) -> String {
     match (plan.speaks_http2(), plan.pipeline) {
-        (true, streams) => format!(", HTTP/2 with {streams} at once each"),
+        (true, streams) => {
+            format!(", HTTP/2 with {} each", format::count(streams.into(), "stream", "streams"))
+        }
         (false, 1) => String::new(),
         (false, pipeline) => format!(", pipeline {pipeline}"),
     }
@@ -292,7 +294,7 @@ pub(crate) fn trial_shape(analysis: &ExperimentAnalysis) -> String {
     )
 }
 
-/// `9 candidates × 1 plan × 5 blocks = 45 trials: 42 valid, 1 lower bound, 2 void`.
+/// `9 candidates × 1 plan × 5 blocks = 45 trials: 42 valid, 1 lower bound, 2 not counted`.
 pub fn trial_counts(analysis: &ExperimentAnalysis) -> String {
     let t = &analysis.trials;
     let bounds = if t.lower_bound == 1 { "lower bound" } else { "lower bounds" };
@@ -300,7 +302,7 @@ pub fn trial_counts(analysis: &ExperimentAnalysis) -> String {
         (t.valid, "valid"),
         (t.lower_bound, bounds),
         (t.suspect, "suspect"),
-        (t.void, "void"),
+        (t.void, "not counted"),
         (t.missing, "missing"),
     ];
     let kinds: Vec<String> = kinds

@@ -294,10 +294,10 @@ pub enum ConfigError {
     )]
     BodyBytes(usize),
     /// More than a connection's memory is bounded for.
-    #[error("{0} streams are more than a connection is served: write at most {STREAMS_MAX}")]
+    #[error("{0} streams are more than one connection may have: write at most {STREAMS_MAX}")]
     Streams(u32),
     /// More than any request's body may have.
-    #[error("uploads of {0} bytes do not starve: a body has at most {BODY_BYTES_MAX}, write fewer")]
+    #[error("no upload is stopped after {0} bytes, since a body has at most {BODY_BYTES_MAX}: write fewer")]
     UploadBytes(u32),
 }
 

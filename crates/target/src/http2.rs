@@ -342,7 +342,7 @@ impl Http2 {
     /// The client gave a stream up.
     fn reset(&mut self, id: u32) -> Result<Event, Fault> {
         if id > self.last || id.is_multiple_of(2) {
-            return Err(Fault::protocol("a stream was reset that never was"));
+            return Err(Fault::protocol("a stream was reset that was never opened"));
         }
         self.close(id);
         Ok(Event::Gone(id))
@@ -351,7 +351,7 @@ impl Http2 {
     /// The client takes more, of all answers together where `id` is 0.
     fn widen(&mut self, id: u32, bytes: u32, tally: &mut Counts) -> Result<Event, Fault> {
         if id > self.last || (id != 0 && id.is_multiple_of(2)) {
-            return Err(Fault::protocol("a window was widened of a stream that never was"));
+            return Err(Fault::protocol("a WINDOW_UPDATE came for a stream that was never opened"));
         }
         let flow = match self.streams.get_mut(&id) {
             Some(stream) => &mut stream.outflow,
@@ -365,7 +365,7 @@ impl Http2 {
             _ => return Ok(Event::Nothing),
         };
         if id == 0 {
-            return Err(Fault { code, reason: "the connection's window was widened by nothing or too much" });
+            return Err(Fault { code, reason: "a WINDOW_UPDATE of the connection is 0 or too large" });
         }
         Ok(self.refuse(id, code, tally))
     }

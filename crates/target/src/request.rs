@@ -114,7 +114,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Head>, Refusal> {
         Ok(httparse::Status::Partial) if bytes.len() <= HEAD_BYTES_MAX => return Ok(None),
         Ok(_) | Err(httparse::Error::TooManyHeaders) => return Err(Refusal::HeadTooLarge),
         Err(httparse::Error::Version) => return Err(Refusal::Version),
-        Err(_) => return Err(Refusal::Malformed("this is no HTTP/1 request")),
+        Err(_) => return Err(Refusal::Malformed("this is not an HTTP/1 request")),
     };
     let is_1_0 = request.version == Some(0);
     let facts = Facts::gather(request.headers)?;
@@ -160,7 +160,7 @@ impl Facts {
                 facts.keep_alive |= has_token(value, b"keep-alive");
             } else if name.eq_ignore_ascii_case("content-length") {
                 let length =
-                    Some(number(value).ok_or(Refusal::Malformed("the Content-Length is no number"))?);
+                    Some(number(value).ok_or(Refusal::Malformed("the Content-Length is not a number"))?);
                 if facts.length.is_some() && facts.length != length {
                     return Err(Refusal::Malformed("there are two Content-Lengths"));
                 }

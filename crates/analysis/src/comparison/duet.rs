@@ -104,13 +104,13 @@ impl Half<'_> {
             Figure::THROUGHPUT => |second| Some(real(second.completed) / real(second.length_ns)),
             Figure::P50 => |second| second.p50_ns.map(real),
             Figure::P99 => |second| second.p99_ns.map(real),
-            _ => return Err("only throughput, p50 and p99 are kept by the second"),
+            _ => return Err("only throughput, p50 and p99 are recorded for each second"),
         };
         if figure != Figure::THROUGHPUT && a.requests.failed + b.requests.failed > 0 {
-            return Err("requests failed, and a second's percentile knows only those that were answered");
+            return Err("requests failed, and the percentiles of single seconds are of the others alone");
         }
         if !began_together(a, b) {
-            return Err("the windows did not begin together");
+            return Err("the windows did not begin at the same time");
         }
         let same = |(a, b): &(&SeriesPoint, &SeriesPoint)| {
             a.length_ns >= SECOND_MIN_NS && (a.at_ns, a.length_ns) == (b.at_ns, b.length_ns)

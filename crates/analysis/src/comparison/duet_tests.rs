@@ -214,7 +214,7 @@ fn blocks_and_seconds_that_are_not_whole_are_left_out_and_said() {
     let mut log = duet(&template, USUAL, 5);
     log.results[0].trial.as_mut().unwrap().started_at = "2026-01-01T09:00:00.000Z".to_owned();
     let why = of(&compared(&log), P99).why.unwrap();
-    assert!(why.contains("whole windows") && why.contains("did not begin together"), "{why}");
+    assert!(why.contains("whole windows") && why.contains("did not begin at the same time"), "{why}");
     let mut log = duet(&template, USUAL, 5);
     log.results[3].trial.as_mut().unwrap().requests.failed = 1;
     assert!(of(&compared(&log), P99).why.unwrap().contains("requests failed"));

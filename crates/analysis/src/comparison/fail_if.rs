@@ -30,7 +30,7 @@ pub(super) const SPEED: [Figure; 3] = [Figure::THROUGHPUT, Figure::P50, Figure::
 
 /// Why a text is no condition: a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is no condition: {why} Write slower, inconclusive, 'p99>+5%' or 'throughput<-3%'.")]
+#[error("{text:?} is not a condition: {why} Write slower, inconclusive, 'p99>+5%' or 'throughput<-3%'.")]
 pub struct FailIfError {
     text: String,
     why: String,
@@ -53,13 +53,12 @@ fn one(text: &str) -> Result<FailIf, FailIfError> {
         _ => {}
     }
     let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-    let at =
-        compact.find(['<', '>']).ok_or_else(|| wrong("it is no word of a verdict, and has no < or >."))?;
+    let at = compact.find(['<', '>']).ok_or_else(|| wrong("it is not a verdict, and has no < or >."))?;
     let (name, rest) = compact.split_at(at);
     let above = rest.starts_with('>');
     let figure = figure(name).map_err(|why| wrong(&why))?;
     let share = signed_share(rest[1..].trim_start_matches('='))
-        .ok_or_else(|| wrong("its change is no percentage between -100% and +1000%."))?;
+        .ok_or_else(|| wrong("its change is not a percentage between -100% and +1000%."))?;
     Ok(FailIf::Change { figure, above, share })
 }
 
@@ -71,7 +70,7 @@ pub fn figure(name: &str) -> Result<Figure, String> {
     let name = if name == "rps" { "throughput" } else { name };
     Figure::named(name).filter(|figure| figure.ranked).ok_or_else(|| {
         let known = Figure::ranked().map(|figure| figure.name);
-        format!("{name:?} is none of the figures compared, {}.", known.collect::<Vec<_>>().join(", "))
+        format!("{name:?} is not one of the figures compared, {}.", known.collect::<Vec<_>>().join(", "))
     })
 }
 
@@ -172,12 +171,12 @@ mod tests {
     fn a_text_that_is_no_condition_is_refused_with_the_reason() {
         for (text, words) in [
             ("", "is empty"),
-            ("slow", "no word of a verdict"),
-            ("p98>5%", "none of the figures"),
-            ("stdev>5%", "none of the figures"),
-            ("p99>5", "no percentage"),
-            ("p99>+-5%", "no percentage"),
-            ("p99>1e3%", "no percentage"),
+            ("slow", "not a verdict"),
+            ("p98>5%", "not one of the figures"),
+            ("stdev>5%", "not one of the figures"),
+            ("p99>5", "not a percentage"),
+            ("p99>+-5%", "not a percentage"),
+            ("p99>1e3%", "not a percentage"),
             ("slower,", "is empty"),
         ] {
             let said = parse(text).unwrap_err().to_string();

@@ -77,7 +77,7 @@ pub(super) fn figure_comparison(
         (Ok(None), Ok(None)) => return None,
         (Ok(Some(a)), Ok(Some(b))) if plan.duets.is_empty() => judge(&mut found, &a, &b, paired, rule),
         (Ok(Some(a)), Ok(Some(b))) => judge_duets(&mut found, &a, &b, &plan.duets, rule),
-        (Ok(_), Ok(_)) => found.why = Some("only one of both has it".to_owned()),
+        (Ok(_), Ok(_)) => found.why = Some("only one of the two has it".to_owned()),
         (Err(a), Err(b)) if a == b => found.why = Some(a),
         (Err(a), Err(b)) => found.why = Some(format!("A: {a}; B: {b}")),
         (Err(a), Ok(_)) => found.why = Some(format!("A: {a}")),
@@ -98,13 +98,14 @@ fn judge_duets(
         return;
     };
     found.noise = judged.noise;
-    found.why = judged.why_windows.map(|why| format!("whole windows are compared: {why}"));
+    found.why =
+        judged.why_windows.map(|why| format!("compared over whole windows, not second by second: {why}"));
     if let Some(compared) = judged.compared {
         return settle(found, &compared, a, b);
     }
     let alone = judged.one_block.map_or(String::new(), |i| {
         let [point, low, high] = [i.point, i.low, i.high].map(sentences::change);
-        format!("; the seconds of these two starts of each say {point} ({low} to {high})")
+        format!("; the seconds of this block alone give {point} ({low} to {high})")
     });
     let point = judged.one_block.map(|i| i.point).or_else(|| ratio(&a.in_order(), &b.in_order()));
     without_interval(found, point, 1, format!("one block has no interval{alone}"));

@@ -16,8 +16,8 @@ const BLOCKS_ASKED: u32 = 6;
 
 pub(super) fn method(paired: bool, duet: bool) -> &'static str {
     if duet {
-        "95 % intervals: Student's t over blocks, on log ratios of the same seconds of both; places were changed \
-         within each block"
+        "95 % intervals: Student's t over blocks, on log ratios of the same seconds of both; the halves of \
+         the CPUs were swapped within each block"
     } else if paired {
         "95 % intervals: Student's t on log ratios, paired within blocks"
     } else {
@@ -45,21 +45,21 @@ pub(super) fn notes(
             ", possibly on another machine"
         };
         notes.push(format!(
-            "These are two runs{}{}: the machine may have drifted between, and no interval knows of that. \
-             Measured in one run, in alternation, it would cancel.",
+            "These are two runs{}{}: the machine may have changed between them, which is in no interval. \
+             Measured in one run, in alternation, such a change affects both alike.",
             apart(a.log, b.log).map(|apart| format!(", {apart} apart")).unwrap_or_default(),
             between
         ));
     } else if !paired {
         notes.push(
-            "They were not measured in alternation: a drift of the machine is taken for a difference."
+            "They were not measured in alternation: a change of the machine over time shows as a difference."
                 .to_owned(),
         );
     }
     if a.log.header.precision.is_some() || b.log.header.precision.is_some() {
         notes.push(
-            "Blocks were added until the run was precise enough: equals are then told apart by chance in up to \
-             8 % of comparisons, not 5 %."
+            "Blocks were added until the run was precise enough: in up to 8 % of such comparisons, not 5 %, \
+             identical candidates differ by chance."
                 .to_owned(),
         );
     }
@@ -95,8 +95,9 @@ pub(super) fn places(plans: &[PlanPair<'_>], options: &Options) -> Vec<String> {
             if sure && places.point.abs() >= rule.smallest.ln_1p() {
                 let [point, low, high] = [places.point, places.low, places.high].map(|p| change(p.exp()));
                 said.push(format!(
-                    "Under {} the left place differs from the right one in {figure} by {point} (95 %: {low} to \
-                     {high}), whoever is there: both were in both, so that it is in no ratio.",
+                    "Under {} the left half of the CPUs differs from the right one in {figure} by {point} \
+                     (95 %: {low} to {high}), whichever candidate runs there. Both ran on both halves, so \
+                     that no ratio contains this.",
                     plan.name
                 ));
             }
@@ -176,9 +177,9 @@ pub(super) fn headline(c: &Comparison) -> String {
     if alike.is_empty() && open.is_empty() {
         let one = c.plans.iter().all(|p| p.a_trials.min(p.b_trials) < 2);
         let why = match (one, c.duet && c.plans.iter().all(|p| p.blocks < 2)) {
-            (true, _) => "one trial each tells nothing of chance",
-            (false, true) => "one block tells nothing of chance",
-            (false, false) => "there is nothing to tell it from",
+            (true, _) => "one trial each does not show how much trials vary",
+            (false, true) => "one block does not show how much blocks vary",
+            (false, false) => "no figure could be compared",
         };
         return format!("no verdict on {a} and {b}: {why}");
     }
@@ -201,14 +202,17 @@ pub(super) fn headline(c: &Comparison) -> String {
             (true, _) => "blocks".to_owned(),
             (false, _) => "trials of each".to_owned(),
         };
-        format!("; about {n} more {what} would tell")
+        format!("; about {n} more {what} would decide")
     });
     let open: Vec<String> =
         open.iter().map(|(plan, f)| format!("{}{}", f.figure.name, under(plan))).collect();
     let alike: Vec<String> = alike.iter().map(|(plan, f)| format!("{}{}", within(f), under(plan))).collect();
-    let known =
-        if alike.is_empty() { String::new() } else { format!("{} alike, ", shortened(&alike, "more")) };
-    format!("inconclusive between {b} and {a}: {known}{} open{more}", shortened(&open, "more"))
+    let known = if alike.is_empty() {
+        String::new()
+    } else {
+        format!("equivalent in {}, ", shortened(&alike, "more"))
+    };
+    format!("inconclusive between {b} and {a}: {known}undecided in {}{more}", shortened(&open, "more"))
 }
 
 /// The command that tells more, where something is open.

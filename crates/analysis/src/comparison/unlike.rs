@@ -71,7 +71,7 @@ struct Differences(Vec<String>);
 
 impl Differences {
     fn push(&mut self, what: &str, a: impl Display, b: impl Display) {
-        self.say(format!("{what} is {a} there and {b} here"));
+        self.say(format!("{what} is {a} in one and {b} in the other"));
     }
 
     fn say(&mut self, phrase: String) {
@@ -127,7 +127,7 @@ fn hosts(found: &mut Differences, whose: &str, a: &[&Host], b: &[&Host]) {
         && !b.is_empty()
         && all().any(|host| first.is_another_machine(host))
     {
-        found.say(format!("{whose}machine is another"));
+        found.say(format!("{whose}machine is a different one"));
     }
     let of: [(&str, Described); 6] = [
         ("CPU", |h| h.cpu_model.clone()),

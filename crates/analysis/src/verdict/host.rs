@@ -63,8 +63,8 @@ fn gaps(f: &Facts<'_>) -> Option<Disturbance> {
         name: "gaps_share",
         share: away,
         detail: format!(
-            "workers did not get to their events for over 1 ms at a time, {} of the window in all (over {}), \
-             {} the longest",
+            "the client's workers were held up for over 1 ms at a time, for {} of the window in all (limit \
+             {}), {} the longest",
             percent(away),
             percent(GAPS_MAX),
             duration(longest)
@@ -79,7 +79,7 @@ fn steal(f: &Facts<'_>) -> Option<Disturbance> {
         name: "steal_share",
         share: steal,
         detail: format!(
-            "the hypervisor gave {} of a CPU's time to others, {} (over {})",
+            "the hypervisor gave {} of a CPU's time to other machines, {} (limit {})",
             percent(steal),
             duration(steal_ns),
             percent(STEAL_MAX)
@@ -98,7 +98,7 @@ fn run_queue_wait(f: &Facts<'_>) -> Option<Disturbance> {
         name: "run_queue_wait_share",
         share: wait,
         detail: format!(
-            "a worker was ready to run and had no CPU for {} of the window (over {})",
+            "a worker was ready to run and had no CPU for {} of the window (limit {})",
             percent(wait),
             percent(RUN_QUEUE_WAIT_MAX)
         ),
@@ -122,9 +122,9 @@ pub(super) fn listen_overflow(f: &Facts<'_>) -> Option<Reason> {
     };
     (overflows.max(drops) > 0).then(|| {
         Code::ListenOverflow.reason(format!(
-            "a listening socket of {whose} machine turned connects away in the window: ListenOverflows moved by \
-             {overflows}, ListenDrops by {drops}{limit}; connects that were refused, or repeated after a second \
-             and more, are the kernel's"
+            "a listening socket of {whose} machine turned connects away in the window: ListenOverflows moved \
+             by {overflows}, ListenDrops by {drops}{limit}; connects that were refused, or repeated after a \
+             second or more, were turned away by the kernel and not by the server"
         ))
         .with("listen_overflows", real(overflows))
         .with("listen_drops", real(drops))

@@ -90,7 +90,7 @@ impl Connection {
         let malformed = match (head.malformed, head.status) {
             (Some(reason), _) => Some(reason),
             (None, None) if !stream.has_head => Some("a response has no :status"),
-            (None, None) if !ends => Some("a response goes on behind its trailers"),
+            (None, None) if !ends => Some("a response goes on after its trailers"),
             (None, None) => stream.ends_short(),
             (None, Some(_)) if stream.has_head => Some("a response has a second head"),
             (None, Some(101)) => Some("the server switched protocols (101), which nobody asked for"),
@@ -177,14 +177,14 @@ impl Connection {
                 Ok(Step::Failed { place, failure })
             }
             Found::Gone { .. } => Ok(Step::Wire(None)),
-            Found::Never => Err(Fault::protocol("the server reset a stream that never was")),
+            Found::Never => Err(Fault::protocol("the server reset a stream that was never opened")),
         }
     }
 
     /// The server takes more of the bodies, of the connection's together where `id` is 0.
     pub(super) fn widen(&mut self, id: u32, bytes: u32) -> Result<Step<'static>, Fault> {
         const TOO_LARGE: &str = "the server made a window larger than 2^31 - 1";
-        const NOTHING: &str = "the server made a window larger by nothing";
+        const NOTHING: &str = "the server sent a WINDOW_UPDATE of 0";
         if id == 0 {
             if bytes == 0 {
                 return Err(Fault::protocol(NOTHING));
@@ -207,7 +207,9 @@ impl Connection {
                 })
             }
             Found::Gone { .. } => Ok(Step::Wire(None)),
-            Found::Never => Err(Fault::protocol("the server widened a stream that never was")),
+            Found::Never => {
+                Err(Fault::protocol("the server sent a WINDOW_UPDATE for a stream that was never opened"))
+            }
         }
     }
 

@@ -116,7 +116,7 @@ impl Head {
     fn field(&mut self, name: &[u8], value: &[u8], regular: &mut bool) -> Result<(), &'static str> {
         if let Some(pseudo) = name.strip_prefix(b":") {
             if *regular {
-                return Err("a response's pseudo-header came behind a header field");
+                return Err("a response's pseudo-header came after a header field");
             }
             if pseudo != b"status" {
                 return Err("a response has a pseudo-header other than :status");

@@ -71,7 +71,7 @@ impl Decoder {
             if first & 0b1110_0000 == 0b0010_0000 {
                 let size = integer(&mut rest, 5)?;
                 if !may_resize {
-                    return Err(wrong("a header block resizes the table behind its first field"));
+                    return Err(wrong("a header block resizes the table after its first field"));
                 }
                 if size > TABLE_MAX_BYTES {
                     return Err(wrong("a header block makes the table larger than 4,096 bytes"));

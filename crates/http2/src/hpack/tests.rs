@@ -205,7 +205,7 @@ fn huffman_coded_responses_are_those_of_appendix_c_6() {
 }
 
 #[test]
-fn blocks_that_are_none_are_errors_by_name() {
+fn malformed_blocks_are_errors_by_name() {
     let said = |block: &[u8]| {
         let fault = decoded(&mut Decoder::new(), block).unwrap_err();
         assert_eq!(fault.code, Code::COMPRESSION_ERROR);
@@ -221,7 +221,7 @@ fn blocks_that_are_none_are_errors_by_name() {
     assert!(said(&[0x40, 1, b'a', 2, b'b']).contains("within a field"));
     assert!(said(&[0x41, 0x81, 0]).contains("Huffman"));
     assert!(said(&[0x3f, 0xe2, 0x1f]).contains("4,096"), "a size update to 4,097");
-    assert!(said(&[0x82, 0x20]).contains("behind its first field"));
+    assert!(said(&[0x82, 0x20]).contains("after its first field"));
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn a_server_that_fails_an_experiments_check_is_left_out() {
     let (log, asked) = checked(root.path(), vec![check]);
     assert_eq!(asked, []);
     let failed = log.events.iter().find(|event| event.what == "check_failed").unwrap();
-    assert!(failed.detail.contains("is no JSON"), "{}", failed.detail);
+    assert!(failed.detail.contains("is not JSON"), "{}", failed.detail);
     assert_nothing_left(root.path());
 }
 

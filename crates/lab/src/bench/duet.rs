@@ -92,7 +92,10 @@ impl Runner<'_> {
             return Ok(ended);
         }
         // Not by anybody's wish: the one beside it ended, and half a duet is none.
-        Ok(trial.failed(format!("Not measured: {}, beside it in the duet, {why}.", other.planned.candidate)))
+        Ok(trial.failed(format!(
+            "Not measured: {}, the other candidate of the duet, {why}.",
+            other.planned.candidate
+        )))
     }
 }
 
@@ -101,7 +104,7 @@ fn beside(ended: &TrialEnd, one: Trial<'_>, other: Trial<'_>) -> TrialEnd {
     match ended {
         TrialEnd::Interrupted(_) => TrialEnd::Interrupted(None),
         _ => other.failed(format!(
-            "Not measured: {}, beside it in the duet, did not come up.",
+            "Not measured: {}, the other candidate of the duet, did not start.",
             one.planned.candidate
         )),
     }

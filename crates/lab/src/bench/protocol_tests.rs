@@ -106,5 +106,5 @@ fn a_url_is_checked_and_loaded_by_each_plan_s_protocol() {
     for (plan, completed, over_http2) in loaded {
         assert_eq!((completed, over_http2), (20, plan == "h2"), "{plan}");
     }
-    assert!(log.header.plans[1].describe.contains("HTTP/2 with 1 at once each"), "{:?}", log.header.plans[1]);
+    assert!(log.header.plans[1].describe.contains("HTTP/2 with 1 stream each"), "{:?}", log.header.plans[1]);
 }

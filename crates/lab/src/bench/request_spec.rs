@@ -180,7 +180,7 @@ fn as_check(load: &Plan, path: &str, url: Option<&Target>) -> CustomCheck {
 
 /// The failures of a check as a sentence, with what went over the wire.
 pub(super) fn failures(label: &str, report: &CheckReport) -> String {
-    let mut text = format!("{label} does not do what every server of this run must:");
+    let mut text = format!("{label} does not respond as every server of this run must:");
     for failure in report.failures() {
         text.push_str(&format!(" {}: {}", failure.name, failure.detail));
         if let Some(wire) = &failure.wire {

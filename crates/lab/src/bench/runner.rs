@@ -218,7 +218,7 @@ impl<'a> Runner<'a> {
             let budget = self.setup.experiment.budget.unwrap_or_default();
             let after = show_duration(Duration::from_secs(self.began.elapsed().as_secs()));
             let mut text = format!(
-                "Block {} would not end within the budget of {}; ended after {after}.",
+                "Block {} would end after the budget of {}: the run ended after {after}.",
                 block + 1,
                 show_duration(budget)
             );
@@ -387,7 +387,7 @@ impl<'a> Runner<'a> {
 
     /// What a candidate's full check found out, for its record.
     pub(super) fn found(&mut self, candidate: &str, sleep: Sleep) -> Result<(), BenchError> {
-        let detail = format!("{candidate} does what every server of this run must; GET /sleep: {sleep}.");
+        let detail = format!("{candidate} responds as every server of this run must; GET /sleep: {sleep}.");
         self.write_event(
             EventKind::Checked,
             &detail,

@@ -57,7 +57,7 @@ fn a_capacity_record_has_the_server_s_samples_and_cost_per_request() {
 }
 
 #[test]
-fn a_server_that_dies_during_a_capacity_search_voids_it() {
+fn a_server_that_dies_during_a_capacity_search_ends_it_without_a_result() {
     let root = tempfile::tempdir().unwrap();
     let pid_file = root.path().join("pid");
     let command = format!("echo $$ >{}; {SERVE}", pid_file.display());

@@ -203,8 +203,8 @@ fn nobody_listens(endpoint: &Endpoint) -> Result<(), String> {
             Ok(())
         }
         _ => Err(format!(
-            "Somebody listens on the Unix socket {} already: end it, or write a path with {{run}}, a folder of each \
-             start's own.",
+            "Another process already listens on the Unix socket {}: end it, or write a path with {{run}}, a \
+             folder of each start's own.",
             path.display()
         )),
     }

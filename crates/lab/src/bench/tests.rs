@@ -291,7 +291,7 @@ fn no_block_begins_after_the_budget_is_spent() {
     assert_eq!((outcome.end, outcome.trials), (End::BudgetSpent, 2), "the first block always runs");
     let log = read(&setup);
     assert_eq!(events(&log), ["budget_spent"]);
-    assert!(log.events[0].detail.starts_with("Block 2 would not end within the budget"), "{:?}", log.events);
+    assert!(log.events[0].detail.starts_with("Block 2 would end after the budget"), "{:?}", log.events);
 }
 
 #[test]

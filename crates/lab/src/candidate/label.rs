@@ -17,7 +17,9 @@ pub(super) fn parse(label: &str, server: &Server) -> Result<Vec<usize>, String> 
     if let Some((_, settings)) = label.trim().split_once(':') {
         for setting in settings.split('+').map(str::trim) {
             if setting.is_empty() {
-                return Err(format!("{label:?} is no candidate: write SERVER, or SERVER:SETTING+SETTING."));
+                return Err(format!(
+                    "{label:?} is not a candidate: write SERVER, or SERVER:SETTING+SETTING."
+                ));
             }
             let (axis, value) = find(label, server, setting)?;
             if chosen[axis].replace(value).is_some() {

@@ -103,7 +103,7 @@ fn an_unknown_label_names_the_nearest() {
         error("app:jit+none"),
         "\"app:jit+none\" sets the axis \"opt\" twice: keep one of its values."
     );
-    assert_eq!(error("app:"), "\"app:\" is no candidate: write SERVER, or SERVER:SETTING+SETTING.");
+    assert_eq!(error("app:"), "\"app:\" is not a candidate: write SERVER, or SERVER:SETTING+SETTING.");
     assert!(error("ap").starts_with("There is no server \"ap\" in the catalogue: did you mean \"app\"?"));
 }
 

@@ -61,12 +61,12 @@ pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -
     }
     match trial.outcome {
         Outcome::Broken => return JudgedProbe::failed("broken: most requests failed"),
-        Outcome::Overloaded => return JudgedProbe::failed("the wait for a connection grew to the end"),
+        Outcome::Overloaded => return JudgedProbe::failed("the backlog grew until the end"),
         Outcome::Carried => {}
     }
     let ended = trial.requests.failed + trial.requests.completed;
     if ended < ENDED_MIN {
-        return JudgedProbe::failed(format!("{ended} requests are too few to say"));
+        return JudgedProbe::failed(format!("{ended} requests are too few to decide"));
     }
     let failed = share(trial.requests.failed, ended);
     if failed >= ERRORS_MAX_SHARE && !slos.iter().any(Slo::is_of_errors) {
@@ -75,10 +75,7 @@ pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -
     // Of the requests that came due, and not of the rate asked for: Poisson arrivals are not as many in every window.
     let carried = carried(&trial.requests, trial.latency.service.mean_ns, trial.window.duration_ns);
     if carried < 1.0 - UNCARRIED_MAX_SHARE {
-        return JudgedProbe::failed(format!(
-            "only {:.1} % of the requests that were due completed",
-            carried * 100.0
-        ));
+        return JudgedProbe::failed(format!("completed only {:.1} % of the load", carried * 100.0));
     }
     let mut undecided = Vec::new();
     for slo in slos {

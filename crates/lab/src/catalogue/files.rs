@@ -63,7 +63,7 @@ pub(super) fn read_text(name: &str, source: &Origin, file: &str) -> Result<Optio
             read_bounded(&path, TEXT_BYTES_MAX).map_err(|e| format!("cannot be read: {e}."))?
         }
     };
-    String::from_utf8(bytes).map(Some).map_err(|_| "is no text in UTF-8.".to_owned())
+    String::from_utf8(bytes).map(Some).map_err(|_| "is not text in UTF-8.".to_owned())
 }
 
 pub(super) fn exists(name: &str, source: &Origin, file: &str) -> bool {

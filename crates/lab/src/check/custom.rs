@@ -86,16 +86,16 @@ impl CustomCheck {
             |wrong: bool, key: &str, why: String| file.refuse_if(wrong, &["check", number, key], why);
         let (method, path) = self.method_and_path();
         let visible = path.bytes().all(|b| b.is_ascii_graphic()) && path.len() <= PATH_MAX_BYTES;
-        let why = format!("{:?} is no method and path: write \"GET /health\".", self.request);
+        let why = format!("{:?} is not a method and a path: write \"GET /health\".", self.request);
         refuse_if(!path.starts_with('/') || !visible, "request", why)?;
         let is_method = !method.is_empty() && method.bytes().all(|b| b.is_ascii_uppercase());
-        refuse_if(!is_method, "request", format!("{method:?} is no method: write \"GET {path}\"."))?;
+        refuse_if(!is_method, "request", format!("{method:?} is not a method: write \"GET {path}\"."))?;
         for (name, value) in &self.headers {
             check_header(name, value.value())
                 .map_err(|why| file.error(&["check", number, "headers"], why.to_string()))?;
         }
         if let Some(status) = self.status {
-            let why = format!("{status} is no status: write a number from 100 to 599.");
+            let why = format!("{status} is not a status: write a number from 100 to 599.");
             refuse_if(!(100..=599).contains(&status), "status", why)?;
         }
         let count = self.json.len();
@@ -129,7 +129,7 @@ impl CustomCheck {
     fn json_is(&self, body: &[u8]) -> Result<(), String> {
         let bounded = |bytes: &[u8]| printable(&without_secrets(bytes), 80);
         let document: Value = serde_json::from_slice(body)
-            .map_err(|why| format!("The body {:?} is no JSON: {why}.", bounded(body)))?;
+            .map_err(|why| format!("The body {:?} is not JSON: {why}.", bounded(body)))?;
         for (path, expected) in &self.json {
             let found = JsonPath::parse(path)?.find(&document).cloned();
             let shown = |value: &Value| {
@@ -274,6 +274,6 @@ mod tests {
         let secret = read("request = \"/\"\njson = { \"$.token\" = \"s3\" }");
         let said = secret.json_is(br#"{"token":"t7"}"#).unwrap_err();
         assert_eq!(said, "$.token is [redacted], expected [redacted].");
-        assert!(judge("Hello").unwrap_err().starts_with("The body \"Hello\" is no JSON: "));
+        assert!(judge("Hello").unwrap_err().starts_with("The body \"Hello\" is not JSON: "));
     }
 }

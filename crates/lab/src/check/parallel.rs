@@ -33,10 +33,10 @@ impl fmt::Display for Seen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Seen { at_once, .. } = self;
         let (wait_ms, took_ms) = (WAIT.as_millis(), self.took.as_millis());
-        write!(f, "{at_once} requests that wait {wait_ms} ms, at once, took {took_ms} ms: ")?;
+        write!(f, "{at_once} concurrent requests that wait {wait_ms} ms each took {took_ms} ms in all: ")?;
         f.write_str(match self.sleep {
-            Sleep::Concurrent => "they wait together.",
-            Sleep::Blocks => "a request that waits holds up others.",
+            Sleep::Concurrent => "they are served concurrently.",
+            Sleep::Blocks => "a request that waits blocks others.",
         })
     }
 }
@@ -126,7 +126,10 @@ mod tests {
     #[test]
     fn the_result_of_the_concurrent_sleeps_is_a_sentence() {
         let said = |took_ms: &[u64]| seen(1, took_ms).0.to_string();
-        assert_eq!(said(&[60]), "16 requests that wait 50 ms, at once, took 60 ms: they wait together.");
-        assert!(said(&[800, 801, 802]).ends_with("took 800 ms: a request that waits holds up others."));
+        assert_eq!(
+            said(&[60]),
+            "16 concurrent requests that wait 50 ms each took 60 ms in all: they are served concurrently."
+        );
+        assert!(said(&[800, 801, 802]).ends_with("took 800 ms in all: a request that waits blocks others."));
     }
 }

@@ -140,7 +140,7 @@ fn a_server_that_sleeps_in_its_worker_threads_is_found_to_block() {
     let report = check(&dialer(address), &expectation);
     assert_eq!((failures(&report), report.sleep), (vec![], Some(Sleep::Blocks)));
     let noted = report.results.iter().find(|r| r.name == "parallel sleep").unwrap();
-    assert!(noted.passed && noted.detail.contains("holds up others"), "{noted:?}");
+    assert!(noted.passed && noted.detail.contains("blocks others"), "{noted:?}");
     let text = ContractExpectation { routes: vec![Route::Text], ..all(true) };
     assert_eq!(check(&server(true, unchanged), &text).sleep, None);
 }

@@ -32,14 +32,14 @@ pub(super) fn findings(tree: &Tree, asked: &Asked) -> Vec<Finding> {
 
 fn sides(asked: &Asked) -> Finding {
     if asked.load_is_elsewhere {
-        let why = "What samples a server takes none of its cores, where there are others.";
+        let why = "With other cores left, sampling the server takes none of the server's CPU time.";
         let value = match asked.server_cpus.as_slice() {
             [] => "one for everything".to_owned(),
             of_server => format!("{} for a server", show_list(of_server)),
         };
         return Finding::new("cpus", "cores", value, why);
     }
-    let why = "Server and client on the same core take it from each other: the figure is of both together.";
+    let why = "Server and client on the same core slow each other down: the figure is that of both together.";
     if asked.server_cpus.is_empty() || asked.client_cpus.is_empty() {
         let found = Finding::new("cpus", "cores", "one for both sides", why);
         return found.distorts("use a machine, or give this process, two cores at least");
@@ -94,7 +94,8 @@ fn governor(tree: &Tree, cpus: &[u32]) -> Option<Finding> {
     if found.is_empty() {
         return None;
     }
-    let why = "Any but performance clocks a core by how busy it was just before: a low rate measures a slower machine.";
+    let why = "All governors but performance set a core's clock by how busy it was just before: at a low \
+               rate a slower machine is measured.";
     let kinds: BTreeSet<&str> = found.iter().map(|(_, governor)| governor.as_str()).collect();
     let value = kinds.iter().copied().collect::<Vec<_>>().join(", ");
     let finding = Finding::new("governor", "frequency governor", value, why);
@@ -132,8 +133,8 @@ fn range(tree: &Tree, cpus: &[u32]) -> Option<Finding> {
     let lowest = cpus.iter().filter_map(|cpu| of(cpu, "scaling_min_freq")).min()?;
     let highest = cpus.iter().filter_map(|cpu| of(cpu, "scaling_max_freq")).max()?;
     let able = cpus.iter().filter_map(|cpu| of(cpu, "cpuinfo_max_freq")).max().unwrap_or(highest);
-    let why = "Where the limits differ, the speed may change within a trial; where the upper one is below what the CPU can, \
-               something (a battery, a policy) holds it down.";
+    let why = "If the limits differ, the speed may change within a trial; if the upper one is below the \
+               CPU's maximum, something (a battery, a policy) limits it.";
     let value = format!("{} to {} MHz of {}", lowest / 1000, highest / 1000, able / 1000);
     let finding = Finding::new("frequency", "frequency scaling", value, why);
     let mend = format!("cpupower frequency-set -d {highest}kHz -u {highest}kHz");
@@ -162,7 +163,8 @@ fn clock_source(tree: &Tree) -> Option<Finding> {
     let folder = "/sys/devices/system/clocksource/clocksource0";
     let now = tree.text(format!("{folder}/current_clocksource"))?;
     let available = tree.text(format!("{folder}/available_clocksource")).unwrap_or_default();
-    let why = "Where user space cannot read it, every look at the clock is a system call of about 1 µs, for servers too.";
+    let why = "If user space cannot read it, reading the clock is a system call of about 1 µs, for servers \
+               too.";
     // These are read by the vDSO; hyperv's by a page of the hypervisor's.
     let fast = ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "riscv_clocksource"];
     let finding = Finding::new("clock_source", "clock source", now.clone(), why);
@@ -178,10 +180,11 @@ fn clock_source(tree: &Tree) -> Option<Finding> {
 }
 
 fn virtualisation(asked: &Asked) -> Finding {
-    let why = "The hypervisor gives the cores to others as it likes, which shows as steal, or not at all.";
+    let why = "The hypervisor may run other machines on these cores, which shows as stolen time or not at \
+               all.";
     let value = asked.virtualisation.clone().unwrap_or_else(|| "none seen".to_owned());
     let finding = Finding::new("virtualisation", "virtualisation", value, why);
-    let mend = "a machine of one's own; here, more blocks".to_owned();
+    let mend = "use a machine that is not shared; on this one, run more blocks".to_owned();
     finding.note_if(asked.virtualisation.is_some(), Some(mend))
 }
 
@@ -201,7 +204,8 @@ fn quota(tree: &Tree) -> Option<Finding> {
             u64::try_from(quota).ok().map(|quota| (quota, period))
         }
     };
-    let why = "A limit on CPU time stops everything for the rest of each period once it is used up: pauses of some 10 ms.";
+    let why = "Once a limit on CPU time is used up, everything stops for the rest of the period: pauses of \
+               some 10 ms.";
     let value = limited.map(|(quota, period)| format!("{quota} µs of each {period} µs"));
     let found = Finding::new("cpu_quota", "CPU quota", value.as_deref().unwrap_or("none"), why);
     let mend = "start the container without --cpus (give it cores: --cpuset-cpus)";
@@ -214,7 +218,7 @@ fn throttled(tree: &Tree, cpus: &[u32]) -> Option<Finding> {
     let why = "A core that is too hot is clocked down until it has cooled off.";
     let found =
         Finding::new("throttling", "thermal throttling", format!("{count} times since the start"), why);
-    Some(found.note_if(count > 0, Some("better cooling; turbo off".to_owned())))
+    Some(found.note_if(count > 0, Some("better cooling, or turbo off".to_owned())))
 }
 
 fn battery(tree: &Tree) -> Option<Finding> {
@@ -226,7 +230,7 @@ fn battery(tree: &Tree) -> Option<Finding> {
         .filter_map(|name| tree.number(format!("{folder}/{name}/online")))
         .collect();
     let on_battery = !mains.is_empty() && mains.iter().all(|online| *online == 0);
-    let why = "On battery a laptop holds its clock down, and more so as it runs out.";
+    let why = "On battery a laptop lowers its CPU clock, more so as the battery runs out.";
     let found = Finding::new("power", "power", if on_battery { "battery" } else { "mains" }, why);
     (!mains.is_empty()).then(|| found.distorts_if(on_battery, "plug it in"))
 }

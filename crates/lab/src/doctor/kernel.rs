@@ -33,7 +33,8 @@ const SYSCTLS: [Sysctl; 9] = [
     Sysctl {
         code: "somaxconn",
         name: "net.core.somaxconn",
-        why: "The longest accept queue: connections opened at once beyond it are dropped and come again after 1 s.",
+        why: "The longest accept queue: connections opened at once beyond it are dropped, and tried again \
+              after 1 s.",
         wanted: |found, _| at_least(found, 4_096, 4_096),
     },
     Sysctl {
@@ -45,14 +46,14 @@ const SYSCTLS: [Sysctl; 9] = [
     Sysctl {
         code: "syn_cookies",
         name: "net.ipv4.tcp_syncookies",
-        why: "Without them a burst of connects that fills the queue is dropped, and comes again after 1 s.",
+        why: "Without them a burst of connects that fills the queue is dropped, and tried again after 1 s.",
         wanted: |found, _| (found == "0").then(|| "1".to_owned()),
     },
     Sysctl {
         code: "ephemeral_ports",
         name: "net.ipv4.ip_local_port_range",
-        why: "Every connection of the client holds one; without keep-alive, for a minute after its end. Servers get \
-              theirs from 10,000 up, which must lie below.",
+        why: "Every connection of the client takes a port, without keep-alive until a minute after its end. \
+              Prony's servers listen on ports from 10,000 up, which must lie below this range.",
         wanted: |found, _| {
             let (low, high) = port_range(found)?;
             let few = high.saturating_sub(low) < PORTS_MIN - 1 || low < SERVER_PORTS_END;
@@ -68,7 +69,8 @@ const SYSCTLS: [Sysctl; 9] = [
     Sysctl {
         code: "time_wait_buckets",
         name: "net.ipv4.tcp_max_tw_buckets",
-        why: "More connections in TIME_WAIT than this are cut short, and what comes late for them is answered with resets.",
+        why: "Connections in TIME_WAIT beyond this number are removed early, and late packets for them are \
+              answered with resets.",
         wanted: |found, _| at_least(found, 32_768, 131_072),
     },
     Sysctl {
@@ -90,7 +92,8 @@ const SYSCTLS: [Sysctl; 9] = [
     Sysctl {
         code: "numa_balancing",
         name: "kernel.numa_balancing",
-        why: "On a machine of several nodes the kernel takes pages away from servers to see who uses them.",
+        why: "On a machine with several NUMA nodes the kernel unmaps pages of servers to see which CPU uses \
+              them.",
         wanted: |found, tree| {
             let several = tree.text("/sys/devices/system/node/online").is_some_and(|list| list != "0");
             (found != "0" && several).then(|| "0".to_owned())
@@ -144,7 +147,8 @@ fn open_files(asked: &Asked) -> Option<Finding> {
     if hard == 0 {
         return None;
     }
-    let why = "Each connection is an open file of the client's and one of the server's, which keep what this shell allows.";
+    let why = "Each connection is one open file of the client and one of the server; this shell's limit \
+               applies to both.";
     let found = Finding::new("open_files", "open files (ulimit -n)", format!("{soft}, at most {hard}"), why);
     Some(if soft >= OPEN_FILES_MIN {
         found

@@ -51,10 +51,10 @@ fn lost(tree: &Tree, interface: &str) -> Finding {
         (lost > 0).then(|| format!("{name} {lost}"))
     };
     let all: Vec<String> = LOST.iter().filter_map(counted).collect();
-    let why = "Packets that the interface lost since it is up: each is sent again after a round trip, or after 200 ms and more where nothing follows it. A trial's own are in its \
-               record.";
+    let why = "Packets that the interface lost since it went up: each is sent again after a round trip, or \
+               after 200 ms and more where nothing follows it. A trial's own are in its record.";
     let value = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
-    let mend = format!("larger rings where they can be: ethtool -G {interface} rx N");
+    let mend = format!("larger rings if the interface allows: ethtool -G {interface} rx N");
     Finding::new("packets_lost", "lost packets", value, why).note_if(!all.is_empty(), Some(mend))
 }
 
@@ -101,8 +101,8 @@ fn offloads(text: &str, interface: &str) -> Option<Finding> {
     let said = |(name, is_on): &(&str, bool)| format!("{name} {}", if *is_on { "on" } else { "off" });
     let value = known.iter().map(said).collect::<Vec<_>>().join(", ");
     let off: Vec<&str> = known.iter().filter(|(_, is_on)| !is_on).map(|(name, _)| *name).collect();
-    let why = "What the interface does for many packets at once costs the CPU less; without it large bodies cost more on both \
-               sides.";
+    let why = "An interface that handles many packets at once takes less CPU time; without this, large \
+               bodies cost more on both sides.";
     let mend = format!("ethtool -K {interface} {} on", off.join(" on "));
     (!known.is_empty())
         .then(|| Finding::new("offloads", "offloads", value, why).note_if(!off.is_empty(), Some(mend)))
@@ -113,8 +113,8 @@ fn coalescing(text: &str, interface: &str) -> Option<Finding> {
     let waits = number(text, "rx-usecs", 0)?;
     let adaptive = value(text, "Adaptive RX", 0).is_some_and(|found| found.starts_with("on"));
     let word = if adaptive { "adaptive, " } else { "" };
-    let why = "An interrupt waits for so long for more packets: that is in every response, and another at another rate where it \
-               adapts.";
+    let why = "An interrupt waits this long for more packets, which is added to every response; an adaptive \
+               wait changes with the rate.";
     let mend = format!("for the least latency: ethtool -C {interface} adaptive-rx off rx-usecs 0");
     let finding = Finding::new("coalescing", "interrupt coalescing", format!("{word}{waits} µs"), why);
     Some(finding.note_if(adaptive || waits > 0, Some(mend)))
@@ -130,9 +130,10 @@ fn allowances(text: &str, _: &str) -> Option<Finding> {
     let all: Vec<(String, u64)> = counted.collect();
     let exceeded: Vec<String> =
         all.iter().filter(|(_, count)| *count > 0).map(|(name, count)| format!("{name} {count}")).collect();
-    let why = "Packets that the cloud delayed or dropped, because this machine's size has a right to fewer.";
+    let why = "Packets that the cloud delayed or dropped, because they exceeded the allowance of this \
+               machine's size.";
     let value = if exceeded.is_empty() { "none exceeded".to_owned() } else { exceeded.join(", ") };
-    let finding = Finding::new("cloud_allowances", "the cloud's allowances", value, why);
+    let finding = Finding::new("cloud_allowances", "packets over the cloud's allowance", value, why);
     (!all.is_empty()).then(|| finding.distorts_if(!exceeded.is_empty(), "a larger machine, or a lower rate"))
 }
 

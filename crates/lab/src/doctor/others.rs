@@ -91,7 +91,7 @@ fn judged(first: &Instant, last: &Instant, cpus: &[u32], own_pid: u32) -> Vec<Fi
             .collect();
         named.sort_by(|a, b| b.0.total_cmp(&a.0));
         let names: Vec<String> = named.into_iter().take(NAMED_MAX).map(|(_, name)| name).collect();
-        let why = "Whatever else runs takes cores, caches and the clock from both sides, and not evenly.";
+        let why = "Other programs take CPU time, caches and clock speed from server and client, unevenly.";
         let mut value = format!("{:.0} % of a used core", busy * 100.0);
         if !names.is_empty() {
             value.push_str(&format!(": {}", names.join(", ")));
@@ -103,7 +103,7 @@ fn judged(first: &Instant, last: &Instant, cpus: &[u32], own_pid: u32) -> Vec<Fi
         let why =
             "Time in which the hypervisor ran others on this core: servers and clocks stand still meanwhile.";
         let found = Finding::new("steal", "stolen time", format!("{:.1} %", stolen * 100.0), why);
-        let mend = "a machine whose cores are not shared; else another hour, and more blocks";
+        let mend = "use a machine whose cores are not shared; else measure at another hour, with more blocks";
         findings.push(found.distorts_if(stolen > STEAL_MAX, mend));
     }
     findings

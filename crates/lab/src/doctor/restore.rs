@@ -105,14 +105,16 @@ pub fn apply(tree: &Tree, findings: &[Finding], state: &Path, boot_id: &str) -> 
 /// A sentence, when there is nothing to put back, or it may not be written.
 pub fn restore(tree: &Tree, state: &Path, boot_id: &str) -> Result<Done, String> {
     let memory = read(state)?.ok_or(
-        "Nothing is to be put back: no `prony doctor --apply` of this user has changed anything since this machine was \
-         started. What root changed, `sudo prony doctor --restore` puts back.",
+        "There is nothing to restore: no `prony doctor --apply` of this user has changed anything since this \
+         machine was started. `sudo prony doctor --restore` restores what root changed.",
     )?;
     let mut done = Done::default();
     if memory.boot_id != boot_id {
         remove(state)?;
-        done.left
-            .push("The machine was started anew since --apply: its settings are its own again.".to_owned());
+        done.left.push(
+            "There is nothing to restore: the machine was restarted since --apply, which undid it."
+                .to_owned(),
+        );
         return Ok(done);
     }
     if let Some(first) = memory.changed.first() {
@@ -174,7 +176,7 @@ pub(super) fn is_allowed(path: &Path, value: &str) -> bool {
 
 /// What is said of one that is not [`is_allowed`].
 fn no_setting(path: &Path) -> String {
-    format!("{}: is no setting that --apply changes, or no value of one", path.display())
+    format!("{}: is not a setting that --apply changes, or not a value of one", path.display())
 }
 
 /// Opened and not written to.

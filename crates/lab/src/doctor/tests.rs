@@ -235,7 +235,7 @@ fn restore_puts_back_exactly_what_was_there_and_no_more() {
     assert_eq!(machine.get(GOVERNOR), "schedutil\n");
     assert_eq!(machine.get("/proc/sys/net/ipv4/tcp_tw_reuse"), "1\n");
     assert!(!root.join(FILE).exists());
-    assert!(restore(&tree, &root, "boot").unwrap_err().starts_with("Nothing is to be put back"));
+    assert!(restore(&tree, &root, "boot").unwrap_err().starts_with("There is nothing to restore"));
 }
 
 /// What is remembered is a setting's text without the line's end.
@@ -299,7 +299,7 @@ fn settings_that_could_not_be_restored_are_reported_and_not_changed() {
     let (tree, state) = (machine.tree(), machine.state());
     let done = apply(&tree, &examine(&tree, &asked()), &state, "boot").unwrap();
     assert!(
-        done.changed.is_empty() && done.left[0].contains("is no setting that --apply changes"),
+        done.changed.is_empty() && done.left[0].contains("is not a setting that --apply changes"),
         "{done:?}"
     );
     assert_eq!(machine.get(GOVERNOR), "power-2\n");

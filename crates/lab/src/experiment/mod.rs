@@ -151,7 +151,8 @@ impl ExperimentPlan {
             (None, None, arrivals) => describe_arrivals(arrivals),
         };
         match (load.protocol, load.pipeline) {
-            (Protocol::Http2, streams) => arrivals.push_str(&format!(", HTTP/2 with {streams} at once each")),
+            (Protocol::Http2, 1) => arrivals.push_str(", HTTP/2 with 1 stream each"),
+            (Protocol::Http2, streams) => arrivals.push_str(&format!(", HTTP/2 with {streams} streams each")),
             (Protocol::Http1, 1) => {}
             (Protocol::Http1, pipeline) => arrivals.push_str(&format!(", pipelined by {pipeline}")),
         }

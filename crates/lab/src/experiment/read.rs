@@ -154,7 +154,8 @@ fn check_candidates(file: TomlFile<'_>, raw: &RawExperiment) -> Result<(), TomlE
 fn check_published(file: TomlFile<'_>, path: &str) -> Result<(), TomlError> {
     let plain = |part: std::path::Component<'_>| matches!(part, std::path::Component::Normal(_));
     let beside = path.ends_with(".toml") && std::path::Path::new(path).components().all(plain);
-    let why = format!("{path:?} is no path to a .toml file beside this one: write \"published/NAME.toml\".");
+    let why =
+        format!("{path:?} is not a path to a .toml file beside this one: write \"published/NAME.toml\".");
     file.refuse_if(!beside, &["published"], why)
 }
 
@@ -230,7 +231,7 @@ fn check_plan(file: TomlFile<'_>, path: &[&str], raw: &LoadOptions) -> Result<()
         file.refuse_if(
             name.is_empty() || name.len() > 40 || !name.chars().all(plain),
             &key("name"),
-            format!("{name:?} is no plan's name: write 1 to 40 letters, digits, -, _ or dots."),
+            format!("{name:?} cannot be a plan's name: write 1 to 40 letters, digits, -, _ or dots."),
         )?;
     }
     file.refuse_if(

@@ -117,10 +117,10 @@ fn contradictory_or_impossible_settings_are_refused_with_their_line() {
         ("[[plan]]\nconnections = 5000000", 4, "write a number from 1"),
         ("[[plan]]\nduration = \"0s\"", 4, "\"duration\" is 0"),
         ("[[plan]]\nduration = \"48h\"", 4, "a day"),
-        ("[[plan]]\nrate = 0", 4, "cannot be driven"),
+        ("[[plan]]\nrate = 0", 4, "is out of range"),
         ("[[plan]]\nrate = [\"5k\", \"fast\"]", 4, "not a rate"),
         ("[[plan]]\nthreads = 60\n", 4, "60 threads cannot share 50"),
-        ("[[plan]]\nname = \"a b\"", 4, "no plan's name"),
+        ("[[plan]]\nname = \"a b\"", 4, "cannot be a plan's name"),
         ("[load]\nname = \"x\"", 4, "defaults of all plans"),
         ("[[plan]]\n[[plan]]\n", 4, "two plans are called \"c50\""),
     ] {
@@ -138,7 +138,7 @@ fn own_checks_replace_the_contract_and_its_routes() {
     assert_eq!(loaded, [false, true]);
     for (rest, line, words) in [
         ("[[check]]\nx = 1", 4, "request"),
-        ("[[check]]\nrequest = \"items\"", 4, "no method and path"),
+        ("[[check]]\nrequest = \"items\"", 4, "not a method and a path"),
         ("[[check]]\nrequest = \"/\"\njson = { a = 1 }", 5, "does not begin with $"),
         ("[[check]]\nrequest = \"POST /\"", 3, "no [[check]] is a GET"),
         ("route = \"json\"\n[[check]]\nrequest = \"/\"", 3, "replaces the contract"),
@@ -272,11 +272,11 @@ fn a_longer_scale_leaves_the_probes_of_a_search_as_they_are() {
 fn impossible_stages_arrivals_and_paths_are_refused() {
     for (rest, line, words) in [
         ("[[plan]]\nstages = []", 4, "load nothing"),
-        ("[[plan]]\nstages = [\"5s:1c\"]\nduration = \"5s\"", 5, "does not go with"),
+        ("[[plan]]\nstages = [\"5s:1c\"]\nduration = \"5s\"", 5, "cannot be used with"),
         ("[[plan]]\nstages = [\"5s\"]", 4, "no colon"),
         ("[[plan]]\nstages = [\"5s:1c\", \"5s:1/s\"]", 4, "some of connections"),
         ("[[plan]]\narrivals = \"poisson\"", 4, "poisson arrivals need a rate"),
-        ("[[plan]]\nrate = 5\narrivals = \"bursts\"", 5, "no kind of arrivals"),
+        ("[[plan]]\nrate = 5\narrivals = \"bursts\"", 5, "not a kind of arrivals"),
         ("[[plan]]\npipeline = 4\nkeepalive = false", 5, "serves one request"),
         ("[[plan]]\nshuffle = true", 4, "--targets"),
         ("[[plan]]\ncacert = \"ca.pem\"", 4, "https://"),

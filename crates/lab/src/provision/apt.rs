@@ -144,7 +144,7 @@ pub(super) fn install(
     };
     if find_command("apt-get").is_none() {
         return all(&format!(
-            "This host has no apt-get: install what corresponds to {} by its own means.",
+            "This host has no apt-get: install what corresponds to {} with its own package manager.",
             wanted.join(", ")
         ));
     }

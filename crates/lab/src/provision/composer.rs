@@ -64,7 +64,7 @@ fn write_config(home: &Path, file: &Path) -> Result<(), String> {
     let text = fs::read_to_string(file)
         .map_err(|e| format!("{REPOSITORIES} names {}, which cannot be read: {e}.", file.display()))?;
     let repositories: serde_json::Value = serde_json::from_str(&text)
-        .map_err(|e| format!("{REPOSITORIES} names {}, which is no JSON: {e}.", file.display()))?;
+        .map_err(|e| format!("{REPOSITORIES} names {}, which is not JSON: {e}.", file.display()))?;
     if !repositories.is_array() && !repositories.is_object() {
         return Err(format!("{} must hold a list as composer.json's \"repositories\".", file.display()));
     }

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_user_built_whom_nobody_is_becomes_root_s_and_nothing_of_it_runs_on() {
+    fn files_built_as_the_unused_user_become_root_s_and_its_processes_are_ended() {
         if find_command("setpriv").is_none() || !geteuid().is_root() {
             return eprintln!("not tested: only root can act as another user");
         }

@@ -189,7 +189,8 @@ impl Agent {
         )?;
         if TcpListener::bind((address, 0)).is_err() {
             return Err(format!(
-                "{address} is no address of that machine: write one that servers can listen on, ssh:HOST=ADDRESS."
+                "{address} is not an address of that machine: write one that servers can listen on, \
+                 ssh:HOST=ADDRESS."
             ));
         }
         let memory = greeting.memory.as_deref();
@@ -279,7 +280,7 @@ impl Agent {
             return Err(format!("{SERVERS_MAX} servers at once at most, with 1 to {CORES_MAX} workers."));
         }
         if let Some(cpu) = cpus.iter().find(|cpu| !self.cpus.contains(cpu)) {
-            return Err(format!("CPU {cpu} is none that servers may use there."));
+            return Err(format!("CPU {cpu} is not one that servers may use there."));
         }
         let prepared = match prepare(&candidate, &agreed.layout, agreed.address, (workers, &cpus)) {
             Ok(prepared) => prepared,

@@ -137,8 +137,8 @@ impl ServerHost {
         let command = candidate.command_line().filter(|_| candidate.unix().is_none());
         let command = command.ok_or_else(|| {
             format!(
-                "{candidate} is no server that {} could start and this machine reach: name one of the catalogue, or a \
-                 command that listens on {{host}} and {{port}}.",
+                "{candidate} is not a server that {} can start and this machine can reach: name one of the \
+                 catalogue, or a command that listens on {{host}} and {{port}}.",
                 self.given()
             )
         })?;
@@ -259,7 +259,9 @@ impl ServerHost {
             return Err(strange());
         };
         if let Some(server) = &measured.server {
-            server.check().map_err(|why| format!("what its agent says of the server cannot be: {why}."))?;
+            server
+                .check()
+                .map_err(|why| format!("its agent sent impossible figures of the server: {why}."))?;
         }
         if let Some(host) = measured.server.as_mut().and_then(|server| server.host.as_mut()) {
             host.clock_bound_ns = offset.bound_ns;

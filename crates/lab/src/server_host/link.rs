@@ -267,7 +267,7 @@ impl Link {
                 drop(state);
                 // Should it hear of us again, it is to end.
                 *locked(&self.to_agent) = None;
-                return self.lose(&format!("nothing was heard of it for {} s", LOST.as_secs()));
+                return self.lose(&format!("nothing was received from it for {} s", LOST.as_secs()));
             }
             state.beats.insert(number, now_ns);
             drop(state);

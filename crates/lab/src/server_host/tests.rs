@@ -163,7 +163,7 @@ fn commands_that_are_not_allowed_are_not_started_and_a_malformed_message_ends_th
 }
 
 #[test]
-fn an_agent_that_is_none_is_refused() {
+fn a_program_that_is_not_an_agent_is_refused() {
     for (answer, says) in [
         ("nonsense\n", "could not be understood"),
         ("", "has ended"),

@@ -46,7 +46,7 @@ pub(crate) enum StartErrorKind {
     #[error("is not trusted. {0} Correct the certificate, name its issuer by --cacert, or check none by -k.")]
     NotTrusted(String),
     /// It does not speak the protocol that it is asked by: what the last attempt found.
-    #[error("does not speak what the load speaks. {0} Let it speak HTTP/2, or load it without.")]
+    #[error("does not speak the load's protocol. {0} Let it serve HTTP/2, or leave --http2 out.")]
     NotSpoken(String),
     /// It waited for this path, which did not appear in time.
     #[error("did not start: {} did not appear in time.", .0.display())]

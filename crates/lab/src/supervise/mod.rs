@@ -352,10 +352,11 @@ impl Running {
         if let Some((process, how)) = &self.ended {
             let log_tail = error::log_tail(&self.entry.run_dir, *process);
             let at_limit = self.entry.memory_cgroup.as_ref().is_some_and(|c| memory::ended_at_limit(c) > 0);
-            let why = if at_limit { " for want of memory, at its limit," } else { "" };
+            let why = if at_limit { " for lack of memory, at its limit," } else { "" };
             return Some(Death { how: format!("{how}{why}"), log_tail });
         }
-        self.guard_lost.then(|| Death { how: "lost its guard".to_owned(), log_tail: Vec::new() })
+        self.guard_lost
+            .then(|| Death { how: "lost the process that supervises it".to_owned(), log_tail: Vec::new() })
     }
 
     /// Ends every process and removes the run folder; returns when they are

@@ -361,7 +361,7 @@ fn a_server_has_no_more_memory_than_its_limit() {
     std::fs::write(spec.run_dir.join("go"), "").unwrap();
     let cgroup = running.entry.memory_cgroup.clone().unwrap();
     take_end(&mut running);
-    assert_eq!(running.died().unwrap().how, "was ended by signal 9 for want of memory, at its limit,");
+    assert_eq!(running.died().unwrap().how, "was ended by signal 9 for lack of memory, at its limit,");
     assert_eq!(running.stop().leftovers, [""; 0]);
     assert!(!cgroup.path.exists(), "{}", cgroup.path.display());
     assert_eq!(journal_files(root.path()), 0);

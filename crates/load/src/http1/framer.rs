@@ -31,8 +31,8 @@ const PARTIAL_KEPT_BYTES: usize = 4 << 10;
 const HEAD_TOO_LONG: ProtocolError = ProtocolError("the response's head is longer than 256 KiB");
 /// Of the kind [`ErrorKind::PartialHeads`].
 const NO_ROOM: ProtocolError = ProtocolError(
-    "the unfinished heads on this worker's connections take the 64 MiB there are for them: \
-     give fewer connections (-c) or more workers (-t)",
+    "the unfinished response heads on this worker's connections exceed 64 MiB: give fewer connections (-c) \
+     or more workers (-t)",
 );
 
 /// What one step of the framer found.

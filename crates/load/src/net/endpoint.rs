@@ -71,7 +71,7 @@ impl Endpoint {
 fn not_allowed(plan: &Plan, resolved: Option<SocketAddr>) -> LoadError {
     let address = resolved.map_or_else(|| "no address".to_owned(), |address| address.to_string());
     LoadError::Fleet(format!(
-        "{} ({address}) is not among what this agent may load: its allow-list says what is.",
+        "{} ({address}) is not a target that this agent may load: start the agent with --allow for it.",
         plan.target.display_url()
     ))
 }
@@ -80,7 +80,7 @@ fn not_allowed(plan: &Plan, resolved: Option<SocketAddr>) -> LoadError {
 fn check_sources(sources: &[IpAddr]) -> Result<(), PlanError> {
     for source in sources {
         TcpListener::bind((*source, 0)).map_err(|e| {
-            PlanError(format!("--source {source} is no address of this machine that can be used: {e}."))
+            PlanError(format!("--source {source} is not an address of this machine that can be used: {e}."))
         })?;
     }
     Ok(())

@@ -457,7 +457,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn random_worlds_are_recorded_as_they_happened() {
+fn random_servers_and_networks_are_measured_as_simulated() {
     let mut seen = Seen::default();
     if let Some(seed) = number("PRONY_SIM_SEED") {
         return play(seed, &mut seen);

@@ -35,7 +35,8 @@ impl Setup {
         }
         let name = ServerName::try_from(plan.target.host.clone()).map_err(|_| {
             PlanError(format!(
-                "The host {:?} is no name that a certificate can have: write the server's DNS name or address.",
+                "The host {:?} is not a name that a certificate can have: write the server's DNS name or \
+                 address.",
                 plan.target.host
             ))
         })?;

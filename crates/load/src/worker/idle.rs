@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn one_worker_keeps_no_account() {
+    fn a_single_worker_counts_no_waits_beside_others() {
         let idle = Arc::new(Idle::of(1));
         let mut free = Free::with_capacity(1, Arc::clone(&idle), 0);
         free.push_back(0, 5);

@@ -111,7 +111,7 @@ fn the_name_of_the_url_is_asked_for() {
 }
 
 #[test]
-fn whom_nobody_vouches_for_is_refused() {
+fn a_certificate_of_an_untrusted_issuer_is_refused() {
     let stranger = server::Authority::new("a stranger");
     let pair = leaked(stranger.issue("127.0.0.1", |_| {}));
     let (address, ledger) = server::always(&Speaks { pair, ..Speaks::default() }, HELLO);

@@ -164,7 +164,7 @@ fn of_the_connection() -> Vec<Trap> {
         ),
         whole(settings(&[(setting::MAX_FRAME_SIZE, 1)]), Code::PROTOCOL_ERROR, "MAX_FRAME_SIZE"),
         whole(settings(&[(setting::ENABLE_PUSH, 1)]), Code::PROTOCOL_ERROR, "ENABLE_PUSH"),
-        whole(frame(kind::WINDOW_UPDATE, 0, 0, &[0; 4]), Code::PROTOCOL_ERROR, "larger by nothing"),
+        whole(frame(kind::WINDOW_UPDATE, 0, 0, &[0; 4]), Code::PROTOCOL_ERROR, "WINDOW_UPDATE of 0"),
         whole(
             frame(kind::WINDOW_UPDATE, 0, 0, &[0x7f, 0xff, 0xff, 0xff]),
             Code::FLOW_CONTROL_ERROR,
@@ -209,11 +209,11 @@ fn a_response_that_is_none_fails_alone() {
         ([headers(SHORT, false), data(b"123456", true)].concat(), Vec::new(), "longer than its head says"),
         ([headers(SHORT, false), data(b"12", false), headers(b"", true)].concat(), Vec::new(), "shorter"),
         ([headers(STATUS_200, false), headers(STATUS_200, true)].concat(), Vec::new(), "second head"),
-        ([headers(STATUS_200, false), headers(b"", false)].concat(), Vec::new(), "behind its trailers"),
+        ([headers(STATUS_200, false), headers(b"", false)].concat(), Vec::new(), "after its trailers"),
         // `connection: close`, and a name with a capital letter.
         (headers(b"\x88\x00\x0aconnection\x05close", true), Vec::new(), "HTTP/1"),
         (headers(b"\x88\x00\x01X\x01y", true), Vec::new(), "a name"),
-        (frame(kind::WINDOW_UPDATE, 0, 1, &[0; 4]), Vec::new(), "larger by nothing"),
+        (frame(kind::WINDOW_UPDATE, 0, 1, &[0; 4]), Vec::new(), "WINDOW_UPDATE of 0"),
     ];
     in_bounded_memory(|| {
         for (begin, more, says) in cases {

@@ -96,12 +96,12 @@ impl LoadOptions {
             ];
             if let Some((flag, _)) = beside.iter().find(|(_, given)| *given) {
                 return wrong(format!(
-                    "{flag} does not go with --stage: the stages say how long and how much."
+                    "{flag} cannot be used with --stage: the stages say how long and how much."
                 ));
             }
             let arrivals = parse_stages(stages)?;
             if matches!(arrivals, Arrivals::ConnectionStages(_)) && self.connections.is_some() {
-                return wrong("-c does not go with stages of connections: the stages say how many.");
+                return wrong("-c cannot be used with stages of connections: the stages say how many.");
             }
             return Ok(arrivals);
         }
@@ -119,10 +119,10 @@ impl LoadOptions {
             (None | Some("constant"), Some(rate)) => Ok(Arrivals::Constant(rate)),
             (Some("poisson"), Some(rate)) => Ok(Arrivals::Poisson(rate)),
             (Some(kind @ ("constant" | "poisson")), None) => {
-                wrong(format!("{kind} arrivals need a rate: give -R, in a file rate = …"))
+                wrong(format!("{kind} arrivals need a rate: give -R (in a file: rate = …)"))
             }
             (Some(other), _) => {
-                wrong(format!("{other:?} is no kind of arrivals: write constant or poisson."))
+                wrong(format!("{other:?} is not a kind of arrivals: write constant or poisson."))
             }
         }
     }
@@ -274,7 +274,7 @@ fn expected_body(text: Option<&str>, read: ReadFile<'_>) -> Result<ExpectedBody,
     let digits: Vec<u8> = hex.chars().map_while(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
     if digits.len() != 64 || hex.len() != 64 {
         return wrong(format!(
-            "--expect-body {SHA256}{hex:?} is no SHA-256, which has 64 hexadecimal digits: write what \
+            "--expect-body {SHA256}{hex:?} is not a SHA-256, which has 64 hexadecimal digits: write what \
              `curl -s URL | sha256sum` prints. A body that begins so is given as @FILE."
         ));
     }

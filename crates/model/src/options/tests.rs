@@ -128,7 +128,7 @@ fn a_unix_socket_takes_no_local_addresses() {
         source: Some("127.0.0.2".to_owned()),
         ..LoadOptions::default()
     };
-    assert!(refused(&socket).contains("--unix and --source do not go together"));
+    assert!(refused(&socket).contains("--unix and --source cannot be used together"));
 }
 
 #[test]

@@ -61,7 +61,11 @@ impl RunLog {
                 RunLog::of(header, Vec::new())
             }
             Ok(_) => {
-                return Err(no_log("its first line is not a header: this is not a run log".to_owned()));
+                return Err(no_log(
+                    "this is not a run log: its first line is not a header; `prony bench` and `prony load -o \
+                     FILE` write run logs"
+                        .to_owned(),
+                ));
             }
             Err(why) => return Err(no_log(first_line_is_wrong(&first.text, &why))),
         };
@@ -77,7 +81,10 @@ impl RunLog {
             for (line, (entry, took)) in batch.iter().zip(entries) {
                 unpacked += took;
                 if unpacked > LOG_UNPACKED_MAX + UNPACKED_PER_BYTE * lines.bytes {
-                    return Err(line.wrong(path, "up to it, histograms take more memory than any of Prony's"));
+                    return Err(line.wrong(
+                        path,
+                        "the histograms up to this line take more memory than those of a run log by Prony",
+                    ));
                 }
                 match entry {
                     Ok(entry) => known.take(entry, &mut log),

@@ -31,6 +31,8 @@ pub(super) fn first_line_is_wrong(text: &[u8], why: &serde_json::Error) -> Strin
             Err(other_version) => other_version,
             Ok(()) => format!("its header is damaged: {}", printable(&why.to_string())),
         },
-        None => "this is not a run log: its first line is no header".to_owned(),
+        None => "this is not a run log: its first line is not a header; `prony bench` and `prony load -o \
+                 FILE` write run logs"
+            .to_owned(),
     }
 }

@@ -52,10 +52,10 @@ file is wrong; 3 the target could not be loaded, or nothing valid was measured; 
 /// What `prony` alone says.
 pub(crate) const FIRST_STEPS: &str = "\
 Load one server           prony load http://127.0.0.1:8080/
-How much it carries       prony capacity http://127.0.0.1:8080/
+Find the highest rate     prony capacity http://127.0.0.1:8080/
 Compare two builds        prony bench --candidate old='./old --port {port}' --candidate new='./new --port {port}'
 
-Without a URL, prony load tries itself on a server of its own. All commands: prony --help";
+Without a URL, prony load starts a test server and loads that. All commands: prony --help";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

@@ -16,7 +16,7 @@ pub(crate) fn run(arguments: &AgentArguments, printer: &Printer) -> Result<(), F
     if arguments.role == AgentRole::Server {
         if arguments.pool.is_some() {
             return Err(Failure::usage(
-                "An agent of the role server is started by its controller over ssh: leave --pool out.",
+                "An agent with --role server is started by its controller over ssh: leave --pool out.",
             ));
         }
         return server_host::serve_controller(arguments.allow_commands);

@@ -90,7 +90,7 @@ fn lock(
     let name = &setup.experiment.name;
     let mut waits = |holder: Option<&bench_lock::Holder>| {
         printer.note(&format!(
-            "Another bench runs on this machine{}: waiting for its end, for at most TIME with --wait TIME.",
+            "Another bench runs on this machine{}: waiting until it ends. --wait TIME limits the wait.",
             bench_lock::described(holder)
         ));
     };
@@ -103,7 +103,8 @@ fn lock(
     )?;
     if !lock.is_held() {
         printer.note(&format!(
-            "{} cannot be locked: another bench may run on this machine unseen. {}=FILE is another file.",
+            "{} cannot be locked, so another bench may run at the same time unnoticed. {}=FILE names another \
+             lock file.",
             path.display(),
             bench_lock::VARIABLE
         ));

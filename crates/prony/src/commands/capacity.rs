@@ -49,8 +49,8 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
         let most = show_duration(Duration::from_secs(forecast(&wanted).as_secs()));
         let (rate, longest) = lengthened(&wanted);
         printer.note(&format!(
-            "Searching with probes of {}, up to {} at rates below {}/s: about {most}; longer at such low rates, shorter \
-             where probes fail early.",
+            "Searching with probes of {}, up to {} at rates below {}/s: about {most} in all; longer at rates \
+             that low, shorter where probes fail early.",
             show_duration(wanted.probe),
             show_duration(longest),
             prony_report::format::rate(rate)
@@ -109,7 +109,8 @@ pub(super) fn capacity_plan(arguments: &CapacityArguments, target: Target) -> Re
     };
     if let Some(option) = given.iter().find(|option| refused(option)) {
         return Err(Failure::usage(format!(
-            "{} does not go with `prony capacity`, whose probes have a rate and a length (-d): leave it out.",
+            "{} cannot be used with `prony capacity`, whose probes have a rate and a length (-d): leave it \
+             out.",
             plan::flag(option)
         )));
     }
@@ -154,7 +155,7 @@ fn publish(arguments: &CapacityArguments, report: &CapacityReport, printer: &Pri
     }
     printer.out(&text);
     if let Some(line) = report.confirmation.as_ref().and_then(terminal::server_line) {
-        printer.out(&format!(" At the confirmation: {line}"));
+        printer.out(&format!(" During the confirmation: {line}"));
     }
     Ok(())
 }

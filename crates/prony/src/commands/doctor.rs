@@ -77,7 +77,8 @@ fn of_another_host(given: &str, arguments: &DoctorArguments, printer: &Printer) 
     let host = examined(given, &arguments.agent_binary)?;
     let findings = host.examine().map_err(Failure::not_measured)?;
     let round_trip = host.round_trips().map_err(Failure::not_measured)?;
-    let not_measured = Some("a load is measured on the machine that applies it".to_owned());
+    let not_measured =
+        Some("they are measured only on this machine, which applies the load (leave --host out)".to_owned());
     let report = Report {
         schema: SCHEMA,
         host: host.host().clone(),
@@ -106,6 +107,6 @@ fn print_changes(done: &Done, word: &str, printer: &Printer) {
         printer.note(&format!("unchanged  {line}"));
     }
     if done.changed.is_empty() && done.left.is_empty() {
-        printer.note(&format!("nothing to be {word}: these settings have their values already"));
+        printer.note(&format!("nothing had to be {word}: these settings already have their values"));
     }
 }

@@ -186,7 +186,7 @@ fn every_option_means_the_same_for_load_bench_an_experiment_and_capacity() {
         }
         match searched(&url, &flags) {
             Err(why) => {
-                assert!(not_in_a_search && why.message.contains("does not go with"), "{option}: {why:?}");
+                assert!(not_in_a_search && why.message.contains("cannot be used with"), "{option}: {why:?}");
             }
             Ok(load) => {
                 assert!(!not_in_a_search, "{option} is taken by a search");

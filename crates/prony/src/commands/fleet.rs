@@ -107,7 +107,8 @@ pub(crate) fn start(
     };
     if let Some(address) = of_each_machine(&agents, &allowed) {
         printer.note(&format!(
-            "The target's address is {address}: each agent loads its own machine there, and not this one."
+            "The target's address is {address}, which on each agent's host is that host itself: give an \
+             address of this machine that they reach to load this one."
         ));
     }
     assemble(options, agents, &plan.cpus, allowed).map(Some)
@@ -127,8 +128,9 @@ fn assemble(
     cpus: &[u32],
     allowed: Vec<SocketAddr>,
 ) -> Result<Fleet, Failure> {
-    let own = std::env::current_exe()
-        .map_err(|e| Failure::not_measured(format!("Where this program is could not be found out: {e}.")))?;
+    let own = std::env::current_exe().map_err(|e| {
+        Failure::not_measured(format!("The path of this program could not be determined: {e}."))
+    })?;
     let pool_key = match agents {
         Agents::Pool(..) => fleet_key(options.fleet_key.as_ref(), Side::Controller)?,
         _ => PathBuf::new(),
@@ -231,7 +233,8 @@ fn whole(
         again += 1;
         if again > PROBES_AGAIN {
             return Err(LoadError::AgentLost(format!(
-                "Agents were lost in {again} probes in turn (in the last one {}). Nothing is concluded from such probes.",
+                "Agents were lost in {again} probes one after the other (in the last one {}). The search has \
+                 no result: see why they were lost, then repeat it.",
                 why.trim_end_matches('.')
             )));
         }
@@ -246,7 +249,7 @@ pub(crate) fn run(arguments: &FleetArguments, printer: &Printer) -> Result<(), F
         FleetCommand::Status => status(&place, printer),
         FleetCommand::Install => {
             if find_server(&place).is_err() {
-                printer.note(&format!("nats-server is had from {}.", install::install(&place)?));
+                printer.note(&format!("nats-server was installed from {}.", install::install(&place)?));
             }
             status(&place, printer)
         }
@@ -263,7 +266,8 @@ fn key(arguments: &KeyArguments, printer: &Printer) -> Result<(), Failure> {
     let (controller, agent) = (folder.join("controller.key"), folder.join("agent.key"));
     keys::make(&controller, &agent).map_err(Failure::usage)?;
     printer.out(&format!(
-        "{}  stays with whoever loads (--fleet-key)\n{}  goes to every agent, and to nobody else (prony agent --key)\n",
+        "{}  for the machine that runs prony load (--fleet-key)\n{}  for every agent, and nobody else (prony \
+         agent --key)\n",
         controller.display(),
         agent.display()
     ));
@@ -319,7 +323,10 @@ mod tests {
         ] {
             let (times, why) = tried(outcomes, &control);
             let why = why.unwrap_err();
-            assert!(times == 3 && why.contains("lost in 3 probes in turn") && why.contains(says), "{why}");
+            assert!(
+                times == 3 && why.contains("lost in 3 probes one after the other") && why.contains(says),
+                "{why}"
+            );
         }
         assert_eq!(tried([refused, good, good], &control), (1, Err("The load did not start.".to_owned())));
         // Who ends the search does not wait for another.

@@ -20,8 +20,8 @@ fn check(mut arguments: impl Iterator<Item = String>) -> Result<(), Failure> {
     match arguments.find(|argument| argument.contains(REDACTED)) {
         None => Ok(()),
         Some(argument) => Err(Failure::usage(format!(
-            "{REDACTED} stands for a secret in {}: write it there again, or @env:NAME in a URL or a body (in a command \
-             $NAME) for what the environment holds.",
+            "{REDACTED} stands for a secret in {}: write the secret there again, or, to read it from the \
+             environment, @env:NAME in a URL or a body and $NAME in a command.",
             shell_word(&argument)
         ))),
     }

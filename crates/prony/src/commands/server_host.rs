@@ -41,8 +41,8 @@ fn reach(
 ) -> Result<Arc<ServerHost>, Failure> {
     let wrong = || {
         Failure::usage(format!(
-            "{flag} names no host: write ssh:HOST, or ssh:HOST=ADDRESS with the IPv4 address there by which it is \
-             to be loaded."
+            "{flag} names no host: write ssh:HOST, or ssh:HOST=ADDRESS with the IPv4 address of that host to \
+             which loads connect."
         ))
     };
     let host = given.strip_prefix("ssh:").ok_or_else(wrong)?;
@@ -60,8 +60,9 @@ fn reach(
     // What is wrong with the line is found before anybody is asked.
     engines(&runtime.runtime).map_err(Failure::usage)?;
     runtime.memory.as_deref().map(parse_size).transpose().map_err(Failure::usage)?;
-    let own = std::env::current_exe()
-        .map_err(|e| Failure::not_measured(format!("Where this program is could not be found out: {e}.")))?;
+    let own = std::env::current_exe().map_err(|e| {
+        Failure::not_measured(format!("The path of this program could not be determined: {e}."))
+    })?;
     let allows = if runtime.allow_commands { " --allow-commands" } else { "" };
     let arguments = format!("agent --role server{allows}");
     let pipe = ssh_pipe::open(own, agent_binaries, &host, &arguments).map_err(Failure::not_measured)?;

@@ -31,7 +31,7 @@ fn unreachable_and_malformed_urls_are_refused() {
     refused(&world.prony(&["load", &tls, "-k"]), 3, &[&tls, "refused", "Is the server started"]);
     refused(&world.prony(&["load", "localhost:8080"]), 2, &["no scheme", "http://localhost:8080"]);
     refused(&world.prony(&["load", "ftp://h/"]), 2, &["ftp://"]);
-    refused(&world.prony(&["load", "http://h:0/"]), 2, &["not a port"]);
+    refused(&world.prony(&["load", "http://h:0/"]), 2, &["1 to 65535"]);
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn error_messages_contain_no_secrets() {
 
 /// `prony ci` gives its child the words of the load so: nobody else sees them.
 #[test]
-fn the_words_of_a_child_may_come_over_standard_input() {
+fn a_command_line_may_come_over_standard_input() {
     let world = World::new();
     let said = |input: &str| -> Said {
         let mut command = world.command(&["__words"]);

@@ -108,7 +108,7 @@ fn a_job_of_a_pull_request_is_compared_with_the_base_of_its_merge() {
 }
 
 #[test]
-fn what_a_job_cannot_do_it_says() {
+fn wrong_inputs_of_a_job_are_refused_with_the_reason() {
     let world = World::new();
     let commits = repository(&world);
     std::fs::create_dir(world.path("tmp")).unwrap();
@@ -123,7 +123,7 @@ fn what_a_job_cannot_do_it_says() {
     for (changes, code, says) in [
         (&[("GITHUB_EVENT_PATH", "")][..], 2, "--base"),
         (&[("GITHUB_EVENT_PATH", "nowhere.json")], 2, "nowhere.json"),
-        (&[("PRONY_CI_BASE", "--upload-pack=x")], 2, "no commit, tag or branch"),
+        (&[("PRONY_CI_BASE", "--upload-pack=x")], 2, "not a commit, tag or branch"),
         (&[("PRONY_CI_BASE", "v9")], 3, "could not be fetched from origin"),
         (&[("PRONY_CI_BUILD", "exit 7")], 3, "The build of base"),
         (&[("PRONY_CI_DIRECTORY", "nowhere")], 2, "nowhere"),
@@ -270,7 +270,7 @@ fn a_comment_that_cannot_be_made_is_said_with_its_reason() {
     let none = commented(&json!([]), &[GITHUB, ("PRONY_CI_TOKEN", "")]).0;
     assert!(none.code == Some(2) && none.err.contains("PRONY_CI_TOKEN"), "{none:?}");
     let (said, asked) = commented(&json!([]), &[GITHUB, ("GITHUB_EVENT_PATH", "")]);
-    assert!(said.code == Some(0) && said.err.contains("nothing was commented on"), "{said:?}");
+    assert!(said.code == Some(0) && said.err.contains("no comment was made"), "{said:?}");
     assert!(asked.is_empty(), "{asked:?}");
     let (said, asked) = commented(&json!([]), &[GITHUB, ("GITHUB_REPOSITORY", "a/../../user")]);
     assert!(said.code == Some(2) && asked.is_empty(), "{said:?} {asked:?}");

@@ -102,9 +102,9 @@ fn incomparable_runs_and_wrong_flags_are_refused() {
     refused(&["compare", "one.jsonl", "base", "nobody"], &["no measured candidate \"nobody\""]);
     refused(&["compare", "one.jsonl", "base", "base"], &["the same trials"]);
     refused(&["compare", "one.jsonl", "base", "head", "--candidate", "base"], &["named twice"]);
-    refused(&["compare", "one.jsonl", "--fail-if", "slow"], &["no word of a verdict"]);
+    refused(&["compare", "one.jsonl", "--fail-if", "slow"], &["not a verdict"]);
     refused(&["compare", "one.jsonl", "--margin", "p99"], &["there is no ="]);
-    refused(&["compare", "one.jsonl", "--margin", "p98=2%"], &["none of the figures"]);
+    refused(&["compare", "one.jsonl", "--margin", "p98=2%"], &["not one of the figures"]);
     refused(&["compare", "one.jsonl", "--margin", "p99=200%"], &["between 0 and 100%"]);
     // Another plan is another question.
     let url = TargetProcess::start(&[]);
@@ -221,7 +221,7 @@ fn a_dry_run_forecasts_the_precision() {
     ended(
         &dry(&[]),
         0,
-        &["precision  of ratios of throughput: ±", "after 5 blocks", "assumed: trials vary by 3"],
+        &["precision  of throughput ratios: ±", "after 5 blocks", "assuming that trials vary by 3"],
     );
     ended(&dry(&["--precision", "5%"]), 0, &["±5.0 % requested", "of 30 blocks"]);
     ended(&bench(&lab, &["--blocks", "2"]), 0, &[]);

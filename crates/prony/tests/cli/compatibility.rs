@@ -147,7 +147,7 @@ fn columns_stay_in_their_order_and_metrics_keep_their_names() {
 }
 
 #[test]
-fn exit_codes_say_what_they_said() {
+fn exit_codes_keep_their_meaning() {
     let world = World::new();
     let target = TargetProcess::start(&["--delay", "20ms"]);
     let url = target.url();
@@ -168,7 +168,7 @@ fn exit_codes_say_what_they_said() {
 }
 
 #[test]
-fn prony_alone_says_what_people_do_first() {
+fn prony_without_arguments_shows_the_first_commands() {
     let said = World::new().prony(&[]);
     let named = ["prony load http", "prony capacity http", "prony bench", "prony --help"];
     assert!(named.iter().all(|line| said.err.contains(line)), "{said:?}");

@@ -41,7 +41,7 @@ fn restore_without_apply_is_refused() {
     let world = World::new();
     let said = world.prony(&["doctor", "--restore"]);
     assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("Nothing is to be put back"), "{said:?}");
+    assert!(said.err.contains("There is nothing to restore"), "{said:?}");
     let said = world.prony(&["doctor", "--restore", "--apply"]);
     assert_eq!(said.code, Some(2), "{said:?}");
 }

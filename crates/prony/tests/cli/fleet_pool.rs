@@ -180,7 +180,7 @@ fn an_agent_is_used_within_its_own_bounds_alone() {
     }
     let mut pool = PoolWorld::new();
     pool.agent("shy", "keys/agent.key", &[]);
-    pool.is_refused(&["--agents", "1", "-n", "10", "-c", "1"], "not among what this agent may load");
+    pool.is_refused(&["--agents", "1", "-n", "10", "-c", "1"], "not a target that this agent may load");
     pool.agents.pop().unwrap().kill().unwrap();
     let bounds = ["--allow", "127.0.0.1", "--max-rate", "100", "--max-connections", "5"];
     pool.agent("small", "keys/agent.key", &bounds);
@@ -276,7 +276,7 @@ fn a_nats_server_that_is_not_there_or_refuses_is_named() {
     std::fs::copy(pool.world.path("stranger.nk"), pool.world.path("user.nk")).unwrap();
     pool.is_refused(&load, "could not be reached: authorization violation");
     pool.world.write("user.nk", "no seed");
-    pool.is_refused(&load, "has no nkey of a user");
+    pool.is_refused(&load, "has no seed of a user nkey");
     std::fs::copy(pool.world.path("keys/agent.key"), pool.world.path("keys/controller.key")).unwrap();
     pool.is_refused(&load, "it is the agent's");
     let _ = (pool.nats.kill(), pool.nats.wait());

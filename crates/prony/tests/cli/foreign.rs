@@ -138,7 +138,7 @@ fn settings_that_the_current_folder_says_were_saved_are_not_put_back() {
     world.write(".prony/doctor-restore.json", &saved.to_string());
     let said = world.prony(&["doctor", "--restore"]);
     assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("Nothing is to be put back"), "{said:?}");
+    assert!(said.err.contains("There is nothing to restore"), "{said:?}");
     assert_eq!(fs::read_to_string(CORE_PATTERN).unwrap(), before);
 }
 
@@ -221,7 +221,7 @@ fn a_user_follows_no_symlink_that_another_user_prepared() {
     let line = bench(&world.path("prony").display().to_string());
     let said = as_nobody(&line.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.err.contains("cannot be locked: another bench may run"), "{said:?}");
+    assert!(said.err.contains("cannot be locked, so another bench may run"), "{said:?}");
     let left: Vec<_> = fs::read_dir(world.path("temporary")).unwrap().flatten().map(|e| e.path()).collect();
     assert_eq!(left, [world.path(&state)], "run folders are gone");
 }

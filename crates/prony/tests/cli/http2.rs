@@ -120,7 +120,7 @@ fn headers_of_an_http1_connection_are_refused_before_anything_is_sent() {
         assert!(said.err.contains(&sentence), "{}", said.err);
     }
     let said = world.prony(&["load", &target.url(), "--http2", "-n", "1", "-H", "TE: gzip"]);
-    assert!(said.code == Some(2) && said.err.contains("it may say `trailers` alone"), "{said:?}");
+    assert!(said.code == Some(2) && said.err.contains("may only be `trailers`"), "{said:?}");
     let candidate = format!("a={}", target.url());
     let bench = ["bench", "--candidate", &candidate, "--http2", "-H", "Upgrade: h2c", "--dry-run"];
     let said = world.prony(&bench);

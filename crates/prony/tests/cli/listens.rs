@@ -95,7 +95,7 @@ fn a_socket_on_which_somebody_listens_already_is_not_loaded() {
     let said = bench(&world, &["--candidate", "a=sleep 60", "--unix", &path]);
     assert_ne!(said.code, Some(0), "{said:?}");
     let failure = world.lines("r.jsonl", "result")[0]["failure"].to_string();
-    assert!(failure.contains("Somebody listens") && failure.contains("{run}"), "{failure}");
+    assert!(failure.contains("Another process already listens") && failure.contains("{run}"), "{failure}");
 }
 
 #[test]

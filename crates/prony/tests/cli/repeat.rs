@@ -13,7 +13,7 @@ fn every_repeated_trial_has_its_line_connections_and_log_entry() {
         .prony(&["load", &url, "-n", "60", "-c", "3", "--repeat", "4", "-o", "r.jsonl", "--json", "r.json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     for words in
-        ["1/4  ", "4/4  ", "4 trials", "Student's t over trials", "One server process", "prony compare"]
+        ["1/4  ", "4/4  ", "4 trials", "Student's t over trials", "the same server process", "prony compare"]
     {
         assert!(said.out.contains(words), "{words:?}: {}", said.out);
     }
@@ -63,7 +63,7 @@ fn logs_of_repeated_loads_can_be_compared() {
     }
     let said = world.prony(&["compare", "a.jsonl", "b.jsonl", "--fail-if", "slower"]);
     assert_eq!(said.code, Some(1), "{said:?}");
-    for words in ["SLOWER", "4 and 4 trials of two runs", "may have drifted"] {
+    for words in ["SLOWER", "4 and 4 trials of two runs", "may have changed"] {
         assert!(said.out.contains(words), "{words:?}: {}", said.out);
     }
 }

@@ -252,7 +252,10 @@ fn a_resumed_run_of_urls_says_which_secret_to_give_again() {
     assert_eq!(bench(&whole, &["--resume", "r.jsonl"]).code, Some(0));
     let as_shown = bench(&shown, &["--resume", "r.jsonl"]);
     assert_eq!(as_shown.code, Some(2), "{as_shown:?}");
-    assert!(as_shown.err.contains(&shown) && as_shown.err.contains("write it there again"), "{as_shown:?}");
+    assert!(
+        as_shown.err.contains(&shown) && as_shown.err.contains("write the secret there again"),
+        "{as_shown:?}"
+    );
     let without = bench(&format!("a=http://{at}/"), &["--resume", "r.jsonl"]);
     assert_eq!(without.code, Some(2), "{without:?}");
     // What the environment holds is filled in by the line that was printed.

@@ -321,11 +321,11 @@ fn what_the_servers_host_may_not_or_cannot_do_is_refused_in_a_sentence() {
     assert!(said.out.contains("the recipe of two differs between the two hosts"), "{said:?}");
     for (given, code, says) in [
         ("servers", 2, "names no host"),
-        ("ssh:-oProxyCommand=x", 2, "is no host"),
+        ("ssh:-oProxyCommand=x", 2, "is not a host name"),
         ("ssh:servers:22", 2, "a port is set in ~/.ssh/config"),
         ("ssh:servers=fd00::1", 2, "IPv6"),
         ("ssh:servers=[fd00::1]", 2, "IPv6"),
-        ("ssh:servers=192.0.2.1", 3, "no address of that machine"),
+        ("ssh:servers=192.0.2.1", 3, "not an address of that machine"),
     ] {
         let said: Said = hosts.command(&["bench", "e.toml", "--server-host", given]).output().unwrap().into();
         assert_eq!((said.code, said.err.contains(says)), (Some(code), true), "{given} {said:?}");

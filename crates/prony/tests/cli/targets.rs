@@ -137,7 +137,7 @@ fn invalid_lists_are_refused() {
     refused(&load(b"\n#\nhttp://h/\nhttp://i/\n", &[]), &["line 4:", "http://i", "one server"]);
     refused(&load(b"http://h/\xff", &[]), &["line 1:", "not UTF-8"]);
     refused(&load(b"http://h/\nB@D http://h/", &[]), &["line 2:", "not a method"]);
-    refused(&load(b"http://me:s3cret@h/ x", &[]), &["line 1:", "stands behind the URL"]);
+    refused(&load(b"http://me:s3cret@h/ x", &[]), &["line 1:", "follows the URL"]);
     refused(&load(&[b'/'; 20_000], &["http://h/"]), &["line 1:", "16384"]);
     refused(&load(b"/a", &["http://h/b"]), &["write http://h."]);
     refused(&world.prony(&["load", "http://h/", "--shuffle"]), &["--targets FILE"]);

@@ -41,8 +41,8 @@ fn what_names_no_server_is_refused_before_anything_is_loaded() {
         ("load", "nginx", "names no server"),
         ("load", ":0", "names no server"),
         ("capacity", "4194305", "no such process"),
-        ("load", "ssh::8080", "--watch: \"\" is no host"),
-        ("capacity", "ssh:big:22:8080", "--watch: \"big:22\" is no host"),
+        ("load", "ssh::8080", "--watch: \"\" is not a host name"),
+        ("capacity", "ssh:big:22:8080", "--watch: \"big:22\" is not a host name"),
     ] {
         let said = world.prony(&[command, &target.url(), "--watch", watch]);
         assert_eq!(said.code, Some(2), "{said:?}");

@@ -148,7 +148,7 @@ fn requests(text: &mut Text, all: &[Labelled<'_>]) {
         text.sample(&one.with(&[("result", "completed")]), trial.requests.completed);
         text.sample(&one.with(&[("result", "failed")]), trial.requests.failed);
     });
-    let help = "Requests without an end at the window's.";
+    let help = "Requests that had not ended when the window did.";
     family(text, all, ("prony_trial_unresolved_requests", Kind::Gauge, "", help), |text, one, trial| {
         text.sample(&one.with(&[("state", "in_flight")]), trial.requests.in_flight);
         text.sample(&one.with(&[("state", "never_sent")]), trial.requests.never_sent);
@@ -197,9 +197,12 @@ fn throughput(text: &mut Text, all: &[Labelled<'_>]) {
     each(text, all, ("prony_trial_offered_requests_per_second", gauge, unit, help), |t, _| {
         t.throughput.offered_per_s
     });
-    each(text, all, ("prony_trial_window_seconds", gauge, "seconds", "The counted span."), |t, _| {
-        Some(seconds(t.window.duration_ns))
-    });
+    each(
+        text,
+        all,
+        ("prony_trial_window_seconds", gauge, "seconds", "The length of the measurement window."),
+        |t, _| Some(seconds(t.window.duration_ns)),
+    );
 }
 
 /// Which part of a trial's latency.

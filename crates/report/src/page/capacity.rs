@@ -65,7 +65,7 @@ pub(super) fn answer(found: &CapacityRecord) -> String {
     let rate = format::rate(estimate.point);
     if found.confirmed == Some(false) {
         let at_least = if found.bound == Bound::Lower { "≥ " } else { "" };
-        return format!("{at_least}{rate} req/s ({}), and no confirmation upheld it", found.slo);
+        return format!("{at_least}{rate} req/s ({}), not confirmed", found.slo);
     }
     match (found.bound, estimate.ci_high) {
         (Bound::Lower, _) => format!("≥ {rate} req/s sustained: the client was the limit, not the server"),

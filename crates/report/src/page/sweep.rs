@@ -96,7 +96,10 @@ impl Facets {
             said.push("no keep-alive".to_owned());
         }
         match (self.rest.speaks_http2(), self.rest.pipeline) {
-            (true, streams) => said.push(format!("HTTP/2 with {streams} requests a connection at once")),
+            (true, streams) => said.push(format!(
+                "HTTP/2 with {}",
+                format::count(streams.into(), "stream per connection", "streams per connection")
+            )),
             (false, 1) => {}
             (false, pipeline) => said.push(format!("pipelined by {pipeline}")),
         }

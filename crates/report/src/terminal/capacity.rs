@@ -103,7 +103,8 @@ fn table(out: &mut Lines, probes: &[Probe]) {
     for probe in by_rate {
         let mark = if probe.sustained { "✓" } else { "✗" };
         let why = match (probe.sustained, probe.phase.as_str()) {
-            (true, phase @ ("confirmation" | "descending")) => phase.to_owned(),
+            (true, "confirmation") => "confirmation".to_owned(),
+            (true, "descending") => "right after an overload".to_owned(),
             (true, _) => String::new(),
             (false, _) => format::printable(&probe.why),
         };
@@ -224,7 +225,7 @@ mod tests {
         };
         let plan = PlanRecord { protocol: Some("h2".to_owned()), pipeline: 8, ..trial.plan };
         let shown = capacity(&found, &plan, &trial.target.address, false, &TerminalOptions::default());
-        assert!(shown.contains("100 connections, HTTP/2 with 8 at once each · 1 probe"), "{shown}");
+        assert!(shown.contains("100 connections, HTTP/2 with 8 streams each · 1 probe"), "{shown}");
     }
 
     #[test]

@@ -170,7 +170,8 @@ fn the_next_command_has_placeholders_for_redacted_headers() {
 fn a_run() {
     insta::assert_snapshot!(experiment(&fixtures::experiment(), &plain()), @r"
     hyper leads: at least 9.4 × nginx-fpm at 50 connections
-    9 candidates × 1 plan × 5 blocks = 45 trials: 39 valid, 5 lower bounds, 1 void
+    9 candidates × 1 plan × 5 blocks = 45 trials: 39 valid, 5 lower bounds, 1 not
+    counted
     3 min 42 s · seed 1 · server on CPU 1, client on CPU 0
 
      c50  50 connections, closed loop, GET /
@@ -204,7 +205,8 @@ fn a_run() {
 fn a_run_with_a_published_source() {
     insta::assert_snapshot!(experiment(&fixtures::with_published(), &plain()), @r"
     hyper leads: at least 9.4 × nginx-fpm at 50 connections
-    9 candidates × 1 plan × 5 blocks = 45 trials: 39 valid, 5 lower bounds, 1 void
+    9 candidates × 1 plan × 5 blocks = 45 trials: 39 valid, 5 lower bounds, 1 not
+    counted
     3 min 42 s · seed 1 · server on CPU 1, client on CPU 0
 
      c50  50 connections, closed loop, GET /
@@ -317,8 +319,8 @@ fn labels_that_differ_in_their_middle_stay_distinct() {
 fn a_run_with_hostile_labels_and_a_candidate_without_figures() {
     insta::assert_snapshot!(experiment(&fixtures::hostile(), &plain()), @r#"
     a|b `c` <img src=x onerror=alert(1)> @everyone
-    4 candidates × 1 plan × 5 blocks = 20 trials: 10 valid, 4 suspect, 5 void, 1
-    missing
+    4 candidates × 1 plan × 5 blocks = 20 trials: 10 valid, 4 suspect, 5 not
+    counted, 1 missing
     3 min 42 s · seed 1 · server and client not pinned · INTERRUPTED
 
      c"50' onload=x  50 connections, closed loop, GET /

@@ -259,7 +259,7 @@ fn costs(out: &mut Lines, trial: &Trial) {
     if let Some(used) = trial.http2 {
         let moved = format::count(used.moved, "request was moved", "requests were moved");
         let streams = format::count(used.streams, "stream", "streams");
-        let mut line = format!("HTTP/2: {streams} a connection, {moved} to another");
+        let mut line = format!("HTTP/2: {streams} per connection, {moved} to another connection");
         let waits = [("a stream", used.no_stream.total_ns), ("a connection", used.no_connection.total_ns)];
         let waits = waits.into_iter().chain([("the server's windows", used.held_ns)]);
         for (what, total_ns) in waits.filter(|(_, total_ns)| *total_ns > 0) {
@@ -309,7 +309,15 @@ fn reasons(out: &mut Lines, trial: &Trial) {
         let touched = if reason.affects.is_empty() || reason.effect == Effect::Note {
             String::new()
         } else {
-            format!(" ({})", reason.affects.iter().map(|a| words::code(a)).collect::<Vec<_>>().join(", "))
+            format!(
+                " ({})",
+                reason
+                    .affects
+                    .iter()
+                    .map(|a| words::code(a.trim_end_matches("_ns")))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            )
         };
         let text = format!("{}{touched}: {}", words::code(&reason.code), reason.detail);
         let ink = match reason.effect {

@@ -105,10 +105,10 @@ pub(crate) fn sides(comparison: &Comparison) -> (String, String) {
 /// The legend below a table.
 pub(crate) fn legend(comparison: &Comparison) -> &'static str {
     if comparison.duet {
-        "A/A is the difference that two identical candidates would show in as many blocks of this run, 95 %: from \
-         what swapping the CPUs did to the ratio, block by block."
+        "A/A: in 95 % of runs with as many blocks, two identical candidates would differ by no more than \
+         this; it follows from what swapping the CPUs did to the ratio in each block."
     } else {
-        "A/A is the difference that two identical candidates would show in as many blocks of this run, 95 %: from \
-         each candidate's own variation from block to block."
+        "A/A: in 95 % of runs with as many blocks, two identical candidates would differ by no more than \
+         this; it follows from how each candidate varied from block to block."
     }
 }

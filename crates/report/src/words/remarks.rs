@@ -44,7 +44,7 @@ pub(crate) fn shared_remarks(rows: &[Row]) -> Vec<(&'static str, String)> {
     shared.collect()
 }
 
-/// The value of a reason over all rows, `busiest worker 91 % to 99 %`: a share before others. `None` where it is the same
+/// The value of a reason over all rows, `busiest worker: 91 % to 99 %`: a share before others. `None` where it is the same
 /// everywhere.
 fn range(having: &[(&Row, &RowReason)]) -> Option<String> {
     let mut all: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
@@ -65,7 +65,7 @@ fn range(having: &[(&Row, &RowReason)]) -> Option<String> {
     } else {
         (name, format::si(least), format::si(most))
     };
-    Some(format!("{} {least} to {most}", what.replace('_', " ")))
+    Some(format!("{}: {least} to {most}", what.replace('_', " ")))
 }
 
 /// The codes of reasons that at least two rows have and that are no remarks of their own, in the order of the rows.
@@ -186,8 +186,8 @@ mod tests {
             [(
                 "?",
                 format!(
-                    "host noisy: {first}, {third}, in 2 to 4 of 5 trials each, stolen 2.0 % to 12 %; worst {third}: \
-                     12 % stolen"
+                    "host noisy: {first}, {third}, in 2 to 4 of 5 trials each, stolen: 2.0 % to 12 %; worst \
+                     {third}: 12 % stolen"
                 )
             )]
         );

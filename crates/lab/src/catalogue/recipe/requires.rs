@@ -213,7 +213,7 @@ pub(super) fn validate(file: TomlFile<'_>, path: &[&str], requires: &Requires) -
                 && package
                     .bytes()
                     .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"+.-".contains(&b));
-            refuse_if(!valid, key, i, format!("{package:?} is no name of a Debian package."))?;
+            refuse_if(!valid, key, i, format!("{package:?} is not the name of a Debian package."))?;
         }
     }
     for (i, command) in requires.commands.iter().enumerate() {
@@ -244,7 +244,8 @@ fn pecl(file: TomlFile<'_>, path: &[&str], requires: &Requires) -> Result<(), To
             return file.refuse(
                 &path,
                 format!(
-                    "{text:?} is no PHP extension: write NAME, NAME-VERSION or NAME-VERSION --with-an-option."
+                    "{text:?} is not a PHP extension: write NAME, NAME-VERSION or NAME-VERSION \
+                     --with-an-option."
                 ),
             );
         };

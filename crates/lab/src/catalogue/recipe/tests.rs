@@ -157,8 +157,8 @@ fn a_server_speaks_what_there_is_to_speak() {
 fn an_axis_sets_only_what_is_declared() {
     assert_eq!(
         error("opcache = { php_flags", "opcache = { php_flag"),
-        "s.toml:29: \"php_flag\" is no variable that [vars] declares: did you mean \"php_flags\"? Known: loop, \
-         php_flags, env, requires, keepalive, processes, image, protocols, tls."
+        "s.toml:29: \"php_flag\" is not a variable that [vars] declares: did you mean \"php_flags\"? Known: \
+         loop, php_flags, env, requires, keepalive, processes, image, protocols, tls."
     );
     assert_eq!(
         error("loop = \"ev\"", "loop = [\"ev\"]"),
@@ -179,7 +179,7 @@ fn wrong_commands_packages_templates_and_timeouts_are_refused() {
     assert_eq!(error("flask==3.1.3", "flask"), "s.toml:12: \"flask\" is not pinned: write NAME==VERSION.");
     assert_eq!(
         error("\"php8.2-cli\"", "\"--purge\""),
-        "s.toml:11: \"--purge\" is no name of a Debian package."
+        "s.toml:11: \"--purge\" is not the name of a Debian package."
     );
     assert_eq!(
         error(">=3.9,<3.13", "3"),
@@ -229,7 +229,8 @@ fn ambiguous_or_unsafe_downloads_and_extensions_are_refused() {
     let with = |line: &str| error("pip = [\"flask==3.1.3\"]", line);
     assert_eq!(
         with("pecl = [\"ev-1.1.5\", \"--force\"]"),
-        "s.toml:12: \"--force\" is no PHP extension: write NAME, NAME-VERSION or NAME-VERSION --with-an-option."
+        "s.toml:12: \"--force\" is not a PHP extension: write NAME, NAME-VERSION or NAME-VERSION \
+         --with-an-option."
     );
     assert_eq!(with("pecl = [\"ev-1\", \"ev-2\"]"), "s.toml:12: \"ev\" is named twice: keep one of them.");
     let sum = "0123456789abcdef".repeat(4);
@@ -268,7 +269,7 @@ fn a_recipe_may_consist_of_an_image_and_a_port() {
     );
     assert_eq!(
         refused("port = 80\nimage = \"--rm\"\n"),
-        "s.toml:2: \"--rm\" is no name of an image: write NAME:TAG."
+        "s.toml:2: \"--rm\" is not the name of an image: write NAME:TAG."
     );
     for half in ["a:1@sha256:12", "a:1@sha512:00", "a@"] {
         let said = refused(&format!("port = 80\nimage = {half:?}\n"));

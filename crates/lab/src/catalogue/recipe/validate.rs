@@ -65,7 +65,7 @@ fn image(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlError> {
     let check = |path: &[&str], image: &str| {
         let is_image = image.starts_with(|c: char| c.is_ascii_alphanumeric())
             && image.bytes().all(|b| b.is_ascii_graphic());
-        file.refuse_if(!is_image, path, format!("{image:?} is no name of an image: write NAME:TAG."))?;
+        file.refuse_if(!is_image, path, format!("{image:?} is not the name of an image: write NAME:TAG."))?;
         // An engine would refuse half a digest, too, but only at the installation.
         let digest =
             image.split_once('@').map(|(_, digest)| digest.strip_prefix("sha256:").unwrap_or_default());
@@ -99,7 +99,8 @@ fn vars(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlError> {
             !is_name(name),
             &path,
             format!(
-                "{name:?} is no name for a variable: write a lower-case letter, then letters, digits and _."
+                "{name:?} cannot be the name of a variable: write a lower-case letter, then letters, digits \
+                 and _."
             ),
         )?;
         file.refuse_if(
@@ -247,7 +248,8 @@ fn axis_value(
         let path = [&path[..], &[name.as_str()]].concat();
         let Some(declared) = recipe.vars.get(name) else {
             let suggestion = suggest(name, recipe.vars.keys().map(String::as_str).chain(OWN_WORDS));
-            return file.refuse(&path, format!("{name:?} is no variable that [vars] declares: {suggestion}"));
+            return file
+                .refuse(&path, format!("{name:?} is not a variable that [vars] declares: {suggestion}"));
         };
         let form = match (declared, set) {
             (Var::One(_), Var::Many(_)) => Some("a text in quotes"),

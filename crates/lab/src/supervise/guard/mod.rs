@@ -107,12 +107,20 @@ pub fn run_guard() -> i32 {
     let prepared = become_guard().and_then(|()| sys::child_events());
     let (child_events, order) = match (prepared, input.line()) {
         (Ok(child_events), Some(line)) => (child_events, serde_json::from_str::<GuardOrder>(&line)),
-        (Err(why), _) => return fail(&format!("The guard cannot watch over processes: {why}.")),
+        (Err(why), _) => {
+            return fail(&format!(
+                "The process that supervises the server cannot follow its processes: {why}."
+            ));
+        }
         (_, None) => return 0, // Prony ended before it ordered anything.
     };
     let order = match order {
         Ok(order) => order,
-        Err(why) => return fail(&format!("The guard does not understand its order: {why}.")),
+        Err(why) => {
+            return fail(&format!(
+                "The process that supervises the server cannot read its instructions: {why}."
+            ));
+        }
     };
     reaper::Reaper::new(order, child_events).run(&mut input);
     0

@@ -151,7 +151,7 @@ fn failures(m: &Measurement, kind: ErrorKind) -> u64 {
 }
 
 #[test]
-fn random_worlds_over_the_line_protocol_are_recorded_as_they_happened() {
+fn random_servers_of_the_line_protocol_are_measured_as_simulated() {
     let number = |name: &str| env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
     let first = number("PRONY_SIM_FIRST").unwrap_or(0);
     let count = number("PRONY_SIM_SEEDS").unwrap_or(CASES);

@@ -226,7 +226,7 @@ fn failed(truths: &[Truth], kind: ErrorKind) -> u64 {
 }
 
 #[test]
-fn random_worlds_over_http2_are_recorded_as_they_happened() {
+fn random_http2_servers_and_networks_are_measured_as_simulated() {
     let number = |name: &str| env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
     let first = number("PRONY_SIM_FIRST").unwrap_or(0);
     let count = number("PRONY_SIM_SEEDS").unwrap_or(CASES);
@@ -265,7 +265,7 @@ fn a_record_over_http2_that_is_not_the_truth_is_a_difference() {
 }
 
 #[test]
-fn the_random_worlds_of_http2_have_what_they_are_about() {
+fn the_random_http2_servers_show_every_case_that_is_to_be_tested() {
     let mut all = Truth::default();
     let mut sent_again = 0;
     for seed in 0..100 {

@@ -229,7 +229,7 @@ fn a_worker_that_slept_past_its_lease_sends_nothing_more() {
 }
 
 #[test]
-fn a_load_that_was_never_lent_a_start_sends_nothing() {
+fn a_load_without_a_lease_sends_nothing() {
     for warmup in [0, 500] {
         let mut case = Case::closed(Nature::ideal(MS));
         case.plan.warmup = Duration::from_millis(warmup);

@@ -136,7 +136,7 @@ fn a_connect_that_hangs_expires_at_its_timeout() {
 }
 
 #[test]
-fn refusals_are_not_a_storm() {
+fn refused_connects_are_repeated_after_a_pause() {
     for fate in [ConnectFate::RefusedAtOnce, ConnectFate::RefusedLater, ConnectFate::NoPorts] {
         let mut nature = Nature::ideal(MS);
         nature.connects = vec![(fate, 1)];
@@ -153,7 +153,7 @@ fn refusals_are_not_a_storm() {
 }
 
 #[test]
-fn a_server_that_resets_all_is_not_stormed_at_a_rate_either() {
+fn connects_to_a_server_that_resets_all_pause_at_a_rate_too() {
     let mut nature = Nature::ideal(10_000);
     nature.deeds = vec![(Deed::ResetNow, 1)];
     let mut case = Case::closed(nature);

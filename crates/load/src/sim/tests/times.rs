@@ -71,7 +71,7 @@ fn without_keepalive_each_request_waits_for_its_connect() {
 }
 
 #[test]
-fn with_kernel_stamps_a_busy_client_is_not_charged_to_the_server() {
+fn with_kernel_timestamps_a_busy_client_is_not_in_the_service_time() {
     let mut nature = Nature::ideal(500_000);
     // Ten connections are answered at the same instants, and each answer costs the client 60 µs.
     (nature.call_cost_ns, nature.clock_cost_ns) = (20_000, 5_000);
@@ -197,7 +197,7 @@ fn workers_share_a_schedule_without_a_gap() {
 }
 
 #[test]
-fn a_late_client_says_so_and_charges_nobody() {
+fn a_clients_lateness_is_measured_and_is_in_no_other_part() {
     let mut nature = Nature::ideal(100_000);
     (nature.oversleep_per_mille, nature.oversleep_ns) = (1000, 300_000);
     let played: Played = open(nature, 1000.0, 10).play();

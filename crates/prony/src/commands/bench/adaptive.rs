@@ -56,8 +56,8 @@ pub(super) fn as_before(
         && before.map(|p| p.share) != Some(parse_precision(text)?)
     {
         return Err(Failure::usage(
-            "--precision does not go with --resume, unless it is the one that the run was begun with: leave it \
-             out, or begin a new run.",
+            "--precision cannot be used with --resume, unless it is the one that the run was begun with: \
+             leave it out, or begin a new run.",
         ));
     }
     let max = log.header.blocks;
@@ -82,7 +82,7 @@ pub(super) fn forecast(
         format!("{half} after {}", format::count(blocks.into(), "block", "blocks"))
     };
     let Some(wanted) = experiment.precision else {
-        return Ok(format!("precision  of ratios of throughput: {} · {noise}", after(blocks)));
+        return Ok(format!("precision  of throughput ratios: {} · {noise}", after(blocks)));
     };
     let needs = match blocks_for(spread, wanted).map(|n| n.max(experiment.blocks.min)) {
         Some(needed) if needed <= blocks => {
@@ -103,7 +103,10 @@ fn spread(arguments: &BenchArguments) -> Result<(f64, String), Failure> {
         let assumed = format::percent(NOISE_ASSUMED);
         return Ok((
             ratio_spread(NOISE_ASSUMED),
-            format!("assumed: trials vary by {assumed} (--noise-of RUN.jsonl takes an earlier run's)"),
+            format!(
+                "assuming that trials vary by {assumed} (--noise-of RUN.jsonl takes the noise of an earlier \
+                 run)"
+            ),
         ));
     };
     let log = prony_analysis::run_log::read(Path::new(path))?;

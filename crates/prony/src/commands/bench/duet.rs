@@ -25,8 +25,8 @@ pub(super) fn places(
     match before {
         Some(None) if arguments.duet => {
             return Err(Failure::usage(
-                "--duet does not go with --resume, unless the run was begun with it: its candidates ran in turn. \
-                 Leave it out, or begin a new run.",
+                "--duet cannot be used with --resume, unless the run was begun with it: its candidates ran \
+                 in turn. Leave it out, or begin a new run.",
             ));
         }
         Some(None) => return Ok(None),

@@ -55,8 +55,8 @@ pub(super) fn setup(
     if let Some(log) = before {
         if arguments.blocks.is_some_and(|blocks| blocks != log.header.blocks) {
             return Err(Failure::usage(format!(
-                "--blocks does not go with --resume: the order of all {} blocks was drawn when the run began. \
-                 Leave it out, or begin a new run.",
+                "--blocks cannot be used with --resume: the order of all {} blocks was drawn when the run \
+                 began. Leave it out, or begin a new run.",
                 log.header.blocks
             )));
         }
@@ -107,8 +107,8 @@ fn of_experiment(
 ) -> Result<(Resolved, Option<Arc<ServerHost>>), Failure> {
     if let Some(option) = arguments.plan.given().into_iter().find(|option| option != "seed") {
         return Err(Failure::usage(format!(
-            "{} does not go with an experiment, whose file says its plans: change them there, or give --candidate \
-             NAME='COMMAND {{port}}' instead of an experiment.",
+            "{} cannot be used with an experiment, whose file says its plans: change them there, or give \
+             --candidate NAME='COMMAND {{port}}' instead of an experiment.",
             plan::flag(&option)
         )));
     }
@@ -214,7 +214,7 @@ fn two_hosts(host: &ServerHost, server_cores: u32, servers: u32) -> Result<Pins,
     let needed = usize::try_from(server_cores.saturating_mul(servers)).unwrap_or(usize::MAX);
     let first = there.len().checked_sub(needed).ok_or_else(|| {
         Failure::usage(format!(
-            "Servers are to have {needed} cores of {}, and there are {}: set server_cores to less.",
+            "The servers need {needed} CPU cores of {}, and it has {}: set a smaller server_cores.",
             host.given(),
             there.len()
         ))

@@ -31,12 +31,14 @@ pub(super) fn run(arguments: &CiCommentArguments, printer: &Printer) -> Result<(
         .and_then(|file| file.take(ANSWER_MAX_BYTES).read_to_string(&mut text))
         .map_err(|e| Failure::usage(format!("{}: {e}. `prony ci compare` writes it.", path.display())))?;
     let Some(comments) = request::comments()? else {
-        printer.note("This is no job of a pull request or merge request: nothing was commented on.");
+        printer.note("This is not a CI job of a pull request or merge request: no comment was made.");
         return Ok(());
     };
     let token = std::env::var(TOKEN).unwrap_or_default();
     if token.is_empty() || token.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        return Err(Failure::usage(format!("${TOKEN} has to hold a token that may comment on the request.")));
+        return Err(Failure::usage(format!(
+            "${TOKEN} is not set: set it to a token that may comment on the pull request or merge request."
+        )));
     }
     let api = Api { comments, token };
     let mark = mark(given(arguments.name.as_ref()).unwrap_or("prony"));
@@ -153,7 +155,7 @@ impl Api {
             };
             return Err(wrong(&format!("status {status}: {}.{advice}", said.trim())));
         }
-        serde_json::from_str(text).map_err(|e| wrong(&format!("the answer is no JSON: {e}.")))
+        serde_json::from_str(text).map_err(|e| wrong(&format!("the response is not JSON: {e}.")))
     }
 }
 

@@ -69,8 +69,8 @@ impl Drop for Checkout {
 fn of_this_job(head: &Path) -> Result<String, Failure> {
     let base = request::base()?.ok_or_else(|| {
         Failure::usage(
-            "Compare with what? This is no job of a pull request or merge request: name a commit, a tag or a branch by \
-             --base.",
+            "There is nothing to compare with, since this is not a CI job of a pull request or merge \
+             request: name a commit, tag or branch with --base.",
         )
     })?;
     // GitHub checks out the merge of the change into its base. Its first parent is the base exactly, while the base that
@@ -95,7 +95,7 @@ fn parent(line: &str) -> Option<&str> {
 fn commit(folder: &Path, revision: &str) -> Result<String, Failure> {
     // What begins so is an option to git.
     if revision.starts_with('-') || revision.chars().any(char::is_control) {
-        return Err(Failure::usage(format!("--base {revision:?} is no commit, tag or branch.")));
+        return Err(Failure::usage(format!("--base {revision:?} is not a commit, tag or branch.")));
     }
     let of = |name: &str| format!("{name}^{{commit}}");
     let here = git(folder, &["rev-parse", "--verify", "--quiet", &of(revision)]);

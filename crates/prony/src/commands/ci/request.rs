@@ -77,7 +77,9 @@ fn part(text: &str) -> Result<&str, Failure> {
     if text.chars().all(plain) && !text.contains("..") {
         return Ok(text);
     }
-    Err(Failure::usage(format!("{text:?} in this job's environment is no name of a repository or a number.")))
+    Err(Failure::usage(format!(
+        "{text:?} in this job's environment is not the name of a repository, or not a number."
+    )))
 }
 
 /// The pull request of GitHub's event.

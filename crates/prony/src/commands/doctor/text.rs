@@ -39,7 +39,8 @@ pub(super) fn text(report: &Report) -> String {
     if let Some(trips) = &report.round_trip {
         let time = |ns: u64| duration(ns as f64);
         lines.push(format!(
-            "Round trip      {} at least, p50 {}, p99 {}, from here and back, by a byte over TCP: the floor of every latency",
+            "Round trip      {} at least, p50 {}, p99 {}, from here and back, with one byte over TCP: no \
+             latency can be lower",
             time(trips.min_ns),
             time(trips.p50_ns),
             time(trips.p99_ns)

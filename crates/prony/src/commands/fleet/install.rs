@@ -37,13 +37,13 @@ pub(super) fn install(place: &Path) -> Result<&'static str, Failure> {
         }
     }
     Err(Failure::not_measured(format!(
-        "nats-server could not be had anywhere ({}): install the package nats-server.",
+        "nats-server could not be installed ({}): install the package nats-server by other means.",
         refused.join("; ")
     )))
 }
 
 fn put(place: &Path, obtain: fn(&Path) -> Result<PathBuf, String>) -> Result<(), String> {
-    let folder = place.parent().ok_or("there is no place for it")?;
+    let folder = place.parent().ok_or("its path has no folder")?;
     let refused = |e: std::io::Error| format!("{} cannot be written to: {e}", folder.display());
     fs::create_dir_all(folder).map_err(refused)?;
     let work = tempfile::tempdir_in(folder).map_err(refused)?;
@@ -57,7 +57,7 @@ fn debian_package(work: &Path) -> Result<PathBuf, String> {
     run(work, "apt-get", &["download", "nats-server"])?;
     let files = fs::read_dir(work).map_err(|e| e.to_string())?.flatten().map(|entry| entry.path());
     let package = files.into_iter().find(|path| path.extension().is_some_and(|kind| kind == "deb"));
-    let package = package.ok_or("apt-get gave no package")?;
+    let package = package.ok_or("apt-get downloaded no package")?;
     run(work, "dpkg-deb", &["-x", &package.to_string_lossy(), "package"])?;
     Ok(work.join("package/usr/sbin/nats-server"))
 }

@@ -36,7 +36,7 @@ function brandMark(): SVGElement {
 
 function hero(data: RunData): HTMLElement {
   const { head } = data;
-  const kinds = [["valid", "valid"], ["lower_bound", "lower bounds"], ["suspect", "suspect"], ["void", "void"], ["missing", "missing"]] as const;
+  const kinds = [["valid", "valid"], ["lower_bound", "lower bounds"], ["suspect", "suspect"], ["void", "not counted"], ["missing", "missing"]] as const;
   const some = kinds.filter(([k]) => head.counts[k] > 0);
   return h("header", { class: "hero" },
     h("p", { class: "eyebrow" }, `${head.name} · ${when(head.created_at)}`, head.interrupted ? h("strong", { class: "bad" }, " · INTERRUPTED") : null),

@@ -88,7 +88,7 @@ function plot({ data, state }: Context, chosen: Capacity, searches: Search[], ro
     id: "plot-capacity",
     title: `${shown.name === "Carried" || shown.name === "Failed" ? shown.name : `Response ${shown.name}`} against offered load`,
     legend: keyOf([...points].sort((a, b) => order(a) - order(b))),
-    caption: `Each mark is a probe: a dot was sustained (${chosen.slo}), a cross was not.${rows.some((r) => r.unconfirmed > 0) ? " ? marks a rate that no confirmation upheld." : ""} The line is the rate that was found, the band its interval: of one search from the highest rate that was sustained to the lowest that was not, of several 95 % over searches.`,
+    caption: `Each mark is a probe: a dot was sustained (${chosen.slo}), a cross was not.${rows.some((r) => r.unconfirmed > 0) ? " ? marks a rate that was not confirmed." : ""} The line is the rate that was found, the band its interval: of one search from the highest rate that was sustained to the lowest that was not, of several 95 % over searches.`,
     controls: [segments("Scale", [{ value: "linear", name: "Linear" }, { value: "log", name: "Log" }], log ? "log" : "linear", (cscale) => state.set({ cscale }))],
     draw: (width) => draw({ points, bands, xLabel: "requests per second offered", xFormat: si, yFormat: shown.axis, value: shown.value, logX, logY: log, diagonal: shown.id === "carried" && !logX && !log, connect: false }, width),
     table: () => ({
@@ -105,7 +105,7 @@ function answers({ data, state }: Context, chosen: Capacity, rows: CapacityRow[]
   const columns: Column<CapacityRow>[] = [
     { id: "cc", name: "Candidate", header: true, value: label, cell: (r) => h("span", { class: "name" }, h("span", { class: "chip", style: `background:${color(r.candidate)}`, "aria-hidden": "true" }), label(r)) },
     { id: "cr", name: "Sustained", unit: "req/s", numeric: true, value: (r) => r.estimate?.point ?? null, cell: (r) => r.estimate ? [`${r.lower_bound ? "≥ " : ""}${rate(r.estimate.point)}${r.unconfirmed > 0 ? " ?" : ""}`, h("small", null, r.edge ? "" : plusMinus(r.estimate)), doubt(r)] : WITHHELD,
-      files: [{ name: "Sustained: bound", value: (r) => (r.estimate && r.lower_bound ? "≥" : "") }, { name: "Searches that no confirmation upheld", value: (r) => r.unconfirmed }] },
+      files: [{ name: "Sustained: bound", value: (r) => (r.estimate && r.lower_bound ? "≥" : "") }, { name: "Searches without a confirmed result", value: (r) => r.unconfirmed }] },
     { id: "cl", name: "From", unit: "req/s", numeric: true, value: (r) => r.estimate?.low ?? null, cell: (r) => r.estimate?.low == null ? WITHHELD : rate(r.estimate.low) },
     { id: "ch", name: "To", unit: "req/s", numeric: true, value: (r) => r.estimate?.high ?? null, cell: (r) => r.estimate?.high == null ? WITHHELD : rate(r.estimate.high) },
     { id: "ci", name: "The interval", value: (r) => r.edge ? "one search" : "95 % over searches", cell: (r) => r.estimate === null ? "not even the lowest rate was sustained" : r.lower_bound ? "the client was the limit" : r.estimate.low === null ? interval(r.estimate, "per_s") : r.edge ? "sustained, to not sustained" : "95 % over searches" },

@@ -44,7 +44,7 @@ export function duet({ data, state }: Context): HTMLElement | null {
     }),
     why.length > 0 || both.notes.length > 0 ? h("ul", { class: "reasons" }, why.map((row) => h("li", null, h("b", null, figure(row)), `: ${row.why}`)), both.notes.map((note) => h("li", null, note))) : null,
     h("p", { class: "note" }, both.legend, " The ranking below shows each by itself."),
-    both.next ? h("div", null, h("p", { class: "note" }, "What would tell more:"), command(both.next)) : null);
+    both.next ? h("div", null, h("p", { class: "note" }, "To decide it:"), command(both.next)) : null);
 }
 
 /** `0.946 – 0.954`, or why there is none. */

@@ -200,7 +200,7 @@ function coreMap({ state }: Context, chosen: WithPlotData[], end: number): HTMLE
   return figure({
     id: "plot-cores",
     title: `CPUs, share of the time busy${many.length > 1 ? `: ${which.name}` : ""}`,
-    caption: "A row a CPU, whoever used it; the stronger its colour, the busier.",
+    caption: "One row per CPU, whichever program used it; the stronger the colour, the busier.",
     controls: many.length > 1 ? [select("Trial", many.map((c) => ({ value: String(c.head.index), name: c.name })), String(which.head.index), (v) => state.set({ cpus: v }))] : [],
     draw: (width) => cores(cells, cpus.map(coreName), [0, end], width),
     table: () => ({ head: ["Seconds", ...cpus.map(coreName)], rows: at_ns.map((at, i) => [Number(s(at).toFixed(2)), ...cpus.map((c) => c.busy[i] ?? null)]) }),

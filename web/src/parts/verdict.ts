@@ -16,7 +16,7 @@ const LOOKS: Record<string, [string, string, string]> = {
   overloaded: ["overloaded", "!", "warn"],
   broken: ["broken", "✗", "bad"],
   invalid: ["invalid", "✗", "bad"],
-  void: ["void", "✗", "bad"],
+  void: ["not counted", "✗", "bad"],
   failed: ["failed", "✗", "bad"],
   interrupted: ["interrupted", "!", "warn"],
   better: ["better", "✓", "good"],

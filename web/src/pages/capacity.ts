@@ -31,7 +31,7 @@ const FIGURES: Shown[] = [
 ];
 
 /** Said of a rate with a question mark. */
-const UPHELD = "no confirmation upheld it";
+const UPHELD = "not confirmed";
 
 export const capacity: Page = {
   id: "capacity",

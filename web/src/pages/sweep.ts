@@ -14,7 +14,7 @@ type Point = SweepPoint & { candidate: number };
 
 const AGAINST: Record<Against, { name: string; x: string; against: string; caption: string }> = {
   rate: { name: "Against rate", x: "requests per second asked for", against: "offered rate", caption: "Each point is a constant rate; a server keeps its latency until it no longer carries what is asked." },
-  share: { name: "Against share of the capacity", x: "% of the measured knee", against: "share of the knee", caption: "Each point is a rate as a share of the highest that the named candidate sustained here." },
+  share: { name: "Against share of the knee", x: "% of the measured knee", against: "share of the knee", caption: "Each point is a rate as a share of the highest that the named candidate sustained here." },
   connections: { name: "Against connections", x: "connections", against: "connections", caption: "Each point is a number of connections." },
 };
 

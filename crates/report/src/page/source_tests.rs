@@ -94,5 +94,5 @@ fn an_unconfirmed_capacity_says_so() {
     assert_eq!(unpacked(&page, "c0")["searches"][0]["confirmed"], false);
     let mut one = search(Some(900.0));
     one.confirmed = Some(false);
-    assert_eq!(super::capacity::answer(&one), "900 req/s (p99<50ms), and no confirmation upheld it");
+    assert_eq!(super::capacity::answer(&one), "900 req/s (p99<50ms), not confirmed");
 }

@@ -56,7 +56,7 @@ pub struct LoadOptions {
     /// A request that takes longer, or a connection that takes longer to open, counts as failed [default: 10s]
     #[cfg_attr(feature = "flags", arg(long, short_alias = 'T', value_name = "TIME"))]
     pub timeout: Option<DurationValue>,
-    /// How long to load before measuring; these requests are in no result [default: a tenth of -d, at most 3s; none
+    /// How long to load before measuring; these requests are not counted [default: a tenth of -d, at most 3s; none
     /// with -n alone]
     #[cfg_attr(feature = "flags", arg(long, value_name = "TIME"))]
     pub warmup: Option<DurationValue>,

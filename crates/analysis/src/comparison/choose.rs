@@ -62,7 +62,7 @@ pub fn choose_in<'a>(
         ([one], _) => match baseline.filter(|label| label != one) {
             Some(baseline) => Ok(pair(baseline, known(&all, one, run)?)),
             None => Err(ComparisonError::Choice(format!(
-                "{one} is to be compared with whom? Name two of {}: prony compare {run} A B.",
+                "Only {one} is named, and a comparison is of two: name two of {}, as in prony compare {run} A B.",
                 list(&all)
             ))),
         },

@@ -28,7 +28,8 @@ pub(crate) struct CapacityArguments {
     /// requests does not grow; and errors<0.1% unless --slo sets another]
     #[arg(long = "slo", value_name = "FIGURE<LIMIT")]
     pub(crate) slos: Vec<String>,
-    /// Search until the sustained rate and the lowest rate that is not differ by no more than this, 0.1% to 50%
+    /// The precision of the result: the search ends when the sustained rate and the lowest failing rate differ by no
+    /// more than this, 0.1% to 50%
     #[arg(long, value_name = "PERCENT", default_value = "1%")]
     pub(crate) resolution: String,
     /// Pin the client's worker threads to these CPUs, `0` or `0,2-3`

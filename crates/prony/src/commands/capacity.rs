@@ -127,18 +127,21 @@ pub(super) fn capacity_plan(arguments: &CapacityArguments, target: Target) -> Re
     plan::pin(&mut load, arguments.pin.as_deref())?;
     let start = flags.rate.as_ref().and(load.arrivals.rate()).map(Rate::as_per_s);
     let slos = arguments.slos.iter().map(|text| Slo::parse_for_a_search(text)).collect::<Result<Vec<_>, _>>();
-    let resolution = Share::parse(&arguments.resolution)?.as_ratio();
-    if !(0.001..=0.5).contains(&resolution) {
-        return Err(Failure::usage(format!(
-            "--resolution {:?} is out of range: write 0.1% to 50%.",
-            arguments.resolution
-        )));
-    }
+    let resolution = Share::parse(&arguments.resolution).ok().map(Share::as_ratio);
+    let resolution = resolution.filter(|share| (0.001..=0.5).contains(share)).ok_or_else(|| {
+        Failure::usage(format!("--resolution {:?} is not from 0.1% to 50%: write 1%.", arguments.resolution))
+    })?;
     let probe = load.stop.duration.unwrap_or(PROBE);
     if probe < Duration::from_millis(200) {
         return Err(Failure::usage("A probe needs at least 200 ms: give -d 200ms or more."));
     }
-    Ok(CapacityPlan { load, slos: slos.map_err(Failure::usage)?, probe, resolution, start })
+    Ok(CapacityPlan {
+        load,
+        slos: slos.map_err(|why| Failure::usage(format!("--slo {why}")))?,
+        probe,
+        resolution,
+        start,
+    })
 }
 
 fn publish(arguments: &CapacityArguments, report: &CapacityReport, printer: &Printer) -> Result<(), Failure> {

@@ -76,7 +76,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let text = folder.path().join("text");
         std::fs::write(&text, "#!/bin/sh\n").unwrap();
-        assert!(AgentBinary::of(&text).unwrap_err().contains("no Linux program"));
+        assert!(AgentBinary::of(&text).unwrap_err().contains("not a Linux program"));
         assert!(
             AgentBinary::of(&folder.path().join("none")).unwrap_err().contains("none cannot be an agent")
         );

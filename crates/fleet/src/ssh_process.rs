@@ -179,6 +179,9 @@ mod tests {
         let mut copying = Copying::start(&means, &host, "Linux", machine).unwrap();
         copying.patience = Duration::ZERO;
         let why = copying.wait().unwrap_err();
-        assert_eq!(why, "There is no agent on far: copying Prony to it took too long (it did not say why).");
+        assert_eq!(
+            why,
+            "No agent could be started on far: copying Prony to it took too long (it did not say why)."
+        );
     }
 }

@@ -286,7 +286,7 @@ mod tests {
         for change in hostile {
             let why = of(change).unwrap_err();
             assert!(
-                why.starts_with("The agent red gave what no load can measure: ") && why.len() < 200,
+                why.starts_with("The agent red sent figures that no load can measure: ") && why.len() < 200,
                 "{why}"
             );
         }
@@ -323,7 +323,7 @@ mod tests {
         let lost = controller.look(2 * LOST_NS + 4).remove(0);
         let why = taken(lost).unwrap_err();
         assert!(
-            matches!(&why, LoadError::AgentLost(why) if why.contains("red: it was not heard of")),
+            matches!(&why, LoadError::AgentLost(why) if why.contains("red: nothing was received from it")),
             "{why}"
         );
     }

@@ -335,7 +335,9 @@ mod tests {
         assert_eq!(redacted(&filled), "/?a=@env:PATH&b=c");
         let refused = |url, is_path| filled_in(url, is_path).unwrap_err();
         assert!(refused("http://me:@env:PATH@h", false).contains("cannot stand before a URL's path"));
-        assert!(refused("/@env:PRONY_NO_SUCH?", true).contains("asks for the variable PRONY_NO_SUCH,"));
+        assert!(
+            refused("/@env:PRONY_NO_SUCH?", true).contains("needs the environment variable PRONY_NO_SUCH,")
+        );
         assert_eq!(filled_in("/a@b", true).as_deref(), Ok("/a@b"));
     }
 

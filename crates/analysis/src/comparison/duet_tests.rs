@@ -196,10 +196,7 @@ fn one_block_has_no_verdict_and_the_interval_of_its_seconds() {
     let found = of(&c, P99);
     assert_eq!(found.finding, None);
     let why = found.why.unwrap();
-    assert!(
-        why.starts_with("one block has no interval; the seconds of these two starts of each say +"),
-        "{why}"
-    );
+    assert!(why.starts_with("one block has no interval; the seconds of this block alone give +"), "{why}");
     assert!(c.next.unwrap().contains("--duet --blocks 6"));
 }
 

@@ -65,7 +65,7 @@ fn loopback_and_a_network_are_not_compared_unless_forced_nor_are_two_servers_mac
     let same = over_a_network(run(0.95), "one");
     assert!(compared(&same, &two_hosts, false).is_ok());
     let why = compared(&over_a_network(run(0.95), "other"), &two_hosts, false).unwrap_err().to_string();
-    assert!(why.contains("the servers' machine is another"), "{why}");
+    assert!(why.contains("the servers' machine is a different one"), "{why}");
     // Nor are a process's loads and a fleet's.
     let mut by_fleet = over_a_network(run(0.95), "one");
     for result in &mut by_fleet.results {
@@ -238,7 +238,7 @@ fn differences_between_runs_are_named_where_refused_and_where_forced() {
     );
     refused(
         &changed(&|r| r.trial.as_mut().unwrap().plan.connections = 51),
-        &["connections is 50 there and 51 here"],
+        &["connections is 50 in one and 51 in the other"],
     );
     refused(&changed(&|r| r.trial.as_mut().unwrap().tool.version = "0.0".to_owned()), &["Prony's version"]);
     refused(
@@ -368,7 +368,7 @@ fn another_machine_is_told_by_its_id_and_its_boot() {
         compare_candidates(part(&log, "a"), part(&later, "b"), &Options { force, ..Options::default() })
     };
     let refused = with(Some("2"), "boot-2", false).unwrap_err().to_string();
-    assert!(refused.contains("not comparable: the machine is another. "), "{refused}");
+    assert!(refused.contains("not comparable: the machine is a different one. "), "{refused}");
     for (machine, boot, said) in [
         (Some("2"), "boot-2", "apart, on another machine: the"),
         (Some("1"), "boot-2", "apart, with a boot between: the"),

@@ -313,7 +313,7 @@ mod tests {
         );
         assert_eq!(
             said(&accept, &|p| header(p, "X-More", "s3")),
-            ["the plan's headers is Accept, X-Own there and Accept, X-Own, X-More here"]
+            ["the plan's headers is Accept, X-Own in one and Accept, X-Own, X-More in the other"]
         );
         assert!(said(&accept, &|p| p.headers[0].0 = "accept".to_owned()).is_empty());
     }
@@ -323,21 +323,21 @@ mod tests {
         let stages = |p: &mut PlanRecord| p.stages = vec![to_rate(30, 20_000.0)];
         assert_eq!(
             said(&stages, &|p| p.stages = vec![to_rate(40, 20_000.0)]),
-            ["the course of the plan's stages is 30s:20000/s there and 40s:20000/s here"]
+            ["the course of the plan's stages is 30s:20000/s in one and 40s:20000/s in the other"]
         );
         let connections = StageRecord { to_rate_per_s: None, to_connections: Some(100), ..to_rate(30, 0.0) };
         assert_eq!(
             said(&stages, &|p| p.stages = vec![connections, to_rate(5, 10.0)]),
-            ["the course of the plan's stages is 30s:20000/s there and 30s:100c 5s:10/s here"]
+            ["the course of the plan's stages is 30s:20000/s in one and 30s:100c 5s:10/s in the other"]
         );
         let many = |p: &mut PlanRecord| p.stages = vec![to_rate(1, 50.0); 40];
         assert_eq!(
             said(&many, &|p| p.stages[36] = to_rate(2, 50.0)),
-            ["stage 37 of the plan is 1s:50/s there and 2s:50/s here"]
+            ["stage 37 of the plan is 1s:50/s in one and 2s:50/s in the other"]
         );
         assert_eq!(
             said(&many, &|p| p.stages.truncate(39)),
-            ["the number of the plan's stages is 40 there and 39 here"]
+            ["the number of the plan's stages is 40 in one and 39 in the other"]
         );
     }
 
@@ -358,13 +358,13 @@ mod tests {
         let shuffled = |p: &mut PlanRecord| p.targets.as_mut().unwrap().order = Order::Shuffled;
         assert_eq!(
             said(&list, &shuffled),
-            ["the order of the plan's list is in_turn there and shuffled here"]
+            ["the order of the plan's list is in_turn in one and shuffled in the other"]
         );
         let none = |_: &mut PlanRecord| {};
         assert_eq!(
             said(&none, &|p| p.sources = vec!["127.0.0.2".to_owned(), "127.0.0.3".to_owned()]),
             [
-                "the address that the plan connects from is the kernel's choice there and 127.0.0.2,127.0.0.3 here"
+                "the address that the plan connects from is the kernel's choice in one and 127.0.0.2,127.0.0.3 in the other"
             ]
         );
         let tls = |p: &mut PlanRecord| {
@@ -378,8 +378,8 @@ mod tests {
         let shown = |p: &mut PlanRecord| p.tls.as_mut().unwrap().client_certificate = true;
         assert_eq!(
             said(&tls, &shown),
-            ["the plan's TLS is system, resumption on, no client certificate there and \
-              system, resumption on, a client certificate here"]
+            ["the plan's TLS is system, resumption on, no client certificate in one and \
+              system, resumption on, a client certificate in the other"]
         );
     }
 }

@@ -118,8 +118,11 @@ fn a_server_that_does_not_start_ends_its_duet_and_the_other_is_not_measured() {
     assert_eq!(log.results.len(), 4, "two attempts of the one, and the other beside it");
     for result in &log.results {
         let why = result.failure.as_deref().unwrap();
-        let expected =
-            if result.planned.candidate == "a" { "dead, beside it in the duet" } else { "exit code 3" };
+        let expected = if result.planned.candidate == "a" {
+            "dead, the other candidate of the duet"
+        } else {
+            "exit code 3"
+        };
         assert!(why.contains(expected), "{why}");
     }
     assert_eq!(events(&log), ["start_failed", "finished"]);
@@ -157,7 +160,10 @@ fn a_server_that_dies_under_load_ends_its_duet_and_is_told_from_the_other() {
     let of = |name: &str| log.results.iter().find(|r| r.planned.candidate == name).unwrap();
     let mortal = of("mortal").trial.as_ref().unwrap();
     assert!(mortal.verdict.reasons.iter().any(|r| r.code == "server_died"), "{:?}", mortal.verdict);
-    assert_eq!(of("a").failure.as_deref(), Some("Not measured: mortal, beside it in the duet, died."));
+    assert_eq!(
+        of("a").failure.as_deref(),
+        Some("Not measured: mortal, the other candidate of the duet, died.")
+    );
     assert_nothing_left(root.path());
 }
 

@@ -110,7 +110,7 @@ fn a_body_from_the_environment_is_a_secret() {
     assert_eq!((p.body.as_slice(), p.expect.body.as_deref()), (path.as_bytes(), Some(path.as_bytes())));
     assert_eq!(crate::secret::redacted(&format!("got <{path}>")), "got <@env:PATH>");
     let unset = LoadOptions { body: Some("@env:PRONY_NO_SUCH_VARIABLE".to_owned()), ..Default::default() };
-    assert!(refused(&unset).contains("-b asks for the variable PRONY_NO_SUCH_VARIABLE,"));
+    assert!(refused(&unset).contains("-b needs the environment variable PRONY_NO_SUCH_VARIABLE,"));
 }
 
 #[test]

@@ -325,7 +325,7 @@ mod tests {
         assert!(said.contains("more memory"), "{said}");
         // Each is small enough, and all of them are not.
         let said = of(100, 60).unwrap_err();
-        assert!(said.contains("up to it"), "{said}");
+        assert!(said.contains("up to this line"), "{said}");
     }
 
     #[test]

@@ -115,7 +115,7 @@ fn incomparable_runs_and_wrong_flags_are_refused() {
     }
     refused(
         &["compare", "c2.jsonl", "c3.jsonl"],
-        &["not comparable", "connections is 2 there and 3 here", "--force"],
+        &["not comparable", "connections is 2 in one and 3 in the other", "--force"],
     );
     // Also where it stands in one log with the right one.
     for more in [&[][..], &["--no-keepalive"]] {

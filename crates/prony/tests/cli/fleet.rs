@@ -156,7 +156,7 @@ fn each_agent_reads_the_clients_certificate_and_key_by_itself() {
     let file = with(&["--cert", "certs/client.pem", "--key", "none.pem"]);
     assert_eq!(file.code, Some(3), "{file:?}");
     assert!(
-        file.err.contains("of the agent local-")
+        file.err.contains("Agent local-")
             && file.err.contains("--key none.pem could not be read: No such file"),
         "{file:?}"
     );

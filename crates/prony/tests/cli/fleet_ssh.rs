@@ -166,7 +166,7 @@ fn a_clients_certificate_is_the_hosts_where_its_agent_is() {
     // In the controller's folder, and not in the one that a login begins in.
     let here = load("certs/");
     assert_eq!(here.code, Some(3), "{here:?}");
-    let says = ["of the agent ", "--cert certs/client.pem could not be read: No such file"];
+    let says = ["Agent ", "--cert certs/client.pem could not be read: No such file"];
     assert!(says.iter().all(|part| here.err.contains(part)), "{here:?}");
     hosts.nothing_is_left();
 }
@@ -201,7 +201,7 @@ fn a_host_that_cannot_be_reached_is_named() {
     if has_ssh("an unreachable host") {
         Hosts::new().is_refused(
             &["--fleet", "ssh:one,nowhere"],
-            &["no agent on nowhere", "ssh ended", "Connection closed"],
+            &["No agent could be started on nowhere", "ssh ended", "Connection closed"],
         );
     }
 }
@@ -211,7 +211,7 @@ fn a_host_that_refuses_the_key_is_named() {
     if has_ssh("a refused key") {
         let hosts = Hosts::new();
         hosts.configure("stranger", "");
-        hosts.is_refused(&["--fleet", "ssh:one"], &["no agent on one", "Permission denied"]);
+        hosts.is_refused(&["--fleet", "ssh:one"], &["No agent could be started on one", "Permission denied"]);
     }
 }
 
@@ -220,7 +220,7 @@ fn a_host_that_allows_no_tunnel_is_named() {
     if has_ssh("a host without tunnels") {
         let hosts = Hosts::new();
         hosts.configure("user", "AllowTcpForwarding no\n");
-        hosts.is_refused(&["--fleet", "ssh:one"], &["no agent on one", "forwarding failed"]);
+        hosts.is_refused(&["--fleet", "ssh:one"], &["No agent could be started on one", "forwarding failed"]);
     }
 }
 
@@ -235,7 +235,10 @@ fn a_host_of_another_architecture_needs_a_binary_for_it() {
     // sshd takes one SetEnv line alone.
     let both = hosts.world.read("sshd_config").replacen("\nSetEnv PATH=", " PATH=", 1);
     hosts.world.write("sshd_config", &both);
-    hosts.is_refused(&["--fleet", "ssh:one"], &["no agent on one", "sparc64", "--agent-binary"]);
+    hosts.is_refused(
+        &["--fleet", "ssh:one"],
+        &["No agent could be started on one", "sparc64", "--agent-binary"],
+    );
     hosts.is_refused(
         &["--fleet", "ssh:one", "--agent-binary", "bin/uname"],
         &["bin/uname cannot be an agent"],

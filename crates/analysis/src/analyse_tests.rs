@@ -162,7 +162,7 @@ fn a_cut_off_line_and_unfinished_trials_are_noted() {
     log.0.unfinished = vec![log.0.header.order[2].clone()];
     let notes = log.analyse().notes;
     assert!(notes[0].contains("cut off"), "{notes:?}");
-    assert_eq!(notes[1], "begun and without a result: a under c50 in block 2");
+    assert_eq!(notes[1], "begun, and without a result: a under c50 in block 2");
 }
 
 #[test]

@@ -168,16 +168,16 @@ fn a_text_that_is_no_threshold_is_refused_with_the_reason() {
         ("", "neither < nor >"),
         ("p99", "neither < nor >"),
         ("p99>5ms", "upper limit"),
-        ("p98<5ms", "none of throughput, p50"),
+        ("p98<5ms", "not one of throughput, p50"),
         ("memory>1GB", "upper limit"),
-        ("memory<1", "no size"),
-        ("service.mean<1ms", "none of"),
-        ("p99<5", "no time"),
-        ("p99<5 parsecs", "no time"),
-        ("errors<200%", "no share"),
+        ("memory<1", "not a size"),
+        ("service.mean<1ms", "not one of"),
+        ("p99<5", "not a time"),
+        ("p99<5 parsecs", "not a time"),
+        ("errors<200%", "not a percentage"),
         ("errors>1%", "upper limit"),
         ("throughput<5k", "lower limit"),
-        ("throughput>fast", "no number"),
+        ("throughput>fast", "not a number"),
     ] {
         let said = Slo::parse(text).unwrap_err().to_string();
         assert!(said.contains(words), "{text:?}: {said}");

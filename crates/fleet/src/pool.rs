@@ -202,7 +202,7 @@ mod tests {
         for (text, says) in [
             ("h:4222", "neither nats://"),
             ("http://h", "neither nats://"),
-            ("nats://", "its host"),
+            ("nats://", "no valid host"),
             ("nats://h/a.b", "letters, digits"),
             ("nats://h/>", "letters, digits"),
             ("nats://u:p@h", "--nats-nkey"),

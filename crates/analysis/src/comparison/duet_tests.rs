@@ -230,7 +230,7 @@ fn blocks_and_seconds_that_are_not_whole_are_left_out_and_said() {
     let part = |log, run| RunCandidate { log, run, candidate: "a" };
     let refused =
         compare_candidates(part(&a, "a.jsonl"), part(&b, "b.jsonl"), &Options::default()).unwrap_err();
-    assert!(refused.to_string().contains("two at once there and in turn here"), "{refused}");
+    assert!(refused.to_string().contains("two at once in one and in turn in the other"), "{refused}");
 }
 
 #[test]

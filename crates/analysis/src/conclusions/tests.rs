@@ -132,7 +132,7 @@ fn a_claim_on_a_candidate_that_did_not_run_is_undecided_with_the_reason() {
     assert_eq!(said(&mut once, "throughput(a) > throughput(b)"), Judgement::Undecided);
     assert_eq!(said(&mut once, "outcome(a) = carried"), Judgement::Undecided);
     // A log written by hand.
-    assert!(why(&mut log, "a is best").contains("no claim"));
+    assert!(why(&mut log, "a is best").contains("not a claim"));
 }
 
 /// Rows of a source by requests per second; `?` behind a label is a doubt.

@@ -177,7 +177,7 @@ mod tests {
     fn a_malformed_head_is_one_by_name() {
         let ok = (":status", "200");
         let cases: &[(&[(&str, &str)], &str)] = &[
-            (&[("date", ""), ok], "behind"),
+            (&[("date", ""), ok], "after a header field"),
             (&[ok, (":path", "/")], "other than"),
             (&[ok, ok], "two :status"),
             (&[(":status", "20")], "three digits"),

@@ -124,7 +124,7 @@ fn incomparable_runs_and_wrong_flags_are_refused() {
     }
     refused(
         &["compare", "c2.jsonl", "both.jsonl"],
-        &["not comparable", "keep-alive is true there and false here"],
+        &["not comparable", "keep-alive is true in one and false in the other"],
     );
     let forced = world.prony(&["compare", "c2.jsonl", "c3.jsonl", "--force"]);
     ended(&forced, 0, &["NOT COMPARABLE", "connections is 2", "two runs", "drifted"]);

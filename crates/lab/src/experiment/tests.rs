@@ -422,7 +422,7 @@ fn impossible_capacity_plans_and_shares_are_refused() {
     let knee =
         "[[plan]]\nname = \"knee\"\nconnections = 10\ncapacity = \"default\"\n[[plan]]\nconnections = 10\n";
     for (rest, words) in [
-        ("[[plan]]\ncapacity = \"fast\"".to_owned(), "no threshold"),
+        ("[[plan]]\ncapacity = \"fast\"".to_owned(), "not a threshold"),
         ("[[plan]]\ncapacity = \"p99<5ms\"\nrate = 5".to_owned(), "finds its own rates"),
         ("[[plan]]\nrate = \"50%\"".to_owned(), "is a share of a measured capacity"),
         ("[[plan]]\nrate = \"50%\"\nof = \"a\"".to_owned(), "names no capacity"),

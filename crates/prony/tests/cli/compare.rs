@@ -148,7 +148,7 @@ fn thresholds_of_a_load_decide_its_exit_code() {
     ended(&load(&["p50<10ms"], &["-q"]), 1, &["MISSED", "p50<10ms"]);
     ended(&load(&["errors<0.0001%"], &[]), 0, &["UNDECIDED", "requests or more"]);
     ended(&load(&["errors<0.0001%"], &["--strict"]), 1, &["UNDECIDED"]);
-    ended(&load(&["p50<10"], &[]), 2, &["--slo", "no time"]);
+    ended(&load(&["p50<10"], &[]), 2, &["--slo", "not a time"]);
     ended(&world.prony(&["load", &url, "--strict"]), 2, &["--slo"]);
 }
 

@@ -257,7 +257,7 @@ fn agents_that_do_not_come_are_counted_and_one_of_another_version_is_named() {
     assert!(copied.args(["-m", "755"]).arg(pool.world.path("bytes")).arg(&old).status().unwrap().success());
     pool.agent_by(&old, "old", "keys/agent.key", &allow);
     let arguments = ["--agents", "3", "-n", "30", "-c", "3"];
-    pool.is_refused(&arguments, "Of 3 agents 2 did not come");
+    pool.is_refused(&arguments, "Of 3 agents, 2 did not answer");
     pool.is_refused(&arguments, "old was refused: the agent is Prony 9.");
 }
 

@@ -293,7 +293,7 @@ mod tests {
         let host = Some(Box::new(Host { memory_bytes: u64::MAX, ..Host::default() }));
         let what = Piece::Part { share: Box::default(), is_last: true, host };
         let why = taken(Event::Piece { agent: 0, what }).unwrap_err().to_string();
-        assert!(why.starts_with("The agent red gave"), "{why}");
+        assert!(why.starts_with("The agent red sent"), "{why}");
     }
 
     #[test]

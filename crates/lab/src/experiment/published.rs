@@ -310,7 +310,7 @@ mod tests {
                 9,
                 "x has 4 workers in one row and 8 in another",
             ),
-            ("[[conclusion]]\ntext = \"t\"\nclaim = \"a is best\"\n", 7, "no claim"),
+            ("[[conclusion]]\ntext = \"t\"\nclaim = \"a is best\"\n", 7, "not a claim"),
             ("[[conclusion]]\ntext = \"t\"\nclaim = \"rank(a) <= 2\"\nat = { plan = 1 }\n", 8, "no \"plan\""),
             (
                 "[[conclusion]]\ntext = \"t\"\nclaim = \"rank(a) <= 2\"\nat = { rate = \"50% of\" }\n",

@@ -170,7 +170,7 @@ fn of_the_connection() -> Vec<Trap> {
             Code::FLOW_CONTROL_ERROR,
             "2^31 - 1",
         ),
-        whole(frame(kind::RST_STREAM, 0, 5, &[0; 4]), Code::PROTOCOL_ERROR, "never was"),
+        whole(frame(kind::RST_STREAM, 0, 5, &[0; 4]), Code::PROTOCOL_ERROR, "never opened"),
     ]
 }
 

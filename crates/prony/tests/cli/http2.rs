@@ -288,7 +288,7 @@ fn a_server_that_allows_fewer_streams_than_asked_for_is_named() {
     let detail = "the server let a connection carry 3 streams at once, of -p 8";
     assert!(reason["detail"].as_str().unwrap().contains(detail), "{reason}");
     let shown = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains(detail) && shown.contains("HTTP/2: 3 streams a connection"), "{}", said.out);
+    assert!(shown.contains(detail) && shown.contains("HTTP/2: 3 streams per connection"), "{}", said.out);
 }
 
 #[test]

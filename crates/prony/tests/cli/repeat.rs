@@ -13,7 +13,7 @@ fn every_repeated_trial_has_its_line_connections_and_log_entry() {
         .prony(&["load", &url, "-n", "60", "-c", "3", "--repeat", "4", "-o", "r.jsonl", "--json", "r.json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     for words in
-        ["1/4  ", "4/4  ", "4 trials", "Student's t over trials", "the same server process", "prony compare"]
+        ["1/4  ", "4/4  ", "4 trials", "Student's t over trials", "All trials loaded the", "prony compare"]
     {
         assert!(said.out.contains(words), "{words:?}: {}", said.out);
     }

@@ -37,6 +37,10 @@ mod tests {
         assert!(checked(&["load", "http://h/?key=@env:KEY", "-b", "a"]).is_ok());
         let refused = checked(&["load", "http://h/?key=[redacted]"]).unwrap_err();
         assert_eq!(refused.code, crate::failure::USAGE);
-        assert!(refused.message.contains("in 'http://h/?key=[redacted]': write the secret"), "{}", refused.message);
+        assert!(
+            refused.message.contains("in 'http://h/?key=[redacted]': write the secret"),
+            "{}",
+            refused.message
+        );
     }
 }

@@ -69,7 +69,9 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
         println!("{row}");
         rows.push(row);
         if !is_within {
-            beyond.push(format!("{name}: beyond {CPU_MAX}, or too noisy to tell"));
+            beyond.push(format!(
+                "{name}: CPU time beyond {CPU_MAX} or too noisy to tell, or a percentile that differs"
+            ));
         }
     }
     drop(awake);

@@ -309,15 +309,8 @@ fn reasons(out: &mut Lines, trial: &Trial) {
         let touched = if reason.affects.is_empty() || reason.effect == Effect::Note {
             String::new()
         } else {
-            format!(
-                " ({})",
-                reason
-                    .affects
-                    .iter()
-                    .map(|a| words::code(a.trim_end_matches("_ns")))
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            )
+            let figures = reason.affects.iter().map(|figure| words::code(figure.trim_end_matches("_ns")));
+            format!(" ({})", figures.collect::<Vec<_>>().join(", "))
         };
         let text = format!("{}{touched}: {}", words::code(&reason.code), reason.detail);
         let ink = match reason.effect {

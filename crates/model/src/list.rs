@@ -51,6 +51,16 @@ pub enum Order {
     Shuffled,
 }
 
+impl Order {
+    /// What follows a number of requests: `3 requests in turn`, `3 requests, shuffled`.
+    pub fn after_requests(self) -> &'static str {
+        match self {
+            Order::InTurn => " in turn",
+            Order::Shuffled => ", shuffled",
+        }
+    }
+}
+
 /// The requests of a load that has several. A request that stands on several lines is one request, sent that often.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetList {

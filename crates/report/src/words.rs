@@ -4,7 +4,6 @@ use prony_analysis::experiment::{ExperimentAnalysis, Row};
 use prony_analysis::figure::{Figure, Unit};
 use prony_model::Estimate;
 use prony_model::command::stage;
-use prony_model::list::Order;
 use prony_model::plan::ArrivalKind;
 use prony_model::plan_record::{PlanRecord, TargetsRecord};
 use prony_model::target::path_of;
@@ -265,8 +264,7 @@ fn list(list: &TargetsRecord) -> String {
         lines if lines == list.requests => String::new(),
         lines => format!(" of {}", format::count(lines, "line", "lines")),
     };
-    let order = if list.order == Order::Shuffled { ", shuffled" } else { " in turn" };
-    format!("{requests}{lines}{order}")
+    format!("{requests}{lines}{}", list.order.after_requests())
 }
 
 /// ` · TLS 1.3`, and whether the certificate was verified.

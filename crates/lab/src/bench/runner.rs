@@ -361,7 +361,8 @@ impl<'a> Runner<'a> {
         let attempts = state.failed_starts;
         if attempts >= START_ATTEMPTS && state.checked.is_empty() {
             state.excluded = true;
-            self.event(EventKind::StartFailed, &format!("Given up after {attempts} attempts: {why}"))?;
+            let text = format!("{} was given up after {attempts} attempts: {why}", trial.planned.candidate);
+            self.event(EventKind::StartFailed, &text)?;
         }
         Ok(())
     }

@@ -159,7 +159,9 @@ impl ExperimentPlan {
         let keepalive = if load.keepalive { "" } else { ", a connection per request" };
         let plural = if load.connections == 1 { "" } else { "s" };
         let asked = match &load.work {
-            Work::List(list) => format!("{} requests in turn", list.requests.len()),
+            Work::List(list) => {
+                format!("{} requests{}", list.requests.len(), list.order.after_requests())
+            }
             Work::Request(method) => format!("{method} {}", redacted(path)),
         };
         let until = match (load.stop.requests, load.stop.duration) {

@@ -184,6 +184,16 @@ fn an_unknown_name_gets_the_nearest() {
 }
 
 #[test]
+fn a_plan_says_in_which_order_its_list_is_requested() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "http://127.0.0.1/a\nhttp://127.0.0.1/b\n").unwrap();
+    for (shuffle, said) in [("", "2 requests in turn"), ("\nshuffle = true", "2 requests, shuffled")] {
+        let e = read(&format!("[[plan]]\ntargets = {:?}{shuffle}\n", file.path())).unwrap();
+        assert!(e.plans[0].describe("/").contains(said), "{}", e.plans[0].describe("/"));
+    }
+}
+
+#[test]
 fn devices_are_no_experiments_and_no_files_of_a_plan() {
     let said = Experiment::find("/dev/zero").unwrap_err();
     assert!(said.contains("/dev/zero cannot be read") && said.contains("not a regular file"), "{said}");

@@ -158,11 +158,11 @@ impl Framer {
         Progress::More
     }
 
-    /// Takes the next bytes of an answer (to HEAD, if `answers_head`: such have
+    /// Takes the next bytes of a response (to HEAD, if `answers_head`: such have
     /// no body); body bytes are handed to `body` as they come.
     ///
     /// # Errors
-    /// When the bytes cannot be an answer. The connection is of no use then.
+    /// When the bytes cannot be a response. The connection is of no use then.
     // Its one hot caller is the worker's loop; left to itself, the compiler calls it there as that loop grows, for some 60
     // instructions an answer (callgrind).
     #[inline(always)]

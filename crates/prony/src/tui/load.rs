@@ -85,7 +85,8 @@ impl LoadState {
         };
         let what = match &plan.work {
             Work::List(list) => {
-                format::count(list.requests.len() as u64, "request in turn", "requests in turn")
+                let requests = format::count(list.requests.len() as u64, "request", "requests");
+                requests + list.order.after_requests()
             }
             Work::Request(method) => format!("{method} {}", plan.target.display_url()),
         };

@@ -12,9 +12,11 @@ use crate::programs::find_command;
 pub(super) struct Enabled(BTreeSet<PathBuf>);
 
 impl Enabled {
-    /// Reads them: `*.wants/`, `*.requires/` and aliases of systemd, and `rc?.d/S*` of System V.
+    /// Reads them: `*.wants/`, `*.requires/` and aliases of systemd, and `rc?.d/S*` of System V. Units of the package
+    /// `systemd` itself, which a server's package may bring to a machine without it, are no server's and left out.
     pub(super) fn read(root: &Path) -> Enabled {
         let mut links = BTreeSet::new();
+        let of_systemd = fs::read_to_string(root.join("var/lib/dpkg/info/systemd.list")).unwrap_or_default();
         let list = |dir: &Path| -> Vec<PathBuf> {
             fs::read_dir(dir).into_iter().flatten().filter_map(|e| Some(e.ok()?.path())).collect()
         };
@@ -30,6 +32,11 @@ impl Enabled {
             let started = list(&root.join(format!("etc/rc{level}.d")));
             links.extend(started.into_iter().filter(|path| file_name(path).starts_with('S')));
         }
+        links.retain(|link| {
+            // `getty@tty1.service` is a link to `getty@.service`.
+            let Ok(unit) = fs::read_link(link) else { return true };
+            !of_systemd.lines().any(|file| Path::new(file).file_name() == unit.file_name())
+        });
         Enabled(links)
     }
 
@@ -94,17 +101,20 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn newly_enabled_services_are_found_and_masked_ones_are_not() {
+    fn newly_enabled_services_are_found_and_masked_ones_and_systemds_own_are_not() {
         let dir = tempfile::tempdir().unwrap();
         let at = |path: &str| dir.path().join(path);
-        for made in ["etc/systemd/system/multi-user.target.wants", "etc/rc2.d"] {
+        for made in ["etc/systemd/system/multi-user.target.wants", "etc/rc2.d", "var/lib/dpkg/info"] {
             fs::create_dir_all(at(made)).unwrap();
         }
+        fs::write(at("var/lib/dpkg/info/systemd.list"), "/.\n/usr/lib/systemd/system/getty@.service\n")
+            .unwrap();
         symlink("/lib/x", at("etc/systemd/system/multi-user.target.wants/old.service")).unwrap();
         let before = Enabled::read(dir.path());
         symlink("/lib/x", at("etc/systemd/system/multi-user.target.wants/new.service")).unwrap();
         symlink("/lib/x", at("etc/systemd/system/alias.service")).unwrap();
         symlink("/dev/null", at("etc/systemd/system/masked.service")).unwrap();
+        symlink("/lib/systemd/system/getty@.service", at("etc/systemd/system/getty@tty1.service")).unwrap();
         symlink("../init.d/new", at("etc/rc2.d/S01new")).unwrap();
         symlink("../init.d/off", at("etc/rc2.d/K01off")).unwrap();
         let new = Enabled::read(dir.path()).since(&before);

@@ -118,10 +118,10 @@ describe("pages", () => {
   it("shows each agent of a fleet, its share of what all answered, and its machine", () => {
     const host = { cpu_model: "A processor", cpus_online: 4, kernel: "Linux 6.1.0" } as Host;
     const agent = (name: string, completed: number, more: Partial<AgentRecord>) => ({ name, completed, failed: 2, cpu_ns: 5e8, send_lag_p99_ns: null, clock_bound_ns: 62_000, ...more }) as AgentRecord;
-    const rows = agentRows([agent("load1", 3_000, { send_lag_p99_ns: 41_000, host }), agent("<b>load2</b>", 1_000, {})], 1e9);
+    const rows = agentRows([agent("load1", 3_000, { send_lag_p99_ns: 41_000, clock_moved_ns: -1_800, host }), agent("<b>load2</b>", 1_000, {})], 1e9);
     expect(rows).toEqual([
-      { name: "load1", figures: ["75 %", "3,000", "2", "50 %", "41.0 µs", "62.0 µs"], host: "A processor, 4 CPUs, Linux 6.1.0" },
-      { name: "<b>load2</b>", figures: ["25 %", "1,000", "2", "50 %", "–", "62.0 µs"], host: "–" },
+      { name: "load1", figures: ["75 %", "3,000", "2", "50 %", "41.0 µs", "62.0 µs", "−1.80 µs"], host: "A processor, 4 CPUs, Linux 6.1.0" },
+      { name: "<b>load2</b>", figures: ["25 %", "1,000", "2", "50 %", "–", "62.0 µs", "–"], host: "–" },
     ]);
     expect(agentRows([agent("load1", 0, {})], 1e9)[0]?.figures[0]).toBe("–");
   });

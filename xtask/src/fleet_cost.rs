@@ -4,7 +4,8 @@
 //! the whole process that loads: what carries an agent's messages is a cost of the client; and the service time's
 //! percentiles, with the target on the other CPUs. No CPU sleeps meanwhile ([`Awake`]). The controller's CPU time and memory
 //! while many agents load a little. And its CPU time for shares as full as a hundred thousand requests a second
-//! make them, which are measured once and then heard from many agents, sealed, as they would come.
+//! make them, which are measured once and then heard from many agents, sealed, as they would come; and, beside it and held to
+//! no limit, for those that this machine can fill.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -20,6 +21,8 @@ use prony_fleet::job::{FromAgent, Piece};
 use prony_fleet::protocol::Up;
 use prony_fleet::session::{Opening, Session, Side, new_key};
 use prony_load::{Control, Gathered, Shard, Share, run_shard};
+use prony_model::plan::Arrivals;
+use prony_model::rate::Rate;
 use prony_model::{Plan, Target};
 use prony_stats::interval::{Interval, paired_ratio_interval};
 use serde_json::Value;
@@ -41,6 +44,8 @@ const CORE_MAX: f64 = 0.10;
 const MEMORY_MAX_KB: u64 = 100_000;
 /// A loop that ends with what started it, however that ends.
 const WHILE_WE_LIVE: &str = "while kill -0 $PPID 2>/dev/null; do :; done";
+/// Requests a second of the shares that are held to it.
+const FULL_PER_S: f64 = 100_000.0;
 /// Seconds that are replayed.
 const REPLAYED_S: usize = 20;
 
@@ -78,10 +83,12 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let held = crowd(&asked, &url)?;
     println!("{}", held.row);
     beyond.extend((!held.is_within()).then(|| "the controller of many agents takes too much".to_owned()));
-    let replayed = replay(&asked, &url)?;
+    let replayed = replay(&asked, &url, Some(FULL_PER_S))?;
     println!("{}", replayed.row);
     beyond.extend((!replayed.is_within()).then(|| "the controller of full shares takes too much".to_owned()));
-    rows.extend([held.row, replayed.row]);
+    let fullest = replay(&asked, &url, None)?;
+    println!("{}", fullest.row);
+    rows.extend([held.row, replayed.row, fullest.row]);
     if asked.store {
         let scratch = root.join("target/fleet-cost");
         fs::create_dir_all(&scratch).map_err(|e| format!("{}: {e}", scratch.display()))?;
@@ -297,9 +304,9 @@ fn cpu_ticks(pid: u32) -> Result<u64, String> {
     at(11).zip(at(12)).map(|(user, system)| user + system).ok_or_else(|| "stat is none".to_owned())
 }
 
-/// Shares of a load as fast as this machine can, heard from many agents a second.
-fn replay(asked: &Asked, url: &str) -> Result<Taken, String> {
-    let (plan, shares) = recorded(url)?;
+/// Shares of a load at this rate, or as fast as this machine can, heard from many agents a second.
+fn replay(asked: &Asked, url: &str, rate: Option<f64>) -> Result<Taken, String> {
+    let (plan, shares) = recorded(url, rate)?;
     let share = shares.iter().max_by_key(|share| share.requests.completed).ok_or("no second was measured")?;
     let heard = sealed(asked.agents, share)?;
     let bytes = heard.first().map_or(0, |(_, message)| message.len());
@@ -326,19 +333,22 @@ fn replay(asked: &Asked, url: &str) -> Result<Taken, String> {
         u64::try_from(getrusage(UsageWho::RUSAGE_SELF).map_err(|e| e.to_string())?.max_rss()).unwrap_or(0);
     let row = format!(
         "| shares of {} requests a second, {bytes} bytes each, from {} agents every second | {:.1} % of a core, {memory_kb} kB with \
-         the load that made them | – | {:.0} %, {MEMORY_MAX_KB} kB |",
+         the load that made them | – | {} |",
         share.requests.completed,
         asked.agents,
         cores * 100.0,
-        CORE_MAX * 100.0,
+        rate.map_or("–".to_owned(), |_| format!("{:.0} %, {MEMORY_MAX_KB} kB", CORE_MAX * 100.0)),
     );
     Ok(Taken { row, cores, memory_kb })
 }
 
-/// The shares of a closed load of some seconds.
-fn recorded(url: &str) -> Result<(Plan, Vec<Share>), String> {
+/// The shares of a load of some seconds.
+fn recorded(url: &str, rate: Option<f64>) -> Result<(Plan, Vec<Share>), String> {
     let mut plan = Plan::closed(Target::parse(url).map_err(|e| e.to_string())?);
     (plan.connections, plan.pipeline, plan.threads) = (100, 4, 1);
+    if let Some(rate) = rate.and_then(Rate::per_s) {
+        plan.arrivals = Arrivals::Constant(rate);
+    }
     (plan.stop.duration, plan.warmup) = (Some(Duration::from_secs(4)), Duration::ZERO);
     let address: SocketAddr =
         url.trim_start_matches("http://").trim_end_matches('/').parse().map_err(|_| "no address")?;

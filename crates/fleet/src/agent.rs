@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use prony_model::clock::{Clock, Offset};
 
 use crate::protocol::{
-    AGAIN_NS, Answer, BEAT_NS, BEAT_SOON_NS, Beat, CLOCK_SAMPLES, LEASE_NS, Order, Phase, Up,
+    AGAIN_NS, Answer, BEAT_NS, BEAT_SOON_NS, BEAT_UNANSWERED_NS, Beat, CLOCK_SAMPLES, LEASE_NS, Order, Phase,
+    UNANSWERED_NS, Up,
 };
 
 /// Beats whose answers may still come.
@@ -119,6 +120,22 @@ impl<P: Clone> Agent<P> {
         self.pieces.is_empty() && (self.has_last || self.first_piece == 0)
     }
 
+    /// Whether the controller has nothing to say to it, or to hear of it, for the time being.
+    pub(crate) fn rests(&self) -> bool {
+        self.phase == Phase::Idle
+            || (self.phase == Phase::Ended && self.knows_clock() && self.pieces.is_empty())
+    }
+
+    /// How long it waits between two beats.
+    fn beat_every_ns(&self, now_ns: u64) -> u64 {
+        match self.phase {
+            _ if self.rests() => BEAT_NS,
+            Phase::Running if now_ns + LEASE_NS < self.lease_ns + UNANSWERED_NS => BEAT_NS,
+            Phase::Running => BEAT_UNANSWERED_NS,
+            _ => BEAT_SOON_NS,
+        }
+    }
+
     /// Its load's connections stand.
     pub(crate) fn prepared(&mut self) {
         self.is_connected = true;
@@ -165,9 +182,7 @@ impl<P: Clone> Agent<P> {
                 self.beats.pop_front();
             }
             self.beats.push_back((self.number, now_ns));
-            let waits = matches!(self.phase, Phase::Idle | Phase::Running)
-                || (self.phase == Phase::Ended && self.knows_clock() && self.pieces.is_empty());
-            self.next_beat_ns = now_ns + if waits { BEAT_NS } else { BEAT_SOON_NS };
+            self.next_beat_ns = now_ns + self.beat_every_ns(now_ns);
             said.push(Up::Beat(Beat {
                 number: self.number,
                 trial: self.trial,
@@ -194,8 +209,7 @@ impl<P: Clone> Agent<P> {
             return acts;
         };
         let Some((_, asked_ns)) = self.beats.remove(place) else { return acts };
-        // Held back for longer than it could lend: whatever it wants is of then.
-        if now_ns.saturating_sub(asked_ns) > LEASE_NS {
+        if now_ns > self.expiry_ns(now_ns, asked_ns, answer.clock_ns, answer.expires_ns) {
             return acts;
         }
         self.clock.add(asked_ns, answer.clock_ns, now_ns);
@@ -228,6 +242,15 @@ impl<P: Clone> Agent<P> {
             self.next_beat_ns = now_ns;
         }
         acts
+    }
+
+    /// When an answer to what it asked then expires, by its own clock and no later: by what it knows of the controller's
+    /// clock; before it knows anything, as if it had been answered when it asked.
+    fn expiry_ns(&self, now_ns: u64, asked_ns: u64, answered_ns: u64, expires_ns: u64) -> u64 {
+        match self.clock.offset(now_ns) {
+            Some(offset) => offset.to_own(expires_ns).saturating_sub(offset.bound_ns),
+            None => asked_ns.saturating_add(expires_ns.saturating_sub(answered_ns)),
+        }
     }
 
     /// What is wanted of it with the load that it has.
@@ -266,5 +289,42 @@ impl<P: Clone> Agent<P> {
         self.pieces.clear();
         (self.first_piece, self.has_last) = (0, false);
         self.clock.restart();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    /// What an agent does that asks at 10 s of its clock and hears this order `late_ns` after it; the controller's clock is
+    /// 100 s ahead, which the agent knows where it `has_compared`.
+    fn acts(order: Order<u8>, trial: u32, late_ns: u64, has_compared: bool) -> Vec<Act<u8>> {
+        let mut agent: Agent<u8> = Agent::default();
+        let mut answer = |asked_ns: u64, heard_ns: u64, order, trial| {
+            agent.next_beat_ns = 0;
+            let said = agent.say(asked_ns);
+            let Some(Up::Beat(Beat { number, .. })) = said.first() else { panic!("{said:?}") };
+            let clock_ns = asked_ns + 100 * S;
+            let expires_ns = clock_ns + LEASE_NS;
+            agent.hear(heard_ns, Answer { number: *number, clock_ns, expires_ns, trial, order, confirmed: 0 })
+        };
+        if has_compared {
+            assert!(answer(9 * S, 9 * S, Order::Wait, 0).is_empty());
+        }
+        answer(10 * S, 10 * S + late_ns, order, trial)
+    }
+
+    #[test]
+    fn an_order_that_has_expired_is_not_obeyed() {
+        for has_compared in [false, true] {
+            let prepared = |late_ns| acts(Order::Prepare(Some(Box::new(1))), 1, late_ns, has_compared);
+            // The clocks are known within 100 ppm.
+            assert_eq!(prepared(LEASE_NS - S / 1000), [Act::Prepare(Box::new(1))]);
+            assert!(prepared(LEASE_NS + 1).is_empty());
+            assert_eq!(acts(Order::Leave, 0, 3 * S, has_compared), [Act::Leave]);
+            assert!(acts(Order::Leave, 0, LEASE_NS + 1, has_compared).is_empty());
+        }
     }
 }

@@ -16,9 +16,9 @@ use crate::allow::Bounds;
 use crate::certificates::Certificates;
 use crate::delta_file::{self, DeltaFile};
 use crate::fragments::{Joining, split};
-use crate::job::{AgentEnd, Bootstrap, Frame, FromAgent, Job, Piece, channel, down, up};
-use crate::nats::{Address, Link, Login, Message, connect};
-use crate::protocol::Phase;
+use crate::job::{AgentEnd, Bootstrap, Frame, Job, Piece, channel, down, to_json, up};
+use crate::nats::{Address, Link, Login, Message, SILENT, connect};
+use crate::protocol::{LOST_NS, Phase, Up};
 use crate::session::{Opening, Session, Side};
 use crate::throttled::throttled_ns;
 
@@ -209,7 +209,8 @@ struct Process<'a> {
     joining: Joining,
     /// Messages sent.
     messages: u64,
-    core: Agent<Piece>,
+    /// Its pieces are JSON.
+    core: Agent<Vec<u8>>,
     inputs: SyncSender<Input>,
     loading: Option<Loading>,
     /// Its clock before the load.
@@ -232,7 +233,7 @@ impl Process<'_> {
         while !self.leaves {
             let until = Duration::from_nanos(self.core.next_ns().saturating_sub(monotonic_ns()));
             let soon = !matches!(self.core.phase(), Phase::Idle | Phase::Running);
-            let wait = if soon { until.min(LOOK_EVERY) } else { until.min(GREET_EVERY) };
+            let wait = if soon { until.min(LOOK_EVERY) } else { until };
             match taken.recv_timeout(wait) {
                 Ok(input) => self.take(input),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -249,7 +250,11 @@ impl Process<'_> {
     }
 
     /// A piece of the result is written down, and sent until it is confirmed.
-    fn measured(&mut self, piece: Piece, is_last: bool) {
+    fn measured(&mut self, piece: &Piece, is_last: bool) {
+        let piece = match serde_json::to_vec(piece) {
+            Ok(piece) => piece,
+            Err(e) => return self.core.ended(Some(e.to_string())),
+        };
         if let Some(Err(e)) = self.file.as_mut().map(|file| file.add(&piece)) {
             (self.say)(&format!(
                 "The file that keeps what this agent measures can no longer be written: {e}."
@@ -289,7 +294,11 @@ impl Process<'_> {
 
     fn look(&mut self) {
         let patience = if self.core.has_failed() { FAILED_TIMEOUT } else { UNHEARD_TIMEOUT };
-        self.leaves |= self.heard.elapsed() > patience;
+        let silence = self.heard.elapsed();
+        self.leaves |= silence > patience;
+        if !self.core.rests() && silence > SILENT && silence < Duration::from_nanos(LOST_NS) {
+            self.link.renew();
+        }
         let is_ready = self.loading.as_ref().is_some_and(|loading| loading.control.is_ready());
         if is_ready && self.core.phase() == Phase::Preparing {
             self.core.prepared();
@@ -299,13 +308,12 @@ impl Process<'_> {
             && let Some(end) = self.end.take()
         {
             let clock_after = self.core.offset(monotonic_ns());
-            self.measured(Piece::End(AgentEnd { clock_after, ..end }), true);
+            self.measured(&Piece::End(AgentEnd { clock_after, ..end }), true);
         }
     }
 
-    fn send(&mut self, message: &FromAgent) {
-        let sealed =
-            serde_json::to_vec(message).map_err(|e| e.to_string()).and_then(|text| self.session.seal(text));
+    fn send(&mut self, message: &Up<Vec<u8>>) {
+        let sealed = to_json(message).and_then(|text| self.session.seal(text));
         // Sealing fails beyond 256 GiB; what is not sent is said again.
         let Ok(sealed) = sealed else { return };
         self.messages += 1;
@@ -330,7 +338,7 @@ impl Process<'_> {
             }
             Input::Part(trial, share, is_last) if self.is_of(trial) => {
                 let host = self.host.take();
-                self.measured(Piece::Part { share, is_last, host }, false);
+                self.measured(&Piece::Part { share, is_last, host }, false);
             }
             Input::Done(trial, measured) if self.is_of(trial) => self.done(*measured),
             Input::Part(..) | Input::Done(..) => {}

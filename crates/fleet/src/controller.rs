@@ -2,7 +2,7 @@
 
 use prony_model::clock::Offset;
 
-use crate::protocol::{AGAIN_NS, Answer, LOST_NS, Order, Phase, Up};
+use crate::protocol::{AGAIN_NS, Answer, LEASE_NS, LOST_NS, Order, Phase, Up};
 
 /// All agents hear of a start at least so long before it.
 const START_AHEAD_NS: u64 = 400_000_000;
@@ -169,11 +169,8 @@ impl<J: Clone> Controller<J> {
         if place.is_lost {
             // Nothing of it counts any more: it is free.
             let Up::Beat(beat) = up else { return (None, events) };
-            let (number, trial, confirmed) = (beat.number, self.trial, place.pieces);
-            return (
-                Some(Answer { number, clock_ns: now_ns, trial, order: Order::Leave, confirmed }),
-                events,
-            );
+            let confirmed = place.pieces;
+            return (Some(self.say(now_ns, beat.number, Order::Leave, confirmed)), events);
         }
         match up {
             Up::Beat(beat) => {
@@ -313,6 +310,12 @@ impl<J: Clone> Controller<J> {
                 (None, _) => Order::Go,
             },
         };
-        Answer { number, clock_ns: now_ns, trial: self.trial, order, confirmed: place.pieces }
+        let confirmed = place.pieces;
+        self.say(now_ns, number, order, confirmed)
+    }
+
+    fn say(&self, now_ns: u64, number: u64, order: Order<J>, confirmed: u64) -> Answer<J> {
+        let expires_ns = now_ns.saturating_add(LEASE_NS);
+        Answer { number, clock_ns: now_ns, expires_ns, trial: self.trial, order, confirmed }
     }
 }

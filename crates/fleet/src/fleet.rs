@@ -19,7 +19,7 @@ use crate::controller::{Controller, Event};
 use crate::fragments::{Joining, split};
 use crate::job::{Frame, FromAgent, Job, Piece, channel, down};
 use crate::keys::Keys;
-use crate::nats::{Link, Message, connect};
+use crate::nats::{Link, Message, SILENT, connect};
 use crate::pool::{NatsLogin, Pool};
 use crate::protocol::Order;
 use crate::server::{self, Server, random_name};
@@ -30,8 +30,10 @@ use crate::trial::Trial;
 
 /// Messages that wait to be heard.
 const INPUTS_MAX: usize = 4096;
-/// How often the observer is called, and the clock looked at.
+/// How often the observer is called, and the clock looked at: after so long when a message comes, as each agent's four times
+/// a second, so that the process is woken for both at once; and after the other where none does.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+const LOOK_AT_LAST: Duration = Duration::from_millis(300);
 /// Why nobody is heard of any more.
 const SERVER_ENDED: &str = "the fleet's nats-server ended, and with it all connections to agents";
 /// How long an agent of a pool has to hear that it is free again.
@@ -336,16 +338,22 @@ impl State {
         while self.taken.try_recv().is_ok() {}
         self.core.begin(monotonic_ns(), jobs, PATIENCE_NS.saturating_add(nanoseconds(plan.timeout)));
         let mut trial = Trial::of(plan, agents as usize);
-        let mut observed = Instant::now();
+        let (mut observed, mut heard) = (Instant::now(), Instant::now());
         while !trial.is_over {
-            let mut events = match self.taken.recv_timeout(LOOK_EVERY.saturating_sub(observed.elapsed())) {
-                Ok(message) => self.hear(&message),
+            let mut events = match self.taken.recv_timeout(LOOK_AT_LAST.saturating_sub(observed.elapsed())) {
+                Ok(message) => {
+                    heard = Instant::now();
+                    self.hear(&message)
+                }
                 Err(RecvTimeoutError::Timeout) => Vec::new(),
                 Err(RecvTimeoutError::Disconnected) => return Err(self.without_server()),
             };
             if observed.elapsed() >= LOOK_EVERY {
                 observed = Instant::now();
                 events.extend(self.core.look(monotonic_ns()));
+                if heard.elapsed() > SILENT {
+                    self.link.renew();
+                }
                 if self.means.server().is_some_and(|server| !server.is_running()) {
                     events.extend(self.core.cut_off(SERVER_ENDED));
                 }

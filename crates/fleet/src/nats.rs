@@ -4,14 +4,15 @@
 //! the client process's CPU time, and counted as that.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use async_nats::{ConnectOptions, Event};
+use async_nats::connection::State;
+use async_nats::{Client, ConnectOptions, Subscriber};
 use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use prony_host::cpus;
 use prony_model::printable::harmless_within;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -28,6 +29,11 @@ const VERSION_MAX_CHARS: usize = 64;
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 /// Between attempts to connect again: a lease lasts seconds.
 const RECONNECT_EVERY: Duration = Duration::from_millis(200);
+/// A connection over which nothing came for so long is not waited for alone: TCP sends lost packets again after a wait that
+/// doubles, from 0.2 s on, so that it may take as long again as the way was cut; a lease lasts 4 s.
+pub(crate) const SILENT: Duration = Duration::from_secs(1);
+/// Between the beginnings of two connections beside it; none waits for another, since on a long way each takes its time.
+const RENEW_EVERY: Duration = Duration::from_millis(100);
 
 /// Where a NATS server is, and as whom to speak with it.
 #[derive(Debug, Clone)]
@@ -63,12 +69,24 @@ impl std::fmt::Debug for Login {
 /// A message: its subject and what it says.
 pub(crate) type Message = (String, Vec<u8>);
 
+/// What the thread of a connection is asked for.
+#[derive(Debug)]
+enum Ask {
+    Send(Message),
+    Renew,
+}
+
+/// The client that is used now.
+type Current = Arc<Mutex<Client>>;
+
 /// A connection to a NATS server. It ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Link {
-    out: Sender<Message>,
-    is_connected: Arc<AtomicBool>,
+    out: Sender<Ask>,
+    current: Current,
     version: String,
+    /// When a new connection was last asked for.
+    renewed: Instant,
 }
 
 impl Link {
@@ -79,7 +97,15 @@ impl Link {
 
     /// Sends a message, or drops it where too many wait.
     pub(crate) fn send(&self, subject: String, bytes: Vec<u8>) {
-        let _ = self.out.try_send((subject, bytes));
+        let _ = self.out.try_send(Ask::Send((subject, bytes)));
+    }
+
+    /// Begins a connection beside the present one, which it replaces once it stands.
+    pub(crate) fn renew(&mut self) {
+        if self.renewed.elapsed() >= RENEW_EVERY {
+            self.renewed = Instant::now();
+            let _ = self.out.try_send(Ask::Renew);
+        }
     }
 
     /// Waits a moment until what was sent has left, for a process that is about to end.
@@ -94,7 +120,8 @@ impl Link {
 
     /// Whether the server was there when it was last looked for.
     pub(crate) fn is_connected(&self) -> bool {
-        self.is_connected.load(Ordering::Relaxed)
+        let client = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        client.connection_state() == State::Connected
     }
 }
 
@@ -112,18 +139,16 @@ pub(crate) fn connect<T: Send + 'static>(
     let (ready, is_ready) = std::sync::mpsc::channel();
     let (address, subject) = (address.clone(), subject.to_owned());
     let url = address.url.clone();
-    let is_connected = Arc::new(AtomicBool::new(true));
-    let connected_now = Arc::clone(&is_connected);
     thread::Builder::new()
         .name("prony-nats".to_owned())
         .spawn(move || {
             // Refused only for CPUs that are gone, of which the load itself speaks.
             let _ = cpus::set_affinity(0, &address.cpus);
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            let connected = |version: Result<String, String>| drop(ready.send(version));
+            let connected = |client: Result<Current, String>| drop(ready.send(client));
             match runtime {
                 Ok(runtime) => {
-                    let ends = Ends { subject, take, to, is_connected: connected_now };
+                    let ends = Ends { subject, take, to };
                     runtime.block_on(carry(&address, &ends, messages, &connected));
                 }
                 Err(e) => connected(Err(e.to_string())),
@@ -131,12 +156,13 @@ pub(crate) fn connect<T: Send + 'static>(
         })
         .map_err(|e| format!("no thread for the connection to NATS could be started: {e}"))?;
     let said = is_ready.recv_timeout(2 * CONNECT_TIMEOUT);
-    let version = said
+    let current = said
         .unwrap_or_else(|_| Err("it did not answer in time".to_owned()))
         .map_err(|why| format!("The NATS server at {url} could not be reached: {why}."))?;
+    let version = current.lock().unwrap_or_else(PoisonError::into_inner).server_info().version;
     let version = harmless_within(&version, VERSION_MAX_CHARS);
     judge(&format!("The NATS server at {url}"), &version)?;
-    Ok(Link { out, is_connected, version })
+    Ok(Link { out, current, version, renewed: Instant::now() })
 }
 
 /// Where messages come from and go to.
@@ -144,16 +170,16 @@ struct Ends<T> {
     subject: String,
     take: fn(Message) -> T,
     to: SyncSender<T>,
-    is_connected: Arc<AtomicBool>,
 }
 
-async fn carry<T>(
-    address: &Address,
-    ends: &Ends<T>,
-    mut messages: Receiver<Message>,
-    connected: &(impl Fn(Result<String, String>) + Sync),
-) {
-    let is_connected = Arc::clone(&ends.is_connected);
+/// A connection that stands, and what comes over it.
+struct Way {
+    client: Client,
+    incoming: Subscriber,
+    since: Instant,
+}
+
+async fn open(address: &Address, subject: &str) -> Result<Way, String> {
     let options = match &address.login {
         Login::Nobody => ConnectOptions::new(),
         Login::Nkey(seed) => ConnectOptions::with_nkey(seed.clone()),
@@ -165,36 +191,42 @@ async fn carry<T>(
     let options = options
         .connection_timeout(CONNECT_TIMEOUT)
         .reconnect_delay_callback(|_| RECONNECT_EVERY)
-        .ignore_discovered_servers()
-        // Nothing is printed: what happens to a connection shows by what comes over it, and by this.
-        .event_callback(move |event: Event| {
-            match event {
-                Event::Connected => is_connected.store(true, Ordering::Relaxed),
-                Event::Disconnected => is_connected.store(false, Ordering::Relaxed),
-                _ => {}
-            }
-            async {}
-        });
-    let client = match options.connect(&address.url).await {
-        Ok(client) => client,
-        Err(e) => return connected(Err(e.to_string())),
-    };
-    let mut incoming = match client.subscribe(ends.subject.clone()).await {
-        Ok(incoming) => incoming,
-        Err(e) => return connected(Err(e.to_string())),
-    };
+        .ignore_discovered_servers();
+    let client = options.connect(&address.url).await.map_err(|e| e.to_string())?;
+    let incoming = client.subscribe(subject.to_owned()).await.map_err(|e| e.to_string())?;
     // Known to the server before anybody answers.
-    if let Err(e) = client.flush().await {
-        return connected(Err(e.to_string()));
-    }
-    connected(Ok(client.server_info().version));
+    client.flush().await.map_err(|e| e.to_string())?;
+    Ok(Way { client, incoming, since: Instant::now() })
+}
+
+async fn carry<T>(
+    address: &Address,
+    ends: &Ends<T>,
+    mut asked: Receiver<Ask>,
+    connected: &(impl Fn(Result<Current, String>) + Sync),
+) {
+    let mut way = match open(address, &ends.subject).await {
+        Ok(way) => way,
+        Err(why) => return connected(Err(why)),
+    };
+    let current = Arc::new(Mutex::new(way.client.clone()));
+    connected(Ok(Arc::clone(&current)));
+    let mut newer = FuturesUnordered::new();
     loop {
         tokio::select! {
-            message = messages.recv() => match message {
-                Some((subject, bytes)) => drop(client.publish(subject, bytes.into()).await),
+            ask = asked.recv() => match ask {
+                Some(Ask::Send((subject, bytes))) => drop(way.client.publish(subject, bytes.into()).await),
+                // Where a new one is as silent, the other end says nothing.
+                Some(Ask::Renew) if way.since.elapsed() > SILENT => newer.push(open(address, &ends.subject)),
+                Some(Ask::Renew) => {}
                 None => break,
             },
-            message = incoming.next() => match message {
+            Some(Ok(opened)) = newer.next() => {
+                way = opened;
+                newer.clear();
+                *current.lock().unwrap_or_else(PoisonError::into_inner) = way.client.clone();
+            }
+            message = way.incoming.next() => match message {
                 Some(message) => {
                     let message = (message.subject.to_string(), message.payload.to_vec());
                     // Whoever is not there any more needs nothing; one who is behind hears it again.
@@ -206,5 +238,5 @@ async fn carry<T>(
             },
         }
     }
-    let _ = client.flush().await;
+    let _ = way.client.flush().await;
 }

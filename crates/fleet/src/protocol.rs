@@ -8,7 +8,7 @@ use prony_model::clock::Offset;
 use serde::{Deserialize, Serialize};
 
 /// The protocol's version: agent and controller must have the same.
-pub(crate) const PROTOCOL: u32 = 1;
+pub(crate) const PROTOCOL: u32 = 2;
 
 /// An agent may send requests for so long after it last asked the controller and was answered. It checks that before every
 /// send, so that it ends with its connection to the controller, and after SIGSTOP.
@@ -23,6 +23,12 @@ pub(crate) const BEAT_SOON_NS: u64 = 20_000_000;
 
 /// Between two beats of an agent that runs or waits.
 pub(crate) const BEAT_NS: u64 = 250_000_000;
+
+/// An agent that runs and whose last answered question is so old has lost its connection, or soon has.
+pub(crate) const UNANSWERED_NS: u64 = 1_000_000_000;
+
+/// Between two beats of such an agent, so that little of its lease is lost once the way is there again.
+pub(crate) const BEAT_UNANSWERED_NS: u64 = 50_000_000;
 
 /// A piece that was not confirmed for so long is sent again.
 pub(crate) const AGAIN_NS: u64 = 1_000_000_000;
@@ -87,6 +93,8 @@ pub struct Answer<J> {
     pub number: u64,
     /// The controller's clock when it answered.
     pub clock_ns: u64,
+    /// Until when it holds, by the controller's clock: nobody obeys it later.
+    pub expires_ns: u64,
     /// The load that it speaks of, from 1.
     pub trial: u32,
     /// What it wants of the agent.

@@ -23,6 +23,8 @@ const FOLDER: &str = "prony-fleet-";
 const KEPT: Duration = Duration::from_secs(86_400);
 /// The oldest nats-server that will do: the client library writes headers into its first line, which 2.2 brought.
 const OLDEST: [u64; 3] = [2, 2, 0];
+/// Connections that each user may have: one, and those that are begun beside one which is silent.
+const CONNECTIONS_EACH: usize = 64;
 /// How often that is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
@@ -252,7 +254,7 @@ fn configuration(run: &str, public: &[String], ports: &Path) -> String {
         "listen: \"127.0.0.1:-1\"\nports_file_dir: \"{}\"\nmax_payload: 1MB\nmax_connections: {}\nauthorization {{\n  users: \
          [\n{users}  ]\n}}\n",
         ports.display(),
-        public.len() * 2 + 4
+        public.len() * CONNECTIONS_EACH
     )
 }
 

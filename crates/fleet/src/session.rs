@@ -3,7 +3,8 @@
 //! Whatever goes over NATS after it is sealed: secrets of a plan are readable by its agent alone, and an agent obeys nobody
 //! but the controller whose key it was given. Whoever reaches the NATS server can keep messages back, and no more. What was
 //! recorded of another run opens nothing, since both keys are of this one; what is played again within it is old to the
-//! protocol, which counts. So no plan needs a signature, a nonce and an expiry of its own.
+//! protocol, which counts; what is kept back for longer than a lease has expired. So no plan needs a signature and a nonce of
+//! its own.
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::agreement::{EphemeralPrivateKey, UnparsedPublicKey, X25519, agree_ephemeral};

@@ -83,6 +83,8 @@ struct World {
     received: Vec<Vec<Piece>>,
     events: Vec<&'static str>,
     lost: Vec<(usize, u64)>,
+    /// Answers that had expired when they came.
+    stale: u64,
     faults: Vec<String>,
     is_over: bool,
 }
@@ -128,6 +130,7 @@ impl World {
             processes,
             events: Vec::new(),
             lost: Vec::new(),
+            stale: 0,
             faults: Vec::new(),
             is_over: false,
         }
@@ -156,7 +159,10 @@ impl World {
         let copies = 1 + u64::from(self.chance.per_mille(self.fate.doubled_per_mille));
         for _ in 0..copies {
             self.sequence += 1;
-            let at_ns = self.now_ns + self.chance.between(self.fate.delay_ns / 4, self.fate.delay_ns);
+            let is_held = self.chance.per_mille(self.fate.held_per_mille);
+            let held_ns = if is_held { self.chance.between(S, 9 * S) } else { 0 };
+            let at_ns =
+                self.now_ns + held_ns + self.chance.between(self.fate.delay_ns / 4, self.fate.delay_ns);
             self.mail.insert((at_ns, self.sequence), (agent, message.clone()));
         }
     }
@@ -179,9 +185,16 @@ impl World {
                 Message::Down(answer) if self.runs(agent) => {
                     let process = &mut self.processes[agent];
                     let own = process.clock.reads(self.now_ns);
-                    for act in process.core.hear(own, answer) {
-                        self.act(agent, &act);
+                    let age_ns = self.controller_clock.reads(self.now_ns).saturating_sub(answer.clock_ns);
+                    let acts = process.core.hear(own, answer);
+                    // Before clocks are compared, they may differ by their drift.
+                    if age_ns > LEASE_NS + MS {
+                        self.stale += 1;
+                        if !acts.is_empty() {
+                            self.faults.push(format!("agent {agent} obeyed an answer of {age_ns} ns before"));
+                        }
                     }
+                    acts.iter().for_each(|act| self.act(agent, act));
                 }
                 // What comes to a process that is stopped waits in its socket; to a dead one, nowhere.
                 Message::Down(answer) if self.lives(agent) && !self.processes[agent].has_left => {
@@ -213,7 +226,8 @@ impl World {
             Act::Abandon => {
                 (process.is_loading, process.start_own_ns, process.ready_at_ns) = (false, u64::MAX, None);
             }
-            Act::Leave => process.has_left = true,
+            // A load that is under way goes with its process.
+            Act::Leave => (process.has_left, process.is_loading) = (true, false),
         }
     }
 
@@ -419,13 +433,16 @@ fn whatever_the_network_does_nobody_sends_unasked_and_nothing_is_counted_twice()
         if world.fate.is_mild() {
             *seen.entry("mild").or_default() += 1;
         }
+        if world.stale > 0 {
+            *seen.entry("expired").or_default() += 1;
+        }
         if world.lost.iter().any(|(lost, _)| !world.received[*lost].is_empty()) {
             *seen.entry("lost with something delivered").or_default() += 1;
         }
     }
     println!("{seen:?}");
     if count >= SEEDS {
-        let kinds = ["started", "over", "lost", "failed", "mild", "lost with something delivered"];
+        let kinds = ["started", "over", "lost", "failed", "mild", "expired", "lost with something delivered"];
         assert!(kinds.iter().all(|kind| seen.get(kind).is_some_and(|count| *count > 20)), "{seen:?}");
     }
 }

@@ -129,20 +129,25 @@ function targets(name: string, rows: NonNullable<Detail["targets"]>): HTMLElemen
       h("td", { class: "num" }, row.response.max_ns === null ? WITHHELD : duration(row.response.max_ns))))))));
 }
 
+/** How much a clock moved against the controller's. */
+function drift(ns?: number): string {
+  return ns === undefined ? WITHHELD : `${ns < 0 ? "−" : "+"}${duration(Math.abs(ns))}`;
+}
+
 /** What each agent of a fleet did: its name, its figures, and the machine that it ran on. */
 export function agentRows(rows: NonNullable<Detail["agents"]>, window_ns: number): { name: string; figures: string[]; host: string }[] {
   const completed = rows.reduce((sum, row) => sum + row.completed, 0);
   const time = (ns: number | null): string => (ns === null ? WITHHELD : duration(ns));
   return rows.map((row) => ({
     name: row.name,
-    figures: [completed > 0 ? percent(row.completed / completed) : WITHHELD, thousands(row.completed), thousands(row.failed), percent(row.cpu_ns / window_ns), time(row.send_lag_p99_ns), duration(row.clock_bound_ns)],
+    figures: [completed > 0 ? percent(row.completed / completed) : WITHHELD, thousands(row.completed), thousands(row.failed), percent(row.cpu_ns / window_ns), time(row.send_lag_p99_ns), duration(row.clock_bound_ns), drift(row.clock_moved_ns)],
     host: row.host ? `${row.host.cpu_model}, ${row.host.cpus_online} CPUs, ${row.host.kernel}` : WITHHELD,
   }));
 }
 
 function agents(name: string, d: Detail, rows: NonNullable<Detail["agents"]>): HTMLElement {
   return h("section", null, h("h3", null, "By agent"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Agents of ${name}` }, h("table", { class: "data" },
-    h("thead", null, h("tr", null, ["Agent", "Share", "Answered", "Failed", "CPU", "Send lag p99", "Clock ±", "Host"].map((c, i, all) => h("th", { scope: "col", class: i > 0 && i < all.length - 1 && "num" }, c)))),
+    h("thead", null, h("tr", null, ["Agent", "Share", "Answered", "Failed", "CPU", "Send lag p99", "Clock ±", "Drift", "Host"].map((c, i, all) => h("th", { scope: "col", class: i > 0 && i < all.length - 1 && "num" }, c)))),
     h("tbody", null, agentRows(rows, d.duration_ns).map((row) => h("tr", null, h("th", { scope: "row" }, row.name), row.figures.map((cell) => h("td", { class: "num" }, cell)), h("td", null, row.host)))))));
 }
 

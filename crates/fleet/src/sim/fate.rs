@@ -4,6 +4,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 
 use super::{MS, S};
+use crate::protocol::{BEAT_NS, BEAT_UNANSWERED_NS, LEASE_NS};
 
 #[derive(Debug)]
 pub(super) struct Chance(pub(super) ChaCha8Rng);
@@ -26,6 +27,8 @@ pub(super) struct Fate {
     pub(super) lost_per_mille: u64,
     pub(super) doubled_per_mille: u64,
     pub(super) delay_ns: u64,
+    /// Messages that are held back for seconds.
+    pub(super) held_per_mille: u64,
     /// Of all messages of this agent, either way, from and until.
     pub(super) cuts: Vec<(usize, u64, u64)>,
     /// This agent does nothing from and until: SIGSTOP, SIGCONT.
@@ -46,6 +49,7 @@ impl Fate {
             lost_per_mille: [0, 0, 20, 200][chance.between(0, 3) as usize],
             doubled_per_mille: [0, 30, 300][chance.between(0, 2) as usize],
             delay_ns: [MS / 10, 2 * MS, 60 * MS, 200 * MS][chance.between(0, 3) as usize],
+            held_per_mille: [0, 0, 0, 30][chance.between(0, 3) as usize],
             ..Fate::default()
         };
         let any =
@@ -73,13 +77,22 @@ impl Fate {
         fate
     }
 
+    /// How long an agent may be cut off. Its lease lasts from the last question that was answered. That may be a beat older than
+    /// the cut, and older by the way of an answer that did not come; once the way is there, the next question and its answer take
+    /// theirs. Where messages are lost, three more beats may have been.
+    fn healed_within_ns(&self) -> u64 {
+        let beats = if self.lost_per_mille > 0 { 4 * BEAT_NS } else { BEAT_NS };
+        LEASE_NS - beats - BEAT_UNANSWERED_NS - 3 * self.delay_ns - 20 * MS
+    }
+
     /// Nothing happens that the protocol does not have to bear without a loss.
     pub(super) fn is_mild(&self) -> bool {
-        let short = |(_, from, until): &(usize, u64, u64)| until - from < 3 * S;
+        let short = |(_, from, until): &(usize, u64, u64)| until - from <= self.healed_within_ns();
         self.deaths.is_empty()
             && self.controller_dies_ns.is_none()
             && self.unable.is_none()
             && self.lost_per_mille <= 20
+            && self.held_per_mille == 0
             && self.cuts.len() + self.stops.len() <= 1
             && self.cuts.iter().all(short)
             // While it starts, an agent that does not react is missed at once, and rightly.

@@ -10,26 +10,9 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::metrics::{address_of, scrape};
+use crate::needs::has_nats_server;
 use crate::tls::server_that_asks_who_comes;
 use crate::world::{BINARY, TargetProcess, World, send, wait_until};
-
-/// Set where tests of fleets are to fail for want of a nats-server, as in CI.
-const NEEDED: &str = "PRONY_TESTS_NEED_NATS";
-
-/// Whether there is a nats-server; where there is none, a test that needs it says so and ends, or fails where it must not.
-#[expect(clippy::print_stderr, reason = "who reads the test's output learns what was not tested")]
-pub fn has_nats_server(test: &str) -> bool {
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    let is_there = std::env::split_paths(&paths).any(|folder| folder.join("nats-server").is_file());
-    assert!(
-        is_there || std::env::var_os(NEEDED).is_none(),
-        "{test} needs nats-server on PATH, as {NEEDED} says"
-    );
-    if !is_there {
-        eprintln!("{test} is left out: nats-server is not on PATH");
-    }
-    is_there
-}
 
 fn loaded(world: &World, arguments: &[&str]) -> Value {
     let said = world.prony(arguments);

@@ -1,6 +1,7 @@
 //! `prony bench --fleet`: the loads of an experiment's trials are a fleet's.
 
-use crate::fleet::{has_nats_server, sum};
+use crate::fleet::sum;
+use crate::needs::has_nats_server;
 use crate::tls::server_that_asks_who_comes;
 use crate::world::{BINARY, World};
 

@@ -5,7 +5,8 @@ use std::process::{Command, Stdio};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::fleet::{agents_of, has_nats_server};
+use crate::fleet::agents_of;
+use crate::needs::has_nats_server;
 use crate::world::{TargetProcess, World, send, wait_until};
 
 /// A search by two agents, with its result in t.json.

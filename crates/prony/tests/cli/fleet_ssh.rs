@@ -4,26 +4,21 @@
 //! They need ssh, sshd and nats-server, and say so where they are missing.
 
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::fleet::{Running, children, first_on_path, has_nats_server, is_cut, sum};
+use crate::fleet::{Running, children, first_on_path, is_cut, sum};
+use crate::needs::{Need, has, has_nats_server};
 use crate::signals::program;
-use crate::ssh::{self, SSH, SSHD};
+use crate::ssh::{self, SSHD};
 use crate::tls::server_that_asks_who_comes;
 use crate::world::{BINARY, Said, TargetProcess, World, processes_naming, send, wait_until};
 
-/// Whether all is there that a test needs; where not, it says so.
-#[expect(clippy::print_stderr, reason = "who reads the test's output learns what was not tested")]
 fn has_ssh(test: &str) -> bool {
-    let missing = [SSH, SSHD].into_iter().find(|path| !Path::new(path).is_file());
-    if let Some(missing) = missing {
-        eprintln!("{test} is left out: {missing} is not there");
-    }
-    missing.is_none() && has_nats_server(test)
+    has(test, &[Need::Ssh, Need::Nats])
 }
 
 /// Hosts that ssh reaches: every name but `nowhere` is this machine.

@@ -1,7 +1,7 @@
 //! Hosts in network namespaces: each has an address of its own, behind a router; control connections go through a relay that delays, stalls
 //! and cuts them, one way at a time.
 //!
-//! They need root and iproute2.
+//! They need root and iproute2 (`needs`).
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
@@ -20,47 +20,46 @@ pub struct Hosts {
     names: Vec<String>,
 }
 
-fn ip(arguments: &str) -> bool {
-    Command::new("ip").args(arguments.split_whitespace()).status().is_ok_and(|status| status.success())
+#[track_caller]
+fn ip(arguments: &str) {
+    let done = Command::new("ip").args(arguments.split_whitespace()).output().unwrap();
+    assert!(done.status.success(), "ip {arguments}: {done:?}");
 }
 
 impl Hosts {
-    /// This many hosts; `None` where there can be none.
-    pub fn new(count: usize) -> Option<Hosts> {
-        if !nix::unistd::geteuid().is_root() {
-            return None;
-        }
+    /// This many hosts.
+    pub fn new(count: usize) -> Hosts {
         let own = std::process::id();
         let nth = NEXT.fetch_add(1, Ordering::Relaxed);
         let names: Vec<String> = (0..=count).map(|host| format!("prony-{own}-{nth}-{host}")).collect();
         let hosts = Hosts { names };
-        hosts
-            .names
-            .iter()
-            .all(|name| ip(&format!("netns add {name}")) && ip(&format!("-n {name} link set lo up")))
-            .then_some(())?;
+        for name in &hosts.names {
+            ip(&format!("netns add {name}"));
+            ip(&format!("-n {name} link set lo up"));
+        }
         let router = &hosts.names[0];
-        Command::new("ip")
-            .args(["netns", "exec", router, "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"])
-            .status()
-            .is_ok_and(|status| status.success())
-            .then_some(())?;
+        hosts.at(0, || std::fs::write("/proc/sys/net/ipv4/ip_forward", "1").unwrap());
         for host in 1..=count {
             let name = &hosts.names[host];
             let (address, gateway) = (Hosts::address(host), Ipv4Addr::new(10, 77, host as u8, 1));
-            [
-                format!("-n {router} link add h{host} type veth peer name eth0 netns {name}"),
-                format!("-n {router} addr add {gateway}/24 dev h{host}"),
-                format!("-n {router} link set h{host} up"),
-                format!("-n {name} addr add {address}/24 dev eth0"),
-                format!("-n {name} link set eth0 up"),
-                format!("-n {name} route add default via {gateway}"),
-            ]
-            .iter()
-            .all(|line| ip(line))
-            .then_some(())?;
+            ip(&format!("-n {router} link add h{host} type veth peer name eth0 netns {name}"));
+            ip(&format!("-n {router} addr add {gateway}/24 dev h{host}"));
+            ip(&format!("-n {router} link set h{host} up"));
+            ip(&format!("-n {name} addr add {address}/24 dev eth0"));
+            ip(&format!("-n {name} link set eth0 up"));
+            ip(&format!("-n {name} route add default via {gateway}"));
         }
-        Some(hosts)
+        hosts
+    }
+
+    /// Drops every packet between two hosts at the router, or lets them through again.
+    pub fn cut(&self, one: usize, other: usize, is_cut: bool) {
+        let router = &self.names[0];
+        let does = if is_cut { "add" } else { "del" };
+        for (from, to) in [(one, other), (other, one)] {
+            let (from, to) = (Hosts::address(from), Hosts::address(to));
+            ip(&format!("-n {router} rule {does} from {from} to {to} blackhole"));
+        }
     }
 
     /// A host's address, from 1 on.

@@ -31,6 +31,7 @@ mod listens;
 mod many;
 mod metrics;
 mod misbehaviour;
+mod needs;
 mod own;
 mod ports;
 mod repeat;

@@ -4,14 +4,14 @@
 //! They need root, iproute2, ssh, sshd and python3, those with a fleet nats-server, and say so where they are missing.
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::fleet::{first_on_path, has_nats_server};
+use crate::fleet::first_on_path;
 use crate::hosts::{Daemon, Hosts, Relay, Way};
+use crate::needs::{Need, has, has_nats_server};
 use crate::ssh;
 use crate::world::{BINARY, Said, World, processes_naming, send, wait_until};
 
@@ -33,16 +33,11 @@ struct TwoHosts {
 }
 
 impl TwoHosts {
-    #[expect(clippy::print_stderr, reason = "who reads the test's output learns what was not tested")]
     fn new(test: &str) -> Option<TwoHosts> {
-        if !Path::new(ssh::SSHD).is_file() {
-            eprintln!("{test} is left out: sshd is not there");
+        if !has(test, &[Need::Netns, Need::Ssh]) {
             return None;
         }
-        let Some(hosts) = Hosts::new(3) else {
-            eprintln!("{test} is left out: no network namespaces can be made");
-            return None;
-        };
+        let hosts = Hosts::new(3);
         let world = World::new();
         ssh::prepare(&world, &[]);
         for folder in ["home", "meet"] {

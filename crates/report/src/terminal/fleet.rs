@@ -14,9 +14,9 @@ pub(super) fn table(trial: &Trial) -> Vec<String> {
     let Some(fleet) = &trial.fleet else { return Vec::new() };
     let completed: u64 = fleet.agents.iter().map(|agent| agent.completed).sum();
     let mut columns = vec![(Align::Left, 9)];
-    columns.extend([(Align::Right, 8); 6]);
+    columns.extend([(Align::Right, 8); 7]);
     let mut table = Table::new(&columns);
-    let head = ["agent", "share", "completed", "failed", "CPU", "send lag p99", "clock ±"];
+    let head = ["agent", "share", "completed", "failed", "CPU", "send lag p99", "clock ±", "drift"];
     table.row(head.map(str::to_owned).to_vec());
     for agent in fleet.agents.iter().take(ROWS_MAX) {
         table.row(row(agent, completed, trial.window.duration_ns));
@@ -42,7 +42,13 @@ fn row(agent: &AgentRecord, completed: u64, window_ns: u64) -> Vec<String> {
         of(agent.cpu_ns, window_ns),
         duration(agent.send_lag_p99_ns),
         duration(Some(agent.clock_bound_ns)),
+        agent.clock_moved_ns.map_or_else(|| "–".to_owned(), drift),
     ]
+}
+
+fn drift(moved_ns: i64) -> String {
+    let sign = if moved_ns < 0 { '−' } else { '+' };
+    format!("{sign}{}", format::duration(moved_ns.unsigned_abs() as f64))
 }
 
 #[cfg(test)]
@@ -54,25 +60,26 @@ mod tests {
     #[test]
     fn each_agent_has_a_row() {
         let mut t = fixtures::closed();
-        let agent = |name: &str, completed| AgentRecord {
+        let agent = |name: &str, completed, clock_moved_ns| AgentRecord {
             name: name.to_owned(),
             threads: 1,
             completed,
             cpu_ns: 1_200_000_000,
             send_lag_p99_ns: Some(41_000),
             clock_bound_ns: 62_000,
+            clock_moved_ns,
             ..AgentRecord::default()
         };
-        let agents = vec![agent("local-1", 208_000), agent("local-2", 208_100)];
+        let agents = vec![agent("local-1", 208_000, Some(-1_800)), agent("local-2", 208_100, None)];
         let flags = vec!["--fleet".to_owned(), "local:2".to_owned()];
         t.fleet = Some(FleetRecord { flags, agents, ..FleetRecord::default() });
         let shown = trial(&t, &TerminalOptions::default());
         let table: Vec<&str> =
             shown.lines().filter(|line| line.contains("agent") || line.contains("local-")).collect();
         insta::assert_snapshot!(table.join("\n"), @"
-        agent      share completed  failed     CPU send lag p99 clock ±
-        local-1     50 %   208,000       0   4.0 %      41.0 µs 62.0 µs
-        local-2     50 %   208,100       0   4.0 %      41.0 µs 62.0 µs
+        agent      share completed  failed     CPU send lag p99 clock ±    drift
+        local-1     50 %   208,000       0   4.0 %      41.0 µs 62.0 µs −1.80 µs
+        local-2     50 %   208,100       0   4.0 %      41.0 µs 62.0 µs        –
         ");
         // Broken where a line is full.
         let words: Vec<&str> = shown.split_whitespace().filter(|word| *word != "\\").collect();

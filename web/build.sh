@@ -40,7 +40,7 @@ if ! new_enough; then
   export PATH
 fi
 # Nothing to do while nothing changed.
-if [ -s dist/app.js ] && [ -z "$(find src package-lock.json vite.config.ts tsconfig.json -newer dist/app.js -print -quit)" ] && [ -d node_modules ]; then
+if [ -s dist/app.js ] && [ -z "$(find src loader.js package-lock.json vite.config.ts tsconfig.json -newer dist/app.js -print -quit)" ] && [ -d node_modules ]; then
   exit 0
 fi
 if [ ! -d node_modules ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then

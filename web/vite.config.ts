@@ -1,26 +1,32 @@
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { deflateSync } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
 
-/** A script inside an HTML file must not end its own element, and its hash goes into the page's policy. */
-function inlinable(): Plugin {
+/** Packs the program for the loader, and names both by their hashes for the page's policy. */
+function packed(): Plugin {
+  const source = (text: string): string => `'sha256-${createHash("sha256").update(text, "utf8").digest("base64")}'`;
   return {
-    name: "inlinable",
+    name: "packed",
     enforce: "post",
     generateBundle(_, bundle) {
+      const loader = readFileSync("loader.js", "utf8").trim();
+      // A script inside an HTML file must not end its own element.
+      if (/<\/script|<!--/i.test(loader)) this.error("the loader has `</script` or `<!--` in it");
       for (const file of Object.values(bundle)) {
         if (file.type !== "chunk") continue;
-        const code = file.code.trim();
-        if (/<\/script|<!--/i.test(code)) this.error("the script has `</script` or `<!--` in it");
-        file.code = code;
-        const sha256 = createHash("sha256").update(code, "utf8").digest("base64");
-        this.emitFile({ type: "asset", fileName: "app.sha256", source: sha256 });
+        file.code = file.code.trim();
+        const program = deflateSync(file.code, { level: 9 }).toString("base64");
+        this.emitFile({ type: "asset", fileName: "app.packed", source: program });
+        this.emitFile({ type: "asset", fileName: "app.loader", source: loader });
+        this.emitFile({ type: "asset", fileName: "app.sha256", source: `${source(loader)} ${source(file.code)}` });
       }
     },
   };
 }
 
 export default defineConfig({
-  plugins: [inlinable()],
+  plugins: [packed()],
   build: {
     target: "es2022",
     outDir: "dist",

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the front end's build leaves: its script, its style, and the script's SHA-256 in base64.
-const FILES: [&str; 3] = ["app.js", "app.css", "app.sha256"];
+/// What the front end's build leaves: its program, packed; the script that unpacks it; its style; and the hashes of both.
+const FILES: [&str; 4] = ["app.packed", "app.loader", "app.css", "app.sha256"];
 
 fn main() {
     // Always there: it holds a .gitignore. Its time changes when the front end is built.

@@ -252,7 +252,7 @@ export interface CoreSeries {
   cpus: CoreLine[];
 }
 
-/** Everything about a trial that its place in the list does not say: the chunk `t` + its number. */
+/** Everything about a trial that its place in the list does not say: in the chunk `t` + a sixteenth of its number. */
 export interface Detail {
   address: string;
   /** What each agent of a fleet did; empty without one. */

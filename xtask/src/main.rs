@@ -15,7 +15,8 @@
 //! release binary against known answers on real sockets; `cargo xtask gate` holds what a request costs the engine against
 //! an older commit; `cargo xtask curl-tests` asks it for the responses of curl's own test cases, `cargo xtask h2spec`
 //! for those of h2spec's servers, which break HTTP/2's rules; `cargo xtask http2-counts` holds its counts against the logs
-//! of servers that speak HTTP/2; `cargo xtask replications` writes the pages about published comparisons from run logs.
+//! of servers that speak HTTP/2; `cargo xtask replications` writes the pages about published comparisons from run logs,
+//! `packages` the page about distributions from their package lists.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to its developer")]
 
 mod action;
@@ -36,6 +37,7 @@ mod http2_counts;
 mod links;
 mod median;
 mod other_host;
+mod packages;
 mod peers;
 mod release;
 mod replication;
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
             Some("http2-counts") => http2_counts::run(&root()),
             Some("curl-tests") => curl_tests::run(&root(), rest),
             Some("replications") => replications::run(&root(), rest),
+            Some("packages") => packages::run(&root(), rest),
             Some("site") => site::run(&root(), rest),
             Some("fleet") => fleet_cost::run(&root(), rest),
             Some("two-hosts") => two_hosts::run(&root(), rest),
@@ -96,7 +99,7 @@ fn main() -> ExitCode {
             Some("measured") => peers::measured(rest),
             Some("floor") => peers::floor::run(rest),
             Some("counting-server") => peers::counting::run(),
-            _ => Err("usage: cargo xtask test|dist|hammer|tidy|docs|e2e|action|site|containers|web|tui --cost|coverage|fleet|two-hosts|fuzz|soak|peers|truth|gate|h2spec|http2-counts|curl-tests|replications"
+            _ => Err("usage: cargo xtask test|dist|hammer|tidy|docs|e2e|action|site|containers|web|tui --cost|coverage|fleet|two-hosts|fuzz|soak|peers|truth|gate|h2spec|http2-counts|curl-tests|replications|packages"
                 .to_owned()),
         };
     match result {

@@ -3,12 +3,15 @@
 //! A page's words are written by hand; what is between its two marks is written here, from the run log.
 
 mod page;
+mod tables;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::Value;
+use prony_model::published::FIGURES;
+use serde_json::{Value, json};
 
 /// Where the run logs are, unless a folder is named.
 const RUNS: &str = "runs/replications";
@@ -34,7 +37,8 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
             println!("{name}: no {}, its page stays as it is", log.display());
             continue;
         }
-        let replication = Replication::read(root, &name, &log)?;
+        let mut replication = Replication::read(root, &name, &log)?;
+        replication.correct(&source(root, &name)?);
         let path = root.join("docs/replications").join(format!("{name}.md"));
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let text =
@@ -73,6 +77,71 @@ impl Replication {
             return Err(format!("{} is no run of {name} with its source", log.display()));
         }
         Ok(Self { name: name.to_owned(), header, analysis })
+    }
+
+    /// Says of the source what its file says now, which may be more than it did when the run began.
+    fn correct(&mut self, source: &Value) {
+        for key in ["rows", "facts"] {
+            self.header["published"][key] = source[key].clone();
+        }
+        for key in ["method", "differences"] {
+            self.analysis["published"][key] = source[key].clone();
+        }
+    }
+}
+
+/// Keys of a published file that are no facts beside its figures: its parts, and what rows have by default.
+const NO_FACTS: [&str; 9] =
+    ["schema", "source", "method", "differences", "connections", "workers", "open_rows", "row", "conclusion"];
+
+/// What an experiment's published file says, but for its conclusions, in the form of a run log's header.
+fn source(root: &Path, name: &str) -> Result<Value, String> {
+    let read = |path: PathBuf| {
+        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        toml::from_str::<toml::Table>(&text).map_err(|e| format!("{}: {e}", path.display()))
+    };
+    let folder = root.join("experiments");
+    let experiment = read(folder.join(format!("{name}.toml")))?;
+    let named = experiment.get("published").and_then(toml::Value::as_str).unwrap_or_default();
+    let file = read(folder.join(named))?;
+    let rows = file.get("row").and_then(toml::Value::as_array);
+    let rows: Vec<Value> =
+        rows.into_iter().flatten().filter_map(|row| Some(source_row(row.as_table()?, &file))).collect();
+    let is_fact = |(key, _): &(&String, &toml::Value)| !NO_FACTS.contains(&key.as_str());
+    let facts: BTreeMap<&String, String> =
+        file.iter().filter(is_fact).map(|(key, value)| (key, said(value))).collect();
+    let (method, differences) = (file.get("method"), file.get("differences"));
+    Ok(json!({"rows": rows, "facts": facts, "method": method, "differences": differences}))
+}
+
+fn source_row(row: &toml::Table, file: &toml::Table) -> Value {
+    let of = |key: &str| row.get(key).or_else(|| file.get(key));
+    let number = |value: &toml::Value| {
+        value.as_float().or_else(|| Some(f64::from(u32::try_from(value.as_integer()?).ok()?)))
+    };
+    let is_figure = |key: &str| FIGURES.iter().any(|(name, ..)| *name == key);
+    let figures: BTreeMap<&String, Option<f64>> =
+        row.iter().filter(|(key, _)| is_figure(key)).map(|(key, value)| (key, number(value))).collect();
+    let is_remark =
+        |key: &str, value: &toml::Value| value.is_str() && !["name", "candidate", "doubt"].contains(&key);
+    let remarks: BTreeMap<&String, String> = row
+        .iter()
+        .filter(|(key, value)| is_remark(key, value))
+        .map(|(key, value)| (key, said(value)))
+        .collect();
+    json!({
+        "name": row.get("name"), "candidate": row.get("candidate"), "doubt": row.get("doubt"),
+        "connections": of("connections"), "rate_per_s": of("rate_per_s"), "workers": of("workers"),
+        "figures": figures, "remarks": remarks,
+    })
+}
+
+/// A value in words.
+fn said(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        toml::Value::Array(list) => list.iter().map(said).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
     }
 }
 
@@ -144,6 +213,23 @@ mod tests {
         let list = "# Gallery\n\n| a |\n|---|\n| [a](a.html) old |\n";
         assert_eq!(listed(list, "a", "| [a](a.html) new |"), list.replace("old", "new"));
         assert_eq!(listed(list, "b", "| [b](b.html) |"), format!("{list}| [b](b.html) |\n"));
+    }
+
+    #[test]
+    fn what_a_source_says_is_in_its_file() {
+        let said = source(&crate::root(), "fast-and-furious-2023").unwrap();
+        let rows = said["rows"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["candidate"] == "php-pm" && row["connections"] == 100).unwrap();
+        assert_eq!((&row["workers"], &row["figures"]["requests_per_s"]), (&json!(8), &json!(454.0)));
+        assert_eq!((&said["facts"]["requests"], rows.len()), (&json!("10000"), 52));
+        assert!(
+            said["facts"].get("conclusion").is_none() && said["differences"].as_array().unwrap().len() > 4
+        );
+        let said = source(&crate::root(), "app-servers-2018").unwrap();
+        assert_eq!(
+            (&said["facts"]["server_cores"], &said["rows"][0]["remarks"]["language"]),
+            (&json!("4"), &json!("Elixir"))
+        );
     }
 
     #[test]

@@ -183,7 +183,7 @@ impl Web {
         let size = |path: PathBuf| {
             fs::metadata(&path).map(|m| m.len()).map_err(|e| format!("{}: {e}", path.display()))
         };
-        let page = size(self.root.join("web/dist/app.js"))? + size(self.root.join("web/dist/app.css"))?;
+        let page = size(self.root.join("web/dist/app.packed"))? + size(self.root.join("web/dist/app.css"))?;
         let (many, log) = (size(self.folder.join("many.html"))?, size(self.folder.join("many.jsonl"))?);
         println!(
             "report of {MANY} trials: built in {built_ms} ms (target {REPORT_TARGET_MS}) from a run log of {log} bytes; \

@@ -2,8 +2,10 @@
 import type { Detail, HistoryPoints, Ratios, Searches } from "../data";
 
 const unpacked = new Map<string, Promise<unknown>>();
-/** Details that are kept unpacked: some 50 KB each. */
-const KEPT_MAX = 64;
+/** Chunks that are kept unpacked: some 100 KB each. */
+const KEPT_MAX = 32;
+/** Trials whose details are in one chunk. */
+const IN_A_CHUNK = 16;
 
 async function unpack(text: string): Promise<unknown> {
   const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -33,7 +35,8 @@ function fileRead(): Promise<void> {
 
 export async function detail(trial: number): Promise<Detail | null> {
   await fileRead();
-  return (await chunk(`t${trial}`)) as Detail | null;
+  const details = (await chunk(`t${Math.floor(trial / IN_A_CHUNK)}`)) as Record<number, Detail> | null;
+  return details?.[trial] ?? null;
 }
 
 export async function ratios(plan: number): Promise<Ratios | null> {

@@ -101,7 +101,7 @@ pub(crate) fn binary(root: &Path) -> Result<PathBuf, String> {
 
 /// The static binary.
 fn build(root: &Path, target: &str) -> Result<PathBuf, String> {
-    if !root.join("web/dist/app.js").is_file() {
+    if !root.join("web/dist/app.packed").is_file() {
         return Err("the web page is not built, and a release has it inside: make web".to_owned());
     }
     let begun = Instant::now();

@@ -118,7 +118,7 @@ impl BenchSetup {
     pub fn loads_of_a_block(&self) -> Vec<Duration> {
         let of = |plan: &ExperimentPlan| {
             let spoken = self.candidates.iter().filter(|c| c.candidate.speaks(plan.load.protocol));
-            vec![plan.load_time(); spoken.count()]
+            spoken.map(|c| self.experiment.load_time(plan, c.candidate.label())).collect::<Vec<_>>()
         };
         self.experiment.plans.iter().flat_map(of).collect()
     }

@@ -14,7 +14,7 @@ pub use prony_model::options::WorkerPolicy;
 use prony_model::plan::{
     Arrivals, CONNECTIONS_MAX, DURATION, DURATION_MAX, Expect, Plan, Protocol, THREADS_MAX, Work,
 };
-use prony_model::published::Published;
+use prony_model::published::{Published, PublishedRow};
 use prony_model::rate::Rate;
 use prony_model::run_log::ShareOf;
 use prony_model::secret::redacted;
@@ -178,7 +178,7 @@ impl ExperimentPlan {
         };
         let workers = match self.workers {
             None => String::new(),
-            Some(WorkerPolicy::Source) => ", workers as the source had them".to_owned(),
+            Some(WorkerPolicy::Source) => ", workers as the source had them where it says".to_owned(),
             Some(policy) => format!(", workers: {policy}"),
         };
         format!(
@@ -210,8 +210,8 @@ impl ExperimentPlan {
         }
     }
 
-    /// How long one load of this plan takes: warm-up and window. A load that ends by a count takes what it
-    /// takes; forecasts are made as if it were the usual window.
+    /// How long one load of this plan takes: warm-up and window; of one that ends by its requests, as if it were the usual
+    /// window.
     pub fn load_time(&self) -> Duration {
         // A search lasts as long as about so many probes: a dozen or more, some ended early, the first of a
         // threshold on p99 lengthened, and up to five confirmations of three probes' length.
@@ -381,6 +381,25 @@ impl Experiment {
             WorkerPolicy::Source => self.published.as_ref()?.workers_of(label),
         };
         plan.and_then(|plan| number(plan.workers?)).or_else(|| number(self.workers))
+    }
+
+    /// How long the load of a candidate's trial takes, for a forecast: one that ends by its requests, as long as they take
+    /// at the throughput that the source printed of it.
+    pub(crate) fn load_time(&self, plan: &ExperimentPlan, label: &str) -> Duration {
+        let is_it = |row: &&PublishedRow| {
+            row.candidate == label
+                && row.connections == Some(plan.load.connections)
+                && row.rate_per_s.is_none()
+        };
+        let rows = self.published.as_ref().map_or(&[][..], |published| &published.rows);
+        let rate = rows.iter().find(is_it).and_then(|row| row.figure("requests_per_s"));
+        match (plan.load.stop.requests.filter(|_| plan.ends_by_count()), rate.filter(|rate| *rate > 0.0)) {
+            #[expect(clippy::cast_precision_loss, reason = "a forecast")]
+            (Some(requests), Some(rate)) => {
+                plan.load.warmup + Duration::from_secs_f64(requests as f64 / rate)
+            }
+            _ => plan.load_time(),
+        }
     }
 
     /// The plans by when they are run: searches that others take their rates from before these.

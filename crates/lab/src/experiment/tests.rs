@@ -263,6 +263,12 @@ fn a_plan_may_have_workers_of_its_own() {
     let as_made = source.plans.iter().find(|plan| plan.name == "as-made-c100").unwrap();
     let workers = ["workerman", "php-pm", "nginx-fpm"].map(|label| source.workers_of(Some(as_made), label));
     assert_eq!(workers, [Some(4), Some(8), Some(1)]);
+    // A forecast takes 10,000 requests for as long as they took there, where that is printed: 10,000 / 428 s.
+    let plan = |name: &str| source.plans.iter().find(|plan| plan.name == name).unwrap();
+    let seconds = |name: &str, label: &str| source.load_time(plan(name), label).as_secs_f64();
+    assert!((seconds("as-made-c100", "php-server") - 23.36).abs() < 0.01);
+    assert!((seconds("as-made-c100", "frankenphp") - 10.0).abs() < 0.01, "as the usual window");
+    assert!((seconds("c100", "php-server") - 12.0).abs() < 0.01);
 }
 
 #[test]
@@ -309,7 +315,7 @@ fn every_source_is_read_with_its_rows_and_conclusions() {
         ("app-servers-2018", 12, 5),
         ("reactphp-ramp-2019", 1, 3),
         ("php8-jit-2020", 32, 3),
-        ("fast-and-furious-2023", 52, 8),
+        ("fast-and-furious-2023", 52, 12),
     ] {
         let experiment = Experiment::find(name).unwrap_or_else(|e| panic!("{e}"));
         let published = experiment.published.as_ref().unwrap();

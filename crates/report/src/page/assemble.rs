@@ -23,11 +23,7 @@ pub(super) fn page(log: &RunLog) -> (RunData, Vec<Chunk>) {
     let experiment = !log.header.one_by_one;
     let (rankings, mut chunks) =
         if experiment { ranking::rankings(log, &analysis, &names) } else { (Vec::new(), Vec::new()) };
-    chunks.extend(
-        results
-            .iter()
-            .filter_map(|r| Some(pack::chunk(format!("t{}", r.planned.index), &detail::detail(r)?))),
-    );
+    chunks.extend(detail::chunks(&results));
     let (capacities, probes) = capacity::capacities(&analysis, &results, &names);
     chunks.extend(probes);
     let (theirs, conclusions, source) = published::beside(log, &analysis, &names);

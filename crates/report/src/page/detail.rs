@@ -1,4 +1,6 @@
-//! A trial's details: the chunk that is unpacked when the trial is looked at.
+//! Trials' details: the chunks that are unpacked when a trial is looked at.
+
+use std::collections::BTreeMap;
 
 use prony_analysis::plot_data::{PlotData, plot_data};
 use prony_model::fleet::AgentRecord;
@@ -12,11 +14,15 @@ use prony_model::trial::{Client, PERCENTILES, Reason, Summary, TargetFigures, Tl
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::data::Chunk;
 use super::pack;
 use crate::command;
 use crate::words;
 
-/// Everything about a trial that its place in the list does not say: the chunk `t` + its number.
+/// Trials in a chunk. They have most of their words in common: sixteen together are half as large as each by itself.
+const IN_A_CHUNK: u32 = 16;
+
+/// Everything about a trial that its place in the list does not say: in the chunk `t` + a sixteenth of its number.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Detail<'a> {
     /// `GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up`.
@@ -35,10 +41,10 @@ pub(super) struct Detail<'a> {
     run_total: RunTotal,
     read_bytes_per_s: f64,
     sent_bytes_per_s: f64,
-    summaries: Vec<SummaryRow<'a>>,
+    summaries: Vec<SummaryRow>,
     status: Vec<(&'a str, u64)>,
     errors: Vec<(String, u64, &'a str)>,
-    client: &'a Client,
+    client: Client,
     server: Option<Server<'a>>,
     host: &'a Host,
     tls: Option<&'a TlsRecord>,
@@ -56,7 +62,7 @@ pub(super) struct Detail<'a> {
 
 /// A part of the requests' time.
 #[derive(Serialize, JsonSchema)]
-struct SummaryRow<'a> {
+struct SummaryRow {
     name: &'static str,
     clock: &'static str,
     count: u64,
@@ -64,15 +70,15 @@ struct SummaryRow<'a> {
     stdev_ns: Option<u64>,
     min_ns: Option<u64>,
     max_ns: Option<u64>,
-    percentiles: Vec<Percentile<'a>>,
+    percentiles: Vec<Percentile>,
 }
 
 /// A percentile: its value, or why there is none.
 #[derive(Serialize, JsonSchema)]
-struct Percentile<'a> {
+struct Percentile {
     name: String,
     value_ns: Option<u64>,
-    ci95: Option<&'a [u64; 2]>,
+    ci95: Option<[u64; 2]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     censored_at_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,7 +93,7 @@ struct TargetRow<'a> {
     completed: u64,
     failed: u64,
     waiting: u64,
-    response: SummaryRow<'a>,
+    response: SummaryRow,
 }
 
 /// What the server cost, in single figures.
@@ -106,8 +112,17 @@ struct Server<'a> {
     host: Option<&'a ServerHostWindow>,
 }
 
+/// The details of all trials of which anything was measured, by their numbers.
+pub(super) fn chunks(results: &[&TrialResult]) -> Vec<Chunk> {
+    let mut chunks: BTreeMap<u32, BTreeMap<u32, Detail<'_>>> = BTreeMap::new();
+    for (index, detail) in results.iter().filter_map(|r| Some((r.planned.index, detail(r)?))) {
+        chunks.entry(index / IN_A_CHUNK).or_default().insert(index, detail);
+    }
+    chunks.iter().map(|(number, details)| pack::chunk(format!("t{number}"), details)).collect()
+}
+
 /// `None` where nothing was measured.
-pub(super) fn detail(result: &TrialResult) -> Option<Detail<'_>> {
+fn detail(result: &TrialResult) -> Option<Detail<'_>> {
     let trial = result.trial.as_ref()?;
     Some(Detail {
         plan_line: words::plan_line(trial),
@@ -130,7 +145,8 @@ pub(super) fn detail(result: &TrialResult) -> Option<Detail<'_>> {
             .iter()
             .map(|(kind, n)| (words::code(kind), *n, trial.first_errors.get(kind).map_or("", String::as_str)))
             .collect(),
-        client: &trial.client,
+        // Its samples are in the picture.
+        client: Client { columns: None, ..trial.client.clone() },
         server: result.server.as_ref().map(server),
         host: &trial.host,
         tls: trial.tls.as_ref(),
@@ -142,7 +158,7 @@ pub(super) fn detail(result: &TrialResult) -> Option<Detail<'_>> {
     })
 }
 
-fn summaries(trial: &Trial) -> Vec<SummaryRow<'_>> {
+fn summaries(trial: &Trial) -> Vec<SummaryRow> {
     let latency = &trial.latency;
     let all = [
         ("response", Some(&latency.response)),
@@ -160,13 +176,13 @@ fn summaries(trial: &Trial) -> Vec<SummaryRow<'_>> {
         .collect()
 }
 
-fn summary_row<'a>(name: &'static str, s: &'a Summary) -> SummaryRow<'a> {
+fn summary_row(name: &'static str, s: &Summary) -> SummaryRow {
     let percentile = |field: &str| Percentile {
         name: words::percentile(field),
-        value_ns: s.percentile(field),
-        ci95: s.ci95.get(field),
-        censored_at_ns: s.censored_at_ns.get(field).copied(),
-        needs_duration_ns: s.needs_duration_ns.get(field).copied(),
+        value_ns: s.percentile(field).map(pack::four_digits),
+        ci95: s.ci95.get(field).map(|ends| ends.map(pack::four_digits)),
+        censored_at_ns: s.censored_at_ns.get(field).copied().map(pack::four_digits),
+        needs_duration_ns: s.needs_duration_ns.get(field).copied().map(pack::four_digits),
     };
     SummaryRow {
         name,
@@ -205,7 +221,9 @@ fn server(s: &ServerSamples) -> Server<'_> {
     }
 }
 
-/// The digits that plots can show.
+const MILLISECOND: i64 = 1_000_000;
+
+/// The digits that plots can show; of instants, milliseconds.
 fn rounded(mut plots: PlotData) -> PlotData {
     let curves = [&mut plots.response_ns, &mut plots.service_ns, &mut plots.client_delay_ns];
     for value in curves.into_iter().flatten() {
@@ -218,6 +236,16 @@ fn rounded(mut plots: PlotData) -> PlotData {
     let columns = [&mut series.p50_ns, &mut series.p90_ns, &mut series.p99_ns, &mut series.max_ns];
     for value in columns.into_iter().flatten().flatten() {
         *value = pack::four_digits(*value);
+    }
+    let (server, client) = (&mut plots.server, &mut plots.client);
+    let instants = [&mut server.at_ns, &mut server.pss_at_ns, &mut client.at_ns, &mut plots.cores.at_ns];
+    for at in instants.into_iter().flatten() {
+        *at = (*at + MILLISECOND / 2).div_euclid(MILLISECOND) * MILLISECOND;
+    }
+    for bytes in
+        [&mut server.memory_bytes, &mut server.pss_bytes, &mut client.memory_bytes].into_iter().flatten()
+    {
+        *bytes = pack::four_digits(*bytes);
     }
     plots
 }

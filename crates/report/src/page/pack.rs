@@ -50,13 +50,18 @@ pub(super) fn unit(figure: Figure) -> Unit {
     }
 }
 
-/// A value as a chunk: JSON in zlib in base64, which a browser's `DecompressionStream` takes apart.
+/// A value as a chunk: JSON, packed.
 pub(super) fn chunk(name: String, value: &impl Serialize) -> Chunk {
-    // Neither fails: a Vec takes all bytes, and the page's types are plain.
-    let json = serde_json::to_vec(value).unwrap_or_default();
-    let mut packed = ZlibEncoder::new(Vec::new(), Compression::new(5));
-    let bytes = packed.write_all(&json).and_then(|()| packed.finish()).unwrap_or_default();
-    Chunk { name, text: STANDARD.encode(bytes) }
+    // It does not fail: the page's types are plain.
+    Chunk { name, text: packed(&serde_json::to_vec(value).unwrap_or_default()) }
+}
+
+/// In zlib in base64, which a browser's `DecompressionStream` takes apart.
+pub(super) fn packed(json: &[u8]) -> String {
+    // Neither fails: a Vec takes all bytes.
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
+    let bytes = packed.write_all(json).and_then(|()| packed.finish()).unwrap_or_default();
+    STANDARD.encode(bytes)
 }
 
 #[cfg(test)]

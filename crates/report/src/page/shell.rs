@@ -2,6 +2,7 @@
 //! Content-Security-Policy lets it load nothing.
 
 use super::data::Chunk;
+use super::pack;
 
 /// Why there is no page: a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -14,13 +15,18 @@ pub struct NoPage;
 /// The front end, as built.
 #[derive(Debug, Clone, Copy)]
 pub struct App<'a> {
-    /// Its script.
-    pub(super) script: &'a str,
+    /// Its program, packed as a chunk is.
+    pub(super) program: &'a str,
+    /// The script that unpacks the program and the data.
+    pub(super) loader: &'a str,
     /// Its style.
     pub(super) style: &'a str,
-    /// The SHA-256 of its script in base64, by which the policy knows it.
-    pub(super) hash: &'a str,
+    /// What the policy knows both scripts by: `'sha256-…' 'sha256-…'`.
+    pub(super) hashes: &'a str,
 }
+
+/// Data of so many bytes stand in the file as they are, for other programs to read; more are packed.
+const PLAIN_MAX: usize = 64 << 10;
 
 /// What the live page may do beside a report: listen to the server it came from.
 pub const POLICY_LIVE: &str = "connect-src 'self'";
@@ -32,33 +38,34 @@ impl App<'static> {
     /// When it was built without.
     pub fn embedded() -> Result<App<'static>, NoPage> {
         let app = App {
-            script: include_str!(concat!(env!("OUT_DIR"), "/app.js")),
+            program: include_str!(concat!(env!("OUT_DIR"), "/app.packed")),
+            loader: include_str!(concat!(env!("OUT_DIR"), "/app.loader")),
             style: include_str!(concat!(env!("OUT_DIR"), "/app.css")),
-            hash: include_str!(concat!(env!("OUT_DIR"), "/app.sha256")),
+            hashes: include_str!(concat!(env!("OUT_DIR"), "/app.sha256")),
         };
-        if app.script.is_empty() { Err(NoPage) } else { Ok(app) }
+        if app.program.is_empty() { Err(NoPage) } else { Ok(app) }
     }
 }
 
 impl App<'_> {
-    /// What the page may do, as a header or a `<meta>` has it: run the script
-    /// whose hash this is and no other, be styled from within, and draw pictures that it made itself.
+    /// What the page may do, as a header or a `<meta>` has it: run the two
+    /// scripts whose hashes these are and no other, be styled from within, and draw pictures that it made itself.
     pub fn policy(&self, beside: &str) -> String {
         let beside = if beside.is_empty() { String::new() } else { format!("; {beside}") };
         format!(
-            "default-src 'none'; script-src 'sha256-{}'; style-src 'unsafe-inline'; img-src data: blob:; \
+            "default-src 'none'; script-src {}; style-src 'unsafe-inline'; img-src data: blob:; \
              base-uri 'none'; form-action 'none'{beside}",
-            self.hash.trim()
+            self.hashes.trim()
         )
     }
 
-    /// The file: `data` is JSON; `beside` is what its policy allows beside a report's; chunks stand after the script, so
-    /// that the first view waits for none.
+    /// The file: `data` is JSON; `beside` is what its policy allows beside a report's; chunks stand after the scripts, so that the first
+    /// view waits for none but its data.
     pub(super) fn file(&self, title: &str, data: &str, beside: &str, chunks: &[Chunk]) -> String {
         let policy = self.policy(beside);
-        let (title, data) = (escape(title), script_safe(data));
+        let title = escape(title);
         let version = escape(&prony_model::Tool::this().version);
-        let (style, script) = (self.style, self.script);
+        let Self { style, loader, .. } = self;
         let mut html = format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
@@ -67,17 +74,19 @@ impl App<'_> {
              <meta name=\"generator\" content=\"prony {version}\">\n<link rel=\"icon\" href=\"data:,\">\n\
              <title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n<div id=\"app\"></div>\n\
              <noscript><p>{title}</p><p>This page draws with JavaScript, which is off. <code>prony report RUN</code> \
-             shows the same run in a terminal, <code>--format markdown</code> as text.</p></noscript>\n\
-             <script type=\"application/json\" id=\"data\">{data}</script>\n<script>{script}</script>\n"
+             shows the same run in a terminal, <code>--format markdown</code> as text.</p></noscript>\n"
         );
-        html.reserve(chunks.iter().map(|c| c.text.len() + 64).sum());
-        for chunk in chunks {
-            html.push_str("<script type=\"text/plain\" id=\"");
-            html.push_str(&chunk.name);
-            html.push_str("\">");
-            html.push_str(&chunk.text);
-            html.push_str("</script>\n");
-        }
+        let chunk =
+            |name: &str, text: &str| format!("<script type=\"text/plain\" id=\"{name}\">{text}</script>\n");
+        html.push_str(&match data.len() {
+            0..=PLAIN_MAX => {
+                format!("<script type=\"application/json\" id=\"data\">{}</script>\n", script_safe(data))
+            }
+            _ => chunk("data", &pack::packed(data.as_bytes())),
+        });
+        html.push_str(&chunk("program", self.program));
+        html.push_str(&format!("<script>{loader}</script>\n"));
+        html.extend(chunks.iter().map(|each| chunk(&each.name, &each.text)));
         html.push_str("</body>\n</html>\n");
         html
     }

@@ -4,7 +4,7 @@ use prony_model::published::PublishedRow;
 use prony_model::run_log::{RunLog, Setting};
 use serde_json::{Value, json};
 
-use super::tests::{data, file, published, search, unpacked};
+use super::tests::{data, detail, file, published, search, unpacked};
 use crate::fixtures;
 
 /// The run with a source beside it whose first row stands beside one plan only.
@@ -73,7 +73,7 @@ fn candidates_have_one_value_per_axis_and_in_older_logs_a_single_axis() {
 
 #[test]
 fn a_trials_plan_is_in_its_chunk() {
-    let plan = &unpacked(&file(&fixtures::run()), "t0")["plan"];
+    let plan = &detail(&file(&fixtures::run()), &0.into())["plan"];
     assert_eq!(
         (&plan["method"], &plan["timeout_ns"], &plan["seed"]),
         (&"GET".into(), &10_000_000_000_u64.into(), &7.into())

@@ -11,7 +11,7 @@ use super::shell::App;
 use super::*;
 use crate::fixtures;
 
-const APP: App<'_> = App { script: "run()", style: "p{}", hash: "aGFzaA==" };
+const APP: App<'_> = App { program: "cGFja2Vk", loader: "load()", style: "p{}", hashes: "'sha256-aGFzaA=='" };
 
 pub(super) fn file(log: &RunLog) -> String {
     super::file(&APP, log, None)
@@ -28,18 +28,34 @@ pub(super) fn unpacked(page: &str, id: &str) -> Value {
 }
 
 pub(super) fn data(page: &str) -> Value {
-    serde_json::from_str(element(page, "data")).unwrap()
+    serde_json::from_str(element(page, "data")).unwrap_or_else(|_| unpacked(page, "data"))
+}
+
+pub(super) fn detail(page: &str, index: &Value) -> Value {
+    unpacked(page, &format!("t{}", index.as_u64().unwrap() / 16))[index.to_string()].clone()
 }
 
 #[test]
 fn a_page_loads_nothing_and_runs_one_script() {
     let page = file(&fixtures::run());
     assert!(page.contains("default-src 'none'; script-src 'sha256-aGFzaA=='; style-src 'unsafe-inline'"));
-    assert!(page.contains("<script>run()</script>"), "its hash is of exactly this");
+    assert!(page.contains("<script>load()</script>"), "its hash is of exactly this");
+    assert_eq!(element(&page, "program"), "cGFja2Vk");
     for load in ["src=", "href=\"http", "href=\"//", "url(", "@import", "connect-src"] {
         assert!(!page.contains(load), "the page has {load}");
     }
     assert!(APP.file("t", "{}", POLICY_LIVE, &[]).contains("connect-src 'self'"));
+}
+
+#[test]
+fn data_that_are_long_are_packed() {
+    let long = format!("{{\"a\":\"{}\"}}", "</script>".repeat(8_000));
+    let page = APP.file("t", &long, "", &[]);
+    assert!(page.len() < 8_000, "{}", page.len());
+    assert_eq!(data(&page)["a"].as_str().unwrap().len(), 72_000);
+    let short = APP.file("t", "{\"a\":\"</script>\"}", "", &[]);
+    assert!(short.contains("id=\"data\">{\"a\":\"\\u003c/script\\u003e\"}</script>"), "{short}");
+    assert_eq!(data(&short)["a"], "</script>");
 }
 
 #[test]
@@ -90,7 +106,7 @@ fn first_bytes_and_interrupts_are_columns_and_the_servers_host_is_described_wher
     let row = &interrupts["rows"][0];
     assert!(row["estimate"]["point"].as_f64().unwrap() > 0.0 && row["rank"].is_null(), "{row}");
     assert_eq!(data["head"]["server_host"]["address"], "10.0.0.2");
-    let detail = unpacked(&page, &format!("t{}", data["trials"][0]["index"]));
+    let detail = detail(&page, &data["trials"][0]["index"]);
     assert_eq!(detail["server"]["host"]["packets_sent"], 6_000);
 }
 
@@ -101,7 +117,7 @@ fn a_trials_plot_data_are_in_its_chunk_and_bounded() {
     let trials = data["trials"].as_array().unwrap();
     assert_eq!(trials.len(), 3 * 2 * 3);
     for trial in trials {
-        let detail = unpacked(&page, &format!("t{}", trial["index"]));
+        let detail = detail(&page, &trial["index"]);
         let picture = &detail["picture"];
         let points = picture["response_ns"].as_array().unwrap().len();
         assert!(points > 4 && points <= data["quantiles"].as_array().unwrap().len());
@@ -117,7 +133,7 @@ fn a_trials_first_byte_stands_beside_its_service_time() {
     let latency = &mut log.results[0].trial.as_mut().unwrap().latency;
     (latency.first_byte.p50_ns, latency.service.p50_ns) = (Some(1_000_000), Some(7_000_000));
     let page = file(&log);
-    let detail = unpacked(&page, &format!("t{}", data(&page)["trials"][0]["index"]));
+    let detail = detail(&page, &data(&page)["trials"][0]["index"]);
     let rows = detail["summaries"].as_array().unwrap();
     let p50 = |name: &str| {
         let row = rows.iter().find(|row| row["name"] == name).unwrap();
@@ -392,7 +408,7 @@ fn cpu_and_client_columns_are_in_a_trials_chunk() {
         core_busy_ns: vec![times(90_000_000)],
     });
     let page = file(&log);
-    let picture = &unpacked(&page, "t0")["picture"];
+    let picture = &detail(&page, &0.into())["picture"];
     assert_eq!(
         (&picture["client"]["cores"][3], &picture["client"]["busiest_worker"][3]),
         (&0.5.into(), &0.4.into())
@@ -402,7 +418,7 @@ fn cpu_and_client_columns_are_in_a_trials_chunk() {
         (&7.into(), &0.9.into())
     );
     // An older log has none of it, and is shown all the same.
-    let older = &unpacked(&page, "t1")["picture"];
+    let older = &detail(&page, &1.into())["picture"];
     assert_eq!(
         (
             older["client"]["at_ns"].as_array().unwrap().len(),

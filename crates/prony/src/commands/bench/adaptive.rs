@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use prony_analysis::claim::{Claim, Quantity, Relation};
+use prony_analysis::figure::Figure;
 use prony_analysis::precision::{NOISE_ASSUMED, SequentialStop, blocks_for, expected, ratio_spread};
 use prony_lab::bench::Forecast;
 use prony_lab::experiment::{Blocks, Experiment};
@@ -82,7 +84,8 @@ pub(super) fn forecast(
         format!("{half} after {}", format::count(blocks.into(), "block", "blocks"))
     };
     let Some(wanted) = experiment.precision else {
-        return Ok(format!("precision  of throughput ratios: {} · {noise}", after(blocks)));
+        let claims = claims(experiment, expected(spread, blocks, widened));
+        return Ok(format!("precision  of throughput ratios: {} · {noise}{claims}", after(blocks)));
     };
     let needs = match blocks_for(spread, wanted).map(|n| n.max(experiment.blocks.min)) {
         Some(needed) if needed <= blocks => {
@@ -95,6 +98,41 @@ pub(super) fn forecast(
         None => format!("not reached with a thousand blocks: {}", after(blocks)),
     };
     Ok(format!("precision  ±{} requested: {needs} · {noise}", format::percent(wanted)))
+}
+
+/// What such a precision of throughput ratios can decide of the source's claims, and of which it says nothing.
+fn claims(experiment: &Experiment, half: Option<f64>) -> String {
+    let all = experiment.published.iter().flat_map(|published| &published.conclusions);
+    let (mut equal, mut others) = (0, Vec::new());
+    for claim in all.filter_map(|conclusion| Claim::parse(&conclusion.claim).ok()) {
+        let Claim::Compared { left, relation, .. } = claim else { continue };
+        if left.quantity != Quantity::Trial(Figure::THROUGHPUT) {
+            others.push(left.quantity.name());
+        } else if relation == Relation::Equivalent {
+            equal += 1;
+        }
+    }
+    let within = Figure::THROUGHPUT.smallest_difference;
+    let room = half.map(|half| within - half).filter(|room| *room > 0.0);
+    let decided = match room {
+        None => "cannot be shown with so few blocks".to_owned(),
+        Some(room) => format!("can be shown where the two differ by less than {}", format::percent(room)),
+    };
+    let equal = (equal > 0).then(|| {
+        let claims = format::count(equal, "claim", "claims");
+        format!(
+            "\nclaims     that two throughputs are within {} ({claims}): {decided}",
+            format::percent(within)
+        )
+    });
+    let counted = others.len() as u64;
+    others.sort_unstable();
+    others.dedup();
+    let others = (counted > 0).then(|| {
+        let (claims, names) = (format::count(counted, "claim", "claims"), others.join(", "));
+        format!("\nclaims     about {names} ({claims}): not forecast, since these vary by rules of their own")
+    });
+    [equal, others].into_iter().flatten().collect()
 }
 
 /// The standard deviation of log ratios over blocks, and where it is from.
@@ -128,4 +166,27 @@ fn spread(arguments: &BenchArguments) -> Result<(f64, String), Failure> {
             format::count(widest.blocks.into(), "block", "blocks")
         ),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_forecast_says_which_claims_it_decides_and_of_which_it_says_nothing() {
+        let of = |name: &str, half| claims(&Experiment::find(name).unwrap(), Some(half));
+        let said = of("aerys-2017", 0.0093);
+        for words in [
+            "\nclaims     that two throughputs are within 2.0 % (9 claims): can be shown where the two differ by less than 1.1 %",
+            "\nclaims     about p50, stdev (2 claims): not forecast",
+        ] {
+            assert!(said.contains(words), "{words}: {said}");
+        }
+        assert!(of("aerys-2017", 0.053).contains("(9 claims): cannot be shown with so few blocks"));
+        assert!(
+            of("php8-jit-2020", 0.053)
+                .starts_with("\nclaims     about capacity, p99 (3 claims): not forecast")
+        );
+        assert_eq!(of("quickstart", 0.053), "");
+    }
 }

@@ -167,7 +167,7 @@ mod tests {
         let mut to_it = server.0.stdin.take().unwrap();
         to_it.write_all(b"work\n").unwrap();
         assert_eq!(lines.next().as_deref(), Some("done"));
-        let mut observed = Observed::of(healthy(1, 100), closed_plan());
+        let mut observed = Observed::new(healthy(1, 100), closed_plan());
         observed.measurement.window_start_ns = begun_ns;
         observed.measurement.window_end_ns = monotonic_ns();
         watching.finish(&mut observed).unwrap();

@@ -60,7 +60,7 @@ impl CapacityReport {
     pub fn run_log(&self, candidate: &str) -> RunLog {
         let RawResult { planned, failure, capacity, .. } = self.raw(candidate, 0, None);
         let trial = self.confirmation.clone();
-        RunLog::of(
+        RunLog::new(
             self.header(candidate),
             vec![TrialResult { planned, trial, server: None, failure, capacity }],
         )

@@ -45,7 +45,7 @@ pub(crate) type Prober<'a> =
 /// Of a server of which nothing is known but its answers, and the machine that loads it.
 pub(super) fn from_outside<'a>(outside: &'a Outside, loader: &'a Loader<'_>) -> Box<Prober<'a>> {
     Box::new(move |load, control, observe| {
-        let mut watch = HostWatch::of(&load.cpus);
+        let mut watch = HostWatch::on(&load.cpus);
         let watching = outside.watched.as_ref().map(|watched| watched.start(&load.cpus)).transpose()?;
         let measured = loader(load, control, &mut |snapshot| {
             watch.look(snapshot.in_window);
@@ -56,7 +56,7 @@ pub(super) fn from_outside<'a>(outside: &'a Outside, loader: &'a Loader<'_>) -> 
             host: Some(outside.host.clone()),
             host_window,
             embedded_target: outside.embedded_target,
-            ..Observed::of(measured, PlanRecord::of(load))
+            ..Observed::new(measured, PlanRecord::of(load))
         };
         if let Some(watching) = watching {
             watching.finish(&mut observed)?;

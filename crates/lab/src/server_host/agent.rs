@@ -357,8 +357,12 @@ impl Agent {
         let interface = self.agreed()?.interface.clone().unwrap_or_default();
         let server = self.servers.get_mut(&number).ok_or_else(unknown)?;
         let cores = if server.cpus.is_empty() { self.cpus.clone() } else { server.cpus.clone() };
-        let sampler =
-            Sampler::start_with_host(server.watched.clone(), &others, &cores, WholeHost::of(&interface));
+        let sampler = Sampler::start_with_host(
+            server.watched.clone(),
+            &others,
+            &cores,
+            WholeHost::reached_by(&interface),
+        );
         server.sampler = Some(sampler.map_err(|e| format!("the server could not be sampled: {e}."))?);
         Ok(Answer::Sampling)
     }

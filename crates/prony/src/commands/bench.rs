@@ -51,13 +51,13 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     let metrics = arguments.metrics.as_deref().map(|listen| (listen, watch::bench_rates(&setup)));
     let watch = Watch::start(web, metrics, cpus, printer)?;
     let mode = ProgressMode::here(arguments.quiet, arguments.plain);
-    let mut live = Live::start(mode, BenchState::of(&setup, mode == ProgressMode::Screen), cpus, printer);
+    let mut live = Live::start(mode, BenchState::new(&setup, mode == ProgressMode::Screen), cpus, printer);
     let mut on_event = |event: &BenchEvent<'_>| {
         live.update(|bench| bench.on_event(event));
         watch.on_event(event);
     };
     let outcome = match &fleet {
-        None => prony_lab::bench::run(&setup, Loads::of(&prony_load::run), &interrupt, &mut on_event),
+        None => prony_lab::bench::run(&setup, Loads::new(&prony_load::run), &interrupt, &mut on_event),
         Some(fleet) => {
             let trial: &Loader<'_> = &|plan, control, observe| fleet.load(plan, control, observe);
             let probe: &Loader<'_> = &|plan, control, observe| fleet::probe(fleet, plan, control, observe);

@@ -136,7 +136,7 @@ fn benched(scheme: &str, flags: &[String]) -> Plan {
     let candidate = ["prony", "bench", "--candidate", "a=./a {port}", "--https"];
     let candidate = if scheme == "https" { &candidate[..] } else { &candidate[..4] };
     let Command::Bench(arguments) = parsed(candidate, flags) else { panic!("it is a bench") };
-    bench::candidates::of(&arguments).unwrap().0.plans[0].load.clone()
+    bench::candidates::experiment(&arguments).unwrap().0.plans[0].load.clone()
 }
 
 fn in_a_file(scheme: &str, toml: &str) -> Result<Plan, String> {

@@ -175,7 +175,7 @@ impl<'a> LoadContext<'a> {
         let mode = ProgressMode::here(self.arguments.quiet, self.arguments.plain);
         let mut live =
             Live::start(mode, LoadState::of(self.plan).titled(which), &self.plan.cpus, self.printer);
-        let mut host_watch = HostWatch::of(&self.plan.cpus);
+        let mut host_watch = HostWatch::on(&self.plan.cpus);
         let mut client_watch = ClientWatch::with_cores(&[]);
         let mut observe = |snapshot: &Snapshot| {
             host_watch.look(snapshot.in_window);
@@ -202,7 +202,7 @@ impl<'a> LoadContext<'a> {
             client_columns: client_watch.finish(measured.window_start_ns),
             slo: self.slos.iter().map(ToString::to_string).collect(),
             host: Some(host.clone()),
-            ..Observed::of(measured, self.named.plan.clone())
+            ..Observed::new(measured, self.named.plan.clone())
         };
         if let Some(watching) = watching {
             // What the load measured is there, whatever became of the way to the server's host.
@@ -225,7 +225,7 @@ impl<'a> LoadContext<'a> {
             failure: None,
             capacity: None,
         };
-        Some(RunLog::of(header, (0..).zip(trials).map(result).collect()))
+        Some(RunLog::new(header, (0..).zip(trials).map(result).collect()))
     }
 
     fn append(&self, log: &mut Log, observed: Observed, trial: &Trial) -> Result<(), Failure> {

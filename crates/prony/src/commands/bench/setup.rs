@@ -138,7 +138,7 @@ fn of_candidates(arguments: &BenchArguments) -> Result<(Resolved, Option<Arc<Ser
             "--runtime is for an experiment's servers: a --candidate runs as its own command says.",
         ));
     }
-    let (experiment, candidates) = candidates::of(arguments)?;
+    let (experiment, candidates) = candidates::experiment(arguments)?;
     let host = connect(&arguments.runtime, &arguments.fleet.agent_binary, None)?;
     let baseline = experiment.baseline.clone();
     Ok((Resolved { experiment, candidates, skipped: Vec::new(), baseline }, host))

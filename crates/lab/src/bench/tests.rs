@@ -386,7 +386,8 @@ fn a_server_with_wrong_answers_fails_its_check_and_is_left_out() {
         run(&setup, Loads::new(&loader), &Interrupt::new(), &mut |_| ()).unwrap();
         let log = read(&setup);
         assert_eq!(events(&log), ["check_failed", "finished"], "{:?}", log.events);
-        assert!(log.events[0].detail.starts_with("lie does not respond as every server"), "{:?}", log.events);
+        assert!(log.events[0].detail.starts_with("does not respond as every server"), "{:?}", log.events);
+        assert_eq!(log.events[0].candidate(), Some("lie"));
         let count = |name: &str| log.results.iter().filter(|r| r.planned.candidate == name).count();
         assert_eq!((count("lie"), count("serve")), (1, 2));
         let measured = log.results.iter().filter_map(|r| r.trial.as_ref());

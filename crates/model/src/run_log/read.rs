@@ -130,8 +130,8 @@ impl Declared {
                 log.results.push(*result);
             }
             Entry::Event(event) => {
-                let found = event.found.as_ref().map(|found| (found.candidate.clone(), found.sleep));
-                self.sleeps.extend(found);
+                let checked = event.found.iter().filter(|found| found.sleep.is_some());
+                self.sleeps.extend(checked.map(|found| (found.candidate.clone(), found.sleep)));
                 log.events.push(event);
             }
         }

@@ -34,7 +34,7 @@ use crate::tui::{BenchState, Live, ProgressMode};
 pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), Failure> {
     reproduce::check_own()?;
     let agents = fleet::agents(&arguments.fleet)?;
-    let setup = setup::setup(arguments, agents.as_ref(), printer)?;
+    let mut setup = setup::setup(arguments, agents.as_ref(), printer)?;
     let slos = thresholds::parse(&arguments.slo)?;
     if arguments.dry_run {
         printer.out(&setup::forecast(&setup, arguments)?);
@@ -45,6 +45,9 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     }
     let interrupt = interrupt::of_a_run()?;
     let _lock = lock(&setup, arguments, &interrupt, printer)?;
+    if setup.log.as_os_str().is_empty() {
+        setup.log = setup::default_log(&setup.experiment.name);
+    }
     let fleet = agents.map(|agents| fleet::start_for_bench(&arguments.fleet, agents, &setup)).transpose()?;
     let cpus = &setup.pins.client;
     let web = arguments.web.as_deref().map(|listen| (listen, watch::bench_head(&setup)));

@@ -133,7 +133,7 @@ impl BenchState {
                 self.emit(format!("{remaining} trials{of}, recorded in {}", log.display()), false);
             }
             BenchEvent::Note(event) => {
-                self.emit(format!("{}: {}", event.what.replace('_', " "), event.detail), true);
+                self.emit(event.said(event.candidate().unwrap_or_default()), true);
             }
             BenchEvent::TrialBegins { planned, done, remaining, elapsed } => {
                 (self.done, self.remaining, self.elapsed) = (*done, *remaining, *elapsed);

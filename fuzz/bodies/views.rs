@@ -265,7 +265,7 @@ fn histogram(choices: &mut Choices<'_>) -> Value {
         2 => vec![(0, 1 << 43), (33_420, 1 << 43)],
         _ => vec![(choices.below(33_421) as u64, choices.number().max(1))],
     };
-    serde_json::to_value(SparseHistogram::of(buckets.into_iter())).expect("a text")
+    serde_json::to_value(SparseHistogram::from_buckets(buckets.into_iter())).expect("a text")
 }
 
 fn shown(bytes: &[u8]) {

@@ -310,7 +310,7 @@ fn replay(asked: &Asked, url: &str, rate: Option<f64>) -> Result<Taken, String> 
     let share = shares.iter().max_by_key(|share| share.requests.completed).ok_or("no second was measured")?;
     let heard = sealed(asked.agents, share)?;
     let bytes = heard.first().map_or(0, |(_, message)| message.len());
-    let mut gathered = Gathered::of(&plan, asked.agents);
+    let mut gathered = Gathered::new(&plan, asked.agents);
     let before = own_cpu()?;
     for second in 0..REPLAYED_S {
         for (agent, (session, message)) in heard.iter().enumerate() {

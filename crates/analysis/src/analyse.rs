@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use prony_model::plan::ArrivalKind;
 use prony_model::run_log::EventKind::{Checked, Finished, Interrupted, Resumed};
-use prony_model::run_log::{NamedPlan, PlannedTrial, RunLog, TrialResult};
+use prony_model::run_log::{Event, NamedPlan, PlannedTrial, RunLog, TrialResult, without_name};
 use prony_model::trial::Validity;
 
 use crate::cell::{Cell, Results, blocks_planned, candidates, cells, plan_names, planned};
@@ -184,15 +184,19 @@ fn interrupted(log: &RunLog) -> bool {
 }
 
 fn notes(log: &RunLog, results: &Results<'_>) -> Vec<String> {
-    let mut notes: Vec<String> = log
-        .events
-        .iter()
-        .filter(|e| !e.is_one_of(&[Finished, Checked]))
-        .map(|e| {
-            let what = e.what.replace('_', " ");
-            if e.detail.is_empty() { what } else { format!("{what}: {}", e.detail) }
-        })
-        .collect();
+    let mut events: Vec<(&Event, Vec<&str>)> = Vec::new();
+    for event in log.events.iter().filter(|e| !e.is_one_of(&[Finished, Checked])) {
+        let same = |(other, of): &&mut (&Event, Vec<&str>)| {
+            !of.is_empty()
+                && event.found.is_some()
+                && (&other.what, &other.detail) == (&event.what, &event.detail)
+        };
+        match events.iter_mut().find(same) {
+            Some((_, of)) => of.extend(event.candidate()),
+            None => events.push((event, event.candidate().into_iter().collect())),
+        }
+    }
+    let mut notes: Vec<String> = events.into_iter().map(|(event, of)| event.said(&list(&of))).collect();
     notes.extend(log.header.tool.judged_by_another());
     if log.truncated {
         notes.push(
@@ -207,7 +211,10 @@ fn notes(log: &RunLog, results: &Results<'_>) -> Vec<String> {
     let mut failures: BTreeMap<&str, Vec<&PlannedTrial>> = BTreeMap::new();
     for result in results.values() {
         if let (None, Some(failure)) = (Cell::measured(result), &result.failure) {
-            failures.entry(failure).or_default().push(&result.planned);
+            failures
+                .entry(without_name(&result.planned.candidate, failure))
+                .or_default()
+                .push(&result.planned);
         }
     }
     notes.extend(

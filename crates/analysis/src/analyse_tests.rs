@@ -1,3 +1,4 @@
+use prony_model::run_log::Found;
 use prony_model::trial::{Outcome, SCHEMA as TRIAL_SCHEMA};
 
 use super::*;
@@ -287,4 +288,24 @@ fn trials_beyond_the_order_have_a_plan_and_a_row_of_their_own() {
     assert_eq!(analysis.plans[1].name, "load");
     assert_eq!(analysis.plans[1].rows[0].candidate, "http://h/");
     assert_eq!(TRIAL_SCHEMA, "prony.trial/1");
+}
+
+#[test]
+fn candidates_that_share_a_reason_share_a_note() {
+    let mut log = Log::new(&["a", "b", "c"], 1);
+    let event = |candidate: &str, detail: &str| Event {
+        at: String::new(),
+        what: "start_failed".to_owned(),
+        detail: detail.to_owned(),
+        found: Some(Found { candidate: candidate.to_owned(), sleep: None }),
+    };
+    log.0.events =
+        vec![event("a", "given up: no"), event("c", "given up: never"), event("b", "given up: no")];
+    for planned in log.0.header.order.clone() {
+        let failure = Some(format!("{} ended with exit code 3.", planned.candidate));
+        log.0.results.push(TrialResult { planned, trial: None, server: None, failure, capacity: None });
+    }
+    let notes = log.analyse().notes;
+    assert_eq!(notes[..2], ["start failed: a and b: given up: no", "start failed: c: given up: never"]);
+    assert!(notes.len() == 3 && notes[2].ends_with(": ended with exit code 3."), "{notes:?}");
 }

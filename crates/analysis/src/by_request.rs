@@ -68,7 +68,7 @@ mod tests {
         let mut plan = closed_plan();
         let (order, fingerprint) = (prony_model::list::Order::InTurn, String::new());
         plan.targets = Some(TargetsRecord { lines: 1, requests: 1, order, fingerprint });
-        let trial = judge(&Observed::of(m, plan), &Host::default());
+        let trial = judge(&Observed::new(m, plan), &Host::default());
         let (whole, own) = (&trial.latency.response, &trial.targets[0].response);
         assert_eq!((own.count, own.mean_ns, own.p99_ns), (whole.count, whole.mean_ns, whole.p99_ns));
         assert!(own.p999_ns.is_none() && own.needs_duration_ns.contains_key("p999_ns"));

@@ -9,7 +9,7 @@ use prony_model::plan_record::StageRecord;
 use prony_model::trial::Bound;
 
 fn trial() -> Trial {
-    judge(&Observed::of(healthy(10, 2000), closed_plan()), &Host::default())
+    judge(&Observed::new(healthy(10, 2000), closed_plan()), &Host::default())
 }
 
 fn decision(slo: &str, trial: &Trial) -> Decision {
@@ -55,7 +55,7 @@ fn a_mean_is_met_or_missed_by_its_interval() {
 #[test]
 fn a_withheld_percentile_is_missed_by_the_requests_above_the_limit() {
     // Forty answers of about 1 ms: two above the limit are already more than a p99 below it lets happen.
-    let trial = judge(&Observed::of(healthy(1, 40), closed_plan()), &Host::default());
+    let trial = judge(&Observed::new(healthy(1, 40), closed_plan()), &Host::default());
     assert_eq!(trial.latency.response.p99_ns, None);
     let held = |slo: &str| Slo::parse(slo).unwrap().hold(&trial, None);
     let (missed, open) = (held("p99<1ns"), held("p99<1s"));
@@ -65,7 +65,7 @@ fn a_withheld_percentile_is_missed_by_the_requests_above_the_limit() {
 
 #[test]
 fn requests_without_an_answer_are_above_every_limit() {
-    let mut trial = judge(&Observed::of(healthy(1, 40), closed_plan()), &Host::default());
+    let mut trial = judge(&Observed::new(healthy(1, 40), closed_plan()), &Host::default());
     // As many wait for ever: no percentile, no mean and no maximum of all of them is known to be low.
     trial.requests.in_flight = 40;
     trial.latency.response.p50_ns = None;

@@ -148,7 +148,7 @@ pub fn carried(plan: PlanRecord, per_s: f64, response_ns: Option<u64>) -> Observ
         m.latency = Latency { plain: SparseHistogram::of_values([response_ns; 300]), ..Latency::default() };
         m.series.iter_mut().for_each(|s| s.response = SparseHistogram::of_values([response_ns; 30]));
     }
-    Observed { host_window: Some(HostWindow::default()), ..Observed::of(m, plan) }
+    Observed { host_window: Some(HostWindow::default()), ..Observed::new(m, plan) }
 }
 
 /// Constant arrivals before one line whose head is taken at a constant rate,

@@ -218,7 +218,7 @@ mod tests {
     use prony_model::trial::Validity;
 
     fn judged_as(m: &Measurement, plan: &PlanRecord) -> Trial {
-        judge(&Observed::of(m.clone(), plan.clone()), &Host::default())
+        judge(&Observed::new(m.clone(), plan.clone()), &Host::default())
     }
 
     fn judged(m: &Measurement) -> Trial {

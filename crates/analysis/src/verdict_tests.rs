@@ -42,7 +42,7 @@ fn judge(m: &Measurement, plan: &PlanRecord, seen: &Seen) -> prony_model::Trial 
         host_window: seen.host_window.clone(),
         embedded_target: seen.embedded_target,
         server,
-        ..Observed::of(m.clone(), plan.clone())
+        ..Observed::new(m.clone(), plan.clone())
     };
     trial::judge(&observed, &seen.host)
 }
@@ -255,7 +255,7 @@ fn listen_overflows_are_noted_where_the_target_is_local() {
 #[test]
 fn what_the_servers_host_lost_or_turned_away_is_noted() {
     let noted = |host: ServerHostWindow| {
-        let mut observed = Observed::of(healthy(10, 2000), closed_plan());
+        let mut observed = Observed::new(healthy(10, 2000), closed_plan());
         observed.server = Some(ServerSamples { host: Some(host), ..ServerSamples::default() });
         let trial = trial::judge(&observed, &Host::default());
         trial.verdict.reasons.into_iter().map(|reason| reason.code).collect::<Vec<_>>()

@@ -38,7 +38,7 @@ pub(crate) enum Event<P> {
         agent: usize,
         /// Why, as a sentence.
         why: String,
-        /// Whether that agent is lost: the next load may have another in its place.
+        /// Whether that agent is lost: the next load may have another in its state.
         is_lost: bool,
     },
 }
@@ -58,7 +58,7 @@ enum Stage {
 }
 
 #[derive(Debug, Clone)]
-struct Place {
+struct AgentState {
     /// When it was last heard of.
     heard_ns: u64,
     /// The number of its newest beat.
@@ -77,7 +77,7 @@ struct Place {
 /// A controller.
 #[derive(Debug)]
 pub(crate) struct Controller<J> {
-    places: Vec<Place>,
+    states: Vec<AgentState>,
     jobs: Vec<J>,
     trial: u32,
     stage: Stage,
@@ -89,7 +89,7 @@ pub(crate) struct Controller<J> {
 impl<J: Clone> Controller<J> {
     /// Of so many agents, each heard of now.
     pub(crate) fn of(agents: usize, now_ns: u64) -> Controller<J> {
-        let place = Place {
+        let state = AgentState {
             heard_ns: now_ns,
             beat: 0,
             phase: Phase::Idle,
@@ -101,7 +101,7 @@ impl<J: Clone> Controller<J> {
             job_sent_ns: None,
         };
         Controller {
-            places: vec![place; agents],
+            states: vec![state; agents],
             jobs: Vec::new(),
             trial: 0,
             stage: Stage::Idle,
@@ -116,10 +116,10 @@ impl<J: Clone> Controller<J> {
         (self.jobs, self.stage, self.stop) = (jobs, Stage::Preparing, None);
         self.trial += 1;
         self.gives_up_ns = now_ns.saturating_add(patience_ns);
-        for place in &mut self.places {
+        for state in &mut self.states {
             // Nobody listened since the load before.
-            place.heard_ns = now_ns;
-            (place.pieces, place.is_done, place.job_sent_ns) = (0, false, None);
+            state.heard_ns = now_ns;
+            (state.pieces, state.is_done, state.job_sent_ns) = (0, false, None);
         }
     }
 
@@ -141,20 +141,20 @@ impl<J: Clone> Controller<J> {
 
     /// An agent that was lost is there again, as one that is new.
     pub(crate) fn restore(&mut self, agent: usize, now_ns: u64) {
-        if let Some(place) = self.places.get_mut(agent) {
-            (place.is_lost, place.heard_ns, place.beat) = (false, now_ns, 0);
-            (place.trial, place.phase, place.clock) = (0, Phase::Idle, None);
+        if let Some(state) = self.states.get_mut(agent) {
+            (state.is_lost, state.heard_ns, state.beat) = (false, now_ns, 0);
+            (state.trial, state.phase, state.clock) = (0, Phase::Idle, None);
         }
     }
 
     /// Which agents are lost.
     pub(crate) fn lost(&self) -> Vec<usize> {
-        (0..self.places.len()).filter(|agent| self.places[*agent].is_lost).collect()
+        (0..self.states.len()).filter(|agent| self.states[*agent].is_lost).collect()
     }
 
     /// What is known of an agent's clock.
     pub(crate) fn clock(&self, agent: usize) -> Option<Offset> {
-        self.places.get(agent)?.clock
+        self.states.get(agent)?.clock
     }
 
     /// Hears an agent.
@@ -165,32 +165,32 @@ impl<J: Clone> Controller<J> {
         up: Up<P>,
     ) -> (Option<Answer<J>>, Vec<Event<P>>) {
         let mut events = Vec::new();
-        let Some(place) = self.places.get_mut(agent) else { return (None, events) };
-        if place.is_lost {
+        let Some(state) = self.states.get_mut(agent) else { return (None, events) };
+        if state.is_lost {
             // Nothing of it counts any more: it is free.
             let Up::Beat(beat) = up else { return (None, events) };
-            let confirmed = place.pieces;
+            let confirmed = state.pieces;
             return (Some(self.say(now_ns, beat.number, Order::Leave, confirmed)), events);
         }
         match up {
             Up::Beat(beat) => {
                 // What was said before something newer says nothing now, and is no sign of life.
-                if beat.number <= place.beat {
+                if beat.number <= state.beat {
                     return (None, events);
                 }
-                (place.beat, place.heard_ns) = (beat.number, now_ns);
-                (place.phase, place.trial) = (beat.phase, beat.trial);
-                place.clock = beat.clock.or(place.clock);
-                if let Some(why) = beat.failure.filter(|_| beat.trial == self.trial && !place.is_done) {
+                (state.beat, state.heard_ns) = (beat.number, now_ns);
+                (state.phase, state.trial) = (beat.phase, beat.trial);
+                state.clock = beat.clock.or(state.clock);
+                if let Some(why) = beat.failure.filter(|_| beat.trial == self.trial && !state.is_done) {
                     self.failed(agent, why, &mut events);
                 }
                 self.proceed(now_ns, &mut events);
                 (Some(self.answer(now_ns, agent, beat.number)), events)
             }
             Up::Piece { trial, sequence, is_last, what } => {
-                if trial == self.trial && sequence == place.pieces && !place.is_done {
-                    place.pieces += 1;
-                    place.is_done = is_last;
+                if trial == self.trial && sequence == state.pieces && !state.is_done {
+                    state.pieces += 1;
+                    state.is_done = is_last;
                     events.push(Event::Piece { agent, what });
                     self.proceed(now_ns, &mut events);
                 }
@@ -202,19 +202,19 @@ impl<J: Clone> Controller<J> {
     /// Looks who was not heard of for too long.
     pub(crate) fn look<P>(&mut self, now_ns: u64) -> Vec<Event<P>> {
         let mut events = Vec::new();
-        for agent in 0..self.places.len() {
-            let place = &self.places[agent];
-            if !place.is_lost && now_ns.saturating_sub(place.heard_ns) > LOST_NS {
+        for agent in 0..self.states.len() {
+            let state = &self.states[agent];
+            if !state.is_lost && now_ns.saturating_sub(state.heard_ns) > LOST_NS {
                 let seconds = LOST_NS / 1_000_000_000;
-                self.places[agent].is_lost = true;
-                if !self.places[agent].is_done {
+                self.states[agent].is_lost = true;
+                if !self.states[agent].is_done {
                     self.failed(agent, format!("nothing was received from it for {seconds} s"), &mut events);
                 }
             }
         }
         let waits = matches!(self.stage, Stage::Preparing | Stage::Arming { .. });
         if waits && now_ns > self.gives_up_ns {
-            let late = self.members().position(|place| !self.is_at_least(place, Phase::Ready));
+            let late = self.members().position(|state| !self.is_at_least(state, Phase::Ready));
             let why = "it was not ready in time".to_owned();
             events.push(Event::Failed { agent: late.unwrap_or(0), why, is_lost: false });
             self.stage = Stage::Over;
@@ -226,8 +226,8 @@ impl<J: Clone> Controller<J> {
     /// Nobody will be heard of any more, for this reason: the load is over with what all agents had given.
     pub(crate) fn cut_off<P>(&mut self, why: &str) -> Vec<Event<P>> {
         let mut events = Vec::new();
-        for agent in 0..self.places.len() {
-            if !self.places[agent].is_done && self.stage != Stage::Over {
+        for agent in 0..self.states.len() {
+            if !self.states[agent].is_done && self.stage != Stage::Over {
                 self.failed(agent, why.to_owned(), &mut events);
             }
         }
@@ -240,11 +240,11 @@ impl<J: Clone> Controller<J> {
         match self.stage {
             _ if agent >= self.jobs.len() => {}
             Stage::Preparing | Stage::Arming { .. } => {
-                events.push(Event::Failed { agent, why, is_lost: self.places[agent].is_lost });
+                events.push(Event::Failed { agent, why, is_lost: self.states[agent].is_lost });
                 self.stage = Stage::Over;
             }
             Stage::Started { .. } => {
-                self.places[agent].is_done = true;
+                self.states[agent].is_done = true;
                 self.stop = Some(0);
                 events.push(Event::Lost { agent, why });
             }
@@ -253,19 +253,19 @@ impl<J: Clone> Controller<J> {
     }
 
     /// The agents that the load has.
-    fn members(&self) -> impl Iterator<Item = &Place> {
-        self.places.iter().take(self.jobs.len())
+    fn members(&self) -> impl Iterator<Item = &AgentState> {
+        self.states.iter().take(self.jobs.len())
     }
 
-    fn is_at_least(&self, place: &Place, phase: Phase) -> bool {
-        place.trial == self.trial && place.phase >= phase && place.phase != Phase::Ended
+    fn is_at_least(&self, state: &AgentState, phase: Phase) -> bool {
+        state.trial == self.trial && state.phase >= phase && state.phase != Phase::Ended
     }
 
     fn proceed<P>(&mut self, now_ns: u64, events: &mut Vec<Event<P>>) {
-        let all = |phase| self.members().all(|place| self.is_at_least(place, phase));
+        let all = |phase| self.members().all(|state| self.is_at_least(state, phase));
         match self.stage {
             Stage::Preparing if all(Phase::Ready) => {
-                let bounds = self.members().filter_map(|place| Some(place.clock?.bound_ns));
+                let bounds = self.members().filter_map(|state| Some(state.clock?.bound_ns));
                 let ahead = START_AHEAD_NS.max(bounds.max().unwrap_or(0).saturating_mul(START_AHEAD_BOUNDS));
                 self.stage = Stage::Arming { at_ns: now_ns.saturating_add(ahead) };
             }
@@ -274,12 +274,12 @@ impl<J: Clone> Controller<J> {
                 events.push(Event::Started(at_ns));
             }
             Stage::Arming { at_ns } if now_ns >= at_ns => {
-                let late = self.members().position(|place| !self.is_at_least(place, Phase::Armed));
+                let late = self.members().position(|state| !self.is_at_least(state, Phase::Armed));
                 let why = "the start message did not reach it in time".to_owned();
                 events.push(Event::Failed { agent: late.unwrap_or(0), why, is_lost: false });
                 self.stage = Stage::Over;
             }
-            Stage::Started { .. } if self.members().all(|place| place.is_done) => {
+            Stage::Started { .. } if self.members().all(|state| state.is_done) => {
                 self.stage = Stage::Over;
                 events.push(Event::Over);
             }
@@ -288,29 +288,29 @@ impl<J: Clone> Controller<J> {
     }
 
     fn answer(&mut self, now_ns: u64, agent: usize, number: u64) -> Answer<J> {
-        let place = &mut self.places[agent];
+        let state = &mut self.states[agent];
         let order = match self.stage {
             _ if self.leaves => Order::Leave,
             Stage::Idle => Order::Wait,
             Stage::Over => Order::Abort,
             // Until it has it; a large one takes its time.
-            Stage::Preparing | Stage::Arming { .. } if place.trial < self.trial => {
-                let due = place.job_sent_ns.is_none_or(|at| now_ns >= at + AGAIN_NS);
+            Stage::Preparing | Stage::Arming { .. } if state.trial < self.trial => {
+                let due = state.job_sent_ns.is_none_or(|at| now_ns >= at + AGAIN_NS);
                 if due {
-                    place.job_sent_ns = Some(now_ns);
+                    state.job_sent_ns = Some(now_ns);
                 }
                 Order::Prepare(self.jobs.get(agent).filter(|_| due).cloned().map(Box::new))
             }
             Stage::Preparing => Order::Prepare(None),
             Stage::Arming { at_ns } => Order::Arm(at_ns),
-            Stage::Started { .. } => match (self.stop, place.phase) {
+            Stage::Started { .. } => match (self.stop, state.phase) {
                 // One that has not heard that all are armed must not start any more.
                 (Some(_), Phase::Armed) => Order::Abort,
                 (Some(since_start_ns), _) => Order::Stop(since_start_ns),
                 (None, _) => Order::Go,
             },
         };
-        let confirmed = place.pieces;
+        let confirmed = state.pieces;
         self.say(now_ns, number, order, confirmed)
     }
 

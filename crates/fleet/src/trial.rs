@@ -37,7 +37,7 @@ impl<'a> Trial<'a> {
     pub(crate) fn of(plan: &'a Plan, agents: usize) -> Trial<'a> {
         Trial {
             plan,
-            gathered: Gathered::of(plan, agents),
+            gathered: Gathered::new(plan, agents),
             ends: BTreeMap::new(),
             hosts: BTreeMap::new(),
             start_ns: None,

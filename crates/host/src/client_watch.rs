@@ -45,7 +45,7 @@ struct Sample {
 
 impl ClientWatch {
     /// Watches this process, and these CPUs where nobody else does (empty: none).
-    pub fn of(cores: &[u32]) -> ClientWatch {
+    pub fn on(cores: &[u32]) -> ClientWatch {
         ClientWatch {
             cores: cores.iter().copied().take(CORES_MAX).collect(),
             page_bytes: page_bytes(),
@@ -58,7 +58,7 @@ impl ClientWatch {
 
     /// Watches this process, and of these CPUs (empty: all that it may use) what they do.
     pub fn with_cores(cores: &[u32]) -> ClientWatch {
-        if cores.is_empty() { ClientWatch::of(&cpus::allowed()) } else { ClientWatch::of(cores) }
+        if cores.is_empty() { ClientWatch::on(&cpus::allowed()) } else { ClientWatch::on(cores) }
     }
 
     /// Looks; a sample is kept where it is time for one.
@@ -162,7 +162,7 @@ mod tests {
     }
 
     fn watch(samples: u64) -> ClientWatch {
-        let mut watch = ClientWatch { workers: vec![1], ..ClientWatch::of(&[3]) };
+        let mut watch = ClientWatch { workers: vec![1], ..ClientWatch::on(&[3]) };
         (0..samples).for_each(|at| watch.keep(sample(at)));
         watch
     }

@@ -43,7 +43,7 @@ struct Workers {
 
 impl HostWatch {
     /// Watches these CPUs; empty: all that this process may use.
-    pub fn of(cpus: &[u32]) -> HostWatch {
+    pub fn on(cpus: &[u32]) -> HostWatch {
         let cpus = if cpus.is_empty() { cpus::allowed() } else { cpus.to_vec() };
         HostWatch { cpus, first: None, last: None, workers: Workers::default() }
     }
@@ -206,7 +206,7 @@ mod tests {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         rustix::net::listen(&listener, 0).unwrap();
         let address = listener.local_addr().unwrap();
-        let mut watch = HostWatch::of(&[]);
+        let mut watch = HostWatch::on(&[]);
         watch.look(false);
         assert!(watch.first.is_none());
         watch.look(true);
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn without_workers_or_a_window_there_is_no_run_queue_wait() {
-        assert_eq!(HostWatch::of(&[]).finish("127.0.0.1:1"), None);
+        assert_eq!(HostWatch::on(&[]).finish("127.0.0.1:1"), None);
         let workers = Workers::default();
         assert_eq!(workers.wait_share(), None);
         let workers = Workers {
@@ -240,7 +240,7 @@ mod tests {
         let cpu = cpus::allowed()[0];
         // Two threads of a worker's name on one CPU: while one runs, the other waits.
         let busy = [8, 9].map(|number| Busy::named(&format!("{WORKER}{number}"), &[cpu]));
-        let mut watch = HostWatch::of(&[cpu]);
+        let mut watch = HostWatch::on(&[cpu]);
         watch.look(true);
         let waits = &mut watch.workers.waits_ns;
         assert!(busy.iter().all(|thread| waits.contains_key(&thread.id)), "{waits:?}");

@@ -34,7 +34,7 @@ pub struct WholeHost {
 
 impl WholeHost {
     /// Of a machine that servers are reached on by this interface.
-    pub fn of(interface: &str) -> WholeHost {
+    pub fn reached_by(interface: &str) -> WholeHost {
         WholeHost { interface: Some(interface.to_owned()), readings: Vec::new() }
     }
 
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_window_has_its_share_of_times_and_every_event_that_may_be_in_it() {
-        let mut host = WholeHost::of("eth0");
+        let mut host = WholeHost::reached_by("eth0");
         assert_eq!(host.window(0, 9), None);
         host.readings = [(1_000, 0), (1_100, 100), (1_200, 200)]
             .map(|(at_ns, counted)| Reading { at_ns, counters: [Some(counted); COUNTERS] })
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_read() {
-        let mut host = WholeHost::of("lo");
+        let mut host = WholeHost::reached_by("lo");
         host.read();
         let seen = host.window(0, u64::MAX).unwrap();
         assert_eq!((seen.softirq_ns, seen.packets_received), (Some(0), Some(0)));

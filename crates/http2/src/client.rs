@@ -18,7 +18,7 @@ use crate::hpack::{LIST_MAX_BYTES, TABLE_MAX_BYTES};
 use crate::{Code, Fault};
 
 /// Where a connection keeps a request until its response is whole.
-pub type Place = u16;
+pub type StreamPlace = u16;
 
 /// The window of the connection and of each stream for what the server sends: so large that it never waits for one, as
 /// body bytes are taken as they come. A half is given back when a half has been used.
@@ -34,27 +34,27 @@ pub enum Step<'b> {
     /// All input is used.
     More,
     /// Bytes that say nothing, or nothing yet; of this request's response, if of any.
-    Wire(Option<Place>),
+    Wire(Option<StreamPlace>),
     /// The server's settings came: the connection stands. They are answered by what is outgoing.
     Ready,
     /// The head of a response is whole, and more is to come. (Heads of interim responses, 1xx, are [`Step::Wire`].)
     Head {
         /// The request's.
-        place: Place,
+        place: StreamPlace,
         /// Its status.
         status: u16,
     },
     /// A part of a response's body, and not its last.
     Body {
         /// The request's.
-        place: Place,
+        place: StreamPlace,
         /// At least one.
         bytes: &'b [u8],
     },
     /// The response is whole, and the place is free.
     End {
         /// The request's.
-        place: Place,
+        place: StreamPlace,
         /// Its status, where its head has come only now.
         status: Option<u16>,
         /// The last of its body, as far as it was not given yet.
@@ -63,7 +63,7 @@ pub enum Step<'b> {
     /// There will be no (whole) response, and the place is free.
     Failed {
         /// The request's.
-        place: Place,
+        place: StreamPlace,
         /// Why.
         failure: Failure,
     },
@@ -71,7 +71,7 @@ pub enum Step<'b> {
     /// that were sent may still be answered.
     Draining(Code),
     /// The request was surely not processed: it may be sent again on another connection. The place is free.
-    Moved(Place),
+    Moved(StreamPlace),
 }
 
 /// Why a request failed while its connection goes on.
@@ -135,13 +135,13 @@ pub struct Connection {
     /// By place.
     streams: Vec<Stream>,
     /// The streams' ids and places, in the order of ids.
-    open: VecDeque<(u32, Place)>,
+    open: VecDeque<(u32, StreamPlace)>,
     /// How many of them, the youngest ones, have requests of which nothing is written.
     unsent: usize,
     /// Requests that have no stream yet: their places, and which of the requests each is.
-    queue: VecDeque<(Place, u32)>,
+    queue: VecDeque<(StreamPlace, u32)>,
     /// Streams whose body is not wholly taken.
-    uploads: VecDeque<Place>,
+    uploads: VecDeque<StreamPlace>,
     outgoing: sending::Outgoing,
     next_id: u32,
     /// No stream above this one was ended by us alone: to those above that are gone, the server sends nothing.
@@ -163,7 +163,7 @@ pub struct Connection {
 
 /// What a stream id of the server's stands for.
 enum Found {
-    Open(Place),
+    Open(StreamPlace),
     /// It was, and is not any more; whether the server need not know that yet.
     Gone {
         unknown_to_server: bool,
@@ -173,7 +173,7 @@ enum Found {
 
 impl Connection {
     /// A connection for so many streams at once, at its beginning.
-    pub fn new(streams: Place) -> Connection {
+    pub fn new(streams: StreamPlace) -> Connection {
         let most = usize::from(streams);
         let mut connection = Connection {
             reader: Reader::default(),
@@ -387,7 +387,7 @@ impl Connection {
     }
 
     /// The place of a stream on which a part of a response came; `None` where the stream was given up.
-    fn answered(&self, id: u32) -> Result<Option<Place>, Fault> {
+    fn answered(&self, id: u32) -> Result<Option<StreamPlace>, Fault> {
         match self.find(id) {
             Found::Open(place) => Ok(Some(place)),
             Found::Gone { unknown_to_server: true } => Ok(None),
@@ -398,18 +398,18 @@ impl Connection {
         }
     }
 
-    fn end_stream(&mut self, place: Place, code: Code) {
+    fn end_stream(&mut self, place: StreamPlace, code: Code) {
         write::rst_stream(&mut self.outgoing.bytes, self.streams[usize::from(place)].id, code);
         self.forget(place);
     }
 
     /// Closes a stream without the server's knowing it yet.
-    fn forget(&mut self, place: Place) {
+    fn forget(&mut self, place: StreamPlace) {
         self.forgotten = self.forgotten.max(self.streams[usize::from(place)].id);
         self.close(place);
     }
 
-    fn close(&mut self, place: Place) {
+    fn close(&mut self, place: StreamPlace) {
         if let Some(at) = self.position(self.streams[usize::from(place)].id) {
             // What is still written of its request is nobody's.
             self.unsent -= usize::from(at >= self.open.len() - self.unsent);

@@ -4,8 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prony_host::process::{self, Identity};
-use prony_load::LoadError;
+use prony_host::{ClientWatch, HostWatch};
+use prony_load::{Control, LoadError, Loader, Snapshot};
+use prony_model::Plan;
+use prony_model::host::Host;
 use prony_model::observed::{Observed, ServerLife};
+use prony_model::plan_record::PlanRecord;
 
 use crate::sample::{Processes, Watched};
 use crate::server_host::{RemoteServer, SampledServer, Sampling, Seen, ServerHost};
@@ -21,7 +25,7 @@ pub struct WatchedServer {
 
 /// A server that is being sampled.
 #[derive(Debug)]
-pub struct Watching {
+struct Watching {
     sampling: Sampling,
     named: String,
 }
@@ -74,10 +78,52 @@ impl WatchedServer {
     ///
     /// # Errors
     /// When the system gives no more threads.
-    pub fn start(&self, client_cpus: &[u32]) -> Result<Watching, LoadError> {
+    fn start(&self, client_cpus: &[u32]) -> Result<Watching, LoadError> {
         let sampling = self.server.start(client_cpus, &[]);
         let sampling = sampling.map_err(|e| LoadError::System("starting to sample the server", e))?;
         Ok(Watching { sampling, named: self.named.clone() })
+    }
+}
+
+/// What is known of a load from outside of its server.
+#[derive(Debug, Clone)]
+pub struct Outside {
+    /// The machine.
+    pub host: Host,
+    /// Whether the target is Prony's own.
+    pub embedded_target: bool,
+    /// The server's processes, where somebody named them.
+    pub watched: Option<WatchedServer>,
+}
+
+impl Outside {
+    /// Applies a load: what was observed of it, and whether what the watched server cost is in that.
+    ///
+    /// # Errors
+    /// When it could not be applied, or the server not be watched.
+    pub fn load(
+        &self,
+        loader: &Loader<'_>,
+        plan: &Plan,
+        control: &Control,
+        observe: &mut dyn FnMut(&Snapshot),
+    ) -> Result<(Observed, Result<(), LoadError>), LoadError> {
+        let (mut host, mut client) = (HostWatch::on(&plan.cpus), ClientWatch::with_cores(&[]));
+        let watching = self.watched.as_ref().map(|watched| watched.start(&plan.cpus)).transpose()?;
+        let measured = loader(plan, control, &mut |snapshot| {
+            host.look(snapshot.in_window);
+            client.look();
+            observe(snapshot);
+        })?;
+        let mut observed = Observed {
+            host: Some(self.host.clone()),
+            host_window: host.finish(&measured.address),
+            client_columns: client.finish(measured.window_start_ns),
+            embedded_target: self.embedded_target,
+            ..Observed::new(measured, PlanRecord::of(plan))
+        };
+        let watched = watching.map_or(Ok(()), |watching| watching.finish(&mut observed));
+        Ok((observed, watched))
     }
 }
 
@@ -86,7 +132,7 @@ impl Watching {
     ///
     /// # Errors
     /// Where nothing is known of it, since its host is out of reach.
-    pub fn finish(self, observed: &mut Observed) -> Result<(), LoadError> {
+    fn finish(self, observed: &mut Observed) -> Result<(), LoadError> {
         let (start_ns, end_ns) = (observed.measurement.window_start_ns, observed.measurement.window_end_ns);
         let seen = self.sampling.finish(Some((start_ns, end_ns)), Duration::ZERO, &[]);
         let seen = seen.map_err(|why| LoadError::Fleet(format!("--watch {}: {why}", self.named)))?;
@@ -167,7 +213,7 @@ mod tests {
         let mut to_it = server.0.stdin.take().unwrap();
         to_it.write_all(b"work\n").unwrap();
         assert_eq!(lines.next().as_deref(), Some("done"));
-        let mut observed = Observed::of(healthy(1, 100), closed_plan());
+        let mut observed = Observed::new(healthy(1, 100), closed_plan());
         observed.measurement.window_start_ns = begun_ns;
         observed.measurement.window_end_ns = monotonic_ns();
         watching.finish(&mut observed).unwrap();

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use prony_model::measurement::{ErrorKind, Tolerance};
 
-use requests::{Place, Requests};
+use requests::{RequestPlace, Requests};
 
 /// A protocol, with what the connections of one worker share.
 pub(crate) trait Codec {
@@ -40,19 +40,19 @@ pub(crate) trait Codec {
     fn permits(&self, connection: &Self::Connection) -> usize;
 
     /// Takes a request on; `request` is its number in the plan's list, 0 without one.
-    fn submit(&mut self, connection: &mut Self::Connection, place: Place, request: u32);
+    fn submit(&mut self, connection: &mut Self::Connection, place: RequestPlace, request: u32);
 
     /// A request's time is over: gives it up, and says what is of no use any more.
-    fn cancel(&mut self, connection: &mut Self::Connection, place: Place) -> Cancelled;
+    fn cancel(&mut self, connection: &mut Self::Connection, place: RequestPlace) -> Cancelled;
 
     /// Whether something is to be written.
     fn has_output(&mut self, connection: &mut Self::Connection) -> bool;
 
     /// What is to be written, as much as goes into one write; and the first request in it of which nothing is written.
-    fn output<'a>(&'a mut self, connection: &'a mut Self::Connection) -> (Option<Place>, &'a [u8]);
+    fn output<'a>(&'a mut self, connection: &'a mut Self::Connection) -> (Option<RequestPlace>, &'a [u8]);
 
     /// So many bytes of the output were written. `begun` hears of each request whose first byte is among them.
-    fn wrote(&mut self, connection: &mut Self::Connection, count: usize, begun: impl FnMut(Place));
+    fn wrote(&mut self, connection: &mut Self::Connection, count: usize, begun: impl FnMut(RequestPlace));
 
     /// Whether a part of the next answer has been read. Only asked where bodies may be skipped.
     fn in_progress(&self, connection: &Self::Connection) -> bool;
@@ -65,7 +65,7 @@ pub(crate) trait Codec {
         &mut self,
         connection: &mut Self::Connection,
         input: &[u8],
-        body: &mut impl FnMut(Place, &[u8]),
+        body: &mut impl FnMut(RequestPlace, &[u8]),
     ) -> Step;
 
     /// Takes the first of the bytes where they are a whole answer like one before, and the connection goes on as it was. It
@@ -86,7 +86,7 @@ pub(crate) trait Codec {
     fn take_unasked(&mut self, connection: &mut Self::Connection, input: &[u8]) -> bool;
 
     /// The peer closed the connection: whose answer that ends, and its status; `None` where it ends none.
-    fn end_of_stream(&mut self, connection: &mut Self::Connection) -> Option<(Place, u16)>;
+    fn end_of_stream(&mut self, connection: &mut Self::Connection) -> Option<(RequestPlace, u16)>;
 
     /// Whether the connection takes no more requests.
     fn is_spent(&self, _connection: &Self::Connection) -> bool {
@@ -128,7 +128,7 @@ pub(crate) struct Step {
     /// How many they are; none where they were taken before.
     pub(crate) used: usize,
     /// The request that they answer; `None` where they are the connection's own.
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<RequestPlace>,
     /// None of them is behind (a part of) an answer's head.
     pub(crate) only_head: bool,
     pub(crate) what: What,
@@ -139,7 +139,7 @@ pub(crate) struct Step {
 pub(crate) struct Again<'b> {
     /// How many bytes it takes.
     pub(crate) used: usize,
-    pub(crate) place: Place,
+    pub(crate) place: RequestPlace,
     /// As in [`Step`].
     pub(crate) only_head: bool,
     pub(crate) status: u16,

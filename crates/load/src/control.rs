@@ -39,7 +39,7 @@ impl Control {
     /// schedules begin at the same instant, and a stop ends all. Where one of them cannot begin, none
     /// does: the others end with [`LoadError::Interrupted`](crate::LoadError::Interrupted).
     pub fn together(loads: u32) -> Control {
-        Control { start_barrier: Some(Arc::new(StartBarrier::of(loads))), ..Control::new() }
+        Control { start_barrier: Some(Arc::new(StartBarrier::new(loads))), ..Control::new() }
     }
 
     /// The control of a load that is one of several on different machines: it waits for [`Control::start_at`] once it is
@@ -48,7 +48,7 @@ impl Control {
     /// port 0 stands for every port.
     pub fn leased(allowed: &[SocketAddr]) -> Control {
         Control {
-            start_barrier: Some(Arc::new(StartBarrier::of(u32::MAX))),
+            start_barrier: Some(Arc::new(StartBarrier::new(u32::MAX))),
             lease_ns: Some(Arc::default()),
             allowed: Some(allowed.into()),
             ..Control::new()

@@ -123,7 +123,7 @@ pub fn run_shard(
         given_up: AtomicBool::new(false),
         closing_max: closing_max(plan, shard, open_files),
         control: control.clone(),
-        idle: Arc::new(Idle::of(shard.count)),
+        idle: Arc::new(Idle::new(shard.count)),
         tls,
         list: Lines::of(plan).map(Arc::new),
     });

@@ -7,7 +7,7 @@ mod requests;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use crate::codec::requests::{InOrder, Place};
+use crate::codec::requests::{InOrder, RequestPlace};
 use crate::codec::{Cancelled, Codec, Step, What};
 use prony_model::measurement::Tolerance;
 
@@ -18,7 +18,7 @@ pub(crate) use requests::RequestBytes;
 const OUTPUT_BYTES: usize = 64 << 10;
 
 /// The oldest unanswered request, which the next answer is of.
-const OLDEST: Place = Place(0);
+const OLDEST: RequestPlace = RequestPlace(0);
 
 /// HTTP/1.1, with what the connections of one worker share.
 pub(crate) struct Http1 {
@@ -124,7 +124,7 @@ impl Codec for Http1 {
     }
 
     #[inline(always)]
-    fn submit(&mut self, connection: &mut Connection, _place: Place, request: u32) {
+    fn submit(&mut self, connection: &mut Connection, _place: RequestPlace, request: u32) {
         connection.unanswered += 1;
         connection.unsent += 1;
         if self.requests.are_listed() {
@@ -132,7 +132,7 @@ impl Codec for Http1 {
         }
     }
 
-    fn cancel(&mut self, _connection: &mut Connection, _place: Place) -> Cancelled {
+    fn cancel(&mut self, _connection: &mut Connection, _place: RequestPlace) -> Cancelled {
         Cancelled::Connection
     }
 
@@ -142,10 +142,10 @@ impl Codec for Http1 {
     }
 
     #[inline(always)]
-    fn output<'a>(&'a mut self, connection: &'a mut Connection) -> (Option<Place>, &'a [u8]) {
+    fn output<'a>(&'a mut self, connection: &'a mut Connection) -> (Option<RequestPlace>, &'a [u8]) {
         let Connection { unanswered, unsent, written, .. } = *connection;
         let first = unanswered - unsent;
-        let begins = (written == 0).then_some(Place(first as u32));
+        let begins = (written == 0).then_some(RequestPlace(first as u32));
         if self.requests.are_listed() {
             return (begins, self.requests.several(&connection.listed, first, written, &mut self.output));
         }
@@ -153,7 +153,7 @@ impl Codec for Http1 {
     }
 
     #[inline(always)]
-    fn wrote(&mut self, connection: &mut Connection, count: usize, mut begun: impl FnMut(Place)) {
+    fn wrote(&mut self, connection: &mut Connection, count: usize, mut begun: impl FnMut(RequestPlace)) {
         if self.requests.are_listed() {
             return self.wrote_listed(connection, count, begun);
         }
@@ -162,7 +162,7 @@ impl Codec for Http1 {
         let end = connection.written + count;
         let (whole, touched) = (end / length, end.div_ceil(length));
         for at in first + usize::from(connection.written > 0)..first + touched {
-            begun(Place(at as u32));
+            begun(RequestPlace(at as u32));
         }
         connection.unsent -= whole;
         connection.written = end % length;
@@ -183,7 +183,7 @@ impl Codec for Http1 {
         &mut self,
         connection: &mut Connection,
         input: &[u8],
-        body: &mut impl FnMut(Place, &[u8]),
+        body: &mut impl FnMut(RequestPlace, &[u8]),
     ) -> Step {
         let is_head_request = self.requests.is_head(connection.listed.front().copied());
         let progress =
@@ -203,7 +203,7 @@ impl Codec for Http1 {
         false
     }
 
-    fn end_of_stream(&mut self, connection: &mut Connection) -> Option<(Place, u16)> {
+    fn end_of_stream(&mut self, connection: &mut Connection) -> Option<(RequestPlace, u16)> {
         let status = connection.framer.end_of_stream()?;
         let progress = Progress::Done { consumed: 0, status, reusable: false };
         Http1::step(connection, Ok(progress), 0);
@@ -218,11 +218,16 @@ impl Codec for Http1 {
 impl Http1 {
     /// [`Codec::wrote`] where requests differ.
     #[inline(never)]
-    fn wrote_listed(&self, connection: &mut Connection, mut count: usize, mut begun: impl FnMut(Place)) {
+    fn wrote_listed(
+        &self,
+        connection: &mut Connection,
+        mut count: usize,
+        mut begun: impl FnMut(RequestPlace),
+    ) {
         let mut at = connection.unanswered - connection.unsent;
         while count > 0 {
             if connection.written == 0 {
-                begun(Place(at as u32));
+                begun(RequestPlace(at as u32));
             }
             let left = self.requests.length(connection.listed[at]) - connection.written;
             if count < left {

@@ -9,7 +9,7 @@ use prony_http2::client::{self, Failure};
 use prony_http2::frame::FRAME_MAX_BYTES;
 use prony_http2::hpack::{LIST_MAX_BYTES, TABLE_MAX_BYTES};
 
-use crate::codec::requests::{ByPlace, Place};
+use crate::codec::requests::{ByPlace, RequestPlace};
 use crate::codec::{Again, Cancelled, Codec, Step, What};
 use prony_model::measurement::{ErrorKind, Http2Settings, Tolerance};
 
@@ -80,11 +80,11 @@ impl Codec for Http2 {
         if connection.client.is_ready() { connection.client.streams() as usize } else { usize::MAX }
     }
 
-    fn submit(&mut self, connection: &mut Connection, place: Place, request: u32) {
+    fn submit(&mut self, connection: &mut Connection, place: RequestPlace, request: u32) {
         connection.client.submit(number(place), request);
     }
 
-    fn cancel(&mut self, connection: &mut Connection, place: Place) -> Cancelled {
+    fn cancel(&mut self, connection: &mut Connection, place: RequestPlace) -> Cancelled {
         connection.client.cancel(number(place));
         Cancelled::Request
     }
@@ -93,12 +93,12 @@ impl Codec for Http2 {
         !connection.client.outgoing(&self.requests).1.is_empty()
     }
 
-    fn output<'a>(&'a mut self, connection: &'a mut Connection) -> (Option<Place>, &'a [u8]) {
+    fn output<'a>(&'a mut self, connection: &'a mut Connection) -> (Option<RequestPlace>, &'a [u8]) {
         let (first, bytes) = connection.client.outgoing(&self.requests);
         (first.map(place), bytes)
     }
 
-    fn wrote(&mut self, connection: &mut Connection, count: usize, mut begun: impl FnMut(Place)) {
+    fn wrote(&mut self, connection: &mut Connection, count: usize, mut begun: impl FnMut(RequestPlace)) {
         connection.client.wrote(count, |number| begun(place(number)));
     }
 
@@ -114,7 +114,7 @@ impl Codec for Http2 {
         &mut self,
         connection: &mut Connection,
         input: &[u8],
-        body: &mut impl FnMut(Place, &[u8]),
+        body: &mut impl FnMut(RequestPlace, &[u8]),
     ) -> Step {
         let Connection { client, status } = connection;
         let mut rest = input;
@@ -190,7 +190,7 @@ impl Codec for Http2 {
         true
     }
 
-    fn end_of_stream(&mut self, _connection: &mut Connection) -> Option<(Place, u16)> {
+    fn end_of_stream(&mut self, _connection: &mut Connection) -> Option<(RequestPlace, u16)> {
         None
     }
 
@@ -216,10 +216,10 @@ impl Codec for Http2 {
 }
 
 /// A place as the connection numbers it: below the number of streams, which fits.
-fn number(place: Place) -> client::Place {
-    place.0 as client::Place
+fn number(place: RequestPlace) -> client::StreamPlace {
+    place.0 as client::StreamPlace
 }
 
-fn place(number: client::Place) -> Place {
-    Place(u32::from(number))
+fn place(number: client::StreamPlace) -> RequestPlace {
+    RequestPlace(u32::from(number))
 }

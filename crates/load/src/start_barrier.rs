@@ -40,7 +40,7 @@ impl Drop for Participant<'_> {
 }
 
 impl StartBarrier {
-    pub(crate) fn of(loads: u32) -> StartBarrier {
+    pub(crate) fn new(loads: u32) -> StartBarrier {
         StartBarrier { loads, state: Mutex::default(), moved: Condvar::new() }
     }
 
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn all_begin_at_the_same_instant() {
-        let barrier = StartBarrier::of(3);
+        let barrier = StartBarrier::new(3);
         let before = sys::now_ns();
         let starts = std::thread::scope(|scope| {
             let one = || {
@@ -107,13 +107,13 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_one_that_left_or_when_stopped() {
-        let barrier = StartBarrier::of(2);
+        let barrier = StartBarrier::new(2);
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| barrier.pass(&|| false));
             drop(barrier.expect());
             assert_eq!(waits.join().unwrap(), None);
         });
         assert_eq!(barrier.pass(&|| false), None, "it is too late for the second, too");
-        assert_eq!(StartBarrier::of(2).pass(&|| true), None);
+        assert_eq!(StartBarrier::new(2).pass(&|| true), None);
     }
 }

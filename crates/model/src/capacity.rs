@@ -61,6 +61,17 @@ pub struct CapacityRecord {
     pub void: Option<String>,
 }
 
+impl CapacityRecord {
+    /// Why there is no capacity, where there is none.
+    pub fn failure(&self) -> Option<String> {
+        match (&self.void, &self.capacity_per_s) {
+            (Some(why), _) => Some(format!("Its capacity was not found: {why}")),
+            (None, None) => Some(format!("No rate that was tried is sustained ({}).", self.slo)),
+            (None, Some(_)) => None,
+        }
+    }
+}
+
 /// One load of a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Probe {

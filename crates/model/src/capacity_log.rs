@@ -60,7 +60,7 @@ impl CapacityReport {
     pub fn run_log(&self, candidate: &str) -> RunLog {
         let RawResult { planned, failure, capacity, .. } = self.raw(candidate, 0, None);
         let trial = self.confirmation.clone();
-        RunLog::of(
+        RunLog::new(
             self.header(candidate),
             vec![TrialResult { planned, trial, server: None, failure, capacity }],
         )
@@ -73,10 +73,8 @@ impl CapacityReport {
             name: self.plan_name(),
             describe: format!("{} connections, capacity, kept: {kept}", self.plan.connections),
             plan: self.plan.clone(),
-            group: None,
-            share: None,
             capacity: Some(kept.clone()),
-            workers: None,
+            ..NamedPlan::default()
         };
         Header {
             tool: self.tool.clone(),
@@ -87,11 +85,7 @@ impl CapacityReport {
 
     /// It as the trial of that number in a run log, with what was observed of the confirmation.
     pub fn raw(&self, candidate: &str, index: u32, observed: Option<Observed>) -> RawResult {
-        let failure = match (&self.found.void, &self.found.capacity_per_s) {
-            (Some(why), _) => Some(format!("its capacity was not found: {why}")),
-            (None, None) => Some(format!("no rate that was tried is sustained ({})", self.found.slo)),
-            (None, Some(_)) => None,
-        };
+        let failure = self.found.failure();
         let planned = PlannedTrial::one_by_one(index, candidate, &self.plan_name());
         RawResult { planned, observed, failure, capacity: Some(self.found.clone()) }
     }

@@ -67,7 +67,7 @@ pub fn decode(text: &str) -> Result<SparseHistogram, HdrError> {
     if read.max() > highest_ns(bucket_of(HIGH_NS)) || read.len() > COUNT_MAX {
         return Err(HdrError("it has values beyond its bounds".to_owned()));
     }
-    Ok(SparseHistogram::of(
+    Ok(SparseHistogram::from_buckets(
         read.iter_recorded().map(|v| (bucket_of(v.value_iterated_to()), v.count_at_value())),
     ))
 }

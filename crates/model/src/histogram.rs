@@ -165,7 +165,7 @@ impl Histogram {
 
     /// The form to be kept.
     pub fn to_sparse(&self) -> SparseHistogram {
-        SparseHistogram::of(self.buckets())
+        SparseHistogram::from_buckets(self.buckets())
     }
 
     /// The same, and nothing is counted any more. Where nothing was, its memory is left alone: the kernel has given none.
@@ -251,7 +251,7 @@ pub fn merged(
 
 impl SparseHistogram {
     /// From buckets with their counts, ascending.
-    pub fn of(buckets: impl Iterator<Item = (u64, u64)>) -> SparseHistogram {
+    pub fn from_buckets(buckets: impl Iterator<Item = (u64, u64)>) -> SparseHistogram {
         let (mut packed, mut len) = (Vec::new(), 0);
         pack(buckets.inspect(|(_, count)| len += count), &mut packed);
         // A load holds them by the thousand.
@@ -269,7 +269,9 @@ impl SparseHistogram {
     pub fn of_values(values_ns: impl IntoIterator<Item = u64>) -> SparseHistogram {
         let mut each: Vec<u64> = values_ns.into_iter().map(|value| bucket_of(value.min(HIGH_NS))).collect();
         each.sort_unstable();
-        SparseHistogram::of(each.chunk_by(|a, b| a == b).map(|equal| (equal[0], equal.len() as u64)))
+        SparseHistogram::from_buckets(
+            each.chunk_by(|a, b| a == b).map(|equal| (equal[0], equal.len() as u64)),
+        )
     }
 
     /// Takes in another's counts.
@@ -277,7 +279,7 @@ impl SparseHistogram {
         if self.is_empty() {
             self.clone_from(other);
         } else if !other.is_empty() {
-            *self = SparseHistogram::of(merged(self.buckets(), other.buckets()));
+            *self = SparseHistogram::from_buckets(merged(self.buckets(), other.buckets()));
         }
     }
 
@@ -293,7 +295,7 @@ impl SparseHistogram {
     /// With so many zeros more.
     #[must_use]
     pub(crate) fn with_zeros(&self, count: u64) -> SparseHistogram {
-        SparseHistogram::of(merged([(0, count)].into_iter().filter(|_| count > 0), self.buckets()))
+        SparseHistogram::from_buckets(merged([(0, count)].into_iter().filter(|_| count > 0), self.buckets()))
     }
 
     /// Nothing counted, in the same memory.

@@ -79,7 +79,7 @@ impl Observed {
     }
 
     /// Of a measurement of a plan, with nothing else seen.
-    pub fn of(measurement: Measurement, plan: PlanRecord) -> Observed {
+    pub fn new(measurement: Measurement, plan: PlanRecord) -> Observed {
         Observed { tool: Tool::this(), plan, measurement, ..Observed::default() }
     }
 }

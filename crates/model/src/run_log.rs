@@ -195,6 +195,11 @@ pub struct Setting {
     pub value: String,
 }
 
+/// A sentence about a candidate without its name in front: what is the same of several is then the same text.
+pub fn without_name<'a>(candidate: &str, sentence: &'a str) -> &'a str {
+    sentence.strip_prefix(candidate).and_then(|rest| rest.strip_prefix(' ')).unwrap_or(sentence)
+}
+
 /// What a candidate's full check found out about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Found {
@@ -224,7 +229,7 @@ impl Skipped {
 }
 
 /// A plan with its name within the experiment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct NamedPlan {
     /// `c100`, `r20000`, or the name given.
     pub name: String,
@@ -346,6 +351,8 @@ pub enum EventKind {
     CheckFailed,
     /// A server did not start.
     StartFailed,
+    /// A server that somebody else started did not respond.
+    NoResponse,
     /// What an earlier run had left was ended.
     CleanedUp,
     /// Processes were left after a stop.
@@ -363,9 +370,9 @@ pub struct Event {
     pub at: String,
     /// An [`EventKind`]'s name, `budget_spent`.
     pub what: String,
-    /// A sentence.
+    /// A sentence; of the candidate that `found` names, where there is one.
     pub detail: String,
-    /// What a check found out (`checked`): it becomes a part of the candidate's record on reading.
+    /// The candidate, and what a check found out about it (`checked`): it becomes a part of its record on reading.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<Found>,
 }
@@ -374,6 +381,17 @@ impl Event {
     /// Whether it is one of these kinds.
     pub fn is_one_of(&self, kinds: &[EventKind]) -> bool {
         kinds.iter().any(|kind| self.what == <&str>::from(kind))
+    }
+
+    /// The candidate that it is about.
+    pub fn candidate(&self) -> Option<&str> {
+        self.found.as_ref().map(|found| found.candidate.as_str())
+    }
+
+    /// In a line, of these candidates if of any: `start failed: a and b: given up after 2 attempts: …`.
+    pub fn said(&self, candidates: &str) -> String {
+        let parts = [&self.what.replace('_', " "), candidates, &self.detail];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
     }
 }
 

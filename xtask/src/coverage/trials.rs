@@ -82,7 +82,7 @@ pub(crate) fn coverage(case: Case, runs: u64, seed: u64) -> (Vec<FigureRow>, Fla
             let interval = response.ci95.get(*name).map(|[low, high]| (real(*low), real(*high)));
             let threshold = at_truth.iter().find(|(field, _)| field == name).filter(|_| interval.is_none());
             let by_count = threshold.is_some_and(|(_, slo)| {
-                let observed = Observed::of(m.clone(), plan.clone());
+                let observed = Observed::new(m.clone(), plan.clone());
                 slo.hold(&judge(&observed, &Host::default()), None).decision != Decision::Undecided
             });
             readings[at + 1].push(Reading { point: real(point), interval, by_count });

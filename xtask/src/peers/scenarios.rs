@@ -27,6 +27,8 @@ pub(super) const SPIN: Subject = Subject { label: "prony --spin", tool: "prony",
 /// Prony without the kernel's stamps.
 pub(super) const USER_CLOCK: Subject =
     Subject { label: "prony --user-clock", tool: "prony", extra: &["--user-clock"] };
+/// Prony, of a server whose certificate nobody vouches for.
+const INSECURE: Subject = Subject { label: "prony", tool: "prony", extra: &["--insecure"] };
 /// The floor, with the bodies dropped by the kernel.
 pub(super) const FLOOR_DROP: Subject =
     Subject { label: "floor MSG_TRUNC", tool: "floor", extra: &["--drop-bodies"] };
@@ -81,6 +83,25 @@ const OPEN_FIGURES: &[Figure] = &[
     Figure::SendLagP50,
 ];
 
+/// What most scenarios have in common.
+const SCENARIO: Scenario = Scenario {
+    name: "",
+    title: "",
+    server: Kind::Counting,
+    load: CLOSED,
+    ours: &[PRONY],
+    near: &[],
+    far: &[],
+    near_rounds_max: ALL,
+    far_rounds: 0,
+    figures: &[Figure::CpuPerRequest, Figure::RequestsPerSecond],
+    busy_min: None,
+    note: "",
+};
+/// The same of those of HTTP/2 over TLS.
+const HTTP2_OVER_TLS: Scenario =
+    Scenario { load: STREAMS, ours: &[INSECURE], near: &[plain("h2load"), plain("oha")], ..SCENARIO };
+
 /// All of them, in the order in which they run.
 pub(super) static SCENARIOS: &[Scenario] = &[
     Scenario {
@@ -107,11 +128,11 @@ pub(super) static SCENARIOS: &[Scenario] = &[
             plain("vegeta"),
             plain("k6"),
         ],
-        near_rounds_max: ALL,
         far_rounds: 6,
         figures: &[Figure::CpuPerRequest, Figure::RequestsPerSecond],
         busy_min: Some(BUSY_MIN),
         note: "Only rounds in which both clients used at least 95 % of their CPU count.",
+        ..SCENARIO
     },
     Scenario {
         name: "pipelined",
@@ -120,12 +141,8 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         load: Load { pipeline: 16, ..CLOSED },
         ours: &[PRONY],
         near: &[plain("floor"), plain("wrk"), plain("h2load"), plain("autocannon")],
-        far: &[],
-        near_rounds_max: ALL,
-        far_rounds: 0,
         figures: &[Figure::RequestsPerCoreSecond, Figure::CpuPerRequest, Figure::RequestsPerSecond],
-        busy_min: None,
-        note: "",
+        ..SCENARIO
     },
     Scenario {
         name: "body-64k",
@@ -134,12 +151,8 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         load: CLOSED,
         ours: &[PRONY],
         near: &[FLOOR_DROP, plain("wrk"), plain("oha"), plain("h2load")],
-        far: &[],
-        near_rounds_max: ALL,
-        far_rounds: 0,
         figures: &[Figure::BytesPerCoreSecond, Figure::CpuPerRequest, Figure::RequestsPerSecond],
-        busy_min: None,
-        note: "",
+        ..SCENARIO
     },
     Scenario {
         name: "body-1m",
@@ -148,12 +161,8 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         load: CLOSED,
         ours: &[PRONY],
         near: &[FLOOR_DROP, plain("wrk"), plain("oha"), plain("h2load")],
-        far: &[],
-        near_rounds_max: ALL,
-        far_rounds: 0,
         figures: &[Figure::BytesPerCoreSecond, Figure::CpuPerRequest, Figure::RequestsPerSecond],
-        busy_min: None,
-        note: "",
+        ..SCENARIO
     },
     Scenario {
         name: "memory-8000",
@@ -175,8 +184,8 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         near_rounds_max: 3,
         far_rounds: 1,
         figures: &[Figure::PeakMemory, Figure::Connections, Figure::RequestsPerSecond],
-        busy_min: None,
         note: "Peak resident memory of the whole process, by getrusage(2); connections as the server accepted them.",
+        ..SCENARIO
     },
     Scenario {
         name: "open-1k",
@@ -194,11 +203,10 @@ pub(super) static SCENARIOS: &[Scenario] = &[
             plain("plow"),
             plain("hey"),
         ],
-        near_rounds_max: ALL,
         far_rounds: 2,
         figures: OPEN_FIGURES,
-        busy_min: None,
         note: OPEN_NOTE,
+        ..SCENARIO
     },
     Scenario {
         name: "open-10k",
@@ -216,11 +224,10 @@ pub(super) static SCENARIOS: &[Scenario] = &[
             plain("plow"),
             plain("hey"),
         ],
-        near_rounds_max: ALL,
         far_rounds: 2,
         figures: OPEN_FIGURES,
-        busy_min: None,
         note: OPEN_NOTE,
+        ..SCENARIO
     },
     Scenario {
         name: "stall",
@@ -237,13 +244,11 @@ pub(super) static SCENARIOS: &[Scenario] = &[
             plain("vegeta"),
             plain("hey"),
         ],
-        far: &[],
         near_rounds_max: 2,
-        far_rounds: 0,
         figures: &[Figure::P90, Figure::P50],
-        busy_min: None,
         note: "The true p90 is 50 ms: 15 % of requests are due in a silence, the one due t before its end waits t, \
                and 10 % wait longer than 50 ms.",
+        ..SCENARIO
     },
     Scenario {
         name: "bimodal",
@@ -261,12 +266,10 @@ pub(super) static SCENARIOS: &[Scenario] = &[
             plain("hey"),
             plain("k6"),
         ],
-        far: &[],
         near_rounds_max: 2,
-        far_rounds: 0,
         figures: &[Figure::P75, Figure::P50],
-        busy_min: None,
         note: "The true p75 is 3 ms.",
+        ..SCENARIO
     },
     Scenario {
         name: "close",
@@ -275,26 +278,20 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         load: Load { keepalive: false, ..CLOSED },
         ours: &[PRONY],
         near: &[plain("wrk"), plain("ab"), plain("oha")],
-        far: &[],
-        near_rounds_max: ALL,
-        far_rounds: 0,
         figures: &[Figure::CpuPerRequest, Figure::RequestsPerSecond],
-        busy_min: None,
         note: "The server closes each connection after its answer.",
+        ..SCENARIO
     },
     Scenario {
         name: "tls",
         title: "Closed loop, 100 connections, keep-alive over TLS 1.3, 13-byte answers",
         server: Kind::Tls,
         load: CLOSED,
-        ours: &[Subject { label: "prony", tool: "prony", extra: &["--insecure"] }],
+        ours: &[INSECURE],
         near: &[plain("wrk"), plain("oha"), plain("h2load")],
-        far: &[],
-        near_rounds_max: ALL,
-        far_rounds: 0,
         figures: &[Figure::CpuPerRequest, Figure::RequestsPerSecond],
-        busy_min: None,
         note: "The server is nginx in one process; TLS_AES_128_GCM_SHA256.",
+        ..SCENARIO
     },
     Scenario {
         name: "h2c-streams",
@@ -303,14 +300,11 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         load: STREAMS,
         ours: &[PRONY],
         near: &[plain("floor"), FLOOR_MEASURING, plain("h2load"), plain("oha")],
-        far: &[],
-        near_rounds_max: ALL,
-        far_rounds: 0,
         figures: &[Figure::CpuPerRequest, Figure::RequestsPerRead, Figure::RequestsPerSecond],
-        busy_min: None,
         note: "Requests per read are the server's: how many a client's write brings it. The floor counts bytes and reads \
                no clock for a request; the floor measuring decodes each response's header block, finds its stream, and \
                counts its duration in a histogram.",
+        ..SCENARIO
     },
     Scenario {
         name: "h2c-connections",
@@ -319,42 +313,24 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         load: Load { http2: true, ..CLOSED },
         ours: &[PRONY],
         near: &[plain("floor"), plain("h2load"), plain("oha")],
-        far: &[],
-        near_rounds_max: ALL,
-        far_rounds: 0,
         figures: &[Figure::CpuPerRequest, Figure::RequestsPerRead, Figure::RequestsPerSecond],
-        busy_min: None,
-        note: "",
+        ..SCENARIO
     },
     Scenario {
         name: "h2-tls",
         title: "HTTP/2 over TLS 1.3, closed loop, 10 connections of 32 streams, 13-byte answers",
         server: Kind::Target(&["--tls"]),
-        load: STREAMS,
-        ours: &[Subject { label: "prony", tool: "prony", extra: &["--insecure"] }],
-        near: &[plain("h2load"), plain("oha")],
-        far: &[],
-        near_rounds_max: ALL,
-        far_rounds: 0,
-        figures: &[Figure::CpuPerRequest, Figure::RequestsPerSecond],
-        busy_min: None,
         note: "The server answers what one read brought by one write, as the server of h2c-streams does; TLS_AES_128_GCM_SHA256 \
                by every client.",
+        ..HTTP2_OVER_TLS
     },
     Scenario {
         name: "h2-tls-nginx",
         title: "HTTP/2 over TLS 1.3 against nginx, closed loop, 10 connections of 32 streams, 13-byte answers",
         server: Kind::Tls,
-        load: STREAMS,
-        ours: &[Subject { label: "prony", tool: "prony", extra: &["--insecure"] }],
-        near: &[plain("h2load"), plain("oha")],
-        far: &[],
-        near_rounds_max: ALL,
-        far_rounds: 0,
-        figures: &[Figure::CpuPerRequest, Figure::RequestsPerSecond],
-        busy_min: None,
         note: "The server is nginx in one process, TLS_AES_128_GCM_SHA256. It writes each response as a record of its own, and is \
                what ends the rate: how many responses one read brings is how long a client lets them gather.",
+        ..HTTP2_OVER_TLS
     },
     Scenario {
         name: "h2c-body-64k",
@@ -363,13 +339,10 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         load: Load { pipeline: 10, ..STREAMS },
         ours: &[PRONY],
         near: &[plain("floor"), FLOOR_DROP, plain("h2load"), plain("oha")],
-        far: &[],
-        near_rounds_max: ALL,
-        far_rounds: 0,
         figures: &[Figure::BytesPerCoreSecond, Figure::CpuPerRequest, Figure::RequestsPerSecond],
-        busy_min: None,
         note: "The floor copies 64 KiB at a time and counts bytes; with MSG_TRUNC it drops them in the kernel, which a client \
                that has to find the frames' headers among them cannot.",
+        ..SCENARIO
     },
     Scenario {
         name: "h2c-memory",
@@ -378,12 +351,10 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         load: Load { connections: 1_000, ..STREAMS },
         ours: &[PRONY],
         near: &[plain("h2load"), plain("oha")],
-        far: &[],
         near_rounds_max: 6,
-        far_rounds: 0,
         figures: &[Figure::PeakMemory, Figure::Connections, Figure::RequestsPerSecond],
-        busy_min: None,
         note: "Peak resident memory of the whole process, by getrusage(2); connections as the server accepted them.",
+        ..SCENARIO
     },
     Scenario {
         name: "h2c-open-10k",
@@ -392,12 +363,8 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         load: Load { rate_per_s: Some(10_000), pipeline: 10, ..STREAMS },
         ours: &[PRONY],
         near: &[plain("oha")],
-        far: &[],
-        near_rounds_max: ALL,
-        far_rounds: 0,
         figures: OPEN_FIGURES,
-        busy_min: None,
-        note: "",
+        ..SCENARIO
     },
 ];
 

@@ -121,7 +121,7 @@ impl Log {
 /// A trial of this rate, all well.
 pub(crate) fn result(planned: PlannedTrial, rate: u64) -> TrialResult {
     let mut trial =
-        judge(&Observed::of(healthy(3, 1000), closed_plan()), &prony_model::host::Host::default());
+        judge(&Observed::new(healthy(3, 1000), closed_plan()), &prony_model::host::Host::default());
     trial.throughput.requests_per_s.point = rate as f64;
     trial.started_at = format!("2026-01-01T00:{:02}:00.000Z", planned.index);
     let server = ServerSamples {

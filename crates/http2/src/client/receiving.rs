@@ -1,7 +1,7 @@
 //! What frames mean for the streams that they are on.
 
 use super::response::Head;
-use super::{Connection, Draining, Encoding, Failure, Found, Place, Step, Stream, WINDOW_BYTES};
+use super::{Connection, Draining, Encoding, Failure, Found, Step, Stream, StreamPlace, WINDOW_BYTES};
 use crate::bytes::equal;
 use crate::frame::{FRAME_MAX_BYTES, Header, Settings, WINDOW_MAX, flag, kind, write};
 use crate::{Code, Fault};
@@ -16,7 +16,7 @@ impl Connection {
     /// byte for byte what an ordinary one before it was. Gives its place, which is free then, its status and its body.
     /// Otherwise it takes nothing: [`Connection::take`] takes the next step.
     #[inline(always)]
-    pub fn take_again<'b>(&mut self, input: &mut &'b [u8]) -> Option<(Place, u16, &'b [u8])> {
+    pub fn take_again<'b>(&mut self, input: &mut &'b [u8]) -> Option<(StreamPlace, u16, &'b [u8])> {
         let (frame, rest) = input.split_first_chunk::<9>()?;
         let [begins @ .., _, _, _, _] = frame;
         let [.., s0, s1, s2, s3] = *frame;
@@ -252,13 +252,13 @@ impl Connection {
     }
 
     /// Ends a stream whose response is not one.
-    fn refuse(&mut self, place: Place, code: Code, reason: &'static str) -> Step<'static> {
+    fn refuse(&mut self, place: StreamPlace, code: Code, reason: &'static str) -> Step<'static> {
         self.end_stream(place, code);
         Step::Failed { place, failure: Failure::Malformed(reason) }
     }
 
     /// A response is whole. What is left of its request is not sent any more.
-    fn complete(&mut self, place: Place) {
+    fn complete(&mut self, place: StreamPlace) {
         if !self.uploads.is_empty() && self.uploads.contains(&place) {
             self.end_stream(place, Code::CANCEL);
         } else {

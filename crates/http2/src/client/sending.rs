@@ -1,6 +1,6 @@
 //! From a due request to bytes that are to be written.
 
-use super::{Code, Connection, Draining, Fault, ID_LAST, Place, Requests, Step, Stream, write};
+use super::{Code, Connection, Draining, Fault, ID_LAST, Requests, Step, Stream, StreamPlace, write};
 use crate::frame::FRAME_MAX_BYTES;
 use crate::hpack::write_size_update;
 
@@ -46,12 +46,12 @@ impl Outgoing {
 impl Connection {
     /// Takes a request to send, at a free place, where [`Connection::permits`] allows it.
     #[inline]
-    pub fn submit(&mut self, place: Place, request: u32) {
+    pub fn submit(&mut self, place: StreamPlace, request: u32) {
         self.queue.push_back((place, request));
     }
 
     /// Gives up the request at a place, which is free then. A server that works on it is told.
-    pub fn cancel(&mut self, place: Place) {
+    pub fn cancel(&mut self, place: StreamPlace) {
         if let Some(at) = self.queue.iter().position(|(other, _)| *other == place) {
             self.queue.remove(at);
         } else if self.open.iter().any(|(_, other)| *other == place) {
@@ -60,7 +60,7 @@ impl Connection {
     }
 
     /// What is to be written now, and the first request in it of which nothing is written yet.
-    pub fn outgoing(&mut self, requests: &Requests) -> (Option<Place>, &[u8]) {
+    pub fn outgoing(&mut self, requests: &Requests) -> (Option<StreamPlace>, &[u8]) {
         if self.ready && self.fault.is_none() {
             if self.draining.is_none() {
                 self.begin_requests(requests);
@@ -71,14 +71,14 @@ impl Connection {
     }
 
     /// The first request of which nothing is written, of those that have a stream.
-    fn first_unsent(&self) -> Option<Place> {
+    fn first_unsent(&self) -> Option<StreamPlace> {
         let at = self.open.len() - self.unsent;
         self.open.get(at).map(|(_, place)| *place)
     }
 
     /// Takes note that so many of the outgoing bytes were written; gives each request whose first byte was among them.
     #[inline]
-    pub fn wrote(&mut self, count: usize, mut begun: impl FnMut(Place)) {
+    pub fn wrote(&mut self, count: usize, mut begun: impl FnMut(StreamPlace)) {
         let written = (self.outgoing.written + count).min(self.outgoing.bytes.len());
         self.outgoing.written = written;
         for (_, place) in self.open.range(self.open.len() - self.unsent..) {

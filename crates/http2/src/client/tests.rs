@@ -11,12 +11,12 @@ mod sending;
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Said {
     Ready,
-    Head(Place, u16),
-    Body(Place, Vec<u8>),
-    End(Place),
-    Failed(Place, Failure),
+    Head(StreamPlace, u16),
+    Body(StreamPlace, Vec<u8>),
+    End(StreamPlace),
+    Failed(StreamPlace, Failure),
     Draining(Code),
-    Moved(Place),
+    Moved(StreamPlace),
 }
 
 /// Takes all of a server's bytes; pieces of one body are joined, and what says nothing is left out.
@@ -171,7 +171,7 @@ fn requests(body: &[u8]) -> Requests {
 }
 
 /// A connection of so many streams that stands by these settings of the server's; all is written.
-fn standing_with(streams: Place, list: &[(u16, u32)], requests: &Requests) -> Connection {
+fn standing_with(streams: StreamPlace, list: &[(u16, u32)], requests: &Requests) -> Connection {
     let mut connection = Connection::new(streams);
     assert_eq!(take(&mut connection, &settings(list)), Ok(vec![Said::Ready]));
     sent(&mut connection, requests);
@@ -179,7 +179,7 @@ fn standing_with(streams: Place, list: &[(u16, u32)], requests: &Requests) -> Co
 }
 
 /// A connection with GETs at places 0, 1, …, which are the streams 1, 3, …; all is written.
-fn asked(streams: Place) -> Connection {
+fn asked(streams: StreamPlace) -> Connection {
     let requests = requests(b"");
     let mut connection = standing_with(streams, &[], &requests);
     for place in 0..streams {

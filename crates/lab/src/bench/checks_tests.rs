@@ -49,7 +49,7 @@ fn checked(root: &Path, checks: Vec<CustomCheck>) -> (RunLog, Vec<Asked>) {
         asked.lock().unwrap().push((plan.target.path.clone(), plan.expect.status, plan.expect.body.clone()));
         quick(plan, control, observe)
     };
-    run(&setup, Loads::of(&loader), &Interrupt::new(), &mut |_| ()).unwrap();
+    run(&setup, Loads::new(&loader), &Interrupt::new(), &mut |_| ()).unwrap();
     (read(&setup), asked.into_inner().unwrap())
 }
 

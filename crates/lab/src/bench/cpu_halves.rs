@@ -23,7 +23,7 @@ impl CpuHalves {
     ///
     /// # Errors
     /// A sentence, when there is no room for two.
-    pub fn of(allowed: &[u32], server_cores: u32) -> Result<CpuHalves, String> {
+    pub fn split(allowed: &[u32], server_cores: u32) -> Result<CpuHalves, String> {
         let each = usize::try_from(server_cores).unwrap_or(usize::MAX);
         match *allowed {
             [] | [_] => {
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     fn places(allowed: &[u32], cores: u32) -> CpuHalves {
-        CpuHalves::of(allowed, cores).unwrap()
+        CpuHalves::split(allowed, cores).unwrap()
     }
 
     fn pins(server: &[u32], client: &[u32]) -> Pins {
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn too_few_cpus_for_a_duet_are_refused_with_what_would_fit() {
-        let said = |allowed: &[u32], cores| CpuHalves::of(allowed, cores).unwrap_err();
+        let said = |allowed: &[u32], cores| CpuHalves::split(allowed, cores).unwrap_err();
         assert!(said(&[3], 1).contains("only one CPU") && said(&[], 1).contains("only one CPU"));
         assert!(said(&[0, 1, 2, 3], 2).contains("5 in all") && said(&[0, 1, 2, 3], 2).ends_with("to 1."));
         assert!(said(&[0, 1], 2).ends_with("to 1."), "{}", said(&[0, 1], 2));

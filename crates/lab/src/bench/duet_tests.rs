@@ -34,7 +34,7 @@ fn run_plain(setup: &BenchSetup) -> Result<BenchOutcome, BenchError> {
     if setup.resume {
         wait_for_log(setup);
     }
-    run(setup, Loads::of(&prony_load::run), &Interrupt::new(), &mut |_| ())
+    run(setup, Loads::new(&prony_load::run), &Interrupt::new(), &mut |_| ())
 }
 
 /// Neighbours in the log are one half of a duet, with windows of the same length.
@@ -74,7 +74,7 @@ fn both_servers_of_a_duet_run_at_once_and_swap_sides() {
         *under_way.lock().unwrap() -= 1;
         Ok(measured)
     };
-    let outcome = run(&setup, Loads::of(&load), &Interrupt::new(), &mut |_| ()).unwrap();
+    let outcome = run(&setup, Loads::new(&load), &Interrupt::new(), &mut |_| ()).unwrap();
     assert_eq!(*most.lock().unwrap(), 2, "two at a time, and no more");
     let log = read(&setup);
     assert_eq!((outcome.end, outcome.trials, counted(&log)), (End::Finished, 8, 8));
@@ -154,7 +154,7 @@ fn a_server_that_dies_under_load_ends_its_duet_and_is_told_from_the_other() {
             observe(snapshot);
         })
     };
-    let outcome = run(&setup, Loads::of(&load), &Interrupt::new(), &mut |_| ()).unwrap();
+    let outcome = run(&setup, Loads::new(&load), &Interrupt::new(), &mut |_| ()).unwrap();
     let log = read(&setup);
     assert_eq!((outcome.end, counted(&log)), (End::Finished, 0));
     let of = |name: &str| log.results.iter().find(|r| r.planned.candidate == name).unwrap();
@@ -190,7 +190,7 @@ fn an_interrupt_ends_both_loads_and_resume_repeats_the_half() {
             observe(snapshot);
         })
     };
-    let outcome = run(&setup, Loads::of(&load), &interrupt, &mut |_| ()).unwrap();
+    let outcome = run(&setup, Loads::new(&load), &interrupt, &mut |_| ()).unwrap();
     assert_eq!((outcome.end, counted(&read(&setup))), (End::Interrupted, 2));
     assert_nothing_left(root.path());
     // As if a crash had cut the log between the two results of a half.
@@ -208,7 +208,7 @@ fn an_interrupt_ends_both_loads_and_resume_repeats_the_half() {
     let mut elsewhere = setup.clone();
     elsewhere.duet = None;
     assert!(matches!(
-        run(&elsewhere, Loads::of(&prony_load::run), &Interrupt::new(), &mut |_| ()),
+        run(&elsewhere, Loads::new(&prony_load::run), &Interrupt::new(), &mut |_| ()),
         Err(BenchError::Resume { .. })
     ));
 }

@@ -281,7 +281,7 @@ mod tests {
         let catalogue = Catalogue::load(&[]);
         for label in ["amphp", "amphp:jit+ev"] {
             let candidate = Candidate::parse(label, &catalogue).unwrap();
-            setup.candidates.push(BenchCandidate::of(candidate, None));
+            setup.candidates.push(BenchCandidate::new(candidate, None));
         }
         let records = header(&setup).candidates;
         assert!(records[0].settings.is_empty(), "a command has no axes");

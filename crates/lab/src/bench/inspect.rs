@@ -8,7 +8,7 @@ use prony_host::state;
 use prony_model::plan::Protocol;
 
 use super::request_spec::RequestSpec;
-use super::start::{NotUp, Place, start};
+use super::start::{NotUp, ServerSide, start};
 use crate::candidate::{Candidate, Layout};
 use crate::check::{CheckReport, Route};
 use crate::provision::{self, Missing};
@@ -55,7 +55,7 @@ pub fn inspect(
     };
     let supervision = Supervision::new(&state, &[], memory_bytes);
     let version = || candidate.version(layout);
-    inspect_at(candidate, Place::Here(layout, &supervision), &version, cancelled)
+    inspect_at(candidate, ServerSide::Here(layout, &supervision), &version, cancelled)
 }
 
 /// The same on another host, by this machine.
@@ -67,13 +67,13 @@ pub fn inspect_there(
     match host.find(candidate) {
         Err(why) => Inspection::NotStarted(why),
         Ok(found) if !found.missing.is_empty() => Inspection::Missing(found.missing),
-        Ok(found) => inspect_at(candidate, Place::There(host), &|| found.version.clone(), cancelled),
+        Ok(found) => inspect_at(candidate, ServerSide::There(host), &|| found.version.clone(), cancelled),
     }
 }
 
 fn inspect_at(
     candidate: &Candidate,
-    place: Place<'_>,
+    place: ServerSide<'_>,
     version: &dyn Fn() -> Option<String>,
     cancelled: &dyn Fn() -> bool,
 ) -> Inspection {

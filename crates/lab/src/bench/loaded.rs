@@ -58,10 +58,10 @@ impl Side<'_> {
         let begun = Instant::now();
         let used = self.setup.used_here(self.pins);
         let sampling = self.watched.as_ref().map(|server| server.start(&self.pins.client, &used));
-        let mut host = HostWatch::of(&used);
+        let mut host = HostWatch::on(&used);
         // The sampler of a server of ours on this machine has its CPUs already.
         let sampled = matches!(sampling, Some(Ok(Sampling::Here(_))));
-        let client = || if sampled { ClientWatch::of(&[]) } else { ClientWatch::with_cores(&used) };
+        let client = || if sampled { ClientWatch::on(&[]) } else { ClientWatch::with_cores(&used) };
         let mut client = self.setup.duet.is_none().then(client);
         let measured = load(plan, control, &mut |snapshot| {
             host.look(snapshot.in_window);
@@ -121,7 +121,7 @@ impl Side<'_> {
             server,
             life,
             shared: setup.duet.as_ref().map_or(DuetShared::Nothing, |halves| halves.shared),
-            ..Observed::of(m, PlanRecord::of(plan))
+            ..Observed::new(m, PlanRecord::of(plan))
         })
     }
 }
@@ -129,7 +129,7 @@ impl Side<'_> {
 impl Loaded {
     /// Where nothing could be applied.
     pub(super) fn nothing(why: LoadError) -> Loaded {
-        Loaded { measured: Err(why), seen: None, host: HostWatch::of(&[]), client: None }
+        Loaded { measured: Err(why), seen: None, host: HostWatch::on(&[]), client: None }
     }
 }
 

@@ -92,17 +92,17 @@ pub struct Loads<'a> {
 
 impl<'a> Loads<'a> {
     /// All by the same.
-    pub fn of(loader: &'a Loader<'a>) -> Loads<'a> {
+    pub fn new(loader: &'a Loader<'a>) -> Loads<'a> {
         Loads { trial: loader, probe: loader }
     }
 }
 
 impl BenchSetup {
     /// Where servers are started.
-    fn place(&self) -> start::Place<'_> {
+    fn place(&self) -> start::ServerSide<'_> {
         match &self.server_host {
-            Some(host) => start::Place::There(host),
-            None => start::Place::Here(&self.layout, &self.supervision),
+            Some(host) => start::ServerSide::There(host),
+            None => start::ServerSide::Here(&self.layout, &self.supervision),
         }
     }
 
@@ -137,7 +137,7 @@ pub struct BenchCandidate {
 
 impl BenchCandidate {
     /// A candidate that is started.
-    pub fn of(candidate: Candidate, version: Option<String>) -> BenchCandidate {
+    pub fn new(candidate: Candidate, version: Option<String>) -> BenchCandidate {
         BenchCandidate { candidate, version, watched: None }
     }
 

@@ -91,8 +91,8 @@ fn a_url_is_checked_and_loaded_by_each_plan_s_protocol() {
     two_plans(&mut setup);
     let url = Target::parse(&format!("http://{}/", target.address())).unwrap();
     let candidate = Candidate::url("there", url).unwrap();
-    setup.candidates = vec![BenchCandidate::of(candidate, None)];
-    run(&setup, Loads::of(&quick), &Interrupt::new(), &mut |_| ()).unwrap();
+    setup.candidates = vec![BenchCandidate::new(candidate, None)];
+    run(&setup, Loads::new(&quick), &Interrupt::new(), &mut |_| ()).unwrap();
     let log = read(&setup);
     let loaded: Vec<(String, u64, bool)> = log
         .results

@@ -97,7 +97,7 @@ pub fn resolve(
             continue;
         }
         let version = found.version;
-        candidates.push(BenchCandidate::of(candidate, version));
+        candidates.push(BenchCandidate::new(candidate, version));
     }
     Ok(Resolved { candidates, skipped, baseline, experiment })
 }

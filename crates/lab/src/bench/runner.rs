@@ -10,7 +10,7 @@ use prony_model::plan::Protocol;
 use prony_model::rfc3339;
 use prony_model::run_log::{
     Event, EventKind, Found, Line, PlannedTrial, RawResult, RunLogError, RunLogWriter, Sleep, TrialResult,
-    TrialStart,
+    TrialStart, without_name,
 };
 use prony_model::secret::redacted;
 use prony_model::units::show_duration;
@@ -312,7 +312,7 @@ impl<'a> Runner<'a> {
             TrialEnd::Interrupted(Some(result)) => (*result, false),
             TrialEnd::Interrupted(None) => return Ok(false),
             TrialEnd::CheckFailed(why) => {
-                self.event(EventKind::CheckFailed, &why)?;
+                self.of_candidate(EventKind::CheckFailed, &planned.candidate, &why, None)?;
                 self.states[trial.number].excluded = true;
                 (failed(&why), true)
             }
@@ -361,8 +361,12 @@ impl<'a> Runner<'a> {
         let attempts = state.failed_starts;
         if attempts >= START_ATTEMPTS && state.checked.is_empty() {
             state.excluded = true;
-            let text = format!("{} was given up after {attempts} attempts: {why}", trial.planned.candidate);
-            self.event(EventKind::StartFailed, &text)?;
+            let candidate = &trial.candidate.candidate;
+            let is_url = candidate.as_url().is_some();
+            let kind = if is_url { EventKind::NoResponse } else { EventKind::StartFailed };
+            let text =
+                format!("given up after {attempts} attempts: {}", without_name(candidate.label(), why));
+            self.of_candidate(kind, candidate.label(), &text, None)?;
         }
         Ok(())
     }
@@ -386,14 +390,16 @@ impl<'a> Runner<'a> {
         self.write_event(kind, detail, None)
     }
 
-    /// What a candidate's full check found out, for its record.
-    pub(super) fn found(&mut self, candidate: &str, sleep: Sleep) -> Result<(), BenchError> {
-        let detail = format!("{candidate} responds as every server of this run must; GET /sleep: {sleep}.");
-        self.write_event(
-            EventKind::Checked,
-            &detail,
-            Some(Found { candidate: candidate.to_owned(), sleep: Some(sleep) }),
-        )
+    /// Of one candidate, with what its full check found out, for its record.
+    pub(super) fn of_candidate(
+        &mut self,
+        kind: EventKind,
+        candidate: &str,
+        detail: &str,
+        sleep: Option<Sleep>,
+    ) -> Result<(), BenchError> {
+        let found = Found { candidate: candidate.to_owned(), sleep };
+        self.write_event(kind, without_name(candidate, detail), Some(found))
     }
 
     fn write_event(&mut self, kind: EventKind, detail: &str, found: Option<Found>) -> Result<(), BenchError> {

@@ -111,13 +111,6 @@ fn ended(planned: &PlannedTrial, outcome: CapacityOutcome) -> TrialEnd {
     if interrupted {
         return TrialEnd::Interrupted(None);
     }
-    let failure = match (&record.void, &record.capacity_per_s) {
-        (Some(why), _) => Some(format!("Its capacity was not found: {why}")),
-        (None, None) => {
-            Some(format!("{} sustains no rate that was tried ({}).", planned.candidate, record.slo))
-        }
-        (None, Some(_)) => None,
-    };
-    let planned = planned.clone();
+    let (planned, failure) = (planned.clone(), record.failure());
     TrialEnd::Result(Box::new(RawResult { planned, observed, failure, capacity: Some(record) }))
 }

@@ -35,7 +35,7 @@ fn load(plan: &Plan, observe: &mut dyn FnMut(&Snapshot)) -> Result<Measurement, 
 fn searched(setup: &mut BenchSetup, loader: &Loader<'_>) -> TrialResult {
     setup.experiment.plans[0].capacity = Some(Vec::new());
     setup.experiment.plans[0].load.stop.duration = Some(Duration::from_secs(5));
-    let outcome = run(setup, Loads::of(loader), &Interrupt::new(), &mut |_| ()).unwrap();
+    let outcome = run(setup, Loads::new(loader), &Interrupt::new(), &mut |_| ()).unwrap();
     assert_eq!((outcome.end, outcome.trials), (End::Finished, 1));
     read(setup).results.remove(0)
 }

@@ -24,7 +24,7 @@ const LOOK_MAX: Duration = Duration::from_millis(20);
 
 /// Where candidates are started.
 #[derive(Clone, Copy)]
-pub(super) enum Place<'a> {
+pub(super) enum ServerSide<'a> {
     /// On this machine.
     Here(&'a Layout, &'a Supervision),
     /// On another host.
@@ -48,16 +48,16 @@ pub(super) enum NotUp {
 pub(super) fn start(
     candidate: &Candidate,
     spec: &RequestSpec,
-    place: Place<'_>,
+    place: ServerSide<'_>,
     settings: (u32, &[u32]),
     protocol: Protocol,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<(Up, Endpoint), NotUp> {
     match place {
-        Place::Here(layout, supervision) => {
+        ServerSide::Here(layout, supervision) => {
             here(candidate, spec, (layout, supervision), settings, protocol, cancelled)
         }
-        Place::There(host) => there(candidate, spec, host, settings, protocol, cancelled),
+        ServerSide::There(host) => there(candidate, spec, host, settings, protocol, cancelled),
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> Benc
     let me = guard_exe().display().to_string();
     let candidate = |(name, command): &(&str, &str)| {
         let candidate = Candidate::command(name, &command.replace("SELF", &me), Listens::default());
-        BenchCandidate::of(candidate.unwrap(), None)
+        BenchCandidate::new(candidate.unwrap(), None)
     };
     let names = commands.iter().map(|(name, _)| (*name).to_owned()).collect();
     BenchSetup {
@@ -84,7 +84,7 @@ fn run_quick(setup: &BenchSetup) -> Result<BenchOutcome, BenchError> {
     if setup.resume {
         wait_for_log(setup);
     }
-    run(setup, Loads::of(&quick), &Interrupt::new(), &mut |_| ())
+    run(setup, Loads::new(&quick), &Interrupt::new(), &mut |_| ())
 }
 
 pub(crate) fn read(setup: &BenchSetup) -> RunLog {
@@ -135,7 +135,7 @@ fn every_trial_runs_on_a_fresh_server_and_is_recorded() {
             }
         });
     };
-    let outcome = run(&setup, Loads::of(&loader), &interrupt, &mut tell).unwrap();
+    let outcome = run(&setup, Loads::new(&loader), &interrupt, &mut tell).unwrap();
     assert_eq!((outcome.end, outcome.trials), (End::Finished, 4));
     told.retain(|t| t != "load");
     let expected = "begun 4/4, begins 0 0/4, ended 1/4, begins 1 1/4, ended 2/4, begins 2 2/4, ended 3/4, \
@@ -173,7 +173,7 @@ fn the_share_under_load_leaves_out_starts_of_servers() {
         measured
     };
     let begun = std::time::Instant::now();
-    let outcome = run(&setup, Loads::of(&loader), &Interrupt::new(), &mut |_| ()).unwrap();
+    let outcome = run(&setup, Loads::new(&loader), &Interrupt::new(), &mut |_| ()).unwrap();
     let (took, loads) = (begun.elapsed(), loads.into_inner().unwrap());
     assert!(outcome.under_load >= loads, "{outcome:?}, {loads:?}");
     assert!(outcome.elapsed >= outcome.under_load + starts && outcome.elapsed <= took, "{outcome:?}");
@@ -252,7 +252,7 @@ fn an_interrupt_ends_the_load_and_resume_repeats_the_trial() {
             observe(snapshot);
         })
     };
-    let outcome = run(&setup, Loads::of(&loader), &interrupt, &mut |_| ()).unwrap();
+    let outcome = run(&setup, Loads::new(&loader), &interrupt, &mut |_| ()).unwrap();
     let log = read(&setup);
     assert_eq!((outcome.end, outcome.trials, counted(&log)), (End::Interrupted, 2, 1));
     let marks: Vec<bool> = log.results.iter().map(|r| r.trial.as_ref().unwrap().interrupted).collect();
@@ -275,7 +275,7 @@ fn an_interrupt_while_a_server_starts_ends_the_run() {
             asked.ask();
         }
     };
-    let outcome = run(&setup, Loads::of(&quick), &interrupt, &mut tell).unwrap();
+    let outcome = run(&setup, Loads::new(&quick), &interrupt, &mut tell).unwrap();
     assert_eq!((outcome.end, outcome.trials), (End::Interrupted, 0));
     let log = read(&setup);
     assert_eq!((log.results.len(), log.unfinished.len()), (0, 1));
@@ -326,7 +326,7 @@ fn a_server_that_dies_under_load_makes_its_trial_invalid() {
             observe(snapshot);
         })
     };
-    let outcome = run(&setup, Loads::of(&loader), &Interrupt::new(), &mut |_| ()).unwrap();
+    let outcome = run(&setup, Loads::new(&loader), &Interrupt::new(), &mut |_| ()).unwrap();
     let log = read(&setup);
     assert_eq!((outcome.end, outcome.trials, counted(&log)), (End::Finished, 1, 0));
     let trial = log.results[0].trial.as_ref().unwrap();
@@ -383,10 +383,11 @@ fn a_server_with_wrong_answers_fails_its_check_and_is_left_out() {
             );
             quick(plan, control, observe)
         };
-        run(&setup, Loads::of(&loader), &Interrupt::new(), &mut |_| ()).unwrap();
+        run(&setup, Loads::new(&loader), &Interrupt::new(), &mut |_| ()).unwrap();
         let log = read(&setup);
         assert_eq!(events(&log), ["check_failed", "finished"], "{:?}", log.events);
-        assert!(log.events[0].detail.starts_with("lie does not respond as every server"), "{:?}", log.events);
+        assert!(log.events[0].detail.starts_with("does not respond as every server"), "{:?}", log.events);
+        assert_eq!(log.events[0].candidate(), Some("lie"));
         let count = |name: &str| log.results.iter().filter(|r| r.planned.candidate == name).count();
         assert_eq!((count("lie"), count("serve")), (1, 2));
         let measured = log.results.iter().filter_map(|r| r.trial.as_ref());
@@ -409,7 +410,7 @@ fn a_full_disk_ends_the_run_with_the_server_down() {
     };
     let order = header(&setup).order;
     let (interrupt, mut tell) = (Interrupt::new(), |_: &BenchEvent<'_>| ());
-    let why = Runner::new(&setup, Loads::of(&quick), &interrupt, &mut tell, &mut append)
+    let why = Runner::new(&setup, Loads::new(&quick), &interrupt, &mut tell, &mut append)
         .run(&order, false)
         .unwrap_err();
     assert_eq!(
@@ -436,7 +437,7 @@ fn a_fleet_that_cannot_load_ends_the_run_which_goes_on_by_the_same_fleet_alone()
         })
     };
     let setup = BenchSetup { fleet: fleet.clone(), ..setup(root.path(), &[("a", SERVE)], 3) };
-    let why = run(&setup, Loads::of(&loader), &Interrupt::new(), &mut |_| ()).unwrap_err();
+    let why = run(&setup, Loads::new(&loader), &Interrupt::new(), &mut |_| ()).unwrap_err();
     let says = "No agent is there. What was measured before is in the log: continue with --resume.";
     assert_eq!((why.to_string().as_str(), read(&setup).results.len()), (says, 1));
     assert_nothing_left(root.path());
@@ -445,7 +446,7 @@ fn a_fleet_that_cannot_load_ends_the_run_which_goes_on_by_the_same_fleet_alone()
     let why = run_quick(&BenchSetup { fleet: Vec::new(), ..setup.clone() }).unwrap_err().to_string();
     assert!(why.contains("its loads were applied by --fleet ssh:a: give the same"), "{why}");
     wait_for_log(&setup);
-    run(&setup, Loads::of(&loader), &Interrupt::new(), &mut |_| ()).unwrap();
+    run(&setup, Loads::new(&loader), &Interrupt::new(), &mut |_| ()).unwrap();
     let log = read(&setup);
     assert_eq!((indices(&log), counted(&log)), (vec![0, 1, 2], 3));
 }
@@ -455,7 +456,7 @@ fn a_url_is_checked_and_loaded_without_a_server_of_the_lab() {
     let root = tempfile::tempdir().unwrap();
     let target = prony_target::Target::start(&prony_target::Config::default()).unwrap();
     let url = |name, url: &str| {
-        BenchCandidate::of(Candidate::url(name, Target::parse(url).unwrap()).unwrap(), None)
+        BenchCandidate::new(Candidate::url(name, Target::parse(url).unwrap()).unwrap(), None)
     };
     let mut setup = setup(root.path(), &[], 1);
     // A port that is no web server's, and that nobody is given by chance.

@@ -25,7 +25,7 @@ pub(super) struct Trial<'a> {
     pub(super) planned: &'a PlannedTrial,
     /// The candidate's place among the setup's.
     pub(super) number: usize,
-    candidate: &'a BenchCandidate,
+    pub(super) candidate: &'a BenchCandidate,
     plan: &'a ExperimentPlan,
 }
 
@@ -144,7 +144,8 @@ impl Runner<'_> {
             state.checked.push(protocol);
             // Of commands and URLs there is nothing to tell but that they answered.
             if let Some(sleep) = report.sleep {
-                self.found(candidate.label(), sleep)?;
+                let text = format!("responds as every server of this run must; GET /sleep: {sleep}.");
+                self.of_candidate(EventKind::Checked, candidate.label(), &text, Some(sleep))?;
             }
         }
         let spec = &self.states[trial.number].spec;

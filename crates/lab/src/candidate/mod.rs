@@ -137,7 +137,7 @@ impl Candidate {
 
     /// The image that it runs in; `None` where it runs in no container, or has neither Dockerfile nor image.
     pub(crate) fn run_image(&self) -> Option<Image> {
-        Image::of(self.server()?, self.image(), self.engine()?)
+        Image::for_server(self.server()?, self.image(), self.engine()?)
     }
 
     /// The port that its image listens on, where it cannot be told another.

@@ -21,9 +21,9 @@ use prony_stats::search::{Answer, Phase, Probe, Search, SearchPlan};
 mod probe;
 mod sustained;
 
-pub use probe::Outside;
 pub(crate) use probe::{Probed, Prober};
 
+use crate::watch::Outside;
 use sustained::{ENDED_MIN, Hopeless, JudgedProbe, sustained, void};
 
 /// Failures that a sustained rate may have, where no threshold says more.

@@ -38,7 +38,7 @@ pub(super) fn outside() -> Outside {
 }
 
 fn observed(measured: prony_model::Measurement, load: &Plan) -> Observed {
-    Observed::of(measured, PlanRecord::of(load))
+    Observed::new(measured, PlanRecord::of(load))
 }
 
 fn search_of(plan: &CapacityPlan, served_per_s: u64) -> CapacityOutcome {

@@ -180,7 +180,7 @@ fn read_bounded(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-pub(super) fn hash_of_files(files: &[RecipeFile]) -> u64 {
-    let parts = files.iter().flat_map(|f| [f.path.as_os_str().as_encoded_bytes(), f.bytes.as_slice()]);
+pub(super) fn hash_of_files<'a>(files: impl IntoIterator<Item = &'a RecipeFile>) -> u64 {
+    let parts = files.into_iter().flat_map(|f| [f.path.as_os_str().as_encoded_bytes(), f.bytes.as_slice()]);
     hash_of(parts)
 }

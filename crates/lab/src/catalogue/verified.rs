@@ -6,7 +6,6 @@
 use std::fs;
 use std::path::PathBuf;
 
-use prony_model::fnv::hash_of;
 use serde::{Deserialize, Serialize};
 
 use super::files::{self, DOCKERFILE, Origin, VERIFIED_FILE};
@@ -57,9 +56,7 @@ impl Server {
     pub fn recipe_hash(&self, in_container: bool) -> String {
         let files = self.files().unwrap_or_default();
         let counted = files.iter().filter(|file| in_container || file.path.as_os_str() != DOCKERFILE);
-        let paths: Vec<_> = counted.map(|f| (f.path.to_string_lossy().into_owned(), &f.bytes)).collect();
-        let parts = paths.iter().flat_map(|(path, bytes)| [path.as_bytes(), bytes.as_slice()]);
-        format!("{:016x}", hash_of(parts))
+        format!("{:016x}", files::hash_of_files(counted))
     }
 
     /// What was recorded of it; nothing where the file is damaged, since it then says nothing reliable.

@@ -70,7 +70,7 @@ fn last_base<'a>(dockerfile: &'a str, chosen: Option<&'a str>) -> Option<&'a str
 
 impl Image {
     /// The image of a server, from the base that it is to have; `None` where there is neither Dockerfile nor base.
-    pub(crate) fn of(server: &Server, base: Option<&str>, engine: &Engine) -> Option<Image> {
+    pub(crate) fn for_server(server: &Server, base: Option<&str>, engine: &Engine) -> Option<Image> {
         let base = base.map(str::to_owned);
         if !server.has_file(DOCKERFILE) {
             let reference = base?;

@@ -12,16 +12,17 @@ use prony_model::units::Share;
 pub(super) fn searched_for(
     file: TomlFile<'_>,
     path: &[&str],
+    load: &LoadOptions,
     raw: &LoadOptions,
 ) -> Result<Option<Vec<Slo>>, TomlError> {
     let Some(text) = &raw.capacity else { return Ok(None) };
     let key = [path, &["capacity"]].concat();
-    for (name, given) in [("rate", raw.rate.is_some()), ("stages", raw.stages.is_some())] {
-        file.refuse_if(
-            given,
-            &[path, &[name]].concat(),
-            format!("a search for a capacity finds its own rates: remove {name:?} or \"capacity\"."),
-        )?;
+    let why = "a search for a capacity finds its own rates: remove \"rate\" or \"capacity\".";
+    file.refuse_if(raw.rate.is_some(), &[path, &["rate"]].concat(), why)?;
+    // Of what [load] has for all plans, a search leaves out what it has no use for; but in a pipeline it would be loaded.
+    let LoadOptions { http2, pipeline, .. } = raw.or(load);
+    if let Some((option, why)) = (LoadOptions { http2, pipeline, ..raw.clone() }).unfit_for_search() {
+        return file.refuse(&[path, &[option]].concat(), format!("{option:?} {why}"));
     }
     if text.trim() == "default" {
         return Ok(Some(Vec::new()));

@@ -288,7 +288,11 @@ fn sweep(
     tls: bool,
 ) -> Result<Vec<ExperimentPlan>, TomlError> {
     check_secrets(file, path, load, raw)?;
-    let capacity = searched_for(file, path, raw)?;
+    let capacity = searched_for(file, path, load, raw)?;
+    let why = "\"of\" says which capacity a rate in percent is a share of: add rate = \"50%\", or remove it.";
+    let of_share = |rate: &RateValue| matches!(rate, RateValue::Share(_));
+    let is_share = raw.rate.as_ref().is_some_and(|rates| rates.values().0.iter().any(of_share));
+    file.refuse_if(raw.of.is_some() && !is_share, &[path, &["of"]].concat(), why)?;
     let meant = with_defaults(load, raw);
     let (rates, swept_r) = values(meant.rate.as_ref());
     let (counts, swept_c) = values(meant.connections.as_ref());
@@ -312,8 +316,9 @@ fn sweep(
                 }
             };
             let (given, connections) = (raw.name.as_deref(), load.connections);
+            let rate = load.arrivals.rate().filter(|_| capacity.is_none());
             let name = match &share {
-                None => plan_name(given, connections, swept_c, load.arrivals.rate(), swept_r),
+                None => plan_name(given, connections, swept_c, rate, swept_r),
                 Some(share) => {
                     let name = plan_name(given, connections, swept_c, None, false);
                     format!("{name}-{}pct", (share.share * 100.0 * 1e3).round() / 1e3)
@@ -330,7 +335,7 @@ fn sweep(
 fn with_defaults(load: &LoadOptions, raw: &LoadOptions) -> LoadOptions {
     let meant = LoadOptions { name: None, of: None, ..raw.or(load) };
     match meant.capacity {
-        Some(_) => LoadOptions { capacity: None, rate: None, stages: None, ..meant },
+        Some(_) => LoadOptions { capacity: None, rate: None, stages: None, ..meant }.for_search(),
         None => meant,
     }
 }

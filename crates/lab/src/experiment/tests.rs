@@ -431,6 +431,9 @@ fn a_capacity_search_is_a_plan_and_shares_of_it_are_rates_of_other_plans() {
     assert_eq!(phases[1], ["c5", "stress-50pct", "stress-105pct"]);
     let alone = read("[[plan]]\nname = \"knee\"\ncapacity = \"default\"\n").unwrap();
     assert_eq!(alone.phases().len(), 1);
+    let poisson = read("[[plan]]\ncapacity = \"default\"\narrivals = \"poisson\"\n").unwrap();
+    assert_eq!((poisson.plans[0].name.as_str(), poisson.plans[0].load.connections), ("c100", 100));
+    assert!(matches!(poisson.plans[0].load.arrivals, Arrivals::Poisson(_)));
 }
 
 #[test]
@@ -440,6 +443,11 @@ fn impossible_capacity_plans_and_shares_are_refused() {
     for (rest, words) in [
         ("[[plan]]\ncapacity = \"fast\"".to_owned(), "not a threshold"),
         ("[[plan]]\ncapacity = \"p99<5ms\"\nrate = 5".to_owned(), "finds its own rates"),
+        ("[[plan]]\ncapacity = \"default\"\nrequests = 5".to_owned(), "its probes end after a time"),
+        ("[[plan]]\ncapacity = \"default\"\npipeline = 4".to_owned(), "over HTTP/1.1"),
+        ("[load]\npipeline = 4\n[[plan]]\ncapacity = \"default\"".to_owned(), "over HTTP/1.1"),
+        ("[[plan]]\ncapacity = \"default\"\nduration = \"100ms\"".to_owned(), "at least 200ms"),
+        ("[[plan]]\nof = \"a knee\"\nrate = 5".to_owned(), "a rate in percent is a share of"),
         ("[[plan]]\nrate = \"50%\"".to_owned(), "is a share of a measured capacity"),
         ("[[plan]]\nrate = \"50%\"\nof = \"a\"".to_owned(), "names no capacity"),
         (format!("{knee}rate = \"50%\"\nof = \"c knee\""), "not among the candidates"),

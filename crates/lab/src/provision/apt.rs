@@ -10,9 +10,9 @@ use prony_host::bench_lock::{NotLocked, lock};
 use rustix::process::geteuid;
 
 use super::install::timed;
+use super::packages;
 use super::policy::{self, Policy};
 use super::services::{Enabled, disable_new};
-use super::{Progress, packages};
 use crate::programs::{Run, TIMEOUT, find_command};
 
 /// Lists older than this name versions that the archive may no longer have.
@@ -103,14 +103,14 @@ impl Root {
 fn turn(
     folder: &Path,
     cancelled: &dyn Fn() -> bool,
-    on_progress: &mut dyn FnMut(Progress),
+    on_progress: &mut dyn FnMut(&str),
 ) -> Result<File, String> {
     let shown = folder.display();
     let folder = File::open(folder).map_err(|e| format!("{shown} cannot be opened: {e}."))?;
     let mut waits = || {
-        on_progress(Progress::Note(format!(
+        on_progress(&format!(
             "Another Prony installs packages on this machine (it has locked {shown}): waiting for its end."
-        )));
+        ));
     };
     match lock(&folder, Some(INSTALL_TIMEOUT), cancelled, &mut waits) {
         Ok(()) => Ok(folder),
@@ -130,7 +130,7 @@ pub(super) fn install(
     of: &[(String, Vec<String>)],
     log: &Path,
     cancelled: &dyn Fn() -> bool,
-    on_progress: &mut dyn FnMut(Progress),
+    on_progress: &mut dyn FnMut(&str),
 ) -> BTreeMap<String, String> {
     let mut wanted: Vec<&str> = of.iter().flat_map(|(_, p)| p.iter().map(String::as_str)).collect();
     wanted.sort_unstable();
@@ -171,19 +171,16 @@ pub(super) fn install(
     let (disabled, left) = disable_new(&before, &root);
     drop(policy);
     if let Some(why) = policy::left_behind() {
-        on_progress(Progress::Note(why));
+        on_progress(&why);
     }
     if !disabled.is_empty() {
-        on_progress(Progress::Note(format!(
-            "Disabled, since its package enabled it: {}.",
-            disabled.join(", ")
-        )));
+        on_progress(&format!("Disabled, since its package enabled it: {}.", disabled.join(", ")));
     }
     for link in left {
-        on_progress(Progress::Note(format!(
+        on_progress(&format!(
             "{} was enabled by a package and could not be disabled: remove the link.",
             link.display()
-        )));
+        ));
     }
     errors
 }
@@ -193,17 +190,17 @@ fn install_guarded(
     wanted: &[&str],
     root: &Root,
     cancelled: &dyn Fn() -> bool,
-    on_progress: &mut dyn FnMut(Progress),
+    on_progress: &mut dyn FnMut(&str),
 ) -> BTreeMap<String, String> {
     if lists_are_old() {
         // A source of many may be unreachable: what the others have is enough, or apt-get install says so.
         if let Err(why) = timed("apt-get update", on_progress, || {
             root.run_for("apt-get", &["update", "-o", "DPkg::Lock::Timeout=120"], UPDATE_TIMEOUT)
         }) {
-            on_progress(Progress::Note(why));
+            on_progress(&why);
         }
     }
-    let apt_get = |packages: &[&str], on_progress: &mut dyn FnMut(Progress)| {
+    let apt_get = |packages: &[&str], on_progress: &mut dyn FnMut(&str)| {
         if cancelled() {
             return Err("Interrupted: run the same command again to continue.".to_owned());
         }
@@ -255,16 +252,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut first = Some(turn(dir.path(), &|| false, &mut |_| ()).unwrap());
         let mut told = Vec::new();
-        let cancelled = turn(dir.path(), &|| true, &mut |progress| told.push(progress));
+        let cancelled = turn(dir.path(), &|| true, &mut |progress| told.push(progress.to_owned()));
         assert!(cancelled.unwrap_err().starts_with("Interrupted") && told.is_empty());
         let next = turn(dir.path(), &|| false, &mut |progress| {
-            told.push(progress);
+            told.push(progress.to_owned());
             // The first one ends. A child of another test may have a copy of its descriptor until it executes.
             first.take().unwrap().unlock().unwrap();
         });
         assert!(next.is_ok());
-        let Some(Progress::Note(words)) = told.first() else { panic!("{told:?}") };
-        assert!(told.len() == 1 && words.contains("Another Prony installs packages"), "{told:?}");
+        assert!(told.len() == 1 && told[0].contains("Another Prony installs packages"), "{told:?}");
         let none = turn(&dir.path().join("no"), &|| false, &mut |_| ());
         assert!(none.unwrap_err().contains("cannot be opened"));
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::{InstallPlan, Progress, apt};
+use super::{InstallPlan, apt};
 use crate::candidate::{Candidate, Layout};
 use crate::container;
 
@@ -15,7 +15,7 @@ pub fn install(
     candidates: &[Candidate],
     layout: &Layout,
     cancelled: &dyn Fn() -> bool,
-    on_progress: &mut dyn FnMut(Progress),
+    on_progress: &mut dyn FnMut(&str),
 ) -> Vec<(String, Result<(), String>)> {
     let mut errors: BTreeMap<String, String> = BTreeMap::new();
     for (label, missing) in &plan.unmendable {
@@ -68,15 +68,15 @@ fn copy(candidate: &Candidate, layout: &Layout) -> Result<(), String> {
 /// Says that something begins, does it, and says how long it took.
 pub(super) fn timed(
     what: &str,
-    on_progress: &mut dyn FnMut(Progress),
+    on_progress: &mut dyn FnMut(&str),
     run: impl FnOnce() -> Result<(), String>,
 ) -> Result<(), String> {
-    on_progress(Progress::Started(what.to_owned()));
+    on_progress(&format!("{what} …"));
     let started = Instant::now();
     let result = run();
-    on_progress(match &result {
-        Ok(()) => Progress::Finished(what.to_owned(), started.elapsed()),
-        Err(_) => Progress::Failed(what.to_owned()),
+    on_progress(&match &result {
+        Ok(()) => format!("{what}: {:.1} s", started.elapsed().as_secs_f64()),
+        Err(_) => format!("{what}: failed"),
     });
     result
 }

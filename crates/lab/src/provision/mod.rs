@@ -5,7 +5,6 @@
 //! that a package started would hold ports, and cores that are being measured.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -66,19 +65,6 @@ pub struct InstallPlan {
     pub(crate) unmendable: Vec<(String, Missing)>,
     /// All candidates of the plan.
     pub(crate) labels: Vec<String>,
-}
-
-/// What an installation is doing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Progress {
-    /// Something that takes its time has begun.
-    Started(String),
-    /// It is done.
-    Finished(String, Duration),
-    /// It was not to be done; why, [`install`] returns.
-    Failed(String),
-    /// Something worth knowing, in a sentence.
-    Note(String),
 }
 
 /// What of a candidate is missing: nothing where it can be started. Milliseconds if it is installed.

@@ -124,7 +124,7 @@ impl StepKind {
 /// The steps that a candidate still needs.
 pub(super) fn pending(candidate: &Candidate, requires: &Requires, layout: &Layout) -> Vec<Step> {
     let Some(server) = candidate.server() else { return Vec::new() };
-    let step = |dir, kind, stamp| Step::of(candidate, server, dir, kind, stamp);
+    let step = |dir, kind, stamp| Step::new(candidate, server, dir, kind, stamp);
     let mut steps = Vec::new();
     if requires.needs_venv() {
         let lock = server.has_file(REQUIREMENTS_LOCK).then_some(REQUIREMENTS_LOCK);
@@ -171,11 +171,11 @@ pub(super) fn pending_image(candidate: &Candidate, layout: &Layout) -> Vec<Step>
     let Some(server) = candidate.server() else { return Vec::new() };
     let image = candidate.run_image().filter(|image| !image.exists());
     let dir = || layout.context(&server.name);
-    image.map(|image| Step::of(candidate, server, dir(), StepKind::Image(image), 0)).into_iter().collect()
+    image.map(|image| Step::new(candidate, server, dir(), StepKind::Image(image), 0)).into_iter().collect()
 }
 
 impl Step {
-    fn of(candidate: &Candidate, server: &Server, dir: PathBuf, kind: StepKind, stamp: u64) -> Step {
+    fn new(candidate: &Candidate, server: &Server, dir: PathBuf, kind: StepKind, stamp: u64) -> Step {
         let lock = match &kind {
             StepKind::Venv { .. } => Some(REQUIREMENTS_LOCK),
             StepKind::Composer => Some(composer::LOCK),

@@ -116,20 +116,12 @@ pub(crate) struct Samples {
 
 impl Sampler {
     /// Starts sampling, on the CPUs given (the client's, so that no reading is
-    /// charged to the server; empty: any), of the tree and of these cores. Returns when the first
+    /// charged to the server; empty: any), of the tree, of these cores and of the whole host. Returns when the first
     /// reading is taken: who is in it was there before whatever follows.
     ///
     /// # Errors
     /// When the system gives no more threads.
-    pub(crate) fn start(watched: Watched, cpus: &[u32], cores: &[u32]) -> std::io::Result<Sampler> {
-        Sampler::start_with_host(watched, cpus, cores, WholeHost::default())
-    }
-
-    /// The same, and of the whole machine.
-    ///
-    /// # Errors
-    /// When the system gives no more threads.
-    pub(crate) fn start_with_host(
+    pub(crate) fn start(
         watched: Watched,
         cpus: &[u32],
         cores: &[u32],

@@ -134,9 +134,13 @@ fn the_sampler_reads_at_its_start_and_at_its_end() {
     let folder = tempfile::tempdir().unwrap();
     let child = Tree::of("while :; do :; done", folder.path());
     let before_ns = monotonic_ns();
-    let sampler =
-        Sampler::start(Watched { processes: Processes::Below(std::process::id()), cgroup: None }, &[], &[0])
-            .unwrap();
+    let sampler = Sampler::start(
+        Watched { processes: Processes::Below(std::process::id()), cgroup: None },
+        &[],
+        &[0],
+        WholeHost::default(),
+    )
+    .unwrap();
     let begun_ns = monotonic_ns();
     let samples = sampler.finish();
     let (first, last) = (samples.readings[0].at_ns, samples.readings[samples.readings.len() - 1].at_ns);
@@ -181,7 +185,9 @@ fn the_sampler_goes_on_reading_until_it_is_told_to_finish() {
     let folder = tempfile::tempdir().unwrap();
     let told = numbered_readings(folder.path());
     let cgroup = Some(Cgroup { path: folder.path().to_owned(), version: CgroupVersion::V2 });
-    let sampler = Sampler::start(Watched { processes: Processes::Below(1), cgroup }, &[], &[]).unwrap();
+    let sampler =
+        Sampler::start(Watched { processes: Processes::Below(1), cgroup }, &[], &[], WholeHost::default())
+            .unwrap();
     for number in 1..=3 {
         assert_eq!(told.recv_timeout(PATIENCE), Ok(number), "at the start, and twice in time");
     }

@@ -13,19 +13,18 @@ use prony_host::bench_lock::{self, BenchLock};
 use prony_host::pins::{self, PinnedProcess};
 use prony_host::{cpus, interface_of, state};
 use prony_model::Tool;
-use prony_model::observed::ServerLife;
 use prony_model::rfc3339;
 
 use super::agent_link::AgentLink;
-use super::message::{Answer, FromAgent, Greeted, Greeting, Listening, Measured, Named, NotUp, Request};
-use super::{SERVERS_MAX, SampledServer};
+use super::message::{Answer, FromAgent, Greeted, Greeting, Listening, Named, NotUp, Request};
+use super::{SERVERS_MAX, SampledServer, Seen};
 use crate::bench::found_here;
 use crate::candidate::{Candidate, Layout, Listens};
 use crate::catalogue::Catalogue;
 use crate::container::Engine;
 use crate::doctor::{self, Asked, Tree};
 use crate::experiment::CORES_MAX;
-use crate::provision::{self, Progress};
+use crate::provision;
 use crate::sample::{Sampler, Watched, WholeHost, can_limit, parse_size};
 use crate::supervise::{self, NotPrepared, Running, StartErrorKind, Supervision, prepare};
 use crate::watch::WatchedServer;
@@ -357,8 +356,8 @@ impl Agent {
         let interface = self.agreed()?.interface.clone().unwrap_or_default();
         let server = self.servers.get_mut(&number).ok_or_else(unknown)?;
         let cores = if server.cpus.is_empty() { self.cpus.clone() } else { server.cpus.clone() };
-        let sampler =
-            Sampler::start_with_host(server.watched.clone(), &others, &cores, WholeHost::of(&interface));
+        let host = WholeHost::reached_by(&interface);
+        let sampler = Sampler::start(server.watched.clone(), &others, &cores, host);
         server.sampler = Some(sampler.map_err(|e| format!("the server could not be sampled: {e}."))?);
         Ok(Answer::Sampling)
     }
@@ -370,11 +369,9 @@ impl Agent {
         let Some((start_ns, end_ns)) = window.filter(|(start, end)| start <= end) else {
             return Ok(Answer::Measured(Box::default()));
         };
-        let life: ServerLife = samples.changes(end_ns).into();
-        Ok(Answer::Measured(Box::new(Measured {
+        Ok(Answer::Measured(Box::new(Seen {
             server: samples.window(start_ns, end_ns, server.startup, &server.cpus),
-            replaced: life.replaced,
-            lost: life.lost,
+            life: samples.changes(end_ns).into(),
         })))
     }
 
@@ -390,17 +387,10 @@ impl Agent {
     fn install(&self, all: &[Named]) -> Result<Answer, String> {
         let (agreed, candidates) = (self.agreed()?, self.candidates(all)?);
         let plan = provision::plan(&candidates, &agreed.layout);
-        let say = |text: String| self.link.say(&FromAgent::Progress(text));
         let cancelled = || self.link.is_to_end();
         self.link.installs(true);
-        let installed = provision::install(&plan, &candidates, &agreed.layout, &cancelled, &mut |progress| {
-            say(match progress {
-                Progress::Started(what) => format!("{what} …"),
-                Progress::Finished(what, took) => format!("{what}: {:.1} s", took.as_secs_f64()),
-                Progress::Failed(what) => format!("{what}: failed"),
-                Progress::Note(note) => note,
-            });
-        });
+        let mut say = |text: &str| self.link.say(&FromAgent::Progress(text.to_owned()));
+        let installed = provision::install(&plan, &candidates, &agreed.layout, &cancelled, &mut say);
         self.link.installs(false);
         Ok(Answer::Installed(installed.into_iter().map(|(label, done)| (label, done.err())).collect()))
     }

@@ -8,11 +8,12 @@ use prony_host::monotonic_ns;
 use prony_model::Tool;
 use prony_model::clock::Offset;
 use prony_model::host::Host;
+use prony_model::observed::ServerLife;
 
-use super::BEAT_EVERY;
 use super::link::{Link, said, strange};
-use super::message::{Answer, Found, FromController, Greeted, Greeting, Measured, Named, Request};
+use super::message::{Answer, Found, FromController, Greeted, Greeting, Named, Request};
 use super::round_trips::RoundTrips;
+use super::{BEAT_EVERY, Seen};
 use crate::candidate::Candidate;
 use crate::doctor::Finding;
 use crate::supervise::{Death, StopReport};
@@ -252,25 +253,27 @@ impl ServerHost {
     }
 
     /// Ends sampling it: what was seen in a window of this machine's clock, if there was one.
-    pub(super) fn measure(&self, server: u64, window: Option<(u64, u64)>) -> Result<Measured, String> {
+    pub(super) fn measure(&self, server: u64, window: Option<(u64, u64)>) -> Result<Seen, String> {
         let offset = self.offset().ok_or("the clocks were not compared")?;
         let theirs = window.map(|(start, end)| (offset.to_theirs(start), offset.to_theirs(end)));
-        let Answer::Measured(mut measured) = self.call(Request::Measure(server, theirs))? else {
+        let Answer::Measured(mut seen) = self.call(Request::Measure(server, theirs))? else {
             return Err(strange());
         };
-        if let Some(server) = &measured.server {
+        if let Some(server) = &seen.server {
             server
                 .check()
                 .map_err(|why| format!("its agent sent impossible figures of the server: {why}."))?;
         }
-        if let Some(host) = measured.server.as_mut().and_then(|server| server.host.as_mut()) {
+        if let Some(host) = seen.server.as_mut().and_then(|server| server.host.as_mut()) {
             host.clock_bound_ns = offset.bound_ns;
         }
-        for process in measured.lost.iter_mut().chain(measured.replaced.iter_mut().flat_map(|(a, b)| [a, b]))
-        {
+        // The rest of it is this machine's to say.
+        let ServerLife { mut replaced, mut lost, .. } = seen.life;
+        for process in lost.iter_mut().chain(replaced.iter_mut().flat_map(|(a, b)| [a, b])) {
             process.name = said(&process.name);
         }
-        Ok(*measured)
+        seen.life = ServerLife { replaced, lost, ..ServerLife::default() };
+        Ok(*seen)
     }
 
     pub(super) fn stop(&self, server: u64) -> Result<StopReport, String> {

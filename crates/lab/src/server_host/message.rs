@@ -3,10 +3,9 @@
 use std::net::Ipv4Addr;
 
 use prony_model::host::Host;
-use prony_model::observed::Process;
-use prony_model::server::ServerSamples;
 use serde::{Deserialize, Serialize};
 
+use super::Seen;
 use crate::doctor::Finding;
 use crate::provision::Missing;
 use crate::supervise::{Death, StopReport};
@@ -128,7 +127,7 @@ pub(super) enum Answer {
     /// To [`Request::Sample`].
     Sampling,
     /// To [`Request::Measure`].
-    Measured(Box<Measured>),
+    Measured(Box<Seen>),
     /// To [`Request::Stop`].
     Stopped(StopReport),
     /// To [`Request::PlanInstall`]: what would be done, and whether that is nothing.
@@ -181,15 +180,4 @@ pub(crate) enum NotUp {
     Stranger(String, Vec<String>),
     /// Its start was given up.
     Cancelled(String),
-}
-
-/// What was seen of a server while it was loaded.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Measured {
-    /// Its costs, with those of its host.
-    pub(crate) server: Option<ServerSamples>,
-    /// Processes that ended, each with the one that took its place.
-    pub(crate) replaced: Vec<(Process, Process)>,
-    /// Processes that ended and that none replaced.
-    pub(crate) lost: Vec<Process>,
 }

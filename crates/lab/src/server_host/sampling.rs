@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use prony_model::observed::ServerLife;
 use prony_model::server::ServerSamples;
+use serde::{Deserialize, Serialize};
 
 use super::RemoteServer;
-use crate::sample::{Sampler, Watched};
+use crate::sample::{Sampler, Watched, WholeHost};
 
 /// A server that can be sampled.
 #[derive(Debug, Clone)]
@@ -27,7 +28,7 @@ pub(crate) enum Sampling {
 }
 
 /// What was seen of a server within a window.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
     pub(crate) server: Option<ServerSamples>,
     pub(crate) life: ServerLife,
@@ -40,7 +41,9 @@ impl SampledServer {
     /// When the system gives no more threads, or the other machine is out of reach.
     pub(crate) fn start(&self, cpus: &[u32], cores: &[u32]) -> io::Result<Sampling> {
         match self {
-            SampledServer::Here(watched) => Sampler::start(watched.clone(), cpus, cores).map(Sampling::Here),
+            SampledServer::Here(watched) => {
+                Sampler::start(watched.clone(), cpus, cores, WholeHost::default()).map(Sampling::Here)
+            }
             SampledServer::There(server) => {
                 server.sample().map_err(io::Error::other)?;
                 Ok(Sampling::There(Arc::clone(server)))
@@ -68,11 +71,7 @@ impl Sampling {
                 let server = samples.window(start_ns, end_ns, startup, cpus);
                 Ok(Some(Seen { server, life: samples.changes(end_ns).into() }))
             }
-            Sampling::There(server) => {
-                let seen = server.measure(window)?;
-                let life = ServerLife { replaced: seen.replaced, lost: seen.lost, ..ServerLife::default() };
-                Ok(Some(Seen { server: seen.server, life }))
-            }
+            Sampling::There(server) => server.measure(window).map(Some),
         }
     }
 }

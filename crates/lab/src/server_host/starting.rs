@@ -6,8 +6,8 @@ use std::time::Duration;
 use prony_host::monotonic_ns;
 
 use super::link::{said, strange};
-use super::message::{Answer, FromController, Listening, Measured, Named, NotUp, Request};
-use super::{LEASE, ServerHost};
+use super::message::{Answer, FromController, Listening, Named, NotUp, Request};
+use super::{LEASE, Seen, ServerHost};
 use crate::supervise::{Death, StopReport};
 
 /// How long the host has for a start that is given up, or to take note that it is over.
@@ -165,7 +165,7 @@ impl RemoteServer {
     ///
     /// # Errors
     /// A sentence.
-    pub(crate) fn measure(&self, window: Option<(u64, u64)>) -> Result<Measured, String> {
+    pub(crate) fn measure(&self, window: Option<(u64, u64)>) -> Result<Seen, String> {
         self.host.measure(self.number, window)
     }
 

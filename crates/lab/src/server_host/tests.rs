@@ -69,7 +69,7 @@ fn a_run_with_servers_at_the_other_end_is_whole_and_has_their_costs() {
     let root = tempfile::tempdir().unwrap();
     let (pipe, served) = agent(root.path(), true);
     let setup = on(root.path(), greeted(&pipe).unwrap());
-    assert_eq!(run(&setup, Loads::of(&quick), &Interrupt::new(), &mut |_| ()).unwrap().end, End::Finished);
+    assert_eq!(run(&setup, Loads::new(&quick), &Interrupt::new(), &mut |_| ()).unwrap().end, End::Finished);
     let log = read(&setup);
     assert_eq!((counted(&log), log.header.server_host.as_ref().unwrap().address.as_str()), (4, "127.0.0.1"));
     for result in &log.results {
@@ -92,7 +92,7 @@ fn a_pipe_that_ends_in_mid_load_ends_the_servers_and_the_run_goes_on_with_anothe
         pipe.shutdown(std::net::Shutdown::Both).unwrap();
         quick(plan, control, observe)
     };
-    let why = run(&setup, Loads::of(&cut), &Interrupt::new(), &mut |_| ()).unwrap_err();
+    let why = run(&setup, Loads::new(&cut), &Interrupt::new(), &mut |_| ()).unwrap_err();
     assert!(matches!(why, BenchError::ServerHost { .. }), "{why}");
     assert!(
         why.to_string().contains("ssh:there: it is out of reach: ") && why.to_string().contains("--resume")
@@ -103,7 +103,7 @@ fn a_pipe_that_ends_in_mid_load_ends_the_servers_and_the_run_goes_on_with_anothe
     let (pipe, served) = agent(root.path(), true);
     let setup = BenchSetup { resume: true, ..on(root.path(), greeted(&pipe).unwrap()) };
     wait_for_log(&setup);
-    run(&setup, Loads::of(&quick), &Interrupt::new(), &mut |_| ()).unwrap();
+    run(&setup, Loads::new(&quick), &Interrupt::new(), &mut |_| ()).unwrap();
     let log = read(&setup);
     assert_eq!((counted(&log), log.results.len()), (4, 4));
     assert!(events(&log).contains(&"resumed"), "{:?}", events(&log));
@@ -142,7 +142,7 @@ fn commands_that_are_not_allowed_are_not_started_and_a_malformed_message_ends_th
     let root = tempfile::tempdir().unwrap();
     let (pipe, served) = agent(root.path(), false);
     let setup = on(root.path(), greeted(&pipe).unwrap());
-    run(&setup, Loads::of(&quick), &Interrupt::new(), &mut |_| ()).unwrap();
+    run(&setup, Loads::new(&quick), &Interrupt::new(), &mut |_| ()).unwrap();
     let log = read(&setup);
     let failures: Vec<&str> = log.results.iter().filter_map(|r| r.failure.as_deref()).collect();
     assert_eq!(failures.len(), log.results.len());

@@ -7,7 +7,7 @@ use crate::recorder::latency::RequestTimes;
 
 /// Where a request stands among the unanswered ones of its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place(pub(crate) u32);
+pub(crate) struct RequestPlace(pub(crate) u32);
 
 /// A connection's unanswered requests.
 pub(crate) trait Requests {
@@ -19,16 +19,16 @@ pub(crate) trait Requests {
     fn with_room(most: usize, expected: &Expected) -> Self;
     fn len(&self) -> usize;
     /// Adds the youngest.
-    fn add(&mut self, times: RequestTimes) -> Place;
-    fn get(&self, place: Place) -> Option<&RequestTimes>;
-    fn get_mut(&mut self, place: Place) -> Option<&mut RequestTimes>;
+    fn add(&mut self, times: RequestTimes) -> RequestPlace;
+    fn get(&self, place: RequestPlace) -> Option<&RequestTimes>;
+    fn get_mut(&mut self, place: RequestPlace) -> Option<&mut RequestTimes>;
     /// Whether the body of the request's answer is the one expected, as far as it has come.
-    fn body(&mut self, place: Place) -> &mut BodyCheck;
-    fn remove(&mut self, place: Place) -> Option<RequestTimes>;
+    fn body(&mut self, place: RequestPlace) -> &mut BodyCheck;
+    fn remove(&mut self, place: RequestPlace) -> Option<RequestTimes>;
     /// The first of them: the oldest, where answers come in order.
-    fn first(&self) -> Option<Place>;
+    fn first(&self) -> Option<RequestPlace>;
     /// All, in no certain order.
-    fn iter(&self) -> impl Iterator<Item = (Place, &RequestTimes)>;
+    fn iter(&self) -> impl Iterator<Item = (RequestPlace, &RequestTimes)>;
 
     fn is_empty(&self) -> bool {
         self.len() == 0
@@ -54,34 +54,34 @@ impl Requests for InOrder {
         self.times.len()
     }
 
-    fn add(&mut self, times: RequestTimes) -> Place {
+    fn add(&mut self, times: RequestTimes) -> RequestPlace {
         self.times.push_back(times);
-        Place(self.times.len() as u32 - 1)
+        RequestPlace(self.times.len() as u32 - 1)
     }
 
-    fn get(&self, place: Place) -> Option<&RequestTimes> {
+    fn get(&self, place: RequestPlace) -> Option<&RequestTimes> {
         self.times.get(place.0 as usize)
     }
 
-    fn get_mut(&mut self, place: Place) -> Option<&mut RequestTimes> {
+    fn get_mut(&mut self, place: RequestPlace) -> Option<&mut RequestTimes> {
         self.times.get_mut(place.0 as usize)
     }
 
-    fn body(&mut self, _place: Place) -> &mut BodyCheck {
+    fn body(&mut self, _place: RequestPlace) -> &mut BodyCheck {
         &mut self.body
     }
 
-    fn remove(&mut self, place: Place) -> Option<RequestTimes> {
-        debug_assert_eq!(place, Place(0), "answers come in order");
+    fn remove(&mut self, place: RequestPlace) -> Option<RequestTimes> {
+        debug_assert_eq!(place, RequestPlace(0), "answers come in order");
         self.times.pop_front()
     }
 
-    fn first(&self) -> Option<Place> {
-        (!self.times.is_empty()).then_some(Place(0))
+    fn first(&self) -> Option<RequestPlace> {
+        (!self.times.is_empty()).then_some(RequestPlace(0))
     }
 
-    fn iter(&self) -> impl Iterator<Item = (Place, &RequestTimes)> {
-        (0..).map(Place).zip(&self.times)
+    fn iter(&self) -> impl Iterator<Item = (RequestPlace, &RequestTimes)> {
+        (0..).map(RequestPlace).zip(&self.times)
     }
 }
 
@@ -108,36 +108,36 @@ impl Requests for ByPlace {
         self.places.len() - self.free.len()
     }
 
-    fn add(&mut self, times: RequestTimes) -> Place {
+    fn add(&mut self, times: RequestTimes) -> RequestPlace {
         // A connection is never given more requests than it has places.
         let place = self.free.pop().unwrap_or(0);
         self.places[place as usize] = Some(times);
-        Place(place)
+        RequestPlace(place)
     }
 
-    fn get(&self, place: Place) -> Option<&RequestTimes> {
+    fn get(&self, place: RequestPlace) -> Option<&RequestTimes> {
         self.places.get(place.0 as usize)?.as_ref()
     }
 
-    fn get_mut(&mut self, place: Place) -> Option<&mut RequestTimes> {
+    fn get_mut(&mut self, place: RequestPlace) -> Option<&mut RequestTimes> {
         self.places.get_mut(place.0 as usize)?.as_mut()
     }
 
-    fn body(&mut self, place: Place) -> &mut BodyCheck {
+    fn body(&mut self, place: RequestPlace) -> &mut BodyCheck {
         &mut self.bodies[place.0 as usize]
     }
 
-    fn remove(&mut self, place: Place) -> Option<RequestTimes> {
+    fn remove(&mut self, place: RequestPlace) -> Option<RequestTimes> {
         let times = self.places.get_mut(place.0 as usize)?.take()?;
         self.free.push(place.0);
         Some(times)
     }
 
-    fn first(&self) -> Option<Place> {
+    fn first(&self) -> Option<RequestPlace> {
         self.iter().next().map(|(place, _)| place)
     }
 
-    fn iter(&self) -> impl Iterator<Item = (Place, &RequestTimes)> {
-        (0..).map(Place).zip(&self.places).filter_map(|(place, times)| Some((place, times.as_ref()?)))
+    fn iter(&self) -> impl Iterator<Item = (RequestPlace, &RequestTimes)> {
+        (0..).map(RequestPlace).zip(&self.places).filter_map(|(place, times)| Some((place, times.as_ref()?)))
     }
 }

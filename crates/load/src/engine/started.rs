@@ -106,7 +106,7 @@ impl Started<'_> {
         let Started { plan, handles, inlets, .. } = *self;
         let edges = clock.edges;
         let mut ends = Vec::new();
-        let (mut merge, mut whole) = (Merge::of(handles.len()), None);
+        let (mut merge, mut whole) = (Merge::new(handles.len()), None);
         let mut cpu = ProcessCpu::default();
         let mut last_second = None;
         let mut so_far = LiveSummary::default();

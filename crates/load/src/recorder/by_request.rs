@@ -199,13 +199,13 @@ impl ByRequest {
     /// Buckets of these bits as those of the whole's histograms: a coarse one as the bucket of its middle.
     fn sparse(&self, buckets: impl Iterator<Item = (u64, u64)>) -> SparseHistogram {
         if self.bits == BUCKET_BITS {
-            return SparseHistogram::of(buckets);
+            return SparseHistogram::from_buckets(buckets);
         }
         let middle = |bucket| {
             let of = |bucket| value_of_numbered(bucket, self.bits);
             bucket_of((of(bucket) + (of(bucket + 1) - of(bucket)) / 2).min(HIGH_NS))
         };
-        SparseHistogram::of(buckets.map(|(bucket, count)| (middle(bucket), count)))
+        SparseHistogram::from_buckets(buckets.map(|(bucket, count)| (middle(bucket), count)))
     }
 }
 

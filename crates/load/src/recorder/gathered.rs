@@ -27,10 +27,10 @@ pub struct Gathered<'a> {
 
 impl<'a> Gathered<'a> {
     /// Of so many places, none of which has given anything.
-    pub fn of(plan: &'a Plan, places: usize) -> Gathered<'a> {
+    pub fn new(plan: &'a Plan, places: usize) -> Gathered<'a> {
         Gathered {
             plan,
-            merge: Merge::of(places),
+            merge: Merge::new(places),
             whole: None,
             each: vec![None; places],
             series: Series::with_room(plan.stop.duration.map(nanoseconds)),

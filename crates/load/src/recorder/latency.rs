@@ -62,6 +62,7 @@ impl RequestTimes {
 }
 
 /// The histograms of all parts.
+#[derive(Default)]
 pub(crate) struct LatencyRecorder {
     /// Requests whose whole time was their service time, with an answer that
     /// came in one piece: one entry here stands for one in each histogram, and
@@ -82,19 +83,7 @@ pub(crate) struct LatencyRecorder {
 
 impl LatencyRecorder {
     pub(crate) fn new(kernel_clock: bool) -> LatencyRecorder {
-        LatencyRecorder {
-            plain: Histogram::default(),
-            response: DenseCensored::default(),
-            service: DenseCensored::default(),
-            first_byte: Histogram::default(),
-            connect_wait: MostlyZero::new(),
-            send_lag: MostlyZero::new(),
-            connection_wait: MostlyZero::new(),
-            lateness: MostlyZero::new(),
-            client_delay: Histogram::default(),
-            kernel_clock,
-            first_bytes_upper: 0,
-        }
+        LatencyRecorder { kernel_clock, ..LatencyRecorder::default() }
     }
 
     /// So many requests of the same instants succeeded, their last bytes read at `read_ns`.
@@ -177,16 +166,13 @@ impl DenseCensored {
 }
 
 /// Durations that are mostly zero: the zeros are only counted.
+#[derive(Default)]
 struct MostlyZero {
     zeros: u64,
     rest: Histogram,
 }
 
 impl MostlyZero {
-    fn new() -> MostlyZero {
-        MostlyZero { zeros: 0, rest: Histogram::default() }
-    }
-
     fn record_n(&mut self, value_ns: u64, count: u64) {
         if value_ns == 0 {
             self.zeros += count;

@@ -33,7 +33,7 @@ struct WorkerParts {
 }
 
 impl Merge {
-    pub(crate) fn of(workers: usize) -> Merge {
+    pub(crate) fn new(workers: usize) -> Merge {
         Merge { workers: (0..workers).map(|_| WorkerParts::default()).collect(), ended: None }
     }
 

@@ -231,7 +231,7 @@ impl Case {
         parts: &[Vec<Share>],
         series: Series,
     ) -> Result<Measurement, LoadError> {
-        let mut merge = Merge::of(parts.len());
+        let mut merge = Merge::new(parts.len());
         for (number, parts) in parts.iter().enumerate() {
             for (i, part) in parts.iter().enumerate() {
                 merge.add(number, part.clone(), i + 1 == parts.len());

@@ -68,7 +68,7 @@ fn fleet_faults(chance: &mut Chance, case: &Case, played: &Played) -> Vec<String
         return Vec::new();
     };
     let agents = partition(chance, (0..played.parts.len()).collect());
-    let mut gathered = Gathered::of(&case.plan, agents.len());
+    let mut gathered = Gathered::new(&case.plan, agents.len());
     let mut faults = Vec::new();
     for (place, workers) in agents.iter().enumerate() {
         let mut merge = merge_of(played, workers);
@@ -111,7 +111,7 @@ fn fleet_faults(chance: &mut Chance, case: &Case, played: &Played) -> Vec<String
 
 /// Some workers' parts, to be put together.
 fn merge_of(played: &Played, workers: &[usize]) -> Merge {
-    let mut merge = Merge::of(workers.len());
+    let mut merge = Merge::new(workers.len());
     for (place, worker) in workers.iter().enumerate() {
         let own = &played.parts[*worker];
         for (i, part) in (1..).zip(own) {

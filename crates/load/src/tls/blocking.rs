@@ -19,7 +19,8 @@ impl Setup {
     /// Why it did not come about; of a timeout of the socket, `WouldBlock`.
     pub(crate) fn connect<S: Read + Write>(&self, socket: S) -> io::Result<Blocking<S>> {
         let config = self.worker();
-        let session = ClientConnection::new(config.clone(), self.name()).map_err(|e| failure::of(&e))?;
+        let session =
+            ClientConnection::new(config.clone(), self.name()).map_err(|e| failure::io_error(&e))?;
         let mut stream = StreamOwned::new(session, socket);
         while stream.conn.is_handshaking() {
             let moved = stream.conn.complete_io(&mut stream.sock);
@@ -57,5 +58,5 @@ impl<S: Read + Write> Write for Blocking<S> {
 /// What rustls wraps into an I/O error, in a sentence of ours; others as they are.
 fn told(error: io::Error) -> io::Error {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
-    inner.map(failure::of).unwrap_or(error)
+    inner.map(failure::io_error).unwrap_or(error)
 }

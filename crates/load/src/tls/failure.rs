@@ -23,7 +23,7 @@ pub(crate) fn failed(reason: impl Into<String>) -> io::Error {
 }
 
 /// What rustls found; of a certificate that is refused, which no other try makes right, of kind `InvalidData`.
-pub(crate) fn of(error: &Error) -> io::Error {
+pub(crate) fn io_error(error: &Error) -> io::Error {
     let is_certificate = matches!(error, Error::InvalidCertificate(_));
     let kind = if is_certificate { io::ErrorKind::InvalidData } else { io::ErrorKind::Other };
     io::Error::new(kind, TlsFailure(sentence(error)))
@@ -138,7 +138,7 @@ mod tests {
     use std::time::Duration;
 
     fn said(error: &Error) -> String {
-        of(error).to_string()
+        io_error(error).to_string()
     }
 
     #[test]
@@ -172,11 +172,12 @@ mod tests {
         let of_kind = |kind| during_handshake(&io::Error::from(kind));
         assert!(is_tls(&of_kind(io::ErrorKind::UnexpectedEof)));
         assert!(is_tls(&of_kind(io::ErrorKind::ConnectionReset)));
-        assert!(is_tls(&during_handshake(&of(&Error::DecryptError))));
+        assert!(is_tls(&during_handshake(&io_error(&Error::DecryptError))));
         assert_eq!(of_kind(io::ErrorKind::WouldBlock).kind(), io::ErrorKind::WouldBlock);
-        let refused = during_handshake(&of(&Error::InvalidCertificate(CertificateError::UnknownIssuer)));
+        let refused =
+            during_handshake(&io_error(&Error::InvalidCertificate(CertificateError::UnknownIssuer)));
         assert!(is_tls(&refused) && refused.kind() == io::ErrorKind::InvalidData);
-        assert_eq!(during_handshake(&of(&Error::DecryptError)).kind(), io::ErrorKind::Other);
+        assert_eq!(during_handshake(&io_error(&Error::DecryptError)).kind(), io::ErrorKind::Other);
         assert!(!is_tls(&io::Error::from_raw_os_error(libc::ECONNRESET)));
     }
 }

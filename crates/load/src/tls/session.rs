@@ -83,7 +83,7 @@ pub(super) struct Session {
 impl Session {
     /// A session to be: the key exchange is prepared, and nothing is sent.
     pub(super) fn new(config: Arc<ClientConfig>, name: ServerName<'static>) -> io::Result<Session> {
-        let tls = UnbufferedClientConnection::new(config, name).map_err(|e| failure::of(&e))?;
+        let tls = UnbufferedClientConnection::new(config, name).map_err(|e| failure::io_error(&e))?;
         Ok(Session {
             tls,
             begun: false,
@@ -254,7 +254,7 @@ impl Session {
             match state {
                 Ok(ConnectionState::ReadTraffic(mut traffic)) => {
                     while let Some(record) = traffic.next_record() {
-                        let record = record.map_err(|e| failure::of(&e))?;
+                        let record = record.map_err(|e| failure::io_error(&e))?;
                         discard += record.discard;
                         let end = written + record.payload.len();
                         let Some(room) = plain.get_mut(written..end) else {
@@ -284,8 +284,8 @@ impl Session {
                 Ok(_) => return Err(failure::failed("TLS is in a state that a client does not have")),
                 Err(e) => {
                     self.take_alert(&mut input[at + discard..]);
-                    self.end = Some(End::Failed(failure::of(&e).to_string()));
-                    return if written > 0 { Ok(written) } else { Err(failure::of(&e)) };
+                    self.end = Some(End::Failed(failure::io_error(&e).to_string()));
+                    return if written > 0 { Ok(written) } else { Err(failure::io_error(&e)) };
                 }
             }
             at += discard;
@@ -327,7 +327,7 @@ impl Session {
                 Ok(ConnectionState::TransmitTlsData(data)) => data.done(),
                 Ok(ConnectionState::PeerClosed) => self.end = Some(End::Clean),
                 Ok(_) => return Err(failure::failed("the server has ended TLS")),
-                Err(e) => return Err(failure::of(&e)),
+                Err(e) => return Err(failure::io_error(&e)),
             }
         }
     }

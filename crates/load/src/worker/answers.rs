@@ -1,6 +1,6 @@
 //! What a read's bytes mean for requests: answers, and what follows from them.
 
-use crate::codec::requests::{Place, Requests};
+use crate::codec::requests::{RequestPlace, Requests};
 use crate::codec::{Codec, What};
 use crate::expect::Expected;
 use crate::net::Net;
@@ -175,7 +175,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         &mut self,
         recorder: &mut Recorder,
         index: u32,
-        place: Place,
+        place: RequestPlace,
         now: u64,
         status: u16,
         reusable: bool,
@@ -222,7 +222,7 @@ fn enter(
     recorder: &mut Recorder,
     expect: &Expected,
     requests: &mut impl Requests,
-    place: Place,
+    place: RequestPlace,
     now: u64,
     status: u16,
 ) {

@@ -1,6 +1,6 @@
 //! How long a request may take, and how many a connection may carry.
 
-use crate::codec::requests::{Place, Requests};
+use crate::codec::requests::{RequestPlace, Requests};
 use crate::codec::{Cancelled, Codec};
 use crate::net::Net;
 use crate::recorder::Recorder;
@@ -20,7 +20,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
     }
 
-    fn time_is_over(&mut self, recorder: &mut Recorder, index: u32, place: Place, now: u64) {
+    fn time_is_over(&mut self, recorder: &mut Recorder, index: u32, place: RequestPlace, now: u64) {
         let slot = &mut self.slots[index as usize];
         if slot.state == State::Connecting {
             let message = self.timeout_message("connect");

@@ -2,7 +2,7 @@
 //! each, and what it surely did not process is sent again over that one.
 
 use crate::codec::Codec;
-use crate::codec::requests::{Place, Requests};
+use crate::codec::requests::{RequestPlace, Requests};
 use crate::net::{Interest, NO_HANDLE, Net};
 use crate::recorder::Recorder;
 use prony_model::measurement::ErrorKind;
@@ -48,7 +48,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
     }
 
     /// A request was surely not processed: it goes over the next connection, unless that has been so too often.
-    pub(super) fn move_on(&mut self, recorder: &mut Recorder, index: u32, place: Place, now: u64) {
+    pub(super) fn move_on(&mut self, recorder: &mut Recorder, index: u32, place: RequestPlace, now: u64) {
         let home = self.home(index);
         let slot = &mut self.slots[index as usize];
         if slot.requests.get(place).is_none_or(|times| times.moves >= MOVES_MAX) {

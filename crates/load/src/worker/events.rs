@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::io;
 
 use crate::codec::Codec;
-use crate::codec::requests::{Place, Requests};
+use crate::codec::requests::{RequestPlace, Requests};
 use crate::net::{NO_HANDLE, Net, would_block};
 use crate::recorder::Recorder;
 use crate::tls;
@@ -256,7 +256,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         &mut self,
         recorder: &mut Recorder,
         index: u32,
-        place: Place,
+        place: RequestPlace,
         now: u64,
         kind: ErrorKind,
         message: impl FnOnce() -> String,

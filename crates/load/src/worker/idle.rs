@@ -21,7 +21,7 @@ pub(crate) struct Idle {
 }
 
 impl Idle {
-    pub(crate) fn of(workers: u32) -> Idle {
+    pub(crate) fn new(workers: u32) -> Idle {
         let count = if workers > 1 { workers } else { 0 };
         Idle { workers: (0..count).map(|_| Since(AtomicU64::new(NONE))).collect() }
     }
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn waits_beside_another_workers_free_connection_are_counted() {
-        let idle = Arc::new(Idle::of(3));
+        let idle = Arc::new(Idle::new(3));
         let mut free: Vec<Free> =
             (0..3).map(|worker| Free::with_capacity(4, Arc::clone(&idle), worker)).collect();
         assert_eq!(free[0].beside(100, 200), 0, "nobody is");
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_single_worker_counts_no_waits_beside_others() {
-        let idle = Arc::new(Idle::of(1));
+        let idle = Arc::new(Idle::new(1));
         let mut free = Free::with_capacity(1, Arc::clone(&idle), 0);
         free.push_back(0, 5);
         assert!(idle.workers.is_empty() && !free.is_empty());

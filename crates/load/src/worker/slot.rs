@@ -1,7 +1,7 @@
 //! A connection's place in a worker, and the requests on it.
 
 use crate::codec::Codec;
-use crate::codec::requests::{Place, Requests};
+use crate::codec::requests::{RequestPlace, Requests};
 use crate::expect::Expected;
 use crate::net::{Handle, NO_HANDLE, Net};
 use crate::recorder::latency::RequestTimes;
@@ -73,7 +73,7 @@ impl<C: Codec> Slot<C> {
     }
 
     /// The request whose time has been running longest, and since when.
-    pub(super) fn oldest(&self) -> Option<(Place, u64)> {
+    pub(super) fn oldest(&self) -> Option<(RequestPlace, u64)> {
         let running = self.requests.iter().map(|(place, times)| (place, self.runs_since_ns(times)));
         running.min_by_key(|(_, since_ns)| *since_ns)
     }

@@ -75,7 +75,7 @@ proptest! {
             let mut dense = Histogram::default();
             dense.add_sparse(&read);
             prop_assert_eq!(dense.len(), read.len());
-            prop_assert_eq!(dense.to_sparse(), SparseHistogram::of(read.buckets()));
+            prop_assert_eq!(dense.to_sparse(), SparseHistogram::from_buckets(read.buckets()));
         }
     }
 }
@@ -88,13 +88,13 @@ fn texts_that_are_no_histogram_are_refused() {
     }
     let bomb = SparseHistogram { packed: vec![1; 3 * TEXT_MAX_BYTES], len: 0 }.to_text();
     assert!(bomb.len() < TEXT_MAX_BYTES && SparseHistogram::from_text(&bomb).is_err());
-    let beyond = SparseHistogram::of([(BUCKETS as u64, 1)].into_iter()).to_text();
+    let beyond = SparseHistogram::from_buckets([(BUCKETS as u64, 1)].into_iter()).to_text();
     assert!(SparseHistogram::from_text(&beyond).is_err());
 }
 
 #[test]
 fn a_bucket_takes_two_bytes() {
-    let packed = SparseHistogram::of((20 * 1024..24 * 1024).map(|bucket| (bucket, 1))).packed.len();
+    let packed = SparseHistogram::from_buckets((20 * 1024..24 * 1024).map(|bucket| (bucket, 1))).packed.len();
     assert_eq!(packed, 2 * 4 * 1024 + 2);
 }
 

@@ -11,6 +11,7 @@ use crate::plan::{
     Arrivals, CONNECTIONS_AT_A_RATE, CONNECTIONS_CLOSED, DURATION, Expect, Plan, Protocol, SEED, Stop,
     TIMEOUT, Work, default_warmup,
 };
+use crate::rate::Rate;
 use crate::secret::{ASKED, remember_body, text_or_variable};
 use crate::target::Target;
 use crate::tls::{Identity, IdentityError, IdentityFiles, Roots, Tls, Verify};
@@ -24,6 +25,8 @@ const FILE_MAX_BYTES: u64 = 256 << 20;
 const PEM_MAX_BYTES: u64 = 16 << 20;
 /// What `--expect-body` says before a hash.
 const SHA256: &str = "sha256:";
+/// The shortest window of a search's probe.
+const PROBE_MIN: Duration = Duration::from_millis(200);
 
 impl LoadOptions {
     /// The plan that these options mean for this target, checked. Without a target it is the server that the list of
@@ -81,6 +84,40 @@ impl LoadOptions {
         Ok(plan)
     }
 
+    /// What a search for a capacity, whose probes are loads at rates of its own, cannot take: which option, and why, in a
+    /// sentence behind the option's name.
+    pub fn unfit_for_search(&self) -> Option<(&'static str, String)> {
+        let pipelined = self.pipeline.is_some() && self.http2 != Some(true);
+        let unfit = [
+            ("requests", self.requests.is_some(), "its probes end after a time, which -d sets. Leave it out"),
+            ("stages", self.stages.is_some(), "it finds its own rates. Leave it out"),
+            ("warmup", self.warmup.is_some(), "each of its probes has its own short warm-up. Leave it out"),
+            (
+                "pipeline",
+                pipelined,
+                "over HTTP/1.1 each response waits for those before it on its connection, and the search would take \
+                 that wait for the server's limit. Leave it out, or use HTTP/2, whose streams do not wait for each other",
+            ),
+        ];
+        let unfit = unfit.into_iter().find(|(_, given, _)| *given);
+        let unfit = unfit
+            .map(|(option, _, why)| (option, format!("cannot be used in a search for a capacity: {why}.")));
+        let short = self.duration.filter(|length| length.0 < PROBE_MIN);
+        unfit.or(short.map(|_| ("duration", "is too short for a probe: give at least 200ms.".to_owned())))
+    }
+
+    /// These, where a search gives the load its rates: connections as at a rate, and where it is said how requests are
+    /// spaced, any rate in place of those that it finds.
+    #[must_use]
+    pub fn for_search(&self) -> LoadOptions {
+        let any = || self.arrivals.as_ref().and(Rate::per_s(1.0)).map(RateValue::PerS).map(OneOrMany::One);
+        LoadOptions {
+            rate: self.rate.clone().or_else(any),
+            connections: self.connections.clone().or(Some(OneOrMany::One(CONNECTIONS_AT_A_RATE))),
+            ..self.clone()
+        }
+    }
+
     /// The method of requests that name none themselves.
     fn method(&self) -> &str {
         let by_body = if self.body.is_some() { "POST" } else { "GET" };
@@ -121,6 +158,10 @@ impl LoadOptions {
             (Some(kind @ ("constant" | "poisson")), None) => {
                 wrong(format!("{kind} arrivals need a rate: give -R (in a file: rate = …)"))
             }
+            (Some("closed"), Some(_)) => wrong(
+                "closed arrivals have no rate, since each connection waits for its last response: leave the rate or \
+                 --arrivals out.",
+            ),
             (Some(other), _) => {
                 wrong(format!("{other:?} is not a kind of arrivals: write constant or poisson."))
             }

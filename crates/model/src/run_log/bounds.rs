@@ -95,7 +95,7 @@ mod tests {
         let order = (0..100_000).map(|i| planned(i, &format!("c{}", i % 100), &format!("p{}", i / 100 % 20)));
         let header = Header { order: order.collect(), ..Header::default() };
         assert_eq!(header.check(), Ok(()));
-        assert_eq!(RunLog::of(header, Vec::new()).check_size(), Ok(()));
+        assert_eq!(RunLog::new(header, Vec::new()).check_size(), Ok(()));
     }
 
     #[test]
@@ -115,9 +115,9 @@ mod tests {
             failure: None,
             capacity: None,
         };
-        let log = RunLog::of(Header::default(), (0..2_000).map(result).collect());
+        let log = RunLog::new(Header::default(), (0..2_000).map(result).collect());
         assert!(log.check_size().unwrap_err().contains("pairs of candidates"));
         let every_plan = (0..50_000).map(|i| planned(i, "a", &format!("p{i}"))).collect();
-        assert!(RunLog::of(of(every_plan), Vec::new()).check_size().unwrap_err().contains("times plans"));
+        assert!(RunLog::new(of(every_plan), Vec::new()).check_size().unwrap_err().contains("times plans"));
     }
 }

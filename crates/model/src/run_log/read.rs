@@ -58,7 +58,7 @@ impl RunLog {
             Ok(Line::Header(header)) => {
                 check_schema(&header.schema).map_err(no_log)?;
                 header.check().map_err(no_log)?;
-                RunLog::of(header, Vec::new())
+                RunLog::new(header, Vec::new())
             }
             Ok(_) => {
                 return Err(no_log(
@@ -102,7 +102,7 @@ impl RunLog {
     }
 
     /// A whole run log of these results.
-    pub fn of(header: Header, results: Vec<TrialResult>) -> RunLog {
+    pub fn new(header: Header, results: Vec<TrialResult>) -> RunLog {
         RunLog { header, results, events: Vec::new(), unfinished: Vec::new(), truncated: false }
     }
 }
@@ -130,8 +130,8 @@ impl Declared {
                 log.results.push(*result);
             }
             Entry::Event(event) => {
-                let found = event.found.as_ref().map(|found| (found.candidate.clone(), found.sleep));
-                self.sleeps.extend(found);
+                let checked = event.found.iter().filter(|found| found.sleep.is_some());
+                self.sleeps.extend(checked.map(|found| (found.candidate.clone(), found.sleep)));
                 log.events.push(event);
             }
         }
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_small_line_of_large_histograms_is_refused() {
-        let full = SparseHistogram::of((0..33_000).map(|bucket| (bucket, 1)));
+        let full = SparseHistogram::from_buckets((0..33_000).map(|bucket| (bucket, 1)));
         let text = serde_json::to_string(&full).unwrap();
         let second = format!(
             "{{\"at_ns\":0,\"length_ns\":1,\"completed\":0,\"failed\":0,\"connections\":0,\"response\":{text}}}"

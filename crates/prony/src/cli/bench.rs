@@ -17,7 +17,12 @@ pub(crate) struct BenchArguments {
     /// Also measure the CPU time, memory and restarts of the server of a --candidate URL: the process PID and its
     /// descendants, or the process that listens on :PORT of this machine or of a machine that ssh can log in to
     /// (repeatable)
-    #[arg(long, value_name = "NAME=PID|:PORT|ssh:HOST:PORT", requires = "candidates")]
+    #[arg(
+        long,
+        value_name = "NAME=PID|:PORT|ssh:HOST:PORT",
+        conflicts_with = "experiment",
+        requires = "candidates"
+    )]
     pub(crate) watch: Vec<String>,
     #[command(flatten)]
     pub(crate) plan: LoadOptions,
@@ -54,13 +59,13 @@ pub(crate) struct BenchArguments {
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=BLOCKS_MAX.into()))]
     pub(crate) blocks: Option<u32>,
     /// Use the experiment's variant of this name: `short`, `full`
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "candidates")]
     pub(crate) scale: Option<String>,
     /// Run only these candidates or plans (repeatable)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "candidates")]
     pub(crate) only: Vec<String>,
     /// Leave these candidates or plans out (repeatable)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "candidates")]
     pub(crate) skip: Vec<String>,
     /// Pin server and client to these CPUs: `--pin server=1 --pin client=0` [default: the last CPUs for the server]
     #[arg(long, value_name = "SIDE=CPUS")]
@@ -70,7 +75,7 @@ pub(crate) struct BenchArguments {
     #[command(flatten)]
     pub(crate) fleet: super::FleetOptions,
     /// Also use the servers in this folder (repeatable); those in ./prony/servers are always used
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "candidates")]
     pub(crate) servers: Vec<String>,
     /// Also redact the value of this header in all output (repeatable) [always redacted: names with auth, cookie,
     /// credential, jwt, key, password, secret, session, signature or token]

@@ -5,9 +5,9 @@ use prony_model::options::LoadOptions;
 
 use super::FleetOptions;
 
-/// Load-tests one URL.
+/// What is said of loads of one target, whether it is one load or a search.
 #[derive(Debug, Args)]
-pub(crate) struct LoadArguments {
+pub(crate) struct OneTargetOptions {
     /// The URL to load, http://HOST:PORT/PATH or https://…; without one, an embedded reference server is loaded
     pub(crate) url: Option<String>,
     #[command(flatten)]
@@ -28,6 +28,23 @@ pub(crate) struct LoadArguments {
     /// Pin the client's worker threads to these CPUs, `0` or `0,2-3`
     #[arg(long, value_name = "CPUS")]
     pub(crate) pin: Option<String>,
+    /// Print progress as plain lines on stderr instead of drawing the live view
+    #[arg(long)]
+    pub(crate) plain: bool,
+    /// Also measure the server's CPU time, memory and restarts. The server is the process PID and its descendants, or
+    /// the process that listens on `:PORT` of this machine, or with `ssh:HOST:PORT` on a machine that ssh can log in
+    /// to without a password
+    #[arg(long, value_name = "PID|:PORT|ssh:HOST:PORT")]
+    pub(crate) watch: Option<String>,
+    #[command(flatten)]
+    pub(crate) fleet: FleetOptions,
+}
+
+/// Load-tests one URL.
+#[derive(Debug, Args)]
+pub(crate) struct LoadArguments {
+    #[command(flatten)]
+    pub(crate) common: OneTargetOptions,
     /// Also write the result in another format: `hgrm` (percentiles), `hlog` (a histogram per second),
     /// `csv` (a line per second), `jtl` (JMeter's log, a line per request) or `openmetrics` (repeatable)
     #[arg(long, value_name = "KIND=FILE")]
@@ -53,14 +70,4 @@ pub(crate) struct LoadArguments {
     /// Run the load N times, each on new connections, and report the mean with its confidence interval over trials
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: Option<u32>,
-    /// Print progress as plain lines on stderr instead of drawing the live view
-    #[arg(long)]
-    pub(crate) plain: bool,
-    /// Also measure the server's CPU time, memory and restarts. The server is the process PID and its descendants, or
-    /// the process that listens on `:PORT` of this machine, or with `ssh:HOST:PORT` on a machine that ssh can log in
-    /// to without a password
-    #[arg(long, value_name = "PID|:PORT|ssh:HOST:PORT")]
-    pub(crate) watch: Option<String>,
-    #[command(flatten)]
-    pub(crate) fleet: FleetOptions,
 }

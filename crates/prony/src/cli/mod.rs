@@ -30,7 +30,7 @@ pub(crate) use fleet::{
     ManifestsArguments, NatsOptions,
 };
 pub(crate) use history::{HistoryArguments, HistoryFormat};
-pub(crate) use load::LoadArguments;
+pub(crate) use load::{LoadArguments, OneTargetOptions};
 pub(crate) use report::{ReportArguments, ReportFormat};
 pub(crate) use schema::{Document, SchemaArguments};
 pub(crate) use serve::ServeArguments;

@@ -18,13 +18,13 @@ fn check(input: &[u8]) {
     match Cli::try_parse_from(&arguments) {
         Err(e) => assert!(!e.to_string().is_empty()),
         Ok(Cli { command: Command::Load(arguments) }) => {
-            let url = arguments.url.as_deref().unwrap_or("http://127.0.0.1:1/");
+            let url = arguments.common.url.as_deref().unwrap_or("http://127.0.0.1:1/");
             let target = match Target::parse(url) {
                 Ok(target) => target,
                 Err(e) => return is_sentence(&e.to_string()),
             };
             let no_files = |_: &str, _: u64| Err("it is not there".to_owned());
-            if let Err(why) = arguments.plan.plan(Some(target), &no_files) {
+            if let Err(why) = arguments.common.plan.plan(Some(target), &no_files) {
                 is_sentence(&why.to_string());
             }
         }

@@ -34,7 +34,7 @@ use crate::tui::{BenchState, Live, ProgressMode};
 pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), Failure> {
     reproduce::check_own()?;
     let agents = fleet::agents(&arguments.fleet)?;
-    let setup = setup::setup(arguments, agents.as_ref(), printer)?;
+    let mut setup = setup::setup(arguments, agents.as_ref(), printer)?;
     let slos = thresholds::parse(&arguments.slo)?;
     if arguments.dry_run {
         printer.out(&setup::forecast(&setup, arguments)?);
@@ -45,19 +45,22 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     }
     let interrupt = interrupt::of_a_run()?;
     let _lock = lock(&setup, arguments, &interrupt, printer)?;
+    if setup.log.as_os_str().is_empty() {
+        setup.log = setup::default_log(&setup.experiment.name);
+    }
     let fleet = agents.map(|agents| fleet::start_for_bench(&arguments.fleet, agents, &setup)).transpose()?;
     let cpus = &setup.pins.client;
     let web = arguments.web.as_deref().map(|listen| (listen, watch::bench_head(&setup)));
     let metrics = arguments.metrics.as_deref().map(|listen| (listen, watch::bench_rates(&setup)));
     let watch = Watch::start(web, metrics, cpus, printer)?;
     let mode = ProgressMode::here(arguments.quiet, arguments.plain);
-    let mut live = Live::start(mode, BenchState::of(&setup, mode == ProgressMode::Screen), cpus, printer);
+    let mut live = Live::start(mode, BenchState::new(&setup, mode == ProgressMode::Screen), cpus, printer);
     let mut on_event = |event: &BenchEvent<'_>| {
         live.update(|bench| bench.on_event(event));
         watch.on_event(event);
     };
     let outcome = match &fleet {
-        None => prony_lab::bench::run(&setup, Loads::of(&prony_load::run), &interrupt, &mut on_event),
+        None => prony_lab::bench::run(&setup, Loads::new(&prony_load::run), &interrupt, &mut on_event),
         Some(fleet) => {
             let trial: &Loader<'_> = &|plan, control, observe| fleet.load(plan, control, observe);
             let probe: &Loader<'_> = &|plan, control, observe| fleet::probe(fleet, plan, control, observe);

@@ -3,24 +3,22 @@
 use std::time::{Duration, SystemTime};
 
 use prony_analysis::slo::Slo;
-use prony_lab::capacity::{CapacityPlan, Outside, forecast, lengthened, search};
+use prony_lab::capacity::{CapacityPlan, forecast, lengthened, search};
+use prony_lab::watch::Outside;
 use prony_load::Loader;
 use prony_model::Target;
 use prony_model::capacity::{CapacityReport, SCHEMA};
 use prony_model::command::EMBEDDED;
 use prony_model::options::LoadOptions;
-use prony_model::plan::CONNECTIONS_AT_A_RATE;
 use prony_model::plan_record::PlanRecord;
 use prony_model::rate::Rate;
 use prony_model::run_log::Header;
 use prony_model::trial::TargetRecord;
-use prony_model::units::{DurationValue, OneOrMany, RateValue, Share, show_duration};
+use prony_model::units::{DurationValue, Share, show_duration};
 use prony_model::{Tool, rfc3339};
 use prony_report::terminal::{self, TerminalOptions};
 
 use super::embedded::Embedded;
-use super::logs::Log;
-use super::server_host::watched;
 use super::{fleet, plan, reproduce, write_json};
 use crate::cli::CapacityArguments;
 use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
@@ -32,20 +30,17 @@ use crate::tui::{CapacityState, Live, ProgressMode};
 const PROBE: Duration = Duration::from_secs(3);
 
 pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<(), Failure> {
-    reproduce::check_own()?;
-    let watches_another = arguments.watch.as_deref().is_some_and(|named| named.starts_with("ssh:"));
-    fleet::check_agent_binary(&arguments.fleet, watches_another)?;
-    let given = arguments.url.as_deref().map(Target::given).transpose().map_err(Failure::usage)?;
+    let common = &arguments.common;
+    let given = common.checked_target()?;
     let embeds = given.is_none();
     let mut wanted = capacity_plan(arguments, given.unwrap_or_else(plan::placeholder))?;
-    let log = arguments.output.as_deref().map(|path| Log::open(path, "capacity", printer)).transpose()?;
+    let log = common.log("capacity", printer)?;
     let interrupt = interrupt::of_a_run()?;
     let embedded = embeds.then(|| Embedded::start_for(&mut wanted.load)).transpose()?;
-    let fleet = fleet::start(&arguments.fleet, &fleet::at_a_rate(&wanted.load), printer)?;
-    let watched =
-        arguments.watch.as_deref().map(|named| watched(named, &arguments.fleet.agent_binary)).transpose()?;
+    let fleet = fleet::start(&common.fleet, &fleet::at_a_rate(&wanted.load), printer)?;
+    let watched = common.watched()?;
     let outside = Outside { host: prony_host::read(), embedded_target: embeds, watched };
-    if !arguments.quiet {
+    if !common.quiet {
         let most = show_duration(Duration::from_secs(forecast(&wanted).as_secs()));
         let (rate, longest) = lengthened(&wanted);
         printer.note(&format!(
@@ -57,7 +52,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
         ));
     }
     let started_at = rfc3339(SystemTime::now());
-    let mode = ProgressMode::here(arguments.quiet, arguments.plain);
+    let mode = ProgressMode::here(common.quiet, common.plain);
     let mut live = Live::start(mode, CapacityState::of(&wanted), &wanted.load.cpus, printer);
     let loader: &Loader<'_> = match &fleet {
         Some(fleet) => &|plan, control, observe| fleet::probe(fleet, plan, control, observe),
@@ -73,7 +68,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
         schema: SCHEMA.to_owned(),
         tool: Tool::this(),
         started_at,
-        reproduce: reproduce::own(&arguments.redact),
+        reproduce: reproduce::own(&common.redact),
         interrupted: outcome.interrupted,
         target: TargetRecord { url: wanted.load.target.display_url(), address },
         plan: outcome.trial.as_ref().map_or_else(|| PlanRecord::of(&wanted.load), |trial| trial.plan.clone()),
@@ -98,61 +93,39 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
 }
 
 pub(super) fn capacity_plan(arguments: &CapacityArguments, target: Target) -> Result<CapacityPlan, Failure> {
-    let flags = &arguments.plan;
-    let given = flags.given();
-    // Streams of HTTP/2 do not wait for each other; of a pipeline each answer waits for those before it.
-    let http2 = given.iter().any(|option| option == "http2");
-    let refused = |option: &str| match option {
-        "requests" | "stages" | "warmup" => true,
-        "pipeline" => !http2,
-        _ => false,
-    };
-    if let Some(option) = given.iter().find(|option| refused(option)) {
-        return Err(Failure::usage(format!(
-            "{} cannot be used with `prony capacity`, whose probes have a rate and a length (-d): leave it \
-             out.",
-            plan::flag(option)
-        )));
+    let common = &arguments.common;
+    let flags = &common.plan;
+    if let Some((option, why)) = flags.unfit_for_search() {
+        return Err(Failure::usage(format!("{} {why}", plan::flag(option))));
     }
-    // `--arrivals` alone is of the rates that the search finds: any rate stands in for them.
-    let stand_in =
-        flags.arrivals.as_ref().and(Rate::per_s(1.0)).map(|rate| OneOrMany::One(RateValue::PerS(rate)));
-    let options = LoadOptions {
-        rate: flags.rate.clone().or(stand_in),
-        connections: flags.connections.clone().or(Some(OneOrMany::One(CONNECTIONS_AT_A_RATE))),
-        duration: flags.duration.or(Some(DurationValue(PROBE))),
-        ..flags.clone()
-    };
-    let mut load = plan::plan_by(&arguments.fleet, &options, &arguments.redact, Some(target))?;
-    plan::pin(&mut load, arguments.pin.as_deref())?;
+    let duration = flags.duration.or(Some(DurationValue(PROBE)));
+    let options = LoadOptions { duration, ..flags.for_search() };
+    let load = common.plan_of(&options, Some(target))?;
     let start = flags.rate.as_ref().and(load.arrivals.rate()).map(Rate::as_per_s);
     let slos = arguments.slos.iter().map(|text| Slo::parse_for_a_search(text)).collect::<Result<Vec<_>, _>>();
     let resolution = Share::parse(&arguments.resolution).ok().map(Share::as_ratio);
     let resolution = resolution.filter(|share| (0.001..=0.5).contains(share)).ok_or_else(|| {
         Failure::usage(format!("--resolution {:?} is not from 0.1% to 50%: write 1%.", arguments.resolution))
     })?;
-    let probe = load.stop.duration.unwrap_or(PROBE);
-    if probe < Duration::from_millis(200) {
-        return Err(Failure::usage("A probe needs at least 200 ms: give -d 200ms or more."));
-    }
     Ok(CapacityPlan {
+        probe: load.stop.duration.unwrap_or(PROBE),
         load,
         slos: slos.map_err(|why| Failure::usage(format!("--slo {why}")))?,
-        probe,
         resolution,
         start,
     })
 }
 
 fn publish(arguments: &CapacityArguments, report: &CapacityReport, printer: &Printer) -> Result<(), Failure> {
-    if write_json(arguments.json.as_deref(), report, printer)? {
+    let common = &arguments.common;
+    if write_json(common.json.as_deref(), report, printer)? {
         return Ok(());
     }
-    let target = arguments.url.is_none().then(String::new);
+    let target = common.url.is_none().then(String::new);
     let options = TerminalOptions { target, ..printer.options() };
     let CapacityReport { found, plan, target, interrupted, .. } = report;
     let text = terminal::capacity(found, plan, &target.address, *interrupted, &options);
-    if arguments.quiet {
+    if common.quiet {
         printer.out(text.lines().next().unwrap_or_default());
         return Ok(());
     }

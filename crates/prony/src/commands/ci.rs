@@ -7,7 +7,6 @@ mod comment;
 mod files;
 mod repository;
 mod request;
-mod words;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -52,8 +51,7 @@ fn run_compare(arguments: &CiCompareArguments, printer: &Printer) -> Result<(), 
     }
     let margins = compare::margins(&listed(arguments.margin.as_ref()))?;
     let conditions = compare::conditions(&listed(arguments.fail_if.as_ref()))?;
-    let load = words::split(given(arguments.load.as_ref()).unwrap_or_default())
-        .map_err(|why| Failure::usage(format!("--load: {why}.")))?;
+    let load = flags(given(arguments.load.as_ref()).unwrap_or_default())?;
     // From here on a signal ends the child that runs, and the base's folder is removed.
     let _ = interrupt::of_a_short_run()?;
     let head = PathBuf::from(given(arguments.directory.as_ref()).unwrap_or("."));
@@ -80,6 +78,12 @@ fn run_compare(arguments: &CiCompareArguments, printer: &Printer) -> Result<(), 
         return Err(Failure { message, code: MISSED });
     }
     Ok(())
+}
+
+/// A text of flags as a shell splits it, and nothing else that a shell does.
+fn flags(text: &str) -> Result<Vec<String>, Failure> {
+    let unclosed = || Failure::usage(format!("--load: a quote is not closed in {text:?}."));
+    shlex::split(text).ok_or_else(unclosed)
 }
 
 /// A value; an empty one is none: it is what a workflow's unset input is.
@@ -179,5 +183,23 @@ fn bench(
         // It has said why.
         Some(code) => Err(Failure::code(u8::try_from(code).unwrap_or(crate::failure::NOT_MEASURED))),
         None => Err(Failure::not_measured(format!("`prony bench` was ended: {status}."))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_split_as_a_shell_splits_them_and_nothing_is_expanded() {
+        let split = |text: &str| flags(text).map_err(|failure| failure.message);
+        assert_eq!(split("  -c 100\t-d\n5s ").unwrap(), ["-c", "100", "-d", "5s"]);
+        assert_eq!(
+            split(r#"-H 'A: b "c"' -b "{\"n\": 1}" '' a\ b"#).unwrap(),
+            ["-H", "A: b \"c\"", "-b", "{\"n\": 1}", "", "a b"]
+        );
+        assert_eq!(split("$(id) `id` $HOME * ;").unwrap(), ["$(id)", "`id`", "$HOME", "*", ";"]);
+        assert!(split("").unwrap().is_empty());
+        assert!(split("-H 'A: b").unwrap_err().contains("not closed"));
     }
 }

@@ -9,26 +9,23 @@ use std::time::SystemTime;
 use prony_analysis::slo::{self, Slo};
 use prony_analysis::trial::judge;
 use prony_fleet::Fleet;
-use prony_host::{ClientWatch, HostWatch};
-use prony_lab::watch::WatchedServer;
-use prony_load::{Control, LoadError, Snapshot};
+use prony_lab::watch::Outside;
+use prony_load::{Control, LoadError, Loader, Snapshot};
 use prony_model::command::EMBEDDED;
 use prony_model::observed::Observed;
 use prony_model::plan_record::PlanRecord;
 use prony_model::run_log::{Header, NamedPlan, PlannedTrial, RawResult, RunLog, TrialResult};
 use prony_model::tls::Verify;
 use prony_model::trial::Validity;
-use prony_model::{Plan, Target};
-use prony_model::{Tool, Trial, rfc3339};
+use prony_model::{Plan, Tool, Trial, rfc3339};
 use prony_report::command::line;
 use prony_report::terminal::{self, TerminalOptions};
 
 use super::embedded::Embedded;
 use super::export::Exports;
 use super::logs::Log;
-use super::server_host::watched;
 use super::watch::{self, Watch};
-use super::{fleet, plan, reproduce, thresholds, write_json};
+use super::{fleet, plan, thresholds, write_json};
 use crate::cli::LoadArguments;
 use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
 use crate::interrupt;
@@ -36,36 +33,29 @@ use crate::printer::Printer;
 use crate::tui::{Live, LoadState, ProgressMode};
 
 pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Failure> {
+    let common = &arguments.common;
     // Everything that can be wrong with the line is found before anything is started.
-    reproduce::check_own()?;
-    let watches_another = arguments.watch.as_deref().is_some_and(|named| named.starts_with("ssh:"));
-    fleet::check_agent_binary(&arguments.fleet, watches_another)?;
-    let given = arguments.url.as_deref().map(Target::given).transpose().map_err(Failure::usage)?;
+    let given = common.checked_target()?;
     let embeds = is_embedded(arguments);
     let target = given.or_else(|| embeds.then(plan::placeholder));
-    let mut plan = plan::plan_by(&arguments.fleet, &arguments.plan, &arguments.redact, target)?;
-    plan::pin(&mut plan, arguments.pin.as_deref())?;
-    let exports = Exports::parse(&arguments.export, arguments.json.as_deref(), arguments.output.as_deref())?;
+    let mut plan = common.plan_of(&common.plan, target)?;
+    let exports = Exports::parse(&arguments.export, common.json.as_deref(), common.output.as_deref())?;
     let slos = thresholds::parse(&arguments.slo)?;
     plan.samples_max = exports.samples_max(&plan);
-    let mut log = arguments.output.as_deref().map(|path| Log::open(path, "load", printer)).transpose()?;
+    let mut log = common.log("load", printer)?;
     let times = repeat::times(arguments)?;
-    let watched =
-        arguments.watch.as_deref().map(|named| watched(named, &arguments.fleet.agent_binary)).transpose()?;
+    let watched = common.watched()?;
 
     warn(&plan, printer);
     let control = interrupt::control()?;
     let embedded = embeds.then(|| Embedded::start_for(&mut plan)).transpose()?;
-    let fleet = fleet::start(&arguments.fleet, &plan, printer)?;
-    let context = LoadContext {
-        fleet: fleet.as_ref(),
-        watched,
-        ..LoadContext::new(arguments, &plan, &control, &slos, printer)
-    };
+    let fleet = fleet::start(&common.fleet, &plan, printer)?;
+    let mut context = LoadContext::new(arguments, &plan, &control, &slos, printer);
+    (context.fleet, context.outside.watched) = (fleet.as_ref(), watched);
     if let Some(times) = times {
         return repeat::run(times, &context, log.as_mut());
     }
-    let web = arguments.web.as_deref().map(|listen| (listen, watch::load_head(&plan, &arguments.redact)));
+    let web = arguments.web.as_deref().map(|listen| (listen, watch::load_head(&plan, &common.redact)));
     let metrics = arguments.metrics.as_deref().map(|listen| (listen, watch::load_rate(&plan)));
     let watch = Watch::start(web, metrics, &plan.cpus, printer)?;
     let measured = context.measure("", &mut |snapshot| {
@@ -127,8 +117,7 @@ struct LoadContext<'a> {
     printer: &'a Printer,
     /// Who applies it, if not this process.
     fleet: Option<&'a Fleet>,
-    /// The server's processes, where somebody named them.
-    watched: Option<WatchedServer>,
+    outside: Outside,
 }
 
 impl<'a> LoadContext<'a> {
@@ -144,25 +133,17 @@ impl<'a> LoadContext<'a> {
         let list =
             record.targets.as_ref().map_or(String::new(), |list| format!("-list-{}", list.fingerprint));
         let name = format!("c{}{rate}{list}", record.connections);
-        let embedded = is_embedded(arguments).then(|| EMBEDDED.to_owned());
+        let embedded_target = is_embedded(arguments);
         LoadContext {
-            candidate: embedded.unwrap_or_else(|| record.url.clone()),
-            named: NamedPlan {
-                describe: name.clone(),
-                name,
-                plan: record,
-                group: None,
-                share: None,
-                capacity: None,
-                workers: None,
-            },
+            candidate: if embedded_target { EMBEDDED.to_owned() } else { record.url.clone() },
+            named: NamedPlan { describe: name.clone(), name, plan: record, ..NamedPlan::default() },
             arguments,
             plan,
             control,
             slos,
             printer,
             fleet: None,
-            watched: None,
+            outside: Outside { host: prony_host::read(), embedded_target, watched: None },
         }
     }
 
@@ -172,14 +153,10 @@ impl<'a> LoadContext<'a> {
         which: &str,
         on_snapshot: &mut dyn FnMut(&Snapshot),
     ) -> Result<(Observed, Trial), LoadError> {
-        let mode = ProgressMode::here(self.arguments.quiet, self.arguments.plain);
+        let mode = ProgressMode::here(self.arguments.common.quiet, self.arguments.common.plain);
         let mut live =
             Live::start(mode, LoadState::of(self.plan).titled(which), &self.plan.cpus, self.printer);
-        let mut host_watch = HostWatch::of(&self.plan.cpus);
-        let mut client_watch = ClientWatch::with_cores(&[]);
         let mut observe = |snapshot: &Snapshot| {
-            host_watch.look(snapshot.in_window);
-            client_watch.look();
             live.update(|load| {
                 load.take(snapshot);
                 if let Some(fleet) = self.fleet {
@@ -188,29 +165,20 @@ impl<'a> LoadContext<'a> {
             });
             on_snapshot(snapshot);
         };
-        let watching = self.watched.as_ref().map(|watched| watched.start(&self.plan.cpus)).transpose()?;
-        let measured = match self.fleet {
-            Some(fleet) => fleet.load(self.plan, self.control, &mut observe),
-            None => prony_load::run(self.plan, self.control, &mut observe),
+        let loader: &Loader<'_> = match self.fleet {
+            Some(fleet) => &|plan, control, observe| fleet.load(plan, control, observe),
+            None => &prony_load::run,
         };
+        let loaded = self.outside.load(loader, self.plan, self.control, &mut observe);
         drop(live);
-        let measured = measured?;
-        let host = prony_host::read();
-        let mut observed = Observed {
-            embedded_target: is_embedded(self.arguments),
-            host_window: host_watch.finish(&measured.address),
-            client_columns: client_watch.finish(measured.window_start_ns),
-            slo: self.slos.iter().map(ToString::to_string).collect(),
-            host: Some(host.clone()),
-            ..Observed::of(measured, self.named.plan.clone())
-        };
-        if let Some(watching) = watching {
-            // What the load measured is there, whatever became of the way to the server's host.
-            if let Err(why) = watching.finish(&mut observed) {
-                self.printer.note(&format!("What the server cost is not known: {why}"));
-            }
+        let (observed, watched) = loaded?;
+        // What the load measured is there, whatever became of the way to the server's host.
+        if let Err(why) = watched {
+            self.printer.note(&format!("What the server cost is not known: {why}"));
         }
-        let mut trial = judge(&observed, &host);
+        let slo = self.slos.iter().map(ToString::to_string).collect();
+        let observed = Observed { slo, ..observed };
+        let mut trial = judge(&observed, &self.outside.host);
         slo::hold_all(self.slos, &mut trial, observed.server.as_ref());
         Ok((observed, trial))
     }
@@ -225,7 +193,7 @@ impl<'a> LoadContext<'a> {
             failure: None,
             capacity: None,
         };
-        Some(RunLog::of(header, (0..).zip(trials).map(result).collect()))
+        Some(RunLog::new(header, (0..).zip(trials).map(result).collect()))
     }
 
     fn append(&self, log: &mut Log, observed: Observed, trial: &Trial) -> Result<(), Failure> {
@@ -254,10 +222,11 @@ impl<'a> LoadContext<'a> {
 }
 
 fn publish(arguments: &LoadArguments, trial: &Trial, printer: &Printer) -> Result<(), Failure> {
-    if arguments.json.as_deref() != Some("-") {
+    let common = &arguments.common;
+    if common.json.as_deref() != Some("-") {
         let target = is_embedded(arguments).then(String::new);
         let options = TerminalOptions { target, plot: arguments.plot, ..printer.options() };
-        if arguments.quiet {
+        if common.quiet {
             let thresholds = terminal::thresholds(&trial.slo, &options);
             // In one line, however long.
             let text = terminal::trial(trial, &TerminalOptions { width: usize::from(u16::MAX), ..options });
@@ -266,9 +235,10 @@ fn publish(arguments: &LoadArguments, trial: &Trial, printer: &Printer) -> Resul
             printer.out(&terminal::trial(trial, &options));
         }
     }
-    write_json(arguments.json.as_deref(), trial, printer).map(drop)
+    write_json(common.json.as_deref(), trial, printer).map(drop)
 }
 
 fn is_embedded(arguments: &LoadArguments) -> bool {
-    arguments.url.is_none() && arguments.plan.targets.is_none()
+    let common = &arguments.common;
+    common.url.is_none() && common.plan.targets.is_none()
 }

@@ -4,24 +4,21 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use clap::{Args, Command};
+use prony_lab::watch::WatchedServer;
 use prony_model::options::LoadOptions;
 use prony_model::secret::hide_headers;
 use prony_model::{Plan, Target};
 
-use crate::cli::FleetOptions;
+use super::logs::Log;
+use super::server_host::watched;
+use super::{fleet, reproduce};
+use crate::cli::OneTargetOptions;
 use crate::failure::Failure;
+use crate::printer::Printer;
 
 /// Stands in for a target whose address is known only when its server runs.
 pub(crate) fn placeholder() -> Target {
     Target { host: "127.0.0.1".to_owned(), port: 80, path: "/".to_owned(), userinfo: None, tls: false }
-}
-
-/// Pins the plan's workers as `--pin` says.
-pub(crate) fn pin(plan: &mut Plan, cpus: Option<&str>) -> Result<(), Failure> {
-    if let Some(cpus) = cpus {
-        plan.cpus = super::parse_cpus(cpus)?;
-    }
-    Ok(())
 }
 
 /// The plan that the flags mean, for this target or for the one that a list names; headers of the names in `redact` are
@@ -36,19 +33,39 @@ pub(crate) fn plan(
     Ok(plan)
 }
 
-/// The same, by whoever applies it: where that is a fleet, its agents read the client's certificate and key.
-pub(crate) fn plan_by(
-    fleet: &FleetOptions,
-    options: &LoadOptions,
-    redact: &[String],
-    target: Option<Target>,
-) -> Result<Plan, Failure> {
-    if fleet.fleet.is_none() {
-        return plan(options, redact, target);
+impl OneTargetOptions {
+    /// The target's URL, where one is given, once what else is wrong without asking anybody has been found.
+    pub(crate) fn checked_target(&self) -> Result<Option<Target>, Failure> {
+        reproduce::check_own()?;
+        let watches_another = self.watch.as_deref().is_some_and(|named| named.starts_with("ssh:"));
+        fleet::check_agent_binary(&self.fleet, watches_another)?;
+        self.url.as_deref().map(Target::given).transpose().map_err(Failure::usage)
     }
-    let mut plan = options.plan_for_agents(target, &read).map_err(Failure::usage)?;
-    hide_headers(&mut plan.headers, redact);
-    Ok(plan)
+
+    /// The plan that these options mean, by whoever applies it: where that is a fleet, its agents read the client's
+    /// certificate and key.
+    pub(crate) fn plan_of(&self, options: &LoadOptions, target: Option<Target>) -> Result<Plan, Failure> {
+        let plan = match &self.fleet.fleet {
+            None => options.plan(target, &read),
+            Some(_) => options.plan_for_agents(target, &read),
+        };
+        let mut plan = plan.map_err(Failure::usage)?;
+        hide_headers(&mut plan.headers, &self.redact);
+        if let Some(cpus) = &self.pin {
+            plan.cpus = super::parse_cpus(cpus)?;
+        }
+        Ok(plan)
+    }
+
+    /// The run log to append to, where one is named; `command` is who asks.
+    pub(crate) fn log(&self, command: &str, printer: &Printer) -> Result<Option<Log>, Failure> {
+        self.output.as_deref().map(|path| Log::open(path, command, printer)).transpose()
+    }
+
+    /// The server that is watched, where one is named.
+    pub(crate) fn watched(&self) -> Result<Option<WatchedServer>, Failure> {
+        self.watch.as_deref().map(|named| watched(named, &self.fleet.agent_binary)).transpose()
+    }
 }
 
 /// The first bytes of a file, or of standard input.

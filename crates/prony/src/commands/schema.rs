@@ -14,11 +14,11 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 
 pub(crate) fn run(arguments: &SchemaArguments, printer: &Printer) -> Result<(), Failure> {
-    printer.out(&json::pretty(&of(arguments.of)));
+    printer.out(&json::pretty(&schema_of(arguments.of)));
     Ok(())
 }
 
-fn of(document: Document) -> Schema {
+fn schema_of(document: Document) -> Schema {
     match document {
         Document::Trial => schema::<Trial>(),
         Document::Repeat => schema::<Repeat>(),

@@ -11,9 +11,10 @@ use prony_lab::candidate::{Candidate, Layout};
 use prony_lab::catalogue::Catalogue;
 use prony_lab::container::Engine;
 use prony_lab::experiment::Experiment;
-use prony_lab::provision::{self, Progress};
+use prony_lab::provision;
 use prony_lab::sample::{can_limit, parse_size};
 use prony_lab::server_host::ServerHost;
+use prony_load::Control;
 
 use super::server_host::connect;
 use crate::cli::{ListFormat, RuntimeArguments, ServersArguments, ServersCommand};
@@ -148,19 +149,10 @@ fn candidates(
 
 fn install(candidates: &[Candidate], layout: &Layout, yes: bool, printer: &Printer) -> Result<(), Failure> {
     let plan = provision::plan(candidates, layout);
-    printer.note(&plan.describe());
-    if !plan.is_empty() && !yes && !printer.confirm("Continue?") {
-        return Err(Failure::usage("Nothing was installed: answer yes, or give --yes."));
-    }
-    // From here on Ctrl-C ends the installation between its steps, so that what apt needs undone is undone.
-    let control = crate::interrupt::of_an_installation()?;
+    let control = agreed(&plan.describe(), plan.is_empty() || yes, printer)?;
     let cancelled = || control.stop_asked();
-    let results = provision::install(&plan, candidates, layout, &cancelled, &mut |progress| match progress {
-        Progress::Started(what) => printer.note(&format!("  {what} …")),
-        Progress::Finished(what, took) => printer.note(&format!("  {what}: {:.1} s", took.as_secs_f64())),
-        Progress::Failed(what) => printer.note(&format!("  {what}: failed")),
-        Progress::Note(note) => printer.note(&format!("  {note}")),
-    });
+    let mut tell = |text: &str| printer.note(&format!("  {text}"));
+    let results = provision::install(&plan, candidates, layout, &cancelled, &mut tell);
     let results = results.into_iter().map(|(label, result)| (label, result.err())).collect();
     installed(results, control.stop_asked(), printer)
 }
@@ -173,14 +165,20 @@ fn install_there(
     printer: &Printer,
 ) -> Result<(), Failure> {
     let (plan, is_nothing) = host.plan_install(candidates).map_err(Failure::not_measured)?;
-    printer.note(&format!("On {}:\n{plan}", host.given()));
-    if !is_nothing && !yes && !printer.confirm("Continue?") {
-        return Err(Failure::usage("Nothing was installed: answer yes, or give --yes."));
-    }
-    let control = crate::interrupt::of_an_installation()?;
+    let control = agreed(&format!("On {}:\n{plan}", host.given()), is_nothing || yes, printer)?;
     let cancelled = || control.stop_asked();
     let results = host.install(candidates, &cancelled, &mut |text| printer.note(&format!("  {text}")));
     installed(results.map_err(Failure::not_measured)?, control.stop_asked(), printer)
+}
+
+/// Shows what is to be installed and asks whether it may be, unless that is known. From here on Ctrl-C ends the
+/// installation between its steps, so that what apt needs undone is undone.
+fn agreed(plan: &str, is_known: bool, printer: &Printer) -> Result<Control, Failure> {
+    printer.note(plan);
+    if !is_known && !printer.confirm("Continue?") {
+        return Err(Failure::usage("Nothing was installed: answer yes, or give --yes."));
+    }
+    crate::interrupt::of_an_installation()
 }
 
 /// Says what was installed, and why the rest was not.

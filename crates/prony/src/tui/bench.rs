@@ -87,7 +87,7 @@ pub(crate) struct BenchState {
 
 impl BenchState {
     /// A run that has not begun; a resumed one is read from its log, where its trials are to be `shown`.
-    pub(crate) fn of(setup: &BenchSetup, shown: bool) -> BenchState {
+    pub(crate) fn new(setup: &BenchSetup, shown: bool) -> BenchState {
         let log = if setup.resume && shown { prony_analysis::run_log::read(&setup.log).ok() } else { None };
         let (header, results) = log
             .map_or_else(|| (prony_lab::bench::header(setup), Vec::new()), |log| (log.header, log.results));
@@ -133,7 +133,7 @@ impl BenchState {
                 self.emit(format!("{remaining} trials{of}, recorded in {}", log.display()), false);
             }
             BenchEvent::Note(event) => {
-                self.emit(format!("{}: {}", event.what.replace('_', " "), event.detail), true);
+                self.emit(event.said(event.candidate().unwrap_or_default()), true);
             }
             BenchEvent::TrialBegins { planned, done, remaining, elapsed } => {
                 (self.done, self.remaining, self.elapsed) = (*done, *remaining, *elapsed);

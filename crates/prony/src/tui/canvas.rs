@@ -19,7 +19,7 @@ impl Theme {
         Theme { color }
     }
 
-    fn of(self, color: Color) -> Style {
+    fn in_color(self, color: Color) -> Style {
         if self.color { Style::new().fg(color) } else { Style::new() }
     }
 
@@ -35,24 +35,24 @@ impl Theme {
 
     /// Throughput, and what is done.
     pub(super) fn rate(self) -> Style {
-        self.of(Color::Cyan)
+        self.in_color(Color::Cyan)
     }
 
     /// Latency.
     pub(super) fn latency(self) -> Style {
-        self.of(Color::Magenta)
+        self.in_color(Color::Magenta)
     }
 
     pub(super) fn good(self) -> Style {
-        self.of(Color::Green)
+        self.in_color(Color::Green)
     }
 
     pub(super) fn warning(self) -> Style {
-        self.of(Color::Yellow).add_modifier(Modifier::BOLD)
+        self.in_color(Color::Yellow).add_modifier(Modifier::BOLD)
     }
 
     pub(super) fn bad(self) -> Style {
-        self.of(Color::Red).add_modifier(Modifier::BOLD)
+        self.in_color(Color::Red).add_modifier(Modifier::BOLD)
     }
 }
 

@@ -201,7 +201,7 @@ fn experiment(candidates: usize, blocks: u32, done: usize) -> BenchState {
     let mut bench = BenchState::planned(title, names, plans, &order);
     let log = std::path::Path::new("runs/r.jsonl");
     bench.on_event(&BenchEvent::Begun { log, total, remaining: total });
-    let judged = judge(&Observed::of(healthy(1, 100), closed_plan()), &Host::default());
+    let judged = judge(&Observed::new(healthy(1, 100), closed_plan()), &Host::default());
     for (i, planned) in order.iter().take(done).enumerate() {
         let elapsed = Duration::from_secs(i as u64 * 5);
         let (n, left) = (i as u32, Duration::from_secs(u64::from(total - i as u32) * 5));

@@ -131,6 +131,16 @@ fn plan_flags_with_an_experiment_are_refused() {
         let said = world.prony(&["bench", "quickstart", "--dry-run", flags[0], flags[1]]);
         refused(&said, 2, &[flags[0], "whose file says its plans"]);
     }
+    refused(
+        &world.prony(&["bench", "quickstart", "--watch", "a=:9"]),
+        2,
+        &["--watch", "cannot be used with"],
+    );
+    for flag in ["--only", "--skip", "--scale", "--servers"] {
+        let said = world.prony(&["bench", "--candidate", "a=./a {port}", flag, "x", "--dry-run"]);
+        refused(&said, 2, &[flag, "cannot be used with"]);
+    }
+    refused(&world.prony(&["bench", "quickstart", "--budget", "0", "--dry-run"]), 2, &["--budget 0"]);
     let said = world.prony(&["bench", "quickstart", "--dry-run", "--seed", "77"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.out.contains("seed 77"), "{}", said.out);

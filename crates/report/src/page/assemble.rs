@@ -38,7 +38,7 @@ pub(super) fn page(log: &RunLog) -> (RunData, Vec<Chunk>) {
         cells: if experiment { cells(&analysis, &names) } else { Vec::new() },
         published: theirs,
         conclusions,
-        trials: results.iter().filter_map(|r| trial_head::of(r, &names)).collect(),
+        trials: results.iter().filter_map(|r| trial_head::trial_head(r, &names)).collect(),
         quantiles: quantiles(),
         skipped: analysis.skipped.clone(),
         notes: analysis.notes.clone(),
@@ -47,7 +47,7 @@ pub(super) fn page(log: &RunLog) -> (RunData, Vec<Chunk>) {
         protocols: words::protocols(&analysis),
         sweeps: if experiment { sweep::of_plans(log, &names) } else { sweep::of_trials(&results) },
         capacities,
-        duet: analysis.duet.as_ref().and_then(|comparison| duet::of(comparison, &names)),
+        duet: analysis.duet.as_ref().and_then(|comparison| duet::duet(comparison, &names)),
         home: None,
     };
     (data, chunks)

@@ -11,7 +11,7 @@ use super::pack;
 use crate::words::comparison as words;
 
 /// Both candidates of a duet beside each other; `None` where the page knows one of them not.
-pub(super) fn of(comparison: &Comparison, names: &Names) -> Option<Duet> {
+pub(super) fn duet(comparison: &Comparison, names: &Names) -> Option<Duet> {
     let (a, b) = (names.candidate(&comparison.a.candidate)?, names.candidate(&comparison.b.candidate)?);
     let plans = comparison.plans.iter().filter_map(|plan| Some((names.plan(&plan.name)?, plan)));
     let rows = plans.clone().flat_map(|(index, plan)| {

@@ -176,7 +176,7 @@ mod tests {
         let arrivals = if rate.is_some() { ArrivalKind::Constant } else { ArrivalKind::Closed };
         let plan = PlanRecord { connections, rate_per_s: rate, arrivals, ..fixtures::closed().plan };
         let (name, describe) = (name.to_owned(), name.to_owned());
-        NamedPlan { name, describe, plan, group: None, share: None, capacity: None, workers: None }
+        NamedPlan { name, describe, plan, ..NamedPlan::default() }
     }
 
     fn found(plans: Vec<NamedPlan>) -> Vec<(Against, String, Vec<f64>)> {

@@ -10,7 +10,7 @@ use super::pack;
 use crate::words;
 
 /// A result as a line of the list; `None` where its names are unknown.
-pub(super) fn of(result: &TrialResult, names: &Names) -> Option<TrialHead> {
+pub(super) fn trial_head(result: &TrialResult, names: &Names) -> Option<TrialHead> {
     let (planned, trial) = (&result.planned, result.trial.as_ref());
     let response = trial.map(|t| &t.latency.response);
     let staged = trial.and_then(|t| t.plan.stages.iter().filter_map(|s| s.to_connections).max());

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use prony_http2::client::{Connection, Failure, Place, Requests, Step};
+use prony_http2::client::{Connection, Failure, Requests, Step, StreamPlace};
 use prony_http2::hpack::{Field, Indexing};
 use prony_target::Target;
 
@@ -25,7 +25,7 @@ pub(crate) struct Http2Client {
     requests: Requests,
     answers: Vec<(u16, Vec<u8>)>,
     /// The requests' ends, in their order.
-    pub(crate) ends: Vec<(Place, End)>,
+    pub(crate) ends: Vec<(StreamPlace, End)>,
     pub(crate) is_ended: bool,
     /// Bytes that were written.
     pub(crate) written: u64,
@@ -52,7 +52,7 @@ pub(crate) fn requests(list: &[(&str, &str)], body: &[u8]) -> Requests {
 
 impl Http2Client {
     /// A connection for so many requests at once, with the server's settings.
-    pub(crate) fn connect(target: &Target, streams: Place, requests: Requests) -> Http2Client {
+    pub(crate) fn connect(target: &Target, streams: StreamPlace, requests: Requests) -> Http2Client {
         let stream = TcpStream::connect(target.address()).unwrap();
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -75,7 +75,7 @@ impl Http2Client {
     }
 
     /// Asks for request `request` at a place, which is written with the next [`Http2Client::write`].
-    pub(crate) fn submit(&mut self, place: Place, request: u32) {
+    pub(crate) fn submit(&mut self, place: StreamPlace, request: u32) {
         self.connection.submit(place, request);
     }
 
@@ -136,7 +136,7 @@ impl Http2Client {
     }
 
     /// Writes, and reads until so many requests have ended in all.
-    pub(crate) fn until(&mut self, ends: usize) -> &[(Place, End)] {
+    pub(crate) fn until(&mut self, ends: usize) -> &[(StreamPlace, End)] {
         self.write();
         while self.ends.len() < ends {
             assert!(!self.is_ended, "the connection ended with {} of {ends}", self.ends.len());

@@ -102,7 +102,7 @@ fn mixed(responses: &[Response], order: &[usize]) -> Vec<u8> {
 }
 
 /// What a place's steps were, its body in one piece.
-fn of_place(said: &[Said], place: Place) -> Vec<Said> {
+fn of_place(said: &[Said], place: StreamPlace) -> Vec<Said> {
     let mut own: Vec<Said> = Vec::new();
     for one in said {
         match (one, own.last_mut()) {
@@ -165,11 +165,11 @@ proptest! {
         order in proptest::collection::vec(0usize..1_000, 0..60),
         cuts in proptest::collection::vec(0usize..2_000, 0..30),
     ) {
-        let mut c = asked(responses.len() as Place);
+        let mut c = asked(responses.len() as StreamPlace);
         let (said, fault) = in_pieces(&mut c, &mixed(&responses, &order), &cuts);
         prop_assert_eq!(fault, None);
         for (at, response) in responses.iter().enumerate() {
-            let place = at as Place;
+            let place = at as StreamPlace;
             let mut want = vec![Said::Head(place, response.status)];
             let body = response.whole_body();
             if !body.is_empty() {

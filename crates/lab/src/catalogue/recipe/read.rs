@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
-use super::variables::Var;
 use super::{Axis, AxisValue};
 
 type InOrder<T> = BTreeMap<Spanned<String>, T>;
@@ -25,29 +24,6 @@ fn in_file_order<T, U>(table: InOrder<T>, make: impl Fn(String, T) -> U) -> Vec<
     let mut entries: Vec<(Spanned<String>, T)> = table.into_iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries.into_iter().map(|(key, value)| make(key.into_inner(), value)).collect()
-}
-
-impl<'de> Deserialize<'de> for Var {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct VarVisitor;
-        impl<'de> Visitor<'de> for VarVisitor {
-            type Value = Var;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text in quotes or a list of them")
-            }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Var, E> {
-                Ok(Var::One(text.to_owned()))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Var, A::Error> {
-                let mut all = Vec::new();
-                while let Some(text) = seq.next_element()? {
-                    all.push(text);
-                }
-                Ok(Var::Many(all))
-            }
-        }
-        deserializer.deserialize_any(VarVisitor)
-    }
 }
 
 impl<'de> Deserialize<'de> for AxisValue {

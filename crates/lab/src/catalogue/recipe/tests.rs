@@ -110,7 +110,7 @@ fn wrong_types_say_what_was_expected() {
     );
     assert_eq!(
         error("loop = \"native\"", "loop = 3"),
-        "s.toml:16: \"loop\" must be a text in quotes or a list of them, found the number 3."
+        "s.toml:16: \"loop\" must be a text in quotes, found the number 3."
     );
     assert_eq!(
         error("opcache = { php_flags = [\"-d\", \"opcache.enable_cli=1\"] }", "opcache = 1"),

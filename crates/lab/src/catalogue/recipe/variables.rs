@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use prony_model::units::OneOrMany;
+
 /// The variables that every recipe has, with what they are.
 pub(super) const BUILT_IN: [(&str, &str); 12] = [
     ("host", "the address to listen on"),
@@ -21,14 +23,9 @@ pub(super) const BUILT_IN: [(&str, &str); 12] = [
     ("key", "the key of that certificate, PEM"),
 ];
 
-/// A variable's value: one argument, or several.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Var {
-    /// A text, which may also stand inside an argument.
-    One(String),
-    /// A list, which stands as a whole argument and becomes as many as it has elements.
-    Many(Vec<String>),
-}
+/// A variable's value: a text, which may also stand inside an argument; or a list, which stands as a whole argument and
+/// becomes as many as it has elements.
+pub(crate) type Var = OneOrMany<String>;
 
 /// A piece of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use prony_http2::client::{self, Failure, Place, Requests, Step};
+use prony_http2::client::{self, Failure, Requests, Step, StreamPlace};
 use prony_http2::frame::{Piece, Reader, kind};
 use prony_http2::hpack::{Decoder, Field, Indexing};
 use prony_http2::{Fault as Broken, fields};
@@ -13,7 +13,7 @@ use super::{BODY_BYTES_MAX, Connection, Fault, Request, Response, WIRE_BYTES_MAX
 /// What it is called where an answer is none of it.
 const NAME: &str = "HTTP/2";
 /// The one place that requests are at, one after the other.
-const PLACE: Place = 0;
+const PLACE: StreamPlace = 0;
 /// In a frame's header and behind it.
 const CUTS: [usize; 2] = [5, 13];
 

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::codec::requests::{ByPlace, Place};
+use crate::codec::requests::{ByPlace, RequestPlace};
 use crate::codec::{Cancelled, Codec, Step, What};
 use prony_model::measurement::{ErrorKind, Tolerance};
 
@@ -30,20 +30,20 @@ impl LineProtocol {
 #[derive(Debug)]
 struct Outgoing {
     text: Vec<u8>,
-    begins: Option<Place>,
+    begins: Option<RequestPlace>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Connection {
     permits: usize,
     /// Requests that wait for a permit.
-    waiting: VecDeque<Place>,
+    waiting: VecDeque<RequestPlace>,
     outgoing: VecDeque<Outgoing>,
     /// Bytes of the first of those that are written.
     written: usize,
     next_id: u64,
     /// Requests that hold a permit, by id.
-    unanswered: BTreeMap<u64, Place>,
+    unanswered: BTreeMap<u64, RequestPlace>,
     line: Vec<u8>,
     body: Option<Body>,
 }
@@ -70,7 +70,7 @@ impl Connection {
         }
     }
 
-    fn resolve(&mut self, id: u64) -> Option<Place> {
+    fn resolve(&mut self, id: u64) -> Option<RequestPlace> {
         let place = self.unanswered.remove(&id);
         self.admit();
         place
@@ -148,12 +148,12 @@ impl Codec for LineProtocol {
         connection.permits
     }
 
-    fn submit(&mut self, connection: &mut Connection, place: Place, _request: u32) {
+    fn submit(&mut self, connection: &mut Connection, place: RequestPlace, _request: u32) {
         connection.waiting.push_back(place);
         connection.admit();
     }
 
-    fn cancel(&mut self, connection: &mut Connection, place: Place) -> Cancelled {
+    fn cancel(&mut self, connection: &mut Connection, place: RequestPlace) -> Cancelled {
         connection.waiting.retain(|waiting| *waiting != place);
         let id = connection.unanswered.iter().find(|(_, of)| **of == place).map(|(id, _)| *id);
         if let Some(id) = id {
@@ -176,14 +176,14 @@ impl Codec for LineProtocol {
         !connection.outgoing.is_empty()
     }
 
-    fn output<'a>(&'a mut self, connection: &'a mut Connection) -> (Option<Place>, &'a [u8]) {
+    fn output<'a>(&'a mut self, connection: &'a mut Connection) -> (Option<RequestPlace>, &'a [u8]) {
         self.output.clear();
         connection.outgoing.iter().for_each(|line| self.output.extend_from_slice(&line.text));
         let begins = connection.outgoing.front().and_then(|line| line.begins);
         (begins.filter(|_| connection.written == 0), &self.output[connection.written..])
     }
 
-    fn wrote(&mut self, connection: &mut Connection, mut count: usize, mut begun: impl FnMut(Place)) {
+    fn wrote(&mut self, connection: &mut Connection, mut count: usize, mut begun: impl FnMut(RequestPlace)) {
         while let Some(line) = connection.outgoing.front().filter(|_| count > 0) {
             if let Some(place) = line.begins.filter(|_| connection.written == 0) {
                 begun(place);
@@ -211,7 +211,7 @@ impl Codec for LineProtocol {
         &mut self,
         connection: &mut Connection,
         input: &[u8],
-        body: &mut impl FnMut(Place, &[u8]),
+        body: &mut impl FnMut(RequestPlace, &[u8]),
     ) -> Step {
         if let Some(coming) = connection.body.take() {
             let used = coming.left.min(input.len());
@@ -247,7 +247,7 @@ impl Codec for LineProtocol {
         true
     }
 
-    fn end_of_stream(&mut self, _connection: &mut Connection) -> Option<(Place, u16)> {
+    fn end_of_stream(&mut self, _connection: &mut Connection) -> Option<(RequestPlace, u16)> {
         None
     }
 

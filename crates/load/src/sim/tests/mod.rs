@@ -41,7 +41,8 @@ fn histogram(values: impl IntoIterator<Item = u64>) -> SparseHistogram {
 /// So many times the same value, and nothing else.
 #[track_caller]
 fn all_are(histogram: &SparseHistogram, value_ns: u64, count: u64) {
-    let wanted = SparseHistogram::of([(bucket_of(value_ns), count)].into_iter().filter(|_| count > 0));
+    let wanted =
+        SparseHistogram::from_buckets([(bucket_of(value_ns), count)].into_iter().filter(|_| count > 0));
     let say = |h: &SparseHistogram| (h.len(), h.min(), h.max());
     assert!(*histogram == wanted, "{:?} and not {:?}", say(histogram), say(&wanted));
 }

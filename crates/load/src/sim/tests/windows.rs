@@ -58,7 +58,7 @@ fn a_wait_beside_another_workers_free_connection_is_counted_to_the_nanosecond() 
     let sent = 2_000_u64.div_ceil(3);
     let beside = |others_free_ms: Option<u64>| {
         let mut case = case.clone();
-        case.idle = Arc::new(Idle::of(2));
+        case.idle = Arc::new(Idle::new(2));
         let mut other = Free::with_capacity(1, Arc::clone(&case.idle), 1);
         if let Some(ms) = others_free_ms {
             other.push_back(0, EPOCH_NS + START_AHEAD_NS + ms * MS);

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 const BLOCKS: u32 = 5;
 
 /// The experiment of a command line and its candidates; its plan says what is asked of them.
-pub(in crate::commands) fn of(
+pub(in crate::commands) fn experiment(
     arguments: &BenchArguments,
 ) -> Result<(Experiment, Vec<BenchCandidate>), Failure> {
     let mut candidates = Vec::new();
@@ -36,7 +36,7 @@ pub(in crate::commands) fn of(
                 "Two candidates are called {name:?}: give each its own name."
             )));
         }
-        candidates.push(BenchCandidate::of(candidate, None));
+        candidates.push(BenchCandidate::new(candidate, None));
     }
     watch(arguments, &mut candidates)?;
     check_listens(arguments, &candidates)?;

@@ -37,7 +37,7 @@ pub(super) fn places(
         // Other pins than the run was begun with are refused where the log is opened.
         (_, Some(pins)) => CpuHalves::of_pins(pins),
         (Some(before), None) => Ok(CpuHalves::of_record(before)),
-        (None, None) => CpuHalves::of(&prony_host::cpus::allowed(), experiment.server_cores),
+        (None, None) => CpuHalves::split(&prony_host::cpus::allowed(), experiment.server_cores),
     };
     places.map(Some).map_err(Failure::usage)
 }

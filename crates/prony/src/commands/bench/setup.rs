@@ -1,5 +1,6 @@
 //! From flags to a run: which experiment, which candidates, which CPUs, which log.
 
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -64,13 +65,15 @@ pub(super) fn setup(
         adaptive::as_before(&mut experiment, arguments, log)?;
     }
     if let Some(budget) = &arguments.budget {
-        experiment.budget = Some(parse_duration(budget)?);
+        experiment.budget = Some(parse_duration(budget)?).filter(|budget| !budget.is_zero());
+        if experiment.budget.is_none() {
+            return Err(Failure::usage("--budget 0 allows no trial: give how long the run may take, 30m."));
+        }
     }
     if let Some(seed) = arguments.plan.seed {
         experiment.seed = seed;
     }
     let log = resumed.or_else(|| arguments.output.as_ref().map(PathBuf::from));
-    let log = log.unwrap_or_else(|| default_log(&experiment.name));
     let (mut pins, places) = cpus_of(arguments, &experiment, &candidates, before, server_host.as_deref())?;
     if arguments.pin.is_empty() && agents.is_some_and(|agents| !matches!(agents, Agents::Local(_))) {
         // This machine's CPUs are none of another's.
@@ -88,7 +91,8 @@ pub(super) fn setup(
         skipped,
         baseline,
         layout,
-        log,
+        // Without one it is named when no other bench runs: see `default_log`.
+        log: log.unwrap_or_default(),
         pins,
         duet: places,
         server_host,
@@ -138,7 +142,7 @@ fn of_candidates(arguments: &BenchArguments) -> Result<(Resolved, Option<Arc<Ser
             "--runtime is for an experiment's servers: a --candidate runs as its own command says.",
         ));
     }
-    let (experiment, candidates) = candidates::of(arguments)?;
+    let (experiment, candidates) = candidates::experiment(arguments)?;
     let host = connect(&arguments.runtime, &arguments.fleet.agent_binary, None)?;
     let baseline = experiment.baseline.clone();
     Ok((Resolved { experiment, candidates, skipped: Vec::new(), baseline }, host))
@@ -317,11 +321,13 @@ fn as_before(experiment: &mut Experiment, candidates: &mut Vec<BenchCandidate>, 
     experiment.seed = header.seed;
 }
 
-/// `runs/DATE-NAME.jsonl`, with the time so that two of a day don't meet.
-fn default_log(name: &str) -> PathBuf {
+/// `runs/DATE-NAME.jsonl`, with the time; with a number behind it where another bench began in that second.
+pub(super) fn default_log(name: &str) -> PathBuf {
     let now = rfc3339(SystemTime::now());
     let stamp: String = now.chars().take(19).filter(|c| *c != ':').collect();
-    PathBuf::from(format!("runs/{stamp}-{name}.jsonl"))
+    let log = |number: String| PathBuf::from(format!("runs/{stamp}-{name}{number}.jsonl"));
+    let numbered = (2..).map(|number| log(format!("-{number}")));
+    iter::once(log(String::new())).chain(numbered).find(|log| !log.exists()).unwrap_or_default()
 }
 
 /// The CPUs of `--pin`, if it is given.

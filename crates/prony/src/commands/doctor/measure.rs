@@ -138,7 +138,7 @@ fn bench(
     let candidate = |name: &&str| {
         let candidate = Candidate::command(name, &command, Listens::default())
             .map_err(|why| format!("Not measured: {why}"))?;
-        Ok(BenchCandidate::of(candidate, None))
+        Ok(BenchCandidate::new(candidate, None))
     };
     let labels = names.iter().map(|name| (*name).to_owned()).collect();
     let mut plans = plans.into_iter();
@@ -164,7 +164,7 @@ fn bench(
         server_host: None,
         fleet: Vec::new(),
     };
-    prony_lab::bench::run(&setup, Loads::of(&prony_load::run), interrupt, &mut |_| ())
+    prony_lab::bench::run(&setup, Loads::new(&prony_load::run), interrupt, &mut |_| ())
         .map_err(|why| format!("Not measured: {why}"))?;
     prony_analysis::run_log::read(&log).map_err(|why| format!("Not measured: {why}"))
 }

@@ -13,9 +13,9 @@ fn meaning(words: &[String]) -> PlanRecord {
     let Command::Load(arguments) = Cli::try_parse_from(words).unwrap().command else {
         panic!("{words:?} is no load")
     };
-    let target = Target::parse(arguments.url.as_deref().unwrap()).unwrap();
-    let mut plan = plan::plan(&arguments.plan, &arguments.redact, Some(target)).unwrap();
-    if let Some(cpus) = &arguments.pin {
+    let target = Target::parse(arguments.common.url.as_deref().unwrap()).unwrap();
+    let mut plan = plan::plan(&arguments.common.plan, &arguments.common.redact, Some(target)).unwrap();
+    if let Some(cpus) = &arguments.common.pin {
         plan.cpus = parse_cpus(cpus).unwrap();
     }
     PlanRecord::of(&plan)

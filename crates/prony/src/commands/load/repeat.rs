@@ -78,7 +78,7 @@ pub(super) fn run(times: u32, context: &LoadContext<'_>, mut log: Option<&mut Lo
     if repeat.counted == 0 || repeat.completed == 0 {
         return Err(Failure::code(NOT_MEASURED));
     }
-    if arguments.json.as_deref() == Some("-") {
+    if arguments.common.json.as_deref() == Some("-") {
         let held: Vec<_> = prony_analysis::slo_run::hold_run(context.slos, &together);
         let held: Vec<_> = held.into_iter().map(|of| of.held).collect();
         return thresholds::conclude(&held, arguments.strict);
@@ -88,7 +88,7 @@ pub(super) fn run(times: u32, context: &LoadContext<'_>, mut log: Option<&mut Lo
 
 /// A trial's first line, with its number, and what a watched server cost in it.
 fn print_line((nth, times): (u32, u32), trial: &Trial, context: &LoadContext<'_>) {
-    if context.arguments.json.as_deref() == Some("-") || context.arguments.quiet {
+    if context.arguments.common.json.as_deref() == Some("-") || context.arguments.common.quiet {
         return;
     }
     let digits = times.to_string().len();
@@ -101,19 +101,19 @@ fn print_line((nth, times): (u32, u32), trial: &Trial, context: &LoadContext<'_>
 }
 
 fn publish(repeat: &Repeat, context: &LoadContext<'_>) -> Result<(), Failure> {
-    let (arguments, printer) = (context.arguments, context.printer);
-    if write_json(arguments.json.as_deref(), repeat, printer)? {
+    let (common, printer) = (&context.arguments.common, context.printer);
+    if write_json(common.json.as_deref(), repeat, printer)? {
         return Ok(());
     }
     let text = terminal::repeat(repeat, &printer.options());
-    if arguments.quiet {
+    if common.quiet {
         printer.out(text.lines().next().unwrap_or_default());
         return Ok(());
     }
     printer.out(&text);
-    let next = match arguments.output.as_deref() {
+    let next = match common.output.as_deref() {
         Some(path) => format!(" Next  prony compare OTHER.jsonl {}", format::printable(path)),
-        None if is_embedded(arguments) => return Ok(()),
+        None if is_embedded(context.arguments) => return Ok(()),
         None => {
             " Next  the same with -o A.jsonl, the other load with -o B.jsonl, then prony compare A.jsonl B.jsonl"
                 .to_owned()

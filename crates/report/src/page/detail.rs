@@ -162,7 +162,7 @@ fn summaries(trial: &Trial) -> Vec<SummaryRow<'_>> {
 
 fn summary_row<'a>(name: &'static str, s: &'a Summary) -> SummaryRow<'a> {
     let percentile = |field: &str| Percentile {
-        name: words::percentile(field),
+        name: words::percentile(field).to_owned(),
         value_ns: s.percentile(field),
         ci95: s.ci95.get(field),
         censored_at_ns: s.censored_at_ns.get(field).copied(),

@@ -16,7 +16,7 @@ export interface AgentRecord {
   clock_moved_ns?: number;
   /** How far the controller's clock was ahead of its own, as far as can be known, within `clock_bound_ns`. */
   clock_offset_ns?: number;
-  /** Requests of the window answered rightly. */
+  /** Requests of the window that completed. */
   completed: number;
   /** CPU time of its workers in the window. */
   cpu_ns: number;
@@ -120,7 +120,7 @@ export interface Cell {
   plan: number;
   /** Each verdict's code seen, with words. */
   reasons: CellReason[];
-  /** What a reader must know beside the figures, one sentence each. */
+  /** What became of its trials, one sentence each; what verdicts say is in `reasons`. */
   remarks: string[];
   /** Trials with a result. */
   trials: number;
@@ -459,7 +459,7 @@ export interface HistoryData {
 
 /** A figure that can be looked at. */
 export interface HistoryFigure {
-  /** The answer in a sentence. */
+  /** The answer in a sentence that begins with the title. */
   headline: string;
   id: string;
   /** The smallest change that matters, as a share. */
@@ -700,7 +700,7 @@ export interface PlanRecord {
   cpus: number[];
   /** The window's length; `None` where only a count ends the load. */
   duration_ns: number | null;
-  /** Whether every answer's body is compared. */
+  /** Whether every response's body is compared. */
   expect_body: boolean;
   /** The status expected; `None`: any 2xx or 3xx. */
   expect_status: number | null;
@@ -1302,6 +1302,8 @@ export interface TrialCounts {
 
 /** A trial in a list. */
 export interface TrialHead {
+  /** Indices of those of which the truth may be more. */
+  at_least?: number[];
   /** Its block, from 0. */
   block: number;
   /** Whose limit the throughput is. */
@@ -1318,6 +1320,8 @@ export interface TrialHead {
   failed: number;
   /** Why nothing was measured: all figures are 0 then. */
   failure?: string;
+  /** Its figures, in the order of the run's. */
+  figures: (number | null)[];
   /** Its number in the run, which its chunk is named by. */
   index: number;
   /** Whether it was ended early. */
@@ -1326,12 +1330,6 @@ export interface TrialHead {
   offered_per_s: number | null;
   /** What became of the load. */
   outcome: Outcome;
-  /** Median response. */
-  p50_ns: number | null;
-  /** Where p99 is censored: it is longer than this. */
-  p99_censored_at_ns?: number;
-  /** 99th percentile of response. */
-  p99_ns: number | null;
   /** Index of the plan. */
   plan: number;
   /** Completed requests per second. */
@@ -1343,7 +1341,7 @@ export interface TrialHead {
 }
 
 /** What a figure is counted in. */
-export type Unit = "per_s" | "per_cpu_s" | "ns" | "bytes" | "bytes_per_s" | "share" | "ratio";
+export type Unit = "requests_per_s" | "requests_per_cpu_s" | "ns" | "bytes" | "bytes_per_s" | "share" | "ratio" | "count";
 
 /** The verdict in a word. */
 export type Validity = "valid" | "suspect" | "invalid";

@@ -24,7 +24,7 @@ describe("figures as people read them", () => {
     const bare = { point: 1, low: null, high: null, n: 1, why: "one trial has no interval" };
     expect(f.plusMinus({ point: 10, low: -5, high: 25, n: 3 })).toBe("");
     expect([f.plusMinus(e), f.plusMinus(bare), f.plusMinus(null)]).toEqual(["±2 %", "", ""]);
-    expect(f.interval(e, "per_s")).toBe("98.0/s – 102/s");
+    expect(f.interval(e, "requests_per_s")).toBe("98.0/s – 102/s");
     expect(f.interval(bare, "ns")).toBe("one trial has no interval");
     expect([f.rank([1, 1]), f.rank([1, 2]), f.rank(null)]).toEqual(["1", "1–2", "–"]);
     expect([f.ratio(e), f.ratio(bare), f.ratio(null)]).toEqual(["100 ×", "1 ×", "–"]);

@@ -57,7 +57,7 @@ describe("the ranking as shown", () => {
     expect(publishedRatio(with3, a, null).ratio).toBeNull();
   });
   it("says each reason once", () => {
-    const cell = { trials: 5, remarks: ["3 requests failed", "not steady in 2 of 5 trials: it drifted"], reasons: [{ code: "not_steady", trials: 2, detail: "it drifted", advice: "Wait." }] } as unknown as Cell;
+    const cell = { trials: 5, remarks: ["3 requests failed"], reasons: [{ code: "not_steady", trials: 2, detail: "it drifted", advice: "Wait." }] } as unknown as Cell;
     expect(saidOf(cell).map((s) => s.title || s.detail)).toEqual(["3 requests failed", "not steady in 2 of 5 trials"]);
   });
 });
@@ -91,7 +91,7 @@ describe("tables", () => {
 describe("pages", () => {
   it("finds what a run sweeps", () => {
     const sweeps = [{ against: "rate" as const, title: "50 connections", capacity: false, points: [{ x: 1000, plan: 0 }, { x: 2000, plan: 1 }] }, { against: "connections" as const, title: "", capacity: false, points: [] }];
-    const swept = { ...data, figures: [{ id: "throughput", title: "Throughput", unit: "per_s" as const, more_is_better: true, explain: "" }], sweeps };
+    const swept = { ...data, figures: [{ id: "throughput", title: "Throughput", unit: "requests_per_s" as const, more_is_better: true, explain: "" }], sweeps };
     expect(axes(data)).toEqual([]);
     expect(axes(swept)).toEqual(["rate", "connections"]);
     // The second plan has no ranking in this fixture.

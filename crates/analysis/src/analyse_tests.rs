@@ -123,7 +123,7 @@ fn a_missing_candidate_has_a_row_without_figures() {
 #[test]
 fn invalid_trials_do_not_count_and_suspect_ones_do() {
     let mut log = Log::new(&["a", "base"], 4).with(&[&[900, 100], &[300, 101], &[301, 99], &[302, 100]]);
-    let reason = crate::verdict::Code::Arithmetic.reason("1 + 1 = 3".to_owned());
+    let reason = prony_model::code::Code::Arithmetic.reason("1 + 1 = 3".to_owned());
     log.trial(0).verdict.reasons.push(reason);
     log.trial(0).verdict.validity = Validity::Invalid;
     log.trial(2).verdict.validity = Validity::Suspect;
@@ -136,7 +136,7 @@ fn invalid_trials_do_not_count_and_suspect_ones_do() {
     let row = &analysis.plans[0].rows[0];
     assert_eq!((row.trials, row.counted), (4, 2));
     assert_eq!(row.figures[Figure::THROUGHPUT].trials, [300.0, 302.0]);
-    assert!(row.reasons.iter().any(|r| r.code == "arithmetic" && r.trials == 1));
+    assert!(row.reasons.iter().any(|r| r.code == prony_model::code::Code::Arithmetic && r.trials == 1));
     assert_eq!(row.series.len(), 4);
     assert_eq!(row.series[0].validity, "invalid");
     assert_eq!(analysis.notes, ["not measured: base under c50 in block 4: The server died."]);

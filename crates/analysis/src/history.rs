@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use prony_model::Estimate;
 use prony_model::run_log::{Header, RunLog, TrialResult};
+use prony_model::unit::Unit;
 use prony_stats::CONFIDENCE;
 use prony_stats::segmentation::{VALUES_MAX, VALUES_MIN, change_points, step};
 use schemars::JsonSchema;
@@ -28,9 +29,6 @@ pub const SCHEMA: &str = "prony.history/1";
 
 /// Runs that a series needs before anything is said of its changes.
 pub const RUNS_MIN: usize = VALUES_MIN;
-
-/// The unit of figures that are relative to a candidate's.
-pub const RATIO: &str = "ratio";
 
 /// The chance that any series without a change has one named.
 const SIGNIFICANCE: f64 = 0.05;
@@ -58,7 +56,7 @@ pub struct History {
     /// The candidate whose figure of the same run each figure is divided by.
     pub relative_to: Option<String>,
     /// The unit of its values: `requests_per_s`, `ns`, `bytes`, …; `ratio` of figures relative to a candidate's.
-    pub unit: &'static str,
+    pub unit: Unit,
     /// Whether more of it is better.
     pub more_is_better: bool,
     /// The smallest change that matters, as a share.
@@ -323,7 +321,7 @@ pub fn history(
         schema: SCHEMA,
         figure: figure.name,
         relative_to: relative_to.map(str::to_owned),
-        unit: relative_to.map_or(figure.unit.stored(), |_| RATIO),
+        unit: relative_to.map_or(figure.unit, |_| Unit::Ratio),
         more_is_better: figure.more_is_better,
         matters: figure.smallest_difference,
         runs: run_count,

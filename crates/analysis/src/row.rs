@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use prony_model::Estimate;
+use prony_model::code::Code;
 use prony_model::run_log::{CandidateFacts, CandidateRecord};
 use prony_model::trial::{Effect, Outcome, Trial};
 use schemars::JsonSchema;
@@ -86,7 +87,8 @@ impl Row {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RowReason {
     /// The code.
-    pub code: String,
+    #[schemars(with = "String")]
+    pub code: Code,
     /// How many trials had it.
     pub trials: u32,
     /// The worst that it does to a figure.
@@ -140,11 +142,11 @@ pub(crate) fn row(candidate: &CandidateRecord, cells: &[Cell<'_>], widened: bool
 /// Each code of any trial, with how many trials had it and the first one's words.
 fn reasons(cells: &[Cell<'_>]) -> Vec<RowReason> {
     let mut order = Vec::new();
-    let mut by_code: BTreeMap<&str, RowReason> = BTreeMap::new();
+    let mut by_code: BTreeMap<Code, RowReason> = BTreeMap::new();
     for cell in cells {
-        let mut of_this_trial: Vec<&str> = Vec::new();
+        let mut of_this_trial: Vec<Code> = Vec::new();
         for reason in &cell.trial.verdict.reasons {
-            let code = reason.code.as_str();
+            let code = reason.code;
             if of_this_trial.contains(&code) {
                 continue;
             }
@@ -152,7 +154,7 @@ fn reasons(cells: &[Cell<'_>]) -> Vec<RowReason> {
             let seen = by_code.entry(code).or_insert_with(|| {
                 order.push(code);
                 RowReason {
-                    code: reason.code.clone(),
+                    code,
                     trials: 0,
                     effect: reason.effect,
                     detail: reason.detail.clone(),
@@ -168,5 +170,5 @@ fn reasons(cells: &[Cell<'_>]) -> Vec<RowReason> {
             seen.effect = seen.effect.max(reason.effect);
         }
     }
-    order.into_iter().filter_map(|code| by_code.remove(code)).collect()
+    order.into_iter().filter_map(|code| by_code.remove(&code)).collect()
 }

@@ -6,15 +6,16 @@ mod rules;
 
 use std::fmt;
 
+use prony_model::code::Code;
 use prony_model::server::ServerSamples;
 pub use prony_model::slo::{Decision, SloRecord};
 use prony_model::trial::{Reason, Summary, Trial};
+use prony_model::unit::Unit;
 use prony_model::units::{multiple, plain_number};
 
-use crate::figure::{Figure, Unit};
+use crate::figure::Figure;
 use crate::numbers::rounded;
 pub(crate) use crate::slo::rules::by_interval;
-use crate::verdict::Code;
 
 /// A threshold, read.
 #[derive(Debug, Clone, PartialEq)]
@@ -246,7 +247,7 @@ fn figures() -> Vec<&'static str> {
 fn limit_in(unit: Unit, limit: &str) -> Result<f64, String> {
     match unit {
         Unit::Milliseconds | Unit::Microseconds => time(limit),
-        Unit::RequestsPerS | Unit::RequestsPerCpuS => rate(limit),
+        Unit::RequestsPerS | Unit::RequestsPerCpuS | Unit::Ratio | Unit::Count => rate(limit),
         Unit::Megabytes => bytes(limit),
         Unit::MegabytesPerS => bytes(limit.strip_suffix("/s").unwrap_or(limit)),
         Unit::Share => share(limit),

@@ -196,7 +196,7 @@ fn every_figure_of_the_table_can_be_a_threshold() {
     for figure in Figure::all() {
         let limit = match figure.unit {
             Unit::Milliseconds | Unit::Microseconds => "5ms",
-            Unit::RequestsPerS | Unit::RequestsPerCpuS => "5k",
+            Unit::RequestsPerS | Unit::RequestsPerCpuS | Unit::Ratio | Unit::Count => "5k",
             Unit::Megabytes => "200MB",
             Unit::MegabytesPerS => "1MB/s",
             Unit::Share => "1%",

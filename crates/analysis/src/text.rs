@@ -2,7 +2,8 @@
 
 use std::borrow::Borrow;
 
-use crate::figure::Unit;
+use prony_model::unit::Unit;
+
 use crate::numbers::{real, rounded};
 
 /// A duration with three significant digits and the unit that suits it: `53.0 ms`.
@@ -56,7 +57,9 @@ pub(crate) fn with_unit(unit: Unit, value: f64) -> String {
         Unit::Milliseconds | Unit::Microseconds => duration(rounded(value)),
         Unit::Share => percent(value),
         Unit::Megabytes | Unit::MegabytesPerS => format!("{} {}", digits(value / 1e6), unit.shown()),
-        Unit::RequestsPerS | Unit::RequestsPerCpuS => format!("{} {}", digits(value), unit.shown()),
+        Unit::RequestsPerS | Unit::RequestsPerCpuS | Unit::Ratio | Unit::Count => {
+            format!("{} {}", digits(value), unit.shown()).trim_end().to_owned()
+        }
     }
 }
 

@@ -214,6 +214,7 @@ fn client(m: &Measurement, window_ns: u64) -> Client {
 mod tests {
     use super::*;
     use crate::testing::{Line, closed_plan, constant_plan, healthy};
+    use prony_model::code::Code;
     use prony_model::measurement::RequestCounts;
     use prony_model::trial::Validity;
 
@@ -267,7 +268,7 @@ mod tests {
         let m = Line { rate_per_s: 2000, served_per_s: 1900, ..Line::default() }.measure();
         let trial = judged_as(&m, &constant_plan(2000.0));
         assert_eq!((trial.outcome, trial.verdict.validity), (Outcome::Overloaded, Validity::Valid));
-        assert_eq!(trial.verdict.reasons[0].code, "overload");
+        assert_eq!(trial.verdict.reasons[0].code, Code::Overload);
         assert_eq!(trial.throughput.offered_per_s, Some(2000.0));
     }
 

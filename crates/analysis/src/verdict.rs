@@ -1,8 +1,7 @@
-//! Why a trial's figures can or cannot be trusted: every reason that a
-//! measurement can show by itself, its threshold, its effect and its advice.
+//! Why a trial's figures can or cannot be trusted: the rule and the thresholds of each code of [`Code`], whose table says
+//! what a reason affects.
 
-use std::collections::BTreeMap;
-
+use prony_model::code::Code;
 use prony_model::host::Host;
 use prony_model::measurement::{ErrorKind, ErrorTally, Measurement, Parts, ReceiveClock, Tolerance};
 use prony_model::observed::Observed;
@@ -10,7 +9,6 @@ use prony_model::plan::Arrivals;
 use prony_model::plan_record::PlanRecord;
 use prony_model::trial::{Effect, Outcome, Reason, Summary, Validity, Verdict};
 use prony_stats::order::Quantile;
-use strum::VariantArray;
 
 use crate::growth::Growth;
 use crate::numbers::{real, rounded};
@@ -48,156 +46,6 @@ const FAILED_MAX: f64 = 0.01;
 
 /// The share of requests that may wait while another worker has a free connection.
 const WAITED_BESIDE_MAX: f64 = 0.01;
-
-/// A reason's code, with what the table says of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
-#[expect(missing_docs, reason = "each is described by its entry in the table below")]
-pub enum Code {
-    Errors,
-    Arithmetic,
-    WrongAnswer,
-    PortsExhausted,
-    ClientSaturated,
-    ClientQueue,
-    LateSends,
-    UnevenWorkers,
-    RateNotReached,
-    HostNoisy,
-    NotSteady,
-    Overload,
-    TooFewSamples,
-    ListenOverflow,
-    PacketsLost,
-    ToleratedResponses,
-    FewerStreams,
-    StalledByWindow,
-    Container,
-    ServerDied,
-    ServerRestarted,
-    WorkerLost,
-    MemoryGrows,
-    DuetSharesClient,
-    DuetSharesCpus,
-    AgentLost,
-    LateAgents,
-    ThrottledAgents,
-}
-
-/// What a reason of a probe means for the search for a capacity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InSearch {
-    /// The probe is judged by its figures.
-    Nothing,
-    /// The client did not apply the load: the rate is out of its reach.
-    OutOfReach,
-    /// Where the trial is invalid for it, the search ends: what came before was of another server.
-    Ends,
-}
-
-struct Entry {
-    name: &'static str,
-    affects: &'static [&'static str],
-    effect: Effect,
-    advice: &'static str,
-}
-
-impl Code {
-    /// The code in JSON and on screens.
-    pub fn name(self) -> &'static str {
-        self.entry().name
-    }
-
-    /// The code of this name.
-    pub fn named(name: &str) -> Option<Code> {
-        Code::VARIANTS.iter().copied().find(|code| code.name() == name)
-    }
-
-    /// What it means for the search for a capacity.
-    pub fn in_search(self) -> InSearch {
-        match self {
-            Code::ClientSaturated | Code::RateNotReached | Code::PortsExhausted => InSearch::OutOfReach,
-            Code::ServerDied | Code::ServerRestarted | Code::Arithmetic => InSearch::Ends,
-            _ => InSearch::Nothing,
-        }
-    }
-
-    #[rustfmt::skip]
-    fn entry(self) -> Entry {
-        let entry = |name, affects, effect, advice| Entry { name, affects, effect, advice };
-        match self {
-            Code::Errors => entry("errors", &["throughput", "response"], Effect::Note,
-                "Read the first message of each kind; do not compare servers by their successful requests alone."),
-            Code::Arithmetic => entry("arithmetic", &["throughput", "response", "service"], Effect::Invalid,
-                "This is a fault of Prony's: please report it with the run log."),
-            Code::WrongAnswer => entry("wrong_answer", &["throughput", "response", "service"], Effect::Invalid,
-                "Look at one response (curl -i URL); correct the server, or --expect-status and --expect-body."),
-            Code::PortsExhausted => entry("ports_exhausted", &["throughput"], Effect::Invalid,
-                "Keep connections alive, connect from more addresses (--source) or widen net.ipv4.ip_local_port_range: this measured \
-                 the client's ports."),
-            Code::ClientSaturated => entry("client_saturated", &["throughput"], Effect::LowerBound,
-                "Give the client more cores and workers (-t), or the server fewer."),
-            Code::ClientQueue => entry("client_queue", &["response", "service"], Effect::Suspect,
-                "Give the client more cores and workers (-t), or let the kernel stamp responses (over TCP, without --user-clock)."),
-            Code::LateSends => entry("late_sends", &["response"], Effect::Suspect,
-                "Give the client a core of its own (--pin), or ask for a lower rate; service times are not affected."),
-            Code::UnevenWorkers => entry("uneven_workers", &["response"], Effect::Suspect,
-                "Use one worker (without -t), which sends over 100,000 requests per second, or more connections (-c)."),
-            Code::RateNotReached => entry("rate_not_reached", &["response", "throughput"], Effect::Suspect,
-                "Ask for a lower rate, or give the client more workers (-t)."),
-            Code::HostNoisy => entry("host_noisy", &["throughput", "response", "service"], Effect::Suspect,
-                "Stop other programs or give the client a core of its own (--pin), and repeat."),
-            Code::NotSteady => entry("not_steady", &[], Effect::Suspect,
-                "Give a longer --warmup and a longer -d; if the figures still drift, it is the server that does."),
-            Code::Overload => entry("overload", &["response"], Effect::Note,
-                "Response times grow with the load's length: compare throughput, or ask for a lower rate."),
-            Code::TooFewSamples => entry("too_few_samples", &["response.p99_ns"], Effect::Withheld,
-                "Let the load last longer (-d, or -n)."),
-            Code::ListenOverflow => entry("listen_overflow", &["throughput", "response"], Effect::Note,
-                "Raise the server's backlog and net.core.somaxconn, or open fewer connections at once."),
-            Code::PacketsLost => entry("packets_lost", &["throughput", "response"], Effect::Note, "Run `prony doctor` on the server's host, or `prony doctor --host ssh:HOST` here."),
-            Code::ToleratedResponses => entry("tolerated_responses", &[], Effect::Note,
-                "The figures are not affected; a stricter client or a proxy may refuse such responses, so correct the server's headers."),
-            Code::FewerStreams => entry("fewer_streams", &["throughput"], Effect::Note,
-                "Lower -p to the server's limit, or raise that limit; more connections (-c) carry more requests at once."),
-            Code::StalledByWindow => entry("stalled_by_window", &["throughput", "service"], Effect::Note,
-                "Raise the server's windows (SETTINGS_INITIAL_WINDOW_SIZE, WINDOW_UPDATE) if they are not what you measure."),
-            Code::Container => entry("container", &[], Effect::Note,
-                "Start the container with --network host, on Linux; compare only what was measured in the same way."),
-            Code::ServerDied => entry("server_died", &["throughput", "response", "service"], Effect::Invalid,
-                "Read its last output, and load it by hand with `prony load`; the trial does not count."),
-            Code::ServerRestarted => entry("server_restarted", &["throughput", "response", "service"], Effect::Invalid,
-                "Find out why it ended. If a setting ends workers after a number of requests, switch it off, or write recycles = true in its recipe. The trial does not count."),
-            Code::WorkerLost => entry("worker_lost", &[], Effect::Note,
-                "If it was a worker, fewer workers served than were configured: read the server's log."),
-            Code::MemoryGrows => entry("memory_grows", &[], Effect::Note,
-                "Give a longer -d to see whether it ends; memory figures are those of this window only."),
-            Code::DuetSharesClient => entry("duet_shares_client", &[], Effect::Note,
-                "With one more CPU each client would have its own; each server has its own already."),
-            Code::DuetSharesCpus => entry("duet_shares_cpus", &["response", "service"], Effect::Suspect,
-                "Compare by the duet's ratio: both sides contain their client's work alike, but each figure by itself contains it, too. With four CPUs each server and each client has its own."),
-            Code::AgentLost => entry("agent_lost", &["throughput", "response", "service"], Effect::Suspect,
-                "Find out why the agent was lost, and repeat the load."),
-            Code::LateAgents => entry("late_agents", &["response"], Effect::Suspect,
-                "Give these agents a core of their own (--pin), or leave them out; service times are not affected."),
-            Code::ThrottledAgents => entry("throttled_agents", &["throughput", "response", "service"], Effect::Suspect,
-                "Give these agents whole CPUs of their own instead of a quota (in Kubernetes the static CPU manager)."),
-        }
-    }
-
-    /// The reason with what was seen.
-    pub fn reason(self, detail: String) -> Reason {
-        let Entry { name, affects, effect, advice } = self.entry();
-        let affects = affects.iter().map(|a| (*a).to_owned()).collect();
-        Reason {
-            code: name.to_owned(),
-            affects,
-            effect,
-            detail,
-            advice: advice.to_owned(),
-            values: BTreeMap::new(),
-        }
-    }
-}
 
 /// What the reasons are found in.
 pub(crate) struct Facts<'a> {

@@ -1,5 +1,7 @@
 //! Each reason is raised by one measurement and not by its neighbour.
 
+use std::collections::BTreeMap;
+
 use prony_model::fleet::{AgentRecord, FleetRecord, LostAgent};
 use prony_model::histogram::SparseHistogram;
 use prony_model::host::HostWindow;
@@ -52,7 +54,7 @@ fn reasons(m: &Measurement, plan: &PlanRecord, seen: &Seen) -> Vec<Reason> {
 }
 
 fn has(m: &Measurement, plan: &PlanRecord, code: Code) -> bool {
-    reasons(m, plan, &Seen::default()).iter().any(|r| r.code == code.name())
+    reasons(m, plan, &Seen::default()).iter().any(|r| r.code == code)
 }
 
 fn fail(m: &mut Measurement, kind: ErrorKind, count: u64) {
@@ -68,7 +70,7 @@ fn errors_above_one_percent_come_first() {
     fail(&mut m, ErrorKind::ClosedEarly, 20);
     m.workers[0].busy_ns = 10 * S;
     let seen = reasons(&m, &closed_plan(), &Seen::default());
-    assert_eq!((seen[0].code.as_str(), seen[0].effect), ("errors", Effect::Note));
+    assert_eq!((seen[0].code, seen[0].effect), (Code::Errors, Effect::Note));
     assert!(seen[0].detail.contains("reset 100, closed_early 20"), "{}", seen[0].detail);
 }
 
@@ -112,7 +114,7 @@ fn a_busy_worker_is_client_saturated_unless_the_server_is_the_limit_or_embedded(
     assert!(!has(&m, &closed_plan(), Code::ClientSaturated));
     m.workers[0].busy_ns = 9 * S;
     let seen =
-        |beside: &Seen| reasons(&m, &closed_plan(), beside).iter().any(|r| r.code == "client_saturated");
+        |beside: &Seen| reasons(&m, &closed_plan(), beside).iter().any(|r| r.code == Code::ClientSaturated);
     assert!(seen(&Seen::default()));
     assert!(seen(&Seen { server_share: Some(0.94), ..Default::default() }));
     assert!(!seen(&Seen { server_share: Some(0.96), ..Default::default() }));
@@ -137,7 +139,7 @@ fn times_by_the_user_clock_of_a_busy_client_are_suspect() {
     for (clock, queued) in [(ReceiveClock::User, true), (ReceiveClock::Kernel, false)] {
         m.clock = clock;
         let found = reasons(&m, &closed_plan(), &Seen::default());
-        let reason = found.iter().find(|r| r.code == "client_queue");
+        let reason = found.iter().find(|r| r.code == Code::ClientQueue);
         assert_eq!(reason.is_some(), queued);
         if let Some(reason) = reason {
             assert_eq!(
@@ -213,7 +215,7 @@ fn long_turns_of_the_clients_own_work_are_no_host_noise() {
 }
 
 /// The reasons of a healthy measurement on a host that did this.
-fn on_host(host_window: HostWindow, embedded_target: bool, cpus: &[u32]) -> Vec<String> {
+fn on_host(host_window: HostWindow, embedded_target: bool, cpus: &[u32]) -> Vec<Code> {
     let seen = Seen { host_window: Some(host_window), embedded_target, ..Seen::default() };
     let plan = PlanRecord { cpus: cpus.to_vec(), ..closed_plan() };
     reasons(&healthy(10, 2000), &plan, &seen).into_iter().map(|r| r.code).collect()
@@ -224,19 +226,19 @@ fn stolen_time_and_waits_for_a_cpu_are_host_noise() {
     let stolen = |steal: f64, steal_ns: u64| {
         on_host(HostWindow { steal: Some(steal), steal_ns: Some(steal_ns), ..Default::default() }, false, &[])
     };
-    assert_eq!(stolen(0.011, 110_000_000), ["host_noisy"]);
-    assert_eq!(stolen(0.01, 100_000_000), [""; 0]);
-    assert_eq!(stolen(0.04, 40_000_000), [""; 0], "four steps of the kernel's count");
+    assert_eq!(stolen(0.011, 110_000_000), [Code::HostNoisy]);
+    assert_eq!(stolen(0.01, 100_000_000), []);
+    assert_eq!(stolen(0.04, 40_000_000), [], "four steps of the kernel's count");
     let waited = |wait: f64, embedded, target_is_local, cpus: &[u32]| {
         let host = HostWindow { run_queue_wait: Some(wait), target_is_local, ..Default::default() };
         on_host(host, embedded, cpus)
     };
-    assert_eq!(waited(0.021, false, false, &[]), ["host_noisy"]);
-    assert_eq!(waited(0.021, false, true, &[1]), ["host_noisy"]);
-    assert_eq!(waited(0.02, false, true, &[1]), [""; 0]);
-    assert_eq!(waited(0.5, false, true, &[]), [""; 0], "it shares the server's CPUs");
-    assert_eq!(waited(0.5, true, true, &[1]), [""; 0], "Prony's own target");
-    assert_eq!(on_host(HostWindow::default(), false, &[]), [""; 0], "what cannot be told is no finding");
+    assert_eq!(waited(0.021, false, false, &[]), [Code::HostNoisy]);
+    assert_eq!(waited(0.021, false, true, &[1]), [Code::HostNoisy]);
+    assert_eq!(waited(0.02, false, true, &[1]), []);
+    assert_eq!(waited(0.5, false, true, &[]), [], "it shares the server's CPUs");
+    assert_eq!(waited(0.5, true, true, &[1]), [], "Prony's own target");
+    assert_eq!(on_host(HostWindow::default(), false, &[]), [], "what cannot be told is no finding");
 }
 
 #[test]
@@ -246,10 +248,10 @@ fn listen_overflows_are_noted_where_the_target_is_local() {
         let host = HostWindow { listen_overflows, listen_drops, target_is_local, ..Default::default() };
         on_host(host, false, &[])
     };
-    assert_eq!(overflown(1, 1, true), ["listen_overflow"]);
-    assert_eq!(overflown(0, 1, true), ["listen_overflow"]);
-    assert_eq!(overflown(0, 0, true), [""; 0]);
-    assert_eq!(overflown(9, 9, false), [""; 0], "it was another server's");
+    assert_eq!(overflown(1, 1, true), [Code::ListenOverflow]);
+    assert_eq!(overflown(0, 1, true), [Code::ListenOverflow]);
+    assert_eq!(overflown(0, 0, true), []);
+    assert_eq!(overflown(9, 9, false), [], "it was another server's");
 }
 
 #[test]
@@ -262,10 +264,10 @@ fn what_the_servers_host_lost_or_turned_away_is_noted() {
     };
     let quiet = ServerHostWindow { packets_sent: Some(10_000), ..ServerHostWindow::default() };
     let again = |segments| ServerHostWindow { tcp_retransmits: Some(segments), ..quiet.clone() };
-    assert_eq!(noted(again(10)), [""; 0]);
-    assert_eq!(noted(again(11)), ["packets_lost"]);
-    assert_eq!(noted(ServerHostWindow { packets_dropped: Some(1), ..quiet.clone() }), ["packets_lost"]);
-    assert_eq!(noted(ServerHostWindow { listen_drops: Some(1), ..quiet }), ["listen_overflow"]);
+    assert_eq!(noted(again(10)), []);
+    assert_eq!(noted(again(11)), [Code::PacketsLost]);
+    assert_eq!(noted(ServerHostWindow { packets_dropped: Some(1), ..quiet.clone() }), [Code::PacketsLost]);
+    assert_eq!(noted(ServerHostWindow { listen_drops: Some(1), ..quiet }), [Code::ListenOverflow]);
 }
 
 #[test]
@@ -276,7 +278,7 @@ fn responses_that_are_only_tolerated_are_noted_in_words_and_change_no_figure() {
     m.tolerated = BTreeMap::from([(Tolerance::Folded, 12), (Tolerance::Long, 1)]);
     let mut trial = judge(&m, &closed_plan(), &Seen::default());
     let reason = trial.verdict.reasons.pop().unwrap();
-    assert_eq!((reason.code.as_str(), reason.effect), ("tolerated_responses", Effect::Note));
+    assert_eq!((reason.code, reason.effect), (Code::ToleratedResponses, Effect::Note));
     assert!(reason.affects.is_empty());
     let said = "12 with a header folded over several lines, 1 with a header section over 64 KiB";
     assert!(reason.detail.ends_with(said), "{}", reason.detail);
@@ -322,7 +324,7 @@ fn a_drift_is_not_steady() {
         bin.response_sum_ns = bin.completed * 1_000_000;
     }
     let seen = reasons(&m, &closed_plan(), &Seen::default());
-    let reason = seen.iter().find(|r| r.code == "not_steady").unwrap();
+    let reason = seen.iter().find(|r| r.code == Code::NotSteady).unwrap();
     assert_eq!(reason.affects, ["throughput"]);
 }
 
@@ -330,7 +332,7 @@ fn a_drift_is_not_steady() {
 fn overload_is_noted() {
     let m = Line { rate_per_s: 2000, served_per_s: 1900, ..Line::default() }.measure();
     let seen = reasons(&m, &constant_plan(2000.0), &Seen::default());
-    let reason = seen.iter().find(|r| r.code == Code::Overload.name()).unwrap();
+    let reason = seen.iter().find(|r| r.code == Code::Overload).unwrap();
     // Of each second's 2,000 there are 100 too many: 50 ms of the line's work.
     assert!((reason.values["growth_per_s_ns"] / 50e6 - 1.0).abs() < 0.02, "{reason:?}");
     let m = Line::default().measure();
@@ -341,7 +343,7 @@ fn overload_is_noted() {
 fn a_withheld_p99_is_a_reason_with_the_duration_it_needs() {
     assert!(!has(&healthy(10, 1000), &closed_plan(), Code::TooFewSamples));
     let seen = reasons(&healthy(10, 500), &closed_plan(), &Seen::default());
-    let reason = seen.iter().find(|r| r.code == "too_few_samples").unwrap();
+    let reason = seen.iter().find(|r| r.code == Code::TooFewSamples).unwrap();
     assert_eq!(reason.effect, Effect::Withheld);
     assert!(reason.detail.ends_with("50 samples beyond it, 100 are needed: -d 20s"), "{}", reason.detail);
     assert_eq!(validity(&seen), Validity::Valid);
@@ -359,7 +361,7 @@ fn a_container_is_said_where_its_network_or_its_machine_stands_between() {
     let (m, plan) = (healthy(10, 1_000), closed_plan());
     let said = |host: Host, embedded_target| {
         let seen = Seen { host, embedded_target, ..Seen::default() };
-        reasons(&m, &plan, &seen).into_iter().find(|r| r.code == "container").map(|r| r.detail)
+        reasons(&m, &plan, &seen).into_iter().find(|r| r.code == Code::Container).map(|r| r.detail)
     };
     let of = |virtualisation: Option<&str>, container_network, kernel: &str| Host {
         virtualisation: virtualisation.map(str::to_owned),
@@ -378,7 +380,7 @@ fn a_container_is_said_where_its_network_or_its_machine_stands_between() {
 }
 
 /// What is said of a load, carried as planned, by a fleet that did this.
-fn of_fleet(m: Measurement, agents: Vec<AgentRecord>, lost: Option<LostAgent>, code: &str) -> Option<Reason> {
+fn of_fleet(m: Measurement, agents: Vec<AgentRecord>, lost: Option<LostAgent>, code: Code) -> Option<Reason> {
     let m = Measurement { fleet: Some(FleetRecord { agents, lost, ..FleetRecord::default() }), ..m };
     reasons(&m, &constant_plan(2000.0), &Seen::default()).into_iter().find(|reason| reason.code == code)
 }
@@ -391,7 +393,7 @@ fn agent(name: &str) -> AgentRecord {
 fn an_agent_that_its_quota_kept_from_running_is_named() {
     let throttled = |throttled_ns: Option<u64>| {
         let agents = vec![agent("one"), AgentRecord { throttled_ns, ..agent("two") }];
-        of_fleet(healthy(10, 2000), agents, None, "throttled_agents").map(|reason| reason.detail)
+        of_fleet(healthy(10, 2000), agents, None, Code::ThrottledAgents).map(|reason| reason.detail)
     };
     // Of 10 s.
     assert_eq!(throttled(Some(S / 50)).unwrap(), "a CPU quota kept agents from running: two (20.0 ms)");
@@ -402,7 +404,7 @@ fn an_agent_that_its_quota_kept_from_running_is_named() {
 fn an_agent_that_sends_late_is_named_though_the_sum_is_on_time() {
     let late = |lateness_p50_ns, lateness_p99_ns| {
         let agents = vec![agent("one"), AgentRecord { lateness_p50_ns, lateness_p99_ns, ..agent("two") }];
-        of_fleet(healthy(10, 2000), agents, None, "late_agents").map(|reason| reason.detail)
+        of_fleet(healthy(10, 2000), agents, None, Code::LateAgents).map(|reason| reason.detail)
     };
     let says = |name: &str| format!("50.0 % of the agents sent late by their own doing: two ({name} 1.00 s)");
     assert_eq!(late(Some(S), Some(S)).unwrap(), says("p50"));
@@ -410,7 +412,7 @@ fn an_agent_that_sends_late_is_named_though_the_sum_is_on_time() {
     assert_eq!((late(Some(0), Some(0)), late(None, None)), (None, None));
     // One alone is the whole load, whose lateness is judged as on one machine.
     let alone = vec![AgentRecord { lateness_p50_ns: Some(S), ..agent("one") }];
-    assert_eq!(of_fleet(healthy(10, 2000), alone, None, "late_agents"), None);
+    assert_eq!(of_fleet(healthy(10, 2000), alone, None, Code::LateAgents), None);
 }
 
 #[test]
@@ -418,7 +420,7 @@ fn a_window_that_a_lost_agent_cut_is_suspect_and_a_short_one_invalid() {
     let lost = |seconds: u64, planned_ns: Option<u64>| {
         let lost = LostAgent { agent: "two".to_owned(), why: "it was gone".to_owned(), planned_ns };
         let found =
-            of_fleet(healthy(seconds, 2000), vec![agent("one"), agent("two")], Some(lost), "agent_lost");
+            of_fleet(healthy(seconds, 2000), vec![agent("one"), agent("two")], Some(lost), Code::AgentLost);
         let reason = found.unwrap();
         assert!(
             reason.detail.starts_with("the agent two was lost: it was gone; the window ends at "),
@@ -436,7 +438,7 @@ fn a_window_that_a_lost_agent_cut_is_suspect_and_a_short_one_invalid() {
     let mut less = healthy(1, 2000);
     less.window_end_ns -= 1;
     let gone = LostAgent { agent: "two".to_owned(), why: "it was gone".to_owned(), planned_ns: None };
-    let reason = of_fleet(less, vec![agent("one")], Some(gone), "agent_lost").unwrap();
+    let reason = of_fleet(less, vec![agent("one")], Some(gone), Code::AgentLost).unwrap();
     assert_eq!(reason.effect, Effect::Invalid);
-    assert_eq!(of_fleet(healthy(10, 2000), vec![agent("one")], None, "agent_lost"), None);
+    assert_eq!(of_fleet(healthy(10, 2000), vec![agent("one")], None, Code::AgentLost), None);
 }

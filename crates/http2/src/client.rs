@@ -102,7 +102,7 @@ struct Stream {
     /// How much of the body is to come, where that is known.
     left: Option<u64>,
     has_head: bool,
-    answers_head: bool,
+    to_head: bool,
     interim: u8,
 }
 

@@ -57,7 +57,7 @@ pub enum LoadError {
     Interrupted,
     /// All requests were answered before the window opened.
     #[error(
-        "All requests were answered before the warm-up was over, so that nothing was measured: \
+        "All requests had their responses before the warm-up was over, so that nothing was measured: \
          give a shorter --warmup, or a larger -n."
     )]
     WarmUpTookAll,

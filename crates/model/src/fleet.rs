@@ -57,7 +57,7 @@ pub struct AgentRecord {
     pub threads: u32,
     /// Requests that it wrote over the whole run.
     pub run_sent: u64,
-    /// Requests of the window answered rightly.
+    /// Requests of the window that completed.
     pub completed: u64,
     /// Requests of the window that failed.
     pub failed: u64,

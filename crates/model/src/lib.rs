@@ -9,6 +9,7 @@ pub mod capacity;
 mod capacity_log;
 pub mod client;
 pub mod clock;
+pub mod code;
 pub mod command;
 pub mod duet;
 mod error;
@@ -43,6 +44,7 @@ pub mod target;
 pub mod testing;
 pub mod tls;
 pub mod trial;
+pub mod unit;
 pub mod units;
 mod unpacking;
 

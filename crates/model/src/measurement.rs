@@ -48,7 +48,7 @@ pub struct Measurement {
     /// Bytes of requests written in the window, heads included.
     #[serde(default)]
     pub sent_bytes: u64,
-    /// Answers in the window by status, right ones and wrong ones.
+    /// Responses in the window by status, right ones and wrong ones.
     pub status: BTreeMap<u16, u64>,
     /// Failed requests of the window by kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -430,7 +430,7 @@ pub struct RequestFigures {
     pub waiting: u64,
     /// Bytes read in the window for it.
     pub read_bytes: u64,
-    /// Answers in the window by status.
+    /// Responses in the window by status.
     pub status: BTreeMap<u16, u64>,
     /// Failed requests of the window by kind.
     pub errors: BTreeMap<ErrorKind, u64>,

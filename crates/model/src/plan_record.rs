@@ -49,7 +49,7 @@ pub struct PlanRecord {
     pub keepalive: bool,
     /// The status expected; `None`: any 2xx or 3xx.
     pub expect_status: Option<u16>,
-    /// Whether every answer's body is compared.
+    /// Whether every response's body is compared.
     pub expect_body: bool,
     /// CPUs the workers are pinned to.
     #[schemars(with = "Vec<usize>")]

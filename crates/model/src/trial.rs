@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::client::ClientColumns;
+use crate::code::Code;
 use crate::fleet::FleetRecord;
 use crate::host::{Host, HostWindow};
 use crate::plan_record::PlanRecord;
@@ -48,9 +49,9 @@ pub struct Trial {
     pub run_total: RunTotal,
     /// How much it carried.
     pub throughput: Throughput,
-    /// How quickly it answered.
+    /// How quickly it responded.
     pub latency: Latencies,
-    /// Answers by status.
+    /// Responses by status.
     pub status: BTreeMap<String, u64>,
     /// Failed requests by kind.
     pub errors: BTreeMap<String, u64>,
@@ -87,6 +88,11 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// The version of Prony that judged it.
+    pub fn judged_by(&self) -> &str {
+        self.judged_by.as_ref().unwrap_or(&self.tool.version)
+    }
+
     /// Whether its figures count: it ran to its end and is not invalid.
     pub fn counts(&self) -> bool {
         !self.interrupted && self.verdict.validity != Validity::Invalid
@@ -110,7 +116,7 @@ pub struct TargetFigures {
     pub waiting: u64,
     /// Bytes read for it, heads included.
     pub read_bytes: u64,
-    /// Answers by status.
+    /// Responses by status.
     pub status: BTreeMap<String, u64>,
     /// Failed requests by kind.
     pub errors: BTreeMap<String, u64>,
@@ -179,7 +185,7 @@ pub enum Outcome {
     Carried,
     /// The wait grew to the end of the window.
     Overloaded,
-    /// More than half of the requests failed, or none was answered.
+    /// More than half of the requests failed, or none got a response.
     Broken,
 }
 
@@ -223,7 +229,7 @@ pub struct Latencies {
     pub client_delay: Option<Summary>,
 }
 
-/// By whose clock an answer's bytes are stamped.
+/// By whose clock a response's bytes are stamped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
@@ -263,7 +269,7 @@ pub struct Summary {
     /// The shortest.
     pub min_ns: Option<u64>,
     /// The median. A percentile is `None` when it is withheld (too few samples beyond it)
-    /// or censored (its rank falls among requests that were never answered).
+    /// or censored (its rank falls among requests without a response).
     pub p50_ns: Option<u64>,
     pub p75_ns: Option<u64>,
     pub p90_ns: Option<u64>,
@@ -393,7 +399,8 @@ pub enum Validity {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
     /// Its name, `client_saturated`.
-    pub code: String,
+    #[schemars(with = "String")]
+    pub code: Code,
     /// The figures it touches.
     pub affects: Vec<String>,
     /// What it does to them.
@@ -409,9 +416,10 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// With a figure of what was seen.
+    /// With one of the values that the code's table names.
     #[must_use]
     pub fn with(mut self, name: &str, value: f64) -> Reason {
+        debug_assert!(self.code.entry().values.iter().any(|v| v.name == name), "{name} of {}", self.code);
         self.values.insert(name.to_owned(), value);
         self
     }

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use prony_analysis::comparison::Comparison;
+use prony_model::Tool;
 use prony_model::run_log::{PlannedTrial, RunLog, TrialResult};
 use prony_model::slo::Decision;
 use prony_model::trial::{Outcome, Reason, Validity};
@@ -119,7 +120,7 @@ impl Case {
         self.time_ns = self.time_ns.saturating_add(time_ns);
         self.out.push(format!("{who}: {}", words::trial_line(trial)));
         if trial.verdict.validity == Validity::Invalid {
-            let why = |reason: &Reason| format!("{}: {}", words::code(&reason.code), reason.detail);
+            let why = |reason: &Reason| format!("{}: {}", reason.code.words(), reason.detail);
             let why: Vec<String> = trial.verdict.reasons.iter().map(why).collect();
             self.failures.push(("invalid", format!("{who}: INVALID: {}", why.join("; "))));
         }
@@ -144,6 +145,11 @@ fn document(log: &RunLog, suites: &[(&str, Vec<Case>)]) -> String {
         let cases: Vec<&Case> = cases.iter().collect();
         let stamp = stamp(&header.created_at).map_or(String::new(), |at| format!(" timestamp=\"{at}\""));
         out.push_str(&format!("  <testsuite name=\"{}\"{}{stamp}>\n", escaped(&name), counts(&cases)));
+        out.push_str("    <properties>\n");
+        for (name, version) in [("measured_by", &header.tool.version), ("judged_by", &Tool::this().version)] {
+            out.push_str(&format!("      <property name=\"{name}\" value=\"{}\"/>\n", escaped(version)));
+        }
+        out.push_str("    </properties>\n");
         for case in cases {
             push(&mut out, case, &format!("{}.{plan}", header.name));
         }

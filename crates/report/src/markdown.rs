@@ -182,7 +182,7 @@ pub fn trial(trial: &Trial) -> String {
     items.extend(trial.verdict.reasons.iter().map(|reason| {
         let advice =
             if reason.advice.is_empty() { String::new() } else { format!(" → {}", text(&reason.advice)) };
-        format!("- **{}**: {}{advice}\n", text(&words::code(&reason.code)), text(&reason.detail))
+        format!("- **{}**: {}{advice}\n", text(&reason.code.words()), text(&reason.detail))
     }));
     if !items.is_empty() {
         out.push('\n');
@@ -193,8 +193,8 @@ pub fn trial(trial: &Trial) -> String {
 }
 
 fn percentiles(out: &mut String, trial: &Trial) {
-    let fields = words::shown_percentiles(trial, &prony_model::trial::PERCENTILES.map(|(field, _)| field));
-    let names = fields.iter().map(|field| words::percentile(field));
+    let fields = words::shown_percentiles(trial, |_| true);
+    let names = fields.iter().map(|field| words::percentile(field).to_owned());
     let head = ["ms".to_owned()].into_iter().chain(names).chain(["max".to_owned()]);
     push_head(out, head, |column| column == 0);
     let latency = &trial.latency;

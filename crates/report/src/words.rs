@@ -1,7 +1,7 @@
 //! Texts that are the same in every view.
 
 use prony_analysis::experiment::{ExperimentAnalysis, Row};
-use prony_analysis::figure::{Figure, Unit};
+use prony_analysis::figure::Figure;
 use prony_model::Estimate;
 use prony_model::command::stage;
 use prony_model::plan::ArrivalKind;
@@ -9,6 +9,7 @@ use prony_model::plan_record::{PlanRecord, TargetsRecord};
 use prony_model::target::path_of;
 use prony_model::tls::VerifyKind;
 use prony_model::trial::{Bound, Clock, Effect, Outcome, Summary, TargetFigures, Trial};
+use prony_model::unit::Unit;
 
 use crate::format;
 
@@ -26,7 +27,7 @@ pub(crate) use published::{
     PublishedColumn, agreement, facts, judged_interval, judged_measured, judged_published, judged_value,
     judged_why, not_measured, published_columns, spread, workers,
 };
-pub(crate) use remarks::{own_remarks, row_remarks, shared_remarks};
+pub(crate) use remarks::{CellVerdict, own_remarks, row_mark, row_remarks, row_verdict, shared_remarks};
 
 /// Where a figure is withheld.
 pub(crate) const WITHHELD: &str = "–";
@@ -69,19 +70,17 @@ pub(crate) fn clock(clock: Clock) -> &'static str {
 }
 
 /// `p50_ns` as `p50`, `p9999_ns` as `p99.99`.
-pub(crate) fn percentile(field: &str) -> String {
-    let name = field.strip_suffix("_ns").unwrap_or(field);
-    match name.strip_prefix('p').and_then(|digits| digits.split_at_checked(2)) {
-        Some((whole, rest)) if !rest.is_empty() => format!("p{whole}.{rest}"),
-        _ => name.to_owned(),
-    }
+pub(crate) fn percentile(field: &str) -> &str {
+    Figure::all().find(|figure| figure.field == field).map_or(field, |figure| figure.title)
 }
 
-/// Of these percentiles those that a trial's table has: p99.999 only where the trial has samples enough for it.
-pub(crate) fn shown_percentiles(trial: &Trial, all: &[&'static str]) -> Vec<&'static str> {
+/// The fields of the percentiles that a trial's table has, of those chosen: p99.999 only where the trial has samples
+/// enough for it.
+pub(crate) fn shown_percentiles(trial: &Trial, chosen: fn(&Figure) -> bool) -> Vec<&'static str> {
     let head = headline(trial).1;
     let has = |field: &&str| *field != "p99999_ns" || head.percentile(field).is_some();
-    all.iter().copied().filter(has).collect()
+    let percentiles = Figure::all().filter(|figure| figure.quantile().is_some()).filter(chosen);
+    percentiles.map(|figure| figure.field).filter(has).collect()
 }
 
 /// The summary that a trial's first line shows, with its name. In closed
@@ -116,7 +115,7 @@ const REQUEST_PERCENTILES: [&str; 3] = ["p50_ns", "p90_ns", "p99_ns"];
 
 /// The head of the table of a list's requests, after the column of their names.
 pub(crate) fn request_head() -> impl Iterator<Item = String> {
-    REQUEST_PERCENTILES.map(percentile).into_iter().chain(["mean", "completed", "failed"].map(str::to_owned))
+    REQUEST_PERCENTILES.map(percentile).into_iter().chain(["mean", "completed", "failed"]).map(str::to_owned)
 }
 
 /// The cells below [`request_head`].
@@ -373,25 +372,27 @@ pub(crate) fn ratio(estimate: &Estimate) -> String {
     }
 }
 
-/// A value in the unit that people read the figure in, without its name.
-pub fn value(figure: Figure, value: f64) -> String {
-    match figure.unit {
+/// A value in the unit that people read it in, without its name.
+pub fn value(unit: Unit, value: f64) -> String {
+    match unit {
         Unit::RequestsPerS | Unit::RequestsPerCpuS => format::rate(value),
         Unit::Milliseconds => format::milliseconds(value),
         Unit::Microseconds => format::significant(value / 1e3, 3),
         Unit::Megabytes | Unit::MegabytesPerS => format::significant(value / 1e6, 3),
         Unit::Share => format::percent(value),
+        Unit::Ratio => format::significant(value, 4),
+        Unit::Count => format::si(value),
     }
 }
 
 /// A value with the unit that suits its size: `13,870 req/s`, `1.20 ms`, `58.1 MB`.
-pub(crate) fn with_unit(figure: Figure, value: f64) -> String {
-    match figure.unit {
+pub(crate) fn with_unit(unit: Unit, value: f64) -> String {
+    match unit {
         Unit::Milliseconds | Unit::Microseconds => format::duration(value),
         Unit::Megabytes => format::bytes(value),
         Unit::MegabytesPerS => format!("{}/s", format::bytes(value)),
-        Unit::RequestsPerS | Unit::RequestsPerCpuS | Unit::Share => {
-            format!("{} {}", self::value(figure, value), figure.unit.shown()).trim_end().to_owned()
+        Unit::RequestsPerS | Unit::RequestsPerCpuS | Unit::Share | Unit::Ratio | Unit::Count => {
+            format!("{} {}", self::value(unit, value), unit.shown()).trim_end().to_owned()
         }
     }
 }
@@ -400,22 +401,9 @@ pub(crate) fn with_unit(figure: Figure, value: f64) -> String {
 pub(crate) fn row_figure(row: &Row, figure: Figure) -> String {
     let found = &row.figures[figure];
     match (&found.estimate, found.censored_at_ns) {
-        (Some(e), _) => value(figure, e.point),
+        (Some(e), _) => value(figure.unit, e.point),
         (None, Some(at)) => format!("> {}", format::short_duration(at as f64)),
         (None, None) => WITHHELD.to_owned(),
-    }
-}
-
-/// The sign beside a row that has remarks below the table.
-pub(crate) fn row_mark(row: &Row) -> &'static str {
-    if row.counted == 0 || row.broken > 0 {
-        "✗"
-    } else if row.overloaded > 0 || row.failed > 0 {
-        "!"
-    } else if row.counted == row.trials && row.reasons.iter().all(|r| r.effect < Effect::Suspect) {
-        if row.lower_bound() { "≥" } else { "" }
-    } else {
-        "?"
     }
 }
 
@@ -423,6 +411,7 @@ pub(crate) fn row_mark(row: &Row) -> &'static str {
 mod tests {
     use super::*;
     use crate::fixtures;
+    use prony_model::code::Code;
 
     #[test]
     fn percentiles_have_a_decimal_point_after_two_digits() {
@@ -441,14 +430,15 @@ mod tests {
     #[test]
     fn a_suspect_percentile_marks_its_own_summary_only() {
         let mut trial = fixtures::closed();
-        trial.verdict.reasons = vec![fixtures::reason("not_steady", &["response.p99_ns"], Effect::Suspect)];
+        trial.verdict.reasons =
+            vec![fixtures::reason(Code::NotSteady, &["response.p99_ns"], Effect::Suspect)];
         assert_eq!(["response", "service", "throughput"].map(|f| figure_mark(&trial, f)), ["?", "", ""]);
     }
 
     #[test]
     fn a_note_marks_no_figure() {
         let mut trial = fixtures::closed();
-        trial.verdict.reasons = vec![fixtures::reason("listen_overflow", &["throughput"], Effect::Note)];
+        trial.verdict.reasons = vec![fixtures::reason(Code::ListenOverflow, &["throughput"], Effect::Note)];
         assert_eq!(figure_mark(&trial, "throughput"), "");
     }
 }

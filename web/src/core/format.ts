@@ -88,12 +88,13 @@ export interface UnitFormat {
 }
 
 export const UNITS: Record<Unit, UnitFormat> = {
-  per_s: { value: (v) => `${rate(v)}/s`, axis: si, label: "requests per second" },
-  per_cpu_s: { value: (v) => `${rate(v)}/CPU s`, axis: si, label: "requests per second of CPU time" },
+  requests_per_s: { value: (v) => `${rate(v)}/s`, axis: si, label: "requests per second" },
+  requests_per_cpu_s: { value: (v) => `${rate(v)}/CPU s`, axis: si, label: "requests per second of CPU time" },
   ns: { value: duration, axis: axisDuration, label: "time" },
   bytes: { value: bytes, axis: axisBytes, label: "memory" },
   bytes_per_s: { value: (v) => `${bytes(v)}/s`, axis: (v) => `${axisBytes(v)}/s`, label: "bytes per second" },
   share: { value: percent, axis: percent, label: "share" },
+  count: { value: si, axis: si, label: "count" },
   ratio: { value: (v) => `${significant(v, 4)} ×`, axis: (v) => significant(v, 3), label: "ratio" },
 };
 

@@ -106,8 +106,5 @@ export function saidOf(cell: Cell | null): Said[] {
     detail: r.detail,
     advice: r.advice,
   }));
-  const codes = cell.reasons.map((r) => words(r.code));
-  // Rust's remarks repeat each reason in a sentence; what is left are outcomes, failures and trials that do not count.
-  const rest = cell.remarks.filter((remark) => !codes.some((code) => remark.includes(code)));
-  return [...rest.map((detail) => ({ title: "", detail, advice: "" })), ...reasons];
+  return [...cell.remarks.map((detail) => ({ title: "", detail, advice: "" })), ...reasons];
 }

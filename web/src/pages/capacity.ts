@@ -16,6 +16,7 @@ import { candidates, keyOf } from "./sweep";
 interface Shown {
   id: string;
   name: string;
+  title: string;
   of: (p: ProbePoint) => number | null;
   value: (v: number) => string;
   axis: (v: number) => string;
@@ -24,10 +25,10 @@ interface Shown {
 
 /** What the probes can be looked at by. */
 const FIGURES: Shown[] = [
-  { id: "p99", name: "p99", of: (p) => p.p99_ns, value: UNITS.ns.value, axis: UNITS.ns.axis, log: true },
-  { id: "p50", name: "p50", of: (p) => p.p50_ns, value: UNITS.ns.value, axis: UNITS.ns.axis, log: true },
-  { id: "carried", name: "Carried", of: (p) => p.completed_per_s, value: UNITS.per_s.value, axis: UNITS.per_s.axis, log: false },
-  { id: "failed", name: "Failed", of: (p) => p.failed_share, value: percent, axis: percent, log: false },
+  { id: "p99", name: "p99", title: "Response p99", of: (p) => p.p99_ns, value: UNITS.ns.value, axis: UNITS.ns.axis, log: true },
+  { id: "p50", name: "p50", title: "Response p50", of: (p) => p.p50_ns, value: UNITS.ns.value, axis: UNITS.ns.axis, log: true },
+  { id: "carried", name: "Carried", title: "Carried", of: (p) => p.completed_per_s, value: UNITS.requests_per_s.value, axis: UNITS.requests_per_s.axis, log: false },
+  { id: "failed", name: "Failed", title: "Failed", of: (p) => p.failed_share, value: percent, axis: percent, log: false },
 ];
 
 /** Said of a rate with a question mark. */
@@ -86,7 +87,7 @@ function plot({ data, state }: Context, chosen: Capacity, searches: Search[], ro
   const logX = Math.max(...xs) / Math.min(...xs) >= 8;
   return figure({
     id: "plot-capacity",
-    title: `${shown.name === "Carried" || shown.name === "Failed" ? shown.name : `Response ${shown.name}`} against offered load`,
+    title: `${shown.title} against offered load`,
     legend: keyOf([...points].sort((a, b) => order(a) - order(b))),
     caption: `Each mark is a probe: a dot was sustained (${chosen.slo}), a cross was not.${rows.some((r) => r.unconfirmed > 0) ? " ? marks a rate that was not confirmed." : ""} The line is the rate that was found, the band its interval: of one search from the highest rate that was sustained to the lowest that was not, of several 95 % over searches.`,
     controls: [segments("Scale", [{ value: "linear", name: "Linear" }, { value: "log", name: "Log" }], log ? "log" : "linear", (cscale) => state.set({ cscale }))],
@@ -108,7 +109,7 @@ function answers({ data, state }: Context, chosen: Capacity, rows: CapacityRow[]
       files: [{ name: "Sustained: bound", value: (r) => (r.estimate && r.lower_bound ? "≥" : "") }, { name: "Searches without a confirmed result", value: (r) => r.unconfirmed }] },
     { id: "cl", name: "From", unit: "req/s", numeric: true, value: (r) => r.estimate?.low ?? null, cell: (r) => r.estimate?.low == null ? WITHHELD : rate(r.estimate.low) },
     { id: "ch", name: "To", unit: "req/s", numeric: true, value: (r) => r.estimate?.high ?? null, cell: (r) => r.estimate?.high == null ? WITHHELD : rate(r.estimate.high) },
-    { id: "ci", name: "The interval", value: (r) => r.edge ? "one search" : "95 % over searches", cell: (r) => r.estimate === null ? "not even the lowest rate was sustained" : r.lower_bound ? "the client was the limit" : r.estimate.low === null ? interval(r.estimate, "per_s") : r.edge ? "sustained, to not sustained" : "95 % over searches" },
+    { id: "ci", name: "The interval", value: (r) => r.edge ? "one search" : "95 % over searches", cell: (r) => r.estimate === null ? "not even the lowest rate was sustained" : r.lower_bound ? "the client was the limit" : r.estimate.low === null ? interval(r.estimate, "requests_per_s") : r.edge ? "sustained, to not sustained" : "95 % over searches" },
     { id: "cn", name: "Searches", numeric: true, value: (r) => r.searches, cell: (r) => r.found === r.searches ? String(r.searches) : `${r.found} of ${r.searches}` },
     { id: "cs", name: "After an overload", value: (r) => r.slow_to_recover, cell: (r) => r.slow_to_recover > 0 ? `recovers slowly (${r.slow_to_recover} of ${r.tried_again})` : r.tried_again > 0 ? "recovers at once" : "not tried" },
   ];

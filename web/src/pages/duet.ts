@@ -18,7 +18,7 @@ export function duet({ data, state }: Context): HTMLElement | null {
     files: estimateFiles<DuetRow>(name(both[id]), (row) => row[id] && { estimate: row[id].estimate, lower_bound: row[id].at_least }),
     cell: (row) => sideCell(row, row[id]),
   });
-  const unitOf = (row: DuetRow): keyof typeof UNITS => data.figures[row.figure]?.unit ?? "per_s";
+  const unitOf = (row: DuetRow): keyof typeof UNITS => data.figures[row.figure]?.unit ?? "requests_per_s";
   function sideCell(row: DuetRow, found: DuetSide | null): (Node | string)[] {
     if (!found) return [WITHHELD];
     const { estimate } = found;

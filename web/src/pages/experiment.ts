@@ -187,7 +187,7 @@ function whole(row: Shown["row"] | undefined, over: Short | null): Record<string
 
 /** The source's figure, and its ratio to its own of the baseline. */
 function publishedColumn(data: RunData, index: number, baseline: number | null): Column<Shown> {
-  const unit = UNITS[data.figures[index]?.unit ?? "per_s"];
+  const unit = UNITS[data.figures[index]?.unit ?? "requests_per_s"];
   const over = (r: Shown): PublishedRatio => r.published ? publishedRatio(data, r.published, baseline) : { ratio: null, why: "" };
   return {
     id: "published", name: "Published", numeric: true,

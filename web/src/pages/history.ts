@@ -90,7 +90,7 @@ function hero(data: HistoryData, figure: HistoryFigure | undefined): HTMLElement
   const span = data.from && data.to ? (day(data.from) === day(data.to) ? day(data.from) : `${day(data.from)} to ${day(data.to)}`) : "";
   return h("header", { class: "hero" },
     h("p", { class: "eyebrow" }, ["History", data.folder, span].filter(Boolean).join(" · ")),
-    h("h1", null, figure ? `${figure.title}${figure.headline.startsWith(figure.id) ? figure.headline.slice(figure.id.length) : `: ${figure.headline}`}` : "History"),
+    h("h1", null, figure?.headline ?? "History"),
     figure ? h("p", { class: "note" }, `${figure.more_is_better ? "More" : "Less"} is better. A change matters from ${percent(figure.matters)} on.`) : null);
 }
 

@@ -99,7 +99,7 @@ function tilesOf(state: LiveState): HTMLElement[] {
   const ns = (v: number | null | undefined): string => (v === null || v === undefined ? WITHHELD : duration(v));
   return [
     tile("requests per second", now ? rate(now.per_s) : WITHHELD),
-    tile("answered", now ? thousands(now.completed) : WITHHELD),
+    tile("completed", now ? thousands(now.completed) : WITHHELD),
     tile("p50, last second", ns(now?.p50_ns)),
     tile("p99, last second", ns(now?.p99_ns)),
     tile("failed, last second", now?.failed === null || now?.failed === undefined ? WITHHELD : thousands(now.failed), now?.failed ? "bad" : ""),
@@ -109,7 +109,7 @@ function tilesOf(state: LiveState): HTMLElement[] {
 
 function agentsOf(agents: LiveAgent[]): HTMLElement {
   return h("section", { class: "card" }, h("h2", null, "Agents"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Agents" }, h("table", { class: "data" },
-    h("thead", null, h("tr", null, ["Agent", "Sent", "Answered", "Failed"].map((c, i) => h("th", { scope: "col", class: i > 0 && "num" }, c)))),
+    h("thead", null, h("tr", null, ["Agent", "Sent", "Completed", "Failed"].map((c, i) => h("th", { scope: "col", class: i > 0 && "num" }, c)))),
     h("tbody", null, agents.map((agent) => h("tr", null, h("th", { scope: "row" }, agent.name), [agent.sent, agent.completed, agent.failed].map((n) => h("td", { class: "num" }, thousands(n)))))))));
 }
 
@@ -122,7 +122,7 @@ function drawPlots(root: HTMLElement, head: LiveHead, state: LiveState): void {
     ({ name, color, area, points: state.points.map((p) => [p.elapsed_ns / 1e9, of(p)]) });
   const asked: Line[] = head.rate_per_s ? [{ name: "asked for", color: "var(--ink-3)", dash: "4 3", points: [[0, head.rate_per_s], [end, head.rate_per_s]] }] : [];
   const all: { id: string; title: string; lines: Line[]; format: (v: number) => string; value: (v: number) => string; log?: boolean; least?: number }[] = [
-    { id: "live-rate", title: "Requests per second", lines: [line("answered", "var(--c0)", (p) => p.per_s, true), ...asked], format: si, value: (v) => `${rate(v)}/s` },
+    { id: "live-rate", title: "Requests per second", lines: [line("completed", "var(--c0)", (p) => p.per_s, true), ...asked], format: si, value: (v) => `${rate(v)}/s` },
     { id: "live-latency", title: "Response: p50, p99, max of each second", lines: [line("p50", "var(--c0)", (p) => p.p50_ns), line("p99", "var(--c1)", (p) => p.p99_ns), line("max", "var(--c5)", (p) => p.max_ns)], format: axisDuration, value: duration, log: true },
     { id: "live-flight", title: "In flight, and failed in each second", lines: [line("in flight", "var(--c2)", (p) => p.in_flight, true), line("failed", "var(--c5)", (p) => p.failed)], format: si, value: thousands, least: 1 },
   ];

@@ -76,16 +76,21 @@ export const ramp: Page = {
           return [{ x: series.connections[i] ?? 0, y, low: null, high: null, name: `${single ? "" : `${c.name}, `}second ${Math.round(at / 1e9) + 1}`, color: c.color, hollow: failed > 0, note: failed > 0 ? `${rate(failed)}/s failed` : "" }];
         });
       });
-      const scatter = (id: string, title: string, found: SweepPoint[], unit: "per_s" | "ns"): HTMLElement => figure({
+      const scatter = (id: string, title: string, found: SweepPoint[], unit: "requests_per_s" | "ns"): HTMLElement => figure({
         id, title, caption: "A point a second; hollow where requests failed.", key: single ? [] : legendOf(chosen),
         draw: (width) => sweep({ points: found, xLabel: "connections open", xFormat: si, yFormat: UNITS[unit].axis, value: UNITS[unit].value, logX: false, logY: false, diagonal: false, connect: false }, width),
         table: () => ({ head: ["What", "Connections", title], rows: found.map((p) => [p.name, p.x, p.y]) }),
       });
+      const p99 = data.figures.findIndex((f) => f.id === "p99");
+      const wholeP99 = (head: TrialHead): string => {
+        const value = head.figures[p99] ?? null;
+        return value === null ? "withheld" : `${head.at_least?.includes(p99) ? "≥ " : ""}${duration(value)}`;
+      };
       replace(body, first.detail.plan_line === data.head.title ? null : h("p", { class: "answer" }, first.detail.plan_line),
         single ? null : legend(legendOf([...chosen, line])),
         h("div", { class: "stack" }, panes.map((panel) => timeFigure(panel, [0, end], single && panel.lines.length > 1))),
-        ofRate ? null : h("div", { class: "panes" }, scatter("plot-ramp-throughput", "Throughput against connections", points((c) => c.picture.series.completed_per_s), "per_s"), scatter("plot-ramp-response", "p99 against connections", points((c) => c.picture.series.p99_ns), "ns")),
-        h("ul", { class: "reasons" }, chosen.map((c) => h("li", null, single ? "" : h("b", null, `${c.name}: `), `${thousands(c.head.completed)} answered, ${thousands(c.head.failed)} failed, p99 ${c.head.p99_ns === null ? "withheld" : duration(c.head.p99_ns)} over the whole ramp.`))));
+        ofRate ? null : h("div", { class: "panes" }, scatter("plot-ramp-throughput", "Throughput against connections", points((c) => c.picture.series.completed_per_s), "requests_per_s"), scatter("plot-ramp-response", "p99 against connections", points((c) => c.picture.series.p99_ns), "ns")),
+        h("ul", { class: "reasons" }, chosen.map((c) => h("li", null, single ? "" : h("b", null, `${c.name}: `), `${thousands(c.head.completed)} completed, ${thousands(c.head.failed)} failed, p99 ${wholeP99(c.head)} over the whole ramp.`))));
     });
   },
 };

@@ -9,6 +9,7 @@ import { figure as figureBox, type LegendEntry } from "../parts/figure";
 import { byAxis, byNatureInLists, filtersOf } from "../parts/filters";
 import { sweep as draw, type SweepPoint } from "../plots/sweep";
 import type { Context, Page } from "./page";
+import { has } from "./trials";
 
 type Point = SweepPoint & { candidate: number };
 
@@ -38,20 +39,19 @@ function ofPlan(data: RunData, plan: number, x: number, figure: number): Point[]
 }
 
 /** A trial of `prony load` at its place. */
-function ofTrial(data: RunData, index: number, x: number, id: string): Point[] {
+function ofTrial(data: RunData, index: number, x: number, figure: number): Point[] {
   const t = data.trials.find((one) => one.index === index);
   if (!t || t.failure) return [];
-  const y = id === "throughput" ? t.requests_per_s.point : id === "p50" ? t.p50_ns : t.p99_ns ?? t.p99_censored_at_ns ?? null;
+  const y = t.figures[figure] ?? null;
   if (y === null) return [];
-  const e = id === "throughput" ? t.requests_per_s : null;
+  const e = data.figures[figure]?.id === "throughput" ? t.requests_per_s : null;
   const note = [`trial ${t.index + 1}`, t.validity === "valid" ? "" : t.validity, t.outcome === "carried" ? "" : t.outcome].filter(Boolean).join(", ");
-  return [{ x, y, low: e?.low ?? null, high: e?.high ?? null, name: data.candidates[t.candidate]?.label ?? "", color: color(t.candidate), hollow: t.validity !== "valid" || t.outcome !== "carried", note, candidate: t.candidate }];
+  return [{ x, y, low: e?.low ?? null, high: e?.high ?? null, name: data.candidates[t.candidate]?.label ?? "", color: color(t.candidate), hollow: t.validity !== "valid" || t.outcome !== "carried" || t.at_least?.includes(figure) === true, note, candidate: t.candidate }];
 }
 
 /** The points of a sweep, of a figure by its index. */
 export function sweepPoints(data: RunData, sweep: Sweep, figure: number): Point[] {
-  const id = data.figures[figure]?.id ?? "";
-  return sweep.points.flatMap((p) => p.plan !== undefined ? ofPlan(data, p.plan, p.x, figure) : p.trial !== undefined ? ofTrial(data, p.trial, p.x, id) : []);
+  return sweep.points.flatMap((p) => p.plan !== undefined ? ofPlan(data, p.plan, p.x, figure) : p.trial !== undefined ? ofTrial(data, p.trial, p.x, figure) : []);
 }
 
 export const sweep: Page = {
@@ -64,7 +64,7 @@ export const sweep: Page = {
     const along = (data.sweeps ?? []).filter((s) => s.against === against);
     const chosen = along[state.number("sweep", 0)] ?? along[0];
     if (!chosen) return;
-    const figures = data.figures.map((f, i) => ({ f: chosen.capacity && f.id === "throughput" ? { ...f, title: "Capacity" } : f, i })).filter(({ f }) => data.experiment || ["throughput", "p50", "p99"].includes(f.id));
+    const figures = data.figures.map((f, i) => ({ f: chosen.capacity && f.id === "throughput" ? { ...f, title: "Capacity" } : f, i })).filter(({ i }) => data.experiment || data.trials.some((t) => has(t, i)));
     const usual = against === "connections" ? "throughput" : "p99";
     const find = (id: string): (typeof figures)[number] | undefined => figures.find(({ f }) => f.id === id);
     // Short trials have no p99: one that is known at more places says more.

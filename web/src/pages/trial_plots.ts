@@ -50,7 +50,7 @@ function byPercentile({ data, state }: Context, chosen: WithPlotData[]): HTMLEle
   return figure({
     id: "plot-percentiles",
     title: all ? "Latency by percentile" : `${PARTS.find(([p]) => p === asked)?.[1] ?? ""} by percentile`,
-    caption: "Each nine has the same room (the HDR scale). A curve ends where fewer than ten requests are beyond, or where those without an answer begin. Client delay is Prony's own and not the server's.",
+    caption: "Each nine has the same room (the HDR scale). A curve ends where fewer than ten requests are beyond, or where those without a response begin. Client delay is Prony's own and not the server's.",
     legend: legendOf(drawn),
     controls: [
       segments("Part", [{ value: "all", name: "All" }, ...PARTS.map(([value, name]) => ({ value, name }))], asked, (part) => state.set({ part })),

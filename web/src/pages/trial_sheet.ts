@@ -77,7 +77,7 @@ function sheet(data: RunData, c: Chosen, open: boolean): HTMLElement {
     d.reasons.length > 0 ? reasonList(d.reasons.map((reason) => ({ title: `${words(reason.code)} (${words(reason.effect)}: ${reason.affects.join(", ")})`, detail: reason.detail, advice: reason.advice }))) : h("p", { class: "note" }, "No verdict touches a figure of this trial."),
     times(c.name, d.summaries),
     h("h3", null, "Requests"),
-    facts([["Carried in", thousands(r.carried_in)], ["Due", thousands(r.scheduled)], ["Answered", thousands(r.completed)], ["Failed", thousands(r.failed)], ["In flight at the end", thousands(r.in_flight)], ["Never sent", thousands(r.never_sent)], ["By status", d.status.map(([code, n]) => `${code}: ${thousands(n)}`).join(", ")], ["Read", `${bytes(d.read_bytes_per_s)}/s`], ["Sent", `${bytes(d.sent_bytes_per_s)}/s`], ["Sent in all, warm-up included", thousands(d.run_total.sent)], ["Connections made", thousands(d.run_total.connections)]]),
+    facts([["Carried in", thousands(r.carried_in)], ["Due", thousands(r.scheduled)], ["Completed", thousands(r.completed)], ["Failed", thousands(r.failed)], ["In flight at the end", thousands(r.in_flight)], ["Never sent", thousands(r.never_sent)], ["By status", d.status.map(([code, n]) => `${code}: ${thousands(n)}`).join(", ")], ["Read", `${bytes(d.read_bytes_per_s)}/s`], ["Sent", `${bytes(d.sent_bytes_per_s)}/s`], ["Sent in all, warm-up included", thousands(d.run_total.sent)], ["Connections made", thousands(d.run_total.connections)]]),
     d.errors.length > 0 ? h("ul", { class: "reasons" }, d.errors.map(([kind, n, first]) => h("li", null, `${thousands(n)} × `, h("b", null, kind), first ? `: ${first}` : ""))) : null,
     d.targets?.length ? targets(c.name, d.targets) : null,
     d.agents?.length ? agents(c.name, d, d.agents) : null,
@@ -122,7 +122,7 @@ function targets(name: string, rows: NonNullable<Detail["targets"]>): HTMLElemen
     return found ? percentile(found) : [WITHHELD];
   };
   return h("section", null, h("h3", null, "By request"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Requests of ${name}` }, h("table", { class: "data" },
-    h("thead", null, h("tr", null, ["Request", "Lines", "Answered", "Failed", "Waiting", "p50", "p99", "Max"].map((c, i) => h("th", { scope: "col", class: i > 0 && "num" }, c)))),
+    h("thead", null, h("tr", null, ["Request", "Lines", "Completed", "Failed", "Waiting", "p50", "p99", "Max"].map((c, i) => h("th", { scope: "col", class: i > 0 && "num" }, c)))),
     h("tbody", null, rows.map((row) => h("tr", null, h("th", { scope: "row" }, row.request),
       [row.lines, row.completed, row.failed, row.waiting].map((n) => h("td", { class: "num" }, thousands(n))),
       h("td", { class: "num" }, ...at(row, "p50")), h("td", { class: "num" }, ...at(row, "p99")),
@@ -147,7 +147,7 @@ export function agentRows(rows: NonNullable<Detail["agents"]>, window_ns: number
 
 function agents(name: string, d: Detail, rows: NonNullable<Detail["agents"]>): HTMLElement {
   return h("section", null, h("h3", null, "By agent"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Agents of ${name}` }, h("table", { class: "data" },
-    h("thead", null, h("tr", null, ["Agent", "Share", "Answered", "Failed", "CPU", "Send lag p99", "Clock ±", "Drift", "Host"].map((c, i, all) => h("th", { scope: "col", class: i > 0 && i < all.length - 1 && "num" }, c)))),
+    h("thead", null, h("tr", null, ["Agent", "Share", "Completed", "Failed", "CPU", "Send lag p99", "Clock ±", "Drift", "Host"].map((c, i, all) => h("th", { scope: "col", class: i > 0 && i < all.length - 1 && "num" }, c)))),
     h("tbody", null, agentRows(rows, d.duration_ns).map((row) => h("tr", null, h("th", { scope: "row" }, row.name), row.figures.map((cell) => h("td", { class: "num" }, cell)), h("td", null, row.host)))))));
 }
 

@@ -3,7 +3,7 @@ import type { Detail, RunData, TrialHead } from "../data";
 import { detail } from "../core/chunks";
 import { color, dash } from "../core/colors";
 import { announce, h, replace } from "../core/dom";
-import { duration, plusMinus, rate, si, thousands, WITHHELD, words } from "../core/format";
+import { plusMinus, rate, si, thousands, UNITS, WITHHELD, words } from "../core/format";
 import { select } from "../parts/controls";
 import { type Column, estimateFiles, table } from "../parts/table";
 import { badge, type Said } from "../parts/verdict";
@@ -59,6 +59,16 @@ export const trials: Page = {
   },
 };
 
+/** Whether a figure, by its index, is known of a trial. */
+export function has(t: TrialHead, figure: number): boolean {
+  return (t.figures[figure] ?? null) !== null;
+}
+
+/** `≥` before a figure of which the truth may be more. */
+function bound(t: TrialHead, figure: number): string {
+  return t.at_least?.includes(figure) ? "≥" : "";
+}
+
 function list(context: Context, chosen: number[]): HTMLElement {
   const { data, state } = context;
   const of = (name: string): number | null => { const v = state.get(name); return v === null ? null : Number(v); };
@@ -76,8 +86,11 @@ function list(context: Context, chosen: number[]): HTMLElement {
     { id: "tp", name: "Throughput", unit: "req/s", numeric: true, value: (t) => (t.failure ? null : t.requests_per_s.point), files: estimateFiles<TrialHead>("Throughput", (t) => t.failure ? null : { estimate: t.requests_per_s, lower_bound: t.bound === "lower" }).slice(0, 3), cell: (t) => t.failure ? WITHHELD : [`${t.bound === "lower" ? "≥ " : ""}${rate(t.requests_per_s.point)}`, h("small", null, plusMinus(t.requests_per_s))] },
     ...(data.trials.some((t) => t.offered_per_s !== null) ? [{ id: "due", name: "Due", unit: "req/s", numeric: true, value: (t: TrialHead) => t.offered_per_s, cell: (t: TrialHead) => (t.offered_per_s === null ? "closed" : rate(t.offered_per_s)) }] : []),
     { id: "tc", name: "Connections", numeric: true, value: (t) => t.connections, cell: (t) => thousands(t.connections) },
-    { id: "t50", name: "p50", numeric: true, value: (t) => t.p50_ns, cell: (t) => (t.p50_ns === null ? WITHHELD : duration(t.p50_ns)) },
-    { id: "t99", name: "p99", numeric: true, value: (t) => t.p99_ns ?? t.p99_censored_at_ns ?? null, files: [{ name: "p99: bound", value: (t) => (t.p99_ns === null && t.p99_censored_at_ns !== undefined ? ">" : "") }], cell: (t) => (t.p99_ns !== null ? duration(t.p99_ns) : t.p99_censored_at_ns !== undefined ? `> ${duration(t.p99_censored_at_ns)}` : WITHHELD) },
+    ...data.figures.flatMap((f, i): Column<TrialHead>[] => f.id === "throughput" || !data.trials.some((t) => has(t, i)) ? [] : [{
+      id: `t-${f.id}`, name: f.title, numeric: true, value: (t) => t.figures[i] ?? null,
+      files: [{ name: `${f.title}: bound`, value: (t) => bound(t, i) }],
+      cell: (t) => { const v = t.figures[i] ?? null; return v === null ? WITHHELD : `${bound(t, i)} ${UNITS[f.unit].value(v)}`.trim(); },
+    }]),
     { id: "tf", name: "Failed", numeric: true, value: (t) => t.failed, cell: (t) => thousands(t.failed) },
   ];
   const columns: Column<TrialHead>[] = [

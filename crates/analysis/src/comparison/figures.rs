@@ -152,6 +152,7 @@ fn settle(found: &mut FigureComparison, compared: &compare::RatioComparison, a: 
         && if ratio.point > 1.0 { !a.at_least } else { !b.at_least };
     found.finding = Some(if stands { finding } else { Finding::Inconclusive });
     found.ratio = Some(Estimate::bare(ratio.point, ratio.n as u64, why));
-    found.why =
-        Some(format!("{why}: the client was the limit, or a percentile fell among requests unanswered"));
+    found.why = Some(format!(
+        "{why}: the client was the limit, or a percentile fell among requests without a response"
+    ));
 }

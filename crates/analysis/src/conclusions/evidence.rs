@@ -207,7 +207,7 @@ impl<'a> Evidence<'a> {
 /// Why trials that count are none of this figure: none of them could tell it.
 fn without_figure(candidate: &str, plan: &NamedPlan, trials: usize, figure: Figure) -> Finding {
     let why =
-        if figure.affected_as == "response" { ": too few requests for it, or too few answered" } else { "" };
+        if figure.affected_as == "response" { ": too few requests for it, or too few responses" } else { "" };
     Finding::undecided(format!(
         "{candidate} has {trials} trials that count under {}, and none gives its {figure}{why}",
         plan.name

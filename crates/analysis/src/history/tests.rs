@@ -98,7 +98,7 @@ fn a_ratio_is_to_the_same_runs_candidate_so_that_a_faster_machine_is_no_change()
     let h = relative(&logs);
     assert_eq!(
         (h.unit, h.relative_to.as_deref(), h.series.len()),
-        (RATIO, Some("b"), 1),
+        (Unit::Ratio, Some("b"), 1),
         "b is not a series"
     );
     let a = &h.series[0];

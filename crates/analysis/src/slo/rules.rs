@@ -1,20 +1,21 @@
 //! The rules by which a threshold is met, missed or undecided in one trial.
 
+use prony_model::code::Code;
 use prony_model::histogram::highest_ns;
 use prony_model::server::ServerSamples;
 use prony_model::slo::Decision;
 use prony_model::trial::{Bound, Outcome, Summary, Trial};
+use prony_model::unit::Unit;
 use prony_stats::CONFIDENCE;
 use prony_stats::batch::design_effect;
 use prony_stats::order::{Quantile, interval_ranks};
 use prony_stats::student::{normal_two_sided, t_two_sided};
 
 use super::{Held, Part};
-use crate::figure::{Figure, OverTrials, Unit};
+use crate::figure::{Figure, OverTrials};
 use crate::interval;
 use crate::numbers::{real, real_len, rounded};
 use crate::text::with_unit;
-use crate::verdict::Code;
 
 /// A percentile below a limit. Where the trial has the percentile's interval, that decides; where it is
 /// withheld for want of samples, the number of requests above the limit may do so all the same.
@@ -27,7 +28,8 @@ pub(super) fn percentile_held(
     let summary = part.summary(trial);
     if let Some(than) = summary.censored_at_ns.get(field) {
         let decision = if *than >= limit_ns { Decision::Missed } else { Decision::Undecided };
-        let seen = format!("its rank falls among requests unanswered: it is longer than {}", ms(*than));
+        let seen =
+            format!("its rank falls among requests without a response: it is longer than {}", ms(*than));
         return Held::new(decision, Some(false), seen, longer(trial));
     }
     let point = summary.percentile(field);
@@ -78,7 +80,7 @@ fn one_rate(trial: &Trial) -> &'static str {
 
 /// Whether a saturated client's own lateness is in response: at a rate.
 fn waits_for_client(trial: &Trial) -> bool {
-    let saturated = trial.verdict.reasons.iter().any(|reason| reason.code == Code::ClientSaturated.name());
+    let saturated = trial.verdict.reasons.iter().any(|reason| reason.code == Code::ClientSaturated);
     saturated && trial.plan.rate_per_s.is_some()
 }
 
@@ -167,7 +169,7 @@ pub(super) fn errors_held(trial: &Trial, limit: f64) -> Held {
     let needed = rounded((3.7 / limit).ceil()).max(n.saturating_mul(2));
     let seen = match share {
         Some(share) => format!("{failed} of {n} failed ({:.3} %)", share * 100.0),
-        None => "nothing was answered".to_owned(),
+        None => "no response arrived".to_owned(),
     };
     Held::new(decision, share.map(|share| share < limit), seen, format!("{needed} requests or more"))
 }
@@ -239,7 +241,8 @@ pub(super) fn mean_held(trial: &Trial, limit_ns: u64) -> Held {
         },
         None => Decision::Undecided,
     };
-    let to_decide = if known_low { one_rate(trial) } else { "a load whose requests are all answered" };
+    let to_decide =
+        if known_low { one_rate(trial) } else { "a load in which every request gets its response" };
     one_figure(response.mean_ns, limit_ns, decision, &between(interval), to_decide)
 }
 
@@ -252,11 +255,11 @@ pub(super) fn max_held(trial: &Trial, limit_ns: u64) -> Held {
         Some(_) if mostly_answered(trial) => Decision::Met,
         _ => Decision::Undecided,
     };
-    one_figure(value, limit_ns, decision, "", "a load whose requests are all answered")
+    one_figure(value, limit_ns, decision, "", "a load in which every request gets its response")
 }
 
 fn one_figure(value: Option<u64>, limit_ns: u64, decision: Decision, between: &str, to_decide: &str) -> Held {
-    let seen = value.map_or_else(|| "nothing was answered".to_owned(), |value| ms(value) + between);
+    let seen = value.map_or_else(|| "no response arrived".to_owned(), |value| ms(value) + between);
     Held::new(decision, value.map(|value| value < limit_ns), seen, to_decide)
 }
 

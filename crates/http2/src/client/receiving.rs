@@ -26,7 +26,7 @@ impl Connection {
         if *begins != ordinary.begins
             || u32::from_be_bytes([s0, s1, s2, s3]) != id
             || stream.has_head
-            || stream.answers_head
+            || stream.to_head
             || ordinary.changes != self.heads.changes()
             || !self.does_nothing_else()
         {
@@ -60,7 +60,7 @@ impl Connection {
         let status = head.status_with_body(bytes.len() as u64)?;
         let Found::Open(place) = self.find(frame.stream) else { return None };
         let stream = &self.streams[usize::from(place)];
-        if stream.has_head || stream.answers_head {
+        if stream.has_head || stream.to_head {
             return None;
         }
         let changes = self.heads.changes();
@@ -104,7 +104,7 @@ impl Connection {
             }
             (None, Some(status)) => {
                 stream.has_head = true;
-                let bodiless = stream.answers_head || status == 204 || status == 304;
+                let bodiless = stream.to_head || status == 204 || status == 304;
                 stream.left = if bodiless { Some(0) } else { head.length };
                 if ends { stream.ends_short() } else { None }
             }

@@ -111,7 +111,7 @@ impl Connection {
                 id,
                 begins: self.outgoing.bytes.len(),
                 window: self.stream_window,
-                answers_head: requests.is_head(request),
+                to_head: requests.is_head(request),
                 ..Stream::default()
             };
             self.open.push_back((id, place));

@@ -102,7 +102,7 @@ fn both_servers_of_a_duet_run_at_once_and_swap_sides() {
             "what is shared is marked: {:?}",
             trial.verdict
         );
-        assert!(trial.verdict.reasons.iter().any(|r| r.code == "duet_shares_cpus"));
+        assert!(trial.verdict.reasons.iter().any(|r| r.code == prony_model::code::Code::DuetSharesCpus));
         assert!(result.server.as_ref().unwrap().peak_memory_bytes > 0);
     }
     assert_nothing_left(root.path());
@@ -159,7 +159,11 @@ fn a_server_that_dies_under_load_ends_its_duet_and_is_told_from_the_other() {
     assert_eq!((outcome.end, counted(&log)), (End::Finished, 0));
     let of = |name: &str| log.results.iter().find(|r| r.planned.candidate == name).unwrap();
     let mortal = of("mortal").trial.as_ref().unwrap();
-    assert!(mortal.verdict.reasons.iter().any(|r| r.code == "server_died"), "{:?}", mortal.verdict);
+    assert!(
+        mortal.verdict.reasons.iter().any(|r| r.code == prony_model::code::Code::ServerDied),
+        "{:?}",
+        mortal.verdict
+    );
     assert_eq!(
         of("a").failure.as_deref(),
         Some("Not measured: mortal, the other candidate of the duet, died.")

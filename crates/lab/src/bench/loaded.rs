@@ -137,6 +137,7 @@ impl Loaded {
 mod tests {
     use prony_analysis::testing::healthy;
     use prony_analysis::trial::judge;
+    use prony_model::code::Code;
     use prony_model::trial::Effect;
 
     use super::*;
@@ -169,19 +170,19 @@ mod tests {
             let plan = Plan::closed(prony_model::Target::parse("http://127.0.0.1/").unwrap());
             let observed = side.observed(&plan, loaded).unwrap();
             let reasons = judge(&observed, &setup.host).verdict.reasons;
-            let ours = |code: &str| ["server_restarted", "server_died"].contains(&code);
-            (reasons.into_iter().find(|reason| ours(&reason.code)).unwrap(), side.death)
+            let ours = |code| [Code::ServerRestarted, Code::ServerDied].contains(&code);
+            (reasons.into_iter().find(|reason| ours(reason.code)).unwrap(), side.death)
         };
         let (reason, _) = judged(false, None);
-        assert_eq!((reason.code.as_str(), reason.effect), ("server_restarted", Effect::Invalid));
+        assert_eq!((reason.code, reason.effect), (Code::ServerRestarted, Effect::Invalid));
         let begins = "1 process of server ended and another took its place: ";
         assert!(reason.detail.starts_with(begins), "{reason:?}");
         let (reason, _) = judged(true, None);
-        assert_eq!((reason.code.as_str(), reason.effect), ("server_restarted", Effect::Note));
+        assert_eq!((reason.code, reason.effect), (Code::ServerRestarted, Effect::Note));
         // Of a server that died, that is the reason.
         let death = Death { how: "ended with exit code 9".to_owned(), log_tail: Vec::new() };
         let (reason, said) = judged(false, Some(death));
-        assert_eq!((reason.code.as_str(), reason.effect), ("server_died", Effect::Invalid));
+        assert_eq!((reason.code, reason.effect), (Code::ServerDied, Effect::Invalid));
         assert_eq!(said.as_deref(), Some("server ended with exit code 9 while it was loaded."));
     }
 }

@@ -80,6 +80,8 @@ fn a_server_that_dies_during_a_capacity_search_ends_it_without_a_result() {
     let why = "mortal was ended by signal 9 while it was loaded.";
     assert_eq!(found.void.as_deref(), Some(why));
     assert_eq!(result.failure.unwrap(), format!("Its capacity was not found: {why}"));
-    assert!(result.trial.unwrap().verdict.reasons.iter().any(|r| r.code == "server_died"));
+    assert!(
+        result.trial.unwrap().verdict.reasons.iter().any(|r| r.code == prony_model::code::Code::ServerDied)
+    );
     assert_nothing_left(root.path());
 }

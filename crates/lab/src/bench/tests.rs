@@ -303,7 +303,7 @@ fn a_server_that_does_not_start_is_recorded_and_given_up() {
     let log = read(&setup);
     let bad: Vec<&TrialResult> = log.results.iter().filter(|r| r.planned.candidate == "bad").collect();
     assert_eq!(bad.len(), 2, "two attempts, then it is given up");
-    let expected = "bad ended with exit code 3 before it answered. It wrote:\n  no config";
+    let expected = "bad ended with exit code 3 before it responded. It wrote:\n  no config";
     assert_eq!(bad[0].failure.as_deref(), Some(expected));
     assert_eq!(events(&log), ["start_failed", "finished"]);
     assert_nothing_left(root.path());
@@ -331,7 +331,7 @@ fn a_server_that_dies_under_load_makes_its_trial_invalid() {
     assert_eq!((outcome.end, outcome.trials, counted(&log)), (End::Finished, 1, 0));
     let trial = log.results[0].trial.as_ref().unwrap();
     assert_eq!((trial.verdict.validity, trial.interrupted), (Validity::Invalid, false));
-    let died = trial.verdict.reasons.iter().find(|r| r.code == "server_died").unwrap();
+    let died = trial.verdict.reasons.iter().find(|r| r.code == prony_model::code::Code::ServerDied).unwrap();
     let expected = "mortal ended with exit code 9 while it was loaded. It wrote:\n  out of memory";
     assert_eq!(died.detail, expected);
     assert_nothing_left(root.path());

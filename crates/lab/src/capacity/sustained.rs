@@ -1,10 +1,10 @@
 //! Whether a probe was sustained: pure.
 
 use prony_analysis::slo::{Decision, Slo};
-use prony_analysis::verdict::{Code, InSearch};
 use prony_load::Snapshot;
 use prony_model::Plan;
-use prony_model::measurement::RequestCounts;
+use prony_model::code::Code;
+use prony_model::measurement::{ErrorKind, RequestCounts};
 use prony_model::plan::Arrivals;
 use prony_model::rate::Rate;
 use prony_model::trial::{Effect, Outcome, Reason, Trial};
@@ -18,17 +18,17 @@ const UNCARRIED_MAX_SHARE: f64 = 0.01;
 /// Fewer requests than this show nothing.
 pub(super) const ENDED_MIN: u64 = 10;
 
-/// Whether a reason means this for the search.
-fn means(reason: &Reason, what: InSearch) -> bool {
-    Code::named(&reason.code).is_some_and(|code| code.in_search() == what)
-}
+/// The client did not apply the load: the rate is out of its reach.
+const OUT_OF_REACH: [Code; 3] = [Code::ClientSaturated, Code::RateNotReached, Code::PortsExhausted];
+
+/// Where a trial is invalid for one of these, the search ends: what came before was of another server.
+const ENDS: [Code; 3] = [Code::ServerDied, Code::ServerRestarted, Code::Arithmetic];
 
 /// Why a trial says that the search cannot go on. An unexpected status is no reason: refusing is what an
 /// overloaded server may do, and counts as a failure. An answer with another body never is.
 pub(super) fn void(trial: &Trial) -> Option<String> {
-    let wrong = trial.errors.get("body_mismatch").is_some_and(|count| *count > 0);
-    let ends =
-        |reason: &Reason| means(reason, InSearch::Ends) || (wrong && reason.code == Code::WrongAnswer.name());
+    let wrong = trial.errors.get(ErrorKind::BodyMismatch.name()).is_some_and(|count| *count > 0);
+    let ends = |reason: &Reason| ENDS.contains(&reason.code) || (wrong && reason.code == Code::WrongAnswer);
     let mut reasons = trial.verdict.reasons.iter().filter(|reason| reason.effect == Effect::Invalid);
     reasons.find(|reason| ends(reason)).map(|reason| reason.detail.clone())
 }
@@ -52,8 +52,8 @@ impl JudgedProbe {
 /// Whether a trial's rate is sustained, and why (not); `hopeless` says why it was ended early.
 pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -> JudgedProbe {
     let reasons = &trial.verdict.reasons;
-    if let Some(fault) = reasons.iter().find(|reason| means(reason, InSearch::OutOfReach)) {
-        let why = fault.code.replace('_', " ");
+    if let Some(fault) = reasons.iter().find(|reason| OUT_OF_REACH.contains(&reason.code)) {
+        let why = fault.code.words();
         return JudgedProbe { answer: Answer::OutOfReach, why, undecided: None };
     }
     if let Some(why) = hopeless {

@@ -1,10 +1,10 @@
 use prony_analysis::testing::{Line, healthy};
 use prony_load::Control;
 use prony_model::Target;
+use prony_model::code::Code;
 use prony_model::host::Host;
 use prony_model::plan_record::PlanRecord;
 use prony_model::server::{SampleColumns, ServerSamples};
-use prony_model::trial::{Effect, Reason};
 
 use super::*;
 
@@ -131,7 +131,7 @@ fn a_busy_client_is_the_limit_only_where_the_server_is_not() {
 }
 
 /// A search in whose load of this number the verdict has an invalid reason, or answers have another body.
-fn voided_by(code: &str, number: usize, mismatches: u64) -> (CapacityOutcome, usize) {
+fn voided_by(code: Code, number: usize, mismatches: u64) -> (CapacityOutcome, usize) {
     let mut loads = 0;
     let loader = line(2_000);
     let mut prober = |load: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
@@ -141,14 +141,7 @@ fn voided_by(code: &str, number: usize, mismatches: u64) -> (CapacityOutcome, us
         loads += 1;
         if loads == number {
             trial.errors.insert("body_mismatch".to_owned(), mismatches);
-            trial.verdict.reasons.push(Reason {
-                code: code.to_owned(),
-                affects: Vec::new(),
-                effect: Effect::Invalid,
-                detail: "worker 7 by 8".to_owned(),
-                advice: String::new(),
-                values: std::collections::BTreeMap::new(),
-            });
+            trial.verdict.reasons.push(code.reason("worker 7 by 8".to_owned()));
         }
         Ok(probed)
     };
@@ -158,7 +151,7 @@ fn voided_by(code: &str, number: usize, mismatches: u64) -> (CapacityOutcome, us
 
 #[test]
 fn a_restarted_or_changed_server_ends_the_search_without_a_capacity() {
-    for (code, mismatches) in [("server_restarted", 0), ("server_died", 0), ("wrong_answer", 1)] {
+    for (code, mismatches) in [(Code::ServerRestarted, 0), (Code::ServerDied, 0), (Code::WrongAnswer, 1)] {
         // The first two loads are one connection alone, and a burst.
         let (outcome, loads) = voided_by(code, 5, mismatches);
         assert_eq!((loads, outcome.record.probes.len()), (5, 3), "{code}");
@@ -166,9 +159,9 @@ fn a_restarted_or_changed_server_ends_the_search_without_a_capacity() {
         assert_eq!((outcome.record.capacity_per_s, outcome.interrupted), (None, false));
         assert!(outcome.trial.unwrap().verdict.reasons.iter().any(|reason| reason.code == code));
     }
-    assert_eq!(voided_by("server_restarted", 1, 0).1, 1, "before any probe");
+    assert_eq!(voided_by(Code::ServerRestarted, 1, 0).1, 1, "before any probe");
     // A status that an overloaded server may answer with.
-    let (outcome, _) = voided_by("wrong_answer", 5, 0);
+    let (outcome, _) = voided_by(Code::WrongAnswer, 5, 0);
     assert_eq!(outcome.record.void, None);
     assert!(outcome.record.capacity_per_s.is_some());
 }

@@ -81,7 +81,7 @@ pub(crate) fn ready(dialer: &Dialer, check: &CustomCheck, expect: &Expect) -> Re
         Ok(response) => {
             let (method, path) = check.method_and_path();
             let status = response.status;
-            (format!("{method} {} was answered with status {status}.", redacted(path)), None)
+            (format!("{method} {} got status {status}.", redacted(path)), None)
         }
         Err(fault) => {
             let never = match fault {
@@ -191,14 +191,14 @@ impl Checks<'_> {
         let (kept, wire) = self.is_kept(probe);
         let judged = match (kept, declared) {
             (Err(fault), _) => Err(fault.to_string()),
-            (Ok(true), Some(true) | None) => Ok("Two requests on one connection were answered.".to_owned()),
+            (Ok(true), Some(true) | None) => Ok("Two requests on one connection got responses.".to_owned()),
             (Ok(false), Some(false) | None) => Ok("Connections are closed after a response.".to_owned()),
             (Ok(false), Some(true)) => {
                 Err("The recipe says keepalive = true, but the connection was closed after a response."
                     .to_owned())
             }
             (Ok(true), Some(false)) => {
-                Err("The recipe says keepalive = false, but two requests on one connection were answered."
+                Err("The recipe says keepalive = false, but two requests on one connection got responses."
                     .to_owned())
             }
         };
@@ -228,9 +228,9 @@ impl Checks<'_> {
         let (response, wire) = self.send(&probe.request(self.dialer.host(), true));
         let judged = match response {
             Ok(r) if (200..400).contains(&r.status) => {
-                Ok("A request that came in pieces was answered.".to_owned())
+                Ok("A request that came in pieces got a response.".to_owned())
             }
-            Ok(r) => Err(format!("A request that came in pieces was answered with status {}.", r.status)),
+            Ok(r) => Err(format!("A request that came in pieces got status {}.", r.status)),
             Err(fault) => Err(format!("A request that came in pieces: {fault}")),
         };
         self.push("request in pieces", true, judged, wire);
@@ -239,8 +239,8 @@ impl Checks<'_> {
     fn not_found(&mut self) {
         let (response, wire) = self.ask("GET", "/prony-unknown-path", None);
         let judged = match response {
-            Ok(r) if r.status == 404 => Ok("An unknown path is answered with 404.".to_owned()),
-            Ok(r) => Err(format!("An unknown path is answered with status {}.", r.status)),
+            Ok(r) if r.status == 404 => Ok("An unknown path gets 404.".to_owned()),
+            Ok(r) => Err(format!("An unknown path gets status {}.", r.status)),
             Err(fault) => Err(format!("An unknown path: {fault}")),
         };
         self.push("unknown path", true, judged, wire);
@@ -293,7 +293,7 @@ fn judge(route: Route, response: &Response, sent: Option<&[u8]>, took: Duration)
 fn waited(took: Duration) -> Result<(), String> {
     if took + SLEEP_EARLY < SLEEP {
         let (took_ms, sleep_ms) = (took.as_millis(), SLEEP.as_millis());
-        return Err(format!("Answered after {took_ms} ms, expected {sleep_ms} at least."));
+        return Err(format!("The response took {took_ms} ms, expected {sleep_ms} at least."));
     }
     Ok(())
 }
@@ -317,7 +317,7 @@ mod tests {
     #[test]
     fn a_sleep_may_end_ten_ms_early_and_no_more() {
         let waited_ms = |ms: u64| waited(Duration::from_millis(ms));
-        assert_eq!(waited_ms(39).unwrap_err(), "Answered after 39 ms, expected 50 at least.");
+        assert_eq!(waited_ms(39).unwrap_err(), "The response took 39 ms, expected 50 at least.");
         assert_eq!((waited_ms(40), waited_ms(50), waited_ms(5_000)), (Ok(()), Ok(()), Ok(())));
     }
 }

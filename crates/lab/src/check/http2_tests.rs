@@ -40,7 +40,7 @@ fn a_right_server_passes_in_full_over_http2() {
     assert!(report.results.iter().all(|result| result.passed), "{:?}", report.results);
     // What a recipe says of keep-alive is about HTTP/1.1.
     let kept = result(&report, "keep-alive over HTTP/2");
-    assert_eq!((kept.note, kept.detail.as_str()), (true, "Two requests on one connection were answered."));
+    assert_eq!((kept.note, kept.detail.as_str()), (true, "Two requests on one connection got responses."));
     assert_eq!(report.body_seen(Route::Json), Some(&b"{\"message\":\"Hello, World!\"}"[..]));
 }
 

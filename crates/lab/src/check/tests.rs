@@ -238,7 +238,7 @@ fn transcripts_and_sentences_of_failed_checks_hold_no_secrets() {
     let all = format!("{report:?}");
     assert!(!all.contains("s3cret"), "{all}");
     let not_ready = ready(&here, &own, &Expect::default()).unwrap_err();
-    assert_eq!(not_ready.why, "POST /a?token=[redacted] was answered with status 500.");
+    assert_eq!(not_ready.why, "POST /a?token=[redacted] got status 500.");
 }
 
 #[test]
@@ -360,7 +360,7 @@ fn readiness_is_told_by_one_request() {
     let nothing = CustomCheck::answers("/nothing");
     let missing = ready(&here, &nothing, &Expect::default()).unwrap_err();
     assert_eq!(missing.never, None);
-    assert_eq!(missing.why, "GET /nothing was answered with status 404.");
+    assert_eq!(missing.why, "GET /nothing got status 404.");
     let expected = Expect { status: Some(404), ..Expect::default() };
     assert!(ready(&here, &nothing, &expected).is_ok(), "a check of its own may expect it");
     // Nobody can listen at port 0.

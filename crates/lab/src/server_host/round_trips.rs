@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use prony_host::monotonic_ns;
+use prony_model::histogram::nearest_rank;
 use serde::Serialize;
 
 /// Of these, those of the first hundred are not counted.
@@ -45,8 +46,9 @@ impl RoundTrips {
 
     fn of(mut trips: Vec<u64>) -> RoundTrips {
         trips.sort_unstable();
-        let at = |percent: usize| trips.get((trips.len() * percent).div_ceil(100).saturating_sub(1));
-        let [min_ns, p50_ns, p99_ns] = [0, 50, 99].map(|percent| at(percent).copied().unwrap_or(0));
+        let rank = |quantile| usize::try_from(nearest_rank(quantile, trips.len() as u64)).ok();
+        let at = |quantile| rank(quantile).and_then(|rank| trips.get(rank - 1)).copied().unwrap_or(0);
+        let [min_ns, p50_ns, p99_ns] = [0.0, 0.5, 0.99].map(at);
         RoundTrips { min_ns, p50_ns, p99_ns }
     }
 }

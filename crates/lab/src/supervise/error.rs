@@ -37,7 +37,7 @@ pub(crate) enum StartErrorKind {
     #[error("did not start: {0}")]
     NotStarted(String),
     /// A process ended before the server answered: `ended with exit code 1`.
-    #[error("{0} before it answered.")]
+    #[error("{0} before it responded.")]
     Died(String),
     /// It did not answer rightly in time.
     #[error("gave no valid response within {}.", show_duration(*.0))]

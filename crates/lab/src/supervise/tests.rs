@@ -166,7 +166,7 @@ fn a_server_that_ends_at_its_start_is_reported_with_its_last_output() {
     let root = tempfile::tempdir().unwrap();
     let spec = shell_spec(root.path(), &["echo bind: address in use >&2; exit 7"]);
     let why = Running::start(&spec, &supervision(root.path()), &mut || false, &|| false).unwrap_err();
-    let expected = "shell ended with exit code 7 before it answered. It wrote:\n  bind: address in use";
+    let expected = "shell ended with exit code 7 before it responded. It wrote:\n  bind: address in use";
     assert_eq!(why.to_string(), expected);
     assert!(!spec.run_dir.exists());
     assert_eq!(journal_files(root.path()), 0);

@@ -158,7 +158,7 @@ impl Framer {
         Progress::More
     }
 
-    /// Takes the next bytes of a response (to HEAD, if `answers_head`: such have
+    /// Takes the next bytes of a response (to HEAD, if `to_head`: such have
     /// no body); body bytes are handed to `body` as they come.
     ///
     /// # Errors

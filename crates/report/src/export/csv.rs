@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_analysis::figure::Figure;
 use prony_analysis::published::PublishedFigures;
-use prony_model::{Estimate, Trial};
+use prony_model::code::Code;
+use prony_model::{Estimate, Tool, Trial};
 
 use super::field;
 use crate::format::printable;
@@ -27,7 +28,7 @@ const TRIAL_COLUMNS: [(&str, OfTrial); 15] = [
     ("completed", |t| t.requests.completed.to_string()),
     ("failed", |t| t.requests.failed.to_string()),
     ("validity", |t| t.verdict.validity.to_string()),
-    ("reasons", |t| codes(t.verdict.reasons.iter().map(|reason| &reason.code))),
+    ("reasons", |t| codes(t.verdict.reasons.iter().map(|reason| reason.code))),
     ("first_byte_p50_ns", |t| optional(t.latency.first_byte.p50_ns)),
     ("first_byte_p99_ns", |t| optional(t.latency.first_byte.p99_ns)),
 ];
@@ -40,18 +41,29 @@ pub fn trials(trials: &[(String, Trial)]) -> String {
             .iter()
             .any(|(column, _)| column.strip_prefix("response_").unwrap_or(column) == figure.field)
     };
-    let figures: Vec<Figure> = Figure::all().filter(|figure| !named(figure)).collect();
+    let [figures, later] = by_place(|figure| !named(figure));
     let heads = TRIAL_COLUMNS.iter().map(|(column, _)| *column).chain(figures.iter().map(|f| f.field));
+    let heads = heads.chain([JUDGED_BY]).chain(later.iter().map(|f| f.field));
     let head = line(["name"].into_iter().chain(heads));
     let fields = |trial: &Trial| -> Vec<String> {
         let exact = |figure: &Figure| {
             let known = figure.of_trial(trial, trial.server.as_ref()).filter(|known| !known.at_least);
             optional(known.map(|known| known.value))
         };
-        TRIAL_COLUMNS.iter().map(|(_, of)| of(trial)).chain(figures.iter().map(exact)).collect()
+        let fields = TRIAL_COLUMNS.iter().map(|(_, of)| of(trial)).chain(figures.iter().map(exact));
+        fields.chain([trial.judged_by().to_owned()]).chain(later.iter().map(exact)).collect()
     };
     let lines = trials.iter().map(|(name, trial)| line([name.clone()].into_iter().chain(fields(trial))));
     [head].into_iter().chain(lines).collect()
+}
+
+/// The version of Prony that judged.
+const JUDGED_BY: &str = "judged_by";
+
+/// Figures before and behind the column [`JUDGED_BY`], which readers may know by its position.
+fn by_place(wanted: impl Fn(&Figure) -> bool) -> [Vec<Figure>; 2] {
+    let (before, behind) = Figure::all().filter(wanted).partition(|figure| *figure <= Figure::INTERRUPTS);
+    [before, behind]
 }
 
 /// What a column holds of a plan's row.
@@ -123,14 +135,15 @@ fn columns() -> Vec<Column> {
         column("counted", |_, row| row.counted.to_string()),
         column("overloaded", |_, row| row.overloaded.to_string()),
         column("broken", |_, row| row.broken.to_string()),
-        column("reasons", |_, row| codes(row.reasons.iter().map(|reason| &reason.code))),
+        column("reasons", |_, row| codes(row.reasons.iter().map(|reason| reason.code))),
     ]);
     columns.extend(whole(Figure::REQUESTS_PER_CPU));
     columns.extend(whole(Figure::MEMORY_GROWTH));
     let known: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
-    columns.extend(
-        Figure::all().filter(|figure| !known.iter().any(|name| name == figure.field)).flat_map(whole),
-    );
+    let [figures, later] = by_place(|figure| !known.iter().any(|name| name == figure.field));
+    columns.extend(figures.into_iter().flat_map(whole));
+    columns.push(column(JUDGED_BY, |_, _| Tool::this().version));
+    columns.extend(later.into_iter().flat_map(whole));
     columns
 }
 
@@ -173,8 +186,8 @@ fn cell(text: &str) -> String {
     field(&if is_formula { format!("'{shown}") } else { shown }).into_owned()
 }
 
-fn codes<'a>(codes: impl Iterator<Item = &'a String>) -> String {
-    codes.map(String::as_str).collect::<Vec<_>>().join(" ")
+fn codes(codes: impl Iterator<Item = Code>) -> String {
+    codes.map(Code::name).collect::<Vec<_>>().join(" ")
 }
 
 /// The names of the figures that a source printed; `None` where there is no source.

@@ -113,6 +113,7 @@ fn facts(text: &mut Text, all: &[Labelled<'_>]) {
             ("url", trial.target.url.as_str()),
             ("arrivals", trial.plan.arrivals.into()),
             ("tool_version", &trial.tool.version),
+            ("judged_by", trial.judged_by()),
             ("started_at", &trial.started_at),
         ];
         text.sample(&one.with(&more), true);
@@ -136,7 +137,7 @@ fn facts(text: &mut Text, all: &[Labelled<'_>]) {
         for (at, reason) in reasons.iter().enumerate() {
             if reasons[..at].iter().all(|before| before.code != reason.code) {
                 let n = reasons.iter().filter(|other| other.code == reason.code).count();
-                text.sample(&one.with(&[("code", &reason.code)]), n as u64);
+                text.sample(&one.with(&[("code", reason.code.name())]), n as u64);
             }
         }
     });
@@ -158,7 +159,7 @@ fn requests(text: &mut Text, all: &[Labelled<'_>]) {
             text.sample(&one.with(&[(label, value)]), *count);
         }
     };
-    let help = "Answers in the window, by status.";
+    let help = "Responses in the window, by status.";
     family(text, all, ("prony_trial_answers", Kind::Counter, "", help), |text, one, trial| {
         counts(text, one, "status", &trial.status);
     });

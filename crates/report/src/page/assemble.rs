@@ -2,13 +2,14 @@
 
 use prony_analysis::analyse;
 use prony_analysis::experiment::{ExperimentAnalysis, Row};
+use prony_analysis::figure::{Entry, Figure};
 use prony_analysis::plot_data::quantiles;
 use prony_model::Tool;
 use prony_model::run_log::{RunLog, Setting, TrialResult};
 
-use super::data::{Candidate, Cell, CellReason, CellVerdict, Chunk, FigureHead, Head, PlanHead, RunData};
+use super::data::{Candidate, Cell, CellReason, Chunk, FigureHead, Head, PlanHead, RunData};
 use super::names::Names;
-use super::{capacity, detail, duet, pack, published, ranking, sweep, trial_head};
+use super::{capacity, detail, duet, published, ranking, sweep, trial_head};
 use crate::words;
 
 /// The page's data, and its parts that are unpacked when they are looked at.
@@ -27,18 +28,19 @@ pub(super) fn page(log: &RunLog) -> (RunData, Vec<Chunk>) {
     let (capacities, probes) = capacity::capacities(&analysis, &results, &names);
     chunks.extend(probes);
     let (theirs, conclusions, source) = published::beside(log, &analysis, &names);
+    let figures = ranking::figures(&analysis);
     let data = RunData {
         experiment,
         tool: Tool::this(),
         head: head(log, &analysis, &results, &names, experiment),
         candidates,
         plans: plans(log, &analysis),
-        figures: figures(&analysis),
+        figures: figures.iter().map(figure_head).collect(),
         rankings,
         cells: if experiment { cells(&analysis, &names) } else { Vec::new() },
         published: theirs,
         conclusions,
-        trials: results.iter().filter_map(|r| trial_head::trial_head(r, &names)).collect(),
+        trials: results.iter().filter_map(|r| trial_head::trial_head(r, &names, &figures)).collect(),
         quantiles: quantiles(),
         skipped: analysis.skipped.clone(),
         notes: analysis.notes.clone(),
@@ -176,17 +178,9 @@ fn plans(log: &RunLog, analysis: &ExperimentAnalysis) -> Vec<PlanHead> {
         .collect()
 }
 
-fn figures(analysis: &ExperimentAnalysis) -> Vec<FigureHead> {
-    ranking::figures(analysis)
-        .into_iter()
-        .map(|figure| FigureHead {
-            id: figure.name,
-            title: figure.title,
-            unit: pack::unit(figure),
-            more_is_better: figure.more_is_better,
-            explain: figure.explain,
-        })
-        .collect()
+fn figure_head(figure: &Figure) -> FigureHead {
+    let Entry { name, title, unit, more_is_better, explain, .. } = **figure;
+    FigureHead { id: name, title, unit, more_is_better, explain }
 }
 
 fn cells(analysis: &ExperimentAnalysis, names: &Names) -> Vec<Cell> {
@@ -196,7 +190,7 @@ fn cells(analysis: &ExperimentAnalysis, names: &Names) -> Vec<Cell> {
             Some(Cell {
                 plan,
                 candidate: names.candidate(&row.candidate)?,
-                verdict: verdict(row),
+                verdict: words::row_verdict(row),
                 trials: row.trials,
                 counted: row.counted,
                 failed: row.failed,
@@ -206,7 +200,7 @@ fn cells(analysis: &ExperimentAnalysis, names: &Names) -> Vec<Cell> {
                     .reasons
                     .iter()
                     .map(|r| CellReason {
-                        code: r.code.clone(),
+                        code: r.code,
                         trials: r.trials,
                         detail: r.detail.clone(),
                         advice: r.advice.clone(),
@@ -216,16 +210,4 @@ fn cells(analysis: &ExperimentAnalysis, names: &Names) -> Vec<Cell> {
         }));
     }
     cells
-}
-
-/// The worst that is to be said of a row, in a word.
-fn verdict(row: &Row) -> CellVerdict {
-    match words::row_mark(row) {
-        _ if row.broken > 0 => CellVerdict::Broken,
-        _ if row.counted == 0 => CellVerdict::Void,
-        _ if row.overloaded > 0 => CellVerdict::Overloaded,
-        "≥" => CellVerdict::LowerBound,
-        "" => CellVerdict::Valid,
-        _ => CellVerdict::Suspect,
-    }
 }

@@ -3,16 +3,18 @@
 
 use prony_analysis::experiment::TrialCounts;
 use prony_model::Tool;
+use prony_model::code::Code;
 use prony_model::host::Host;
 use prony_model::plan::ArrivalKind;
 use prony_model::plan_record::StageRecord;
 use prony_model::run_log::{CandidateFacts, Setting, Skipped};
 use prony_model::server_host::ServerHost;
 use prony_model::trial::{Bound, Outcome, Validity};
+use prony_model::unit::Unit;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::words::ProtocolTable;
+use crate::words::{CellVerdict, ProtocolTable};
 
 mod published;
 
@@ -172,26 +174,6 @@ pub(crate) struct FigureHead {
     pub explain: &'static str,
 }
 
-/// What a figure is counted in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Unit {
-    /// Requests per second.
-    PerS,
-    /// Requests per second of CPU time.
-    PerCpuS,
-    /// Nanoseconds.
-    Ns,
-    /// Bytes.
-    Bytes,
-    /// Bytes per second.
-    BytesPerS,
-    /// A share, from 0 to 1.
-    Share,
-    /// A figure over that of another candidate.
-    Ratio,
-}
-
 /// A figure with its interval, short: all to six digits.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct Short {
@@ -260,35 +242,18 @@ pub(crate) struct Cell {
     pub failed: u64,
     /// Completed requests over all counted trials.
     pub completed: u64,
-    /// What a reader must know beside the figures, one sentence each.
+    /// What became of its trials, one sentence each; what verdicts say is in `reasons`.
     pub remarks: Vec<String>,
     /// Each verdict's code seen, with words.
     pub reasons: Vec<CellReason>,
-}
-
-/// The worst that is to be said of a candidate under a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum CellVerdict {
-    /// Every figure stands.
-    Valid,
-    /// Throughput is a lower bound.
-    LowerBound,
-    /// Some figures may be off.
-    Suspect,
-    /// The wait grew to the end of a window.
-    Overloaded,
-    /// Most requests failed.
-    Broken,
-    /// No trial counts.
-    Void,
 }
 
 /// A verdict's code in a cell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct CellReason {
     /// The code.
-    pub code: String,
+    #[schemars(with = "String")]
+    pub code: Code,
     /// Trials that had it.
     pub trials: u32,
     /// The first one's detail.
@@ -452,19 +417,18 @@ pub(crate) struct TrialHead {
     pub offered_per_s: Option<f64>,
     /// Connections asked for, or the most of a ramp's.
     pub connections: u32,
-    /// Median response.
-    pub p50_ns: Option<u64>,
-    /// 99th percentile of response.
-    pub p99_ns: Option<u64>,
-    /// Where p99 is censored: it is longer than this.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub p99_censored_at_ns: Option<u64>,
+    /// Its figures, in the order of the run's.
+    pub figures: Vec<Option<f64>>,
+    /// Indices of those of which the truth may be more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub at_least: Vec<usize>,
     /// Completed requests.
     pub completed: u64,
     /// Failed requests.
     pub failed: u64,
     /// Codes of its verdict.
-    pub codes: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub codes: Vec<Code>,
     /// The stages of its load, where it has any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageRecord>,

@@ -178,7 +178,7 @@ fn summaries(trial: &Trial) -> Vec<SummaryRow> {
 
 fn summary_row(name: &'static str, s: &Summary) -> SummaryRow {
     let percentile = |field: &str| Percentile {
-        name: words::percentile(field),
+        name: words::percentile(field).to_owned(),
         value_ns: s.percentile(field).map(pack::four_digits),
         ci95: s.ci95.get(field).map(|ends| ends.map(pack::four_digits)),
         censored_at_ns: s.censored_at_ns.get(field).copied().map(pack::four_digits),

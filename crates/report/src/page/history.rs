@@ -3,11 +3,12 @@
 use prony_analysis::figure::Figure;
 use prony_analysis::history::{Change, DEFAULT, History, HistorySeries, LeftOut};
 use prony_model::Tool;
+use prony_model::unit::Unit;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Page;
-use super::data::{Chunk, Short, Unit};
+use super::data::{Chunk, Short};
 use super::pack;
 use super::shell::{App, NoPage};
 use crate::words;
@@ -49,7 +50,7 @@ struct HistoryFigure<'a> {
     more_is_better: bool,
     /// The smallest change that matters, as a share.
     matters: f64,
-    /// The answer in a sentence.
+    /// The answer in a sentence that begins with the title.
     headline: String,
     method: &'a str,
 }
@@ -161,10 +162,10 @@ fn figure(history: &History) -> HistoryFigure<'_> {
     HistoryFigure {
         id: figure.name,
         title: figure.title,
-        unit: if history.relative_to.is_some() { Unit::Ratio } else { pack::unit(figure) },
+        unit: history.unit,
         more_is_better: history.more_is_better,
         matters: history.matters,
-        headline: words::history_headline(history),
+        headline: words::history_headline(history, figure.title),
         method: &history.method,
     }
 }

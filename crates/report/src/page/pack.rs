@@ -6,10 +6,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use prony_analysis::figure::{self, Figure};
 use serde::Serialize;
 
-use super::data::{Chunk, Short, Unit};
+use super::data::{Chunk, Short};
 
 /// Six digits are three more than any figure here is sure of, and half of an f64's.
 pub(super) fn six_digits(value: f64) -> f64 {
@@ -35,18 +34,6 @@ pub(super) fn short(estimate: &prony_model::Estimate) -> Short {
         high: estimate.ci_high.map(six_digits),
         n: estimate.n,
         why: estimate.no_interval.clone(),
-    }
-}
-
-/// The unit of a figure on the page.
-pub(super) fn unit(figure: Figure) -> Unit {
-    match figure.unit {
-        figure::Unit::RequestsPerS => Unit::PerS,
-        figure::Unit::RequestsPerCpuS => Unit::PerCpuS,
-        figure::Unit::Milliseconds | figure::Unit::Microseconds => Unit::Ns,
-        figure::Unit::Megabytes => Unit::Bytes,
-        figure::Unit::MegabytesPerS => Unit::BytesPerS,
-        figure::Unit::Share => Unit::Share,
     }
 }
 

@@ -1,6 +1,8 @@
 //! A trial in a list.
 
+use prony_analysis::figure::Figure;
 use prony_model::Estimate;
+use prony_model::code::Code;
 use prony_model::run_log::TrialResult;
 use prony_model::trial::{Bound, Outcome, Trial, Validity};
 
@@ -10,13 +12,15 @@ use super::pack;
 use crate::words;
 
 /// A result as a line of the list; `None` where its names are unknown.
-pub(super) fn trial_head(result: &TrialResult, names: &Names) -> Option<TrialHead> {
+pub(super) fn trial_head(result: &TrialResult, names: &Names, figures: &[Figure]) -> Option<TrialHead> {
     let (planned, trial) = (&result.planned, result.trial.as_ref());
-    let response = trial.map(|t| &t.latency.response);
     let staged = trial.and_then(|t| t.plan.stages.iter().filter_map(|s| s.to_connections).max());
     let staged = staged.and_then(|n| u32::try_from(n).ok());
     let unmeasured = "nothing was measured";
     let bare = || Estimate::bare(0.0, 0, unmeasured);
+    let value = |figure: &Figure| figure.of_trial(trial?, result.server.as_ref());
+    let values: Vec<_> = figures.iter().map(value).collect();
+    let at_least = values.iter().enumerate().filter(|(_, value)| value.is_some_and(|known| known.at_least));
     let failure = || result.failure.clone().unwrap_or_else(|| unmeasured.to_owned());
     Some(TrialHead {
         index: planned.index,
@@ -30,9 +34,8 @@ pub(super) fn trial_head(result: &TrialResult, names: &Names) -> Option<TrialHea
         requests_per_s: pack::short(&trial.map_or_else(bare, |t| t.throughput.requests_per_s.clone())),
         offered_per_s: trial.and_then(|t| t.throughput.offered_per_s).map(pack::six_digits),
         connections: staged.or(trial.map(|t| t.plan.connections)).unwrap_or(0),
-        p50_ns: response.and_then(|r| r.p50_ns),
-        p99_ns: response.and_then(|r| r.p99_ns),
-        p99_censored_at_ns: response.and_then(|r| r.censored_at_ns.get("p99_ns").copied()),
+        at_least: at_least.map(|(figure, _)| figure).collect(),
+        figures: values.into_iter().map(|value| Some(pack::six_digits(value?.value))).collect(),
         completed: trial.map_or(0, |t| t.requests.completed),
         failed: trial.map_or(0, |t| t.requests.failed),
         codes: trial.map(codes).unwrap_or_default(),
@@ -41,8 +44,8 @@ pub(super) fn trial_head(result: &TrialResult, names: &Names) -> Option<TrialHea
     })
 }
 
-fn codes(trial: &Trial) -> Vec<String> {
-    trial.verdict.reasons.iter().map(|reason| reason.code.clone()).collect()
+fn codes(trial: &Trial) -> Vec<Code> {
+    trial.verdict.reasons.iter().map(|reason| reason.code).collect()
 }
 
 /// `13,870 req/s ±0.4 %, p50 6.98 ms, p99 9.61 ms`, after the outcome where that is a finding.

@@ -1,7 +1,6 @@
 //! A figure over many runs.
 
-use prony_analysis::figure::Figure;
-use prony_analysis::history::{Change, History, HistorySeries, HistoryVerdict, Point, RATIO};
+use prony_analysis::history::{Change, History, HistorySeries, HistoryVerdict, Point};
 
 use super::lines::{Ink, Lines, TerminalOptions};
 use crate::format;
@@ -13,13 +12,10 @@ const SPARKS: usize = 30;
 const ROWS: usize = 12;
 /// Of more series than these only changes and the level are shown.
 const TABLES_MAX: usize = 3;
-/// Digits of a ratio: a change of one in a thousand shows.
-const RATIO_DIGITS: usize = 4;
-
 /// The answer first, then each series with its changes; a table of runs where there are few series.
 pub fn history(history: &History, options: &TerminalOptions) -> String {
     let mut out = Lines::new(options);
-    out.wrapped("", &words::history_headline(history), Ink::BOLD);
+    out.wrapped("", &words::history_headline(history, history.figure), Ink::BOLD);
     for series in &history.series {
         out.line("");
         head(&mut out, history, series);
@@ -88,9 +84,5 @@ fn table(out: &mut Lines, history: &History, series: &HistorySeries) {
 fn value(history: &History, point: &Point) -> String {
     let Some(estimate) = &point.estimate else { return words::WITHHELD.to_owned() };
     let bound = if point.at_least { "≥ " } else { "" };
-    if history.unit == RATIO {
-        return format!("{bound}{} ×", format::significant(estimate.point, RATIO_DIGITS));
-    }
-    let shown = Figure::named(history.figure).map(|figure| words::with_unit(figure, estimate.point));
-    format!("{bound}{}", shown.unwrap_or_default())
+    format!("{bound}{}", words::with_unit(history.unit, estimate.point))
 }

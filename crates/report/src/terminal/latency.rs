@@ -6,19 +6,16 @@ use super::table::{Align, Table};
 use crate::format;
 use crate::words;
 
-/// The percentiles shown; the others are in the JSON.
-const SHOWN: [&str; 6] = ["p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns", "p99999_ns"];
-
 /// The table's lines.
 pub(super) fn table(trial: &Trial, width: usize) -> Vec<String> {
-    let shown = words::shown_percentiles(trial, &SHOWN);
+    let shown = words::shown_percentiles(trial, |figure| figure.in_trial);
     let build = |column: usize, notes: bool| {
         let mut columns = vec![(Align::Left, 9)];
         columns.extend(vec![(Align::Right, column); shown.len() + 2]);
         columns.push((Align::Left, 0));
         let mut table = Table::new(&columns);
         let mut head = vec!["ms".to_owned()];
-        head.extend(shown.iter().map(|field| words::percentile(field)));
+        head.extend(shown.iter().map(|field| words::percentile(field).to_owned()));
         head.extend(["max".to_owned(), "mean".to_owned()]);
         table.row(head);
         for (i, row) in rows(trial).into_iter().enumerate() {
@@ -116,7 +113,7 @@ pub(super) fn withheld(trial: &Trial) -> Option<String> {
             format!("use longer stages, {} in total", format::flag_seconds(whole_ns))
         }
     };
-    let missing: Vec<(&str, u64)> = words::shown_percentiles(trial, &SHOWN)
+    let missing: Vec<(&str, u64)> = words::shown_percentiles(trial, |figure| figure.in_trial)
         .into_iter()
         .filter(|field| summary.percentile(field).is_none())
         .filter_map(|field| Some((field, *summary.needs_duration_ns.get(field)?)))

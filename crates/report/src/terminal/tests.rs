@@ -144,7 +144,8 @@ fn failures_come_first_when_they_are_a_reason() {
     let mut t = fixtures::closed();
     t.requests.failed = 12_400;
     t.errors = [("request_timeout".to_owned(), 12_400)].into();
-    t.verdict.reasons = vec![fixtures::reason("errors", &[], prony_model::trial::Effect::Note)];
+    t.verdict.reasons =
+        vec![fixtures::reason(prony_model::code::Code::Errors, &[], prony_model::trial::Effect::Note)];
     let out = trial(&t, &plain());
     assert!(out.starts_with("2.9 % FAILED    13,870 req/s"), "{out}");
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use prony_analysis::verdict::Code;
+use prony_model::code::Code;
 use prony_model::trial::{Effect, Outcome, Trial, Validity};
 
 use super::lines::{Ink, Lines, TerminalOptions};
@@ -87,7 +87,7 @@ fn first_line(out: &mut Lines, trial: &Trial) {
 fn answer(trial: &Trial) -> Vec<String> {
     let mut parts = words::lead(trial, true);
     let failed = trial.requests.failed;
-    if trial.verdict.reasons.iter().any(|r| r.code == Code::Errors.name()) {
+    if trial.verdict.reasons.iter().any(|r| r.code == Code::Errors) {
         parts.insert(0, format!("{} FAILED", failed_share(trial)));
     } else {
         parts.push(format!("{} failed", format::thousands(failed)));
@@ -118,7 +118,7 @@ fn finding(trial: &Trial) -> String {
     let completed = format!("{}{}", words::throughput(trial), words::figure_mark(trial, "throughput"));
     let of =
         trial.throughput.offered_per_s.map(|due| format!(" of {}", format::rate(due))).unwrap_or_default();
-    let overload = trial.verdict.reasons.iter().find(|r| r.code == Code::Overload.name());
+    let overload = trial.verdict.reasons.iter().find(|r| r.code == Code::Overload);
     let growth = overload.and_then(|reason| reason.values.get("growth_per_s_ns"));
     let growth = growth.map(|ns| format!(" {} a second", format::short_duration(*ns))).unwrap_or_default();
     format!("completed {completed}{of} req/s{pm}; waits grow{growth}")
@@ -135,17 +135,15 @@ fn spark_line(trial: &Trial) -> Option<String> {
         (low, high) if low == high => format!("{high} per second"),
         (low, high) => format!("{low} – {high} per second"),
     };
-    let steadiness =
-        match trial.verdict.reasons.iter().find(|r| r.code == Code::NotSteady.name()).map(|r| r.effect) {
-            Some(Effect::Note) => "",
-            Some(_) => ", not steady",
-            // Under 10 s steadiness is not assessed.
-            None if !trial.plan.stages.is_empty() => "",
-            None if trial.outcome == Outcome::Carried && trial.window.duration_ns >= 10_000_000_000 => {
-                ", steady"
-            }
-            None => "",
-        };
+    let steadiness = match trial.verdict.reasons.iter().find(|r| r.code == Code::NotSteady).map(|r| r.effect)
+    {
+        Some(Effect::Note) => "",
+        Some(_) => ", not steady",
+        // Under 10 s steadiness is not assessed.
+        None if !trial.plan.stages.is_empty() => "",
+        None if trial.outcome == Outcome::Carried && trial.window.duration_ns >= 10_000_000_000 => ", steady",
+        None => "",
+    };
     Some(format!(" req/s  {}   {range}{steadiness}", format::sparkline(&rates)))
 }
 
@@ -312,7 +310,7 @@ fn reasons(out: &mut Lines, trial: &Trial) {
             let figures = reason.affects.iter().map(|figure| words::code(figure.trim_end_matches("_ns")));
             format!(" ({})", figures.collect::<Vec<_>>().join(", "))
         };
-        let text = format!("{}{touched}: {}", words::code(&reason.code), reason.detail);
+        let text = format!("{}{touched}: {}", reason.code.words(), reason.detail);
         let ink = match reason.effect {
             Effect::Invalid => Ink::BAD,
             Effect::Suspect => Ink::WARN,

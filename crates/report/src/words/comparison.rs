@@ -12,7 +12,7 @@ use crate::words::{self, WITHHELD};
 fn value(figure: Figure, estimate: Option<&Estimate>) -> String {
     let Some(estimate) = estimate else { return WITHHELD.to_owned() };
     let at_least = if estimate.at_least { "≥ " } else { "" };
-    format!("{at_least}{}", words::value(figure, estimate.point))
+    format!("{at_least}{}", words::value(figure.unit, estimate.point))
 }
 
 /// `−5.0 %`, from a ratio.

@@ -60,8 +60,8 @@ pub(crate) fn series_verdict(series: &HistorySeries) -> String {
     }
 }
 
-/// The answer in a sentence: `throughput of 12 run logs, 2026-03-01 to 2026-03-12: 1 change for the worse (2 series)`.
-pub(crate) fn history_headline(history: &History) -> String {
+/// The answer in a sentence, about a figure of this name: `throughput of 12 run logs, 2026-03-01 to 2026-03-12: 1 change for the worse (2 series)`.
+pub(crate) fn history_headline(history: &History, figure: &str) -> String {
     let day = |at: &Option<String>| at.as_deref().map_or("", |at| at.get(..10).unwrap_or(at)).to_owned();
     let all = || history.series.iter().flat_map(|s| &s.changes);
     let worse = all().filter(|c| c.matters && !c.better).count() as u64;
@@ -94,7 +94,7 @@ pub(crate) fn history_headline(history: &History) -> String {
     let series = format::count(history.series.len() as u64, "series", "series");
     let relative =
         history.relative_to.as_ref().map(|name| format!(" relative to {name}")).unwrap_or_default();
-    format::printable(&format!("{}{relative} of {runs}{span}: {found} ({series})", history.figure))
+    format::printable(&format!("{figure}{relative} of {runs}{span}: {found} ({series})"))
 }
 
 /// `2026-03-01 10:00`.

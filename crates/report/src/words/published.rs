@@ -120,7 +120,9 @@ pub(crate) fn judged_value(judged: &JudgedConclusion, value: f64) -> String {
         return format!("{} ×", format::significant(value, 3));
     }
     match judged.figure.as_deref().and_then(Figure::named) {
-        Some(figure) => format!("{} {}", super::value(figure, value), figure.unit.shown()).trim().to_owned(),
+        Some(figure) => {
+            format!("{} {}", super::value(figure.unit, value), figure.unit.shown()).trim().to_owned()
+        }
         None if judged.figure.as_deref() == Some("capacity") => format!("{} req/s", format::rate(value)),
         None if judged.figure.as_deref() == Some("rank") => format!("rank {value:.0}"),
         None => format::significant(value, 3),

@@ -1,19 +1,19 @@
 //! Remarks on a ranking's rows, beside their figures.
 
-use std::collections::BTreeMap;
-
 use prony_analysis::experiment::{Row, RowReason};
-use prony_analysis::verdict::Code;
+use prony_model::code::Code;
 use prony_model::trial::Effect;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::{code, effect_mark};
+use super::{effect_mark, with_unit};
 use crate::format;
 
 /// Candidates that a sentence names before "and N more".
 const NAMED_MAX: usize = 4;
 
 /// Reasons that several rows of a plan have: each once, with the rows that have it, in how many of their trials, the
-/// range of its value, and the detail of the worst row; with the sign of its worst effect.
+/// ranges of its values, and the detail of the worst row; with the sign of its worst effect.
 pub(crate) fn shared_remarks(rows: &[Row]) -> Vec<(&'static str, String)> {
     let shared = shared_codes(rows).into_iter().map(|code| {
         let having: Vec<(&Row, &RowReason)> = having(rows, code).collect();
@@ -36,42 +36,29 @@ pub(crate) fn shared_remarks(rows: &[Row]) -> Vec<(&'static str, String)> {
             .map_or(String::new(), |(row, reason)| format!("; worst {}: {}", row.candidate, reason.detail));
         let effect = worst.map_or(Effect::Note, |(_, reason)| reason.effect);
         let of = format::count(of.into(), "trial", "trials");
-        let range = range(&having).map_or(String::new(), |range| format!(", {range}"));
-        let text =
-            format!("{}: {}, in {in_how_many} of {of} each{range}{seen}", self::code(code), names.join(", "));
+        let seen_in = format!("{}, in {in_how_many} of {of} each", names.join(", "));
+        let parts: Vec<String> = [seen_in].into_iter().chain(ranges(code, &having)).collect();
+        let text = format!("{}: {}{seen}", code.words(), parts.join(", "));
         (effect_mark(effect), format::printable(&text))
     });
     shared.collect()
 }
 
-/// The value of a reason over all rows, `busiest worker: 91 % to 99 %`: a share before others. `None` where it is the same
-/// everywhere.
-fn range(having: &[(&Row, &RowReason)]) -> Option<String> {
-    let mut all: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
-    for (name, [least, most]) in having.iter().flat_map(|(_, reason)| &reason.values) {
-        let seen = all.entry(name).or_insert([*least, *most]);
-        *seen = [seen[0].min(*least), seen[1].max(*most)];
-    }
-    let differs = |(name, [least, most]): &(&str, [f64; 2])| least < most && !name.contains("limit");
-    let mut differing: Vec<_> = all.into_iter().filter(differs).collect();
-    differing.sort_by_key(|(name, _)| !name.ends_with("_share"));
-    let (name, [least, most]) = *differing.first()?;
-    let (what, least, most) = if let Some(what) = name.strip_suffix("_share") {
-        (what, format::percent(least), format::percent(most))
-    } else if let Some(what) = name.strip_suffix("_ns") {
-        (what, format::duration(least), format::duration(most))
-    } else if let Some(what) = name.strip_suffix("_bytes_per_s") {
-        (what, format!("{}/s", format::bytes(least)), format!("{}/s", format::bytes(most)))
-    } else {
-        (name, format::si(least), format::si(most))
-    };
-    Some(format!("{}: {least} to {most}", what.replace('_', " ")))
+/// Each value of a reason that differs over all rows, limits apart: `busiest worker: 91 % to 99 %`.
+fn ranges(code: Code, having: &[(&Row, &RowReason)]) -> Vec<String> {
+    let seen = code.entry().values.iter().filter(|value| !value.is_limit).filter_map(|value| {
+        let all = having.iter().filter_map(|(_, reason)| reason.values.get(value.name));
+        let [least, most] = all.copied().reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])])?;
+        let [from, to] = [least, most].map(|end| with_unit(value.unit, end));
+        (from != to).then(|| format!("{}: {from} to {to}", value.words()))
+    });
+    seen.collect()
 }
 
 /// The codes of reasons that at least two rows have and that are no remarks of their own, in the order of the rows.
-fn shared_codes(rows: &[Row]) -> Vec<&str> {
-    let mut codes: Vec<&str> = Vec::new();
-    for code in rows.iter().flat_map(|row| &row.reasons).map(|reason| reason.code.as_str()) {
+fn shared_codes(rows: &[Row]) -> Vec<Code> {
+    let mut codes: Vec<Code> = Vec::new();
+    for code in rows.iter().flat_map(|row| &row.reasons).map(|reason| reason.code) {
         if !codes.contains(&code) && having(rows, code).count() > 1 {
             codes.push(code);
         }
@@ -80,7 +67,7 @@ fn shared_codes(rows: &[Row]) -> Vec<&str> {
 }
 
 /// The rows with a reason of this code.
-fn having<'a>(rows: &'a [Row], code: &str) -> impl Iterator<Item = (&'a Row, &'a RowReason)> {
+fn having<'a>(rows: &'a [Row], code: Code) -> impl Iterator<Item = (&'a Row, &'a RowReason)> {
     let of = move |row: &'a Row| row.reasons.iter().find(|r| r.code == code).map(|reason| (row, reason));
     rows.iter()
         .filter(move |row| !row.reasons.iter().any(|r| r.code == code && has_own_remark(row, r)))
@@ -89,20 +76,27 @@ fn having<'a>(rows: &'a [Row], code: &str) -> impl Iterator<Item = (&'a Row, &'a
 
 /// Whether a row has a remark of its own about a reason.
 fn has_own_remark(row: &Row, reason: &RowReason) -> bool {
-    (reason.code == Code::Overload.name() && row.overloaded > 0)
-        || (reason.code == Code::Errors.name() && row.failed > 0)
+    (reason.code == Code::Overload && row.overloaded > 0) || (reason.code == Code::Errors && row.failed > 0)
 }
 
-/// [`row_remarks`] without what is in [`shared_remarks`] of these rows.
+/// What is said of a row by itself: what became of it, and its reasons without those in [`shared_remarks`] of these rows.
 pub(crate) fn own_remarks(row: &Row, rows: &[Row]) -> Vec<String> {
     let shared = shared_codes(rows);
-    let reasons = row.reasons.iter().filter(|r| !shared.contains(&r.code.as_str())).cloned().collect();
-    row_remarks(&Row { reasons, ..row.clone() })
+    let reasons =
+        row.reasons.iter().filter(|reason| !shared.contains(&reason.code) && !has_own_remark(row, reason));
+    let said = |reason: &RowReason| {
+        format!("{} {}: {}", reason.code.words(), of(row, reason.trials), format::printable(&reason.detail))
+    };
+    row_remarks(row).into_iter().chain(reasons.map(said)).collect()
 }
 
-/// The remarks on a row: trials that do not count, outcomes, failures, and each verdict's reason.
+/// `in 2 of 5 trials`.
+fn of(row: &Row, n: u32) -> String {
+    format!("in {n} of {}", format::count(row.trials.into(), "trial", "trials"))
+}
+
+/// What became of a row beside its verdicts: trials that do not count, outcomes and failures.
 pub(crate) fn row_remarks(row: &Row) -> Vec<String> {
-    let of = |n: u32| format!("in {n} of {}", format::count(row.trials.into(), "trial", "trials"));
     let mut remarks = Vec::new();
     if row.trials == 0 {
         remarks.push("no trial has a result".to_owned());
@@ -115,13 +109,16 @@ pub(crate) fn row_remarks(row: &Row) -> Vec<String> {
     }
     if row.broken > 0 {
         let why = match row.failed + row.completed {
-            0 => "no request was answered",
+            0 => "no request got a response",
             _ => "more than half of the requests failed",
         };
-        remarks.push(format!("broken {}: {why}", of(row.broken)));
+        remarks.push(format!("broken {}: {why}", of(row, row.broken)));
     }
     if row.overloaded > 0 {
-        remarks.push(format!("overloaded {}: the wait for a connection grew to the end", of(row.overloaded)));
+        remarks.push(format!(
+            "overloaded {}: the wait for a connection grew to the end",
+            of(row, row.overloaded)
+        ));
     }
     if row.failed > 0 {
         let all = row.failed + row.completed;
@@ -136,22 +133,56 @@ pub(crate) fn row_remarks(row: &Row) -> Vec<String> {
     if let Some(why) = why.filter(|_| row.counted > 1 && !row.lower_bound()) {
         remarks.push(format!("no interval for req/s: {why}"));
     }
-    for reason in &row.reasons {
-        if has_own_remark(row, reason) {
-            continue;
-        }
-        remarks.push(format!(
-            "{} {}: {}",
-            code(&reason.code),
-            of(reason.trials),
-            format::printable(&reason.detail)
-        ));
-    }
     remarks
+}
+
+/// The worst that is to be said of a candidate under a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CellVerdict {
+    /// Every figure stands.
+    Valid,
+    /// Throughput is a lower bound.
+    LowerBound,
+    /// Some figures may be off.
+    Suspect,
+    /// The wait grew to the end of a window.
+    Overloaded,
+    /// Most requests failed.
+    Broken,
+    /// No trial counts.
+    Void,
+}
+
+/// The worst that is to be said of a row, in a word.
+pub(crate) fn row_verdict(row: &Row) -> CellVerdict {
+    let stands = row.counted == row.trials && row.reasons.iter().all(|r| r.effect < Effect::Suspect);
+    match row.lower_bound() {
+        _ if row.broken > 0 => CellVerdict::Broken,
+        _ if row.counted == 0 => CellVerdict::Void,
+        _ if row.overloaded > 0 => CellVerdict::Overloaded,
+        _ if row.failed > 0 || !stands => CellVerdict::Suspect,
+        true => CellVerdict::LowerBound,
+        false => CellVerdict::Valid,
+    }
+}
+
+/// The sign beside a row that has remarks below the table.
+pub(crate) fn row_mark(row: &Row) -> &'static str {
+    match row_verdict(row) {
+        CellVerdict::Broken | CellVerdict::Void => "✗",
+        CellVerdict::Overloaded => "!",
+        CellVerdict::Suspect if row.failed > 0 => "!",
+        CellVerdict::Suspect => "?",
+        CellVerdict::LowerBound => "≥",
+        CellVerdict::Valid => "",
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::fixtures;
 
@@ -159,25 +190,25 @@ mod tests {
     fn reasons_that_rows_share_are_listed_once_and_others_with_their_row() {
         let mut rows = fixtures::experiment().plans.remove(0).rows;
         rows.truncate(3);
-        let reason = |code: &str, trials, stolen: [f64; 2], detail: &str| RowReason {
-            code: code.to_owned(),
+        let reason = |code, trials, stolen: [f64; 2], detail: &str| RowReason {
+            code,
             trials,
             effect: Effect::Suspect,
             detail: detail.to_owned(),
             advice: String::new(),
             values: BTreeMap::from([
-                ("limit_share".to_owned(), [0.01, 0.02]),
-                ("stolen_share".to_owned(), stolen),
+                ("gaps_share".to_owned(), [0.01, 0.02]),
+                ("steal_share".to_owned(), stolen),
             ]),
         };
         for row in &mut rows {
             (row.trials, row.counted, row.reasons) = (5, 5, Vec::new());
             (row.failed, row.overloaded, row.broken) = (0, 0, 0);
         }
-        rows[0].reasons = vec![reason("host_noisy", 2, [0.09, 0.1], "9 % stolen")];
+        rows[0].reasons = vec![reason(Code::HostNoisy, 2, [0.09, 0.1], "9 % stolen")];
         rows[2].reasons = vec![
-            reason("host_noisy", 4, [0.02, 0.12], "12 % stolen"),
-            reason("late_sends", 1, [0.0; 2], "late"),
+            reason(Code::HostNoisy, 4, [0.02, 0.12], "12 % stolen"),
+            reason(Code::LateSends, 1, [0.0; 2], "late"),
         ];
         let [first, third] = [0, 2].map(|at: usize| rows[at].candidate.clone());
         let shared = shared_remarks(&rows);
@@ -186,14 +217,14 @@ mod tests {
             [(
                 "?",
                 format!(
-                    "host noisy: {first}, {third}, in 2 to 4 of 5 trials each, stolen: 2.0 % to 12 %; worst \
+                    "host noisy: {first}, {third}, in 2 to 4 of 5 trials each, gaps: 1 % to 2 %, steal: 2 % to 12 %; worst \
                      {third}: 12 % stolen"
                 )
             )]
         );
         assert_eq!(own_remarks(&rows[0], &rows), [""; 0]);
         assert_eq!(own_remarks(&rows[2], &rows), ["late sends in 1 of 5 trials: late"]);
-        rows[1].reasons = vec![reason("host_noisy", 2, [0.08; 2], "8 % stolen")];
+        rows[1].reasons = vec![reason(Code::HostNoisy, 2, [0.08; 2], "8 % stolen")];
         assert!(shared_remarks(&rows)[0].1.starts_with("host noisy: all 3, in 2 to 4 of 5 trials each"));
     }
 }

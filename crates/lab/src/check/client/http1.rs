@@ -66,7 +66,7 @@ impl Connection {
 struct Answer {
     framer: Framer,
     heads: Heads,
-    answers_head: bool,
+    to_head: bool,
     /// Its first bytes as they came, all of its head among them.
     start: Vec<u8>,
     body: Vec<u8>,
@@ -79,7 +79,7 @@ impl Answer {
         Answer {
             framer: Framer::new(),
             heads: Heads::new(),
-            answers_head: method == "HEAD",
+            to_head: method == "HEAD",
             start: Vec::new(),
             body: Vec::new(),
             beyond: 0,
@@ -93,7 +93,7 @@ impl Answer {
         }
         let body = &mut self.body;
         let mut keep = |bytes: &[u8]| body.extend_from_slice(bytes);
-        let progress = self.framer.feed(piece, self.answers_head, &mut self.heads, &mut keep);
+        let progress = self.framer.feed(piece, self.to_head, &mut self.heads, &mut keep);
         match progress.map_err(|why| Fault::Protocol(NAME, why.0.to_owned()))? {
             Progress::Done { consumed, status, reusable } => {
                 self.beyond = piece.len() - consumed;

@@ -1,7 +1,13 @@
 //! What figures are counted in, and what people read.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
+use strum::VariantArray;
+
 /// The unit of a figure's values and the one that people read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
 pub enum Unit {
     /// Requests per second.
     RequestsPerS,
@@ -17,6 +23,10 @@ pub enum Unit {
     MegabytesPerS,
     /// A share from 0 to 1, read as percent.
     Share,
+    /// A figure over that of another candidate.
+    Ratio,
+    /// How many.
+    Count,
 }
 
 impl Unit {
@@ -31,6 +41,8 @@ impl Unit {
             Unit::Megabytes => ("bytes", "MB", ("bytes", 1.0)),
             Unit::MegabytesPerS => ("bytes_per_s", "MB/s", ("bytes_per_second", 1.0)),
             Unit::Share => ("share", "", ("ratio", 1.0)),
+            Unit::Ratio => ("ratio", "×", ("ratio", 1.0)),
+            Unit::Count => ("count", "", ("", 1.0)),
         }
     }
 
@@ -47,5 +59,23 @@ impl Unit {
     /// The base unit of OpenMetrics, and how much of this unit one of it is.
     pub fn base(self) -> (&'static str, f64) {
         self.names().2
+    }
+}
+
+impl Serialize for Unit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.stored())
+    }
+}
+
+impl JsonSchema for Unit {
+    fn schema_name() -> Cow<'static, str> {
+        "Unit".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let mut names: Vec<&str> = Unit::VARIANTS.iter().map(|unit| unit.stored()).collect();
+        names.dedup();
+        json_schema!({ "description": "What a figure is counted in.", "type": "string", "enum": names })
     }
 }

@@ -183,13 +183,15 @@ fn figures(runs: &[ExperimentAnalysis; 2], compared: &[Comparison]) -> String {
     for comparison in compared {
         let server = &comparison.b.candidate;
         for found in comparison.plans.iter().flat_map(|plan| &plan.figures) {
-            let side = |e: &Option<Estimate>| shown(e.as_ref(), |v| prony_report::value(found.figure.unit, v));
+            let side =
+                |e: &Option<Estimate>| shown(e.as_ref(), |v| prony_report::value(found.figure.unit, v));
             let (a, b, ratio) = (side(&found.a), side(&found.b), shown(found.ratio.as_ref(), ratio));
             let _ = writeln!(page, "| {server} | {} | {a} | {b} | {ratio} |", found.figure.head);
             below.extend(found.why.iter().map(|why| format!("{server}, {}: {why}", found.figure)));
         }
         let rows = runs.each_ref().map(|run| row(run, server));
-        if let (Some(figure), Some(row)) = (Figure::named("interrupts"), rows[1]) {
+        if let Some(row) = rows[1] {
+            let figure = Figure::INTERRUPTS;
             let there = shown(row.figures[figure].estimate.as_ref(), |v| prony_report::value(figure.unit, v));
             let _ = writeln!(page, "| {server} | {} | – | {there} | – |", figure.head);
         }

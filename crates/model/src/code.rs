@@ -106,8 +106,8 @@ const fn time(name: &'static str) -> Value {
     in_unit(name, Unit::Milliseconds)
 }
 
-const fn limit(value: Value) -> Value {
-    Value { is_limit: true, ..value }
+const fn limit(name: &'static str, unit: Unit) -> Value {
+    Value { name, unit, is_limit: true }
 }
 
 impl Code {
@@ -132,7 +132,7 @@ impl Code {
             Code::ClientQueue => entry(&["response", "service"], Effect::Suspect, const { &[share("busiest_worker_share")] },
                 "Give the client more cores and workers (-t), or let the kernel stamp responses (over TCP, without --user-clock)."),
             Code::LateSends => entry(&["response"], Effect::Suspect,
-                const { &[time("p50_ns"), limit(time("p50_limit_ns")), time("p99_ns"), limit(time("p99_limit_ns"))] },
+                const { &[time("p50_ns"), limit("p50_limit_ns", Unit::Milliseconds), time("p99_ns"), limit("p99_limit_ns", Unit::Milliseconds)] },
                 "Give the client a core of its own (--pin), or ask for a lower rate; service times are not affected."),
             Code::UnevenWorkers => entry(&["response"], Effect::Suspect, const { &[share("waited_share"), time("mean_wait_ns")] },
                 "Use one worker (without -t), which sends over 100,000 requests per second, or more connections (-c)."),
@@ -147,7 +147,7 @@ impl Code {
             Code::Overload => entry(&["response"], Effect::Note, const { &[time("growth_per_s_ns"), time("wait_at_end_ns")] },
                 "Response times grow with the load's length: compare throughput, or ask for a lower rate."),
             Code::TooFewSamples => entry(&["response.p99_ns"], Effect::Withheld,
-                const { &[count("samples_beyond"), limit(count("samples_needed"))] },
+                const { &[count("samples_beyond"), limit("samples_needed", Unit::Count)] },
                 "Let the load last longer (-d, or -n)."),
             Code::ListenOverflow => entry(&["throughput", "response"], Effect::Note,
                 const { &[count("listen_overflows"), count("listen_drops")] },
@@ -159,7 +159,7 @@ impl Code {
                 const { &[count("repeated_length"), count("length_beside_coding"), count("repeated_chunked"), count("folded"),
                     count("long"), count("bare_line_feed")] },
                 "The figures are not affected; a stricter client or a proxy may refuse such responses, so correct the server's headers."),
-            Code::FewerStreams => entry(&["throughput"], Effect::Note, const { &[count("streams"), limit(count("streams_asked"))] },
+            Code::FewerStreams => entry(&["throughput"], Effect::Note, const { &[count("streams"), limit("streams_asked", Unit::Count)] },
                 "Lower -p to the server's limit, or raise that limit; more connections (-c) carry more requests at once."),
             Code::StalledByWindow => entry(&["throughput", "service"], Effect::Note, const { &[share("held_share"), time("held_ns")] },
                 "Raise the server's windows (SETTINGS_INITIAL_WINDOW_SIZE, WINDOW_UPDATE) if they are not what you measure."),

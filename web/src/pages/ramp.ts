@@ -3,14 +3,14 @@ import type { RunData, TrialHead } from "../data";
 import { color, dash } from "../core/colors";
 import { detail } from "../core/chunks";
 import { h, replace } from "../core/dom";
-import { duration, rate, si, thousands, UNITS } from "../core/format";
+import { rate, si, thousands, UNITS } from "../core/format";
 import { select } from "../parts/controls";
 import { figure, legend } from "../parts/figure";
 import { sweep, type SweepPoint } from "../plots/sweep";
 import type { Line } from "../plots/time";
 import type { Page } from "./page";
 import { legendOf, panels, timeFigure } from "./trial_plots";
-import { OVERLAID_MAX, trialName } from "./trials";
+import { OVERLAID_MAX, said, trialName } from "./trials";
 
 /** What the stages ask for, second by second; the window begins after the warm-up. */
 export function asked(t: TrialHead, warmupS: number, end: number): [number, number | null][] {
@@ -81,16 +81,11 @@ export const ramp: Page = {
         draw: (width) => sweep({ points: found, xLabel: "connections open", xFormat: si, yFormat: UNITS[unit].axis, value: UNITS[unit].value, logX: false, logY: false, diagonal: false, connect: false }, width),
         table: () => ({ head: ["What", "Connections", title], rows: found.map((p) => [p.name, p.x, p.y]) }),
       });
-      const p99 = data.figures.findIndex((f) => f.id === "p99");
-      const wholeP99 = (head: TrialHead): string => {
-        const value = head.figures[p99] ?? null;
-        return value === null ? "withheld" : `${head.at_least?.includes(p99) ? "≥ " : ""}${duration(value)}`;
-      };
       replace(body, first.detail.plan_line === data.head.title ? null : h("p", { class: "answer" }, first.detail.plan_line),
         single ? null : legend(legendOf([...chosen, line])),
         h("div", { class: "stack" }, panes.map((panel) => timeFigure(panel, [0, end], single && panel.lines.length > 1))),
         ofRate ? null : h("div", { class: "panes" }, scatter("plot-ramp-throughput", "Throughput against connections", points((c) => c.picture.series.completed_per_s), "requests_per_s"), scatter("plot-ramp-response", "p99 against connections", points((c) => c.picture.series.p99_ns), "ns")),
-        h("ul", { class: "reasons" }, chosen.map((c) => h("li", null, single ? "" : h("b", null, `${c.name}: `), `${thousands(c.head.completed)} completed, ${thousands(c.head.failed)} failed, p99 ${wholeP99(c.head)} over the whole ramp.`))));
+        h("ul", { class: "reasons" }, chosen.map((c) => h("li", null, single ? "" : h("b", null, `${c.name}: `), `${thousands(c.head.completed)} completed, ${thousands(c.head.failed)} failed, p99 ${said(data, c.head, data.figures.findIndex((f) => f.id === "p99"))} over the whole ramp.`))));
     });
   },
 };

@@ -64,6 +64,12 @@ export function has(t: TrialHead, figure: number): boolean {
   return (t.figures[figure] ?? null) !== null;
 }
 
+/** A trial's figure, by its index, with its unit. */
+export function said(data: RunData, t: TrialHead, figure: number): string {
+  const [v, head] = [t.figures[figure] ?? null, data.figures[figure]];
+  return v === null || !head ? WITHHELD : `${bound(t, figure)} ${UNITS[head.unit].value(v)}`.trim();
+}
+
 /** `≥` before a figure of which the truth may be more. */
 function bound(t: TrialHead, figure: number): string {
   return t.at_least?.includes(figure) ? "≥" : "";
@@ -89,7 +95,7 @@ function list(context: Context, chosen: number[]): HTMLElement {
     ...data.figures.flatMap((f, i): Column<TrialHead>[] => f.id === "throughput" || !data.trials.some((t) => has(t, i)) ? [] : [{
       id: `t-${f.id}`, name: f.title, numeric: true, value: (t) => t.figures[i] ?? null,
       files: [{ name: `${f.title}: bound`, value: (t) => bound(t, i) }],
-      cell: (t) => { const v = t.figures[i] ?? null; return v === null ? WITHHELD : `${bound(t, i)} ${UNITS[f.unit].value(v)}`.trim(); },
+      cell: (t) => said(data, t, i),
     }]),
     { id: "tf", name: "Failed", numeric: true, value: (t) => t.failed, cell: (t) => thousands(t.failed) },
   ];

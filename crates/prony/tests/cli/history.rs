@@ -150,7 +150,7 @@ fn a_history_relative_to_another_candidate_shows_the_change_and_not_the_machine(
         assert!(
             world
                 .read("history.html")
-                .contains("\"headline\":\"throughput relative to release of 10 run logs")
+                .contains("\"headline\":\"Throughput relative to release of 10 run logs")
         );
     }
 }

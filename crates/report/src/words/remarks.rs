@@ -217,7 +217,7 @@ mod tests {
             [(
                 "?",
                 format!(
-                    "host noisy: {first}, {third}, in 2 to 4 of 5 trials each, gaps: 1 % to 2 %, steal: 2 % to 12 %; worst \
+                    "host noisy: {first}, {third}, in 2 to 4 of 5 trials each, gaps: 1.0 % to 2.0 %, steal: 2.0 % to 12 %; worst \
                      {third}: 12 % stolen"
                 )
             )]

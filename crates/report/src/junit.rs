@@ -243,6 +243,8 @@ mod tests {
             ["nginx-fpm", "node-http", "hyper:b+c", "x", "nginx-fpm", "node-http", "hyper:b+c", "x"]
         );
         assert_eq!(attribute(&document, "skipped", "message"), ["not there"; 2]);
+        assert_eq!(attribute(&document, "property", "name"), ["measured_by", "judged_by"].repeat(2));
+        assert_eq!(attribute(&document, "property", "value")[1], Tool::this().version);
         let out = document.descendants().find(|n| n.has_tag_name("system-out")).unwrap().text().unwrap();
         assert_eq!(out.lines().count(), 3, "a line a block: {out}");
         assert!(out.contains("req/s") && out.contains("VALID"), "{out}");

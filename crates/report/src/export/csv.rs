@@ -259,8 +259,8 @@ mod tests {
 
     #[test]
     fn every_trial_has_a_line() {
-        let text =
-            trials(&[("a, b".to_owned(), fixtures::closed()), ("c".to_owned(), fixtures::overloaded())]);
+        let judged_later = Trial { judged_by: Some("9.8.7".to_owned()), ..fixtures::closed() };
+        let text = trials(&[("a, b".to_owned(), judged_later), ("c".to_owned(), fixtures::overloaded())]);
         let lines: Vec<&str> = text.split_terminator("\r\n").collect();
         assert_eq!(lines.len(), 3);
         let heads: Vec<&str> = lines[0].split(',').collect();
@@ -269,6 +269,7 @@ mod tests {
         for figure in Figure::all() {
             assert_eq!(known(figure.field), 1, "{figure} in {heads:?}");
         }
+        assert!(heads.contains(&JUDGED_BY) && lines[1].contains(",9.8.7"), "{}", lines[1]);
         let sent = heads.iter().position(|head| *head == "sent_bytes_per_s").unwrap();
         assert_eq!(lines[2].split(',').nth(sent), Some("551000"), "{}", lines[2]);
         assert!(lines[1].starts_with("\"a, b\",") && lines[1].contains(",valid,"), "{}", lines[1]);

@@ -30,6 +30,7 @@ fn a_trial_is_read_back() {
     assert!((value("response_seconds_sum").unwrap() - 0.794).abs() < 1e-9);
     let url = &read.all("prony_trial_info")[0].0["url"];
     assert_eq!(url, "http://h/\"\\\n");
+    assert_eq!(read.all("prony_trial_info")[0].0["judged_by"], trial.judged_by());
     assert_eq!(read.families["prony_trial_response_seconds"], "summary");
 }
 

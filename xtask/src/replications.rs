@@ -5,13 +5,12 @@
 mod page;
 mod tables;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use prony_model::published::FIGURES;
-use serde_json::{Value, json};
+use prony_lab::experiment::Experiment;
+use serde_json::Value;
 
 /// Where the run logs are, unless a folder is named.
 const RUNS: &str = "runs/replications";
@@ -38,7 +37,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
             continue;
         }
         let mut replication = Replication::read(root, &name, &log)?;
-        replication.correct(&source(root, &name)?);
+        replication.correct(&source(&name)?);
         let path = root.join("docs/replications").join(format!("{name}.md"));
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let text =
@@ -79,7 +78,7 @@ impl Replication {
         Ok(Self { name: name.to_owned(), header, analysis })
     }
 
-    /// Says of the source what its file says now, which may be more than it did when the run began.
+    /// Says of the source what Prony says of it now, which may be more than it did when the run began.
     fn correct(&mut self, source: &Value) {
         for key in ["rows", "facts"] {
             self.header["published"][key] = source[key].clone();
@@ -90,59 +89,10 @@ impl Replication {
     }
 }
 
-/// Keys of a published file that are no facts beside its figures: its parts, and what rows have by default.
-const NO_FACTS: [&str; 9] =
-    ["schema", "source", "method", "differences", "connections", "workers", "open_rows", "row", "conclusion"];
-
-/// What an experiment's published file says, but for its conclusions, in the form of a run log's header.
-fn source(root: &Path, name: &str) -> Result<Value, String> {
-    let read = |path: PathBuf| {
-        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        toml::from_str::<toml::Table>(&text).map_err(|e| format!("{}: {e}", path.display()))
-    };
-    let folder = root.join("experiments");
-    let experiment = read(folder.join(format!("{name}.toml")))?;
-    let named = experiment.get("published").and_then(toml::Value::as_str).unwrap_or_default();
-    let file = read(folder.join(named))?;
-    let rows = file.get("row").and_then(toml::Value::as_array);
-    let rows: Vec<Value> =
-        rows.into_iter().flatten().filter_map(|row| Some(source_row(row.as_table()?, &file))).collect();
-    let is_fact = |(key, _): &(&String, &toml::Value)| !NO_FACTS.contains(&key.as_str());
-    let facts: BTreeMap<&String, String> =
-        file.iter().filter(is_fact).map(|(key, value)| (key, said(value))).collect();
-    let (method, differences) = (file.get("method"), file.get("differences"));
-    Ok(json!({"rows": rows, "facts": facts, "method": method, "differences": differences}))
-}
-
-fn source_row(row: &toml::Table, file: &toml::Table) -> Value {
-    let of = |key: &str| row.get(key).or_else(|| file.get(key));
-    let number = |value: &toml::Value| {
-        value.as_float().or_else(|| Some(f64::from(u32::try_from(value.as_integer()?).ok()?)))
-    };
-    let is_figure = |key: &str| FIGURES.iter().any(|(name, ..)| *name == key);
-    let figures: BTreeMap<&String, Option<f64>> =
-        row.iter().filter(|(key, _)| is_figure(key)).map(|(key, value)| (key, number(value))).collect();
-    let is_remark =
-        |key: &str, value: &toml::Value| value.is_str() && !["name", "candidate", "doubt"].contains(&key);
-    let remarks: BTreeMap<&String, String> = row
-        .iter()
-        .filter(|(key, value)| is_remark(key, value))
-        .map(|(key, value)| (key, said(value)))
-        .collect();
-    json!({
-        "name": row.get("name"), "candidate": row.get("candidate"), "doubt": row.get("doubt"),
-        "connections": of("connections"), "rate_per_s": of("rate_per_s"), "workers": of("workers"),
-        "figures": figures, "remarks": remarks,
-    })
-}
-
-/// A value in words.
-fn said(value: &toml::Value) -> String {
-    match value {
-        toml::Value::String(text) => text.clone(),
-        toml::Value::Array(list) => list.iter().map(said).collect::<Vec<_>>().join(", "),
-        other => other.to_string(),
-    }
+/// What an experiment's source says, as a run log's header has it.
+fn source(name: &str) -> Result<Value, String> {
+    let experiment = Experiment::find(name)?;
+    serde_json::to_value(experiment.published).map_err(|e| format!("{name}: {e}"))
 }
 
 /// The experiments that name a source, in the order of their names.
@@ -199,6 +149,7 @@ fn prony(root: &Path, arguments: &[&str], log: &Path) -> Result<String, String> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn only_what_is_between_the_marks_is_replaced() {
@@ -217,7 +168,7 @@ mod tests {
 
     #[test]
     fn what_a_source_says_is_in_its_file() {
-        let said = source(&crate::root(), "fast-and-furious-2023").unwrap();
+        let said = source("fast-and-furious-2023").unwrap();
         let rows = said["rows"].as_array().unwrap();
         let row = rows.iter().find(|row| row["candidate"] == "php-pm" && row["connections"] == 100).unwrap();
         assert_eq!((&row["workers"], &row["figures"]["requests_per_s"]), (&json!(8), &json!(454.0)));
@@ -225,7 +176,7 @@ mod tests {
         assert!(
             said["facts"].get("conclusion").is_none() && said["differences"].as_array().unwrap().len() > 4
         );
-        let said = source(&crate::root(), "app-servers-2018").unwrap();
+        let said = source("app-servers-2018").unwrap();
         assert_eq!(
             (&said["facts"]["server_cores"], &said["rows"][0]["remarks"]["language"]),
             (&json!("4"), &json!("Elixir"))

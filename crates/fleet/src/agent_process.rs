@@ -10,13 +10,14 @@ use prony_load::{Control, LoadError, Share, run_shard};
 use prony_model::clock::Offset;
 use prony_model::host::Host;
 use prony_model::{Measurement, Plan};
+use serde_json::value::RawValue;
 
 use crate::agent::{Act, Agent};
 use crate::allow::Bounds;
 use crate::certificates::Certificates;
 use crate::delta_file::{self, DeltaFile};
 use crate::fragments::{Joining, split};
-use crate::job::{AgentEnd, Bootstrap, Frame, Job, Piece, channel, down, to_json, up};
+use crate::job::{AgentEnd, Bootstrap, Frame, Job, Piece, channel, down, up};
 use crate::nats::{Address, Link, Login, Message, SILENT, connect};
 use crate::protocol::{LOST_NS, Phase, Up};
 use crate::session::{Opening, Session, Side};
@@ -209,8 +210,9 @@ struct Process<'a> {
     joining: Joining,
     /// Messages sent.
     messages: u64,
-    /// Its pieces are JSON.
-    core: Agent<Vec<u8>>,
+    /// Its pieces are JSON already: one goes to the file, too, and is sent until it is confirmed, and the histograms in it are
+    /// compressed, which is most of what an agent's messages cost.
+    core: Agent<Box<RawValue>>,
     inputs: SyncSender<Input>,
     loading: Option<Loading>,
     /// Its clock before the load.
@@ -251,11 +253,11 @@ impl Process<'_> {
 
     /// A piece of the result is written down, and sent until it is confirmed.
     fn measured(&mut self, piece: &Piece, is_last: bool) {
-        let piece = match serde_json::to_vec(piece) {
+        let piece = match serde_json::value::to_raw_value(piece) {
             Ok(piece) => piece,
             Err(e) => return self.core.ended(Some(e.to_string())),
         };
-        if let Some(Err(e)) = self.file.as_mut().map(|file| file.add(&piece)) {
+        if let Some(Err(e)) = self.file.as_mut().map(|file| file.add(piece.get())) {
             (self.say)(&format!(
                 "The file that keeps what this agent measures can no longer be written: {e}."
             ));
@@ -312,8 +314,9 @@ impl Process<'_> {
         }
     }
 
-    fn send(&mut self, message: &Up<Vec<u8>>) {
-        let sealed = to_json(message).and_then(|text| self.session.seal(text));
+    fn send(&mut self, message: &Up<Box<RawValue>>) {
+        let sealed =
+            serde_json::to_vec(message).map_err(|e| e.to_string()).and_then(|text| self.session.seal(text));
         // Sealing fails beyond 256 GiB; what is not sent is said again.
         let Ok(sealed) = sealed else { return };
         self.messages += 1;

@@ -38,7 +38,7 @@ pub(crate) enum Event<P> {
         agent: usize,
         /// Why, as a sentence.
         why: String,
-        /// Whether that agent is lost: the next load may have another in its state.
+        /// Whether that agent is lost: the next load may have another in its place.
         is_lost: bool,
     },
 }

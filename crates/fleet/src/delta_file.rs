@@ -40,13 +40,13 @@ impl DeltaFile {
     }
 
     /// Adds a piece, as a line.
-    pub(crate) fn add(&mut self, json: &[u8]) -> std::io::Result<()> {
-        let line = [json, b"\n"].concat();
+    pub(crate) fn add(&mut self, json: &str) -> std::io::Result<()> {
+        let line = format!("{json}\n");
         self.bytes += line.len() as u64;
         if self.bytes > BYTES_MAX {
             return Err(std::io::Error::other(format!("its file has {} MiB already", BYTES_MAX >> 20)));
         }
-        self.file.write_all(&line)
+        self.file.write_all(line.as_bytes())
     }
 
     /// Where it is.
@@ -80,8 +80,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("state");
         let mut file = DeltaFile::create(&state, "run", "0", 1).unwrap();
-        file.add(b"[1,2]").unwrap();
-        file.add(b"\"x\"").unwrap();
+        file.add("[1,2]").unwrap();
+        file.add("\"x\"").unwrap();
         assert_eq!(fs::read_to_string(file.path()).unwrap(), "[1,2]\n\"x\"\n");
         assert!(DeltaFile::create(&state, "run", "0", 1).is_err(), "none is overwritten");
         let path = file.path().to_owned();

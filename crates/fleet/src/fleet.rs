@@ -30,9 +30,10 @@ use crate::trial::Trial;
 
 /// Messages that wait to be heard.
 const INPUTS_MAX: usize = 4096;
-/// How often the observer is called, and the clock looked at: after so long when a message comes, as each agent's four times
-/// a second, so that the process is woken for both at once; and after the other where none does.
+/// How often the observer is called, and the clock looked at: with the first message that comes so long after the last time,
+/// so that the process wakes for both at once (each agent sends four a second) …
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// … and without one, after so long.
 const LOOK_AT_LAST: Duration = Duration::from_millis(300);
 /// Why nobody is heard of any more.
 const SERVER_ENDED: &str = "the fleet's nats-server ended, and with it all connections to agents";

@@ -117,22 +117,6 @@ impl Frame {
 /// What an agent seals.
 pub type FromAgent = Up<Piece>;
 
-/// What an agent says, as JSON of [`FromAgent`]. A piece is JSON already: it goes to the agent's file, too, and is sent until it
-/// is confirmed, and the histograms in it are compressed, which is most of what an agent's messages cost.
-///
-/// # Errors
-/// Where it cannot be written as JSON.
-pub(crate) fn to_json(up: &Up<Vec<u8>>) -> Result<Vec<u8>, String> {
-    match up {
-        Up::Beat(beat) => serde_json::to_vec(&FromAgent::Beat(beat.clone())).map_err(|e| e.to_string()),
-        Up::Piece { trial, sequence, is_last, what } => {
-            let head =
-                format!(r#"{{"Piece":{{"trial":{trial},"sequence":{sequence},"is_last":{is_last},"what":"#);
-            Ok([head.as_bytes(), what, b"}}"].concat())
-        }
-    }
-}
-
 /// A run's subject of what an agent says.
 pub fn up(run: &str, agent: &str) -> String {
     format!("prony.{run}.up.{agent}")
@@ -146,18 +130,4 @@ pub fn down(run: &str, agent: &str) -> String {
 /// A run and an agent of it, as signatures name them.
 pub fn channel(run: &str, agent: &str) -> String {
     format!("{run}/{agent}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_piece_that_is_json_already_is_the_same_message() {
-        let what = Piece::End(AgentEnd { address: "10.0.0.1:80".to_owned(), ..AgentEnd::default() });
-        let text = serde_json::to_vec(&what).unwrap();
-        let message = to_json(&Up::Piece { trial: 3, sequence: 7, is_last: true, what: text }).unwrap();
-        let whole: FromAgent = Up::Piece { trial: 3, sequence: 7, is_last: true, what };
-        assert_eq!(message, serde_json::to_vec(&whole).unwrap());
-    }
 }

@@ -173,13 +173,13 @@ struct Ends<T> {
 }
 
 /// A connection that stands, and what comes over it.
-struct Way {
+struct Connection {
     client: Client,
     incoming: Subscriber,
     since: Instant,
 }
 
-async fn open(address: &Address, subject: &str) -> Result<Way, String> {
+async fn open(address: &Address, subject: &str) -> Result<Connection, String> {
     let options = match &address.login {
         Login::Nobody => ConnectOptions::new(),
         Login::Nkey(seed) => ConnectOptions::with_nkey(seed.clone()),
@@ -196,7 +196,7 @@ async fn open(address: &Address, subject: &str) -> Result<Way, String> {
     let incoming = client.subscribe(subject.to_owned()).await.map_err(|e| e.to_string())?;
     // Known to the server before anybody answers.
     client.flush().await.map_err(|e| e.to_string())?;
-    Ok(Way { client, incoming, since: Instant::now() })
+    Ok(Connection { client, incoming, since: Instant::now() })
 }
 
 async fn carry<T>(
@@ -205,28 +205,28 @@ async fn carry<T>(
     mut asked: Receiver<Ask>,
     connected: &(impl Fn(Result<Current, String>) + Sync),
 ) {
-    let mut way = match open(address, &ends.subject).await {
-        Ok(way) => way,
+    let mut connection = match open(address, &ends.subject).await {
+        Ok(opened) => opened,
         Err(why) => return connected(Err(why)),
     };
-    let current = Arc::new(Mutex::new(way.client.clone()));
+    let current = Arc::new(Mutex::new(connection.client.clone()));
     connected(Ok(Arc::clone(&current)));
     let mut newer = FuturesUnordered::new();
     loop {
         tokio::select! {
             ask = asked.recv() => match ask {
-                Some(Ask::Send((subject, bytes))) => drop(way.client.publish(subject, bytes.into()).await),
+                Some(Ask::Send((subject, bytes))) => drop(connection.client.publish(subject, bytes.into()).await),
                 // Where a new one is as silent, the other end says nothing.
-                Some(Ask::Renew) if way.since.elapsed() > SILENT => newer.push(open(address, &ends.subject)),
+                Some(Ask::Renew) if connection.since.elapsed() > SILENT => newer.push(open(address, &ends.subject)),
                 Some(Ask::Renew) => {}
                 None => break,
             },
             Some(Ok(opened)) = newer.next() => {
-                way = opened;
+                connection = opened;
                 newer.clear();
-                *current.lock().unwrap_or_else(PoisonError::into_inner) = way.client.clone();
+                *current.lock().unwrap_or_else(PoisonError::into_inner) = connection.client.clone();
             }
-            message = way.incoming.next() => match message {
+            message = connection.incoming.next() => match message {
                 Some(message) => {
                     let message = (message.subject.to_string(), message.payload.to_vec());
                     // Whoever is not there any more needs nothing; one who is behind hears it again.
@@ -238,5 +238,63 @@ async fn carry<T>(
             },
         }
     }
-    let _ = way.client.flush().await;
+    let _ = connection.client.flush().await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::mpsc::sync_channel;
+
+    const INFO: &str =
+        "INFO {\"server_id\":\"a\",\"version\":\"2.10.0\",\"proto\":1,\"max_payload\":1024}\r\n";
+
+    /// A NATS server's part of a connection, up to the first flush behind a subscription: what it was subscribed to.
+    fn greet(stream: &mut TcpStream) -> String {
+        let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        stream.write_all(INFO.as_bytes()).unwrap();
+        let mut subscribed = None;
+        loop {
+            let line = lines.next().unwrap().unwrap();
+            if let Some(id) = line.strip_prefix("SUB news ") {
+                subscribed = Some(id.trim().to_owned());
+            } else if line == "PING" {
+                stream.write_all(b"PONG\r\n").unwrap();
+                if let Some(id) = subscribed {
+                    return id;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_silent_connection_does_not_bring_comes_over_one_that_is_begun_beside_it() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("nats://{}", listener.local_addr().unwrap());
+        let server = thread::spawn(move || {
+            let (mut silent, _) = listener.accept().unwrap();
+            greet(&mut silent);
+            let (mut newer, _) = listener.accept().unwrap();
+            let id = greet(&mut newer);
+            newer.write_all(format!("MSG news {id} 2\r\nhi\r\n").as_bytes()).unwrap();
+            // Further ones, which were begun meanwhile, get no answer; all stand until the client ends.
+            (silent, newer, listener)
+        });
+        let address = Address { url, login: Login::Nobody, authority: None, cpus: Vec::new() };
+        let (to, came) = sync_channel(1);
+        let mut link = connect(&address, "news", |message| message, to).unwrap();
+        assert!(link.is_connected());
+        let began = Instant::now();
+        let heard = loop {
+            assert!(began.elapsed() < Duration::from_secs(60), "no other connection was begun");
+            link.renew();
+            if let Ok(message) = came.recv_timeout(RENEW_EVERY) {
+                break message;
+            }
+        };
+        assert_eq!(heard, ("news".to_owned(), b"hi".to_vec()));
+        drop(server.join().unwrap());
+    }
 }

@@ -21,6 +21,7 @@ fn run() -> Replication {
         name: "some-2020".to_owned(),
         header: json!({
             "tool": {"version": "0.1.0"},
+            "plans": [{"name": "c100", "workers": "source"}],
             "published": {"facts": {"server_cores": "4"}, "rows": [
                 {"name": "A", "candidate": "a", "connections": 100,
                  "figures": {"requests_per_s": 100.0, "max_ms": 9.5}},

@@ -13,8 +13,6 @@ const COLUMNS: usize = 4;
 const OWN: [&str; 2] = ["requests_per_s", "p99_ms"];
 /// What a plan's ratios are of: the first that the source printed under it, or else under any; of a search the rate.
 const RATIOS: [&str; 4] = ["requests_per_s", "p99_ms", "p50_ms", "mean_ms"];
-/// What a plan's line says where `workers = "source"`.
-const AS_THERE: &str = "workers as the source had them";
 
 /// A figure that sources print.
 struct Column {
@@ -65,7 +63,8 @@ pub(super) fn tables(run: &Replication) -> String {
         let mut rows = list(&plan["rows"]);
         let is_printed = |key: &str| rows.iter().any(|row| printed(row, key).is_some());
         let is_of_source = |key: &&str| all.iter().any(|row| row["figures"][key].is_number());
-        let elsewhere = || RATIOS.into_iter().find(is_of_source).filter(|_| !is_search(&plan));
+        let elsewhere =
+            || RATIOS.into_iter().find(is_of_source).filter(|_| planned(run, &plan)["capacity"].is_null());
         let ratio = RATIOS.into_iter().find(|key| is_printed(key)).or_else(elsewhere).unwrap_or(RATIOS[0]);
         let shown = |column: Column| {
             let there = is_printed(column.key);
@@ -92,9 +91,9 @@ pub(super) fn tables(run: &Replication) -> String {
     text
 }
 
-/// Whether what a plan finds is the highest rate that is carried, which its throughput is then.
-fn is_search(plan: &Value) -> bool {
-    words(&plan["describe"]).contains("capacity at")
+/// The plan of this name as the run log's header has it.
+fn planned(run: &Replication, plan: &Value) -> Value {
+    list(&run.header["plans"]).into_iter().find(|one| one["name"] == plan["name"]).unwrap_or_default()
 }
 
 fn printed(row: &Value, key: &str) -> Option<f64> {
@@ -103,7 +102,7 @@ fn printed(row: &Value, key: &str) -> Option<f64> {
 
 /// `: php-pm 8, workerman 4, the others 1`, under a plan with the source's workers.
 fn workers(run: &Replication, plan: &Value) -> String {
-    if !words(&plan["describe"]).contains(AS_THERE) {
+    if planned(run, plan)["workers"] != "source" {
         return String::new();
     }
     let mut known: Vec<String> = list(&run.header["published"]["rows"])
@@ -173,13 +172,18 @@ fn table(
     }
     let right = head.len() - 2;
     if let Some(key) = ratio {
-        let title = columns_named(key);
-        head.extend([format!("× of {title} there"), "× here".to_owned(), String::new()]);
+        head.push(format!("× of {} there", title(key)));
+        head.extend((key == OWN[0]).then(|| "× here".to_owned()));
+        head.push(String::new());
     }
     let rules = [
         vec![":--"; 2],
         vec!["--:"; right],
-        if ratio.is_some() { vec!["--:", "--:", ":--"] } else { Vec::new() },
+        match ratio {
+            Some(key) if key == OWN[0] => vec!["--:", "--:", ":--"],
+            Some(_) => vec!["--:", ":--"],
+            None => Vec::new(),
+        },
     ];
     let mut text = format!("\n| {} |\n|{}|\n", head.join(" | ").trim_end(), rules.concat().join("|"));
     let base = rows.iter().find(|row| row["candidate"] == run.analysis["baseline"]);
@@ -192,7 +196,10 @@ fn table(
             cells.extend(of_cores(column).map(|_| none()));
         }
         if let Some(key) = ratio {
-            cells.extend([ratio_there(row, base, key), ratio_here(row, base, key), outcomes(row)]);
+            cells.push(ratio_there(row, base, key));
+            // Of times a run has no interval for such a ratio, but in a conclusion about it.
+            cells.extend((key == OWN[0]).then(|| estimate(&row["ratio"], 1.0).unwrap_or_else(none)));
+            cells.push(outcomes(row));
         }
         text.push_str(&format!("| {} |\n", cells.join(" | ")));
     }
@@ -208,7 +215,7 @@ fn doubt(row: &Value) -> &'static str {
 }
 
 /// The title of a figure that sources print.
-fn columns_named(key: &str) -> &'static str {
+fn title(key: &str) -> &'static str {
     columns().into_iter().find(|column| column.key == key).map_or("", |column| column.title)
 }
 
@@ -216,17 +223,6 @@ fn columns_named(key: &str) -> &'static str {
 fn ratio_there(row: &Value, base: Option<&Value>, key: &str) -> String {
     let trusted = |row: &Value| printed(row, key).filter(|value| *value > 0.0 && doubt(row).is_empty());
     let ratio = trusted(row).zip(base.and_then(trusted)).map(|(own, base)| number(own / base));
-    ratio.unwrap_or_else(none)
-}
-
-/// Ours: of throughput paired within blocks, with its interval; of times what both figures say.
-fn ratio_here(row: &Value, base: Option<&Value>, key: &str) -> String {
-    if key == OWN[0] {
-        return estimate(&row["ratio"], 1.0).unwrap_or_else(none);
-    }
-    let field = columns().into_iter().find(|column| column.key == key).and_then(|column| column.ours);
-    let point = |row: &Value| row[field?.0]["point"].as_f64().filter(|value| *value > 0.0);
-    let ratio = point(row).zip(base.and_then(point)).map(|(own, base)| number(own / base));
     ratio.unwrap_or_else(none)
 }
 

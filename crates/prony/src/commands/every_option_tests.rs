@@ -132,15 +132,6 @@ fn loaded(url: &str, flags: &[String]) -> Plan {
     plan::plan(&arguments.common.plan, &[], Some(Target::parse(url).unwrap())).unwrap()
 }
 
-/// A line's words, of which quoted ones stand alone.
-fn shell_words(line: &str) -> Vec<String> {
-    let quoted = |(at, piece): (usize, &str)| match at % 2 {
-        1 => vec![piece.to_owned()],
-        _ => piece.split_whitespace().map(str::to_owned).collect(),
-    };
-    line.split('\'').enumerate().flat_map(quoted).collect()
-}
-
 fn benched(scheme: &str, flags: &[String]) -> Plan {
     let candidate = ["prony", "bench", "--candidate", "a=./a {port}", "--https"];
     let candidate = if scheme == "https" { &candidate[..] } else { &candidate[..4] };
@@ -235,7 +226,7 @@ fn every_option_is_in_the_run_log_and_in_the_command_that_reproduces_it() {
             .fold(command(&record, &address, "h"), |line, (from, to)| line.replace(from, to));
         let words = line.replace("list.txt", &folder.path().join("list.txt").display().to_string());
         let words = words.replace("both.pem", &folder.path().join("both.pem").display().to_string());
-        let again = loaded(&url, &shell_words(&words)[3..]);
+        let again = loaded(&url, &shlex::split(&words).unwrap()[3..]);
         assert_eq!(PlanRecord::of(&again), record, "{option}: {line}");
         assert_eq!(again.unix, plan.unix, "{option}: {line}");
     }

@@ -116,20 +116,24 @@ fn method(published: &Value, header: &Value) -> String {
 fn remarks(header: &Value) -> String {
     let said = |of: &Value| -> Vec<String> {
         let pairs = of.as_object().into_iter().flatten();
-        pairs.map(|(key, text)| format!("{}: {}", key.replace('_', " "), cell(text))).collect()
+        let said = |key: &str, text: String| match key.strip_suffix("_s") {
+            Some(key) => format!("{key}: {text} s"),
+            None => format!("{}: {text}", key.replace('_', " ")),
+        };
+        pairs.map(|(key, text)| said(key, cell(text))).collect()
     };
     let mut lines = said(&header["published"]["facts"]);
     for row in list(&header["published"]["rows"]) {
         let remarks = said(&row["remarks"]);
         if !remarks.is_empty() {
-            lines.push(format!("{}: {}", cell(&row["name"]), remarks.join("; ")));
+            lines.push(format!("{} ({})", cell(&row["name"]), remarks.join("; ")));
         }
     }
     lines.dedup();
     if lines.is_empty() {
         return String::new();
     }
-    format!("\nIt says besides:\n\n- {}\n", lines.join("\n- "))
+    format!("\nWhat it says besides its figures:\n\n- {}\n", lines.join("\n- "))
 }
 
 fn trials(analysis: &Value) -> String {

@@ -22,7 +22,7 @@ fn run() -> Replication {
         header: json!({
             "tool": {"version": "0.1.0"},
             "plans": [{"name": "c100", "workers": "source"}],
-            "published": {"facts": {"server_cores": "4"}, "rows": [
+            "published": {"facts": {"duration_s": "30", "server_cores": "4"}, "rows": [
                 {"name": "A", "candidate": "a", "connections": 100,
                  "figures": {"requests_per_s": 100.0, "max_ms": 9.5}},
                 {"name": "B", "candidate": "b", "connections": 100, "workers": 8,
@@ -78,8 +78,9 @@ fn a_page_has_each_row_of_the_source_measured_or_with_a_reason() {
         "| B | c=1 | 7 ? | no plan of this run repeats it |",
         "| B | c=10 | 70 | no plan of this run repeats it |",
         "| C\\|C | c=100 | 8 | Not installed: the command c. |",
+        "- duration: 30 s",
         "- server cores: 4",
-        "- B: language: Erlang",
+        "- B (language: Erlang)",
         "- The order of both under c100: Kendall's tau-b 1.",
         "- b: best of five",
         "- One run.",

@@ -1,11 +1,12 @@
-//! What a fleet costs: `cargo xtask fleet [--prony PATH] [--pairs N] [--agents N] [--seconds N] [--store]`.
+//! What a fleet costs:
+//! `cargo run --release -p xtask -- fleet [--prony PATH] [--pairs N] [--agents N] [--seconds N] [--store]`.
 //!
 //! Three figures. CPU time per request of a load by one agent against the same load without a fleet, in pairs on one CPU, of
 //! the whole process that loads: what carries an agent's messages is a cost of the client; and the service time's
 //! percentiles, with the target on the other CPUs. No CPU sleeps meanwhile ([`Awake`]). The controller's CPU time and memory
 //! while many agents load a little. And its CPU time for shares as full as a hundred thousand requests a second
 //! make them, which are measured once and then heard from many agents, sealed, as they would come; and, beside it and held to
-//! no limit, for those that this machine can fill.
+//! no limit, for those that this machine can fill. It is this program that hears them, which is built as a release is therefore.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -33,8 +34,7 @@ use crate::soak::{host, start_target};
 use crate::today::date;
 use crate::truth::noise;
 
-const USAGE: &str =
-    "usage: cargo xtask fleet [--prony PATH] [--pairs N] [--agents N] [--seconds N] [--store]";
+const USAGE: &str = "usage: cargo run --release -p xtask -- fleet [--prony PATH] [--pairs N] [--agents N] [--seconds N] [--store]";
 /// The loads of the pairs, as flags.
 const LOADS: [(&str, &str); 2] = [("closed", "-c 10"), ("open", "-c 20 -R 5000")];
 /// What a fleet of one may cost.
@@ -63,6 +63,11 @@ struct Asked {
 /// When something costs more than it may, or cannot be measured.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let asked = read(root, arguments)?;
+    if cfg!(debug_assertions) {
+        return Err(format!(
+            "this build is not optimised, and what it hears full shares with is measured: {USAGE}"
+        ));
+    }
     let mut rows = Vec::new();
     let mut beyond = Vec::new();
     let (target, url) = start_target(&asked.prony, &[])?;
@@ -402,7 +407,7 @@ fn own_cpu() -> Result<Duration, String> {
 
 fn page(host: &str, commit: &str, rows: &[String]) -> String {
     let mut page = format!(
-        "# What a fleet costs, {}\n\n{host}.\n\n`cargo xtask fleet --store` at commit {commit}. CPU time per request is of the whole process \
+        "# What a fleet costs, {}\n\n{host}.\n\n`cargo run --release -p xtask -- fleet --store` at commit {commit}. CPU time per request is of the whole process \
          that loads, what\ncarries its messages included; its ratio is the geometric mean over pairs of loads of 2 s on one CPU, with its\n\
          interval at 95 %, whose upper end is held to the limit. A loop of idle priority on each CPU keeps it from sleeping\n\
          during the pairs.\n\n| what | figure | ratio | limit |\n|---|---|---|---|\n",

@@ -71,6 +71,8 @@ pub struct Held {
     pub decision: Decision,
     /// Whether the figure itself, whatever its interval, is within the limit; `None` without a figure.
     pub point_within: Option<bool>,
+    /// Undecided for want of the figure itself.
+    pub not_judged: bool,
     /// What was seen, in a few words.
     pub seen: String,
     /// What would decide it, where it is undecided.
@@ -84,8 +86,9 @@ impl Held {
         seen: String,
         to_decide: impl Into<String>,
     ) -> Held {
-        let to_decide = (decision == Decision::Undecided).then(|| to_decide.into());
-        Held { decision, point_within, seen, to_decide }
+        let undecided = decision == Decision::Undecided;
+        let to_decide = undecided.then(|| to_decide.into());
+        Held { decision, point_within, not_judged: undecided && point_within.is_none(), seen, to_decide }
     }
 }
 
@@ -204,8 +207,8 @@ pub fn hold_all(slos: &[Slo], trial: &mut Trial, server: Option<&ServerSamples>)
         {
             trial.verdict.reasons.push(reason);
         }
-        let Held { decision, seen, to_decide, .. } = held;
-        trial.slo.push(SloRecord { slo: slo.to_string(), decision, seen, to_decide });
+        let Held { decision, not_judged, seen, to_decide, .. } = held;
+        trial.slo.push(SloRecord { slo: slo.to_string(), decision, not_judged, seen, to_decide });
     }
 }
 

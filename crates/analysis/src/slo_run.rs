@@ -49,6 +49,7 @@ fn over_trials(slo: &Slo, cells: &[Cell<'_>]) -> Option<SloRecord> {
     Some(SloRecord {
         slo: slo.to_string(),
         decision,
+        not_judged: false,
         seen: format!("{point} (95 %: {low} to {high}, {} trials)", cells.len()),
         to_decide: (decision == Decision::Undecided).then(|| "more blocks".to_owned()),
     })
@@ -77,6 +78,7 @@ fn by_votes(slo: &Slo, cells: &[Cell<'_>]) -> SloRecord {
     SloRecord {
         slo: slo.to_string(),
         decision,
+        not_judged: held.iter().all(|h| h.not_judged),
         seen,
         to_decide: (decision == Decision::Undecided).then_some(to_decide),
     }
@@ -120,12 +122,25 @@ mod tests {
     }
 
     #[test]
+    fn a_threshold_is_not_judged_where_no_trial_has_its_figure() {
+        let row: &[u64] = &[1000];
+        let mut log = Log::new(&["a"], 3).with(&[row; 3]);
+        let slo = [Slo::parse("startup<1s").unwrap()];
+        let held = |log: &Log| hold_run(&slo, &log.0).remove(0).held;
+        let server = log.0.results[1].server.clone();
+        log.0.results.iter_mut().for_each(|result| result.server = None);
+        assert!(held(&log).not_judged, "{:?}", held(&log));
+        log.0.results[1].server = server;
+        assert!(!held(&log).not_judged, "one of three has it: {:?}", held(&log));
+    }
+
+    #[test]
     fn a_threshold_is_undecided_for_a_candidate_without_a_trial() {
         let log = Log::new(&["a"], 1);
         let held = hold_run(&[Slo::parse("p99<1s").unwrap()], &log.0);
         assert_eq!(
-            (held[0].held.decision, held[0].held.seen.as_str()),
-            (Decision::Undecided, "no trial counts")
+            (held[0].held.decision, held[0].held.not_judged, held[0].held.seen.as_str()),
+            (Decision::Undecided, true, "no trial counts")
         );
     }
 }

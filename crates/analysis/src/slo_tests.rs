@@ -64,6 +64,34 @@ fn a_withheld_percentile_is_missed_by_the_requests_above_the_limit() {
 }
 
 #[test]
+fn a_threshold_without_its_figure_is_not_judged_and_one_whose_interval_holds_the_limit_is() {
+    let few = judge(&Observed::new(healthy(1, 40), closed_plan()), &Host::default());
+    let of = |slo: &str, trial: &Trial| Slo::parse(slo).unwrap().hold(trial, None).not_judged;
+    for (slo, expected) in [
+        ("p99<1s", true),
+        ("p999<1s", true),
+        ("memory<1GB", true),
+        ("p99<1ns", false), // missed by its count
+        ("max<1s", false),
+        ("errors<0.001%", false),
+    ] {
+        assert_eq!(of(slo, &few), expected, "{slo}");
+    }
+    let trial = trial();
+    let p99 = trial.latency.response.p99_ns.unwrap() as f64 / 1e6;
+    assert!(!of(&format!("p99<{p99:.4}ms"), &trial), "undecided");
+    let mut silent = few;
+    silent.requests.completed = 0;
+    (silent.latency.response.mean_ns, silent.latency.response.max_ns) = (None, None);
+    assert!(of("mean<1s", &silent) && of("max<1s", &silent) && of("errors<1%", &silent));
+    hold_all(&[Slo::parse("p99<1s").unwrap()], &mut silent, None);
+    assert_eq!(
+        silent.slo[0].not_judged().unwrap().split(" to decide it").next(),
+        Some("p99<1s: withheld, too few samples;")
+    );
+}
+
+#[test]
 fn requests_without_an_answer_are_above_every_limit() {
     let mut trial = judge(&Observed::new(healthy(1, 40), closed_plan()), &Host::default());
     // As many wait for ever: no percentile, no mean and no maximum of all of them is known to be low.

@@ -303,7 +303,9 @@ fn overload(f: &Facts<'_>) -> Option<Reason> {
 }
 
 fn too_few_samples(f: &Facts<'_>) -> Option<Reason> {
-    if f.response.p99_ns.is_some() || f.response.censored_at_ns.contains_key("p99_ns") {
+    // Where no request completes, a longer load has no percentile either.
+    let none_completed = f.m.requests.completed == 0 && f.m.requests.failed > 0;
+    if none_completed || f.response.p99_ns.is_some() || f.response.censored_at_ns.contains_key("p99_ns") {
         return None;
     }
     let n = OrderStatistics::of(&f.parts.response).len();

@@ -62,6 +62,13 @@ pub struct CapacityRecord {
 }
 
 impl CapacityRecord {
+    /// The thresholds that the answer was not held to: by its confirmation, else by the last rate that was sustained.
+    pub fn not_judged(&self) -> &[String] {
+        let sustained = || self.probes.iter().rev().filter(|probe| probe.sustained);
+        let confirmation = sustained().find(|probe| probe.phase == "confirmation");
+        confirmation.or_else(|| sustained().next()).map_or(&[], |probe| &probe.not_judged)
+    }
+
     /// Why there is no capacity, where there is none.
     pub fn failure(&self) -> Option<String> {
         match (&self.void, &self.capacity_per_s) {
@@ -86,6 +93,9 @@ pub struct Probe {
     /// The thresholds of a sustained rate whose point holds and whose interval does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
+    /// The thresholds of a sustained rate whose figure was withheld or missing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_judged: Vec<String>,
     /// `doubling`, `bisection`, `confirmation` or `descending`.
     pub phase: String,
     /// How long it was loaded, a clear failure being ended early.

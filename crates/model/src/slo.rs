@@ -24,9 +24,21 @@ pub struct SloRecord {
     pub slo: String,
     /// What became of it.
     pub decision: Decision,
+    /// Undecided because the figure itself was withheld or is missing, in every trial: nothing was held to the limit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_judged: bool,
     /// What was seen, in a few words.
     pub seen: String,
     /// What would decide it, where it is undecided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_decide: Option<String>,
+}
+
+impl SloRecord {
+    /// What stands for it where it was not judged: `p99<50ms: withheld, too few samples; to decide it: -d 34s`.
+    pub fn not_judged(&self) -> Option<String> {
+        let to_decide =
+            self.to_decide.as_ref().map_or(String::new(), |what| format!("; to decide it: {what}"));
+        self.not_judged.then(|| format!("{}: {}{to_decide}", self.slo, self.seen))
+    }
 }

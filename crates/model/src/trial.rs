@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::histogram::SparseHistogram;
-use crate::measurement::{Http2Use, RequestCounts, RunTotal, TlsUse};
+use crate::measurement::{ErrorKind, Http2Use, RequestCounts, RunTotal, TlsUse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +91,14 @@ impl Trial {
     /// The version of Prony that judged it.
     pub fn judged_by(&self) -> &str {
         self.judged_by.as_ref().unwrap_or(&self.tool.version)
+    }
+
+    /// What every response was, where each failed by its status: `every response has status 404`, `… 404 or 500`.
+    pub fn every_response(&self) -> Option<String> {
+        let refused = self.errors.get(ErrorKind::UnexpectedStatus.name()).filter(|refused| **refused > 0)?;
+        let statuses: Vec<&str> = self.status.keys().map(String::as_str).collect();
+        let said = || format!("every response has status {}", statuses.join(" or "));
+        (*refused == self.status.values().sum::<u64>()).then(said)
     }
 
     /// Whether its figures count: it ran to its end and is not invalid.

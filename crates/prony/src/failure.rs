@@ -8,6 +8,8 @@ pub(crate) const MISSED: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// The target could not be loaded, or nothing valid was measured.
 pub(crate) const NOT_MEASURED: u8 = 3;
+/// A figure that a gate names was withheld or missing: nothing was held to its limit.
+pub(crate) const NOT_JUDGED: u8 = 4;
 /// Interrupted by the user.
 pub(crate) const INTERRUPTED: u8 = 130;
 

@@ -27,11 +27,14 @@ pub fn run(log: &RunLog) -> String {
     document(log, &suites(log))
 }
 
-/// The same, with a case for the comparison of two of its candidates: it fails where `failed` has a sentence.
+/// The same, with a case for the comparison of two of its candidates: it fails where `failed` has a sentence,
+/// or where something was not judged.
 pub fn compared(log: &RunLog, comparison: &Comparison, failed: &[String]) -> String {
     let case = Case {
         name: format!("{} against {}", comparison.b.candidate, comparison.a.candidate),
-        failures: failed.iter().map(|why| ("fail_if", why.clone())).collect(),
+        failures: (failed.iter().map(|why| ("fail_if", why.clone())))
+            .chain(comparison.not_judged.iter().map(|why| ("not_judged", why.clone())))
+            .collect(),
         out: vec![comparison.headline.clone()],
         ..Case::default()
     };
@@ -260,8 +263,13 @@ mod tests {
         trial(&mut log, 1, |t| t.outcome = Outcome::Broken);
         (log.results[2].trial, log.results[2].failure) = (None, Some("the port <was> taken".into()));
         trial(&mut log, 3, |t| t.outcome = Outcome::Overloaded);
-        let slo =
-            |decision| SloRecord { slo: "p99<5ms".into(), decision, seen: "9.61 ms".into(), to_decide: None };
+        let slo = |decision| SloRecord {
+            slo: "p99<5ms".into(),
+            decision,
+            not_judged: false,
+            seen: "9.61 ms".into(),
+            to_decide: None,
+        };
         for (at, decision) in [(4, Decision::Missed), (5, Decision::Undecided), (6, Decision::Met)] {
             log.results[at].trial.as_mut().unwrap().slo = vec![slo(decision)];
         }

@@ -15,7 +15,7 @@ use crate::words::{self, WITHHELD};
 
 mod comparison;
 
-pub use comparison::comparison;
+pub use comparison::{comparison, not_judged};
 
 /// Requests of a list in a table at most.
 const REQUESTS_MAX: usize = 100;

@@ -113,6 +113,28 @@ pub fn failures(conditions: &[FailIf], comparison: &Comparison) -> Vec<String> {
     said
 }
 
+/// What the conditions name and cannot be judged by: a sentence for each change that there is none of, under each plan.
+pub fn not_judged(conditions: &[FailIf], comparison: &Comparison) -> Vec<String> {
+    let mut said = Vec::new();
+    for plan in &comparison.plans {
+        let of = |figure: Figure| plan.figures.iter().find(|of| of.figure == figure);
+        let judged = |figure: Figure| of(figure).is_some_and(|of| of.ratio.is_some());
+        for condition in conditions {
+            let missing = match condition {
+                FailIf::Change { figure, .. } => (!judged(*figure)).then_some(*figure),
+                FailIf::Slower => (!SPEED.into_iter().any(judged)).then_some(Figure::THROUGHPUT),
+                FailIf::Inconclusive => None,
+            };
+            said.extend(missing.map(|figure| {
+                let why = of(figure).and_then(|of| of.why.as_deref()).unwrap_or("no trial has it");
+                format!("--fail-if: {figure} under {}: {why}", plan.name)
+            }));
+        }
+    }
+    said.dedup();
+    said
+}
+
 /// Whether the change is surely beyond; `None` where the interval holds the limit, or there is none.
 fn beyond(figure: &FigureComparison, above: bool, share: f64) -> Option<bool> {
     let ratio = figure.ratio.as_ref()?;

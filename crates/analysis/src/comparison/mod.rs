@@ -66,6 +66,9 @@ pub struct Comparison {
     pub schema: &'static str,
     /// The answer in one sentence.
     pub headline: String,
+    /// Figures that a condition or a threshold names and that were not there to be judged, each with the reason.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_judged: Vec<String>,
     /// What is compared with.
     pub a: Side,
     /// What is compared.
@@ -211,6 +214,7 @@ pub fn compare_candidates(
     let mut comparison = Comparison {
         schema: SCHEMA,
         headline: String::new(),
+        not_judged: Vec::new(),
         a: side(a),
         b: side(b),
         paired,

@@ -354,6 +354,31 @@ fn conditions_fail_where_the_finding_or_the_whole_interval_says_so() {
     assert_eq!(failures(&parse("inconclusive").unwrap(), &compared(&one)).len(), 3, "all that a user feels");
 }
 
+#[test]
+fn a_figure_that_a_condition_names_and_that_is_not_there_is_not_judged() {
+    use super::fail_if::{not_judged, parse};
+    let said = |log: &RunLog, text: &str| not_judged(&parse(text).unwrap(), &compared(log));
+    assert!(
+        said(&run(0.95), "slower,inconclusive,p99>+5%,memory>+5%,throughput<-5%").is_empty(),
+        "undecided is judged"
+    );
+    let mut withheld = run(1.0);
+    for result in &mut withheld.results {
+        result.trial.as_mut().unwrap().latency.response.p99_ns = None;
+        result.server = None;
+    }
+    let why = ["--fail-if: p99 under c50: 6 of 6 trials have no p99: too few samples, give a longer -d"];
+    assert_eq!(said(&withheld, "p99>+5%,p99<-50%"), why);
+    assert_eq!(said(&withheld, "memory>+10%"), ["--fail-if: memory under c50: no trial has it"]);
+    assert!(said(&withheld, "slower").is_empty(), "throughput and p50 are there");
+    withheld.results.iter_mut().filter(|r| r.planned.candidate == "b").for_each(|result| {
+        let trial = result.trial.as_mut().unwrap();
+        trial.throughput.requests_per_s.point = 0.0;
+        trial.latency.response.p50_ns = None;
+    });
+    assert_eq!(said(&withheld, "slower"), ["--fail-if: throughput under c50: B: a trial's throughput is 0"]);
+}
+
 /// The same log as of a machine and a boot.
 fn of_machine(mut log: RunLog, machine: Option<&str>, boot: &str) -> RunLog {
     let hosts = log.results.iter_mut().map(|r| &mut r.trial.as_mut().unwrap().host);

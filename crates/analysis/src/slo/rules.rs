@@ -57,7 +57,9 @@ pub(super) fn percentile_held(
         None if summary.ci95.contains_key(field) => format!("{longer}: the interval holds {}", ms(limit_ns)),
         None => format!("{longer}: this window is too short for an interval"),
     };
-    Held::new(decision, point_within, seen + &between(summary.ci95.get(field)), to_decide)
+    let not_judged = decision == Decision::Undecided && point.is_none();
+    let seen = seen + &between(summary.ci95.get(field));
+    Held { not_judged, ..Held::new(decision, point_within, seen, to_decide) }
 }
 
 /// ` (95 %: 1.20 ms to 1.31 ms)`; nothing without an interval.

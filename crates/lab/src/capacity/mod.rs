@@ -219,7 +219,7 @@ impl Run<'_, '_> {
             return Ok(None);
         }
         let trial = &probed.trial;
-        let JudgedProbe { answer, why, undecided } = match &self.void {
+        let JudgedProbe { answer, why, undecided, not_judged } = match &self.void {
             Some(why) => JudgedProbe::failed(why),
             None => sustained(trial, &self.plan.slos, hopeless),
         };
@@ -230,6 +230,7 @@ impl Run<'_, '_> {
             sustained: answer == Answer::Passed,
             why,
             undecided,
+            not_judged,
             phase: probe.phase.name().to_owned(),
             duration_ns: trial.window.duration_ns,
             p50_ns: trial.latency.response.p50_ns,

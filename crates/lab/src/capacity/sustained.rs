@@ -41,11 +41,17 @@ pub(super) struct JudgedProbe {
     pub(super) why: String,
     /// Thresholds that hold by their points, and not by their intervals.
     pub(super) undecided: Option<String>,
+    /// Thresholds whose figure the trial does not have.
+    pub(super) not_judged: Vec<String>,
 }
 
 impl JudgedProbe {
     pub(super) fn failed(why: impl Into<String>) -> JudgedProbe {
-        JudgedProbe { answer: Answer::Failed, why: why.into(), undecided: None }
+        JudgedProbe::new(Answer::Failed, why)
+    }
+
+    fn new(answer: Answer, why: impl Into<String>) -> JudgedProbe {
+        JudgedProbe { answer, why: why.into(), undecided: None, not_judged: Vec::new() }
     }
 }
 
@@ -53,10 +59,9 @@ impl JudgedProbe {
 pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -> JudgedProbe {
     let reasons = &trial.verdict.reasons;
     if let Some(fault) = reasons.iter().find(|reason| OUT_OF_REACH.contains(&reason.code)) {
-        let why = fault.code.words();
-        return JudgedProbe { answer: Answer::OutOfReach, why, undecided: None };
+        return JudgedProbe::new(Answer::OutOfReach, fault.code.words());
     }
-    if let Some(why) = hopeless {
+    if let Some(why) = trial.every_response().or(hopeless) {
         return JudgedProbe::failed(why);
     }
     match trial.outcome {
@@ -77,7 +82,7 @@ pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -
     if carried < 1.0 - UNCARRIED_MAX_SHARE {
         return JudgedProbe::failed(format!("completed only {:.1} % of the load", carried * 100.0));
     }
-    let mut undecided = Vec::new();
+    let (mut undecided, mut not_judged) = (Vec::new(), Vec::new());
     for slo in slos {
         let held = slo.hold(trial, None);
         let missed = held.decision == Decision::Missed
@@ -85,12 +90,15 @@ pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -
         if missed {
             return JudgedProbe::failed(format!("{slo}: {}", held.seen));
         }
+        if held.not_judged {
+            not_judged.push(format!("{slo}: {}; to decide it: longer probes (-d)", held.seen));
+        }
         if held.decision == Decision::Undecided {
             undecided.push(format!("{slo} is undecided ({})", held.seen));
         }
     }
     let undecided = (!undecided.is_empty()).then(|| undecided.join(", "));
-    JudgedProbe { answer: Answer::Passed, why: "sustained".to_owned(), undecided }
+    JudgedProbe { undecided, not_judged, ..JudgedProbe::new(Answer::Passed, "sustained") }
 }
 
 /// The share of the requests that came due which completed, or were in flight at the window's end as Little's law has

@@ -74,6 +74,20 @@ fn a_threshold_that_no_rate_keeps_finds_nothing() {
 }
 
 #[test]
+fn a_threshold_whose_figure_no_probe_has_is_not_judged() {
+    // Fifteen seconds at a few hundred a second have no p99.99.
+    let of = |slo: &str| {
+        let plan = CapacityPlan { slos: vec![Slo::parse(slo).unwrap()], ..plan() };
+        search_of(&plan, 400).record
+    };
+    let record = of("p9999<60s");
+    assert!(record.capacity_per_s.is_some(), "{record:#?}");
+    let [said] = record.not_judged() else { panic!("{record:#?}") };
+    assert!(said.starts_with("p9999<60s: withheld"), "{said}");
+    assert!(of("p50<60s").not_judged().is_empty());
+}
+
+#[test]
 fn an_interrupt_ends_it_and_says_so() {
     let interrupt = Interrupt::new();
     let mut probes = 0;

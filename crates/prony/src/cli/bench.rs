@@ -103,7 +103,7 @@ pub(crate) struct BenchArguments {
     #[arg(long, value_name = "RUN.jsonl", requires = "dry_run")]
     pub(crate) noise_of: Option<String>,
     /// A threshold on any figure, `p99<50ms`, `errors<0.1%`, `throughput>5k` or `memory<200MB`, for every candidate
-    /// under every plan; exit code 1 if one is missed (repeatable)
+    /// under every plan; exit code 1 if one is missed, 4 if its figure is not there to be judged (repeatable)
     #[arg(long, value_name = "THRESHOLD")]
     pub(crate) slo: Vec<String>,
     /// Exit with code 1 also if a threshold is undecided

@@ -24,7 +24,7 @@ pub(crate) struct CapacityArguments {
     #[command(flatten)]
     pub(crate) common: OneTargetOptions,
     /// A threshold that a sustained rate must meet: `p99<50ms`, `errors<0.1%` (repeatable) [always: the backlog of
-    /// requests does not grow; and errors<0.1% unless --slo sets another]
+    /// requests does not grow; and errors<0.1% unless --slo sets another]; exit code 4 if its figure is withheld
     #[arg(long = "slo", value_name = "FIGURE<LIMIT")]
     pub(crate) slos: Vec<String>,
     /// The precision of the result: the search ends when the sustained rate and the lowest failing rate differ by no

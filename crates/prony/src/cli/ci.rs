@@ -57,7 +57,7 @@ pub(crate) struct CiCompareArguments {
     /// Measure for at most this long, `15m`
     #[arg(long, value_name = "TIME", env = "PRONY_CI_BUDGET", hide_env_values = true)]
     pub(crate) budget: Option<String>,
-    /// Exit code 1 if this holds: `slower`, `inconclusive`, `'p99>+5%'` (commas between)
+    /// Exit code 1 if this holds: `slower`, `inconclusive`, `'p99>+5%'` (commas between); 4 if it cannot be judged
     #[arg(long, value_name = "CONDITIONS", env = "PRONY_CI_FAIL_IF", hide_env_values = true)]
     pub(crate) fail_if: Option<String>,
     /// Exit code 1 if one of these thresholds is missed: `p99<50ms` (commas between)

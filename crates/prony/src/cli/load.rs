@@ -61,7 +61,8 @@ pub(crate) struct LoadArguments {
     #[arg(long)]
     pub(crate) plot: bool,
     /// A threshold, `p99<50ms`, `errors<0.1%` or `throughput>5k`: met, missed (exit code 1), or undecided where the
-    /// confidence interval contains the limit; a failed request counts as slower than any limit (repeatable)
+    /// confidence interval contains the limit; not judged (exit code 4) if the figure is withheld. A failed request counts
+    /// as slower than any limit (repeatable)
     #[arg(long, value_name = "THRESHOLD")]
     pub(crate) slo: Vec<String>,
     /// Exit with code 1 also if a threshold is undecided

@@ -47,7 +47,8 @@ pub(crate) struct Cli {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 success; 1 a threshold was missed (--slo, --fail-if); 2 the command line or a \
-file is wrong; 3 the target could not be loaded, or nothing valid was measured; 130 interrupted.";
+file is wrong; 3 the target could not be loaded, or nothing valid was measured; 4 not judged: a figure that --fail-if, --slo or \
+--precision names was withheld or missing; 130 interrupted.";
 
 /// What `prony` alone says.
 pub(crate) const FIRST_STEPS: &str = "\

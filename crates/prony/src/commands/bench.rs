@@ -71,8 +71,14 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     drop(live);
     match outcome {
         Ok(outcome) => {
-            let log = conclude(&setup, &outcome, &watch, printer)?;
-            thresholds::of_run(&slos, &log, arguments.strict, printer)
+            let log = prony_analysis::run_log::read(Path::new(&outcome.log))?;
+            let held = thresholds::of_run(&slos, &log);
+            let mut not_judged = thresholds::not_judged(&held);
+            not_judged.extend(thresholds::precision_not_judged(arguments.precision.is_some(), &log));
+            thresholds::print_not_judged(&not_judged, false, printer);
+            conclude(&setup, &outcome, &log, &watch, printer)?;
+            thresholds::print(&held, printer);
+            thresholds::conclude(&held, &not_judged, arguments.strict)
         }
         Err(why) => {
             watch.end(Err(why.to_string()));
@@ -131,11 +137,11 @@ fn failure(error: BenchError) -> Failure {
 fn conclude(
     setup: &BenchSetup,
     outcome: &BenchOutcome,
+    log: &RunLog,
     watch: &Watch,
     printer: &Printer,
-) -> Result<RunLog, Failure> {
-    let log = prony_analysis::run_log::read(Path::new(&outcome.log))?;
-    let analysis = analyse(&log);
+) -> Result<(), Failure> {
+    let analysis = analyse(log);
     printer.out(&terminal::experiment(&analysis, &printer.options()));
     let mut made = format!("Run log: {}", outcome.log.display());
     if let Some(share) = outcome.share_under_load() {
@@ -146,7 +152,7 @@ fn conclude(
             share * 100.0
         );
     }
-    match page::report(&log, None) {
+    match page::report(log, None) {
         Ok(html) => {
             let path = html_path(&outcome.log.to_string_lossy());
             write_file(&path, &html)?;
@@ -155,7 +161,7 @@ fn conclude(
         Err(why) => printer.note(&format!("No HTML report: {why}")),
     }
     printer.out(&made);
-    watch.end(Ok(&log));
+    watch.end(Ok(log));
     if outcome.end == End::Interrupted {
         printer.note(&format!(
             "Interrupted. Continue with: {} --resume {}",
@@ -168,5 +174,5 @@ fn conclude(
         let why = "Nothing valid was measured: see the reasons above or in the run log.";
         return Err(Failure::not_measured(why));
     }
-    Ok(log)
+    Ok(())
 }

@@ -19,7 +19,7 @@ use prony_model::{Tool, rfc3339};
 use prony_report::terminal::{self, TerminalOptions};
 
 use super::embedded::Embedded;
-use super::{fleet, plan, reproduce, write_json};
+use super::{fleet, plan, reproduce, thresholds, write_json};
 use crate::cli::CapacityArguments;
 use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
 use crate::interrupt;
@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     if report.found.capacity_per_s.is_none() {
         return Err(Failure::code(NOT_MEASURED));
     }
-    Ok(())
+    thresholds::conclude(&[], report.found.not_judged(), false)
 }
 
 pub(super) fn capacity_plan(arguments: &CapacityArguments, target: Target) -> Result<CapacityPlan, Failure> {
@@ -121,6 +121,7 @@ fn publish(arguments: &CapacityArguments, report: &CapacityReport, printer: &Pri
     if write_json(common.json.as_deref(), report, printer)? {
         return Ok(());
     }
+    thresholds::print_not_judged(report.found.not_judged(), common.quiet, printer);
     let target = common.url.is_none().then(String::new);
     let options = TerminalOptions { target, ..printer.options() };
     let CapacityReport { found, plan, target, interrupted, .. } = report;

@@ -20,9 +20,9 @@ use prony_model::command::shell_word;
 use prony_model::secret::redacted_command;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::{compare, logs};
+use super::{compare, logs, thresholds};
 use crate::cli::{CiArguments, CiCommand, CiCompareArguments};
-use crate::failure::{Failure, INTERRUPTED, MISSED};
+use crate::failure::{Failure, INTERRUPTED, MISSED, NOT_JUDGED};
 use crate::interrupt;
 use crate::printer::Printer;
 use crate::words::FROM_INPUT;
@@ -51,6 +51,7 @@ fn run_compare(arguments: &CiCompareArguments, printer: &Printer) -> Result<(), 
     }
     let margins = compare::margins(&listed(arguments.margin.as_ref()))?;
     let conditions = compare::conditions(&listed(arguments.fail_if.as_ref()))?;
+    let slos = thresholds::parse(&listed(arguments.slo.as_ref()))?;
     let load = flags(given(arguments.load.as_ref()).unwrap_or_default())?;
     // From here on a signal ends the child that runs, and the base's folder is removed.
     let _ = interrupt::of_a_short_run()?;
@@ -69,15 +70,15 @@ fn run_compare(arguments: &CiCompareArguments, printer: &Printer) -> Result<(), 
     let named = SIDES.map(str::to_owned);
     let (base, head) = choose_in(&log, &run, &named).map_err(compare::failure)?;
     let options = Options { margins, force: false };
-    let comparison = compare_candidates(base, head, &options).map_err(compare::failure)?;
+    let mut comparison = compare_candidates(base, head, &options).map_err(compare::failure)?;
     let failed = fail_if::failures(&conditions, &comparison);
+    let mut not_judged = fail_if::not_judged(&conditions, &comparison);
+    not_judged.extend(thresholds::not_judged(&thresholds::of_run(&slos, &log)));
+    let precision_asked = given(arguments.precision.as_ref()).is_some();
+    not_judged.extend(thresholds::precision_not_judged(precision_asked, &log));
+    comparison.not_judged = not_judged;
     files.write(&log, &comparison, &failed, printer)?;
-    let message =
-        if failed.is_empty() { String::new() } else { format!("--fail-if: {}.", failed.join("; ")) };
-    if missed || !failed.is_empty() {
-        return Err(Failure { message, code: MISSED });
-    }
-    Ok(())
+    compare::concluded(&failed, &comparison.not_judged, missed)
 }
 
 /// A text of flags as a shell splits it, and nothing else that a shell does.
@@ -178,7 +179,8 @@ fn bench(
     written.transpose().map_err(failed)?;
     let status = ended(bench).map_err(failed)?;
     match status.code() {
-        Some(0) => Ok(false),
+        // What was not judged is found in the log.
+        Some(code) if code == 0 || code == i32::from(NOT_JUDGED) => Ok(false),
         Some(code) if code == i32::from(MISSED) => Ok(true),
         // It has said why.
         Some(code) => Err(Failure::code(u8::try_from(code).unwrap_or(crate::failure::NOT_MEASURED))),

@@ -13,25 +13,44 @@ use prony_report::{json, markdown, terminal};
 
 use super::{logs, write_output};
 use crate::cli::{CompareArguments, CompareFormat};
-use crate::failure::{Failure, MISSED};
+use crate::failure::{Failure, MISSED, NOT_JUDGED};
 use crate::printer::Printer;
 
 pub(crate) fn run(arguments: &CompareArguments, printer: &Printer) -> Result<(), Failure> {
     let conditions = conditions(&arguments.fail_if)?;
     let options = Options { margins: margins(&arguments.margin)?, force: arguments.force };
-    let comparisons = compare(arguments, &options, printer)?;
+    let mut comparisons = compare(arguments, &options, printer)?;
+    for comparison in &mut comparisons {
+        comparison.not_judged = fail_if::not_judged(&conditions, comparison);
+    }
+    let not_judged = comparisons.iter().map(|c| c.not_judged.clone()).collect::<Vec<_>>().concat();
     let text = match arguments.format {
-        CompareFormat::Terminal => joined(&comparisons, |c| terminal::comparison(c, &printer.options())),
-        CompareFormat::Markdown => joined(&comparisons, markdown::comparison),
+        CompareFormat::Terminal => {
+            let shown = joined(&comparisons, |c| terminal::comparison(c, &printer.options()));
+            terminal::not_judged(&not_judged, &printer.options()) + &shown
+        }
+        CompareFormat::Markdown => {
+            markdown::not_judged(&not_judged) + &joined(&comparisons, markdown::comparison)
+        }
         CompareFormat::Json => json::pretty(&comparisons),
     };
     write_output(&text, arguments.output.as_deref(), "Comparison", printer)?;
     let failed: Vec<String> =
         comparisons.iter().flat_map(|comparison| fail_if::failures(&conditions, comparison)).collect();
-    if failed.is_empty() {
-        return Ok(());
-    }
-    Err(Failure { message: format!("--fail-if: {}.", failed.join("; ")), code: MISSED })
+    concluded(&failed, &not_judged, false)
+}
+
+/// The exit code of what failed and of what was not judged, with the reasons; `missed`: a threshold was, as was said.
+pub(super) fn concluded(failed: &[String], not_judged: &[String], missed: bool) -> Result<(), Failure> {
+    let failing = (!failed.is_empty()).then(|| format!("--fail-if: {}.", failed.join("; ")));
+    let open = (!not_judged.is_empty()).then(|| format!("Not judged: {}.", not_judged.join("; ")));
+    let code = match () {
+        () if missed || failing.is_some() => MISSED,
+        () if open.is_some() => NOT_JUDGED,
+        () => return Ok(()),
+    };
+    let message = [failing, open].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    Err(Failure { message, code })
 }
 
 fn joined(comparisons: &[Comparison], view: impl Fn(&Comparison) -> String) -> String {

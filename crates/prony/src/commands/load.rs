@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     if trial.verdict.validity == Validity::Invalid || trial.requests.completed == 0 {
         return Err(Failure::code(NOT_MEASURED));
     }
-    thresholds::conclude(&trial.slo, arguments.strict)
+    thresholds::conclude(&trial.slo, &thresholds::not_judged(&trial.slo), arguments.strict)
 }
 
 /// Says what makes the load's result worth less than it looks.
@@ -226,6 +226,7 @@ fn publish(arguments: &LoadArguments, trial: &Trial, printer: &Printer) -> Resul
     if common.json.as_deref() != Some("-") {
         let target = is_embedded(arguments).then(String::new);
         let options = TerminalOptions { target, plot: arguments.plot, ..printer.options() };
+        thresholds::print_not_judged(&thresholds::not_judged(&trial.slo), common.quiet, printer);
         if common.quiet {
             let thresholds = terminal::thresholds(&trial.slo, &options);
             // In one line, however long.

@@ -305,6 +305,7 @@ fn search() -> CapacityState {
             sustained,
             why: if sustained { "sustained" } else { "p99<50ms: 112 ms" }.to_owned(),
             undecided: None,
+            not_judged: Vec::new(),
             phase: "doubling".to_owned(),
             duration_ns: 3 * S,
             p50_ns: Some(3_000_000),

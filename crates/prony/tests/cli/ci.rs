@@ -108,6 +108,39 @@ fn a_job_of_a_pull_request_is_compared_with_the_base_of_its_merge() {
 }
 
 #[test]
+fn a_job_whose_gate_cannot_be_judged_ends_with_4_and_leaves_its_files_all_the_same() {
+    let world = World::new();
+    let commits = repository(&world);
+    std::fs::create_dir(world.path("tmp")).unwrap();
+    let mut job = job(&world, &commits);
+    // A few requests have no p99.
+    job.retain(|(name, _)| !["PRONY_CI_LOAD", "PRONY_CI_FAIL_IF"].contains(name));
+    job.push(("PRONY_CI_LOAD", "-c 2 -n 40 --warmup 0 --blocks 2".to_owned()));
+    let with = |condition: &str| {
+        let job = [
+            &job[..],
+            &[("PRONY_CI_FAIL_IF", condition.to_owned()), ("PRONY_CI_SLO", "p999<60s".to_owned())],
+        ]
+        .concat();
+        run(&world, &job, &["ci", "compare"])
+    };
+    let said = with("p99>+500%");
+    assert_eq!(said.code, Some(4), "{said:?}");
+    assert!(said.err.contains("Not judged: --fail-if: p99 under "), "{said:?}");
+    let shown = world.read("out/comparison.md");
+    assert!(shown.starts_with("**NOT JUDGED** ") && shown.contains("### head against base"), "{shown}");
+    let comparison: Value = serde_json::from_str(&world.read("out/comparison.json")).unwrap();
+    let not_judged = comparison[0]["not_judged"].as_array().unwrap();
+    assert!(
+        not_judged.len() == 3 && not_judged[1].as_str().unwrap().starts_with("p999<60s"),
+        "{not_judged:?}"
+    );
+    assert!(world.read("out/junit.xml").contains("type=\"not_judged\""));
+    assert!(world.read("out/answer.env").contains("verdict="));
+    assert_eq!(with("p99>+500%,inconclusive").code, Some(1), "what failed comes first");
+}
+
+#[test]
 fn wrong_inputs_of_a_job_are_refused_with_the_reason() {
     let world = World::new();
     let commits = repository(&world);

@@ -159,6 +159,62 @@ fn thresholds_of_a_run_decide_its_exit_code() {
     ended(&said, 1, &["MET", "MISSED", "base under c4", "head under c4"]);
 }
 
+#[test]
+fn a_gate_does_not_pass_unmeasured() {
+    let lab = lab();
+    let world = &lab.world;
+    // Forty requests have no p99.
+    let said = bench(&lab, &["--blocks", "2", "--slo", "p99<60s", "--slo", "errors<50%"]);
+    ended(&said, 4, &["MET"]);
+    assert!(said.out.starts_with("NOT JUDGED  p99<60s: base under c4: "), "{said:?}");
+    let again = ["--resume", "r.jsonl", "--slo", "p99<60s", "--slo", "max<1ns"];
+    ended(&lab.command_with(&again).output().unwrap().into(), 1, &["NOT JUDGED", "MISSED"]);
+    let said = world.prony(&["compare", "r.jsonl", "--fail-if", "p99>+5%"]);
+    ended(&said, 4, &["Not judged: --fail-if: p99 under c4: 2 of 2 trials have no p99"]);
+    assert!(said.out.starts_with("NOT JUDGED  --fail-if: p99 under c4"), "{said:?}");
+    let said = world.prony(&["compare", "r.jsonl", "--fail-if", "p99>+5%", "--format", "markdown"]);
+    assert!(said.code == Some(4) && said.out.starts_with("**NOT JUDGED**"), "{said:?}");
+    ended(&world.prony(&["compare", "r.jsonl", "--fail-if", "p99>+5%,inconclusive"]), 1, &["NOT JUDGED"]);
+    ended(&world.prony(&["compare", "r.jsonl", "--fail-if", "throughput<-99%"]), 0, &[]);
+}
+
+#[test]
+fn a_load_whose_threshold_has_no_figure_says_so_first_and_ends_with_4() {
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    let url = target.url();
+    let load = |flags: &[&str]| world.prony(&[&["load", &url, "-c", "2", "-n", "40"], flags].concat());
+    for flags in
+        [&["--slo", "p99<60s"][..], &["--slo", "p99<60s", "-q"], &["--slo", "p99<60s", "--repeat", "2", "-q"]]
+    {
+        let said = load(flags);
+        assert!(said.code == Some(4) && said.out.starts_with("NOT JUDGED  p99<60s: "), "{said:?}");
+    }
+    let said = load(&["--slo", "memory<1GB", "--slo", "p50<60s"]);
+    assert!(said.code == Some(4) && said.out.starts_with("NOT JUDGED  memory<1GB: not measured"), "{said:?}");
+    ended(&load(&["--slo", "p99<60s", "--slo", "p50<1ns"]), 1, &["NOT JUDGED", "MISSED"]);
+    let said = load(&["--slo", "p99<60s", "--json"]);
+    let trial: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    assert!(said.code == Some(4) && trial["slo"][0]["not_judged"] == true, "{said:?}");
+    // Nothing valid was measured comes before.
+    let nowhere = format!("{url}nowhere");
+    for flags in [&["-q"][..], &[]] {
+        let line = [&["load", &nowhere, "-c", "2", "-n", "40", "--slo", "memory<1GB"], flags].concat();
+        let said = world.prony(&line);
+        assert_eq!(said.code, Some(3), "{said:?}");
+        let first = said.out.lines().find(|line| !line.starts_with("NOT JUDGED")).unwrap();
+        assert!(first.contains("40 of 40; every response has status 404"), "{said:?}");
+        assert!(!said.out.contains("last longer"), "{said:?}");
+    }
+    let every = world.prony(&["load", &nowhere, "-c", "2", "-n", "40", "--repeat", "2", "-q"]);
+    assert!(every.out.lines().next().unwrap().contains("every response has status 404"), "{every:?}");
+    let search = world.prony(&["capacity", &nowhere, "-c", "2", "-d", "200ms", "-q"]);
+    assert!(
+        search.code == Some(3) && search.out.contains("sustained: every response has status 404"),
+        "{search:?}"
+    );
+}
+
 /// The run log's text up to so many results, and without what was found then.
 fn cut(text: &str, results: usize) -> String {
     let mut seen = 0;

@@ -161,6 +161,8 @@ fn exit_codes_keep_their_meaning() {
         (2, &["report", "no-such-file.jsonl"]),
         // No service has this port.
         (3, &["load", "http://127.0.0.1:1/", "-n", "1", "-c", "1"]),
+        // Nobody samples the server.
+        (4, &["load", &url, "-n", "10", "-c", "1", "--slo", "memory<1GB"]),
     ] {
         let said = world.prony(line);
         assert_eq!(said.code, Some(code), "{line:?}: {said:?}");

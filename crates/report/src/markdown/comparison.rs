@@ -6,6 +6,11 @@ use prony_analysis::comparison::{Comparison, FigureComparison};
 use super::{code, push_head, push_row, text};
 use crate::words::comparison as words;
 
+/// What a gate could not judge: what stands first.
+pub fn not_judged(said: &[String]) -> String {
+    said.iter().map(|why| format!("**NOT JUDGED** {}\n\n", text(why))).collect()
+}
+
 /// A comparison as a comment on a pull request: the answer, a table per plan, what qualifies it.
 pub fn comparison(comparison: &Comparison) -> String {
     let (a, b) = words::sides(comparison);

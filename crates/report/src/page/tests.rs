@@ -319,6 +319,7 @@ pub(super) fn search(found: Option<f64>) -> CapacityRecord {
         sustained,
         why: "p99 is 9 ms".into(),
         undecided: None,
+        not_judged: Vec::new(),
         phase: "doubling".into(),
         duration_ns: 1_000_000_000,
         p50_ns: Some(1_234_567),

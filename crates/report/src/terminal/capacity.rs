@@ -75,8 +75,15 @@ fn answer(out: &mut Lines, found: &CapacityRecord, interrupted: bool) {
         return say(out, Ink::BAD, &format!("aborted: {}", format::printable(why)), "");
     }
     let Some(estimate) = &found.capacity_per_s else {
-        let lowest = found.probes.iter().map(|p| p.rate_per_s).reduce(f64::min).map(format::rate);
-        let text = lowest.map(|rate| format!("not even {rate} req/s is sustained"));
+        let lowest = found.probes.iter().min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
+        let said = |p: &Probe| {
+            format!(
+                "not even {} req/s is sustained: {}",
+                format::rate(p.rate_per_s),
+                format::printable(&p.why)
+            )
+        };
+        let text = lowest.map(said);
         return say(out, Ink::BAD, &text.unwrap_or_else(|| "no probe was made".to_owned()), "");
     };
     let rate = format::rate(estimate.point);
@@ -179,6 +186,7 @@ mod tests {
             sustained: true,
             why: "sustained".to_owned(),
             undecided: None,
+            not_judged: Vec::new(),
             phase: "doubling".to_owned(),
             duration_ns: 3_000_000_000,
             p50_ns: Some(p50_ns),

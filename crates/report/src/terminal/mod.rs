@@ -25,5 +25,5 @@ pub use experiment::experiment;
 pub use history::history;
 pub use lines::TerminalOptions;
 pub use repeat::repeat;
-pub use slo::thresholds;
+pub use slo::{not_judged, thresholds};
 pub use trial::{server_line, trial};

@@ -1,7 +1,7 @@
 //! Several loads of one target, for the terminal: the result over all of them.
 
 use prony_analysis::repeat::Repeat;
-use prony_model::Estimate;
+use prony_model::{Estimate, Trial};
 
 use super::lines::{Ink, Lines, TerminalOptions};
 use crate::format;
@@ -22,6 +22,8 @@ pub fn repeat(repeat: &Repeat, options: &TerminalOptions) -> String {
         parts.push(format!("p99 {}", time(repeat.p99_ns.as_ref(), repeat.p99_censored_at_ns)));
         parts.push(format!("{} failed", format::thousands(repeat.failed)));
     }
+    let every: Option<Vec<String>> = repeat.trials.iter().map(Trial::every_response).collect();
+    parts.extend(every.and_then(|every| every.into_iter().max()).map(|every| format::printable(&every)));
     let trials = format::count(repeat.asked.into(), "trial", "trials");
     parts.push(if repeat.counted == repeat.asked {
         trials

@@ -11,6 +11,13 @@ pub fn thresholds(slos: &[SloRecord], options: &TerminalOptions) -> String {
     out.text
 }
 
+/// A line for each figure that somebody's threshold or condition names and that was not there to be judged.
+pub fn not_judged(said: &[String], options: &TerminalOptions) -> String {
+    let mut out = Lines::new(options);
+    said.iter().for_each(|why| out.wrapped("NOT JUDGED  ", why, Ink::BAD));
+    out.text
+}
+
 pub(super) fn push(out: &mut Lines, slos: &[SloRecord]) {
     let longest = slos.iter().map(|slo| slo.slo.chars().count()).max().unwrap_or(0).min(24);
     for slo in slos {

@@ -112,6 +112,21 @@ fn a_broken_trial() {
 }
 
 #[test]
+fn a_load_whose_every_response_has_an_error_status_says_so_in_its_first_line() {
+    let mut trial = fixtures::broken();
+    trial.requests.completed = 0;
+    trial.requests.failed = 5_000;
+    trial.status = [("404".to_owned(), 5_000)].into();
+    trial.errors = [("unexpected_status".to_owned(), 5_000)].into();
+    let first = |trial: &prony_model::Trial| super::trial(trial, &plain()).lines().next().unwrap().to_owned();
+    assert_eq!(first(&trial), "BROKEN  100 % failed: 5,000 of 5,000; every response has status 404");
+    trial.status = [("404".to_owned(), 4_000), ("503".to_owned(), 1_000)].into();
+    assert!(first(&trial).ends_with("every response has status 404 or 503"), "{}", first(&trial));
+    trial.status = [("200".to_owned(), 1), ("404".to_owned(), 5_000)].into();
+    assert!(!first(&trial).contains("every"), "{}", first(&trial));
+}
+
+#[test]
 fn a_suspect_trial_shows_its_reasons_and_advice() {
     insta::assert_snapshot!(trial(&fixtures::doubtful(), &plain()), @"
     ≥ 13,870? req/s ±0.4 %  p50 6.98 ms?  p99 –  0 failed  SUSPECT, INTERRUPTED

@@ -108,6 +108,13 @@ fn finding(trial: &Trial) -> String {
     if trial.outcome == Outcome::Broken {
         let ended = format::thousands(trial.requests.failed + trial.requests.completed);
         let failed = format::thousands(trial.requests.failed);
+        if let Some(every) = trial.every_response() {
+            return format!(
+                "{} failed: {failed} of {ended}; {}",
+                failed_share(trial),
+                format::printable(&every)
+            );
+        }
         // A server that mostly fails was not measured to its limit: no bound and no mark.
         let completed = format::rate(estimate.point);
         return format!(

@@ -11,6 +11,7 @@ use prony_model::run_log::RunLog;
 use prony_report::{json, junit, markdown, terminal};
 
 use crate::commands::report::{append_summary, html_path, in_github};
+use crate::commands::thresholds::print_not_judged;
 use crate::commands::write_file;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -56,7 +57,7 @@ impl Files {
         failed: &[String],
         printer: &Printer,
     ) -> Result<(), Failure> {
-        let shown = markdown::comparison(comparison);
+        let shown = markdown::not_judged(&comparison.not_judged) + &markdown::comparison(comparison);
         let answer = answer(comparison, &html_path(&self.log.to_string_lossy()));
         let texts = [
             (COMMENT, shown.as_str()),
@@ -77,6 +78,7 @@ impl Files {
                 Failure::usage(format!("{} (${OUTPUT}) could not be written: {e}.", path.display()))
             })?;
         }
+        print_not_judged(&comparison.not_judged, false, printer);
         printer.out(&terminal::comparison(comparison, &printer.options()));
         printer.note(&format!("Written to {}", self.folder.display()));
         Ok(())

@@ -68,6 +68,12 @@ pub(super) fn run(times: u32, context: &LoadContext<'_>, mut log: Option<&mut Lo
         return Err(failed.unwrap_or_else(|| Failure::code(INTERRUPTED)));
     };
     let repeat = Repeat::of(&together, times);
+    let held = thresholds::of_run(context.slos, &together);
+    let not_judged = thresholds::not_judged(&held);
+    let is_json = arguments.common.json.as_deref() == Some("-");
+    if !is_json {
+        thresholds::print_not_judged(&not_judged, arguments.common.quiet, context.printer);
+    }
     publish(&repeat, context)?;
     if context.control.stop_asked() {
         return Err(Failure::code(INTERRUPTED));
@@ -78,12 +84,10 @@ pub(super) fn run(times: u32, context: &LoadContext<'_>, mut log: Option<&mut Lo
     if repeat.counted == 0 || repeat.completed == 0 {
         return Err(Failure::code(NOT_MEASURED));
     }
-    if arguments.common.json.as_deref() == Some("-") {
-        let held: Vec<_> = prony_analysis::slo_run::hold_run(context.slos, &together);
-        let held: Vec<_> = held.into_iter().map(|of| of.held).collect();
-        return thresholds::conclude(&held, arguments.strict);
+    if !is_json {
+        thresholds::print(&held, context.printer);
     }
-    thresholds::of_run(context.slos, &together, arguments.strict, context.printer)
+    thresholds::conclude(&held, &not_judged, arguments.strict)
 }
 
 /// A trial's first line, with its number, and what a watched server cost in it.

@@ -18,7 +18,7 @@ use crate::certificates::Certificates;
 use crate::delta_file::{self, DeltaFile};
 use crate::fragments::{Joining, split};
 use crate::job::{AgentEnd, Bootstrap, Frame, Job, Piece, channel, down, up};
-use crate::nats::{Address, Link, Login, Message, SILENT, connect};
+use crate::nats::{Address, Link, Login, Message, Payload, SILENT, connect};
 use crate::protocol::{LOST_NS, Phase, Up};
 use crate::session::{Opening, Session, Side};
 use crate::throttled::throttled_ns;
@@ -42,7 +42,7 @@ const UNHEARD_TIMEOUT: Duration = Duration::from_secs(60);
 const FAILED_TIMEOUT: Duration = Duration::from_secs(10);
 
 enum Input {
-    Net(Vec<u8>),
+    Net(Payload),
     Part(u32, Box<Share>, bool),
     Done(u32, Box<Result<Measurement, LoadError>>),
     ControllerGone,
@@ -126,9 +126,8 @@ pub(crate) fn serve(
     if let Some(input) = input {
         watch_controller(input, inputs.clone());
     }
-    let mut joining = Joining::default();
     let subject = up(run, id);
-    let Some(session) = greet(engagement, &link, &subject, &taken, &mut joining)? else {
+    let Some(session) = greet(engagement, &link, &subject, &taken)? else {
         return Ok(Ended::NotNeeded);
     };
     let mut process = Process {
@@ -137,8 +136,8 @@ pub(crate) fn serve(
         link,
         subject,
         session,
-        joining,
-        messages: 1,
+        joining: Joining::default(),
+        messages: 0,
         core: Agent::default(),
         inputs,
         loading: None,
@@ -168,19 +167,21 @@ fn greet(
     link: &Link,
     subject: &str,
     taken: &Receiver<Input>,
-    joining: &mut Joining,
 ) -> Result<Option<Session>, String> {
     let opening = Opening::new(Side::Agent, &channel(&engagement.run, &engagement.id))?;
     let greeting = opening.greeting(&engagement.agent_key, &engagement.name, &[])?;
     let greeting = Frame::Greeting(greeting).to_bytes();
     let (began, timeout) = (Instant::now(), if engagement.stands { NEED_TIMEOUT } else { GREET_TIMEOUT });
     while began.elapsed() < timeout {
-        split(0, &greeting).into_iter().for_each(|piece| link.send(subject.to_owned(), piece));
+        link.send(subject.to_owned(), greeting.clone());
         let again = Instant::now() + GREET_EVERY;
         while let Ok(input) = taken.recv_timeout(again.saturating_duration_since(Instant::now())) {
             match input {
                 Input::Net(bytes) => {
-                    if let Some(Frame::Greeting(theirs)) = joining.add(&bytes).and_then(|b| Frame::of(&b)) {
+                    // Whoever can write to its subject may forge one, which is nobody's.
+                    if let Some(Frame::Greeting(theirs)) = Frame::of(&bytes)
+                        && opening.is_genuine(&theirs, &engagement.controller_key)
+                    {
                         return opening.agree(&theirs, &engagement.controller_key).map(Some);
                     }
                 }
@@ -315,23 +316,20 @@ impl Process<'_> {
     }
 
     fn send(&mut self, message: &Up<Box<RawValue>>) {
-        let sealed =
-            serde_json::to_vec(message).map_err(|e| e.to_string()).and_then(|text| self.session.seal(text));
-        // Sealing fails beyond 256 GiB; what is not sent is said again.
-        let Ok(sealed) = sealed else { return };
+        let Ok(text) = serde_json::to_vec(message) else { return };
         self.messages += 1;
-        for piece in split(self.messages, &Frame::Sealed(sealed).to_bytes()) {
-            self.link.send(self.subject.clone(), piece);
+        // Sealing fails beyond 256 GiB; what is not sent is said again.
+        for sealed in split(self.messages, &text).into_iter().filter_map(|piece| self.session.seal(piece).ok()) {
+            self.link.send(self.subject.clone(), Frame::Sealed(sealed).to_bytes());
         }
     }
 
     fn take(&mut self, input: Input) {
         match input {
             Input::Net(bytes) => {
-                let Some(Frame::Sealed(sealed)) = self.joining.add(&bytes).and_then(|b| Frame::of(&b)) else {
-                    return;
-                };
-                let answer = self.session.open(sealed).and_then(|text| serde_json::from_slice(&text).ok());
+                let Some(Frame::Sealed(sealed)) = Frame::of(&bytes) else { return };
+                let text = self.session.open(sealed).and_then(|piece| self.joining.add(&piece));
+                let answer = text.and_then(|text| serde_json::from_slice(&text).ok());
                 if let Some(answer) = answer {
                     self.heard = Instant::now();
                     for act in self.core.hear(monotonic_ns(), answer) {

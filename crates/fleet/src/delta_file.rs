@@ -11,6 +11,8 @@ use std::time::{Duration, SystemTime};
 
 /// A file has at most so much; then it ends, which is said. A day of seconds has about half of it.
 const BYTES_MAX: u64 = 1 << 30;
+/// With so much in all of them no further one begins.
+const ALL_MAX_BYTES: u64 = 4 << 30;
 /// Files that nobody took within this time are removed.
 const KEPT: Duration = Duration::from_secs(7 * 86_400);
 
@@ -34,6 +36,13 @@ impl DeltaFile {
     pub(crate) fn create(folder: &Path, run: &str, agent: &str, trial: u32) -> std::io::Result<DeltaFile> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         remove_old(folder);
+        let sizes = fs::read_dir(folder)?.flatten().filter_map(|entry| Some(entry.metadata().ok()?.len()));
+        if sizes.fold(0, u64::saturating_add) >= ALL_MAX_BYTES {
+            return Err(std::io::Error::other(format!(
+                "its files have {} GiB already that no controller took; remove those that you do not need",
+                ALL_MAX_BYTES >> 30
+            )));
+        }
         let path = folder.join(format!("{run}-{agent}-{trial}.jsonl"));
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         Ok(DeltaFile { path, file, bytes: 0 })
@@ -92,5 +101,16 @@ mod tests {
         File::create(&old).unwrap().set_modified(SystemTime::now() - 2 * KEPT).unwrap();
         DeltaFile::create(&state, "run", "0", 2).unwrap();
         assert!(!old.exists());
+    }
+
+    #[test]
+    fn files_that_nobody_takes_are_bounded_in_all() {
+        let folder = tempfile::tempdir().unwrap();
+        // Sparse: it has a length, and takes no room.
+        File::create(folder.path().join("lost.jsonl")).unwrap().set_len(ALL_MAX_BYTES - 1).unwrap();
+        let mut last = DeltaFile::create(folder.path(), "run", "0", 1).unwrap();
+        last.add("1").unwrap();
+        let refused = DeltaFile::create(folder.path(), "run", "0", 2).unwrap_err().to_string();
+        assert!(refused.contains("4 GiB already"), "{refused}");
     }
 }

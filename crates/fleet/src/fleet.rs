@@ -110,6 +110,19 @@ impl Seat {
     }
 }
 
+/// Why an agent gets no session.
+enum Unwelcome {
+    /// Its greeting is not signed by the key that it must be.
+    Forged,
+    Because(String),
+}
+
+impl From<String> for Unwelcome {
+    fn from(why: String) -> Unwelcome {
+        Unwelcome::Because(why)
+    }
+}
+
 /// How agents come.
 pub(crate) enum Means {
     /// This process starts them here, over a nats-server of its own.
@@ -243,47 +256,50 @@ impl State {
             return Vec::new();
         };
         let seat = &mut self.seats[agent];
-        let Some(frame) = seat.joining.add(bytes).and_then(|bytes| Frame::of(&bytes)) else {
-            return Vec::new();
-        };
-        match frame {
-            Frame::Greeting(greeting) => {
-                if let Err(why) = self.welcome(agent, greeting) {
-                    self.refused = Some(format!("The agent {} is refused: {why}.", self.seats[agent].name));
+        match Frame::of(bytes) {
+            Some(Frame::Greeting(greeting)) => {
+                match self.welcome(agent, greeting) {
+                    // A stranger's is nobody's.
+                    Ok(()) | Err(Unwelcome::Forged) => {}
+                    Err(Unwelcome::Because(why)) => {
+                        self.refused = Some(format!("The agent {} is refused: {why}.", self.seats[agent].name));
+                    }
                 }
                 Vec::new()
             }
-            Frame::Sealed(sealed) => {
-                let open = seat.session.as_ref().and_then(|session| session.open(sealed));
-                let said = open.and_then(|text| serde_json::from_slice::<FromAgent>(&text).ok());
+            Some(Frame::Sealed(sealed)) => {
+                let piece = seat.session.as_ref().and_then(|session| session.open(sealed));
+                let text = piece.and_then(|piece| seat.joining.add(&piece));
+                let said = text.and_then(|text| serde_json::from_slice::<FromAgent>(&text).ok());
                 let Some(said) = said else { return Vec::new() };
                 let (answer, events) = self.core.hear(monotonic_ns(), agent, said);
                 if let Some(answer) = answer {
                     seat.leaves |= matches!(answer.order, Order::Leave);
-                    let sealed = serde_json::to_vec(&answer).ok();
-                    let sealed = sealed.zip(seat.session.as_mut()).and_then(|(text, s)| s.seal(text).ok());
-                    if let Some(sealed) = sealed {
-                        self.send(agent, &Frame::Sealed(sealed));
+                    if let Ok(text) = serde_json::to_vec(&answer) {
+                        self.send(agent, &text);
                     }
                 }
                 events
             }
+            None => Vec::new(),
         }
     }
 
     /// An agent that has no seat: one of a pool is given what is free, if it is one.
     fn hear_stranger(&mut self, id: &str, bytes: &[u8]) {
         let free = self.seats.iter().position(|seat| seat.id.is_none());
-        let frame = Joining::default().add(bytes).and_then(|bytes| Frame::of(&bytes));
-        let (Some(agent), Some(Frame::Greeting(greeting))) = (free, frame) else { return };
+        let (Some(agent), Some(Frame::Greeting(greeting))) = (free, Frame::of(bytes)) else { return };
         let name = self.name_of_its_own(&greeting.name);
         self.seats[agent].id = Some(id.to_owned());
         match self.welcome(agent, greeting) {
             Ok(()) => self.seats[agent].name = name,
             Err(why) => {
+                let why = match why {
+                    Unwelcome::Forged => "its greeting is not signed by the key that goes with this controller's".to_owned(),
+                    Unwelcome::Because(why) => why,
+                };
                 self.seats[agent].id = None;
-                self.refused =
-                    Some(format!("{} was refused: {why}", name.chars().take(80).collect::<String>()));
+                self.refused = Some(format!("{name} was refused: {why}"));
             }
         }
     }
@@ -298,7 +314,7 @@ impl State {
     }
 
     /// Makes a session of an agent's greeting; the same greeting again has the same answer.
-    fn welcome(&mut self, agent: usize, greeting: Greeting) -> Result<(), String> {
+    fn welcome(&mut self, agent: usize, greeting: Greeting) -> Result<(), Unwelcome> {
         let seat = &mut self.seats[agent];
         let id = seat.id.clone().unwrap_or_default();
         let answer = match &seat.greeted {
@@ -307,23 +323,28 @@ impl State {
             Some(_) => return Ok(()),
             None => {
                 let opening = Opening::new(Side::Controller, &channel(&self.run, &id))?;
+                if !opening.is_genuine(&greeting, &seat.key) {
+                    return Err(Unwelcome::Forged);
+                }
                 let answer = Frame::Greeting(opening.greeting(&self.key, "", &greeting.key)?).to_bytes();
                 seat.session = Some(opening.agree(&greeting, &seat.key)?);
+                seat.joining = Joining::default();
                 seat.greeted = Some((greeting, answer.clone()));
                 self.core.restore(agent, monotonic_ns());
                 answer
             }
         };
-        let subject = down(&self.run, &id);
-        split(0, &answer).into_iter().for_each(|piece| self.link.send(subject.clone(), piece));
+        self.link.send(down(&self.run, &id), answer);
         Ok(())
     }
 
-    fn send(&mut self, agent: usize, frame: &Frame) {
-        let subject = down(&self.run, self.seats[agent].id.as_deref().unwrap_or_default());
-        self.seats[agent].messages += 1;
-        for piece in split(self.seats[agent].messages, &frame.to_bytes()) {
-            self.link.send(subject.clone(), piece);
+    fn send(&mut self, agent: usize, text: &[u8]) {
+        let seat = &mut self.seats[agent];
+        let subject = down(&self.run, seat.id.as_deref().unwrap_or_default());
+        seat.messages += 1;
+        // Sealing fails beyond 256 GiB; what is not sent is said again.
+        for sealed in split(seat.messages, text).into_iter().filter_map(|piece| seat.session.as_mut()?.seal(piece).ok()) {
+            self.link.send(subject.clone(), Frame::Sealed(sealed).to_bytes());
         }
     }
 

@@ -1,13 +1,14 @@
 //! Messages in pieces that a NATS server takes: a megabyte, as it is set by default.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 /// The most bytes of a message in one piece.
 const FRAGMENT_BYTES: usize = 512 << 10;
 /// The longest message: a plan, or a second's share with the figures of a thousand requests.
 pub(crate) const MESSAGE_MAX_BYTES: usize = 48 << 20;
-/// Messages of which pieces wait for the rest. What is lost is sent again whole.
+/// Messages of which pieces wait for the rest, and their bytes in all. What is lost is sent again whole.
 const OPEN_MAX: usize = 8;
+const OPEN_MAX_BYTES: usize = MESSAGE_MAX_BYTES;
 /// Message, place and count before each piece.
 const HEAD_BYTES: usize = 16;
 
@@ -22,10 +23,12 @@ pub(crate) fn split(number: u64, message: &[u8]) -> Vec<Vec<u8>> {
     (0..count).map(piece).collect()
 }
 
-/// Pieces on their way to be messages again.
+/// Pieces on their way to be messages again. Only what the other side has sealed is to come here.
 #[derive(Debug, Default)]
 pub(crate) struct Joining {
-    open: BTreeMap<u64, Vec<Option<Vec<u8>>>>,
+    /// In the order in which their first pieces came.
+    open: VecDeque<(u64, Vec<Option<Vec<u8>>>)>,
+    bytes: usize,
 }
 
 impl Joining {
@@ -41,19 +44,30 @@ impl Joining {
         if count == 1 {
             return Some(bytes.to_vec());
         }
-        let pieces = self.open.entry(number).or_insert_with(|| vec![None; count]);
+        let place = self.open.iter().position(|(open, _)| *open == number).unwrap_or_else(|| {
+            self.open.push_back((number, vec![None; count]));
+            self.open.len() - 1
+        });
+        let pieces = &mut self.open[place].1;
         if pieces.len() != count {
             return None;
         }
-        pieces[at] = Some(bytes.to_vec());
+        let before = pieces[at].replace(bytes.to_vec()).map_or(0, |before| before.len());
+        self.bytes = self.bytes + bytes.len() - before;
         if pieces.iter().all(Option::is_some) {
-            let whole = self.open.remove(&number)?;
+            let whole = self.close(place)?;
             return Some(whole.into_iter().flatten().flatten().collect());
         }
-        while self.open.len() > OPEN_MAX {
-            self.open.pop_first();
+        while self.open.len() > OPEN_MAX || self.bytes > OPEN_MAX_BYTES {
+            self.close(0)?;
         }
         None
+    }
+
+    fn close(&mut self, place: usize) -> Option<Vec<Option<Vec<u8>>>> {
+        let (_, pieces) = self.open.remove(place)?;
+        self.bytes -= pieces.iter().flatten().map(Vec::len).sum::<usize>();
+        Some(pieces)
     }
 }
 
@@ -81,7 +95,7 @@ mod tests {
         let long = vec![1; 2 * FRAGMENT_BYTES];
         for number in 0..100 {
             assert_eq!(joining.add(&split(number, &long)[0]), None);
-            assert!(joining.open.len() <= OPEN_MAX + 1);
+            assert!(joining.open.len() <= OPEN_MAX);
         }
         assert_eq!(joining.add(b"short"), None);
         let head =
@@ -89,5 +103,30 @@ mod tests {
         assert_eq!(joining.add(&head(1, 1)), None);
         assert_eq!(joining.add(&head(0, u32::MAX)), None);
         assert_eq!(joining.add(&head(0, 1)), Some(b"x".to_vec()));
+    }
+
+    #[test]
+    fn what_came_first_makes_room_whatever_its_number_and_bytes_are_bounded_in_all() {
+        let mut joining = Joining::default();
+        let small = |number: u64| [&number.to_le_bytes()[..], &[0; 4], &2u32.to_le_bytes(), b"x"].concat();
+        for number in 0..OPEN_MAX as u64 {
+            assert_eq!(joining.add(&small(u64::MAX - number)), None);
+        }
+        let message = vec![7; FRAGMENT_BYTES + 1];
+        let pieces = split(1, &message);
+        assert_eq!(joining.add(&pieces[0]), None);
+        assert_eq!(joining.add(&pieces[1]), Some(message), "high numbers are in nobody's way");
+        // All but one piece of messages of the greatest length.
+        let longest = vec![1; MESSAGE_MAX_BYTES];
+        for number in 10..13 {
+            let pieces = split(number, &longest);
+            for piece in &pieces[1..] {
+                assert_eq!(joining.add(piece), None);
+                let pieces = joining.open.iter().flat_map(|(_, pieces)| pieces.iter().flatten());
+                let held: usize = pieces.map(Vec::len).sum();
+                assert!(held <= OPEN_MAX_BYTES && held == joining.bytes);
+            }
+        }
+        assert_eq!(joining.add(&split(12, &longest)[0]).map(|message| message.len()), Some(MESSAGE_MAX_BYTES));
     }
 }

@@ -80,8 +80,9 @@ pub struct Bootstrap {
     pub allowed: Vec<SocketAddr>,
 }
 
-/// What begins a message that is a greeting, as JSON, and one that is sealed.
-const GREETING: u8 = 0;
+/// What begins a message that is a greeting, as JSON: its length is protocol 2's, so that each version hears of the other.
+const GREETING: [u8; 17] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0];
+/// What begins one that is sealed.
 const SEALED: u8 = 1;
 
 /// A message as it goes over NATS.
@@ -89,7 +90,8 @@ const SEALED: u8 = 1;
 pub enum Frame {
     /// A half of a key agreement, in the clear.
     Greeting(Greeting),
-    /// A sealed [`FromAgent`], or an [`Answer`](crate::protocol::Answer) with a [`Job`].
+    /// A sealed piece of a [`FromAgent`], or of an [`Answer`](crate::protocol::Answer) with a [`Job`]. Pieces are sealed one by
+    /// one: nothing that a stranger sends is kept.
     Sealed(Vec<u8>),
 }
 
@@ -98,7 +100,7 @@ impl Frame {
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
             Frame::Greeting(greeting) => {
-                [vec![GREETING], serde_json::to_vec(greeting).unwrap_or_default()].concat()
+                [&GREETING, serde_json::to_vec(greeting).unwrap_or_default().as_slice()].concat()
             }
             Frame::Sealed(bytes) => [&[SEALED], bytes.as_slice()].concat(),
         }
@@ -106,10 +108,9 @@ impl Frame {
 
     /// The frame of such bytes; `None` of anything else.
     pub fn of(bytes: &[u8]) -> Option<Frame> {
-        match bytes.split_first()? {
-            (&GREETING, json) => serde_json::from_slice(json).ok().map(Frame::Greeting),
-            (&SEALED, sealed) => Some(Frame::Sealed(sealed.to_vec())),
-            _ => None,
+        match bytes.strip_prefix(&GREETING) {
+            Some(json) => serde_json::from_slice(json).ok().map(Frame::Greeting),
+            None => bytes.strip_prefix(&[SEALED]).map(|sealed| Frame::Sealed(sealed.to_vec())),
         }
     }
 }

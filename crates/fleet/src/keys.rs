@@ -2,7 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -74,9 +74,14 @@ impl Keys {
             )
         };
         let mut text = String::new();
-        let read =
-            std::fs::File::open(path).and_then(|file| file.take(FILE_MAX_BYTES).read_to_string(&mut text));
-        read.map_err(|e| refused(&e.to_string()))?;
+        let file = std::fs::File::open(path).map_err(|e| refused(&e.to_string()))?;
+        let metadata = file.metadata().map_err(|e| refused(&e.to_string()))?;
+        // As ssh does: another owner's file is its owner's to guard, such as a secret that Kubernetes mounts.
+        if metadata.uid() == rustix::process::getuid().as_raw() && metadata.mode() & 0o077 != 0 {
+            let why = format!("others may read it (chmod 600 {})", path.display());
+            return Err(refused(&why));
+        }
+        file.take(FILE_MAX_BYTES).read_to_string(&mut text).map_err(|e| refused(&e.to_string()))?;
         let file: KeyFile =
             serde_json::from_str(&text).map_err(|_| refused("it is not a key file of Prony"))?;
         if file.prony_fleet_key != side.name() {
@@ -116,6 +121,14 @@ mod tests {
         assert_eq!(crate::session::public_key(&of_agent.private).unwrap(), of_controller.peer);
         assert!(Keys::read(&agent, Side::Controller).unwrap_err().contains("it is the agent's"));
         assert!(make(&controller, &agent).unwrap_err().contains("exists"), "no key is overwritten");
+        for mode in [0o640, 0o604, 0o620] {
+            std::fs::set_permissions(&agent, std::fs::Permissions::from_mode(mode)).unwrap();
+            let refused = Keys::read(&agent, Side::Agent).unwrap_err();
+            assert!(refused.contains("others may read it (chmod 600 "), "{refused}");
+        }
+        std::fs::set_permissions(&agent, std::fs::Permissions::from_mode(0o400)).unwrap();
+        Keys::read(&agent, Side::Agent).unwrap();
+        std::fs::set_permissions(&agent, std::fs::Permissions::from_mode(0o600)).unwrap();
         std::fs::write(&agent, "{}").unwrap();
         assert!(Keys::read(&agent, Side::Agent).unwrap_err().contains("prony fleet key"));
     }

@@ -3,7 +3,9 @@
 //! The runtime is tokio's, on that one thread. Loads run on threads of their own, which never wait for it; what it costs is
 //! the client process's CPU time, and counted as that.
 
+use std::ops::Deref;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -21,10 +23,14 @@ use crate::server::judge;
 
 /// Messages that wait to go out; more are dropped, and sent again by who misses their effect.
 const OUT_MAX: usize = 4096;
+/// The bytes of messages that have come and wait to be heard; more are dropped, and said again.
+const WAITING_MAX_BYTES: usize = 128 << 20;
 /// How long a first connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest version that a server may have.
 const VERSION_MAX_CHARS: usize = 64;
+/// The longest text of a server that refuses.
+const WHY_MAX_CHARS: usize = 500;
 /// How long messages may take to leave at the end.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 /// Between attempts to connect again: a lease lasts seconds.
@@ -67,12 +73,44 @@ impl std::fmt::Debug for Login {
 }
 
 /// A message: its subject and what it says.
-pub(crate) type Message = (String, Vec<u8>);
+pub(crate) type Message = (String, Payload);
+
+/// What a message says. Until it is dropped it counts as waiting.
+#[derive(Debug)]
+pub(crate) struct Payload {
+    bytes: Vec<u8>,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Payload {
+    /// Nothing, where too much waits already.
+    fn within_bound(bytes: &[u8], waiting: &Arc<AtomicUsize>) -> Option<Payload> {
+        let others = waiting.load(Ordering::Relaxed);
+        let sum = others.checked_add(bytes.len()).filter(|sum| *sum <= WAITING_MAX_BYTES)?;
+        // Only one thread adds; others only take away.
+        waiting.fetch_add(sum - others, Ordering::Relaxed);
+        Some(Payload { bytes: bytes.to_vec(), waiting: Arc::clone(waiting) })
+    }
+}
+
+impl Deref for Payload {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Payload {
+    fn drop(&mut self) {
+        self.waiting.fetch_sub(self.bytes.len(), Ordering::Relaxed);
+    }
+}
 
 /// What the thread of a connection is asked for.
 #[derive(Debug)]
 enum Ask {
-    Send(Message),
+    Send(String, Vec<u8>),
     Renew,
 }
 
@@ -97,7 +135,7 @@ impl Link {
 
     /// Sends a message, or drops it where too many wait.
     pub(crate) fn send(&self, subject: String, bytes: Vec<u8>) {
-        let _ = self.out.try_send(Ask::Send((subject, bytes)));
+        let _ = self.out.try_send(Ask::Send(subject, bytes));
     }
 
     /// Begins a connection beside the present one, which it replaces once it stands.
@@ -158,7 +196,7 @@ pub(crate) fn connect<T: Send + 'static>(
     let said = is_ready.recv_timeout(2 * CONNECT_TIMEOUT);
     let current = said
         .unwrap_or_else(|_| Err("it did not answer in time".to_owned()))
-        .map_err(|why| format!("The NATS server at {url} could not be reached: {why}."))?;
+        .map_err(|why| format!("The NATS server at {url} could not be reached: {}.", harmless_within(&why, WHY_MAX_CHARS)))?;
     let version = current.lock().unwrap_or_else(PoisonError::into_inner).server_info().version;
     let version = harmless_within(&version, VERSION_MAX_CHARS);
     judge(&format!("The NATS server at {url}"), &version)?;
@@ -212,10 +250,11 @@ async fn carry<T>(
     let current = Arc::new(Mutex::new(connection.client.clone()));
     connected(Ok(Arc::clone(&current)));
     let mut newer = FuturesUnordered::new();
+    let waiting = Arc::default();
     loop {
         tokio::select! {
             ask = asked.recv() => match ask {
-                Some(Ask::Send((subject, bytes))) => drop(connection.client.publish(subject, bytes.into()).await),
+                Some(Ask::Send(subject, bytes)) => drop(connection.client.publish(subject, bytes.into()).await),
                 // Where a new one is as silent, the other end says nothing.
                 Some(Ask::Renew) if connection.since.elapsed() > SILENT => newer.push(open(address, &ends.subject)),
                 Some(Ask::Renew) => {}
@@ -228,7 +267,8 @@ async fn carry<T>(
             }
             message = connection.incoming.next() => match message {
                 Some(message) => {
-                    let message = (message.subject.to_string(), message.payload.to_vec());
+                    let Some(payload) = Payload::within_bound(&message.payload, &waiting) else { continue };
+                    let message = (message.subject.to_string(), payload);
                     // Whoever is not there any more needs nothing; one who is behind hears it again.
                     if let Err(TrySendError::Disconnected(_)) = ends.to.try_send((ends.take)(message)) {
                         break;
@@ -294,7 +334,38 @@ mod tests {
                 break message;
             }
         };
-        assert_eq!(heard, ("news".to_owned(), b"hi".to_vec()));
+        assert_eq!((heard.0.as_str(), &*heard.1), ("news", b"hi".as_slice()));
         drop(server.join().unwrap());
+    }
+
+    #[test]
+    fn messages_that_nobody_hears_wait_within_a_bound() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("nats://{}", listener.local_addr().unwrap());
+        let server = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let id = greet(&mut stream);
+            let long = vec![b'x'; 1 << 20];
+            for _ in 0..WAITING_MAX_BYTES / long.len() + 8 {
+                stream.write_all(format!("MSG news {id} {}\r\n", long.len()).as_bytes()).unwrap();
+                stream.write_all(&[&long, b"\r\n".as_slice()].concat()).unwrap();
+            }
+            // The client answers once it has read all of it.
+            stream.write_all(b"PING\r\n").unwrap();
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            while lines.next().unwrap().unwrap() != "PONG" {}
+            (stream, id)
+        });
+        let address = Address { url, login: Login::Nobody, authority: None, cpus: Vec::new() };
+        let (to, came) = sync_channel(4096);
+        let _link = connect(&address, "news", |message| message, to).unwrap();
+        let (mut stream, id) = server.join().unwrap();
+        let mut held: Vec<Message> = came.iter().take(WAITING_MAX_BYTES >> 20).collect();
+        held.extend(came.try_iter());
+        assert_eq!(held.len(), WAITING_MAX_BYTES >> 20);
+        held.clear();
+        // What was heard makes room, and whatever of it was still on its way.
+        stream.write_all(format!("MSG news {id} 2\r\nhi\r\n").as_bytes()).unwrap();
+        assert!(came.iter().any(|(_, payload)| *payload == *b"hi"));
     }
 }

@@ -8,7 +8,7 @@ use prony_model::clock::Offset;
 use serde::{Deserialize, Serialize};
 
 /// The protocol's version: agent and controller must have the same.
-pub(crate) const PROTOCOL: u32 = 2;
+pub(crate) const PROTOCOL: u32 = 3;
 
 /// An agent may send requests for so long after it last asked the controller and was answered. It checks that before every
 /// send, so that it ends with its connection to the controller, and after SIGSTOP.

@@ -146,16 +146,22 @@ impl Opening {
         Ok(Greeting { version, name: name.to_owned(), key: self.public.clone(), signature })
     }
 
-    /// The session, once the other's half is there and signed by whom it must be. Of the two, the agent speaks first, so that
-    /// the controller's half is over the agent's key, too.
+    /// Whether the other's half is signed by whom it must be. Of the two, the agent speaks first, so that the controller's half
+    /// is over the agent's key, too.
+    pub fn is_genuine(&self, theirs: &Greeting, their_key: &[u8]) -> bool {
+        let mine = if self.side == Side::Agent { self.public.as_slice() } else { &[] };
+        let text = signed(&self.channel, self.side.other(), &theirs.version, &theirs.name, &theirs.key, mine);
+        verify(their_key, &text, &theirs.signature).is_some()
+    }
+
+    /// The session, once the other's half is there.
     ///
     /// # Errors
     /// A sentence: another version, a signature of somebody else's, or no key.
     pub fn agree(self, theirs: &Greeting, their_key: &[u8]) -> Result<Session, String> {
-        let mine = if self.side == Side::Agent { self.public.as_slice() } else { &[] };
-        let text = signed(&self.channel, self.side.other(), &theirs.version, &theirs.name, &theirs.key, mine);
-        verify(their_key, &text, &theirs.signature)
-            .ok_or_else(|| format!("the {}'s greeting is not signed by its key", self.side.other().name()))?;
+        if !self.is_genuine(theirs, their_key) {
+            return Err(format!("the {}'s greeting is not signed by its key", self.side.other().name()));
+        }
         if theirs.version != version() {
             return Err(format!(
                 "the {} is Prony {}, and the {} is Prony {}: both must be the same",

@@ -1,6 +1,6 @@
 //! Child processes that end with this one, however it does.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -13,13 +13,13 @@ pub const TIED_ARGUMENT: &str = "__tied";
 
 /// Becomes a program that is ended when its parent is: the kernel sees to it, so that it holds after kill -9, too.
 /// It returns only what keeps it from that.
-pub fn become_tied(arguments: &[String]) -> String {
-    let parent = getppid();
+pub fn become_tied(arguments: &[OsString]) -> String {
+    let Some((parent, arguments)) = arguments.split_first() else { return "no parent is named".to_owned() };
     if let Err(e) = set_parent_process_death_signal(Some(Signal::KILL)) {
         return format!("{e}");
     }
     // The parent was gone before the kernel knew.
-    if getppid() != parent {
+    if getppid().map(|now| now.as_raw_pid().to_string().into()).as_ref() != Some(parent) {
         return "its parent has ended".to_owned();
     }
     let Some((program, rest)) = arguments.split_first() else { return "no program is named".to_owned() };
@@ -33,7 +33,7 @@ pub(crate) fn tied(own: &Path, program: impl AsRef<OsStr>) -> Command {
     for name in names_asked_for() {
         command.env_remove(name);
     }
-    command.arg(TIED_ARGUMENT).arg(program).process_group(0);
+    command.arg(TIED_ARGUMENT).arg(std::process::id().to_string()).arg(program).process_group(0);
     command
 }
 

@@ -14,6 +14,7 @@ mod tui;
 mod web;
 mod words;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -24,22 +25,21 @@ use printer::Printer;
 
 fn main() -> ExitCode {
     // The guard is started by Prony itself, before any flag is read.
-    if std::env::args().nth(1).as_deref() == Some(prony_lab::supervise::GUARD_ARGUMENT) {
+    let first = std::env::args_os().nth(1).unwrap_or_default();
+    if first == prony_lab::supervise::GUARD_ARGUMENT {
         return ExitCode::from(u8::try_from(prony_lab::supervise::run_guard()).unwrap_or(1));
     }
     // A nats-server that must not outlive a fleet.
-    if std::env::args().nth(1).as_deref() == Some(prony_fleet::TIED_ARGUMENT) {
-        let program: Vec<String> = std::env::args().skip(2).collect();
+    if first == prony_fleet::TIED_ARGUMENT {
+        let program: Vec<OsString> = std::env::args_os().skip(2).collect();
         let refused = prony_fleet::become_tied(&program);
-        Printer::new().error(&format!(
-            "{} could not be started: {refused}.",
-            program.first().map_or("nothing", String::as_str)
-        ));
+        let named = program.get(1).map_or("nothing".into(), |name| name.to_string_lossy());
+        Printer::new().error(&format!("{named} could not be started: {refused}."));
         return ExitCode::from(failure::NOT_MEASURED);
     }
     let arguments = words::all();
     let printer = Printer::new();
-    let result = match cli::foreign_flags::check(arguments) {
+    let result = match words::not_text().or_else(|| cli::foreign_flags::check(arguments)) {
         Some(message) => Err(Failure::usage(message)),
         None if arguments.len() < 2 => {
             printer.note(cli::FIRST_STEPS);

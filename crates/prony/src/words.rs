@@ -26,6 +26,14 @@ pub(crate) fn all() -> &'static [String] {
     })
 }
 
+/// What is wrong with a word that is no text: written in another way it would name another file.
+pub(crate) fn not_text() -> Option<String> {
+    let word = std::env::args_os().skip(1).find(|word| word.to_str().is_none())?;
+    Some(format!(
+        "The argument {word:?} is not UTF-8: give it as text; a file of such a name has to be renamed first."
+    ))
+}
+
 /// None where they cannot be read: the command line is then empty, which is answered with what to do first.
 fn from_input() -> Vec<String> {
     let mut text = String::new();

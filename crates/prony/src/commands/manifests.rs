@@ -62,6 +62,13 @@ spec:
     spec:
       restartPolicy: Never
       automountServiceAccountToken: false
+      securityContext:
+        runAsNonRoot: true
+        runAsUser: 65532
+        runAsGroup: 65532
+        fsGroup: 65532
+        seccompProfile:
+          type: RuntimeDefault
       affinity:
         podAntiAffinity:
           requiredDuringSchedulingIgnoredDuringExecution:
@@ -95,7 +102,7 @@ spec:
         - name: key
           secret:
             secretName: prony-agent-key
-            defaultMode: 0444
+            defaultMode: 0440
 "#
     )
 }

@@ -63,7 +63,10 @@ impl<'a> Evidence<'a> {
 
     pub(super) fn finding(&self, claim: &Claim, plan: &NamedPlan) -> Finding {
         match claim {
-            Claim::Compared { left, relation, right } => self.compared(left, *relation, right, plan),
+            Claim::Compared { left, relation, right, within } => {
+                let margin = within.unwrap_or_else(|| margin(left.quantity));
+                self.compared(left, (*relation, margin), right, plan)
+            }
             Claim::Outcome { candidate, outcome } => {
                 let cells = self.cells(candidate, plan);
                 if cells.len() < 2 {
@@ -79,10 +82,16 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    fn compared(&self, left: &FigureTerm, relation: Relation, right: &Side, plan: &NamedPlan) -> Finding {
+    fn compared(
+        &self,
+        left: &FigureTerm,
+        (relation, margin): (Relation, f64),
+        right: &Side,
+        plan: &NamedPlan,
+    ) -> Finding {
         let mut found = Vec::new();
         for term in right.terms() {
-            found.push(self.pair(left, relation, term, plan));
+            found.push(self.pair(left, (relation, margin), term, plan));
         }
         // Above the largest is above all of them, below the largest is below any.
         let every =
@@ -108,8 +117,14 @@ impl<'a> Evidence<'a> {
     }
 
     /// One term against another.
-    fn pair(&self, left: &FigureTerm, relation: Relation, right: &Term, plan: &NamedPlan) -> Finding {
-        let FigureTerm { factor, quantity, candidate, .. } = left;
+    fn pair(
+        &self,
+        left: &FigureTerm,
+        (relation, margin): (Relation, f64),
+        right: &Term,
+        plan: &NamedPlan,
+    ) -> Finding {
+        let FigureTerm { factor, candidate, .. } = left;
         let a = match self.by_block(left, plan) {
             Ok(values) => values,
             Err(finding) => return finding,
@@ -121,7 +136,7 @@ impl<'a> Evidence<'a> {
                     return self.too_few(candidate, plan, values.len());
                 };
                 let around_zero = Interval { low: i.low - number, high: i.high - number, ..i };
-                let margin = margin(*quantity) * number.abs();
+                let margin = margin * number.abs();
                 let judgement =
                     judge_interval(relation, &around_zero, 0.0, (-margin, margin), (a.at_least, false));
                 Finding { judgement, here: Some(estimate(i)), why: None }
@@ -139,7 +154,7 @@ impl<'a> Evidence<'a> {
                         "{candidate} and {other} have fewer than two blocks in common"
                     ));
                 }
-                ratio_finding(&pairs, relation, margin(*quantity), by / factor, (a.at_least, b.at_least))
+                ratio_finding(&pairs, relation, margin, by / factor, (a.at_least, b.at_least))
             }
         }
     }

@@ -44,6 +44,10 @@ fn a_claim_holds_fails_or_is_undecided_by_its_interval() {
         ("throughput(a) ~ throughput(b)", Fails),
         ("throughput(b) ~ throughput(b)", Holds),
         ("throughput(b) ~ throughput(c)", Undecided),
+        // A claim of a size: half of a, not less than it by whatever size.
+        ("throughput(b) ~ 0.5 * throughput(a) within 5%", Holds),
+        ("throughput(b) ~ 0.77 * throughput(a) within 5%", Fails),
+        ("throughput(b) ~ 0.77 * throughput(a) within 60%", Holds),
         ("throughput(a) > max(throughput(b), throughput(c))", Holds),
         ("throughput(b) > min(throughput(a), throughput(c))", Undecided),
         ("throughput(b) < max(throughput(a), throughput(c))", Holds),

@@ -359,7 +359,8 @@ fn labels_in_every_published_source_are_those_of_the_run() {
         let Some(published) = &run.published else { continue };
         published.rows.iter().for_each(|row| is_known(&row.candidate));
         for conclusion in &published.conclusions {
-            assert!(Claim::parse(&conclusion.claim).is_ok(), "{}", conclusion.claim);
+            let is_claim = Claim::parse(&conclusion.claim).is_ok();
+            assert!(is_claim != conclusion.unjudged.is_some(), "{}", conclusion.claim);
             relabelled(&conclusion.claim, |label| {
                 is_known(label);
                 label.to_owned()
@@ -391,6 +392,7 @@ fn a_label_that_names_a_default_value_becomes_the_label_without_it() {
             text: "cowboy:v2 is slower".to_owned(),
             claim: "throughput(cowboy:v2) < throughput(amphp:close+jit+native)".to_owned(),
             at: At { rates: vec![AtRate::Share { share: 0.5, of: source }], ..At::default() },
+            ..Conclusion::default()
         }],
         ..Published::default()
     });

@@ -49,8 +49,8 @@ fn about(run: &Replication) -> String {
 
 fn conclusions(published: &Value) -> String {
     let mut text = format!(
-        "## Conclusions\n\nWhat {} concluded, what we read from its table, and what we ask besides, each as a claim, \
-         and what became of it here. A claim holds only where the whole 95 % interval is on its side, under each plan \
+        "## Conclusions\n\nWhat is concluded of {}, in its own words or by us as it is headed, each as a claim, and what \
+         became of it here. A claim holds only where the whole 95 % interval is on its side, under each plan \
          that it is about. Where the words have no number, the number in the claim is ours.\n",
         cell(&published["source"])
     );

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use prony_analysis::claim::{Claim, relabelled};
 use prony_model::plan::Stop;
-use prony_model::published::{At, AtRate, Conclusion, PublishedRow};
+use prony_model::published::{At, AtRate, By, Conclusion, PublishedRow};
 use prony_model::rate::Rate;
 
 use super::*;
@@ -311,11 +311,11 @@ fn impossible_stages_arrivals_and_paths_are_refused() {
 #[test]
 fn every_source_is_read_with_its_rows_and_conclusions() {
     for (name, rows, conclusions) in [
-        ("aerys-2017", 8, 18),
+        ("aerys-2017", 8, 20),
         ("app-servers-2018", 12, 5),
-        ("reactphp-ramp-2019", 1, 3),
-        ("php8-jit-2020", 32, 3),
-        ("fast-and-furious-2023", 52, 12),
+        ("reactphp-ramp-2019", 1, 4),
+        ("php8-jit-2020", 32, 4),
+        ("fast-and-furious-2023", 52, 14),
     ] {
         let experiment = Experiment::find(name).unwrap_or_else(|e| panic!("{e}"));
         let published = experiment.published.as_ref().unwrap();
@@ -341,6 +341,19 @@ fn every_source_is_read_with_its_rows_and_conclusions() {
         };
         assert!(published.rows.iter().any(has_place), "{name} at its short scale has no published row");
     }
+}
+
+#[test]
+fn a_source_that_concludes_nothing_has_readings_alone_and_wrk2_s_last_percentile_is_there() {
+    let of = |name: &str| Experiment::find(name).unwrap().published.unwrap();
+    assert!(of("app-servers-2018").conclusions.iter().all(|one| one.by == By::Reading));
+    let rows = of("php8-jit-2020").rows;
+    for row in &rows {
+        let [p9999, p99999, max] = ["p9999_ms", "p99999_ms", "max_ms"].map(|name| row.figure(name).unwrap());
+        assert!(p9999 <= p99999 && p99999 <= max, "{row:?}");
+        assert!(row.figure("per_second_max") >= row.figure("per_second_mean"), "{row:?}");
+    }
+    assert_eq!((rows[0].figure("p99999_ms"), rows[31].figure("p99999_ms")), (Some(7.25), Some(85.89)));
 }
 
 #[test]

@@ -200,9 +200,11 @@ export interface ClientSeries {
   memory_bytes: number[];
 }
 
-/** Somebody's conclusion, judged. */
+/** A conclusion about what somebody published, judged. */
 export interface Conclusion {
-  /** What the source said. */
+  /** Whose it is, as a title: those of one stand together. */
+  by: string;
+  /** What it says. */
   claim: string;
   /** Ours, in words. */
   here: string;
@@ -210,13 +212,13 @@ export interface Conclusion {
   interval?: string;
   /** Plan by plan, where it is about several. */
   plans?: ConclusionUnder[];
-  /** What it was judged by: a claim on figures. */
+  /** What it was judged by: a claim on figures; empty where it is not judged. */
   rule: string;
   /** Where it was published. */
   source: string;
   /** Its figure, in words. */
   there: string;
-  /** `holds`, `fails` or `undecided`. */
+  /** `holds`, `fails`, `undecided` or `unjudged`. */
   verdict: string;
   /** What the figures do not say: why it is undecided, where plans differ. */
   why?: string;

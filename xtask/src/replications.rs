@@ -59,6 +59,8 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
 struct Replication {
     /// The experiment's name.
     name: String,
+    /// The commit of the tree, whose Prony judges.
+    judged_by: String,
     /// The run log's first line.
     header: Value,
     /// `prony report --format json`.
@@ -75,7 +77,7 @@ impl Replication {
         if header["name"] != *name || !header["published"].is_object() {
             return Err(format!("{} is no run of {name} with its source", log.display()));
         }
-        Ok(Self { name: name.to_owned(), header, analysis })
+        Ok(Self { name: name.to_owned(), judged_by: crate::hammer::commit(root), header, analysis })
     }
 
     /// Says of the source what Prony says of it now, which may be more than it did when the run began.

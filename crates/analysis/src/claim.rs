@@ -1,8 +1,8 @@
 //! Claims: what would have to be seen for a published conclusion to hold.
 //!
 //! ```text
-//! claim   = side op side | outcome(CANDIDATE) = WORD | rank(CANDIDATE) <= N
-//! op      = < | <= | > | >= | ~            (~: equivalent, within the smallest difference that matters)
+//! claim   = term op side | term ~ side within PERCENT% | outcome(CANDIDATE) = WORD | rank(CANDIDATE) <= N
+//! op      = < | <= | > | >= | ~            (~: equivalent, within so many percent, or the smallest difference that matters)
 //! side    = term | max(term, …) | min(term, …) | NUMBER * max(term, …) | NUMBER * min(term, …)
 //! term    = NUMBER | figure | NUMBER * figure
 //! figure  = NAME(CANDIDATE) | NAME(CANDIDATE @ CONNECTIONS)
@@ -26,6 +26,8 @@ pub enum Claim {
         relation: Relation,
         /// The right side.
         right: Side,
+        /// Of `~`, the share by which the left may differ; none: the smallest difference that matters.
+        within: Option<f64>,
     },
     /// Every trial's outcome.
     Outcome {
@@ -50,7 +52,7 @@ pub enum Relation {
     Less,
     /// The left is more.
     More,
-    /// Both are one, within the smallest difference that matters.
+    /// Both are one, within a difference that does not matter.
     Equivalent,
 }
 
@@ -200,7 +202,17 @@ impl<'a> Reader<'a> {
         let Term::Figure(left) = left else {
             return Err("its left side must be a figure, throughput(candidate).".to_owned());
         };
-        Ok(Claim::Compared { left, relation, right })
+        let within = self.within(relation)?;
+        Ok(Claim::Compared { left, relation, right, within })
+    }
+
+    /// ` within 5%`, after an equivalence.
+    fn within(&mut self, relation: Relation) -> Result<Option<f64>, String> {
+        if relation != Relation::Equivalent || !self.take("within") {
+            return Ok(None);
+        }
+        let percent = self.number().filter(|n| *n > 0.0 && *n < 100.0 && self.take("%"));
+        percent.map(|n| Some(n / 100.0)).ok_or_else(|| "write within 5%, above 0 and below 100.".to_owned())
     }
 
     fn side(&mut self) -> Result<Side, String> {
@@ -339,7 +351,7 @@ mod tests {
     #[test]
     fn claims_are_read_as_written() {
         let claim = Claim::parse("throughput(a:x+y) < 0.95 * throughput(b)").unwrap();
-        let Claim::Compared { left, relation, right } = claim else { panic!("{claim:?}") };
+        let Claim::Compared { left, relation, right, .. } = claim else { panic!("{claim:?}") };
         assert_eq!((left, relation), (figure("throughput", "a:x+y"), Relation::Less));
         assert!(matches!(right, Side::One(Term::Figure(b)) if b.factor == 0.95));
         let claim = Claim::parse("throughput(a @ 1000)<0.5*throughput( a@100 )").unwrap();
@@ -355,9 +367,12 @@ mod tests {
             Claim::Compared {
                 left: figure("memory_growth", "a"),
                 relation: Relation::More,
-                right: Side::One(Term::Number(0.0))
+                right: Side::One(Term::Number(0.0)),
+                within: None,
             }
         );
+        let claim = Claim::parse("throughput(a) ~ 0.77 * throughput(b) within 5%").unwrap();
+        assert!(matches!(claim, Claim::Compared { within: Some(0.05), .. }), "{claim:?}");
         assert_eq!(
             Claim::parse("outcome(a:ev) = broken").unwrap(),
             Claim::Outcome { candidate: "a:ev".to_owned(), outcome: Outcome::Broken }
@@ -379,6 +394,9 @@ mod tests {
             ("throughput(a @ x) > 1", "number of connections"),
             ("throughput(a) > 1 or so", "nothing may follow"),
             ("5 > throughput(a)", "left side"),
+            ("throughput(a) ~ throughput(b) within 0%", "write within 5%"),
+            ("throughput(a) ~ throughput(b) within 5", "write within 5%"),
+            ("throughput(a) < throughput(b) within 5%", "nothing may follow"),
             ("outcome(a) = fine", "not an outcome"),
             ("rank(a) <= 0", "rank(candidate) <= 3"),
             ("throughput(a) > max()", "a figure is missing"),

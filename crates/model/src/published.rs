@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Figures that a source may print, in the order of a table: the key, whose end is the unit, the title, and the unit.
-pub const FIGURES: [(&str, &str, &str); 19] = [
+pub const FIGURES: [(&str, &str, &str); 21] = [
     ("requests_per_s", "Throughput", "req/s"),
     ("peak_requests_per_s", "Peak throughput", "req/s"),
     ("p50_ms", "p50", "ms"),
@@ -21,8 +21,11 @@ pub const FIGURES: [(&str, &str, &str); 19] = [
     ("mean_ms", "Mean", "ms"),
     ("stdev_ms", "Deviation", "ms"),
     ("count", "Requests", ""),
-    ("per_second_mean", "Mean of seconds", "req/s"),
-    ("per_second_stdev", "Deviation of seconds", "req/s"),
+    // wrk's and wrk2's line "Req/Sec": of one of the client's threads.
+    ("per_second_mean", "Req/Sec of a thread, mean", "req/s"),
+    ("per_second_stdev", "Req/Sec deviation", "req/s"),
+    ("per_second_max", "Req/Sec max", "req/s"),
+    ("per_second_within_stdev", "Req/Sec within ± a deviation", "%"),
     ("read_errors", "Read errors", ""),
     ("write_errors", "Write errors", ""),
     ("timeouts", "Timeouts", ""),
@@ -88,16 +91,46 @@ impl PublishedRow {
     }
 }
 
-/// A conclusion of the source, with what would have to be seen for it to hold.
+/// A conclusion about the source's subject, with what would have to be seen for it to hold.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Conclusion {
     /// In words.
     pub text: String,
-    /// As a claim on figures: `throughput(a) > 1.2 * throughput(b)` (docs/replications.md).
+    /// As a claim on figures: `throughput(a) > 1.2 * throughput(b)` (docs/replications.md); empty where it is not judged.
     pub claim: String,
+    /// Whose it is.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub by: By,
+    /// Why no claim on figures says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unjudged: Option<String>,
     /// The plans that it is about; without any, all of them.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub at: At,
+}
+
+/// Whose a conclusion is, in the order in which they are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// The source's, in words of its own.
+    #[default]
+    Source,
+    /// Our reading of its table: it concludes nothing of it in words.
+    Reading,
+    /// Asked by us, about what it left out.
+    Question,
+}
+
+impl By {
+    /// What stands above those conclusions.
+    pub fn title(self) -> &'static str {
+        match self {
+            By::Source => "What the source concluded",
+            By::Reading => "Our readings of its table",
+            By::Question => "Asked by us besides",
+        }
+    }
 }
 
 /// The plans that a conclusion is about.

@@ -86,9 +86,12 @@ fn thresholds(slos: &[SloRecord]) -> String {
 /// A source's claims, judged.
 fn published(out: &mut String, analysis: &ExperimentAnalysis) {
     let Some(published) = &analysis.published else { return };
-    out.push_str(&format!("\n#### {} claims\n\n{}\n\n", text(&published.source), text(&published.method)));
-    push_head(out, ["claim", "published", "", "measured"], |column| column % 2 == 0);
-    for judged in &published.conclusions {
+    out.push_str(&format!("\n#### {} claims\n\n{}\n", text(&published.source), text(&published.method)));
+    for (at, judged) in published.conclusions.iter().enumerate() {
+        if at == 0 || published.conclusions[at - 1].by != judged.by {
+            out.push_str(&format!("\n**{}**\n\n", judged.by.title()));
+            push_head(out, ["claim", "published", "", "measured"], |column| column % 2 == 0);
+        }
         let why = words::judged_why(judged).map(|why| format!(" ({why})")).unwrap_or_default();
         let claim = text(&format!("{}{why}", judged.text));
         let word = judged.judgement.word().to_owned();

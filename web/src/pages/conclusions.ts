@@ -5,7 +5,7 @@ import { facts } from "../parts/facts";
 import type { Context } from "./page";
 import { sourceTable } from "./source";
 
-const TONE: Record<string, [string, string, string]> = { holds: ["HOLDS", "✓", "good"], fails: ["FAILS", "✗", "bad"], undecided: ["UNDECIDED", "?", "info"] };
+const TONE: Record<string, [string, string, string]> = { holds: ["HOLDS", "✓", "good"], fails: ["FAILS", "✗", "bad"], undecided: ["UNDECIDED", "?", "info"], unjudged: ["UNJUDGED", "–", "info"] };
 
 function judged(verdict: string): HTMLElement {
   const [word, sign, tone] = TONE[verdict] ?? [verdict, "·", "info"];
@@ -29,12 +29,12 @@ export function conclusions(context: Context): HTMLElement | null {
     source ? h("p", null, h("b", null, source.name), ` · ${source.method}`) : null,
     counts.length > 0 ? h("p", { class: "judged" }, counts.map(([v, n]) => [`${n} `, judged(v), "  "]).flat()) : null,
     list.length > 0 ? h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conclusions" }, h("table", { class: "main-table conclusions" },
-      h("thead", null, h("tr", null, ["The source said", "There", "Here", "Judged"].map((c) => h("th", { scope: "col" }, c)))),
-      h("tbody", null, list.map((c) => h("tr", null,
-        h("th", { scope: "row" }, c.claim, h("small", null, h("code", null, c.rule))),
+      h("thead", null, h("tr", null, ["Conclusion", "There", "Here", "Judged"].map((c) => h("th", { scope: "col" }, c)))),
+      h("tbody", null, list.map((c, at) => [c.by === list[at - 1]?.by ? null : h("tr", null, h("th", { scope: "rowgroup", colspan: "4" }, c.by)), h("tr", null,
+        h("th", { scope: "row" }, c.claim, c.rule ? h("small", null, h("code", null, c.rule)) : null),
         h("td", null, c.there),
         h("td", null, c.here, c.interval ? h("small", null, c.interval) : null),
-        h("td", null, judged(c.verdict), c.why ? h("small", null, c.why) : null, byPlan(c))))))) : null,
+        h("td", null, judged(c.verdict), c.why ? h("small", null, c.why) : null, byPlan(c)))]).flat()))) : null,
     source && source.differences.length > 0 ? h("div", null, h("h3", null, "What in its method makes the difference"), h("ul", { class: "reasons" }, source.differences.map((said) => h("li", null, said)))) : null,
     source && source.agreement.length > 0 ? h("div", null, h("h3", null, "Do both orders agree?"), h("ul", { class: "reasons" }, source.agreement.map((said) => h("li", null, said)))) : null,
     source && source.doubts.length > 0 ? h("div", null, h("h3", null, "Figures of the source in doubt"), h("ul", { class: "reasons" }, source.doubts.map(([who, why]) => h("li", null, h("b", null, who), `: ${why}`)))) : null,

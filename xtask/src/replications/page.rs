@@ -1,9 +1,10 @@
 //! What a run of a replication says beside its source, as Markdown.
 
+use prony_model::published::By;
 use serde_json::Value;
 
 use super::Replication;
-use super::tables::{not_measured, tables};
+use super::tables::{none, not_measured, tables};
 
 /// What stands between a page's marks.
 pub(super) fn figures(run: &Replication) -> String {
@@ -29,10 +30,11 @@ pub(super) fn line(run: &Replication) -> String {
 fn about(run: &Replication) -> String {
     let (analysis, host) = (&run.analysis, &run.analysis["host"]);
     format!(
-        "## The run\n\n{}, with Prony {}: {}, {}, {}, {} CPUs; the server on CPU {}, the client on CPU {}. \
+        "## The run\n\nRun of {}, with Prony {}, judged by {}: {}, {}, {}, {} CPUs; the server on CPU {}, the client on CPU {}. \
          {}. [The whole report](../gallery/{}.html): save it and open it in a browser.\n\n```sh\n{}\n```\n\n",
         date(analysis),
         words(&run.header["tool"]["version"]),
+        run.judged_by,
         words(&host["cpu_model"]),
         words(&host["os"]),
         words(&host["kernel"]),
@@ -47,12 +49,20 @@ fn about(run: &Replication) -> String {
 
 fn conclusions(published: &Value) -> String {
     let mut text = format!(
-        "## What it concluded\n\nThe conclusions of {}, each as a claim, and what became of it here. A claim \
-         holds only where the whole 95 % interval is on its side, under each plan that it is about.\n\n\
-         | conclusion | claim | there | here | judgement |\n|:--|:--|--:|:--|:--|\n",
+        "## Conclusions\n\nWhat is concluded of {}, in its own words or by us as it is headed, each as a claim, and what \
+         became of it here. A claim holds only where the whole 95 % interval is on its side, under each plan \
+         that it is about. Where the words have no number, the number in the claim is ours.\n",
         cell(&published["source"])
     );
-    for one in list(&published["conclusions"]) {
+    let mut above = By::Source.title();
+    for (at, one) in list(&published["conclusions"]).into_iter().enumerate() {
+        let by = serde_json::from_value::<By>(one["by"].clone()).unwrap_or_default().title();
+        if at == 0 || by != above {
+            text.push_str(&format!(
+                "\n**{by}**\n\n| conclusion | claim | there | here | judgement |\n|:--|:--|--:|:--|:--|\n"
+            ));
+        }
+        above = by;
         let unit = if one["is_ratio"] == true { " ×" } else { "" };
         let least = if one["published_at_least"] == true { "≥ " } else { "" };
         let doubt = if one["published_doubted"] == true { " ?" } else { "" };
@@ -64,11 +74,12 @@ fn conclusions(published: &Value) -> String {
         let here = plans.iter().map(|plan| judged(plan, several, unit)).collect::<Vec<_>>().join("<br>");
         let here = if plans.is_empty() { cell(&one["why"]) } else { here };
         let judgement = words(&one["judgement"]).to_uppercase();
-        text.push_str(&format!(
-            "| {} | `{}` | {there} | {here} | **{judgement}** |\n",
-            cell(&one["text"]),
-            words(&one["claim"]).replace('|', "\\|")
-        ));
+        let claim = match words(&one["claim"]) {
+            "" => none(),
+            claim => format!("`{}`", claim.replace('|', "\\|")),
+        };
+        let text_of = cell(&one["text"]);
+        text.push_str(&format!("| {text_of} | {claim} | {there} | {here} | **{judgement}** |\n"));
     }
     text.push('\n');
     for one in list(&published["agreement"]) {

@@ -19,6 +19,7 @@ fn run() -> Replication {
     };
     Replication {
         name: "some-2020".to_owned(),
+        judged_by: "abc1234".to_owned(),
         header: json!({
             "tool": {"version": "0.1.0"},
             "plans": [{"name": "c100", "workers": "source"}],
@@ -51,7 +52,9 @@ fn run() -> Replication {
                     {"text": "b is faster", "claim": "throughput(b) > throughput(a)", "judgement": "holds",
                      "published": 2.5, "published_at_least": false, "published_doubted": true, "is_ratio": true,
                      "plans": [{"plan": "c100", "judgement": "holds", "here": estimate_of(12.3), "why": null}]},
-                    {"text": "c is slow", "claim": "rank(c) < 3", "judgement": "undecided", "published": null,
+                    {"text": "c is for games", "by": "source", "claim": "", "judgement": "unjudged", "published": null,
+                     "is_ratio": false, "plans": [], "why": "a use"},
+                    {"text": "c is slow", "by": "reading", "claim": "rank(c) < 3", "judgement": "undecided", "published": null,
                      "is_ratio": false, "plans": [], "why": "c was skipped"},
                 ],
             },
@@ -64,6 +67,9 @@ fn a_page_has_each_row_of_the_source_measured_or_with_a_reason() {
     let page = figures(&run());
     for line in [
         "| b is faster | `throughput(b) > throughput(a)` | 2.5 × ? | 12.3 (11.1 to 13.5) × | **HOLDS** |",
+        "**What the source concluded**",
+        "| c is for games | – | – | a use | **UNJUDGED** |",
+        "**Our readings of its table**",
         "| c is slow | `rank(c) < 3` | – | c was skipped | **UNDECIDED** |",
         "### c100: 100 connections, workers as the source had them (b 8; it names no number of the others, which have as \
          many as the run's other plans)",
@@ -84,6 +90,9 @@ fn a_page_has_each_row_of_the_source_measured_or_with_a_reason() {
         "- The order of both under c100: Kendall's tau-b 1.",
         "- b: best of five",
         "- One run.",
+        "Run of 2026-01-02, with Prony 0.1.0, judged by abc1234: A CPU, An OS, 6.0, 2 CPUs; the server on CPU 1, the \
+         client on CPU 0. 6 trials planned, 1 suspect. [The whole report](../gallery/some-2020.html): save it and open \
+         it in a browser.",
         "prony bench some-2020",
     ] {
         assert!(page.lines().any(|one| one == line), "{line}\n{page}");

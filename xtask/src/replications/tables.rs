@@ -206,7 +206,7 @@ fn table(
     text
 }
 
-fn none() -> String {
+pub(super) fn none() -> String {
     "–".to_owned()
 }
 

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use prony_model::Estimate;
 use prony_model::published::{AtRate, Conclusion};
 use prony_model::run_log::{NamedPlan, TrialResult};
-use prony_model::trial::Bound;
+use prony_model::trial::{Bound, Outcome};
 use prony_stats::CONFIDENCE;
 use prony_stats::interval::{Interval, mean, mean_interval};
 
@@ -15,6 +15,10 @@ use crate::cell::{ByBlock, Cell, counted};
 use crate::claim::{Claim, FigureTerm, Quantity, Relation, Side, Term};
 use crate::figure::{Figure, FigureValue};
 use crate::numbers::estimate;
+use crate::text::list;
+
+/// Shorter windows say nothing of memory that grows as long as a server runs.
+const MEMORY_GROWTH_MIN_NS: u64 = 60_000_000_000;
 
 /// A finding on one pair of terms, or on one term.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,26 +67,36 @@ impl<'a> Evidence<'a> {
 
     pub(super) fn finding(&self, claim: &Claim, plan: &NamedPlan) -> Finding {
         match claim {
-            Claim::Compared { left, relation, right } => self.compared(left, *relation, right, plan),
+            Claim::Compared { left, relation, right, within } => {
+                let margin = within.unwrap_or_else(|| margin(left.quantity));
+                self.compared(left, (*relation, margin), right, plan)
+            }
             Claim::Outcome { candidate, outcome } => {
                 let cells = self.cells(candidate, plan);
                 if cells.len() < 2 {
                     return self.too_few(candidate, plan, cells.len());
                 }
-                let so = cells.iter().filter(|cell| cell.trial.outcome == *outcome).count();
-                let judgement = Judgement::of(so == cells.len(), so == 0);
-                let why = (judgement == Judgement::Undecided)
-                    .then(|| format!("{so} of {} trials were so", cells.len()));
-                Finding { judgement, here: None, why }
+                let of = |outcome| cells.iter().filter(|cell| cell.trial.outcome == outcome).count();
+                let seen = [Outcome::Carried, Outcome::Overloaded, Outcome::Broken].map(|o| (o, of(o)));
+                let seen = seen.iter().filter(|(_, n)| *n > 0).map(|(o, n)| format!("{o} in {n}"));
+                let why = format!("{} of {} trials", list(&seen.collect::<Vec<_>>()), cells.len());
+                let judgement = Judgement::of(of(*outcome) == cells.len(), of(*outcome) == 0);
+                Finding { judgement, here: None, why: Some(why) }
             }
             Claim::Rank { candidate, at_most } => self.ranked(candidate, *at_most, plan),
         }
     }
 
-    fn compared(&self, left: &FigureTerm, relation: Relation, right: &Side, plan: &NamedPlan) -> Finding {
+    fn compared(
+        &self,
+        left: &FigureTerm,
+        (relation, margin): (Relation, f64),
+        right: &Side,
+        plan: &NamedPlan,
+    ) -> Finding {
         let mut found = Vec::new();
         for term in right.terms() {
-            found.push(self.pair(left, relation, term, plan));
+            found.push(self.pair(left, (relation, margin), term, plan));
         }
         // Above the largest is above all of them, below the largest is below any.
         let every =
@@ -108,8 +122,14 @@ impl<'a> Evidence<'a> {
     }
 
     /// One term against another.
-    fn pair(&self, left: &FigureTerm, relation: Relation, right: &Term, plan: &NamedPlan) -> Finding {
-        let FigureTerm { factor, quantity, candidate, .. } = left;
+    fn pair(
+        &self,
+        left: &FigureTerm,
+        (relation, margin): (Relation, f64),
+        right: &Term,
+        plan: &NamedPlan,
+    ) -> Finding {
+        let FigureTerm { factor, candidate, .. } = left;
         let a = match self.by_block(left, plan) {
             Ok(values) => values,
             Err(finding) => return finding,
@@ -121,7 +141,7 @@ impl<'a> Evidence<'a> {
                     return self.too_few(candidate, plan, values.len());
                 };
                 let around_zero = Interval { low: i.low - number, high: i.high - number, ..i };
-                let margin = margin(*quantity) * number.abs();
+                let margin = margin * number.abs();
                 let judgement =
                     judge_interval(relation, &around_zero, 0.0, (-margin, margin), (a.at_least, false));
                 Finding { judgement, here: Some(estimate(i)), why: None }
@@ -139,7 +159,7 @@ impl<'a> Evidence<'a> {
                         "{candidate} and {other} have fewer than two blocks in common"
                     ));
                 }
-                ratio_finding(&pairs, relation, margin(*quantity), by / factor, (a.at_least, b.at_least))
+                ratio_finding(&pairs, relation, margin, by / factor, (a.at_least, b.at_least))
             }
         }
     }
@@ -162,6 +182,13 @@ impl<'a> Evidence<'a> {
                 .ok_or_else(|| Finding::undecided(format!("no plan has {count} connections")))?,
         };
         let cells = self.cells(candidate, plan);
+        let is_short = |cell: &Cell| cell.trial.window.duration_ns < MEMORY_GROWTH_MIN_NS;
+        if *quantity == Quantity::Trial(Figure::MEMORY_GROWTH) && cells.iter().any(is_short) {
+            return Err(Finding::undecided(format!(
+                "windows under a minute tell no leak from a heap that fills, nor show a slow one: {candidate} has such under {}",
+                plan.name
+            )));
+        }
         let known: Vec<(u32, FigureValue)> = match quantity {
             Quantity::Trial(figure) => {
                 cells.iter().filter_map(|c| Some((c.planned.block, c.figure(*figure)?))).collect()

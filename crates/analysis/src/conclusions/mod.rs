@@ -5,7 +5,7 @@
 //! where both sides are figures above 0, on differences else.
 
 use prony_model::Estimate;
-use prony_model::published::{Conclusion, Published};
+use prony_model::published::{By, Conclusion, Published};
 use prony_model::run_log::RunLog;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -34,15 +34,18 @@ pub enum Judgement {
     /// It is on both, or there is none.
     #[default]
     Undecided,
+    /// No figure says what it concludes: there is no claim to judge.
+    Unjudged,
 }
 
 impl Judgement {
-    /// HOLDS, FAILS or UNDECIDED.
+    /// HOLDS, FAILS, UNDECIDED or UNJUDGED.
     pub fn word(self) -> &'static str {
         match self {
             Judgement::Holds => "HOLDS",
             Judgement::Fails => "FAILS",
             Judgement::Undecided => "UNDECIDED",
+            Judgement::Unjudged => "UNJUDGED",
         }
     }
 
@@ -69,12 +72,14 @@ impl Judgement {
     }
 }
 
-/// A conclusion of the source, judged.
+/// A conclusion about the source's subject, judged.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct JudgedConclusion {
-    /// The source's words.
+    /// In words.
     pub text: String,
-    /// The claim.
+    /// Whose: the source's own, our reading of its table, or our question.
+    pub by: By,
+    /// The claim; empty where it is not judged.
     pub claim: String,
     /// Over all plans that it is about.
     pub judgement: Judgement,
@@ -94,7 +99,7 @@ pub struct JudgedConclusion {
     pub figure: Option<String>,
     /// Plan by plan.
     pub plans: Vec<JudgedPlan>,
-    /// Why it is undecided, where a reason is known.
+    /// Why it is undecided or not judged, where a reason is known; of an outcome, what the trials' were.
     pub why: Option<String>,
 }
 
@@ -118,17 +123,24 @@ pub(crate) struct Evidence<'a> {
     pub(crate) plans: &'a [PlanAnalysis],
 }
 
-/// All of a source's conclusions, in its order.
+/// All of a source's conclusions: its own, then readings, then questions, each in the file's order.
 pub(crate) fn judge(published: &Published, evidence: &Evidence<'_>) -> Vec<JudgedConclusion> {
-    published.conclusions.iter().map(|conclusion| judged(conclusion, published, evidence)).collect()
+    let mut all: Vec<&Conclusion> = published.conclusions.iter().collect();
+    all.sort_by_key(|conclusion| conclusion.by);
+    all.into_iter().map(|conclusion| judged(conclusion, published, evidence)).collect()
 }
 
 fn judged(conclusion: &Conclusion, published: &Published, evidence: &Evidence<'_>) -> JudgedConclusion {
     let mut judged = JudgedConclusion {
         text: conclusion.text.clone(),
+        by: conclusion.by,
         claim: conclusion.claim.clone(),
         ..JudgedConclusion::default()
     };
+    if conclusion.unjudged.is_some() {
+        let why = conclusion.unjudged.clone();
+        return JudgedConclusion { judgement: Judgement::Unjudged, why, ..judged };
+    }
     // Claims were read when the experiment was; a log may have been written by hand.
     let claim = match Claim::parse(&conclusion.claim) {
         Ok(claim) => claim,

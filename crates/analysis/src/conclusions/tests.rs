@@ -8,7 +8,7 @@ use crate::analyse;
 use crate::testing::run::Log;
 
 fn concluded(claim: &str, at: At) -> Published {
-    let conclusion = Conclusion { text: "t".to_owned(), claim: claim.to_owned(), at };
+    let conclusion = Conclusion { claim: claim.to_owned(), at, ..Conclusion::default() };
     Published { source: "S, 2020".to_owned(), conclusions: vec![conclusion], ..Published::default() }
 }
 
@@ -44,6 +44,10 @@ fn a_claim_holds_fails_or_is_undecided_by_its_interval() {
         ("throughput(a) ~ throughput(b)", Fails),
         ("throughput(b) ~ throughput(b)", Holds),
         ("throughput(b) ~ throughput(c)", Undecided),
+        // A claim of a size: half of a, not less than it by whatever size.
+        ("throughput(b) ~ 0.5 * throughput(a) within 5%", Holds),
+        ("throughput(b) ~ 0.77 * throughput(a) within 5%", Fails),
+        ("throughput(b) ~ 0.77 * throughput(a) within 60%", Holds),
         ("throughput(a) > max(throughput(b), throughput(c))", Holds),
         ("throughput(b) > min(throughput(a), throughput(c))", Undecided),
         ("throughput(b) < max(throughput(a), throughput(c))", Holds),
@@ -60,6 +64,59 @@ fn a_claim_holds_fails_or_is_undecided_by_its_interval() {
     ] {
         assert_eq!(said(&mut log, claim), judgement, "{claim}");
     }
+}
+
+#[test]
+fn an_outcome_says_what_the_trials_were() {
+    let mut log = three();
+    let mut judged = |claim: &str| judged_of(&mut log, concluded(claim, At::default())).why;
+    assert_eq!(judged("outcome(a) = broken").as_deref(), Some("carried in 4 of 4 trials"));
+    assert_eq!(judged("outcome(a) = carried").as_deref(), Some("carried in 4 of 4 trials"));
+    log.trial(0).outcome = prony_model::trial::Outcome::Broken;
+    let judged = judged_of(&mut log, concluded("outcome(a) = broken", At::default()));
+    assert_eq!(judged.why.as_deref(), Some("carried in 3 and broken in 1 of 4 trials"));
+    assert_eq!(judged.judgement, Judgement::Undecided);
+}
+
+#[test]
+fn windows_under_a_minute_decide_nothing_about_growing_memory() {
+    let mut log = three();
+    for result in &mut log.0.results {
+        let server = result.server.as_mut().unwrap();
+        server.columns.at_ns = (0..4).map(|second| second * 1_000_000_000).collect();
+        server.columns.rss_bytes = (0..4).map(|second| (10 << 20) + (second << 20)).collect();
+    }
+    for (claim, long) in
+        [("memory_growth(a) > 0", Judgement::Holds), ("memory_growth(a) < 0", Judgement::Fails)]
+    {
+        for (seconds, judgement) in [(60, long), (59, Judgement::Undecided)] {
+            for at in 0..log.0.results.len() {
+                log.trial(at).window.duration_ns = seconds * 1_000_000_000;
+            }
+            assert_eq!(said(&mut log, claim), judgement, "{claim} in {seconds} s");
+        }
+    }
+}
+
+#[test]
+fn readings_and_questions_come_after_the_source_s_own_words_and_some_are_not_judged() {
+    let of = |text: &str, by| Conclusion {
+        text: text.to_owned(),
+        claim: "rank(a) <= 1".to_owned(),
+        by,
+        ..Conclusion::default()
+    };
+    let why = Some("a use, and no figure".to_owned());
+    let unjudged =
+        Conclusion { claim: String::new(), unjudged: why.clone(), ..of("a is for games", By::Source) };
+    let conclusions = vec![of("q", By::Question), of("r", By::Reading), of("s", By::Source), unjudged];
+    let mut log = three();
+    log.0.header.published = Some(Published { conclusions, ..Published::default() });
+    let judged = analyse(&log.0).published.unwrap().conclusions;
+    let shown: Vec<(&str, Judgement)> = judged.iter().map(|one| (one.text.as_str(), one.judgement)).collect();
+    use Judgement::{Holds, Unjudged};
+    assert_eq!(shown, [("s", Holds), ("a is for games", Unjudged), ("r", Holds), ("q", Holds)]);
+    assert_eq!(judged[1].why, why);
 }
 
 #[test]

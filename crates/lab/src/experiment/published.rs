@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use prony_analysis::claim::Claim;
-use prony_model::published::{At, AtRate, CapacityOf, Conclusion, FIGURES, Published, PublishedRow};
+use prony_model::published::{At, AtRate, By, CapacityOf, Conclusion, FIGURES, Published, PublishedRow};
 use toml::{Table, Value};
 
 use super::CORES_MAX;
@@ -188,13 +188,28 @@ fn conclusions(file: TomlFile<'_>, value: &Value) -> Result<Vec<Conclusion>, Tom
 
 fn conclusion(file: TomlFile<'_>, at: &str, table: &Table) -> Result<Conclusion, TomlError> {
     let path = ["conclusion", at];
-    if let Some(key) = table.keys().find(|key| !["text", "claim", "at"].contains(&key.as_str())) {
-        let hint = suggest(key, ["text", "claim", "at"]);
+    const KEYS: [&str; 5] = ["text", "claim", "by", "unjudged", "at"];
+    if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
+        let hint = suggest(key, KEYS);
         return file
             .refuse(&["conclusion", at, key], format!("there is no {key:?} in [[conclusion]]: {hint}"));
     }
-    let claim = text_of(file, table, &path, "claim")?;
-    Claim::parse(&claim).map_err(|why| file.error(&["conclusion", at, "claim"], why.to_string()))?;
+    let unjudged = table.get("unjudged").map(|_| text_of(file, table, &path, "unjudged")).transpose()?;
+    let claim = match (&unjudged, table.contains_key("claim")) {
+        (None, _) => text_of(file, table, &path, "claim")?,
+        (Some(_), false) => String::new(),
+        (Some(_), true) => {
+            return file.refuse(&path, "write \"claim\", or why it is \"unjudged\": not both.");
+        }
+    };
+    if unjudged.is_none() {
+        Claim::parse(&claim).map_err(|why| file.error(&["conclusion", at, "claim"], why.to_string()))?;
+    }
+    let by = table.get("by").map(|by| by.clone().try_into::<By>()).transpose();
+    let by = by.map_err(|_| {
+        let why = "write \"by\" as \"source\" (its own words), \"reading\" (ours, of its table) or \"question\" (asked by us).";
+        file.error(&["conclusion", at, "by"], why)
+    })?;
     let plans = match table.get("at") {
         None => At::default(),
         Some(Value::Table(plans)) => at_plans(file, at, plans)?,
@@ -202,7 +217,13 @@ fn conclusion(file: TomlFile<'_>, at: &str, table: &Table) -> Result<Conclusion,
             return file.refuse(&["conclusion", at, "at"], "write \"at\" as { connections = 100 }.");
         }
     };
-    Ok(Conclusion { text: text_of(file, table, &path, "text")?, claim, at: plans })
+    Ok(Conclusion {
+        text: text_of(file, table, &path, "text")?,
+        claim,
+        by: by.unwrap_or_default(),
+        unjudged,
+        at: plans,
+    })
 }
 
 fn at_plans(file: TomlFile<'_>, at: &str, plans: &Table) -> Result<At, TomlError> {
@@ -293,6 +314,19 @@ mod tests {
     }
 
     #[test]
+    fn a_conclusion_says_whose_it_is_and_may_say_why_it_is_not_judged() {
+        let p = read(
+            "[[conclusion]]\ntext = \"a leads\"\nclaim = \"rank(a) <= 1\"\n\
+             [[conclusion]]\ntext = \"a is first\"\nclaim = \"rank(a) <= 1\"\nby = \"reading\"\n\
+             [[conclusion]]\ntext = \"a is for games\"\nunjudged = \"no figure\"\nby = \"source\"\n",
+        )
+        .unwrap();
+        let [words, reading, unjudged] = &p.conclusions[..] else { panic!("{p:?}") };
+        assert_eq!((words.by, reading.by), (By::Source, By::Reading));
+        assert_eq!((unjudged.claim.as_str(), unjudged.unjudged.as_deref()), ("", Some("no figure")));
+    }
+
+    #[test]
     fn errors_in_a_published_file_name_the_line() {
         for (rest, line, words) in [
             ("[[row]]\nname = \"X\"\n", 5, "\"candidate\" is missing"),
@@ -311,6 +345,9 @@ mod tests {
                 "x has 4 workers in one row and 8 in another",
             ),
             ("[[conclusion]]\ntext = \"t\"\nclaim = \"a is best\"\n", 7, "not a claim"),
+            ("[[conclusion]]\ntext = \"t\"\nclaim = \"rank(a) <= 2\"\nby = \"us\"\n", 8, "\"reading\" (ours"),
+            ("[[conclusion]]\ntext = \"t\"\nclaim = \"rank(a) <= 2\"\nunjudged = \"x\"\n", 5, "not both"),
+            ("[[conclusion]]\ntext = \"t\"\n", 5, "\"claim\" is missing"),
             ("[[conclusion]]\ntext = \"t\"\nclaim = \"rank(a) <= 2\"\nat = { plan = 1 }\n", 8, "no \"plan\""),
             (
                 "[[conclusion]]\ntext = \"t\"\nclaim = \"rank(a) <= 2\"\nat = { rate = \"50% of\" }\n",

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use prony_analysis::claim::{Claim, relabelled};
 use prony_model::plan::Stop;
-use prony_model::published::{At, AtRate, Conclusion, PublishedRow};
+use prony_model::published::{At, AtRate, By, Conclusion, PublishedRow};
 use prony_model::rate::Rate;
 
 use super::*;
@@ -311,11 +311,11 @@ fn impossible_stages_arrivals_and_paths_are_refused() {
 #[test]
 fn every_source_is_read_with_its_rows_and_conclusions() {
     for (name, rows, conclusions) in [
-        ("aerys-2017", 8, 18),
+        ("aerys-2017", 8, 20),
         ("app-servers-2018", 12, 5),
-        ("reactphp-ramp-2019", 1, 3),
-        ("php8-jit-2020", 32, 3),
-        ("fast-and-furious-2023", 52, 12),
+        ("reactphp-ramp-2019", 1, 4),
+        ("php8-jit-2020", 32, 4),
+        ("fast-and-furious-2023", 52, 14),
     ] {
         let experiment = Experiment::find(name).unwrap_or_else(|e| panic!("{e}"));
         let published = experiment.published.as_ref().unwrap();
@@ -344,6 +344,19 @@ fn every_source_is_read_with_its_rows_and_conclusions() {
 }
 
 #[test]
+fn a_source_that_concludes_nothing_has_readings_alone_and_wrk2_s_last_percentile_is_there() {
+    let of = |name: &str| Experiment::find(name).unwrap().published.unwrap();
+    assert!(of("app-servers-2018").conclusions.iter().all(|one| one.by == By::Reading));
+    let rows = of("php8-jit-2020").rows;
+    for row in &rows {
+        let [p9999, p99999, max] = ["p9999_ms", "p99999_ms", "max_ms"].map(|name| row.figure(name).unwrap());
+        assert!(p9999 <= p99999 && p99999 <= max, "{row:?}");
+        assert!(row.figure("per_second_max") >= row.figure("per_second_mean"), "{row:?}");
+    }
+    assert_eq!((rows[0].figure("p99999_ms"), rows[31].figure("p99999_ms")), (Some(7.25), Some(85.89)));
+}
+
+#[test]
 fn labels_in_every_published_source_are_those_of_the_run() {
     let catalogue = Catalogue::load(&[]);
     for name in Experiment::names() {
@@ -359,7 +372,8 @@ fn labels_in_every_published_source_are_those_of_the_run() {
         let Some(published) = &run.published else { continue };
         published.rows.iter().for_each(|row| is_known(&row.candidate));
         for conclusion in &published.conclusions {
-            assert!(Claim::parse(&conclusion.claim).is_ok(), "{}", conclusion.claim);
+            let is_claim = Claim::parse(&conclusion.claim).is_ok();
+            assert!(is_claim != conclusion.unjudged.is_some(), "{}", conclusion.claim);
             relabelled(&conclusion.claim, |label| {
                 is_known(label);
                 label.to_owned()
@@ -391,6 +405,7 @@ fn a_label_that_names_a_default_value_becomes_the_label_without_it() {
             text: "cowboy:v2 is slower".to_owned(),
             claim: "throughput(cowboy:v2) < throughput(amphp:close+jit+native)".to_owned(),
             at: At { rates: vec![AtRate::Share { share: 0.5, of: source }], ..At::default() },
+            ..Conclusion::default()
         }],
         ..Published::default()
     });

@@ -247,7 +247,7 @@ pub(super) fn published() -> Published {
     let conclusion = |text: &str, claim: &str| Conclusion {
         text: text.into(),
         claim: claim.into(),
-        at: Default::default(),
+        ..Conclusion::default()
     };
     Published {
         source: "Three of them, 2019".into(),

@@ -23,8 +23,9 @@ pub(super) fn published(out: &mut Lines, analysis: &ExperimentAnalysis) {
     let title = format::truncate(&title, room);
     let head = format!(" {title:<room$} {:>column$}  {:<9} measured", "published", "");
     out.line(&out.paint(Ink::DIM, &head));
-    for judged in &published.conclusions {
-        claim(out, judged, room, column);
+    for group in published.conclusions.chunk_by(|a, b| a.by == b.by) {
+        out.line(&out.paint(Ink::DIM, &format!(" {}", group[0].by.title())));
+        group.iter().for_each(|judged| claim(out, judged, room, column));
     }
     for agreement in &published.agreement {
         out.wrapped(" ", &words::agreement(agreement), Ink::PLAIN);
@@ -51,7 +52,7 @@ fn claim(out: &mut Lines, judged: &JudgedConclusion, room: usize, column: usize)
         let ink = match judged.judgement {
             Judgement::Holds => Ink::GOOD,
             Judgement::Fails => Ink::BAD,
-            Judgement::Undecided => Ink::WARN,
+            Judgement::Undecided | Judgement::Unjudged => Ink::WARN,
         };
         let word = out.paint(ink, &format!("{:<9}", judged.judgement.word()));
         let published = words::judged_published(judged);

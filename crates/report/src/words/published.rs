@@ -202,19 +202,7 @@ mod tests {
     #[test]
     fn values_that_are_no_ratios_have_their_units() {
         let of = |figure: &str, value| {
-            let judged = JudgedConclusion {
-                text: String::new(),
-                claim: String::new(),
-                judgement: Judgement::Holds,
-                published: None,
-                published_at_least: false,
-                published_doubted: false,
-                here: None,
-                is_ratio: false,
-                figure: Some(figure.to_owned()),
-                plans: Vec::new(),
-                why: None,
-            };
+            let judged = JudgedConclusion { figure: Some(figure.to_owned()), ..JudgedConclusion::default() };
             judged_value(&judged, value)
         };
         assert_eq!(of("startup", 95.3e6), "95.3 ms");

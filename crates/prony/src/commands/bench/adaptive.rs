@@ -103,28 +103,29 @@ pub(super) fn forecast(
 /// What such a precision of throughput ratios can decide of the source's claims, and of which it says nothing.
 fn claims(experiment: &Experiment, half: Option<f64>) -> String {
     let all = experiment.published.iter().flat_map(|published| &published.conclusions);
-    let (mut equal, mut others) = (0, Vec::new());
+    let (mut margins, mut others) = (Vec::new(), Vec::new());
     for claim in all.filter_map(|conclusion| Claim::parse(&conclusion.claim).ok()) {
-        let Claim::Compared { left, relation, .. } = claim else { continue };
+        let Claim::Compared { left, relation, within, .. } = claim else { continue };
         if left.quantity != Quantity::Trial(Figure::THROUGHPUT) {
             others.push(left.quantity.name());
         } else if relation == Relation::Equivalent {
-            equal += 1;
+            margins.push(within.unwrap_or(Figure::THROUGHPUT.smallest_difference));
         }
     }
-    let within = Figure::THROUGHPUT.smallest_difference;
-    let room = half.map(|half| within - half).filter(|room| *room > 0.0);
-    let decided = match room {
-        None => "cannot be shown with so few blocks".to_owned(),
-        Some(room) => format!("can be shown where the two differ by less than {}", format::percent(room)),
-    };
-    let equal = (equal > 0).then(|| {
-        let claims = format::count(equal, "claim", "claims");
+    margins.sort_by(f64::total_cmp);
+    let equal = margins.chunk_by(|a, b| a == b).map(|alike| {
+        let within = alike[0];
+        let decided = match half.map(|half| within - half).filter(|room| *room > 0.0) {
+            None => "cannot be shown with so few blocks".to_owned(),
+            Some(room) => format!("can be shown where the two differ by less than {}", format::percent(room)),
+        };
+        let claims = format::count(alike.len() as u64, "claim", "claims");
+        let within = format::percent(within);
         format!(
-            "\nclaims     that two throughputs are within {} ({claims}): {decided}",
-            format::percent(within)
+            "\nclaims     that two throughputs are within {within} of the claimed ratio ({claims}): {decided}"
         )
     });
+    let equal: String = equal.collect();
     let counted = others.len() as u64;
     others.sort_unstable();
     others.dedup();
@@ -132,7 +133,7 @@ fn claims(experiment: &Experiment, half: Option<f64>) -> String {
         let (claims, names) = (format::count(counted, "claim", "claims"), others.join(", "));
         format!("\nclaims     about {names} ({claims}): not forecast, since these vary by rules of their own")
     });
-    [equal, others].into_iter().flatten().collect()
+    equal + &others.unwrap_or_default()
 }
 
 /// The standard deviation of log ratios over blocks, and where it is from.
@@ -177,15 +178,16 @@ mod tests {
         let of = |name: &str, half| claims(&Experiment::find(name).unwrap(), Some(half));
         let said = of("aerys-2017", 0.0093);
         for words in [
-            "\nclaims     that two throughputs are within 2.0 % (9 claims): can be shown where the two differ by less than 1.1 %",
+            "\nclaims     that two throughputs are within 2.0 % of the claimed ratio (10 claims): can be shown where the two differ by less than 1.1 %",
+            "\nclaims     that two throughputs are within 5.0 % of the claimed ratio (1 claim): can be shown where the two differ by less than 4.1 %",
             "\nclaims     about p50, stdev (2 claims): not forecast",
         ] {
             assert!(said.contains(words), "{words}: {said}");
         }
-        assert!(of("aerys-2017", 0.053).contains("(9 claims): cannot be shown with so few blocks"));
+        assert!(of("aerys-2017", 0.053).contains("(10 claims): cannot be shown with so few blocks"));
         assert!(
             of("php8-jit-2020", 0.053)
-                .starts_with("\nclaims     about capacity, p99 (3 claims): not forecast")
+                .starts_with("\nclaims     about capacity, p99 (4 claims): not forecast")
         );
         assert_eq!(of("quickstart", 0.053), "");
     }

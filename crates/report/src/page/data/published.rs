@@ -22,20 +22,22 @@ pub(crate) struct Published {
     pub doubt: Option<String>,
 }
 
-/// Somebody's conclusion, judged.
+/// A conclusion about what somebody published, judged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Conclusion {
-    /// What the source said.
+    /// What it says.
     pub claim: String,
+    /// Whose it is, as a title: those of one stand together.
+    pub by: String,
     /// Its figure, in words.
     pub there: String,
     /// Ours, in words.
     pub here: String,
-    /// `holds`, `fails` or `undecided`.
+    /// `holds`, `fails`, `undecided` or `unjudged`.
     pub verdict: String,
     /// Where it was published.
     pub source: String,
-    /// What it was judged by: a claim on figures.
+    /// What it was judged by: a claim on figures; empty where it is not judged.
     pub rule: String,
     /// The 95 % interval of ours, in words.
     #[serde(skip_serializing_if = "Option::is_none")]

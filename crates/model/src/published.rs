@@ -109,28 +109,33 @@ pub struct Conclusion {
     pub at: At,
 }
 
-/// Whose a conclusion is, in the order in which they are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+/// Whose a conclusion is, in the order in which they are shown, each below its title.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Default,
+    strum::Display,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
     /// The source's, in words of its own.
     #[default]
+    #[strum(to_string = "What the source concluded")]
     Source,
     /// Our reading of its table: it concludes nothing of it in words.
+    #[strum(to_string = "Our readings of its table")]
     Reading,
     /// Asked by us, about what it left out.
+    #[strum(to_string = "Asked by us besides")]
     Question,
-}
-
-impl By {
-    /// What stands above those conclusions.
-    pub fn title(self) -> &'static str {
-        match self {
-            By::Source => "What the source concluded",
-            By::Reading => "Our readings of its table",
-            By::Question => "Asked by us besides",
-        }
-    }
 }
 
 /// The plans that a conclusion is about.

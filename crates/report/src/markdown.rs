@@ -89,7 +89,7 @@ fn published(out: &mut String, analysis: &ExperimentAnalysis) {
     out.push_str(&format!("\n#### {} claims\n\n{}\n", text(&published.source), text(&published.method)));
     for (at, judged) in published.conclusions.iter().enumerate() {
         if at == 0 || published.conclusions[at - 1].by != judged.by {
-            out.push_str(&format!("\n**{}**\n\n", judged.by.title()));
+            out.push_str(&format!("\n**{}**\n\n", judged.by));
             push_head(out, ["claim", "published", "", "measured"], |column| column % 2 == 0);
         }
         let why = words::judged_why(judged).map(|why| format!(" ({why})")).unwrap_or_default();

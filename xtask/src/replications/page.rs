@@ -54,9 +54,9 @@ fn conclusions(published: &Value) -> String {
          that it is about. Where the words have no number, the number in the claim is ours.\n",
         cell(&published["source"])
     );
-    let mut above = By::Source.title();
+    let mut above = By::Source;
     for (at, one) in list(&published["conclusions"]).into_iter().enumerate() {
-        let by = serde_json::from_value::<By>(one["by"].clone()).unwrap_or_default().title();
+        let by = serde_json::from_value::<By>(one["by"].clone()).unwrap_or_default();
         if at == 0 || by != above {
             text.push_str(&format!(
                 "\n**{by}**\n\n| conclusion | claim | there | here | judgement |\n|:--|:--|--:|:--|:--|\n"

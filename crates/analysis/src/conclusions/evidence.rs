@@ -17,6 +17,9 @@ use crate::figure::{Figure, FigureValue};
 use crate::numbers::estimate;
 use crate::text::list;
 
+/// How two sides compare; of an equivalence, within which share.
+type Compare = (Relation, f64);
+
 /// Shorter windows say nothing of memory that grows as long as a server runs.
 const MEMORY_GROWTH_MIN_NS: u64 = 60_000_000_000;
 
@@ -87,20 +90,13 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    fn compared(
-        &self,
-        left: &FigureTerm,
-        (relation, margin): (Relation, f64),
-        right: &Side,
-        plan: &NamedPlan,
-    ) -> Finding {
+    fn compared(&self, left: &FigureTerm, by: Compare, right: &Side, plan: &NamedPlan) -> Finding {
         let mut found = Vec::new();
         for term in right.terms() {
-            found.push(self.pair(left, (relation, margin), term, plan));
+            found.push(self.pair(left, by, term, plan));
         }
         // Above the largest is above all of them, below the largest is below any.
-        let every =
-            !matches!((relation, right), (Relation::Less, Side::Max(_)) | (Relation::More, Side::Min(_)));
+        let every = !matches!((by.0, right), (Relation::Less, Side::Max(_)) | (Relation::More, Side::Min(_)));
         let each = found.iter().map(|f| f.judgement);
         let judgement = if every { Judgement::all(each) } else { Judgement::any(each) };
         // Of those that decide, the one that the claim names: the largest, or the smallest.
@@ -122,14 +118,8 @@ impl<'a> Evidence<'a> {
     }
 
     /// One term against another.
-    fn pair(
-        &self,
-        left: &FigureTerm,
-        (relation, margin): (Relation, f64),
-        right: &Term,
-        plan: &NamedPlan,
-    ) -> Finding {
-        let FigureTerm { factor, candidate, .. } = left;
+    fn pair(&self, left: &FigureTerm, by: Compare, right: &Term, plan: &NamedPlan) -> Finding {
+        let (FigureTerm { factor, candidate, .. }, (relation, margin)) = (left, by);
         let a = match self.by_block(left, plan) {
             Ok(values) => values,
             Err(finding) => return finding,
@@ -147,19 +137,19 @@ impl<'a> Evidence<'a> {
                 Finding { judgement, here: Some(estimate(i)), why: None }
             }
             Term::Figure(right) => {
-                let (by, other) = (right.factor, &right.candidate);
+                let (times, other) = (right.factor, &right.candidate);
                 let b = match self.by_block(right, plan) {
                     Ok(values) => values,
                     Err(finding) => return finding,
                 };
                 let pairs: Vec<(f64, f64)> =
-                    a.pairs(&b).into_iter().map(|(a, b)| (a * factor, by * b)).collect();
+                    a.pairs(&b).into_iter().map(|(a, b)| (a * factor, times * b)).collect();
                 if pairs.len() < 2 {
                     return Finding::undecided(format!(
                         "{candidate} and {other} have fewer than two blocks in common"
                     ));
                 }
-                ratio_finding(&pairs, relation, margin, by / factor, (a.at_least, b.at_least))
+                ratio_finding(&pairs, relation, margin, times / factor, (a.at_least, b.at_least))
             }
         }
     }

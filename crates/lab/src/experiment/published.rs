@@ -187,29 +187,23 @@ fn conclusions(file: TomlFile<'_>, value: &Value) -> Result<Vec<Conclusion>, Tom
 }
 
 fn conclusion(file: TomlFile<'_>, at: &str, table: &Table) -> Result<Conclusion, TomlError> {
-    let path = ["conclusion", at];
     const KEYS: [&str; 5] = ["text", "claim", "by", "unjudged", "at"];
+    let path = ["conclusion", at];
     if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
         let hint = suggest(key, KEYS);
         return file
             .refuse(&["conclusion", at, key], format!("there is no {key:?} in [[conclusion]]: {hint}"));
     }
     let unjudged = table.get("unjudged").map(|_| text_of(file, table, &path, "unjudged")).transpose()?;
-    let claim = match (&unjudged, table.contains_key("claim")) {
-        (None, _) => text_of(file, table, &path, "claim")?,
-        (Some(_), false) => String::new(),
-        (Some(_), true) => {
-            return file.refuse(&path, "write \"claim\", or why it is \"unjudged\": not both.");
-        }
-    };
+    let either = "write \"claim\", or why it is \"unjudged\": one of them.";
+    file.refuse_if(unjudged.is_some() == table.contains_key("claim"), &path, either)?;
+    let claim = if unjudged.is_some() { String::new() } else { text_of(file, table, &path, "claim")? };
     if unjudged.is_none() {
         Claim::parse(&claim).map_err(|why| file.error(&["conclusion", at, "claim"], why.to_string()))?;
     }
-    let by = table.get("by").map(|by| by.clone().try_into::<By>()).transpose();
-    let by = by.map_err(|_| {
-        let why = "write \"by\" as \"source\" (its own words), \"reading\" (ours, of its table) or \"question\" (asked by us).";
-        file.error(&["conclusion", at, "by"], why)
-    })?;
+    let by = table.get("by").map_or(Ok(By::Source), |by| by.clone().try_into());
+    let or = "\"by\" is \"source\" (its own words), \"reading\" (ours, of its table) or \"question\" (asked by us).";
+    let by = by.map_err(|_| file.error(&["conclusion", at, "by"], or))?;
     let plans = match table.get("at") {
         None => At::default(),
         Some(Value::Table(plans)) => at_plans(file, at, plans)?,
@@ -217,13 +211,7 @@ fn conclusion(file: TomlFile<'_>, at: &str, table: &Table) -> Result<Conclusion,
             return file.refuse(&["conclusion", at, "at"], "write \"at\" as { connections = 100 }.");
         }
     };
-    Ok(Conclusion {
-        text: text_of(file, table, &path, "text")?,
-        claim,
-        by: by.unwrap_or_default(),
-        unjudged,
-        at: plans,
-    })
+    Ok(Conclusion { text: text_of(file, table, &path, "text")?, claim, by, unjudged, at: plans })
 }
 
 fn at_plans(file: TomlFile<'_>, at: &str, plans: &Table) -> Result<At, TomlError> {
@@ -346,8 +334,8 @@ mod tests {
             ),
             ("[[conclusion]]\ntext = \"t\"\nclaim = \"a is best\"\n", 7, "not a claim"),
             ("[[conclusion]]\ntext = \"t\"\nclaim = \"rank(a) <= 2\"\nby = \"us\"\n", 8, "\"reading\" (ours"),
-            ("[[conclusion]]\ntext = \"t\"\nclaim = \"rank(a) <= 2\"\nunjudged = \"x\"\n", 5, "not both"),
-            ("[[conclusion]]\ntext = \"t\"\n", 5, "\"claim\" is missing"),
+            ("[[conclusion]]\ntext = \"t\"\nclaim = \"rank(a) <= 2\"\nunjudged = \"x\"\n", 5, "one of them"),
+            ("[[conclusion]]\ntext = \"t\"\n", 5, "one of them"),
             ("[[conclusion]]\ntext = \"t\"\nclaim = \"rank(a) <= 2\"\nat = { plan = 1 }\n", 8, "no \"plan\""),
             (
                 "[[conclusion]]\ntext = \"t\"\nclaim = \"rank(a) <= 2\"\nat = { rate = \"50% of\" }\n",

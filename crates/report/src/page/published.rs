@@ -73,7 +73,7 @@ fn conclusion(judged: &JudgedConclusion, source: &str) -> Conclusion {
     };
     Conclusion {
         claim: judged.text.clone(),
-        by: judged.by.title().to_owned(),
+        by: judged.by.to_string(),
         there: there.trim_matches(['(', ')']).to_owned(),
         here: words::judged_measured(judged),
         verdict: verdict(judged.judgement),

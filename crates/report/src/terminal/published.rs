@@ -24,7 +24,7 @@ pub(super) fn published(out: &mut Lines, analysis: &ExperimentAnalysis) {
     let head = format!(" {title:<room$} {:>column$}  {:<9} measured", "published", "");
     out.line(&out.paint(Ink::DIM, &head));
     for group in published.conclusions.chunk_by(|a, b| a.by == b.by) {
-        out.line(&out.paint(Ink::DIM, &format!(" {}", group[0].by.title())));
+        out.line(&out.paint(Ink::DIM, &format!(" {}", group[0].by)));
         group.iter().for_each(|judged| claim(out, judged, room, column));
     }
     for agreement in &published.agreement {

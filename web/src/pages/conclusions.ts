@@ -25,16 +25,17 @@ export function conclusions(context: Context): HTMLElement | null {
   const list = data.conclusions ?? [];
   if (!source && list.length === 0) return null;
   const counts = Object.keys(TONE).map((v) => [v, list.filter((c) => c.verdict === v).length] as const).filter(([, n]) => n > 0);
-  return h("section", { class: "card published", id: "published" }, h("h2", null, "What the source said, and what is here"),
+  return h("section", { class: "card published", id: "published" }, h("h2", null, "What is concluded there, and what is here"),
     source ? h("p", null, h("b", null, source.name), ` · ${source.method}`) : null,
     counts.length > 0 ? h("p", { class: "judged" }, counts.map(([v, n]) => [`${n} `, judged(v), "  "]).flat()) : null,
-    list.length > 0 ? h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conclusions" }, h("table", { class: "main-table conclusions" },
+    [...new Set(list.map((c) => c.by))].map((by) => h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": by }, h("table", { class: "main-table conclusions" },
+      h("caption", null, by),
       h("thead", null, h("tr", null, ["Conclusion", "There", "Here", "Judged"].map((c) => h("th", { scope: "col" }, c)))),
-      h("tbody", null, list.map((c, at) => [c.by === list[at - 1]?.by ? null : h("tr", null, h("th", { scope: "rowgroup", colspan: "4" }, c.by)), h("tr", null,
+      h("tbody", null, list.filter((c) => c.by === by).map((c) => h("tr", null,
         h("th", { scope: "row" }, c.claim, c.rule ? h("small", null, h("code", null, c.rule)) : null),
         h("td", null, c.there),
         h("td", null, c.here, c.interval ? h("small", null, c.interval) : null),
-        h("td", null, judged(c.verdict), c.why ? h("small", null, c.why) : null, byPlan(c)))]).flat()))) : null,
+        h("td", null, judged(c.verdict), c.why ? h("small", null, c.why) : null, byPlan(c)))))))),
     source && source.differences.length > 0 ? h("div", null, h("h3", null, "What in its method makes the difference"), h("ul", { class: "reasons" }, source.differences.map((said) => h("li", null, said)))) : null,
     source && source.agreement.length > 0 ? h("div", null, h("h3", null, "Do both orders agree?"), h("ul", { class: "reasons" }, source.agreement.map((said) => h("li", null, said)))) : null,
     source && source.doubts.length > 0 ? h("div", null, h("h3", null, "Figures of the source in doubt"), h("ul", { class: "reasons" }, source.doubts.map(([who, why]) => h("li", null, h("b", null, who), `: ${why}`)))) : null,

@@ -7,6 +7,7 @@ mod rules;
 use std::fmt;
 
 use prony_model::code::Code;
+use prony_model::histogram::highest_ns;
 use prony_model::server::ServerSamples;
 pub use prony_model::slo::{Decision, SloRecord};
 use prony_model::trial::{Reason, Summary, Trial};
@@ -180,6 +181,25 @@ impl Slo {
                 Some((field, quantile, rounded(self.limit)))
             }
             _ => None,
+        }
+    }
+
+    /// The requests beyond the limit, all of them, and the share that may be beyond it, where it is a limit on a share of
+    /// a trial's requests: a percentile's, of which a failed request is beyond any limit, or that of failures.
+    pub fn share_beyond(&self, trial: &Trial) -> Option<(u64, u64, f64)> {
+        let requests = &trial.requests;
+        match self.objective {
+            Objective::Percentile { part, quantile, .. } => {
+                let (summary, limit_ns) = (part.summary(trial), rounded(self.limit));
+                let within = summary.hdr.buckets().take_while(|(bucket, _)| highest_ns(*bucket) < limit_ns);
+                let within: u64 = within.map(|(_, count)| count).sum();
+                let all = summary.count + requests.failed + requests.never_sent;
+                Some((all.saturating_sub(within), all, 1.0 - quantile))
+            }
+            _ => {
+                let allowed = self.errors_limit()?;
+                Some((requests.failed, requests.failed + requests.completed, allowed))
+            }
         }
     }
 

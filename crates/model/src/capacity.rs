@@ -26,14 +26,14 @@ pub struct CapacityReport {
     pub interrupted: bool,
     /// What was loaded.
     pub target: TargetRecord,
-    /// The load of the confirmation, else of the last probe, defaults filled in.
+    /// The load of the last probe about the edge that was sustained, else of the last probe, defaults filled in.
     pub plan: PlanRecord,
     /// The machine.
     pub host: Host,
     /// What was found.
     #[serde(flatten)]
     pub found: CapacityRecord,
-    /// The confirmation as a trial of its own.
+    /// The last probe about the edge that was sustained, as a trial of its own.
     pub confirmation: Option<Trial>,
 }
 
@@ -46,11 +46,11 @@ pub struct CapacityRecord {
     pub capacity_per_s: Option<Estimate>,
     /// `Lower` where the client, not the server, was the limit: print `≥`.
     pub bound: Bound,
-    /// Whether a confirmation, three times as long as a probe, upheld it. `Some(false)`: none did, and the rate is one
-    /// resolution below the last that failed; `None`: nothing was found, or an older log.
+    /// Whether the probes about the edge give it an interval. `Some(false)`: they do not, and the rate is their middle;
+    /// `None`: nothing or only a lower bound was found, or an older log, where a longer probe confirmed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed: Option<bool>,
-    /// Whether the rate was sustained at once after an overload; `None` where nothing was overloaded.
+    /// Whether a rate a tenth lower was sustained at once after an overload; `None` where nothing was overloaded.
     #[serde(default)]
     pub recovers: Option<bool>,
     /// Every probe in the order they were made.
@@ -62,11 +62,17 @@ pub struct CapacityRecord {
 }
 
 impl CapacityRecord {
-    /// The thresholds that the answer was not held to: by its confirmation, else by the last rate that was sustained.
+    /// The thresholds that the answer was not held to: by the last rate that was sustained.
     pub fn not_judged(&self) -> &[String] {
-        let sustained = || self.probes.iter().rev().filter(|probe| probe.sustained);
-        let confirmation = sustained().find(|probe| probe.phase == "confirmation");
-        confirmation.or_else(|| sustained().next()).map_or(&[], |probe| &probe.not_judged)
+        self.probes.iter().rev().find(|probe| probe.sustained).map_or(&[], |probe| &probe.not_judged)
+    }
+
+    /// The rate with its interval, where it is one: an older log has the highest rate that passed and the lowest that did
+    /// not in its place.
+    pub fn interval(&self) -> Option<(&Estimate, f64, f64)> {
+        let found = self.capacity_per_s.as_ref()?;
+        let is_one = self.probes.iter().any(|probe| probe.phase == "up_down");
+        is_one.then_some((found, found.ci_low?, found.ci_high?))
     }
 
     /// Why there is no capacity, where there is none.
@@ -96,7 +102,7 @@ pub struct Probe {
     /// The thresholds of a sustained rate whose figure was withheld or missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_judged: Vec<String>,
-    /// `doubling`, `bisection`, `confirmation` or `descending`.
+    /// `doubling`, `halving`, `bisection`, `up_down` or `descending`; `confirmation` in an older log.
     pub phase: String,
     /// How long it was loaded, a clear failure being ended early.
     pub duration_ns: u64,
@@ -106,4 +112,8 @@ pub struct Probe {
     pub p99_ns: Option<u64>,
     /// Failed requests over those that ended.
     pub failed_share: f64,
+    /// Requests beyond the first limit that is one on a share of them (a threshold's percentile or failures, else a
+    /// thousandth that fails), over all; `None` in an older log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beyond_share: Option<f64>,
 }

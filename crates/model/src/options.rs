@@ -69,7 +69,8 @@ pub struct LoadOptions {
     /// The body that every response must have: a text, a file's content, an environment variable's value or a SHA-256
     #[cfg_attr(feature = "flags", arg(long, value_name = "TEXT|@FILE|@env:NAME|sha256:HEX"))]
     pub expect_body: Option<String>,
-    /// How the requests of -R are spaced: `constant` (evenly) or `poisson` (at random, by --seed) [default: constant]
+    /// How the requests of -R are spaced: `constant` (evenly) or `poisson` (at random, by --seed) [default: constant; in a
+    /// search for a capacity, and of an experiment at a rate with --slo, poisson]
     #[cfg_attr(feature = "flags", arg(long, value_name = "KIND"))]
     pub arrivals: Option<String>,
     /// The seed of all random choices; results record it [default: 1, or the experiment's]

@@ -89,7 +89,7 @@ pub struct Plan {
     pub expect: Expect,
     /// The CPUs that workers are pinned to, in turn; empty: not pinned.
     pub cpus: Vec<u32>,
-    /// The seed of everything random in the load (recorded; constant arrivals draw nothing from it).
+    /// The seed of everything random in the load (recorded; constant arrivals draw nothing from it); see [`seed_of`].
     pub seed: u64,
     /// What is spoken with the server.
     pub protocol: Protocol,
@@ -194,6 +194,15 @@ impl Arrivals {
         match self {
             Arrivals::Constant(rate) | Arrivals::Poisson(rate) => Some(*rate),
             Arrivals::Closed | Arrivals::RateStages(_) | Arrivals::ConnectionStages(_) => None,
+        }
+    }
+
+    /// The same at another rate: at random where these are, else even.
+    #[must_use]
+    pub fn at(&self, rate: Rate) -> Arrivals {
+        match self {
+            Arrivals::Poisson(_) => Arrivals::Poisson(rate),
+            _ => Arrivals::Constant(rate),
         }
     }
 
@@ -431,4 +440,17 @@ fn check_threads(threads: u32, connections: u32, at_a_rate: bool) -> Result<(), 
         ));
     }
     Ok(())
+}
+
+/// The seed of the load of this number (a block, a repetition, a probe) in a run of this seed: blocks that replayed one
+/// sequence of arrivals would be one sample of it. The first has the run's own, so that one load alone is what its flags
+/// say; the others are splitmix64's (Steele, Lea & Flood 2014), of 53 bits, which JSON's readers hold exactly.
+pub fn seed_of(seed: u64, number: u32) -> u64 {
+    if number == 0 {
+        return seed;
+    }
+    let mut mixed = seed.wrapping_add(u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    (mixed ^ (mixed >> 31)) >> 11
 }

@@ -3,6 +3,7 @@
 use prony_analysis::experiment::{ExperimentAnalysis, Row};
 use prony_analysis::figure::Figure;
 use prony_model::Estimate;
+use prony_model::capacity::CapacityRecord;
 use prony_model::command::stage;
 use prony_model::plan::ArrivalKind;
 use prony_model::plan_record::{PlanRecord, TargetsRecord};
@@ -35,6 +36,25 @@ pub(crate) const WITHHELD: &str = "–";
 /// An outcome or a verdict as a word that stands out.
 pub(crate) fn loud(word: impl Into<&'static str>) -> String {
     word.into().to_uppercase()
+}
+
+/// What a search found: "about 1,800 req/s (95 %: 1,750 to 1,860), of one start".
+pub(crate) fn capacity(found: &CapacityRecord, estimate: &Estimate) -> String {
+    let rate = format::rate(estimate.point);
+    if found.bound == Bound::Lower {
+        return format!("≥ {rate} req/s sustained: the client was the limit, not the server");
+    }
+    let why = estimate.no_interval.as_deref().map_or(String::new(), |why| format!(": {why}"));
+    match found.interval() {
+        Some((_, low, high)) => {
+            format!(
+                "about {rate} req/s (95 %: {} to {}), of one start",
+                format::rate(low),
+                format::rate(high)
+            )
+        }
+        None => format!("about {rate} req/s, without an interval, of one start{why}"),
+    }
 }
 
 /// What became of a trial: its outcome where that is a finding, its verdict, and whether it was ended early.

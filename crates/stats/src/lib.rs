@@ -7,6 +7,7 @@
 pub mod batch;
 pub mod change_point;
 pub mod correlation;
+pub mod crossing;
 pub mod equivalence;
 pub mod friedman;
 pub mod hodges_lehmann;

@@ -32,7 +32,7 @@ const FIGURES: Shown[] = [
 ];
 
 /** Said of a rate with a question mark. */
-const UPHELD = "not confirmed";
+const UPHELD = "without an interval";
 
 export const capacity: Page = {
   id: "capacity",
@@ -89,7 +89,7 @@ function plot({ data, state }: Context, chosen: Capacity, searches: Search[], ro
     id: "plot-capacity",
     title: `${shown.title} against offered load`,
     legend: keyOf([...points].sort((a, b) => order(a) - order(b))),
-    caption: `Each mark is a probe: a dot was sustained (${chosen.slo}), a cross was not.${rows.some((r) => r.unconfirmed > 0) ? " ? marks a rate that was not confirmed." : ""} The line is the rate that was found, the band its interval: of one search from the highest rate that was sustained to the lowest that was not, of several 95 % over searches.`,
+    caption: `Each mark is a probe: a dot was sustained (${chosen.slo}), a cross was not.${rows.some((r) => r.unconfirmed > 0) ? " ? marks a rate without an interval of its own." : ""} The line is the rate that was found, the band its 95 % interval: of one search within one start, of several over searches.`,
     controls: [segments("Scale", [{ value: "linear", name: "Linear" }, { value: "log", name: "Log" }], log ? "log" : "linear", (cscale) => state.set({ cscale }))],
     draw: (width) => draw({ points, bands, xLabel: "requests per second offered", xFormat: si, yFormat: shown.axis, value: shown.value, logX, logY: log, diagonal: shown.id === "carried" && !logX && !log, connect: false }, width),
     table: () => ({
@@ -105,11 +105,11 @@ function answers({ data, state }: Context, chosen: Capacity, rows: CapacityRow[]
     : h("small", { class: "wrap" }, r.searches === 1 ? UPHELD : `in ${r.unconfirmed} of ${r.found} searches ${UPHELD}`);
   const columns: Column<CapacityRow>[] = [
     { id: "cc", name: "Candidate", header: true, value: label, cell: (r) => h("span", { class: "name" }, h("span", { class: "chip", style: `background:${color(r.candidate)}`, "aria-hidden": "true" }), label(r)) },
-    { id: "cr", name: "Sustained", unit: "req/s", numeric: true, value: (r) => r.estimate?.point ?? null, cell: (r) => r.estimate ? [`${r.lower_bound ? "≥ " : ""}${rate(r.estimate.point)}${r.unconfirmed > 0 ? " ?" : ""}`, h("small", null, r.edge ? "" : plusMinus(r.estimate)), doubt(r)] : WITHHELD,
-      files: [{ name: "Sustained: bound", value: (r) => (r.estimate && r.lower_bound ? "≥" : "") }, { name: "Searches without a confirmed result", value: (r) => r.unconfirmed }] },
+    { id: "cr", name: "Sustained", unit: "req/s", numeric: true, value: (r) => r.estimate?.point ?? null, cell: (r) => r.estimate ? [`${r.lower_bound ? "≥ " : ""}${rate(r.estimate.point)}${r.unconfirmed > 0 ? " ?" : ""}`, h("small", null, plusMinus(r.estimate)), doubt(r)] : WITHHELD,
+      files: [{ name: "Sustained: bound", value: (r) => (r.estimate && r.lower_bound ? "≥" : "") }, { name: "Searches without an interval", value: (r) => r.unconfirmed }] },
     { id: "cl", name: "From", unit: "req/s", numeric: true, value: (r) => r.estimate?.low ?? null, cell: (r) => r.estimate?.low == null ? WITHHELD : rate(r.estimate.low) },
     { id: "ch", name: "To", unit: "req/s", numeric: true, value: (r) => r.estimate?.high ?? null, cell: (r) => r.estimate?.high == null ? WITHHELD : rate(r.estimate.high) },
-    { id: "ci", name: "The interval", value: (r) => r.edge ? "one search" : "95 % over searches", cell: (r) => r.estimate === null ? "not even the lowest rate was sustained" : r.lower_bound ? "the client was the limit" : r.estimate.low === null ? interval(r.estimate, "requests_per_s") : r.edge ? "sustained, to not sustained" : "95 % over searches" },
+    { id: "ci", name: "The interval", value: (r) => r.edge ? "95 % within one start" : "95 % over searches", cell: (r) => r.estimate === null ? "not even the lowest rate was sustained" : r.lower_bound ? "the client was the limit" : r.estimate.low === null ? interval(r.estimate, "requests_per_s") : r.edge ? "95 % within one start" : "95 % over searches" },
     { id: "cn", name: "Searches", numeric: true, value: (r) => r.searches, cell: (r) => r.found === r.searches ? String(r.searches) : `${r.found} of ${r.searches}` },
     { id: "cs", name: "After an overload", value: (r) => r.slow_to_recover, cell: (r) => r.slow_to_recover > 0 ? `recovers slowly (${r.slow_to_recover} of ${r.tried_again})` : r.tried_again > 0 ? "recovers at once" : "not tried" },
   ];

@@ -93,7 +93,7 @@ export const sweep: Page = {
     root.append(figureBox({
       id: "plot-sweep",
       title: `${current.f.title} against ${whereTo}${chosen.title ? `: ${chosen.title}` : ""}`,
-      caption: `${caption}${chosen.capacity ? " Its rate is the highest that was sustained; other figures are of the load that confirmed it." : ""} Bars are 95 % intervals. A hollow point is doubtful, overloaded, censored or a lower bound.`,
+      caption: `${caption}${chosen.capacity ? " Its rate is the capacity; other figures are of a load about it." : ""} Bars are 95 % intervals. A hollow point is doubtful, overloaded, censored or a lower bound.`,
       legend: keyOf([...points].sort((a, b) => a.candidate - b.candidate)),
       controls: [segments("Scale", [{ value: "linear", name: "Linear" }, { value: "log", name: "Log" }], logY ? "log" : "linear", (scale) => state.set({ scale }))],
       draw: (width) => draw({ points, xLabel, xFormat: si, yFormat: unit.axis, value: unit.value, logX, logY, diagonal: against === "rate" && current.f.id === "throughput" && !logX && !logY, connect: true }, width),

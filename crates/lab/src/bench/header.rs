@@ -112,7 +112,7 @@ pub fn named_plans(setup: &BenchSetup) -> Vec<NamedPlan> {
     let target = Target { host: address.to_string(), port: 80, path: path.clone(), userinfo: None, tls };
     let (cpus, seed) = (&setup.pins.client, experiment.seed);
     let aimed = |plan: &ExperimentPlan| match &spec {
-        Some(spec) => spec.plan(plan, target.clone(), cpus, experiment),
+        Some(spec) => spec.plan(plan, target.clone(), cpus, experiment, 0),
         None => plan.aimed(target.clone(), Expect::default(), cpus, seed),
     };
     let named = |plan: &ExperimentPlan| NamedPlan {

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use prony_load::dial::Dialer;
-use prony_model::plan::{Expect, Protocol};
+use prony_model::plan::{Expect, Protocol, seed_of};
 use prony_model::secret::hide_headers;
 use prony_model::tls::{Roots, Tls, Verify};
 use prony_model::{Plan, Secret, Target};
@@ -118,14 +118,17 @@ impl RequestSpec {
     }
 
     /// A plan aimed at a target, with the headers of the check that it asks again and again; the plan's own come first.
+    /// The candidates of a block have one seed in common, and each block another.
     pub(super) fn plan(
         &self,
         plan: &ExperimentPlan,
         target: Target,
         cpus: &[u32],
         experiment: &Experiment,
+        block: u32,
     ) -> Plan {
-        let mut plan = plan.aimed(target, self.expect.clone(), cpus, experiment.seed);
+        let seed = seed_of(experiment.seed, block);
+        let mut plan = plan.aimed(target, self.expect.clone(), cpus, seed);
         for (name, value) in &self.headers {
             if !plan.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
                 plan.headers.push((name.clone(), value.clone()));

@@ -15,8 +15,8 @@ use super::{BenchError, BenchEvent};
 use crate::capacity::{self, CapacityEvent, CapacityOutcome, CapacityPlan, Probed};
 use crate::experiment::{Experiment, ExperimentPlan};
 
-/// The search in an experiment ends this close to the edge: blocks tell the rest.
-const RESOLUTION: f64 = 0.02;
+/// A search's rates about the edge are this far apart: as `prony capacity`'s are.
+const RESOLUTION: f64 = 0.04;
 
 /// Capacities found so far in a run.
 #[derive(Debug, Default)]

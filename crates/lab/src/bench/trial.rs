@@ -6,7 +6,6 @@ use prony_host::pins::Pins;
 use prony_load::{LoadError, Snapshot};
 use prony_model::Plan;
 use prony_model::observed::Observed;
-use prony_model::plan::Arrivals;
 use prony_model::run_log::{EventKind, PlannedTrial, RawResult};
 use prony_model::units::show_duration;
 
@@ -104,7 +103,7 @@ impl Runner<'_> {
         let rate = trial.plan.share.as_ref().map(rate).transpose().map_err(|why| trial.failed(why))?;
         let (side, mut load) = self.come_up(trial, &setup.pins)?;
         if let Some(rate) = rate {
-            load.arrivals = Arrivals::Constant(rate);
+            load.arrivals = load.arrivals.at(rate);
         }
         Ok(match &trial.plan.capacity {
             Some(slos) => self.search(trial, slos, load, side)?,
@@ -149,7 +148,8 @@ impl Runner<'_> {
             }
         }
         let spec = &self.states[trial.number].spec;
-        let load = spec.plan(trial.plan, endpoint.target.clone(), &pins.client, &setup.experiment);
+        let (target, block) = (endpoint.target.clone(), trial.planned.block);
+        let load = spec.plan(trial.plan, target, &pins.client, &setup.experiment, block);
         let load = endpoint.reached_by(load);
         let side = Side {
             setup,

@@ -1,9 +1,11 @@
 //! The highest sustainable rate of one server: [`prony_stats::search`] over open loads.
 //!
-//! A probe is an open load at a constant rate. It is sustained when the backlog does not grow, failures
+//! A probe is an open load at one rate. It is sustained when the backlog does not grow, failures
 //! stay below a thousandth, what is due is carried, and every threshold asked for is kept. A probe that
 //! clearly fails is ended early, and the server is given time to drain before the next. One that dies, is
 //! started again or answers with something else ends the search: its rates would be of several servers.
+//! What probes about the edge counted beyond each limit gives the rate its interval ([`prony_stats::crossing`]);
+//! docs/decisions/0041 says why.
 
 use std::time::{Duration, Instant};
 
@@ -13,10 +15,11 @@ use prony_model::Estimate;
 use prony_model::Plan;
 use prony_model::capacity::{CapacityRecord, Probe as ProbeRecord};
 use prony_model::observed::Observed;
-use prony_model::plan::{Arrivals, Stop};
+use prony_model::plan::{Arrivals, Stop, seed_of};
 use prony_model::rate::Rate;
 use prony_model::trial::{Bound, Trial};
-use prony_stats::search::{Answer, Phase, Probe, Search, SearchPlan};
+use prony_stats::crossing::{Counted, crossing};
+use prony_stats::search::{Answer, Found, Phase, Probe, Search, SearchPlan};
 
 mod probe;
 mod sustained;
@@ -24,7 +27,7 @@ mod sustained;
 pub(crate) use probe::{Probed, Prober};
 
 use crate::watch::Outside;
-use sustained::{ENDED_MIN, Hopeless, JudgedProbe, sustained, void};
+use sustained::{ENDED_MIN, Hopeless, JudgedProbe, Limited, beyond_limits, sustained, void};
 
 /// Failures that a sustained rate may have, where no threshold says more.
 pub(crate) const ERRORS_MAX_SHARE: f64 = 0.001;
@@ -36,20 +39,18 @@ pub struct CapacityPlan {
     pub load: Plan,
     /// What must be kept besides.
     pub slos: Vec<Slo>,
-    /// How long a probe lasts, its warm-up not counted.
+    /// How long a probe lasts, its warm-up not counted; those about the edge ¾ of it, and those before them half.
     pub probe: Duration,
-    /// The search ends when the lowest rate that failed is within this share of the answer.
+    /// Rates about the edge are this share apart.
     pub resolution: f64,
     /// The first rate; `None`: an eighth of what a closed load carries.
     pub start: Option<f64>,
 }
 
+/// The requests of a probe, at least: random arrivals are then hardly fewer than [`ENDED_MIN`].
+const REQUESTS_MIN: f64 = 2.0 * ENDED_MIN as f64;
 /// Probes are lengthened up to this many times, so that a threshold's percentile has its samples.
 const LENGTHENED_MAX: u32 = 5;
-/// The confirmation lasts so many probes.
-const CONFIRMATION_PROBES: u32 = 3;
-/// Confirmations that may fail before the edge is called unsteady.
-const RETREATS: u32 = 4;
 /// Traffic before a probe's window.
 const PROBE_WARMUP: Duration = Duration::from_millis(300);
 /// The closed load that says where to begin.
@@ -91,7 +92,7 @@ pub enum CapacityEvent<'a> {
 pub struct CapacityOutcome {
     /// What was found.
     pub record: CapacityRecord,
-    /// The confirmation, where there was one, else the last probe; of a void search, the load that voided it.
+    /// The last probe about the edge that was sustained, else the last probe; of a void search, the load that voided it.
     pub trial: Option<Trial>,
     /// What was observed of that trial.
     pub observed: Option<Observed>,
@@ -123,8 +124,9 @@ pub(crate) fn search_by(
     interrupt: &Interrupt,
     tell: &mut dyn FnMut(&CapacityEvent<'_>),
 ) -> Result<CapacityOutcome, LoadError> {
+    let (probes, counted) = (Vec::new(), Vec::new());
     let run =
-        Run { plan, prober, interrupt, tell, probes: Vec::new(), unloaded_ns: None, kept: None, void: None };
+        Run { plan, prober, interrupt, tell, probes, counted, unloaded_ns: None, kept: None, void: None };
     run.search()
 }
 
@@ -134,9 +136,11 @@ struct Run<'a, 'l> {
     interrupt: &'a Interrupt,
     tell: &'a mut dyn FnMut(&CapacityEvent<'_>),
     probes: Vec<ProbeRecord>,
+    /// Of each probe about the edge its rate, and what it counted beyond each limit.
+    counted: Vec<(f64, Vec<Limited>)>,
     /// The median response of one connection with nothing else to do.
     unloaded_ns: Option<u64>,
-    /// What becomes the outcome's trial, and whether it is a confirmation.
+    /// What becomes the outcome's trial, and whether it was sustained about the edge.
     kept: Option<(Probed, bool)>,
     /// Why the rates seen so far are not of one server that does what it must.
     void: Option<String>,
@@ -154,8 +158,7 @@ impl Run<'_, '_> {
             start: start.max(1.0).max(self.lowest()),
             lowest: self.lowest(),
             highest: Rate::MAX_PER_S,
-            resolution: self.plan.resolution,
-            retreats: RETREATS,
+            step: self.plan.resolution,
         });
         while !self.is_over() {
             let left = search.probes_left();
@@ -173,18 +176,17 @@ impl Run<'_, '_> {
         let interrupted = self.interrupt.asked();
         let found = search.found().filter(|_| self.void.is_none());
         let slo = kept(&self.plan.slos);
-        let n = self.probes.len() as u64;
-        let capacity_per_s = found.map(|found| match found.failed {
-            Some(failed) => Estimate::new(found.level, found.level, failed, n),
-            None => Estimate::bare(found.level, n, "no rate failed: the client was the limit"),
-        });
+        let capacity_per_s = found.map(|found| self.estimate(&found));
         let bound = if found.is_some_and(|f| f.failed.is_none()) { Bound::Lower } else { Bound::Exact };
         let recovers = found.and_then(|found| found.recovers);
         let record = CapacityRecord {
             slo,
-            capacity_per_s,
             bound,
-            confirmed: found.map(|found| found.upheld),
+            confirmed: capacity_per_s
+                .as_ref()
+                .filter(|_| bound == Bound::Exact)
+                .map(|rate| rate.ci_low.is_some()),
+            capacity_per_s,
             recovers,
             probes: self.probes,
             void: self.void,
@@ -193,32 +195,68 @@ impl Run<'_, '_> {
         Ok(CapacityOutcome { record, trial, observed, interrupted })
     }
 
+    /// The rate at which as many requests are beyond a limit as may be, of several limits the lowest.
+    fn estimate(&self, found: &Found) -> Estimate {
+        let n = self.probes.len() as u64;
+        if found.failed.is_none() {
+            return Estimate::bare(found.level, n, "no rate failed: the client was the limit");
+        }
+        if !found.complete {
+            return Estimate::bare(
+                found.level,
+                n,
+                "the search was ended before its probes about the edge were done",
+            );
+        }
+        let of_limit = |at: usize| {
+            let probe = |(rate, limited): &(f64, Vec<Limited>)| {
+                let Limited { beyond, of, allowed } = *limited.get(at)?;
+                Some((Counted { rate: *rate, beyond: real(beyond), of: real(of) }, allowed))
+            };
+            let (loads, allowed): (Vec<Counted>, Vec<f64>) = self.counted.iter().filter_map(probe).unzip();
+            crossing(&loads, *allowed.first()?)
+        };
+        let limits = self.counted.first().map_or(0, |(_, limited)| limited.len());
+        let first = (0..limits).filter_map(of_limit).min_by(|a, b| a.rate.total_cmp(&b.rate));
+        match first {
+            Some(found) => Estimate::new(found.rate, found.ci95[0], found.ci95[1], self.counted.len() as u64),
+            None => Estimate::bare(
+                found.level,
+                n,
+                "about this rate no share of requests beyond a limit grows evenly with the rate",
+            ),
+        }
+    }
+
     /// Whether nothing more is to be loaded.
     fn is_over(&self) -> bool {
         self.void.is_some() || self.interrupt.asked()
     }
 
     /// One probe; `None` where somebody asked for the end.
-    fn probe(&mut self, probe: Probe, probes_left: u32) -> Result<Option<Answer>, LoadError> {
+    fn probe(&mut self, probe: Probe, probes_left: f64) -> Result<Option<Answer>, LoadError> {
         let Some(rate) = Rate::per_s(probe.level) else { return Ok(Some(Answer::OutOfReach)) };
-        let confirming = probe.phase == Phase::Confirmation;
-        let length = self.length(probe.level) * if confirming { CONFIRMATION_PROBES } else { 1 };
+        let about_the_edge = probe.phase == Phase::UpDown;
         let load = Plan {
-            arrivals: match self.plan.load.arrivals {
-                Arrivals::Poisson(_) => Arrivals::Poisson(rate),
-                _ => Arrivals::Constant(rate),
-            },
-            stop: Stop { duration: Some(length), requests: None },
+            arrivals: self.plan.load.arrivals.at(rate),
+            stop: Stop { duration: Some(self.length(probe.level, probe.phase)), requests: None },
             warmup: PROBE_WARMUP,
+            // Each sees other arrivals: the same ones again would be no further evidence.
+            seed: seed_of(self.plan.load.seed, u32::try_from(self.probes.len()).unwrap_or(u32::MAX)),
             ..self.plan.load.clone()
         };
-        let left = (self.plan.probe + PROBE_WARMUP) * probes_left;
+        let left = self.plan.probe.mul_f64(probes_left);
         (self.tell)(&CapacityEvent::Begins { rate_per_s: probe.level, phase: probe.phase.name(), left });
-        let (probed, hopeless) = self.apply(&load, true)?;
+        let watched = Hopeless::of(&load, &self.plan.slos);
+        // One that was ended by what it counted would count too much.
+        let watched = if about_the_edge { watched.by_backlog() } else { watched };
+        let (probed, hopeless) = self.apply(&load, Some(&watched))?;
         if self.interrupt.asked() {
             return Ok(None);
         }
         let trial = &probed.trial;
+        let limited = beyond_limits(trial, &self.plan.slos);
+        let beyond_share = limited.first().map(|first| share(first.beyond, first.of));
         let JudgedProbe { answer, why, undecided, not_judged } = match &self.void {
             Some(why) => JudgedProbe::failed(why),
             None => sustained(trial, &self.plan.slos, hopeless),
@@ -236,39 +274,49 @@ impl Run<'_, '_> {
             p50_ns: trial.latency.response.p50_ns,
             p99_ns: trial.latency.response.p99_ns,
             failed_share: share(trial.requests.failed, ended),
+            beyond_share,
         };
         (self.tell)(&CapacityEvent::Ended(&record));
         self.probes.push(record);
-        let confirmed = self.kept.as_ref().is_some_and(|(_, confirmation)| *confirmation);
-        if self.void.is_none() && (confirming || !confirmed) {
-            self.kept = Some((probed, confirming));
+        if about_the_edge && answer != Answer::OutOfReach {
+            self.counted.push((probe.level, limited));
+        }
+        let upheld = about_the_edge && answer == Answer::Passed;
+        if self.void.is_none() && (upheld || !self.kept.as_ref().is_some_and(|(_, upheld)| *upheld)) {
+            self.kept = Some((probed, upheld));
         }
         Ok(Some(answer))
     }
 
     /// The rate under which the longest probe has too few requests to show anything.
     fn lowest(&self) -> f64 {
-        ENDED_MIN as f64 / (self.plan.probe * LENGTHENED_MAX).as_secs_f64()
+        REQUESTS_MIN / (self.plan.probe * LENGTHENED_MAX).as_secs_f64()
     }
 
-    /// A probe long enough to show anything, and for a threshold's percentile to have a hundred samples
-    /// beyond it, within reason.
-    fn length(&self, rate: f64) -> Duration {
-        let needed = requests_needed(self.plan) / rate;
+    /// A probe long enough to show anything, and for a threshold's percentile to have a hundred samples beyond it in a
+    /// whole one, within reason.
+    fn length(&self, rate: f64, phase: Phase) -> Duration {
+        let needed = (requests_needed(self.plan) * phase.length()).max(REQUESTS_MIN) / rate;
         let most = self.plan.probe * LENGTHENED_MAX;
-        if needed >= most.as_secs_f64() { most } else { Duration::from_secs_f64(needed).max(self.plan.probe) }
+        if needed >= most.as_secs_f64() {
+            return most;
+        }
+        Duration::from_secs_f64(needed).max(self.plan.probe.mul_f64(phase.length()))
     }
 
     /// Applies a load; why it was ended early, where it can only fail.
-    fn apply(&mut self, load: &Plan, may_give_up: bool) -> Result<(Probed, Option<String>), LoadError> {
+    fn apply(
+        &mut self,
+        load: &Plan,
+        watched: Option<&Hopeless>,
+    ) -> Result<(Probed, Option<String>), LoadError> {
         let control = self.interrupt.control(1);
-        let watched = Hopeless::of(load, &self.plan.slos);
         let load_time = load.warmup + load.stop.duration.unwrap_or_default();
         let mut hopeless = None;
         let tell = &mut *self.tell;
         let mut observe = |snapshot: &Snapshot| {
             tell(&CapacityEvent::Load { snapshot, load_time });
-            if may_give_up && hopeless.is_none() {
+            if let (None, Some(watched)) = (&hopeless, watched) {
                 hopeless = watched.why(snapshot);
                 if hopeless.is_some() {
                     control.stop();
@@ -286,7 +334,7 @@ impl Run<'_, '_> {
     /// What a closed load of all connections carries, in requests per second.
     fn burst(&mut self) -> Result<f64, LoadError> {
         let load = self.closed(self.plan.load.connections, Stop { duration: Some(BURST), requests: None });
-        let (probed, _) = self.apply(&load, false)?;
+        let (probed, _) = self.apply(&load, None)?;
         Ok(probed.trial.throughput.requests_per_s.point)
     }
 
@@ -295,7 +343,7 @@ impl Run<'_, '_> {
         const REQUESTS: u64 = 220; // a median is printed from 200 on
         let length = Duration::from_secs(1);
         let load = self.closed(1, Stop { duration: Some(length), requests: Some(REQUESTS) });
-        let (probed, _) = self.apply(&load, false)?;
+        let (probed, _) = self.apply(&load, None)?;
         let response = &probed.trial.latency.response;
         Ok(response.p50_ns.or(response.mean_ns))
     }
@@ -316,12 +364,12 @@ impl Run<'_, '_> {
     fn push(&mut self, level: f64) -> Result<(), LoadError> {
         let Some(rate) = Rate::per_s(level) else { return Ok(()) };
         let load = Plan {
-            arrivals: Arrivals::Constant(rate),
+            arrivals: self.plan.load.arrivals.at(rate),
             stop: Stop { duration: Some(self.plan.probe.min(Duration::from_secs(2))), requests: None },
             warmup: Duration::ZERO,
             ..self.plan.load.clone()
         };
-        self.apply(&load, false).map(|_| ())
+        self.apply(&load, None).map(|_| ())
     }
 
     /// Waits until one connection is answered about as fast as at the start: what an overload left in the
@@ -354,15 +402,19 @@ fn kept(slos: &[Slo]) -> String {
     said.join(", ")
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of a probe, far below 2^53")]
 fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+    if whole == 0 { 0.0 } else { real(part) / real(whole) }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of a probe, far below 2^53")]
+fn real(count: u64) -> f64 {
+    count as f64
 }
 
 /// The requests of a probe that shows what the plan asks.
 fn requests_needed(plan: &CapacityPlan) -> f64 {
     let beyond = |slo: &Slo| slo.response_percentile().map_or(0.0, |(_, q, _)| 100.0 / (1.0 - q));
-    plan.slos.iter().map(beyond).fold(2.0 * ENDED_MIN as f64, f64::max)
+    plan.slos.iter().map(beyond).fold(REQUESTS_MIN, f64::max)
 }
 
 /// The rate, in requests per second, under which probes are longer than asked, and how long they become at most.
@@ -372,15 +424,9 @@ pub fn lengthened(plan: &CapacityPlan) -> (f64, Duration) {
 
 /// The time that a search takes at most by plan where its rates are over [`lengthened`]'s, for a forecast.
 pub fn forecast(plan: &CapacityPlan) -> Duration {
-    let search = Search::new(SearchPlan {
-        start: 1.0,
-        lowest: 1.0,
-        highest: 2.0,
-        resolution: plan.resolution,
-        retreats: RETREATS,
-    });
-    let probes = search.probes_left() + CONFIRMATION_PROBES;
-    (plan.probe + PROBE_WARMUP) * probes + BURST + Duration::from_secs(2)
+    let search = Search::new(SearchPlan { start: 1.0, lowest: 1.0, highest: 2.0, step: plan.resolution });
+    // Each of some 32 probes has its warm-up.
+    plan.probe.mul_f64(search.probes_left()) + PROBE_WARMUP * 32 + BURST + Duration::from_secs(2)
 }
 
 #[cfg(test)]

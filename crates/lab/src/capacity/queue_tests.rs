@@ -154,7 +154,7 @@ fn point(record: &CapacityRecord) -> f64 {
 fn the_knee_of_a_queue_is_where_its_servers_are_always_busy() {
     let truth = f64::from(SERVERS) * SERVED_PER_S;
     for seed in 1..=2 {
-        let record = found(Arrivals::Constant(rate(1.0)), None, 0.02, seed);
+        let record = found(Arrivals::Constant(rate(1.0)), None, 0.04, seed);
         assert!((0.96..1.02).contains(&(point(&record) / truth)), "{record:#?}");
         assert_eq!(record.bound, Bound::Exact);
     }
@@ -166,11 +166,13 @@ fn a_threshold_is_met_up_to_the_rate_that_queueing_theory_gives() {
     let truth = MultiServer { servers: SERVERS, served_per_s: SERVED_PER_S }.rate_with(0.9, 0.020);
     assert!((truth - 653.0).abs() < 1.0, "{truth}");
     for seed in 1..=2 {
-        let record = found(Arrivals::Poisson(rate(1.0)), Some("p90<20ms"), 0.01, seed);
+        let record = found(Arrivals::Poisson(rate(1.0)), Some("p90<20ms"), 0.04, seed);
         assert!((0.97..1.03).contains(&(point(&record) / truth)), "{truth}: {record:#?}");
+        let interval = record.interval().unwrap_or_else(|| panic!("{record:#?}"));
+        assert!(interval.1 < interval.0.point && interval.0.point < interval.2, "{record:#?}");
         // Beyond the answer it is the threshold that is missed, before the queue is full.
         let missed = record.probes.iter().filter(|probe| probe.why.starts_with("p90<20ms: "));
-        assert!(missed.clone().count() > 0 && missed.clone().all(|probe| probe.rate_per_s > truth * 0.97));
+        assert!(missed.clone().count() > 0 && missed.clone().all(|probe| probe.rate_per_s > truth * 0.9));
         assert_eq!(record.slo, "p90<20ms, errors<0.1%");
     }
 }

@@ -55,6 +55,33 @@ impl JudgedProbe {
     }
 }
 
+/// What of a trial is beyond a limit, and how large a share of it may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Limited {
+    pub(super) beyond: u64,
+    pub(super) of: u64,
+    pub(super) allowed: f64,
+}
+
+/// What a trial has beyond each limit that is one on a share of its requests: those of thresholds on percentiles and
+/// failures, then failures unless a threshold is about these, and what was due and not carried.
+pub(super) fn beyond_limits(trial: &Trial, slos: &[Slo]) -> Vec<Limited> {
+    let requests = &trial.requests;
+    let ended = requests.failed + requests.completed;
+    let mut limits: Vec<Limited> = slos
+        .iter()
+        .filter_map(|slo| slo.share_beyond(trial))
+        .map(|(beyond, of, allowed)| Limited { beyond, of, allowed })
+        .collect();
+    if !slos.iter().any(Slo::is_of_errors) {
+        limits.push(Limited { beyond: requests.failed, of: ended, allowed: ERRORS_MAX_SHARE });
+    }
+    let carried = carried(requests, trial.latency.service.mean_ns, trial.window.duration_ns);
+    let (beyond, of) = (requests.scheduled.saturating_sub(carried), requests.scheduled);
+    limits.push(Limited { beyond, of, allowed: UNCARRIED_MAX_SHARE });
+    limits
+}
+
 /// Whether a trial's rate is sustained, and why (not); `hopeless` says why it was ended early.
 pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -> JudgedProbe {
     let reasons = &trial.verdict.reasons;
@@ -79,14 +106,20 @@ pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -
     }
     // Of the requests that came due, and not of the rate asked for: Poisson arrivals are not as many in every window.
     let carried = carried(&trial.requests, trial.latency.service.mean_ns, trial.window.duration_ns);
+    let carried = share(carried, trial.requests.scheduled);
     if carried < 1.0 - UNCARRIED_MAX_SHARE {
         return JudgedProbe::failed(format!("completed only {:.1} % of the load", carried * 100.0));
     }
     let (mut undecided, mut not_judged) = (Vec::new(), Vec::new());
     for slo in slos {
         let held = slo.hold(trial, None);
-        let missed = held.decision == Decision::Missed
-            || (held.decision == Decision::Undecided && held.point_within == Some(false));
+        let missed = match slo.share_beyond(trial) {
+            Some((beyond, of, allowed)) => share(beyond, of) > allowed,
+            None => {
+                held.decision == Decision::Missed
+                    || (held.decision == Decision::Undecided && held.point_within == Some(false))
+            }
+        };
         if missed {
             return JudgedProbe::failed(format!("{slo}: {}", held.seen));
         }
@@ -101,12 +134,12 @@ pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -
     JudgedProbe { undecided, not_judged, ..JudgedProbe::new(Answer::Passed, "sustained") }
 }
 
-/// The share of the requests that came due which completed, or were in flight at the window's end as Little's law has
-/// it: rate times service time, at low rates one of few.
-fn carried(requests: &RequestCounts, service_ns: Option<u64>, window_ns: u64) -> f64 {
+/// The requests that came due which completed, or were in flight at the window's end as Little's law has it: rate times
+/// service time, at low rates one of few.
+fn carried(requests: &RequestCounts, service_ns: Option<u64>, window_ns: u64) -> u64 {
     let span = u128::from(requests.completed) * u128::from(service_ns.unwrap_or(0));
     let usual = u64::try_from(span.div_ceil(u128::from(window_ns.max(1)))).unwrap_or(u64::MAX);
-    share(requests.completed + requests.in_flight.min(usual), requests.scheduled)
+    requests.completed + requests.in_flight.min(usual)
 }
 
 /// Sees from snapshots that a probe can only fail: what its end would say is decided before.
@@ -143,6 +176,11 @@ impl Hopeless {
             limits: slos.iter().filter_map(limit).collect(),
             errors: slos.iter().filter_map(Slo::errors_limit).fold(ERRORS_MAX_SHARE, f64::max),
         }
+    }
+
+    /// Only by its backlog.
+    pub(super) fn by_backlog(self) -> Hopeless {
+        Hopeless { limits: Vec::new(), errors: f64::INFINITY, ..self }
     }
 
     /// Why the probe can only fail, in a few words.
@@ -226,7 +264,8 @@ mod tests {
             ..RequestCounts::default()
         };
         let (second_ns, service_ns) = (1_000_000_000, Some(2_000_000));
-        let of = |requests: &RequestCounts| carried(requests, service_ns, second_ns);
+        let of =
+            |requests: &RequestCounts| share(carried(requests, service_ns, second_ns), requests.scheduled);
         assert!((of(&requests(62, 61, 1)) - 1.0).abs() < 1e-9);
         // More than the rate and the service time explain were not carried.
         assert!(of(&requests(100, 90, 10)) < 0.92);

@@ -119,13 +119,23 @@ pub struct ExperimentPlan {
     pub share: Option<ShareOf>,
     /// How many workers servers are told to use under it, where that is not the experiment's rule.
     pub workers: Option<WorkerPolicy>,
+    /// Whether somebody said how its requests are spaced.
+    pub arrivals_given: bool,
 }
 
 impl ExperimentPlan {
     /// A load under the name that says how much it is: `c50`, `c100-r5000`.
     pub fn of(load: Plan) -> ExperimentPlan {
         let name = plan_name(None, load.connections, false, load.arrivals.rate(), false);
-        ExperimentPlan { name, group: None, load, capacity: None, share: None, workers: None }
+        let (group, capacity, share, workers) = (None, None, None, None);
+        ExperimentPlan { name, group, load, capacity, share, workers, arrivals_given: false }
+    }
+
+    /// Spaces the requests of a rate at random or evenly.
+    pub fn space(&mut self, poisson: bool) {
+        if let Some(rate) = self.load.arrivals.rate() {
+            self.load.arrivals = if poisson { Arrivals::Poisson(rate) } else { Arrivals::Constant(rate) };
+        }
     }
 
     /// The load plan, aimed at a target. What the plan itself expects of responses comes before `expect`.
@@ -143,10 +153,12 @@ impl ExperimentPlan {
     /// One line for people: `50 connections, closed loop, GET /, 3s after 1s warm-up`.
     pub fn describe(&self, path: &str) -> String {
         let load = &self.load;
+        let poisson = matches!(load.arrivals, Arrivals::Poisson(_));
         let mut arrivals = match (&self.capacity, &self.share, &load.arrivals) {
-            (Some(slos), ..) => describe_search(slos),
+            (Some(slos), ..) => describe_search(slos, poisson),
             (None, Some(share), _) => {
-                format!("constant {}% of the capacity of {}", tidy_percent(share.share), share.of)
+                let spaced = if poisson { "Poisson" } else { "constant" };
+                format!("{spaced} {}% of the capacity of {}", tidy_percent(share.share), share.of)
             }
             (None, None, arrivals) => describe_arrivals(arrivals),
         };
@@ -213,9 +225,8 @@ impl ExperimentPlan {
     /// How long one load of this plan takes: warm-up and window; of one that ends by its requests, as if it were the usual
     /// window.
     pub fn load_time(&self) -> Duration {
-        // A search lasts as long as about so many probes: a dozen or more, some ended early, the first of a
-        // threshold on p99 lengthened, and up to five confirmations of three probes' length.
-        const PROBES: u32 = 30;
+        // A search lasts as long as about so many whole probes, the first of a threshold on p99 lengthened.
+        const PROBES: u32 = 26;
         let window = self.load.stop.duration.unwrap_or(DURATION);
         if self.capacity.is_some() { window * PROBES } else { self.load.warmup + window }
     }
@@ -230,9 +241,10 @@ fn describe_arrivals(arrivals: &Arrivals) -> String {
     }
 }
 
-fn describe_search(slos: &[Slo]) -> String {
+fn describe_search(slos: &[Slo], poisson: bool) -> String {
     let kept: Vec<String> = slos.iter().map(ToString::to_string).collect();
-    if kept.is_empty() { "capacity".to_owned() } else { format!("capacity at {}", kept.join(", ")) }
+    let kept = if kept.is_empty() { String::new() } else { format!(" at {}", kept.join(", ")) };
+    format!("capacity{kept}, {} arrivals", if poisson { "Poisson" } else { "even" })
 }
 
 /// 105 for 1.05, without what floats make of it.

@@ -294,6 +294,7 @@ fn sweep(
     let is_share = raw.rate.as_ref().is_some_and(|rates| rates.values().0.iter().any(of_share));
     file.refuse_if(raw.of.is_some() && !is_share, &[path, &["of"]].concat(), why)?;
     let meant = with_defaults(load, raw);
+    let given_arrivals = raw.arrivals.is_some() || load.arrivals.is_some();
     let (rates, swept_r) = values(meant.rate.as_ref());
     let (counts, swept_c) = values(meant.connections.as_ref());
     let mut plans = Vec::new();
@@ -325,7 +326,8 @@ fn sweep(
                 }
             };
             let (group, capacity, share) = (raw.name.clone(), capacity.clone(), share.clone());
-            plans.push(ExperimentPlan { name, group, load, capacity, share, workers: meant.workers });
+            let (workers, arrivals_given) = (meant.workers, given_arrivals);
+            plans.push(ExperimentPlan { name, group, load, capacity, share, workers, arrivals_given });
         }
     }
     Ok(plans)

@@ -449,6 +449,13 @@ fn a_capacity_search_is_a_plan_and_shares_of_it_are_rates_of_other_plans() {
     let poisson = read("[[plan]]\ncapacity = \"default\"\narrivals = \"poisson\"\n").unwrap();
     assert_eq!((poisson.plans[0].name.as_str(), poisson.plans[0].load.connections), ("c100", 100));
     assert!(matches!(poisson.plans[0].load.arrivals, Arrivals::Poisson(_)));
+    // A search's arrivals are random unless it is said otherwise, and the plan says which.
+    let usual = &read("[[plan]]\ncapacity = \"p99<5ms\"\n").unwrap().plans[0];
+    assert!(matches!(usual.load.arrivals, Arrivals::Poisson(_)) && !usual.arrivals_given);
+    assert!(usual.describe("/").contains("capacity at p99<5ms, Poisson arrivals"), "{}", usual.describe("/"));
+    let even = &read("[[plan]]\ncapacity = \"p99<5ms\"\narrivals = \"constant\"\n").unwrap().plans[0];
+    assert!(matches!(even.load.arrivals, Arrivals::Constant(_)) && even.arrivals_given);
+    assert!(even.describe("/").contains("even arrivals"), "{}", even.describe("/"));
 }
 
 #[test]

@@ -27,8 +27,7 @@ pub(crate) struct CapacityArguments {
     /// requests does not grow; and errors<0.1% unless --slo sets another]; exit code 4 if its figure is withheld
     #[arg(long = "slo", value_name = "FIGURE<LIMIT")]
     pub(crate) slos: Vec<String>,
-    /// The precision of the result: the search ends when the sustained rate and the lowest failing rate differ by no
-    /// more than this, 0.1% to 50%
-    #[arg(long, value_name = "PERCENT", default_value = "1%")]
+    /// How far apart the rates of the 24 probes about the edge are, which give the result its interval, 0.1% to 50%
+    #[arg(long, value_name = "PERCENT", default_value = "4%")]
     pub(crate) resolution: String,
 }

@@ -105,7 +105,7 @@ pub(super) fn capacity_plan(arguments: &CapacityArguments, target: Target) -> Re
     let slos = arguments.slos.iter().map(|text| Slo::parse_for_a_search(text)).collect::<Result<Vec<_>, _>>();
     let resolution = Share::parse(&arguments.resolution).ok().map(Share::as_ratio);
     let resolution = resolution.filter(|share| (0.001..=0.5).contains(share)).ok_or_else(|| {
-        Failure::usage(format!("--resolution {:?} is not from 0.1% to 50%: write 1%.", arguments.resolution))
+        Failure::usage(format!("--resolution {:?} is not from 0.1% to 50%: write 4%.", arguments.resolution))
     })?;
     Ok(CapacityPlan {
         probe: load.stop.duration.unwrap_or(PROBE),
@@ -132,7 +132,7 @@ fn publish(arguments: &CapacityArguments, report: &CapacityReport, printer: &Pri
     }
     printer.out(&text);
     if let Some(line) = report.confirmation.as_ref().and_then(terminal::server_line) {
-        printer.out(&format!(" During the confirmation: {line}"));
+        printer.out(&format!(" About this rate: {line}"));
     }
     Ok(())
 }

@@ -10,7 +10,6 @@ use prony_fleet::session::Side;
 use prony_fleet::{Agents, Fleet, Setup, find_server, keys};
 use prony_lab::bench::BenchSetup;
 use prony_load::{Control, LoadError, Snapshot, addresses_of};
-use prony_model::plan::Arrivals;
 use prony_model::rate::Rate;
 use prony_model::{Measurement, Plan};
 
@@ -151,7 +150,7 @@ fn assemble(
 
 /// A load as the probes of a search apply it: any rate stands in for theirs.
 pub(crate) fn at_a_rate(load: &Plan) -> Plan {
-    let arrivals = Rate::per_s(1.0).map_or(load.arrivals.clone(), Arrivals::Constant);
+    let arrivals = Rate::per_s(1.0).map_or(load.arrivals.clone(), |rate| load.arrivals.at(rate));
     Plan { arrivals, ..load.clone() }
 }
 

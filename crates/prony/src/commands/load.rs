@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let web = arguments.web.as_deref().map(|listen| (listen, watch::load_head(&plan, &common.redact)));
     let metrics = arguments.metrics.as_deref().map(|listen| (listen, watch::load_rate(&plan)));
     let watch = Watch::start(web, metrics, &plan.cpus, printer)?;
-    let measured = context.measure("", &mut |snapshot| {
+    let measured = context.measure(&plan, "", &mut |snapshot| {
         watch.snapshot(None, snapshot);
         if let Some(fleet) = &fleet {
             watch.agents(&fleet.live());
@@ -147,9 +147,11 @@ impl<'a> LoadContext<'a> {
         }
     }
 
-    /// Applies the load once, and judges it. `which` stands before what is shown of its progress.
+    /// Applies the load once, by its plan or with another seed, and judges it. `which` stands before what is shown of its
+    /// progress.
     fn measure(
         &self,
+        plan: &Plan,
         which: &str,
         on_snapshot: &mut dyn FnMut(&Snapshot),
     ) -> Result<(Observed, Trial), LoadError> {
@@ -169,7 +171,7 @@ impl<'a> LoadContext<'a> {
             Some(fleet) => &|plan, control, observe| fleet.load(plan, control, observe),
             None => &prony_load::run,
         };
-        let loaded = self.outside.load(loader, self.plan, self.control, &mut observe);
+        let loaded = self.outside.load(loader, plan, self.control, &mut observe);
         drop(live);
         let (observed, watched) = loaded?;
         // What the load measured is there, whatever became of the way to the server's host.

@@ -311,6 +311,7 @@ fn search() -> CapacityState {
             p50_ns: Some(3_000_000),
             p99_ns: Some(if sustained { 8_900_000 } else { 112_000_000 }),
             failed_share: 0.0,
+            beyond_share: None,
         }));
     }
     search.on_event(&CapacityEvent::Begins {

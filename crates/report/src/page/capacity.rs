@@ -1,6 +1,7 @@
 //! Searches for the highest sustainable rate: what was found, and every probe.
 
 use prony_analysis::experiment::ExperimentAnalysis;
+use prony_model::Estimate;
 use prony_model::capacity::{CapacityRecord, Probe};
 use prony_model::run_log::TrialResult;
 use prony_model::trial::Bound;
@@ -10,7 +11,7 @@ use serde::Serialize;
 use super::data::{Capacity, CapacityRow, Chunk, Short};
 use super::names::Names;
 use super::pack;
-use crate::format;
+use crate::words;
 
 /// The searches of a plan: the chunk `c` + plan.
 #[derive(Serialize, JsonSchema)]
@@ -21,15 +22,15 @@ pub(super) struct Searches {
 /// One search.
 #[derive(Serialize, JsonSchema)]
 struct Search {
-    /// Number of the trial, which is its confirmation.
+    /// Number of the trial: its last probe about the edge that was sustained.
     trial: u32,
     block: u32,
     /// Index of the candidate.
     candidate: usize,
-    /// The highest rate that was sustained, up to the lowest that was not.
+    /// The rate, with its interval where it has one.
     found: Option<Short>,
     lower_bound: bool,
-    /// Whether a confirmation upheld it; none in an older log.
+    /// Whether its probes about the edge give it an interval; none of a lower bound, or in an older log.
     #[serde(skip_serializing_if = "Option::is_none")]
     confirmed: Option<bool>,
     recovers: Option<bool>,
@@ -62,16 +63,7 @@ pub(super) fn answer(found: &CapacityRecord) -> String {
     let Some(estimate) = &found.capacity_per_s else {
         return format!("No rate that was tried is sustained ({})", found.slo);
     };
-    let rate = format::rate(estimate.point);
-    if found.confirmed == Some(false) {
-        let at_least = if found.bound == Bound::Lower { "≥ " } else { "" };
-        return format!("{at_least}{rate} req/s ({}), not confirmed", found.slo);
-    }
-    match (found.bound, estimate.ci_high) {
-        (Bound::Lower, _) => format!("≥ {rate} req/s sustained: the client was the limit, not the server"),
-        (_, Some(high)) => format!("{rate} req/s sustained ({}); {} is not", found.slo, format::rate(high)),
-        (_, None) => format!("{rate} req/s sustained ({})", found.slo),
-    }
+    format!("{} ({})", words::capacity(found, estimate), found.slo)
 }
 
 /// The plans that search, and a chunk `c` + plan of the probes of each.
@@ -125,7 +117,10 @@ fn search(result: &TrialResult, names: &Names) -> Option<Search> {
         trial: result.planned.index,
         block: result.planned.block,
         candidate: names.candidate(&result.planned.candidate)?,
-        found: found.capacity_per_s.as_ref().map(pack::short),
+        found: found.capacity_per_s.as_ref().map(|rate| match found.interval() {
+            Some((rate, ..)) => pack::short(rate),
+            None => pack::short(&Estimate::bare(rate.point, rate.n, "")),
+        }),
         lower_bound: found.bound == Bound::Lower,
         confirmed: found.confirmed,
         recovers: found.recovers,

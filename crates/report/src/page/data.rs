@@ -384,7 +384,7 @@ pub(crate) struct CapacityRow {
     pub searches: u32,
     /// Searches that found a rate.
     pub found: u32,
-    /// Searches that found a rate which no confirmation upheld.
+    /// Searches that found a rate without an interval.
     pub unconfirmed: u32,
     /// Searches after whose overload the rate was not sustained at once.
     pub slow_to_recover: u32,

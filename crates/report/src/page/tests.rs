@@ -320,11 +320,12 @@ pub(super) fn search(found: Option<f64>) -> CapacityRecord {
         why: "p99 is 9 ms".into(),
         undecided: None,
         not_judged: Vec::new(),
-        phase: "doubling".into(),
+        phase: "up_down".into(),
         duration_ns: 1_000_000_000,
         p50_ns: Some(1_234_567),
         p99_ns: None,
         failed_share: 0.0,
+        beyond_share: None,
     };
     CapacityRecord {
         slo: "p99<50ms".into(),

@@ -1,9 +1,9 @@
 //! A search for the highest sustainable rate, for the terminal.
 
 use prony_model::capacity::{CapacityRecord, Probe};
+use prony_model::plan::ArrivalKind;
 use prony_model::plan_record::PlanRecord;
 use prony_model::target::path_of;
-use prony_model::trial::Bound;
 
 use super::lines::{Ink, Lines, TerminalOptions};
 use super::next;
@@ -25,11 +25,12 @@ pub fn capacity(
     let mut out = Lines::new(options);
     answer(&mut out, found, interrupted);
     let lead = format!(
-        "{} {} · {}{} · {} · SLO: {}",
+        "{} {} · {}{} · {} · {} · SLO: {}",
         plan.method,
         path_of(&plan.url),
         format::count(plan.connections.into(), "connection", "connections"),
         words::at_once(plan),
+        if plan.arrivals == ArrivalKind::Poisson { "Poisson arrivals" } else { "even arrivals" },
         format::count(found.probes.len() as u64, "probe", "probes"),
         found.slo
     );
@@ -37,19 +38,9 @@ pub fn capacity(
     out.line("");
     table(&mut out, &found.probes);
     plot(&mut out, &found.probes);
-    // The confirmation that the answer rests on is the last one.
-    let confirmation = found.probes.iter().rfind(|probe| probe.phase == "confirmation" && probe.sustained);
-    if let Some(why) = confirmation.and_then(|probe| probe.undecided.as_deref()) {
-        out.wrapped(" ? ", why, Ink::WARN);
-    }
-    if found.confirmed == Some(false) && !interrupted {
-        let text = "short probes passed, and no confirmation of three times their length did: the capacity varies, or only \
-                    longer probes (-d) show it";
-        out.wrapped(" ? ", text, Ink::WARN);
-    }
     if found.recovers == Some(false) {
-        let text = "right after an overload this rate is not sustained: the server recovers slowly, so that a spike of \
-                    load has effects after its end";
+        let text = "right after an overload a rate a tenth lower is not sustained: the server recovers slowly, so that a \
+                    spike of load has effects after its end";
         out.wrapped(" ! ", text, Ink::PLAIN);
     }
     if let Some(estimate) = &found.capacity_per_s {
@@ -86,18 +77,8 @@ fn answer(out: &mut Lines, found: &CapacityRecord, interrupted: bool) {
         let text = lowest.map(said);
         return say(out, Ink::BAD, &text.unwrap_or_else(|| "no probe was made".to_owned()), "");
     };
-    let rate = format::rate(estimate.point);
-    let unconfirmed = found.confirmed == Some(false);
-    if found.bound == Bound::Lower {
-        let confirmed = if unconfirmed { ", not confirmed" } else { " sustained" };
-        let text = format!("≥ {rate} req/s{confirmed}: the client was the limit, not the server");
-        return say(out, Ink::WARN, &text, "");
-    }
-    let failed = estimate.ci_high.map(|high| format!("; {} is not", format::rate(high))).unwrap_or_default();
-    match unconfirmed {
-        true => say(out, Ink::WARN, &format!("about {rate} req/s, not confirmed"), &failed),
-        false => say(out, Ink::BOLD, &format!("{rate} req/s sustained"), &failed),
-    }
+    let ink = if found.interval().is_some() { Ink::BOLD } else { Ink::WARN };
+    say(out, ink, &words::capacity(found, estimate), "");
 }
 
 /// Every probe, by rate: the offered rate, the completed one, and latencies.
@@ -110,7 +91,6 @@ fn table(out: &mut Lines, probes: &[Probe]) {
     for probe in by_rate {
         let mark = if probe.sustained { "✓" } else { "✗" };
         let why = match (probe.sustained, probe.phase.as_str()) {
-            (true, "confirmation") => "confirmation".to_owned(),
             (true, "descending") => "right after an overload".to_owned(),
             (true, _) => String::new(),
             (false, _) => format::printable(&probe.why),
@@ -177,6 +157,9 @@ fn plot(out: &mut Lines, probes: &[Probe]) {
 
 #[cfg(test)]
 mod tests {
+    use prony_model::Estimate;
+    use prony_model::trial::Bound;
+
     use super::*;
 
     fn probe(rate_per_s: f64, p50_ns: u64, p99_ns: Option<u64>) -> Probe {
@@ -192,31 +175,36 @@ mod tests {
             p50_ns: Some(p50_ns),
             p99_ns,
             failed_share: 0.0,
+            beyond_share: None,
         }
     }
 
+    /// The rate with its interval, of one start; without one the reason, and never an older log's bracket as one.
     #[test]
-    fn an_unconfirmed_capacity_says_so() {
+    fn a_capacity_has_its_interval_or_says_why_not() {
         let trial = crate::fixtures::closed();
-        let shown = |confirmed| {
+        let shown = |rate: Estimate, phase: &str, bound| {
             let found = CapacityRecord {
                 slo: "p99<50ms".to_owned(),
-                capacity_per_s: Some(prony_model::Estimate::new(900.0, 900.0, 909.0, 2)),
-                bound: Bound::Exact,
-                confirmed,
+                capacity_per_s: Some(rate),
+                bound,
+                confirmed: None,
                 recovers: Some(true),
-                probes: vec![probe(900.0, 1_000, None)],
+                probes: vec![Probe { phase: phase.to_owned(), ..probe(900.0, 1_000, None) }],
                 void: None,
             };
-            capacity(&found, &trial.plan, &trial.target.address, false, &TerminalOptions::default())
+            let shown =
+                capacity(&found, &trial.plan, &trial.target.address, false, &TerminalOptions::default());
+            shown.lines().next().unwrap_or_default().to_owned()
         };
-        let (confirmed, not) = (shown(Some(true)), shown(Some(false)));
-        assert!(
-            confirmed.starts_with("900 req/s sustained; 909 is not\n") && !confirmed.contains(" ? "),
-            "{confirmed}"
-        );
-        assert!(not.starts_with("about 900 req/s, not confirmed; 909 is not\n"), "{not}");
-        assert!(not.contains(" ? short probes passed") && not.contains("(-d)"), "{not}");
+        let rate = Estimate::new(900.0, 880.0, 925.0, 24);
+        let of = |rate: &Estimate, phase| shown(rate.clone(), phase, Bound::Exact);
+        assert_eq!(of(&rate, "up_down"), "about 900 req/s (95 %: 880 to 925), of one start");
+        assert_eq!(of(&rate, "confirmation"), "about 900 req/s, without an interval, of one start");
+        let bare = Estimate::bare(900.0, 24, "the reason");
+        assert_eq!(of(&bare, "up_down"), "about 900 req/s, without an interval, of one start: the reason");
+        let bound = shown(bare, "doubling", Bound::Lower);
+        assert_eq!(bound, "≥ 900 req/s sustained: the client was the limit, not the server");
     }
 
     #[test]

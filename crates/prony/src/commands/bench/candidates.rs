@@ -56,7 +56,9 @@ pub(in crate::commands) fn experiment(
     let seed = plan.seed;
     let labels = candidates.iter().map(|c| c.candidate.label().to_owned()).collect();
     let blocks = arguments.blocks.unwrap_or(BLOCKS);
-    let experiment = Experiment::of_candidates(labels, ExperimentPlan::of(plan), blocks, seed);
+    let plan =
+        ExperimentPlan { arrivals_given: arguments.plan.arrivals.is_some(), ..ExperimentPlan::of(plan) };
+    let experiment = Experiment::of_candidates(labels, plan, blocks, seed);
     Ok((experiment, candidates))
 }
 

@@ -14,6 +14,7 @@ use prony_lab::candidate::Layout;
 use prony_lab::experiment::{Blocks, CORES_MAX, Experiment, WorkerPolicy};
 use prony_lab::server_host::ServerHost;
 use prony_lab::supervise::Supervision;
+use prony_model::plan::ArrivalKind;
 use prony_model::rfc3339;
 use prony_model::run_log::RunLog;
 use prony_model::units::{parse_duration, show_duration};
@@ -45,6 +46,10 @@ pub(super) fn setup(
     let watches_another = arguments.watch.iter().any(|named| named.contains("=ssh:"));
     fleet::check_agent_binary(&arguments.fleet, watches_another || server_host.is_some())?;
     apply_flags(&mut experiment, arguments)?;
+    if !arguments.slo.is_empty() {
+        // A threshold is about users, who do not come evenly.
+        experiment.plans.iter_mut().filter(|plan| !plan.arrivals_given).for_each(|plan| plan.space(true));
+    }
     let memory_bytes = match &server_host {
         Some(_) => None, // it sees to that itself
         None => native_memory(&arguments.runtime)?,
@@ -315,6 +320,7 @@ fn as_before(experiment: &mut Experiment, candidates: &mut Vec<BenchCandidate>, 
         if let Some(known) = header.plans.iter().find(|known| known.name == plan.name) {
             plan.load.stop.duration = known.plan.duration_ns.map(Duration::from_nanos);
             plan.load.warmup = Duration::from_nanos(known.plan.warmup_ns);
+            plan.space(known.plan.arrivals == ArrivalKind::Poisson);
         }
     }
     experiment.budget = header.budget_ns.map(Duration::from_nanos);

@@ -4,7 +4,8 @@ use std::thread;
 use std::time::Duration;
 
 use prony_analysis::repeat::Repeat;
-use prony_model::Trial;
+use prony_model::plan::seed_of;
+use prony_model::{Plan, Trial};
 use prony_report::format;
 use prony_report::terminal;
 
@@ -50,7 +51,9 @@ pub(super) fn run(times: u32, context: &LoadContext<'_>, mut log: Option<&mut Lo
         if context.control.stop_asked() {
             break;
         }
-        match context.measure(&format!("{nth}/{times} · "), &mut |_| ()) {
+        // Repetitions of one sequence of arrivals would be one sample of it.
+        let plan = Plan { seed: seed_of(context.plan.seed, nth - 1), ..context.plan.clone() };
+        match context.measure(&plan, &format!("{nth}/{times} · "), &mut |_| ()) {
             Ok((observed, trial)) => {
                 print_line((nth, times), &trial, context);
                 if let Some(log) = &mut log {

@@ -97,7 +97,7 @@ pub fn healthy(seconds: u64, per_s: u64) -> Measurement {
             completed,
             ..Default::default()
         },
-        run_total: RunTotal { sent: completed, completed, connections: 50 },
+        run_total: RunTotal { sent: completed, completed, connections: 50, unasked: 0 },
         read_bytes: completed * 150,
         sent_bytes: completed * 50,
         status: BTreeMap::from([(200, completed)]),

@@ -74,6 +74,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
         errors(facts),
         arithmetic(facts),
         wrong_answer(facts),
+        unasked_responses(facts),
         ports_exhausted(facts),
         client_saturated(facts),
         client_queue(facts),
@@ -113,10 +114,15 @@ fn share(part: u64, whole: u64) -> f64 {
 fn errors(f: &Facts<'_>) -> Option<Reason> {
     let (failed, ended) = (f.m.requests.failed, f.m.requests.failed + f.m.requests.completed);
     let failing = share(failed, ended);
+    let waiting = f.m.requests.in_flight + f.m.requests.never_sent;
+    if ended == 0 && waiting > 0 {
+        let reason = Code::Errors.reason(format!("none of {waiting} requests had a response when the load ended"));
+        return Some(with_hint(f, reason.with("failed", 0.0).with("ended", 0.0)));
+    }
     (failing > FAILED_MAX).then(|| {
         let kinds: Vec<String> =
             f.m.errors.iter().map(|(kind, tally)| format!("{kind} {}", tally.count)).collect();
-        Code::Errors
+        let reason = Code::Errors
             .reason(format!(
                 "{failed} of {ended} requests failed, {} (limit {}): {}",
                 percent(failing),
@@ -125,13 +131,54 @@ fn errors(f: &Facts<'_>) -> Option<Reason> {
             ))
             .with("failed", real(failed))
             .with("ended", real(ended))
-            .with("failed_share", failing)
+            .with("failed_share", failing);
+        with_hint(f, reason)
     })
+}
+
+/// Where nothing was completed: what may be spoken there instead, as far as the failures allow it.
+fn with_hint(f: &Facts<'_>, mut reason: Reason) -> Reason {
+    let (https, http2) = (f.plan.url.starts_with("https:"), f.plan.speaks_http2());
+    let of = |kinds: &[ErrorKind]| f.m.errors.keys().all(|kind| kinds.contains(kind));
+    let is_silent = f.m.requests.completed == 0
+        && f.m.status.is_empty()
+        && of(&[ErrorKind::ClosedEarly, ErrorKind::Reset, ErrorKind::RequestTimeout]);
+    let refuses = f.m.status.keys().all(|status| *status == 400) && of(&[ErrorKind::UnexpectedStatus]);
+    let hint = match (https, http2) {
+        _ if f.m.requests.completed > 0 => return reason,
+        (false, false) if is_silent => {
+            "Is this a port of HTTPS (write https://), or of HTTP/2 alone (give --http2)? See what curl -v URL is told."
+        }
+        (true, false) if is_silent => {
+            "Is HTTP/2 alone spoken there (give --http2)? See what curl -v URL is told."
+        }
+        (false, true) if is_silent => {
+            "Is this a port of HTTPS (write https://), or of HTTP/1.1 alone (leave --http2 out)? See what curl -v URL is told."
+        }
+        (false, false) if refuses => {
+            "Is this a port of HTTPS (write https://)? nginx, Apache and Go answer plain HTTP there with status 400. See \
+             what curl -v URL is told."
+        }
+        _ => return reason,
+    };
+    hint.clone_into(&mut reason.advice);
+    reason
 }
 
 fn arithmetic(f: &Facts<'_>) -> Option<Reason> {
     let broken = &f.m.broken_identities;
     (!broken.is_empty()).then(|| Code::Arithmetic.reason(broken.join("; ")))
+}
+
+/// A server that answers more than it was asked is measured by responses that are nobody's.
+fn unasked_responses(f: &Facts<'_>) -> Option<Reason> {
+    let connections = f.m.run_total.unasked;
+    (connections > 0).then(|| {
+        let on = if connections == 1 { "a connection".to_owned() } else { format!("{connections} connections") };
+        Code::UnaskedResponses
+            .reason(format!("on {on} the server sent what no request asked for"))
+            .with("connections", real(connections))
+    })
 }
 
 fn wrong_answer(f: &Facts<'_>) -> Option<Reason> {

@@ -240,6 +240,11 @@ impl Connection {
         streams as i32 - (self.open.len() + self.queue.len()) as i32
     }
 
+    /// What unfinished frames and header blocks take beyond the few kilobytes that each connection may keep.
+    pub fn partial_bytes(&self) -> usize {
+        self.reader.beyond_kept()
+    }
+
     /// Whether the server's settings came.
     pub fn is_ready(&self) -> bool {
         self.ready

@@ -159,6 +159,12 @@ impl Reader {
         self.forget();
     }
 
+    /// What frames in pieces and header blocks take beyond what each connection may keep.
+    pub fn beyond_kept(&self) -> usize {
+        let beyond = |bytes: &Vec<u8>| bytes.capacity().saturating_sub(PARTIAL_KEPT_BYTES);
+        beyond(&self.partial) + beyond(&self.block)
+    }
+
     /// Whether the next byte begins a frame, and not one that a header block is waiting for.
     #[inline]
     pub(crate) fn is_between_frames(&self) -> bool {

@@ -82,8 +82,13 @@ pub(crate) trait Codec {
     /// Takes note of so many bytes of [`Codec::body_left`] that came and were dropped.
     fn skip(&mut self, connection: &mut Self::Connection, count: usize) -> Step;
 
-    /// Takes bytes that were read while no request was unanswered: whether the connection may go on.
-    fn take_unasked(&mut self, connection: &mut Self::Connection, input: &[u8]) -> bool;
+    /// Takes bytes that were read while no request was unanswered.
+    fn take_unasked(&mut self, connection: &mut Self::Connection, input: &[u8]) -> Unasked;
+
+    /// Whether a response may come by what was written. Only asked where responses come in order.
+    fn is_due(&self, _connection: &Self::Connection) -> bool {
+        true
+    }
 
     /// The peer closed the connection: whose answer that ends, and its status; `None` where it ends none.
     fn end_of_stream(&mut self, connection: &mut Self::Connection) -> Option<(RequestPlace, u16)>;
@@ -111,6 +116,17 @@ pub(crate) trait Codec {
 
     /// How many answers so far were only tolerated, and why.
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64>;
+}
+
+/// What bytes are that came while no request was unanswered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unasked {
+    /// The protocol's own: the connection goes on.
+    GoesOn,
+    /// The peer's word that it ends the connection.
+    Ends,
+    /// Nothing that may come. The connection is of no use.
+    Wrong,
 }
 
 /// What is of no use any more once a request was given up.

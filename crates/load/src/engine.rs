@@ -1,6 +1,7 @@
 //! From a plan to a measurement: resolves, connects, runs the workers, and
 //! puts together what they recorded.
 
+mod probe;
 mod process_cpu;
 mod started;
 mod worker_shares;
@@ -32,7 +33,7 @@ use crate::worker::idle::Idle;
 use crate::worker::{Assignment, Preconnected, Shared, Source, Worker};
 use prony_model::PlanError;
 use prony_model::histogram::Histogram;
-use prony_model::measurement::Measurement;
+use prony_model::measurement::{Measurement, RunTotal};
 use prony_model::plan::{Arrivals, Plan, Protocol};
 use prony_model::plan_record::nanoseconds;
 
@@ -114,6 +115,10 @@ pub fn run_shard(
     let requests = Requests::of(plan)?;
     let tls = tls::Setup::of(plan)?;
     let endpoint = Endpoint::of(plan, control.allowed())?;
+    let mut before = match &requests {
+        Requests::Http1(bytes) => probe::probe(plan, bytes, &endpoint, tls.as_ref()),
+        Requests::Http2(_) => RunTotal::default(),
+    };
     let shared = Arc::new(Shared {
         pipeline: plan.pipeline,
         spin: plan.spin,
@@ -134,14 +139,16 @@ pub fn run_shard(
     let inlets = Inlets { from_workers, seconds: finished_seconds, parts: finished_parts };
     let mut handles = Vec::new();
     for worker in shard.workers() {
+        // The first worker counts them as its own.
+        let before = std::mem::take(&mut before);
         let handle = match &requests {
             Requests::Http1(bytes) => {
-                start_worker(plan, shard, worker, &endpoint, &shared, Http1::new(bytes), &outlets)
+                start_worker(plan, shard, worker, &endpoint, &shared, Http1::new(bytes), before, &outlets)
             }
             Requests::Http2(blocks) => {
                 // The plan's check has bounded it.
                 let codec = Http2::new(blocks, u16::try_from(plan.pipeline).unwrap_or(u16::MAX));
-                start_worker(plan, shard, worker, &endpoint, &shared, codec, &outlets)
+                start_worker(plan, shard, worker, &endpoint, &shared, codec, before, &outlets)
             }
         };
         handles.push(handle?);
@@ -234,6 +241,7 @@ fn start_worker(
     endpoint: &Endpoint,
     shared: &Arc<Shared>,
     codec: impl Codec + Send + 'static,
+    before: RunTotal,
     outlets: &Outlets,
 ) -> Result<WorkerHandle, LoadError> {
     let place = worker - shard.first;
@@ -252,7 +260,7 @@ fn start_worker(
     let preconnects = plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_));
     let samples_max = samples_share(plan, worker, shard.of);
     let request_order = request_order(plan, worker, shard.of, shared.list.as_ref());
-    let assignment = Assignment { place, connections, source, request_order };
+    let assignment = Assignment { place, connections, source, request_order, before };
     let stamps = !plan.user_clock;
     let (shared, to_engine, worker_gauge) =
         (Arc::clone(shared), outlets.to_engine.clone(), Arc::clone(&gauge));

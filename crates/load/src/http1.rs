@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::codec::requests::{InOrder, RequestPlace};
-use crate::codec::{Cancelled, Codec, Step, What};
-use prony_model::measurement::Tolerance;
+use crate::codec::{Cancelled, Codec, Step, Unasked, What};
+use prony_model::measurement::{ErrorKind, Tolerance};
 
 pub use framer::{Fields, Framer, HEAD_MAX_BYTES, Heads, Progress, ProtocolError};
+pub(crate) use framer::{NO_ROOM, PARTIAL_MAX_BYTES};
 pub(crate) use requests::RequestBytes;
 
 /// Requests of a pipeline that differ are put together for one write, so much of them at once.
@@ -19,6 +20,9 @@ const OUTPUT_BYTES: usize = 64 << 10;
 
 /// The oldest unanswered request, which the next answer is of.
 const OLDEST: RequestPlace = RequestPlace(0);
+
+/// A response that came before a byte of its request was written.
+const UNASKED: What = What::Broken(ErrorKind::Protocol, "the server sent a response that no request asked for");
 
 /// HTTP/1.1, with what the connections of one worker share.
 pub(crate) struct Http1 {
@@ -62,6 +66,9 @@ impl Http1 {
                 // to a request that is not wholly written: what is left of it must not be.
                 let asked = consumed == available || connection.begun() > 1;
                 let whole = connection.unanswered > connection.unsent;
+                if !whole && connection.written == 0 {
+                    return Step { used: available, place: None, only_head, what: UNASKED };
+                }
                 connection.unanswered -= 1;
                 connection.listed.pop_front();
                 if !whole {
@@ -198,9 +205,15 @@ impl Codec for Http1 {
         Http1::step(connection, Ok(progress), count)
     }
 
-    /// What a server says before it is asked is no answer.
-    fn take_unasked(&mut self, _connection: &mut Connection, _input: &[u8]) -> bool {
-        false
+    /// What a server says before it is asked is no answer; only that it closes for want of a request, it may say (408;
+    /// RFC 9110, section 15.5.9).
+    fn take_unasked(&mut self, _connection: &mut Connection, input: &[u8]) -> Unasked {
+        let closes = input.starts_with(b"HTTP/1.") && input.get(8..12) == Some(b" 408");
+        if closes { Unasked::Ends } else { Unasked::Wrong }
+    }
+
+    fn is_due(&self, connection: &Connection) -> bool {
+        connection.begun() > 0
     }
 
     fn end_of_stream(&mut self, connection: &mut Connection) -> Option<(RequestPlace, u16)> {

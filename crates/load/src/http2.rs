@@ -10,7 +10,8 @@ use prony_http2::frame::FRAME_MAX_BYTES;
 use prony_http2::hpack::{LIST_MAX_BYTES, TABLE_MAX_BYTES};
 
 use crate::codec::requests::{ByPlace, RequestPlace};
-use crate::codec::{Again, Cancelled, Codec, Step, What};
+use crate::codec::{Again, Cancelled, Codec, Step, Unasked, What};
+use crate::http1::{NO_ROOM, PARTIAL_MAX_BYTES};
 use prony_model::measurement::{ErrorKind, Http2Settings, Tolerance};
 
 pub(crate) use requests::build;
@@ -32,6 +33,8 @@ pub(crate) struct Http2 {
     fewest: Option<u32>,
     /// What HTTP/2 leaves to tolerance is refused.
     tolerated: BTreeMap<Tolerance, u64>,
+    /// What the connections' unfinished header blocks take.
+    partial_bytes: usize,
 }
 
 /// One connection's.
@@ -39,11 +42,13 @@ pub(crate) struct Connection {
     client: client::Connection,
     /// The status of each place's answer, once its head has come.
     status: Vec<u16>,
+    /// Its part of [`Http2::partial_bytes`].
+    partial_bytes: usize,
 }
 
 impl Http2 {
     pub(crate) fn new(requests: &Arc<client::Requests>, streams: u16) -> Http2 {
-        Http2 { requests: Arc::clone(requests), streams, fewest: None, tolerated: BTreeMap::new() }
+        Http2 { requests: Arc::clone(requests), streams, fewest: None, tolerated: BTreeMap::new(), partial_bytes: 0 }
     }
 }
 
@@ -56,11 +61,13 @@ impl Codec for Http2 {
         Connection {
             client: client::Connection::new(self.streams),
             status: vec![0; usize::from(self.streams)],
+            partial_bytes: 0,
         }
     }
 
     fn open(&mut self, connection: &mut Connection) {
         connection.client.open();
+        self.note_partial(connection);
     }
 
     /// No answer ends a connection.
@@ -70,6 +77,7 @@ impl Codec for Http2 {
 
     fn forget_all(&mut self, connection: &mut Connection) {
         connection.client.clear();
+        self.note_partial(connection);
     }
 
     fn permits(&self, connection: &Connection) -> usize {
@@ -116,7 +124,7 @@ impl Codec for Http2 {
         input: &[u8],
         body: &mut impl FnMut(RequestPlace, &[u8]),
     ) -> Step {
-        let Connection { client, status } = connection;
+        let Connection { client, status, partial_bytes } = connection;
         let mut rest = input;
         let (of, only_head, what) = match client.take(&mut rest) {
             Ok(client::Step::More | client::Step::Ready) => (None, true, What::Part),
@@ -159,6 +167,11 @@ impl Codec for Http2 {
             let now = client.streams();
             self.fewest = Some(self.fewest.map_or(now, |before| before.min(now)));
         }
+        // An unfinished block grows by steps that say nothing, and is given back by the step after its last.
+        if (what == What::Part || *partial_bytes > 0) && self.note_partial(connection) > PARTIAL_MAX_BYTES {
+            let what = What::Broken(ErrorKind::PartialHeads, NO_ROOM.0);
+            return Step { used: input.len(), place: None, only_head: true, what };
+        }
         Step { used: input.len() - rest.len(), place: of.map(place), only_head, what }
     }
 
@@ -179,15 +192,16 @@ impl Codec for Http2 {
     }
 
     /// The server's settings, answers to ours, PING. A server that ends the idle connection is believed at once.
-    fn take_unasked(&mut self, connection: &mut Connection, mut input: &[u8]) -> bool {
+    fn take_unasked(&mut self, connection: &mut Connection, mut input: &[u8]) -> Unasked {
         while !input.is_empty() || self.owes(connection) {
             let step = self.take(connection, input, &mut |_, _: &[u8]| {});
-            if step.place.is_some() || step.what != What::Part {
-                return false;
+            match (step.place, step.what) {
+                (None, What::Part) => input = &input[step.used..],
+                (None, What::Draining) => return Unasked::Ends,
+                _ => return Unasked::Wrong,
             }
-            input = &input[step.used..];
         }
-        true
+        Unasked::GoesOn
     }
 
     fn end_of_stream(&mut self, _connection: &mut Connection) -> Option<(RequestPlace, u16)> {
@@ -212,6 +226,16 @@ impl Codec for Http2 {
 
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64> {
         &self.tolerated
+    }
+}
+
+impl Http2 {
+    /// Takes note of what a connection's unfinished header block takes; gives what all of them do.
+    fn note_partial(&mut self, connection: &mut Connection) -> usize {
+        let now = connection.client.partial_bytes();
+        self.partial_bytes = self.partial_bytes - connection.partial_bytes + now;
+        connection.partial_bytes = now;
+        self.partial_bytes
     }
 }
 

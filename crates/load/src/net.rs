@@ -20,6 +20,8 @@ pub(crate) const NO_HANDLE: Handle = -1;
 
 /// A clock, connections, and a way to wait for either.
 pub(crate) trait Net {
+    /// Whether connections are read on after their use.
+    const LINGERS: bool = false;
     /// The monotonic clock in nanoseconds.
     fn now_ns(&mut self) -> u64;
     /// CPU time of this worker in nanoseconds.
@@ -60,6 +62,8 @@ pub(crate) trait Net {
     }
     /// The connection carries no more requests: what still comes over it is no answer.
     fn leave(&mut self, _handle: Handle) {}
+    /// The same, and the server is told that nothing more is sent.
+    fn end(&mut self, _handle: Handle) {}
     /// A request begins on the slot of this token, before any call for it. Nothing to a network; but who keeps
     /// an account from the other side could not see it while it waits behind others.
     fn begun(&mut self, _token: u64) {}
@@ -159,6 +163,8 @@ impl Linux {
 }
 
 impl Net for Linux {
+    const LINGERS: bool = true;
+
     fn now_ns(&mut self) -> u64 {
         sys::now_ns()
     }
@@ -287,6 +293,14 @@ impl Net for Linux {
         if let Some(tls) = &mut self.tls {
             tls.leave(handle);
         }
+    }
+
+    fn end(&mut self, handle: Handle) {
+        if let Some(tls) = &mut self.tls {
+            tls.leave(handle);
+            tls.end(handle);
+        }
+        sys::end_sending(handle);
     }
 
     fn tls(&self) -> Option<(TlsUse, u64)> {

@@ -112,6 +112,11 @@ pub(crate) fn close(fd: RawFd) {
     unsafe { libc::close(fd) };
 }
 
+/// Says that nothing more is sent. A connection that is gone already needs not be told.
+pub(crate) fn end_sending(fd: RawFd) {
+    let _ = net::shutdown(borrow(fd), net::Shutdown::Write);
+}
+
 /// A connection's handle.
 pub(crate) type Handle = i32;
 

@@ -22,6 +22,7 @@ mod preconnect;
 mod sending;
 mod slot;
 mod source;
+mod surplus;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -41,7 +42,7 @@ use crate::tls;
 use crate::worker::closing::Closing;
 use crate::worker::deadlines::Deadlines;
 use crate::worker::idle::{Free, Idle};
-use prony_model::measurement::ErrorKind;
+use prony_model::measurement::{ErrorKind, RunTotal};
 
 use around::Around;
 pub(crate) use preconnect::Preconnected;
@@ -93,6 +94,8 @@ pub(crate) struct Assignment {
     pub(crate) source: Source,
     /// Which request of the list the next one is, where the plan has one.
     pub(crate) request_order: Option<RequestOrder>,
+    /// What was sent and received before there were workers.
+    pub(crate) before: RunTotal,
 }
 
 pub(crate) struct Worker<N: Net, C: Codec> {
@@ -122,8 +125,8 @@ pub(crate) struct Worker<N: Net, C: Codec> {
     drops_bodies: bool,
     /// Whether answers have long bodies lately.
     reads_short: bool,
-    /// Connections established before the clock, whether or not they are still open.
-    preconnected: u64,
+    /// What was counted before the clock: connections, whether or not they are still open, and the probe's requests.
+    before: RunTotal,
     /// The schedule's first instant.
     start_ns: u64,
     /// The last request's end, where only a count ends the load.
@@ -140,7 +143,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         gauge: Arc<crate::control::Gauge>,
         assignment: Assignment,
     ) -> Worker<N, C> {
-        let Assignment { place, connections, source, request_order } = assignment;
+        let Assignment { place, connections, source, request_order, before } = assignment;
         let (count, pipeline) = (connections as usize, shared.pipeline as usize);
         let places = count * pipeline;
         let all = if C::DRAINS { 2 * count } else { count };
@@ -162,7 +165,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             buffer: vec![0; READ_BUFFER_BYTES],
             corked: false,
             reads_short: false,
-            preconnected: 0,
+            before,
             start_ns: 0,
             last_resolved_ns: 0,
             shared,
@@ -184,7 +187,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         self.last_resolved_ns = start_ns;
         // Before the clock starts: it allocates some megabytes.
         let mut recorder = Recorder::open(start_ns, edges, connected, self.net.stamps(), sink, samples);
-        recorder.run.connections = self.preconnected;
+        recorder.run = self.before;
         if let Some(request_order) = &self.request_order {
             recorder.count_by_request(request_order.different());
         }
@@ -192,12 +195,18 @@ impl<N: Net, C: Codec> Worker<N, C> {
         // Two milliseconds: a stop that is asked for meanwhile is seen after them.
         while now < start_ns {
             for event in 0..self.net.wait(now, start_ns)? {
+                let token = self.net.token(event);
+                if let Some(talks) = self.closing.on_event(token, &mut self.net, &mut self.buffer) {
+                    recorder.run.unasked += u64::from(talks);
+                    continue;
+                }
                 // An idle connection that the server closed, or on which it (or TLS) spoke unasked.
-                let slot = self.net.token(event) as u32;
+                let slot = token as u32;
                 match self.read_idle(slot) {
                     Ok(_) => self.write_idle(slot),
-                    Err(_) => {
-                        self.say_last_words(slot);
+                    Err(over) => {
+                        recorder.run.unasked += u64::from(over.unasked);
+                        self.say_last_words(slot, now);
                         self.drop_connection(&mut recorder, slot, start_ns);
                     }
                 }
@@ -234,7 +243,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 recorder.woke_late(now.saturating_sub(until));
             }
         }
-        Ok(self.close(recorder))
+        self.close(recorder)
     }
 
     /// Gives up a worker that never ran.
@@ -254,7 +263,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         self.source.is_exhausted() && recorder.in_flight() == 0
     }
 
-    fn close(mut self, mut recorder: Recorder) -> WorkerResult {
+    fn close(mut self, mut recorder: Recorder) -> io::Result<WorkerResult> {
         if !recorder.over() {
             // The count ended it: the window ends with the last request, whose instant is within it.
             let end = self.last_resolved_ns + 1;
@@ -263,8 +272,9 @@ impl<N: Net, C: Codec> Worker<N, C> {
             self.bring(&mut recorder, now.max(end));
         }
         let all_done = self.all_done(&recorder);
+        self.see_surplus(&mut recorder)?;
         self.close_connections();
-        recorder.into_result(all_done, self.net.waits())
+        Ok(recorder.into_result(all_done, self.net.waits()))
     }
 
     fn next_wakeup(&self, recorder: &Recorder, now: u64) -> u64 {

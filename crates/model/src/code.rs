@@ -31,6 +31,7 @@ pub enum Code {
     Errors,
     Arithmetic,
     WrongAnswer,
+    UnaskedResponses,
     PortsExhausted,
     ClientSaturated,
     ClientQueue,
@@ -124,6 +125,8 @@ impl Code {
             Code::WrongAnswer => entry(&["throughput", "response", "service"], Effect::Invalid,
                 const { &[count("other_body"), count("other_status")] },
                 "Look at one response (curl -i URL); correct the server, or --expect-status and --expect-body."),
+            Code::UnaskedResponses => entry(&["throughput", "response", "service"], Effect::Invalid, const { &[count("connections")] },
+                "Look at what follows one response on its connection (curl -v says `Excess found`), and correct the server: where requests follow each other, a response that nobody asked for is taken for the next one's."),
             Code::PortsExhausted => entry(&["throughput"], Effect::Invalid, const { &[count("requests")] },
                 "Keep connections alive, connect from more addresses (--source) or widen net.ipv4.ip_local_port_range: this measured \
                  the client's ports."),

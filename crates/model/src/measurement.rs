@@ -128,6 +128,14 @@ pub struct RunTotal {
     pub completed: u64,
     /// Connections established.
     pub connections: u64,
+    /// Connections on which the server sent what no request asked for.
+    #[serde(default, skip_serializing_if = "none")]
+    pub unasked: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// By whose clock the arrival of answers is stamped.

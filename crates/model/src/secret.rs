@@ -12,7 +12,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use known::names_asked_for;
-pub(crate) use known::{remember_body, remember_credentials, remember_url};
+pub(crate) use known::{percent_bytes, remember_body, remember_credentials, remember_url};
 pub use typed::typed;
 pub(crate) use typed::typed_again;
 
@@ -184,7 +184,8 @@ pub fn filled_in(url: &str, is_path: bool) -> Result<String, String> {
                  -H 'Authorization: @env:NAME'."
             ));
         } else {
-            out.push_str(&value);
+            // It stands for itself, and a user and password are decoded.
+            out.push_str(&value.replace('%', "%25"));
         }
         rest = behind;
     }

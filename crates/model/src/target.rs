@@ -5,18 +5,18 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{PlanError, wrong};
-use crate::secret::{Secret, filled_in, redacted, remember_url};
+use crate::secret::{Secret, filled_in, percent_bytes, redacted, remember_url};
 
 /// What is loaded: one `http://` or `https://` URL, in parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
-    /// Host name or address, an IPv6 address without its brackets.
+    /// Host name or address, an IPv6 address without its brackets; a link-local one with its interface (`fe80::1%eth0`).
     pub host: String,
     /// Port; 80, or 443 with TLS, unless the URL says another.
     pub port: u16,
     /// Path and query, always beginning with `/`.
     pub path: String,
-    /// `user:password` of the URL, sent as Basic credentials and never printed.
+    /// `user:password` of the URL, percent-encoded as it stands there; sent as Basic credentials and never printed.
     pub userinfo: Option<Secret>,
     /// Whether TLS is spoken: the URL's scheme is `https`.
     pub tls: bool,
@@ -79,16 +79,25 @@ impl Target {
         Target::parse(&(server + &filled_in(&url[path..], true).map_err(PlanError)?))
     }
 
+    /// Name or address without the interface of a link-local one, which is of this machine alone.
+    pub fn name(&self) -> &str {
+        self.host.split('%').next().unwrap_or_default()
+    }
+
     /// The `Host` header's value.
     pub fn host_header(&self) -> String {
-        let host = self.bracketed_host();
+        self.authority(self.name())
+    }
+
+    fn authority(&self, host: &str) -> String {
+        let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
         if self.port == default_port(self.tls) { host } else { format!("{host}:{}", self.port) }
     }
 
     /// The URL as it may be printed and stored: without its userinfo and the values of secret parameters.
     pub fn display_url(&self) -> String {
         let scheme = if self.tls { "https" } else { "http" };
-        format!("{scheme}://{}{}", self.host_header(), redacted(&self.path))
+        format!("{scheme}://{}{}", self.authority(&self.host), redacted(&self.path))
     }
 
     /// These headers as they are sent there: with its user and password, unless they have an Authorization.
@@ -99,15 +108,14 @@ impl Target {
         }
         given
     }
-
-    fn bracketed_host(&self) -> String {
-        if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() }
-    }
 }
 
-/// What `Authorization` says of a URL's user and password (RFC 7617).
+/// What `Authorization` says of a URL's user and password (RFC 7617), decoded (RFC 3986, section 3.2.1). A user alone has
+/// an empty password, as in curl.
 pub fn basic(userinfo: &Secret) -> String {
-    format!("Basic {}", STANDARD.encode(userinfo.value()))
+    let (user, password) = userinfo.value().split_once(':').unwrap_or((userinfo.value(), ""));
+    let credentials = [&percent_bytes(user)[..], b":", &percent_bytes(password)].concat();
+    format!("Basic {}", STANDARD.encode(credentials))
 }
 
 /// The port of a URL that names none (RFC 9110, sections 4.2.1 and 4.2.2).
@@ -117,13 +125,13 @@ fn default_port(tls: bool) -> u16 {
 
 /// Host, and the port if one is named.
 fn split_host_port(text: &str) -> Result<(String, Option<u16>), String> {
+    let address;
     let (host, port) = if let Some(inner) = text.strip_prefix('[') {
         let Some((host, after)) = inner.split_once(']') else {
             return Err(format!("{text:?} opens a bracket that it does not close: write [::1]:8080."));
         };
-        if host.parse::<std::net::Ipv6Addr>().is_err() {
-            return Err(format!("[{host}] is not an IPv6 address."));
-        }
+        address = ipv6(host)?;
+        let host = address.as_str();
         match after.strip_prefix(':') {
             Some(port) => (host, Some(port)),
             None if after.is_empty() => (host, None),
@@ -159,6 +167,21 @@ fn split_host_port(text: &str) -> Result<(String, Option<u16>), String> {
         },
     };
     Ok((host.to_owned(), port))
+}
+
+/// An IPv6 address, with its interface where it is link-local: `%eth0`, as everybody writes it, or `%25eth0` (RFC 6874).
+fn ipv6(host: &str) -> Result<String, String> {
+    let (address, zone) = host.split_once('%').unwrap_or((host, ""));
+    let zone = zone.strip_prefix("25").filter(|zone| !zone.is_empty()).unwrap_or(zone);
+    match address.parse::<std::net::Ipv6Addr>() {
+        Err(_) => Err(format!("[{host}] is not an IPv6 address.")),
+        Ok(parsed) if parsed.is_unicast_link_local() && zone.is_empty() => Err(format!(
+            "[{address}] is a link-local address, which each interface may have: name the one that is meant, \
+             [{address}%eth0] (`ip -6 address` lists them)."
+        )),
+        Ok(_) if zone.is_empty() => Ok(address.to_owned()),
+        Ok(_) => Ok(format!("{address}%{zone}")),
+    }
 }
 
 /// The path of a URL that [`Target::display_url`] gave, its query included.
@@ -220,6 +243,48 @@ mod tests {
                 (port, host_header, display)
             );
         }
+    }
+
+    #[test]
+    fn user_and_password_are_sent_decoded() {
+        let sent = |url: &str| basic(&Target::parse(url).unwrap().userinfo.unwrap());
+        for (userinfo, credentials) in [
+            ("me:plain", &b"me:plain"[..]),
+            ("u%40d:1%3d2%3f", b"u@d:1=2?"),
+            ("me:a%2Fb%23c", b"me:a/b#c"),
+            ("me", b"me:"),
+            ("me:", b"me:"),
+            (":pw", b":pw"),
+            ("a%3Ab:c:d", b"a:b:c:d"),
+            ("me:100%", b"me:100%"),
+            ("me:%FF%zz", b"me:\xff%zz"),
+        ] {
+            let expected = format!("Basic {}", STANDARD.encode(credentials));
+            assert_eq!(sent(&format!("http://{userinfo}@h/")), expected, "{userinfo}");
+        }
+        let given = Target::given("http://me:@env:CARGO_PKG_NAME@h/").unwrap();
+        assert_eq!(
+            basic(&given.userinfo.unwrap()),
+            format!("Basic {}", STANDARD.encode(format!("me:{}", std::env::var("CARGO_PKG_NAME").unwrap())))
+        );
+        let said = crate::secret::redacted("he sent dec0ded@word");
+        assert!(said.contains("dec0ded@word"));
+        Target::parse("http://me:dec0ded%40word@h/").unwrap();
+        assert!(!crate::secret::redacted("he sent dec0ded@word").contains("dec0ded"));
+    }
+
+    #[test]
+    fn a_link_local_address_names_its_interface() {
+        for url in ["http://[fe80::1%eth0]:8080/x", "http://[fe80::1%25eth0]:8080/x"] {
+            let t = Target::parse(url).unwrap();
+            assert_eq!((t.host.as_str(), t.name()), ("fe80::1%eth0", "fe80::1"));
+            // The interface is this machine's own business (RFC 6874, section 4).
+            assert_eq!(t.host_header(), "[fe80::1]:8080");
+            assert_eq!(t.display_url(), "http://[fe80::1%eth0]:8080/x");
+        }
+        let said = Target::parse("http://[fe80::1]/").unwrap_err().0;
+        assert!(said.contains("[fe80::1%eth0]"), "{said}");
+        assert!(Target::parse("http://[x%eth0]/").unwrap_err().0.contains("not an IPv6"));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use prony_model::measurement::{ErrorKind, Tolerance};
 pub use fields::Fields;
 use head::{Body, Head, parse_head};
 pub use heads::Heads;
+pub(crate) use heads::PARTIAL_MAX_BYTES;
 
 /// The longest head that is accepted, as of Chromium.
 pub const HEAD_MAX_BYTES: usize = 256 << 10;
@@ -30,7 +31,7 @@ const PARTIAL_KEPT_BYTES: usize = 4 << 10;
 
 const HEAD_TOO_LONG: ProtocolError = ProtocolError("the response's head is longer than 256 KiB");
 /// Of the kind [`ErrorKind::PartialHeads`].
-const NO_ROOM: ProtocolError = ProtocolError(
+pub(crate) const NO_ROOM: ProtocolError = ProtocolError(
     "the unfinished response heads on this worker's connections exceed 64 MiB: give fewer connections (-c) \
      or more workers (-t)",
 );

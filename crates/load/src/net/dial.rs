@@ -12,7 +12,7 @@ use prony_model::plan::{Plan, Protocol};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt};
 
 use crate::error::LoadError;
-use crate::net::endpoint::resolve;
+use crate::net::endpoint::{Endpoint, resolve};
 use crate::tls;
 
 /// How a plan's server is reached: by TCP or a Unix socket, with TLS or without.
@@ -43,6 +43,15 @@ impl Dialer {
         };
         let (host, protocol) = (plan.target.host_header(), plan.protocol);
         Ok(Dialer { host, destination, protocol, tls: tls::Setup::of(plan)? })
+    }
+
+    /// For an endpoint that was chosen already.
+    pub(crate) fn to(endpoint: &Endpoint, plan: &Plan, tls: Option<&tls::Setup>) -> Dialer {
+        let destination = match endpoint {
+            Endpoint::Tcp { address, .. } => Destination::Tcp(vec![*address]),
+            Endpoint::Unix(path) => Destination::Unix(path.clone()),
+        };
+        Dialer { host: plan.target.host_header(), destination, protocol: plan.protocol, tls: tls.cloned() }
     }
 
     /// What the Host header of requests says.

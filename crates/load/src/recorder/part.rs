@@ -225,7 +225,10 @@ impl Recorder {
 
     /// What a worker recorded, once its window is over.
     pub(crate) fn into_result(self, all_done: bool, waits: Waits) -> WorkerResult {
-        WorkerResult { share: self.last.unwrap_or_default(), by_request: self.by_request, all_done, waits }
+        let mut share = self.last.unwrap_or_default();
+        // What came after the window.
+        share.run_total.unasked += self.run.unasked - self.part.run.unasked;
+        WorkerResult { share, by_request: self.by_request, all_done, waits }
     }
 
     /// The window's time outside `epoll_wait` so far.

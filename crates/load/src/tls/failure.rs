@@ -45,15 +45,15 @@ pub(crate) fn during_handshake(error: &io::Error) -> io::Error {
     }
 }
 
-const NO_PROTOCOL: &str =
-    "the server does not speak the version of HTTP that was offered (ALPN): http/1.1, with --http2 h2";
+const NO_PROTOCOL: &str = "the server does not speak the version of HTTP that was offered (ALPN): give --http2 to offer \
+                           HTTP/2, and leave it out to offer HTTP/1.1";
 
 fn sentence(error: &Error) -> String {
     match error {
         Error::InvalidCertificate(why) => certificate(why),
         Error::AlertReceived(alert) => refusal(*alert),
         Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
-            "the server's response is not TLS, as on a port of plain http://".to_owned()
+            "the server's response is not TLS, as on a port of plain HTTP: write http://".to_owned()
         }
         Error::PeerIncompatible(
             PeerIncompatible::ServerDoesNotSupportTls12Or13
@@ -61,8 +61,34 @@ fn sentence(error: &Error) -> String {
         ) => "the server speaks neither TLS 1.2 nor TLS 1.3".to_owned(),
         Error::NoApplicationProtocol => NO_PROTOCOL.to_owned(),
         Error::DecryptError => "a TLS record that came from the server cannot be decrypted".to_owned(),
-        other => format!("TLS: {other}"),
+        Error::PeerIncompatible(why) => {
+            format!("the server's TLS and Prony's have nothing in common ({})", words(&format!("{why:?}")))
+        }
+        other => {
+            let other = match other {
+                Error::InvalidMessage(why) => format!("{why:?}"),
+                Error::PeerMisbehaved(why) => format!("{why:?}"),
+                other => format!("{other:?}"),
+            };
+            format!(
+                "what the server sent breaks the rules of TLS ({}): see what another client says (openssl s_client \
+                 -connect HOST:PORT)",
+                words(&other)
+            )
+        }
     }
+}
+
+/// `path len constraint violated` of rustls's `PathLenConstraintViolated`, without what it holds.
+fn words(value: &str) -> String {
+    let mut words = String::new();
+    for c in value.chars().take_while(char::is_ascii_alphanumeric) {
+        if c.is_ascii_uppercase() && !words.is_empty() && !words.ends_with(|c: char| c.is_ascii_digit()) {
+            words.push(' ');
+        }
+        words.push(c.to_ascii_lowercase());
+    }
+    words
 }
 
 /// What the server's certificate is not.
@@ -70,7 +96,7 @@ fn certificate(why: &CertificateError) -> String {
     let ago = |time: u64, edge: u64| time.abs_diff(edge) / SECONDS_PER_DAY;
     match why {
         CertificateError::UnknownIssuer => {
-            "the server's certificate is issued by nobody who is trusted here".to_owned()
+            "the server's certificate is self-signed, or issued by nobody who is trusted here".to_owned()
         }
         CertificateError::ExpiredContext { time, not_after } => {
             format!("the server's certificate expired {} days ago", ago(time.as_secs(), not_after.as_secs()))
@@ -97,7 +123,17 @@ fn certificate(why: &CertificateError) -> String {
             "the server's certificate is not one for servers (extendedKeyUsage)".to_owned()
         }
         CertificateError::BadEncoding => "the server's certificate cannot be read".to_owned(),
-        other => format!("the server's certificate is refused: {}", Error::InvalidCertificate(other.clone())),
+        // By name: what webpki found beyond this list has no type here.
+        CertificateError::Other(other) => match other.to_string().as_str() {
+            "CaUsedAsEndEntity" => "the server's certificate is an authority's own, as `openssl req -x509` makes them \
+                                    self-signed, and is not among those trusted here"
+                .to_owned(),
+            "UnsupportedCertVersion" => "the server's certificate, or its issuer's, is of X.509 version 1, which cannot \
+                                         be checked: make one of version 3 (openssl x509 -req -extfile FILE)"
+                .to_owned(),
+            other => format!("the server's certificate, or its issuer's, breaks a rule of X.509 ({})", words(other)),
+        },
+        other => format!("the server's certificate is refused ({})", words(&format!("{other:?}"))),
     }
 }
 

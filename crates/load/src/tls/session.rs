@@ -72,6 +72,8 @@ pub(super) struct Session {
     /// Whether it is over, and requests can be sent.
     open: bool,
     end: Option<End>,
+    /// Plaintext that came with the handshake's end: a server may speak first (HTTP/2's SETTINGS).
+    early: Vec<u8>,
     /// Ciphertext whose record is not whole yet.
     incoming: Vec<u8>,
     /// Ciphertext that goes out before anything else.
@@ -89,6 +91,7 @@ impl Session {
             begun: false,
             open: false,
             end: None,
+            early: Vec::new(),
             incoming: Vec::new(),
             outgoing: Vec::new(),
             promised: 0,
@@ -105,9 +108,14 @@ impl Session {
         !self.outgoing.is_empty()
     }
 
-    /// Whether the peer's side has ended.
-    pub(super) fn has_ended(&self) -> bool {
-        self.end.is_some()
+    /// Whether there is something to read that the socket does not show: plaintext, or the peer's end.
+    pub(super) fn has_more(&self) -> bool {
+        self.end.is_some() || !self.early.is_empty()
+    }
+
+    /// Whether the peer has ended its side by close_notify.
+    pub(super) fn ended_cleanly(&self) -> bool {
+        matches!(self.end, Some(End::Clean))
     }
 
     /// Begins the handshake or goes on with it; `WouldBlock` until it is over.
@@ -125,12 +133,14 @@ impl Session {
         } else {
             0
         };
-        let processed = self.process(&mut buffers.incoming[..filled], &mut []);
+        let mut early = vec![0; filled];
+        let processed = self.process(&mut buffers.incoming[..filled], &mut early);
         if processed.is_err() || self.end.is_some() {
             // The alert that says why; whether it arrives changes nothing.
             let _ = self.flush(wire);
             return Err(processed.err().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into()));
         }
+        self.early = early[..processed.unwrap_or_default()].to_vec();
         if self.open {
             return Ok(());
         }
@@ -192,7 +202,11 @@ impl Session {
         plain: &mut [u8],
     ) -> io::Result<(usize, Option<u64>)> {
         let (mut written, mut stamp) = (0, None);
-        if self.end.is_none() {
+        if !self.early.is_empty() {
+            written = plain.len().min(self.early.len());
+            plain[..written].copy_from_slice(&self.early[..written]);
+            self.early.drain(..written);
+        } else if self.end.is_none() {
             let (filled, count, at) = self.fill(wire, buffers, plain.len())?;
             if count == 0 {
                 return Err(io::Error::new(
@@ -214,9 +228,9 @@ impl Session {
         }
     }
 
-    /// Says by close_notify that nothing more comes from here.
+    /// Says by close_notify that nothing more comes from here: once, whether or not the peer has said so.
     pub(super) fn say_goodbye(&mut self, wire: &mut impl Wire, buffers: &mut Buffers) {
-        if !self.open || self.end.is_some() || self.wants_to_write() {
+        if matches!(self.end, Some(End::Failed(_))) || self.wants_to_write() || !mem::take(&mut self.open) {
             return;
         }
         if let Ok(ConnectionState::WriteTraffic(mut traffic)) =

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{Resumption, WebPkiServerVerifier};
-use rustls::crypto::{CryptoProvider, ring};
+use rustls::crypto::{CryptoProvider, KeyProvider, ring};
 use rustls::pki_types::ServerName;
-use rustls::{CipherSuite, ClientConfig, Error, RootCertStore};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::{CipherSuite, ClientConfig, Error, InconsistentKeys, RootCertStore};
 
+use super::failure;
 use super::verify::Verifier;
-use prony_model::tls::Verify;
+use prony_model::tls::{Identity, Verify};
 use prony_model::{Plan, PlanError};
 
 /// Sessions that a worker remembers. rustls keeps up to 8 tickets of one
@@ -33,7 +35,7 @@ impl Setup {
         if !plan.target.tls {
             return Ok(None);
         }
-        let name = ServerName::try_from(plan.target.host.clone()).map_err(|_| {
+        let name = ServerName::try_from(plan.target.name().to_owned()).map_err(|_| {
             PlanError(format!(
                 "The host {:?} is not a name that a certificate can have: write the server's DNS name or \
                  address.",
@@ -41,10 +43,11 @@ impl Setup {
             ))
         })?;
         let provider = Arc::new(provider());
+        let keys = provider.key_provider;
         let verifier = verifier(&plan.tls.verify, &provider)?;
         let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|e| PlanError(format!("TLS cannot be set up: {e}.")))?
+            .map_err(|e| PlanError(format!("TLS cannot be set up: {}.", failure::io_error(&e))))?
             .dangerous()
             .with_custom_certificate_verifier(verifier);
         let mut config = match &plan.tls.identity {
@@ -54,9 +57,10 @@ impl Setup {
                 ));
             }
             None => builder.with_no_client_auth(),
-            Some(identity) => builder
-                .with_client_auth_cert(identity.chain(), identity.key())
-                .map_err(|e| no_identity(&e))?,
+            Some(identity) => {
+                let own = own_certificate(identity, keys).map_err(|e| no_identity(&e))?;
+                builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(own)))
+            }
         };
         config.alpn_protocols = vec![plan.protocol.alpn().into()];
         Ok(Some(Setup { config: Arc::new(config), name, resumption: plan.tls.resumption }))
@@ -103,7 +107,7 @@ fn verifier(
     let webpki = |roots: RootCertStore| {
         WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
             .build()
-            .map_err(|e| PlanError(format!("The trusted certificates cannot be used: {e}.")))
+            .map_err(|e| PlanError(format!("The trusted certificates cannot be used: {}.", e)))
     };
     Ok(match verify {
         Verify::Nothing => {
@@ -115,7 +119,7 @@ fn verifier(
             let mut roots = RootCertStore::empty();
             for certificate in given.certificates() {
                 roots.add(certificate.clone()).map_err(|e| {
-                    PlanError(format!("A certificate of --cacert cannot be read as one of X.509: {e}."))
+                    PlanError(format!("A certificate of --cacert cannot be used: {}.", failure::io_error(&e)))
                 })?;
             }
             Arc::new(Verifier::Given { webpki: webpki(roots)?, roots: given.clone() })
@@ -145,11 +149,25 @@ fn system_roots() -> Result<RootCertStore, PlanError> {
     Ok(roots)
 }
 
+/// The client's certificate with its key. One that rustls cannot read, as of X.509 version 1, is shown all the same, where
+/// the key's public half stands in it: what it is worth is for the server to say, as with curl.
+fn own_certificate(identity: &Identity, keys: &dyn KeyProvider) -> Result<CertifiedKey, Error> {
+    let own = CertifiedKey::new(identity.chain(), keys.load_private_key(identity.key())?);
+    match own.keys_match() {
+        Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => Ok(own),
+        Err(why) => {
+            let public = own.key.public_key();
+            let stands_in = |public: &[u8]| own.cert[0].windows(public.len()).any(|part| part == public);
+            if public.is_some_and(|public| stands_in(&public)) { Ok(own) } else { Err(why) }
+        }
+    }
+}
+
 fn no_identity(error: &Error) -> PlanError {
     PlanError(match error {
         Error::InconsistentKeys(_) => {
             "The key of --key does not belong to the certificate of --cert: give the pair.".to_owned()
         }
-        other => format!("The certificate of --cert and its key cannot be used: {other}."),
+        other => format!("The certificate of --cert and its key cannot be used: {}.", failure::io_error(other)),
     })
 }

@@ -17,10 +17,6 @@ use crate::sys::{self, Epoll, Handle, Interest, would_block};
 use prony_model::measurement::{TlsAgreed, TlsUse};
 use prony_model::plan::Protocol;
 
-/// What may still come over a connection that carries no more requests:
-/// session tickets and a close_notify. A server that says more is not waited for.
-const LEFT_BYTES_MAX: usize = 64 << 10;
-
 /// A socket.
 struct Socket {
     fd: Handle,
@@ -40,27 +36,26 @@ impl Wire for Socket {
     }
 }
 
-/// What a handle stands for.
-enum Peer {
-    /// No connection.
-    None,
-    /// A connection that TLS is or will be spoken on.
-    Live(Box<Live>),
-    /// A connection left to the server to close, and how much came over it since.
-    Left(usize),
-}
-
+/// A connection that TLS is or will be spoken on.
 struct Live {
     session: Session,
     /// Whether TCP is connected, so that the handshake can begin.
     connected: bool,
+    /// Whether it carries no more requests.
+    left: bool,
+    /// What its owner waits for.
+    asked: Interest,
     /// What epoll has been told.
     token: u64,
     interest: Interest,
 }
 
 impl Live {
-    fn watch(&mut self, epoll: &Epoll, fd: Handle, interest: Interest, token: u64) -> io::Result<()> {
+    fn watch(&mut self, epoll: &Epoll, fd: Handle, asked: Interest, token: u64) -> io::Result<()> {
+        self.asked = asked;
+        // What epoll does not see: room to write, which there always is, brings the owner back for it.
+        let unseen = self.session.has_more() && !self.left;
+        let interest = if unseen { Interest::ReadWrite } else { asked };
         if (self.interest, self.token) != (interest, token) {
             epoll.modify(fd, interest, token)?;
             (self.interest, self.token) = (interest, token);
@@ -73,7 +68,8 @@ impl Live {
 pub(crate) struct Table {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
-    peers: Vec<Peer>,
+    /// By handle.
+    peers: Vec<Option<Box<Live>>>,
     buffers: Buffers,
     seen: TlsUse,
     /// When the first handshake succeeded.
@@ -102,16 +98,17 @@ impl Table {
         let session = Session::new(Arc::clone(&self.config), self.name.clone())?;
         let index = fd as usize;
         if self.peers.len() <= index {
-            self.peers.resize_with(index + 1, || Peer::None);
+            self.peers.resize_with(index + 1, || None);
         }
-        let live = Live { session, connected: false, token, interest: Interest::Write };
-        self.peers[index] = Peer::Live(Box::new(live));
+        let (asked, interest) = (Interest::Write, Interest::Write);
+        let live = Live { session, connected: false, left: false, asked, token, interest };
+        self.peers[index] = Some(Box::new(live));
         Ok(())
     }
 
     /// Whether a connection still waits for its TCP connect.
     pub(crate) fn awaits_connect(&self, fd: Handle) -> bool {
-        matches!(self.peers.get(fd as usize), Some(Peer::Live(live)) if !live.connected)
+        matches!(self.peers.get(fd as usize), Some(Some(live)) if !live.connected)
     }
 
     /// TCP is connected: begins the handshake or goes on with it; `WouldBlock` until it is over.
@@ -155,7 +152,7 @@ impl Table {
         token: u64,
     ) -> io::Result<()> {
         match self.peers.get_mut(fd as usize) {
-            Some(Peer::Live(live)) => live.watch(epoll, fd, interest, token),
+            Some(Some(live)) => live.watch(epoll, fd, interest, token),
             _ => epoll.modify(fd, interest, token),
         }
     }
@@ -166,7 +163,7 @@ impl Table {
         live.session.send(&mut Socket { fd, stamped: false }, &mut self.buffers, bytes)
     }
 
-    /// [`Session::recv`], and of a connection that was left whether anything of interest happened.
+    /// [`Session::recv`].
     pub(crate) fn recv(
         &mut self,
         epoll: &Epoll,
@@ -174,51 +171,52 @@ impl Table {
         buffer: &mut [u8],
         stamped: bool,
     ) -> io::Result<(usize, Option<u64>)> {
-        if let Some(Peer::Left(bytes)) = self.peers.get_mut(fd as usize) {
-            return recv_left(fd, bytes, buffer).map(|count| (count, None));
-        }
         let live = live(&mut self.peers, fd)?;
+        if live.left && live.session.ended_cleanly() {
+            // All is said on both sides: what is waited for is that the server closes, and it can say nothing more.
+            let count = sys::recv(fd, buffer)?;
+            return if count == 0 { Ok((0, None)) } else { Err(io::ErrorKind::InvalidData.into()) };
+        }
         let got = live.session.recv(&mut Socket { fd, stamped }, &mut self.buffers, buffer)?;
-        if got.0 > 0 && live.session.has_ended() {
-            // The end came along and is out of epoll's sight: room to write, which there
-            // always is, brings the caller back for it.
-            live.watch(epoll, fd, Interest::ReadWrite, live.token)?;
+        if live.session.has_more() || live.interest != live.asked {
+            live.watch(epoll, fd, live.asked, live.token)?;
+        }
+        if live.left && live.session.ended_cleanly() {
+            self.end(fd);
+            return if got.0 == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(got) };
         }
         Ok(got)
     }
 
-    /// The connection carries no more requests. Its keys go at once.
+    /// The connection carries no more requests. A server that has ended TLS is answered.
     pub(crate) fn leave(&mut self, fd: Handle) {
-        if let Some(peer) = self.peers.get_mut(fd as usize) {
-            *peer = Peer::Left(0);
+        let Ok(live) = live(&mut self.peers, fd) else { return };
+        live.left = true;
+        if live.session.ended_cleanly() {
+            self.end(fd);
+        }
+    }
+
+    /// Nothing more is sent over the connection, and the server is told so.
+    pub(crate) fn end(&mut self, fd: Handle) {
+        if let Ok(live) = live(&mut self.peers, fd) {
+            live.session.say_goodbye(&mut Socket { fd, stamped: false }, &mut self.buffers);
         }
     }
 
     /// The connection is about to be closed.
     pub(crate) fn close(&mut self, fd: Handle) {
-        let Some(peer) = self.peers.get_mut(fd as usize) else { return };
-        if let Peer::Live(mut live) = std::mem::replace(peer, Peer::None) {
-            live.session.say_goodbye(&mut Socket { fd, stamped: false }, &mut self.buffers);
+        self.end(fd);
+        if let Some(peer) = self.peers.get_mut(fd as usize) {
+            *peer = None;
         }
     }
 }
 
-fn live(peers: &mut [Peer], fd: Handle) -> io::Result<&mut Live> {
+fn live(peers: &mut [Option<Box<Live>>], fd: Handle) -> io::Result<&mut Live> {
     match peers.get_mut(fd as usize) {
-        Some(Peer::Live(live)) => Ok(live),
+        Some(Some(live)) => Ok(live),
         _ => Err(failure::failed("TLS is not spoken on this connection")),
-    }
-}
-
-/// Drops what a left connection brings: `WouldBlock` while it is open, 0 when
-/// the server has closed it, more when it brings too much.
-fn recv_left(fd: Handle, bytes: &mut usize, buffer: &mut [u8]) -> io::Result<usize> {
-    loop {
-        let count = sys::recv(fd, buffer)?;
-        *bytes += count;
-        if count == 0 || *bytes > LEFT_BYTES_MAX {
-            return Ok(count);
-        }
     }
 }
 

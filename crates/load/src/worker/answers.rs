@@ -56,7 +56,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 match step.what {
                     What::Draining => index = self.drain(recorder, index, now),
                     What::Broken(kind, reason) => {
-                        let said = self.say_last_words(index);
+                        let said = self.say_last_words(index, now);
                         recorder.wrote(said);
                         self.fail(recorder, index, now, kind, || reason.to_owned());
                         return (index, now);
@@ -100,6 +100,10 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 }
                 What::Whole { status, reusable } => {
                     self.reads_short &= !begins;
+                    let connection = &self.slots[index as usize].connection;
+                    if !reusable && at < read.count && !self.codec.is_due(connection) {
+                        recorder.run.unasked += 1;
+                    }
                     later = self.answered(recorder, index, place, now, status, reusable);
                 }
                 What::Failed(kind, reason) => {

@@ -4,6 +4,9 @@
 //! opens a connection per request and closes first runs out of its 28,000
 //! ports in seconds and measures that; so the server is given the first word,
 //! for a bounded time and a bounded number of connections.
+//!
+//! A connection that Prony ends with a word of its own (HTTP/2's GOAWAY) is read on until the server has closed it: closed
+//! with bytes unread, the kernel would send a reset, which can overtake that word.
 
 use std::collections::VecDeque;
 
@@ -13,16 +16,21 @@ use crate::net::{Handle, Interest, Net, would_block};
 const TOKEN_BIT: u64 = 1 << 63;
 /// How long a server may take to close.
 const CLOSING_NS: u64 = 1_000_000_000;
+/// What it may still send meanwhile where it has been told that the connection ends.
+const DROPPED_BYTES_MAX: usize = 1 << 20;
 
 /// Connections left to the server.
 #[derive(Debug)]
 pub(crate) struct Closing {
-    /// By handle: the generation of the connection that lingers under it, 0 if none does.
-    generations: Vec<u64>,
+    /// By handle: the generation of the connection that lingers under it, 0 if none does; and of one that the server was
+    /// told of, how much it may still send.
+    generations: Vec<(u64, Option<usize>)>,
     generation: u64,
     /// In order of their deadline; entries of connections already gone stay until then.
     queue: VecDeque<(u64, Handle, u64)>,
     open: usize,
+    /// How many of them the server was told of.
+    told: usize,
     open_max: usize,
 }
 
@@ -34,17 +42,42 @@ impl Closing {
             generation: 0,
             queue: VecDeque::new(),
             open: 0,
+            told: 0,
             open_max: open_max.max(1),
         }
     }
 
-    /// Takes a connection over. Where the server has closed already, or talks
-    /// on, it is closed at once.
-    pub(crate) fn take(&mut self, handle: Handle, now_ns: u64, net: &mut impl Net, buffer: &mut [u8]) {
+    /// Takes a connection over. Where the server has closed already, or talks on, it is closed at once; says whether it
+    /// talked.
+    pub(crate) fn take(
+        &mut self,
+        handle: Handle,
+        now_ns: u64,
+        net: &mut impl Net,
+        buffer: &mut [u8],
+    ) -> bool {
         net.leave(handle);
-        if !is_silent(handle, net, buffer)
-            || net.watch(handle, Interest::Read, TOKEN_BIT | handle as u64).is_err()
-        {
+        let seen = look(handle, &mut None, net, buffer);
+        if seen == Seen::Nothing {
+            self.hold(handle, None, now_ns, net);
+        } else {
+            net.close(handle);
+        }
+        seen == Seen::Talk
+    }
+
+    /// Takes over a connection on which the server was told why it ends.
+    pub(crate) fn read_on<N: Net>(&mut self, handle: Handle, now_ns: u64, net: &mut N) {
+        if N::LINGERS {
+            net.end(handle);
+            self.hold(handle, Some(DROPPED_BYTES_MAX), now_ns, net);
+        } else {
+            net.close(handle);
+        }
+    }
+
+    fn hold(&mut self, handle: Handle, may_send: Option<usize>, now_ns: u64, net: &mut impl Net) {
+        if net.watch(handle, Interest::Read, TOKEN_BIT | handle as u64).is_err() {
             net.close(handle);
             return;
         }
@@ -54,27 +87,37 @@ impl Closing {
         }
         let index = handle as usize;
         if self.generations.len() <= index {
-            self.generations.resize(index + 1, 0);
+            self.generations.resize(index + 1, (0, None));
         }
         self.generation += 1;
-        self.generations[index] = self.generation;
+        self.generations[index] = (self.generation, may_send);
+        self.told += usize::from(may_send.is_some());
         self.queue.push_back((now_ns + CLOSING_NS, handle, self.generation));
         self.open += 1;
     }
 
-    /// Takes an event if it is one of ours.
-    pub(crate) fn on_event(&mut self, token: u64, net: &mut impl Net, buffer: &mut [u8]) -> bool {
+    /// Takes an event if it is one of ours, and says whether a server talks on that may not.
+    pub(crate) fn on_event(&mut self, token: u64, net: &mut impl Net, buffer: &mut [u8]) -> Option<bool> {
         if token & TOKEN_BIT == 0 {
-            return false;
+            return None;
         }
         let handle = (token & !TOKEN_BIT) as Handle;
         // An event of this round may be of a connection that made room since; its handle
         // may be another's by now, whose answer is not ours to read.
-        let generation = self.generations.get(handle as usize).copied().unwrap_or(0);
-        if generation != 0 && !is_silent(handle, net, buffer) {
+        let Some((generation @ 1.., may_send)) = self.generations.get_mut(handle as usize) else {
+            return Some(false);
+        };
+        let (generation, seen) = (*generation, look(handle, may_send, net, buffer));
+        let talks = seen == Seen::Talk && may_send.is_none();
+        if seen != Seen::Nothing {
             self.close_if_current(handle, generation, net);
         }
-        true
+        Some(talks)
+    }
+
+    /// Whether a server that was told of a connection's end has not closed it yet.
+    pub(crate) fn awaits_told(&self) -> bool {
+        self.told > 0
     }
 
     /// Closes those whose time is over.
@@ -101,19 +144,39 @@ impl Closing {
     }
 
     fn is_current(&self, handle: Handle, generation: u64) -> bool {
-        generation != 0 && self.generations.get(handle as usize) == Some(&generation)
+        generation != 0 && self.generations.get(handle as usize).is_some_and(|(now, _)| *now == generation)
     }
 
     fn close_if_current(&mut self, handle: Handle, generation: u64, net: &mut impl Net) {
         if self.is_current(handle, generation) {
-            self.generations[handle as usize] = 0;
+            let (_, told) = std::mem::take(&mut self.generations[handle as usize]);
+            self.told -= usize::from(told.is_some());
             self.open -= 1;
             net.close(handle);
         }
     }
 }
 
-/// Whether the peer has neither closed the connection nor sent anything on it.
-fn is_silent(handle: Handle, net: &mut impl Net, buffer: &mut [u8]) -> bool {
-    net.recv(handle, buffer).is_err_and(|e| would_block(&e))
+/// What a connection brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Nothing,
+    End,
+    /// More than it may.
+    Talk,
+}
+
+/// Reads what a connection brings, and drops as much as it may send.
+fn look(handle: Handle, may_send: &mut Option<usize>, net: &mut impl Net, buffer: &mut [u8]) -> Seen {
+    loop {
+        match net.recv(handle, buffer) {
+            Ok(0) => return Seen::End,
+            Ok(count) => match may_send.as_mut().filter(|left| **left >= count) {
+                Some(left) => *left -= count,
+                None => return Seen::Talk,
+            },
+            Err(e) if would_block(&e) => return Seen::Nothing,
+            Err(_) => return Seen::End,
+        }
+    }
 }

@@ -102,9 +102,15 @@ impl<N: Net, C: Codec> Worker<N, C> {
     }
 
     /// Tells the peer why its connection is closed, as far as that fits into the socket; gives how many bytes that took.
-    pub(super) fn say_last_words(&mut self, index: u32) -> usize {
-        let slot = &mut self.slots[index as usize];
-        let words = self.codec.last_words(&mut slot.connection);
-        if words.is_empty() { 0 } else { self.net.send(slot.handle, words).unwrap_or(0) }
+    pub(super) fn say_last_words(&mut self, index: u32, now: u64) -> usize {
+        let Worker { net, codec, slots, closing, .. } = self;
+        let slot = &mut slots[index as usize];
+        let words = codec.last_words(&mut slot.connection);
+        if words.is_empty() {
+            return 0;
+        }
+        let said = net.send(slot.handle, words).unwrap_or(0);
+        closing.read_on(std::mem::replace(&mut slot.handle, NO_HANDLE), now, net);
+        said
     }
 }

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::io;
 
-use crate::codec::Codec;
+use crate::codec::{Codec, Unasked};
 use crate::codec::requests::{RequestPlace, Requests};
 use crate::net::{NO_HANDLE, Net, would_block};
 use crate::recorder::Recorder;
@@ -46,10 +46,25 @@ pub(super) struct Read {
     pub(super) discarded: bool,
 }
 
+/// How a connection without requests ended.
+#[derive(Debug, Default)]
+pub(super) struct Over {
+    /// How many bytes came.
+    pub(super) read: usize,
+    /// They are what no request asked for.
+    pub(super) unasked: bool,
+    /// The network's error, if it had one.
+    pub(super) why: Option<io::Error>,
+}
+
 impl<N: Net, C: Codec> Worker<N, C> {
     /// Takes one event. Once the window is over, nothing that comes counts.
     pub(super) fn on_event(&mut self, recorder: &mut Recorder, token: u64) {
-        if recorder.over() || self.closing.on_event(token, &mut self.net, &mut self.buffer) {
+        if recorder.over() {
+            return;
+        }
+        if let Some(talks) = self.closing.on_event(token, &mut self.net, &mut self.buffer) {
+            recorder.run.unasked += u64::from(talks);
             return;
         }
         let index = token as u32;
@@ -107,12 +122,13 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 self.unpark(index, now);
                 self.flush(recorder, index, now);
             }
-            Err((count, _)) => {
+            Err(over) => {
                 let now = self.fresh_stamp(recorder);
+                recorder.run.unasked += u64::from(over.unasked);
                 if !recorder.over() && !self.all_done(recorder) {
-                    recorder.read(count);
-                    recorder.read_of_none(count);
-                    let said = self.say_last_words(index);
+                    recorder.read(over.read);
+                    recorder.read_of_none(over.read);
+                    let said = self.say_last_words(index, now);
                     recorder.wrote(said);
                 }
                 self.drop_connection(recorder, index, now);
@@ -123,16 +139,22 @@ impl<N: Net, C: Codec> Worker<N, C> {
     /// Reads what came on a connection without requests, and gives how many bytes; 0 where there was nothing.
     ///
     /// # Errors
-    /// When the connection is over: with how many bytes came, and the network's error, if it had one.
-    pub(super) fn read_idle(&mut self, index: u32) -> Result<usize, (usize, Option<io::Error>)> {
+    /// When the connection is over.
+    pub(super) fn read_idle(&mut self, index: u32) -> Result<usize, Over> {
         let slot = &mut self.slots[index as usize];
         match self.net.recv(slot.handle, &mut self.buffer) {
-            Ok(0) => Err((0, None)),
-            Ok(count) if self.codec.take_unasked(&mut slot.connection, &self.buffer[..count]) => Ok(count),
-            // What HTTP/1.1 says unasked is of no account.
-            Ok(count) => Err((if C::Requests::IN_ORDER { 0 } else { count }, None)),
+            Ok(0) => Err(Over::default()),
+            Ok(count) => match self.codec.take_unasked(&mut slot.connection, &self.buffer[..count]) {
+                Unasked::GoesOn => Ok(count),
+                // What HTTP/1.1 says unasked is not counted as bytes of the load.
+                unasked => Err(Over {
+                    read: if C::Requests::IN_ORDER { 0 } else { count },
+                    unasked: unasked == Unasked::Wrong,
+                    why: None,
+                }),
+            },
             Err(e) if would_block(&e) => Ok(0),
-            Err(e) => Err((0, Some(e))),
+            Err(e) => Err(Over { why: Some(e), ..Over::default() }),
         }
     }
 
@@ -170,7 +192,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
 
     /// A long body that nobody looks at wakes the worker when much of it has come, or all of what is
     /// left of it, and never later: its last byte has the kernel's stamp, and is read at once.
-    fn set_wake(&mut self, index: u32) {
+    pub(super) fn set_wake(&mut self, index: u32) {
         if !self.drops_bodies {
             return;
         }
@@ -186,7 +208,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
     }
 
     /// Reads what has arrived, or drops it where it is a body that nobody looks at.
-    fn read(&mut self, index: u32) -> io::Result<Read> {
+    pub(super) fn read(&mut self, index: u32) -> io::Result<Read> {
         let slot = &self.slots[index as usize];
         let droppable = if self.drops_bodies { self.codec.body_left(&slot.connection) } else { 0 };
         if droppable >= DISCARD_MIN_BYTES {
@@ -223,7 +245,8 @@ impl<N: Net, C: Codec> Worker<N, C> {
         let handle = std::mem::replace(&mut slot.handle, NO_HANDLE);
         slot.state = State::Unconnected;
         recorder.connection_closed(now);
-        self.closing.take(handle, now, &mut self.net, &mut self.buffer);
+        let talks = self.closing.take(handle, now, &mut self.net, &mut self.buffer);
+        recorder.run.unasked += u64::from(talks);
         self.fail_begun(recorder, index, now, begun);
         self.unpark(index, now);
         let slot = &mut self.slots[index as usize];

@@ -57,13 +57,18 @@ impl<N: Net, C: Codec> Worker<N, C> {
             let until = self.deadlines.next_ns().min(now + TICK_NS);
             let events = if pending > 0 { self.net.wait(now, until)? } else { 0 };
             for event in 0..events {
-                let slot = self.net.token(event) as usize;
+                let token = self.net.token(event);
+                if let Some(talks) = self.closing.on_event(token, &mut self.net, &mut self.buffer) {
+                    self.before.unasked += u64::from(talks);
+                    continue;
+                }
+                let slot = token as usize;
                 if self.slots[slot].state == State::Preconnecting {
                     if self.finish_preconnect(slot, &mut result) {
                         pending -= 1;
                     }
                 } else if self.slots[slot].state == State::Connected {
-                    self.idle_before_start(slot, &mut result);
+                    self.idle_before_start(slot, now, &mut result);
                 }
             }
             now = self.net.now_ns();
@@ -76,7 +81,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 }
             }
         }
-        self.preconnected = u64::from(result.established);
+        self.before.connections += u64::from(result.established);
         Ok(result)
     }
 
@@ -106,13 +111,14 @@ impl<N: Net, C: Codec> Worker<N, C> {
     /// A connection became readable before it was used: the protocol or TLS spoke of its own (session tickets), or
     /// the server closed it, which is found out when it is used; or TLS failed after all, as when
     /// a client's certificate is refused by TLS 1.3, and then the connection never was one.
-    fn idle_before_start(&mut self, index: usize, result: &mut Preconnected) {
-        let Err((_, over)) = self.read_idle(index as u32) else { return self.write_idle(index as u32) };
-        if let Some(e) = over.filter(tls::failure::is_tls) {
+    fn idle_before_start(&mut self, index: usize, now: u64, result: &mut Preconnected) {
+        let Err(over) = self.read_idle(index as u32) else { return self.write_idle(index as u32) };
+        self.before.unasked += u64::from(over.unasked);
+        if let Some(e) = over.why.filter(tls::failure::is_tls) {
             result.established -= 1;
             note_first(result, ErrorKind::Tls, e.to_string());
         }
-        self.say_last_words(index as u32);
+        self.say_last_words(index as u32, now);
         self.slots[index].disconnect(&mut self.net);
     }
 }

@@ -62,14 +62,14 @@ impl<C: Codec> Slot<C> {
         }
     }
 
-    /// Closes its connection, and says whether it had one.
+    /// Closes its connection, unless somebody has taken it over, and says whether it had one.
     pub(super) fn disconnect(&mut self, net: &mut impl Net) -> bool {
-        self.state = State::Unconnected;
+        let had_one = std::mem::replace(&mut self.state, State::Unconnected) != State::Unconnected;
         let handle = std::mem::replace(&mut self.handle, NO_HANDLE);
         if handle != NO_HANDLE {
             net.close(handle);
         }
-        handle != NO_HANDLE
+        had_one
     }
 
     /// The request whose time has been running longest, and since when.

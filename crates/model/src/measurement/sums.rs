@@ -21,6 +21,7 @@ impl RunTotal {
         self.sent += other.sent;
         self.completed += other.completed;
         self.connections += other.connections;
+        self.unasked += other.unasked;
     }
 
     /// What was counted since `earlier`.
@@ -30,6 +31,7 @@ impl RunTotal {
             sent: self.sent - earlier.sent,
             completed: self.completed - earlier.completed,
             connections: self.connections - earlier.connections,
+            unasked: self.unasked - earlier.unasked,
         }
     }
 }

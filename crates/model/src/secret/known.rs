@@ -75,7 +75,10 @@ pub(crate) fn remember_credentials(value: &str) {
 /// What is secret in a URL.
 pub(crate) fn remember_url(userinfo: Option<&str>, path: &str) {
     if known().values.len() < FOUND_MAX {
-        userinfo.into_iter().for_each(remember_credentials);
+        if let Some(userinfo) = userinfo {
+            remember_credentials(userinfo);
+            remember_credentials(&percent_decoded(userinfo));
+        }
         remember_fields(path);
     }
 }
@@ -204,6 +207,11 @@ fn in_base64(value: &str) -> Vec<String> {
 }
 
 fn percent_decoded(text: &str) -> String {
+    String::from_utf8_lossy(&percent_bytes(text)).into_owned()
+}
+
+/// What a percent-encoded text stands for; what is no encoding stands for itself.
+pub(crate) fn percent_bytes(text: &str) -> Vec<u8> {
     let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
     while let Some((first, others)) = rest.split_first() {
         match decoded(rest) {
@@ -217,7 +225,7 @@ fn percent_decoded(text: &str) -> String {
             }
         }
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    bytes
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ const SPARKS: usize = 30;
 pub fn trial(trial: &Trial, options: &TerminalOptions) -> String {
     let mut out = Lines::new(options);
     first_line(&mut out, trial);
-    out.wrapped("", &words::plan_line(trial), Ink::DIM);
+    out.wrapped("", &format!("{}{}", words::plan_line(trial), which_address(trial)), Ink::DIM);
     out.line("");
     if trial.requests.completed > 0 {
         out.table(&latency::table(trial, out.width));
@@ -47,6 +47,14 @@ pub fn trial(trial: &Trial, options: &TerminalOptions) -> String {
     slo::push(&mut out, &trial.slo);
     next::push(&mut out, &next::after(trial, options.target.as_deref()));
     out.text
+}
+
+/// Which address of a name was loaded: it may have several, of which each load takes one.
+fn which_address(trial: &Trial) -> String {
+    let address = &trial.target.address;
+    let host = address.rsplit_once(':').map_or("", |(host, _)| host);
+    let is_known = host.is_empty() || host == "unix" || trial.target.url.contains(&format!("//{host}"));
+    if is_known { String::new() } else { format!(" · to {address}") }
 }
 
 /// The answer.
@@ -106,6 +114,12 @@ fn finding(trial: &Trial) -> String {
     let estimate = &trial.throughput.requests_per_s;
     let pm = words::spaced_plus_minus(estimate);
     if trial.outcome == Outcome::Broken {
+        let requests = &trial.requests;
+        if requests.failed + requests.completed == 0 {
+            let waiting = format::thousands(requests.in_flight + requests.never_sent);
+            let window = format::short_duration(trial.window.duration_ns as f64);
+            return format!("no response to any of {waiting} requests in {window}");
+        }
         let ended = format::thousands(trial.requests.failed + trial.requests.completed);
         let failed = format::thousands(trial.requests.failed);
         if let Some(every) = trial.every_response() {
@@ -291,10 +305,11 @@ fn errors(out: &mut Lines, trial: &Trial) {
     for (kind, count) in kinds {
         let name = format::truncate(&words::code(kind), name_width);
         let lead = format!("   {name:<name_width$}  {:>9}  ", format::thousands(*count));
-        let first = trial.first_errors.get(kind).map(|m| format::printable(m)).unwrap_or_default();
-        let room = out.width.saturating_sub(lead.chars().count()).max(20);
-        let first = out.paint(Ink::DIM, &format::truncate(&first, room));
-        out.line(format!("{lead}{first}").trim_end());
+        match trial.first_errors.get(kind).filter(|first| !first.is_empty()) {
+            // Whole: what to do stands at its end.
+            Some(first) => out.wrapped(&lead, first, Ink::DIM),
+            None => out.line(lead.trim_end()),
+        }
     }
 }
 

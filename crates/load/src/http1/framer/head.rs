@@ -47,7 +47,20 @@ pub(super) fn parse_head(bytes: &[u8], is_head_request: bool) -> Result<Option<H
         Ok(Status::Partial) => Ok(None),
         // The second line of a field begins as no name does.
         Err(Error::HeaderName | Error::TooManyHeaders) => parse_unusual(bytes, is_head_request),
-        Err(e) => Err(fault(e)),
+        Err(e) => Err(another_protocol(bytes).unwrap_or_else(|| fault(e))),
+    }
+}
+
+/// What a server speaks that is not HTTP/1, as far as that can be told: the frame of HTTP/2 with which each server begins
+/// (SETTINGS), or with which it ends a connection (GOAWAY), both without a stream; a record of TLS with an alert.
+#[cold]
+fn another_protocol(bytes: &[u8]) -> Option<ProtocolError> {
+    match bytes {
+        [0, _, _, 4 | 7, _, 0, 0, 0, 0, ..] => {
+            Some(ProtocolError("the server speaks HTTP/2 here, and not HTTP/1.1: give --http2"))
+        }
+        [21, 3, ..] => Some(ProtocolError("the server speaks TLS here: write https://")),
+        _ => None,
     }
 }
 

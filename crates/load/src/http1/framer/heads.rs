@@ -13,7 +13,7 @@ const LAST_HEAD_MAX_BYTES: usize = 2 << 10;
 
 /// The most that unfinished heads take together, beside the [`PARTIAL_KEPT_BYTES`] of each connection: 260 of the
 /// longest.
-pub(super) const PARTIAL_MAX_BYTES: usize = 64 << 20;
+pub(crate) const PARTIAL_MAX_BYTES: usize = 64 << 20;
 
 /// The last head of a worker's answers and what it said, how many were only tolerated, and the room for unfinished
 /// ones.

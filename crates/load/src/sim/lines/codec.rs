@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::codec::requests::{ByPlace, RequestPlace};
-use crate::codec::{Cancelled, Codec, Step, What};
+use crate::codec::{Cancelled, Codec, Step, Unasked, What};
 use prony_model::measurement::{ErrorKind, Tolerance};
 
 /// The longest line.
@@ -236,15 +236,15 @@ impl Codec for LineProtocol {
         unreachable!("bodies are never skipped")
     }
 
-    fn take_unasked(&mut self, connection: &mut Connection, mut input: &[u8]) -> bool {
+    fn take_unasked(&mut self, connection: &mut Connection, mut input: &[u8]) -> Unasked {
         while !input.is_empty() {
             let step = self.take(connection, input, &mut |_, _: &[u8]| {});
             if step.place.is_some() || step.what != What::Part {
-                return false;
+                return Unasked::Wrong;
             }
             input = &input[step.used..];
         }
-        true
+        Unasked::GoesOn
     }
 
     fn end_of_stream(&mut self, _connection: &mut Connection) -> Option<(RequestPlace, u16)> {

@@ -75,6 +75,49 @@ fn errors_above_one_percent_come_first() {
 }
 
 #[test]
+fn what_nobody_asked_for_makes_a_load_invalid() {
+    let mut m = healthy(10, 2000);
+    assert!(!has(&m, &closed_plan(), Code::UnaskedResponses));
+    m.run_total.unasked = 3;
+    let trial = judge(&m, &closed_plan(), &Seen::default());
+    assert_eq!(trial.verdict.validity, Validity::Invalid);
+    assert_eq!(trial.verdict.reasons[0].code, Code::UnaskedResponses);
+    assert!(trial.verdict.reasons[0].detail.contains("3 connections"));
+}
+
+#[test]
+fn where_nothing_was_completed_the_advice_says_what_may_be_spoken_there() {
+    let advice = |url: &str, protocol: Option<&str>, failed: Option<(ErrorKind, Option<u16>)>| {
+        let mut m = healthy(10, 0);
+        m.status.clear();
+        m.requests.in_flight = 5;
+        if let Some((kind, status)) = failed {
+            fail(&mut m, kind, 20);
+            m.status.extend(status.map(|status| (status, 20)));
+        }
+        let plan =
+            PlanRecord { url: url.to_owned(), protocol: protocol.map(str::to_owned), ..closed_plan() };
+        let seen = reasons(&m, &plan, &Seen::default());
+        let errors = seen.into_iter().find(|r| r.code == Code::Errors).unwrap();
+        format!("{}: {}", errors.detail, errors.advice)
+    };
+    let closed = Some((ErrorKind::ClosedEarly, None));
+    for failed in [closed, Some((ErrorKind::Reset, None)), None] {
+        let said = advice("http://h/", None, failed);
+        assert!(said.contains("https://") && said.contains("--http2"), "{said}");
+    }
+    assert!(advice("http://h/", None, None).contains("none of 5 requests had a response"));
+    let said = advice("https://h/", None, closed);
+    assert!(!said.contains("https://") && said.contains("give --http2"), "{said}");
+    assert!(advice("http://h/", Some("h2c"), closed).contains("leave --http2 out"));
+    let said = advice("http://h/", None, Some((ErrorKind::UnexpectedStatus, Some(400))));
+    assert!(said.contains("https://") && said.contains("400"), "{said}");
+    for other in [(ErrorKind::UnexpectedStatus, Some(404)), (ErrorKind::Tls, None)] {
+        assert!(!advice("http://h/", None, Some(other)).contains("https://"));
+    }
+}
+
+#[test]
 fn a_broken_identity_is_invalid() {
     let mut m = healthy(10, 2000);
     assert!(!has(&m, &closed_plan(), Code::Arithmetic));

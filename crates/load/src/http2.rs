@@ -247,3 +247,44 @@ fn number(place: RequestPlace) -> client::StreamPlace {
 fn place(number: client::StreamPlace) -> RequestPlace {
     RequestPlace(u32::from(number))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_http2::frame::{kind, write};
+    use prony_model::plan::{Plan, Protocol};
+    use prony_model::target::Target;
+
+    #[test]
+    fn unfinished_header_blocks_take_so_much_of_a_worker_and_no_more() {
+        let plan = Plan { protocol: Protocol::Http2, ..Plan::closed(Target::parse("http://h/").unwrap()) };
+        let mut codec = Http2::new(&Arc::new(build(&plan).unwrap()), 1);
+        let mut unfinished = Vec::new();
+        write::settings(&mut unfinished, &[]);
+        for kind in [kind::HEADERS].into_iter().chain([kind::CONTINUATION; 14]) {
+            write::header(&mut unfinished, 16_000, kind, 0, 1);
+            unfinished.resize(unfinished.len() + 16_000, 0);
+        }
+        let mut connections = Vec::new();
+        let broken = loop {
+            assert!(connections.len() < 1_000 && codec.partial_bytes <= PARTIAL_MAX_BYTES);
+            let mut connection = codec.connection();
+            codec.open(&mut connection);
+            let (mut at, mut what) = (0, What::Part);
+            while at < unfinished.len() && what == What::Part {
+                let step = codec.take(&mut connection, &unfinished[at..], &mut |_, _: &[u8]| {});
+                (at, what) = (at + step.used, step.what);
+            }
+            connections.push(connection);
+            if what != What::Part {
+                break what;
+            }
+        };
+        assert!(matches!(broken, What::Broken(ErrorKind::PartialHeads, _)), "{broken:?}");
+        assert!(connections.len() > PARTIAL_MAX_BYTES / (512 << 10), "{}", connections.len());
+        for connection in &mut connections {
+            codec.forget_all(connection);
+        }
+        assert_eq!(codec.partial_bytes, 0);
+    }
+}

@@ -10,8 +10,13 @@ use serde_json::Value;
 use super::trees::Tree;
 use crate::peers::{Kind, Server, cpus, tls_lacks};
 
-/// The loads of `sim/tests/counted.rs`.
-pub(super) const COUNTED: [&str; 3] = ["closed", "pipelined", "open"];
+/// The loads that are counted, and the tests that apply them; `streams` is HTTP/2's, on connections of 32.
+pub(super) const COUNTED: [(&str, &str); 4] = [
+    ("closed", "sim::tests::counted::closed"),
+    ("pipelined", "sim::tests::counted::pipelined"),
+    ("open", "sim::tests::counted::open"),
+    ("streams", "sim::streams::counted::streams"),
+];
 /// What starting and ending take is in both counts, and not in their difference.
 const REQUESTS: [u64; 2] = [10_000, 50_000];
 /// Calls of the simulated world: what it does for the worker is not the worker's.
@@ -50,18 +55,9 @@ const LENGTH: &str = "-t 1 -d 2s --warmup 300ms";
 ///
 /// # Errors
 /// When Callgrind cannot be run, or the load fails.
-pub(super) fn instructions(trees: &[Tree; 2], load: &str, scratch: &Path) -> Result<[f64; 2], String> {
+pub(super) fn instructions(trees: &[Tree; 2], test: &str, scratch: &Path) -> Result<[f64; 2], String> {
     let [base, head] = trees;
-    let test = format!("sim::tests::counted::{load}");
-    Ok([per_request(base, &test, scratch)?, per_request(head, &test, scratch)?])
-}
-
-/// The same over HTTP/2, which the base does not speak: this tree's alone.
-///
-/// # Errors
-/// As [`instructions`].
-pub(super) fn instructions_http2(head: &Tree, scratch: &Path) -> Result<f64, String> {
-    per_request(head, "sim::streams::counted::streams", scratch)
+    Ok([per_request(base, test, scratch)?, per_request(head, test, scratch)?])
 }
 
 #[expect(clippy::cast_precision_loss, reason = "instructions of some seconds, far below 2^53")]

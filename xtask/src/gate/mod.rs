@@ -27,8 +27,6 @@ const PAIRS: usize = 40;
 const BUILD_PAIRS_MIN: usize = 12;
 /// What this tree may cost, as a multiple of the base.
 const INSTRUCTIONS_MAX: f64 = 1.02;
-/// Over HTTP/2, which the base does not speak: instructions per request, on connections of 32 streams.
-const HTTP2_INSTRUCTIONS_MAX: f64 = 540.0;
 const CPU_MAX: f64 = 1.04;
 const MEMORY_MAX: f64 = 1.05;
 /// Of CPU time, between two builds of one commit.
@@ -107,11 +105,8 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let scratch = root.join("target/gate/run");
     fs::create_dir_all(&scratch).map_err(|e| format!("{}: {e}", scratch.display()))?;
     let mut all = Vec::new();
-    for load in COUNTED.into_iter().filter(|_| wanted("instructions") && asked.binaries.is_none()) {
-        take(&mut all, counted(load, measure::instructions(&trees, load, &scratch)));
-    }
-    if wanted("instructions") && asked.binaries.is_none() {
-        take(&mut all, counted_http2(measure::instructions_http2(&trees[1], &scratch)));
+    for (load, test) in COUNTED.into_iter().filter(|_| wanted("instructions") && asked.binaries.is_none()) {
+        take(&mut all, counted(load, measure::instructions(&trees, test, &scratch)));
     }
     let of_builds = |load: &&measure::Load| asked.binaries.is_none() || load.cost == Cost::CpuTime;
     for load in LOADS.iter().filter(|load| wanted(load.name)).filter(of_builds) {
@@ -143,13 +138,6 @@ fn counted(load: &str, found: Result<[f64; 2], String>) -> Judged {
     let words =
         [format!("{base:.1}"), format!("{head:.1}"), format!("{ratio:.4}"), format!("{INSTRUCTIONS_MAX}")];
     Judged { name, words, verdict: Verdict::of(ratio, ratio, INSTRUCTIONS_MAX), note: String::new() }
-}
-
-fn counted_http2(found: Result<f64, String>) -> Judged {
-    let name = "streams: instructions per request over HTTP/2, simulated worker".to_owned();
-    let Ok(head) = found else { return not_measured(name, found.err()) };
-    let words = ["–".to_owned(), format!("{head:.1}"), "–".to_owned(), format!("{HTTP2_INSTRUCTIONS_MAX}")];
-    Judged { name, words, verdict: Verdict::of(head, head, HTTP2_INSTRUCTIONS_MAX), note: String::new() }
 }
 
 fn timed(
@@ -251,8 +239,6 @@ mod tests {
         let counts = |head| counted("closed", Ok([1000.0, head])).verdict;
         assert_eq!((counts(1020.0), counts(1021.0)), (Verdict::Within, Verdict::Slower));
         assert_eq!(counted("closed", Err("none".to_owned())).verdict, Verdict::NotMeasured);
-        assert_eq!(counted_http2(Ok(HTTP2_INSTRUCTIONS_MAX)).verdict, Verdict::Within);
-        assert_eq!(counted_http2(Ok(HTTP2_INSTRUCTIONS_MAX + 1.0)).verdict, Verdict::Slower);
     }
 
     #[test]

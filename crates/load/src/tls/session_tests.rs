@@ -229,6 +229,47 @@ fn the_last_flight_goes_out_with_the_first_request() {
 }
 
 #[test]
+fn what_a_server_says_with_the_end_of_its_handshake_is_read() {
+    for version in [&version::TLS12, &version::TLS13] {
+        for cut in [usize::MAX, 20_000, 100, 7] {
+            let mut pair = Pair::new(&trusting(), &server_config(version, None), vec![cut]);
+            // It goes out behind the server's Finished.
+            pair.server.writer().write_all(&pattern(3_000)).unwrap();
+            pair.shake_hands().unwrap();
+            pair.send(b"GET");
+            let (mut got, mut part) = (Vec::new(), [0; 700]);
+            while got.len() < 3_000 {
+                match pair.client.recv(&mut pair.pipes, &mut pair.buffers, &mut part) {
+                    Ok((count, _)) => got.extend_from_slice(&part[..count]),
+                    Err(e) => assert!(would_block(&e), "{version:?}, {cut}: {e}"),
+                }
+            }
+            assert!(got == pattern(3_000) && !pair.client.has_more());
+            pair.server.writer().write_all(b"more").unwrap();
+            pair.serve().unwrap();
+            assert_eq!(pair.recv(4).unwrap(), b"more");
+        }
+    }
+}
+
+#[test]
+fn a_servers_close_notify_is_answered_once() {
+    let mut pair = Pair::new(&trusting(), &server_config(&version::TLS13, None), Vec::new());
+    pair.shake_hands().unwrap();
+    pair.send(b"GET");
+    pair.server.send_close_notify();
+    pair.serve().unwrap();
+    assert_eq!(pair.recv(1).unwrap(), b"");
+    for _ in 0..2 {
+        pair.client.say_goodbye(&mut pair.pipes, &mut pair.buffers);
+    }
+    let sent = pair.pipes.to_server.len();
+    assert_eq!(sent, 5 + 2 + 1 + 16, "one alert in a record of TLS 1.3");
+    pair.server.read_tls(&mut pair.pipes.to_server).unwrap();
+    assert!(pair.server.process_new_packets().unwrap().peer_has_closed());
+}
+
+#[test]
 fn an_end_without_close_notify_is_told_from_one_with_it() {
     let mut pair = Pair::new(&trusting(), &server_config(&version::TLS13, None), Vec::new());
     pair.shake_hands().unwrap();

@@ -88,6 +88,20 @@ fn garbage_is_a_protocol_error() {
 }
 
 #[test]
+fn a_server_of_another_protocol_is_named_with_what_to_write() {
+    for (answer, says) in [
+        // SETTINGS, and GOAWAY with HTTP_1_1_REQUIRED; an alert of TLS.
+        (&b"\0\0\0\x04\0\0\0\0\0"[..], "--http2"),
+        (b"\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\x0d", "--http2"),
+        (b"\x15\x03\x01\0\x02\x02\x46", "https://"),
+    ] {
+        let m = all_fail(lying::once(answer), ErrorKind::Protocol);
+        let said = &m.errors[&ErrorKind::Protocol].first;
+        assert!(said.contains(says), "{said}");
+    }
+}
+
+#[test]
 fn a_close_at_any_byte_is_closed_early() {
     const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
     let address = lying::serve(|mut stream, number| {

@@ -13,6 +13,7 @@ mod shapes;
 mod targets;
 mod tls;
 mod tls_server;
+mod unasked;
 
 use std::net::{SocketAddr, TcpListener};
 use std::thread;

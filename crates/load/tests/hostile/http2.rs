@@ -193,6 +193,33 @@ fn what_no_http2_server_may_send_ends_the_connection_with_its_code() {
 }
 
 #[test]
+fn what_was_not_read_yet_does_not_keep_a_server_from_being_told() {
+    in_bounded_memory(|| {
+        let (told, ends) = mpsc::channel();
+        let server = lying::serve(move |mut stream, _| {
+            let asked = read_preface(&mut stream)
+                && stream.write_all(&settings(&[])).is_ok()
+                && read_request(&mut stream);
+            // Far more than one read takes.
+            let bad = [frame(kind::SETTINGS, 0, 0, &[0; 5]), vec![0; 500_000]].concat();
+            if !asked || stream.write_all(&bad).is_err() {
+                return;
+            }
+            let mut rest = Vec::new();
+            let end = stream.read_to_end(&mut rest);
+            let goaway = rest.windows(4).any(|code| code == Code::FRAME_SIZE_ERROR.0.to_be_bytes());
+            let _ = told.send((goaway, end.map_err(|e| e.kind()).map(|_| ())));
+        });
+        let m = run(&over_http2(server, 4));
+        assert_eq!(errors(&m), vec![(ErrorKind::Protocol, 4)], "{:?}", m.errors);
+        for _ in 0..4 {
+            // A reset would have thrown the GOAWAY away, or be the end that is seen.
+            assert_eq!(ends.recv_timeout(Duration::from_secs(60)), Ok((true, Ok(()))));
+        }
+    });
+}
+
+#[test]
 fn a_response_that_is_none_fails_alone() {
     const SHORT: &[u8] = b"\x88\x0f\x0d\x015";
     let cases: Vec<(Vec<u8>, Vec<u8>, &str)> = vec![

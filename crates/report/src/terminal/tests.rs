@@ -127,6 +127,31 @@ fn a_load_whose_every_response_has_an_error_status_says_so_in_its_first_line() {
 }
 
 #[test]
+fn a_server_that_never_responds_is_said_to_be_one() {
+    let mut t = fixtures::broken();
+    (t.requests.completed, t.requests.failed) = (0, 0);
+    let shown = trial(&t, &plain());
+    assert!(shown.starts_with("BROKEN  no response to any of 100 requests in 30"), "{shown}");
+}
+
+#[test]
+fn a_failure_is_said_to_its_end() {
+    let mut t = fixtures::broken();
+    let said = "the server wants a client's certificate and says so after the handshake: give --cert and --key";
+    t.first_errors.insert("reset".to_owned(), said.to_owned());
+    let shown = trial(&t, &plain());
+    assert!(shown.split_whitespace().collect::<Vec<_>>().join(" ").contains(said), "{shown}");
+}
+
+#[test]
+fn the_address_of_a_name_is_shown() {
+    let mut t = fixtures::broken();
+    assert!(!trial(&t, &plain()).contains(" to 127.0.0.1"));
+    (t.target.url, t.target.address) = ("http://localhost:8080/".into(), "[::1]:8080".into());
+    assert!(trial(&t, &plain()).contains(" · to [::1]:8080"));
+}
+
+#[test]
 fn a_suspect_trial_shows_its_reasons_and_advice() {
     insta::assert_snapshot!(trial(&fixtures::doubtful(), &plain()), @"
     ≥ 13,870? req/s ±0.4 %  p50 6.98 ms?  p99 –  0 failed  SUSPECT, INTERRUPTED

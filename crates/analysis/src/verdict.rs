@@ -116,7 +116,8 @@ fn errors(f: &Facts<'_>) -> Option<Reason> {
     let failing = share(failed, ended);
     let waiting = f.m.requests.in_flight + f.m.requests.never_sent;
     if ended == 0 && waiting > 0 {
-        let reason = Code::Errors.reason(format!("none of {waiting} requests had a response when the load ended"));
+        let reason =
+            Code::Errors.reason(format!("none of {waiting} requests had a response when the load ended"));
         return Some(with_hint(f, reason.with("failed", 0.0).with("ended", 0.0)));
     }
     (failing > FAILED_MAX).then(|| {
@@ -174,7 +175,8 @@ fn arithmetic(f: &Facts<'_>) -> Option<Reason> {
 fn unasked_responses(f: &Facts<'_>) -> Option<Reason> {
     let connections = f.m.run_total.unasked;
     (connections > 0).then(|| {
-        let on = if connections == 1 { "a connection".to_owned() } else { format!("{connections} connections") };
+        let on =
+            if connections == 1 { "a connection".to_owned() } else { format!("{connections} connections") };
         Code::UnaskedResponses
             .reason(format!("on {on} the server sent what no request asked for"))
             .with("connections", real(connections))

@@ -95,8 +95,7 @@ fn where_nothing_was_completed_the_advice_says_what_may_be_spoken_there() {
             fail(&mut m, kind, 20);
             m.status.extend(status.map(|status| (status, 20)));
         }
-        let plan =
-            PlanRecord { url: url.to_owned(), protocol: protocol.map(str::to_owned), ..closed_plan() };
+        let plan = PlanRecord { url: url.to_owned(), protocol: protocol.map(str::to_owned), ..closed_plan() };
         let seen = reasons(&m, &plan, &Seen::default());
         let errors = seen.into_iter().find(|r| r.code == Code::Errors).unwrap();
         format!("{}: {}", errors.detail, errors.advice)

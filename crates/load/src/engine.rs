@@ -120,7 +120,8 @@ pub fn run_shard(
         Requests::Http2(_) => RunTotal::default(),
     };
     let shared = Arc::new(Shared {
-        pipeline: plan.pipeline,
+        // Whose responses are not one each is asked one at a time: what more comes shows at once then, and counts nowhere.
+        pipeline: if before.unasked > 0 { 1 } else { plan.pipeline },
         spin: plan.spin,
         expect: Expected::of(&plan.expect),
         keepalive: plan.keepalive,

@@ -22,7 +22,8 @@ const OUTPUT_BYTES: usize = 64 << 10;
 const OLDEST: RequestPlace = RequestPlace(0);
 
 /// A response that came before a byte of its request was written.
-const UNASKED: What = What::Broken(ErrorKind::Protocol, "the server sent a response that no request asked for");
+const UNASKED: What =
+    What::Broken(ErrorKind::Protocol, "the server sent a response that no request asked for");
 
 /// HTTP/1.1, with what the connections of one worker share.
 pub(crate) struct Http1 {

@@ -48,7 +48,13 @@ pub(crate) struct Connection {
 
 impl Http2 {
     pub(crate) fn new(requests: &Arc<client::Requests>, streams: u16) -> Http2 {
-        Http2 { requests: Arc::clone(requests), streams, fewest: None, tolerated: BTreeMap::new(), partial_bytes: 0 }
+        Http2 {
+            requests: Arc::clone(requests),
+            streams,
+            fewest: None,
+            tolerated: BTreeMap::new(),
+            partial_bytes: 0,
+        }
     }
 }
 

@@ -170,7 +170,8 @@ impl Case {
             let (connections, requests) = shares(plan, number, plan.threads);
             let source = Source::of(plan, number, Shard::whole(plan), requests);
             let request_order = request_order(plan, number, plan.threads, list.as_ref());
-            let assignment = Assignment { place: 0, connections, source, request_order, before: RunTotal::default() };
+            let assignment =
+                Assignment { place: 0, connections, source, request_order, before: RunTotal::default() };
             let shared = self.shared(list.clone(), Control::new());
             let network = network(number, connections);
             let gauge = Arc::new(Gauge::default());
@@ -307,7 +308,8 @@ impl SimWorker {
         let control = if case.lease_ns.is_some() { Control::leased(&[]) } else { Control::new() };
         let shared = case.shared(list, control.clone());
         let gauge = Arc::new(Gauge::default());
-        let assignment = Assignment { place: 0, connections, source, request_order, before: RunTotal::default() };
+        let assignment =
+            Assignment { place: 0, connections, source, request_order, before: RunTotal::default() };
         let mut worker = Worker::new(SimNet::new(&world), Http1::new(&bytes), shared, gauge, assignment);
         if plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_)) {
             worker.preconnect().unwrap();

@@ -168,6 +168,8 @@ fn no_identity(error: &Error) -> PlanError {
         Error::InconsistentKeys(_) => {
             "The key of --key does not belong to the certificate of --cert: give the pair.".to_owned()
         }
-        other => format!("The certificate of --cert and its key cannot be used: {}.", failure::io_error(other)),
+        other => {
+            format!("The certificate of --cert and its key cannot be used: {}.", failure::io_error(other))
+        }
     })
 }

@@ -4,8 +4,8 @@
 use std::cmp::Reverse;
 use std::io;
 
-use crate::codec::{Codec, Unasked};
 use crate::codec::requests::{RequestPlace, Requests};
+use crate::codec::{Codec, Unasked};
 use crate::net::{NO_HANDLE, Net, would_block};
 use crate::recorder::Recorder;
 use crate::tls;

@@ -30,7 +30,8 @@ fn asking(address: SocketAddr, method: &str, pipeline: u32, keepalive: bool) -> 
 
 #[test]
 fn more_than_one_response_in_a_read_is_told_in_every_mode() {
-    const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\nHTTP/1.1 200 OK";
+    const CHUNKED: &[u8] =
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\nHTTP/1.1 200 OK";
     const AFTER_204: &[u8] = b"HTTP/1.1 204 No Content\r\n\r\nok";
     const CLOSES: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok!";
     let twice: &'static [u8] = Box::leak([OK, OK].concat().into_boxed_slice());
@@ -44,7 +45,12 @@ fn more_than_one_response_in_a_read_is_told_in_every_mode() {
     ] {
         for (pipeline, keepalive) in [(1, true), (1, false), (4, true)] {
             let m = run(&asking(lying::always(answer), method, pipeline, keepalive)).unwrap();
-            assert!(is_told(&m), "{what}, -p {pipeline}, keep-alive {keepalive}: {:?} {:?}", m.run_total, m.errors);
+            assert!(
+                is_told(&m),
+                "{what}, -p {pipeline}, keep-alive {keepalive}: {:?} {:?}",
+                m.run_total,
+                m.errors
+            );
             assert!(m.requests.completed <= 20, "{what}");
         }
     }

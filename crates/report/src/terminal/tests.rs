@@ -137,7 +137,8 @@ fn a_server_that_never_responds_is_said_to_be_one() {
 #[test]
 fn a_failure_is_said_to_its_end() {
     let mut t = fixtures::broken();
-    let said = "the server wants a client's certificate and says so after the handshake: give --cert and --key";
+    let said =
+        "the server wants a client's certificate and says so after the handshake: give --cert and --key";
     t.first_errors.insert("reset".to_owned(), said.to_owned());
     let shown = trial(&t, &plain());
     assert!(shown.split_whitespace().collect::<Vec<_>>().join(" ").contains(said), "{shown}");

@@ -664,7 +664,7 @@ export type PageData = { schema: string } & ({ kind: "run" } & RunData | { kind:
 /** A percentile: its value, or why there is none. */
 export interface Percentile {
   censored_at_ns?: number;
-  ci95: [number, number] | null;
+  ci95: [number, number | null] | null;
   name: string;
   needs_duration_ns?: number;
   value_ns: number | null;

@@ -23,7 +23,7 @@ fn a_valid_trial_in_closed_arrivals() {
        95 % ±  0.028  0.059   0.18   0.68
      1st byte   6.98   7.86   9.61   14.2      –   56.0   7.14  part of service
      client    0.031  0.048  0.113  0.241      –  0.610  0.035  client's own delay
-     req/s  ▇▇▇▇▇▇▇▇▇▇▇▇▇█▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇   13.6k – 14.1k per second, steady
+     req/s  ▇▇▇▇▇▇▇▇▇▇▇▇▇█▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇   13.6k – 14.1k per second
 
      completed 416,100   200: 416,100   failed 0   in flight at the end 100
      read 49.6 MB (1.65 MB/s), sent 16.5 MB (551 kB/s)

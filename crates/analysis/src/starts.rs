@@ -1,7 +1,7 @@
 //! Several starts of a server as one: which share of their requests is beyond a limit, and the percentiles of all of them.
 //!
 //! A start is a cluster of requests: [`prony_stats::share`] says how surely several of them know a share. A percentile is
-//! that of the merged histogram, and its interval is every time whose share beyond it may be the percentile's: Woodruff
+//! that of the merged histogram, and its interval is the times about it whose share beyond may be the percentile's: Woodruff
 //! (1952), *Confidence intervals for medians and other position measures*, JASA 47(260).
 
 use prony_model::Estimate;
@@ -86,7 +86,8 @@ impl Start {
     }
 }
 
-/// Every time whose share beyond may be `allowed`: from the first to the last; no end where that holds of all.
+/// The times about the percentile whose share beyond may be `allowed`; no end where that holds of all above it. (The few
+/// requests beyond the last of them have shares known to any factor, which say nothing of it.)
 fn interval(starts: &[Start], allowed: f64, t: f64) -> (u64, Option<u64>) {
     let mut merged = SparseHistogram::default();
     starts.iter().for_each(|start| merged.add(&start.timed));
@@ -94,7 +95,7 @@ fn interval(starts: &[Start], allowed: f64, t: f64) -> (u64, Option<u64>) {
     let all = real(sizes.iter().sum());
     let mut clusters: Vec<(u64, u64)> = sizes.into_iter().map(|size| (size, size)).collect();
     let mut buckets: Vec<_> = starts.iter().map(|start| start.timed.buckets().peekable()).collect();
-    let (mut low, mut high) = (None, None);
+    let mut low = None;
     for (bucket, _) in merged.buckets() {
         for ((_, beyond), own) in clusters.iter_mut().zip(&mut buckets) {
             *beyond -= own.next_if(|(at, _)| *at == bucket).map_or(0, |(_, count)| count);
@@ -102,9 +103,11 @@ fn interval(starts: &[Start], allowed: f64, t: f64) -> (u64, Option<u64>) {
         let Some(share) = share::share(&clusters, t, all) else { continue };
         let time = highest_ns(bucket);
         low = low.or((share.low <= allowed).then_some(time));
-        high = (share.high <= allowed).then_some(high.unwrap_or(time));
+        if share.high <= allowed {
+            return (low.unwrap_or(time), Some(time));
+        }
     }
-    (low.unwrap_or_else(|| merged.max()), high)
+    (low.unwrap_or_else(|| merged.max()), None)
 }
 
 /// What so much of a window cannot know: stalls that it did not see, up to 3/d a second (the rule of three).
@@ -180,8 +183,8 @@ mod tests {
             share::share(&starts.iter().map(of).collect::<Vec<_>>(), t, all as f64).unwrap()
         };
         let low = tops.iter().find(|top| share(**top).low <= allowed).copied();
-        let last = tops.iter().rposition(|top| share(*top).high > allowed);
-        (low.unwrap_or(*tops.last().unwrap()), tops.get(last.map_or(0, |at| at + 1)).copied())
+        let high = tops.iter().find(|top| share(**top).high <= allowed).copied();
+        (low.unwrap_or(*tops.last().unwrap()), high)
     }
 
     proptest! {

@@ -75,6 +75,7 @@ mod tests {
          read 49.6 MB (1.65 MB/s), sent 16.5 MB (551 kB/s)
          client 7.9 % of one core, 5.70 µs per request
          – p99.99 needs 100 samples beyond it and has 42: use -d 75s
+         – stalls beyond 56.0 ms, up to one per 10.0 s (30.0 s ÷ 3) cannot be excluded
          Next  prony load http://127.0.0.1:8080/ -c 100 -R 10000 --seed 7 -d 30s \
                --targets FILE --shuffle
         ");

@@ -301,6 +301,7 @@ pub struct Summary {
     pub max_ns: Option<u64>,
     /// 95 % intervals of the percentiles, and of the mean of response, by field name; `null` for an upper end that there is
     /// none of.
+    #[schemars(with = "BTreeMap<String, [Option<u64>; 2]>")]
     pub ci95: BTreeMap<String, (u64, Option<u64>)>,
     /// Why an interval has no upper end.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -180,10 +180,9 @@ pub(super) fn headline(c: &Comparison) -> String {
     if alike.is_empty() && open.is_empty() {
         let one = c.plans.iter().all(|p| p.a_trials.min(p.b_trials) < 2);
         let why = match (one && c.paired, c.duet && c.plans.iter().all(|p| p.blocks < 2)) {
-            _ if !c.paired => match speed.iter().find_map(|(_, f)| f.why.as_deref()) {
-                Some(why) => why,
-                None => "no figure could be compared",
-            },
+            _ if !c.paired => {
+                speed.iter().find_map(|(_, f)| f.why.as_deref()).unwrap_or("no figure could be compared")
+            }
             (true, _) => "one trial each does not show how much trials vary",
             (false, true) => "one block does not show how much blocks vary",
             (false, false) => "no figure could be compared",

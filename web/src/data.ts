@@ -102,7 +102,7 @@ export interface CapacityRow {
   slow_to_recover: number;
   /** Searches in which it was tried again after an overload. */
   tried_again: number;
-  /** Searches that found a rate which no confirmation upheld. */
+  /** Searches that found a rate without an interval. */
   unconfirmed: number;
 }
 
@@ -283,6 +283,8 @@ export interface Detail {
   /** What each request of a list got; empty without a list. */
   targets?: TargetRow[];
   tls: TlsRecord | null;
+  /** What every tail of it leaves open. */
+  unseen_stalls: string | null;
   url: string;
   version: string;
   warmup_ns: number;
@@ -664,7 +666,7 @@ export type PageData = { schema: string } & ({ kind: "run" } & RunData | { kind:
 /** A percentile: its value, or why there is none. */
 export interface Percentile {
   censored_at_ns?: number;
-  ci95: [number, number] | null;
+  ci95: [number, number | null] | null;
   name: string;
   needs_duration_ns?: number;
   value_ns: number | null;
@@ -958,15 +960,15 @@ export interface Search {
   block: number;
   /** Index of the candidate. */
   candidate: number;
-  /** Whether a confirmation upheld it; none in an older log. */
+  /** Whether its probes about the edge give it an interval; none of a lower bound, or in an older log. */
   confirmed?: boolean;
-  /** The highest rate that was sustained, up to the lowest that was not. */
+  /** The rate, with its interval where it has one. */
   found: Short | null;
   lower_bound: boolean;
   /** In the order they were made. */
   probes: ProbePoint[];
   recovers: boolean | null;
-  /** Number of the trial, which is its confirmation. */
+  /** Number of the trial: its last probe about the edge that was sustained. */
   trial: number;
   /** Why it was given up. */
   void?: string;

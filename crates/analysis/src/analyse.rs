@@ -17,6 +17,7 @@ use crate::headline::headline;
 use crate::protocols;
 use crate::published;
 use crate::row::{PlanAnalysis, Row, row};
+use crate::starts::stalls_not_excluded;
 use crate::text::list;
 use crate::way::way;
 
@@ -135,8 +136,16 @@ fn plan_analysis(log: &RunLog, results: &Results<'_>, plan: &str, baseline: Opti
         name: plan.to_owned(),
         describe: describe.to_owned(),
         spread_at_20_ms: spread_at_20_ms(log, plan, &rows),
+        unseen_stalls: unseen_stalls(&counted),
         rows,
     }
+}
+
+/// What is left open of every tail: of the candidate whose windows add up to least.
+fn unseen_stalls(counted: &[Vec<Cell<'_>>]) -> Option<String> {
+    let loaded = |cells: &Vec<Cell<'_>>| cells.iter().map(|c| c.trial.window.duration_ns).sum::<u64>();
+    let least = counted.iter().map(loaded).filter(|ns| *ns > 0).min()?;
+    Some(stalls_not_excluded(least))
 }
 
 /// What the application's own work is taken to be, for [`PlanAnalysis::spread_at_20_ms`].

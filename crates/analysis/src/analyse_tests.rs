@@ -177,24 +177,26 @@ fn lower_bounds_are_counted_and_in_the_headline() {
 }
 
 #[test]
-fn a_percentile_over_trials_is_withheld_or_censored_where_a_trials_is() {
+fn a_percentile_over_trials_is_that_of_all_their_requests_and_withheld_or_censored_as_that_is() {
+    use prony_model::histogram::SparseHistogram;
     let mut log = Log::new(&["a"], 3).with(&[&[300], &[301], &[302]]);
+    let p99 = |log: &Log| {
+        let row = log.analyse().plans[0].rows[0].clone();
+        (row.figures[Figure::P99].estimate.clone(), row.figures[Figure::P99].censored_at_ns)
+    };
+    assert_eq!(p99(&log), (None, None), "9,000 answers: 90 beyond");
     for i in 0..3 {
-        log.trial(i).latency.response.p99_ns = Some(4_000_000);
+        log.trial(i).latency.response.hdr = SparseHistogram::of_values(vec![4_000_000; 4_000]);
     }
-    let row = |log: &Log| log.analyse().plans[0].rows[0].clone();
-    let p99 =
-        |row: &Row| (row.figures[Figure::P99].estimate.clone(), row.figures[Figure::P99].censored_at_ns);
-    let found = p99(&row(&log)).0.unwrap();
-    assert!((found.point - 4e6).abs() < 1.0 && found.ci_low.is_some());
+    let found = p99(&log).0.unwrap();
+    assert!((found.point - 4e6).abs() < 4e3 && found.ci_high.is_some(), "{found:?}");
+    // Two in a hundred of all waited for more than 32 ms when a window closed.
+    log.trial(1).latency.waiting = SparseHistogram::of_values(vec![32_000_000; 300]);
+    assert!(matches!(p99(&log), (None, Some(31_900_000..=32_000_000))), "{:?}", p99(&log));
+    log.trial(1).latency.waiting = SparseHistogram::default();
     log.trial(0).outcome = Outcome::Overloaded;
-    let r = row(&log);
-    assert!(p99(&r).0.unwrap().no_interval.unwrap().starts_with("overloaded"));
-    assert_eq!(r.overloaded, 1);
-    log.trial(1).latency.response.p99_ns = None;
-    assert_eq!(p99(&row(&log)), (None, None));
-    log.trial(1).latency.response.censored_at_ns.insert("p99_ns".to_owned(), 32_000_000);
-    assert_eq!(p99(&row(&log)), (None, Some(8_000_000)));
+    assert!(p99(&log).0.unwrap().no_interval.unwrap().starts_with("overloaded"));
+    assert_eq!(log.analyse().plans[0].rows[0].overloaded, 1);
 }
 
 #[test]

@@ -2,16 +2,14 @@
 
 use prony_stats::CONFIDENCE;
 use prony_stats::equivalence::equivalence_p_value;
-use prony_stats::interval::{Interval, logarithms, mean_interval, variance};
+use prony_stats::interval::{Interval, logarithms, mean, mean_interval, variance};
 use prony_stats::power::{blocks_for_width, blocks_to_find};
+use prony_stats::student::t_two_sided;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
-
-mod unpaired;
-
-pub(crate) use unpaired::compare_unpaired;
+use crate::numbers::real_len;
 
 /// A winner's interval keeps this share of the smallest difference that matters
 /// (on logarithms) away from "equal": 0.5 % of throughput, which is what
@@ -115,6 +113,26 @@ pub fn compare(pairs: &[(f64, f64)], rule: Rule) -> Option<RatioComparison> {
     let equivalent = equivalence_p_value(&logs, rule.margin()).is_some_and(|p| p < 0.05);
     Some(rule.decide(interval, equivalent, variance(&logs)?.sqrt()))
 }
+
+/// Compares a run's figure with those of K earlier runs, a run being a point: the difference of B from their mean, ±
+/// t(K − 1)·s·√(1 + 1/K), a prediction interval. More blocks would not narrow it, and none are forecast.
+///
+/// `None` under [`EARLIER_MIN`] earlier runs, or when a figure is not above 0.
+pub fn compare_with_runs(earlier: &[f64], b: f64, rule: Rule) -> Option<RatioComparison> {
+    let (logs, b) = (logarithms(earlier)?, logarithms(&[b])?[0]);
+    let count = real_len(logs.len());
+    let spread = variance(&logs).filter(|_| logs.len() >= EARLIER_MIN)?.sqrt();
+    let half = |confidence: f64| {
+        t_two_sided(count - 1.0, confidence).map(|t| t * spread * (1.0 + 1.0 / count).sqrt())
+    };
+    let (point, half95) = (b - mean(&logs)?, half(CONFIDENCE)?);
+    let interval = Interval { point, low: point - half95, high: point + half95, n: logs.len() };
+    let equivalent = point.abs() + half(2.0 * CONFIDENCE - 1.0)? < rule.margin();
+    Some(RatioComparison { blocks_needed: None, ..rule.decide(interval, equivalent, spread) })
+}
+
+/// Earlier runs that show how runs vary.
+pub const EARLIER_MIN: usize = 5;
 
 /// The blocks in all that are likely to settle it, if what was seen is what is:
 /// by finding the difference beyond the clear share, or by showing equivalence.

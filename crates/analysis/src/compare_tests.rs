@@ -95,3 +95,31 @@ proptest! {
         prop_assert!(found.is_none_or(|c| !c.ratio.point.is_nan()));
     }
 }
+
+#[test]
+fn a_run_is_held_against_earlier_ones_by_the_prediction_interval_by_hand() {
+    // Logarithms −0.02, −0.01, 0, 0.01, 0.02: s² = 0.001/4; t(0.975; 4) = 2.776445, √(1 + 1/5).
+    let earlier = [-0.02f64, -0.01, 0.0, 0.01, 0.02].map(f64::exp);
+    let found = compare_with_runs(&earlier, 0.1f64.exp(), throughput()).unwrap();
+    let half = 2.776_445 * 0.000_25f64.sqrt() * 1.2f64.sqrt();
+    assert!((found.ratio.point.ln() - 0.1).abs() < 1e-12, "{found:?}");
+    assert!((found.ratio.high.ln() - 0.1 - half).abs() < 1e-6 && found.ratio.n == 5, "{found:?}");
+    assert_eq!((found.finding, found.blocks_needed), (Finding::Faster, None));
+    assert_eq!(compare_with_runs(&earlier, 1.03, throughput()).unwrap().finding, Finding::Inconclusive);
+    assert_eq!(compare_with_runs(&earlier[..4], 1.1, throughput()), None, "four runs do not say");
+    assert_eq!(compare_with_runs(&earlier, 0.0, throughput()), None);
+}
+
+#[test]
+fn one_more_run_of_the_same_kind_is_a_winner_in_five_percent_at_most() {
+    let mut noise = crate::testing::noise(29);
+    let wrong = (0..4_000).filter(|_| {
+        let mut run = || (0.02 * noise.next().unwrap()).exp();
+        let earlier: Vec<f64> = (0..5).map(|_| run()).collect();
+        let found = compare_with_runs(&earlier, run(), throughput()).unwrap().finding;
+        matches!(found, Finding::Faster | Finding::Slower)
+    });
+    let wrong = wrong.count();
+    // 200, and three standard deviations of a count of it.
+    assert!(wrong <= 241, "{wrong} of 4,000");
+}

@@ -96,6 +96,8 @@ impl Figure {
     pub const MEMORY_GROWTH: Figure = Figure::known("memory_growth");
     /// From process start to first right response.
     pub const STARTUP: Figure = Figure::known("startup");
+    /// Completed requests per second that meet every response time of `--slo`: the last of those that are ranked.
+    pub const GOODPUT: Figure = Figure::known("goodput");
     /// Interrupt time of the server's host per completed request.
     pub const INTERRUPTS: Figure = Figure::known("interrupts");
 

@@ -6,14 +6,16 @@ use std::ops::{Index, IndexMut};
 use prony_model::Estimate;
 use prony_stats::CONFIDENCE;
 use prony_stats::interval::{geometric_mean, geometric_mean_interval, mean, mean_interval};
+use prony_stats::order::Quantile;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::cell::{ByBlock, Cell, any_overloaded};
 use crate::figure::{FIGURES, Figure, FigureValue, OverTrials};
-use crate::numbers::{self, real, rounded};
+use crate::numbers::{self, rounded};
 use crate::precision::{widen_all, withhold_if_wide};
 use crate::ranking::{ranks, ratio_to_baseline};
+use crate::starts;
 
 /// A candidate's figure under one plan.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -136,9 +138,12 @@ fn uncensored(figure: Figure, cell: &Cell<'_>) -> Option<FigureValue> {
 
 pub(crate) fn over_trials(figure: Figure, cells: &[Cell<'_>], widened: bool) -> CandidateFigure {
     let trials: Vec<f64> = cells.iter().filter_map(|cell| Some(uncensored(figure, cell)?.value)).collect();
+    let quantile = figure.quantile().and_then(Quantile::new);
     let (mut estimate, censored_at_ns) = match figure.over_trials {
-        _ if figure.quantile().is_some() => percentile(cells, figure.field),
-        // Of a percentile of a part: see `percentile`.
+        _ if quantile.is_some() => {
+            quantile.map_or((None, None), |quantile| starts::percentile(cells, quantile, widened))
+        }
+        // An average over those that happen to have it would favour them.
         _ if figure.affected_as == "service" && trials.len() < cells.len() => (None, None),
         OverTrials::GeometricMean => (estimate(&trials), None),
         OverTrials::Mean => (arithmetic(&trials), None),
@@ -148,7 +153,7 @@ pub(crate) fn over_trials(figure: Figure, cells: &[Cell<'_>], widened: bool) -> 
             (most.map(|most| Estimate::bare(most, trials.len() as u64, why)), None)
         }
     };
-    if widened {
+    if widened && quantile.is_none() {
         widen_all([&mut estimate]);
     }
     let lower_bound = figure == Figure::THROUGHPUT && cells.iter().any(|cell| cell.throughput().at_least);
@@ -174,32 +179,6 @@ pub(crate) fn estimate(values: &[f64]) -> Option<Estimate> {
 fn arithmetic(values: &[f64]) -> Option<Estimate> {
     let alone = || Some(Estimate::bare(mean(values)?, values.len() as u64, "one trial has no interval"));
     mean_interval(values, CONFIDENCE).map(numbers::estimate).or_else(alone)
-}
-
-/// The geometric mean of the trials' response percentiles, or the value that
-/// it is longer than, where a trial's is censored. Neither where one is
-/// withheld: an average over those that happened to have it would favour them.
-pub(crate) fn percentile(counted: &[Cell<'_>], name: &str) -> (Option<Estimate>, Option<u64>) {
-    let mut values = Vec::with_capacity(counted.len());
-    let mut censored = false;
-    for cell in counted {
-        let response = &cell.trial.latency.response;
-        match (response.percentile(name), response.censored_at_ns.get(name)) {
-            (Some(value), _) => values.push(real(value)),
-            (None, Some(than)) => {
-                censored = true;
-                values.push(real((*than).max(1)));
-            }
-            (None, None) => return (None, None),
-        }
-    }
-    if censored {
-        return (None, geometric_mean(&values).map(rounded));
-    }
-    let overloaded = "overloaded: the response grows with the window's length";
-    let estimate = estimate(&values)
-        .map(|e| if any_overloaded(counted) { Estimate::bare(e.point, e.n, overloaded) } else { e });
-    (estimate, None)
 }
 
 /// Ranks a plan's candidates by every figure that they are ranked by. `counted` are their trials that count, in the

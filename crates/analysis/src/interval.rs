@@ -12,13 +12,11 @@ use prony_model::histogram::SparseHistogram;
 use prony_model::measurement::{BIN_NS, Measurement, Second};
 use prony_model::trial::{PERCENTILES, Summary};
 use prony_stats::CONFIDENCE;
-use prony_stats::batch::design_effect;
 use prony_stats::order::Quantile;
 use prony_stats::parts::{Autocorrelation, PARTS, half_width};
-use prony_stats::student::{normal_two_sided, t_two_sided};
 
 use crate::batches::{Batch, merge, whole_entries};
-use crate::numbers::{real, real_len, rounded};
+use crate::numbers::{real, rounded};
 use crate::summary::{OrderStatistics, Sample};
 
 /// What the mean's interval stands under in [`Summary::ci95`].
@@ -36,11 +34,12 @@ const BEYOND_MIN_NS: f64 = 1e9;
 /// More steps say no more of what lasts for a hundredth of the window.
 const STEPS_MAX: usize = 300;
 
-/// The most that half an interval's width may be, as a share of the figure: as wide as the figure it says nothing.
-pub(crate) const HALF_WIDTH_MAX: f64 = 1.0;
+/// Why a time's interval has no upper end: about its reciprocal it reaches 0. None is withheld for its width: those of
+/// windows without a stall would be left, and these do not hold.
+pub(crate) const PARTS_DIFFER: &str = "the window's parts differ by as much as the figure itself";
 
-/// Half the width of an interval about a rate that makes that about its reciprocal [`HALF_WIDTH_MAX`] wide: h/(1 − h²) = 1.
-const HALF_WIDTH_MAX_OF_TIMES: f64 = 0.618_034;
+/// Why a percentile's interval has no upper end.
+pub(crate) const UNANSWERED: &str = "so many requests without a response, or so few in all, may be longer";
 
 /// A window's parts.
 pub(crate) struct WindowParts {
@@ -60,8 +59,6 @@ pub(crate) struct PercentileIntervals {
     pub(crate) half: BTreeMap<&'static str, f64>,
     /// Of those without an interval: the window that would give one.
     pub(crate) needs_ns: BTreeMap<&'static str, u64>,
-    /// Of each with a value: by what the number of requests is divided to get how many independent ones they weigh as.
-    pub(crate) design_effect: BTreeMap<&'static str, f64>,
 }
 
 impl WindowParts {
@@ -79,7 +76,7 @@ impl WindowParts {
         }
     }
 
-    /// Half the width of the interval about a throughput of `per_s`, in requests per second.
+    /// Half the width of the interval about a throughput of `per_s`, in requests per second; as wide as it may be.
     ///
     /// # Errors
     /// Why there is none, and what would give one.
@@ -93,14 +90,8 @@ impl WindowParts {
             return Err("without -d only the first hour is kept in batches: give -d".to_owned());
         }
         let shares = self.batches.iter().map(|batch| batch.rate_per_s() / per_s.max(1e-9));
-        let half = self.half(shares).unwrap_or(f64::INFINITY);
-        if half < HALF_WIDTH_MAX || per_s <= 0.0 {
-            return Ok(half.min(HALF_WIDTH_MAX) * per_s);
-        }
-        let needs = self.needs_ns(half / HALF_WIDTH_MAX).div_ceil(1_000_000_000);
-        Err(format!(
-            "throughput varied too much within the window for an interval: give -d {needs}s at least, or repeat"
-        ))
+        let half = self.half(shares).filter(|half| half.is_finite());
+        Ok(half.ok_or("the window's parts have no rate")? * per_s)
     }
 
     /// Adds the interval of the mean to a summary of the window's response times, where it has one.
@@ -114,30 +105,28 @@ impl WindowParts {
         let whole = rate(sum_ns, n).max(f64::MIN_POSITIVE);
         let half =
             self.half(self.batches.iter().map(|b| rate(b.sum.response_sum_ns, b.sum.completed) / whole));
-        if let Some(half) = half.filter(|half| *half < HALF_WIDTH_MAX_OF_TIMES) {
-            summary.ci95.insert(MEAN.to_owned(), about(mean_ns, half));
+        if let Some(half) = half.filter(|half| half.is_finite()) {
+            add(summary, MEAN, about(mean_ns, half), PARTS_DIFFER);
         }
     }
 
     /// What is known of the percentiles of response; `None` under three whole seconds, which do not say.
     pub(crate) fn percentiles(&self, response: &OrderStatistics) -> Option<PercentileIntervals> {
+        if self.response.is_empty() {
+            return None;
+        }
         let mut known = PercentileIntervals::default();
-        let mut level = 1.0f64;
         for (name, q) in PERCENTILES {
             let Some(quantile) = Quantile::new(q) else { continue };
             let Some(Sample::Exact(value)) = response.quantile(quantile) else { continue };
-            let effect = self.design_effect(value)?;
-            // A tail moves with the level, whether or not this window shows that it does: the median is the first.
-            level = level.max(if q <= 0.5 { effect } else { 1.0 });
-            known.design_effect.insert(name, effect.max(level));
             let beyond_ns = quantile.beyond(self.window_ns);
             let half = self.half(self.response.iter().map(|part| part.rate(quantile) * real(value)));
-            let half = half.unwrap_or(f64::INFINITY);
-            if beyond_ns >= BEYOND_MIN_NS && half < HALF_WIDTH_MAX_OF_TIMES {
-                known.half.insert(name, half);
-            } else {
-                let of_tail = rounded(real(self.window_ns) * (BEYOND_MIN_NS / beyond_ns.max(1.0)));
-                known.needs_ns.insert(name, of_tail.max(self.needs_ns(half / HALF_WIDTH_MAX_OF_TIMES)));
+            match half.filter(|half| half.is_finite() && beyond_ns >= BEYOND_MIN_NS) {
+                Some(half) => _ = known.half.insert(name, half),
+                None => {
+                    let needs_ns = rounded(real(self.window_ns) * (BEYOND_MIN_NS / beyond_ns.max(1.0)));
+                    known.needs_ns.insert(name, needs_ns);
+                }
             }
         }
         Some(known)
@@ -147,22 +136,6 @@ impl WindowParts {
     fn half(&self, shares: impl Iterator<Item = f64>) -> Option<f64> {
         let shares: Vec<f64> = shares.collect();
         Some(half_width(&shares, 1.0, CONFIDENCE)? * self.memory.widening(shares.len()))
-    }
-
-    /// The window that would be known so many times better than this one: as the square.
-    fn needs_ns(&self, better: f64) -> u64 {
-        rounded((real(self.window_ns) * better * better).ceil())
-    }
-
-    /// The variance of the share of requests of at most this time, as its parts show it, over that of independent
-    /// requests; with Student's t in place of the normal quantile. Never under 1: their number is known.
-    fn design_effect(&self, value_ns: u64) -> Option<f64> {
-        let clusters: Vec<(u64, u64)> =
-            self.response.iter().map(|part| (part.len(), part.up_to(value_ns))).collect();
-        let few = t_two_sided(real_len(clusters.len()) - 1.0, CONFIDENCE)? / normal_two_sided(CONFIDENCE);
-        let widened = few * self.memory.widening(clusters.len());
-        // Where all or none are within it there is nothing to be unsure of.
-        Some((design_effect(&clusters).unwrap_or(0.0) * widened * widened).max(1.0))
     }
 }
 
@@ -176,10 +149,20 @@ impl OrderStatistics {
     }
 }
 
-/// The interval about a time whose reciprocal is known to this share of it, outwards to whole nanoseconds.
-pub(crate) fn about(time_ns: u64, half: f64) -> [u64; 2] {
+/// The interval about a time whose reciprocal is known to this share of it, outwards to whole nanoseconds; without an upper
+/// end where the reciprocal may be 0.
+pub(crate) fn about(time_ns: u64, half: f64) -> (u64, Option<u64>) {
     let time = real(time_ns);
-    [rounded((time / (1.0 + half)).floor()), rounded((time / (1.0 - half)).ceil())]
+    let high = (half < 1.0).then(|| rounded((time / (1.0 - half)).ceil()));
+    (rounded((time / (1.0 + half)).floor()), high)
+}
+
+/// Adds an interval to a summary, and why it has no upper end where it has none.
+pub(crate) fn add(summary: &mut Summary, field: &str, interval: (u64, Option<u64>), why_open: &str) {
+    summary.ci95.insert(field.to_owned(), interval);
+    if interval.1.is_none() {
+        summary.unbounded.insert(field.to_owned(), why_open.to_owned());
+    }
 }
 
 /// The requests of some entries of a series in order: answers, and above them all what failed.

@@ -41,18 +41,17 @@ fn the_interval_is_students_of_five_parts() {
 }
 
 #[test]
-fn an_interval_as_wide_as_the_figure_is_withheld_with_the_length_that_would_give_one() {
+fn a_rate_is_never_withheld_for_the_width_of_its_interval() {
     // Three seconds that carry 2,000, 100 and 100 a second.
     let mut m = healthy(3, 1_000);
     for (at, bin) in m.bins.each.iter_mut().enumerate() {
         bin.completed = if at < 10 { 200 } else { 10 };
     }
-    let why = WindowParts::of(&m).throughput(733.3).unwrap_err();
-    assert!(why.contains("give -d ") && why.ends_with("s at least, or repeat"), "{why}");
+    assert!(WindowParts::of(&m).throughput(733.3).unwrap() > 733.3);
 }
 
 #[test]
-fn the_means_interval_is_symmetric_on_its_reciprocal_and_withheld_where_parts_differ_much() {
+fn the_means_interval_is_symmetric_on_its_reciprocal_and_without_an_upper_end_where_parts_differ_much() {
     let of = |times_ns| {
         let m = fifths([100; 5], times_ns);
         let mut summary = Summary {
@@ -60,13 +59,15 @@ fn the_means_interval_is_symmetric_on_its_reciprocal_and_withheld_where_parts_di
             ..summarise(&m.latency.plain, &OrderStatistics::default(), Clock::User, 10 * S, None)
         };
         WindowParts::of(&m).add_mean(&mut summary);
-        summary.ci95.get(MEAN).copied()
+        (summary.ci95[MEAN], summary.unbounded.contains_key(MEAN))
     };
-    assert_eq!(of([1_000_000; 5]), Some([1_000_000; 2]));
-    let [low, high] = of([990_000, 1_010_000, 1_000_000, 1_010_000, 990_000]).unwrap();
+    assert_eq!(of([1_000_000; 5]), ((1_000_000, Some(1_000_000)), false));
+    let ((low, high), _) = of([990_000, 1_010_000, 1_000_000, 1_010_000, 990_000]);
+    let high = high.unwrap();
     let (above, below) = (1e6 / low as f64 - 1.0, 1.0 - 1e6 / high as f64);
     assert!((above - below).abs() < 1e-5 && (0.01..0.1).contains(&above), "{low} {high}");
-    assert_eq!(of([40_000_000, 1_000_000, 1_000_000, 1_000_000, 1_000_000]), None);
+    let ((low, high), why) = of([40_000_000, 10_000, 10_000, 10_000, 10_000]);
+    assert!(low < 1_000_000 && high.is_none() && why, "{low} {high:?}");
 }
 
 #[test]
@@ -79,15 +80,12 @@ fn a_percentile_has_an_interval_where_a_second_of_the_window_is_beyond_it() {
 }
 
 #[test]
-fn seconds_that_differ_widen_a_percentiles_interval_and_its_design_effect() {
+fn seconds_that_differ_widen_a_percentiles_interval() {
     let alike = percentiles(&seconds([1_000_000; 10]));
     let unlike = percentiles(&seconds([
         950_000, 1_050_000, 990_000, 970_000, 1_030_000, 1_000_000, 960_000, 1_040_000, 980_000, 1_020_000,
     ]));
-    assert_eq!((alike.half["p50_ns"], alike.design_effect["p50_ns"]), (0.0, 1.0));
-    assert!(unlike.half["p50_ns"] > 0.01 && unlike.design_effect["p50_ns"] > 100.0, "{unlike:?}");
-    // A tail weighs no more than the level that it may move with.
-    assert!(unlike.design_effect.values().all(|effect| *effect >= unlike.design_effect["p50_ns"]));
+    assert!(alike.half["p50_ns"] < 1e-12 && unlike.half["p50_ns"] > 0.01, "{unlike:?}");
 }
 
 #[test]
@@ -98,9 +96,9 @@ fn a_part_without_an_answer_is_a_rate_of_zero() {
         second.response = SparseHistogram::default();
         second.failed = 2_000;
     }
-    // One of five parts at 0: t(0.975; 4) · √(1/4/5) = 0.6208 is as wide as the figure.
-    let known = percentiles(&m);
-    assert!(!known.half.contains_key("p50_ns") && known.needs_ns["p50_ns"] > 10 * S, "{known:?}");
+    // One of five parts at 0.
+    let half = percentiles(&m).half["p50_ns"];
+    assert!((half - 2.776_445 * (1.0f64 / 4.0 / 5.0).sqrt()).abs() < 1e-3, "{half}");
 }
 
 #[test]
@@ -127,7 +125,7 @@ proptest! {
         let parts = WindowParts::of(&fifths(answers, times_ns));
         let per_s = answers.iter().sum::<u64>() as f64 * 2.0;
         if let Ok(half) = parts.throughput(per_s) {
-            prop_assert!(half.is_finite() && half >= 0.0 && half <= per_s);
+            prop_assert!(half.is_finite() && half >= 0.0);
         }
     }
 }

@@ -30,6 +30,7 @@ mod row;
 pub mod run_log;
 pub mod slo;
 pub mod slo_run;
+pub mod starts;
 mod steady;
 mod summary;
 #[cfg(any(test, feature = "testing"))]

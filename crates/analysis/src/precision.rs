@@ -17,7 +17,6 @@ use prony_stats::student::t_two_sided;
 
 use crate::cell::{ByBlock, Cell};
 use crate::figure::FigureValue;
-use crate::interval::HALF_WIDTH_MAX;
 use crate::numbers::{count, real};
 
 /// A run that stops by its precision has at least so many blocks: with fewer, widened intervals cover
@@ -26,6 +25,9 @@ pub const BLOCKS_MIN: u32 = 5;
 
 /// A run that stops by its precision has at most so many blocks, unless told otherwise.
 pub const BLOCKS_MAX: u32 = 30;
+
+/// Half the width of an interval over trials at most, as a share of the figure: as wide as that it says nothing.
+const HALF_WIDTH_MAX: f64 = 1.0;
 
 /// No forecast asks for more blocks.
 const FORECAST_MAX: u32 = 1_000;
@@ -38,7 +40,7 @@ pub const NOISE_ASSUMED: f64 = 0.03;
 /// Sequential stopping by width: Anscombe (1953), *Sequential estimation*, JRSS B 15(1); the undershoot
 /// of its coverage: Starr (1966), *The performance of a sequential procedure for the fixed-width
 /// interval estimation of the mean*, Ann. Math. Statist. 37(1). The factor is ours, from simulation.
-fn widening(n: u64) -> f64 {
+pub(crate) fn widening(n: u64) -> f64 {
     1.0 + 2.0 / real(n.max(1))
 }
 

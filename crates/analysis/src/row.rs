@@ -14,6 +14,7 @@ use crate::curve::{CurvePoint, TrialSeries, latency_curve, series};
 use crate::figure::Figure;
 use crate::figures::Figures;
 use crate::numbers::count;
+use crate::starts::{still_rising, two_levels};
 
 /// One plan's ranking.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -28,6 +29,8 @@ pub struct PlanAnalysis {
     /// servers' CPUs besides, as a share: what the choice is worth to an application that works.
     /// `None` at a rate, and below two candidates whose CPU time is known.
     pub spread_at_20_ms: Option<f64>,
+    /// What is left open of every tail, whatever it is here: a sentence.
+    pub unseen_stalls: Option<String>,
 }
 
 /// One candidate under one plan.
@@ -61,6 +64,9 @@ pub struct Row {
     pub latency_curve: Vec<CurvePoint>,
     /// Each trial over time.
     pub series: Vec<TrialSeries>,
+    /// What its starts together show besides: sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// What the source printed for this candidate under this load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<PublishedFigures>,
@@ -133,10 +139,16 @@ pub(crate) fn row(candidate: &CandidateRecord, cells: &[Cell<'_>], widened: bool
         overloaded: with(Outcome::Overloaded),
         broken: with(Outcome::Broken),
         reasons: reasons(cells),
+        remarks: remarks(&counted, &trials),
         latency_curve: latency_curve(&trials),
         series: cells.iter().map(|c| series(c.planned.block, c.trial, c.server)).collect(),
         published: None,
     }
+}
+
+fn remarks(counted: &[Cell<'_>], trials: &[&Trial]) -> Vec<String> {
+    let per_start: Vec<f64> = counted.iter().map(|cell| cell.throughput().value).collect();
+    [two_levels(&per_start), still_rising(trials)].into_iter().flatten().collect()
 }
 
 /// Each code of any trial, with how many trials had it and the first one's words.

@@ -2,12 +2,13 @@
 //!
 //! A failed request is a miss of every time, and so is one still unanswered that has waited longer.
 
-mod rules;
+pub(crate) mod rules;
 
 use std::fmt;
 
 use prony_model::code::Code;
-use prony_model::histogram::highest_ns;
+use prony_model::histogram::{SparseHistogram, highest_ns};
+use prony_model::plan::ArrivalKind;
 use prony_model::server::ServerSamples;
 pub use prony_model::slo::{Decision, SloRecord};
 use prony_model::trial::{Reason, Summary, Trial};
@@ -15,21 +16,20 @@ use prony_model::unit::Unit;
 use prony_model::units::{multiple, plain_number};
 
 use crate::figure::Figure;
-use crate::numbers::rounded;
-pub(crate) use crate::slo::rules::by_interval;
+use crate::numbers::{real, rounded};
 
 /// A threshold, read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Slo {
     text: String,
-    objective: Objective,
+    pub(crate) objective: Objective,
     /// In the unit that the figure is stored in: nanoseconds, bytes, a share from 0 to 1, requests per second.
-    limit: f64,
+    pub(crate) limit: f64,
 }
 
 /// What a threshold holds to a limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Objective {
+pub(crate) enum Objective {
     /// A percentile of a part of the latency, by its field and as a share.
     Percentile { part: Part, field: &'static str, quantile: f64 },
     /// Any other figure of the table.
@@ -41,7 +41,7 @@ enum Objective {
 /// A part of a request's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::EnumString)]
 #[strum(serialize_all = "snake_case")]
-enum Part {
+pub(crate) enum Part {
     Response,
     Service,
     FirstByte,
@@ -129,7 +129,8 @@ impl Slo {
     /// As [`Slo::parse`], and for a figure that takes several trials or the server's samples.
     pub fn parse_for_a_search(text: &str) -> Result<Slo, SloError> {
         let slo = Slo::parse(text)?;
-        let of_several = slo.over_trials().is_some() && slo.response_percentile().is_none();
+        let has_a_rule = [Figure::FAILED_SHARE, Figure::THROUGHPUT, Figure::MEAN];
+        let of_several = matches!(slo.objective, Objective::Figure(figure) if !has_a_rule.contains(&figure));
         let why = "a search decides by one probe, which gives this figure no interval.".to_owned();
         if of_several { Err(SloError { text: slo.text, why }) } else { Ok(slo) }
     }
@@ -187,39 +188,39 @@ impl Slo {
     /// The requests beyond the limit, all of them, and the share that may be beyond it, where it is a limit on a share of
     /// a trial's requests: a percentile's, of which a failed request is beyond any limit, or that of failures.
     pub fn share_beyond(&self, trial: &Trial) -> Option<(u64, u64, f64)> {
-        let requests = &trial.requests;
-        match self.objective {
-            Objective::Percentile { part, quantile, .. } => {
-                let (summary, limit_ns) = (part.summary(trial), rounded(self.limit));
-                let within = summary.hdr.buckets().take_while(|(bucket, _)| highest_ns(*bucket) < limit_ns);
-                let within: u64 = within.map(|(_, count)| count).sum();
-                let all = summary.count + requests.failed + requests.never_sent;
-                Some((all.saturating_sub(within), all, 1.0 - quantile))
-            }
-            _ => {
-                let allowed = self.errors_limit()?;
-                Some((requests.failed, requests.failed + requests.completed, allowed))
-            }
+        if let Objective::Percentile { part, quantile, .. } = self.objective {
+            let (all, beyond) = rules::beyond(trial, part, rounded(self.limit));
+            return Some((beyond, all, 1.0 - quantile));
         }
+        let (all, failed) = rules::failed(trial);
+        Some((failed, all, self.errors_limit()?))
     }
 
-    /// The figure whose interval over trials decides it, where no rule within a trial does that better, and its limit.
-    pub(crate) fn over_trials(&self) -> Option<(Figure, f64)> {
-        let figure = match self.objective {
-            Objective::Percentile { part: Part::Response, field, .. } => {
-                Figure::all().find(|figure| figure.field == field)?
-            }
-            Objective::Figure(figure) => figure,
-            Objective::Percentile { .. } | Objective::Max => return None,
-        };
-        let has_a_rule = [Figure::FAILED_SHARE, Figure::THROUGHPUT, Figure::MEAN].contains(&figure);
-        (!has_a_rule).then_some((figure, self.limit))
+    /// The time that a response is to stay below, where it is about response times.
+    fn response_limit_ns(&self) -> Option<u64> {
+        match self.objective {
+            Objective::Percentile { part: Part::Response, .. } | Objective::Max => Some(rounded(self.limit)),
+            _ => None,
+        }
     }
+}
+
+/// Completed requests per second that meet every threshold on response times; `None` without one.
+fn goodput(slos: &[Slo], trial: &Trial) -> Option<f64> {
+    let limit_ns = slos.iter().filter_map(Slo::response_limit_ns).min()?;
+    let good = trial.latency.response.hdr.len() - not_below(&trial.latency.response.hdr, limit_ns);
+    (trial.window.duration_ns > 0).then(|| real(good) / (real(trial.window.duration_ns) / 1e9))
+}
+
+/// How many took as long as the limit; a time is the top of its bucket.
+pub(crate) fn not_below(times: &SparseHistogram, limit_ns: u64) -> u64 {
+    times.buckets().filter(|(bucket, _)| highest_ns(*bucket) >= limit_ns).map(|(_, count)| count).sum()
 }
 
 /// Holds thresholds against a trial and keeps what became of them in it. A percentile that one of
 /// them names and that is withheld becomes a reason of the verdict, unless it was decided all the same.
 pub fn hold_all(slos: &[Slo], trial: &mut Trial, server: Option<&ServerSamples>) {
+    trial.goodput_per_s = goodput(slos, trial);
     for slo in slos {
         let held = slo.hold(trial, server);
         if held.decision == Decision::Undecided
@@ -227,7 +228,10 @@ pub fn hold_all(slos: &[Slo], trial: &mut Trial, server: Option<&ServerSamples>)
         {
             trial.verdict.reasons.push(reason);
         }
-        let Held { decision, not_judged, seen, to_decide, .. } = held;
+        let Held { decision, not_judged, mut seen, to_decide, .. } = held;
+        if slo.response_limit_ns().is_some() && trial.plan.arrivals == ArrivalKind::Constant {
+            seen.push_str("; arrivals are even, which users' are not (--arrivals poisson)");
+        }
         trial.slo.push(SloRecord { slo: slo.to_string(), decision, not_judged, seen, to_decide });
     }
 }

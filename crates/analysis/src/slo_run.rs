@@ -1,11 +1,19 @@
-//! Thresholds held against a run: per plan and candidate, over the trials that count.
+//! Thresholds held against a run: per plan and candidate, over the starts that count.
 
+use prony_model::code::Code;
 use prony_model::run_log::RunLog;
+use prony_model::unit::Unit;
+use prony_stats::Interval;
+use prony_stats::order::Quantile;
 
-use crate::cell::{Cell, candidates, counted, plan_names};
+use crate::cell::{Cell, candidates, cells, plan_names};
+use crate::figure::Figure;
 use crate::figures;
-use crate::slo::{Decision, Slo, SloRecord, by_interval};
-use crate::text::{list, with_unit};
+use crate::slo::rules::{answered, beyond, by_ends, by_share, failed, waits_for_client};
+use crate::slo::{Decision, Held, Objective, Slo, SloRecord};
+use crate::starts::{may_differ, share_beyond};
+use crate::summary::BEYOND_MIN;
+use crate::text::with_unit;
 
 /// A threshold held against one candidate under one plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,67 +28,119 @@ pub struct RunSlo {
 
 /// Holds thresholds against every candidate under every plan.
 ///
-/// A percentile of response and a figure of the server are judged by the interval over trials, which knows what
-/// differs between starts of a server; where there is none, and for everything else, the trials vote: met or missed
-/// where all of them say so.
+/// A percentile and the share of failures are held by the share of requests beyond over starts, any other figure by its
+/// interval over trials. What has none, as the longest response, is met where each start meets it, and missed where one
+/// misses. Who died in a start has missed everything.
 pub fn hold_run(slos: &[Slo], log: &RunLog) -> Vec<RunSlo> {
-    let results = log.last_results();
+    let (results, widened) = (log.last_results(), log.header.precision.is_some());
     let mut all = Vec::new();
     for plan in plan_names(log, &results) {
         for candidate in candidates(log, &results, &plan) {
-            let cells = counted(&results, &plan, &candidate.label);
+            let cells = cells(&results, &plan, &candidate.label);
             all.extend(slos.iter().map(|slo| RunSlo {
                 plan: plan.clone(),
                 candidate: candidate.label.clone(),
-                held: over_trials(slo, &cells).unwrap_or_else(|| by_votes(slo, &cells)),
+                held: hold(slo, &cells, widened, log.header.one_by_one),
             }));
         }
     }
     all
 }
 
-fn over_trials(slo: &Slo, cells: &[Cell<'_>]) -> Option<SloRecord> {
-    let (figure, limit) = slo.over_trials()?;
-    let estimate = figures::over_trials(figure, cells, false).estimate?;
-    let (low, high) = (estimate.ci_low?, estimate.ci_high?);
-    let decision =
-        if figure.more_is_better { by_interval(-high, -low, -limit) } else { by_interval(low, high, limit) };
-    let [point, low, high] = [estimate.point, low, high].map(|value| with_unit(figure.unit, value));
-    Some(SloRecord {
-        slo: slo.to_string(),
-        decision,
-        not_judged: false,
-        seen: format!("{point} (95 %: {low} to {high}, {} trials)", cells.len()),
-        to_decide: (decision == Decision::Undecided).then(|| "more blocks".to_owned()),
-    })
+/// Holds a threshold against these trials of a candidate, as [`hold_run`] has it; `one_server`: all loaded the same.
+fn hold(slo: &Slo, cells: &[Cell<'_>], widened: bool, one_server: bool) -> SloRecord {
+    let counted: Vec<Cell<'_>> = cells.iter().copied().filter(Cell::counts).collect();
+    let died =
+        cells.iter().filter(|c| c.trial.verdict.reasons.iter().any(|r| r.code == Code::ServerDied)).count();
+    let mut held = match counted.as_slice() {
+        [] => found(Decision::Undecided, true, "no trial counts".to_owned()),
+        [only] => worst(slo, &[*only]),
+        several => over_starts(slo, several, widened).unwrap_or_else(|| worst(slo, several)),
+    };
+    if !counted.is_empty() {
+        let starts = if one_server { "loads" } else { "starts" };
+        held.seen = format!("{}; {}", held.seen, may_differ(counted.len(), starts));
+    }
+    if died > 0 {
+        held = found(
+            Decision::Missed,
+            false,
+            format!("{}; died in {died} of {} starts", held.seen, cells.len()),
+        );
+    }
+    SloRecord { slo: slo.to_string(), ..held }
 }
 
-fn by_votes(slo: &Slo, cells: &[Cell<'_>]) -> SloRecord {
-    let held: Vec<_> = cells.iter().map(|cell| slo.hold(cell.trial, cell.server)).collect();
-    let all = |decision| held.iter().all(|h| h.decision == decision);
-    let decision = match held.first() {
-        Some(first) if all(first.decision) => first.decision,
-        _ => Decision::Undecided,
+/// What was found; `is_missing`: nothing was held to the limit.
+fn found(decision: Decision, is_missing: bool, seen: String) -> SloRecord {
+    let undecided = decision == Decision::Undecided;
+    let to_decide = undecided.then(|| "more blocks".to_owned());
+    SloRecord { slo: String::new(), decision, not_judged: undecided && is_missing, seen, to_decide }
+}
+
+fn over_starts(slo: &Slo, cells: &[Cell<'_>], widened: bool) -> Option<SloRecord> {
+    let said = |share: &Interval, what: &str| {
+        let [point, low, high] = [share.point, share.low, share.high].map(|s| with_unit(Unit::Share, s));
+        format!("{point} {what} (95 %: {low} to {high})")
     };
-    let count = |decision: Decision| held.iter().filter(|h| h.decision == decision).count();
-    let votes: Vec<String> = [Decision::Met, Decision::Missed, Decision::Undecided]
-        .into_iter()
-        .filter(|d| count(*d) > 0)
-        .map(|d| format!("{} in {}", d.to_string().to_lowercase(), count(d)))
-        .collect();
-    let votes = list(&votes);
-    let seen = match held.as_slice() {
-        [] => "no trial counts".to_owned(),
-        [only] => only.seen.clone(),
-        [first, ..] => format!("{votes} of {} trials, first {}", held.len(), first.seen),
+    match slo.objective {
+        Objective::Percentile { part, quantile, .. } => {
+            let limit_ns = crate::numbers::rounded(slo.limit);
+            let of = |trial: &_| beyond(trial, part, limit_ns);
+            let share = share_beyond(cells, widened, of)?;
+            let decision = by_share(&share, quantile);
+            let allowed = with_unit(Unit::Share, 1.0 - quantile);
+            let seen = said(&share, &format!("of {allowed} allowed took longer or failed"));
+            if decision == Decision::Missed && cells.iter().any(|cell| waits_for_client(cell.trial)) {
+                let to_decide = Some("more client workers (-t) or cores".to_owned());
+                let seen = format!("{seen}, and the client itself was saturated");
+                return Some(SloRecord { to_decide, ..found(Decision::Undecided, false, seen) });
+            }
+            let all: u64 = cells.iter().map(|cell| of(cell.trial).0).sum();
+            let withheld = Quantile::new(quantile).is_none_or(|q| !q.has_beyond(all, BEYOND_MIN));
+            Some(found(decision, withheld, seen))
+        }
+        Objective::Figure(Figure::FAILED_SHARE) => {
+            let share = share_beyond(cells, widened, failed)?;
+            Some(found(by_share(&share, 1.0 - slo.limit), false, said(&share, "failed")))
+        }
+        Objective::Figure(figure) => by_figure(figure, slo.limit, cells, widened),
+        Objective::Max => None,
+    }
+}
+
+/// By the interval over trials, which knows what differs between starts.
+fn by_figure(figure: Figure, limit: f64, cells: &[Cell<'_>], widened: bool) -> Option<SloRecord> {
+    let own = figures::over_trials(figure, cells, widened);
+    let estimate = own.estimate?;
+    let (low, high) = (estimate.ci_low?, estimate.ci_high);
+    let decision = match figure.more_is_better {
+        true => by_ends(-high?, Some(-low), -limit),
+        false => by_ends(low, high, limit),
     };
-    let to_decide = held.iter().find_map(|h| h.to_decide.clone()).unwrap_or_else(|| "more blocks".to_owned());
-    SloRecord {
-        slo: slo.to_string(),
-        decision,
-        not_judged: held.iter().all(|h| h.not_judged),
-        seen,
-        to_decide: (decision == Decision::Undecided).then_some(to_decide),
+    // Of a lower bound nothing is missed; who failed has no time that a mean could hold.
+    let open = match decision {
+        Decision::Missed => own.lower_bound,
+        Decision::Met => figure == Figure::MEAN && !cells.iter().all(|cell| answered(cell.trial)),
+        Decision::Undecided => false,
+    };
+    let shown = |value| with_unit(figure.unit, value);
+    let to = high.map_or("more".to_owned(), shown);
+    let seen = format!("{} (95 %: {} to {to}, {} trials)", shown(estimate.point), shown(low), cells.len());
+    Some(found(if open { Decision::Undecided } else { decision }, false, seen))
+}
+
+/// The worst of the trials' own decisions: what each is, all are.
+fn worst(slo: &Slo, cells: &[Cell<'_>]) -> SloRecord {
+    let all: Vec<Held> = cells.iter().map(|cell| slo.hold(cell.trial, cell.server)).collect();
+    let is_missing = all.iter().all(|held| held.not_judged);
+    match all.into_iter().max_by_key(|held| held.decision) {
+        None => found(Decision::Undecided, true, String::new()),
+        Some(held) => {
+            let own = held.to_decide;
+            let found = found(held.decision, is_missing, held.seen);
+            SloRecord { to_decide: own.or(found.to_decide), ..found }
+        }
     }
 }
 
@@ -88,6 +148,7 @@ fn by_votes(slo: &Slo, cells: &[Cell<'_>]) -> SloRecord {
 mod tests {
     use super::*;
     use crate::testing::run::Log;
+    use prony_model::histogram::SparseHistogram;
 
     #[test]
     fn thresholds_are_decided_for_each_candidate_and_plan() {
@@ -97,7 +158,7 @@ mod tests {
             .iter()
             .map(|s| Slo::parse(s).unwrap())
             .collect();
-        // One of b's trials failed half of its requests.
+        // One of b's starts failed half of its requests: a quarter of all did, and it is not known of how many starts.
         let at = log.0.results.iter().position(|r| r.planned.candidate == "b").unwrap();
         log.trial(at).requests.failed = 3_000;
         let said: Vec<String> = hold_run(&slos, &log.0)
@@ -112,7 +173,7 @@ mod tests {
                 "a errors<1% MET",
                 "a startup<1s MET",
                 "a memory<1MB MISSED",
-                "b p50<2ms MET",
+                "b p50<2ms UNDECIDED",
                 "b p50<500us MISSED",
                 "b errors<1% UNDECIDED",
                 "b startup<1s MET",
@@ -121,17 +182,61 @@ mod tests {
         );
     }
 
+    /// Starts of 1,000 answers, so many of which take 2 ms and the others 1.
+    fn starts(slow: &[u64]) -> Log {
+        let row: &[u64] = &[1_000];
+        let mut log = Log::new(&["a"], slow.len() as u32).with(&vec![row; slow.len()]);
+        for (at, slow) in slow.iter().enumerate() {
+            let times = (0..1_000).map(|i| if i < *slow { 2_000_000 } else { 1_000_000 });
+            log.trial(at).latency.response.hdr = SparseHistogram::of_values(times);
+        }
+        log
+    }
+
+    fn held(log: &Log, slo: &str) -> SloRecord {
+        hold_run(&[Slo::parse(slo).unwrap()], &log.0).remove(0).held
+    }
+
     #[test]
-    fn a_threshold_is_not_judged_where_no_trial_has_its_figure() {
-        let row: &[u64] = &[1000];
-        let mut log = Log::new(&["a"], 3).with(&[row; 3]);
-        let slo = [Slo::parse("startup<1s").unwrap()];
-        let held = |log: &Log| hold_run(&slo, &log.0).remove(0).held;
-        let server = log.0.results[1].server.clone();
-        log.0.results.iter_mut().for_each(|result| result.server = None);
-        assert!(held(&log).not_judged, "{:?}", held(&log));
-        log.0.results[1].server = server;
-        assert!(!held(&log).not_judged, "one of three has it: {:?}", held(&log));
+    fn a_percentile_is_held_by_the_share_of_requests_beyond_over_starts() {
+        let found = |slow: &[u64]| held(&starts(slow), "p90<1.5ms").decision;
+        assert_eq!(found(&[50, 55, 45, 52, 48, 50]), Decision::Met);
+        assert_eq!(found(&[150, 155, 145, 152, 148, 150]), Decision::Missed);
+        assert_eq!(found(&[90, 110, 95, 105, 92, 108]), Decision::Undecided);
+        // One start in twenty, and all of that one: 5 % of all requests are within the 10 %, and it is not known how many.
+        let mut one_slow = vec![0; 20];
+        one_slow[7] = 1_000;
+        assert_eq!(found(&one_slow), Decision::Undecided);
+        let said = held(&starts(&[50; 6]), "p90<1.5ms").seen;
+        assert_eq!(
+            said,
+            "5.00 % of 10.0 % allowed took longer or failed (95 %: 4.33 % to 5.78 %); up to 39 % of starts may differ"
+        );
+    }
+
+    #[test]
+    fn a_run_that_stopped_by_its_precision_has_wider_shares() {
+        let mut log = starts(&[70, 80, 75, 72, 78]);
+        let wide = |log: &Log| held(log, "p90<1.5ms").seen;
+        let before = wide(&log);
+        log.0.header.precision = Some(prony_model::run_log::PrecisionRecord { share: 0.02, blocks_min: 3 });
+        assert_ne!(wide(&log), before);
+    }
+
+    #[test]
+    fn who_died_in_a_start_has_missed_every_threshold() {
+        let mut log = starts(&[0, 0, 0]);
+        assert_eq!(held(&log, "p90<1.5ms").decision, Decision::Met);
+        let trial = log.trial(1);
+        trial.verdict.reasons.push(Code::ServerDied.reason("signal 9".to_owned()));
+        trial.verdict.validity = prony_model::trial::Validity::Invalid;
+        let found = held(&log, "p90<1.5ms");
+        assert_eq!((found.decision, found.to_decide), (Decision::Missed, None));
+        assert!(
+            found.seen.ends_with("up to 78 % of starts may differ; died in 1 of 3 starts"),
+            "{}",
+            found.seen
+        );
     }
 
     #[test]
@@ -139,8 +244,8 @@ mod tests {
         let log = Log::new(&["a"], 1);
         let held = hold_run(&[Slo::parse("p99<1s").unwrap()], &log.0);
         assert_eq!(
-            (held[0].held.decision, held[0].held.not_judged, held[0].held.seen.as_str()),
-            (Decision::Undecided, true, "no trial counts")
+            (held[0].held.decision, held[0].held.seen.as_str()),
+            (Decision::Undecided, "no trial counts")
         );
     }
 }

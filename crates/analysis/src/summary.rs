@@ -13,7 +13,7 @@ use prony_model::measurement::Censored;
 use prony_model::trial::{Clock, PERCENTILES, Summary};
 use prony_stats::order::Quantile;
 
-use crate::interval::{PercentileIntervals, about};
+use crate::interval::{PARTS_DIFFER, PercentileIntervals, UNANSWERED, about, add};
 use crate::numbers::{real, rounded};
 
 /// A percentile with fewer samples beyond it is withheld: the share beyond
@@ -98,13 +98,6 @@ impl OrderStatistics {
         self
     }
 
-    /// How many were answered within this time; of an order of answers and failed requests.
-    pub(crate) fn up_to(&self, value: u64) -> u64 {
-        let within = |place: Sample| matches!(place, Sample::Exact(took) if took <= value);
-        let steps = self.steps.partition_point(|(_, place)| within(*place));
-        steps.checked_sub(1).map_or(0, |last| self.steps[last].0)
-    }
-
     /// What stands at the quantile; `None` when nothing is in the order.
     pub(crate) fn quantile(&self, quantile: Quantile) -> Option<Sample> {
         self.at(quantile.rank(self.len())?)
@@ -166,14 +159,14 @@ fn percentile(
             let Some(known) = known else { return };
             // What has no answer may be longer than an end that is beyond all answers.
             let open = matches!(ranked.at(n), Some(Sample::LongerThan(_)));
-            let end = |[low, high]: [u64; 2]| (!open || Some(high) < summary.max_ns).then_some([low, high]);
-            if let Some(interval) = known.half.get(name).and_then(|half| end(about(value, *half))) {
-                summary.ci95.insert(name.to_owned(), interval);
-            } else {
-                let (needs, effect) = (known.needs_ns.get(name), known.design_effect.get(name));
-                summary.needs_duration_ns.extend(needs.map(|needs| (name.to_owned(), *needs)));
-                summary.design_effect.extend(effect.map(|effect| (name.to_owned(), *effect)));
+            if let Some(half) = known.half.get(name) {
+                let (low, high) = about(value, *half);
+                let sure = high.filter(|high| !open || Some(*high) < summary.max_ns);
+                let why = if high.is_some() { UNANSWERED } else { PARTS_DIFFER };
+                add(summary, name, (low, sure), why);
             }
+            let needs = known.needs_ns.get(name).map(|needs| (name.to_owned(), *needs));
+            summary.needs_duration_ns.extend(needs);
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::by_request::targets;
 use crate::growth::overload;
 use crate::interval::WindowParts;
 use crate::numbers::{real, real_len};
-use crate::steady::drifts;
+use crate::steady::{drifts, rise};
 use crate::summary::{BEYOND_MIN, OrderStatistics, summarise};
 use crate::throughput::throughput;
 use crate::verdict::{BUSY_MAX, Facts, busiest_worker, verdict};
@@ -93,6 +93,8 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
         server: observed.server.clone().filter(|server| server.startup_ns == 0),
         host_window: observed.host_window.clone(),
         targets: targets(m, arrival_clocks(m, plan).0, window_ns),
+        goodput_per_s: None,
+        rise: if arrivals.stages().is_some() { None } else { rise(m, window_ns, arrivals.rate().is_none()) },
         slo: Vec::new(),
     }
 }
@@ -153,6 +155,7 @@ fn latencies(
         connection_wait: whole(&parts.connection_wait, Clock::User),
         client_delay: (m.clock == ReceiveClock::Kernel)
             .then(|| whole(&m.latency.client_delay, Clock::Kernel)),
+        waiting: parts.response.waiting.clone(),
     }
 }
 
@@ -241,7 +244,8 @@ mod tests {
         let response = &trial.latency.response;
         let p50 = response.p50_ns.unwrap();
         assert!((900_000..1_100_000).contains(&p50), "{p50}");
-        let [low, high] = response.ci95["p50_ns"];
+        let (low, high) = response.ci95["p50_ns"];
+        let high = high.unwrap();
         assert!(low <= p50 && p50 <= high && high - low < 100_000, "{low} {high}");
     }
 

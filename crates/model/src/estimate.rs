@@ -11,11 +11,11 @@ pub struct Estimate {
     pub point: f64,
     /// The interval's lower end; `None` where there is no interval.
     pub ci_low: Option<f64>,
-    /// The interval's upper end; `None` where there is no interval.
+    /// The interval's upper end; `None` where there is none, or no interval.
     pub ci_high: Option<f64>,
     /// How many independent pieces it rests on (trials, batches).
     pub n: u64,
-    /// Why there is no interval.
+    /// Why there is no interval, or none with an upper end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_interval: Option<String>,
     /// Whether the figure is a lower bound, since the client was the limit: print `≥`.
@@ -34,6 +34,12 @@ impl Estimate {
         }
     }
 
+    /// A figure whose interval may have no upper end, and the reason then.
+    pub fn from_low(point: f64, low: f64, high: Option<f64>, n: u64, reason: &str) -> Estimate {
+        let open = Estimate { ci_low: Some(low), ..Estimate::bare(point, n, reason) };
+        high.map_or(open, |high| Estimate::new(point, low, high, n))
+    }
+
     /// A figure without an interval, and the reason.
     pub fn bare(point: f64, n: u64, reason: impl Into<String>) -> Estimate {
         let no_interval = Some(reason.into());
@@ -48,6 +54,8 @@ impl Estimate {
     /// Half the interval's width as a fraction of the point: the `±` of a table.
     pub fn relative_half_width(&self) -> Option<f64> {
         match (self.ci_low, self.ci_high) {
+            // A rate is not below 0, and is as unsure as its upper end says.
+            (Some(0.0), Some(high)) if self.point > 0.0 => Some(high / self.point - 1.0),
             (Some(low), Some(high)) if self.point != 0.0 => Some((high - low) / 2.0 / self.point.abs()),
             _ => None,
         }

@@ -85,6 +85,8 @@ pub fn trial(seconds: &[&[u64]]) -> Trial {
         server: None,
         host_window: None,
         targets: Vec::new(),
+        goodput_per_s: None,
+        rise: None,
         slo: Vec::new(),
     }
 }
@@ -114,6 +116,7 @@ fn latencies(response: &SparseHistogram) -> Latencies {
         send_lag: other.clone(),
         connection_wait: other,
         client_delay: None,
+        waiting: SparseHistogram::default(),
     }
 }
 
@@ -136,7 +139,7 @@ fn summary(histogram: &SparseHistogram) -> Summary {
         ci95: BTreeMap::new(),
         censored_at_ns: BTreeMap::new(),
         needs_duration_ns: BTreeMap::new(),
-        design_effect: BTreeMap::new(),
+        unbounded: BTreeMap::new(),
         hdr: histogram.clone(),
     }
 }

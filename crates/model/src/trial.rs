@@ -82,6 +82,13 @@ pub struct Trial {
     /// Each request of a list by itself, in the list's order; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetFigures>,
+    /// Completed requests per second that meet every threshold on response times; `None` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goodput_per_s: Option<f64>,
+    /// How much faster the second half of the window was than its first fifth, as a logarithm: throughput in closed
+    /// arrivals, else the reciprocal of the mean response.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rise: Option<f64>,
     /// Each threshold asked for, and what became of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slo: Vec<SloRecord>,
@@ -235,6 +242,9 @@ pub struct Latencies {
     pub connection_wait: Summary,
     /// `None` with the clock `user`: it is inside service then.
     pub client_delay: Option<Summary>,
+    /// What requests had waited that had no response when the window closed.
+    #[serde(skip)]
+    pub waiting: SparseHistogram,
 }
 
 /// By whose clock a response's bytes are stamped.
@@ -289,18 +299,19 @@ pub struct Summary {
     pub p99999_ns: Option<u64>,
     /// The longest among completed requests.
     pub max_ns: Option<u64>,
-    /// 95 % intervals of the percentiles, and of the mean of response, by field name.
-    pub ci95: BTreeMap<String, [u64; 2]>,
+    /// 95 % intervals of the percentiles, and of the mean of response, by field name; `null` for an upper end that there is
+    /// none of.
+    #[schemars(with = "BTreeMap<String, [Option<u64>; 2]>")]
+    pub ci95: BTreeMap<String, (u64, Option<u64>)>,
+    /// Why an interval has no upper end.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unbounded: BTreeMap<String, String>,
     /// For each censored percentile: it is longer than this.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub censored_at_ns: BTreeMap<String, u64>,
     /// For each percentile that is withheld, or of response without an interval: the window that would give it one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub needs_duration_ns: BTreeMap<String, u64>,
-    /// For each percentile without an interval: by what its count of requests is divided to count independent ones, 1 at
-    /// least. Empty in windows under three whole seconds, which do not say.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub design_effect: BTreeMap<String, f64>,
     /// The completed requests; in JSON the Base64 of the compressed V2 form of HdrHistogram.
     #[serde(with = "crate::hdr::text")]
     #[schemars(with = "String")]

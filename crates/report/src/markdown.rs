@@ -47,7 +47,7 @@ pub(crate) fn answer_and_details(analysis: &ExperimentAnalysis) -> (String, Stri
     if let Some(duet) = &analysis.duet {
         out.push_str(&comparison::below(duet));
     }
-    if let Some(spread) = words::spread(analysis) {
+    if let Some(spread) = words::below(analysis) {
         out.push_str(&format!("\n{}\n", text(&spread)));
     }
     let mut rest = String::new();

@@ -1,5 +1,4 @@
-//! What is measured in a row or in clusters, where neighbours resemble each
-//! other: effective sample sizes, design effects.
+//! What is measured in a row, where neighbours resemble each other: effective sample sizes.
 
 use crate::interval::{mean, variance};
 use crate::real;
@@ -44,35 +43,6 @@ pub fn lag1_autocorrelation(values: &[f64]) -> Option<f64> {
     Some(neighbours / total)
 }
 
-/// By how much a share is less certain than its count says, because hits
-/// come in clusters (requests of one second share its queue and its pauses):
-/// the variance of the ratio over clusters, over the binomial one. 1 where
-/// they are independent. `None` below three clusters with anything in them,
-/// or when all or none are hits.
-///
-/// Clusters are (size, hits). n divided by it is the effective n of a
-/// quantile whose share of values below is the share of hits.
-///
-/// Source: Kish (1965), *Survey Sampling*, 8.2 (deff); Cochran (1977),
-/// *Sampling Techniques*, 3.12 (the variance of a ratio over clusters).
-pub fn design_effect(clusters: &[(u64, u64)]) -> Option<f64> {
-    let filled: Vec<(f64, f64)> = clusters
-        .iter()
-        .filter(|(size, _)| *size > 0)
-        .map(|(size, hits)| (*size as f64, *hits as f64))
-        .collect();
-    let count = real(filled.len());
-    let size: f64 = filled.iter().map(|c| c.0).sum();
-    let hits: f64 = filled.iter().map(|c| c.1).sum();
-    if filled.len() < 3 || hits <= 0.0 || hits >= size {
-        return None;
-    }
-    let share = hits / size;
-    let residuals: f64 = filled.iter().map(|(size, hits)| (hits - share * size).powi(2)).sum();
-    let over_clusters = residuals * count / (count - 1.0) / (size * size);
-    Some(over_clusters / (share * (1.0 - share) / size))
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -113,31 +83,6 @@ pub(crate) mod tests {
         // 1 2 3 4: deviations −1.5 −0.5 0.5 1.5; (0.75 − 0.25 + 0.75) / 5.
         assert!((lag1_autocorrelation(&[1.0, 2.0, 3.0, 4.0]).unwrap() - 0.25).abs() < 1e-12);
         assert_eq!(lag1_autocorrelation(&[3.0, 3.0]), Some(0.0));
-    }
-
-    #[test]
-    fn a_cluster_of_only_hits_or_none_counts_as_one_value() {
-        // Four clusters of 100, all hits or none: the share is known from 4 values, not 400
-        // (and its variance with denominator 3 instead of 4).
-        let deff = design_effect(&[(100, 100), (100, 0), (100, 100), (100, 0)]).unwrap();
-        assert!((deff - 100.0 * 4.0 / 3.0).abs() < 1e-9, "{deff}");
-        assert_eq!(design_effect(&[(100, 50), (100, 50)]), None);
-        assert_eq!(design_effect(&[(100, 100), (100, 100), (100, 100)]), None);
-        assert_eq!(design_effect(&[(0, 0), (10, 5), (10, 5)]), None);
-    }
-
-    #[test]
-    fn independent_hits_have_no_design_effect() {
-        let mut stream = Stream(3);
-        let sum: f64 = (0..200)
-            .map(|_| {
-                let clusters: Vec<_> = (0..10)
-                    .map(|_| (500, (0..500).filter(|_| stream.uniform() < 0.9).count() as u64))
-                    .collect();
-                design_effect(&clusters).unwrap()
-            })
-            .sum();
-        assert!((0.9..1.1).contains(&(sum / 200.0)), "{}", sum / 200.0);
     }
 
     proptest! {

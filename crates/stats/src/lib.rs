@@ -12,14 +12,15 @@ pub mod equivalence;
 pub mod friedman;
 pub mod hodges_lehmann;
 pub mod interval;
+pub mod levels;
 mod midranks;
-pub mod mser;
 pub mod order;
 pub mod parts;
 pub mod power;
 pub mod ranking;
 pub mod search;
 pub mod segmentation;
+pub mod share;
 pub mod student;
 pub mod trend;
 

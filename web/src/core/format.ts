@@ -107,8 +107,9 @@ export function plusMinus(e: Short | null): string {
 /** `13,814 – 13,926` */
 export function interval(e: Short | null, unit: Unit): string {
   if (!e) return "";
-  if (e.low === null || e.high === null) return e.why ?? "no interval";
   const f = UNITS[unit];
+  if (e.low !== null && e.high === null) return `≥ ${f.value(e.low)}`;
+  if (e.low === null || e.high === null) return e.why ?? "no interval";
   return `${f.value(e.low)} – ${f.value(e.high)}`;
 }
 

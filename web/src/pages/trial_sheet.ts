@@ -75,7 +75,7 @@ function sheet(data: RunData, c: Chosen, open: boolean): HTMLElement {
   return h("details", { class: "card sheet", open }, h("summary", null, h("h2", null, h("span", { class: "chip", style: `background:${c.color}`, "aria-hidden": "true" }), c.name, " ", badge(verdictOf(head)))),
     h("p", { class: "answer" }, h("b", null, `${head.bound === "lower" ? "≥ " : ""}${rate(head.requests_per_s.point)} req/s`), ` ${plusMinus(head.requests_per_s)}`, ` · ${d.plan_line}`),
     d.reasons.length > 0 ? reasonList(d.reasons.map((reason) => ({ title: `${words(reason.code)} (${words(reason.effect)}: ${reason.affects.join(", ")})`, detail: reason.detail, advice: reason.advice }))) : h("p", { class: "note" }, "No verdict touches a figure of this trial."),
-    times(c.name, d.summaries),
+    times(c.name, d.summaries, d.unseen_stalls),
     h("h3", null, "Requests"),
     facts([["Carried in", thousands(r.carried_in)], ["Due", thousands(r.scheduled)], ["Completed", thousands(r.completed)], ["Failed", thousands(r.failed)], ["In flight at the end", thousands(r.in_flight)], ["Never sent", thousands(r.never_sent)], ["By status", d.status.map(([code, n]) => `${code}: ${thousands(n)}`).join(", ")], ["Read", `${bytes(d.read_bytes_per_s)}/s`], ["Sent", `${bytes(d.sent_bytes_per_s)}/s`], ["Sent in all, warm-up included", thousands(d.run_total.sent)], ["Connections made", thousands(d.run_total.connections)]]),
     d.errors.length > 0 ? h("ul", { class: "reasons" }, d.errors.map(([kind, n, first]) => h("li", null, `${thousands(n)} × `, h("b", null, kind), first ? `: ${first}` : ""))) : null,
@@ -104,7 +104,7 @@ function sheet(data: RunData, c: Chosen, open: boolean): HTMLElement {
     h("h3", null, "Host"), host(d.host));
 }
 
-function times(name: string, summaries: SummaryRow[]): HTMLElement {
+function times(name: string, summaries: SummaryRow[], unseen: string | null): HTMLElement {
   const first = summaries[0];
   if (!first) return h("p", { class: "nothing" }, "No times are known.");
   const value = (ns: number | null): string => (ns === null ? WITHHELD : duration(ns));
@@ -112,7 +112,8 @@ function times(name: string, summaries: SummaryRow[]): HTMLElement {
     h("thead", null, h("tr", null, ["Time", "Clock", "Min", ...first.percentiles.map((p) => p.name), "Max", "Mean"].map((c, i) => h("th", { scope: "col", class: i > 1 && "num" }, c)))),
     h("tbody", null, summaries.map((row) => h("tr", null, h("th", { scope: "row" }, row.name), h("td", null, row.clock), h("td", { class: "num" }, value(row.min_ns)),
       row.percentiles.map((p) => h("td", { class: "num" }, ...percentile(p))),
-      h("td", { class: "num" }, value(row.max_ns)), h("td", { class: "num" }, value(row.mean_ns)))))));
+      h("td", { class: "num" }, value(row.max_ns)), h("td", { class: "num" }, value(row.mean_ns)))))),
+    unseen ? h("p", { class: "note" }, unseen) : null);
 }
 
 /** What each request of a list got. */
@@ -152,7 +153,7 @@ function agents(name: string, d: Detail, rows: NonNullable<Detail["agents"]>): H
 }
 
 function percentile(p: Percentile): (HTMLElement | string)[] {
-  if (p.value_ns !== null) return [duration(p.value_ns), ...(p.ci95 ? [h("small", null, `${duration(p.ci95[0])} – ${duration(p.ci95[1])}`)] : [])];
+  if (p.value_ns !== null) return [duration(p.value_ns), ...(p.ci95 ? [h("small", null, p.ci95[1] === null ? `≥ ${duration(p.ci95[0])}` : `${duration(p.ci95[0])} – ${duration(p.ci95[1])}`)] : [])];
   if (p.censored_at_ns !== undefined) return [`> ${duration(p.censored_at_ns)}`];
   return [WITHHELD, ...(p.needs_duration_ns !== undefined ? [h("small", null, `needs -d ${Math.ceil(p.needs_duration_ns / 1e9)}s`)] : [])];
 }

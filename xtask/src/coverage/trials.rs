@@ -79,7 +79,8 @@ pub(crate) fn coverage(case: Case, runs: u64, seed: u64) -> (Vec<FigureRow>, Fla
         let points = [response.mean_ns, response.p50_ns, response.p90_ns, response.p99_ns];
         for (at, (name, point)) in ["mean_ns", "p50_ns", "p90_ns", "p99_ns"].iter().zip(points).enumerate() {
             let Some(point) = point else { continue };
-            let interval = response.ci95.get(*name).map(|[low, high]| (real(*low), real(*high)));
+            let interval = response.ci95.get(*name);
+            let interval = interval.map(|(low, high)| (real(*low), high.map_or(f64::INFINITY, real)));
             let threshold = at_truth.iter().find(|(field, _)| field == name).filter(|_| interval.is_none());
             let by_count = threshold.is_some_and(|(_, slo)| {
                 let observed = Observed::new(m.clone(), plan.clone());

@@ -6,7 +6,7 @@ use prony_model::duet::{DuetCpus, DuetPlace, DuetRecord, DuetShared, DuetSide};
 use prony_model::run_log::{PlannedTrial, RunLog, TrialResult};
 
 use super::*;
-use crate::compare::{Finding, compare_unpaired};
+use crate::compare::Finding;
 use crate::comparison::{
     Comparison as Compared, FigureComparison, Options, RunCandidate, compare_candidates,
 };
@@ -118,7 +118,7 @@ fn trial(
 fn compared(log: &RunLog) -> Compared {
     let part = |candidate| RunCandidate { log, run: "run.jsonl", candidate };
     let margins = BTreeMap::from([(P99, 0.02)]);
-    compare_candidates(part("a"), part("b"), &Options { margins, force: false }).unwrap()
+    compare_candidates(part("a"), part("b"), &Options { margins, ..Options::default() }).unwrap()
 }
 
 fn of(c: &Compared, figure: Figure) -> FigureComparison {
@@ -126,13 +126,13 @@ fn of(c: &Compared, figure: Figure) -> FigureComparison {
 }
 
 /// The same trials, as if they had been measured one after the other.
-fn unpaired(log: &RunLog) -> Finding {
+fn decided_in_turn(log: &RunLog) -> bool {
     let values = |candidate: &str| -> Vec<f64> {
         let of = log.results.iter().filter(|r| r.planned.candidate == candidate);
-        of.map(|r| r.trial.as_ref().unwrap().latency.response.p99_ns.unwrap() as f64).collect()
+        of.map(|r| (r.trial.as_ref().unwrap().latency.response.p99_ns.unwrap() as f64).ln()).collect()
     };
-    let rule = Rule { smallest: 0.02, ..Rule::usual(P99) };
-    compare_unpaired(&values("a"), &values("b"), rule).unwrap().finding
+    let step = prony_stats::segmentation::step(&values("a"), &values("b"), 0.95).unwrap();
+    step.low > 0.0 || step.high < 0.0 || step.low.abs().max(step.high.abs()) < 0.02f64.ln_1p()
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_duet_finds_five_percent_where_the_machine_varies_by_thirty_percent() {
         let log = duet(&template, USUAL, seed);
         let found = of(&compared(&log), P99);
         at_once += u32::from(found.finding == Some(Finding::Slower));
-        in_turn += u32::from(unpaired(&log) != Finding::Inconclusive);
+        in_turn += u32::from(decided_in_turn(&log));
         let ratio = found.ratio.unwrap();
         covered += u32::from(ratio.ci_low.unwrap() <= 1.05 && 1.05 <= ratio.ci_high.unwrap());
     }

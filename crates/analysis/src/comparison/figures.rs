@@ -6,7 +6,7 @@ use prony_stats::interval::geometric_mean;
 use super::noise::Noise;
 use super::{FigureComparison, Options, PlanComparison, PlanPair, duet, sentences};
 use crate::cell::{ByBlock, Cell, any_overloaded};
-use crate::compare::{self, Finding, Rule, compare, compare_unpaired};
+use crate::compare::{self, EARLIER_MIN, Finding, Rule, compare, compare_with_runs};
 use crate::figure::{Figure, FigureValue};
 use crate::figures::estimate;
 use crate::numbers::{self, count};
@@ -75,7 +75,8 @@ pub(super) fn figure_comparison(
     };
     match sides {
         (Ok(None), Ok(None)) => return None,
-        (Ok(Some(a)), Ok(Some(b))) if plan.duets.is_empty() => judge(&mut found, &a, &b, paired, rule),
+        (Ok(Some(a)), Ok(Some(b))) if plan.duets.is_empty() && paired => judge(&mut found, &a, &b, rule),
+        (Ok(Some(a)), Ok(Some(b))) if plan.duets.is_empty() => judge_runs(&mut found, plan, &a, &b, options),
         (Ok(Some(a)), Ok(Some(b))) => judge_duets(&mut found, &a, &b, &plan.duets, rule),
         (Ok(_), Ok(_)) => found.why = Some("only one of the two has it".to_owned()),
         (Err(a), Err(b)) if a == b => found.why = Some(a),
@@ -111,17 +112,46 @@ fn judge_duets(
     without_interval(found, point, 1, format!("one block has no interval{alone}"));
 }
 
-fn judge(found: &mut FigureComparison, a: &ByBlock, b: &ByBlock, paired: bool, rule: Rule) {
+fn judge(found: &mut FigureComparison, a: &ByBlock, b: &ByBlock, rule: Rule) {
     let pairs = a.pairs(b);
-    let (of_a, of_b) = if paired { pairs.iter().copied().unzip() } else { (a.in_order(), b.in_order()) };
-    let compared = if paired { compare(&pairs, rule) } else { compare_unpaired(&of_a, &of_b, rule) };
-    found.noise = Noise::of_trials(&of_a, &of_b, paired);
-    if let Some(compared) = compared {
-        return settle(found, &compared, a, b);
+    let (of_a, of_b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    found.noise = Noise::of_trials(&of_a, &of_b);
+    match compare(&pairs, rule) {
+        Some(compared) => settle(found, &compared, a, b),
+        None => {
+            let why = "one block has no interval".to_owned();
+            without_interval(found, ratio(&of_a, &of_b), of_a.len(), why);
+        }
     }
-    let why = if paired { "one block has no interval" } else { "one trial has no interval" };
-    without_interval(found, ratio(&of_a, &of_b), of_a.len().min(of_b.len()), why.to_owned());
 }
+
+/// Of two runs: B against what A's kind was in earlier runs, where these are known.
+fn judge_runs(
+    found: &mut FigureComparison,
+    plan: &PlanPair<'_>,
+    a: &ByBlock,
+    b: &ByBlock,
+    options: &Options,
+) {
+    let (of_a, of_b) = (a.in_order(), b.in_order());
+    let earlier = options.earlier.as_ref().map(|runs| runs.of(&plan.name, found.figure));
+    let compared = earlier
+        .as_ref()
+        .zip(geometric_mean(&of_b))
+        .and_then(|(earlier, b)| compare_with_runs(earlier, b, options.rule(found.figure)));
+    let why = match (earlier, compared) {
+        (_, Some(compared)) => return settle(found, &compared, a, b),
+        (Some(earlier), None) => {
+            format!("--history has {} runs of A's kind with it, and {EARLIER_MIN} are needed", earlier.len())
+        }
+        (None, None) => NO_HISTORY.to_owned(),
+    };
+    without_interval(found, ratio(&of_a, &of_b), of_a.len().min(of_b.len()), why);
+}
+
+/// Why two runs have no verdict.
+const NO_HISTORY: &str =
+    "what differs from run to run is not known: --history DIR with five earlier runs shows it";
 
 /// The geometric mean of B's over that of A's.
 fn ratio(a: &[f64], b: &[f64]) -> Option<f64> {

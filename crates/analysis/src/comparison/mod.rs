@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::cell::{Cell, counted, plan_names};
 use crate::compare::{Finding, Rule};
 use crate::figure::Figure;
+use crate::history::EarlierRuns;
 use crate::numbers::count;
 
 mod answer;
@@ -50,6 +51,8 @@ pub struct Options {
     pub margins: BTreeMap<Figure, f64>,
     /// Whether to compare what is not comparable, and say so.
     pub force: bool,
+    /// Earlier runs of A's kind, A among them: what two runs are compared by.
+    pub earlier: Option<EarlierRuns>,
 }
 
 impl Options {
@@ -218,7 +221,7 @@ pub fn compare_candidates(
         a: side(a),
         b: side(b),
         paired,
-        method: sentences::method(paired, duet).to_owned(),
+        method: sentences::method(paired, duet, options),
         plans,
         not_comparable: differences,
         notes: sentences::notes(a, b, one_run, paired, &both),

@@ -37,15 +37,11 @@ impl Noise {
     ///
     /// Source: von Neumann, Kent, Bellinson & Hart (1941), *The mean square successive difference*,
     /// Ann. Math. Statist. 12(2).
-    pub(super) fn of_trials(a: &[f64], b: &[f64], paired: bool) -> Option<Noise> {
+    pub(super) fn of_trials(a: &[f64], b: &[f64]) -> Option<Noise> {
         let (var_a, var_b) = (successive(a)?, successive(b)?);
         let n = a.len().min(b.len());
         let t = t_two_sided(real_len(n) - 1.0, CONFIDENCE)?;
-        let error = if paired {
-            ((var_a + var_b) / real_len(n)).sqrt()
-        } else {
-            (var_a / real_len(a.len()) + var_b / real_len(b.len())).sqrt()
-        };
+        let error = ((var_a + var_b) / real_len(n)).sqrt();
         Noise::new(f64::midpoint(var_a, var_b).sqrt(), t * error, n)
     }
 
@@ -75,7 +71,7 @@ mod tests {
     fn the_noise_of_trials_is_the_one_by_hand() {
         // Differences of logarithms 0.1 and −0.1: σ² = 0.01/2 on both sides; t(2) = 4.303.
         let side = [1.0, 0.1f64.exp(), 1.0];
-        let noise = Noise::of_trials(&side, &side, true).unwrap();
+        let noise = Noise::of_trials(&side, &side).unwrap();
         let expected = 4.302_653 * (0.01f64 / 3.0).sqrt();
         assert!((noise.half_width.ln_1p() - expected).abs() < 1e-6, "{noise:?}");
         assert!((noise.trial_to_trial.ln_1p() - 0.005f64.sqrt()).abs() < 1e-9);
@@ -88,7 +84,7 @@ mod tests {
         let mut draw = |level: f64, drift: f64| -> Vec<f64> {
             (0..200).map(|i| level * (0.02 * normal.next().unwrap() + drift * f64::from(i)).exp()).collect()
         };
-        let noise = Noise::of_trials(&draw(100.0, 0.0005), &draw(300.0, -0.0005), true).unwrap();
+        let noise = Noise::of_trials(&draw(100.0, 0.0005), &draw(300.0, -0.0005)).unwrap();
         assert!((0.017..0.023).contains(&noise.trial_to_trial), "2 % asked for: {noise:?}");
     }
 
@@ -99,7 +95,7 @@ mod tests {
         let beyond = (0..2000)
             .filter(|_| {
                 let (a, b) = (draw(), draw());
-                let noise = Noise::of_trials(&a, &b, true).unwrap();
+                let noise = Noise::of_trials(&a, &b).unwrap();
                 let d: f64 = a.iter().zip(&b).map(|(a, b)| (b / a).ln()).sum::<f64>() / 6.0;
                 d.abs() > noise.half_width.ln_1p()
             })
@@ -119,7 +115,7 @@ mod tests {
 
     #[test]
     fn one_trial_or_a_figure_of_zero_has_no_noise() {
-        assert_eq!(Noise::of_trials(&[1.0], &[1.0, 2.0], false), None);
-        assert_eq!(Noise::of_trials(&[1.0, 0.0], &[1.0, 2.0], false), None);
+        assert_eq!(Noise::of_trials(&[1.0], &[1.0, 2.0]), None);
+        assert_eq!(Noise::of_trials(&[1.0, 0.0], &[1.0, 2.0]), None);
     }
 }

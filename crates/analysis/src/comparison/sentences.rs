@@ -14,15 +14,18 @@ use crate::text::shortened;
 /// Blocks that are asked for where there is only one: enough for an interval that is worth printing.
 const BLOCKS_ASKED: u32 = 6;
 
-pub(super) fn method(paired: bool, duet: bool) -> &'static str {
-    if duet {
+pub(super) fn method(paired: bool, duet: bool, options: &Options) -> String {
+    let said = if duet {
         "95 % intervals: Student's t over blocks, on log ratios of the same seconds of both; the halves of \
          the CPUs were swapped within each block"
     } else if paired {
         "95 % intervals: Student's t on log ratios, paired within blocks"
+    } else if options.earlier.is_some() {
+        "95 % intervals: B's run against the mean of A's and earlier runs of its kind, by Student's t over these runs"
     } else {
-        "95 % intervals: Welch's t on logarithms of trials, not paired"
-    }
+        "two runs: without --history, no interval contains what differs from run to run"
+    };
+    said.to_owned()
 }
 
 pub(super) fn notes(
@@ -45,8 +48,8 @@ pub(super) fn notes(
             ", possibly on another machine"
         };
         notes.push(format!(
-            "These are two runs{}{}: the machine may have changed between them, which is in no interval. \
-             Measured in one run, in alternation, such a change affects both alike.",
+            "These are two runs{}{}: the machine may have changed between them. Measured in one run, in alternation, \
+             such a change affects both alike.",
             apart(a.log, b.log).map(|apart| format!(", {apart} apart")).unwrap_or_default(),
             between
         ));
@@ -176,7 +179,10 @@ pub(super) fn headline(c: &Comparison) -> String {
     let alike: Vec<_> = speed.iter().filter(|(_, f)| f.finding == Some(Finding::Equivalent)).collect();
     if alike.is_empty() && open.is_empty() {
         let one = c.plans.iter().all(|p| p.a_trials.min(p.b_trials) < 2);
-        let why = match (one, c.duet && c.plans.iter().all(|p| p.blocks < 2)) {
+        let why = match (one && c.paired, c.duet && c.plans.iter().all(|p| p.blocks < 2)) {
+            _ if !c.paired => {
+                speed.iter().find_map(|(_, f)| f.why.as_deref()).unwrap_or("no figure could be compared")
+            }
             (true, _) => "one trial each does not show how much trials vary",
             (false, true) => "one block does not show how much blocks vary",
             (false, false) => "no figure could be compared",
@@ -197,11 +203,7 @@ pub(super) fn headline(c: &Comparison) -> String {
     // So many that all of them would be told; of one that no number tells, none is promised.
     let more: Option<Vec<_>> = open.iter().map(|(_, f)| f.blocks_needed).collect();
     let more = more.and_then(|needed| needed.into_iter().max()).map_or(String::new(), |n| {
-        let what = match (c.paired, n) {
-            (true, 1) => "block".to_owned(),
-            (true, _) => "blocks".to_owned(),
-            (false, _) => "trials of each".to_owned(),
-        };
+        let what = if n == 1 { "block" } else { "blocks" };
         format!("; about {n} more {what} would decide")
     });
     let open: Vec<String> =
@@ -219,7 +221,9 @@ pub(super) fn headline(c: &Comparison) -> String {
 pub(super) fn next(c: &Comparison, a: RunCandidate<'_>, plans: &[PlanPair<'_>]) -> Option<String> {
     let figures = || c.plans.iter().flat_map(|p| &p.figures).filter(|f| SPEED.contains(&f.figure));
     let too_few = c.plans.iter().any(|p| p.a_trials.min(p.b_trials) < 2 || (c.paired && p.blocks < 2));
-    let open = figures().any(|f| f.finding == Some(Finding::Inconclusive));
+    let is_open =
+        |f: &&FigureComparison| f.finding.map_or(!c.paired, |finding| finding == Finding::Inconclusive);
+    let open = figures().any(|f| is_open(&f));
     if !too_few && !open {
         return None;
     }

@@ -136,7 +136,8 @@ fn equals_are_equivalent() {
     let margins = BTreeMap::from([(Figure::THROUGHPUT, 0.0005)]);
     let log = run(1.0);
     let strict =
-        compare_candidates(part(&log, "a"), part(&log, "b"), &Options { margins, force: false }).unwrap();
+        compare_candidates(part(&log, "a"), part(&log, "b"), &Options { margins, ..Options::default() })
+            .unwrap();
     assert_eq!(of(&strict, "throughput").finding, Some(Finding::Inconclusive));
     assert_eq!((strict.answer().verdict, strict.answer().figure), ("inconclusive", Some(Figure::THROUGHPUT)));
     assert!(of(&strict, "throughput").blocks_needed.is_some());
@@ -166,7 +167,8 @@ fn of_two_plans(swing: u64) -> RunLog {
 fn the_blocks_asked_for_decide_every_open_figure() {
     let log = of_two_plans(6);
     let margins = BTreeMap::from([(Figure::THROUGHPUT, 0.0005)]);
-    let c = compare_candidates(part(&log, "a"), part(&log, "b"), &Options { margins, force: false }).unwrap();
+    let c = compare_candidates(part(&log, "a"), part(&log, "b"), &Options { margins, ..Options::default() })
+        .unwrap();
     let needed: Vec<u32> = c.plans.iter().filter_map(|p| p.figures[0].blocks_needed).collect();
     assert!(needed.len() == 2 && needed[0] < needed[1], "{needed:?}");
     assert!(c.headline.contains(&format!("about {} more blocks would decide", needed[1])), "{}", c.headline);
@@ -206,16 +208,58 @@ fn one_trial_each_has_no_verdict_and_a_command_that_gives_one() {
 }
 
 #[test]
-fn two_runs_are_not_paired_and_a_note_says_so() {
+fn two_runs_have_no_verdict_without_earlier_ones_and_a_note_says_so() {
     let (log, later) = (run(0.95), another_run(run(0.95)));
     let c = compare_candidates(part(&log, "a"), part(&later, "b"), &Options::default()).unwrap();
     assert!(!c.paired);
-    // The machine's swing does not cancel.
-    assert_eq!(of(&c, "throughput").finding, Some(Finding::Inconclusive));
+    let throughput = of(&c, "throughput");
+    let ratio = throughput.ratio.unwrap();
+    assert_eq!((throughput.finding, throughput.noise, ratio.ci_low), (None, None, None));
+    assert!((ratio.point - 0.95).abs() < 0.01, "what they differ by stands there all the same");
+    assert!(c.headline.starts_with("no verdict on a and b: what differs from run to run"), "{}", c.headline);
+    assert!(c.next.is_some(), "and what would tell");
     assert!(c.notes[0].contains("3 h apart") && c.notes[0].contains("may have changed"), "{:?}", c.notes);
-    assert!(c.method.contains("Welch"));
+    assert!(c.method.contains("without --history"));
     let same = compare_candidates(part(&log, "a"), part(&later, "a"), &Options::default()).unwrap();
     assert!(same.headline.contains("a of run.jsonl"), "{}", same.headline);
+}
+
+/// A run of one candidate at this rate, made on this day.
+fn on_day(day: u32, rate: u64) -> RunLog {
+    let row: &[u64] = &[rate];
+    let mut log = Log::new(&["a"], 2).with(&[row; 2]).0;
+    log.header.created_at = format!("2026-02-{day:02}T00:00:00.000Z");
+    log.results[0].trial.as_mut().unwrap().started_at = log.header.created_at.clone();
+    log
+}
+
+#[test]
+fn two_runs_are_compared_by_how_earlier_ones_of_the_same_kind_vary() {
+    let rates = [10_000, 10_100, 9_900, 10_050, 9_950];
+    let earlier: Vec<RunLog> = (1..).zip(rates).map(|(day, rate)| on_day(day, rate)).collect();
+    let found = |rate: u64, logs: &[RunLog]| {
+        let b = on_day(20, rate);
+        let mut runs = EarlierRuns::default();
+        for log in logs.iter().chain([&earlier[4], &b]) {
+            runs.take(log, part(&earlier[4], "a"), &b).unwrap();
+        }
+        let options = Options { earlier: Some(runs), ..Options::default() };
+        let c = compare_candidates(part(&earlier[4], "a"), part(&b, "a"), &options).unwrap();
+        (of(&c, "throughput"), c.headline)
+    };
+    let (throughput, _) = found(9_000, &earlier);
+    assert_eq!(throughput.finding, Some(Finding::Slower));
+    assert_eq!(throughput.ratio.unwrap().n, 5, "A is one of the five, and counts once; B is none");
+    assert_eq!(found(9_850, &earlier).0.finding, Some(Finding::Inconclusive));
+    let (few, headline) = found(9_000, &earlier[1..4]);
+    assert_eq!(few.finding, None);
+    assert!(headline.contains("--history has 4 runs of A's kind"), "{headline}");
+    // Another plan is another kind.
+    let mut other = earlier.clone();
+    for result in other.iter_mut().take(4).flat_map(|log| &mut log.results) {
+        result.trial.as_mut().unwrap().plan.connections = 51;
+    }
+    assert_eq!(found(9_000, &other).0.finding, None);
 }
 
 #[test]

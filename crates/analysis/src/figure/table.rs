@@ -274,6 +274,25 @@ pub(crate) static FIGURES: &[Entry] = &[
         },
         ..OF_SERVER
     },
+    Entry {
+        name: "goodput",
+        field: "goodput_per_s",
+        title: "Goodput",
+        explain: "Completed requests per second of the window that meet every response time given with --slo.",
+        head: "good req/s",
+        terminal_column: Some(("good/s", 9)),
+        unit: Unit::RequestsPerS,
+        more_is_better: true,
+        smallest_difference: THROUGHPUT_DIFFERENCE,
+        ranked: true,
+        affected_as: "throughput",
+        metric: "goodput_requests_per_second",
+        of_trial: |trial, _| {
+            let at_least = trial.throughput.bound == Bound::Lower;
+            Some(FigureValue { value: trial.goodput_per_s?, at_least })
+        },
+        ..RESPONSE
+    },
 ];
 
 /// What an entry's function returns.

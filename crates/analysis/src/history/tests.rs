@@ -46,21 +46,21 @@ fn a_step_is_found_with_its_size_and_what_else_changed() {
 }
 
 #[test]
-fn under_five_runs_no_change_is_looked_for() {
-    let logs: Vec<RunLog> = (0..4).map(|day| run(day, [5_000 * (1 + day as u64 / 2), 7_000])).collect();
+fn under_eight_runs_no_change_is_looked_for() {
+    let logs: Vec<RunLog> = (0..7).map(|day| run(day, [5_000 * (1 + day as u64 / 4), 7_000])).collect();
     assert!(of(&logs).series.iter().all(|s| s.verdict == HistoryVerdict::TooFew && s.changes.is_empty()));
     assert!(of(&logs).series.iter().all(|s| s.levels.is_empty()));
 }
 
 #[test]
 fn a_lower_bound_is_a_point_that_takes_no_part_in_the_tests() {
-    let mut logs: Vec<RunLog> = (0..6).map(|day| run(day, [5_000, 7_000])).collect();
-    logs[5].results[0].trial.as_mut().unwrap().throughput.bound = prony_model::trial::Bound::Lower;
-    logs[4].results.retain(|r| r.planned.candidate != "a");
+    let mut logs: Vec<RunLog> = (0..9).map(|day| run(day, [5_000, 7_000])).collect();
+    logs[8].results[0].trial.as_mut().unwrap().throughput.bound = prony_model::trial::Bound::Lower;
+    logs[7].results.retain(|r| r.planned.candidate != "a");
     let h = of(&logs);
     let a = &h.series[0];
-    assert_eq!((a.points.len(), a.verdict), (5, HistoryVerdict::TooFew));
-    assert!(a.points[4].at_least);
+    assert_eq!((a.points.len(), a.verdict), (8, HistoryVerdict::TooFew));
+    assert!(a.points[7].at_least);
     assert_eq!(h.series[1].verdict, HistoryVerdict::NoChange);
 }
 

@@ -1,20 +1,18 @@
 //! The rules by which a threshold is met, missed or undecided in one trial.
 
 use prony_model::code::Code;
-use prony_model::histogram::highest_ns;
 use prony_model::server::ServerSamples;
 use prony_model::slo::Decision;
-use prony_model::trial::{Bound, Outcome, Summary, Trial};
+use prony_model::trial::{Bound, Outcome, SeriesPoint, Trial};
 use prony_model::unit::Unit;
-use prony_stats::CONFIDENCE;
-use prony_stats::batch::design_effect;
-use prony_stats::order::{Quantile, interval_ranks};
-use prony_stats::student::{normal_two_sided, t_two_sided};
+use prony_stats::Interval;
+use prony_stats::parts::PARTS;
+use prony_stats::share::{factor, share, weight};
 
-use super::{Held, Part};
+use super::{Held, Part, not_below};
 use crate::figure::{Figure, OverTrials};
 use crate::interval;
-use crate::numbers::{real, real_len, rounded};
+use crate::numbers::{real, rounded};
 use crate::text::with_unit;
 
 /// A percentile below a limit. Where the trial has the percentile's interval, that decides; where it is
@@ -36,14 +34,20 @@ pub(super) fn percentile_held(
     let within = point.map(|p| p < limit_ns);
     let (decision, point_within) = match summary.ci95.get(field) {
         _ if trial.outcome == Outcome::Broken => (Decision::Missed, within),
-        Some([low, high]) if within.is_some() => (by_interval(*low, *high, limit_ns), within),
-        _ => by_count(summary, trial, (field, quantile), limit_ns).unwrap_or((Decision::Undecided, within)),
+        Some((low, high)) if within.is_some() => (by_ends(*low, *high, limit_ns), within),
+        _ => {
+            let (n, over) = beyond(trial, part, limit_ns);
+            let enough = (n > 0).then(|| real(over) <= (1.0 - quantile) * real(n));
+            (by_parts(trial, part, quantile, limit_ns), within.or(enough))
+        }
     };
-    let beyond = || format!("{} of the requests took longer", with_unit(Unit::Share, 1.0 - quantile));
+    let took_longer = || format!("{} of the requests took longer", with_unit(Unit::Share, 1.0 - quantile));
     let seen = match (point, decision) {
         (Some(point), _) => ms(point),
-        (None, Decision::Missed) if trial.outcome != Outcome::Broken => format!("more than {}", beyond()),
-        (None, Decision::Met) => format!("less than {}", beyond()),
+        (None, Decision::Missed) if trial.outcome != Outcome::Broken => {
+            format!("more than {}", took_longer())
+        }
+        (None, Decision::Met) => format!("less than {}", took_longer()),
         (None, _) => "withheld, too few samples".to_owned(),
     };
     if decision == Decision::Missed && part == Part::Response && waits_for_client(trial) {
@@ -63,8 +67,11 @@ pub(super) fn percentile_held(
 }
 
 /// ` (95 %: 1.20 ms to 1.31 ms)`; nothing without an interval.
-fn between(interval: Option<&[u64; 2]>) -> String {
-    interval.map_or_else(String::new, |[low, high]| format!(" (95 %: {} to {})", ms(*low), ms(*high)))
+fn between(interval: Option<&(u64, Option<u64>)>) -> String {
+    interval.map_or_else(String::new, |(low, high)| match high {
+        Some(high) => format!(" (95 %: {} to {})", ms(*low), ms(*high)),
+        None => format!(" (95 %: {} or more)", ms(*low)),
+    })
 }
 
 /// What makes a window longer.
@@ -81,7 +88,7 @@ fn one_rate(trial: &Trial) -> &'static str {
 }
 
 /// Whether a saturated client's own lateness is in response: at a rate.
-fn waits_for_client(trial: &Trial) -> bool {
+pub(crate) fn waits_for_client(trial: &Trial) -> bool {
     let saturated = trial.verdict.reasons.iter().any(|reason| reason.code == Code::ClientSaturated);
     saturated && trial.plan.rate_per_s.is_some()
 }
@@ -97,78 +104,88 @@ pub(crate) fn by_interval<T: PartialOrd + Copy>(low: T, high: T, limit: T) -> De
     }
 }
 
-/// Where it is not known how requests depend on each other (under three seconds), a threshold is met or missed only if it
-/// would be with its limit divided or multiplied by this. The factor is a choice.
-const UNKNOWN_LEVEL: u64 = 2;
-
-/// By how many of all requests ended below the limit, against the ranks between which the percentile
-/// lies with 95 % (order statistics; David & Nagaraja, *Order Statistics*, 7.1); and whether enough of these did.
-/// Requests that share a second's queue are counted as the fewer independent ones that they weigh as.
-fn by_count(
-    summary: &Summary,
-    trial: &Trial,
-    (field, quantile): (&str, f64),
-    limit_ns: u64,
-) -> Option<(Decision, Option<bool>)> {
-    let within = |limit_ns: u64| {
-        let below = summary.hdr.buckets().take_while(|(bucket, _)| highest_ns(*bucket) < limit_ns);
-        below.map(|(_, count)| count).sum::<u64>()
-    };
-    let requests = &trial.requests;
-    let n = summary.count + requests.failed + requests.never_sent;
-    let q = Quantile::new(quantile)?;
-    let enough = q.rank(n).map(|rank| within(limit_ns) >= rank);
-    // What is in flight at the end may come to be on either side: it is decided only what is so both ways.
-    let open = requests.in_flight;
-    let decide = |limit_ns: u64, design_effect: f64| {
-        let within = within(limit_ns);
-        let least = by_weight(within, n + open, design_effect, q)?;
-        let most = by_weight(within + open, n + open, design_effect, q)?;
-        Some(if least == most { least } else { Decision::Undecided })
-    };
-    let decision = match summary.design_effect.get(field) {
-        Some(design_effect) => decide(limit_ns, *design_effect)?,
-        None if decide(limit_ns / UNKNOWN_LEVEL, 1.0)? == Decision::Met => Decision::Met,
-        None if decide(limit_ns.saturating_mul(UNKNOWN_LEVEL), 1.0)? == Decision::Missed => Decision::Missed,
+/// The same where there may be no upper end.
+pub(crate) fn by_ends<T: PartialOrd + Copy>(low: T, high: Option<T>, limit: T) -> Decision {
+    match high {
+        Some(high) => by_interval(low, high, limit),
+        None if low >= limit => Decision::Missed,
         None => Decision::Undecided,
-    };
-    Some((decision, enough))
+    }
 }
 
-/// Whether a share of `q` at least of all `n` requests is within, by the interval of the q-quantile's rank among the
-/// fewer independent ones that they weigh as. What rounding to these moves is left undecided.
-fn by_weight(within: u64, n: u64, design_effect: f64, q: Quantile) -> Option<Decision> {
-    let weigh = |count: u64| real(count) / design_effect.max(1.0);
-    let (fewest, most) = (rounded(weigh(within).floor()), rounded(weigh(within).ceil()));
-    let (low, high) = interval_ranks(rounded(weigh(n).ceil()), q, CONFIDENCE)?;
-    Some(match () {
-        () if fewest >= high => Decision::Met,
-        () if most < low => Decision::Missed,
-        () => Decision::Undecided,
-    })
+/// Whether so few or so many are beyond a percentile's limit that it is met or missed.
+pub(crate) fn by_share(share: &Interval, quantile: f64) -> Decision {
+    match 1.0 - quantile {
+        allowed if share.high <= allowed => Decision::Met,
+        allowed if share.low > allowed => Decision::Missed,
+        _ => Decision::Undecided,
+    }
 }
 
-/// By what requests are divided to count those that fail or not independently of others: failures come in bursts. 1
-/// where none or all failed, and under three whole seconds, which do not say; what they do say is itself known from few.
-fn errors_design_effect(trial: &Trial) -> f64 {
-    let clusters: Vec<(u64, u64)> =
-        trial.series.iter().map(|entry| (entry.completed + entry.failed, entry.failed)).collect();
-    let known = || {
-        let few = t_two_sided(real_len(clusters.len()) - 1.0, CONFIDENCE)? / normal_two_sided(CONFIDENCE);
-        Some(design_effect(&clusters)? * few * few)
+/// The requests of a part of the latency, and those that were not below the limit: with them all that failed, and those
+/// without a response that had already waited longer.
+pub(crate) fn beyond(trial: &Trial, part: Part, limit_ns: u64) -> (u64, u64) {
+    let (times, failed, waiting) = (&part.summary(trial).hdr, trial.requests.failed, &trial.latency.waiting);
+    let late = not_below(waiting, limit_ns);
+    let n = times.len() + failed + if part == Part::Response { waiting.len() } else { late };
+    (n, not_below(times, limit_ns) + failed + late)
+}
+
+/// The requests that ended, and those of them that failed.
+pub(crate) fn failed(trial: &Trial) -> (u64, u64) {
+    (trial.requests.completed + trial.requests.failed, trial.requests.failed)
+}
+
+/// A trial's window in five parts at most, of whole entries of its series: the requests that ended in each, and of these
+/// how many failed or took as long as the limit.
+fn parts(trial: &Trial, limit_ns: u64) -> Vec<(u64, u64)> {
+    let (series, count) = (&trial.series, trial.series.len().min(PARTS));
+    let part = |entries: &[SeriesPoint]| {
+        entries.iter().fold((0, 0), |(n, over), entry| {
+            (n + entry.completed + entry.failed, over + entry.failed + not_below(&entry.hdr, limit_ns))
+        })
     };
-    known().unwrap_or(1.0).max(1.0)
+    (0..count).map(|i| part(&series[i * series.len() / count..(i + 1) * series.len() / count])).collect()
+}
+
+/// A percentile without an interval, by the share of requests beyond the limit over the window's parts. A tail moves with
+/// the level, whether or not this window shows that it does: its requests weigh as many independent ones as the median's.
+/// Only response has a series: of another part of the latency those beyond are taken to lie where as many of the longest
+/// responses do.
+fn by_parts(trial: &Trial, part: Part, quantile: f64, limit_ns: u64) -> Decision {
+    let (own, response) = (&part.summary(trial).hdr, &trial.latency.response.hdr);
+    let within = 1.0 - real(not_below(own, limit_ns)) / real(own.len().max(1));
+    let limit_ns =
+        if part == Part::Response { limit_ns } else { response.value_at_quantile(within).saturating_add(1) };
+    let mut clusters = parts(trial, limit_ns);
+    let (t, late) = (factor(clusters.len()), not_below(&trial.latency.waiting, limit_ns));
+    if let Some(last) = clusters.last_mut() {
+        *last = (last.0 + late, last.1 + late);
+    }
+    let (n, over) = clusters.iter().fold((0, 0), |all, part| (all.0 + part.0, all.1 + part.1));
+    // Under two seconds nothing shows how requests depend on each other: then all are beyond, or it is open.
+    if clusters.len() < 2 && over < n {
+        return Decision::Undecided;
+    }
+    let level = share(&parts(trial, response.value_at_quantile(0.5)), t, real(n));
+    let known = level.filter(|level| level.low > 0.0 && level.point < 1.0).map(|level| weight(&level, t));
+    let found = share(&clusters, t, known.unwrap_or(real(n)));
+    found.map_or(Decision::Undecided, |found| by_share(&found, quantile))
 }
 
 pub(super) fn errors_held(trial: &Trial, limit: f64) -> Held {
-    let (failed, completed) = (trial.requests.failed, trial.requests.completed);
-    let n = failed + completed;
+    let (n, failed) = failed(trial);
+    let seconds = trial.series.iter().map(|entry| (entry.completed + entry.failed, entry.failed));
+    // Failures come in bursts. Under two seconds they are taken as independent.
+    let mut clusters: Vec<(u64, u64)> = seconds.collect();
+    if clusters.len() < 2 {
+        clusters = vec![(n, failed)];
+    }
+    let found = share(&clusters, factor(clusters.len()), real(n));
+    let decision = found.map_or(Decision::Undecided, |found| by_share(&found, 1.0 - limit));
     let share = (n > 0).then(|| real(failed) / real(n));
-    let decision = Quantile::new(1.0 - limit)
-        .and_then(|q| by_weight(completed, n, errors_design_effect(trial), q))
-        .unwrap_or(Decision::Undecided);
-    // The rule of three: without a failure, 3/n bounds the share with 95 % (Hanley & Lippman-Hand, 1983).
-    let needed = rounded((3.7 / limit).ceil()).max(n.saturating_mul(2));
+    // The rule of three with what Student's t adds for some ten seconds.
+    let needed = rounded((4.0 / limit).ceil()).max(n.saturating_mul(2));
     let seen = match share {
         Some(share) => format!("{failed} of {n} failed ({:.3} %)", share * 100.0),
         None => "no response arrived".to_owned(),
@@ -203,6 +220,11 @@ fn mostly_answered(trial: &Trial) -> bool {
     real(without) <= UNANSWERED_MAX_SHARE * real(without + requests.completed)
 }
 
+/// The same of a figure that no failed request has a part in.
+pub(crate) fn answered(trial: &Trial) -> bool {
+    trial.requests.failed == 0 && mostly_answered(trial)
+}
+
 /// A figure that has no interval within a trial. The highest of all trials is what was needed, so it is met or missed
 /// as it is; anything else needs several trials, whose interval decides (`slo_run`).
 pub(super) fn value_held(figure: Figure, trial: &Trial, server: Option<&ServerSamples>, limit: f64) -> Held {
@@ -234,10 +256,10 @@ pub(super) fn mean_held(trial: &Trial, limit_ns: u64) -> Held {
     let response = &trial.latency.response;
     let interval = response.ci95.get(interval::MEAN).filter(|_| trial.requests.completed >= MEAN_MIN);
     // Who failed has no time that a mean could hold.
-    let known_low = trial.requests.failed == 0 && mostly_answered(trial);
+    let known_low = answered(trial);
     let decision = match interval {
         _ if trial.outcome == Outcome::Broken => Decision::Missed,
-        Some([low, high]) => match by_interval(*low, *high, limit_ns) {
+        Some((low, high)) => match by_ends(*low, *high, limit_ns) {
             Decision::Met if !known_low => Decision::Undecided,
             decision => decision,
         },

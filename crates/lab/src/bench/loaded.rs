@@ -120,6 +120,7 @@ impl Side<'_> {
             client_columns: client.and_then(|client| client.finish(m.window_start_ns)),
             server,
             life,
+            slo: setup.slo.clone(),
             shared: setup.duet.as_ref().map_or(DuetShared::Nothing, |halves| halves.shared),
             ..Observed::new(m, PlanRecord::of(plan))
         })

@@ -79,6 +79,8 @@ pub struct BenchSetup {
     pub server_host: Option<Arc<ServerHost>>,
     /// The flags of the fleet that applies the loads; empty: this process does.
     pub fleet: Vec<String>,
+    /// Thresholds that each trial is held against.
+    pub slo: Vec<String>,
 }
 
 /// What applies a run's loads.

@@ -52,6 +52,7 @@ pub(crate) fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> Benc
         duet: None,
         server_host: None,
         fleet: Vec::new(),
+        slo: Vec::new(),
     }
 }
 

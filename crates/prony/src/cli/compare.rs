@@ -27,6 +27,10 @@ pub(crate) struct CompareArguments {
     /// 4 if the figure is not there to be judged
     #[arg(long, value_name = "CONDITION")]
     pub(crate) fail_if: Vec<String>,
+    /// A folder of run logs: two runs are compared by how five or more earlier ones of A's kind (A among them) vary; without
+    /// it two runs have no verdict
+    #[arg(long, value_name = "DIR")]
+    pub(crate) history: Option<String>,
     /// Compare despite different hosts, plans, sampling methods or versions of Prony; the output names the differences
     #[arg(long)]
     pub(crate) force: bool,

@@ -5,20 +5,21 @@ use std::path::Path;
 
 use prony_analysis::comparison::fail_if::{self, FailIf};
 use prony_analysis::comparison::{
-    Comparison, ComparisonError, Options, choose, choose_in, compare_candidates,
+    Comparison, ComparisonError, Options, RunCandidate, choose, choose_in, compare_candidates,
 };
 use prony_analysis::figure::Figure;
+use prony_analysis::history::EarlierRuns;
 use prony_model::run_log::RunLog;
 use prony_report::{json, markdown, terminal};
 
-use super::{logs, write_output};
+use super::{history, logs, write_output};
 use crate::cli::{CompareArguments, CompareFormat};
 use crate::failure::{Failure, MISSED, NOT_JUDGED};
 use crate::printer::Printer;
 
 pub(crate) fn run(arguments: &CompareArguments, printer: &Printer) -> Result<(), Failure> {
     let conditions = conditions(&arguments.fail_if)?;
-    let options = Options { margins: margins(&arguments.margin)?, force: arguments.force };
+    let options = Options { margins: margins(&arguments.margin)?, force: arguments.force, earlier: None };
     let mut comparisons = compare(arguments, &options, printer)?;
     for comparison in &mut comparisons {
         comparison.not_judged = fail_if::not_judged(&conditions, comparison);
@@ -92,7 +93,31 @@ fn compare(
         }
     };
     let pairs = pairs.map_err(failure)?;
-    pairs.into_iter().map(|(a, b)| compare_candidates(a, b, options).map_err(failure)).collect()
+    let with = |(a, b): (RunCandidate<'_>, RunCandidate<'_>)| {
+        let earlier =
+            arguments.history.as_deref().map(|folder| earlier(folder, a, b, printer)).transpose()?;
+        compare_candidates(a, b, &Options { earlier, ..options.clone() }).map_err(failure)
+    };
+    pairs.into_iter().map(with).collect()
+}
+
+/// A's run and the earlier runs of its kind in a folder.
+fn earlier(
+    folder: &str,
+    a: RunCandidate<'_>,
+    b: RunCandidate<'_>,
+    printer: &Printer,
+) -> Result<EarlierRuns, Failure> {
+    let mut runs = EarlierRuns::default();
+    let (files, left_out) = history::files(Path::new(folder))?;
+    let mut left_out: Vec<String> = left_out.into_iter().map(|l| format!("{}: {}", l.file, l.why)).collect();
+    runs.take(a.log, a, b.log).map_err(Failure::usage)?;
+    for file in files {
+        let taken = history::read(&file).and_then(|log| runs.take(&log, a, b.log));
+        left_out.extend(taken.err().map(|why| format!("{}: {why}", file.display())));
+    }
+    left_out.iter().for_each(|why| printer.note(&format!("left out of --history: {why}")));
+    Ok(runs)
 }
 
 fn read(path: &str, printer: &Printer) -> Result<RunLog, Failure> {

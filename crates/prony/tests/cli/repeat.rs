@@ -61,11 +61,34 @@ fn logs_of_repeated_loads_can_be_compared() {
         // The verdict is over these.
         world.set_figures(log, |_, nth| (rate_per_s + nth as f64, p50_ns));
     }
+    // Two runs alone have no verdict, and no gate passes by them.
     let said = world.prony(&["compare", "a.jsonl", "b.jsonl", "--fail-if", "slower"]);
-    assert_eq!(said.code, Some(1), "{said:?}");
-    for words in ["SLOWER", "4 and 4 trials of two runs", "may have changed"] {
+    assert_eq!(said.code, Some(4), "{said:?}");
+    for words in ["no verdict", "4 and 4 trials of two runs", "may have changed", "--history DIR"] {
         assert!(said.out.contains(words), "{words:?}: {}", said.out);
     }
+    // Four days before A's, each a run like it, give or take one percent.
+    std::fs::create_dir(world.path("runs")).unwrap();
+    let log = world.read("a.jsonl");
+    let header: Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
+    let made = header["created_at"].as_str().unwrap();
+    for (day, rate_per_s) in [(1, 404.0), (2, 396.0), (3, 402.0), (4, 398.0)] {
+        let file = format!("runs/{day}.jsonl");
+        world.write(&file, &log.replacen(made, &format!("2020-01-0{day}T00:00:00.000Z"), 1));
+        world.set_figures(&file, |_, nth| (rate_per_s + nth as f64, 10_000_000));
+    }
+    let line = ["compare", "a.jsonl", "b.jsonl", "--fail-if", "slower", "--history", "runs"];
+    let said = world.prony(&line);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(
+        said.out.contains("SLOWER") && said.out.contains("B's run against the mean of A's"),
+        "{}",
+        said.out
+    );
+    std::fs::remove_file(world.path("runs/4.jsonl")).unwrap();
+    let said = world.prony(&line);
+    assert_eq!(said.code, Some(4), "{said:?}");
+    assert!(said.out.contains("--history has 4 runs of A's kind"), "{}", said.out);
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub(super) fn page(log: &RunLog) -> (RunData, Vec<Chunk>) {
         skipped: analysis.skipped.clone(),
         notes: analysis.notes.clone(),
         source,
-        spread: words::spread(&analysis),
+        spread: words::below(&analysis),
         protocols: words::protocols(&analysis),
         sweeps: if experiment { sweep::of_plans(log, &names) } else { sweep::of_trials(&results) },
         capacities,

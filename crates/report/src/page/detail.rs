@@ -42,6 +42,8 @@ pub(super) struct Detail<'a> {
     read_bytes_per_s: f64,
     sent_bytes_per_s: f64,
     summaries: Vec<SummaryRow>,
+    /// What every tail of it leaves open.
+    unseen_stalls: Option<String>,
     status: Vec<(&'a str, u64)>,
     errors: Vec<(String, u64, &'a str)>,
     client: Client,
@@ -78,7 +80,7 @@ struct SummaryRow {
 struct Percentile {
     name: String,
     value_ns: Option<u64>,
-    ci95: Option<[u64; 2]>,
+    ci95: Option<(u64, Option<u64>)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     censored_at_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,6 +141,7 @@ fn detail(result: &TrialResult) -> Option<Detail<'_>> {
         read_bytes_per_s: pack::six_digits(trial.throughput.read_bytes_per_s),
         sent_bytes_per_s: pack::six_digits(trial.throughput.sent_bytes_per_s),
         summaries: summaries(trial),
+        unseen_stalls: prony_analysis::starts::unseen_stalls(trial),
         status: trial.status.iter().map(|(status, n)| (status.as_str(), *n)).collect(),
         errors: trial
             .errors
@@ -180,7 +183,7 @@ fn summary_row(name: &'static str, s: &Summary) -> SummaryRow {
     let percentile = |field: &str| Percentile {
         name: words::percentile(field).to_owned(),
         value_ns: s.percentile(field).map(pack::four_digits),
-        ci95: s.ci95.get(field).map(|ends| ends.map(pack::four_digits)),
+        ci95: s.ci95.get(field).map(|(low, high)| (pack::four_digits(*low), high.map(pack::four_digits))),
         censored_at_ns: s.censored_at_ns.get(field).copied().map(pack::four_digits),
         needs_duration_ns: s.needs_duration_ns.get(field).copied().map(pack::four_digits),
     };

@@ -26,7 +26,9 @@ pub(super) fn figures(analysis: &ExperimentAnalysis) -> Vec<Figure> {
     let rows = || analysis.plans.iter().flat_map(|plan| &plan.rows);
     let is_known = |figure: &Figure| rows().any(|row| row.figures[*figure].estimate.is_some());
     let others = Figure::all().filter(|figure| !figure.ranked && figure.is_column()).filter(is_known);
-    Figure::ranked().chain(others).collect()
+    // Of a run without a threshold on response times there is no goodput.
+    let ranked = Figure::ranked().filter(|figure| *figure != Figure::GOODPUT || is_known(figure));
+    ranked.chain(others).collect()
 }
 
 /// The rankings, and a chunk `r` + plan of all ratios for each plan.

@@ -61,7 +61,7 @@ mod tests {
            95 % ±  0.028  0.059   0.18   0.68
          1st byte   6.98   7.86   9.61   14.2      –   56.0   7.14  part of service
          client    0.031  0.048  0.113  0.241      –  0.610  0.035  client's own delay
-         req/s  ▇▇▇▇▇▇▇▇▇▇▇▇▇█▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇   13.6k – 14.1k per second, steady
+         req/s  ▇▇▇▇▇▇▇▇▇▇▇▇▇█▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇   13.6k – 14.1k per second
 
          slowest, ms    p50    p90    p99   mean completed failed
          GET /7        13.0   15.6   19.5   13.0    51,993      0
@@ -75,6 +75,7 @@ mod tests {
          read 49.6 MB (1.65 MB/s), sent 16.5 MB (551 kB/s)
          client 7.9 % of one core, 5.70 µs per request
          – p99.99 needs 100 samples beyond it and has 42: use -d 75s
+         – stalls beyond 56.0 ms, up to one per 10.0 s (30.0 s ÷ 3) cannot be excluded
          Next  prony load http://127.0.0.1:8080/ -c 100 -R 10000 --seed 7 -d 30s \
                --targets FILE --shuffle
         ");

@@ -34,7 +34,7 @@ pub fn experiment(analysis: &ExperimentAnalysis, options: &TerminalOptions) -> S
         comparison::below(&mut out, duet);
     }
     out.line("");
-    if let Some(spread) = words::spread(analysis) {
+    if let Some(spread) = words::below(analysis) {
         out.wrapped(" ", &spread, Ink::PLAIN);
     }
     for skipped in &analysis.skipped {

@@ -90,9 +90,10 @@ fn half_widths(summary: &Summary, shown: &[&str]) -> Option<Vec<String>> {
         return None;
     }
     let half = |value: Option<u64>, field: &str| match (value, summary.ci95.get(field)) {
-        (Some(_), Some([low, high])) => {
+        (Some(_), Some((low, Some(high)))) => {
             format::milliseconds_half_width(high.saturating_sub(*low) as f64 / 2.0)
         }
+        (Some(_), Some((_, None))) => "∞".to_owned(),
         _ => String::new(),
     };
     let mut cells = vec!["  95 % ±".to_owned()];
@@ -101,6 +102,21 @@ fn half_widths(summary: &Summary, shown: &[&str]) -> Option<Vec<String>> {
         cells.extend([String::new(), half(summary.mean_ns, "mean_ns")]);
     }
     Some(cells)
+}
+
+/// Which figures' intervals have no upper end, where they begin, and why.
+pub(super) fn unbounded(trial: &Trial) -> Option<String> {
+    let (_, summary) = words::headline(trial);
+    let shown = words::shown_percentiles(trial, |figure| figure.in_trial).into_iter().chain(["mean_ns"]);
+    let open =
+        shown.filter_map(|field| Some((field, summary.ci95.get(field)?.0, summary.unbounded.get(field)?)));
+    let open: Vec<(&str, u64, &String)> = open.collect();
+    let each = open.iter().map(|(field, low, _)| {
+        let name = if *field == "mean_ns" { "the mean" } else { words::percentile(field) };
+        format!("{name} (from {})", format::duration(*low as f64))
+    });
+    let why = open.first()?.2;
+    Some(format!("no upper end for {}: {why}", each.collect::<Vec<_>>().join(", ")))
 }
 
 /// Which percentiles are withheld, and the `-d` that each needs; stages have no `-d`, but a length.

@@ -23,12 +23,13 @@ fn a_valid_trial_in_closed_arrivals() {
        95 % ±  0.028  0.059   0.18   0.68
      1st byte   6.98   7.86   9.61   14.2      –   56.0   7.14  part of service
      client    0.031  0.048  0.113  0.241      –  0.610  0.035  client's own delay
-     req/s  ▇▇▇▇▇▇▇▇▇▇▇▇▇█▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇   13.6k – 14.1k per second, steady
+     req/s  ▇▇▇▇▇▇▇▇▇▇▇▇▇█▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇   13.6k – 14.1k per second
 
      completed 416,100   200: 416,100   failed 0   in flight at the end 100
      read 49.6 MB (1.65 MB/s), sent 16.5 MB (551 kB/s)
      client 7.9 % of one core, 5.70 µs per request
      – p99.99 needs 100 samples beyond it and has 42: use -d 75s
+     – stalls beyond 56.0 ms, up to one per 10.0 s (30.0 s ÷ 3) cannot be excluded
      Next  prony load http://127.0.0.1:8080/ -c 100 -R 10000 -d 30s
            prony capacity http://127.0.0.1:8080/ -c 100 --slo 'p99<20ms'
     ");
@@ -80,6 +81,7 @@ fn an_overloaded_trial_in_open_arrivals() {
      by status  200: 596,400
      read 49.6 MB (1.65 MB/s), sent 16.5 MB (551 kB/s)
      client 7.9 % of one core, 5.70 µs per request
+     – stalls beyond 1.59 s, up to one per 10.0 s (30.0 s ÷ 3) cannot be excluded
      · overload: the wait for a connection grew 53 ms a second, to 1.57 s at the end
        → Ask for a rate that it carries, or give it more connections.
      Next  prony load http://127.0.0.1:8080/ -c 500 -R 18000 -d 30s
@@ -105,6 +107,7 @@ fn a_broken_trial() {
        unexpected status     48,000  502 Bad Gateway�[2J
        reset                  3,200  Connection reset by peer (os error 104)
      – no interval for req/s: most requests failed
+     – stalls beyond 56.0 ms, up to one per 10.0 s (30.0 s ÷ 3) cannot be excluded
      · errors: 98 % of the requests failed; over 50 % is broken.
        → See what one request is told.
      Next  prony load http://127.0.0.1:8080/ -c 1 -n 1
@@ -171,6 +174,7 @@ fn a_suspect_trial_shows_its_reasons_and_advice() {
      client 56 % of one core, 5.70 µs per request
      – fewer than 100 samples beyond p99 (use -d 12s), p99.9 (use -d 120s), p99.99
        (use -d 1200s)
+     – stalls beyond 56.0 ms, up to one per 1.40 s (4.20 s ÷ 3) cannot be excluded
      ? not steady (service, throughput): throughput drifted −7.2 % over the window
        (95 %: −8.4 to −6.0 %), 5 % is allowed.
        → Give it a longer warm-up: --warmup 10s.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use prony_model::code::Code;
-use prony_model::trial::{Effect, Outcome, Trial, Validity};
+use prony_model::trial::{Effect, Outcome, Reason, Trial, Validity};
 
 use super::lines::{Ink, Lines, TerminalOptions};
 use super::{by_request, fleet, latency, next, plot, slo};
@@ -156,15 +156,8 @@ fn spark_line(trial: &Trial) -> Option<String> {
         (low, high) if low == high => format!("{high} per second"),
         (low, high) => format!("{low} – {high} per second"),
     };
-    let steadiness = match trial.verdict.reasons.iter().find(|r| r.code == Code::NotSteady).map(|r| r.effect)
-    {
-        Some(Effect::Note) => "",
-        Some(_) => ", not steady",
-        // Under 10 s steadiness is not assessed.
-        None if !trial.plan.stages.is_empty() => "",
-        None if trial.outcome == Outcome::Carried && trial.window.duration_ns >= 10_000_000_000 => ", steady",
-        None => "",
-    };
+    let drifted = |r: &Reason| r.code == Code::NotSteady && r.effect != Effect::Note;
+    let steadiness = if trial.verdict.reasons.iter().any(drifted) { ", not steady" } else { "" };
     Some(format!(" req/s  {}   {range}{steadiness}", format::sparkline(&rates)))
 }
 
@@ -319,7 +312,8 @@ fn reasons(out: &mut Lines, trial: &Trial) {
     if let Some(why) = estimate.no_interval.as_deref().filter(|_| trial.requests.completed > 0) {
         out.wrapped(" – ", &format!("no interval for req/s: {why}"), Ink::PLAIN);
     }
-    if let Some(line) = latency::withheld(trial) {
+    let unseen = prony_analysis::starts::unseen_stalls(trial);
+    for line in [latency::withheld(trial), latency::unbounded(trial), unseen].into_iter().flatten() {
         out.wrapped(" – ", &line, Ink::PLAIN);
     }
     let mut reasons: Vec<_> = trial.verdict.reasons.iter().collect();

@@ -64,15 +64,10 @@ pub(crate) fn verdict(found: &FigureComparison, paired: bool) -> String {
 fn needed(found: &FigureComparison, paired: bool) -> String {
     let n = match (found.blocks_needed, found.why.is_some()) {
         (Some(n), _) => n,
-        (None, true) => return String::new(),
-        (None, false) => return ": not decided by 1,000 blocks with this noise".to_owned(),
+        (None, open) if open || !paired => return String::new(),
+        (None, _) => return ": not decided by 1,000 blocks with this noise".to_owned(),
     };
-    let more = if paired {
-        format::count(n.into(), "more block", "more blocks")
-    } else {
-        format::count(n.into(), "more trial of each", "more trials of each")
-    };
-    format!(": about {more}")
+    format!(": about {}", format::count(n.into(), "more block", "more blocks"))
 }
 
 /// How much was measured: `6 blocks of one run, in alternation`, `5 and 6 trials of two runs`.
@@ -104,11 +99,13 @@ pub(crate) fn sides(comparison: &Comparison) -> (String, String) {
 
 /// The legend below a table.
 pub(crate) fn legend(comparison: &Comparison) -> &'static str {
-    if comparison.duet {
-        "A/A: in 95 % of runs with as many blocks, two identical candidates would differ by no more than \
-         this; it follows from what swapping the CPUs did to the ratio in each block."
+    if !comparison.paired {
+        "Two runs: how identical candidates differ between runs is unknown from these two."
+    } else if comparison.duet {
+        "A/A: within one run of as many blocks, two identical candidates differ by no more than this in 95 %; \
+         between runs it is unknown. It follows from what swapping the CPUs did to the ratio in each block."
     } else {
-        "A/A: in 95 % of runs with as many blocks, two identical candidates would differ by no more than \
-         this; it follows from how each candidate varied from block to block."
+        "A/A: within one run of as many blocks, two identical candidates differ by no more than this in 95 %; \
+         between runs it is unknown. It follows from how each candidate varied from block to block."
     }
 }

@@ -184,8 +184,16 @@ pub(crate) fn agreement(agreement: &Agreement) -> String {
     )
 }
 
+/// What stands below a run's tables: what its tails leave open, and how much the choice of a server matters.
+pub(crate) fn below(analysis: &ExperimentAnalysis) -> Option<String> {
+    let unseen = analysis.plans.iter().find_map(|plan| plan.unseen_stalls.as_ref());
+    let unseen = unseen.map(|text| format!("Stalls that no window met are in no tail: {text}."));
+    let said: Vec<String> = [unseen, spread(analysis)].into_iter().flatten().collect();
+    (!said.is_empty()).then(|| said.join(" "))
+}
+
 /// How much the choice of a server matters to an application that does some work of its own.
-pub(crate) fn spread(analysis: &ExperimentAnalysis) -> Option<String> {
+fn spread(analysis: &ExperimentAnalysis) -> Option<String> {
     let plan = analysis.plans.iter().find(|plan| plan.spread_at_20_ms.is_some())?;
     let spread = plan.spread_at_20_ms?;
     Some(format!(

@@ -133,6 +133,7 @@ pub(crate) fn row_remarks(row: &Row) -> Vec<String> {
     if let Some(why) = why.filter(|_| row.counted > 1 && !row.lower_bound()) {
         remarks.push(format!("no interval for req/s: {why}"));
     }
+    remarks.extend(row.remarks.iter().map(|remark| format::printable(remark)));
     remarks
 }
 

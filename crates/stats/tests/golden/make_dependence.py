@@ -1,11 +1,11 @@
-"""Values of pymser, statsmodels and SciPy for tests/golden.rs: of values whose neighbours depend on each other.
+"""Values of statsmodels and SciPy for tests/golden.rs: of values whose neighbours depend on each other.
 
 Where no package has a method as prony-stats has it (effective sizes by a lag-1 autocorrelation that is corrected for
 its bias), it is put together here of theirs: the autocorrelation and the sum over all lags are statsmodels', the
 variance over clusters is its cluster-robust one, Sen's interval is SciPy's at the level to which the effective size
 moves it.
 
-Needs: numpy 2.4.6, scipy 1.17.1, statsmodels 0.15.0, pymser 1.0.13 (what was used stands in the file too).
+Needs: numpy 2.4.6, scipy 1.17.1, statsmodels 0.15.0 (what was used stands in the file too).
 Run: python make_dependence.py > dependence.json
 """
 
@@ -15,7 +15,6 @@ from importlib.metadata import version
 
 import numpy as np
 import statsmodels.api as sm
-from pymser.pymser import calculate_MSEm
 from scipy import stats
 from statsmodels.tsa.arima_process import ArmaProcess
 from statsmodels.tsa.stattools import acf
@@ -60,13 +59,6 @@ def one(x):
     }
 
 
-def mser(x):
-    """pymser's curve of five values a batch; five batches are kept at least, and a cut beyond half of them is none."""
-    batches = len(x) // 5
-    cut = int(np.argmin(calculate_MSEm(x, 5)[: batches - 4]))
-    return {"values": x.tolist(), "end": cut * 5 if cut * 2 <= batches else None}
-
-
 def clusters(sizes, hits):
     """Each request a 0 or 1, their mean by least squares: the cluster-robust variance over the plain one."""
     filled = [(s, h) for s, h in zip(sizes, hits) if s > 0]
@@ -87,9 +79,8 @@ def seconds(phi, n, share):
     return clusters(sizes, rng.binomial(sizes, chance))
 
 
-ramp = np.minimum(np.arange(300) * 0.5, 30)
 out = {
-    "made_with": {m: version(m) for m in ("numpy", "scipy", "statsmodels", "pymser")},
+    "made_with": {m: version(m) for m in ("numpy", "scipy", "statsmodels")},
     "series": [
         one(x)
         for x in (
@@ -101,18 +92,6 @@ out = {
             series(0.98, 40),  # beyond 0.8
             series(0.99, 10) + np.arange(10),
             np.round(series(0.5, 30), 1),
-        )
-    ],
-    "mser": [
-        mser(x)
-        for x in (
-            ramp + series(0.0, 300),
-            ramp[:203] + series(0.5, 203),
-            series(0.0, 100),
-            20 * np.exp(-np.arange(500) / 40) + series(0.6, 500),
-            np.arange(120) ** 1.5,  # never level
-            series(0.99, 150),
-            10 + np.where(np.arange(250) < 100, 5, 0) + series(0.0, 250),
         )
     ],
     "clusters": [

@@ -127,14 +127,6 @@ def holm(p):
     return {"p": p.tolist(), "rejected": multipletests(p, 0.05, "holm")[0].tolist()}
 
 
-def order(n, q):
-    """Ranks by SciPy's binomial distribution: the largest j and smallest k of Le Boudec's theorem."""
-    b = stats.binom(n, q)
-    j = int(np.searchsorted(b.cdf(np.arange(n + 1)), 0.025, side="right"))
-    k = int(b.ppf(0.975)) + 1
-    return {"n": n, "q": q, "ranks": [j, k] if j >= 1 and k <= n else None}
-
-
 # Drawn for values that are no longer in the file, so that those after them stay what they were.
 def dropped(*draws):
     for draw in draws:
@@ -180,7 +172,6 @@ out = {
     "power": [power(n, d) for n in (2, 3, 6, 12, 40, 300) for d in (0.1, 0.5, 1.18, 3.0) if n < 300 or d == 0.1],
     "blocks": [blocks(d, w) for d in (0.25, 0.5, 1.18, 2.0) for w in (0.8, 0.9)],
     "holm": [holm(np.sort(rng.uniform(0, 0.05, 8))), holm(rng.uniform(0, 0.02, 10)), holm(rng.uniform(0, 1, 5))],
-    "order": [order(n, q) for n in (5, 6, 20, 367, 368, 369, 1000, 5000) for q in (0.5, 0.9, 0.99)],
     "t_quantiles": [[d, p, float(stats.t.ppf(p, d))] for d in (1, 1.5, 4, 19, 150, 1000) for p in (0.6, 0.95, 0.975, 0.999)],
     "rank_intervals": [
         rank_intervals(np.exp(late.normal(np.array(levels) + late.normal(0, 0.2, (b, 1)), 0.02)))

@@ -24,7 +24,7 @@ use super::{adaptive, candidates, duet};
 use crate::cli::BenchArguments;
 use crate::commands::server_host::connect;
 use crate::commands::servers::{catalogue, engine, layout, native_memory};
-use crate::commands::{fleet, parse_cpus, plan, reproduce};
+use crate::commands::{fleet, parse_cpus, plan, reproduce, thresholds};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -102,6 +102,7 @@ pub(super) fn setup(
         duet: places,
         server_host,
         fleet: fleet::flags(&arguments.fleet),
+        slo: thresholds::parse(&arguments.slo)?.iter().map(ToString::to_string).collect(),
     };
     agents.map_or(Ok(()), |agents| fleet::check_bench(agents, &setup))?;
     Ok(setup)

@@ -163,6 +163,7 @@ fn bench(
         duet: None,
         server_host: None,
         fleet: Vec::new(),
+        slo: Vec::new(),
     };
     prony_lab::bench::run(&setup, Loads::new(&prony_load::run), interrupt, &mut |_| ())
         .map_err(|why| format!("Not measured: {why}"))?;

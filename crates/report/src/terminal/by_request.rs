@@ -77,6 +77,8 @@ mod tests {
          – p99.99 needs 100 samples beyond it and has 42: use -d 75s
          Next  prony load http://127.0.0.1:8080/ -c 100 -R 10000 --seed 7 -d 30s \
                --targets FILE --shuffle
+               prony capacity http://127.0.0.1:8080/ -c 100 --seed 7 --slo 'p99<20ms' \
+               --targets FILE --shuffle
         ");
         assert!(shown.lines().all(|line| line.chars().count() <= 80));
     }

@@ -102,7 +102,8 @@ fn offered(named: &NamedPlan) -> Option<String> {
         return None;
     }
     let share = named.share.as_ref().map(|share| {
-        format!("{} of the capacity of {} ({})", percent(share.share), share.of.candidate, share.of.plan)
+        let percent = (share.share * 1e6).round() / 1e4;
+        format!("{percent} % of the capacity of {} ({})", share.of.candidate, share.of.plan)
     });
     share.or_else(|| Some(format!("the {} req/s", digits(named.plan.rate_per_s?))))
 }

@@ -72,7 +72,7 @@ need_rust() {
 need_packages
 need_rust
 
-say "1/3  Building Prony (about two minutes on two cores)"
+say "1/3  Building Prony (about five minutes on two cores)"
 # The HTML report needs npm; without it the demo ends with the terminal's report.
 sh web/build.sh
 cargo build --release --locked
@@ -84,5 +84,5 @@ yes=
 # A server that cannot be installed is named, and the run goes on without it.
 "$prony" servers install --experiment quickstart $yes || echo "Going on with the servers that are there."
 
-say "3/3  Comparing them (about four minutes)"
+say "3/3  Comparing them (about six minutes)"
 exec "$prony" bench quickstart

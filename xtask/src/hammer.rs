@@ -49,9 +49,8 @@ const TIMED: &[(&str, &str)] = &[
     ("lab", "provision::"),
     ("lab", "sample::"),
     ("lab", "supervise::"),
-    ("load", "endpoint::"),
-    ("load", "gate::"),
     ("load", "net::"),
+    ("load", "start_barrier::"),
     ("load", "sys::"),
     ("load", "tls::"),
     ("load allocations", ""),
@@ -244,7 +243,13 @@ fn timed(binaries: &[Binary]) -> Result<Vec<(&Binary, String)>, String> {
         let chosen = tests.into_iter().filter(|test| begins.iter().any(|begin| test.starts_with(begin)));
         timed.extend(chosen.map(|test| (binary, test)));
     }
-    Ok(timed)
+    let has_test = |(name, begins): &&(&str, &str)| {
+        timed.iter().any(|(binary, test)| binary.name == *name && test.starts_with(begins))
+    };
+    match TIMED.iter().find(|entry| !has_test(entry)) {
+        Some((name, begins)) => Err(format!("no test of {name} begins with {begins:?}: correct TIMED")),
+        None => Ok(timed),
+    }
 }
 
 impl Found {

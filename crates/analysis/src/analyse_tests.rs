@@ -1,4 +1,5 @@
-use prony_model::run_log::Found;
+use prony_model::published::CapacityOf;
+use prony_model::run_log::{Found, ShareOf};
 use prony_model::trial::{Outcome, SCHEMA as TRIAL_SCHEMA};
 
 use super::*;
@@ -233,6 +234,20 @@ fn the_headline_at_a_constant_rate_names_who_carries_it() {
     assert_eq!(log.analyse().headline, "all 3 candidates carry the 2,000 req/s");
     log.trial(1).outcome = Outcome::Overloaded;
     assert_eq!(log.analyse().headline, "2 of 3 candidates carry the 2,000 req/s; not b");
+}
+
+#[test]
+fn a_stand_in_for_a_rate_that_a_run_finds_is_in_no_headline() {
+    let mut log = Log::new(&["a", "b"], 2).with(&[&[2000, 1000], &[2010, 1001]]);
+    // As an older log has it.
+    log.0.header.plans[0].plan = constant_plan(1.0);
+    log.0.header.plans[0].capacity = Some("default".to_owned());
+    assert!(log.analyse().headline.starts_with("a leads: 2.0 × b"), "{}", log.analyse().headline);
+    let of = CapacityOf { candidate: "b".to_owned(), plan: "knee".to_owned() };
+    (log.0.header.plans[0].capacity, log.0.header.plans[0].share) = (None, Some(ShareOf { share: 0.5, of }));
+    assert_eq!(log.analyse().headline, "both candidates carry 50 % of the capacity of b (knee)");
+    log.trial(0).outcome = Outcome::Overloaded;
+    assert_eq!(log.analyse().headline, "1 of 2 candidates carry 50 % of the capacity of b (knee); not a");
 }
 
 #[test]

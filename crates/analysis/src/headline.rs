@@ -10,7 +10,7 @@ use crate::text::{digits, percent, ratio, shortened};
 /// then a search for the highest rate answers first, where there is one.
 pub(crate) fn headline(log: &RunLog, plans: &[PlanAnalysis], baseline: Option<&str>) -> String {
     let named = |plan: &PlanAnalysis| log.header.plans.iter().find(|named| named.name == plan.name);
-    let at_a_rate = |plan: &PlanAnalysis| named(plan).and_then(|named| named.plan.rate_per_s);
+    let at_a_rate = |plan: &PlanAnalysis| named(plan).and_then(offered);
     let has_throughput = |row: &Row| row.throughput().is_some_and(|e| e.point > 0.0);
     let mut measured = plans.iter().filter(|plan| plan.rows.iter().any(has_throughput));
     let Some(first) = measured.next() else { return nothing(log) };
@@ -19,7 +19,7 @@ pub(crate) fn headline(log: &RunLog, plans: &[PlanAnalysis], baseline: Option<&s
         None => first,
         Some(rate) => match measured.find(is_search).filter(|_| first.rows.iter().all(carries)) {
             Some(search) => search,
-            None => return carried(first, rate),
+            None => return carried(first, &rate),
         },
     };
     let place = place(plan, named(plan));
@@ -96,21 +96,33 @@ fn carries(row: &Row) -> bool {
     row.overloaded == 0 && row.broken == 0
 }
 
-fn carried(plan: &PlanAnalysis, rate_per_s: f64) -> String {
-    let rate = digits(rate_per_s);
+/// What every candidate is offered, where that does not follow from how fast it is: `the 2,000 req/s`.
+fn offered(named: &NamedPlan) -> Option<String> {
+    if named.capacity.is_some() {
+        return None;
+    }
+    let share = named.share.as_ref().map(|share| {
+        let percent = (share.share * 1e6).round() / 1e4;
+        format!("{percent} % of the capacity of {} ({})", share.of.candidate, share.of.plan)
+    });
+    share.or_else(|| Some(format!("the {} req/s", digits(named.plan.rate_per_s?))))
+}
+
+fn carried(plan: &PlanAnalysis, rate: &str) -> String {
+    let any = rate.trim_start_matches("the ");
     let counted: Vec<&Row> = plan.rows.iter().filter(|row| row.counted > 0).collect();
     let (able, unable): (Vec<&Row>, Vec<&Row>) = counted.iter().partition(|row| carries(row));
     let names: Vec<&str> = unable.iter().map(|row| row.candidate.as_str()).collect();
     match (able.as_slice(), unable.as_slice()) {
-        ([only], []) => format!("{} carries the {rate} req/s", only.candidate),
+        ([only], []) => format!("{} carries {rate}", only.candidate),
         ([], [only]) => {
-            format!("{} does not carry {rate} req/s: it manages {}", only.candidate, rate_of(only))
+            format!("{} does not carry {any}: it manages {}", only.candidate, rate_of(only))
         }
-        ([_, _], []) => format!("both candidates carry the {rate} req/s"),
-        (_, []) => format!("all {} candidates carry the {rate} req/s", able.len()),
-        ([], _) => format!("none of {} candidates carries {rate} req/s", unable.len()),
+        ([_, _], []) => format!("both candidates carry {rate}"),
+        (_, []) => format!("all {} candidates carry {rate}", able.len()),
+        ([], _) => format!("none of {} candidates carries {any}", unable.len()),
         _ => format!(
-            "{} of {} candidates carry the {rate} req/s; not {}",
+            "{} of {} candidates carry {rate}; not {}",
             able.len(),
             counted.len(),
             shortened(&names, "others")

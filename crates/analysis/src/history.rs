@@ -22,8 +22,8 @@ use serde::Serialize;
 
 use crate::cell::Cell;
 use crate::comparison::RunCandidate;
-use crate::figure::Figure;
-use crate::figures::estimate;
+use crate::figure::{Figure, OverTrials};
+use crate::figures::{estimate, over_trials};
 use crate::numbers::{self, count, real_len};
 
 /// The schema's name.
@@ -278,7 +278,10 @@ fn point(
             .collect::<Vec<_>>()
             .join("; servers on "),
         // A trial without the figure would leave an average over those that happen to have it.
-        estimate: values.as_deref().and_then(estimate),
+        estimate: values.as_deref().and_then(|values| match figure.over_trials {
+            OverTrials::GeometricMean => estimate(values),
+            OverTrials::Highest | OverTrials::Mean => over_trials(figure, &counted, false).estimate,
+        }),
         at_least: known.iter().flatten().any(|k| k.at_least),
         trials: count(counted.len()),
         relative_version: None,

@@ -156,8 +156,9 @@ impl Reader {
         if self.list.lines.len() == LINES_MAX {
             return Err(format!("A list may have at most {LINES_MAX} requests, and this is one more."));
         }
-        let (method, url) = method_and_url(line, method)?;
-        let request = self.request(method, url)?;
+        let parts = method_and_url(line, method);
+        let request = parts.and_then(|(method, url)| self.request(method, url));
+        let request = request.map_err(|why| of_another_tool(line).unwrap_or(why))?;
         let next = u32::try_from(self.list.requests.len()).unwrap_or(u32::MAX);
         let index = *self.known.entry(request.clone()).or_insert(next);
         if index == next {
@@ -196,6 +197,37 @@ impl Reader {
         }
         Ok(ListedRequest { method, path: target.path, userinfo: target.userinfo })
     }
+}
+
+/// What is the matter with a line that is none here and that vegeta's or siege's lists have.
+fn of_another_tool(line: &str) -> Option<String> {
+    let once = "is given once, for all lines";
+    let (first, rest) = line.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((line, ""));
+    let method = rest.split_whitespace().next().unwrap_or_default();
+    let header = line.split_once(": ").filter(|(name, _)| request::check_method(name).is_ok());
+    let assigned = line
+        .split_once('=')
+        .is_some_and(|(name, _)| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
+    Some(match header {
+        Some((name, _)) => {
+            format!("{} is a header, as vegeta has it: here one {once}, with -H '{name}: …'.", echo(name))
+        }
+        None if line.starts_with('@') => {
+            format!("{} is a body's file, as vegeta has it: here a body {once}, with -b @FILE.", echo(line))
+        }
+        None if line.starts_with('{') => {
+            "It is JSON, as vegeta's -format=json has it: write METHOD URL.".to_owned()
+        }
+        None if first.contains("://")
+            && ["POST", "PUT", "PATCH", "DELETE", "GET", "HEAD"].contains(&method) =>
+        {
+            format!("{method} follows the URL, as siege has it: write {method} URL. A body {once}, with -b.")
+        }
+        None if assigned || line.contains("$(") || line.contains("${") => {
+            format!("{} has a variable of siege's: write each URL whole.", echo(line))
+        }
+        None => return None,
+    })
 }
 
 /// The parts of a line, `method` where it has none.

@@ -65,8 +65,14 @@ fn wrong_lines_are_refused_with_their_number() {
         ("http://h/\n\nG@T http://h/", 3, "not a method"),
         ("GET", 1, "no URL after it"),
         ("CONNECT http://h/", 1, "tunnel"),
-        ("http://h/\nContent-Type: text/plain", 2, "headers (-H) are given once"),
-        ("http://h/ POST a=1", 1, "follows the URL"),
+        ("GET http://h/\nX-Key: s3cret", 2, "\"X-Key\" is a header, as vegeta has it"),
+        ("GET http://h/\n@/tmp/body.json", 2, "is a body's file, as vegeta has it"),
+        ("{\"method\": \"GET\", \"url\": \"http://h/\"}", 1, "vegeta's -format=json"),
+        ("http://h/ POST a=1", 1, "POST follows the URL, as siege has it"),
+        ("http://h/ POST <./body", 1, "with -b"),
+        ("HOST=h\nhttp://$(HOST)/a", 1, "a variable of siege's"),
+        ("http://h/\nhttp://${HOST}/a", 2, "a variable of siege's"),
+        ("http://h/\nlocalhost:8080/a", 2, "write http://localhost:8080/a"),
         ("GET http://h/ HTTP/1.1", 1, "follows the URL"),
         ("http://h/\nhttp://h/\u{e9}", 2, "percent-encode"),
         ("http://h/\nhttp://h/a\0b", 2, "0x00"),
@@ -76,10 +82,17 @@ fn wrong_lines_are_refused_with_their_number() {
         let said = read(text).unwrap_err();
         let short = |s: &str| s.chars().take(60).collect::<String>();
         assert!(said.starts_with(&format!("line {line}: ")), "{}: {said}", short(text));
-        assert!(said.contains(says), "{}: {said}", short(text));
+        assert!(said.contains(says) && !said.contains("s3cret"), "{}: {said}", short(text));
     }
     for empty in ["", "\n\n# nothing\n"] {
         assert!(read(empty).unwrap_err().contains("no request"));
+    }
+}
+
+#[test]
+fn what_only_looks_like_a_line_of_another_tool_is_a_request() {
+    for line in ["http://h/a?x=$(y)", "http://h/@a", "http://h/a=b", "POST http://h/a:b"] {
+        assert!(read(line).is_ok(), "{line}: {:?}", read(line));
     }
 }
 

@@ -240,21 +240,26 @@ impl LoadOptions {
     }
 
     /// The same without one of them.
-    #[must_use]
-    pub fn without(&self, option: &str) -> LoadOptions {
+    ///
+    /// # Errors
+    /// As [`LoadOptions::or`].
+    pub fn without(&self, option: &str) -> Result<LoadOptions, PlanError> {
         let mut table = self.table();
         table.remove(option);
-        LoadOptions::of_table(table).unwrap_or_else(|| self.clone())
+        LoadOptions::of_table(table)
     }
 
-    fn of_table(table: serde_json::Map<String, serde_json::Value>) -> Option<LoadOptions> {
-        serde_json::from_value(serde_json::Value::Object(table)).ok()
+    fn of_table(table: serde_json::Map<String, serde_json::Value>) -> Result<LoadOptions, PlanError> {
+        let read = serde_json::from_value(serde_json::Value::Object(table));
+        read.map_err(|why| PlanError(format!("The options cannot be put together: {why}.")))
     }
 
     /// These options, and those of `defaults` for what is not given here and not contradicted by what is: stages say
     /// themselves how much and how long, and a rate replaces stages.
-    #[must_use]
-    pub fn or(&self, defaults: &LoadOptions) -> LoadOptions {
+    ///
+    /// # Errors
+    /// A sentence, where one of them cannot be written in a file: a header without a value.
+    pub fn or(&self, defaults: &LoadOptions) -> Result<LoadOptions, PlanError> {
         let (own, mut merged) = (self.table(), defaults.table());
         let replaced: &[&str] = match self {
             LoadOptions { stages: Some(stages), .. }
@@ -271,7 +276,7 @@ impl LoadOptions {
             merged.remove(*name);
         }
         merged.extend(own);
-        LoadOptions::of_table(merged).unwrap_or_else(|| self.clone())
+        LoadOptions::of_table(merged)
     }
 }
 

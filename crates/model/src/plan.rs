@@ -50,6 +50,9 @@ pub const DURATION: Duration = Duration::from_secs(10);
 const WARMUP_MAX: Duration = Duration::from_secs(3);
 /// How long a request or a connect may take unless said otherwise.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
+/// Traffic before the window of a search's probe.
+pub const PROBE_WARMUP: Duration = Duration::from_millis(300);
+
 /// The seed unless one is given.
 pub(crate) const SEED: u64 = 1;
 

@@ -26,7 +26,12 @@ pub fn check_header(name: &str, value: &str) -> Result<(), PlanError> {
     if name.is_empty() || !name.bytes().all(is_token_byte) {
         return wrong(format!("{name:?} is not a header's name: write -H 'Name: value'."));
     }
-    if ["content-length", "transfer-encoding"].iter().any(|own| name.eq_ignore_ascii_case(own)) {
+    if name.eq_ignore_ascii_case("transfer-encoding") {
+        return wrong(format!(
+            "Prony sends a body (-b) whole, with its Content-Length, and never in chunks: leave the header {name} out."
+        ));
+    }
+    if name.eq_ignore_ascii_case("content-length") {
         return wrong(format!("Prony writes the header {name} itself, from -b: leave it out."));
     }
     if value.bytes().any(|b| (b < b' ' && b != b'\t') || b == 0x7f) {

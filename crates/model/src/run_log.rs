@@ -240,7 +240,7 @@ pub struct NamedPlan {
     /// The name given to the sweep that it is of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// Its rate as a share of a measured knee: `plan.rate_per_s` is a placeholder, each trial's plan has the rate.
+    /// Its rate as a share of a measured knee: each trial's plan has the rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<ShareOf>,
     /// The threshold whose highest sustainable rate is searched for, where it is a search: `p99<50ms`.

@@ -62,6 +62,10 @@ fn main() -> ExitCode {
 /// The flags; help, the version and what is wrong with them end the process.
 fn parsed(printer: &Printer) -> Cli {
     Cli::try_parse_from(words::all()).unwrap_or_else(|error| {
+        if let Some(meant) = cli::foreign_flags::of_refused(&error, words::all()) {
+            printer.error(&meant);
+            std::process::exit(failure::USAGE.into())
+        }
         let message = error.to_string();
         // It quotes what was typed; a help quotes nothing.
         let shown = prony_model::secret::redacted(&message);

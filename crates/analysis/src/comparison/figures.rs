@@ -7,8 +7,8 @@ use super::noise::Noise;
 use super::{FigureComparison, Options, PlanComparison, PlanPair, duet, sentences};
 use crate::cell::{ByBlock, Cell, any_overloaded};
 use crate::compare::{self, EARLIER_MIN, Finding, Rule, compare, compare_with_runs};
-use crate::figure::{Figure, FigureValue};
-use crate::figures::estimate;
+use crate::figure::{Figure, FigureValue, OverTrials};
+use crate::figures::{estimate, over_trials};
 use crate::numbers::{self, count};
 
 pub(super) fn plan_comparison(plan: &PlanPair<'_>, paired: bool, options: &Options) -> PlanComparison {
@@ -61,11 +61,18 @@ pub(super) fn figure_comparison(
 ) -> Option<FigureComparison> {
     let rule = options.rule(figure);
     let sides = (by_block(figure, &plan.a), by_block(figure, &plan.b));
-    let estimated = |side: &Result<Option<ByBlock>, String>| over_blocks(side.as_ref().ok()?.as_ref()?);
+    let estimated = |side: &Result<Option<ByBlock>, String>, cells: &[Cell<'_>]| {
+        let side = side.as_ref().ok()?.as_ref()?;
+        match figure.over_trials {
+            OverTrials::GeometricMean => over_blocks(side),
+            // As in every other table.
+            OverTrials::Highest | OverTrials::Mean => over_trials(figure, cells, false).estimate,
+        }
+    };
     let mut found = FigureComparison {
         figure,
-        a: estimated(&sides.0),
-        b: estimated(&sides.1),
+        a: estimated(&sides.0, &plan.a),
+        b: estimated(&sides.1, &plan.b),
         ratio: None,
         finding: None,
         smallest: rule.smallest,

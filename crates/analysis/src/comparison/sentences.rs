@@ -238,11 +238,6 @@ pub(super) fn next(c: &Comparison, a: RunCandidate<'_>, plans: &[PlanPair<'_>]) 
         return Some(format!("prony bench {}{duet} --blocks {blocks}", a.log.header.name));
     }
     let trial = &plans.first().and_then(|p| p.a.first())?.trial;
-    if trial.plan.targets.is_some() {
-        // A bench takes no list.
-        let line = command::command(&trial.plan, &trial.target.address, &c.a.title);
-        return Some(format!("{line} --repeat {blocks}"));
-    }
     let (name_a, name_b) =
         if name_like(&c.a.candidate) && name_like(&c.b.candidate) && c.a.candidate != c.b.candidate {
             (c.a.candidate.as_str(), c.b.candidate.as_str())

@@ -2,11 +2,14 @@
 
 use prony_model::fleet::{AgentRecord, FleetRecord};
 use prony_model::host::Host;
+use prony_model::list::Order;
+use prony_model::plan_record::TargetsRecord;
 use prony_model::run_log::RunLog;
 use prony_model::server_host::ServerHost;
 use prony_model::trial::{Bound, Outcome};
 
 use super::*;
+use crate::analyse;
 use crate::testing::run::Log;
 
 /// Six blocks in which b carries `factor` of a, on a machine that swings.
@@ -80,7 +83,7 @@ fn loopback_and_a_network_are_not_compared_unless_forced_nor_are_two_servers_mac
     // Within one run it is said beside the figures.
     let mut mixed = loopback;
     mixed.results[0].trial.as_mut().unwrap().target.address = "10.0.0.2:8080".to_owned();
-    let notes = crate::analyse(&mixed).notes.join(" ");
+    let notes = analyse(&mixed).notes.join(" ");
     assert!(notes.contains("over a network") && notes.contains("over loopback"), "{notes}");
 }
 
@@ -341,6 +344,35 @@ fn overloads_and_withheld_percentiles_are_not_compared() {
     log.results.iter_mut().for_each(|r| r.server = None);
     let figures: Vec<&str> = compared(&log).plans[0].figures.iter().map(|f| f.figure.name).collect();
     assert_eq!(figures, ["throughput", "p50", "p99"], "what nobody looked at is not there");
+}
+
+#[test]
+fn memory_is_the_highest_of_the_trials_as_in_every_table() {
+    let mut log = run(1.0);
+    for (bytes, result) in (1..).zip(&mut log.results) {
+        result.server.as_mut().unwrap().peak_memory_bytes = bytes * 1_000_000;
+    }
+    // Twelve trials, the candidates' in turn.
+    let found = of(&compared(&log), "memory");
+    let table: Vec<u64> = analyse(&log).plans[0]
+        .rows
+        .iter()
+        .map(|row| row.figures[Figure::MEMORY].estimate.as_ref().unwrap().point as u64)
+        .collect();
+    let both = [found.a, found.b].map(|side| side.unwrap().point as u64);
+    assert_eq!(both.into_iter().max(), Some(12_000_000));
+    assert!(both.iter().all(|bytes| table.contains(bytes)), "{both:?} {table:?}");
+    assert!(found.ratio.unwrap().ci_low.is_some(), "the ratio is paired all the same");
+}
+
+#[test]
+fn after_loads_of_a_list_the_next_command_is_a_bench_of_that_list() {
+    let mut log = Log::new(&["a", "b"], 1).with(&[&[10_000, 9_000]]).0;
+    let list = TargetsRecord { lines: 2, requests: 2, order: Order::InTurn, fingerprint: "0".to_owned() };
+    log.results.iter_mut().for_each(|r| r.trial.as_mut().unwrap().plan.targets = Some(list.clone()));
+    log.header.experiment_toml = None;
+    let next = compared(&log).next.unwrap();
+    assert!(next.starts_with("prony bench --candidate") && next.contains("--targets FILE"), "{next}");
 }
 
 #[test]

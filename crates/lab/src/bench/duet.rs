@@ -55,7 +55,6 @@ impl Runner<'_> {
         (right, right_plan): &mut (Side<'_>, Plan),
     ) -> (Loaded, Loaded) {
         let control = self.interrupt.control(2);
-        let load_time = left_plan.warmup + left_plan.stop.duration.unwrap_or_default();
         let (load, tell, planned) = (self.loads.trial, &mut *self.tell, shown.planned);
         thread::scope(|scope| {
             let beside = control.clone();
@@ -69,7 +68,7 @@ impl Runner<'_> {
                 }
             };
             let left = left.run(load, left_plan, &control, &mut |snapshot: &Snapshot| {
-                tell(&BenchEvent::Load { planned, snapshot, load_time });
+                tell(&BenchEvent::Load { planned, snapshot, plan: left_plan });
             });
             let fault = || LoadError::Internal("a load's thread panicked");
             (left, beside.join().unwrap_or_else(|_| Loaded::nothing(fault())))

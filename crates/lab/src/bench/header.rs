@@ -8,6 +8,7 @@ use prony_model::Target;
 use prony_model::fleet::FleetRecord;
 use prony_model::plan::Expect;
 use prony_model::plan_record::{PlanRecord, nanoseconds};
+use prony_model::rate::Rate;
 use prony_model::run_log::{
     CandidateFacts, CandidateRecord, Header, NamedPlan, PlannedTrial, PrecisionRecord, RunLog, SCHEMA,
     Setting, TrialResult,
@@ -118,7 +119,12 @@ pub fn named_plans(setup: &BenchSetup) -> Vec<NamedPlan> {
     let named = |plan: &ExperimentPlan| NamedPlan {
         name: plan.name.clone(),
         describe: plan.describe(&path),
-        plan: PlanRecord::of(&aimed(plan)),
+        plan: PlanRecord {
+            // What a search finds, or is a share of that, is not known yet: the plan's rate is a stand-in.
+            rate_per_s: (plan.load.arrivals.rate().map(Rate::as_per_s))
+                .filter(|_| plan.capacity.is_none() && plan.share.is_none()),
+            ..PlanRecord::of(&aimed(plan))
+        },
         group: plan.group.clone(),
         share: plan.share.clone(),
         workers: plan.workers.map(|policy| policy.to_string()),

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use prony_host::pins::Pins;
 use prony_load::{Loader, Snapshot};
+use prony_model::Plan;
 use prony_model::host::Host;
 use prony_model::run_log::{Event, PlannedTrial, RunLogError, Skipped, TrialResult};
 
@@ -179,8 +180,8 @@ pub enum BenchEvent<'a> {
         planned: &'a PlannedTrial,
         /// How the load stands.
         snapshot: &'a Snapshot,
-        /// Warm-up and window: what [`Snapshot::elapsed_ns`] grows to.
-        load_time: Duration,
+        /// What is loaded: of a search its probe, of a share its rate.
+        plan: &'a Plan,
     },
     /// A trial ended and is in the log.
     TrialEnded {

@@ -163,14 +163,15 @@ impl RequestSpec {
     }
 }
 
-/// A load's request as the check that it is answered, by a candidate that has this URL.
+/// A load's request, of a list its first, as the check that it is answered, by a candidate that has this URL.
 fn as_check(load: &Plan, path: &str, url: Option<&Target>) -> CustomCheck {
     let given = load.headers.clone();
     let headers = match url {
         Some(url) => url.headers(given),
         None => given,
     };
-    let method = load.work.method();
+    let listed = load.work.list().and_then(|list| list.requests.first());
+    let (method, path) = listed.map_or((load.work.method(), path), |first| (&first.method, &first.path));
     let has_body = !load.body.is_empty() || matches!(method, "POST" | "PUT" | "PATCH");
     CustomCheck {
         request: format!("{method} {path}"),
@@ -191,4 +192,36 @@ pub(super) fn failures(label: &str, report: &CheckReport) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use prony_model::list::{Order, TargetList};
+    use prony_model::plan::Work;
+
+    use super::super::tests::setup;
+    use super::*;
+
+    #[test]
+    fn the_lines_of_a_list_are_held_to_no_routes_answer_and_its_first_is_what_a_command_is_checked_by() {
+        let root = tempfile::tempdir().unwrap();
+        let mut setup = setup(root.path(), &[("a", "SELF serve {port}")], 1);
+        let target = Target::parse("http://127.0.0.1/").unwrap();
+        let list = TargetList::parse(b"POST /b?c\n/json\n", Some(&target), "GET", Order::InTurn).unwrap().1;
+        setup.experiment.plans[0].load.work = Work::List(list);
+        let (candidate, experiment) = (&setup.candidates[0].candidate, &setup.experiment);
+        let spec = RequestSpec::of(candidate, experiment);
+        assert_eq!((spec.request.request.as_str(), spec.path.as_str()), ("POST /b?c", "/"));
+        // Of a server of the catalogue, whose contract has a body for its route.
+        let mut spec = RequestSpec::of_server(candidate, Route::Text, &[]);
+        spec.expect.body = Some(b"Hello, World!".to_vec()); // as its check has seen it
+        let plan = |named: &ExperimentPlan| spec.plan(named, target.clone(), &[], experiment, 0).expect;
+        assert_eq!(plan(&experiment.plans[0]), Expect::default());
+        let mut own = experiment.plans[0].clone();
+        own.load.expect.status = Some(200);
+        assert_eq!(plan(&own).status, Some(200), "what the plan itself says is for every line");
+        own.load.work = Work::Request("GET".to_owned());
+        own.load.expect = Expect::default();
+        assert_eq!(plan(&own), spec.expect);
+    }
 }

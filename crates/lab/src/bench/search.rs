@@ -86,8 +86,8 @@ impl Runner<'_> {
         };
         let (tell, planned) = (&mut *self.tell, trial.planned);
         let mut heard = |event: &CapacityEvent<'_>| {
-            if let CapacityEvent::Load { snapshot, load_time } = event {
-                tell(&BenchEvent::Load { planned, snapshot, load_time: *load_time });
+            if let CapacityEvent::Load { snapshot, plan } = event {
+                tell(&BenchEvent::Load { planned, snapshot, plan });
             }
         };
         let (apply, host) = (self.loads.probe, &self.setup.host);

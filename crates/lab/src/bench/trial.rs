@@ -191,9 +191,8 @@ impl Runner<'_> {
         mut side: Side<'_>,
     ) -> Result<TrialEnd, BenchError> {
         let control = self.interrupt.control(1);
-        let load_time = plan.warmup + plan.stop.duration.unwrap_or_default();
         let (tell, planned) = (&mut *self.tell, trial.planned);
-        let mut observe = |snapshot: &Snapshot| tell(&BenchEvent::Load { planned, snapshot, load_time });
+        let mut observe = |snapshot: &Snapshot| tell(&BenchEvent::Load { planned, snapshot, plan });
         let loaded = side.run(self.loads.trial, plan, &control, &mut observe);
         self.under_load += side.under_load;
         let observed = side.observed(plan, loaded);

@@ -15,7 +15,7 @@ use prony_model::Estimate;
 use prony_model::Plan;
 use prony_model::capacity::{CapacityRecord, Probe as ProbeRecord};
 use prony_model::observed::Observed;
-use prony_model::plan::{Arrivals, Stop, seed_of};
+use prony_model::plan::{Arrivals, PROBE_WARMUP, Stop, seed_of};
 use prony_model::rate::Rate;
 use prony_model::trial::{Bound, Trial};
 use prony_stats::crossing::{Counted, crossing};
@@ -51,8 +51,6 @@ pub struct CapacityPlan {
 const REQUESTS_MIN: f64 = 2.0 * ENDED_MIN as f64;
 /// Probes are lengthened up to this many times, so that a threshold's percentile has its samples.
 const LENGTHENED_MAX: u32 = 5;
-/// Traffic before a probe's window.
-const PROBE_WARMUP: Duration = Duration::from_millis(300);
 /// The closed load that says where to begin.
 const BURST: Duration = Duration::from_millis(700);
 /// Where the search begins, as a share of what a closed load carries.
@@ -80,8 +78,8 @@ pub enum CapacityEvent<'a> {
     Load {
         /// How it stands.
         snapshot: &'a Snapshot,
-        /// Warm-up and window.
-        load_time: Duration,
+        /// It.
+        plan: &'a Plan,
     },
     /// A probe ended.
     Ended(&'a ProbeRecord),
@@ -311,11 +309,10 @@ impl Run<'_, '_> {
         watched: Option<&Hopeless>,
     ) -> Result<(Probed, Option<String>), LoadError> {
         let control = self.interrupt.control(1);
-        let load_time = load.warmup + load.stop.duration.unwrap_or_default();
         let mut hopeless = None;
         let tell = &mut *self.tell;
         let mut observe = |snapshot: &Snapshot| {
-            tell(&CapacityEvent::Load { snapshot, load_time });
+            tell(&CapacityEvent::Load { snapshot, plan: load });
             if let (None, Some(watched)) = (&hopeless, watched) {
                 hopeless = watched.why(snapshot);
                 if hopeless.is_some() {

@@ -138,9 +138,10 @@ impl ExperimentPlan {
         }
     }
 
-    /// The load plan, aimed at a target. What the plan itself expects of responses comes before `expect`.
+    /// The load plan, aimed at a target. What the plan itself expects of responses comes before `expect`, which is of one
+    /// request, and of none of a list's.
     pub fn aimed(&self, target: Target, expect: Expect, client_cpus: &[u32], seed: u64) -> Plan {
-        let own = self.load.expect != Expect::default();
+        let own = self.load.expect != Expect::default() || self.load.work.list().is_some();
         Plan {
             target,
             expect: if own { self.load.expect.clone() } else { expect },
@@ -176,6 +177,7 @@ impl ExperimentPlan {
             }
             Work::Request(method) => format!("{method} {}", redacted(path)),
         };
+        let probes = if self.capacity.is_some() { "probes of " } else { "" };
         let until = match (load.stop.requests, load.stop.duration) {
             (Some(1), None) => "1 request".to_owned(),
             (Some(requests), None) => format!("{requests} requests"),
@@ -194,7 +196,7 @@ impl ExperimentPlan {
             Some(policy) => format!(", workers: {policy}"),
         };
         format!(
-            "{} connection{plural}, {arrivals}, {asked}{keepalive}, {until}{warmup}{workers}",
+            "{} connection{plural}, {arrivals}, {asked}{keepalive}, {probes}{until}{warmup}{workers}",
             load.connections
         )
     }
@@ -439,7 +441,9 @@ impl Experiment {
         }
         scaled.blocks = scale.blocks.unwrap_or(self.blocks);
         for plan in scaled.plans.iter_mut().filter(|plan| !plan.ends_by_count()) {
-            plan.load.warmup = scale.warmup.map_or(plan.load.warmup, |warmup| warmup.0);
+            if let Some(warmup) = scale.warmup.filter(|_| plan.capacity.is_none()) {
+                plan.load.warmup = warmup.0;
+            }
             if let Some(DurationValue(duration)) = scale.duration {
                 plan.rescale(duration);
             }

@@ -293,7 +293,7 @@ fn sweep(
     let of_share = |rate: &RateValue| matches!(rate, RateValue::Share(_));
     let is_share = raw.rate.as_ref().is_some_and(|rates| rates.values().0.iter().any(of_share));
     file.refuse_if(raw.of.is_some() && !is_share, &[path, &["of"]].concat(), why)?;
-    let meant = with_defaults(load, raw);
+    let meant = with_defaults(load, raw).map_err(|why| file.error(path, why.to_string()))?;
     let given_arrivals = raw.arrivals.is_some() || load.arrivals.is_some();
     let (rates, swept_r) = values(meant.rate.as_ref());
     let (counts, swept_c) = values(meant.connections.as_ref());
@@ -309,7 +309,8 @@ fn sweep(
                 Err(why) => {
                     // The key without which it could be run is the one that is wrong.
                     let could = |key: &String| {
-                        one_load(&with_defaults(load, &raw.without(key)), *count, rate, tls).is_ok()
+                        let meant = raw.without(key).and_then(|without| with_defaults(load, &without));
+                        meant.is_ok_and(|meant| one_load(&meant, *count, rate, tls).is_ok())
                     };
                     let key = raw.given().into_iter().find(could);
                     let key: Vec<&str> = key.iter().map(String::as_str).collect();
@@ -334,12 +335,12 @@ fn sweep(
 }
 
 /// A plan's own keys, and those of `[load]`; a search finds its own rates.
-fn with_defaults(load: &LoadOptions, raw: &LoadOptions) -> LoadOptions {
-    let meant = LoadOptions { name: None, of: None, ..raw.or(load) };
-    match meant.capacity {
+fn with_defaults(load: &LoadOptions, raw: &LoadOptions) -> Result<LoadOptions, PlanError> {
+    let meant = LoadOptions { name: None, of: None, ..raw.or(load)? };
+    Ok(match meant.capacity {
         Some(_) => LoadOptions { capacity: None, rate: None, stages: None, ..meant }.for_search(),
         None => meant,
-    }
+    })
 }
 
 /// One load of a sweep.

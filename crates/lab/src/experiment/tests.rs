@@ -36,12 +36,12 @@ fn every_embedded_experiment_is_right() {
 fn quickstart_is_read_as_written() {
     let e = Experiment::find("quickstart").unwrap();
     assert_eq!((e.baseline.as_deref(), e.seed, e.server_cores), (Some("nginx-fpm"), 1, 1));
-    assert_eq!(e.budget, Some(Duration::from_secs(240)));
+    assert_eq!(e.budget, Some(Duration::from_secs(480)));
     assert_eq!((e.blocks, e.workers), (Blocks { min: 5, max: 5 }, WorkerPolicy::Fixed(1)));
     assert_eq!(names(&e), ["c50"]);
     let load = &e.plans[0].load;
-    assert_eq!((load.stop.duration, load.warmup), (Some(Duration::from_secs(3)), Duration::from_secs(1)));
-    assert_eq!(e.plans[0].describe("/"), "50 connections, closed loop, GET /, 3s after 1s warm-up");
+    assert_eq!((load.stop.duration, load.warmup), (Some(Duration::from_secs(6)), Duration::from_secs(1)));
+    assert_eq!(e.plans[0].describe("/"), "50 connections, closed loop, GET /, 6s after 1s warm-up");
 }
 
 #[test]
@@ -435,7 +435,7 @@ fn a_capacity_search_is_a_plan_and_shares_of_it_are_rates_of_other_plans() {
     assert_eq!(names(&e), ["knee-c10", "knee-c20", "stress-50pct", "stress-105pct", "c5"]);
     assert_eq!(
         e.plans[0].describe("/"),
-        "10 connections, capacity at p99<50ms, errors<1%, GET /, 10s after 1s warm-up"
+        "10 connections, capacity at p99<50ms, errors<1%, Poisson arrivals, GET /, probes of 10s after 300ms warm-up"
     );
     assert_eq!(
         e.plans[3].describe("/"),
@@ -456,6 +456,23 @@ fn a_capacity_search_is_a_plan_and_shares_of_it_are_rates_of_other_plans() {
     let even = &read("[[plan]]\ncapacity = \"p99<5ms\"\narrivals = \"constant\"\n").unwrap().plans[0];
     assert!(matches!(even.load.arrivals, Arrivals::Constant(_)) && even.arrivals_given);
     assert!(even.describe("/").contains("even arrivals"), "{}", even.describe("/"));
+}
+
+#[test]
+fn what_a_searchs_probes_cannot_be_is_refused_where_it_stands() {
+    let text = "[[plan]]\nconnections = 50\nthreads = 8\n";
+    assert!(read(text).is_ok(), "a closed load");
+    let refused = read(&format!("{text}capacity = \"default\"\n")).unwrap_err().to_string();
+    assert!(refused.contains("8 threads cannot share 50 connections evenly"), "{refused}");
+}
+
+#[test]
+fn a_scale_leaves_the_warm_up_of_a_searchs_probes_as_it_is() {
+    let text =
+        "[[plan]]\ncapacity = \"default\"\n[[plan]]\nname = \"load\"\n[scale.short]\nwarmup = \"50ms\"\n";
+    let scaled = read(text).unwrap().scaled("short").unwrap();
+    let warmups: Vec<u128> = scaled.plans.iter().map(|plan| plan.load.warmup.as_millis()).collect();
+    assert_eq!(warmups, [300, 50]);
 }
 
 #[test]

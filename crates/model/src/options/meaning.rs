@@ -8,14 +8,14 @@ use super::{Header, LoadOptions, ReadFile};
 use crate::error::{PlanError, wrong};
 use crate::list::{Order, TargetList};
 use crate::plan::{
-    Arrivals, CONNECTIONS_AT_A_RATE, CONNECTIONS_CLOSED, DURATION, Expect, Plan, Protocol, SEED, Stop,
-    TIMEOUT, Work, default_warmup,
+    Arrivals, CONNECTIONS_AT_A_RATE, CONNECTIONS_CLOSED, DURATION, Expect, PROBE_WARMUP, Plan, Protocol,
+    SEED, Stop, TIMEOUT, Work, default_warmup,
 };
 use crate::rate::Rate;
 use crate::secret::{ASKED, remember_body, text_or_variable};
 use crate::target::Target;
 use crate::tls::{Identity, IdentityError, IdentityFiles, Roots, Tls, Verify};
-use crate::units::{OneOrMany, RateValue, most_connections, parse_stages};
+use crate::units::{DurationValue, OneOrMany, RateValue, most_connections, parse_stages};
 
 /// Each has tens of thousands of ports.
 const SOURCES_MAX: usize = 1024;
@@ -115,6 +115,7 @@ impl LoadOptions {
         LoadOptions {
             arrivals: self.arrivals.clone().or_else(|| Some("poisson".to_owned())),
             rate: self.rate.clone().or_else(any),
+            warmup: Some(DurationValue(PROBE_WARMUP)),
             connections: self.connections.clone().or(Some(OneOrMany::One(CONNECTIONS_AT_A_RATE))),
             ..self.clone()
         }

@@ -3,6 +3,7 @@ use std::time::Duration;
 use super::meaning::sources;
 use super::*;
 use crate::plan::{DURATION, Plan};
+use crate::request;
 use crate::target::Target;
 use crate::tls::{Tls, Verify};
 
@@ -119,6 +120,10 @@ fn headers_are_read_or_refused() {
     let said =
         refused(&LoadOptions { headers: Some(vec!["Token s3cret".parse().unwrap()]), ..Default::default() });
     assert!(said.contains("colon") && !said.contains("s3cret"), "{said}");
+    let given = |name: &str| request::check_header(name, "").unwrap_err().0;
+    let chunked = given("transfer-encoding");
+    assert!(chunked.contains("never in chunks: leave the header transfer-encoding out"), "{chunked}");
+    assert!(given("Content-Length").contains("itself, from -b"));
 }
 
 #[test]
@@ -175,13 +180,22 @@ fn what_a_plan_says_replaces_what_its_defaults_say() {
         ..Default::default()
     };
     let own = LoadOptions { duration: duration("1m"), ..Default::default() };
-    assert_eq!(own.or(&defaults), LoadOptions { duration: duration("1m"), ..defaults.clone() });
+    assert_eq!(own.or(&defaults).unwrap(), LoadOptions { duration: duration("1m"), ..defaults.clone() });
     let staged = LoadOptions { stages: Some(vec!["1s:5c".to_owned()]), ..Default::default() };
-    let merged = staged.or(&defaults);
+    let merged = staged.or(&defaults).unwrap();
     assert_eq!((merged.rate.clone(), merged.duration, merged.connections.clone()), (None, None, None));
     assert_eq!((merged.keepalive, merged.headers), (Some(false), defaults.headers));
     let at_a_rate = LoadOptions { rate: rate("1k"), ..Default::default() };
-    assert_eq!(at_a_rate.or(&staged).stages, None);
+    assert_eq!(at_a_rate.or(&staged).unwrap().stages, None);
+}
+
+#[test]
+fn options_that_cannot_be_put_together_are_refused_and_never_dropped() {
+    let defaults = LoadOptions { connections: Some(OneOrMany::One(7)), ..Default::default() };
+    let own = LoadOptions { headers: Some(vec!["no colon".parse().unwrap()]), ..Default::default() };
+    for refused in [own.or(&defaults), own.without("duration")] {
+        assert!(refused.unwrap_err().0.contains("cannot be put together"));
+    }
 }
 
 #[test]

@@ -45,6 +45,10 @@ impl Header {
         for named in &mut self.plans {
             redact(&mut named.describe);
             named.plan.redact();
+            // An older Prony stored what stood in for it until it was known.
+            if named.capacity.is_some() || named.share.is_some() {
+                named.plan.rate_per_s = None;
+            }
         }
     }
 }
@@ -71,6 +75,22 @@ mod tests {
     use crate::observed::Observed;
     use crate::plan_record::PlanRecord;
     use crate::run_log::{CandidateRecord, Event, NamedPlan, RawResult, TrialStart};
+
+    #[test]
+    fn a_stand_in_for_a_rate_that_a_run_finds_is_left_out_on_reading() {
+        let plan = PlanRecord { rate_per_s: Some(1.0), ..PlanRecord::default() };
+        let mut header = Header {
+            plans: [None, Some("default".to_owned())]
+                .map(|capacity| NamedPlan { plan: plan.clone(), capacity, ..NamedPlan::default() })
+                .to_vec(),
+            ..Header::default()
+        };
+        header.redact();
+        assert_eq!(
+            header.plans.iter().map(|named| named.plan.rate_per_s).collect::<Vec<_>>(),
+            [Some(1.0), None]
+        );
+    }
 
     #[test]
     fn secrets_in_older_logs_are_redacted_on_reading() {

@@ -32,12 +32,12 @@ const PROBE: Duration = Duration::from_secs(3);
 pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<(), Failure> {
     let common = &arguments.common;
     let given = common.checked_target()?;
-    let embeds = given.is_none();
-    let mut wanted = capacity_plan(arguments, given.unwrap_or_else(plan::placeholder))?;
+    let embeds = common.is_embedded();
+    let mut wanted = capacity_plan(arguments, given.or_else(|| embeds.then(plan::placeholder)))?;
     let log = common.log("capacity", printer)?;
     let interrupt = interrupt::of_a_run()?;
     let embedded = embeds.then(|| Embedded::start_for(&mut wanted.load)).transpose()?;
-    let fleet = fleet::start(&common.fleet, &fleet::at_a_rate(&wanted.load), printer)?;
+    let fleet = fleet::start(&common.fleet, &wanted.load, printer)?;
     let watched = common.watched()?;
     let outside = Outside { host: prony_host::read(), embedded_target: embeds, watched };
     if !common.quiet {
@@ -71,7 +71,11 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
         reproduce: reproduce::own(&common.redact),
         interrupted: outcome.interrupted,
         target: TargetRecord { url: wanted.load.target.display_url(), address },
-        plan: outcome.trial.as_ref().map_or_else(|| PlanRecord::of(&wanted.load), |trial| trial.plan.clone()),
+        // Before a probe has ended, no rate is known.
+        plan: outcome.trial.as_ref().map_or_else(
+            || PlanRecord { rate_per_s: None, ..PlanRecord::of(&wanted.load) },
+            |trial| trial.plan.clone(),
+        ),
         host: outside.host.clone(),
         found: outcome.record,
         confirmation: outcome.trial,
@@ -92,7 +96,10 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     thresholds::conclude(&[], report.found.not_judged(), false)
 }
 
-pub(super) fn capacity_plan(arguments: &CapacityArguments, target: Target) -> Result<CapacityPlan, Failure> {
+pub(super) fn capacity_plan(
+    arguments: &CapacityArguments,
+    target: Option<Target>,
+) -> Result<CapacityPlan, Failure> {
     let common = &arguments.common;
     let flags = &common.plan;
     if let Some((option, why)) = flags.unfit_for_search() {
@@ -100,7 +107,7 @@ pub(super) fn capacity_plan(arguments: &CapacityArguments, target: Target) -> Re
     }
     let duration = flags.duration.or(Some(DurationValue(PROBE)));
     let options = LoadOptions { duration, ..flags.for_search() };
-    let load = common.plan_of(&options, Some(target))?;
+    let load = common.plan_of(&options, target)?;
     let start = flags.rate.as_ref().and(load.arrivals.rate()).map(Rate::as_per_s);
     let slos = arguments.slos.iter().map(|text| Slo::parse_for_a_search(text)).collect::<Result<Vec<_>, _>>();
     let resolution = Share::parse(&arguments.resolution).ok().map(Share::as_ratio);
@@ -122,7 +129,7 @@ fn publish(arguments: &CapacityArguments, report: &CapacityReport, printer: &Pri
         return Ok(());
     }
     thresholds::print_not_judged(report.found.not_judged(), common.quiet, printer);
-    let target = common.url.is_none().then(String::new);
+    let target = common.is_embedded().then(String::new);
     let options = TerminalOptions { target, ..printer.options() };
     let CapacityReport { found, plan, target, interrupted, .. } = report;
     let text = terminal::capacity(found, plan, &target.address, *interrupted, &options);

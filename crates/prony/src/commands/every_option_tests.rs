@@ -150,7 +150,7 @@ fn searched(url: &str, flags: &[String]) -> Result<Plan, Failure> {
     let Command::Capacity(arguments) = parsed(&["prony", "capacity", url], flags) else {
         panic!("it is a search")
     };
-    capacity::capacity_plan(&arguments, Target::parse(url).unwrap()).map(|wanted| wanted.load)
+    capacity::capacity_plan(&arguments, Some(Target::parse(url).unwrap())).map(|wanted| wanted.load)
 }
 
 #[test]
@@ -191,10 +191,16 @@ fn every_option_means_the_same_for_load_bench_an_experiment_and_capacity() {
             }
             Ok(load) => {
                 assert!(!not_in_a_search, "{option} is taken by a search");
-                // The same load, but for how many connections it has and how long it is where that is not said.
-                let own = [["-c", "100"], ["-d", "3s"]]
-                    .into_iter()
-                    .filter(|own| !flags.contains(&own[0].to_owned()));
+                // The same load, but for its rate, its connections, its length and its warm-up where these are not said.
+                let own = [
+                    ["-c", "100"],
+                    ["-d", "3s"],
+                    ["-R", "1"],
+                    ["--arrivals", "poisson"],
+                    ["--warmup", "300ms"],
+                ]
+                .into_iter()
+                .filter(|own| !flags.contains(&own[0].to_owned()));
                 let own = own.flatten().map(str::to_owned).chain(flags.iter().cloned()).collect::<Vec<_>>();
                 assert_eq!(load, loaded(&url, &own), "{option} in a search");
             }
@@ -230,4 +236,26 @@ fn every_option_is_in_the_run_log_and_in_the_command_that_reproduces_it() {
         assert_eq!(PlanRecord::of(&again), record, "{option}: {line}");
         assert_eq!(again.unix, plan.unix, "{option}: {line}");
     }
+}
+
+#[test]
+fn a_search_by_a_list_of_whole_urls_loads_the_server_that_they_name() {
+    let folder = folder();
+    let path = folder.path().join("urls.txt");
+    std::fs::write(&path, "http://127.0.0.2:81/a\nPOST http://127.0.0.2:81/b\n").unwrap();
+    let flags = ["--targets".to_owned(), path.display().to_string()];
+    let Command::Capacity(arguments) = parsed(&["prony", "capacity"], &flags) else {
+        panic!("it is a search")
+    };
+    assert!(!arguments.common.is_embedded());
+    let load = capacity::capacity_plan(&arguments, None).unwrap().load;
+    assert_eq!((load.target.host.as_str(), load.target.port), ("127.0.0.2", 81));
+}
+
+#[test]
+fn a_search_whose_probes_threads_cannot_share_the_connections_is_refused_before_anything_is_loaded() {
+    let flags = ["-t", "8", "-c", "50"].map(str::to_owned);
+    assert_eq!(loaded("http://127.0.0.1/", &flags).threads, 8, "a closed load");
+    let refused = searched("http://127.0.0.1/", &flags).unwrap_err();
+    assert!(refused.code == 2 && refused.message.contains("evenly"), "{refused:?}");
 }

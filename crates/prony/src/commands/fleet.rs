@@ -10,7 +10,6 @@ use prony_fleet::session::Side;
 use prony_fleet::{Agents, Fleet, Setup, find_server, keys};
 use prony_lab::bench::BenchSetup;
 use prony_load::{Control, LoadError, Snapshot, addresses_of};
-use prony_model::rate::Rate;
 use prony_model::{Measurement, Plan};
 
 use super::manifests;
@@ -148,12 +147,6 @@ fn assemble(
     Fleet::start(setup).map_err(Failure::not_measured)
 }
 
-/// A load as the probes of a search apply it: any rate stands in for theirs.
-pub(crate) fn at_a_rate(load: &Plan) -> Plan {
-    let arrivals = Rate::per_s(1.0).map_or(load.arrivals.clone(), |rate| load.arrivals.at(rate));
-    Plan { arrivals, ..load.clone() }
-}
-
 /// Refuses what of a bench these agents cannot apply.
 pub(crate) fn check_bench(agents: &Agents, setup: &BenchSetup) -> Result<(), Failure> {
     if setup.duet.is_some() {
@@ -169,10 +162,10 @@ pub(crate) fn check_bench(agents: &Agents, setup: &BenchSetup) -> Result<(), Fai
         )));
     }
     for plan in &setup.experiment.plans {
-        let load = if plan.capacity.is_some() { at_a_rate(&plan.load) } else { plan.load.clone() };
+        let load = &plan.load;
         // As many as load where there are fewer connections than agents: see `Fleet::load`.
         let most = (load.connections / load.threads.max(1)).max(1);
-        prony_fleet::check(&load, agents.count().min(most))?;
+        prony_fleet::check(load, agents.count().min(most))?;
     }
     Ok(())
 }

@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let common = &arguments.common;
     // Everything that can be wrong with the line is found before anything is started.
     let given = common.checked_target()?;
-    let embeds = is_embedded(arguments);
+    let embeds = arguments.common.is_embedded();
     let target = given.or_else(|| embeds.then(plan::placeholder));
     let mut plan = common.plan_of(&common.plan, target)?;
     let exports = Exports::parse(&arguments.export, common.json.as_deref(), common.output.as_deref())?;
@@ -133,7 +133,7 @@ impl<'a> LoadContext<'a> {
         let list =
             record.targets.as_ref().map_or(String::new(), |list| format!("-list-{}", list.fingerprint));
         let name = format!("c{}{rate}{list}", record.connections);
-        let embedded_target = is_embedded(arguments);
+        let embedded_target = arguments.common.is_embedded();
         LoadContext {
             candidate: if embedded_target { EMBEDDED.to_owned() } else { record.url.clone() },
             named: NamedPlan { describe: name.clone(), name, plan: record, ..NamedPlan::default() },
@@ -226,7 +226,7 @@ impl<'a> LoadContext<'a> {
 fn publish(arguments: &LoadArguments, trial: &Trial, printer: &Printer) -> Result<(), Failure> {
     let common = &arguments.common;
     if common.json.as_deref() != Some("-") {
-        let target = is_embedded(arguments).then(String::new);
+        let target = arguments.common.is_embedded().then(String::new);
         let options = TerminalOptions { target, plot: arguments.plot, ..printer.options() };
         thresholds::print_not_judged(&thresholds::not_judged(&trial.slo), common.quiet, printer);
         if common.quiet {
@@ -239,9 +239,4 @@ fn publish(arguments: &LoadArguments, trial: &Trial, printer: &Printer) -> Resul
         }
     }
     write_json(common.json.as_deref(), trial, printer).map(drop)
-}
-
-fn is_embedded(arguments: &LoadArguments) -> bool {
-    let common = &arguments.common;
-    common.url.is_none() && common.plan.targets.is_none()
 }

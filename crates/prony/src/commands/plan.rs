@@ -42,6 +42,11 @@ impl OneTargetOptions {
         self.url.as_deref().map(Target::given).transpose().map_err(Failure::usage)
     }
 
+    /// Whether a server of Prony's own is loaded: where neither a URL nor a list of requests names one.
+    pub(crate) fn is_embedded(&self) -> bool {
+        self.url.is_none() && self.plan.targets.is_none()
+    }
+
     /// The plan that these options mean, by whoever applies it: where that is a fleet, its agents read the client's
     /// certificate and key.
     pub(crate) fn plan_of(&self, options: &LoadOptions, target: Option<Target>) -> Result<Plan, Failure> {

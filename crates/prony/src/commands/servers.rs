@@ -3,6 +3,7 @@
 mod check;
 mod list;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -97,9 +98,21 @@ pub(crate) fn catalogue(folders: &[String], printer: &Printer) -> Catalogue {
     for broken in &catalogue.broken {
         printer.note(&format!("The server {} is left out: {}", broken.name, broken.error));
     }
-    for (name, folder) in catalogue.replaced() {
-        let folder = folder.display();
-        printer.note(&format!("The server {name} is the one in {folder}, not the built-in one."));
+    let replaced: Vec<_> = catalogue.replaced().collect();
+    match replaced.as_slice() {
+        [] => {}
+        [(name, folder)] => {
+            printer.note(&format!(
+                "The server {name} is the one in {}, not the built-in one.",
+                folder.display()
+            ));
+        }
+        all => {
+            let folders: BTreeSet<String> =
+                all.iter().filter_map(|(_, folder)| Some(folder.parent()?.display().to_string())).collect();
+            let folders = folders.into_iter().collect::<Vec<_>>().join(" and ");
+            printer.note(&format!("{} servers are those in {folders}, not the built-in ones.", all.len()));
+        }
     }
     catalogue
 }

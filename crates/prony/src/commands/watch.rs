@@ -89,9 +89,12 @@ impl Watch {
                     metrics.begun(u64::from(*remaining));
                 }
             }
-            BenchEvent::Load { planned, snapshot, load_time } => {
+            BenchEvent::Load { planned, snapshot, plan } => {
                 if let Some(broadcast) = &self.broadcast {
-                    broadcast.trial_runs(planned.index, nanoseconds(*load_time));
+                    broadcast.trial_runs(
+                        planned.index,
+                        nanoseconds(plan.warmup + plan.stop.duration.unwrap_or_default()),
+                    );
                 }
                 self.snapshot(Some(planned), snapshot);
             }
@@ -168,6 +171,5 @@ pub(crate) fn load_rate(plan: &Plan) -> BTreeMap<String, f64> {
 /// The offered rates of an experiment's plans. Those that are a share of a measured capacity are not known before it.
 pub(crate) fn bench_rates(setup: &BenchSetup) -> BTreeMap<String, f64> {
     let plans = prony_lab::bench::named_plans(setup);
-    let known = plans.into_iter().filter(|plan| plan.share.is_none() && plan.capacity.is_none());
-    known.filter_map(|plan| Some((plan.name, plan.plan.rate_per_s?))).collect()
+    plans.into_iter().filter_map(|plan| Some((plan.name, plan.plan.rate_per_s?))).collect()
 }

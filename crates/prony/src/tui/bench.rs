@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prony_lab::bench::{BenchEvent, BenchSetup};
-use prony_model::plan_record::{PlanRecord, nanoseconds};
+use prony_model::plan_record::nanoseconds;
 use prony_model::run_log::{PlannedTrial, TrialResult};
 use prony_model::trial::{Bound, Outcome, Trial, Validity};
 use prony_report::format;
@@ -65,7 +65,6 @@ pub(crate) struct BenchState {
     pub(super) title: String,
     pub(super) candidates: Arc<Vec<String>>,
     pub(super) plans: Arc<Vec<String>>,
-    records: Arc<BTreeMap<String, PlanRecord>>,
     pub(super) blocks: usize,
     /// One for each candidate, plan and block, in this order; what is never planned stays `None`.
     marks: Arc<Vec<Option<Mark>>>,
@@ -97,7 +96,6 @@ impl BenchState {
         for result in results.iter().filter(|result| !result.trial.as_ref().is_some_and(|t| t.interrupted)) {
             state.take_result(result);
         }
-        state.records = Arc::new(header.plans.into_iter().map(|plan| (plan.name, plan.plan)).collect());
         state
     }
 
@@ -139,16 +137,15 @@ impl BenchState {
                 (self.done, self.remaining, self.elapsed) = (*done, *remaining, *elapsed);
                 self.begin(planned);
             }
-            BenchEvent::Load { planned, snapshot, load_time } => {
+            BenchEvent::Load { planned, snapshot, plan } => {
                 if self.running.as_ref().is_none_or(|(running, _)| running.index != planned.index) {
                     self.begin(planned);
                 }
                 if let Some((_, load)) = &mut self.running {
-                    let plan = self.records.get(&planned.plan);
-                    let load = load.get_or_insert_with(|| Box::new(LoadState::of_trial(plan, *load_time)));
+                    let load = load.get_or_insert_with(|| Box::new(LoadState::of(plan)));
                     if snapshot.elapsed_ns < load.now.elapsed_ns {
                         // A search has many loads: the next begins.
-                        **load = LoadState::of_trial(plan, *load_time);
+                        **load = LoadState::of(plan);
                     }
                     load.take(snapshot);
                 }

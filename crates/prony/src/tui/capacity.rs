@@ -42,14 +42,15 @@ impl CapacityState {
         match event {
             CapacityEvent::Begins { rate_per_s, phase, left } => {
                 (self.phase, self.left, self.probing) = (*phase, Some(*left), true);
-                self.load_anew(Offered::Rate(*rate_per_s));
+                self.load_anew();
+                self.load.offered = Offered::Rate(*rate_per_s);
             }
-            CapacityEvent::Load { snapshot, load_time } => {
+            CapacityEvent::Load { snapshot, plan } => {
                 if snapshot.elapsed_ns < self.load.now.elapsed_ns {
-                    // A load between two probes offers no rate.
-                    self.load_anew(if self.probing { self.load.offered.clone() } else { Offered::Closed });
+                    self.load_anew();
                 }
-                self.load.total_ns = Some(nanoseconds(*load_time));
+                self.load.offered = Offered::of(&plan.arrivals);
+                self.load.total_ns = Some(nanoseconds(plan.warmup + plan.stop.duration.unwrap_or_default()));
                 self.load.take(snapshot);
             }
             CapacityEvent::Ended(probe) => {
@@ -62,8 +63,7 @@ impl CapacityState {
         }
     }
 
-    fn load_anew(&mut self, offered: Offered) {
-        self.load.offered = offered;
+    fn load_anew(&mut self) {
         self.load.now = Snapshot::default();
         self.load.timeline = Default::default();
     }

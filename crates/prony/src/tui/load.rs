@@ -9,7 +9,7 @@ use prony_model::Plan;
 use prony_model::fleet::LiveAgent;
 use prony_model::measurement::ErrorKind;
 use prony_model::plan::{Arrivals, Work};
-use prony_model::plan_record::{PlanRecord, nanoseconds};
+use prony_model::plan_record::nanoseconds;
 use prony_report::format;
 
 use super::timeline::Timeline;
@@ -29,6 +29,15 @@ pub(super) enum Offered {
 }
 
 impl Offered {
+    pub(super) fn of(arrivals: &Arrivals) -> Offered {
+        match arrivals {
+            Arrivals::Closed => Offered::Closed,
+            Arrivals::Constant(rate) | Arrivals::Poisson(rate) => Offered::Rate(rate.as_per_s()),
+            Arrivals::RateStages(stages) => Offered::Ramp(Ramp::new(stages)),
+            Arrivals::ConnectionStages(stages) => Offered::Connections(Ramp::new(stages)),
+        }
+    }
+
     /// Requests per second offered at an instant of the load.
     pub(super) fn rate_at(&self, at_ns: u64) -> Option<f64> {
         match self {
@@ -77,12 +86,6 @@ pub(crate) struct LoadState {
 impl LoadState {
     /// A load that has not begun.
     pub(crate) fn of(plan: &Plan) -> LoadState {
-        let offered = match &plan.arrivals {
-            Arrivals::Closed => Offered::Closed,
-            Arrivals::Constant(rate) | Arrivals::Poisson(rate) => Offered::Rate(rate.as_per_s()),
-            Arrivals::RateStages(stages) => Offered::Ramp(Ramp::new(stages)),
-            Arrivals::ConnectionStages(stages) => Offered::Connections(Ramp::new(stages)),
-        };
         let what = match &plan.work {
             Work::List(list) => {
                 let requests = format::count(list.requests.len() as u64, "request", "requests");
@@ -101,7 +104,7 @@ impl LoadState {
             requests: plan.stop.requests,
             connections: plan.connections.into(),
             workers: plan.threads,
-            offered,
+            offered: Offered::of(&plan.arrivals),
             ..LoadState::default()
         }
     }
@@ -110,19 +113,6 @@ impl LoadState {
     pub(crate) fn titled(mut self, which: &str) -> LoadState {
         self.title.insert_str(0, which);
         self
-    }
-
-    /// A trial of an experiment that has not begun, by its plan's record.
-    pub(super) fn of_trial(plan: Option<&PlanRecord>, load_time: Duration) -> LoadState {
-        LoadState {
-            warmup_ns: plan.map_or(0, |plan| plan.warmup_ns),
-            total_ns: Some(nanoseconds(load_time)).filter(|ns| *ns > 0),
-            requests: plan.and_then(|plan| plan.requests),
-            connections: plan.map_or(0, |plan| u64::from(plan.connections)),
-            workers: plan.map_or(1, |plan| plan.threads),
-            offered: plan.and_then(|plan| plan.rate_per_s).map_or(Offered::Closed, Offered::Rate),
-            ..LoadState::default()
-        }
     }
 
     /// Takes a snapshot in.

@@ -12,8 +12,8 @@ use prony_model::fleet::LiveAgent;
 use prony_model::histogram::Histogram;
 use prony_model::host::Host;
 use prony_model::observed::Observed;
-use prony_model::plan::Arrivals;
-use prony_model::rate::Rate;
+use prony_model::plan::{Arrivals, Stop};
+use prony_model::rate::{Rate, Stage};
 use prony_model::run_log::{PlannedTrial, TrialResult};
 use prony_model::trial::{Bound, Outcome, Validity};
 use prony_model::{Plan, Target};
@@ -243,12 +243,33 @@ fn experiment(candidates: usize, blocks: u32, done: usize) -> BenchState {
                     },
                     ..Snapshot::default()
                 };
-                let load_time = Duration::from_secs(4);
-                bench.on_event(&BenchEvent::Load { planned, snapshot: &snapshot, load_time });
+                bench.on_event(&BenchEvent::Load { planned, snapshot: &snapshot, plan: &lasting(4_000) });
             }
         }
     }
     bench
+}
+
+/// A closed load without warm-up.
+fn lasting(milliseconds: u64) -> Plan {
+    let stop = Stop { duration: Some(Duration::from_millis(milliseconds)), requests: None };
+    Plan { stop, warmup: Duration::ZERO, ..Plan::closed(Target::parse("http://h/").unwrap()) }
+}
+
+#[test]
+fn a_trial_of_an_experiment_is_shown_at_the_rate_and_by_the_stages_of_its_own_plan() {
+    let order = [PlannedTrial::one_by_one(0, "a", "half")];
+    let offered = |arrivals: Arrivals, at_ns: u64| {
+        let mut bench = BenchState::planned("t", vec!["a".to_owned()], vec!["half".to_owned()], &order);
+        let (snapshot, plan) = (Snapshot::default(), Plan { arrivals, ..lasting(10_000) });
+        bench.on_event(&BenchEvent::Load { planned: &order[0], snapshot: &snapshot, plan: &plan });
+        bench.running.unwrap().1.unwrap().offered.rate_at(at_ns).map(f64::round)
+    };
+    // The share's rate, which no header has.
+    assert_eq!(offered(Arrivals::Constant(Rate::per_s(4_321.0).unwrap()), S), Some(4_321.0));
+    let stages = vec![Stage { duration: Duration::from_secs(10), to: 10_000_000_000 }];
+    assert_eq!(offered(Arrivals::RateStages(stages), 5 * S), Some(4_500.0));
+    assert_eq!(offered(Arrivals::Closed, S), None);
 }
 
 #[test]
@@ -319,7 +340,7 @@ fn search() -> CapacityState {
         phase: "bisection",
         left: Duration::from_secs(42),
     });
-    let load_time = Duration::from_millis(3_300);
+    let plan = Plan { arrivals: open_plan().arrivals, ..lasting(3_300) };
     for tenth in 1..=19 {
         let snapshot = Snapshot {
             elapsed_ns: tenth * S / 10,
@@ -329,7 +350,7 @@ fn search() -> CapacityState {
             busy_ns: tenth * S / 200,
             ..Snapshot::default()
         };
-        search.on_event(&CapacityEvent::Load { snapshot: &snapshot, load_time });
+        search.on_event(&CapacityEvent::Load { snapshot: &snapshot, plan: &plan });
     }
     search
 }

@@ -120,7 +120,9 @@ fn every_prony_line_of_the_page_runs() {
         world.write("paths.txt", "/\nHEAD /json\n");
         let short = shortened(line, &address);
         let said = world.shell(&short);
-        if said.code != Some(0) {
+        // So few requests have no percentile that a threshold could judge.
+        let not_judged = said.code == Some(4) && short.contains("--slo");
+        if said.code != Some(0) && !not_judged {
             wrong.push(format!("{line}\n  run as {short}\n  {said:?}"));
         }
     }

@@ -193,7 +193,7 @@ fn a_load_whose_threshold_has_no_figure_says_so_first_and_ends_with_4() {
     let said = load(&["--slo", "memory<1GB", "--slo", "p50<60s"]);
     assert!(said.code == Some(4) && said.out.starts_with("NOT JUDGED  memory<1GB: not measured"), "{said:?}");
     ended(&load(&["--slo", "p99<60s", "--slo", "p50<1ns"]), 1, &["NOT JUDGED", "MISSED"]);
-    let said = load(&["--slo", "p99<60s", "--json"]);
+    let said = load(&["--slo", "p99<60s", "--json", "-"]);
     let trial: serde_json::Value = serde_json::from_str(&said.out).unwrap();
     assert!(said.code == Some(4) && trial["slo"][0]["not_judged"] == true, "{said:?}");
     // Nothing valid was measured comes before.

@@ -117,6 +117,12 @@ fn a_server_in_place_of_a_built_in_one_is_named_once_and_not_taken_from_somebody
     let said = world.prony(&["servers", "list"]);
     let note = "The server node-http is the one in prony/servers/node-http, not the built-in one.";
     assert!(said.code == Some(0) && said.err.matches(note).count() == 1, "{said:?}");
+    // Of several, as in a folder with a clone, there is one line for all.
+    assert_eq!(world.prony(&["servers", "new", "other", "--from", "gunicorn"]).code, Some(0));
+    fs::rename(world.path("prony/servers/other"), world.path("prony/servers/gunicorn")).unwrap();
+    let both = world.prony(&["servers", "list"]).err;
+    assert_eq!(both, "2 servers are those in prony/servers, not the built-in ones.\n");
+    fs::remove_dir_all(world.path("prony/servers/gunicorn")).unwrap();
     set_mode(&world, "prony/servers", 0o777);
     let said = world.prony(&["servers", "list"]);
     assert!(said.code == Some(0) && !said.err.contains(note), "{said:?}");

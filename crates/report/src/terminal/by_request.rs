@@ -78,6 +78,8 @@ mod tests {
          – stalls beyond 56.0 ms, up to one per 10.0 s (30.0 s ÷ 3) cannot be excluded
          Next  prony load http://127.0.0.1:8080/ -c 100 -R 10000 --seed 7 -d 30s \
                --targets FILE --shuffle
+               prony capacity http://127.0.0.1:8080/ -c 100 --seed 7 --slo 'p99<20ms' \
+               --targets FILE --shuffle
         ");
         assert!(shown.lines().all(|line| line.chars().count() <= 80));
     }

@@ -26,8 +26,8 @@ pub(super) fn after(trial: &Trial, target: Option<&str>) -> Vec<Vec<String>> {
 /// After a closed loop: the highest rate at which p99 stays under about twice this one.
 fn next_search(trial: &Trial, target: Option<&str>) -> Option<Vec<String>> {
     let closed = trial.outcome == Outcome::Carried && trial.plan.rate_per_s.is_none();
-    // Neither goes with a search.
-    let refused = trial.plan.targets.is_some() || (trial.plan.pipeline > 1 && !trial.plan.speaks_http2());
+    // A pipeline is refused by a search.
+    let refused = trial.plan.pipeline > 1 && !trial.plan.speaks_http2();
     if !closed || refused {
         return None;
     }

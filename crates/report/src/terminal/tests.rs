@@ -3,6 +3,8 @@
 use super::*;
 use crate::fixtures;
 use prony_model::histogram::SparseHistogram;
+use prony_model::list::Order;
+use prony_model::plan_record::TargetsRecord;
 
 fn plain() -> TerminalOptions {
     TerminalOptions::default()
@@ -202,6 +204,15 @@ fn the_next_command_after_a_sustained_rate_is_a_higher_rate() {
     t.verdict.reasons.clear();
     let out = trial(&t, &TerminalOptions { target: Some(String::new()), ..plain() });
     assert!(out.ends_with(" Next  prony load -c 500 -R 32000 -d 30s\n"), "{out}");
+}
+
+#[test]
+fn after_a_closed_load_of_a_list_a_search_by_that_list_is_named() {
+    let mut trial = fixtures::closed();
+    let list = TargetsRecord { lines: 2, requests: 2, order: Order::InTurn, fingerprint: "0".to_owned() };
+    trial.plan.targets = Some(list);
+    let shown = super::trial(&trial, &plain());
+    assert!(shown.contains("prony capacity ") && shown.matches("--targets FILE").count() == 2, "{shown}");
 }
 
 #[test]

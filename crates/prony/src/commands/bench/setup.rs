@@ -322,6 +322,9 @@ fn as_before(experiment: &mut Experiment, candidates: &mut Vec<BenchCandidate>, 
             plan.load.stop.duration = known.plan.duration_ns.map(Duration::from_nanos);
             plan.load.warmup = Duration::from_nanos(known.plan.warmup_ns);
             plan.space(known.plan.arrivals == ArrivalKind::Poisson);
+            if !known.plan.stages.is_empty() {
+                plan.load.arrivals = known.plan.arrivals();
+            }
         }
     }
     experiment.budget = header.budget_ns.map(Duration::from_nanos);
@@ -434,4 +437,32 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
 /// For people, in whole seconds.
 pub(super) fn shown(duration: Duration) -> String {
     show_duration(Duration::from_secs(duration.as_secs().max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_model::plan_record::PlanRecord;
+    use prony_model::run_log::{Header, NamedPlan};
+
+    #[test]
+    fn a_run_at_a_scale_is_gone_on_with_by_its_own_stages_though_the_scale_is_not_given_again() {
+        let text = "schema = \"prony.experiment/1\"\ncandidates = [\"a\"]\n\
+                    [[plan]]\nname = \"ramp\"\nstages = [\"60s:5000c\", \"20s:100c\"]\n\
+                    [[plan]]\nname = \"rates\"\nstages = [\"60s:3k/s\"]\nwarmup = \"1s\"\n\
+                    [[plan]]\nname = \"closed\"\n[scale.short]\nduration = \"8s\"\n";
+        let whole = Experiment::parse("e", "e.toml", text).unwrap();
+        let scaled = whole.scaled("short").unwrap();
+        let record = |plan: &prony_lab::experiment::ExperimentPlan| NamedPlan {
+            name: plan.name.clone(),
+            plan: PlanRecord::of(&plan.load),
+            ..NamedPlan::default()
+        };
+        let header =
+            Header { seed: 1, plans: scaled.plans.iter().map(record).collect(), ..Header::default() };
+        let mut resumed = whole.clone();
+        as_before(&mut resumed, &mut Vec::new(), &RunLog::new(header, Vec::new()));
+        assert_ne!(whole.plans, scaled.plans);
+        assert_eq!(resumed.plans, scaled.plans);
+    }
 }

@@ -10,7 +10,7 @@ use prony_report::format;
 use prony_report::terminal;
 
 use super::super::{thresholds, write_json};
-use super::{LoadContext, Log, is_embedded};
+use super::{LoadContext, Log};
 use crate::cli::LoadArguments;
 use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
 
@@ -120,7 +120,7 @@ fn publish(repeat: &Repeat, context: &LoadContext<'_>) -> Result<(), Failure> {
     printer.out(&text);
     let next = match common.output.as_deref() {
         Some(path) => format!(" Next  prony compare OTHER.jsonl {}", format::printable(path)),
-        None if is_embedded(context.arguments) => return Ok(()),
+        None if context.arguments.common.is_embedded() => return Ok(()),
         None => {
             " Next  the same with -o A.jsonl, the other load with -o B.jsonl, then prony compare A.jsonl B.jsonl"
                 .to_owned()

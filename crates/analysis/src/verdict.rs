@@ -81,6 +81,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
         late_sends(facts),
         uneven_workers(facts),
         rate_not_reached(facts),
+        host::throttled(facts),
         host::host_noisy(facts),
         not_steady(facts),
         overload(facts),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use prony_model::fleet::{AgentRecord, FleetRecord, LostAgent};
 use prony_model::histogram::SparseHistogram;
-use prony_model::host::HostWindow;
+use prony_model::host::{CpuQuota, HostWindow};
 use prony_model::measurement::{ErrorTally, Http2Use};
 use prony_model::server::{SampleColumns, ServerSamples};
 use prony_model::server_host::ServerHostWindow;
@@ -281,6 +281,38 @@ fn stolen_time_and_waits_for_a_cpu_are_host_noise() {
     assert_eq!(waited(0.5, false, true, &[]), [], "it shares the server's CPUs");
     assert_eq!(waited(0.5, true, true, &[1]), [], "Prony's own target");
     assert_eq!(on_host(HostWindow::default(), false, &[]), [], "what cannot be told is no finding");
+}
+
+#[test]
+fn a_cpu_quota_is_named_in_place_of_the_gaps_that_it_makes() {
+    let quota = CpuQuota {
+        group: "/sys/fs/cgroup/pod".to_owned(),
+        quota_us: 50_000,
+        period_us: 100_000,
+        periods: 36,
+        throttled_periods: 34,
+        throttled_ns: S,
+    };
+    let mut m = healthy(10, 2000);
+    m.workers[0].gaps_over_1ms_sum_ns = 5 * S;
+    let seen = |throttled_ns| Seen {
+        host_window: Some(HostWindow {
+            cpu_quota: Some(CpuQuota { throttled_ns, ..quota.clone() }),
+            run_queue_wait: Some(0.5),
+            ..HostWindow::default()
+        }),
+        ..Seen::default()
+    };
+    let found = reasons(&m, &closed_plan(), &seen(S));
+    assert_eq!(found.iter().map(|r| r.code).collect::<Vec<_>>(), [Code::Throttled]);
+    assert!(found[0].detail.contains("(0.5 CPUs) was used up in 34 of 36 periods"), "{}", found[0].detail);
+    assert_eq!(found[0].effect, Effect::Suspect);
+    // A hundredth of a second of ten: 0.1 % exactly, which is let pass.
+    let found = reasons(&m, &closed_plan(), &seen(S / 100));
+    assert_eq!(found.iter().map(|r| r.code).collect::<Vec<_>>(), [Code::HostNoisy]);
+    // Agents say it of themselves.
+    let fleet = of_fleet(healthy(10, 2000), vec![agent("one")], None, Code::Throttled);
+    assert!(fleet.is_none());
 }
 
 #[test]

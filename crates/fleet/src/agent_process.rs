@@ -5,10 +5,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use prony_host::cgroup::{own_cpu_quotas, throttled};
 use prony_host::monotonic_ns;
 use prony_load::{Control, LoadError, Share, run_shard};
 use prony_model::clock::Offset;
-use prony_model::host::Host;
+use prony_model::host::{CpuQuota, Host};
 use prony_model::{Measurement, Plan};
 use serde_json::value::RawValue;
 
@@ -21,7 +22,6 @@ use crate::job::{AgentEnd, Bootstrap, Frame, Job, Piece, channel, down, up};
 use crate::nats::{Address, Link, Login, Message, Payload, SILENT, connect};
 use crate::protocol::{LOST_NS, Phase, Up};
 use crate::session::{Opening, Session, Side};
-use crate::throttled::throttled_ns;
 
 /// What waits to be taken; what is beyond it is lost, as in a network.
 const INPUTS_MAX: usize = 4096;
@@ -142,7 +142,7 @@ pub(crate) fn serve(
         inputs,
         loading: None,
         before: None,
-        throttled_before_ns: None,
+        quotas_before: Vec::new(),
         end: None,
         host: None,
         file: None,
@@ -218,8 +218,8 @@ struct Process<'a> {
     loading: Option<Loading>,
     /// Its clock before the load.
     before: Option<Offset>,
-    /// For how long its quota had kept it from running by then.
-    throttled_before_ns: Option<u64>,
+    /// What CPU quotas had done by then.
+    quotas_before: Vec<CpuQuota>,
     /// What is to be said at the end, once clocks are compared again.
     end: Option<AgentEnd>,
     /// The machine, until its load's first part is there.
@@ -354,8 +354,11 @@ impl Process<'_> {
     }
 
     fn done(&mut self, measured: Result<Measurement, LoadError>) {
-        self.loading = None;
+        let was_suspended = self.loading.take().is_some_and(|loading| loading.control.was_suspended());
         match measured {
+            Ok(_) if was_suspended => {
+                self.core.ended(Some("its machine was suspended during the load".to_owned()));
+            }
             Ok(m) => {
                 self.end = Some(AgentEnd {
                     address: m.address,
@@ -363,9 +366,8 @@ impl Process<'_> {
                     max_rss_bytes: m.client.max_rss_bytes,
                     waits: m.client.waits,
                     request_bytes: m.request_bytes,
-                    throttled_ns: throttled_ns()
-                        .zip(self.throttled_before_ns)
-                        .map(|(now, before)| now.saturating_sub(before)),
+                    throttled_ns: throttled(&self.quotas_before, &own_cpu_quotas())
+                        .map(|quota| quota.throttled_ns),
                     clock_before: self.before,
                     interrupted: m.interrupted,
                     ..AgentEnd::default()
@@ -388,7 +390,7 @@ impl Process<'_> {
             }
             (Act::StartAt(at_ns), Some(control)) => {
                 self.before = self.core.offset(monotonic_ns());
-                self.throttled_before_ns = throttled_ns();
+                self.quotas_before = own_cpu_quotas();
                 control.start_at(at_ns);
             }
             (Act::Lend(until_ns), Some(control)) => control.lend(until_ns),

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use prony_load::{Shard, addresses_of};
 use prony_model::plan::{Arrivals, Plan};
 use prony_model::rate::Rate;
+use prony_model::units::most_connections;
 
 use crate::certificates::Certificates;
 
@@ -107,12 +108,10 @@ impl Bounds {
     pub fn admit(&self, plan: &Plan, shard: Shard) -> Result<Vec<SocketAddr>, String> {
         let part =
             |whole: u64| (u128::from(whole) * u128::from(shard.count)).div_ceil(u128::from(shard.of.max(1)));
-        if let Some(most) =
-            self.connections_max.filter(|most| part(plan.connections.into()) > u128::from(*most))
-        {
+        let connections = part(plan.connections.max(most_connections(&plan.arrivals)).into());
+        if let Some(most) = self.connections_max.filter(|most| connections > u128::from(*most)) {
             return Err(format!(
-                "its part of the load has {} connections, and it takes at most {most} (--max-connections)",
-                part(plan.connections.into())
+                "its part of the load has {connections} connections, and it takes at most {most} (--max-connections)"
             ));
         }
         if let Some(most) = self.rate_max {
@@ -216,7 +215,18 @@ mod tests {
                 .unwrap_err()
                 .contains("300 requests per second, and it takes at most 100/s")
         );
+        let bare = Bounds { rate_max: None, ..bounds.clone() };
+        let stage = |to| prony_model::plan::Stage { duration: std::time::Duration::from_secs(1), to };
+        (plan.connections, plan.arrivals) = (1, Arrivals::ConnectionStages(vec![stage(1), stage(1_000_000)]));
+        let refused = bare.admit(&plan, first).unwrap_err();
+        assert!(refused.contains("1000000 connections, and it takes at most 10"), "{refused}");
+        // Nor does such a plan come so far.
+        let refused = Plan::from_wire(&plan.to_wire().unwrap()).unwrap_err().to_string();
+        assert!(refused.contains("as many connections as the highest"), "{refused}");
+        plan.connections = 1_000_000;
+        Plan::from_wire(&plan.to_wire().unwrap()).unwrap();
         plan.arrivals = Arrivals::Closed;
+        plan.connections = 9;
         assert!(bounds.admit(&plan, third).unwrap_err().contains("no rate: give one"));
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use prony_model::printable::harmless;
+
 use crate::agents::Agents;
 use crate::fleet::{Means, State};
 use crate::job::Bootstrap;
@@ -52,7 +54,7 @@ impl AgentProcess {
         match self {
             // Its standard error is this process's.
             AgentProcess::Local(_) => String::new(),
-            AgentProcess::Ssh(agent) => agent.last_words(),
+            AgentProcess::Ssh(agent) => harmless(&agent.last_words()),
         }
     }
 

@@ -32,7 +32,6 @@ pub mod ssh_pipe;
 mod ssh_process;
 pub mod standing;
 mod suitable;
-mod throttled;
 mod tied;
 mod trial;
 

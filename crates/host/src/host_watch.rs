@@ -1,16 +1,16 @@
 //! What the machine does beside a load, over the load's window: time stolen
-//! by the hypervisor, waits of the client's workers for a CPU, and what the
-//! kernel did to connects. Nothing here fails: what cannot be read stays unknown.
+//! by the hypervisor, waits of the client's workers for a CPU, CPU quotas, and
+//! what the kernel did to connects. Nothing here fails: what cannot be read stays unknown.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
-use prony_model::host::HostWindow;
+use prony_model::host::{CpuQuota, HostWindow};
 
 use crate::cpu_ticks::{self, CpuTicks, TICK_NS, spent};
 use crate::process::{scheduled, workers};
-use crate::{cpus, monotonic_ns};
+use crate::{cgroup, cpus, monotonic_ns};
 
 /// Reads at the window's edges, and the workers' waits in between, since
 /// threads that have ended can be asked no more. To be called with every
@@ -30,6 +30,7 @@ struct Counters {
     listen_overflows: Option<u64>,
     listen_drops: Option<u64>,
     tcp_retransmits: Option<u64>,
+    cpu_quotas: Vec<CpuQuota>,
 }
 
 /// The workers' waits for a CPU.
@@ -78,6 +79,7 @@ impl HostWatch {
             listen_overflows: moved(|c| c.listen_overflows),
             listen_drops: moved(|c| c.listen_drops),
             tcp_retransmits: moved(|c| c.tcp_retransmits),
+            cpu_quota: cgroup::throttled(&first.cpu_quotas, &last.cpu_quotas),
             target_is_local: is_local(address),
         })
     }
@@ -92,6 +94,7 @@ impl Counters {
             listen_overflows: counter(&netstat, "TcpExt", "ListenOverflows"),
             listen_drops: counter(&netstat, "TcpExt", "ListenDrops"),
             tcp_retransmits: counter(&text("/proc/net/snmp"), "Tcp", "RetransSegs"),
+            cpu_quotas: cgroup::own_cpu_quotas(),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! Nothing here knows servers or recipes. What cannot be read stays empty or unknown: no measurement fails for it.
 
 pub mod bench_lock;
+pub mod cgroup;
 mod client_watch;
 pub mod commit;
 mod cores;
@@ -30,6 +31,11 @@ use rustix::time::{ClockId, clock_gettime};
 /// `CLOCK_MONOTONIC` in nanoseconds: one clock for all processes of the machine.
 pub fn monotonic_ns() -> u64 {
     clock_ns(ClockId::Monotonic)
+}
+
+/// `CLOCK_BOOTTIME`: the same, and it goes on while the machine is suspended.
+pub fn boottime_ns() -> u64 {
+    clock_ns(ClockId::Boottime)
 }
 
 fn clock_ns(clock: ClockId) -> u64 {

@@ -11,6 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use prony_host::cpus;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Signals that a terminal or a service manager sends to a whole group.
 const GROUP_SIGNALS: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
@@ -40,6 +41,16 @@ pub(crate) fn child_events() -> io::Result<File> {
         let fd = checked(libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK))?;
         Ok(File::from_raw_fd(fd))
     }
+}
+
+/// Has a child begin with this soft limit of open files: a load raises Prony's own, and each server is to have the same.
+pub(crate) fn limit_open_files(command: &mut Command, soft: Option<u64>) {
+    let before_exec = move || {
+        let maximum = getrlimit(Resource::Nofile).maximum;
+        Ok(setrlimit(Resource::Nofile, Rlimit { current: soft, maximum })?)
+    };
+    // SAFETY: the closure allocates nothing, and makes two system calls.
+    unsafe { command.pre_exec(before_exec) };
 }
 
 /// Prepares a server's process: its own group, default signals, its CPUs, and

@@ -14,6 +14,9 @@ use prony_model::measurement::ErrorKind;
 /// by all before it comes, so that all windows end at the same instant.
 pub(crate) const STOP_AHEAD_NS: u64 = 150_000_000;
 
+/// A machine that is suspended is so for longer.
+const SUSPENDED_MIN_NS: u64 = 1_000_000;
+
 /// No instant of the workers' clock.
 const NOT_ASKED: u64 = 0;
 
@@ -24,9 +27,24 @@ pub struct Control {
     stop_at_ns: Arc<AtomicU64>,
     start_barrier: Option<Arc<StartBarrier>>,
     /// Until when it may send; `None`: for as long as its plan says.
-    lease_ns: Option<Arc<AtomicU64>>,
+    lease: Option<Arc<Lease>>,
     /// What it may connect to; `None`: whatever its plan says.
     allowed: Option<Arc<[SocketAddr]>>,
+}
+
+/// A part of a load of several machines may be sent for so long.
+#[derive(Debug)]
+struct Lease {
+    until_ns: AtomicU64,
+    /// For how long the machine had been suspended at most when the lease was made.
+    suspended_ns: u64,
+}
+
+impl Lease {
+    /// The clock of leases stops while a machine is suspended, and the other machines go on without it: it has none after that.
+    fn was_suspended(&self, at_least_ns: u64) -> bool {
+        at_least_ns > self.suspended_ns + SUSPENDED_MIN_NS
+    }
 }
 
 impl Control {
@@ -49,7 +67,7 @@ impl Control {
     pub fn leased(allowed: &[SocketAddr]) -> Control {
         Control {
             start_barrier: Some(Arc::new(StartBarrier::new(u32::MAX))),
-            lease_ns: Some(Arc::default()),
+            lease: Some(Arc::new(Lease { until_ns: AtomicU64::new(0), suspended_ns: sys::suspended_ns().1 })),
             allowed: Some(allowed.into()),
             ..Control::new()
         }
@@ -69,9 +87,14 @@ impl Control {
 
     /// Lets a leased load send until this instant of CLOCK_MONOTONIC, whatever was said before; 0: no more.
     pub fn lend(&self, until_ns: u64) {
-        if let Some(lease) = &self.lease_ns {
-            lease.store(until_ns, Ordering::Relaxed);
+        if let Some(lease) = &self.lease {
+            lease.until_ns.store(until_ns, Ordering::Relaxed);
         }
+    }
+
+    /// Whether the machine was suspended since a leased load was made, which ends it.
+    pub fn was_suspended(&self) -> bool {
+        self.lease.as_ref().is_some_and(|lease| lease.was_suspended(sys::suspended_ns().0))
     }
 
     /// What it may connect to, if there are bounds.
@@ -81,7 +104,8 @@ impl Control {
 
     /// Until when the load may send.
     pub(crate) fn lease_ns(&self) -> u64 {
-        self.lease_ns.as_ref().map_or(u64::MAX, |lease| lease.load(Ordering::Relaxed))
+        let Some(lease) = &self.lease else { return u64::MAX };
+        if lease.was_suspended(sys::suspended_ns().0) { 0 } else { lease.until_ns.load(Ordering::Relaxed) }
     }
 
     pub(crate) fn start_barrier(&self) -> Option<&StartBarrier> {
@@ -204,5 +228,21 @@ impl Gauge {
         for (sum, gauge) in snapshot.failed_by_kind.iter_mut().zip(&self.failed_by_kind) {
             *sum += gauge.load(Ordering::Relaxed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_that_was_suspended_has_no_lease() {
+        let lease = Lease { until_ns: AtomicU64::new(9), suspended_ns: 5_000_000 };
+        assert!(!lease.was_suspended(0) && !lease.was_suspended(6_000_000));
+        assert!(lease.was_suspended(6_000_001));
+        let control = Control::leased(&[]);
+        control.lend(9);
+        assert_eq!((control.lease_ns(), control.was_suspended()), (9, false));
+        assert_eq!((Control::new().lease_ns(), Control::new().was_suspended()), (u64::MAX, false));
     }
 }

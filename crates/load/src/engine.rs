@@ -217,8 +217,7 @@ fn connections_of(plan: &Plan, shard: Shard) -> u32 {
 
 /// The limit of open files, if the shard's connections fit into it.
 fn check_open_files(plan: &Plan, shard: Shard) -> Result<u64, LoadError> {
-    let limit =
-        sys::raise_open_files().map_err(|e| LoadError::System("reading the limit of open files", e))?;
+    let limit = sys::raise_open_files();
     let connections = connections_of(plan, shard);
     let needed = u64::from(connections) + FILES_BESIDE;
     if needed > limit {

@@ -35,3 +35,4 @@ pub use recorder::Gathered;
 pub use recorder::by_request;
 pub use recorder::live_summary::{self, LiveSummary};
 pub use recorder::share::{self, Shard, Share};
+pub use sys::open_files_at_start;

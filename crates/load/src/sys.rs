@@ -10,6 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU64;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use rustix::io::Errno;
 use rustix::net::addr::SocketAddrArg;
@@ -58,6 +59,13 @@ pub(crate) fn thread_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
+/// For how long the machine was suspended since its start, at least and at most: CLOCK_BOOTTIME counts that, and
+/// CLOCK_MONOTONIC does not.
+pub(crate) fn suspended_ns() -> (u64, u64) {
+    let (before, boot, after) = (now_ns(), clock_ns(libc::CLOCK_BOOTTIME), now_ns());
+    (boot.saturating_sub(after), boot.saturating_sub(before))
+}
+
 /// CPU time of the process in nanoseconds.
 pub(crate) fn process_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
@@ -83,13 +91,22 @@ fn max_rss_bytes_by_usage() -> u64 {
     usage.ru_maxrss.unsigned_abs() * 1024
 }
 
-/// Raises the soft limit of open files to the hard one and returns it.
-pub(crate) fn raise_open_files() -> io::Result<u64> {
+/// The soft limit of open files before a load raised it.
+static OPEN_FILES_AT_START: OnceLock<Option<u64>> = OnceLock::new();
+
+/// The soft limit of open files that this process was started with, whatever a load has raised it to: what other programs are
+/// to be started with. `None`: none.
+pub fn open_files_at_start() -> Option<u64> {
+    *OPEN_FILES_AT_START.get_or_init(|| getrlimit(Resource::Nofile).current)
+}
+
+/// Raises the soft limit of open files to the hard one, as far as it may be, and returns it.
+pub(crate) fn raise_open_files() -> u64 {
+    open_files_at_start();
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    if current != maximum {
-        setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?;
-    }
-    Ok(maximum.unwrap_or(u64::MAX))
+    // Sandboxes refuse it; the present limit may do.
+    let is_raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
+    (if is_raised { maximum } else { current }).unwrap_or(u64::MAX)
 }
 
 /// Pins the calling thread to one CPU.

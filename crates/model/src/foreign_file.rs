@@ -1,8 +1,11 @@
 //! Files that somebody else wrote, read within bounds.
 
-use std::fs::{self, File};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+
+use rustix::fs::OFlags;
 
 /// Opens a file to be read. Folders are refused where they are read.
 ///
@@ -10,9 +13,12 @@ use std::path::Path;
 /// What the file system says; of a pipe, whose writer one might wait for, and of a device, which need not end, that it is
 /// no file.
 pub fn open(path: &Path) -> io::Result<File> {
-    let kind = fs::metadata(path)?.file_type();
+    // What has this name may change at any time: what was opened is what is looked at. Without a writer a pipe is opened at once.
+    let file =
+        OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    let kind = file.metadata()?.file_type();
     if kind.is_file() || kind.is_dir() {
-        return File::open(path);
+        return Ok(file);
     }
     Err(io::Error::other("it is a pipe or a device and not a regular file: write it to a file first"))
 }
@@ -33,6 +39,7 @@ pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn only_regular_files_within_the_bound_are_read() {
@@ -49,6 +56,9 @@ mod tests {
         // Were it opened, this would wait for a writer for ever.
         let pipe = folder.join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert!(refused(&pipe).contains("a pipe"));
+        // One with a writer, too, which is not left to wait for a reader.
+        let _both_ends = OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
         assert!(refused(&pipe).contains("a pipe"));
         fs::remove_dir_all(&folder).unwrap();
     }

@@ -83,6 +83,24 @@ impl Host {
     }
 }
 
+/// A quota of CPU time that holds for Prony's own process: of its control group, or of one above it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct CpuQuota {
+    /// The group's folder.
+    pub group: String,
+    /// CPU time that all in the group may have …
+    pub quota_us: u64,
+    /// … in each period of so long.
+    pub period_us: u64,
+    /// Periods in which something of the group ran.
+    pub periods: u64,
+    /// Periods in which it used its quota up, and was stopped until the next.
+    pub throttled_periods: u64,
+    /// For how long its CPUs were stopped, all of them together.
+    pub throttled_ns: u64,
+}
+
 /// What the machine did over a trial's window beside the load, as far as it
 /// disturbs figures. What cannot be told is `None`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -101,6 +119,8 @@ pub struct HostWindow {
     pub listen_drops: Option<u64>,
     /// TCP segments sent again (`RetransSegs`), in this network namespace.
     pub tcp_retransmits: Option<u64>,
+    /// Of the CPU quotas that hold for Prony, the one that stopped it longest; `None` without any.
+    pub cpu_quota: Option<CpuQuota>,
     /// Whether the target's address is this machine's, so that its listening socket is among those counted.
     pub target_is_local: bool,
 }

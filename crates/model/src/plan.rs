@@ -16,6 +16,7 @@ use crate::request::check_http2_header;
 use crate::secret::Secret;
 use crate::target::Target;
 use crate::tls::Tls;
+use crate::units::most_connections;
 
 /// The longest warm-up or duration: a day. Longer runs are a monitoring
 /// tool's work, and an unbounded one would make every buffer unbounded.
@@ -409,6 +410,12 @@ impl Plan {
         }
         if self.warmup >= length {
             return wrong("The warm-up takes all of the stages: give a shorter --warmup, or none.");
+        }
+        // Caps and limits are held against `connections`, and what is opened is by the stages.
+        if matches!(self.arrivals, Arrivals::ConnectionStages(_))
+            && most_connections(&self.arrivals) != self.connections
+        {
+            return wrong("Stages of connections need as many connections as the highest of them has.");
         }
         let highest_rate = Rate::MAX_PER_S * 1e6;
         if matches!(self.arrivals, Arrivals::RateStages(_))

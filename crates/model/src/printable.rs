@@ -40,9 +40,22 @@ pub fn harmless_within(text: &str, chars_max: usize) -> String {
     harmless(text).chars().take(chars_max).collect()
 }
 
+/// A text of several lines, each of which is harmless.
+pub fn harmless_lines(text: &str) -> String {
+    text.split('\n').map(harmless).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_stay_lines_and_nothing_else_of_a_terminals_language_is_left() {
+        assert_eq!(
+            harmless_lines("a\n\tb\u{1b}]0;x\u{7}\r\n\u{9b}2J\u{202e}"),
+            "a\n b\u{fffd}]0;x\u{fffd} \n\u{fffd}2J\u{fffd}"
+        );
+    }
 
     #[test]
     fn control_characters_are_escaped_and_long_texts_cut() {

@@ -21,8 +21,21 @@ pub const REDACTED: &str = "[redacted]";
 /// What begins a value that is taken from the environment; the variable's name follows.
 pub(crate) const ASKED: &str = "@env:";
 /// What has a name with one of these parts, in any case, is secret: a header, a parameter, a field.
-const SECRET_PARTS: [&str; 10] =
-    ["auth", "cookie", "credential", "jwt", "key", "password", "secret", "session", "signature", "token"];
+const SECRET_PARTS: [&str; 13] = [
+    "auth",
+    "cookie",
+    "credential",
+    "jwt",
+    "key",
+    "passphrase",
+    "passwd",
+    "password",
+    "pwd",
+    "secret",
+    "session",
+    "signature",
+    "token",
+];
 
 /// A value that may be secret. Only [`Secret::value`] gives it; `Display` and `Debug` write `@env:NAME` for one that the
 /// environment holds, [`REDACTED`] for another secret, and the value itself, as [`redacted_command`] shows it, where it is
@@ -119,7 +132,10 @@ pub fn hide_headers(headers: &mut [(String, Secret)], names: &[String]) {
 /// Whether what is called so is secret by custom.
 pub fn is_secret_by_custom(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    SECRET_PARTS.iter().any(|part| lower.contains(part))
+    let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric());
+    // `dbPass` has it as a word, too.
+    let is_word = words.any(|word| word == "pass") || name.ends_with("Pass");
+    is_word || SECRET_PARTS.iter().any(|part| lower.contains(part))
 }
 
 /// Whether a header's value is never written: by custom, or because somebody asked for it (`--redact`).

@@ -173,7 +173,7 @@ fn stage(text: &str) -> Result<(Stage, bool), PlanError> {
 }
 
 /// The most connections that stages of connections ask for; 0 of other arrivals.
-pub(crate) fn most_connections(arrivals: &Arrivals) -> u32 {
+pub fn most_connections(arrivals: &Arrivals) -> u32 {
     let Arrivals::ConnectionStages(stages) = arrivals else { return 0 };
     let most = stages.iter().map(|stage| stage.to).max().unwrap_or(0);
     u32::try_from(most).unwrap_or(u32::MAX)

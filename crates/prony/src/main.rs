@@ -10,6 +10,7 @@ mod lock;
 #[allow(unreachable_pub, clippy::expect_used, reason = "a body that the fuzzer's binaries share")]
 mod mutate;
 mod printer;
+mod result_file;
 mod tui;
 mod web;
 mod words;

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use prony_model::printable::harmless_lines;
 use prony_model::secret::redacted;
 use prony_report::terminal::TerminalOptions;
 
@@ -57,10 +58,11 @@ impl Printer {
 
     /// Something worth knowing that is no result.
     pub(crate) fn note(&self, text: &str) {
+        let text = harmless_lines(text);
         // With a closed stderr there is no place for an error.
         let _ = writeln!(io::stderr(), "{text}");
         let mut notes = locked(&self.notes);
-        notes.push(text.to_owned());
+        notes.push(text);
         if notes.len() > NOTES_MAX {
             notes.remove(0);
         }
@@ -79,7 +81,7 @@ impl Printer {
 
     /// Why the command failed: it may quote what was typed, and what a server said.
     pub(crate) fn error(&self, message: &str) {
-        let _ = writeln!(io::stderr(), "prony: {}", redacted(message));
+        let _ = writeln!(io::stderr(), "prony: {}", harmless_lines(&redacted(message)));
     }
 
     /// Asks a question to be answered with yes; without a terminal the answer is no.
@@ -87,7 +89,7 @@ impl Printer {
         if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
             return false;
         }
-        let _ = write!(io::stderr(), "{question} [y/N] ");
+        let _ = write!(io::stderr(), "{} [y/N] ", harmless_lines(question));
         let mut answer = String::new();
         io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes" | "Yes")
     }

@@ -10,8 +10,8 @@ use crate::text::{duration, percent};
 const KEPT_MIN: f64 = 0.5;
 /// A window shorter than this holds too little to be anything's figures.
 const WINDOW_MIN_NS: u64 = 1_000_000_000;
-/// An agent may have been kept from running by its quota for this share of the window.
-const THROTTLED_MAX: f64 = 0.001;
+/// A process may have been kept from running by its quota for this share of the window.
+pub(super) const THROTTLED_MAX: f64 = 0.001;
 /// Agents that a sentence names.
 const NAMED_MAX: usize = 3;
 

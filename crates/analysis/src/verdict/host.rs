@@ -4,6 +4,7 @@
 use prony_model::measurement::WorkerAudit;
 use prony_model::trial::Reason;
 
+use super::fleet::THROTTLED_MAX;
 use super::{Code, Facts, share};
 use crate::numbers::real;
 use crate::text::{duration, percent};
@@ -41,10 +42,33 @@ pub(super) fn host_noisy(f: &Facts<'_>) -> Option<Reason> {
     if f.window_ns < NOISE_WINDOW_MIN_NS {
         return None;
     }
-    let seen: Vec<Disturbance> = [gaps(f), steal(f), run_queue_wait(f)].into_iter().flatten().collect();
+    // A quota that is used up shows as gaps and waits, too.
+    let unless_throttled =
+        |of: fn(&Facts<'_>) -> Option<Disturbance>| throttled(f).is_none().then(|| of(f)).flatten();
+    let seen = [unless_throttled(gaps), steal(f), unless_throttled(run_queue_wait)];
+    let seen: Vec<Disturbance> = seen.into_iter().flatten().collect();
     let details: Vec<&str> = seen.iter().map(|seen| seen.detail.as_str()).collect();
     let reason = Code::HostNoisy.reason(details.join("; "));
     (!seen.is_empty()).then(|| seen.iter().fold(reason, |reason, seen| reason.with(seen.name, seen.share)))
+}
+
+/// A quota stops all that is in its group for the rest of each period once it is used up. Agents say it of themselves.
+pub(super) fn throttled(f: &Facts<'_>) -> Option<Reason> {
+    let quota = f.o.host_window.as_ref()?.cpu_quota.as_ref().filter(|_| f.m.fleet.is_none())?;
+    (share(quota.throttled_ns, f.window_ns) > THROTTLED_MAX).then(|| {
+        Code::Throttled
+            .reason(format!(
+                "the CPU quota of a control group or container ({} CPUs) was used up in {} of {} periods, in which \
+                 Prony and all else in it was stopped until the next, for {} in all",
+                (share(quota.quota_us, quota.period_us) * 100.0).round() / 100.0,
+                quota.throttled_periods,
+                quota.periods,
+                duration(quota.throttled_ns)
+            ))
+            .with("throttled_periods_share", share(quota.throttled_periods, quota.periods))
+            .with("throttled_periods", real(quota.throttled_periods))
+            .with("throttled_ns", real(quota.throttled_ns))
+    })
 }
 
 /// A worker's gaps are its own long turns, its late wake-ups, and the time it

@@ -1,5 +1,6 @@
 //! The CPUs: whether they keep one speed, and whose they are.
 
+use prony_host::cgroup::cpu_quotas;
 use std::collections::BTreeSet;
 
 use prony_host::cpus::{parse_list, show_list};
@@ -190,23 +191,14 @@ fn virtualisation(asked: &Asked) -> Finding {
 
 /// A container's share of CPU time is taken away in slices of some ten milliseconds.
 fn quota(tree: &Tree) -> Option<Finding> {
-    let own = tree.text("/proc/self/cgroup").unwrap_or_default();
-    let v2 = own.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
-    let unified = format!("/sys/fs/cgroup{}/cpu.max", v2.trim_end_matches('/'));
-    let limited = match tree.text(unified).or_else(|| tree.text("/sys/fs/cgroup/cpu.max")) {
-        Some(max) => (!max.starts_with("max")).then(|| {
-            let numbers: Vec<u64> = max.split_ascii_whitespace().filter_map(|n| n.parse().ok()).collect();
-            (numbers.first().copied().unwrap_or(0), numbers.get(1).copied().unwrap_or(100_000))
-        }),
-        None => {
-            let quota = tree.text("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")?.parse::<i64>().ok()?;
-            let period = tree.number("/sys/fs/cgroup/cpu/cpu.cfs_period_us").unwrap_or(100_000);
-            u64::try_from(quota).ok().map(|quota| (quota, period))
-        }
-    };
+    let quotas = cpu_quotas(&|path| tree.text(path));
+    let tightest = quotas.iter().min_by(|a, b| {
+        (u128::from(a.quota_us) * u128::from(b.period_us))
+            .cmp(&(u128::from(b.quota_us) * u128::from(a.period_us)))
+    });
     let why = "Once a limit on CPU time is used up, everything stops for the rest of the period: pauses of \
                some 10 ms.";
-    let value = limited.map(|(quota, period)| format!("{quota} µs of each {period} µs"));
+    let value = tightest.map(|q| format!("{} µs of each {} µs ({})", q.quota_us, q.period_us, q.group));
     let found = Finding::new("cpu_quota", "CPU quota", value.as_deref().unwrap_or("none"), why);
     let mend = "start the container without --cpus (give it cores: --cpuset-cpus)";
     Some(found.distorts_if(value.is_some(), mend))

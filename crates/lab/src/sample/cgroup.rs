@@ -61,8 +61,8 @@ impl Cgroup {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
         let paths = std::fs::read_to_string(format!("/proc/{process}/cgroup")).ok()?;
         [CgroupVersion::V2, CgroupVersion::V1].into_iter().find_map(|version| {
-            let mount = mount_point(&mounts, version, controller)?;
-            let own = mount.join(own_path(&paths, version, controller)?.trim_start_matches('/'));
+            let v1_controller = (version == CgroupVersion::V1).then_some(controller);
+            let (mount, own) = prony_host::cgroup::place(&mounts, &paths, v1_controller)?;
             of(version, &mount, &own)
         })
     }
@@ -145,56 +145,9 @@ fn usage_ns(cpu_stat: &str) -> Option<u64> {
     microseconds.checked_mul(1000)
 }
 
-/// proc(5), mountinfo: `… root mount-point options … - type source super-options`. Version 1 has a hierarchy
-/// for each controller or several.
-fn mount_point(mountinfo: &str, version: CgroupVersion, controller: &str) -> Option<PathBuf> {
-    mountinfo.lines().find_map(|line| {
-        let (mount, kind) = line.split_once(" - ")?;
-        let mut kind = kind.split(' ');
-        let (file_system, _source, options) = (kind.next()?, kind.next()?, kind.next()?);
-        let is = match version {
-            CgroupVersion::V1 => file_system == "cgroup" && options.split(',').any(|o| o == controller),
-            CgroupVersion::V2 => file_system == "cgroup2",
-        };
-        let point = mount.split(' ').nth(4)?;
-        is.then(|| Path::new(point).to_owned())
-    })
-}
-
-/// cgroups(7), /proc/PID/cgroup: `0::/path` is version 2, `2:cpu,cpuacct:/path` is version 1.
-fn own_path<'a>(own: &'a str, version: CgroupVersion, controller: &str) -> Option<&'a str> {
-    own.lines().find_map(|line| {
-        let mut parts = line.splitn(3, ':');
-        let (number, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
-        let is = match version {
-            CgroupVersion::V1 => controllers.split(',').any(|c| c == controller),
-            CgroupVersion::V2 => number == "0" && controllers.is_empty(),
-        };
-        is.then_some(path)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const MOUNTS: &str = "30 24 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n\
-        31 24 0:27 / /sys/fs/cgroup/cpu,cpuacct rw shared:9 - cgroup cgroup rw,cpu,cpuacct\n";
-    const OWN: &str = "4:memory:/m\n2:cpu,cpuacct:/a\n1:name=systemd:/s\n0::/user.slice/x\n";
-
-    #[test]
-    fn mounts_and_paths_are_found() {
-        let mount = |text, version| mount_point(text, version, "cpuacct");
-        let own = |text, version| own_path(text, version, "cpuacct");
-        assert_eq!(mount(MOUNTS, CgroupVersion::V2).unwrap(), Path::new("/sys/fs/cgroup"));
-        assert_eq!(mount(MOUNTS, CgroupVersion::V1).unwrap(), Path::new("/sys/fs/cgroup/cpu,cpuacct"));
-        assert_eq!(own(OWN, CgroupVersion::V2), Some("/user.slice/x"));
-        assert_eq!(own(OWN, CgroupVersion::V1), Some("/a"));
-        assert_eq!(mount("", CgroupVersion::V2), None);
-        assert_eq!(own("", CgroupVersion::V1), None);
-        assert_eq!(mount_point(MOUNTS, CgroupVersion::V1, "memory"), None);
-        assert_eq!(own_path(OWN, CgroupVersion::V1, "memory"), Some("/m"));
-    }
 
     #[test]
     fn usage_is_read_in_nanoseconds() {

@@ -6,7 +6,7 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use prony_host::monotonic_ns;
+use prony_host::{boottime_ns, monotonic_ns};
 
 use super::message::{Answer, FromAgent, FromController, Request};
 use super::{LEASE, lines};
@@ -35,7 +35,7 @@ impl AgentLink {
     pub(super) fn new(to_controller: impl Write + Send + 'static) -> AgentLink {
         AgentLink {
             to_controller: Mutex::new(Box::new(to_controller)),
-            heard_ns: AtomicU64::new(monotonic_ns()),
+            heard_ns: AtomicU64::new(boottime_ns()),
             has_ended: AtomicBool::new(false),
             is_deaf: AtomicBool::new(false),
             is_cancelled: AtomicBool::new(false),
@@ -63,7 +63,7 @@ impl AgentLink {
                     ));
                 }
             };
-            self.heard_ns.store(monotonic_ns(), Ordering::Relaxed);
+            self.heard_ns.store(boottime_ns(), Ordering::Relaxed);
             match message {
                 FromController::Beat(number) => self.say(&FromAgent::Beat(number, monotonic_ns())),
                 FromController::Ready(at_ns) => self.ready_ns.store(at_ns.max(1), Ordering::Relaxed),
@@ -94,7 +94,7 @@ impl AgentLink {
     /// An answer may be long: while it is sent, nothing is heard.
     pub(super) fn answer(&self, call: u64, answer: Result<Box<Answer>, String>) {
         self.say(&FromAgent::Answer(call, answer));
-        self.heard_ns.store(monotonic_ns(), Ordering::Relaxed);
+        self.heard_ns.store(boottime_ns(), Ordering::Relaxed);
     }
 
     /// Since when the server that is being started answers; 0: not yet.
@@ -114,7 +114,7 @@ impl AgentLink {
 
     /// Whether there is no controller any more.
     pub(super) fn is_over(&self) -> bool {
-        let silent = monotonic_ns().saturating_sub(self.heard_ns.load(Ordering::Relaxed));
+        let silent = boottime_ns().saturating_sub(self.heard_ns.load(Ordering::Relaxed));
         let is_gone = self.has_ended() || self.is_deaf.load(Ordering::Relaxed);
         is_gone || Duration::from_nanos(silent) > LEASE
     }

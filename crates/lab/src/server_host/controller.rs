@@ -69,7 +69,7 @@ impl ServerHost {
         };
         let greeted = link.call(Request::Greet(greeting));
         let greeted = match greeted.and_then(|answer| match answer {
-            Answer::Greeted(greeted) => Ok(known(*greeted)),
+            Answer::Greeted(greeted) => as_wanted(known(*greeted), wanted.address),
             _ => Err(strange()),
         }) {
             Ok(greeted) => greeted,
@@ -301,6 +301,17 @@ impl ServerHost {
 
     pub(super) fn link(&self) -> &Link {
         &self.link
+    }
+}
+
+/// An agent that names another address than it was given would have loads go there.
+fn as_wanted(greeted: Greeted, address: Option<Ipv4Addr>) -> Result<Greeted, String> {
+    match address {
+        Some(wanted) if wanted != greeted.address => Err(format!(
+            "it names {} as its address, and {wanted} was given; nothing is sent there",
+            greeted.address
+        )),
+        _ => Ok(greeted),
     }
 }
 

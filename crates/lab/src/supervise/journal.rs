@@ -8,6 +8,7 @@
 //! files may lie: whoever could write one could have any process ended.
 
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -35,6 +36,9 @@ pub(crate) struct Entry {
     pub(crate) owner: Identity,
     /// `/proc/sys/kernel/random/boot_id`: pids and start times mean nothing in another boot.
     pub(crate) boot_id: String,
+    /// The namespace that the numbers of processes are of; 0: not known.
+    #[serde(default)]
+    pub(crate) pid_namespace: u64,
     /// The candidate.
     pub(crate) label: String,
     /// The folder of this start.
@@ -56,7 +60,12 @@ fn folder(root: &Path) -> PathBuf {
 }
 
 fn entry_path(root: &Path, guard_pid: u32) -> PathBuf {
-    folder(root).join(format!("{guard_pid}.json"))
+    folder(root).join(format!("{}-{guard_pid}.json", pid_namespace()))
+}
+
+/// This process's namespace of process numbers, by which two containers that share a folder know each other's; 0: not known.
+pub(crate) fn pid_namespace() -> u64 {
+    std::fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
 }
 
 /// Writes or replaces an entry, atomically: it is whole or it is not there.
@@ -102,6 +111,9 @@ fn clean_entry(path: &Path, engine: &dyn Fn(&str) -> Option<PathBuf>) -> Option<
     let same_boot = entry.boot_id == boot_id() && !entry.boot_id.is_empty();
     if same_boot && entry.owner.lives() {
         return None; // another Prony at work
+    }
+    if same_boot && ![0, pid_namespace()].contains(&entry.pid_namespace) {
+        return None; // another container's, whose processes cannot be seen from here
     }
     let unknown = entry.container.take_if(|container| !container.is_ours(engine));
     let ended = if same_boot { entry.end(GUARD_PATIENCE) } else { EntryEnd::default() };
@@ -229,6 +241,7 @@ mod tests {
             guard: gone(),
             owner,
             boot_id: boot_id(),
+            pid_namespace: pid_namespace(),
             label: "x".to_owned(),
             run_dir,
             cgroup: None,
@@ -323,6 +336,21 @@ mod tests {
         assert_eq!(stranger.try_wait().unwrap(), None, "it must live");
         stranger.kill().unwrap();
         stranger.wait().unwrap();
+    }
+
+    #[test]
+    fn what_runs_in_another_container_that_shares_the_folder_is_left_to_it() {
+        let root = tempfile::tempdir().unwrap();
+        let mut entry = entry(root.path(), gone(), Vec::new());
+        entry.pid_namespace += 1;
+        write(root.path(), &entry).unwrap();
+        assert_eq!(clean_up(root.path()), [""; 0]);
+        assert!(entry.run_dir.join(MARK).exists() && entry_path(root.path(), entry.guard.pid).exists());
+        // After the machine's next start nothing of it runs.
+        entry.boot_id = "another".to_owned();
+        write(root.path(), &entry).unwrap();
+        assert_eq!(clean_up(root.path()).len(), 1);
+        assert!(!entry.run_dir.exists());
     }
 
     #[test]

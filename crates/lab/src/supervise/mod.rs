@@ -9,10 +9,12 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use prony_host::process::{self, Identity};
+use prony_load::open_files_at_start;
 use serde::{Deserialize, Serialize};
 
 use crate::launch::{LaunchSpec, run_dir};
 use crate::sample::{Cgroup, Processes, Watched, memory};
+use crate::sys;
 
 mod error;
 mod guard;
@@ -157,12 +159,10 @@ impl Running {
     fn spawn(spec: &LaunchSpec, supervision: &Supervision) -> io::Result<Running> {
         let owner =
             Identity::of(std::process::id()).ok_or_else(|| io::Error::other("/proc cannot be read"))?;
-        let mut guard = Command::new(&supervision.guard_exe)
-            .arg(GUARD_ARGUMENT)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()?;
+        let mut guard = Command::new(&supervision.guard_exe);
+        guard.arg(GUARD_ARGUMENT).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        sys::limit_open_files(&mut guard, open_files_at_start());
+        let mut guard = guard.spawn()?;
         let (orders, told) = (guard.stdin.take(), guard.stdout.take());
         let identity = Identity::of(guard.id()).unwrap_or(Identity { pid: guard.id(), start_ticks: 0 });
         let events = told.map_or_else(|| Err(io::Error::other("no pipe")), read_events);
@@ -170,6 +170,7 @@ impl Running {
             guard: identity,
             owner,
             boot_id: prony_host::boot_id(),
+            pid_namespace: journal::pid_namespace(),
             label: spec.label.clone(),
             run_dir: spec.run_dir.clone(),
             cgroup: None,

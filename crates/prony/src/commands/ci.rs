@@ -8,7 +8,7 @@ mod files;
 mod repository;
 mod request;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -31,6 +31,11 @@ use repository::Checkout;
 
 /// The token of `prony ci comment`: no command of the change's finds it in its environment.
 const TOKEN: &str = "PRONY_CI_TOKEN";
+/// Files by which a step of GitHub's changes those that follow, and the names of what speaks to its service, with the tokens for
+/// that: none of them is a build's or a server's.
+const RUNNERS: [&str; 5] =
+    ["GITHUB_ENV", "GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"];
+const RUNNERS_PREFIX: &str = "ACTIONS_";
 /// How precise a comparison is unless told otherwise: what matters of throughput.
 const PRECISION: &str = "2%";
 /// How often a child is looked at.
@@ -98,11 +103,20 @@ fn listed(value: Option<&String>) -> Vec<String> {
     parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-/// What a child of a job is: without the token, and with nothing to read.
+/// Whether what the change runs must not find this variable.
+fn is_runners(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name == TOKEN || RUNNERS.contains(&&*name) || name.starts_with(RUNNERS_PREFIX)
+}
+
+/// What a child of a job is: without the token and the runner's files, and with nothing to read.
 fn child(program: impl Into<OsString>, folder: &Path) -> Command {
     let mut command = Command::new(program.into());
     // In a group of its own: it hears of a signal from this process alone, once.
-    command.current_dir(folder).env_remove(TOKEN).stdin(Stdio::null()).process_group(0);
+    std::env::vars_os()
+        .filter(|(name, _)| is_runners(name))
+        .for_each(|(name, _)| drop(command.env_remove(name)));
+    command.current_dir(folder).stdin(Stdio::null()).process_group(0);
     command
 }
 
@@ -191,6 +205,22 @@ fn bench(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_change_runs_finds_neither_tokens_nor_the_runners_files() {
+        let hidden = |name: &str| is_runners(OsStr::new(name));
+        for name in [
+            "PRONY_CI_TOKEN",
+            "GITHUB_ENV",
+            "GITHUB_PATH",
+            "GITHUB_OUTPUT",
+            "GITHUB_STATE",
+            "ACTIONS_RUNTIME_TOKEN",
+        ] {
+            assert!(hidden(name), "{name}");
+        }
+        assert!(!hidden("PATH") && !hidden("GITHUB_SHA") && !hidden("CI"));
+    }
 
     #[test]
     fn flags_are_split_as_a_shell_splits_them_and_nothing_is_expanded() {

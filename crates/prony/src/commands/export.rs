@@ -1,6 +1,6 @@
 //! `--export KIND=FILE`: the result in other tools' formats.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,7 @@ use prony_report::format::thousands;
 
 use crate::failure::Failure;
 use crate::printer::Printer;
+use crate::result_file;
 
 /// The single requests that are kept of a closed load which only a duration
 /// ends: how many it will make is not known before. 160 MB.
@@ -52,7 +53,7 @@ impl Exports {
                     "--export {text}: {path} would be written twice by this command: give each output its own file."
                 )));
             }
-            probe(path)
+            result_file::probe(Path::new(path))
                 .map_err(|e| Failure::usage(format!("--export {text}: {path} cannot be written: {e}.")))?;
             seen.push(identity);
             exports.push((kind, path.to_owned()));
@@ -128,7 +129,8 @@ fn apart(result: Option<&str>, log: Option<&str>) -> Result<(), Failure> {
         Path::new(path).parent().is_none_or(|folder| folder.as_os_str().is_empty() || folder.exists())
     };
     for path in result.into_iter().chain(log.filter(folder_is_there)) {
-        probe(path).map_err(|e| Failure::usage(format!("{path} could not be written: {e}.")))?;
+        result_file::probe(Path::new(path))
+            .map_err(|e| Failure::usage(format!("{path} could not be written: {e}.")))?;
     }
     match (result, log) {
         (Some(result), Some(log)) if identity(result) == identity(log) => {
@@ -146,41 +148,18 @@ fn identity(path: &str) -> PathBuf {
     path.file_name().map_or(folder.clone(), |name| folder.join(name))
 }
 
-/// Whether the file could be written, without changing anything.
-fn probe(path: &str) -> io::Result<()> {
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        Ok(metadata) if metadata.is_file() => OpenOptions::new().write(true).open(path).map(drop),
-        // A device or a pipe, whose reader would notice.
-        Ok(_) => Ok(()),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            match OpenOptions::new().write(true).create_new(true).open(path) {
-                Ok(_) => fs::remove_file(path),
-                // A link to nothing: writing will make its target.
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-                Err(e) => Err(e),
-            }
-        }
-        Err(e) => Err(e),
-    }
-}
-
 fn write_one(kind: Kind, path: &str, trial: &Trial, m: &Measurement) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(BUFFER_BYTES, File::create(path)?);
-    match kind {
-        Kind::Hgrm => hgrm::write(&[trial], &mut out)?,
-        Kind::Hlog => hlog::write(&[trial], &mut out)?,
-        Kind::Jtl => jtl::write(trial, m, &mut out)?,
-        Kind::Csv => seconds::write(trial, &mut out)?,
-        Kind::Openmetrics => openmetrics::write(trial, &mut out)?,
-    }
-    out.flush()?;
-    let file = out.get_ref();
-    // Devices and pipes cannot be synced.
-    if file.metadata()?.is_file() {
-        file.sync_all()?;
-    }
-    Ok(())
+    result_file::write(Path::new(path), |file| {
+        let mut out = BufWriter::with_capacity(BUFFER_BYTES, file);
+        match kind {
+            Kind::Hgrm => hgrm::write(&[trial], &mut out)?,
+            Kind::Hlog => hlog::write(&[trial], &mut out)?,
+            Kind::Jtl => jtl::write(trial, m, &mut out)?,
+            Kind::Csv => seconds::write(trial, &mut out)?,
+            Kind::Openmetrics => openmetrics::write(trial, &mut out)?,
+        }
+        out.flush()
+    })
 }
 
 fn kept_the_first(path: &str, kept: u64, dropped: u64) -> String {

@@ -33,8 +33,8 @@ pub(crate) mod target;
 pub(crate) mod thresholds;
 pub(crate) mod watch;
 
-use std::fs::File;
 use std::io::Write;
+use std::path::Path;
 
 use prony_host::cpus;
 use prony_model::units::plain_number;
@@ -43,11 +43,11 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::printer::Printer;
+use crate::result_file;
 
 /// Writes a file whole, or says why not.
 pub(crate) fn write_file(path: &str, text: &str) -> Result<(), Failure> {
-    File::create(path)
-        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+    result_file::write(Path::new(path), |mut file| file.write_all(text.as_bytes()))
         .map_err(|e| Failure::usage(format!("{path} could not be written: {e}.")))
 }
 

@@ -16,6 +16,7 @@ use prony_lab::watch::WatchedServer;
 use super::servers::ROOT;
 use crate::cli::RuntimeArguments;
 use crate::failure::Failure;
+use crate::printer::Printer;
 
 /// The host that `--server-host` names, or an experiment where that does not, with an agent on it: this program, or of
 /// `agent_binaries` the one for its architecture. `None`: this machine.
@@ -23,13 +24,45 @@ pub(crate) fn connect(
     runtime: &RuntimeArguments,
     agent_binaries: &[PathBuf],
     of_experiment: Option<&str>,
+    printer: &Printer,
 ) -> Result<Option<Arc<ServerHost>>, Failure> {
-    let (flag, given) = match (&runtime.server_host, of_experiment) {
-        (Some(given), _) => ("--server-host", given.as_str()),
-        (None, Some(given)) => ("server_host", given),
+    let host = match (&runtime.server_host, of_experiment) {
+        (Some(given), _) => reach("--server-host", given, runtime, agent_binaries)?,
+        (None, Some(given)) => {
+            parsed("server_host", given)?;
+            // A file may be somebody else's; who may log in where is the user's to say.
+            let does = format!(
+                "The experiment starts its servers on {given}: Prony logs in there by ssh with your keys and copies itself there"
+            );
+            if !printer.confirm(&format!("{does}. Go on?")) {
+                return Err(Failure::usage(format!(
+                    "{does}. If that is what you want, say so: --server-host {given}."
+                )));
+            }
+            reach("server_host", given, runtime, agent_binaries)?
+        }
         (None, None) => return Ok(None),
     };
-    reach(flag, given, runtime, agent_binaries).map(Some)
+    let is_named = host.given().contains('=');
+    if !is_named {
+        printer.note(&format!(
+            "Loads connect to {}, the address that {} names.",
+            host.address(),
+            host.given()
+        ));
+    }
+    Ok(Some(host))
+}
+
+/// What names a host, in its parts.
+fn parsed(flag: &str, given: &str) -> Result<SshHost, Failure> {
+    let host = given.strip_prefix("ssh:").ok_or_else(|| {
+        Failure::usage(format!(
+            "{flag} names no host: write ssh:HOST, or ssh:HOST=ADDRESS with the IPv4 address of that host to \
+             which loads connect."
+        ))
+    })?;
+    SshHost::parse(host, flag).map_err(Failure::usage)
 }
 
 /// The host that this flag names, for servers with these settings.
@@ -39,14 +72,7 @@ fn reach(
     runtime: &RuntimeArguments,
     agent_binaries: &[PathBuf],
 ) -> Result<Arc<ServerHost>, Failure> {
-    let wrong = || {
-        Failure::usage(format!(
-            "{flag} names no host: write ssh:HOST, or ssh:HOST=ADDRESS with the IPv4 address of that host to \
-             which loads connect."
-        ))
-    };
-    let host = given.strip_prefix("ssh:").ok_or_else(wrong)?;
-    let host = SshHost::parse(host, flag).map_err(Failure::usage)?;
+    let host = parsed(flag, given)?;
     let address = match host.data {
         None => None,
         Some(IpAddr::V4(address)) => Some(address),

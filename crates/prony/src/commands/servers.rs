@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &ServersArguments, printer: &Printer) -> Result<(),
                 None => names.clone(),
             };
             let candidates = candidates(&labels, *settings, &catalogue, runtime)?;
-            if let Some(host) = connect(runtime, agent_binary, None)? {
+            if let Some(host) = connect(runtime, agent_binary, None, printer)? {
                 return install_there(&host, &candidates, *yes, printer);
             }
             install(&candidates, &layout, *yes, printer)
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &ServersArguments, printer: &Printer) -> Result<(),
         ServersCommand::Check { names, all, settings, record, runtime, agent_binary } => {
             let chosen = if *all { catalogue.servers.keys().cloned().collect() } else { names.clone() };
             let candidates = candidates(&chosen, *settings, &catalogue, runtime)?;
-            let host = connect(runtime, agent_binary, None)?;
+            let host = connect(runtime, agent_binary, None, printer)?;
             if host.is_some() && *record {
                 return Err(Failure::usage(
                     "--record writes what this machine verified: leave --server-host out, or run it there.",

@@ -1,7 +1,7 @@
 //! `prony target`: the reference server in the foreground.
 
-use std::fs;
 use std::io::Read;
+use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::thread;
 
@@ -11,6 +11,7 @@ use crate::cli::TargetArguments;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::printer::Printer;
+use crate::result_file;
 
 pub(crate) fn run(arguments: &TargetArguments, printer: &Printer) -> Result<(), Failure> {
     let config = config(arguments)?;
@@ -18,7 +19,7 @@ pub(crate) fn run(arguments: &TargetArguments, printer: &Printer) -> Result<(), 
     let not_started = |e: StartError| Failure::not_measured(sentence(&e));
     let target = Target::start(&config).map_err(not_started)?;
     if let (Some(path), Some(certificate)) = (&arguments.write_certificate, target.certificate()) {
-        fs::write(path, certificate).map_err(|e| {
+        result_file::write(path, |mut file| file.write_all(certificate.as_bytes())).map_err(|e| {
             Failure::not_measured(format!(
                 "The certificate cannot be written to {}: {e}. Name a file in a folder that can be written to.",
                 path.display()

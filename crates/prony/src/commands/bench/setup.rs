@@ -41,7 +41,7 @@ pub(super) fn setup(
     let (Resolved { mut experiment, mut candidates, skipped, baseline }, server_host) =
         match arguments.candidates.is_empty() {
             true => of_experiment(arguments, before, &layout, printer)?,
-            false => of_candidates(arguments)?,
+            false => of_candidates(arguments, printer)?,
         };
     let watches_another = arguments.watch.iter().any(|named| named.contains("=ssh:"));
     fleet::check_agent_binary(&arguments.fleet, watches_another || server_host.is_some())?;
@@ -125,7 +125,12 @@ fn of_experiment(
     let mut experiment = experiment(arguments, before)?;
     filter(&mut experiment, arguments)?;
     experiment.redact.clone_from(&arguments.redact);
-    let host = connect(&arguments.runtime, &arguments.fleet.agent_binary, experiment.server_host.as_deref())?;
+    let host = connect(
+        &arguments.runtime,
+        &arguments.fleet.agent_binary,
+        experiment.server_host.as_deref(),
+        printer,
+    )?;
     let engine = match &host {
         Some(_) => None,
         None => engine(&arguments.runtime.runtime, arguments.runtime.memory.as_deref())?,
@@ -142,14 +147,17 @@ fn of_experiment(
 }
 
 /// The same of `--candidate`.
-fn of_candidates(arguments: &BenchArguments) -> Result<(Resolved, Option<Arc<ServerHost>>), Failure> {
+fn of_candidates(
+    arguments: &BenchArguments,
+    printer: &Printer,
+) -> Result<(Resolved, Option<Arc<ServerHost>>), Failure> {
     if arguments.runtime.runtime != "native" {
         return Err(Failure::usage(
             "--runtime is for an experiment's servers: a --candidate runs as its own command says.",
         ));
     }
     let (experiment, candidates) = candidates::experiment(arguments)?;
-    let host = connect(&arguments.runtime, &arguments.fleet.agent_binary, None)?;
+    let host = connect(&arguments.runtime, &arguments.fleet.agent_binary, None, printer)?;
     let baseline = experiment.baseline.clone();
     Ok((Resolved { experiment, candidates, skipped: Vec::new(), baseline }, host))
 }

@@ -140,7 +140,7 @@ impl Code {
                 const { &[share("unsent_share"), count("missing"), count("due")] },
                 "Ask for a lower rate, or give the client more workers (-t)."),
             Code::HostNoisy => entry(&["throughput", "response", "service"], Effect::Suspect,
-                const { &[share("gaps_share"), share("steal_share"), share("run_queue_wait_share")] },
+                const { &[share("gaps_share"), share("steal_share"), share("others_share"), share("run_queue_wait_share")] },
                 "Stop other programs or give the client a core of its own (--pin), and repeat."),
             Code::NotSteady => entry(&[], Effect::Suspect, const { &[share("throughput_drift_share"), share("response_drift_share")] },
                 "Give a longer --warmup and a longer -d; if the figures still drift, it is the server that does."),

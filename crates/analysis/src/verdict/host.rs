@@ -20,6 +20,9 @@ const LONG_TURNS_FROM: f64 = 0.5;
 /// The share of a used CPU's time that the hypervisor may give to others.
 const STEAL_MAX: f64 = 0.01;
 
+/// The share of a CPU that other programs may take over a load.
+const OTHERS_MAX: f64 = 0.05;
+
 /// Less stolen time is not judged: the kernel counts it in steps of 10 ms, of which one may be chance.
 const STEAL_MIN_NS: u64 = 50_000_000;
 
@@ -41,7 +44,8 @@ pub(super) fn host_noisy(f: &Facts<'_>) -> Option<Reason> {
     if f.window_ns < NOISE_WINDOW_MIN_NS {
         return None;
     }
-    let seen: Vec<Disturbance> = [gaps(f), steal(f), run_queue_wait(f)].into_iter().flatten().collect();
+    let seen: Vec<Disturbance> =
+        [gaps(f), steal(f), others(f), run_queue_wait(f)].into_iter().flatten().collect();
     let details: Vec<&str> = seen.iter().map(|seen| seen.detail.as_str()).collect();
     let reason = Code::HostNoisy.reason(details.join("; "));
     (!seen.is_empty()).then(|| seen.iter().fold(reason, |reason, seen| reason.with(seen.name, seen.share)))
@@ -84,6 +88,15 @@ fn steal(f: &Facts<'_>) -> Option<Disturbance> {
             duration(steal_ns),
             percent(STEAL_MAX)
         ),
+    })
+}
+
+fn others(f: &Facts<'_>) -> Option<Disturbance> {
+    let others = f.o.host_window.as_ref()?.others.filter(|others| *others > OTHERS_MAX)?;
+    Some(Disturbance {
+        name: "others_share",
+        share: others,
+        detail: format!("other programs used {} of a CPU (limit {})", percent(others), percent(OTHERS_MAX)),
     })
 }
 

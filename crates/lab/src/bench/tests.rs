@@ -51,6 +51,7 @@ pub(crate) fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> Benc
         supervision: supervision(root),
         duet: None,
         server_host: None,
+        waits_for_quiet: false,
         fleet: Vec::new(),
     }
 }

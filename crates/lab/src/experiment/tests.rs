@@ -435,7 +435,7 @@ fn a_capacity_search_is_a_plan_and_shares_of_it_are_rates_of_other_plans() {
     assert_eq!(names(&e), ["knee-c10", "knee-c20", "stress-50pct", "stress-105pct", "c5"]);
     assert_eq!(
         e.plans[0].describe("/"),
-        "10 connections, capacity at p99<50ms, errors<1%, GET /, 10s after 1s warm-up"
+        "10 connections, capacity at p99<50ms, errors<1%, Poisson arrivals, GET /, 10s after 1s warm-up"
     );
     assert_eq!(
         e.plans[3].describe("/"),

@@ -319,7 +319,9 @@ impl Process<'_> {
         let Ok(text) = serde_json::to_vec(message) else { return };
         self.messages += 1;
         // Sealing fails beyond 256 GiB; what is not sent is said again.
-        for sealed in split(self.messages, &text).into_iter().filter_map(|piece| self.session.seal(piece).ok()) {
+        for sealed in
+            split(self.messages, &text).into_iter().filter_map(|piece| self.session.seal(piece).ok())
+        {
             self.link.send(self.subject.clone(), Frame::Sealed(sealed).to_bytes());
         }
     }

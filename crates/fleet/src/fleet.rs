@@ -262,7 +262,8 @@ impl State {
                     // A stranger's is nobody's.
                     Ok(()) | Err(Unwelcome::Forged) => {}
                     Err(Unwelcome::Because(why)) => {
-                        self.refused = Some(format!("The agent {} is refused: {why}.", self.seats[agent].name));
+                        self.refused =
+                            Some(format!("The agent {} is refused: {why}.", self.seats[agent].name));
                     }
                 }
                 Vec::new()
@@ -295,7 +296,9 @@ impl State {
             Ok(()) => self.seats[agent].name = name,
             Err(why) => {
                 let why = match why {
-                    Unwelcome::Forged => "its greeting is not signed by the key that goes with this controller's".to_owned(),
+                    Unwelcome::Forged => {
+                        "its greeting is not signed by the key that goes with this controller's".to_owned()
+                    }
                     Unwelcome::Because(why) => why,
                 };
                 self.seats[agent].id = None;
@@ -343,7 +346,9 @@ impl State {
         let subject = down(&self.run, seat.id.as_deref().unwrap_or_default());
         seat.messages += 1;
         // Sealing fails beyond 256 GiB; what is not sent is said again.
-        for sealed in split(seat.messages, text).into_iter().filter_map(|piece| seat.session.as_mut()?.seal(piece).ok()) {
+        for sealed in
+            split(seat.messages, text).into_iter().filter_map(|piece| seat.session.as_mut()?.seal(piece).ok())
+        {
             self.link.send(subject.clone(), Frame::Sealed(sealed).to_bytes());
         }
     }

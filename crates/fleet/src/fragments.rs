@@ -127,6 +127,9 @@ mod tests {
                 assert!(held <= OPEN_MAX_BYTES && held == joining.bytes);
             }
         }
-        assert_eq!(joining.add(&split(12, &longest)[0]).map(|message| message.len()), Some(MESSAGE_MAX_BYTES));
+        assert_eq!(
+            joining.add(&split(12, &longest)[0]).map(|message| message.len()),
+            Some(MESSAGE_MAX_BYTES)
+        );
     }
 }

@@ -194,9 +194,9 @@ pub(crate) fn connect<T: Send + 'static>(
         })
         .map_err(|e| format!("no thread for the connection to NATS could be started: {e}"))?;
     let said = is_ready.recv_timeout(2 * CONNECT_TIMEOUT);
-    let current = said
-        .unwrap_or_else(|_| Err("it did not answer in time".to_owned()))
-        .map_err(|why| format!("The NATS server at {url} could not be reached: {}.", harmless_within(&why, WHY_MAX_CHARS)))?;
+    let current = said.unwrap_or_else(|_| Err("it did not answer in time".to_owned())).map_err(|why| {
+        format!("The NATS server at {url} could not be reached: {}.", harmless_within(&why, WHY_MAX_CHARS))
+    })?;
     let version = current.lock().unwrap_or_else(PoisonError::into_inner).server_info().version;
     let version = harmless_within(&version, VERSION_MAX_CHARS);
     judge(&format!("The NATS server at {url}"), &version)?;

@@ -237,7 +237,8 @@ mod tests {
                 "{now_s}"
             );
         }
-        let played_again = |calls: &mut Calls, now_s| matches!(take(calls, &bytes, now_s), Err(Unanswered::Stale(_)));
+        let played_again =
+            |calls: &mut Calls, now_s| matches!(take(calls, &bytes, now_s), Err(Unanswered::Stale(_)));
         let mut stale = Calls::default();
         let said: Vec<u64> = (2_000..2_200).filter(|now_s| played_again(&mut stale, *now_s)).collect();
         assert_eq!(said, [2_000, 2_060, 2_120, 2_180], "one that is played again fills no log");

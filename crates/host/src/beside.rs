@@ -122,7 +122,7 @@ mod tests {
         let first = Beside::read();
         let own = std::process::id();
         assert!(!first.others.keys().any(|process| process.pid == own || process.pid == KTHREADD));
-        let taken = first.until(&Beside::read(), &first, &crate::cpus::allowed());
+        let taken = first.until(&Beside::read(), &first, &allowed());
         assert!(taken.others >= 0.0 && (0.0..=1.0).contains(&taken.steal));
     }
 }

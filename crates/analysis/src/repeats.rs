@@ -152,7 +152,7 @@ mod tests {
 
     /// A log of which these trials (index, repeat) are there besides, and these disturbed.
     fn log(repeats: &[(u32, u32)], noisy: &[(u32, u32)]) -> RunLog {
-        let mut log = Log::new(&["a", "b"], 6).with(&[&[900, 1_000]; 6]).0;
+        let mut log = Log::new(&["a", "b"], 6).with(&[&[900, 1_000][..]; 6]).0;
         for (index, repeat) in repeats {
             let mut result = log.results[*index as usize].clone();
             result.planned.repeat = *repeat;
@@ -196,7 +196,7 @@ mod tests {
     fn where_one_candidate_alone_is_disturbed_the_first_trials_stand() {
         assert!((at_least(4, 6, 4, 12) - 15.0 / 495.0).abs() < 1e-12);
         assert!((at_least(0, 6, 4, 12) - 1.0).abs() < 1e-12);
-        let plain = Log::new(&["a", "b"], 6).with(&[&[900, 1_000]; 6]).0;
+        let plain = Log::new(&["a", "b"], 6).with(&[&[900, 1_000][..]; 6]).0;
         let own: Vec<u32> = plain
             .results
             .iter()
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_log_without_repeats_is_as_it_was() {
-        let plain = Log::new(&["a", "b"], 2).with(&[&[900, 1_000]; 2]).0;
+        let plain = Log::new(&["a", "b"], 2).with(&[&[900, 1_000][..]; 2]).0;
         let log = {
             let mut log = plain.clone();
             resolve(&mut log);

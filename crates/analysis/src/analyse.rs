@@ -16,6 +16,7 @@ use crate::figures;
 use crate::headline::headline;
 use crate::protocols;
 use crate::published;
+use crate::repeats;
 use crate::row::{PlanAnalysis, Row, row};
 use crate::starts::stalls_not_excluded;
 use crate::text::list;
@@ -206,6 +207,7 @@ fn notes(log: &RunLog, results: &Results<'_>) -> Vec<String> {
         }
     }
     let mut notes: Vec<String> = events.into_iter().map(|(event, of)| event.said(&list(&of))).collect();
+    notes.extend(repeats::note(log));
     notes.extend(log.header.tool.judged_by_another());
     if log.truncated {
         notes.push(

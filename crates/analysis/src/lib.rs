@@ -26,6 +26,7 @@ pub mod protocols;
 pub mod published;
 mod ranking;
 pub mod repeat;
+pub mod repeats;
 mod row;
 pub mod run_log;
 pub mod slo;

@@ -118,7 +118,11 @@ impl SequentialStop {
     pub fn take(&mut self, result: &TrialResult) {
         let Some(cell) = Cell::measured(result).filter(Cell::counts) else { return };
         let key = (cell.planned.plan.clone(), cell.planned.candidate.clone());
-        self.throughputs.entry(key).or_default().push((cell.planned.block, cell.throughput()));
+        let own = self.throughputs.entry(key).or_default();
+        if cell.planned.repeat > 0 {
+            own.retain(|(block, _)| *block != cell.planned.block);
+        }
+        own.push((cell.planned.block, cell.throughput()));
     }
 
     /// The widest of all ratios to the baseline; of a plan without it (or where it is the only one, or

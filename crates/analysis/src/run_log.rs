@@ -6,6 +6,7 @@ use std::path::Path;
 use prony_model::host::Host;
 use prony_model::run_log::{RawResult, RunLog, RunLogError, TrialResult};
 
+use crate::repeats::resolve;
 use crate::slo::{Slo, hold_all};
 use crate::trial::judge;
 
@@ -14,7 +15,12 @@ use crate::trial::judge;
 /// # Errors
 /// As [`RunLog::read`].
 pub fn read(path: &Path) -> Result<RunLog, RunLogError> {
-    RunLog::read(path, &judge_result)
+    RunLog::read(path, &judge_result).map(resolved)
+}
+
+fn resolved(mut log: RunLog) -> RunLog {
+    resolve(&mut log);
+    log
 }
 
 /// The same from anything; `path` is what errors call it.
@@ -22,7 +28,7 @@ pub fn read(path: &Path) -> Result<RunLog, RunLogError> {
 /// # Errors
 /// As [`RunLog::read`].
 pub fn read_from(reader: impl BufRead, path: &Path) -> Result<RunLog, RunLogError> {
-    RunLog::read_from(reader, path, &judge_result)
+    RunLog::read_from(reader, path, &judge_result).map(resolved)
 }
 
 /// What a result means, on this machine unless it names another.

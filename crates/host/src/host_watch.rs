@@ -73,6 +73,7 @@ impl HostWatch {
         let stolen = steal(&first.cpus, &last.cpus, &self.cpus);
         let moved = |of: fn(&Counters) -> Option<u64>| Some(of(&last)?.saturating_sub(of(&first)?));
         Some(HostWindow {
+            others: None,
             steal: stolen.map(|(share, _)| share),
             steal_ns: stolen.map(|(_, ns)| ns),
             run_queue_wait: self.workers.wait_share(),

@@ -4,6 +4,7 @@
 //! Nothing here knows servers or recipes. What cannot be read stays empty or unknown: no measurement fails for it.
 
 pub mod bench_lock;
+mod beside;
 pub mod cgroup;
 mod client_watch;
 pub mod commit;
@@ -20,6 +21,7 @@ mod sys;
 pub mod testing;
 mod whole_host;
 
+pub use beside::{Beside, Taken};
 pub use client_watch::ClientWatch;
 pub use cores::Machine;
 pub use facts::{boot_id, memory_field, port_range, read};

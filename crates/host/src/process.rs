@@ -70,6 +70,8 @@ pub struct ProcessStat {
     /// Where its stack begins: the kernel draws it anew whenever a process executes a program, and a fork keeps it.
     /// 0 where another user's may not be read.
     pub stack: u64,
+    /// The CPU that it ran on last.
+    pub cpu: u32,
     /// Ended, but not taken in by its parent yet.
     pub is_zombie: bool,
 }
@@ -91,6 +93,7 @@ impl ProcessStat {
             start_ticks: number(22)?,
             rss_pages: number(24)?,
             stack: number(28).unwrap_or(0),
+            cpu: field(39).and_then(|cpu| cpu.parse().ok()).unwrap_or(0),
             is_zombie: matches!(*field(3)?, "Z" | "X"),
         })
     }
@@ -214,6 +217,7 @@ mod tests {
             threads: 3,
             rss_pages: 77,
             stack: 2,
+            cpu: 0,
             is_zombie: false,
         };
         assert_eq!(stat, expected);

@@ -147,7 +147,7 @@ impl Code {
                 const { &[share("throttled_periods_share"), count("throttled_periods"), time("throttled_ns")] },
                 "Lift the quota, or give whole CPUs instead (--cpuset-cpus of a container, AllowedCPUs of a service), and repeat."),
             Code::HostNoisy => entry(&["throughput", "response", "service"], Effect::Suspect,
-                const { &[share("gaps_share"), share("steal_share"), share("run_queue_wait_share")] },
+                const { &[share("gaps_share"), share("steal_share"), share("others_share"), share("run_queue_wait_share")] },
                 "Stop other programs or give the client a core of its own (--pin), and repeat."),
             Code::NotSteady => entry(&[], Effect::Suspect, const { &[share("throughput_drift_share"), share("response_drift_share")] },
                 "Give a longer --warmup and a longer -d; if the figures still drift, it is the server that does."),

@@ -110,6 +110,10 @@ pub struct HostWindow {
     pub steal: Option<f64>,
     /// That time.
     pub steal_ns: Option<u64>,
+    /// CPU time on the used CPUs of other programs, older than the load's server, over the load's time: 1 is a whole CPU.
+    /// Of trials of a bench alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub others: Option<f64>,
     /// The largest share of the window that a worker thread was ready to run and had no CPU
     /// (/proc/self/task/*/schedstat), 0 to 1.
     pub run_queue_wait: Option<f64>,

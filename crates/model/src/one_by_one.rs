@@ -49,6 +49,7 @@ impl PlannedTrial {
             candidate: candidate.to_owned(),
             plan: plan.to_owned(),
             duet: None,
+            repeat: 0,
         }
     }
 }

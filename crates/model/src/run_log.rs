@@ -29,7 +29,7 @@ use crate::published::{CapacityOf, Published};
 use crate::server::ServerSamples;
 use crate::server_host::ServerHost;
 pub use crate::sleep::Sleep;
-use crate::{Tool, Trial};
+use crate::{Tool, Trial, is_default};
 
 /// The schema's name; another number is another format.
 pub const SCHEMA: &str = "prony.run/2";
@@ -275,6 +275,9 @@ pub struct PlannedTrial {
     /// Its place, where two run at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duet: Option<DuetPlace>,
+    /// Which repeat of it, from 1, at its block's end since other programs disturbed the one before; 0 is the first.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub repeat: u32,
 }
 
 /// A trial begins.
@@ -402,6 +405,8 @@ pub struct RunLog {
     pub header: Header,
     /// Results in order.
     pub results: Vec<TrialResult>,
+    /// Results in whose place others of the same planned trial count: see [`PlannedTrial::repeat`].
+    pub replaced: Vec<TrialResult>,
     /// Events in order.
     pub events: Vec<Event>,
     /// Trials that began and have no result, unless begun again.

@@ -41,6 +41,7 @@ fn template() -> TrialResult {
         candidate: "a".to_owned(),
         plan: "c50".to_owned(),
         duet: Some(DuetPlace { half: 0, side: DuetSide::Left }),
+        repeat: 0,
     };
     result(planned, 1_000)
 }

@@ -68,6 +68,7 @@ impl Log {
                         candidate,
                         plan: "c50".to_owned(),
                         duet: None,
+                        repeat: 0,
                     })
                     .collect(),
                 experiment_toml: None,
@@ -79,6 +80,7 @@ impl Log {
             },
             results: Vec::new(),
             events: Vec::new(),
+            replaced: Vec::new(),
             unfinished: Vec::new(),
             truncated: false,
         })

@@ -21,6 +21,9 @@ const LONG_TURNS_FROM: f64 = 0.5;
 /// The share of a used CPU's time that the hypervisor may give to others.
 const STEAL_MAX: f64 = 0.01;
 
+/// The share of a CPU that other programs may take over a load.
+const OTHERS_MAX: f64 = 0.05;
+
 /// Less stolen time is not judged: the kernel counts it in steps of 10 ms, of which one may be chance.
 const STEAL_MIN_NS: u64 = 50_000_000;
 
@@ -45,7 +48,7 @@ pub(super) fn host_noisy(f: &Facts<'_>) -> Option<Reason> {
     // A quota that is used up shows as gaps and waits, too.
     let unless_throttled =
         |of: fn(&Facts<'_>) -> Option<Disturbance>| throttled(f).is_none().then(|| of(f)).flatten();
-    let seen = [unless_throttled(gaps), steal(f), unless_throttled(run_queue_wait)];
+    let seen = [unless_throttled(gaps), steal(f), others(f), unless_throttled(run_queue_wait)];
     let seen: Vec<Disturbance> = seen.into_iter().flatten().collect();
     let details: Vec<&str> = seen.iter().map(|seen| seen.detail.as_str()).collect();
     let reason = Code::HostNoisy.reason(details.join("; "));
@@ -108,6 +111,15 @@ fn steal(f: &Facts<'_>) -> Option<Disturbance> {
             duration(steal_ns),
             percent(STEAL_MAX)
         ),
+    })
+}
+
+fn others(f: &Facts<'_>) -> Option<Disturbance> {
+    let others = f.o.host_window.as_ref()?.others.filter(|others| *others > OTHERS_MAX)?;
+    Some(Disturbance {
+        name: "others_share",
+        share: others,
+        detail: format!("other programs used {} of a CPU (limit {})", percent(others), percent(OTHERS_MAX)),
     })
 }
 

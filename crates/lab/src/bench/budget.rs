@@ -32,6 +32,15 @@ impl Budget {
         (trials > 0).then(|| plans.into_iter().map(of).fold(Duration::ZERO, Duration::saturating_add))
     }
 
+    /// Whether a trial of this plan ends in time beside the ones of these plans that are left, where there is a limit.
+    pub(super) fn has_spare(&self, elapsed: Duration, plan: &str, left: &[&str]) -> bool {
+        let all = left.iter().copied().chain([plan]);
+        match (self.allowed, self.forecast(all)) {
+            (Some(allowed), Some(forecast)) => elapsed + forecast <= allowed,
+            _ => false,
+        }
+    }
+
     /// Whether a block of these plans ends in time if it is begun now. The first trials of a plan always may be
     /// begun: without them there is nothing of it to report.
     pub(super) fn allows_block(&self, elapsed: Duration, plans: &[&str]) -> bool {

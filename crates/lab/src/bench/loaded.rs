@@ -5,9 +5,10 @@
 use std::time::{Duration, Instant};
 
 use prony_host::pins::Pins;
-use prony_host::{ClientWatch, HostWatch};
+use prony_host::{Beside, ClientWatch, HostWatch};
 use prony_load::{Control, LoadError, Loader, Snapshot};
 use prony_model::duet::DuetShared;
+use prony_model::host::HostWindow;
 use prony_model::observed::{Observed, ServerLife};
 use prony_model::plan_record::PlanRecord;
 use prony_model::{Measurement, Plan};
@@ -35,6 +36,8 @@ pub(super) struct Side<'a> {
     pub(super) death: Option<String>,
     /// Why what it cost is not known, in a sentence.
     pub(super) unsampled: Option<String>,
+    /// What else ran before it was started; `None` of one that was there already.
+    pub(super) before: Option<Beside>,
 }
 
 /// What was applied, and what was seen meanwhile.
@@ -42,6 +45,8 @@ pub(super) struct Loaded {
     measured: Result<Measurement, LoadError>,
     seen: Option<Seen>,
     host: HostWatch,
+    /// What other programs used of its CPUs.
+    others: Option<f64>,
     /// `None` where this process loads somebody else too.
     client: Option<ClientWatch>,
 }
@@ -63,6 +68,7 @@ impl Side<'_> {
         let sampled = matches!(sampling, Some(Ok(Sampling::Here(_))));
         let client = || if sampled { ClientWatch::on(&[]) } else { ClientWatch::with_cores(&used) };
         let mut client = self.setup.duet.is_none().then(client);
+        let beside = self.before.is_some().then(Beside::read);
         let measured = load(plan, control, &mut |snapshot| {
             host.look(snapshot.in_window);
             if let Some(client) = &mut client {
@@ -76,6 +82,11 @@ impl Side<'_> {
             }
             observe(snapshot);
         });
+        let others = self
+            .before
+            .as_ref()
+            .zip(beside)
+            .map(|(before, from)| from.until(&Beside::read(), before, &used).others);
         let window = measured.as_ref().ok().map(|m| (m.window_start_ns, m.window_end_ns));
         let startup = self.running.as_ref().map(Up::startup).unwrap_or_default();
         let seen = match sampling {
@@ -89,7 +100,7 @@ impl Side<'_> {
         });
         self.look();
         self.under_load += begun.elapsed();
-        Loaded { measured, seen, host, client }
+        Loaded { measured, seen, host, others, client }
     }
 
     /// Looks whether it has died.
@@ -105,7 +116,7 @@ impl Side<'_> {
     /// # Errors
     /// When there is no measurement; `death` says whether the server is why.
     pub(super) fn observed(&self, plan: &Plan, loaded: Loaded) -> Result<Observed, LoadError> {
-        let Loaded { measured, seen, host, client } = loaded;
+        let Loaded { measured, seen, host, others, client } = loaded;
         let (m, setup) = (measured?, self.setup);
         let Seen { server, life } = seen.unwrap_or_default();
         let life = ServerLife {
@@ -116,7 +127,7 @@ impl Side<'_> {
         };
         Ok(Observed {
             host: Some(setup.host.clone()),
-            host_window: host.finish(&m.address),
+            host_window: host.finish(&m.address).map(|window| HostWindow { others, ..window }),
             client_columns: client.and_then(|client| client.finish(m.window_start_ns)),
             server,
             life,
@@ -130,7 +141,7 @@ impl Side<'_> {
 impl Loaded {
     /// Where nothing could be applied.
     pub(super) fn nothing(why: LoadError) -> Loaded {
-        Loaded { measured: Err(why), seen: None, host: HostWatch::on(&[]), client: None }
+        Loaded { measured: Err(why), seen: None, host: HostWatch::on(&[]), others: None, client: None }
     }
 }
 
@@ -167,6 +178,7 @@ mod tests {
                 under_load: Duration::ZERO,
                 death: death.map(|death| death.said("server")),
                 unsampled: None,
+                before: None,
             };
             let plan = Plan::closed(prony_model::Target::parse("http://127.0.0.1/").unwrap());
             let observed = side.observed(&plan, loaded).unwrap();

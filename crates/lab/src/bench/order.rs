@@ -28,7 +28,7 @@ pub(crate) fn order(candidates: &[String], plans: &[String], blocks: u32, seed: 
         for (candidate, plan) in pairs {
             let index = u32::try_from(order.len()).unwrap_or(u32::MAX);
             let (candidate, plan) = (candidate.clone(), plan.clone());
-            order.push(PlannedTrial { index, block, candidate, plan, duet: None });
+            order.push(PlannedTrial { index, block, candidate, plan, duet: None, repeat: 0 });
         }
     }
     order

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use prony_analysis::precision::SequentialStop;
+use prony_analysis::repeats::disturbed;
 use prony_analysis::run_log::{self, judge_result};
 use prony_host::pins::PinnedProcess;
 use prony_load::Interrupt;
@@ -18,6 +19,8 @@ use prony_model::units::show_duration;
 use super::budget::Budget;
 use super::header::{header, may_resume, remaining};
 use super::precision;
+use super::quiet::Quiet;
+use super::repeats::Repeats;
 use super::request_spec::RequestSpec;
 use super::search::Capacities;
 use super::trial::{Trial, TrialEnd};
@@ -48,6 +51,8 @@ pub(super) struct Runner<'a> {
     /// How long servers were under load.
     pub(super) under_load: Duration,
     looking: SequentialStop,
+    repeats: Repeats,
+    pub(super) quiet: Quiet,
 }
 
 /// What a run knows of a candidate.
@@ -85,7 +90,7 @@ pub fn run(
     events(&BenchEvent::Begun { log: &setup.log, total: count(total), remaining: count(left.len()) });
     let mut append = |line: Line| writer.append(line);
     let mut runner = Runner::new(setup, loads, interrupt, events, &mut append);
-    (runner.capacities, runner.looking) = known;
+    (runner.capacities, runner.looking, runner.repeats) = known;
     runner.run(&left, setup.resume)
 }
 
@@ -96,12 +101,12 @@ fn skipped(setup: &BenchSetup) -> String {
 }
 
 /// The length of the whole order, what is left of it, the log, and what it tells already.
-type Session = (usize, Vec<PlannedTrial>, RunLogWriter, (Capacities, SequentialStop));
+type Session = (usize, Vec<PlannedTrial>, RunLogWriter, (Capacities, SequentialStop, Repeats));
 
 fn begin(setup: &BenchSetup) -> Result<Session, BenchError> {
     let header = header(setup);
     let writer = RunLogWriter::create(&setup.log, &header).map_err(BenchError::Open)?;
-    Ok((header.order.len(), header.order, writer, (Capacities::default(), SequentialStop::default())))
+    Ok((header.order.len(), header.order, writer, <(Capacities, SequentialStop, Repeats)>::default()))
 }
 
 fn resume(setup: &BenchSetup) -> Result<Session, BenchError> {
@@ -112,7 +117,7 @@ fn resume(setup: &BenchSetup) -> Result<Session, BenchError> {
         log.header.order.len(),
         remaining(&log),
         writer,
-        (Capacities::of(&log.results), SequentialStop::of(&log)),
+        (Capacities::of(&log.results), SequentialStop::of(&log), Repeats::of(&log)),
     ))
 }
 
@@ -154,6 +159,8 @@ impl<'a> Runner<'a> {
             trials: 0,
             under_load: Duration::ZERO,
             looking: SequentialStop::default(),
+            repeats: Repeats::default(),
+            quiet: Quiet::of(setup),
         }
     }
 
@@ -189,6 +196,9 @@ impl<'a> Runner<'a> {
                 continue;
             }
             let of = trials[0].planned.block;
+            if block != Some(of) && !self.repeat_disturbed(Some(of), left)? {
+                return self.interrupted();
+            }
             if block.replace(of) != Some(of)
                 && let Some(end) = self.ends_before(of, left)?
             {
@@ -198,7 +208,34 @@ impl<'a> Runner<'a> {
                 return self.interrupted();
             }
         }
+        if !self.repeat_disturbed(None, &[])? {
+            return self.interrupted();
+        }
         self.finished(&left)
+    }
+
+    /// Runs trials again that other programs disturbed, of blocks that ended before this one, while there is time; false
+    /// when somebody asked to end.
+    fn repeat_disturbed(&mut self, before: Option<u32>, left: &[Trial<'_>]) -> Result<bool, BenchError> {
+        while let Some(planned) = self.repeats.next(before) {
+            if self.interrupt.asked() {
+                return Ok(false);
+            }
+            let Some(trial) = Trial::of(self.setup, &planned).filter(|trial| !self.excludes(trial)) else {
+                break;
+            };
+            let rest = self.runnable(left, None);
+            let in_budget = self.budget.has_spare(self.began.elapsed(), &planned.plan, &rest);
+            if !in_budget && !self.repeats.allows(trial.load_time()) {
+                break;
+            }
+            let with_rest: Vec<Trial<'_>> = [&[trial], left].concat();
+            if !self.run_at_once(&[trial], &with_rest)? {
+                return Ok(false);
+            }
+        }
+        self.repeats.end_block(before);
+        Ok(true)
     }
 
     fn excludes(&self, trial: &Trial<'_>) -> bool {
@@ -333,7 +370,10 @@ impl<'a> Runner<'a> {
         let leftovers = std::mem::take(&mut state.leftovers);
         self.trials += 1;
         self.capacities.take(&result);
-        self.looking.take(&result);
+        if result.planned.repeat == 0 || !result.trial.as_ref().is_some_and(disturbed) {
+            self.looking.take(&result);
+        }
+        self.repeats.take(&result);
         self.write(Line::Result(raw))?;
         if !leftovers.is_empty() {
             let text = format!(

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use prony_host::Beside;
 use prony_host::pins::Pins;
 use prony_load::{LoadError, Snapshot};
 use prony_model::Plan;
@@ -56,6 +57,11 @@ impl<'a> Trial<'a> {
         Some(Trial { planned, number, candidate: &setup.candidates[number], plan })
     }
 
+    /// How long its load takes.
+    pub(super) fn load_time(&self) -> Duration {
+        self.plan.load_time()
+    }
+
     /// Whether its candidate speaks what its plan asks for.
     pub(super) fn is_spoken(&self) -> bool {
         self.candidate.candidate.speaks(self.plan.load.protocol)
@@ -102,6 +108,7 @@ impl Runner<'_> {
         let rate = |share| self.capacities.rate(&setup.experiment, trial.plan, share);
         let rate = trial.plan.share.as_ref().map(rate).transpose().map_err(|why| trial.failed(why))?;
         let (side, mut load) = self.come_up(trial, &setup.pins)?;
+        self.quiet.wait(&setup.used_here(&setup.pins), &|| self.interrupt.asked());
         if let Some(rate) = rate {
             load.arrivals = load.arrivals.at(rate);
         }
@@ -121,6 +128,8 @@ impl Runner<'_> {
         Self: 't,
     {
         let (setup, candidate) = (self.setup, &trial.candidate.candidate);
+        // Of a server that was there before, its own work would be another program's.
+        let before = candidate.as_url().is_none().then(Beside::read);
         let (spec, protocol) = (&self.states[trial.number].spec, trial.plan.load.protocol);
         let (running, endpoint) = match candidate.as_url() {
             Some(url) => {
@@ -161,6 +170,7 @@ impl Runner<'_> {
             under_load: Duration::ZERO,
             death: None,
             unsampled: None,
+            before,
         };
         Ok((side, load))
     }
@@ -196,6 +206,7 @@ impl Runner<'_> {
         let loaded = side.run(self.loads.trial, plan, &control, &mut observe);
         self.under_load += side.under_load;
         let observed = side.observed(plan, loaded);
+        self.quiet.begin(Beside::read());
         self.down(trial, &mut side)?;
         Ok(trial.ended(observed, side.death))
     }

@@ -17,6 +17,8 @@ struct Flat {
     candidate: String,
     plan: String,
     duet: Option<DuetPlace>,
+    #[serde(default)]
+    repeat: u32,
     at: Option<String>,
     observed: Option<Observed>,
     failure: Option<String>,
@@ -25,8 +27,8 @@ struct Flat {
 
 impl<'de> Deserialize<'de> for TrialStart {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TrialStart, D::Error> {
-        let Flat { index, block, candidate, plan, duet, at, .. } = Flat::deserialize(deserializer)?;
-        let planned = PlannedTrial { index, block, candidate, plan, duet };
+        let Flat { index, block, candidate, plan, duet, repeat, at, .. } = Flat::deserialize(deserializer)?;
+        let planned = PlannedTrial { index, block, candidate, plan, duet, repeat };
         Ok(TrialStart { planned, at: at.ok_or_else(|| Error::missing_field("at"))? })
     }
 }
@@ -34,8 +36,8 @@ impl<'de> Deserialize<'de> for TrialStart {
 impl<'de> Deserialize<'de> for RawResult {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RawResult, D::Error> {
         let flat = Flat::deserialize(deserializer)?;
-        let Flat { index, block, candidate, plan, duet, observed, failure, capacity, .. } = flat;
-        let planned = PlannedTrial { index, block, candidate, plan, duet };
+        let Flat { index, block, candidate, plan, duet, repeat, observed, failure, capacity, .. } = flat;
+        let planned = PlannedTrial { index, block, candidate, plan, duet, repeat };
         Ok(RawResult { planned, observed, failure, capacity })
     }
 }

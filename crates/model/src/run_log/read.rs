@@ -103,7 +103,14 @@ impl RunLog {
 
     /// A whole run log of these results.
     pub fn new(header: Header, results: Vec<TrialResult>) -> RunLog {
-        RunLog { header, results, events: Vec::new(), unfinished: Vec::new(), truncated: false }
+        RunLog {
+            header,
+            results,
+            replaced: Vec::new(),
+            events: Vec::new(),
+            unfinished: Vec::new(),
+            truncated: false,
+        }
     }
 }
 

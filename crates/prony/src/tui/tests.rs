@@ -193,7 +193,14 @@ fn experiment(candidates: usize, blocks: u32, done: usize) -> BenchState {
             // A shuffle, the same every time.
             let at = (i * 17 + block as usize * 5) % (candidates * plans.len());
             let (candidate, plan) = (names[at / plans.len()].clone(), plans[at % plans.len()].clone());
-            order.push(PlannedTrial { index: order.len() as u32, block, candidate, plan, duet: None });
+            order.push(PlannedTrial {
+                index: order.len() as u32,
+                block,
+                candidate,
+                plan,
+                duet: None,
+                repeat: 0,
+            });
         }
     }
     let total = order.len() as u32;

@@ -101,6 +101,7 @@ pub(super) fn setup(
         pins,
         duet: places,
         server_host,
+        waits_for_quiet: true,
         fleet: fleet::flags(&arguments.fleet),
         slo: thresholds::parse(&arguments.slo)?.iter().map(ToString::to_string).collect(),
     };

@@ -113,9 +113,9 @@ fn is_runners(name: &OsStr) -> bool {
 fn child(program: impl Into<OsString>, folder: &Path) -> Command {
     let mut command = Command::new(program.into());
     // In a group of its own: it hears of a signal from this process alone, once.
-    std::env::vars_os()
-        .filter(|(name, _)| is_runners(name))
-        .for_each(|(name, _)| drop(command.env_remove(name)));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_runners(name)) {
+        command.env_remove(name);
+    }
     command.current_dir(folder).stdin(Stdio::null()).process_group(0);
     command
 }

@@ -144,12 +144,12 @@ pub fn run_shard(
         let before = std::mem::take(&mut before);
         let handle = match &requests {
             Requests::Http1(bytes) => {
-                start_worker(plan, shard, worker, &endpoint, &shared, Http1::new(bytes), before, &outlets)
+                start_worker(plan, (shard, worker), &endpoint, &shared, Http1::new(bytes), before, &outlets)
             }
             Requests::Http2(blocks) => {
                 // The plan's check has bounded it.
                 let codec = Http2::new(blocks, u16::try_from(plan.pipeline).unwrap_or(u16::MAX));
-                start_worker(plan, shard, worker, &endpoint, &shared, codec, before, &outlets)
+                start_worker(plan, (shard, worker), &endpoint, &shared, codec, before, &outlets)
             }
         };
         handles.push(handle?);
@@ -236,8 +236,7 @@ fn closing_max(plan: &Plan, shard: Shard, open_files: u64) -> usize {
 
 fn start_worker(
     plan: &Plan,
-    shard: Shard,
-    worker: u32,
+    (shard, worker): (Shard, u32),
     endpoint: &Endpoint,
     shared: &Arc<Shared>,
     codec: impl Codec + Send + 'static,

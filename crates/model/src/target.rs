@@ -267,10 +267,10 @@ mod tests {
             basic(&given.userinfo.unwrap()),
             format!("Basic {}", STANDARD.encode(format!("me:{}", std::env::var("CARGO_PKG_NAME").unwrap())))
         );
-        let said = crate::secret::redacted("he sent dec0ded@word");
+        let said = redacted("he sent dec0ded@word");
         assert!(said.contains("dec0ded@word"));
         Target::parse("http://me:dec0ded%40word@h/").unwrap();
-        assert!(!crate::secret::redacted("he sent dec0ded@word").contains("dec0ded"));
+        assert!(!redacted("he sent dec0ded@word").contains("dec0ded"));
     }
 
     #[test]

@@ -107,7 +107,7 @@ fn verifier(
     let webpki = |roots: RootCertStore| {
         WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
             .build()
-            .map_err(|e| PlanError(format!("The trusted certificates cannot be used: {}.", e)))
+            .map_err(|e| PlanError(format!("The trusted certificates cannot be used: {e}.")))
     };
     Ok(match verify {
         Verify::Nothing => {

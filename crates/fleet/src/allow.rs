@@ -216,7 +216,7 @@ mod tests {
                 .contains("300 requests per second, and it takes at most 100/s")
         );
         let bare = Bounds { rate_max: None, ..bounds.clone() };
-        let stage = |to| prony_model::plan::Stage { duration: std::time::Duration::from_secs(1), to };
+        let stage = |to| prony_model::rate::Stage { duration: std::time::Duration::from_secs(1), to };
         (plan.connections, plan.arrivals) = (1, Arrivals::ConnectionStages(vec![stage(1), stage(1_000_000)]));
         let refused = bare.admit(&plan, first).unwrap_err();
         assert!(refused.contains("1000000 connections, and it takes at most 10"), "{refused}");

@@ -953,6 +953,8 @@ export interface RunTotal {
   connections: number;
   /** Requests written. */
   sent: number;
+  /** Connections on which the server sent what no request asked for. */
+  unasked?: number;
 }
 
 /** One search. */

@@ -22,6 +22,7 @@ use serde::Serialize;
 
 use crate::cell::Cell;
 use crate::comparison::RunCandidate;
+use crate::earlier_runs::EarlierRuns;
 use crate::figure::{Figure, OverTrials};
 use crate::figures::{estimate, over_trials};
 use crate::numbers::{self, count, real_len};
@@ -418,48 +419,41 @@ fn also(before: &Point, after: &Point) -> Vec<String> {
     said
 }
 
-/// Earlier runs of one candidate, each a point of each figure under each plan.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct EarlierRuns(BTreeMap<(String, Figure), BTreeMap<Timestamp, f64>>);
-
-impl EarlierRuns {
-    /// Takes in a run, if it was made before B's: what it has of A's kind, which is A's candidate in an experiment of the
-    /// same name and the same plan, by the same version of Prony on the same machine.
-    ///
-    /// # Errors
-    /// As [`figures_of`].
-    pub fn take(&mut self, run: &RunLog, a: RunCandidate<'_>, b: &RunLog) -> Result<(), String> {
-        let made = time(&run.header.created_at)?;
-        if made >= time(&b.header.created_at)? {
-            return Ok(());
-        }
-        let kind = |p: &Point| (p.plan.clone(), p.host.clone(), p.tool_version.clone());
-        for figure in Figure::ranked() {
-            let mut of_a = figures_of(a.log, "", figure, None)?.points;
-            of_a.retain(|(key, _)| key.2 == a.candidate);
-            // Of repeated loads of one server, each a point of a history, all are one run.
-            let mut by_plan: BTreeMap<String, Option<Vec<f64>>> = BTreeMap::new();
-            for (key, point) in figures_of(run, "", figure, None)?.points {
-                if of_a.iter().any(|(own, p)| *own == key && kind(p) == kind(&point)) {
-                    let exact = point.estimate.filter(|_| !point.at_least);
-                    let all = by_plan.entry(key.1).or_insert_with(|| Some(Vec::new()));
-                    *all = all.take().zip(exact).map(|(all, one)| [all, vec![one.point]].concat());
-                }
-            }
-            for (plan, all) in by_plan {
-                if let Some(mean) = all.as_deref().and_then(geometric_mean) {
-                    self.0.entry((plan, figure)).or_default().insert(made, mean);
-                }
+/// Takes in a run among the earlier ones, if it was made before B's: what it has of A's kind, which is A's candidate in an
+/// experiment of the same name and the same plan, by the same version of Prony on the same machine.
+///
+/// # Errors
+/// As [`figures_of`].
+pub fn take_earlier(
+    runs: &mut EarlierRuns,
+    run: &RunLog,
+    a: RunCandidate<'_>,
+    b: &RunLog,
+) -> Result<(), String> {
+    let made = time(&run.header.created_at)?;
+    if made >= time(&b.header.created_at)? {
+        return Ok(());
+    }
+    let kind = |p: &Point| (p.plan.clone(), p.host.clone(), p.tool_version.clone());
+    for figure in Figure::ranked() {
+        let mut of_a = figures_of(a.log, "", figure, None)?.points;
+        of_a.retain(|(key, _)| key.2 == a.candidate);
+        // Of repeated loads of one server, each a point of a history, all are one run.
+        let mut by_plan: BTreeMap<String, Option<Vec<f64>>> = BTreeMap::new();
+        for (key, point) in figures_of(run, "", figure, None)?.points {
+            if of_a.iter().any(|(own, p)| *own == key && kind(p) == kind(&point)) {
+                let exact = point.estimate.filter(|_| !point.at_least);
+                let all = by_plan.entry(key.1).or_insert_with(|| Some(Vec::new()));
+                *all = all.take().zip(exact).map(|(all, one)| [all, vec![one.point]].concat());
             }
         }
-        Ok(())
+        for (plan, all) in by_plan {
+            if let Some(mean) = all.as_deref().and_then(geometric_mean) {
+                runs.add(&plan, figure, made, mean);
+            }
+        }
     }
-
-    /// The figure of each of them that has it, in the order of time.
-    pub(crate) fn of(&self, plan: &str, figure: Figure) -> Vec<f64> {
-        let runs = self.0.get(&(plan.to_owned(), figure));
-        runs.map_or_else(Vec::new, |runs| runs.values().copied().collect())
-    }
+    Ok(())
 }
 
 /// Every figure that a history may have, in the order of a view.

@@ -12,6 +12,7 @@ pub mod compare;
 pub mod comparison;
 pub mod conclusions;
 mod curve;
+pub mod earlier_runs;
 pub mod experiment;
 pub mod figure;
 pub mod figures;

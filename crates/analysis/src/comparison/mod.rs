@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use crate::cell::{Cell, counted, plan_names};
 use crate::compare::{Finding, Rule};
+use crate::earlier_runs::EarlierRuns;
 use crate::figure::Figure;
-use crate::history::EarlierRuns;
 use crate::numbers::count;
 
 mod answer;

@@ -10,6 +10,7 @@ use prony_model::trial::{Bound, Outcome};
 
 use super::*;
 use crate::analyse;
+use crate::history::take_earlier;
 use crate::testing::run::Log;
 
 /// Six blocks in which b carries `factor` of a, on a machine that swings.
@@ -244,7 +245,7 @@ fn two_runs_are_compared_by_how_earlier_ones_of_the_same_kind_vary() {
         let b = on_day(20, rate);
         let mut runs = EarlierRuns::default();
         for log in logs.iter().chain([&earlier[4], &b]) {
-            runs.take(log, part(&earlier[4], "a"), &b).unwrap();
+            take_earlier(&mut runs, log, part(&earlier[4], "a"), &b).unwrap();
         }
         let options = Options { earlier: Some(runs), ..Options::default() };
         let c = compare_candidates(part(&earlier[4], "a"), part(&b, "a"), &options).unwrap();

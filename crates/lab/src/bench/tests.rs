@@ -160,22 +160,6 @@ fn every_trial_runs_on_a_fresh_server_and_is_recorded() {
     assert!(matches!(run_quick(&setup), Err(BenchError::Open(_))), "a log is never overwritten");
 }
 
-/// Blocks that replayed one sequence of arrivals would be one sample of it.
-#[test]
-fn candidates_of_a_block_share_its_seed_and_each_block_has_another_in_its_plans() {
-    let root = tempfile::tempdir().unwrap();
-    let setup = setup(root.path(), &[("a", SERVE), ("b", SERVE)], 3);
-    run_quick(&setup).unwrap();
-    let mut by_block = vec![Vec::new(); 3];
-    for result in read(&setup).results {
-        by_block[result.planned.block as usize].push(result.trial.unwrap().plan.seed);
-    }
-    assert!(by_block.iter().all(|seeds| seeds.len() == 2 && seeds[0] == seeds[1]), "{by_block:?}");
-    assert_eq!(by_block[0][0], setup.experiment.seed);
-    assert!(by_block[0] != by_block[1] && by_block[1] != by_block[2], "{by_block:?}");
-    assert!(by_block.iter().flatten().all(|seed| *seed < 1 << 53), "exact in JSON");
-}
-
 #[test]
 fn the_share_under_load_leaves_out_starts_of_servers() {
     let root = tempfile::tempdir().unwrap();
@@ -507,3 +491,6 @@ fn a_run_without_usable_candidates_is_refused_with_their_reasons() {
     assert_eq!(said, "None of the candidates can run here: x: Not installed.");
     assert!(!setup.log.exists());
 }
+
+#[path = "seed_tests.rs"]
+mod seeds;

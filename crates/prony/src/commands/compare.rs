@@ -7,8 +7,9 @@ use prony_analysis::comparison::fail_if::{self, FailIf};
 use prony_analysis::comparison::{
     Comparison, ComparisonError, Options, RunCandidate, choose, choose_in, compare_candidates,
 };
+use prony_analysis::earlier_runs::EarlierRuns;
 use prony_analysis::figure::Figure;
-use prony_analysis::history::EarlierRuns;
+use prony_analysis::history::take_earlier;
 use prony_model::run_log::RunLog;
 use prony_report::{json, markdown, terminal};
 
@@ -111,9 +112,9 @@ fn earlier(
     let mut runs = EarlierRuns::default();
     let (files, left_out) = history::files(Path::new(folder))?;
     let mut left_out: Vec<String> = left_out.into_iter().map(|l| format!("{}: {}", l.file, l.why)).collect();
-    runs.take(a.log, a, b.log).map_err(Failure::usage)?;
+    take_earlier(&mut runs, a.log, a, b.log).map_err(Failure::usage)?;
     for file in files {
-        let taken = history::read(&file).and_then(|log| runs.take(&log, a, b.log));
+        let taken = history::read(&file).and_then(|log| take_earlier(&mut runs, &log, a, b.log));
         left_out.extend(taken.err().map(|why| format!("{}: {why}", file.display())));
     }
     left_out.iter().for_each(|why| printer.note(&format!("left out of --history: {why}")));

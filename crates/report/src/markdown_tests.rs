@@ -90,6 +90,8 @@ fn a_sources_figures_are_in_the_table() {
 
     plow, 10,000 requests at each concurrency, median of 3
 
+    **What the source concluded**
+
     | claim | published |  | measured |
     | :--- | ---: | :--- | ---: |
     | RoadRunner is a win-win: faster than nginx and FPM | (1.40 ×) | HOLDS | 1.94 × |
@@ -113,6 +115,8 @@ fn a_sources_figures_are_in_the_table() {
     #### ReactPHP HTTP server performance, 2019 claims
 
     plow, 10,000 requests at each concurrency, median of 3
+
+    **What the source concluded**
 
     | claim | published |  | measured |
     | :--- | ---: | :--- | ---: |

@@ -285,8 +285,10 @@ fn a_run_with_a_published_source() {
      ! php-server: 312 of 319,632 requests failed (0.1 %)
 
      Fast & Furious: PHP, 2023 claims                  published            measured
+     What the source concluded
      RoadRunner is a win-win: faster than nginx and     (1.40 ×)  HOLDS     1.94 ×
        FPM
+     Our readings of its table
      Apache with FPM falls apart at a thousand         (0.200 ×)  FAILS     0.930 ×
        connections
      PHP-PM leaks memory                                     (–)  UNDECIDED
@@ -327,6 +329,7 @@ fn a_source_without_throughput_has_a_column_of_its_figure() {
     3–4     reactphp:jit        16,790  2.4 %   1.95        ?    6.05   58.9  78.3
 
     PHP8.0 JIT Benchmarks for Async PHP, 2020 claims  published            measured
+    What the source concluded
     RoadRunner is a win-win: faster than nginx and     (1.40 ×)  HOLDS     1.94 ×
       FPM
     method  plow, 10,000 requests at each concurrency, median of 3
@@ -346,6 +349,7 @@ fn a_source_without_throughput_has_a_column_of_its_figure() {
     2019 failed  reactphp-socket ≥ 80 %?
 
     ReactPHP HTTP server performance, 2019 claims     published            measured
+    What the source concluded
     More than 80 % of the requests fail under the     (≥ 80 %?)  HOLDS     93 %
       ramp
     method  plow, 10,000 requests at each concurrency, median of 3

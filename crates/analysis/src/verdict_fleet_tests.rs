@@ -1,18 +1,6 @@
 //! Verdicts about the agents of a fleet.
 
-use prony_model::fleet::{AgentRecord, FleetRecord, LostAgent};
-
 use super::*;
-
-/// What is said of a load, carried as planned, by a fleet that did this.
-fn of_fleet(m: Measurement, agents: Vec<AgentRecord>, lost: Option<LostAgent>, code: Code) -> Option<Reason> {
-    let m = Measurement { fleet: Some(FleetRecord { agents, lost, ..FleetRecord::default() }), ..m };
-    reasons(&m, &constant_plan(2000.0), &Seen::default()).into_iter().find(|reason| reason.code == code)
-}
-
-fn agent(name: &str) -> AgentRecord {
-    AgentRecord { name: name.to_owned(), ..AgentRecord::default() }
-}
 
 #[test]
 fn an_agent_that_its_quota_kept_from_running_is_named() {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use prony_model::fleet::{AgentRecord, FleetRecord, LostAgent};
 use prony_model::histogram::SparseHistogram;
 use prony_model::host::{CpuQuota, HostWindow};
 use prony_model::measurement::{ErrorTally, Http2Use};
@@ -450,6 +451,16 @@ fn a_container_is_said_where_its_network_or_its_machine_stands_between() {
     assert!(desktop.contains("bridge") && desktop.contains("Docker Desktop"), "{desktop}");
     assert!(said(of(Some("hyper-v"), false, "Linux 5.15.0-microsoft-standard-WSL2"), false).is_some());
     assert_eq!(said(of(Some("kvm"), false, linux), false), None);
+}
+
+/// What is said of a load, carried as planned, by a fleet that did this.
+fn of_fleet(m: Measurement, agents: Vec<AgentRecord>, lost: Option<LostAgent>, code: Code) -> Option<Reason> {
+    let m = Measurement { fleet: Some(FleetRecord { agents, lost, ..FleetRecord::default() }), ..m };
+    reasons(&m, &constant_plan(2000.0), &Seen::default()).into_iter().find(|reason| reason.code == code)
+}
+
+fn agent(name: &str) -> AgentRecord {
+    AgentRecord { name: name.to_owned(), ..AgentRecord::default() }
 }
 
 #[path = "verdict_fleet_tests.rs"]

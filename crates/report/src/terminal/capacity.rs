@@ -221,7 +221,10 @@ mod tests {
         };
         let plan = PlanRecord { protocol: Some("h2".to_owned()), pipeline: 8, ..trial.plan };
         let shown = capacity(&found, &plan, &trial.target.address, false, &TerminalOptions::default());
-        assert!(shown.contains("100 connections, HTTP/2 with 8 streams each · 1 probe"), "{shown}");
+        assert!(
+            shown.contains("100 connections, HTTP/2 with 8 streams each · even arrivals · 1 probe"),
+            "{shown}"
+        );
     }
 
     #[test]

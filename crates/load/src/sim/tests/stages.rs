@@ -15,6 +15,7 @@ fn in_stages(nature: Nature, stages: &[(u64, u64)]) -> Case {
     let mut case = Case::closed(nature);
     let stage = |(ms, to): &(u64, u64)| Stage { duration: Duration::from_millis(*ms), to: *to };
     case.plan.arrivals = Arrivals::ConnectionStages(stages.iter().map(stage).collect());
+    case.plan.connections = stages.iter().map(|(_, to)| u32::try_from(*to).unwrap()).max().unwrap();
     case.plan.stop.duration = Some(stages.iter().map(|(ms, _)| Duration::from_millis(*ms)).sum());
     case
 }

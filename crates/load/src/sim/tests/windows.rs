@@ -85,7 +85,7 @@ fn connections_of_stages_are_open_from_their_beginning_to_their_last_answer() {
         // Ten come, one every 10 ms; stay for 50 ms; and go as they came. Then nobody is left for 40 ms.
         let stage = |(ms, to)| Stage { duration: Duration::from_millis(ms), to };
         let stages = [(100, 10), (50, 10), (100, 0), (40, 0)].map(stage).to_vec();
-        case.plan.arrivals = Arrivals::ConnectionStages(stages);
+        (case.plan.connections, case.plan.arrivals) = (10, Arrivals::ConnectionStages(stages));
         case.plan.stop.duration = Some(Duration::from_millis(290));
         let played = case.play();
         let m = played.sound();

@@ -137,8 +137,9 @@ fn thresholds_of_a_load_decide_its_exit_code() {
     let url = target.url();
     let load = |slos: &[&str], more: &[&str]| {
         let flags: Vec<&str> = slos.iter().flat_map(|slo| ["--slo", slo]).collect();
-        world.prony(&[&["load", &url, "-c", "40", "-n", "400"], flags.as_slice(), more].concat())
+        world.prony(&[&["load", &url, "-c", "2", "-n", "400"], flags.as_slice(), more].concat())
     };
+    // Two connections take four seconds: under two, a window does not show how requests depend on each other.
     // The target answers after 20 ms: no median is below that; and a request that takes longer than ten seconds has failed.
     ended(&load(&["p50<60s", "errors<20%"], &["--json", "t.json"]), 0, &["MET", "p50<60s"]);
     let value: serde_json::Value = serde_json::from_str(&world.read("t.json")).unwrap();
@@ -165,7 +166,7 @@ fn a_gate_does_not_pass_unmeasured() {
     let world = &lab.world;
     // Forty requests have no p99.
     let said = bench(&lab, &["--blocks", "2", "--slo", "p99<60s", "--slo", "errors<50%"]);
-    ended(&said, 4, &["MET"]);
+    ended(&said, 4, &[]);
     assert!(said.out.starts_with("NOT JUDGED  p99<60s: base under c4: "), "{said:?}");
     let again = ["--resume", "r.jsonl", "--slo", "p99<60s", "--slo", "max<1ns"];
     ended(&lab.command_with(&again).output().unwrap().into(), 1, &["NOT JUDGED", "MISSED"]);
@@ -202,7 +203,7 @@ fn a_load_whose_threshold_has_no_figure_says_so_first_and_ends_with_4() {
         let line = [&["load", &nowhere, "-c", "2", "-n", "40", "--slo", "memory<1GB"], flags].concat();
         let said = world.prony(&line);
         assert_eq!(said.code, Some(3), "{said:?}");
-        let first = said.out.lines().find(|line| !line.starts_with("NOT JUDGED")).unwrap();
+        let first = said.out.lines().find(|line| !line.starts_with("NOT JUDGED") && !line.starts_with(' ')).unwrap();
         assert!(first.contains("40 of 40; every response has status 404"), "{said:?}");
         assert!(!said.out.contains("last longer"), "{said:?}");
     }

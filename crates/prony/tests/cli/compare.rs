@@ -203,7 +203,8 @@ fn a_load_whose_threshold_has_no_figure_says_so_first_and_ends_with_4() {
         let line = [&["load", &nowhere, "-c", "2", "-n", "40", "--slo", "memory<1GB"], flags].concat();
         let said = world.prony(&line);
         assert_eq!(said.code, Some(3), "{said:?}");
-        let first = said.out.lines().find(|line| !line.starts_with("NOT JUDGED") && !line.starts_with(' ')).unwrap();
+        let first =
+            said.out.lines().find(|line| !line.starts_with("NOT JUDGED") && !line.starts_with(' ')).unwrap();
         assert!(first.contains("40 of 40; every response has status 404"), "{said:?}");
         assert!(!said.out.contains("last longer"), "{said:?}");
     }

@@ -79,7 +79,7 @@ fn wrong_arguments_and_too_few_runs_are_reported() {
         std::fs::remove_file(world.path(&format!("runs/{day:02}.jsonl"))).unwrap();
     }
     let said = world.prony(&["history"]);
-    assert!(said.out.contains("no verdict, a series needs 5"), "{said:?}");
+    assert!(said.out.contains("no verdict, a series needs 8"), "{said:?}");
 }
 
 #[test]

@@ -97,12 +97,12 @@ fn repeated_loads_print_json_alone_and_decide_thresholds_over_all_trials() {
     let target = TargetProcess::start(&["--delay", "20ms"]);
     let url = target.url();
     let load = |more: &[&str]| {
-        world.prony(&[&["load", &url, "-c", "10", "-n", "100", "--repeat", "2"], more].concat())
+        world.prony(&[&["load", &url, "-c", "10", "-n", "100", "--repeat", "3"], more].concat())
     };
     let said = load(&["--json", "-"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let value: Value = serde_json::from_str(&said.out).unwrap();
-    assert_eq!(value["trials"].as_array().map(Vec::len), Some(2));
+    assert_eq!(value["trials"].as_array().map(Vec::len), Some(3));
     // The target answers after 20 ms: no median is below that.
     let missed = load(&["--slo", "p50<10ms"]);
     assert!(missed.code == Some(1) && missed.out.contains("MISSED"), "{missed:?}");

@@ -21,6 +21,8 @@ mod host;
 mod http2;
 mod server;
 
+pub use host::{OTHERS_MAX, STEAL_MAX};
+
 /// A worker that is outside `epoll_wait` for this share of the window has no
 /// room left: what it did not carry may be its own fault.
 pub const BUSY_MAX: f64 = 0.90;

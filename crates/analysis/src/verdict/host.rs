@@ -19,10 +19,10 @@ pub(super) const NOISE_WINDOW_MIN_NS: u64 = 500_000_000;
 const LONG_TURNS_FROM: f64 = 0.5;
 
 /// The share of a used CPU's time that the hypervisor may give to others.
-const STEAL_MAX: f64 = 0.01;
+pub const STEAL_MAX: f64 = 0.01;
 
 /// The share of a CPU that other programs may take over a load.
-const OTHERS_MAX: f64 = 0.05;
+pub const OTHERS_MAX: f64 = 0.05;
 
 /// Less stolen time is not judged: the kernel counts it in steps of 10 ms, of which one may be chance.
 const STEAL_MIN_NS: u64 = 50_000_000;

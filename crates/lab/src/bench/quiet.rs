@@ -3,6 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use prony_analysis::verdict::{OTHERS_MAX, STEAL_MAX};
 use prony_host::{Beside, Taken};
 
 use super::BenchSetup;
@@ -14,9 +15,6 @@ const SECOND: Duration = Duration::from_secs(1);
 const WAIT_MAX: Duration = Duration::from_secs(10);
 /// Between two looks whether somebody asked to end.
 const LOOK: Duration = Duration::from_millis(100);
-/// What others may take of a CPU, and the hypervisor of one, as over a load (docs/verdicts.md, `host_noisy`).
-const OTHERS_MAX: f64 = 0.05;
-const STEAL_MAX: f64 = 0.01;
 
 /// The waits of a run.
 #[derive(Debug, Default)]

@@ -18,7 +18,9 @@ use prony_model::observed::Observed;
 use prony_model::plan::{Arrivals, PROBE_WARMUP, Stop, seed_of};
 use prony_model::rate::Rate;
 use prony_model::trial::{Bound, Trial};
+use prony_stats::CONFIDENCE;
 use prony_stats::crossing::{Counted, crossing};
+use prony_stats::interval::mean_interval;
 use prony_stats::search::{Answer, Found, Phase, Probe, Search, SearchPlan};
 
 mod probe;
@@ -27,7 +29,7 @@ mod sustained;
 pub(crate) use probe::{Probed, Prober};
 
 use crate::watch::Outside;
-use sustained::{ENDED_MIN, Hopeless, JudgedProbe, Limited, beyond_limits, sustained, void};
+use sustained::{ENDED_MIN, Hopeless, JudgedProbe, Limited, beyond_limits, most_carried, sustained, void};
 
 /// Failures that a sustained rate may have, where no threshold says more.
 pub(crate) const ERRORS_MAX_SHARE: f64 = 0.001;
@@ -49,6 +51,8 @@ pub struct CapacityPlan {
 
 /// The requests of a probe, at least: random arrivals are then hardly fewer than [`ENDED_MIN`].
 const REQUESTS_MIN: f64 = 2.0 * ENDED_MIN as f64;
+/// So many probes that were not carried whole tell what a server carries.
+const MOST_CARRIED_MIN: usize = 5;
 /// Probes are lengthened up to this many times, so that a threshold's percentile has its samples.
 const LENGTHENED_MAX: u32 = 5;
 /// The closed load that says where to begin.
@@ -122,9 +126,19 @@ pub(crate) fn search_by(
     interrupt: &Interrupt,
     tell: &mut dyn FnMut(&CapacityEvent<'_>),
 ) -> Result<CapacityOutcome, LoadError> {
-    let (probes, counted) = (Vec::new(), Vec::new());
-    let run =
-        Run { plan, prober, interrupt, tell, probes, counted, unloaded_ns: None, kept: None, void: None };
+    let (probes, counted, most_carried) = (Vec::new(), Vec::new(), Vec::new());
+    let run = Run {
+        plan,
+        prober,
+        interrupt,
+        tell,
+        probes,
+        counted,
+        most_carried,
+        unloaded_ns: None,
+        kept: None,
+        void: None,
+    };
     run.search()
 }
 
@@ -136,6 +150,8 @@ struct Run<'a, 'l> {
     probes: Vec<ProbeRecord>,
     /// Of each probe about the edge its rate, and what it counted beyond each limit.
     counted: Vec<(f64, Vec<Limited>)>,
+    /// What was completed per second in those of them that were not carried whole.
+    most_carried: Vec<f64>,
     /// The median response of one connection with nothing else to do.
     unloaded_ns: Option<u64>,
     /// What becomes the outcome's trial, and whether it was sustained about the edge.
@@ -193,7 +209,8 @@ impl Run<'_, '_> {
         Ok(CapacityOutcome { record, trial, observed, interrupted })
     }
 
-    /// The rate at which as many requests are beyond a limit as may be, of several limits the lowest.
+    /// The rate at which as many requests are beyond a limit as may be, or that is carried where more is due; of several
+    /// limits the lowest.
     fn estimate(&self, found: &Found) -> Estimate {
         let n = self.probes.len() as u64;
         if found.failed.is_none() {
@@ -215,9 +232,12 @@ impl Run<'_, '_> {
             crossing(&loads, *allowed.first()?)
         };
         let limits = self.counted.first().map_or(0, |(_, limited)| limited.len());
-        let first = (0..limits).filter_map(of_limit).min_by(|a, b| a.rate.total_cmp(&b.rate));
-        match first {
-            Some(found) => Estimate::new(found.rate, found.ci95[0], found.ci95[1], self.counted.len() as u64),
+        let of_limits = (0..limits).filter_map(of_limit).map(|found| (found.rate, found.ci95));
+        let carried = Some(&self.most_carried).filter(|carried| carried.len() >= MOST_CARRIED_MIN);
+        let carried = carried.and_then(|carried| mean_interval(carried, CONFIDENCE));
+        let carried = carried.map(|most| (most.point, [most.low, most.high]));
+        match of_limits.chain(carried).min_by(|a, b| a.0.total_cmp(&b.0)) {
+            Some((rate, [low, high])) => Estimate::new(rate, low, high, self.counted.len() as u64),
             None => Estimate::bare(
                 found.level,
                 n,
@@ -278,6 +298,7 @@ impl Run<'_, '_> {
         self.probes.push(record);
         if about_the_edge && answer != Answer::OutOfReach {
             self.counted.push((probe.level, limited));
+            self.most_carried.extend(most_carried(trial));
         }
         let upheld = about_the_edge && answer == Answer::Passed;
         if self.void.is_none() && (upheld || !self.kept.as_ref().is_some_and(|(_, upheld)| *upheld)) {

@@ -64,7 +64,7 @@ pub(super) struct Limited {
 }
 
 /// What a trial has beyond each limit that is one on a share of its requests: those of thresholds on percentiles and
-/// failures, then failures unless a threshold is about these, and what was due and not carried.
+/// failures, then failures unless a threshold is about these.
 pub(super) fn beyond_limits(trial: &Trial, slos: &[Slo]) -> Vec<Limited> {
     let requests = &trial.requests;
     let ended = requests.failed + requests.completed;
@@ -76,10 +76,13 @@ pub(super) fn beyond_limits(trial: &Trial, slos: &[Slo]) -> Vec<Limited> {
     if !slos.iter().any(Slo::is_of_errors) {
         limits.push(Limited { beyond: requests.failed, of: ended, allowed: ERRORS_MAX_SHARE });
     }
-    let carried = carried(requests, trial.latency.service.mean_ns, trial.window.duration_ns);
-    let (beyond, of) = (requests.scheduled.saturating_sub(carried), requests.scheduled);
-    limits.push(Limited { beyond, of, allowed: UNCARRIED_MAX_SHARE });
     limits
+}
+
+/// What a server completed per second where it did not carry all that came due: as much as it can.
+pub(super) fn most_carried(trial: &Trial) -> Option<f64> {
+    let is_short = trial.outcome == Outcome::Overloaded || carried_share(trial) < 1.0 - UNCARRIED_MAX_SHARE;
+    is_short.then_some(trial.throughput.requests_per_s.point)
 }
 
 /// Whether a trial's rate is sustained, and why (not); `hopeless` says why it was ended early.
@@ -104,9 +107,7 @@ pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -
     if failed >= ERRORS_MAX_SHARE && !slos.iter().any(Slo::is_of_errors) {
         return JudgedProbe::failed(format!("{:.2} % failed", failed * 100.0));
     }
-    // Of the requests that came due, and not of the rate asked for: Poisson arrivals are not as many in every window.
-    let carried = carried(&trial.requests, trial.latency.service.mean_ns, trial.window.duration_ns);
-    let carried = share(carried, trial.requests.scheduled);
+    let carried = carried_share(trial);
     if carried < 1.0 - UNCARRIED_MAX_SHARE {
         return JudgedProbe::failed(format!("completed only {:.1} % of the load", carried * 100.0));
     }
@@ -132,6 +133,12 @@ pub(super) fn sustained(trial: &Trial, slos: &[Slo], hopeless: Option<String>) -
     }
     let undecided = (!undecided.is_empty()).then(|| undecided.join(", "));
     JudgedProbe { undecided, not_judged, ..JudgedProbe::new(Answer::Passed, "sustained") }
+}
+
+/// The share of the requests that came due (Poisson arrivals are not as many in every window) that was carried.
+fn carried_share(trial: &Trial) -> f64 {
+    let carried = carried(&trial.requests, trial.latency.service.mean_ns, trial.window.duration_ns);
+    share(carried, trial.requests.scheduled)
 }
 
 /// The requests that came due which completed, or were in flight at the window's end as Little's law has it: rate times

@@ -136,11 +136,11 @@ export async function doubts({ chromium, check, must, folder }) {
     must(problems.length === 0, problems.join("; "));
     await context.close();
   });
-  await check("a rate that was not confirmed is marked", async () => {
+  await check("a rate that a search gave no interval for is marked", async () => {
     const { page, context, problems } = await open(chromium, `${changed("knees", "unconfirmed", /"unconfirmed":0/g, '"unconfirmed":1')}#/capacity`);
     await settle(page);
     const row = await page.locator("section > .table-box tbody tr").first().innerText();
-    must(/\d \?/.test(row) && row.includes("not confirmed"), row);
+    must(/\d \?/.test(row) && row.includes("without an interval"), row);
     must((await page.locator("#plot-capacity .plot svg").textContent()).includes("/s ?"), "the plot has no mark");
     must(problems.length === 0, problems.join("; "));
     await context.close();

@@ -7,15 +7,17 @@ use prony_model::run_log::EventKind::{Checked, Finished, Interrupted, Resumed};
 use prony_model::run_log::{Event, NamedPlan, PlannedTrial, RunLog, TrialResult, without_name};
 use prony_model::trial::Validity;
 
-use crate::cell::{Cell, Results, blocks_planned, candidates, cells, plan_names, planned};
+use crate::cell::{ByBlock, Cell, Results, blocks_planned, candidates, cells, plan_names, planned};
 use crate::comparison::{Comparison, Options, choose_in, compare_candidates};
 use crate::conclusions::Evidence;
 use crate::experiment::{ExperimentAnalysis, TrialCounts};
 use crate::figure::Figure;
-use crate::figures;
+use crate::figures::{self, Contestant};
 use crate::headline::headline;
+use crate::look::Level;
 use crate::protocols;
 use crate::published;
+use crate::ranking::{Contest, RankChange};
 use crate::repeats;
 use crate::row::{PlanAnalysis, Row, row};
 use crate::starts::stalls_not_excluded;
@@ -25,7 +27,7 @@ use crate::way::way;
 const SCHEMA: &str = "prony.analysis/1";
 
 const INTERVAL_METHOD: &str = "95 % intervals: Student's t over trials (one per block), on logarithms; \
-                               ranks by paired t within blocks, Holm-corrected";
+                               ranks by t within blocks, with what all candidates say of the spread";
 
 const WIDENED: &str = "intervals are 1 + 2/n times as wide, since the run ended when they were narrow enough";
 
@@ -112,20 +114,33 @@ fn trial_counts(log: &RunLog, results: &Results<'_>) -> TrialCounts {
 }
 
 fn plan_analysis(log: &RunLog, results: &Results<'_>, plan: &str, baseline: Option<&str>) -> PlanAnalysis {
-    let widened = log.header.precision.is_some();
-    let mut entries: Vec<(Row, Vec<Cell<'_>>)> = Vec::new();
+    let level = Level::of(log);
+    let mut entries: Vec<(Row, Contestant<'_>)> = Vec::new();
     let own = results.iter().filter(|(_, result)| result.planned.plan == plan);
     let own: Results<'_> = own.map(|(index, result)| (*index, *result)).collect();
     for candidate in candidates(log, results, plan) {
-        let mut cells = cells(&own, plan, &candidate.label);
-        let row = row(&candidate, &cells, widened);
-        cells.retain(Cell::counts);
-        entries.push((row, cells));
+        let mut counted = cells(&own, plan, &candidate.label);
+        let row = row(&candidate, &counted, level);
+        counted.retain(Cell::counts);
+        let died = row.died.is_some();
+        entries.push((row, Contestant { counted, died }));
     }
     let rate = |row: &Row| row.throughput().map_or(f64::NEG_INFINITY, |e| e.point);
     entries.sort_by(|(a, _), (b, _)| rate(b).total_cmp(&rate(a)));
-    let (mut rows, counted): (Vec<Row>, Vec<Vec<Cell<'_>>>) = entries.into_iter().unzip();
-    figures::rank(&mut rows.iter_mut().map(|row| &mut row.figures).collect::<Vec<_>>(), &counted, widened);
+    let (mut rows, contestants): (Vec<Row>, Vec<Contestant<'_>>) = entries.into_iter().unzip();
+    figures::rank(&mut rows.iter_mut().map(|row| &mut row.figures).collect::<Vec<_>>(), &contestants, level);
+    let ranked = contestants
+        .iter()
+        .zip(&rows)
+        .filter_map(|(own, row)| Some((own.ranked_by(Figure::THROUGHPUT)?, row.candidate.as_str())));
+    let (ranked, names): (Vec<ByBlock>, Vec<&str>) = ranked.unzip();
+    let contest = Contest::of(&ranked.iter().collect::<Vec<_>>(), level);
+    let changed = |(at, block, rank): (usize, u32, (u32, u32))| RankChange {
+        candidate: names[at].to_owned(),
+        block,
+        rank,
+    };
+    let rank_changes = contest.left_out().map(|changes| changes.into_iter().map(changed).collect());
     if let Some(base) = rows.iter().position(|row| Some(row.candidate.as_str()) == baseline) {
         for row in &mut rows {
             row.ratio = row.figures[Figure::THROUGHPUT].ratios.get(base).cloned().flatten();
@@ -137,15 +152,17 @@ fn plan_analysis(log: &RunLog, results: &Results<'_>, plan: &str, baseline: Opti
         name: plan.to_owned(),
         describe: describe.to_owned(),
         spread_at_20_ms: spread_at_20_ms(log, plan, &rows),
-        unseen_stalls: unseen_stalls(&counted),
+        unseen_stalls: unseen_stalls(&contestants),
+        planning: contest.planning(),
+        rank_changes,
         rows,
     }
 }
 
 /// What is left open of every tail: of the candidate whose windows add up to least.
-fn unseen_stalls(counted: &[Vec<Cell<'_>>]) -> Option<String> {
-    let loaded = |cells: &Vec<Cell<'_>>| cells.iter().map(|c| c.trial.window.duration_ns).sum::<u64>();
-    let least = counted.iter().map(loaded).filter(|ns| *ns > 0).min()?;
+fn unseen_stalls(contestants: &[Contestant<'_>]) -> Option<String> {
+    let loaded = |own: &Contestant<'_>| own.counted.iter().map(|c| c.trial.window.duration_ns).sum::<u64>();
+    let least = contestants.iter().map(loaded).filter(|ns| *ns > 0).min()?;
     Some(stalls_not_excluded(least))
 }
 

@@ -84,7 +84,7 @@ fn candidates_that_do_not_differ_share_their_ranks() {
         ranks_of(&analysis).iter().map(|r| r.1).collect::<Vec<_>>(),
         [Some((1, 2)), Some((1, 2)), Some((3, 3))]
     );
-    assert_eq!(analysis.headline, "y and x lead, too close to call: 3.0 × base at c=50");
+    assert_eq!(analysis.headline, "y and x lead, not told apart: 3.0 × base at c=50");
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn behind_a_rate_that_all_carry_a_search_for_the_highest_is_the_headline() {
     assert_eq!(log.analyse().headline, "a leads: 3.0 × base with p99<50ms at c=50");
     // A closed loop says itself who leads.
     log.0.header.plans[0].plan = searched.header.plans[0].plan.clone();
-    assert_eq!(log.analyse().headline, "a and base are too close to call at c=50");
+    assert_eq!(log.analyse().headline, "a and base are not told apart at c=50");
     // Nor are those alike of whom one does not carry the rate.
     log.0.header.plans[0].plan = constant_plan(2000.0);
     log.trial(1).outcome = Outcome::Overloaded;
@@ -326,4 +326,27 @@ fn candidates_that_share_a_reason_share_a_note() {
     let notes = log.analyse().notes;
     assert_eq!(notes[..2], ["start failed: a and b: given up: no", "start failed: c: given up: never"]);
     assert!(notes.len() == 3 && notes[2].ends_with(": ended with exit code 3."), "{notes:?}");
+}
+
+#[test]
+fn a_candidate_whose_server_died_is_not_ranked_and_the_others_are() {
+    let mut log =
+        Log::new(&["a", "b", "base"], 3).with(&[&[300, 200, 100], &[301, 202, 101], &[299, 201, 99]]);
+    let trial = log.trial(0);
+    trial.verdict.reasons.push(prony_model::code::Code::ServerDied.reason("signal 11".to_owned()));
+    trial.verdict.validity = prony_model::trial::Validity::Invalid;
+    let analysis = log.analyse();
+    assert_eq!(ranks_of(&analysis), [("a", None), ("b", Some((1, 1))), ("base", Some((2, 2)))]);
+    let row = &analysis.plans[0].rows[0];
+    assert_eq!(row.died.unwrap().to_string(), "died in 1 of 3 starts");
+    assert!(row.ratio.as_ref().unwrap().no_interval.as_ref().unwrap().contains("died"));
+    assert!(analysis.headline.starts_with("b leads"), "{}", analysis.headline);
+}
+
+#[test]
+fn equals_are_not_told_apart_and_it_is_said_what_may_be_missed() {
+    let log = Log::new(&["a", "base"], 4).with(&[&[300, 304], &[303, 299], &[301, 302], &[299, 300]]);
+    let headline = log.analyse().headline;
+    assert!(headline.contains("are not told apart at c=50 by 4 blocks; differences under "), "{headline}");
+    assert!(headline.ends_with(" % may be missed"), "{headline}");
 }

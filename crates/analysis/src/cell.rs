@@ -2,14 +2,19 @@
 //! run has trials of; and what the trials of one candidate are by block.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use prony_model::capacity::CapacityRecord;
+use prony_model::code::Code;
 use prony_model::run_log::EventKind::{BudgetSpent, Finished, Interrupted, PrecisionReached};
 use prony_model::run_log::{CandidateRecord, PlannedTrial, RunLog, TrialResult};
 use prony_model::server::ServerSamples;
 use prony_model::trial::{Bound, Outcome, Trial};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::figure::{Figure, FigureValue};
+use crate::numbers::count;
 
 /// A run's results by index, of several of one planned trial the last.
 pub(crate) type Results<'a> = BTreeMap<u32, &'a TrialResult>;
@@ -120,6 +125,29 @@ pub(crate) fn counted<'a>(results: &Results<'a>, plan: &str, candidate: &str) ->
     cells
 }
 
+/// In how many of these starts the server died, where it did.
+pub(crate) fn deaths(cells: &[Cell<'_>]) -> Option<Deaths> {
+    let is_death =
+        |cell: &&Cell<'_>| cell.trial.verdict.reasons.iter().any(|reason| reason.code == Code::ServerDied);
+    let died = count(cells.iter().filter(is_death).count());
+    (died > 0).then(|| Deaths { died, starts: count(cells.len()) })
+}
+
+/// Starts of a server that died under load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Deaths {
+    /// In so many,
+    pub died: u32,
+    /// of so many.
+    pub starts: u32,
+}
+
+impl fmt::Display for Deaths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "died in {} of {} starts", self.died, self.starts)
+    }
+}
+
 /// Whether any of them was overloaded: its response grew with its window's length.
 pub(crate) fn any_overloaded(cells: &[Cell<'_>]) -> bool {
     cells.iter().any(|cell| cell.trial.outcome == Outcome::Overloaded)
@@ -132,6 +160,8 @@ pub(crate) struct ByBlock {
     pub(crate) values: BTreeMap<u32, f64>,
     /// Whether any of them is only known to be at least that.
     pub(crate) at_least: bool,
+    /// Whether the server died in other starts: these blocks are those that it survived.
+    pub(crate) died: bool,
 }
 
 impl ByBlock {
@@ -140,6 +170,7 @@ impl ByBlock {
     pub(crate) fn new(
         trials: impl IntoIterator<Item = (u32, FigureValue)>,
         average: fn(&[f64]) -> Option<f64>,
+        died: bool,
     ) -> Option<ByBlock> {
         let mut at_least = false;
         let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
@@ -149,7 +180,17 @@ impl ByBlock {
         }
         let values: Option<BTreeMap<u32, f64>> =
             blocks.into_iter().map(|(block, values)| Some((block, average(&values)?))).collect();
-        values.filter(|values| !values.is_empty()).map(|values| ByBlock { values, at_least })
+        values.filter(|values| !values.is_empty()).map(|values| ByBlock { values, at_least, died })
+    }
+
+    /// Whether the truth may be more: of a bound, and of a server that died where more is worse.
+    pub(crate) fn may_be_more(&self, more_is_better: bool) -> bool {
+        self.at_least || (self.died && !more_is_better)
+    }
+
+    /// Whether it may be less: of a server that died where more is better.
+    pub(crate) fn may_be_less(&self, more_is_better: bool) -> bool {
+        self.died && more_is_better
     }
 
     /// (own, other's) of each block that both have.

@@ -1,27 +1,21 @@
-//! Which of two is ahead: the rule of a comparison, from one figure per trial, paired within blocks.
+//! Which of two is ahead: the rule of a verdict, from one figure per trial, paired within blocks.
 
-use prony_stats::CONFIDENCE;
-use prony_stats::equivalence::equivalence_p_value;
-use prony_stats::interval::{Interval, logarithms, mean, mean_interval, variance};
-use prony_stats::power::{blocks_for_width, blocks_to_find};
-use prony_stats::student::t_two_sided;
+use prony_stats::interval::{Interval, logarithms, mean, variance};
+use prony_stats::moderated::Difference;
+use prony_stats::power::{blocks_to_decide, plausible_sds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
-use crate::numbers::real_len;
+use crate::look::Level;
+use crate::numbers::{count, real_len};
 
-/// A winner's interval keeps this share of the smallest difference that matters
-/// (on logarithms) away from "equal": 0.5 % of throughput, which is what
-/// requests in flight at a window's ends move. It holds A/A comparisons under
-/// 5 % (docs/statistics.md has the table), where "excludes 0" would sit on it.
-const CLEAR_SHARE: f64 = 0.25;
+/// The chance with which forecast blocks are to decide, and differences to be found.
+pub(crate) const POWER: f64 = 0.8;
 
-/// The chance with which the blocks forecast are to settle it.
-const POWER: f64 = 0.8;
-
-/// No forecast asks for more blocks; beyond it, the answer is that this noise does not allow one.
-const BLOCKS_FORECAST_MAX: usize = 1_000;
+/// The differences that a forecast is made for, in smallest differences that matter: what was measured says too little
+/// of what is.
+const FORECAST_FOR: [f64; 3] = [0.0, 0.5, 1.5];
 
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,27 +37,40 @@ impl Rule {
         self.smallest.ln_1p()
     }
 
-    /// What the interval of the log ratio of B over A says, where two one-sided tests put it within the margin or not;
-    /// `spread` is the standard deviation of a block's log ratio.
-    fn decide(self, interval: Interval, equivalent: bool, spread: f64) -> RatioComparison {
-        let (margin, difference) = (self.margin(), interval.point.abs());
-        let clear = CLEAR_SHARE * margin;
+    /// What a test of B's logarithms less A's says at an error, where it is one of so many hypotheses.
+    ///
+    /// **Equivalent** where two one-sided tests at the error put it within ±δ (Schuirmann 1987), whatever else is found;
+    /// else **faster** or **slower** where the two-sided test rejects at the error's share; else **inconclusive**.
+    pub fn finding(self, test: &Difference, error: f64, hypotheses: usize) -> Finding {
         // 1e-9: pairs that differ by δ exactly do so but for rounding.
-        let matters = difference >= margin * (1.0 - 1e-9);
-        let finding = if matters && (interval.low > clear || interval.high < -clear) {
-            let better = (interval.point > 0.0) == self.more_is_better;
-            if better { Finding::Faster } else { Finding::Slower }
-        } else if equivalent {
+        if test.is_within(self.margin() * (1.0 - 1e-9), error) {
             Finding::Equivalent
-        } else {
+        } else if !test.differs(error / real_len(hypotheses)) {
             Finding::Inconclusive
+        } else if (test.mean > 0.0) == self.more_is_better {
+            Finding::Faster
+        } else {
+            Finding::Slower
+        }
+    }
+
+    fn decide(self, test: Difference, level: Level) -> Option<RatioComparison> {
+        let test = level.of_test(test);
+        let finding = self.finding(&test, level.error, 1);
+        Some(RatioComparison { ratio: test.interval()?.exp(), finding, test })
+    }
+
+    /// How many more blocks than these are likely to decide at the next look, if the true difference is each of some.
+    pub fn forecast(self, test: &Difference, level: Level) -> Vec<Forecast> {
+        let sds = plausible_sds(test.error * real_len(test.n).sqrt(), test.degrees);
+        let of = |share: f64| {
+            let difference = share * self.margin();
+            let blocks = blocks_to_decide(difference, self.margin(), &sds, level.next().error, POWER);
+            // At least one more: these blocks did not decide.
+            let more = blocks.map(|n| count(n.saturating_sub(test.n).max(1)));
+            Forecast { difference: difference.exp_m1(), more_blocks: more }
         };
-        let blocks_needed = (finding == Finding::Inconclusive)
-            .then(|| blocks_needed(difference, spread, margin))
-            .flatten()
-            // At least one more: these blocks did not settle it.
-            .map(|wanted| wanted.saturating_sub(interval.n).max(1));
-        RatioComparison { ratio: interval.exp(), finding, spread, blocks_needed }
+        FORECAST_FOR.into_iter().map(of).collect()
     }
 }
 
@@ -71,14 +78,23 @@ impl Rule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Finding {
-    /// B is better, by a difference that matters.
+    /// B is better.
     Faster,
-    /// B is worse, by a difference that matters.
+    /// B is worse.
     Slower,
-    /// They differ by less than what matters, surely.
+    /// They differ by less than what matters.
     Equivalent,
     /// These blocks do not say.
     Inconclusive,
+}
+
+/// What it would take to decide.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Forecast {
+    /// If this is the true difference, as a share,
+    pub difference: f64,
+    /// so many more blocks decide in four of five runs; `None`: more than a thousand.
+    pub more_blocks: Option<u32>,
 }
 
 /// A comparison's outcome.
@@ -88,61 +104,36 @@ pub struct RatioComparison {
     pub ratio: Interval,
     /// What that says.
     pub finding: Finding,
-    /// The standard deviation of the blocks' log ratios: twice the trial-to-trial noise's square.
-    pub spread: f64,
-    /// Of an inconclusive one: how many more blocks are likely to settle it at this noise;
-    /// `None` where even [`BLOCKS_FORECAST_MAX`] would not, and where it is settled.
-    pub blocks_needed: Option<usize>,
+    /// The same on logarithms.
+    pub test: Difference,
 }
 
-/// Compares one figure of B with that of A, from (a, b) per block.
-///
-/// With d the mean of ln(b/a) over blocks and δ the smallest difference that
-/// matters: **faster** or **slower** where |d| ≥ δ and the 95 % t interval is
-/// clear of 0 by δ/4; **equivalent** where two one-sided tests at 5 % put d
-/// within ±δ (Schuirmann 1987); else **inconclusive**, with the number of
-/// blocks that would find |d| with 80 % power, or show equivalence, whichever
-/// is less. Sources: docs/statistics.md, "A comparison".
+/// Compares one figure of B with that of A, from (a, b) per block, by [`Rule::finding`] of one hypothesis.
 ///
 /// `None` under two blocks, or when a figure is not above 0.
-pub fn compare(pairs: &[(f64, f64)], rule: Rule) -> Option<RatioComparison> {
-    let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-    let logs: Vec<f64> = logarithms(&b)?.iter().zip(logarithms(&a)?).map(|(b, a)| b - a).collect();
-    let interval = mean_interval(&logs, CONFIDENCE)?;
-    // At 5 % each: where the 90 % interval lies within ±δ.
-    let equivalent = equivalence_p_value(&logs, rule.margin()).is_some_and(|p| p < 0.05);
-    Some(rule.decide(interval, equivalent, variance(&logs)?.sqrt()))
+pub fn compare(pairs: &[(f64, f64)], rule: Rule, level: Level) -> Option<RatioComparison> {
+    rule.decide(Difference::of(&log_ratios(pairs)?)?, level)
 }
 
 /// Compares a run's figure with those of K earlier runs, a run being a point: the difference of B from their mean, ±
-/// t(K − 1)·s·√(1 + 1/K), a prediction interval. More blocks would not narrow it, and none are forecast.
+/// t(K − 1)·s·√(1 + 1/K), a prediction interval.
 ///
 /// `None` under [`EARLIER_MIN`] earlier runs, or when a figure is not above 0.
 pub fn compare_with_runs(earlier: &[f64], b: f64, rule: Rule) -> Option<RatioComparison> {
     let (logs, b) = (logarithms(earlier)?, logarithms(&[b])?[0]);
-    let count = real_len(logs.len());
-    let spread = variance(&logs).filter(|_| logs.len() >= EARLIER_MIN)?.sqrt();
-    let half = |confidence: f64| {
-        t_two_sided(count - 1.0, confidence).map(|t| t * spread * (1.0 + 1.0 / count).sqrt())
-    };
-    let (point, half95) = (b - mean(&logs)?, half(CONFIDENCE)?);
-    let interval = Interval { point, low: point - half95, high: point + half95, n: logs.len() };
-    let equivalent = point.abs() + half(2.0 * CONFIDENCE - 1.0)? < rule.margin();
-    Some(RatioComparison { blocks_needed: None, ..rule.decide(interval, equivalent, spread) })
+    let (n, runs) = (logs.len(), real_len(logs.len()));
+    let spread = variance(&logs).filter(|_| n >= EARLIER_MIN)?.sqrt();
+    let error = spread * (1.0 + 1.0 / runs).sqrt();
+    rule.decide(Difference { mean: b - mean(&logs)?, error, degrees: runs - 1.0, n }, Level::look(1))
 }
 
 /// Earlier runs that show how runs vary.
 pub const EARLIER_MIN: usize = 5;
 
-/// The blocks in all that are likely to settle it, if what was seen is what is:
-/// by finding the difference beyond the clear share, or by showing equivalence.
-fn blocks_needed(difference: f64, spread: f64, margin: f64) -> Option<usize> {
-    let beyond = difference - CLEAR_SHARE * margin;
-    let to_find = (difference >= margin).then(|| blocks_to_find(beyond, spread, CONFIDENCE, POWER));
-    // The 90 % interval about the point is to end within the margin.
-    let room = margin - difference;
-    let to_show = (room > 0.0).then(|| blocks_for_width(spread, room, 2.0 * CONFIDENCE - 1.0));
-    [to_find, to_show].into_iter().flatten().flatten().min().filter(|n| *n <= BLOCKS_FORECAST_MAX)
+/// ln(b/a) of each pair; `None` when a figure is not above 0.
+pub(crate) fn log_ratios(pairs: &[(f64, f64)]) -> Option<Vec<f64>> {
+    let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    Some(logarithms(&b)?.iter().zip(logarithms(&a)?).map(|(b, a)| b - a).collect())
 }
 
 #[cfg(test)]

@@ -4,17 +4,16 @@ use std::borrow::Cow;
 use std::ops::{Index, IndexMut};
 
 use prony_model::Estimate;
-use prony_stats::CONFIDENCE;
-use prony_stats::interval::{geometric_mean, geometric_mean_interval, mean, mean_interval};
+use prony_stats::interval::{geometric_mean, logarithms, mean};
 use prony_stats::order::Quantile;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::cell::{ByBlock, Cell, any_overloaded};
 use crate::figure::{FIGURES, Figure, FigureValue, OverTrials};
+use crate::look::Level;
 use crate::numbers::{self, rounded};
-use crate::precision::{widen_all, withhold_if_wide};
-use crate::ranking::{ranks, ratio_to_baseline};
+use crate::ranking::{Contest, ratio_to_baseline};
 use crate::starts;
 
 /// A candidate's figure under one plan.
@@ -62,8 +61,8 @@ impl IndexMut<Figure> for Figures {
 
 impl Figures {
     /// Over the trials that count, in block order.
-    pub(crate) fn over(counted: &[Cell<'_>], widened: bool) -> Figures {
-        Figures(Figure::all().map(|figure| over_trials(figure, counted, widened)).collect())
+    pub(crate) fn over(counted: &[Cell<'_>], level: Level) -> Figures {
+        Figures(Figure::all().map(|figure| over_trials(figure, counted, level)).collect())
     }
 }
 
@@ -136,86 +135,91 @@ fn uncensored(figure: Figure, cell: &Cell<'_>) -> Option<FigureValue> {
     cell.figure(figure).filter(|known| known.value.is_finite())
 }
 
-pub(crate) fn over_trials(figure: Figure, cells: &[Cell<'_>], widened: bool) -> CandidateFigure {
+pub(crate) fn over_trials(figure: Figure, cells: &[Cell<'_>], level: Level) -> CandidateFigure {
     let trials: Vec<f64> = cells.iter().filter_map(|cell| Some(uncensored(figure, cell)?.value)).collect();
     let quantile = figure.quantile().and_then(Quantile::new);
-    let (mut estimate, censored_at_ns) = match figure.over_trials {
+    let (estimate, censored_at_ns) = match figure.over_trials {
         _ if quantile.is_some() => {
-            quantile.map_or((None, None), |quantile| starts::percentile(cells, quantile, widened))
+            quantile.map_or((None, None), |quantile| starts::percentile(cells, quantile, level.widened))
         }
         // An average over those that happen to have it would favour them.
         _ if figure.affected_as == "service" && trials.len() < cells.len() => (None, None),
-        OverTrials::GeometricMean => (estimate(&trials), None),
-        OverTrials::Mean => (arithmetic(&trials), None),
+        OverTrials::GeometricMean => (estimate(&trials, level), None),
+        OverTrials::Mean => (arithmetic(&trials, level), None),
         OverTrials::Highest => {
             let most = trials.iter().copied().reduce(f64::max);
             let why = "it is the highest of the trials";
             (most.map(|most| Estimate::bare(most, trials.len() as u64, why)), None)
         }
     };
-    if widened && quantile.is_none() {
-        widen_all([&mut estimate]);
-    }
     let lower_bound = figure == Figure::THROUGHPUT && cells.iter().any(|cell| cell.throughput().at_least);
     CandidateFigure { estimate, censored_at_ns, lower_bound, trials, ..CandidateFigure::default() }
 }
 
 /// The geometric mean with its t interval on logarithms, or the reason why there is none.
-pub(crate) fn estimate(values: &[f64]) -> Option<Estimate> {
+pub(crate) fn estimate(values: &[f64], level: Level) -> Option<Estimate> {
     let n = values.len() as u64;
-    if let Some(interval) = geometric_mean_interval(values, CONFIDENCE) {
-        return Some(withhold_if_wide(numbers::estimate(interval)));
-    }
-    match geometric_mean(values) {
-        Some(point) => Some(Estimate::bare(point, n, "one trial has no interval")),
-        // A trial at 0 has no logarithm.
-        None => mean(values).map(|point| {
-            Estimate::bare(point, n, "a trial of 0 has no geometric mean: this is the plain one")
-        }),
+    let Some(logs) = logarithms(values) else {
+        let why = "a trial of 0 has no geometric mean: this is the plain one";
+        return mean(values).map(|point| Estimate::bare(point, n, why));
+    };
+    match level.interval(&logs) {
+        Some(interval) => Some(numbers::estimate(interval.exp())),
+        None => geometric_mean(values).map(|point| Estimate::bare(point, n, "one trial has no interval")),
     }
 }
 
 /// The mean with its t interval, of figures that may be 0 or below.
-fn arithmetic(values: &[f64]) -> Option<Estimate> {
+fn arithmetic(values: &[f64], level: Level) -> Option<Estimate> {
     let alone = || Some(Estimate::bare(mean(values)?, values.len() as u64, "one trial has no interval"));
-    mean_interval(values, CONFIDENCE).map(numbers::estimate).or_else(alone)
+    level.interval(values).map(numbers::estimate).or_else(alone)
 }
 
-/// Ranks a plan's candidates by every figure that they are ranked by. `counted` are their trials that count, in the
-/// same order.
-pub(crate) fn rank(rows: &mut [&mut Figures], counted: &[Vec<Cell<'_>>], widened: bool) {
+/// A candidate of a plan, as it is ranked.
+pub(crate) struct Contestant<'a> {
+    /// Its trials that count.
+    pub(crate) counted: Vec<Cell<'a>>,
+    /// Whether its server died in others: then it has no rank.
+    pub(crate) died: bool,
+}
+
+impl Contestant<'_> {
+    /// Its figure by block, the more the better, where it is ranked.
+    pub(crate) fn ranked_by(&self, figure: Figure) -> Option<ByBlock> {
+        let own = comparable(figure, &self.counted, self.died).filter(|own| !own.died)?;
+        Some(if figure.more_is_better { own } else { inverse(&own) })
+    }
+}
+
+/// Ranks a plan's candidates, in the same order, by every figure that they are ranked by.
+pub(crate) fn rank(rows: &mut [&mut Figures], contestants: &[Contestant<'_>], level: Level) {
     for figure in Figure::ranked() {
-        let all: Vec<Option<ByBlock>> = counted.iter().map(|cells| comparable(figure, cells)).collect();
-        let present: Vec<ByBlock> = all
-            .iter()
-            .flatten()
-            .map(|own| if figure.more_is_better { own.clone() } else { inverse(own) })
-            .collect();
-        let mut places = ranks(&present.iter().collect::<Vec<_>>()).into_iter();
+        let all: Vec<Option<ByBlock>> =
+            contestants.iter().map(|own| comparable(figure, &own.counted, own.died)).collect();
+        let ranked: Vec<Option<ByBlock>> = contestants.iter().map(|own| own.ranked_by(figure)).collect();
+        let mut places =
+            Contest::of(&ranked.iter().flatten().collect::<Vec<_>>(), level).places().into_iter();
         for (i, own) in all.iter().enumerate() {
             let Some(own) = own else { continue };
             let found = &mut rows[i][figure];
-            found.rank = places.next();
-            found.ratios = all.iter().map(|base| ratio_to_baseline(own, base.as_ref()?)).collect();
+            found.rank = if ranked[i].is_some() { places.next() } else { None };
+            found.ratios = all.iter().map(|base| ratio_to_baseline(own, base.as_ref()?, level)).collect();
             let n = found.trials.len() as u64;
             found.ratios[i] = Some(Estimate::bare(1.0, n, "it is the baseline"));
-            if widened {
-                widen_all(&mut found.ratios);
-            }
         }
         group_ties(rows.iter_mut().map(|row| &mut row[figure]).collect());
     }
 }
 
-/// A candidate's figure by block, to be ranked by; `None` where it may not be: of a percentile that a trial does not
+/// A candidate's figure by block, to be compared by; `None` where it may not be: of a percentile that a trial does not
 /// have (censored or withheld), or that grew with the window's length in an overload.
-pub(crate) fn comparable(figure: Figure, cells: &[Cell<'_>]) -> Option<ByBlock> {
+pub(crate) fn comparable(figure: Figure, cells: &[Cell<'_>], died: bool) -> Option<ByBlock> {
     let known: Vec<(u32, FigureValue)> =
         cells.iter().filter_map(|cell| Some((cell.planned.block, uncensored(figure, cell)?))).collect();
     if figure.quantile().is_some() && (known.len() < cells.len() || any_overloaded(cells)) {
         return None;
     }
-    ByBlock::new(known, geometric_mean)
+    ByBlock::new(known, geometric_mean, died)
 }
 
 /// The same order upside down, for figures of which less is better.
@@ -255,11 +259,12 @@ mod tests {
     fn where_less_is_better_the_order_of_ranks_is_reversed() {
         let about = |value: f64| {
             let known = |factor: f64| FigureValue { value: value * factor, at_least: false };
-            ByBlock::new((0..).zip([1.0, 1.001, 0.999].map(known)), geometric_mean).unwrap()
+            ByBlock::new((0..).zip([1.0, 1.001, 0.999].map(known)), geometric_mean, false).unwrap()
         };
         let (quick, slow) = (about(1.0), about(2.0));
-        assert_eq!(ranks(&[&inverse(&quick), &inverse(&slow)]), [(1, 1), (2, 2)]);
-        assert_eq!(ranks(&[&quick, &slow]), [(2, 2), (1, 1)]);
+        let ranks = |two: [&ByBlock; 2]| Contest::of(&two, Level::look(1)).places();
+        assert_eq!(ranks([&inverse(&quick), &inverse(&slow)]), [(1, 1), (2, 2)]);
+        assert_eq!(ranks([&quick, &slow]), [(2, 2), (1, 1)]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use prony_model::Trial;
 use prony_model::run_log::{NamedPlan, RunLog};
 
+use crate::ranking::Planning;
 use crate::row::{PlanAnalysis, Row};
 use crate::text::{digits, percent, ratio, shortened};
 
@@ -27,7 +28,7 @@ pub(crate) fn headline(log: &RunLog, plans: &[PlanAnalysis], baseline: Option<&s
     match ranked.as_slice() {
         [] => format!("no candidate carried the load in every trial{place}"),
         [only] => format!("{} carries {}{place}", only.candidate, rate_of(only)),
-        _ => order(&ranked, &place, baseline),
+        _ => order(&ranked, plan.planning.as_ref(), &place, baseline),
     }
 }
 
@@ -51,7 +52,7 @@ fn place(plan: &PlanAnalysis, named: Option<&NamedPlan>) -> String {
     format!("{} at c={}", threshold.unwrap_or_default(), named.plan.connections)
 }
 
-fn order(ranked: &[&Row], place: &str, baseline: Option<&str>) -> String {
+fn order(ranked: &[&Row], planning: Option<&Planning>, place: &str, baseline: Option<&str>) -> String {
     let leaders: Vec<&Row> =
         ranked.iter().copied().filter(|row| row.rank().is_some_and(|(best, _)| best == 1)).collect();
     let (Some(first), Some(leader)) = (ranked.first(), leaders.first()) else {
@@ -75,9 +76,13 @@ fn order(ranked: &[&Row], place: &str, baseline: Option<&str>) -> String {
     match names.as_slice() {
         [only] => format!("{only} leads: {by}{place}"),
         all if all.len() == ranked.len() => {
-            format!("{} are too close to call{place}", shortened(all, "others"))
+            let missed = planning.and_then(|planning| {
+                let finds = percent(planning.finds?);
+                Some(format!(" by {} blocks; differences under {finds} may be missed", planning.blocks))
+            });
+            format!("{} are not told apart{place}{}", shortened(all, "others"), missed.unwrap_or_default())
         }
-        some => format!("{} lead, too close to call: {by}{place}", shortened(some, "others")),
+        some => format!("{} lead, not told apart: {by}{place}", shortened(some, "others")),
     }
 }
 

@@ -280,8 +280,10 @@ fn point(
             .join("; servers on "),
         // A trial without the figure would leave an average over those that happen to have it.
         estimate: values.as_deref().and_then(|values| match figure.over_trials {
-            OverTrials::GeometricMean => estimate(values),
-            OverTrials::Highest | OverTrials::Mean => over_trials(figure, &counted, false).estimate,
+            OverTrials::GeometricMean => estimate(values, crate::look::Level::look(1)),
+            OverTrials::Highest | OverTrials::Mean => {
+                over_trials(figure, &counted, crate::look::Level::look(1)).estimate
+            }
         }),
         at_least: known.iter().flatten().any(|k| k.at_least),
         trials: count(counted.len()),
@@ -391,7 +393,11 @@ fn levels(exact: &[(usize, f64)], ends: &[usize]) -> Vec<Level> {
     let level = |ends: &[usize]| {
         let part = exact.get(*ends.first()?..*ends.last()?)?;
         let values: Vec<f64> = part.iter().map(|(_, log)| log.exp()).collect();
-        Some(Level { first: part.first()?.0, last: part.last()?.0, estimate: estimate(&values)? })
+        Some(Level {
+            first: part.first()?.0,
+            last: part.last()?.0,
+            estimate: estimate(&values, crate::look::Level::look(1))?,
+        })
     };
     ends.windows(2).filter_map(level).collect()
 }

@@ -8,11 +8,9 @@
 
 use std::collections::BTreeMap;
 
-use prony_model::Estimate;
 use prony_model::run_log::{RunLog, TrialResult};
 use prony_stats::CONFIDENCE;
 use prony_stats::interval::{geometric_mean, mean_interval, variance};
-use prony_stats::power::blocks_for_width;
 use prony_stats::student::t_two_sided;
 
 use crate::cell::{ByBlock, Cell};
@@ -42,44 +40,6 @@ pub const NOISE_ASSUMED: f64 = 0.03;
 /// interval estimation of the mean*, Ann. Math. Statist. 37(1). The factor is ours, from simulation.
 pub(crate) fn widening(n: u64) -> f64 {
     1.0 + 2.0 / real(n.max(1))
-}
-
-/// Withholds an interval of a geometric mean over trials whose half is as wide as the figure: it says nothing. The reason
-/// has the number of trials that would be enough, if they deviate as these do; blocks for a ratio.
-pub(crate) fn withhold_if_wide(estimate: Estimate) -> Estimate {
-    let Some(wide) = estimate.relative_half_width().filter(|half| *half >= HALF_WIDTH_MAX) else {
-        return estimate;
-    };
-    // Symmetric on logarithms: as a share, half of it is (e^h − e^−h)/2.
-    let enough = t_two_sided(real(estimate.n) - 1.0, CONFIDENCE).and_then(|t| {
-        blocks_for_width(wide.asinh() * real(estimate.n).sqrt() / t, HALF_WIDTH_MAX.asinh(), CONFIDENCE)
-    });
-    let enough = enough.map_or("more".to_owned(), |enough| format!("at least {enough}"));
-    let why = format!(
-        "its interval is as wide as the figure: {enough} blocks (--blocks) or repeats would narrow it"
-    );
-    Estimate::bare(estimate.point, estimate.n, why)
-}
-
-/// Widens an interval of a run that stopped by its own precision; on logarithms, where both ends are above 0, and where
-/// that says nothing then, withholds it.
-pub(crate) fn widen(estimate: &mut Estimate) {
-    let (Some(low), Some(high)) = (estimate.ci_low, estimate.ci_high) else { return };
-    let factor = widening(estimate.n);
-    let point = estimate.point;
-    if low > 0.0 && point > 0.0 {
-        estimate.ci_low = Some(point * (low / point).powf(factor));
-        estimate.ci_high = Some(point * (high / point).powf(factor));
-        *estimate = withhold_if_wide(estimate.clone());
-    } else {
-        estimate.ci_low = Some(point - factor * (point - low));
-        estimate.ci_high = Some(point + factor * (high - point));
-    }
-}
-
-/// Widens in place, where there is something to widen.
-pub(crate) fn widen_all<'a>(estimates: impl IntoIterator<Item = &'a mut Option<Estimate>>) {
-    estimates.into_iter().flatten().for_each(widen);
 }
 
 /// A run that ends when it is precise enough: its throughputs so far, which are looked at after each block.
@@ -131,7 +91,8 @@ impl SequentialStop {
     pub fn widest(&self, baseline: Option<&str>) -> Option<Widest> {
         let mut plans: BTreeMap<&str, Vec<(&str, ByBlock)>> = BTreeMap::new();
         for ((plan, candidate), trials) in &self.throughputs {
-            let exact = ByBlock::new(trials.iter().copied(), geometric_mean).filter(|own| !own.at_least);
+            let exact =
+                ByBlock::new(trials.iter().copied(), geometric_mean, false).filter(|own| !own.at_least);
             plans.entry(plan).or_default().extend(exact.map(|own| (candidate.as_str(), own)));
         }
         plans
@@ -256,34 +217,5 @@ mod tests {
             // 95 %, less two standard errors of 0.5 %.
             assert!(covered >= 1_880, "{covered} of 2000 at {precision}");
         }
-    }
-
-    #[test]
-    fn an_interval_as_wide_as_its_figure_is_withheld_and_says_how_many_blocks_would_be_enough() {
-        // Logarithms with a standard deviation of ln 5·√3/4.303 = 0.648: t(4)·0.648/√5 = 0.80 is under asinh 1 = 0.88,
-        // t(3)·0.648/√4 = 1.03 over it.
-        let told = withhold_if_wide(Estimate::new(100.0, 20.0, 500.0, 3));
-        let why =
-            "its interval is as wide as the figure: at least 5 blocks (--blocks) or repeats would narrow it";
-        assert_eq!((told.point, told.ci_low, told.no_interval.as_deref()), (100.0, None, Some(why)));
-        let narrow = Estimate::new(100.0, 50.0, 200.0, 3);
-        assert_eq!(withhold_if_wide(narrow.clone()), narrow);
-    }
-
-    #[test]
-    fn widening_keeps_the_point_and_leaves_estimates_without_an_interval() {
-        let mut estimate = Estimate::new(100.0, 80.0, 125.0, 2);
-        widen(&mut estimate);
-        let widened = [estimate.ci_low, estimate.ci_high].map(|end| end.unwrap().round());
-        assert_eq!((estimate.point, widened), (100.0, [64.0, 156.0]));
-        let mut wide = Estimate::new(100.0, 50.0, 200.0, 2);
-        widen(&mut wide);
-        assert_eq!((wide.point, wide.ci_low), (100.0, None));
-        let mut zero = Estimate::new(1.0, 0.0, 2.0, 2);
-        widen(&mut zero);
-        assert_eq!((zero.ci_low, zero.ci_high), (Some(-1.0), Some(3.0)));
-        let mut bare = Estimate::bare(1.0, 1, "one");
-        widen(&mut bare);
-        assert_eq!(bare.ci_low, None);
     }
 }

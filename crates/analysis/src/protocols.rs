@@ -11,10 +11,10 @@ use prony_model::run_log::{CandidateRecord, NamedPlan, RunLog, Setting};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cell::{Results, candidates, counted};
+use crate::cell::{Results, candidates, cells, counted, deaths};
 use crate::figure::Figure;
 use crate::figures::comparable;
-use crate::precision::widen_all;
+use crate::look::Level;
 use crate::ranking::ratio_to_baseline;
 
 /// The axis of a recipe that chooses what a server speaks.
@@ -76,20 +76,19 @@ fn are_the_same_work(a: &NamedPlan, b: &NamedPlan) -> bool {
 
 fn rows(log: &RunLog, results: &Results<'_>, http1: &str, http2: &str) -> Vec<ProtocolRow> {
     let over_http2 = candidates(log, results, http2);
-    let widened = log.header.precision.is_some();
+    let level = Level::of(log);
     let both = candidates(log, results, http1).into_iter().flat_map(|a| {
         let same: Vec<_> = over_http2.iter().filter(|b| are_the_same_server(&a, b)).cloned().collect();
         same.into_iter().map(move |b| (a.label.clone(), b.label))
     });
     let row = |(a, b): (String, String)| {
         let (of_http1, of_http2) = (counted(results, http1, &a), counted(results, http2, &b));
+        let died =
+            [(http1, &a), (http2, &b)].map(|(plan, label)| deaths(&cells(results, plan, label)).is_some());
         let ratio = |figure: Figure| {
-            let (before, after) = (comparable(figure, &of_http1)?, comparable(figure, &of_http2)?);
-            let mut ratio = ratio_to_baseline(&after, &before);
-            if widened {
-                widen_all([&mut ratio]);
-            }
-            Some((figure.field.to_owned(), ratio?))
+            let (before, after) =
+                (comparable(figure, &of_http1, died[0])?, comparable(figure, &of_http2, died[1])?);
+            Some((figure.field.to_owned(), ratio_to_baseline(&after, &before, level)?))
         };
         ProtocolRow { ratios: Figure::ranked().filter_map(ratio).collect(), http1: a, http2: b }
     };

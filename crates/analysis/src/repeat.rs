@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::cell::Cell;
 use crate::figure::Figure;
 use crate::figures::Figures;
+use crate::look::Level;
 use crate::numbers::count;
 
 const SCHEMA: &str = "prony.repeat/1";
@@ -56,7 +57,7 @@ impl Repeat {
     pub fn of(log: &RunLog, asked: u32) -> Repeat {
         let cells: Vec<Cell<'_>> = log.last_results().into_values().filter_map(Cell::measured).collect();
         let counted: Vec<Cell<'_>> = cells.iter().copied().filter(Cell::counts).collect();
-        let figures = Figures::over(&counted, false);
+        let figures = Figures::over(&counted, Level::of(log));
         let (throughput, p99) = (&figures[Figure::THROUGHPUT], &figures[Figure::P99]);
         Repeat {
             schema: SCHEMA,

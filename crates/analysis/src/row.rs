@@ -9,11 +9,13 @@ use prony_model::trial::{Effect, Outcome, Trial};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cell::Cell;
+use crate::cell::{Cell, Deaths, deaths};
 use crate::curve::{CurvePoint, TrialSeries, latency_curve, series};
 use crate::figure::Figure;
 use crate::figures::Figures;
+use crate::look::Level;
 use crate::numbers::count;
+use crate::ranking::{Planning, RankChange};
 use crate::starts::{still_rising, two_levels};
 
 /// One plan's ranking.
@@ -31,6 +33,12 @@ pub struct PlanAnalysis {
     pub spread_at_20_ms: Option<f64>,
     /// What is left open of every tail, whatever it is here: a sentence.
     pub unseen_stalls: Option<String>,
+    /// What these blocks, and others, find of differences in throughput; `None` below two blocks or ranked candidates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub planning: Option<Planning>,
+    /// Which places by throughput would change without one of the blocks; `None` under eight blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank_changes: Option<Vec<RankChange>>,
 }
 
 /// One candidate under one plan.
@@ -58,6 +66,9 @@ pub struct Row {
     pub overloaded: u32,
     /// Trials whose outcome was `broken`.
     pub broken: u32,
+    /// Starts in which the server died: then it is not ranked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub died: Option<Deaths>,
     /// Each verdict's code seen, with the number of trials and one detail.
     pub reasons: Vec<RowReason>,
     /// Response time by percentile, trials merged for display (not for inference).
@@ -121,16 +132,15 @@ pub struct PublishedFigures {
     pub doubt: Option<String>,
 }
 
-/// The candidate's row, not ranked yet. `cells` are all its trials, in block order; with `widened`, intervals are those
-/// of a run that stopped by its precision.
-pub(crate) fn row(candidate: &CandidateRecord, cells: &[Cell<'_>], widened: bool) -> Row {
+/// The candidate's row, not ranked yet. `cells` are all its trials, in block order.
+pub(crate) fn row(candidate: &CandidateRecord, cells: &[Cell<'_>], level: Level) -> Row {
     let counted: Vec<Cell<'_>> = cells.iter().copied().filter(Cell::counts).collect();
     let trials: Vec<&Trial> = counted.iter().map(|c| c.trial).collect();
     let with = |outcome| count(trials.iter().filter(|trial| trial.outcome == outcome).count());
     Row {
         candidate: candidate.label.clone(),
         facts: candidate.facts.clone(),
-        figures: Figures::over(&counted, widened),
+        figures: Figures::over(&counted, level),
         ratio: None,
         failed: trials.iter().map(|trial| trial.requests.failed).sum(),
         completed: trials.iter().map(|trial| trial.requests.completed).sum(),
@@ -138,6 +148,7 @@ pub(crate) fn row(candidate: &CandidateRecord, cells: &[Cell<'_>], widened: bool
         counted: count(counted.len()),
         overloaded: with(Outcome::Overloaded),
         broken: with(Outcome::Broken),
+        died: deaths(cells),
         reasons: reasons(cells),
         remarks: remarks(&counted, &trials),
         latency_curve: latency_curve(&trials),

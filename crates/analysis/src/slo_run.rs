@@ -9,6 +9,7 @@ use prony_stats::order::Quantile;
 use crate::cell::{Cell, candidates, cells, plan_names};
 use crate::figure::Figure;
 use crate::figures;
+use crate::look::Level;
 use crate::slo::rules::{answered, beyond, by_ends, by_share, failed, waits_for_client};
 use crate::slo::{Decision, Held, Objective, Slo, SloRecord};
 use crate::starts::{may_differ, share_beyond};
@@ -111,7 +112,7 @@ fn over_starts(slo: &Slo, cells: &[Cell<'_>], widened: bool) -> Option<SloRecord
 
 /// By the interval over trials, which knows what differs between starts.
 fn by_figure(figure: Figure, limit: f64, cells: &[Cell<'_>], widened: bool) -> Option<SloRecord> {
-    let own = figures::over_trials(figure, cells, widened);
+    let own = figures::over_trials(figure, cells, Level { widened, ..Level::look(1) });
     let estimate = own.estimate?;
     let (low, high) = (estimate.ci_low?, estimate.ci_high);
     let decision = match figure.more_is_better {

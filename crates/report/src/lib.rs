@@ -20,4 +20,4 @@ pub mod page;
 pub mod terminal;
 mod words;
 
-pub use words::{conditions, trial_counts, value};
+pub use words::{conditions, planning, trial_counts, value};

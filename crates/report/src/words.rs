@@ -16,6 +16,7 @@ use crate::format;
 
 pub(crate) mod comparison;
 mod history;
+mod planning;
 mod protocols;
 mod published;
 mod remarks;
@@ -23,6 +24,8 @@ mod remarks;
 pub(crate) use history::{
     ChangeWord, change, change_size, change_word, history_headline, minute, series_verdict, short_commit,
 };
+pub use planning::planning;
+pub(crate) use planning::rank_changes;
 pub(crate) use protocols::{ProtocolTable, protocols};
 pub(crate) use published::{
     PublishedColumn, agreement, below, facts, judged_interval, judged_measured, judged_published,

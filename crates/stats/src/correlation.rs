@@ -1,6 +1,5 @@
 //! Whether two orders agree: Kendall's tau-b.
 
-use crate::midranks::midranks;
 use crate::student::t_two_sided;
 use crate::{real, usable};
 
@@ -44,10 +43,10 @@ pub fn kendall_tau_b(x: &[f64], y: &[f64], confidence: f64) -> Option<Tau> {
         }
     }
     let n = real(x.len());
-    let ((_, tx), (_, ty)) = (midranks(x), midranks(y));
     let pairs = n * (n - 1.0) / 2.0;
-    let tied = |groups: &[usize]| groups.iter().map(|t| real(*t) * (real(*t) - 1.0) / 2.0).sum::<f64>();
-    let untied = ((pairs - tied(&tx)) * (pairs - tied(&ty))).sqrt();
+    // Half of the ordered pairs of two that are equal.
+    let tied = |of: &[f64]| real(of.iter().map(|a| of.iter().filter(|b| *b == a).count() - 1).sum()) / 2.0;
+    let untied = ((pairs - tied(x)) * (pairs - tied(y))).sqrt();
     if untied <= 0.0 {
         return None;
     }

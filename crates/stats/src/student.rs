@@ -1,5 +1,8 @@
 //! Student's t and the normal distribution: quantiles and two-sided p-values.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::function::beta::beta_reg;
 use statrs::function::erf::erfc_inv;
@@ -16,8 +19,34 @@ pub fn t_quantile(degrees: f64, probability: f64) -> Option<f64> {
     if degrees > EXPANSION_FROM {
         return Some(expansion(degrees, normal_quantile(probability)));
     }
-    let t = StudentsT::new(0.0, 1.0, degrees).ok()?;
-    Some(t.inverse_cdf(probability)).filter(|q| q.is_finite())
+    memo([degrees, probability, f64::NAN, f64::NAN], || {
+        let t = StudentsT::new(0.0, 1.0, degrees).ok()?;
+        Some(t.inverse_cdf(probability)).filter(|q| q.is_finite())
+    })
+}
+
+/// A pure function's value that this thread has computed before for these arguments, or does now: inversions take
+/// microseconds, and a ranking asks for the same one for each of its pairs.
+pub(crate) fn memo(of: [f64; 4], compute: impl FnOnce() -> Option<f64>) -> Option<f64> {
+    /// Then all are forgotten.
+    const MOST: usize = 10_000;
+    thread_local!(static KNOWN: RefCell<HashMap<[u64; 4], Option<f64>>> = RefCell::default());
+    let key = of.map(f64::to_bits);
+    KNOWN.with_borrow(|known| known.get(&key).copied()).unwrap_or_else(|| {
+        let value = compute();
+        KNOWN.with_borrow_mut(|known| {
+            if known.len() >= MOST {
+                known.clear();
+            }
+            known.insert(key, value);
+        });
+        value
+    })
+}
+
+/// The value beyond which Student's t lies with a chance of `error`, on both sides together.
+pub fn t_error(degrees: f64, error: f64) -> Option<f64> {
+    t_quantile(degrees, 1.0 - error / 2.0)
 }
 
 /// Above this many degrees of freedom the inversion of the beta function

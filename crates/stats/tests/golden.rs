@@ -6,12 +6,8 @@
 #![allow(clippy::unwrap_used, reason = "a golden file that does not read is a failed test")]
 
 use prony_stats::order::Quantile;
-use prony_stats::{
-    batch, correlation, equivalence, friedman, hodges_lehmann, interval, power, ranking, share, student,
-    trend,
-};
+use prony_stats::{batch, correlation, hodges_lehmann, interval, moderated, power, share, student, trend};
 use serde_json::Value;
-use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 fn golden(name: &str) -> Value {
     let path = format!("{}/tests/golden/{name}.json", env!("CARGO_MANIFEST_DIR"));
@@ -90,27 +86,13 @@ fn ratios_and_equivalence_of_statsmodels() {
         near(ratio.point, &case["ratio"][0], 1e-10);
         near(ratio.low, &case["ratio"][1], 1e-9);
         near(ratio.high, &case["ratio"][2], 1e-9);
-        near(interval::paired_ratio_p_value(&pairs).unwrap(), &case["p"], 1e-8);
         let logs: Vec<f64> = pairs.iter().map(|(a, b)| (a / b).ln()).collect();
-        for tost in case["tost"].as_array().unwrap() {
-            near(equivalence::equivalence_p_value(&logs, number(&tost[0])).unwrap(), &tost[1], 1e-7);
-        }
-    }
-}
-
-#[test]
-fn friedman_of_scipy_and_r() {
-    for file in [golden("scipy"), golden("r")] {
-        for case in cases(&file, "friedman") {
-            let blocks = lists(&case["blocks"]);
-            let found = friedman::friedman_p_value(&blocks).unwrap();
-            // Iman & Davenport's F of their χ²; of some they have its p-value themselves.
-            let (b, k, chi) = (blocks.len() as f64, blocks[0].len() as f64, number(&case["statistic"]));
-            let f = FisherSnedecor::new(k - 1.0, (k - 1.0) * (b - 1.0)).unwrap();
-            let p = f.sf((b - 1.0) * chi / (b * (k - 1.0) - chi));
-            assert!((found - p).abs() < 1e-7, "{found}, by their χ² {p}");
-            if let Some(theirs) = case.get("p_f") {
-                near(found, theirs, 1e-7);
+        let found = moderated::Difference::of(&logs).unwrap();
+        // Either side of their p-value.
+        for (by, expected) in [(1.0 - 1e-6, false), (1.0 + 1e-6, true)] {
+            assert_eq!(found.differs(number(&case["p"]) * by), expected);
+            for tost in case["tost"].as_array().unwrap().iter().filter(|tost| number(&tost[1]) < 0.5) {
+                assert_eq!(found.is_within(number(&tost[0]), number(&tost[1]) * by), expected, "{tost}");
             }
         }
     }
@@ -121,21 +103,12 @@ fn power_of_statsmodels_and_r() {
     for file in [golden("scipy"), golden("r")] {
         for case in cases(&file, "power") {
             let n = count(&case["n"]);
-            let found = power::power(n, number(&case["d"]), 1.0, 0.95).unwrap();
+            let found = power::power(n, number(&case["d"]), 1.0, n as f64 - 1.0, 0.05).unwrap();
             assert!((found - number(&case["power"])).abs() < 1e-5, "{found}: {case}");
         }
     }
     for case in cases(&golden("scipy"), "blocks") {
-        let found = power::blocks_to_find(number(&case["d"]), 1.0, 0.95, number(&case["wanted"])).unwrap();
-        assert_eq!(found, count(&case["n"]), "{case}");
-    }
-}
-
-#[test]
-fn widths_planned_by_scipy() {
-    let file = golden("scipy");
-    for case in cases(&file, "width_blocks") {
-        let found = power::blocks_for_width(number(&case["sd"]), number(&case["width"]), 0.95).unwrap();
+        let found = power::blocks_to_find(number(&case["d"]), 1.0, 2, 0.05, number(&case["wanted"])).unwrap();
         assert_eq!(found, count(&case["n"]), "{case}");
     }
 }
@@ -161,38 +134,9 @@ fn quantile_ranks_of_r() {
 }
 
 #[test]
-fn holm_of_statsmodels_and_t_of_scipy() {
-    let file = golden("scipy");
-    for case in cases(&file, "holm") {
-        let theirs: Vec<bool> =
-            case["rejected"].as_array().unwrap().iter().map(|r| r.as_bool().unwrap()).collect();
-        assert_eq!(ranking::holm(&numbers(&case["p"]), 0.05), theirs);
-    }
-    for case in cases(&file, "t_quantiles") {
+fn t_of_scipy() {
+    for case in cases(&golden("scipy"), "t_quantiles") {
         near(student::t_quantile(number(&case[0]), number(&case[1])).unwrap(), &case[2], 1e-7);
-    }
-}
-
-#[test]
-fn places_by_scipys_t_tests_and_statsmodels_holm() {
-    for case in cases(&golden("scipy"), "rank_intervals") {
-        let times = lists(&case["times"]);
-        let candidates = times[0].len();
-        let mut comparisons = Vec::new();
-        for a in 0..candidates {
-            for b in 0..a {
-                let pairs: Vec<(f64, f64)> = times.iter().map(|block| (block[a], block[b])).collect();
-                let p = interval::paired_ratio_p_value(&pairs).unwrap();
-                let a_first = interval::paired_ratio_interval(&pairs, 0.95).unwrap().point < 1.0;
-                let (better, worse) = if a_first { (a, b) } else { (b, a) };
-                comparisons.push(ranking::PairwiseTest { better, worse, p, claimable: true });
-            }
-        }
-        let ours: Vec<Vec<f64>> = ranking::rank_intervals(candidates, &comparisons, 0.05)
-            .into_iter()
-            .map(|(best, worst)| vec![f64::from(best), f64::from(worst)])
-            .collect();
-        assert_eq!(ours, lists(&case["places"]));
     }
 }
 

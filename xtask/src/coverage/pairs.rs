@@ -2,6 +2,7 @@
 
 use prony_analysis::compare::{Finding, Rule, compare};
 use prony_analysis::figure::Figure;
+use prony_analysis::look::Level;
 use prony_analysis::precision::{BLOCKS_MAX, BLOCKS_MIN, expected};
 use prony_stats::interval::variance;
 use serde::Serialize;
@@ -91,5 +92,6 @@ fn settle(one: Match, chance: &mut Chance) -> Option<Finding> {
             }
         }
     }
-    compare(&pairs, Rule::usual(Figure::THROUGHPUT)).map(|c| c.finding)
+    let level = Level { widened: one.stop == Stop::Precision, ..Level::look(1) };
+    compare(&pairs, Rule::usual(Figure::THROUGHPUT), level).map(|c| c.finding)
 }

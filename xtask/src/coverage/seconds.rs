@@ -2,6 +2,7 @@
 
 use prony_analysis::compare::{Finding, Rule, compare};
 use prony_analysis::figure::Figure;
+use prony_analysis::look::Level;
 use serde::Serialize;
 
 use super::chance::Chance;
@@ -118,7 +119,7 @@ fn settle(
         let a = figure(machine, window_s, block, chance);
         pairs.push((a, figure(machine, window_s, block * (1.0 + difference), chance)));
     }
-    compare(&pairs, Rule::usual(Figure::THROUGHPUT)).map(|c| c.finding)
+    compare(&pairs, Rule::usual(Figure::THROUGHPUT), Level::look(1)).map(|c| c.finding)
 }
 
 /// All five of one, then all five of the other: each five share what a block has.

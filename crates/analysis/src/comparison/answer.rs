@@ -23,8 +23,9 @@ impl Comparison {
     /// The answer in a word. It is that of [`Comparison::headline`].
     pub fn answer(&self) -> Answer {
         let speed = || self.plans.iter().flat_map(|p| &p.figures).filter(|f| SPEED.contains(&f.figure));
-        let is = |finding: Finding| speed().any(|f| f.finding == Some(finding));
-        let (verdict, of) = match (is(Finding::Slower), is(Finding::Faster), is(Finding::Inconclusive)) {
+        let is = |finding: Finding| speed().any(|f| f.stands && f.finding == Some(finding));
+        let open = speed().any(|f| f.finding.is_some() && !f.stands);
+        let (verdict, of) = match (is(Finding::Slower), is(Finding::Faster), open) {
             (true, true, _) => ("mixed", Finding::Slower),
             (true, false, _) => ("slower", Finding::Slower),
             (false, true, _) => ("faster", Finding::Faster),
@@ -32,8 +33,9 @@ impl Comparison {
             (false, false, _) => ("inconclusive", Finding::Inconclusive),
         };
         let change = |f: &&FigureComparison| f.ratio.as_ref().map_or(0.0, |ratio| ratio.point.ln().abs());
-        let decides =
-            speed().filter(|f| f.finding == Some(of)).max_by(|a, b| change(a).total_cmp(&change(b)));
+        let decides = speed()
+            .filter(|f| f.finding == Some(of) && (f.stands || open))
+            .max_by(|a, b| change(a).total_cmp(&change(b)));
         Answer { verdict, figure: decides.map(|f| f.figure), ratio: decides.and_then(|f| f.ratio.clone()) }
     }
 }

@@ -11,13 +11,14 @@ use prony_model::duet::DuetSide;
 use prony_model::trial::{SeriesPoint, Trial};
 use prony_stats::CONFIDENCE;
 use prony_stats::hodges_lehmann::{VALUES_MAX, centre};
-use prony_stats::interval::{Interval, mean_interval};
-use prony_stats::parts::{PARTS, means};
+use prony_stats::interval::{Interval, geometric_mean, mean_interval};
+use prony_stats::parts::means;
 
 use super::noise::Noise;
 use crate::cell::Cell;
 use crate::compare::{RatioComparison, Rule, compare};
 use crate::figure::Figure;
+use crate::look::Level;
 use crate::numbers::{real, real_len};
 
 /// With fewer seconds than this the whole windows are compared.
@@ -63,14 +64,18 @@ pub(super) struct BlocksResult {
     pub(super) noise: Option<Noise>,
     /// The left place over the right one, whoever was there; on logarithms. `None` below two blocks.
     pub(super) left_over_right: Option<Interval>,
-    /// B over A by the seconds of one block alone; `None` with more blocks, or too few seconds.
-    pub(super) one_block: Option<Interval>,
+    /// B over A.
+    pub(super) point: Option<f64>,
     /// Why whole windows are compared, where their seconds could not be.
     pub(super) why_windows: Option<&'static str>,
 }
 
 /// Judges a figure; `None` where a half does not have it.
-pub(super) fn judge(figure: Figure, blocks: &[Block<'_>], rule: Rule) -> Option<BlocksResult> {
+pub(super) fn judge(
+    figure: Figure,
+    blocks: &[Block<'_>],
+    (rule, level): (Rule, Level),
+) -> Option<BlocksResult> {
     let why_windows = blocks.iter().flatten().find_map(|half| half.seconds(figure).err());
     let of_half = |half: &Half<'_>| match why_windows {
         None => half.seconds(figure).ok().and_then(|seconds| centre(&means(&seconds, VALUES_MAX))),
@@ -85,13 +90,10 @@ pub(super) fn judge(figure: Figure, blocks: &[Block<'_>], rule: Rule) -> Option<
     let places: Vec<f64> = halves.iter().map(|(left, right)| (right - left) / 2.0).collect();
     let by_seconds = figure == Figure::THROUGHPUT || figure.quantile().is_some();
     Some(BlocksResult {
-        compared: compare(&pairs, rule),
+        compared: compare(&pairs, rule, level),
         noise: Noise::of_places(&places),
         left_over_right: mean_interval(&places, CONFIDENCE),
-        one_block: match blocks {
-            [one] if why_windows.is_none() => one_block(figure, one),
-            _ => None,
-        },
+        point: geometric_mean(&pairs.iter().map(|(_, ratio)| *ratio).collect::<Vec<_>>()),
         why_windows: why_windows.filter(|_| by_seconds),
     })
 }
@@ -143,17 +145,6 @@ fn began_together(a: &Trial, b: &Trial) -> bool {
         Some(start.as_nanosecond() + i128::from(trial.window.warmup_ns))
     };
     window(a).zip(window(b)).is_some_and(|(a, b)| a.abs_diff(b) <= APART_MAX_MS * 1_000_000)
-}
-
-/// B over A by the seconds of both halves of one block, each with the t interval of five parts, as a throughput: of these
-/// starts of both servers, and no others.
-fn one_block(figure: Figure, block: &Block<'_>) -> Option<Interval> {
-    let of = |half: &Half<'_>| mean_interval(&means(&half.seconds(figure).ok()?, PARTS), CONFIDENCE);
-    let [left, right] = block;
-    let (left, right) = (of(left)?, of(right)?);
-    let point = f64::midpoint(left.point, right.point);
-    let half = (left.high - left.point).hypot(right.high - right.point) / 2.0;
-    Some(Interval { point, low: point - half, high: point + half, n: left.n + right.n }.exp())
 }
 
 #[cfg(test)]

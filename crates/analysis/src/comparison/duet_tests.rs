@@ -10,6 +10,7 @@ use crate::compare::Finding;
 use crate::comparison::{
     Comparison as Compared, FigureComparison, Options, RunCandidate, compare_candidates,
 };
+use crate::look::Level;
 use crate::testing::noise;
 use crate::testing::run::{Log, result};
 
@@ -191,13 +192,19 @@ fn a_place_that_is_worse_is_noted_and_is_in_no_ratio() {
 }
 
 #[test]
-fn one_block_has_no_verdict_and_the_interval_of_its_seconds() {
+fn one_block_has_no_verdict_and_the_ratio_that_more_would_have() {
     let one = Machine { blocks: 1, own: 0.01, ..USUAL };
     let c = compared(&duet(&template(), one, 3));
     let found = of(&c, P99);
     assert_eq!(found.finding, None);
-    let why = found.why.unwrap();
-    assert!(why.starts_with("one block has no interval; the seconds of this block alone give +"), "{why}");
+    assert_eq!(found.why.unwrap(), "one block has no interval");
+    let two = duet(&template(), Machine { blocks: 2, ..one }, 3);
+    let mut first = two.clone();
+    first.results.retain(|result| result.planned.block == 0);
+    let mut second = two.clone();
+    second.results.retain(|result| result.planned.block == 1);
+    let point = |log: &RunLog| of(&compared(log), P99).ratio.unwrap().point.ln();
+    assert!((point(&two) - f64::midpoint(point(&first), point(&second))).abs() < 1e-12);
     assert!(c.next.unwrap().contains("--duet --blocks 6"));
 }
 

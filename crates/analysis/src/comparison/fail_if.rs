@@ -1,5 +1,7 @@
 //! What fails a build: `slower`, `inconclusive`, `p99>+5%`.
 
+use std::collections::BTreeSet;
+
 use prony_model::units::plain_number;
 
 use super::{Comparison, FigureComparison};
@@ -9,11 +11,11 @@ use crate::figure::Figure;
 /// A condition of `--fail-if`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FailIf {
-    /// B is slower in throughput, p50 or p99.
+    /// B is worse in throughput, p50 or p99.
     Slower,
     /// Throughput, p50 or p99, or a figure that another condition names, is undecided.
     Inconclusive,
-    /// The change of a figure is surely beyond a share: its whole interval is.
+    /// The change of a figure is surely beyond a share.
     Change {
         /// Which figure.
         figure: Figure,
@@ -85,22 +87,43 @@ fn signed_share(text: &str) -> Option<f64> {
     (-1.0..=10.0).contains(&share).then_some(share)
 }
 
-/// What of the conditions holds: a sentence for each figure that fails, none where all is well.
+/// The figures that conditions may name.
+pub fn figures(conditions: &[FailIf]) -> BTreeSet<Figure> {
+    let named = |condition: &FailIf| match condition {
+        FailIf::Slower | FailIf::Inconclusive => SPEED.to_vec(),
+        FailIf::Change { figure, .. } => vec![*figure],
+    };
+    conditions.iter().flat_map(named).collect()
+}
+
+/// What of the conditions holds: a sentence for each figure that fails, none where all is well. All figures under all
+/// plans that the conditions or the first line may name ([`super::Options::declared`]) are one-sided tests of one family;
+/// a server that died fails whatever is asked.
 pub fn failures(conditions: &[FailIf], comparison: &Comparison) -> Vec<String> {
+    let each = comparison.error / f64::from(comparison.hypotheses.max(1));
     let mut said = Vec::new();
-    for plan in &comparison.plans {
+    for (at, plan) in comparison.plans.iter().enumerate() {
+        if let Some(deaths) = plan.b_died.filter(|_| !conditions.is_empty()) {
+            said.push(format!("{} {deaths} under {}", comparison.b.candidate, plan.name));
+        }
         for figure in &plan.figures {
             let under = format!("{} under {}", figure.figure, plan.name);
             let is_speed = SPEED.contains(&figure.figure);
+            let test = comparison.over_plans(figure.figure, 2.0)[at];
+            let is_beyond = |above: bool, limit: f64| {
+                test.is_some_and(|t| if above { t.is_above(limit, each) } else { t.is_below(limit, each) })
+            };
             for condition in conditions {
                 let fails = match condition {
-                    FailIf::Slower => (is_speed && figure.finding == Some(Finding::Slower))
-                        .then(|| format!("{under} is slower")),
+                    FailIf::Slower => (is_speed
+                        && figure.finding != Some(Finding::Equivalent)
+                        && is_beyond(!figure.figure.more_is_better, 0.0))
+                    .then(|| format!("{under} is slower")),
                     FailIf::Inconclusive => {
                         undecided(figure, conditions, is_speed).then(|| format!("{under} is undecided"))
                     }
                     FailIf::Change { figure: of, above, share } => {
-                        (*of == figure.figure && beyond(figure, *above, *share) == Some(true)).then(|| {
+                        (*of == figure.figure && is_beyond(*above, share.ln_1p())).then(|| {
                             let sign = if *above { '>' } else { '<' };
                             format!("{under} changed by {sign} {:+} %", round(share * 100.0))
                         })
@@ -138,25 +161,15 @@ pub fn not_judged(conditions: &[FailIf], comparison: &Comparison) -> Vec<String>
     said
 }
 
-/// Whether the change is surely beyond; `None` where the interval holds the limit, or there is none.
-fn beyond(figure: &FigureComparison, above: bool, share: f64) -> Option<bool> {
-    let ratio = figure.ratio.as_ref()?;
-    let (low, high) = (ratio.ci_low? - 1.0, ratio.ci_high? - 1.0);
-    let (inner, outer) = if above { (low - share, high - share) } else { (share - high, share - low) };
-    if inner > 0.0 {
-        Some(true)
-    } else if outer <= 0.0 {
-        Some(false)
-    } else {
-        None
-    }
+/// Whether the interval of the change holds the limit, or there is none.
+fn holds(figure: &FigureComparison, share: f64) -> bool {
+    let interval = figure.ratio.as_ref().and_then(|ratio| ratio.ci_low.zip(ratio.ci_high));
+    interval.is_none_or(|(low, high)| low <= 1.0 + share && 1.0 + share < high)
 }
 
 fn undecided(figure: &FigureComparison, conditions: &[FailIf], is_speed: bool) -> bool {
     let named = conditions.iter().any(|condition| match condition {
-        FailIf::Change { figure: of, above, share } => {
-            *of == figure.figure && beyond(figure, *above, *share).is_none()
-        }
+        FailIf::Change { figure: of, share, .. } => *of == figure.figure && holds(figure, *share),
         FailIf::Slower | FailIf::Inconclusive => false,
     });
     let open = match figure.finding {

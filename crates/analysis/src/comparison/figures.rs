@@ -4,14 +4,17 @@ use prony_model::Estimate;
 use prony_stats::interval::geometric_mean;
 
 use super::noise::Noise;
-use super::{FigureComparison, Options, PlanComparison, PlanPair, duet, sentences};
+use super::tails::{self, tails};
+use super::{FigureComparison, Options, PlanComparison, PlanPair, duet};
 use crate::cell::{ByBlock, Cell, any_overloaded};
 use crate::compare::{self, EARLIER_MIN, Finding, Rule, compare, compare_with_runs};
 use crate::figure::{Figure, FigureValue, OverTrials};
 use crate::figures::{estimate, over_trials};
+use crate::look::Level;
 use crate::numbers::{self, count};
 
-pub(super) fn plan_comparison(plan: &PlanPair<'_>, paired: bool, options: &Options) -> PlanComparison {
+pub(super) fn plan_comparison(plan: &PlanPair<'_>, paired: bool, asked: (&Options, Level)) -> PlanComparison {
+    let [a_died, b_died] = plan.died;
     PlanComparison {
         name: plan.name.clone(),
         describe: plan.describe.clone(),
@@ -22,15 +25,18 @@ pub(super) fn plan_comparison(plan: &PlanPair<'_>, paired: bool, options: &Optio
             (true, duets) => count(duets),
             (false, _) => 0,
         },
+        a_died,
+        b_died,
         figures: Figure::ranked()
-            .filter_map(|figure| figure_comparison(figure, plan, paired, options))
+            .filter_map(|figure| figure_comparison(figure, plan, paired, asked))
             .collect(),
+        tails: if paired { tails(plan, asked.0.rule(tails::LIKE), asked.1) } else { Vec::new() },
     }
 }
 
 /// A figure of one side's trials by block; `Ok(None)` where no trial has it at all, the reason where some do not or where
 /// it cannot be compared.
-fn by_block(figure: Figure, cells: &[Cell<'_>]) -> Result<Option<ByBlock>, String> {
+fn by_block(figure: Figure, cells: &[Cell<'_>], died: bool) -> Result<Option<ByBlock>, String> {
     let known: Vec<(u32, FigureValue)> =
         cells.iter().filter_map(|cell| Some((cell.planned.block, cell.figure(figure)?))).collect();
     let (missing, is_percentile) = (cells.len() - known.len(), figure.quantile().is_some());
@@ -44,12 +50,12 @@ fn by_block(figure: Figure, cells: &[Cell<'_>]) -> Result<Option<ByBlock>, Strin
     if is_percentile && any_overloaded(cells) {
         return Err("overloaded: the response grows with the window's length".to_owned());
     }
-    ByBlock::new(known, geometric_mean).map(Some).ok_or_else(|| format!("a trial's {figure} is 0"))
+    ByBlock::new(known, geometric_mean, died).map(Some).ok_or_else(|| format!("a trial's {figure} is 0"))
 }
 
 /// One side's figure over its blocks.
-fn over_blocks(side: &ByBlock) -> Option<Estimate> {
-    let found = estimate(&side.in_order())?;
+fn over_blocks(side: &ByBlock, level: Level) -> Option<Estimate> {
+    let found = estimate(&side.in_order(), level)?;
     Some(if side.at_least { Estimate::at_least(found.point, found.n) } else { found })
 }
 
@@ -57,16 +63,17 @@ pub(super) fn figure_comparison(
     figure: Figure,
     plan: &PlanPair<'_>,
     paired: bool,
-    options: &Options,
+    (options, level): (&Options, Level),
 ) -> Option<FigureComparison> {
     let rule = options.rule(figure);
-    let sides = (by_block(figure, &plan.a), by_block(figure, &plan.b));
+    let [a_died, b_died] = plan.died.map(|deaths| deaths.is_some());
+    let sides = (by_block(figure, &plan.a, a_died), by_block(figure, &plan.b, b_died));
     let estimated = |side: &Result<Option<ByBlock>, String>, cells: &[Cell<'_>]| {
         let side = side.as_ref().ok()?.as_ref()?;
         match figure.over_trials {
-            OverTrials::GeometricMean => over_blocks(side),
+            OverTrials::GeometricMean => over_blocks(side, level),
             // As in every other table.
-            OverTrials::Highest | OverTrials::Mean => over_trials(figure, cells, false).estimate,
+            OverTrials::Highest | OverTrials::Mean => over_trials(figure, cells, level).estimate,
         }
     };
     let mut found = FigureComparison {
@@ -76,15 +83,22 @@ pub(super) fn figure_comparison(
         ratio: None,
         finding: None,
         smallest: rule.smallest,
+        stands: false,
         blocks_needed: None,
+        forecast: Vec::new(),
         noise: None,
         why: None,
+        test: None,
     };
     match sides {
         (Ok(None), Ok(None)) => return None,
-        (Ok(Some(a)), Ok(Some(b))) if plan.duets.is_empty() && paired => judge(&mut found, &a, &b, rule),
-        (Ok(Some(a)), Ok(Some(b))) if plan.duets.is_empty() => judge_runs(&mut found, plan, &a, &b, options),
-        (Ok(Some(a)), Ok(Some(b))) => judge_duets(&mut found, &a, &b, &plan.duets, rule),
+        (Ok(Some(a)), Ok(Some(b))) if plan.duets.is_empty() && paired => {
+            judge(&mut found, (&a, &b), (rule, level));
+        }
+        (Ok(Some(a)), Ok(Some(b))) if plan.duets.is_empty() => {
+            judge_runs(&mut found, plan, (&a, &b), (options, level));
+        }
+        (Ok(Some(a)), Ok(Some(b))) => judge_duets(&mut found, (&a, &b), &plan.duets, (rule, level)),
         (Ok(_), Ok(_)) => found.why = Some("only one of the two has it".to_owned()),
         (Err(a), Err(b)) if a == b => found.why = Some(a),
         (Err(a), Err(b)) => found.why = Some(format!("A: {a}; B: {b}")),
@@ -96,64 +110,57 @@ pub(super) fn figure_comparison(
 
 fn judge_duets(
     found: &mut FigureComparison,
-    a: &ByBlock,
-    b: &ByBlock,
+    sides: (&ByBlock, &ByBlock),
     duets: &[duet::Block<'_>],
-    rule: Rule,
+    asked: (Rule, Level),
 ) {
-    let Some(judged) = duet::judge(found.figure, duets, rule) else {
+    let Some(judged) = duet::judge(found.figure, duets, asked) else {
         found.why = Some(format!("a half has no {}", found.figure));
         return;
     };
     found.noise = judged.noise;
     found.why =
         judged.why_windows.map(|why| format!("compared over whole windows, not second by second: {why}"));
-    if let Some(compared) = judged.compared {
-        return settle(found, &compared, a, b);
+    match judged.compared {
+        Some(compared) => settle(found, &compared, sides, asked),
+        None => without_interval(found, judged.point, 1, "one block has no interval"),
     }
-    let alone = judged.one_block.map_or(String::new(), |i| {
-        let [point, low, high] = [i.point, i.low, i.high].map(sentences::change);
-        format!("; the seconds of this block alone give {point} ({low} to {high})")
-    });
-    let point = judged.one_block.map(|i| i.point).or_else(|| ratio(&a.in_order(), &b.in_order()));
-    without_interval(found, point, 1, format!("one block has no interval{alone}"));
 }
 
-fn judge(found: &mut FigureComparison, a: &ByBlock, b: &ByBlock, rule: Rule) {
+fn judge(found: &mut FigureComparison, (a, b): (&ByBlock, &ByBlock), asked: (Rule, Level)) {
     let pairs = a.pairs(b);
     let (of_a, of_b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     found.noise = Noise::of_trials(&of_a, &of_b);
-    match compare(&pairs, rule) {
-        Some(compared) => settle(found, &compared, a, b),
-        None => {
-            let why = "one block has no interval".to_owned();
-            without_interval(found, ratio(&of_a, &of_b), of_a.len(), why);
-        }
+    match compare(&pairs, asked.0, asked.1) {
+        Some(compared) => settle(found, &compared, (a, b), asked),
+        None => without_interval(found, ratio(&of_a, &of_b), of_a.len(), "one block has no interval"),
     }
 }
 
-/// Of two runs: B against what A's kind was in earlier runs, where these are known.
+/// Of two runs: B against what A's kind was in earlier runs, where these are known. More blocks would not narrow that.
 fn judge_runs(
     found: &mut FigureComparison,
     plan: &PlanPair<'_>,
-    a: &ByBlock,
-    b: &ByBlock,
-    options: &Options,
+    (a, b): (&ByBlock, &ByBlock),
+    (options, level): (&Options, Level),
 ) {
     let (of_a, of_b) = (a.in_order(), b.in_order());
-    let earlier = options.earlier.as_ref().map(|runs| runs.of(&plan.name, found.figure));
-    let compared = earlier
-        .as_ref()
-        .zip(geometric_mean(&of_b))
-        .and_then(|(earlier, b)| compare_with_runs(earlier, b, options.rule(found.figure)));
+    let (rule, earlier) = (options.rule(found.figure), options.earlier.as_ref());
+    let earlier = earlier.map(|runs| runs.of(&plan.name, found.figure));
+    let compared = earlier.as_ref().zip(geometric_mean(&of_b));
+    let compared = compared.and_then(|(earlier, b)| compare_with_runs(earlier, b, rule));
     let why = match (earlier, compared) {
-        (_, Some(compared)) => return settle(found, &compared, a, b),
+        (_, Some(compared)) => {
+            settle(found, &compared, (a, b), (rule, level));
+            (found.forecast, found.blocks_needed) = (Vec::new(), None);
+            return;
+        }
         (Some(earlier), None) => {
             format!("--history has {} runs of A's kind with it, and {EARLIER_MIN} are needed", earlier.len())
         }
         (None, None) => NO_HISTORY.to_owned(),
     };
-    without_interval(found, ratio(&of_a, &of_b), of_a.len().min(of_b.len()), why);
+    without_interval(found, ratio(&of_a, &of_b), of_a.len().min(of_b.len()), &why);
 }
 
 /// Why two runs have no verdict.
@@ -165,31 +172,46 @@ fn ratio(a: &[f64], b: &[f64]) -> Option<f64> {
     Some(geometric_mean(b)? / geometric_mean(a)?)
 }
 
-fn without_interval(found: &mut FigureComparison, ratio: Option<f64>, n: usize, why: String) {
-    found.ratio = ratio.map(|ratio| Estimate::bare(ratio, n as u64, why.clone()));
-    found.why = Some(why);
+fn without_interval(found: &mut FigureComparison, ratio: Option<f64>, n: usize, why: &str) {
+    found.ratio = ratio.map(|ratio| Estimate::bare(ratio, n as u64, why));
+    found.why = Some(why.to_owned());
 }
 
-/// What was found. What is "at least" so much may be more: of it only the finding that this could not undo stands.
-fn settle(found: &mut FigureComparison, compared: &compare::RatioComparison, a: &ByBlock, b: &ByBlock) {
-    let compare::RatioComparison { ratio, finding, blocks_needed, .. } = *compared;
-    let why = match (a.at_least, b.at_least) {
-        (true, true) => "both are lower bounds",
-        (true, false) => "A's is a lower bound",
-        (false, true) => "B's is a lower bound",
-        (false, false) => {
-            found.finding = Some(finding);
-            found.ratio = Some(numbers::estimate(ratio));
-            found.blocks_needed = blocks_needed.map(count);
-            return;
-        }
-    };
+/// What was found. Where the truth of a side may be more or less than its figure, only the finding that this could not
+/// undo stands.
+fn settle(
+    found: &mut FigureComparison,
+    compared: &compare::RatioComparison,
+    (a, b): (&ByBlock, &ByBlock),
+    (rule, level): (Rule, Level),
+) {
+    let compare::RatioComparison { ratio, finding, test } = *compared;
+    let of = |side: fn(&ByBlock, bool) -> bool| [a, b].map(|own| side(own, rule.more_is_better));
+    let ([a_more, b_more], [a_less, b_less]) = (of(ByBlock::may_be_more), of(ByBlock::may_be_less));
     // B at least so much more than an exact A is more; B exactly so much less than an A of at least that is less.
-    let stands = matches!(finding, Finding::Faster | Finding::Slower)
-        && if ratio.point > 1.0 { !a.at_least } else { !b.at_least };
+    let stands = if ratio.point > 1.0 { !a_more && !b_less } else { !b_more && !a_less };
+    found.test = Some(test).filter(|_| stands);
+    if ![a_more, b_more, a_less, b_less].contains(&true) {
+        found.finding = Some(finding);
+        found.ratio = Some(numbers::estimate(ratio));
+        if finding == Finding::Inconclusive {
+            found.forecast = rule.forecast(&test, level);
+            let most = found.forecast.iter().map(|f| f.more_blocks).collect::<Option<Vec<u32>>>();
+            found.blocks_needed = most.and_then(|all| all.into_iter().max());
+        }
+        return;
+    }
+    let stands = stands && matches!(finding, Finding::Faster | Finding::Slower);
     found.finding = Some(if stands { finding } else { Finding::Inconclusive });
+    let (why, because) = match (a.at_least, b.at_least) {
+        (false, false) => ("a server died in other starts, and these are the rest", ""),
+        (true, true) => ("both are lower bounds", BOUND),
+        (true, false) => ("A's is a lower bound", BOUND),
+        (false, true) => ("B's is a lower bound", BOUND),
+    };
     found.ratio = Some(Estimate::bare(ratio.point, ratio.n as u64, why));
-    found.why = Some(format!(
-        "{why}: the client was the limit, or a percentile fell among requests without a response"
-    ));
+    found.why = Some(format!("{why}{because}"));
 }
+
+/// Why a figure is a lower bound.
+const BOUND: &str = ": the client was the limit, or a percentile fell among requests without a response";

@@ -7,14 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use prony_model::Estimate;
 use prony_model::run_log::RunLog;
+use prony_stats::moderated::{Difference, over_plans};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cell::{Cell, counted, plan_names};
-use crate::compare::{Finding, Rule};
+use crate::cell::{self, Cell, Deaths, counted, deaths, plan_names};
+use crate::compare::{Finding, Forecast, Rule};
 use crate::earlier_runs::EarlierRuns;
 use crate::figure::Figure;
-use crate::numbers::count;
+use crate::look::Level;
+use crate::numbers::{count, real_len};
 
 mod answer;
 mod choose;
@@ -23,6 +25,7 @@ pub mod fail_if;
 mod figures;
 mod noise;
 mod sentences;
+mod tails;
 #[cfg(test)]
 mod tests;
 mod unlike;
@@ -30,6 +33,7 @@ mod unlike;
 pub use answer::Answer;
 pub use choose::{choose, choose_in};
 pub use noise::Noise;
+pub use tails::TailRatio;
 
 const SCHEMA: &str = "prony.comparison/1";
 
@@ -53,6 +57,8 @@ pub struct Options {
     pub force: bool,
     /// Earlier runs of A's kind, A among them: what two runs are compared by.
     pub earlier: Option<EarlierRuns>,
+    /// Figures that a gate may name, beside those of the first line: each is one more that may differ by chance.
+    pub declared: BTreeSet<Figure>,
 }
 
 impl Options {
@@ -90,6 +96,12 @@ pub struct Comparison {
     pub next: Option<String>,
     /// Whether both ran at once, in places that they changed.
     pub duet: bool,
+    /// Which look at the log this is, from 1: each spends a part of the error that verdicts may have.
+    pub look: u32,
+    /// The chance of an error, of each finding by itself and of the first line in all.
+    pub error: f64,
+    /// Figures, under all plans, that the first line or a gate may name: their findings are tested together.
+    pub hypotheses: u32,
 }
 
 /// One side.
@@ -118,8 +130,17 @@ pub struct PlanComparison {
     pub b_trials: u32,
     /// Blocks that have both; 0 where they are not paired.
     pub blocks: u32,
+    /// Starts of A in which its server died: it is never called better, nor equivalent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub a_died: Option<Deaths>,
+    /// The same of B.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub b_died: Option<Deaths>,
     /// Figures that at least one of both has.
     pub figures: Vec<FigureComparison>,
+    /// Response times of B over A's at up to five percentiles; empty below two common blocks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tails: Vec<TailRatio>,
 }
 
 /// One figure of both.
@@ -139,13 +160,22 @@ pub struct FigureComparison {
     pub finding: Option<Finding>,
     /// The smallest difference that matters, as a share.
     pub smallest: f64,
-    /// Of an inconclusive one: how many more blocks (or trials of each) are likely to settle it. `None`:
+    /// Whether the finding stands among all that the first line may name; `false` where it holds by itself alone, and of
+    /// figures that the first line does not name.
+    pub stands: bool,
+    /// Of an inconclusive one: so many more blocks decide in four of five runs, whatever is true of `forecast`. `None`:
     /// no thousand would, or it is settled.
     pub blocks_needed: Option<u32>,
+    /// Of an inconclusive one: what it would take, for differences that may be true.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub forecast: Vec<Forecast>,
     /// What equals would show in as many blocks of this run.
     pub noise: Option<Noise>,
     /// Why there is no finding, or no better one.
     pub why: Option<String>,
+    /// On logarithms, where what was found cannot be undone by what is not known.
+    #[serde(skip)]
+    pub(crate) test: Option<Difference>,
 }
 
 fn by_name<S: serde::Serializer>(figure: &Figure, serializer: S) -> Result<S::Ok, S::Error> {
@@ -212,8 +242,12 @@ pub fn compare_candidates(
         });
     }
     let paired = one_run && both.iter().all(|plan| plan.common_blocks() > 0);
+    // Of two logs that which was looked at more often decides.
+    let (of_a, of_b) = (Level::of(a.log), Level::of(b.log));
+    let level = Level { widened: of_a.widened || of_b.widened, ..Level::look(of_a.look.max(of_b.look)) };
     let plans: Vec<PlanComparison> =
-        both.iter().map(|plan| figures::plan_comparison(plan, paired, options)).collect();
+        both.iter().map(|plan| figures::plan_comparison(plan, paired, (options, level))).collect();
+    let first_line = first_line(options);
     let mut comparison = Comparison {
         schema: SCHEMA,
         headline: String::new(),
@@ -227,7 +261,24 @@ pub fn compare_candidates(
         notes: sentences::notes(a, b, one_run, paired, &both),
         next: None,
         duet,
+        look: level.look,
+        error: level.error,
+        hypotheses: count(both.len() * first_line.len()),
     };
+    let each = level.error / f64::from(comparison.hypotheses.max(1));
+    for figure in first_line {
+        let tests = comparison.over_plans(figure, 1.0);
+        let found =
+            comparison.plans.iter_mut().map(|plan| plan.figures.iter_mut().find(|f| f.figure == figure));
+        for (found, test) in found.zip(tests) {
+            let Some(found) = found else { continue };
+            found.stands = match found.finding {
+                Some(Finding::Faster | Finding::Slower) => test.is_some_and(|test| test.differs(each)),
+                Some(Finding::Equivalent) => true,
+                Some(Finding::Inconclusive) | None => false,
+            };
+        }
+    }
     comparison.notes.extend(sentences::places(&both, options));
     comparison.next = sentences::next(&comparison, a, &both);
     comparison.headline = sentences::headline(&comparison);
@@ -241,11 +292,28 @@ pub(crate) fn ratio_of_cells(a: &[Cell<'_>], b: &[Cell<'_>], figure: Figure) -> 
         describe: String::new(),
         a: a.to_vec(),
         b: b.to_vec(),
+        died: [None; 2],
         duets: duet::blocks(a, b),
         renamed: None,
     };
     let paired = plan.common_blocks() > 0;
-    figures::figure_comparison(figure, &plan, paired, &Options::default())?.ratio
+    figures::figure_comparison(figure, &plan, paired, (&Options::default(), Level::look(1)))?.ratio
+}
+
+/// The figures that a first line may name: those of speed, and a gate's.
+fn first_line(options: &Options) -> BTreeSet<Figure> {
+    options.declared.iter().copied().chain(fail_if::SPEED).collect()
+}
+
+impl Comparison {
+    /// A figure's tests under each plan, with what the other plans say of the spread: for two-sided tests of all
+    /// hypotheses, or with 2 one-sided ones.
+    fn over_plans(&self, figure: Figure, sides: f64) -> Vec<Option<Difference>> {
+        let own = |plan: &PlanComparison| plan.figures.iter().find(|f| f.figure == figure)?.test;
+        let (error, all) = (sides * self.error, f64::from(self.hypotheses));
+        let share = error * real_len(self.plans.len()) / all;
+        over_plans(&self.plans.iter().map(own).collect::<Vec<_>>(), error / all, share)
+    }
 }
 
 /// A plan that both have, with the trials that count.
@@ -254,6 +322,8 @@ struct PlanPair<'a> {
     describe: String,
     a: Vec<Cell<'a>>,
     b: Vec<Cell<'a>>,
+    /// Starts of A and of B in which the server died.
+    died: [Option<Deaths>; 2],
     /// Blocks of both at once; empty where they ran in turn.
     duets: Vec<duet::Block<'a>>,
     /// Where the plans go by different names.
@@ -303,7 +373,14 @@ fn started(result: &prony_model::run_log::TrialResult) -> Option<&str> {
 
 /// The trials of a candidate that count under a plan, in block order.
 fn cells<'a>(part: RunCandidate<'a>, plan: &str) -> Vec<Cell<'a>> {
-    counted(&part.log.last_results(), plan, part.candidate)
+    let mut cells = measured(part, plan);
+    cells.retain(Cell::counts);
+    cells
+}
+
+/// All of them with a result.
+fn measured<'a>(part: RunCandidate<'a>, plan: &str) -> Vec<Cell<'a>> {
+    cell::cells(&part.log.last_results(), plan, part.candidate)
 }
 
 /// The plans of a candidate that have a trial that counts.
@@ -328,6 +405,7 @@ fn plan_pairs<'a>(a: RunCandidate<'a>, b: RunCandidate<'a>) -> Result<Vec<PlanPa
         describe: describe(name),
         a: cells(a, name),
         b: cells(b, other),
+        died: [deaths(&measured(a, name)), deaths(&measured(b, other))],
         duets: Vec::new(),
         renamed: (name != other).then(|| (name.clone(), other.clone())),
     };

@@ -9,6 +9,7 @@ use prony_model::run_log::RunLog;
 use super::fail_if::SPEED;
 use super::{Comparison, FigureComparison, Options, PlanPair, RunCandidate, duet};
 use crate::compare::Finding;
+use crate::look::Level;
 use crate::text::shortened;
 
 /// Blocks that are asked for where there is only one: enough for an interval that is worth printing.
@@ -59,17 +60,18 @@ pub(super) fn notes(
                 .to_owned(),
         );
     }
-    if a.log.header.precision.is_some() || b.log.header.precision.is_some() {
-        notes.push(
-            "Blocks were added until the run was precise enough: in up to 8 % of such comparisons, not 5 %, \
-             identical candidates differ by chance."
-                .to_owned(),
-        );
-    }
     for (side, part) in [("A", a), ("B", b)] {
         notes.extend(part.log.header.tool.judged_by_another().map(|versions| format!("{side}: {versions}.")));
     }
     for plan in plans {
+        for (side, part, deaths) in [("A", a, plan.died[0]), ("B", b, plan.died[1])] {
+            notes.extend(deaths.map(|deaths| {
+                format!(
+                    "{side}, {}, {deaths} under {}: it is not called better than the other, nor equivalent.",
+                    part.candidate, plan.name
+                )
+            }));
+        }
         for (side, part, cells) in [("A", a, &plan.a), ("B", b, &plan.b)] {
             let failed: u64 = cells.iter().map(|c| c.trial.requests.failed).sum();
             if failed > 0 {
@@ -92,7 +94,7 @@ pub(super) fn places(plans: &[PlanPair<'_>], options: &Options) -> Vec<String> {
     for plan in plans.iter().filter(|plan| plan.duets.len() > 1) {
         for figure in SPEED {
             let rule = options.rule(figure);
-            let judged = duet::judge(figure, &plan.duets, rule);
+            let judged = duet::judge(figure, &plan.duets, (rule, Level::look(1)));
             let Some(places) = judged.and_then(|judged| judged.left_over_right) else { continue };
             let sure = places.low > 0.0 || places.high < 0.0;
             if sure && places.point.abs() >= rule.smallest.ln_1p() {
@@ -154,14 +156,14 @@ pub(super) fn headline(c: &Comparison) -> String {
         .flat_map(|plan| plan.figures.iter().map(|f| (plan.name.as_str(), f)))
         .filter(|(_, f)| SPEED.contains(&f.figure))
         .collect();
-    let told = |finding: Finding| -> Vec<String> {
-        let of = speed.iter().filter(|(_, f)| f.finding == Some(finding));
+    let told = |finding: Finding, stands: bool| -> Vec<String> {
+        let of = speed.iter().filter(|(_, f)| f.finding == Some(finding) && f.stands == stands);
         of.filter_map(|(plan, f)| {
             Some(format!("{}{}", with_interval(f.figure.name, f.ratio.as_ref()?), under(plan)))
         })
         .collect()
     };
-    let (faster, slower) = (told(Finding::Faster), told(Finding::Slower));
+    let (faster, slower) = (told(Finding::Faster, true), told(Finding::Slower, true));
     if !faster.is_empty() && !slower.is_empty() {
         return format!(
             "{b} is better than {a} in {} and worse in {}",
@@ -174,6 +176,14 @@ pub(super) fn headline(c: &Comparison) -> String {
     }
     if !slower.is_empty() {
         return format!("{b} is slower than {a}: {}", shortened(&slower, "more"));
+    }
+    let alone = [told(Finding::Slower, false), told(Finding::Faster, false)].concat();
+    if !alone.is_empty() {
+        return format!(
+            "inconclusive between {b} and {a}: by itself {}, but one of {} may differ so by chance",
+            shortened(&alone, "more"),
+            c.hypotheses
+        );
     }
     let open: Vec<_> = speed.iter().filter(|(_, f)| f.finding == Some(Finding::Inconclusive)).collect();
     let alike: Vec<_> = speed.iter().filter(|(_, f)| f.finding == Some(Finding::Equivalent)).collect();
@@ -203,8 +213,8 @@ pub(super) fn headline(c: &Comparison) -> String {
     // So many that all of them would be told; of one that no number tells, none is promised.
     let more: Option<Vec<_>> = open.iter().map(|(_, f)| f.blocks_needed).collect();
     let more = more.and_then(|needed| needed.into_iter().max()).map_or(String::new(), |n| {
-        let what = if n == 1 { "block" } else { "blocks" };
-        format!("; about {n} more {what} would decide")
+        let what = if n == 1 { "block decides" } else { "blocks decide" };
+        format!("; {n} more {what} in 4 of 5 such runs")
     });
     let open: Vec<String> =
         open.iter().map(|(plan, f)| format!("{}{}", f.figure.name, under(plan))).collect();
@@ -234,6 +244,9 @@ pub(super) fn next(c: &Comparison, a: RunCandidate<'_>, plans: &[PlanPair<'_>]) 
     // A forecast of some hundreds is not a command that anybody gives.
     let blocks = if too_few { BLOCKS_ASKED } else { (have + more).min(200) };
     let from_bench = a.log.header.experiment_toml.is_some();
+    if from_bench && c.paired {
+        return Some(format!("prony bench --resume {} --blocks {blocks}", shell_word(&harmless(a.run))));
+    }
     if from_bench {
         return Some(format!("prony bench {}{duet} --blocks {blocks}", a.log.header.name));
     }

@@ -169,13 +169,13 @@ fn of_two_plans(swing: u64) -> RunLog {
 
 #[test]
 fn the_blocks_asked_for_decide_every_open_figure() {
-    let log = of_two_plans(6);
+    let log = of_two_plans(2);
     let margins = BTreeMap::from([(Figure::THROUGHPUT, 0.0005)]);
     let c = compare_candidates(part(&log, "a"), part(&log, "b"), &Options { margins, ..Options::default() })
         .unwrap();
     let needed: Vec<u32> = c.plans.iter().filter_map(|p| p.figures[0].blocks_needed).collect();
     assert!(needed.len() == 2 && needed[0] < needed[1], "{needed:?}");
-    assert!(c.headline.contains(&format!("about {} more blocks would decide", needed[1])), "{}", c.headline);
+    assert!(c.headline.contains(&format!("{} more blocks decide in 4 of 5", needed[1])), "{}", c.headline);
 }
 
 #[test]
@@ -415,7 +415,12 @@ fn candidates_are_chosen_by_name_by_baseline_or_where_there_are_two() {
 #[test]
 fn conditions_fail_where_the_finding_or_the_whole_interval_says_so() {
     use super::fail_if::{failures, parse};
-    let fails = |factor: f64, text: &str| failures(&parse(text).unwrap(), &compared(&run(factor))).len();
+    let fails = |factor: f64, text: &str| {
+        let (log, conditions) = (run(factor), parse(text).unwrap());
+        let options = Options { declared: fail_if::figures(&conditions), ..Options::default() };
+        let c = compare_candidates(part(&log, "a"), part(&log, "b"), &options).unwrap();
+        failures(&conditions, &c).len()
+    };
     assert_eq!(fails(0.95, "slower"), 1);
     assert_eq!(fails(1.05, "slower"), 0);
     assert_eq!(fails(1.0, "slower,inconclusive"), 0);
@@ -454,6 +459,96 @@ fn a_figure_that_a_condition_names_and_that_is_not_there_is_not_judged() {
         trial.latency.response.p50_ns = None;
     });
     assert_eq!(said(&withheld, "slower"), ["--fail-if: throughput under c50: B: a trial's throughput is 0"]);
+}
+
+#[test]
+fn a_gate_counts_every_figure_under_every_plan_that_it_or_its_first_line_may_name() {
+    use super::fail_if::{failures, figures, parse};
+    let log = of_two_plans(6);
+    let hypotheses = |text: &str| {
+        let conditions = parse(text).unwrap();
+        let options = Options { declared: figures(&conditions), ..Options::default() };
+        compare_candidates(part(&log, "a"), part(&log, "b"), &options).unwrap().hypotheses
+    };
+    assert_eq!(["slower", "p99>5%", "cpu>5%,memory>5%"].map(hypotheses), [6, 6, 10]);
+    // Slower at p = 0.026 by itself: of three figures that is no finding, and no failure (one-sided 0.013 of 0.0117).
+    let rates: Vec<Vec<u64>> =
+        [1.05, 1.0, 1.06, 1.01, 1.055, 1.02].map(|r: f64| vec![100_000, (100_000.0 / r) as u64]).to_vec();
+    let rows: Vec<&[u64]> = rates.iter().map(Vec::as_slice).collect();
+    let c = compared(&with_p99(Log::new(&["a", "b"], 6).with(&rows).0));
+    let throughput = of(&c, "throughput");
+    assert_eq!((throughput.finding, throughput.stands), (Some(Finding::Slower), false));
+    assert_eq!(failures(&parse("slower,throughput<-1%").unwrap(), &c), [""; 0]);
+    assert!(
+        c.headline.starts_with("inconclusive between b and a: by itself throughput −3"),
+        "{}",
+        c.headline
+    );
+    assert!(c.headline.ends_with("but one of 3 may differ so by chance"), "{}", c.headline);
+    assert_eq!(c.answer().verdict, "inconclusive");
+}
+
+#[test]
+fn a_server_that_died_is_worse_or_undecided_and_fails_every_gate() {
+    use super::fail_if::{failures, parse};
+    let crashed = |candidate: &str, factor: f64| {
+        let mut log = run(factor);
+        let of = |r: &&mut prony_model::run_log::TrialResult| r.planned.candidate == candidate;
+        let trial = log.results.iter_mut().find(of).unwrap().trial.as_mut().unwrap();
+        trial.verdict.reasons.push(prony_model::code::Code::ServerDied.reason("signal 11".to_owned()));
+        trial.verdict.validity = prony_model::trial::Validity::Invalid;
+        compared(&log)
+    };
+    let found = |candidate: &str, factor: f64| of(&crashed(candidate, factor), "throughput").finding;
+    assert_eq!(
+        [0.9, 1.0, 1.1].map(|factor| found("b", factor)),
+        [Finding::Slower, Finding::Inconclusive, Finding::Inconclusive].map(Some)
+    );
+    assert_eq!(
+        [0.9, 1.0, 1.1].map(|factor| found("a", factor)),
+        [Finding::Inconclusive, Finding::Inconclusive, Finding::Faster].map(Some)
+    );
+    assert_eq!(of(&crashed("b", 1.0), "p99").finding, Some(Finding::Inconclusive));
+    let c = crashed("b", 1.1);
+    assert_eq!(
+        (c.plans[0].blocks, c.plans[0].b_died.unwrap().to_string()),
+        (5, "died in 1 of 6 starts".to_owned())
+    );
+    assert!((of(&c, "throughput").ratio.unwrap().point - 1.1).abs() < 0.01, "of the surviving blocks");
+    assert_eq!(failures(&parse("cpu>50%").unwrap(), &c), ["b died in 1 of 6 starts under c50"]);
+    assert_eq!(failures(&[], &c), [""; 0]);
+    assert_eq!(
+        failures(&parse("cpu>50%").unwrap(), &crashed("a", 1.1)),
+        [""; 0],
+        "the change is to be judged"
+    );
+    let note = c.notes.iter().find(|note| note.contains("died")).unwrap();
+    assert!(note.starts_with("B, b, died in 1 of 6 starts under c50"), "{note}");
+}
+
+#[test]
+fn tails_have_five_percentiles_up_to_the_last_that_every_trial_has() {
+    let with = |last: bool, factor: f64| {
+        let mut log = run(1.0);
+        for result in &mut log.results {
+            let times = if result.planned.candidate == "b" { factor } else { 1.0 };
+            let response = &mut result.trial.as_mut().unwrap().latency.response;
+            for (field, ns) in
+                [("p50_ns", 1e6), ("p75_ns", 1.2e6), ("p90_ns", 1.5e6), ("p95_ns", 2e6), ("p99_ns", 3e6)]
+            {
+                response.set_percentile(field, Some((ns * times) as u64));
+            }
+            response.set_percentile("p999_ns", Some((9e6 * times * times) as u64).filter(|_| last));
+        }
+        compared(&log).plans.remove(0).tails
+    };
+    let of = |tails: &[TailRatio]| tails.iter().map(|tail| tail.quantile).collect::<Vec<_>>();
+    assert_eq!(of(&with(false, 1.0)), [0.5, 0.75, 0.9, 0.95, 0.99]);
+    let tails = with(true, 1.2);
+    assert_eq!(of(&tails), [0.5, 0.9, 0.95, 0.99, 0.999]);
+    assert!((tails[4].ratio.point - 1.44).abs() < 1e-3 && (tails[0].ratio.point - 1.2).abs() < 1e-3);
+    assert!(tails.iter().all(|tail| tail.finding == Finding::Slower && tail.ratio.n == 6));
+    assert!(with(true, 1.0).iter().all(|tail| tail.finding == Finding::Equivalent));
 }
 
 /// The same log as of a machine and a boot.

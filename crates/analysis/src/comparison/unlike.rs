@@ -287,7 +287,8 @@ mod tests {
         let mut b = a.clone();
         change(&mut b);
         let (name, describe) = (String::new(), String::new());
-        let both = PlanPair { name, describe, a: vec![], b: vec![], duets: vec![], renamed: None };
+        let both =
+            PlanPair { name, describe, a: vec![], b: vec![], died: [None; 2], duets: vec![], renamed: None };
         let mut found = Differences::default();
         plan_fields(&mut found, &both, &a, &b);
         found.0

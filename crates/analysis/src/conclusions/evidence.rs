@@ -6,15 +6,14 @@ use prony_model::Estimate;
 use prony_model::published::{AtRate, Conclusion};
 use prony_model::run_log::{NamedPlan, TrialResult};
 use prony_model::trial::{Bound, Outcome};
-use prony_stats::CONFIDENCE;
-use prony_stats::interval::{Interval, mean, mean_interval};
+use prony_stats::interval::{geometric_mean, mean};
 
-use super::interval::{judge_interval, margin, ratio_finding};
+use super::interval::{Asked, Bounds, margin};
 use super::{Evidence, Judgement};
-use crate::cell::{ByBlock, Cell, counted};
+use crate::cell::{ByBlock, Cell, Deaths, cells, counted, deaths};
 use crate::claim::{Claim, FigureTerm, Quantity, Relation, Side, Term};
 use crate::figure::{Figure, FigureValue};
-use crate::numbers::estimate;
+use crate::look::Level;
 use crate::text::list;
 
 /// How two sides compare; of an equivalence, within which share.
@@ -119,22 +118,28 @@ impl<'a> Evidence<'a> {
 
     /// One term against another.
     fn pair(&self, left: &FigureTerm, by: Compare, right: &Term, plan: &NamedPlan) -> Finding {
-        let (FigureTerm { factor, candidate, .. }, (relation, margin)) = (left, by);
+        let (FigureTerm { factor, quantity, candidate, .. }, (relation, margin)) = (left, by);
         let a = match self.by_block(left, plan) {
             Ok(values) => values,
             Err(finding) => return finding,
         };
+        let more_is_better = match quantity {
+            Quantity::Trial(figure) => figure.more_is_better,
+            Quantity::Capacity => true,
+        };
+        let bounds = |own: &ByBlock| Bounds {
+            may_be_more: own.may_be_more(more_is_better),
+            may_be_less: own.may_be_less(more_is_better),
+        };
+        let mut asked =
+            Asked { relation, margin, bounds: (bounds(&a), Bounds::default()), level: Level::of(self.log) };
         match right {
             Term::Number(number) => {
-                let values: Vec<f64> = a.values.values().map(|v| v * factor).collect();
-                let Some(i) = mean_interval(&values, CONFIDENCE) else {
-                    return self.too_few(candidate, plan, values.len());
-                };
-                let around_zero = Interval { low: i.low - number, high: i.high - number, ..i };
-                let margin = margin * number.abs();
-                let judgement =
-                    judge_interval(relation, &around_zero, 0.0, (-margin, margin), (a.at_least, false));
-                Finding { judgement, here: Some(estimate(i)), why: None }
+                let pairs: Vec<(f64, f64)> = a.values.values().map(|v| (v * factor, *number)).collect();
+                if pairs.len() < 2 {
+                    return self.too_few(candidate, plan, pairs.len());
+                }
+                asked.finding(&pairs, *number, Some(*number))
             }
             Term::Figure(right) => {
                 let (times, other) = (right.factor, &right.candidate);
@@ -142,6 +147,7 @@ impl<'a> Evidence<'a> {
                     Ok(values) => values,
                     Err(finding) => return finding,
                 };
+                asked.bounds.1 = bounds(&b);
                 let pairs: Vec<(f64, f64)> =
                     a.pairs(&b).into_iter().map(|(a, b)| (a * factor, times * b)).collect();
                 if pairs.len() < 2 {
@@ -149,7 +155,7 @@ impl<'a> Evidence<'a> {
                         "{candidate} and {other} have fewer than two blocks in common"
                     ));
                 }
-                ratio_finding(&pairs, relation, margin, times / factor, (a.at_least, b.at_least))
+                asked.finding(&pairs, times / factor, None)
             }
         }
     }
@@ -185,7 +191,9 @@ impl<'a> Evidence<'a> {
             }
             Quantity::Capacity => self.capacities(candidate, plan).collect(),
         };
-        ByBlock::new(known, mean).ok_or_else(|| match quantity {
+        // Of several trials of one block that have a 0 among them there is no geometric mean.
+        let average = |values: &[f64]| geometric_mean(values).or_else(|| mean(values));
+        ByBlock::new(known, average, self.died(candidate, plan).is_some()).ok_or_else(|| match quantity {
             Quantity::Trial(figure) if !cells.is_empty() => {
                 without_figure(candidate, plan, cells.len(), *figure)
             }
@@ -206,6 +214,11 @@ impl<'a> Evidence<'a> {
     /// The trials of a candidate that count under a plan, in block order.
     pub(super) fn cells(&self, candidate: &str, plan: &NamedPlan) -> Vec<Cell<'a>> {
         counted(self.results, &plan.name, candidate)
+    }
+
+    /// Starts of a candidate under a plan in which its server died.
+    pub(super) fn died(&self, candidate: &str, plan: &NamedPlan) -> Option<Deaths> {
+        deaths(&cells(self.results, &plan.name, candidate))
     }
 
     /// Why a candidate has too little to judge: it was skipped, never counted, or ran once.

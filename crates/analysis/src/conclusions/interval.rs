@@ -1,13 +1,15 @@
-//! An interval against a claim.
+//! A test against a claim.
 
 use prony_model::Estimate;
-use prony_stats::CONFIDENCE;
-use prony_stats::interval::{Interval, mean, mean_interval, paired_ratio_interval};
+use prony_stats::interval::mean;
+use prony_stats::moderated::Difference;
 
 use super::Judgement;
 use super::evidence::Finding;
 use crate::claim::{Quantity, Relation};
+use crate::compare::log_ratios;
 use crate::figure::Figure;
+use crate::look::Level;
 
 /// The smallest difference that matters of a quantity, as a share of it.
 pub(super) fn margin(quantity: Quantity) -> f64 {
@@ -17,54 +19,70 @@ pub(super) fn margin(quantity: Quantity) -> f64 {
     }
 }
 
-/// Pairs of both sides, their factors in: the claim is about their ratio to 1. `scale` turns that back
-/// into the plain ratio of both figures.
-pub(super) fn ratio_finding(
-    pairs: &[(f64, f64)],
-    relation: Relation,
-    margin: f64,
-    scale: f64,
-    at_least: (bool, bool),
-) -> Finding {
-    if let Some(i) = paired_ratio_interval(pairs, CONFIDENCE) {
-        let bounds = (1.0 / (1.0 + margin), 1.0 + margin);
-        return Finding {
-            judgement: judge_interval(relation, &i, 1.0, bounds, at_least),
-            here: Some(Estimate::new(i.point * scale, i.low * scale, i.high * scale, i.n as u64)),
-            why: None,
-        };
-    }
-    // A figure of 0 has no logarithm: shares of failures, say. Their differences do.
-    let differences: Vec<f64> = pairs.iter().map(|(a, b)| a - b).collect();
-    let sizes: Vec<f64> = pairs.iter().map(|(_, b)| b.abs()).collect();
-    let size = mean(&sizes).unwrap_or_default();
-    match mean_interval(&differences, CONFIDENCE) {
-        Some(i) => Finding {
-            judgement: judge_interval(relation, &i, 0.0, (-margin * size, margin * size), at_least),
-            here: None,
-            why: Some("a figure is 0 in some block, so it was judged by differences".to_owned()),
-        },
-        None => Finding::undecided("the figures of its blocks have no interval"),
-    }
+/// Whether the truth of a side may be more or less than its figure.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Bounds {
+    pub(super) may_be_more: bool,
+    pub(super) may_be_less: bool,
 }
 
-/// An interval against `even`, or for equivalence against bounds around it. A side that is only known
-/// to be at least its figure cannot show that it is less, nor that both are one.
-pub(super) fn judge_interval(
-    relation: Relation,
-    i: &Interval,
-    even: f64,
-    bounds: (f64, f64),
-    (left_at_least, right_at_least): (bool, bool),
-) -> Judgement {
-    match relation {
-        Relation::Less => Judgement::of(i.high < even && !left_at_least, i.low >= even && !right_at_least),
-        Relation::More => Judgement::of(i.low > even && !right_at_least, i.high <= even && !left_at_least),
-        Relation::Equivalent => {
-            let (low, high) = bounds;
-            let holds = i.low >= low && i.high <= high && !left_at_least && !right_at_least;
-            let fails = (i.high < low && !left_at_least) || (i.low > high && !right_at_least);
-            Judgement::of(holds, fails)
+/// What a claim says of two sides, and of what it is.
+pub(super) struct Asked {
+    pub(super) relation: Relation,
+    /// The smallest difference that matters, as a share.
+    pub(super) margin: f64,
+    /// Of the left side and the right.
+    pub(super) bounds: (Bounds, Bounds),
+    pub(super) level: Level,
+}
+
+impl Asked {
+    /// Pairs of both sides, their factors in: the claim is about their ratio to 1. `shown` is what 1 is shown as; `number`
+    /// is the right side where it is one.
+    pub(super) fn finding(&self, pairs: &[(f64, f64)], shown: f64, number: Option<f64>) -> Finding {
+        let turned: Vec<(f64, f64)> = pairs.iter().map(|(left, right)| (*right, *left)).collect();
+        if let Some(test) = log_ratios(&turned).and_then(|logs| Difference::of(&logs)) {
+            let test = self.level.of_test(test);
+            let here = test.interval().map(|i| i.exp());
+            return Finding {
+                judgement: self.judge(&test, self.margin.ln_1p()),
+                here: here.map(|i| Estimate::new(i.point * shown, i.low * shown, i.high * shown, i.n as u64)),
+                why: None,
+            };
+        }
+        // A figure of 0 has no logarithm: shares of failures, say. Their differences do.
+        let differences: Vec<f64> = pairs.iter().map(|(a, b)| a - b).collect();
+        let sizes: Vec<f64> = pairs.iter().map(|(_, b)| b.abs()).collect();
+        let Some(test) = Difference::of(&differences) else {
+            return Finding::undecided("the figures of its blocks have no interval");
+        };
+        let test = self.level.of_test(test);
+        let of_number = |by: f64| {
+            let i = test.interval()?;
+            Some(Estimate::new(i.point + by, i.low + by, i.high + by, i.n as u64))
+        };
+        Finding {
+            judgement: self.judge(&test, self.margin * mean(&sizes).unwrap_or_default()),
+            here: number.and_then(of_number),
+            why: Some("a figure is 0 in some block, so it was judged by differences".to_owned()),
+        }
+    }
+
+    /// Left less right by the claim. What may be less than its figure cannot show that it is more.
+    fn judge(&self, test: &Difference, margin: f64) -> Judgement {
+        let (left, right) = self.bounds;
+        let error = self.level.error;
+        let is_more =
+            |limit: f64| test.is_above(limit, error / 2.0) && !left.may_be_less && !right.may_be_more;
+        let is_less =
+            |limit: f64| test.is_below(limit, error / 2.0) && !left.may_be_more && !right.may_be_less;
+        let exact = [left, right].iter().all(|side| !side.may_be_more && !side.may_be_less);
+        match self.relation {
+            Relation::Less => Judgement::of(is_less(0.0), is_more(0.0)),
+            Relation::More => Judgement::of(is_more(0.0), is_less(0.0)),
+            Relation::Equivalent => {
+                Judgement::of(exact && test.is_within(margin, error), is_more(margin) || is_less(-margin))
+            }
         }
     }
 }

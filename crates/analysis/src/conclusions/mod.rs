@@ -1,8 +1,7 @@
 //! Conclusions judged: whether what a source concluded is what was measured here.
 //!
-//! A claim holds when its 95 % interval is wholly on the side it says, fails when the interval is
-//! wholly on the other, and is undecided else. Intervals are Student's t over blocks: on log ratios
-//! where both sides are figures above 0, on differences else.
+//! A claim holds where [`crate::compare`]'s tests over blocks say so, fails where they say the opposite, and is undecided
+//! else: on log ratios where both sides are figures above 0, on differences else.
 
 use prony_model::Estimate;
 use prony_model::published::{By, Conclusion, Published};
@@ -27,11 +26,11 @@ mod rank;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Judgement {
-    /// The interval is wholly on the side that the claim says.
+    /// The test says what the claim says.
     Holds,
-    /// It is wholly on the other side.
+    /// It says the opposite.
     Fails,
-    /// It is on both, or there is none.
+    /// It says neither, or there is none.
     #[default]
     Undecided,
     /// No figure says what it concludes: there is no claim to judge.

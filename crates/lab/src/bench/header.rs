@@ -136,6 +136,20 @@ pub fn named_plans(setup: &BenchSetup) -> Vec<NamedPlan> {
     setup.experiment.plans.iter().map(named).collect()
 }
 
+/// The header of the same run with as many blocks as this setup has; `None` where these are no more. Why not, in a sentence.
+pub(super) fn with_more_blocks(old: &Header, setup: &BenchSetup) -> Result<Option<Header>, String> {
+    let blocks = setup.experiment.blocks.max;
+    if blocks <= old.blocks {
+        return Ok(None);
+    }
+    let labels: Vec<String> = setup.candidates.iter().map(|c| c.candidate.label().to_owned()).collect();
+    let order = order(setup, &labels);
+    if !order.starts_with(&old.order) {
+        return Err("its order goes on with other trials: leave --blocks out, or begin a new run.".to_owned());
+    }
+    Ok(Some(Header { blocks, order, ..old.clone() }))
+}
+
 /// Whether a log may be gone on with by this setup: the same tool, plans, CPUs
 /// and versions, so that all of its trials stay comparable. Why not, in a sentence.
 pub(super) fn may_resume(log: &RunLog, setup: &BenchSetup) -> Result<(), String> {
@@ -298,5 +312,19 @@ mod tests {
             assert_eq!(of(record, "opt").as_deref(), Some(opt));
             assert_eq!(of(record, "loop").as_deref(), Some(event_loop));
         }
+    }
+
+    #[test]
+    fn a_run_goes_on_with_more_blocks_in_the_order_that_it_would_have_had() {
+        let root = tempfile::tempdir().unwrap();
+        let of = |blocks| setup(root.path(), &[("a", "run {port}"), ("b", "run {port}")], blocks);
+        let old = header(&of(2));
+        let more = with_more_blocks(&old, &of(5)).unwrap().unwrap();
+        assert_eq!((more.blocks, &more.order), (5, &header(&of(5)).order));
+        assert_eq!((more.order.len(), &more.created_at), (10, &old.created_at));
+        assert_eq!(with_more_blocks(&old, &of(2)), Ok(None));
+        let mut other = of(5);
+        other.experiment.seed += 1;
+        assert!(with_more_blocks(&old, &other).is_err_and(|why| why.contains("leave --blocks out")));
     }
 }

@@ -17,7 +17,7 @@ use prony_model::secret::redacted;
 use prony_model::units::show_duration;
 
 use super::budget::Budget;
-use super::header::{header, may_resume, remaining};
+use super::header::{header, may_resume, remaining, with_more_blocks};
 use super::precision;
 use super::quiet::Quiet;
 use super::repeats::Repeats;
@@ -110,9 +110,15 @@ fn begin(setup: &BenchSetup) -> Result<Session, BenchError> {
 }
 
 fn resume(setup: &BenchSetup) -> Result<Session, BenchError> {
-    let log = run_log::read(&setup.log).map_err(BenchError::Open)?;
-    may_resume(&log, setup).map_err(|why| BenchError::Resume { path: setup.log.clone(), why })?;
-    let writer = RunLogWriter::open(&setup.log).map_err(BenchError::Open)?;
+    let mut log = run_log::read(&setup.log).map_err(BenchError::Open)?;
+    let refused = |why: String| BenchError::Resume { path: setup.log.clone(), why };
+    may_resume(&log, setup).map_err(refused)?;
+    let more = with_more_blocks(&log.header, setup).map_err(refused)?;
+    let mut writer = RunLogWriter::open(&setup.log).map_err(BenchError::Open)?;
+    if let Some(more) = more {
+        log.header = more.clone();
+        writer.append(Line::Header(more)).map_err(BenchError::Log)?;
+    }
     Ok((
         log.header.order.len(),
         remaining(&log),

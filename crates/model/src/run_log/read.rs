@@ -127,7 +127,13 @@ struct Declared {
 impl Declared {
     fn take(&mut self, entry: Entry, log: &mut RunLog) {
         match entry {
-            Entry::Header => {} // a second header says nothing new
+            // Another header of the same run has more blocks.
+            Entry::Header(more) => {
+                let known = &mut log.header;
+                if more.order.len() > known.order.len() && more.order.starts_with(&known.order) {
+                    (known.blocks, known.order) = (more.blocks, more.order);
+                }
+            }
             Entry::TrialStart(planned) => {
                 self.begins += 1;
                 self.begun.insert(planned.index, (self.begins, planned));
@@ -217,7 +223,7 @@ impl<R: BufRead> Lines<'_, R> {
 
 /// A line's content, judged.
 enum Entry {
-    Header,
+    Header(Box<Header>),
     TrialStart(PlannedTrial),
     Result(Box<TrialResult>),
     Event(Event),
@@ -235,7 +241,10 @@ impl Entry {
         let (line, took) = unpacking::within(LINE_UNPACKED_MAX, || Line::read(text));
         let entry = line.map_err(Wrong::Unreadable).and_then(|line| {
             Ok(match line {
-                Line::Header(_) => Entry::Header,
+                Line::Header(header) => {
+                    header.check().map_err(Wrong::Unjudgeable)?;
+                    Entry::Header(Box::new(header))
+                }
                 Line::TrialStart(start) => {
                     start.planned.check().map_err(Wrong::Unjudgeable)?;
                     Entry::TrialStart(start.planned)
@@ -348,5 +357,25 @@ mod tests {
     fn run_logs_must_be_regular_files() {
         let said = RunLog::read(Path::new("/dev/zero"), &judge).unwrap_err().to_string();
         assert!(said.contains("not a regular file"), "{said}");
+    }
+
+    #[test]
+    fn a_later_header_adds_blocks_and_changes_nothing_else() {
+        let planned = |index: u32| PlannedTrial {
+            index,
+            block: index,
+            candidate: "a".to_owned(),
+            plan: "p".to_owned(),
+            duet: None,
+            repeat: 0,
+        };
+        let header = |trials: std::ops::Range<u32>, seed| {
+            let order: Vec<PlannedTrial> = trials.clone().map(planned).collect();
+            let header =
+                Header { schema: SCHEMA.to_owned(), seed, blocks: trials.end, order, ..Header::default() };
+            format!("{}\n", serde_json::to_string(&Line::Header(header)).unwrap())
+        };
+        let log = read(&[header(0..2, 9), header(0..1, 0), header(1..9, 0)].concat()).unwrap();
+        assert_eq!((log.header.blocks, log.header.order.len(), log.header.seed), (2, 2, 0));
     }
 }

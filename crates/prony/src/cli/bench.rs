@@ -45,7 +45,7 @@ pub(crate) struct BenchArguments {
     /// Write the run log to this file [default: runs/DATE-NAME.jsonl]
     #[arg(short = 'o', long = "output", value_name = "RUN.jsonl")]
     pub(crate) output: Option<String>,
-    /// Continue the interrupted run in this run log [default: the file of -o]
+    /// Continue the run in this run log, or with a larger --blocks add to it [default: the file of -o]
     #[arg(long, value_name = "RUN.jsonl", num_args = 0..=1, default_missing_value = "")]
     pub(crate) resume: Option<String>,
     /// Print what would run, how long it would take and what is missing, and run nothing

@@ -74,7 +74,8 @@ fn run_compare(arguments: &CiCompareArguments, printer: &Printer) -> Result<(), 
     let run = files.log.display().to_string();
     let named = SIDES.map(str::to_owned);
     let (base, head) = choose_in(&log, &run, &named).map_err(compare::failure)?;
-    let options = Options { margins, ..Options::default() };
+    let declared = fail_if::figures(&conditions);
+    let options = Options { margins, declared, ..Options::default() };
     let mut comparison = compare_candidates(base, head, &options).map_err(compare::failure)?;
     let failed = fail_if::failures(&conditions, &comparison);
     let mut not_judged = fail_if::not_judged(&conditions, &comparison);

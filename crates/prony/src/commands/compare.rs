@@ -20,7 +20,9 @@ use crate::printer::Printer;
 
 pub(crate) fn run(arguments: &CompareArguments, printer: &Printer) -> Result<(), Failure> {
     let conditions = conditions(&arguments.fail_if)?;
-    let options = Options { margins: margins(&arguments.margin)?, force: arguments.force, earlier: None };
+    let declared = fail_if::figures(&conditions);
+    let margins = margins(&arguments.margin)?;
+    let options = Options { margins, force: arguments.force, declared, ..Options::default() };
     let mut comparisons = compare(arguments, &options, printer)?;
     for comparison in &mut comparisons {
         comparison.not_judged = fail_if::not_judged(&conditions, comparison);

@@ -23,6 +23,9 @@ pub(super) fn below(out: &mut Lines, comparison: &Comparison) {
         let amount = words::amount(plan, comparison);
         out.wrapped(" ", &format!("{}: {} · {amount}", plan.name, plan.describe), Ink::DIM);
         table(out, plan, comparison);
+        if let Some(tail) = words::tail(plan) {
+            out.wrapped(" Tail  ", &tail, Ink::PLAIN);
+        }
         for found in &plan.figures {
             if let Some(why) = &found.why {
                 out.wrapped(" – ", &format!("{}: {why}", found.figure), Ink::PLAIN);

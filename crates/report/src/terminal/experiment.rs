@@ -134,6 +134,12 @@ fn plan_table(out: &mut Lines, analysis: &ExperimentAnalysis, plan: &PlanAnalysi
             out.wrapped(&format!(" {mark} "), &text, Ink::PLAIN);
         }
     }
+    if let Some(planning) = &plan.planning {
+        out.wrapped(" ", &words::planning(planning), Ink::DIM);
+    }
+    if let Some(changes) = words::rank_changes(plan) {
+        out.wrapped(" ", &changes, Ink::DIM);
+    }
 }
 
 /// The rows' labels within so many characters, or within as many as tell them apart.

@@ -65,9 +65,24 @@ fn needed(found: &FigureComparison, paired: bool) -> String {
     let n = match (found.blocks_needed, found.why.is_some()) {
         (Some(n), _) => n,
         (None, open) if open || !paired => return String::new(),
-        (None, _) => return ": not decided by 1,000 blocks with this noise".to_owned(),
+        (None, _) => return ": 1,000 blocks with this noise may not decide".to_owned(),
     };
-    format!(": about {}", format::count(n.into(), "more block", "more blocks"))
+    let more = format::count(n.into(), "more block decides", "more blocks decide");
+    format!(": {more} in 4 of 5 runs")
+}
+
+/// `p50 +1.0 % (+0.2 to +1.8 %), p90 …`: what B changes along the tail; `None` without one.
+pub(crate) fn tail(plan: &PlanComparison) -> Option<String> {
+    let said = plan.tails.iter().map(|tail| {
+        let interval = tail.ratio.ci_low.zip(tail.ratio.ci_high).map_or(String::new(), |(low, high)| {
+            format!(" ({} to {})", change(low).trim_end_matches(" %"), change(high))
+        });
+        // 0.999 is p99.9.
+        format!("p{} {}{interval}", (tail.quantile * 1e8).round() / 1e6, change(tail.ratio.point))
+    });
+    (!plan.tails.is_empty()).then(|| {
+        format!("{}; all of these intervals hold in 95 % of runs", said.collect::<Vec<_>>().join(", "))
+    })
 }
 
 /// How much was measured: `6 blocks of one run, in alternation`, `5 and 6 trials of two runs`.

@@ -97,7 +97,7 @@ fn of(row: &Row, n: u32) -> String {
 
 /// What became of a row beside its verdicts: trials that do not count, outcomes and failures.
 pub(crate) fn row_remarks(row: &Row) -> Vec<String> {
-    let mut remarks = Vec::new();
+    let mut remarks: Vec<String> = row.died.iter().map(|deaths| format!("not ranked: {deaths}")).collect();
     if row.trials == 0 {
         remarks.push("no trial has a result".to_owned());
     } else if row.counted < row.trials {

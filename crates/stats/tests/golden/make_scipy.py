@@ -1,18 +1,15 @@
 """Values of SciPy and statsmodels for tests/golden.rs.
 
-Needs: numpy 2.4.6, scipy 1.17.1, statsmodels 0.15.0 with pandas (what was used stands in the file too).
+Needs: numpy 2.4.6, scipy 1.17.1, statsmodels 0.15.0 (what was used stands in the file too).
 Run: python make_scipy.py > scipy.json
 """
 
 import json
 
 import numpy as np
-import pandas as pd
 import scipy
 import statsmodels
 from scipy import stats
-from statsmodels.stats.anova import AnovaRM
-from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 from statsmodels.stats.weightstats import DescrStatsW
 from statsmodels.tsa.stattools import acovf
@@ -81,32 +78,6 @@ def positive_pair(a, b):
     }
 
 
-def friedman(blocks):
-    found = stats.friedmanchisquare(*blocks.T)
-    # Iman & Davenport's F is that of the analysis of variance of the ranks, blocks as subjects.
-    ranks = pd.DataFrame(stats.rankdata(blocks, axis=1)).melt(ignore_index=False, var_name="candidate").reset_index()
-    f = AnovaRM(ranks, "value", "index", within=["candidate"]).fit().anova_table
-    return {
-        "blocks": blocks.tolist(),
-        "statistic": float(found.statistic),
-        "p": float(found.pvalue),
-        "p_f": float(f["Pr > F"].iloc[0]),
-    }
-
-
-def rank_intervals(times):
-    """Places by SciPy's paired t tests and statsmodels' Holm: one up for each that is surely faster, down for slower."""
-    k = times.shape[1]
-    pairs = [(a, b) for a in range(k) for b in range(a)]
-    tests = [stats.ttest_rel(np.log(times[:, a]), np.log(times[:, b])) for a, b in pairs]
-    sure = multipletests([t.pvalue for t in tests], 0.05, "holm")[0]
-    wins = np.zeros((k, k), bool)  # wins[a, b]: a surely takes less time than b
-    for (a, b), t, s in zip(pairs, tests, sure):
-        wins[(a, b) if t.statistic < 0 else (b, a)] = s
-    places = zip(1 + wins.sum(axis=0), k - wins.sum(axis=1))
-    return {"times": times.tolist(), "places": [[int(best), int(worst)] for best, worst in places]}
-
-
 def power(n, d):
     t = TTestPower()
     return {"n": n, "d": d, "power": float(t.power(d, n, 0.05))}
@@ -118,13 +89,6 @@ def blocks(d, wanted):
     return {"d": d, "wanted": wanted, "n": n}
 
 
-def width_blocks(sd, width):
-    n = next(n for n in range(2, 10_000) if stats.t.ppf(0.975, n - 1) * sd / np.sqrt(n) <= width)
-    return {"sd": sd, "width": width, "n": n}
-
-
-def holm(p):
-    return {"p": p.tolist(), "rejected": multipletests(p, 0.05, "holm")[0].tolist()}
 
 
 # Drawn for values that are no longer in the file, so that those after them stay what they were.
@@ -138,16 +102,7 @@ def exponential_gaps():
     return rng.exponential(3, 40), rng.exponential(0.01, 500), rng.uniform(0, 1, 60), rng.gamma(1.5, 1, 100)
 
 
-def weighted_curves():
-    return [(rng.normal(size=n), rng.uniform(0.5, 3, n)) for n in (10, 25, 40, 5)]
-
-
-def dependent_series():
-    return series(0.6, 60), rng.normal(0, 1, 40)
-
-
-late = np.random.default_rng(20261122)  # of what came later, so that the values before stay what they were
-normals = rng.normal(100, 4, (9, 5))
+dropped(lambda: rng.normal(100, 4, (9, 5)))
 out = {
     "made_with": {m.__name__: m.__version__ for m in (np, scipy, statsmodels)},
     "series": [one(x) for x in lists()] + dropped(exponential_gaps),
@@ -161,22 +116,9 @@ out = {
         positive_pair(np.exp(rng.normal(9, s, n)), np.exp(rng.normal(9 + d, s, n)))
         for s, d, n in ((0.03, 0.05, 12), (0.01, 0, 6), (0.3, 1, 3), (0.005, 0.001, 20))
     ],
-    "friedman": [
-        friedman(normals),
-        friedman(np.round(normals / 4)),
-        friedman(normals + np.arange(5) * 2),
-        friedman(rng.normal(size=(2, 3))),
-    ]
-    + dropped(weighted_curves, dependent_series),
     # At 300 with larger differences SciPy's non-central t is NaN.
     "power": [power(n, d) for n in (2, 3, 6, 12, 40, 300) for d in (0.1, 0.5, 1.18, 3.0) if n < 300 or d == 0.1],
     "blocks": [blocks(d, w) for d in (0.25, 0.5, 1.18, 2.0) for w in (0.8, 0.9)],
-    "holm": [holm(np.sort(rng.uniform(0, 0.05, 8))), holm(rng.uniform(0, 0.02, 10)), holm(rng.uniform(0, 1, 5))],
     "t_quantiles": [[d, p, float(stats.t.ppf(p, d))] for d in (1, 1.5, 4, 19, 150, 1000) for p in (0.6, 0.95, 0.975, 0.999)],
-    "rank_intervals": [
-        rank_intervals(np.exp(late.normal(np.array(levels) + late.normal(0, 0.2, (b, 1)), 0.02)))
-        for levels, b in (((0, 0.01, 0.05, 0.2), 8), ((0, 0, 0), 5), ((0.3, 0.1, 0.2, 0, 0.11, 0.31), 6))
-    ],
-    "width_blocks": [width_blocks(s, w) for s in (0.01, 0.03, 0.1) for w in (0.005, 0.02, 0.05)],
 }
 print(json.dumps(out, allow_nan=False, separators=(",", ":")).replace("},{", "},\n{"))

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use prony_analysis::claim::{Claim, Quantity, Relation};
 use prony_analysis::figure::Figure;
+use prony_analysis::look::Level;
 use prony_analysis::precision::{NOISE_ASSUMED, SequentialStop, blocks_for, expected, ratio_spread};
+use prony_analysis::ranking::planning;
 use prony_lab::bench::Forecast;
 use prony_lab::experiment::{Blocks, Experiment};
 use prony_model::run_log::RunLog;
@@ -62,7 +64,7 @@ pub(super) fn as_before(
              leave it out, or begin a new run.",
         ));
     }
-    let max = log.header.blocks;
+    let max = arguments.blocks.unwrap_or(0).max(log.header.blocks);
     experiment.blocks = Blocks { min: before.map_or(max, |p| p.blocks_min), max };
     experiment.precision = before.map(|p| p.share);
     Ok(())
@@ -85,7 +87,12 @@ pub(super) fn forecast(
     };
     let Some(wanted) = experiment.precision else {
         let claims = claims(experiment, expected(spread, blocks, widened));
-        return Ok(format!("precision  of throughput ratios: {} · {noise}{claims}", after(blocks)));
+        let finds = planning(blocks, spread, experiment.candidates.len(), Level::look(1));
+        let finds = prony_report::planning(&finds);
+        return Ok(format!(
+            "precision  of throughput ratios: {} · {noise}\nfinds      {finds}{claims}",
+            after(blocks)
+        ));
     };
     let needs = match blocks_for(spread, wanted).map(|n| n.max(experiment.blocks.min)) {
         Some(needed) if needed <= blocks => {

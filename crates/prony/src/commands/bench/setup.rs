@@ -59,10 +59,9 @@ pub(super) fn setup(
     }
     adaptive::adapt(&mut experiment, arguments)?;
     if let Some(log) = before {
-        if arguments.blocks.is_some_and(|blocks| blocks != log.header.blocks) {
+        if let Some(blocks) = arguments.blocks.filter(|blocks| *blocks < log.header.blocks) {
             return Err(Failure::usage(format!(
-                "--blocks cannot be used with --resume: the order of all {} blocks was drawn when the run \
-                 began. Leave it out, or begin a new run.",
+                "--blocks {blocks} is fewer than the {} that the run was begun with: give more, or leave it out.",
                 log.header.blocks
             )));
         }

@@ -41,6 +41,13 @@ pub(crate) enum Kind {
         /// The chains' correlation from one step to the next.
         phi: f64,
     },
+    /// Poisson arrivals at a server that stalls, at random, and then responds to all that waited.
+    Stalls {
+        /// Requests per second.
+        rate: f64,
+        /// The mean time from one stall to the next.
+        every_s: f64,
+    },
 }
 
 /// How a run drifts, as shares over the window.
@@ -71,6 +78,9 @@ const Z99: f64 = 2.326_347_874;
 const CHAIN: (f64, f64, f64) = (0.05, 0.2, 0.4);
 const CHAIN_MEDIAN_S: f64 = 0.01;
 const STEP_S: f64 = 0.1;
+/// How long a stall of [`Kind::Stalls`] lasts, the median of its service times and their logarithms' deviation.
+const STALL_S: f64 = 0.2;
+const STALL_SERVICE: (f64, f64) = (0.005, 0.3);
 /// Traffic before the window, so that it begins in its steady state.
 const WARM_UP_S: f64 = 2.0;
 
@@ -100,6 +110,13 @@ impl Kind {
                 let beyond = |z: f64| CHAIN_MEDIAN_S * (z * spread).exp();
                 (rate, mean, CHAIN_MEDIAN_S, beyond(Z90), beyond(Z99))
             }
+            Kind::Stalls { rate, every_s } => {
+                let stalled = STALL_S / every_s;
+                let (median, sigma) = STALL_SERVICE;
+                let mean = median * (sigma * sigma / 2.0).exp() + stalled * STALL_S / 2.0;
+                let beyond = |share: f64| stall_quantile(stalled, 1.0 - share);
+                (rate, mean, beyond(0.5), beyond(0.1), beyond(0.01))
+            }
         };
         Truth { per_s, mean_ns: mean * 1e9, p50_ns: p50 * 1e9, p90_ns: p90 * 1e9, p99_ns: p99 * 1e9 }
     }
@@ -118,8 +135,71 @@ impl Kind {
                 });
             }
             Kind::Chain { rate, phi } => chain(rate, phi, &course, chance, recorder),
+            Kind::Stalls { rate, every_s } => stalls(rate, every_s, window_s, chance, recorder),
         }
     }
+}
+
+/// The quantile of a service time plus, for this share of requests, a uniform rest of a stall.
+fn stall_quantile(stalled: f64, q: f64) -> f64 {
+    let (median, sigma) = STALL_SERVICE;
+    let within = |s: f64| if s <= 0.0 { 0.0 } else { normal_cdf((s / median).ln() / sigma) };
+    // The mean over 1,000 rests of the chance that the service takes no more than what is left.
+    let stalled_within = |s: f64| (0..1000).map(|i| within(s - STALL_S * (f64::from(i) + 0.5) / 1000.0)).sum::<f64>() / 1000.0;
+    let (mut low, mut high) = (0.0, STALL_S + 1.0);
+    for _ in 0..60 {
+        let s = f64::midpoint(low, high);
+        let below = (1.0 - stalled) * within(s) + stalled * stalled_within(s);
+        *(if below < q { &mut low } else { &mut high }) = s;
+    }
+    low
+}
+
+/// Φ by its tail's continued fraction from 3 on, and its series below (Abramowitz & Stegun (1964), 26.2.10 and 26.2.14).
+fn normal_cdf(z: f64) -> f64 {
+    let density = (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt();
+    if z.abs() >= 3.0 {
+        let fraction = (1..60).rev().fold(0.0, |rest, k| f64::from(k) / (z.abs() + rest));
+        let tail = density / (z.abs() + fraction);
+        return if z > 0.0 { 1.0 - tail } else { tail };
+    }
+    let (mut term, mut sum) = (z, z);
+    for k in 1..60 {
+        term *= z * z / f64::from(2 * k + 1);
+        sum += term;
+    }
+    0.5 + density * sum
+}
+
+fn stalls(rate: f64, every_s: f64, window_s: f64, chance: &mut Chance, recorder: &mut Recorder) {
+    let (median, sigma) = STALL_SERVICE;
+    let pause_s = every_s - STALL_S;
+    let mut at = -WARM_UP_S;
+    // Stationary: within a stall by its share of time.
+    let mut stall = if chance.uniform() < STALL_S / every_s {
+        at - STALL_S * chance.uniform()
+    } else {
+        at + pause_s * chance.exponential()
+    };
+    let mut due: BinaryHeap<Reverse<(u64, u64)>> = BinaryHeap::new();
+    let nanoseconds = |s: f64| rounded((s + WARM_UP_S) * 1e9);
+    let mut answer = |due: &mut BinaryHeap<Reverse<(u64, u64)>>, until: f64| {
+        while due.peek().is_some_and(|Reverse((ends, _))| *ends < nanoseconds(until)) {
+            let Some(Reverse((ends, began))) = due.pop() else { return };
+            recorder.answer(real(ends) / 1e9 - WARM_UP_S, real(ends - began) / 1e9);
+        }
+    };
+    while at < window_s {
+        at += chance.exponential() / rate;
+        while at >= stall + STALL_S {
+            stall += STALL_S + pause_s * chance.exponential();
+        }
+        let served_from = if at >= stall { stall + STALL_S } else { at };
+        let took = median * (sigma * chance.normal()).exp();
+        due.push(Reverse((nanoseconds(served_from + took), nanoseconds(at))));
+        answer(&mut due, at);
+    }
+    answer(&mut due, window_s);
 }
 
 /// The drift as factors at an instant.

@@ -242,10 +242,11 @@ impl Run {
         self.count(name, result);
     }
 
-    /// In the lane's folder, and without waiting for the other lane's benches.
+    /// In the lane's folder, and without waiting for the other lanes' benches or for an idle second beside them.
     fn in_folder<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         let turn = self.folder.join(format!("turn-{:?}", thread::current().id()));
-        command.current_dir(&self.folder).env("PRONY_TURN", turn).stdin(Stdio::null())
+        command.current_dir(&self.folder).stdin(Stdio::null());
+        command.env("PRONY_TURN", turn).env("PRONY_DISTURBED", "keep")
     }
 
     fn output(&self, arguments: &[&str]) -> Result<Output, String> {

@@ -334,7 +334,7 @@ fn a_candidate_whose_server_died_is_not_ranked_and_the_others_are() {
         Log::new(&["a", "b", "base"], 3).with(&[&[300, 200, 100], &[301, 202, 101], &[299, 201, 99]]);
     let trial = log.trial(0);
     trial.verdict.reasons.push(prony_model::code::Code::ServerDied.reason("signal 11".to_owned()));
-    trial.verdict.validity = prony_model::trial::Validity::Invalid;
+    trial.verdict.validity = Validity::Invalid;
     let analysis = log.analyse();
     assert_eq!(ranks_of(&analysis), [("a", None), ("b", Some((1, 1))), ("base", Some((2, 2)))]);
     let row = &analysis.plans[0].rows[0];

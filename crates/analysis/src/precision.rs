@@ -24,9 +24,6 @@ pub const BLOCKS_MIN: u32 = 5;
 /// A run that stops by its precision has at most so many blocks, unless told otherwise.
 pub const BLOCKS_MAX: u32 = 30;
 
-/// Half the width of an interval over trials at most, as a share of the figure: as wide as that it says nothing.
-const HALF_WIDTH_MAX: f64 = 1.0;
-
 /// No forecast asks for more blocks.
 const FORECAST_MAX: u32 = 1_000;
 

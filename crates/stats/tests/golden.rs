@@ -22,10 +22,6 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(number).collect()
 }
 
-fn lists(value: &Value) -> Vec<Vec<f64>> {
-    value.as_array().unwrap().iter().map(numbers).collect()
-}
-
 fn count(value: &Value) -> usize {
     usize::try_from(value.as_u64().unwrap()).unwrap()
 }

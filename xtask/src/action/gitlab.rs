@@ -71,6 +71,7 @@ fn variables(
         ("HOME", runner.display().to_string()),
         ("PRONY_TURN", runner.join("turn").display().to_string()),
         ("PRONY_STATE", runner.join("state").display().to_string()),
+        ("PRONY_DISTURBED", "keep".to_owned()),
         ("PRONY_CI_SERVE", "python3 server.py --port {port} --delay 20".to_owned()),
         ("PRONY_CI_BUILD", "python3 -m py_compile server.py".to_owned()),
         ("PRONY_CI_LOAD", "-c 4 -d 1s --warmup 0 --blocks 3".to_owned()),

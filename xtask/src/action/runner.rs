@@ -94,6 +94,7 @@ impl<'a> Job<'a> {
             ("GITHUB_ACTIONS", "true".to_owned()),
             ("GITHUB_WORKSPACE", self.workspace.display().to_string()),
             ("GITHUB_ACTION_PATH", folder.display().to_string()),
+            ("PRONY_DISTURBED", "keep".to_owned()),
         ];
         let files = [
             ("HOME", "home"),

@@ -10,7 +10,6 @@ use crate::compare::Finding;
 use crate::comparison::{
     Comparison as Compared, FigureComparison, Options, RunCandidate, compare_candidates,
 };
-use crate::look::Level;
 use crate::testing::noise;
 use crate::testing::run::{Log, result};
 

@@ -11,7 +11,7 @@ use prony_stats::moderated::{Difference, over_plans};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cell::{self, Cell, Deaths, counted, deaths, plan_names};
+use crate::cell::{self, Cell, Deaths, deaths, plan_names};
 use crate::compare::{Finding, Forecast, Rule};
 use crate::earlier_runs::EarlierRuns;
 use crate::figure::Figure;

@@ -80,8 +80,8 @@ pub struct BenchSetup {
     pub duet: Option<CpuHalves>,
     /// Where servers run, if not on this machine; `layout` and `supervision` are then not used.
     pub server_host: Option<Arc<ServerHost>>,
-    /// Whether a load waits for a second in which no other program uses its CPUs.
-    pub waits_for_quiet: bool,
+    /// Whether a load waits for an idle second, and trials that other programs disturbed are run again.
+    pub repeats_disturbed: bool,
     /// The flags of the fleet that applies the loads; empty: this process does.
     pub fleet: Vec<String>,
     /// Thresholds that each trial is held against.

@@ -29,7 +29,7 @@ impl Quiet {
     pub(super) fn of(setup: &BenchSetup) -> Quiet {
         let block: Duration = setup.loads_of_a_block().iter().sum();
         let all = block.saturating_mul(setup.experiment.blocks.max);
-        let left = if setup.waits_for_quiet { all.mul_f64(SHARE_MAX) } else { Duration::ZERO };
+        let left = if setup.repeats_disturbed { all.mul_f64(SHARE_MAX) } else { Duration::ZERO };
         Quiet { left, since: None }
     }
 
@@ -76,7 +76,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let mut setup = setup(root.path(), &[("a", SERVE), ("b", SERVE)], 5);
         assert_eq!(Quiet::of(&setup).left, Duration::ZERO);
-        setup.waits_for_quiet = true;
+        setup.repeats_disturbed = true;
         let load: Duration = setup.loads_of_a_block().iter().sum();
         assert_eq!(Quiet::of(&setup).left, (load * 5).mul_f64(0.15));
         // Once that is used up, nothing is read nor waited for.

@@ -223,7 +223,7 @@ impl<'a> Runner<'a> {
     /// Runs trials again that other programs disturbed, of blocks that ended before this one, while there is time; false
     /// when somebody asked to end.
     fn repeat_disturbed(&mut self, before: Option<u32>, left: &[Trial<'_>]) -> Result<bool, BenchError> {
-        while let Some(planned) = self.repeats.next(before) {
+        while let Some(planned) = self.repeats.next(before).filter(|_| self.setup.repeats_disturbed) {
             if self.interrupt.asked() {
                 return Ok(false);
             }

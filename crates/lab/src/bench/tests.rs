@@ -51,7 +51,7 @@ pub(crate) fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> Benc
         supervision: supervision(root),
         duet: None,
         server_host: None,
-        waits_for_quiet: false,
+        repeats_disturbed: false,
         fleet: Vec::new(),
         slo: Vec::new(),
     }

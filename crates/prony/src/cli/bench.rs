@@ -1,6 +1,6 @@
 //! `prony bench`.
 
-use clap::{Args, value_parser};
+use clap::{Args, ValueEnum, value_parser};
 
 use prony_lab::experiment::{BLOCKS_MAX, CORES_MAX, WorkerPolicy};
 use prony_model::options::LoadOptions;
@@ -95,6 +95,10 @@ pub(crate) struct BenchArguments {
     /// How long to wait for another bench on this machine to end; `0` does not wait [default: until it ends]
     #[arg(long, value_name = "TIME")]
     pub(crate) wait: Option<String>,
+    /// What to do about other programs that use the run's CPUs: `repeat` waits up to 10 s for an idle second before each
+    /// load, and runs disturbed trials again at their block's end; `keep` does neither
+    #[arg(long, value_name = "WAY", env = "PRONY_DISTURBED", hide_env_values = true, default_value = "repeat")]
+    pub(crate) disturbed: Disturbed,
     /// Add blocks until the confidence interval of every ratio to the baseline is within ±SHARE, `2%`; --blocks is
     /// then the maximum [default: 30]
     #[arg(long, value_name = "SHARE")]
@@ -116,4 +120,13 @@ pub(crate) struct BenchArguments {
     /// Print progress as plain lines on stderr instead of drawing the live view
     #[arg(long)]
     pub(crate) plain: bool,
+}
+
+/// What is done about trials that other programs disturb.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Disturbed {
+    /// Waits before loads, and repeats.
+    Repeat,
+    /// Takes them as they are.
+    Keep,
 }

@@ -87,6 +87,7 @@ impl TwoHosts {
             .env("PATH", first_on_path(&self.world.path("bin")))
             .env(prony_host::bench_lock::VARIABLE, self.world.path("turn"))
             .env(prony_host::state::VARIABLE, self.world.path("state"))
+            .env("PRONY_DISTURBED", "keep")
             .current_dir(self.world.path("."))
             .stdin(Stdio::null());
         command

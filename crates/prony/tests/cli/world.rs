@@ -158,6 +158,8 @@ impl World {
         command.env(prony_host::bench_lock::VARIABLE, self.path("turn"));
         // What one test's Pronys leave is no other test's to clean up.
         command.env(prony_host::state::VARIABLE, self.path("state"));
+        // Tests run beside each other.
+        command.env("PRONY_DISTURBED", "keep");
         // Where agents write down what they measure.
         command.env("XDG_STATE_HOME", self.path("state"));
         command
@@ -175,7 +177,7 @@ impl World {
         let mut command = Command::new("sh");
         command.args(["-c", line]).env("PATH", all).current_dir(self.dir.path()).stdin(Stdio::null());
         command.env(prony_host::bench_lock::VARIABLE, self.path("turn"));
-        command.env(prony_host::state::VARIABLE, self.path("state"));
+        command.env(prony_host::state::VARIABLE, self.path("state")).env("PRONY_DISTURBED", "keep");
         command.output().unwrap().into()
     }
 }

@@ -21,7 +21,7 @@ use prony_model::units::{parse_duration, show_duration};
 use prony_report::format::count;
 
 use super::{adaptive, candidates, duet};
-use crate::cli::BenchArguments;
+use crate::cli::{BenchArguments, Disturbed};
 use crate::commands::server_host::connect;
 use crate::commands::servers::{catalogue, engine, layout, native_memory};
 use crate::commands::{fleet, parse_cpus, plan, reproduce, thresholds};
@@ -100,7 +100,7 @@ pub(super) fn setup(
         pins,
         duet: places,
         server_host,
-        waits_for_quiet: true,
+        repeats_disturbed: arguments.disturbed == Disturbed::Repeat,
         fleet: fleet::flags(&arguments.fleet),
         slo: thresholds::parse(&arguments.slo)?.iter().map(ToString::to_string).collect(),
     };

@@ -148,7 +148,7 @@ fn bench(
     let folder = tempfile::tempdir().map_err(|e| format!("Not measured: {e}."))?;
     let log = folder.path().join("doctor.jsonl");
     let setup = BenchSetup {
-        waits_for_quiet: false,
+        repeats_disturbed: false,
         experiment,
         candidates: names.iter().map(candidate).collect::<Result<_, String>>()?,
         skipped: Vec::new(),

@@ -12,6 +12,19 @@ fn ranks_of(analysis: &ExperimentAnalysis) -> Vec<(&str, Option<(u32, u32)>)> {
 }
 
 #[test]
+fn a_throughput_that_is_the_schedule_s_has_no_interval() {
+    let mut log = Log::new(&["a"], 3).with(&[&[100], &[100], &[100]]);
+    let throughput = |log: &Log| log.analyse().plans[0].rows[0].throughput().unwrap().clone();
+    assert!(throughput(&log).ci_low.is_some());
+    for at in 0..3 {
+        log.trial(at).plan.rate_per_s = Some(100.0);
+    }
+    assert_eq!(throughput(&log).no_interval.as_deref(), Some(crate::experiment::CARRIED_WHOLE));
+    log.trial(1).requests.never_sent = 1;
+    assert!(throughput(&log).ci_low.is_some());
+}
+
+#[test]
 fn a_clear_order_has_ranks_ratios_and_a_leader() {
     let log = Log::new(&["b", "a", "base"], 4).with(&[
         &[200, 310, 100],

@@ -57,6 +57,11 @@ impl<'a> Cell<'a> {
         figure.of_trial(self.trial, self.server)
     }
 
+    /// Whether its throughput is the schedule's; that of a search is not.
+    pub(crate) fn is_carried_whole(&self) -> bool {
+        self.capacity.is_none() && self.trial.is_carried_whole()
+    }
+
     /// Whether it counts: it ran to its end and is not invalid.
     pub(crate) fn counts(&self) -> bool {
         self.trial.counts()

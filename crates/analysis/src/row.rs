@@ -132,15 +132,25 @@ pub struct PublishedFigures {
     pub doubt: Option<String>,
 }
 
+/// Why a throughput has no interval where all that was due was completed.
+pub const CARRIED_WHOLE: &str = "all that was due was completed: an interval would be the schedule's";
+
 /// The candidate's row, not ranked yet. `cells` are all its trials, in block order.
 pub(crate) fn row(candidate: &CandidateRecord, cells: &[Cell<'_>], level: Level) -> Row {
     let counted: Vec<Cell<'_>> = cells.iter().copied().filter(Cell::counts).collect();
     let trials: Vec<&Trial> = counted.iter().map(|c| c.trial).collect();
     let with = |outcome| count(trials.iter().filter(|trial| trial.outcome == outcome).count());
+    let mut figures = Figures::over(&counted, level);
+    let throughput = &mut figures[Figure::THROUGHPUT].estimate;
+    if counted.iter().all(Cell::is_carried_whole)
+        && let Some(own) = throughput
+    {
+        *own = Estimate::bare(own.point, own.n, CARRIED_WHOLE);
+    }
     Row {
         candidate: candidate.label.clone(),
         facts: candidate.facts.clone(),
-        figures: Figures::over(&counted, level),
+        figures,
         ratio: None,
         failed: trials.iter().map(|trial| trial.requests.failed).sum(),
         completed: trials.iter().map(|trial| trial.requests.completed).sum(),

@@ -112,6 +112,15 @@ impl Trial {
     pub fn counts(&self) -> bool {
         !self.interrupted && self.verdict.validity != Validity::Invalid
     }
+
+    /// Whether it was at a rate and all that was due was carried: then its throughput is the schedule's.
+    pub fn is_carried_whole(&self) -> bool {
+        let requests = &self.requests;
+        self.plan.rate_per_s.is_some()
+            && self.outcome == Outcome::Carried
+            && requests.failed == 0
+            && requests.never_sent == 0
+    }
 }
 
 /// One request of a list, over all lines that say it.

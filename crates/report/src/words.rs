@@ -192,9 +192,6 @@ pub(crate) fn throughput(trial: &Trial) -> String {
 pub(crate) fn lead(trial: &Trial, marks: bool) -> Vec<String> {
     let mark = |mark: &'static str| if marks { mark } else { "" };
     let throughput_mark = mark(figure_mark(trial, "throughput"));
-    // At a rate that was carried the interval would be the schedule's.
-    let requests = &trial.requests;
-    let all = trial.plan.rate_per_s.is_some() && requests.failed == 0 && requests.never_sent == 0;
     let pm = spaced_plus_minus(&trial.throughput.requests_per_s);
     let (_, summary) = headline(trial);
     let percentile = |field| match summary.percentile(field) {
@@ -204,7 +201,7 @@ pub(crate) fn lead(trial: &Trial, marks: bool) -> Vec<String> {
         None => format!("{} {}", percentile(field), percentile_cell(summary, field)),
     };
     let throughput = match throughput(trial) {
-        rate if all => format!("all {rate}{throughput_mark} req/s completed"),
+        rate if trial.is_carried_whole() => format!("all {rate}{throughput_mark} req/s completed"),
         rate => format!("{rate}{throughput_mark} req/s{pm}"),
     };
     [throughput].into_iter().chain(["p50_ns", "p99_ns"].map(percentile)).collect()

@@ -50,8 +50,8 @@ fn about(run: &Replication) -> String {
 fn conclusions(published: &Value) -> String {
     let mut text = format!(
         "## Conclusions\n\nWhat is concluded of {}, in its own words or by us as it is headed, each as a claim, and what \
-         became of it here. A claim holds only where the whole 95 % interval is on its side, under each plan \
-         that it is about. Where the words have no number, the number in the claim is ours.\n",
+         became of it here. A claim holds only where its test finds it (docs/statistics.md), under each plan that \
+         it is about. Where the words have no number, the number in the claim is ours.\n",
         cell(&published["source"])
     );
     let mut above = By::Source;

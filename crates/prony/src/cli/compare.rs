@@ -22,8 +22,8 @@ pub(crate) struct CompareArguments {
     /// Write to FILE instead of standard output
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub(crate) output: Option<String>,
-    /// Exit code 1 if B is `slower` in throughput, p50 or p99, if one of these is `inconclusive`, or if a change is beyond
-    /// a limit with its whole confidence interval: `'p99>+5%'`, `'throughput<-3%'` (repeatable, or comma-separated);
+    /// Exit code 1 if B is `slower` in throughput, p50 or p99, if one of these is `inconclusive`, or if a change is surely
+    /// beyond a limit: `'p99>+5%'`, `'throughput<-3%'` (repeatable, or comma-separated);
     /// 4 if the figure is not there to be judged
     #[arg(long, value_name = "CONDITION")]
     pub(crate) fail_if: Vec<String>,

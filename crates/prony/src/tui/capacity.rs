@@ -73,7 +73,7 @@ impl CapacityState {
         Some(nanoseconds(self.left?).saturating_sub(self.load.now.elapsed_ns))
     }
 
-    /// The highest rate that was sustained, and the lowest that was not.
+    /// The highest rate at which a probe passed, and the lowest at which one failed: noise may have them cross.
     fn bracket(&self) -> (Option<f64>, Option<f64>) {
         let of = |sustained: bool| {
             self.probes.iter().filter(move |probe| probe.sustained == sustained).map(|probe| probe.rate_per_s)
@@ -128,9 +128,9 @@ fn bracket(search: &CapacityState, theme: Theme) -> Line<'static> {
     let rate =
         |value: Option<f64>| value.map_or("–".to_owned(), |rate| format!("{}/s", format::rate(rate)));
     Line::from(vec![
-        Span::styled("sustains ", Theme::dim()),
+        Span::styled("passed ", Theme::dim()),
         Span::styled(rate(sustained), theme.good().patch(Theme::strong())),
-        Span::styled(", not ", Theme::dim()),
+        Span::styled(", failed ", Theme::dim()),
         Span::styled(rate(failed), if failed.is_some() { theme.bad() } else { Style::new() }),
     ])
 }

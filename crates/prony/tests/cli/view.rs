@@ -183,7 +183,7 @@ fn a_search_shows_its_probes() {
     let line = ["capacity", &target.url(), "-c", "10", "-d", "300ms", "--resolution", "1%"];
     let mut terminal = OnTerminal::start(&world, (80, 24), &line, &[]);
     // Carried or not, which is the machine's to say.
-    terminal.wait_for("a probe", |seen| showed(seen, "sustains") && (showed(seen, "✓") || showed(seen, "✗")));
+    terminal.wait_for("a probe", |seen| showed(seen, "passed") && (showed(seen, "✓") || showed(seen, "✗")));
     terminal.type_in(b"q");
     let (code, seen) = terminal.end();
     let (before, _) = around(&seen);

@@ -1,5 +1,6 @@
 //! A trial in a list.
 
+use prony_analysis::experiment::CARRIED_WHOLE;
 use prony_analysis::figure::Figure;
 use prony_model::Estimate;
 use prony_model::code::Code;
@@ -31,7 +32,12 @@ pub(super) fn trial_head(result: &TrialResult, names: &Names, figures: &[Figure]
         outcome: trial.map_or(Outcome::Broken, |t| t.outcome),
         interrupted: trial.is_some_and(|t| t.interrupted),
         bound: trial.map_or(Bound::Exact, |t| t.throughput.bound),
-        requests_per_s: pack::short(&trial.map_or_else(bare, |t| t.throughput.requests_per_s.clone())),
+        requests_per_s: pack::short(&trial.map_or_else(bare, |t| match &t.throughput.requests_per_s {
+            of_schedule if t.is_carried_whole() => {
+                Estimate::bare(of_schedule.point, of_schedule.n, CARRIED_WHOLE)
+            }
+            own => own.clone(),
+        })),
         offered_per_s: trial.and_then(|t| t.throughput.offered_per_s).map(pack::six_digits),
         connections: staged.or(trial.map(|t| t.plan.connections)).unwrap_or(0),
         at_least: at_least.map(|(figure, _)| figure).collect(),

@@ -12,12 +12,13 @@ pub fn repeat(repeat: &Repeat, options: &TerminalOptions) -> String {
     let mut out = Lines::new(options);
     let mut parts = Vec::new();
     if let Some(throughput) = &repeat.requests_per_s {
-        let bound = if repeat.lower_bound { "≥ " } else { "" };
-        parts.push(format!(
-            "{bound}{} req/s{}",
-            format::rate(throughput.point),
-            words::spaced_plus_minus(throughput)
-        ));
+        let rate = format::rate(throughput.point);
+        let of_schedule = !repeat.trials.is_empty() && repeat.trials.iter().all(Trial::is_carried_whole);
+        parts.push(match (repeat.lower_bound, of_schedule) {
+            (true, _) => format!("≥ {rate} req/s{}", words::spaced_plus_minus(throughput)),
+            (false, true) => format!("all {rate} req/s completed"),
+            (false, false) => format!("{rate} req/s{}", words::spaced_plus_minus(throughput)),
+        });
         parts.push(format!("p50 {}", time(repeat.p50_ns.as_ref(), None)));
         parts.push(format!("p99 {}", time(repeat.p99_ns.as_ref(), repeat.p99_censored_at_ns)));
         parts.push(format!("{} failed", format::thousands(repeat.failed)));
@@ -98,6 +99,20 @@ mod tests {
         let shown = repeat(&three(), &TerminalOptions::default());
         let first = "13,870 req/s ±0.5 %    p50 6.98 ms ±1.1 %    p99 –    0 failed    3 trials\n";
         assert_eq!(shown, format!("{first} ± 95 % intervals: as described\n"));
+    }
+
+    #[test]
+    fn a_rate_that_was_carried_whole_has_no_interval_of_its_own() {
+        let mut trial = crate::fixtures::closed();
+        trial.plan.rate_per_s = Some(2_000.0);
+        (trial.requests.failed, trial.requests.never_sent) = (0, 0);
+        let first = |trial: &Trial| {
+            let all = Repeat { trials: vec![trial.clone()], ..three() };
+            repeat(&all, &TerminalOptions::default())
+        };
+        assert!(first(&trial).starts_with("all 13,870 req/s completed    p50"), "{}", first(&trial));
+        trial.requests.never_sent = 1;
+        assert!(first(&trial).starts_with("13,870 req/s ±0.5 %"), "{}", first(&trial));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Remarks on a ranking's rows, beside their figures.
 
-use prony_analysis::experiment::{Row, RowReason};
+use prony_analysis::experiment::{CARRIED_WHOLE, Row, RowReason};
 use prony_model::code::Code;
 use prony_model::trial::Effect;
 use schemars::JsonSchema;
@@ -130,7 +130,7 @@ pub(crate) fn row_remarks(row: &Row) -> Vec<String> {
         ));
     }
     let why = row.throughput().and_then(|estimate| estimate.no_interval.as_deref());
-    if let Some(why) = why.filter(|_| row.counted > 1 && !row.lower_bound()) {
+    if let Some(why) = why.filter(|why| row.counted > 1 && !row.lower_bound() && *why != CARRIED_WHOLE) {
         remarks.push(format!("no interval for req/s: {why}"));
     }
     remarks.extend(row.remarks.iter().map(|remark| format::printable(remark)));

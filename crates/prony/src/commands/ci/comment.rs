@@ -114,7 +114,7 @@ impl Api {
 
     fn ask(&self, method: &str, url: &str, body: Option<&Value>) -> Result<Value, Failure> {
         let wrong = |why: &str| Failure::not_measured(format!("{method} {url}: {why}"));
-        let io = |e: std::io::Error| wrong(&format!("curl: {e}."));
+        let io = |e: io::Error| wrong(&format!("curl: {e}."));
         let mut lines = vec![
             ("url", url.to_owned()),
             ("request", method.to_owned()),

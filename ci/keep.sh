@@ -1,8 +1,13 @@
 #!/bin/sh
 # Keeps a run log on a branch of its own, with those of before and the page of all of them: keep.sh LOG BRANCH
 # Figures are shown relative to the base of each run, since absolute ones change with the machine.
+# The job that measured may have left anything in its place: a link to what is nobody's to publish, or no end of it.
 set -eu
 log=$1 branch=$2
+if [ -L "$log" ] || [ ! -f "$log" ] || [ "$(wc -c < "$log")" -gt 67108864 ]; then
+  echo "$log is no run log of at most 64 MiB, and is not kept." >&2
+  exit 3
+fi
 folder=$(mktemp -d "${RUNNER_TEMP:-/tmp}/prony-history-XXXXXX")
 git worktree add --quiet --detach "$folder"
 trap 'git worktree remove --force "$folder"' EXIT
@@ -21,7 +26,6 @@ trap 'git worktree remove --force "$folder"' EXIT
   git add --force runs index.html history.txt
   git -c user.name=Prony -c user.email=prony@localhost commit --quiet --message "A run log of ${GITHUB_SHA:-HEAD}"
   git push --quiet origin "HEAD:refs/heads/$branch"
-  cat history.txt
   if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
     { echo '```text'; cat history.txt; echo '```'; } >> "$GITHUB_STEP_SUMMARY"
   fi

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Each target, and the longest input worth its time.
-const TARGETS: [(&str, u32); 12] = [
+const TARGETS: [(&str, u32); 14] = [
     // More than the longest head, so that the limit of 256 KiB is reached.
     ("response", 300_000),
     // A frame has 16 KiB at most, a header block 256 KiB.
@@ -23,6 +23,9 @@ const TARGETS: [(&str, u32); 12] = [
     ("page_request", 10_240),
     // Choices of what to change: all that are taken of an input.
     ("views", 1_024),
+    // Four bytes a piece.
+    ("fragments", 512),
+    ("cgroup", 4_096),
 ];
 /// How long each runs where nobody says.
 const SECONDS: u64 = 120;

@@ -127,7 +127,8 @@ pub(crate) fn serve(
         watch_controller(input, inputs.clone());
     }
     let subject = up(run, id);
-    let Some(session) = greet(engagement, &link, &subject, &taken)? else {
+    let greets = |bytes| link.send(subject.clone(), bytes);
+    let Some(session) = greet(engagement, &greets, &taken)? else {
         return Ok(Ended::NotNeeded);
     };
     let mut process = Process {
@@ -164,8 +165,7 @@ fn watch_controller(mut input: Box<dyn Read + Send>, inputs: SyncSender<Input>) 
 /// Agrees with the controller on keys; nothing, where an agent that stands by itself is not answered.
 fn greet(
     engagement: &Engagement,
-    link: &Link,
-    subject: &str,
+    send: &dyn Fn(Vec<u8>),
     taken: &Receiver<Input>,
 ) -> Result<Option<Session>, String> {
     let opening = Opening::new(Side::Agent, &channel(&engagement.run, &engagement.id))?;
@@ -173,7 +173,7 @@ fn greet(
     let greeting = Frame::Greeting(greeting).to_bytes();
     let (began, timeout) = (Instant::now(), if engagement.stands { NEED_TIMEOUT } else { GREET_TIMEOUT });
     while began.elapsed() < timeout {
-        link.send(subject.to_owned(), greeting.clone());
+        send(greeting.clone());
         let again = Instant::now() + GREET_EVERY;
         while let Ok(input) = taken.recv_timeout(again.saturating_duration_since(Instant::now())) {
             match input {
@@ -437,5 +437,55 @@ impl Process<'_> {
             .map_err(|e| format!("no thread for the load could be started: {e}"))?;
         self.loading = Some(Loading { trial, control });
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::session::{new_key, public_key};
+
+    #[test]
+    fn forged_greetings_do_not_end_an_engagement() {
+        let ((agent_key, agent), (key, _), (stranger, _)) =
+            (new_key().unwrap(), new_key().unwrap(), new_key().unwrap());
+        let engagement = Engagement {
+            run: "run".to_owned(),
+            id: "0".to_owned(),
+            address: Address {
+                url: String::new(),
+                login: Login::Nkey(String::new()),
+                authority: None,
+                cpus: Vec::new(),
+            },
+            controller_key: public_key(&key).unwrap(),
+            agent_key,
+            name: String::new(),
+            bounds: Bounds::default(),
+            stands: false,
+        };
+        let (inputs, taken) = sync_channel(INPUTS_MAX);
+        let is_answered = std::cell::Cell::new(false);
+        // Whoever hears the agent's greeting may answer it.
+        let answers = |hello: Vec<u8>| {
+            if is_answered.replace(true) {
+                return;
+            }
+            let Some(Frame::Greeting(hello)) = Frame::of(&hello) else { unreachable!() };
+            let answer = |key: &[u8]| {
+                let opening = Opening::new(Side::Controller, &channel("run", "0")).unwrap();
+                assert!(opening.is_genuine(&hello, &agent));
+                Frame::Greeting(opening.greeting(key, "", &hello.key).unwrap()).to_bytes()
+            };
+            let forged = [answer(&stranger), b"nonsense".to_vec(), answer(&stranger), answer(&key)];
+            for bytes in forged {
+                let payload = Payload::within_bound(&bytes, &Arc::default()).unwrap();
+                inputs.try_send(Input::Net(payload)).unwrap();
+            }
+        };
+        assert!(greet(&engagement, &answers, &taken).unwrap().is_some());
+        assert!(taken.try_recv().is_err(), "it was the last of them, the controller's");
     }
 }

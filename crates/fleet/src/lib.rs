@@ -11,6 +11,8 @@ mod agent_binary;
 mod agent_process;
 mod agents;
 pub mod allow;
+#[cfg(test)]
+mod any_fragments_tests;
 mod assemble;
 pub mod certificates;
 mod controller;

@@ -84,7 +84,7 @@ pub(crate) struct Payload {
 
 impl Payload {
     /// Nothing, where too much waits already.
-    fn within_bound(bytes: &[u8], waiting: &Arc<AtomicUsize>) -> Option<Payload> {
+    pub(crate) fn within_bound(bytes: &[u8], waiting: &Arc<AtomicUsize>) -> Option<Payload> {
         let others = waiting.load(Ordering::Relaxed);
         let sum = others.checked_add(bytes.len()).filter(|sum| *sum <= WAITING_MAX_BYTES)?;
         // Only one thread adds; others only take away.

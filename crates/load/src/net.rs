@@ -20,8 +20,6 @@ pub(crate) const NO_HANDLE: Handle = -1;
 
 /// A clock, connections, and a way to wait for either.
 pub(crate) trait Net {
-    /// Whether connections are read on after their use.
-    const LINGERS: bool = false;
     /// The monotonic clock in nanoseconds.
     fn now_ns(&mut self) -> u64;
     /// CPU time of this worker in nanoseconds.
@@ -49,6 +47,10 @@ pub(crate) trait Net {
     fn stamps(&self) -> bool;
     /// Asks for no event before so many bytes have arrived, the peer's end apart; 1 for any.
     fn wake_at(&mut self, _handle: Handle, _bytes: u32) {}
+    /// Whether connections are read on after their use.
+    fn lingers(&self) -> bool {
+        false
+    }
     /// Gives the connection up.
     fn close(&mut self, handle: Handle);
     /// Waits for events, at most until `until_ns`; it may return earlier with none.
@@ -163,10 +165,12 @@ impl Linux {
 }
 
 impl Net for Linux {
-    const LINGERS: bool = true;
-
     fn now_ns(&mut self) -> u64 {
         sys::now_ns()
+    }
+
+    fn lingers(&self) -> bool {
+        true
     }
 
     fn cpu_ns(&mut self) -> u64 {

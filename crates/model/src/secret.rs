@@ -313,10 +313,11 @@ mod tests {
     fn names_of_secrets_are_known_by_their_parts_in_any_case() {
         let headers = ["Authorization", "X-AUTHORIZATION", "x-auth", "Set-Cookie", "X-Signature"];
         let fields = ["session_id", "credentials", "jwt", "access_token", "apiKey", "Password", "SECRET"];
-        for name in headers.into_iter().chain(fields) {
+        let passwords = ["passwd", "DB_PASSWD", "pwd", "pgPwd", "pass", "user-pass", "dbPass", "passphrase"];
+        for name in headers.into_iter().chain(fields).chain(passwords) {
             assert!(is_secret_by_custom(name), "{name}");
         }
-        for name in ["Accept", "Host", "User-Agent", "Content-Type", "X-Own", ""] {
+        for name in ["Accept", "Host", "User-Agent", "Content-Type", "X-Own", "passage", "bypass", ""] {
             assert!(!is_secret_by_custom(name), "{name}");
         }
     }

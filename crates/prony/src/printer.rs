@@ -94,3 +94,15 @@ impl Printer {
         io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes" | "Yes")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_steers_no_terminal() {
+        let printer = Printer::new();
+        printer.note("an agent said: \u{1b}]0;owned\u{7}\u{9b}2J\nand more");
+        assert_eq!(printer.notes(), ["an agent said: \u{fffd}]0;owned\u{fffd}\u{fffd}2J\nand more"]);
+    }
+}

@@ -1,12 +1,15 @@
 //! Files with results: whole or not there, in place of what had their name.
 //!
 //! A link is replaced and not followed: a folder that somebody else has filled leads nowhere. What an earlier result was stays
-//! until the new one is on the disk. Pipes, and what /dev and /proc name, are written to as they are.
+//! until the new one is on the disk, where its folder may be changed; else it is overwritten. Pipes, and what /dev and /proc
+//! name, are written to as they are.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 /// Writes one by `write`.
 pub(crate) fn write(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
@@ -21,7 +24,13 @@ pub(crate) fn write(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) ->
     }
     let unfinished = beside(path)?;
     let mode = there.filter(fs::Metadata::is_file).map(|m| m.permissions());
-    let finished = create_new(&unfinished).and_then(|file| {
+    let created = create_new(&unfinished);
+    if let Some(file) = created.as_ref().err().and_then(|refused| in_place(path, refused)) {
+        file.set_len(0)?;
+        write(&file)?;
+        return file.sync_all();
+    }
+    let finished = created.and_then(|file| {
         mode.map_or(Ok(()), |mode| file.set_permissions(mode))?;
         write(&file)?;
         file.sync_all()?;
@@ -39,8 +48,19 @@ pub(crate) fn probe(path: &Path) -> io::Result<()> {
         Ok(_) | Err(_) => {}
     }
     let unfinished = beside(path)?;
-    create_new(&unfinished)?;
-    fs::remove_file(unfinished)
+    match create_new(&unfinished) {
+        Ok(_) => fs::remove_file(unfinished),
+        Err(refused) => in_place(path, &refused).map(drop).ok_or(refused),
+    }
+}
+
+/// The file that is there already, where its folder refuses another one beside it. A link is not followed here either.
+fn in_place(path: &Path, refused: &io::Error) -> Option<File> {
+    let is_folders =
+        matches!(refused.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem);
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let open = || OpenOptions::new().write(true).custom_flags(flags).open(path).ok();
+    is_folders.then(open)?.filter(|file| file.metadata().is_ok_and(|m| m.is_file()))
 }
 
 fn create_new(path: &Path) -> io::Result<File> {
@@ -102,6 +122,37 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
         assert!(write(folder.path(), |_| Ok(())).is_err(), "a folder");
         assert!(write(&folder.path().join("no/such"), |_| Ok(())).is_err());
+    }
+
+    #[test]
+    fn a_result_whose_folder_may_not_be_changed_is_overwritten_where_it_may_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["mine", "others"] {
+            fs::write(at(name), "an old and longer one").unwrap();
+        }
+        fs::set_permissions(at("others"), fs::Permissions::from_mode(0o444)).unwrap();
+        symlink(at("mine"), at("link")).unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o555)).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // Root may do everything by its capabilities, which are a thread's own.
+                let mut sets = rustix::thread::capabilities(None).unwrap();
+                sets.effective = rustix::thread::CapabilitySet::empty();
+                rustix::thread::set_capabilities(None, sets).unwrap();
+                probe(&at("mine")).unwrap();
+                write(&at("mine"), |mut file| file.write_all(b"new")).unwrap();
+                for name in ["others", "link", "none"] {
+                    let refused = write(&at(name), |mut file| file.write_all(b"newer")).unwrap_err();
+                    assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied, "{name}");
+                    assert!(probe(&at(name)).is_err(), "{name}");
+                }
+            });
+        });
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(fs::read_to_string(at("mine")).unwrap(), "new");
+        assert_eq!(fs::read_to_string(at("others")).unwrap(), "an old and longer one");
+        assert_eq!(names(folder.path()), ["link", "mine", "others"]);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The job of ci/gitlab.yml, run as GitLab's runner runs one: variables of the template, the project and the request; its
-//! scripts joined, one shell for what comes before and the job itself and one for what comes after.
+//! The jobs of ci/gitlab.yml, run as GitLab's runner runs one: variables of the template, the project and the request; its
+//! scripts joined, in one shell. Each is run in a folder of its own, and the second with the first one's artifacts.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::api::Api;
-use super::{DELAYS, Place, TOKEN, ensure, make, read};
+use super::{BUILD, DELAYS, Place, TOKEN, ensure, git, make, output, read, unseen};
 use crate::release::Release;
 
 /// Where the template takes its installer from, as GitHub has it.
@@ -19,19 +19,42 @@ pub(super) fn slow_commit(place: &Place) -> Result<(), String> {
     let runner = workspace.with_file_name("runner");
     make(&runner)?;
     let (api, template) = (Api::start()?, read(&place.root, "ci/gitlab.yml")?);
-    let variables = variables(place, &template[".prony"], &runner, &[api.url(), base])?;
     let mut said = String::new();
-    let mut run = |names: &[&str]| {
-        let lines = names.iter().flat_map(|name| template[".prony"][name].as_array().into_iter().flatten());
+    let mut run = |name: &str, workspace: &Path, own: &[(&str, &str)]| {
+        let job = extended(&template, name);
+        let mut variables = variables(place, &job, &runner, &[api.url(), base.clone()])?;
+        variables.extend(own.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        let lines =
+            ["before_script", "script"].iter().flat_map(|name| job[name].as_array().into_iter().flatten());
         let lines: Vec<&str> = lines.filter_map(Value::as_str).collect();
         let script = runner.join("script.sh");
         fs::write(&script, lines.join("\n")).map_err(|e| e.to_string())?;
-        let ran = place.machine.bash(&script, &workspace, &variables)?;
+        let ran = place.machine.bash(&script, workspace, &variables)?;
         said.push_str(&(String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr)));
-        Ok::<_, String>((lines.len(), ran.status.code()))
+        ran.status.code().ok_or_else(|| format!("{name} was killed"))
     };
-    let codes = [run(&["before_script", "script"])?, run(&["after_script"])?];
-    ensure(codes == [(3, Some(1)), (1, Some(0))], || format!("{codes:?}: {said}"))?;
+    let commenting = workspace.with_file_name("commenting");
+    make(&commenting)?;
+    let installer = output(&place.root, "sha256sum", &["ci/install.sh"])?;
+    let installer = ("PRONY_INSTALLER_SHA256", installer.split(' ').next().unwrap_or_default());
+    let codes = [
+        // Within reach of the change's code it is refused.
+        run(".prony", &workspace, &[("PRONY_CI_TOKEN", TOKEN)])?,
+        run(".prony", &workspace, &[("PRONY_INSTALLER_SHA256", &"0".repeat(64))])?,
+        run(".prony", &workspace, &[installer])?,
+        // Nothing was stored: there is nothing to be said.
+        run(".prony-comment", &commenting, &[("PRONY_CI_TOKEN", TOKEN)])?,
+    ];
+    ensure(codes == [2, 1, 1, 0] && api.asked().is_empty(), || format!("{codes:?}: {said}"))?;
+    unseen(&workspace)?;
+    output(&workspace, "cp", &["-r", "prony-ci", &commenting.display().to_string()])?;
+    let code = run(".prony-comment", &commenting, &[("PRONY_CI_TOKEN", TOKEN)])?;
+    ensure(code == 0, || format!("{code}: {said}"))?;
+    ensure(git(&workspace, &["status", "--porcelain"])?.find("install").is_none(), || {
+        "it is installed in the workspace".to_owned()
+    })?;
+    let has = template[".prony-comment"]["environment"]["name"] == "prony-comment";
+    ensure(has && template[".prony"]["environment"].is_null(), || "the token's environment".to_owned())?;
     let file = |name: &str| fs::read_to_string(workspace.join("prony-ci").join(name)).unwrap_or_default();
     ensure(file("answer.env").contains("verdict=slower\n"), || file("answer.env"))?;
     ensure(file("junit.xml").contains("<testsuite"), || file("junit.xml"))?;
@@ -73,10 +96,9 @@ fn variables(
         ("PRONY_STATE", runner.join("state").display().to_string()),
         ("PRONY_DISTURBED", "keep".to_owned()),
         ("PRONY_CI_SERVE", "python3 server.py --port {port} --delay 20".to_owned()),
-        ("PRONY_CI_BUILD", "python3 -m py_compile server.py".to_owned()),
+        ("PRONY_CI_BUILD", BUILD.to_owned()),
         ("PRONY_CI_LOAD", "-c 4 -d 1s --warmup 0 --blocks 3".to_owned()),
         ("PRONY_CI_MARGIN", "throughput=90%,p50=90%,p99=90%".to_owned()),
-        ("PRONY_CI_TOKEN", TOKEN.to_owned()),
         ("CI", "true".to_owned()),
         ("CI_MERGE_REQUEST_DIFF_BASE_SHA", base.clone()),
         ("CI_API_V4_URL", api.clone()),
@@ -85,4 +107,20 @@ fn variables(
     ];
     all.extend(known.map(|(name, value)| (name.to_owned(), value)));
     Ok(all)
+}
+
+/// A job with what it extends, as GitLab puts them together: mappings are merged, all else is replaced.
+fn extended(template: &Value, name: &str) -> Value {
+    let own = &template[name];
+    let Some(base) = own["extends"].as_str() else { return own.clone() };
+    let mut all = extended(template, base);
+    merge(&mut all, own);
+    all
+}
+
+fn merge(all: &mut Value, own: &Value) {
+    match own.as_object() {
+        Some(own) if all.is_object() => own.iter().for_each(|(key, value)| merge(&mut all[key], value)),
+        _ => *all = own.clone(),
+    }
 }

@@ -13,7 +13,9 @@ const OF_INPUT: [&str; 3] = ["description", "required", "default"];
 const OF_STEP: [&str; 9] = ["name", "id", "if", "shell", "env", "run", "working-directory", "uses", "with"];
 const COLORS: [&str; 8] = ["white", "black", "yellow", "blue", "green", "orange", "red", "purple"];
 /// What workflows are written with, which stays.
-const INPUTS: [&str; 14] = [
+const INPUTS: [&str; 16] = [
+    "mode",
+    "sha256",
     "build",
     "serve",
     "path",
@@ -72,6 +74,7 @@ pub(super) fn check(place: &Place) -> Result<(), String> {
         self::step(step)?;
     }
     templates(place)?;
+    pinned(place)?;
     variables(place, &text)?;
     by_schema(place)
 }
@@ -92,7 +95,7 @@ fn step(step: &Value) -> Result<(), String> {
             ensure(step["shell"] == "bash", || format!("{name} names no shell"))?;
             ensure(!run.contains("${{"), || format!("{name} puts an expression into a shell's text"))
         }
-        (None, Some(uses)) => ensure(uses.contains('@'), || format!("{uses} has no version")),
+        (None, Some(_)) => Ok(()),
         _ => Err(format!("{name} has to have one of run and uses")),
     }
 }
@@ -100,15 +103,42 @@ fn step(step: &Value) -> Result<(), String> {
 /// The templates name inputs and files that there are.
 fn templates(place: &Place) -> Result<(), String> {
     let nightly = read(&place.root, "ci/nightly.yml")?;
-    let steps = nightly["jobs"]["measure"]["steps"].as_array().ok_or("ci/nightly.yml has no steps")?;
-    let ours = steps.iter().find(|step| step["uses"].as_str().is_some_and(|uses| uses.contains("/prony@")));
-    for (name, _) in ours.and_then(|step| step["with"].as_object()).ok_or("ci/nightly.yml does not use it")? {
-        ensure(!place.action["inputs"][name].is_null(), || format!("ci/nightly.yml: no input {name}"))?;
+    for job in ["measure", "keep"] {
+        let with = super::ours(&nightly, job)?["with"].as_object().ok_or("no inputs")?;
+        for name in with.keys() {
+            ensure(!place.action["inputs"][name].is_null(), || format!("ci/nightly.yml: no input {name}"))?;
+        }
     }
+    let (whole, measures) = (&nightly["permissions"], &nightly["jobs"]["measure"]);
+    let right = whole["contents"] == "read" && measures["permissions"].is_null();
+    ensure(right, || format!("ci/nightly.yml: what runs the change may write: {whole} {measures}"))?;
+    let steps = measures["steps"].as_array().ok_or("no steps")?;
+    let leaves = steps.iter().find(|step| step["with"]["persist-credentials"] == "false");
+    ensure(leaves.is_some(), || "ci/nightly.yml: checkout leaves its token".to_owned())?;
     let gitlab = read(&place.root, "ci/gitlab.yml")?;
     let reports = &gitlab[".prony"]["artifacts"]["reports"];
-    let right = reports["junit"] == "prony-ci/junit.xml" && reports["dotenv"] == "prony-ci/answer.env";
+    // What the change's code writes there would be variables of the job that has the token.
+    let right = reports["junit"] == "prony-ci/junit.xml" && reports["dotenv"].is_null();
     ensure(right, || format!("ci/gitlab.yml: {reports}"))
+}
+
+/// Actions of others are named by a commit, with its version beside it: a tag can be moved.
+fn pinned(place: &Place) -> Result<(), String> {
+    for file in crate::tidy::tracked(&place.root)?
+        .iter()
+        .filter(|file| [".md", ".yml"].iter().any(|ending| file.ends_with(ending)))
+    {
+        let text = fs::read_to_string(place.root.join(file)).map_err(|e| format!("{file}: {e}"))?;
+        for used in
+            text.lines().filter_map(|line| line.trim().trim_start_matches("- ").strip_prefix("uses: "))
+        {
+            let (action, version) = used.split_once('@').unwrap_or((used, ""));
+            let (commit, comment) = version.split_at_checked(40).unwrap_or(("", ""));
+            let is_pinned = commit.bytes().all(|b| b.is_ascii_hexdigit()) && comment.starts_with(" # v");
+            ensure(action.ends_with("/prony") || is_pinned, || format!("{file}: {used} is no commit"))?;
+        }
+    }
+    Ok(())
 }
 
 /// Every variable that the files set is one that Prony reads.

@@ -15,6 +15,7 @@ mod yaml;
 
 use std::env::consts::ARCH;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -24,7 +25,12 @@ use api::Api;
 use machine::Machine;
 use runner::{Job, make};
 
-const TOKEN: &str = "t0ken-of-the-job";
+const TOKEN: &str = "t0ken-that-may-write";
+/// That of the job which runs the change.
+const READS: &str = "t0ken-that-may-read";
+/// A build that looks for a token in every process that it may look into.
+const BUILD: &str =
+    "python3 -m py_compile server.py; cat /proc/[0-9]*/environ > seen 2> /dev/null; test -s seen";
 /// What each request takes at least, and what it takes after the slow change.
 const DELAYS: [&str; 2] = ["self.delay_s", "0.2"];
 
@@ -33,7 +39,10 @@ type Check = (&'static str, fn(&Place) -> Result<(), String>);
 const CHECKS: [Check; 6] = [
     ("action.yml and the templates keep the rules of their formats", metadata::check),
     ("a release is installed, and one with another checksum is not", installs),
-    ("a slow commit is slower, fails the job and is commented on once", slow_commit),
+    (
+        "a slow commit is slower, fails the job and is commented on once, by a job that has the token",
+        slow_commit,
+    ),
     ("a commit that changes nothing is not slower, and passes", unchanged_commit),
     ("GitLab's job installs a release, fails for a slow commit and comments on it", gitlab::slow_commit),
     ("the nightly job keeps its run logs on a branch", nightly),
@@ -157,15 +166,32 @@ impl Place {
             ("github.server_url", "https://github.invalid"),
             ("github.action_repository", "owner/prony"),
             ("github.action_ref", ""),
-            ("github.token", TOKEN),
+            ("github.token", READS),
             ("inputs.version", "installed"),
             ("inputs.serve", "python3 server.py --port {port} --delay 20"),
-            ("inputs.build", "python3 -m py_compile server.py"),
+            ("inputs.build", BUILD),
             ("inputs.load", "-c 4 -d 1s --warmup 0 --blocks 3"),
             ("inputs.budget", ""),
             ("inputs.margin", "throughput=90%,p50=90%,p99=90%"),
         ];
         job.context.extend(known.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        Ok(job)
+    }
+
+    /// The job after one, on a machine of its own: it has the token, and what that stored.
+    fn publishing(&self, after: &Job<'_>, inputs: &[(&str, &str)]) -> Result<Job<'_>, String> {
+        let workspace = after.workspace.with_file_name("publishing");
+        make(&workspace)?;
+        let programs = self.binary.parent().map(|folder| folder.display().to_string()).unwrap_or_default();
+        let mut job = Job::new(&self.machine, &workspace, &workspace.with_file_name("publisher"), &programs)?;
+        job.context.extend(after.context.clone().into_iter().filter(|(name, _)| name.starts_with("github.")));
+        let known = [("github.token", TOKEN), ("inputs.version", "installed"), ("inputs.mode", "publish")];
+        job.context.extend(known.iter().chain(inputs).map(|(name, value)| ((*name).into(), (*value).into())));
+        let (from, to) = (after.runner.join("temp/prony-prony"), job.runner.join("temp/prony-prony"));
+        make(&to)?;
+        for file in fs::read_dir(from).map_err(|e| e.to_string())?.flatten() {
+            fs::copy(file.path(), to.join(file.file_name())).map_err(|e| e.to_string())?;
+        }
         Ok(job)
     }
 
@@ -195,28 +221,60 @@ fn installs(place: &Place) -> Result<(), String> {
     let version = env!("CARGO_PKG_VERSION");
     let releases = place.releases()?.join(format!("v{version}"));
     let sums = fs::read_to_string(releases.join("SHA256SUMS")).map_err(|e| e.to_string())?;
-    let install = |sums: &str| {
+    let install = |sums: &str, action_ref: &str, sha256: &str| {
         fs::write(releases.join("SHA256SUMS"), sums).map_err(|e| e.to_string())?;
         let mut job = Job::new(&place.machine, &workspace, &place.folder.join("install/runner"), "")?;
         let server = format!("file://{}", place.folder.display());
         let known = [
             ("github.server_url", server),
             ("github.action_repository", "owner/prony".to_owned()),
-            ("github.action_ref", format!("v{version}")),
-            ("github.token", TOKEN.to_owned()),
-            ("inputs.serve", String::new()),
+            ("github.action_ref", action_ref.to_owned()),
+            ("github.token", READS.to_owned()),
+            ("inputs.sha256", sha256.to_owned()),
         ];
         job.context.extend(known.map(|(name, value)| (name.to_owned(), value)));
         job.run(&place.action, &place.root)
     };
-    let ended = install(&sums)?;
-    let said = format!("prony {version}");
-    ensure(ended.codes[0].1 == 0 && ended.said.contains(&said), || format!("{ended:?}"))?;
-    // The step after it found Prony on PATH, and was told that there is nothing to serve.
-    ensure(ended.codes[1].1 == 2, || format!("{ended:?}"))?;
+    let (tag, commit) = (format!("v{version}"), "0123456789abcdef0123456789abcdef01234567");
+    let of_sums = output(&releases, "sha256sum", &["SHA256SUMS"])?;
+    let of_sums = of_sums.split(' ').next().unwrap_or_default();
+    for (action_ref, sha256) in [(tag.as_str(), ""), (commit, ""), (&tag, of_sums)] {
+        let ended = install(&sums, action_ref, sha256)?;
+        let said = format!("prony {version}");
+        ensure(ended.codes[0].1 == 0 && ended.said.contains(&said), || format!("{action_ref}: {ended:?}"))?;
+        // The step after it found Prony on PATH, and was told that there is nothing to serve.
+        ensure(ended.codes[1].1 == 2, || format!("{ended:?}"))?;
+    }
     let (hash, name) = sums.split_once(' ').ok_or("sha256sum prints no hash")?;
-    let ended = install(&format!("{} {name}", "0".repeat(hash.len())))?;
-    ensure(ended.codes.len() == 1 && !ended.succeeded(), || format!("a wrong checksum is taken: {ended:?}"))
+    let zeros = "0".repeat(hash.len());
+    for (sums, action_ref, sha256, says) in [
+        (format!("{zeros} {name}"), tag.as_str(), "", "FAILED"),
+        // A list that fits the archive, and is not the one that was meant.
+        (sums.clone(), &tag, zeros.as_str(), "FAILED"),
+        (sums.clone(), "main", "", "is no version of Prony"),
+        (sums.clone(), "v9.9.9", "", "name a released one"),
+    ] {
+        let ended = install(&sums, action_ref, sha256)?;
+        let is_refused = ended.codes.len() == 1 && !ended.succeeded() && ended.said.contains(says);
+        ensure(is_refused, || format!("{action_ref} {sha256} is taken: {ended:?}"))?;
+    }
+    Ok(())
+}
+
+/// The step of a job of a workflow that uses the action.
+fn ours<'a>(workflow: &'a Value, job: &str) -> Result<&'a Value, String> {
+    let steps = workflow["jobs"][job]["steps"].as_array().into_iter().flatten();
+    let mut ours = steps.filter(|step| step["uses"].as_str().is_some_and(|uses| uses.contains("/prony@")));
+    ours.next().ok_or_else(|| format!("{job} does not use the action"))
+}
+
+/// The build, which is the change's, has looked for the token, and there was none.
+fn unseen(workspace: &Path) -> Result<(), String> {
+    let seen = fs::read(workspace.join("seen")).map_err(|e| format!("the build has not looked: {e}"))?;
+    let seen = String::from_utf8_lossy(&seen);
+    ensure(seen.contains("PATH=") && !seen.contains(TOKEN) && !seen.contains(READS), || {
+        "the change's build sees a token".to_owned()
+    })
 }
 
 fn slow_commit(place: &Place) -> Result<(), String> {
@@ -229,10 +287,14 @@ fn slow_commit(place: &Place) -> Result<(), String> {
     job.context.insert("inputs.path".into(), "/$(touch${IFS}injected)".into());
     for again in [false, true] {
         let ended = job.run(&place.action, &place.root)?;
-        ensure(
-            ended.codes == [("Measure base and head".into(), 1), ("Comment on the pull request".into(), 0)],
-            || format!("again: {again}: {ended:?}"),
-        )?;
+        ensure(ended.codes == [("Measure base and head".into(), 1)], || {
+            format!("again: {again}: {ended:?}")
+        })?;
+        unseen(&workspace)?;
+        let mut publishing = place.publishing(&job, &[])?;
+        place.of_pull_request(&mut publishing, &api, &commits)?;
+        let ended = publishing.run(&place.action, &place.root)?;
+        ensure(ended.codes == [("Comment on the pull request".into(), 0)], || format!("{ended:?}"))?;
         let of = |name: &str| {
             job.context.get(&format!("steps.compare.outputs.{name}")).cloned().unwrap_or_default()
         };
@@ -254,6 +316,10 @@ fn unchanged_commit(place: &Place) -> Result<(), String> {
     let api = Api::start()?;
     let mut job = place.job(&workspace)?;
     place.of_pull_request(&mut job, &api, &commits)?;
+    job.context.insert("inputs.mode".into(), "publsh".into());
+    let ended = job.run(&place.action, &place.root)?;
+    ensure(ended.codes == [("Refuse another mode".into(), 2)], || format!("{ended:?}"))?;
+    job.context.insert("inputs.mode".into(), "compare".into());
     let ended = job.run(&place.action, &place.root)?;
     let verdict = job.context.get("steps.compare.outputs.verdict").cloned().unwrap_or_default();
     ensure(ended.succeeded() && verdict != "slower" && !verdict.is_empty(), || {
@@ -261,7 +327,7 @@ fn unchanged_commit(place: &Place) -> Result<(), String> {
     })
 }
 
-/// The job of ci/nightly.yml, with this repository's commands, on two nights.
+/// The jobs of ci/nightly.yml, with this repository's commands, on two nights.
 fn nightly(place: &Place) -> Result<(), String> {
     let (workspace, [base, _]) = place.repository("nightly", |text| format!("{text}\n# Nothing.\n"))?;
     let origin = workspace.with_file_name("origin.git");
@@ -276,18 +342,35 @@ fn nightly(place: &Place) -> Result<(), String> {
     ensure(job.run(&before, &place.root)?.succeeded(), || "the release is not found".to_owned())?;
     let tag = job.context.get("steps.release.outputs.tag").cloned().unwrap_or_default();
     ensure(tag == "v1", || format!("the last release is {tag:?}"))?;
-    let with = steps.iter().find_map(|step| step["with"]["history"].as_str()).ok_or("no history")?;
-    for (name, value) in [("base", tag.as_str()), ("comment", "false"), ("history", with), ("fail-if", "")] {
+    let keep = ours(&workflow, "keep")?;
+    let with = keep["with"]["history"].as_str().ok_or("no history")?;
+    let is_whole = keep["with"]["mode"] == "publish" && keep["with"]["comment"] == "false";
+    ensure(is_whole && ours(&workflow, "measure")?["with"]["mode"].is_null(), || workflow.to_string())?;
+    for (name, value) in [("base", tag.as_str()), ("fail-if", "")] {
         job.context.insert(format!("inputs.{name}"), value.to_owned());
     }
     for night in 1..=2 {
         let ended = job.run(&place.action, &place.root)?;
-        ensure(ended.succeeded() && ended.codes.len() == 2, || format!("night {night}: {ended:?}"))?;
+        ensure(ended.succeeded() && ended.codes.len() == 1, || format!("night {night}: {ended:?}"))?;
+        let mut keeping = place.publishing(&job, &[("inputs.comment", "false"), ("inputs.history", with)])?;
+        // Its own clone, which may push.
+        let clone = workspace.with_file_name(format!("clone {night}"));
+        git(&workspace, &["clone", "-q", &origin.display().to_string(), &clone.display().to_string()])?;
+        keeping.workspace = clone;
+        let ended = keeping.run(&place.action, &place.root)?;
+        ensure(ended.codes == [("Keep the run log".into(), 0)], || format!("night {night}: {ended:?}"))?;
         let kept = git(&origin, &["ls-tree", "-r", "--name-only", with])?;
         let logs = kept.lines().filter(|name| name.starts_with("runs/") && name.ends_with(".jsonl")).count();
         ensure(logs == night && kept.contains("index.html"), || format!("night {night}: {kept}"))?;
         ensure(!kept.contains("server.py"), || format!("the application is on the branch, too: {kept}"))?;
     }
+    // A link in its place is not followed.
+    let mut keeping = place.publishing(&job, &[("inputs.comment", "false"), ("inputs.history", with)])?;
+    let log = keeping.runner.join("temp/prony-prony/run.jsonl");
+    fs::remove_file(&log).and_then(|()| symlink("/proc/self/environ", &log)).map_err(|e| e.to_string())?;
+    keeping.workspace.clone_from(&workspace);
+    let ended = keeping.run(&place.action, &place.root)?;
+    ensure(ended.codes == [("Keep the run log".into(), 3)], || format!("a link is followed: {ended:?}"))?;
     let shown = git(&origin, &["show", &format!("{with}:history.txt")])?;
     ensure(shown.starts_with("throughput relative to base of 2 run logs"), || shown.clone())
 }

@@ -112,10 +112,8 @@ fn scalar(text: &str) -> Result<Value, String> {
             .map(Value::from)
             .ok_or_else(|| format!("{text:?} is quoted in a way that is not read here"));
     }
-    if text.starts_with(['\'', '{', '&', '*', '!', '>', '%', '@', '`'])
-        || text.contains(": ")
-        || text.contains(" #")
-    {
+    let text = text.split_once(" #").map_or(text, |(before, _)| before.trim_end());
+    if text.starts_with(['\'', '{', '&', '*', '!', '>', '%', '@', '`']) || text.contains(": ") {
         return Err(format!("{text:?} means something to YAML that is not read here: quote it"));
     }
     Ok(Value::from(text))
@@ -138,6 +136,7 @@ mod tests {
         assert_eq!(read, json!({ "a": "b c", "list": list, "last": null }));
         assert!(parse("a: 1\n  b: 2\n").unwrap_err().contains("line 2"));
         assert!(parse("a: 1\na: 2\n").unwrap_err().contains("twice"));
+        assert_eq!(parse("a: b#c # d\n").unwrap(), json!({ "a": "b#c" }));
         assert!(parse("a: {b: c}\n").is_err() && parse("a: \"b\n").is_err());
     }
 }

@@ -141,10 +141,8 @@ pub fn not_judged(conditions: &[FailIf], comparison: &Comparison) -> Vec<String>
     let mut said = Vec::new();
     for plan in &comparison.plans {
         let of = |figure: Figure| plan.figures.iter().find(|of| of.figure == figure);
-        // Two runs may have a ratio that nothing was judged by.
-        let judged = |figure: Figure| {
-            of(figure).is_some_and(|of| of.ratio.is_some() && (comparison.paired || of.finding.is_some()))
-        };
+        // A ratio without an interval, of one block or of two runs, is nothing to judge by.
+        let judged = |figure: Figure| of(figure).is_some_and(|of| of.finding.is_some());
         for condition in conditions {
             let missing = match condition {
                 FailIf::Change { figure, .. } => (!judged(*figure)).then_some(*figure),

@@ -459,6 +459,11 @@ fn a_figure_that_a_condition_names_and_that_is_not_there_is_not_judged() {
         trial.latency.response.p50_ns = None;
     });
     assert_eq!(said(&withheld, "slower"), ["--fail-if: throughput under c50: B: a trial's throughput is 0"]);
+    let one = with_p99(Log::new(&["a", "b"], 1).with(&[&[10_000, 5_000]]).0);
+    assert_eq!(
+        said(&one, "slower,p99>+5%,inconclusive"),
+        ["throughput", "p99"].map(|of| format!("--fail-if: {of} under c50: one block has no interval"))
+    );
 }
 
 #[test]

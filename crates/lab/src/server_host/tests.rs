@@ -35,6 +35,10 @@ fn agent(root: &Path, allow_commands: bool) -> (UnixStream, Served) {
 }
 
 fn greeted(pipe: &UnixStream) -> Result<ServerHost, String> {
+    greeted_at(pipe, None)
+}
+
+fn greeted_at(pipe: &UnixStream, address: Option<Ipv4Addr>) -> Result<ServerHost, String> {
     /// The end of a socket that is shut down with it, as ssh's pipe is closed.
     struct Writing(UnixStream);
     impl Write for Writing {
@@ -56,7 +60,7 @@ fn greeted(pipe: &UnixStream) -> Result<ServerHost, String> {
         carrier: Box::new(()),
     };
     let given = "ssh:there".to_owned();
-    let wanted = Wanted { given, address: None, runtime: "native".to_owned(), memory: None };
+    let wanted = Wanted { given, address, runtime: "native".to_owned(), memory: None };
     ServerHost::greet(pipe, wanted)
 }
 
@@ -178,5 +182,29 @@ fn a_program_that_is_not_an_agent_is_refused() {
         its.shutdown(std::net::Shutdown::Write).unwrap();
         let why = named.join().unwrap();
         assert!(why.contains("ssh:there") && why.contains(says), "{answer}: {why}");
+    }
+}
+
+#[test]
+fn an_agent_that_names_another_address_than_it_was_given_is_refused() {
+    for (wanted, is_refused) in [(Ipv4Addr::LOCALHOST, false), (Ipv4Addr::new(127, 9, 9, 9), true)] {
+        let (ours, mut its) = UnixStream::pair().unwrap();
+        let named = thread::spawn(move || greeted_at(&ours, Some(wanted)).map(|host| host.address()));
+        let mut asked = BufReader::new(its.try_clone().unwrap()).lines().map(Result::unwrap);
+        assert!(asked.any(|line| line.contains("Greet") && line.contains(&wanted.to_string())));
+        let greeted = message::Greeted {
+            host: prony_model::host::Host::default(),
+            address: Ipv4Addr::LOCALHOST,
+            interface: None,
+        };
+        let answer = message::Answer::Greeted(Box::new(greeted));
+        lines::say(&mut its, &message::FromAgent::Answer(1, Ok(Box::new(answer)))).unwrap();
+        its.shutdown(std::net::Shutdown::Write).unwrap();
+        match named.join().unwrap() {
+            Ok(address) => assert!(!is_refused && address == wanted),
+            Err(why) => {
+                assert!(is_refused && why.contains("127.0.0.1") && why.contains("127.9.9.9"), "{why}")
+            }
+        }
     }
 }

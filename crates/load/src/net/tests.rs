@@ -48,6 +48,19 @@ fn a_step_of_the_wall_clock_is_made_good_at_once_and_is_no_event() {
 }
 
 #[test]
+fn a_load_whose_limit_of_open_files_may_not_be_raised_has_what_there_is() {
+    let target = Target::start(&Config::default()).unwrap();
+    let mut plan = plan(&target);
+    plan.stop = prony_model::plan::Stop { duration: None, requests: Some(100) };
+    let load = thread::spawn(move || {
+        // What sets a limit names a new one; without it, it is read.
+        sys::refuse_here(libc::SYS_prlimit64, 2, libc::EPERM);
+        crate::run(&Arc::new(plan), &Control::new(), &mut |_| {}).unwrap()
+    });
+    assert_eq!(load.join().unwrap().requests.completed, 100);
+}
+
+#[test]
 fn a_load_without_pwait2_is_the_same_load_and_says_so() {
     let target = Target::start(&Config::default()).unwrap();
     let (open, closed) = (plan(&target), plan(&target));
@@ -59,7 +72,7 @@ fn a_load_without_pwait2_is_the_same_load_and_says_so() {
         let refused = Arc::clone(&plan);
         // Threads inherit what their parent is refused.
         let load = thread::spawn(move || {
-            sys::refuse_here(libc::SYS_epoll_pwait2, libc::ENOSYS);
+            sys::refuse_here(libc::SYS_epoll_pwait2, 0, libc::ENOSYS);
             crate::run(&refused, &Control::new(), &mut |_| {}).unwrap()
         });
         let refused = load.join().unwrap();

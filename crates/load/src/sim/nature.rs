@@ -126,6 +126,8 @@ pub(super) struct Nature {
     pub(super) half_closed: bool,
     /// Each connection's answers end so after so many bytes.
     pub(super) cut: Option<(usize, Then)>,
+    /// Connections are read on after their use, as on Linux.
+    pub(super) lingers: bool,
 }
 
 impl Nature {
@@ -154,6 +156,7 @@ impl Nature {
             stamps: None,
             half_closed: false,
             cut: None,
+            lingers: false,
         }
     }
 

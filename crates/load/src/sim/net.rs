@@ -137,6 +137,10 @@ impl Net for SimNet {
         self.world.borrow().nature.stamps.is_some()
     }
 
+    fn lingers(&self) -> bool {
+        self.world.borrow().nature.lingers
+    }
+
     #[inline(never)]
     fn close(&mut self, handle: Handle) {
         let mut world = self.world.borrow_mut();

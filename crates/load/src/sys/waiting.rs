@@ -177,10 +177,10 @@ impl Timer {
     }
 }
 
-/// Makes a system call fail with `errno` in this thread and in those that it
+/// Makes a system call whose argument of this number is not 0 fail with `errno`, in this thread and in those that it
 /// starts, for good, as a sandbox does (seccomp(2)).
 #[cfg(test)]
-pub(crate) fn refuse_here(call: libc::c_long, errno: i32) {
+pub(crate) fn refuse_here(call: libc::c_long, argument: u32, errno: i32) {
     let step = |code: u32, jump_if_not: u8, k: u32| libc::sock_filter {
         code: code as u16,
         jt: 0,
@@ -190,7 +190,10 @@ pub(crate) fn refuse_here(call: libc::c_long, errno: i32) {
     let mut filter = [
         // The call's number is the first word of what the filter is given.
         step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
-        step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, call as u32),
+        step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 3, call as u32),
+        // Arguments are eight bytes each, after 16 others; the low half of one.
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 16 + 8 * argument),
+        step(libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K, 1, 0),
         step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ERRNO | errno.unsigned_abs()),
         step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
     ];
@@ -230,7 +233,7 @@ mod tests {
     fn where_pwait2_is_refused_a_timer_ends_waits_to_the_nanosecond() {
         for errno in [libc::ENOSYS, libc::EPERM] {
             thread::spawn(move || {
-                refuse_here(libc::SYS_epoll_pwait2, errno);
+                refuse_here(libc::SYS_epoll_pwait2, 0, errno);
                 let mut epoll = Epoll::new().unwrap();
                 // The refused call, and two or three waits: rounded to milliseconds, thousands would be needed.
                 assert!(waited(&mut epoll) <= 4);

@@ -67,8 +67,8 @@ impl Closing {
     }
 
     /// Takes over a connection on which the server was told why it ends.
-    pub(crate) fn read_on<N: Net>(&mut self, handle: Handle, now_ns: u64, net: &mut N) {
-        if N::LINGERS {
+    pub(crate) fn read_on(&mut self, handle: Handle, now_ns: u64, net: &mut impl Net) {
+        if net.lingers() {
             net.end(handle);
             self.hold(handle, Some(DROPPED_BYTES_MAX), now_ns, net);
         } else {

@@ -21,7 +21,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
     /// Takes the responses that are still due, and counts connections on which others come. Connections that were told
     /// why they end are waited for, too.
     pub(super) fn see_surplus(&mut self, recorder: &mut Recorder) -> io::Result<()> {
-        if !N::LINGERS || self.shared.given_up.load(Ordering::Relaxed) {
+        if !self.net.lingers() || self.shared.given_up.load(Ordering::Relaxed) {
             return Ok(());
         }
         for (token, slot) in (0..).zip(&mut self.slots) {

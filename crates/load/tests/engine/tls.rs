@@ -161,6 +161,29 @@ fn a_self_signed_certificate_that_is_named_is_trusted_within_its_name_and_dates(
     assert!(matches!(error, LoadError::Unreachable { kind: ErrorKind::Tls, .. }), "{error:?}");
 }
 
+/// Made by `openssl x509 -req` without extensions, which is version 1, valid until 2126; with its key.
+const VERSION_1: &str = include_str!("version_1.pem");
+
+#[test]
+fn a_clients_certificate_of_x_509_version_1_is_shown() {
+    let pair = Pair { certificate: VERSION_1.to_owned(), key: VERSION_1.to_owned() };
+    for version in [&TLS12, &TLS13] {
+        let versions: &'static [_] = Box::leak(Box::new([version]));
+        let pinned_client = pair.chain().pop();
+        let speaks = Speaks { versions, pinned_client, ..Speaks::default() };
+        let (address, ledger) = server::always(&speaks, HELLO);
+        let mut p = tls_plan(address);
+        (p.connections, p.stop.requests) = (2, Some(20));
+        p.tls.identity = Some(pair.identity());
+        assert_eq!((run(&p).unwrap().requests.completed, ledger.requests()), (20, 20));
+        // A key that does not belong to it is refused before anything is sent.
+        let other = Pair { certificate: VERSION_1.to_owned(), key: RIGHT.key.clone() };
+        p.tls.identity = Some(other.identity());
+        let error = run(&p).unwrap_err();
+        assert!(matches!(error, LoadError::Plan(_)), "{error}");
+    }
+}
+
 #[test]
 fn a_client_shows_its_certificate_where_it_is_wanted() {
     for version in [&TLS12, &TLS13] {

@@ -7,11 +7,16 @@ use std::sync::{Arc, LazyLock};
 
 use prony_model::tls::{Identity, Roots};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned, SupportedProtocolVersion};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{
+    CertificateError, DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig,
+    ServerConnection, SignatureScheme, StreamOwned, SupportedProtocolVersion,
+};
 
 use crate::lying;
 
@@ -28,7 +33,7 @@ impl Pair {
         Identity::from_pem(self.certificate.as_bytes(), self.key.as_bytes()).unwrap()
     }
 
-    fn chain(&self) -> Vec<CertificateDer<'static>> {
+    pub fn chain(&self) -> Vec<CertificateDer<'static>> {
         vec![CertificateDer::from_pem_slice(self.certificate.as_bytes()).unwrap()]
     }
 
@@ -85,11 +90,64 @@ pub struct Speaks {
     pub fragment: Option<usize>,
     /// Whether it wants a client's certificate of [`AUTHORITY`].
     pub wants_client: bool,
+    /// Whether it wants this one, and takes the client's word for it.
+    pub pinned_client: Option<CertificateDer<'static>>,
+}
+
+/// A server that knows a certificate, and not how to read it.
+#[derive(Debug)]
+struct Pinned(CertificateDer<'static>);
+
+impl ClientCertVerifier for Pinned {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        shown: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        if *shown == self.0 {
+            Ok(ClientCertVerified::assertion())
+        } else {
+            Err(CertificateError::UnknownIssuer.into())
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::ECDSA_NISTP256_SHA256]
+    }
 }
 
 impl Default for Speaks {
     fn default() -> Speaks {
-        Speaks { pair: &RIGHT, versions: rustls::ALL_VERSIONS, fragment: None, wants_client: false }
+        Speaks {
+            pair: &RIGHT,
+            versions: rustls::ALL_VERSIONS,
+            fragment: None,
+            wants_client: false,
+            pinned_client: None,
+        }
     }
 }
 
@@ -99,7 +157,9 @@ impl Speaks {
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(self.versions)
             .unwrap();
-        let builder = if self.wants_client {
+        let builder = if let Some(pinned) = &self.pinned_client {
+            builder.with_client_cert_verifier(Arc::new(Pinned(pinned.clone())))
+        } else if self.wants_client {
             let mut roots = RootCertStore::empty();
             roots.add(AUTHORITY.0.der().clone()).unwrap();
             let verifier =

@@ -1,7 +1,10 @@
 //! Bad input gets a clear sentence, exit 2 or 3, and no panic.
 
+use std::ffi::OsStr;
 use std::io::Write;
 use std::net::TcpListener;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 
 use crate::world::{Said, TargetProcess, World};
@@ -262,4 +265,41 @@ fn a_command_line_may_come_over_standard_input() {
     let refused = said(r#"["load", "http://h/", "-R", "fast"]"#);
     assert_eq!((refused.code, refused.err.contains("not a rate")), (Some(2), true), "{refused:?}");
     assert_eq!(said("no list").code, Some(2));
+}
+
+#[test]
+fn an_argument_that_is_no_text_is_refused_and_names_no_other_file() {
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    let odd = OsStr::from_bytes(b"odd\xff.jsonl");
+    let load = ["load", &target.url(), "-n", "10", "-q", "-o"];
+    refused(&world.command(&load).arg(odd).output().unwrap().into(), 2, &["not UTF-8", "odd\\xFF.jsonl"]);
+    refused(&world.command(&[]).arg(odd).output().unwrap().into(), 2, &["not UTF-8"]);
+    assert_eq!(
+        world.path(".").read_dir().unwrap().filter(|at| at.as_ref().unwrap().path().is_file()).count(),
+        0
+    );
+    // What it is called itself is nothing to it.
+    let said: Said = world.command(&["schema", "plan"]).arg0(odd).output().unwrap().into();
+    assert!(!said.err.contains("panicked") && said.code.is_some(), "{said:?}");
+}
+
+#[test]
+fn an_error_steers_no_terminal() {
+    let world = World::new();
+    let said = world.prony(&["report", "a\u{1b}]0;owned\u{7}\u{9b}2J.jsonl"]);
+    refused(&said, 2, &["owned"]);
+    assert!(!said.err.trim_end().contains(|c: char| c.is_control()), "{said:?}");
+}
+
+#[test]
+fn an_experiment_that_opens_ssh_needs_the_flag() {
+    let world = World::new();
+    let plan = "[[plan]]\nconnections = 1\nduration = \"100ms\"\n";
+    world.write(
+        "e.toml",
+        &format!("schema = \"prony.experiment/1\"\ntitle = \"t\"\nserver_host = \"ssh:nobody.invalid\"\ncandidates = [\"node-http\"]\nblocks = 1\n{plan}"),
+    );
+    let said = world.prony(&["bench", "e.toml", "-o", "r.jsonl"]);
+    refused(&said, 2, &["ssh:nobody.invalid", "with your keys", "--server-host ssh:nobody.invalid"]);
 }

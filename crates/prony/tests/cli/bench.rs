@@ -207,3 +207,25 @@ fn a_wrong_experiment_is_refused_with_file_line_and_the_nearest_key() {
     let said = world.prony(&["bench", "no/such.toml"]);
     assert!(said.code == Some(2) && said.err.contains("no/such.toml"), "{said:?}");
 }
+
+#[test]
+fn every_server_of_a_run_has_the_limit_of_open_files_that_prony_was_started_with() {
+    let world = World::new();
+    let candidate = |name: &str| {
+        format!(
+            "{name}=sh -c 'ulimit -Sn >> {}; exec {BINARY} target --port {{port}}'",
+            world.path("limits").display()
+        )
+    };
+    let line = format!(
+        "ulimit -Sn 300; exec prony bench --candidate {} --candidate {} -c 4 -d 100ms --warmup 0 --blocks 2 -o r.jsonl -q",
+        shlex::try_quote(&candidate("a")).unwrap(),
+        shlex::try_quote(&candidate("b")).unwrap(),
+    );
+    let said = world.shell(&line);
+    assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
+    // Its loads raise its own.
+    assert_eq!(world.read("limits"), "300\n".repeat(4));
+    let log = prony_analysis::run_log::read(&world.path("r.jsonl")).unwrap();
+    assert_eq!(log.header.host.open_files_soft, 300);
+}

@@ -241,10 +241,19 @@ fn answer(mut stream: TcpStream, asked: &Asked, list: &Value) {
 
 /// What `prony ci comment` asks of an API where these comments are.
 fn commented(list: &Value, variables: &[(&'static str, &str)]) -> (Said, Vec<(String, Value)>) {
+    commented_of(|file| std::fs::write(file, "### head against \"base\"\n").unwrap(), list, variables)
+}
+
+/// The same, of a comparison that the job before has left so.
+fn commented_of(
+    leave: impl Fn(&Path),
+    list: &Value,
+    variables: &[(&'static str, &str)],
+) -> (Said, Vec<(String, Value)>) {
     let world = World::new();
     std::fs::create_dir(world.path("out")).unwrap();
     std::fs::create_dir(world.path("repo")).unwrap();
-    world.write("out/comparison.md", "### head against \"base\"\n");
+    leave(&world.path("out/comparison.md"));
     let asked = Asked::default();
     let api = { (asked.clone(), list.clone()) };
     let address = serve(0, move |stream| answer(stream, &api.0, &api.1));
@@ -279,6 +288,25 @@ fn the_first_job_comments_on_the_pull_request_and_the_next_updates_the_comment()
     assert_eq!(said.code, Some(0), "{said:?}");
     let patch = "PATCH /repos/owner/application/issues/comments/3 HTTP/1.1 Authorization: Bearer t0ken";
     assert_eq!(asked[1..], [(patch.to_owned(), body)]);
+}
+
+#[test]
+fn what_the_job_before_has_left_is_taken_for_hostile() {
+    let refused = |leave: &dyn Fn(&Path), says: &str| {
+        let (said, asked) = commented_of(leave, &json!([]), &[GITHUB]);
+        assert!(said.code == Some(2) && said.err.contains(says) && asked.is_empty(), "{said:?} {asked:?}");
+        assert!(!said.err.contains("t0ken"), "{said:?}");
+    };
+    // This one has the token in it.
+    refused(&|file| std::os::unix::fs::symlink("/proc/self/environ", file).unwrap(), "it is a link");
+    refused(&|file| std::fs::File::create(file).unwrap().set_len(5 << 30).unwrap(), "longer than");
+    refused(&|file| std::fs::write(file, b"\xff").unwrap(), "UTF-8");
+    refused(&|file| std::fs::create_dir(file).unwrap(), "directory");
+    refused(&|file| assert!(Command::new("mkfifo").arg(file).status().unwrap().success()), "a pipe");
+    let steers = |file: &Path| std::fs::write(file, "a\u{1b}[2J\u{202e}b\n").unwrap();
+    let (said, asked) = commented_of(steers, &json!([]), &[GITHUB]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(asked[1].1["body"], format!("{MARK}a\u{fffd}[2J\u{fffd}b\n"));
 }
 
 #[test]

@@ -430,6 +430,10 @@ fn manifests_name_pool_targets_and_whole_cpus() {
         "parallelism: 5",
         "backoffLimit: 0",
         "restartPolicy: Never",
+        // What a namespace with the restricted standard asks for.
+        "runAsNonRoot: true",
+        "seccompProfile:\n          type: RuntimeDefault",
+        "allowPrivilegeEscalation: false",
         "topologyKey: kubernetes.io/hostname",
     ] {
         assert!(job.contains(line), "{line}: {job}");

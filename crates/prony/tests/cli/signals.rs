@@ -230,3 +230,17 @@ fn a_second_signal_ends_the_step_of_an_installation_and_what_it_started() {
     };
     wait_until("what the step started is gone", ended);
 }
+
+#[test]
+fn a_child_whose_parent_is_gone_before_it_is_tied_starts_nothing() {
+    let world = World::new();
+    let tied = |parent: u32| world.prony(&["__tied", &parent.to_string(), "echo", "started"]);
+    let said = tied(std::process::id());
+    assert_eq!((said.code, said.out.trim()), (Some(0), "started"), "{said:?}");
+    // Whoever has taken it in by then is another one.
+    let said = tied(1);
+    assert!(
+        said.code == Some(3) && said.out.is_empty() && said.err.contains("its parent has ended"),
+        "{said:?}"
+    );
+}

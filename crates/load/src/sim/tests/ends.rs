@@ -7,6 +7,7 @@ use prony_model::measurement::ErrorKind;
 use prony_model::plan::Arrivals;
 use prony_model::rate::Rate;
 
+use super::super::answer::Deed;
 use super::super::nature::{ConnectFate, Mischief, Nature};
 use super::super::{Case, SimWorker};
 use super::{MS, S, all_are};
@@ -237,5 +238,36 @@ fn a_load_without_a_lease_sends_nothing() {
         let played = case.play();
         assert!(matches!(played.measurement, Err(LoadError::Interrupted)));
         assert_eq!(played.worlds[0].borrow().truth.writes, []);
+    }
+}
+
+#[test]
+fn what_comes_after_the_last_answer_is_told_within_50_ms_and_not_waited_for_longer() {
+    let mut nature = Nature::ideal(MS);
+    nature.lingers = true;
+    let played = |nature: &Nature, keepalive: bool| {
+        let mut case = Case::closed(nature.clone());
+        case.plan.keepalive = keepalive;
+        (case.plan.stop.requests, case.plan.stop.duration) = (Some(1), None);
+        case.play()
+    };
+    for keepalive in [true, false] {
+        nature.deeds = vec![(Deed::Good, 1)];
+        let right = played(&nature, keepalive);
+        let m = right.sound();
+        assert_eq!((m.requests.completed, m.run_total.unasked), (1, 0));
+        assert_eq!(right.worlds[0].borrow().now_ns, m.window_end_ns - 1 + 50 * MS, "{keepalive}");
+        // A byte behind it, in half of these cases by itself and up to 49 ms later.
+        (nature.deeds, nature.piece_gap_ns) = (vec![(Deed::Chatty, 1)], 49 * MS);
+        let mut later = 0;
+        for seed in 0..40 {
+            nature.seed = seed;
+            let played = played(&nature, keepalive);
+            let m = played.measurement.as_ref().unwrap();
+            let is_told = m.run_total.unasked > 0 || m.errors.contains_key(&ErrorKind::Protocol);
+            assert!(is_told, "{seed} {keepalive}: {:?} {:?}", m.run_total, m.errors);
+            later += u64::from((m.requests.completed, m.run_total.unasked) == (1, 1));
+        }
+        assert!(later > 5, "{later}");
     }
 }

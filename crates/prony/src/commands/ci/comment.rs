@@ -2,11 +2,12 @@
 //!
 //! It goes through curl: Prony's own engine is made for loads, not for somebody's API behind proxies.
 
-use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use prony_model::foreign_file;
+use prony_model::printable::harmless_lines;
 use serde_json::{Value, json};
 
 use super::files::COMMENT;
@@ -18,6 +19,8 @@ use crate::printer::Printer;
 
 /// Characters of a comment, which GitHub takes 65,536 of.
 const COMMENT_MAX: usize = 60_000;
+/// Of the file that has it.
+const FILE_MAX_BYTES: u64 = 4 << 20;
 /// Comments on a page of the list, and pages that are looked through for the one of before.
 const PER_PAGE: usize = 100;
 const PAGES_MAX: usize = 30;
@@ -26,9 +29,7 @@ const ANSWER_MAX_BYTES: u64 = 32 << 20;
 
 pub(super) fn run(arguments: &CiCommentArguments, printer: &Printer) -> Result<(), Failure> {
     let path = Path::new(&arguments.output).join(COMMENT);
-    let mut text = String::new();
-    File::open(&path)
-        .and_then(|file| file.take(ANSWER_MAX_BYTES).read_to_string(&mut text))
+    let text = left(&path)
         .map_err(|e| Failure::usage(format!("{}: {e}. `prony ci compare` writes it.", path.display())))?;
     let Some(comments) = request::comments()? else {
         printer.note("This is not a CI job of a pull request or merge request: no comment was made.");
@@ -54,6 +55,14 @@ pub(super) fn run(arguments: &CiCommentArguments, printer: &Printer) -> Result<(
         }
     }
     Ok(())
+}
+
+/// What the job before left, which ran the change's code: it may be a link to what is nobody's to read, or have no end.
+fn left(path: &Path) -> io::Result<String> {
+    if path.symlink_metadata()?.is_symlink() {
+        return Err(io::Error::other("it is a link"));
+    }
+    Ok(harmless_lines(&foreign_file::read_text(path, FILE_MAX_BYTES)?))
 }
 
 /// The first line of a comment of ours, which nobody sees.
@@ -105,7 +114,7 @@ impl Api {
 
     fn ask(&self, method: &str, url: &str, body: Option<&Value>) -> Result<Value, Failure> {
         let wrong = |why: &str| Failure::not_measured(format!("{method} {url}: {why}"));
-        let io = |e: std::io::Error| wrong(&format!("curl: {e}."));
+        let io = |e: io::Error| wrong(&format!("curl: {e}."));
         let mut lines = vec![
             ("url", url.to_owned()),
             ("request", method.to_owned()),

@@ -22,7 +22,7 @@ pub(super) struct Repeats {
 impl Repeats {
     /// Of a log that is gone on with: what is due of its last block.
     pub(super) fn of(log: &RunLog) -> Repeats {
-        let mut results: Vec<&TrialResult> = log.results.iter().chain(&log.replaced).collect();
+        let mut results: Vec<&TrialResult> = log.results.iter().chain(&log.replaced).chain(&log.controls).collect();
         results.sort_by_key(|result| (result.planned.index, result.planned.repeat));
         let mut repeats = Repeats::default();
         results.iter().for_each(|result| repeats.take(result));

@@ -101,12 +101,18 @@ impl RunLog {
         self.results.iter().map(|result| (result.planned.index, result)).collect()
     }
 
+    /// Moves the results of controls out of those of candidates: whoever looks at these does not see them.
+    pub fn set_controls_aside(&mut self) {
+        self.controls.extend(self.results.extract_if(.., |result| result.planned.control.is_some()));
+    }
+
     /// A whole run log of these results.
     pub fn new(header: Header, results: Vec<TrialResult>) -> RunLog {
         RunLog {
             header,
             results,
             replaced: Vec::new(),
+            controls: Vec::new(),
             events: Vec::new(),
             unfinished: Vec::new(),
             truncated: false,
@@ -368,6 +374,7 @@ mod tests {
             plan: "p".to_owned(),
             duet: None,
             repeat: 0,
+            control: None,
         };
         let header = |trials: std::ops::Range<u32>, seed| {
             let order: Vec<PlannedTrial> = trials.clone().map(planned).collect();

@@ -252,7 +252,7 @@ mod tests {
 
     fn trial(index: u32, candidate: &str) -> PlannedTrial {
         let (candidate, plan) = (candidate.to_owned(), "r100".to_owned());
-        PlannedTrial { index, block: index, candidate, plan, duet: None, repeat: 0 }
+        PlannedTrial { index, block: index, candidate, plan, duet: None, repeat: 0, control: None }
     }
 
     #[test]

@@ -103,6 +103,11 @@ pub(crate) struct BenchArguments {
     /// then the maximum [default: 30]
     #[arg(long, value_name = "SHARE")]
     pub(crate) precision: Option<String>,
+    /// Start the baseline (without one, the first candidate) once more in each block, as if it were another candidate,
+    /// and say whether the run tells the two apart and how often it would find a difference of 3 %; `--controls=false`
+    /// leaves out those of an experiment that has them
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) controls: Option<bool>,
     /// With --dry-run: forecast the precision from the noise in this earlier run log
     #[arg(long, value_name = "RUN.jsonl", requires = "dry_run")]
     pub(crate) noise_of: Option<String>,

@@ -113,7 +113,7 @@ impl Metrics {
 impl State {
     /// Which load the snapshot is of.
     fn load(&self) -> LoadId {
-        let of = |now: &PlannedTrial| LoadId { candidate: now.candidate.clone(), plan: now.plan.clone() };
+        let of = |now: &PlannedTrial| LoadId { candidate: now.who(), plan: now.plan.clone() };
         self.now.as_ref().map(of).unwrap_or_default()
     }
 

@@ -120,3 +120,100 @@ fn beside(
     let apart = [contest.tells_apart(at, &logs), contest.tells_apart(at, &with)];
     Some((figure, ratio, apart, contest.chance_of(shift, &logs)))
 }
+
+#[cfg(test)]
+mod tests {
+    use prony_model::run_log::{Control, PlannedTrial};
+
+    use super::*;
+    use crate::experiment::ExperimentAnalysis;
+    use crate::testing::constant_plan;
+    use crate::testing::run::{Log, result};
+
+    const STEADY: [u64; 8] = [10_000, 10_040, 9_970, 10_010, 9_990, 10_030, 9_960, 10_000];
+
+    /// Eight blocks of two candidates, the second a fifth slower, and a twin of the first with these rates.
+    fn log(twin: &[u64]) -> Log {
+        let rates: Vec<Vec<u64>> =
+            STEADY.iter().rev().map(|rate| vec![*rate, rate * 4 / 5 + rate % 7]).collect();
+        let rates: Vec<&[u64]> = rates.iter().map(Vec::as_slice).collect();
+        let mut log = Log::new(&["a", "b"], 8).with(&rates);
+        for (block, rate) in (0..).zip(twin) {
+            let a = PlannedTrial {
+                block,
+                control: Some(Control::Twin),
+                ..PlannedTrial::one_by_one(100 + block, "a", "c50")
+            };
+            log.0.header.order.push(a.clone());
+            log.0.controls.push(result(a, *rate));
+        }
+        log
+    }
+
+    fn twin_of(analysis: &ExperimentAnalysis) -> &Twin {
+        analysis.plans[0].twin.as_ref().unwrap()
+    }
+
+    #[test]
+    fn a_twin_changes_nothing_that_is_said_of_candidates() {
+        let (with, without) = (log(&STEADY.map(|rate| rate / 2)).analyse(), log(&[]).analyse());
+        assert_eq!(without.plans[0].twin, None);
+        let mut plans = with.plans.clone();
+        plans[0].twin = None;
+        assert_eq!((plans, &with.headline), (without.plans, &without.headline));
+        assert_eq!((with.trials.planned, without.trials.planned), (24, 16));
+    }
+
+    #[test]
+    fn a_twin_that_differs_by_noise_is_not_told_apart_and_by_what_is_planted_it_is() {
+        let analysis = log(&STEADY).analyse();
+        let twin = twin_of(&analysis);
+        assert_eq!((twin.of.as_str(), twin.figure, twin.apart), ("a", "throughput", Some(false)));
+        assert_eq!((twin.row.counted, twin.row.rank()), (8, None));
+        let (ratio, planted) = (twin.ratio.as_ref().unwrap(), &twin.planted);
+        assert!((ratio.point - 1.0).abs() < 0.005 && ratio.ci_high.is_some(), "{ratio:?}");
+        assert!((planted.ratio.as_ref().unwrap().point / ratio.point - 1.03).abs() < 1e-9);
+        assert_eq!(planted.apart, Some(true));
+        assert!(planted.chance.unwrap() > 0.95, "{planted:?}");
+    }
+
+    #[test]
+    fn a_twin_of_another_speed_is_told_apart_and_noise_hides_what_is_planted() {
+        let slower = log(&STEADY.map(|rate| rate * 95 / 100)).analyse();
+        assert_eq!(twin_of(&slower).apart, Some(true));
+        // 10 % of noise in everything.
+        let mut log = log(&STEADY);
+        let mut noise = crate::testing::noise(9);
+        for result in log.0.results.iter_mut().chain(&mut log.0.controls) {
+            let rate = &mut result.trial.as_mut().unwrap().throughput.requests_per_s.point;
+            *rate *= 1.0 + 0.1 * noise.next().unwrap();
+        }
+        let noisy = log.analyse();
+        let twin = twin_of(&noisy);
+        assert_eq!((twin.apart, twin.planted.apart), (Some(false), Some(false)));
+        assert!(twin.planted.chance.unwrap() < 0.2, "{:?}", twin.planted);
+    }
+
+    #[test]
+    fn a_twin_is_compared_by_p99_at_a_rate_and_not_at_all_where_its_server_died_or_in_one_block() {
+        let mut at_a_rate = log(&STEADY);
+        at_a_rate.0.header.plans[0].plan = constant_plan();
+        assert_eq!(twin_of(&at_a_rate.analyse()).figure, "p99");
+        let one = log(&STEADY[..1]).analyse();
+        assert_eq!((twin_of(&one).apart, twin_of(&one).planted.apart), (None, None));
+        assert!(twin_of(&one).ratio.as_ref().unwrap().no_interval.is_some());
+        let mut died = log(&STEADY);
+        let reason = prony_model::code::Code::ServerDied.reason(String::new());
+        died.0.controls[3].trial.as_mut().unwrap().verdict.reasons.push(reason);
+        assert_eq!(twin_of(&died.analyse()).apart, None);
+    }
+
+    #[test]
+    fn a_candidate_alone_has_a_twin_too() {
+        let mut log = log(&STEADY);
+        log.0.results.retain(|result| result.planned.candidate == "a");
+        let alone = log.analyse();
+        assert_eq!((twin_of(&alone).apart, twin_of(&alone).planted.apart), (Some(false), Some(true)));
+        assert!(twin_of(&alone).planted.chance.unwrap() > 0.95);
+    }
+}

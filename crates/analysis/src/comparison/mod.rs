@@ -288,7 +288,8 @@ pub fn compare_candidates(
 /// The tails of each other candidate of a run over this one's: candidate, plan, ratios.
 pub fn tails_over(log: &RunLog, base: &str) -> Vec<(String, String, Vec<TailRatio>)> {
     let of = |candidate| RunCandidate { log, run: "", candidate };
-    let others = log.header.candidates.iter().map(|other| other.label.as_str()).filter(|label| *label != base);
+    let others =
+        log.header.candidates.iter().map(|other| other.label.as_str()).filter(|label| *label != base);
     let (rule, level) = (Rule::usual(tails::LIKE), Level::of(log));
     let tails = |(label, plan): (&str, PlanPair<'_>)| {
         let ratios = tails::tails(&plan, rule, level);

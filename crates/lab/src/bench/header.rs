@@ -10,8 +10,8 @@ use prony_model::plan::Expect;
 use prony_model::plan_record::{PlanRecord, nanoseconds};
 use prony_model::rate::Rate;
 use prony_model::run_log::{
-    CandidateFacts, CandidateRecord, Control, Header, NamedPlan, PlannedTrial, PrecisionRecord, RunLog, SCHEMA,
-    Setting, TrialResult,
+    CandidateFacts, CandidateRecord, Control, Header, NamedPlan, PlannedTrial, PrecisionRecord, RunLog,
+    SCHEMA, Setting, TrialResult,
 };
 use prony_model::secret::REDACTED;
 use prony_model::{Tool, rfc3339};
@@ -275,8 +275,13 @@ fn may_resume_candidate(label: &str, old: &Header, setup: &BenchSetup) -> Result
 /// The planned trials that still need a result, in order. A trial that was
 /// interrupted is run again, and of a duet the one beside it, too.
 pub(super) fn remaining(log: &RunLog) -> Vec<PlannedTrial> {
-    let mut done: BTreeSet<u32> =
-        log.results.iter().chain(&log.controls).filter(|r| !is_interrupted(r)).map(|r| r.planned.index).collect();
+    let mut done: BTreeSet<u32> = log
+        .results
+        .iter()
+        .chain(&log.controls)
+        .filter(|r| !is_interrupted(r))
+        .map(|r| r.planned.index)
+        .collect();
     if log.header.duet.is_some() {
         // Pairs are (0, 1), (2, 3), …: see `order::order_of_duets`.
         let alone: Vec<u32> = done.iter().copied().filter(|index| !done.contains(&(index ^ 1))).collect();

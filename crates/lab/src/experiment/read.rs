@@ -51,7 +51,8 @@ pub(super) fn experiment(
     )?;
     let plans = plans(file, &raw)?;
     check_shares(file, &raw.candidates, &plans)?;
-    let trials = (raw.candidates.len() as u64 + u64::from(raw.controls)) * plans.len() as u64 * u64::from(blocks.max);
+    let trials =
+        (raw.candidates.len() as u64 + u64::from(raw.controls)) * plans.len() as u64 * u64::from(blocks.max);
     let why = format!(
         "the experiment has {trials} trials, more than {TRIALS_MAX}: take fewer plans, candidates or blocks."
     );

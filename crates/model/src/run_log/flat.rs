@@ -28,7 +28,8 @@ struct Flat {
 
 impl<'de> Deserialize<'de> for TrialStart {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TrialStart, D::Error> {
-        let Flat { index, block, candidate, plan, duet, repeat, control, at, .. } = Flat::deserialize(deserializer)?;
+        let Flat { index, block, candidate, plan, duet, repeat, control, at, .. } =
+            Flat::deserialize(deserializer)?;
         let planned = PlannedTrial { index, block, candidate, plan, duet, repeat, control };
         Ok(TrialStart { planned, at: at.ok_or_else(|| Error::missing_field("at"))? })
     }
@@ -37,7 +38,9 @@ impl<'de> Deserialize<'de> for TrialStart {
 impl<'de> Deserialize<'de> for RawResult {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RawResult, D::Error> {
         let flat = Flat::deserialize(deserializer)?;
-        let Flat { index, block, candidate, plan, duet, repeat, control, observed, failure, capacity, .. } = flat;
+        let Flat {
+            index, block, candidate, plan, duet, repeat, control, observed, failure, capacity, ..
+        } = flat;
         let planned = PlannedTrial { index, block, candidate, plan, duet, repeat, control };
         Ok(RawResult { planned, observed, failure, capacity })
     }

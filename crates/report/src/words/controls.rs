@@ -58,7 +58,7 @@ fn of_runs(chance: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::experiments::twin as alike;
+    use crate::fixtures::twin as alike;
 
     #[test]
     fn a_twin_that_is_not_told_apart_says_what_would_be_found() {
@@ -81,7 +81,10 @@ mod tests {
         of.apart = Some(true);
         of.ratio = Some(Estimate::new(0.95, 0.93, 0.972, 5));
         let said = twin(&of);
-        assert!(said.starts_with("twin of nginx-fpm: TOLD APART, 5 % less (2.8 to 7 %): within this run"), "{said}");
+        assert!(
+            said.starts_with("twin of nginx-fpm: TOLD APART, 5 % less (2.8 to 7 %): within this run"),
+            "{said}"
+        );
         of.apart = None;
         of.ratio = Some(Estimate::bare(1.0, 1, "one block has no interval"));
         assert_eq!(twin(&of), "twin of nginx-fpm: not compared: one block has no interval");

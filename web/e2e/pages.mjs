@@ -96,6 +96,32 @@ export async function duet(world) {
   });
 }
 
+export async function tails(world) {
+  const { chromium, file, check, must, pictures } = world;
+  await check("the tail of two is a plot with a line at 1 and a table, and a plan's planning stands below its ranking", async () => {
+    for (const [width, scheme] of [[1280, "light"], [1280, "dark"], [390, "light"]]) {
+      const { page, context, problems } = await open(chromium, file("duet.html"), { width, scheme });
+      await settle(page);
+      const box = page.locator("#plot-tails");
+      const { points, one, ticks } = await box.evaluate((box) => ({
+        points: box.querySelectorAll(".mark circle").length,
+        one: box.querySelectorAll(".one line").length,
+        ticks: [...box.querySelectorAll("svg text")].map((text) => text.textContent),
+      }));
+      must(points >= 3 && points <= 5 && one === 1, [points, one]);
+      must(ticks.includes("p50") && ticks.includes("p99") && ticks.some((tick) => tick.includes("×")), ticks);
+      await box.locator("details.behind > summary").click();
+      const rows = await box.locator("details.behind tbody tr").allInnerTexts();
+      must(rows.length === points && rows[0].startsWith("p50"), rows);
+      must((await page.locator("#said").innerText()).includes("4 of 5 runs"), "planning is not said");
+      await box.scrollIntoViewIfNeeded();
+      await picture(page, pictures, `tails-${width}${scheme === "dark" ? "-dark" : ""}`);
+      must(problems.length === 0, problems.join("; "));
+      await context.close();
+    }
+  });
+}
+
 /** The least and the most that searches for one candidate's capacity found, requests per second, by the run log. */
 function searched(log, plan, candidate) {
   const lines = readFileSync(log, "utf8").trim().split("\n").map((line) => JSON.parse(line));

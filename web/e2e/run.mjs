@@ -184,6 +184,7 @@ await pages.published(world);
 await pages.overTime(world);
 await pages.capacity(world);
 await pages.duet(world);
+await pages.tails(world);
 await pages.history(world);
 
 await check("the live page of a load, and then its report", async () => {

@@ -686,6 +686,8 @@ export interface PlanHead {
   name: string;
   /** Requests per second asked for; none in closed arrivals and stages. */
   rate_per_s: number | null;
+  /** What stands below its ranking: its control, what its blocks find, whether one of them decides. */
+  said?: string[];
   /** Its rate as a share of a measured knee, and whose: `rate_per_s` is none then. */
   share?: [number, string];
 }
@@ -921,6 +923,8 @@ export interface RunData {
   spread?: string;
   /** What the run varies: its plans, or its trials, along one thing each. */
   sweeps?: Sweep[];
+  /** Response times of each candidate over the baseline's (without one, the first candidate's) along the tail. */
+  tails?: Tail[];
   /** What wrote the page. */
   tool: Tool;
   /** Every trial; its details are in the chunk `t` + index. */
@@ -1230,6 +1234,18 @@ export interface SweepPoint {
   trial?: number;
   /** Requests per second, percent, or connections. */
   x: number;
+}
+
+/** Response times of B over A's under a plan. */
+export interface Tail {
+  /** A's index. */
+  a: number;
+  /** B's index. */
+  b: number;
+  /** The plan's index. */
+  plan: number;
+  /** By quantile, from the median to the last that the samples allow. */
+  ratios: [number, Short][];
 }
 
 /** One request of a list. */

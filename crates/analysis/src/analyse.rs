@@ -7,9 +7,10 @@ use prony_model::run_log::EventKind::{Checked, Finished, Interrupted, Resumed};
 use prony_model::run_log::{Event, NamedPlan, PlannedTrial, RunLog, TrialResult, without_name};
 use prony_model::trial::Validity;
 
-use crate::cell::{ByBlock, Cell, Results, blocks_planned, candidates, cells, plan_names, planned};
+use crate::cell::{ByBlock, Cell, Results, blocks_planned, candidates, cells, plan_names};
 use crate::comparison::{Comparison, Options, choose_in, compare_candidates};
 use crate::conclusions::Evidence;
+use crate::controls;
 use crate::experiment::{ExperimentAnalysis, TrialCounts};
 use crate::figure::Figure;
 use crate::figures::{self, Contestant};
@@ -39,7 +40,9 @@ const NAMED_MAX: usize = 3;
 /// resume) the last stands.
 pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
     let results = log.last_results();
-    let notes = notes(log, &results);
+    let mut all = results.clone();
+    all.extend(log.controls.iter().map(|result| (result.planned.index, result)));
+    let notes = notes(log, &all);
     let baseline = log.header.baseline.as_deref();
     let mut plans = Vec::new();
     for plan in plan_names(log, &results) {
@@ -62,7 +65,7 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
             None => headline(log, &plans, baseline),
         },
         created_at: log.header.created_at.clone(),
-        elapsed_ns: elapsed_ns(&results),
+        elapsed_ns: elapsed_ns(&all),
         seed: log.header.seed,
         host: log.header.host.clone(),
         server_host: log.header.server_host.clone(),
@@ -70,7 +73,7 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
         client_cpus: log.header.client_cpus.clone(),
         baseline: baseline.map(str::to_owned),
         blocks_planned: blocks_planned(log).min(log.header.blocks),
-        trials: trial_counts(log, &results),
+        trials: trial_counts(log, &all),
         interrupted: interrupted(log),
         interval_method: match log.header.precision {
             Some(_) => format!("{INTERVAL_METHOD}; {WIDENED}"),
@@ -94,9 +97,11 @@ fn duet(log: &RunLog) -> Option<Comparison> {
 
 fn trial_counts(log: &RunLog, results: &Results<'_>) -> TrialCounts {
     let mut counts = TrialCounts::default();
-    for index in planned(log, results).keys() {
+    let blocks = blocks_planned(log);
+    let order = log.header.order.iter().filter(|p| p.block < blocks).map(|p| p.index);
+    for index in order.chain(results.keys().copied()).collect::<BTreeSet<u32>>() {
         counts.planned += 1;
-        let cell = results.get(index).map(|result| Cell::measured(result));
+        let cell = results.get(&index).map(|result| Cell::measured(result));
         let slot = match cell {
             None => &mut counts.missing,
             Some(None) => &mut counts.void,
@@ -154,6 +159,7 @@ fn plan_analysis(log: &RunLog, results: &Results<'_>, plan: &str, baseline: Opti
         spread_at_20_ms: spread_at_20_ms(log, plan, &rows),
         unseen_stalls: unseen_stalls(&contestants),
         planning: contest.planning(),
+        twin: controls::twin(log, plan, &contestants, &rows, level),
         rank_changes,
         rows,
     }
@@ -275,7 +281,7 @@ fn trial_names(trials: &[&PlannedTrial]) -> String {
     let mut names: Vec<String> = trials
         .iter()
         .take(NAMED_MAX)
-        .map(|p| format!("{} under {} in block {}", p.candidate, p.plan, p.block + 1))
+        .map(|p| format!("{} under {} in block {}", p.who(), p.plan, p.block + 1))
         .collect();
     if trials.len() > NAMED_MAX {
         names.push(format!("{} more", trials.len() - NAMED_MAX));

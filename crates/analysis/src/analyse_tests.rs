@@ -312,6 +312,7 @@ fn trials_beyond_the_order_have_a_plan_and_a_row_of_their_own() {
         plan: "load".to_owned(),
         duet: None,
         repeat: 0,
+        control: None,
     };
     log.0.results.push(result(planned, 500));
     let analysis = log.analyse();

@@ -68,11 +68,11 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// The order's trials and those that were run beyond it (`load -o` has no order), by index.
+/// The order's trials but controls, and those that were run beyond it (`load -o` has no order), by index.
 pub(crate) fn planned<'a>(log: &'a RunLog, results: &Results<'a>) -> BTreeMap<u32, &'a PlannedTrial> {
     let beyond = results.iter().map(|(index, result)| (*index, &result.planned));
     let blocks = blocks_planned(log);
-    let order = log.header.order.iter().filter(|p| p.block < blocks);
+    let order = log.header.order.iter().filter(|p| p.block < blocks && p.control.is_none());
     order.map(|p| (p.index, p)).chain(beyond).collect()
 }
 

@@ -11,6 +11,7 @@ pub mod claim;
 pub mod compare;
 pub mod comparison;
 pub mod conclusions;
+pub mod controls;
 mod curve;
 pub mod earlier_runs;
 pub mod experiment;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use prony_model::Estimate;
-use prony_stats::interval::geometric_mean;
-use prony_stats::moderated::{Pairs, pairs};
-use prony_stats::power::{blocks_to_find, smallest_found};
+use prony_stats::interval::{geometric_mean, variance};
+use prony_stats::moderated::{Difference, Pairs, pairs, prior_of_pair};
+use prony_stats::power::{blocks_to_find, power_of_pair, smallest_found};
 use prony_stats::ranking::rank_intervals;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -130,6 +130,30 @@ impl Contest {
             }
         }
         rank_intervals(k, &sure)
+    }
+
+    /// Whether these differences of a candidate from its twin, by block, are told apart by the test of ranks, with what the
+    /// other candidates say of the spread; `None` under two blocks.
+    pub(crate) fn tells_apart(&self, of: usize, differences: &[f64]) -> Option<bool> {
+        let (own, k) = (Difference::of(differences)?, self.figures.len());
+        let mut others = self.clone();
+        others.figures.remove(of);
+        let others = others.table();
+        let prior = prior_of_pair(k, own.degrees, self.level.error).min(others.degrees());
+        let test = others.spread().map_or(own, |spread| own.moderated(prior, spread.powi(2)));
+        let test = self.level.of_test(test);
+        Some(test.mean.abs() >= RANK_DIFFERENCE_MIN && test.differs(self.level.error / pairs(k.max(2))))
+    }
+
+    /// The chance that the ranks of a run like this tell two candidates apart that differ by so much, in logarithms; where
+    /// one candidate is alone, those of `differences`.
+    pub(crate) fn chance_of(&self, difference: f64, differences: &[f64]) -> Option<f64> {
+        let own = || variance(differences).map(f64::sqrt);
+        let (blocks, spread) = match self.figures.len() {
+            0 | 1 => (differences.len(), own()?),
+            _ => (self.figures.iter().map(BTreeMap::len).min()?, self.table().spread()?),
+        };
+        power_of_pair(blocks, difference, spread, self.figures.len().max(2), self.level.error)
     }
 
     /// What so many blocks find; `None` below two blocks or candidates.

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use prony_model::code::Code;
-use prony_model::run_log::{RunLog, TrialResult};
+use prony_model::run_log::{PlannedTrial, RunLog, TrialResult};
 use prony_model::trial::Trial;
 use prony_stats::interval::geometric_mean;
 
@@ -89,7 +89,7 @@ fn at_least(k: u32, n: u32, hit: u32, all: u32) -> f64 {
 
 /// What is said of repeats: how many, whether they count, and every ratio to the baseline that the other choice moves.
 pub(crate) fn note(log: &RunLog) -> Option<String> {
-    let all = || log.results.iter().chain(&log.replaced);
+    let all = || log.results.iter().chain(&log.replaced).chain(&log.controls);
     let mut repeated: Vec<u32> =
         all().filter(|result| result.planned.repeat > 0).map(|result| result.planned.index).collect();
     repeated.sort_unstable();
@@ -104,7 +104,8 @@ pub(crate) fn note(log: &RunLog) -> Option<String> {
     };
     // With repeats as they were made, whether they count or not.
     let with = |plan: &str, candidate: &str, repeats: bool| {
-        let rates = firsts.iter().filter(|of| of.planned.plan == plan && of.planned.candidate == candidate);
+        let own = |of: &PlannedTrial| of.plan == plan && of.candidate == candidate && of.control.is_none();
+        let rates = firsts.iter().filter(|of| own(&of.planned));
         let rates: Vec<f64> = rates
             .filter_map(|first| {
                 let clean = all().find(|of| {

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cell::{Cell, Deaths, deaths};
+use crate::controls::Twin;
 use crate::curve::{CurvePoint, TrialSeries, latency_curve, series};
 use crate::figure::Figure;
 use crate::figures::Figures;
@@ -39,6 +40,9 @@ pub struct PlanAnalysis {
     /// Which places by throughput would change without one of the blocks; `None` under eight blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank_changes: Option<Vec<RankChange>>,
+    /// The control: what the run tells apart of a candidate and its twin. `None` without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub twin: Option<Twin>,
 }
 
 /// One candidate under one plan.

@@ -20,6 +20,7 @@ pub fn read(path: &Path) -> Result<RunLog, RunLogError> {
 
 fn resolved(mut log: RunLog) -> RunLog {
     resolve(&mut log);
+    log.set_controls_aside();
     log
 }
 

@@ -50,6 +50,7 @@ impl PlannedTrial {
             plan: plan.to_owned(),
             duet: None,
             repeat: 0,
+            control: None,
         }
     }
 }

@@ -278,6 +278,28 @@ pub struct PlannedTrial {
     /// Which repeat of it, from 1, at its block's end since other programs disturbed the one before; 0 is the first.
     #[serde(default, skip_serializing_if = "is_default")]
     pub repeat: u32,
+    /// What it is a control of, where it is one: then it is none of the candidate's own trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<Control>,
+}
+
+impl PlannedTrial {
+    /// Who is loaded: the candidate's label, or `twin of` it.
+    pub fn who(&self) -> String {
+        match self.control {
+            None => self.candidate.clone(),
+            Some(Control::Twin) => format!("twin of {}", self.candidate),
+        }
+    }
+}
+
+/// What a trial controls of its run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Control {
+    /// Another start of the candidate in each block, as if it were another candidate: what the run tells apart of two that
+    /// are the same.
+    Twin,
 }
 
 /// A trial begins.
@@ -407,6 +429,8 @@ pub struct RunLog {
     pub results: Vec<TrialResult>,
     /// Results in whose place others of the same planned trial count: see [`PlannedTrial::repeat`].
     pub replaced: Vec<TrialResult>,
+    /// Results of controls, which are no candidate's; see [`RunLog::set_controls_aside`].
+    pub controls: Vec<TrialResult>,
     /// Events in order.
     pub events: Vec<Event>,
     /// Trials that began and have no result, unless begun again.

@@ -143,6 +143,11 @@ fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalys
         out.push('\n');
         out.extend(remarks);
     }
+    let said = words::of_plan(plan);
+    if !said.is_empty() {
+        out.push('\n');
+        out.extend(said.iter().map(|said| format!("- {}\n", text(said))));
+    }
 }
 
 /// The figures that have a column: always, or as the terminal's where something is known of them.

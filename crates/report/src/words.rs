@@ -1,6 +1,6 @@
 //! Texts that are the same in every view.
 
-use prony_analysis::experiment::{ExperimentAnalysis, Row};
+use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_analysis::figure::Figure;
 use prony_model::Estimate;
 use prony_model::capacity::CapacityRecord;
@@ -15,12 +15,14 @@ use prony_model::unit::Unit;
 use crate::format;
 
 pub(crate) mod comparison;
+mod controls;
 mod history;
 mod planning;
 mod protocols;
 mod published;
 mod remarks;
 
+pub(crate) use controls::twin;
 pub(crate) use history::{
     ChangeWord, change, change_size, change_word, history_headline, minute, series_verdict, short_commit,
 };
@@ -35,6 +37,12 @@ pub(crate) use remarks::{CellVerdict, own_remarks, row_mark, row_remarks, row_ve
 
 /// Where a figure is withheld.
 pub(crate) const WITHHELD: &str = "–";
+
+/// What stands below a plan's table: its control, what its blocks find, and whether one of them decides.
+pub(crate) fn of_plan(plan: &PlanAnalysis) -> Vec<String> {
+    let found = plan.planning.as_ref().map(planning);
+    [plan.twin.as_ref().map(twin), found, rank_changes(plan)].into_iter().flatten().collect()
+}
 
 /// An outcome or a verdict as a word that stands out.
 pub(crate) fn loud(word: impl Into<&'static str>) -> String {
@@ -306,12 +314,14 @@ pub(crate) fn trial_shape(analysis: &ExperimentAnalysis) -> String {
     let candidates = analysis.plans.iter().map(|p| p.rows.len() as u64).max().unwrap_or(0);
     let plans = analysis.plans.len() as u64;
     let trials = format::count(planned, "trial", "trials");
-    if candidates * plans * u64::from(analysis.blocks_planned) != planned {
+    let twins = u64::from(analysis.plans.iter().any(|plan| plan.twin.is_some()));
+    if (candidates + twins) * plans * u64::from(analysis.blocks_planned) != planned {
         return trials;
     }
     format!(
-        "{} × {} × {} = {trials}",
+        "{}{} × {} × {} = {trials}",
         format::count(candidates, "candidate", "candidates"),
+        if twins > 0 { " and a twin" } else { "" },
         format::count(plans, "plan", "plans"),
         format::count(analysis.blocks_planned.into(), "block", "blocks"),
     )

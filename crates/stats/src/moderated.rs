@@ -159,8 +159,13 @@ impl Pairs {
 
     /// The standard deviation of a pair's differences, of all candidates together; `None` under two blocks or candidates.
     pub fn spread(&self) -> Option<f64> {
-        let degrees = (real(self.complete.len()) - 1.0) * (real(self.candidates) - 1.0);
+        let degrees = self.degrees();
         (degrees > 0.0).then(|| (2.0 * self.residual / degrees).sqrt())
+    }
+
+    /// The degrees of freedom of [`Pairs::spread`]; 0 without one.
+    pub fn degrees(&self) -> f64 {
+        (real(self.complete.len()) - 1.0).max(0.0) * (real(self.candidates) - 1.0).max(0.0)
     }
 
     /// The test of two candidates, by their places, from their differences in all blocks that both have; all pairs are

@@ -27,7 +27,9 @@ pub fn power(n: usize, difference: f64, sd: f64, degrees: f64, error: f64) -> Op
 
 /// [`power()`] of a pair among so many candidates, all of whose pairs are tested at `error` together
 /// ([`crate::moderated::Pairs`]) over n blocks.
-fn power_of_pair(n: usize, difference: f64, sd: f64, candidates: usize, error: f64) -> Option<f64> {
+///
+/// Source and `None`: as [`power()`].
+pub fn power_of_pair(n: usize, difference: f64, sd: f64, candidates: usize, error: f64) -> Option<f64> {
     let degrees = real(n) - 1.0;
     let all = degrees + prior_of_pair(candidates, degrees, error);
     power(n, difference, sd, all, error / pairs(candidates))

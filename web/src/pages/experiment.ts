@@ -3,7 +3,7 @@ import type { FigureHead, Ratios, RunData, Short } from "../data";
 import { ratios } from "../core/chunks";
 import { color } from "../core/colors";
 import { h, replace } from "../core/dom";
-import { duration, interval, plusMinus, rank, ratio, UNITS, WITHHELD } from "../core/format";
+import { duration, interval, plusMinus, quantileName, rank, ratio, UNITS, WITHHELD } from "../core/format";
 import { publishedRatio, type PublishedRatio, ranking, ratioTo, saidOf, type Filters, type Shown, shown } from "../core/rows";
 import { segments, select } from "../parts/controls";
 import { figure as figureBox } from "../parts/figure";
@@ -11,6 +11,7 @@ import { byAxis, byNature, filtersOf } from "../parts/filters";
 import { type Column, estimateFiles, table } from "../parts/table";
 import { badge, reasonList } from "../parts/verdict";
 import { type Axis, type Dot, domain, dots } from "../plots/dots";
+import { tails } from "../plots/tails";
 import type { Context, Page } from "./page";
 import { conclusions } from "./conclusions";
 import { duet } from "./duet";
@@ -31,7 +32,7 @@ export const experiment: Page = {
       replace(root, duet(context), controls(context, plan, figure, baseline),
         rankingFigure(context, rows, plan, figure, baseline),
         rankingTable(context, rows, plan, figure, baseline, all, filters),
-        remarks(rows), data.spread ? h("p", { class: "note" }, data.spread) : null, protocols(data), conclusions(context), skipped(data));
+        said(data, plan), tail(context, plan), remarks(rows), data.spread ? h("p", { class: "note" }, data.spread) : null, protocols(data), conclusions(context), skipped(data));
     };
     draw(null);
     // Ratios to another baseline than the experiment's, and of other figures in the table.
@@ -200,6 +201,32 @@ function publishedColumn(data: RunData, index: number, baseline: number | null):
       return h("span", { title: why || r.published.source }, unit.value(r.published.value), h("small", { class: "wrap" }, said || WITHHELD));
     },
   };
+}
+
+/** The plan's control, what its blocks find, and whether one of them decides. */
+function said({ plans }: RunData, plan: number): HTMLElement | null {
+  const all = plans[plan]?.said ?? [];
+  return all.length === 0 ? null : h("ul", { class: "reasons", id: "said" }, all.map((text) => h("li", null, text)));
+}
+
+/** What a candidate does to response times along the tail, beside the run's baseline. */
+function tail({ data, state }: Context, plan: number): HTMLElement | null {
+  const name = (index: number): string => data.candidates[index]?.label ?? "";
+  const all = (data.tails ?? []).filter((t) => t.plan === plan);
+  const chosen = all.find((t) => name(t.b) === state.get("tail")) ?? all[0];
+  if (!chosen) return null;
+  const [a, b] = [name(chosen.a), name(chosen.b)];
+  return figureBox({
+    id: "plot-tails",
+    title: `Tail: response times of ${b} over those of ${a}`,
+    caption: `Above the line at 1, responses of ${b} take longer than those of ${a}; below it, they are shorter. Ratios are paired within blocks. The bars are intervals, which hold for all of these percentiles together in 95 % of runs.`,
+    controls: all.length > 1 ? [select("Candidate", all.map((t) => ({ value: name(t.b), name: name(t.b) })), b, (value) => state.set({ tail: value }))] : [],
+    draw: (width) => tails(chosen.ratios, color(chosen.b), width),
+    table: () => ({
+      head: ["Percentile", `${b} over ${a}`, "Low", "High", "Blocks"],
+      rows: chosen.ratios.map(([quantile, r]) => [quantileName(quantile), r.point, r.low, r.high, r.n]),
+    }),
+  });
 }
 
 function remarks(rows: Shown[]): HTMLElement | null {

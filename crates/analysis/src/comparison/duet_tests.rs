@@ -42,6 +42,7 @@ fn template() -> TrialResult {
         plan: "c50".to_owned(),
         duet: Some(DuetPlace { half: 0, side: DuetSide::Left }),
         repeat: 0,
+        control: None,
     };
     result(planned, 1_000)
 }

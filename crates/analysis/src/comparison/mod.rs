@@ -285,6 +285,23 @@ pub fn compare_candidates(
     Ok(comparison)
 }
 
+/// The tails of each other candidate of a run over this one's: candidate, plan, ratios.
+pub fn tails_over(log: &RunLog, base: &str) -> Vec<(String, String, Vec<TailRatio>)> {
+    let of = |candidate| RunCandidate { log, run: "", candidate };
+    let others =
+        log.header.candidates.iter().map(|other| other.label.as_str()).filter(|label| *label != base);
+    let (rule, level) = (Rule::usual(tails::LIKE), Level::of(log));
+    let tails = |(label, plan): (&str, PlanPair<'_>)| {
+        let ratios = tails::tails(&plan, rule, level);
+        (!ratios.is_empty()).then(|| (label.to_owned(), plan.name, ratios))
+    };
+    let pairs = others.flat_map(|label| {
+        let plans = plan_pairs(of(base), of(label)).unwrap_or_default();
+        plans.into_iter().map(move |plan| (label, plan))
+    });
+    pairs.filter_map(tails).collect()
+}
+
 /// B's trials over A's in one figure, as [`compare_parts`] has it of one run; `None` where one lacks the figure.
 pub(crate) fn ratio_of_cells(a: &[Cell<'_>], b: &[Cell<'_>], figure: Figure) -> Option<Estimate> {
     let plan = PlanPair {

@@ -69,6 +69,7 @@ impl Log {
                         plan: "c50".to_owned(),
                         duet: None,
                         repeat: 0,
+                        control: None,
                     })
                     .collect(),
                 experiment_toml: None,
@@ -81,6 +82,7 @@ impl Log {
             results: Vec::new(),
             events: Vec::new(),
             replaced: Vec::new(),
+            controls: Vec::new(),
             unfinished: Vec::new(),
             truncated: false,
         })

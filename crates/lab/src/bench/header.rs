@@ -10,8 +10,8 @@ use prony_model::plan::Expect;
 use prony_model::plan_record::{PlanRecord, nanoseconds};
 use prony_model::rate::Rate;
 use prony_model::run_log::{
-    CandidateFacts, CandidateRecord, Header, NamedPlan, PlannedTrial, PrecisionRecord, RunLog, SCHEMA,
-    Setting, TrialResult,
+    CandidateFacts, CandidateRecord, Control, Header, NamedPlan, PlannedTrial, PrecisionRecord, RunLog,
+    SCHEMA, Setting, TrialResult,
 };
 use prony_model::secret::REDACTED;
 use prony_model::{Tool, rfc3339};
@@ -24,7 +24,6 @@ use crate::experiment::{Experiment, ExperimentPlan};
 /// The header of a new run.
 pub fn header(setup: &BenchSetup) -> Header {
     let experiment = &setup.experiment;
-    let labels: Vec<String> = setup.candidates.iter().map(|c| c.candidate.label().to_owned()).collect();
     Header {
         schema: SCHEMA.to_owned(),
         tool: Tool::this(),
@@ -43,7 +42,7 @@ pub fn header(setup: &BenchSetup) -> Header {
         candidates: setup.candidates.iter().map(|c| candidate_record(c, setup)).collect(),
         skipped: setup.skipped.clone(),
         plans: named_plans(setup),
-        order: order(setup, &labels),
+        order: order(setup),
         experiment_toml: Some(experiment.text.clone()).filter(|text| !text.is_empty()),
         published: experiment.published.clone(),
         commit: prony_host::commit::current(),
@@ -55,17 +54,23 @@ pub fn header(setup: &BenchSetup) -> Header {
     }
 }
 
-fn order(setup: &BenchSetup, labels: &[String]) -> Vec<PlannedTrial> {
+fn order(setup: &BenchSetup) -> Vec<PlannedTrial> {
+    let loaded = |candidates: &mut dyn Iterator<Item = &BenchCandidate>, control| -> Vec<_> {
+        candidates.map(|c| (c.candidate.label().to_owned(), control)).collect()
+    };
+    let candidates = loaded(&mut setup.candidates.iter(), None);
     let Experiment { plans, blocks, seed, .. } = &setup.experiment;
     if setup.duet.is_some() {
         // Half a duet is none.
         let spoken =
             |plan: &&ExperimentPlan| setup.candidates.iter().all(|c| c.candidate.speaks(plan.load.protocol));
         let plans: Vec<String> = plans.iter().filter(spoken).map(|plan| plan.name.clone()).collect();
-        return order::order_of_duets(labels, &plans, blocks.max, *seed);
+        return order::order_of_duets(&candidates, &plans, blocks.max, *seed);
     }
-    let mut order = order::order_in_phases(labels, &setup.experiment.phases(), blocks.max, *seed);
-    order.retain(|planned| Trial::of(setup, planned).is_some_and(|trial| trial.is_spoken()));
+    let twin = loaded(&mut setup.twin().into_iter(), Some(Control::Twin));
+    let all = [candidates, twin].concat();
+    let mut order = order::order_in_phases(&all, &setup.experiment.phases(), blocks.max, *seed);
+    order.retain(|planned| Trial::of(setup, planned).is_some_and(|trial| trial.is_run()));
     for (index, trial) in (0..).zip(&mut order) {
         trial.index = index;
     }
@@ -142,8 +147,7 @@ pub(super) fn with_more_blocks(old: &Header, setup: &BenchSetup) -> Result<Optio
     if blocks <= old.blocks {
         return Ok(None);
     }
-    let labels: Vec<String> = setup.candidates.iter().map(|c| c.candidate.label().to_owned()).collect();
-    let order = order(setup, &labels);
+    let order = order(setup);
     if !order.starts_with(&old.order) {
         return Err("its order goes on with other trials: leave --blocks out, or begin a new run.".to_owned());
     }
@@ -271,8 +275,13 @@ fn may_resume_candidate(label: &str, old: &Header, setup: &BenchSetup) -> Result
 /// The planned trials that still need a result, in order. A trial that was
 /// interrupted is run again, and of a duet the one beside it, too.
 pub(super) fn remaining(log: &RunLog) -> Vec<PlannedTrial> {
-    let mut done: BTreeSet<u32> =
-        log.results.iter().filter(|r| !is_interrupted(r)).map(|r| r.planned.index).collect();
+    let mut done: BTreeSet<u32> = log
+        .results
+        .iter()
+        .chain(&log.controls)
+        .filter(|r| !is_interrupted(r))
+        .map(|r| r.planned.index)
+        .collect();
     if log.header.duet.is_some() {
         // Pairs are (0, 1), (2, 3), …: see `order::order_of_duets`.
         let alone: Vec<u32> = done.iter().copied().filter(|index| !done.contains(&(index ^ 1))).collect();

@@ -121,10 +121,19 @@ impl BenchSetup {
         }
     }
 
+    /// The candidate that is started once more in each block, where the run has controls: the baseline, else the first.
+    pub fn twin(&self) -> Option<&BenchCandidate> {
+        let is_baseline = |c: &&BenchCandidate| Some(c.candidate.label()) == self.baseline.as_deref();
+        let of = self.candidates.iter().find(is_baseline).or(self.candidates.first());
+        of.filter(|_| self.experiment.controls)
+    }
+
     /// How long the load of each trial of a block takes, for a forecast.
     pub fn loads_of_a_block(&self) -> Vec<Duration> {
         let of = |plan: &ExperimentPlan| {
-            let spoken = self.candidates.iter().filter(|c| c.candidate.speaks(plan.load.protocol));
+            let twin = self.twin().filter(|_| plan.capacity.is_none());
+            let all = self.candidates.iter().chain(twin);
+            let spoken = all.filter(|c| c.candidate.speaks(plan.load.protocol));
             spoken.map(|c| self.experiment.load_time(plan, c.candidate.label())).collect::<Vec<_>>()
         };
         self.experiment.plans.iter().flat_map(of).collect()

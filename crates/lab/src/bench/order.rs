@@ -9,7 +9,7 @@
 use std::time::Duration;
 
 use prony_model::duet::{DuetPlace, DuetSide};
-use prony_model::run_log::PlannedTrial;
+use prony_model::run_log::{Control, PlannedTrial};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -18,17 +18,20 @@ pub(crate) const STARTUP_FORECAST: Duration = Duration::from_millis(500);
 /// What stopping a server takes, for the forecast.
 pub(crate) const STOP_FORECAST: Duration = Duration::from_millis(300);
 
+/// Who is loaded in a block: a candidate's label, or a control of it.
+type Loaded = (String, Option<Control>);
+
 /// Every trial of an experiment in the order it is to be run.
-pub(crate) fn order(candidates: &[String], plans: &[String], blocks: u32, seed: u64) -> Vec<PlannedTrial> {
-    let mut order = Vec::with_capacity(candidates.len() * plans.len() * blocks as usize);
+pub(crate) fn order(loaded: &[Loaded], plans: &[String], blocks: u32, seed: u64) -> Vec<PlannedTrial> {
+    let mut order = Vec::with_capacity(loaded.len() * plans.len() * blocks as usize);
     for block in 0..blocks {
-        let mut pairs: Vec<(&String, &String)> =
-            plans.iter().flat_map(|plan| candidates.iter().map(move |candidate| (candidate, plan))).collect();
+        let mut pairs: Vec<(&Loaded, &String)> =
+            plans.iter().flat_map(|plan| loaded.iter().map(move |who| (who, plan))).collect();
         shuffle(&mut pairs, &mut block_stream(seed, block));
-        for (candidate, plan) in pairs {
+        for ((candidate, control), plan) in pairs {
             let index = u32::try_from(order.len()).unwrap_or(u32::MAX);
-            let (candidate, plan) = (candidate.clone(), plan.clone());
-            order.push(PlannedTrial { index, block, candidate, plan, duet: None, repeat: 0 });
+            let (candidate, plan, control) = (candidate.clone(), plan.clone(), *control);
+            order.push(PlannedTrial { index, block, candidate, plan, duet: None, repeat: 0, control });
         }
     }
     order
@@ -37,7 +40,7 @@ pub(crate) fn order(candidates: &[String], plans: &[String], blocks: u32, seed: 
 /// As [`order`], one phase of plans after the other, each in all of its blocks: plans of a later phase
 /// need what an earlier one finds. Without a second phase it is [`order`] to the trial.
 pub(crate) fn order_in_phases(
-    candidates: &[String],
+    loaded: &[Loaded],
     phases: &[Vec<String>],
     blocks: u32,
     seed: u64,
@@ -45,7 +48,7 @@ pub(crate) fn order_in_phases(
     let mut all: Vec<PlannedTrial> = Vec::new();
     for (phase, plans) in (0_u64..).zip(phases) {
         // Every phase has a shuffle of its own.
-        all.extend(order(candidates, plans, blocks, seed.wrapping_add(phase << 32)));
+        all.extend(order(loaded, plans, blocks, seed.wrapping_add(phase << 32)));
     }
     for (index, trial) in (0..).zip(&mut all) {
         trial.index = index;
@@ -56,7 +59,7 @@ pub(crate) fn order_in_phases(
 /// Every trial of a duet, in pairs that run at once, the left one first: of each plan and block a half
 /// and another with places changed. Who begins on the left is the block's draw of [`order`].
 pub(crate) fn order_of_duets(
-    candidates: &[String],
+    candidates: &[Loaded],
     plans: &[String],
     blocks: u32,
     seed: u64,
@@ -156,6 +159,10 @@ pub fn forecast(trials: &[Duration], blocks: u32, budget: Option<Duration>) -> F
 mod tests {
     use super::*;
 
+    fn all(candidates: &[&str]) -> Vec<Loaded> {
+        names(candidates).into_iter().map(|candidate| (candidate, None)).collect()
+    }
+
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|n| (*n).to_owned()).collect()
     }
@@ -170,13 +177,13 @@ mod tests {
     /// The expected text is from a second implementation, in Python, from the specification of ChaCha.
     #[test]
     fn the_order_of_trials_for_a_seed_never_changes() {
-        let order = order(&names(&["a", "b", "c"]), &names(&["x", "y"]), 3, 7);
+        let order = order(&all(&["a", "b", "c"]), &names(&["x", "y"]), 3, 7);
         assert_eq!(brief(&order), "0cy 0bx 0ax 0by 0cx 0ay 1cx 1ay 1cy 1bx 1by 1ax 2ay 2ax 2bx 2cx 2by 2cy");
     }
 
     #[test]
     fn a_block_holds_every_pair_once_and_indices_count_up() {
-        let order = order(&names(&["a", "b", "c", "d"]), &names(&["x", "y", "z"]), 20, 1);
+        let order = order(&all(&["a", "b", "c", "d"]), &names(&["x", "y", "z"]), 20, 1);
         assert_eq!(order.len(), 240);
         assert!(order.iter().enumerate().all(|(i, t)| t.index as usize == i));
         for block in order.chunks(12) {
@@ -189,8 +196,24 @@ mod tests {
     }
 
     #[test]
+    fn a_twin_is_in_each_block_once_at_each_place_about_as_often_as_its_candidate() {
+        let loaded = [all(&["a", "b"]), vec![("a".to_owned(), Some(Control::Twin))]].concat();
+        let order = order(&loaded, &names(&["x"]), 3000, 3);
+        assert_eq!(order.len(), 9000);
+        let who: Vec<String> = order.iter().map(PlannedTrial::who).collect();
+        for name in ["a", "b", "twin of a"] {
+            assert!(who.chunks(3).all(|block| block.iter().filter(|who| *who == name).count() == 1));
+            for place in 0..3 {
+                let there = who.chunks(3).filter(|block| block[place] == name).count();
+                // 1000 expected, standard deviation 26: seven of them on each side.
+                assert!((820..1180).contains(&there), "{name} at {place}: {there}");
+            }
+        }
+    }
+
+    #[test]
     fn more_blocks_do_not_change_the_first() {
-        let (candidates, plans) = (names(&["a", "b", "c"]), names(&["x"]));
+        let (candidates, plans) = (all(&["a", "b", "c"]), names(&["x"]));
         let few = order(&candidates, &plans, 2, 9);
         let many = order(&candidates, &plans, 50, 9);
         assert_eq!(few[..], many[..few.len()]);
@@ -199,7 +222,7 @@ mod tests {
 
     #[test]
     fn all_blocks_of_a_phase_come_before_the_next_phase() {
-        let (candidates, phases) = (names(&["a", "b"]), [names(&["knee"]), names(&["x", "y"])]);
+        let (candidates, phases) = (all(&["a", "b"]), [names(&["knee"]), names(&["x", "y"])]);
         let two = order_in_phases(&candidates, &phases, 2, 7);
         assert_eq!(two.len(), 12);
         assert!(two.iter().enumerate().all(|(i, t)| t.index as usize == i));
@@ -209,7 +232,7 @@ mod tests {
 
     #[test]
     fn the_candidates_of_a_duet_swap_sides_between_its_halves() {
-        let order = order_of_duets(&names(&["a", "b"]), &names(&["x", "y"]), 50, 7);
+        let order = order_of_duets(&all(&["a", "b"]), &names(&["x", "y"]), 50, 7);
         assert_eq!(order.len(), 400);
         assert!(order.iter().enumerate().all(|(i, t)| t.index as usize == i));
         let mut begins_left = 0;
@@ -231,7 +254,7 @@ mod tests {
 
     #[test]
     fn each_candidate_is_at_each_position_of_a_block_about_equally_often() {
-        let order = order(&names(&["a", "b", "c", "d"]), &names(&["x"]), 4000, 3);
+        let order = order(&all(&["a", "b", "c", "d"]), &names(&["x"]), 4000, 3);
         for place in 0..4 {
             let first = order.chunks(4).filter(|block| block[place].candidate == "a").count();
             // 1000 expected, standard deviation 27: seven of them on each side.

@@ -22,7 +22,8 @@ pub(super) struct Repeats {
 impl Repeats {
     /// Of a log that is gone on with: what is due of its last block.
     pub(super) fn of(log: &RunLog) -> Repeats {
-        let mut results: Vec<&TrialResult> = log.results.iter().chain(&log.replaced).collect();
+        let mut results: Vec<&TrialResult> =
+            log.results.iter().chain(&log.replaced).chain(&log.controls).collect();
         results.sort_by_key(|result| (result.planned.index, result.planned.repeat));
         let mut repeats = Repeats::default();
         results.iter().for_each(|result| repeats.take(result));
@@ -67,6 +68,7 @@ impl Repeats {
 #[cfg(test)]
 mod tests {
     use prony_model::code::Code;
+    use prony_model::run_log::Control;
 
     use super::*;
 
@@ -93,6 +95,9 @@ mod tests {
         }
         repeats.take(&result);
         assert_eq!(repeats.next(None), None, "not a fourth time");
+        result.planned = PlannedTrial { control: Some(Control::Twin), repeat: 0, ..result.planned };
+        repeats.take(&result);
+        assert_eq!(repeats.next(None).unwrap().control, Some(Control::Twin), "controls like candidates");
         let mut fresh = Repeats { loaded: took * 10, ..Repeats::default() };
         assert!(fresh.allows(took) && !fresh.allows(took * 2));
         fresh.repeated = took;

@@ -295,7 +295,7 @@ impl<'a> Runner<'a> {
     fn what_more_would_buy(&self) -> String {
         let plans = self.setup.experiment.plans.iter().map(|plan| plan.name.as_str());
         let each = self.budget.forecast(plans).unwrap_or_default();
-        let block = each.saturating_mul(count(self.setup.candidates.len()));
+        let block = each.saturating_mul(count(self.setup.candidates.iter().chain(self.setup.twin()).count()));
         precision::what_more_would_buy(self.setup, &self.looking, block).unwrap_or_default()
     }
 
@@ -376,7 +376,8 @@ impl<'a> Runner<'a> {
         let leftovers = std::mem::take(&mut state.leftovers);
         self.trials += 1;
         self.capacities.take(&result);
-        if result.planned.repeat == 0 || !result.trial.as_ref().is_some_and(disturbed) {
+        let controls = result.planned.control.is_some();
+        if !controls && (result.planned.repeat == 0 || !result.trial.as_ref().is_some_and(disturbed)) {
             self.looking.take(&result);
         }
         self.repeats.take(&result);

@@ -62,9 +62,10 @@ impl<'a> Trial<'a> {
         self.plan.load_time()
     }
 
-    /// Whether its candidate speaks what its plan asks for.
-    pub(super) fn is_spoken(&self) -> bool {
-        self.candidate.candidate.speaks(self.plan.load.protocol)
+    /// Whether it is run: its candidate speaks what its plan asks for, and of a search there is no control.
+    pub(super) fn is_run(&self) -> bool {
+        let is_of_loads = self.planned.control.is_none() || self.plan.capacity.is_none();
+        is_of_loads && self.candidate.candidate.speaks(self.plan.load.protocol)
     }
 
     /// It was not measured, and why.

@@ -80,6 +80,8 @@ pub struct Experiment {
     pub published: Option<Published>,
     /// Blocks are added, from `blocks.min` on, until every ratio to the baseline is within this share.
     pub precision: Option<f64>,
+    /// Whether each block has a control: a twin of one of the candidates.
+    pub controls: bool,
     /// What servers must do instead of the contract; empty: that, or their recipes' own.
     pub(crate) checks: Vec<CustomCheck>,
     /// Names of headers, in any case, whose values are secret wherever they come from: a plan, a check, a recipe.
@@ -379,6 +381,7 @@ impl Experiment {
             plans: vec![plan],
             published: None,
             precision: None,
+            controls: false,
             checks: Vec::new(),
             redact: Vec::new(),
             published_path: None,

@@ -35,6 +35,8 @@ pub(super) struct RawExperiment {
     pub(super) published: Option<String>,
     pub(super) precision: Option<String>,
     #[serde(default)]
+    pub(super) controls: bool,
+    #[serde(default)]
     pub(super) check: Vec<CustomCheck>,
 }
 

@@ -51,7 +51,8 @@ pub(super) fn experiment(
     )?;
     let plans = plans(file, &raw)?;
     check_shares(file, &raw.candidates, &plans)?;
-    let trials = raw.candidates.len() as u64 * plans.len() as u64 * u64::from(blocks.max);
+    let trials =
+        (raw.candidates.len() as u64 + u64::from(raw.controls)) * plans.len() as u64 * u64::from(blocks.max);
     let why = format!(
         "the experiment has {trials} trials, more than {TRIALS_MAX}: take fewer plans, candidates or blocks."
     );
@@ -72,6 +73,7 @@ pub(super) fn experiment(
         plans,
         published: None,
         precision,
+        controls: raw.controls,
         published_path: raw.published,
         checks: raw.check,
         redact: Vec::new(),

@@ -4,7 +4,7 @@
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-use super::{PlannedTrial, RawResult, TrialStart};
+use super::{Control, PlannedTrial, RawResult, TrialStart};
 use crate::capacity::CapacityRecord;
 use crate::duet::DuetPlace;
 use crate::observed::Observed;
@@ -19,6 +19,7 @@ struct Flat {
     duet: Option<DuetPlace>,
     #[serde(default)]
     repeat: u32,
+    control: Option<Control>,
     at: Option<String>,
     observed: Option<Observed>,
     failure: Option<String>,
@@ -27,8 +28,9 @@ struct Flat {
 
 impl<'de> Deserialize<'de> for TrialStart {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TrialStart, D::Error> {
-        let Flat { index, block, candidate, plan, duet, repeat, at, .. } = Flat::deserialize(deserializer)?;
-        let planned = PlannedTrial { index, block, candidate, plan, duet, repeat };
+        let Flat { index, block, candidate, plan, duet, repeat, control, at, .. } =
+            Flat::deserialize(deserializer)?;
+        let planned = PlannedTrial { index, block, candidate, plan, duet, repeat, control };
         Ok(TrialStart { planned, at: at.ok_or_else(|| Error::missing_field("at"))? })
     }
 }
@@ -36,8 +38,10 @@ impl<'de> Deserialize<'de> for TrialStart {
 impl<'de> Deserialize<'de> for RawResult {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RawResult, D::Error> {
         let flat = Flat::deserialize(deserializer)?;
-        let Flat { index, block, candidate, plan, duet, repeat, observed, failure, capacity, .. } = flat;
-        let planned = PlannedTrial { index, block, candidate, plan, duet, repeat };
+        let Flat {
+            index, block, candidate, plan, duet, repeat, control, observed, failure, capacity, ..
+        } = flat;
+        let planned = PlannedTrial { index, block, candidate, plan, duet, repeat, control };
         Ok(RawResult { planned, observed, failure, capacity })
     }
 }

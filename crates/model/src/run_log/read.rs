@@ -101,12 +101,18 @@ impl RunLog {
         self.results.iter().map(|result| (result.planned.index, result)).collect()
     }
 
+    /// Moves the results of controls out of those of candidates: whoever looks at these does not see them.
+    pub fn set_controls_aside(&mut self) {
+        self.controls.extend(self.results.extract_if(.., |result| result.planned.control.is_some()));
+    }
+
     /// A whole run log of these results.
     pub fn new(header: Header, results: Vec<TrialResult>) -> RunLog {
         RunLog {
             header,
             results,
             replaced: Vec::new(),
+            controls: Vec::new(),
             events: Vec::new(),
             unfinished: Vec::new(),
             truncated: false,
@@ -360,6 +366,28 @@ mod tests {
     }
 
     #[test]
+    fn controls_are_read_as_they_were_written_and_set_aside() {
+        let own = PlannedTrial::one_by_one(0, "a", "p");
+        let twin = PlannedTrial {
+            control: Some(crate::run_log::Control::Twin),
+            ..PlannedTrial::one_by_one(1, "a", "p")
+        };
+        let order = vec![own.clone(), twin.clone()];
+        let header = Header { schema: SCHEMA.to_owned(), order: order.clone(), ..Header::default() };
+        let results =
+            order.into_iter().map(|planned| Line::Result(RawResult::failed(planned, "why".to_owned())));
+        let lines = [Line::Header(header)].into_iter().chain(results);
+        let text: String = lines.map(|line| serde_json::to_string(&line).unwrap() + "\n").collect();
+        assert_eq!(text.matches("\"control\":\"twin\"").count(), 2, "{text}");
+        let mut log = read(&text).unwrap();
+        assert_eq!((&log.header.order[1], &log.results[1].planned), (&twin, &twin));
+        assert_eq!((own.who(), twin.who()), ("a".to_owned(), "twin of a".to_owned()));
+        log.set_controls_aside();
+        let planned = |results: &[TrialResult]| results.iter().map(|r| r.planned.clone()).collect::<Vec<_>>();
+        assert_eq!((planned(&log.results), planned(&log.controls)), (vec![own], vec![twin]));
+    }
+
+    #[test]
     fn a_later_header_adds_blocks_and_changes_nothing_else() {
         let planned = |index: u32| PlannedTrial {
             index,
@@ -368,6 +396,7 @@ mod tests {
             plan: "p".to_owned(),
             duet: None,
             repeat: 0,
+            control: None,
         };
         let header = |trials: std::ops::Range<u32>, seed| {
             let order: Vec<PlannedTrial> = trials.clone().map(planned).collect();

@@ -97,12 +97,23 @@ pub(crate) struct BenchArguments {
     pub(crate) wait: Option<String>,
     /// What to do about other programs that use the run's CPUs: `repeat` waits up to 10 s for an idle second before each
     /// load, and runs disturbed trials again at their block's end; `keep` does neither
-    #[arg(long, value_name = "WAY", env = "PRONY_DISTURBED", hide_env_values = true, default_value = "repeat")]
+    #[arg(
+        long,
+        value_name = "WAY",
+        env = "PRONY_DISTURBED",
+        hide_env_values = true,
+        default_value = "repeat"
+    )]
     pub(crate) disturbed: Disturbed,
     /// Add blocks until the confidence interval of every ratio to the baseline is within ±SHARE, `2%`; --blocks is
     /// then the maximum [default: 30]
     #[arg(long, value_name = "SHARE")]
     pub(crate) precision: Option<String>,
+    /// Start the baseline (without one, the first candidate) once more in each block, as if it were another candidate,
+    /// and say whether the run tells the two apart and how often it would find a difference of 3 %; `--controls=false`
+    /// leaves out those of an experiment that has them
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) controls: Option<bool>,
     /// With --dry-run: forecast the precision from the noise in this earlier run log
     #[arg(long, value_name = "RUN.jsonl", requires = "dry_run")]
     pub(crate) noise_of: Option<String>,

@@ -2,6 +2,7 @@
 
 mod adaptive;
 pub(super) mod candidates;
+mod controls;
 mod duet;
 mod setup;
 

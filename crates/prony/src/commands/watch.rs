@@ -149,7 +149,7 @@ pub(crate) fn bench_head(setup: &BenchSetup) -> LiveHead {
     let header = prony_lab::bench::header(setup);
     let order = header.order.iter().map(|p| LiveTrial {
         index: p.index,
-        candidate: p.candidate.clone(),
+        candidate: p.who(),
         plan: p.plan.clone(),
         block: p.block,
     });

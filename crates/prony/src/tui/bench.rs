@@ -188,7 +188,11 @@ impl BenchState {
         self.messages.push(Message { text, stays });
     }
 
+    /// Of a control there is none.
     fn cell(&self, planned: &PlannedTrial) -> Option<usize> {
+        if planned.control.is_some() {
+            return None;
+        }
         let candidate = self.candidates.iter().position(|name| *name == planned.candidate)?;
         let plan = self.plans.iter().position(|name| *name == planned.plan)?;
         Some(candidate * self.plans.len() + plan)
@@ -256,7 +260,7 @@ impl View for BenchState {
 
 /// `workerman · c100 · block 3`.
 pub(super) fn who(planned: &PlannedTrial) -> String {
-    format!("{} · {} · block {}", planned.candidate, planned.plan, planned.block + 1)
+    format!("{} · {} · block {}", planned.who(), planned.plan, planned.block + 1)
 }
 
 /// A finished trial in a line.

@@ -140,9 +140,10 @@ fn grid(bench: &BenchState, canvas: &mut Canvas<'_>, rows: usize) {
     let rows = rows.max(1);
     // The candidate that runs is always in sight.
     let shown = if candidates <= rows { candidates } else { rows.saturating_sub(1).max(1) };
-    let current = bench.running.as_ref().and_then(|(planned, _)| {
-        bench.candidates.iter().position(|candidate| *candidate == planned.candidate)
-    });
+    let current = bench
+        .running
+        .as_ref()
+        .and_then(|(planned, _)| bench.candidates.iter().position(|candidate| *candidate == planned.who()));
     let from = current.unwrap_or(0).saturating_sub(shown / 2).min(candidates.saturating_sub(shown));
     for candidate in from..(from + shown).min(candidates) {
         row(bench, &fit, candidate, current == Some(candidate), canvas);

@@ -200,6 +200,7 @@ fn experiment(candidates: usize, blocks: u32, done: usize) -> BenchState {
                 plan,
                 duet: None,
                 repeat: 0,
+                control: None,
             });
         }
     }

@@ -113,7 +113,7 @@ impl Metrics {
 impl State {
     /// Which load the snapshot is of.
     fn load(&self) -> LoadId {
-        let of = |now: &PlannedTrial| LoadId { candidate: now.candidate.clone(), plan: now.plan.clone() };
+        let of = |now: &PlannedTrial| LoadId { candidate: now.who(), plan: now.plan.clone() };
         self.now.as_ref().map(of).unwrap_or_default()
     }
 
@@ -252,7 +252,7 @@ mod tests {
 
     fn trial(index: u32, candidate: &str) -> PlannedTrial {
         let (candidate, plan) = (candidate.to_owned(), "r100".to_owned());
-        PlannedTrial { index, block: index, candidate, plan, duet: None, repeat: 0 }
+        PlannedTrial { index, block: index, candidate, plan, duet: None, repeat: 0, control: None }
     }
 
     #[test]

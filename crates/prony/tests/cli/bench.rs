@@ -55,6 +55,60 @@ fn two_candidates_are_compared_and_reported_in_every_format() {
     assert!(again.err.contains("exists already") && again.err.contains("--resume"), "{}", again.err);
 }
 
+#[test]
+fn controls_are_run_in_each_block_reported_in_every_format_and_gone_on_with() {
+    let world = World::new();
+    let said = run(&world, &bench(&["--controls", "--blocks", "2", "--dry-run"]));
+    assert!(said.out.contains("2 candidates and a twin of one × 1 plan × 2 blocks = 6 trials"), "{said:?}");
+    let said = run(&world, &bench(&["--controls", "--blocks", "2"]));
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains(" twin of one: "), "{}", said.out);
+    let counted = || {
+        let results = world.lines("r.jsonl", "result");
+        let twins = results.iter().filter(|result| result["control"] == "twin");
+        (results.len(), twins.inspect(|twin| assert_eq!(twin["candidate"], "one")).count())
+    };
+    assert_eq!(counted(), (6, 2));
+    for format in ["terminal", "markdown"] {
+        let shown = world.prony(&["report", "r.jsonl", "--format", format]);
+        assert!(shown.out.contains("twin of one"), "{format}: {}", shown.out);
+    }
+    let json = world.prony(&["report", "r.jsonl", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    let (rows, twin) = (&json["plans"][0]["rows"], &json["plans"][0]["twin"]);
+    assert_eq!((rows.as_array().unwrap().len(), &twin["of"]), (2, &"one".into()));
+    assert_eq!((&twin["row"]["trials"], &twin["planted"]["difference"]), (&2.into(), &0.03.into()));
+    let refused = run(&world, &bench(&["--blocks", "3", "--resume", "--controls=false"]));
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.err.contains("--controls: the run was begun with them"), "{}", refused.err);
+    let more = run(&world, &bench(&["--blocks", "3", "--resume"]));
+    assert_eq!((more.code, counted()), (Some(0), (9, 3)), "{more:?}");
+}
+
+#[test]
+fn controls_that_would_be_none_are_refused_with_what_to_do() {
+    let world = World::new();
+    let of = |line: &[&str]| {
+        let said = world.prony(&[&["bench", "--controls", "--dry-run"], line].concat());
+        assert_eq!(said.code, Some(2), "{said:?}");
+        said.err
+    };
+    let url = of(&["--candidate", "there=http://127.0.0.1:1/"]);
+    assert!(url.contains("there") && url.contains("whose server Prony does not start"), "{url}");
+    let two = ["--candidate", "a=x {port}", "--candidate", "b=x {port}", "--duet", "-R", "100"];
+    let pins = ["--pin", "server=0,1", "--pin", "client=2,3"];
+    let duet = of(&[&two[..], &pins].concat());
+    assert!(duet.contains("--duet runs two candidates at once"), "{duet}");
+    let head = "schema = \"prony.experiment/1\"\ncandidates = [\"node-http\"]\ncontrols = true\n";
+    world.write("e.toml", &format!("{head}[[plan]]\ncapacity = \"p99<50ms\"\n"));
+    let said = world.prony(&["bench", "e.toml", "--dry-run"]);
+    // Where node-http cannot run here, there is no twin to refuse.
+    assert!(said.code == Some(0) || said.err.contains("every plan searches for a capacity"), "{said:?}");
+    world.write("e.toml", &format!("{head}[[plan]]\n"));
+    let without = world.prony(&["bench", "e.toml", "--controls=false", "--dry-run"]);
+    assert!(without.code == Some(0) && !without.out.contains("twin"), "{without:?}");
+}
+
 /// A bench of six trials. In the second the server stops answering in mid load, until it is told to go on.
 fn held() -> Lab {
     let plan = "connections = 4\nduration = \"1h\"\nwarmup = \"0s\"\nrequests = 300\ntimeout = \"10m\"\n";

@@ -43,6 +43,9 @@ pub(super) fn below(comparison: &Comparison) -> String {
             out.push('\n');
             out.extend(whys);
         }
+        if let Some(tail) = words::tail(plan) {
+            out.push_str(&format!("\nResponse times: {}\n", text(&tail)));
+        }
     }
     out.push('\n');
     out.extend(comparison.notes.iter().map(|note| format!("- {}\n", text(note))));

@@ -1,15 +1,16 @@
 //! A run log as the page's data.
 
 use prony_analysis::analyse;
+use prony_analysis::comparison::{TailRatio, tails_over};
 use prony_analysis::experiment::{ExperimentAnalysis, Row};
 use prony_analysis::figure::{Entry, Figure};
 use prony_analysis::plot_data::quantiles;
 use prony_model::Tool;
 use prony_model::run_log::{RunLog, Setting, TrialResult};
 
-use super::data::{Candidate, Cell, CellReason, Chunk, FigureHead, Head, PlanHead, RunData};
+use super::data::{Candidate, Cell, CellReason, Chunk, FigureHead, Head, PlanHead, RunData, Tail};
 use super::names::Names;
-use super::{capacity, detail, duet, published, ranking, sweep, trial_head};
+use super::{capacity, detail, duet, pack, published, ranking, sweep, trial_head};
 use crate::words;
 
 /// The page's data, and its parts that are unpacked when they are looked at.
@@ -49,6 +50,7 @@ pub(super) fn page(log: &RunLog) -> (RunData, Vec<Chunk>) {
         protocols: words::protocols(&analysis),
         sweeps: if experiment { sweep::of_plans(log, &names) } else { sweep::of_trials(&results) },
         capacities,
+        tails: if experiment { tails(log, &analysis, &names) } else { Vec::new() },
         duet: analysis.duet.as_ref().and_then(|comparison| duet::duet(comparison, &names)),
         home: None,
     };
@@ -167,6 +169,7 @@ fn plans(log: &RunLog, analysis: &ExperimentAnalysis) -> Vec<PlanHead> {
             PlanHead {
                 name: plan.name.clone(),
                 describe: plan.describe.clone(),
+                said: words::of_plan(plan),
                 connections: record.map(|r| r.connections),
                 // Of a share of a knee it is a placeholder.
                 rate_per_s: record.and_then(|r| r.rate_per_s).filter(|_| share.is_none()),
@@ -176,6 +179,17 @@ fn plans(log: &RunLog, analysis: &ExperimentAnalysis) -> Vec<PlanHead> {
             }
         })
         .collect()
+}
+
+fn tails(log: &RunLog, analysis: &ExperimentAnalysis, names: &Names) -> Vec<Tail> {
+    let Some(base) = analysis.baseline.as_ref().or(names.candidates.first()) else { return Vec::new() };
+    let tail = |plan: &str, candidate: &str, ratios: &[TailRatio]| {
+        let ratios = ratios.iter().map(|tail| (tail.quantile, pack::short(&tail.ratio))).collect();
+        let (plan, a) = (names.plan(plan)?, names.candidate(base)?);
+        Some(Tail { plan, a, b: names.candidate(candidate)?, ratios })
+    };
+    let all = tails_over(log, base);
+    all.iter().filter_map(|(candidate, plan, ratios)| tail(plan, candidate, ratios)).collect()
 }
 
 fn figure_head(figure: &Figure) -> FigureHead {

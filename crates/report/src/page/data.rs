@@ -73,6 +73,9 @@ pub(crate) struct RunData {
     /// Plans that search for the highest sustainable rate; their probes are in the chunk `c` + plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub capacities: Vec<Capacity>,
+    /// Response times of each candidate over the baseline's (without one, the first candidate's) along the tail.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tails: Vec<Tail>,
     /// Both candidates beside each other, where they ran at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duet: Option<Duet>,
@@ -145,6 +148,9 @@ pub(crate) struct PlanHead {
     pub name: String,
     /// One line for people.
     pub describe: String,
+    /// What stands below its ranking: its control, what its blocks find, whether one of them decides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub said: Vec<String>,
     /// Connections, where the plan is known.
     pub connections: Option<u32>,
     /// Requests per second asked for; none in closed arrivals and stages.
@@ -260,6 +266,19 @@ pub(crate) struct CellReason {
     pub detail: String,
     /// What to do.
     pub advice: String,
+}
+
+/// Response times of B over A's under a plan.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct Tail {
+    /// The plan's index.
+    pub plan: usize,
+    /// A's index.
+    pub a: usize,
+    /// B's index.
+    pub b: usize,
+    /// By quantile, from the median to the last that the samples allow.
+    pub ratios: Vec<(f64, Short)>,
 }
 
 /// Two that ran at once, in places that they changed.

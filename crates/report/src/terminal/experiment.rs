@@ -134,6 +134,10 @@ fn plan_table(out: &mut Lines, analysis: &ExperimentAnalysis, plan: &PlanAnalysi
             out.wrapped(&format!(" {mark} "), &text, Ink::PLAIN);
         }
     }
+    if let Some(twin) = &plan.twin {
+        let ink = if twin.apart == Some(true) { Ink::BAD } else { Ink::PLAIN };
+        out.wrapped(" ", &words::twin(twin), ink);
+    }
     if let Some(planning) = &plan.planning {
         out.wrapped(" ", &words::planning(planning), Ink::DIM);
     }

@@ -5,20 +5,21 @@ use prony_analysis::ranking::Planning;
 
 use crate::format;
 
-/// `5 blocks find differences of 6.1 %, in 4 of 5 runs; 2 % takes 41 blocks, 5 % 8, 10 % 4`.
+/// `at this noise, 5 blocks find a difference of 6.1 % in 4 of 5 runs; 2 % takes 41 blocks, 5 % takes 8, 10 % takes 4`.
 pub fn planning(planning: &Planning) -> String {
     let blocks = format::count(planning.blocks.into(), "block", "blocks");
     let finds = match planning.finds {
         Some(finds) => {
-            format!("{blocks} find differences from {} on, in 4 of 5 runs", format::percent(finds))
+            format!("at this noise, {blocks} find a difference of {} in 4 of 5 runs", format::percent(finds))
         }
-        None => format!("{blocks} find no difference"),
+        None => format!("at this noise, {blocks} find no difference"),
     };
-    let others = planning.to_find.iter().map(|of| {
-        let blocks = of.blocks.map_or("over 1,000".to_owned(), |n| n.to_string());
-        format!("{} takes {blocks}", format::percent(of.difference))
+    let others = planning.to_find.iter().enumerate().map(|(at, of)| {
+        let unit = if at == 0 { " blocks" } else { "" };
+        let blocks = of.blocks.map_or("more than 1,000".to_owned(), |n| n.to_string());
+        format!("{} takes {blocks}{unit}", format::percent(of.difference))
     });
-    [finds].into_iter().chain(others).collect::<Vec<_>>().join("; ")
+    format!("{finds}; {}", others.collect::<Vec<_>>().join(", "))
 }
 
 /// Which ranks of a plan change without one of its blocks; `None` under eight blocks.

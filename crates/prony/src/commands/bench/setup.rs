@@ -20,7 +20,7 @@ use prony_model::run_log::RunLog;
 use prony_model::units::{parse_duration, show_duration};
 use prony_report::format::count;
 
-use super::{adaptive, candidates, duet};
+use super::{adaptive, candidates, controls, duet};
 use crate::cli::{BenchArguments, Disturbed};
 use crate::commands::server_host::connect;
 use crate::commands::servers::{catalogue, engine, layout, native_memory};
@@ -58,6 +58,7 @@ pub(super) fn setup(
         limited(&mut candidates, size);
     }
     adaptive::adapt(&mut experiment, arguments)?;
+    controls::adapt(&mut experiment, arguments, before)?;
     if let Some(log) = before {
         if let Some(blocks) = arguments.blocks.filter(|blocks| *blocks < log.header.blocks) {
             return Err(Failure::usage(format!(
@@ -104,6 +105,7 @@ pub(super) fn setup(
         fleet: fleet::flags(&arguments.fleet),
         slo: thresholds::parse(&arguments.slo)?.iter().map(ToString::to_string).collect(),
     };
+    controls::check(&setup.experiment, setup.twin(), setup.duet.is_some())?;
     agents.map_or(Ok(()), |agents| fleet::check_bench(agents, &setup))?;
     Ok(setup)
 }
@@ -388,8 +390,9 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
     let mut lines = vec![
         format!("{} ({})", experiment.title, experiment.name),
         format!(
-            "{} × {} × {} = {}, about {}",
+            "{}{} × {} × {} = {}, about {}",
             count(u64::from(candidates), "candidate", "candidates"),
+            setup.twin().map_or(String::new(), |twin| format!(" and a twin of {}", twin.candidate.label())),
             count(plans.len() as u64, "plan", "plans"),
             count(u64::from(experiment.blocks.max), "block", "blocks"),
             count(u64::from(forecast.trials), "trial", "trials"),

@@ -9,5 +9,5 @@ mod mutate;
 
 #[test]
 fn any_pieces_leave_room_for_an_honest_message() {
-    mutate::play("fragments", 1_000, body::check);
+    mutate::play("fragments", 150, body::check);
 }

@@ -1,6 +1,7 @@
 //! The jobs of ci/gitlab.yml, run as GitLab's runner runs one: variables of the template, the project and the request; its
 //! scripts joined, in one shell. Each is run in a folder of its own, and the second with the first one's artifacts.
 
+use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
 
@@ -19,8 +20,8 @@ pub(super) fn slow_commit(place: &Place) -> Result<(), String> {
     let runner = workspace.with_file_name("runner");
     make(&runner)?;
     let (api, template) = (Api::start()?, read(&place.root, "ci/gitlab.yml")?);
-    let mut said = String::new();
-    let mut run = |name: &str, workspace: &Path, own: &[(&str, &str)]| {
+    let said = RefCell::new(String::new());
+    let run = |name: &str, workspace: &Path, own: &[(&str, &str)]| {
         let job = extended(&template, name);
         let mut variables = variables(place, &job, &runner, &[api.url(), base.clone()])?;
         variables.extend(own.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
@@ -30,7 +31,8 @@ pub(super) fn slow_commit(place: &Place) -> Result<(), String> {
         let script = runner.join("script.sh");
         fs::write(&script, lines.join("\n")).map_err(|e| e.to_string())?;
         let ran = place.machine.bash(&script, workspace, &variables)?;
-        said.push_str(&(String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr)));
+        let printed = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
+        said.borrow_mut().push_str(&printed);
         ran.status.code().ok_or_else(|| format!("{name} was killed"))
     };
     let commenting = workspace.with_file_name("commenting");
@@ -45,11 +47,11 @@ pub(super) fn slow_commit(place: &Place) -> Result<(), String> {
         // Nothing was stored: there is nothing to be said.
         run(".prony-comment", &commenting, &[("PRONY_CI_TOKEN", TOKEN)])?,
     ];
-    ensure(codes == [2, 1, 1, 0] && api.asked().is_empty(), || format!("{codes:?}: {said}"))?;
+    ensure(codes == [2, 1, 1, 0] && api.asked().is_empty(), || format!("{codes:?}: {said:?}"))?;
     unseen(&workspace)?;
     output(&workspace, "cp", &["-r", "prony-ci", &commenting.display().to_string()])?;
     let code = run(".prony-comment", &commenting, &[("PRONY_CI_TOKEN", TOKEN)])?;
-    ensure(code == 0, || format!("{code}: {said}"))?;
+    ensure(code == 0, || format!("{code}: {said:?}"))?;
     ensure(git(&workspace, &["status", "--porcelain"])?.find("install").is_none(), || {
         "it is installed in the workspace".to_owned()
     })?;

@@ -43,6 +43,9 @@ fn repository(world: &World) -> [String; 3] {
     [first, base, change]
 }
 
+/// Files of a step and tokens that a runner has, beside those of [`job`].
+const OF_THE_RUNNER: [&str; 4] = ["GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "ACTIONS_RUNTIME_TOKEN"];
+
 /// The variables of a job of this pull request, whose event names an older base than the merge has.
 fn job(world: &World, [first, _, change]: &[String; 3]) -> Vec<(&'static str, String)> {
     let event =
@@ -82,14 +85,18 @@ fn a_job_of_a_pull_request_is_compared_with_the_base_of_its_merge() {
     let world = World::new();
     let commits = repository(&world);
     std::fs::create_dir(world.path("tmp")).unwrap();
-    let job = job(&world, &commits);
+    let mut job = job(&world, &commits);
+    job.extend(OF_THE_RUNNER.map(|name| (name, world.path("t0ken").display().to_string())));
     let said = run(&world, &job, &["ci", "compare", "--slo", "max<1ns"]);
     assert_eq!(said.code, Some(1), "no maximum is below a nanosecond: {said:?}");
     assert!(said.err.contains(&commits[1][..12]), "the merge's own base: {}", said.err);
     assert_eq!(std::fs::read_dir(world.path("tmp")).unwrap().count(), 0, "the base's folder is gone");
     assert_eq!(git(&world.path("repo"), &["worktree", "list"]).lines().count(), 1);
     assert!(!world.path("repo/app/injected").exists(), "a flag went through a shell");
-    assert!(!world.read("repo/app/environment").contains("t0ken"), "the change's build sees the token");
+    let environment = world.read("repo/app/environment");
+    for name in OF_THE_RUNNER.iter().chain(&["t0ken", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"]) {
+        assert!(!environment.contains(name), "the change's build sees {name}: {environment}");
+    }
 
     let results = world.lines("out/run.jsonl", "result");
     assert_eq!(results.len(), 4);

@@ -177,7 +177,7 @@ fn a_gate_does_not_pass_unmeasured() {
     assert!(said.code == Some(4) && said.out.starts_with("**NOT JUDGED**"), "{said:?}");
     ended(&world.prony(&["compare", "r.jsonl", "--fail-if", "p99>+5%,inconclusive"]), 1, &["NOT JUDGED"]);
     ended(&world.prony(&["compare", "r.jsonl", "--fail-if", "throughput<-99%"]), 0, &[]);
-    bench(&lab, &["--blocks", "1", "-o", "one.jsonl"]);
+    bench_of_commands(world, "one.jsonl", &["--blocks", "1"]);
     let said = world.prony(&["compare", "one.jsonl", "--fail-if", "slower"]);
     ended(&said, 4, &["Not judged: --fail-if: throughput under c4: one block has no interval"]);
 }

@@ -198,6 +198,9 @@ mod tests {
     fn a_twin_is_compared_by_p99_at_a_rate_and_not_at_all_where_its_server_died_or_in_one_block() {
         let mut at_a_rate = log(&STEADY);
         at_a_rate.0.header.plans[0].plan = constant_plan(1_000.0);
+        for result in at_a_rate.0.results.iter_mut().chain(&mut at_a_rate.0.controls) {
+            result.trial.as_mut().unwrap().latency.response.p99_ns = Some(1_000_000);
+        }
         assert_eq!(twin_of(&at_a_rate.analyse()).figure, "p99");
         let one = log(&STEADY[..1]).analyse();
         assert_eq!((twin_of(&one).apart, twin_of(&one).planted.apart), (None, None));

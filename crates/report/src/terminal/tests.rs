@@ -250,8 +250,8 @@ fn a_run() {
      ? apache-fpm: 4 of 5 trials count; host noisy in 1 of 5 trials: the hypervisor
        took 3.1 % of a core; 1 % is the limit
      ! php-server: 312 of 319,632 requests failed (0.1 %)
-     5 blocks find differences from 7.3 % on, in 4 of 5 runs; 2.0 % takes 39; 5.0 %
-     takes 9; 10 % takes over 1,000
+     at this noise, 5 blocks find a difference of 7.3 % in 4 of 5 runs; 2 % takes 39
+     blocks, 5 % takes 9, 10 % takes more than 1,000
 
      skipped  nginx-unit  there is no package of it for Debian 12.
               prony servers install nginx-unit
@@ -287,8 +287,8 @@ fn a_run_with_a_published_source() {
      ? apache-fpm: 4 of 5 trials count; host noisy in 1 of 5 trials: the hypervisor
        took 3.1 % of a core; 1 % is the limit
      ! php-server: 312 of 319,632 requests failed (0.1 %)
-     5 blocks find differences from 7.3 % on, in 4 of 5 runs; 2.0 % takes 39; 5.0 %
-     takes 9; 10 % takes over 1,000
+     at this noise, 5 blocks find a difference of 7.3 % in 4 of 5 runs; 2 % takes 39
+     blocks, 5 % takes 9, 10 % takes more than 1,000
 
      Fast & Furious: PHP, 2023 claims                  published            measured
      What the source concluded
@@ -333,8 +333,8 @@ fn a_source_without_throughput_has_a_column_of_its_figure() {
     2       amphp:jit           52,310  1.3 %   6.06  0.605 ×    2.38   18.4  21.4
     3–4     reactphp:opcache    17,020  2.1 %   1.97        –    3.74   57.1  34.9
     3–4     reactphp:jit        16,790  2.4 %   1.95        ?    6.05   58.9  78.3
-    5 blocks find differences from 7.3 % on, in 4 of 5 runs; 2.0 % takes 39; 5.0 %
-    takes 9; 10 % takes over 1,000
+    at this noise, 5 blocks find a difference of 7.3 % in 4 of 5 runs; 2 % takes 39
+    blocks, 5 % takes 9, 10 % takes more than 1,000
 
     PHP8.0 JIT Benchmarks for Async PHP, 2020 claims  published            measured
     What the source concluded
@@ -355,8 +355,8 @@ fn a_source_without_throughput_has_a_column_of_its_figure() {
     2       reactph…cket:ev    52,310  1.3 %   6.06         –    2.38   18.4  21.4
     3–4     node-http          17,020  2.1 %   1.97         –    3.74   57.1  34.9
     2019 failed  reactphp-socket ≥ 80 %?
-    5 blocks find differences from 7.3 % on, in 4 of 5 runs; 2.0 % takes 39; 5.0 %
-    takes 9; 10 % takes over 1,000
+    at this noise, 5 blocks find a difference of 7.3 % in 4 of 5 runs; 2 % takes 39
+    blocks, 5 % takes 9, 10 % takes more than 1,000
 
     ReactPHP HTTP server performance, 2019 claims     published            measured
     What the source concluded
@@ -408,8 +408,8 @@ fn a_run_with_hostile_labels_and_a_candidate_without_figures() {
      ✗ node-http: 0 of 5 trials count; broken in 5 of 5 trials: more than half of
        the requests failed; 90,000 of 90,010 requests failed (100 %); server died in
        5 of 5 trials: it ended with <signal 11> after 2 s
-     5 blocks find differences from 7.3 % on, in 4 of 5 runs; 2.0 % takes 39; 5.0 %
-     takes 9; 10 % takes over 1,000
+     at this noise, 5 blocks find a difference of 7.3 % in 4 of 5 runs; 2 % takes 39
+     blocks, 5 % takes 9, 10 % takes more than 1,000
 
      skipped  nginx-unit  there is no package of it for Debian 12.
               prony servers install nginx-unit

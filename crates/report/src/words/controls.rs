@@ -3,6 +3,7 @@
 use prony_analysis::controls::Twin;
 use prony_model::Estimate;
 
+use super::planning::whole;
 use crate::format;
 
 /// `twin of go-net-http: not told apart (±2.1 %); a planted 3 % would be found in 4 of 5 runs like this`.
@@ -25,7 +26,7 @@ pub(crate) fn twin(twin: &Twin) -> String {
     }
     let half = twin.ratio.as_ref().and_then(Estimate::relative_half_width);
     let half = half.map_or(String::new(), |half| format!(" (±{})", format::percent(half)));
-    let planted = format::percent(twin.planted.difference);
+    let planted = whole(twin.planted.difference);
     let found = twin.planted.chance.map_or(String::new(), |chance| {
         format!("; a planted {planted} would be found in {} runs like this", of_runs(chance))
     });
@@ -82,7 +83,7 @@ mod tests {
         of.ratio = Some(Estimate::new(0.95, 0.93, 0.972, 5));
         let said = twin(&of);
         assert!(
-            said.starts_with("twin of nginx-fpm: TOLD APART, 5 % less (2.8 to 7 %): within this run"),
+            said.starts_with("twin of nginx-fpm: TOLD APART, 5.0 % less (2.8 to 7.0 %): within this run"),
             "{said}"
         );
         of.apart = None;

@@ -17,9 +17,14 @@ pub fn planning(planning: &Planning) -> String {
     let others = planning.to_find.iter().enumerate().map(|(at, of)| {
         let unit = if at == 0 { " blocks" } else { "" };
         let blocks = of.blocks.map_or("more than 1,000".to_owned(), |n| n.to_string());
-        format!("{} takes {blocks}{unit}", format::percent(of.difference))
+        format!("{} takes {blocks}{unit}", whole(of.difference))
     });
     format!("{finds}; {}", others.collect::<Vec<_>>().join(", "))
+}
+
+/// A percentage that was given, not measured: `2 %`.
+pub(super) fn whole(share: f64) -> String {
+    format::percent(share).replace(".0 %", " %")
 }
 
 /// Which ranks of a plan change without one of its blocks; `None` under eight blocks.

@@ -97,7 +97,13 @@ pub(crate) struct BenchArguments {
     pub(crate) wait: Option<String>,
     /// What to do about other programs that use the run's CPUs: `repeat` waits up to 10 s for an idle second before each
     /// load, and runs disturbed trials again at their block's end; `keep` does neither
-    #[arg(long, value_name = "WAY", env = "PRONY_DISTURBED", hide_env_values = true, default_value = "repeat")]
+    #[arg(
+        long,
+        value_name = "WAY",
+        env = "PRONY_DISTURBED",
+        hide_env_values = true,
+        default_value = "repeat"
+    )]
     pub(crate) disturbed: Disturbed,
     /// Add blocks until the confidence interval of every ratio to the baseline is within ±SHARE, `2%`; --blocks is
     /// then the maximum [default: 30]

@@ -110,7 +110,7 @@ mod tests {
             let all = Repeat { trials: vec![trial.clone()], ..three() };
             repeat(&all, &TerminalOptions::default())
         };
-        assert!(first(&trial).starts_with("all 13,870 req/s completed    p50"), "{}", first(&trial));
+        assert!(first(&trial).starts_with("all 13,870 req/s completed"), "{}", first(&trial));
         trial.requests.never_sent = 1;
         assert!(first(&trial).starts_with("13,870 req/s ±0.5 %"), "{}", first(&trial));
     }

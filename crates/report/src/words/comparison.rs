@@ -81,7 +81,10 @@ pub(crate) fn tail(plan: &PlanComparison) -> Option<String> {
         format!("p{} {}{interval}", (tail.quantile * 1e8).round() / 1e6, change(tail.ratio.point))
     });
     (!plan.tails.is_empty()).then(|| {
-        format!("{}; these intervals are aimed to hold all at once in 95 % of runs", said.collect::<Vec<_>>().join(", "))
+        format!(
+            "{}; these intervals are aimed to hold all at once in 95 % of runs",
+            said.collect::<Vec<_>>().join(", ")
+        )
     })
 }
 

@@ -12,7 +12,9 @@ mod recorder;
 mod seconds;
 mod trials;
 
+use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use serde::Serialize;
 
@@ -60,38 +62,57 @@ fn kinds() -> Vec<(&'static str, Kind)> {
     kinds
 }
 
-/// Plays everything, `runs` times each; windows of these seconds. No two bases share a seed.
-pub(crate) fn simulate(runs: u64, windows: &[u32], base: u64, mut said: impl FnMut(&str)) -> Table {
+/// Plays all windows and comparisons, `runs` times each; windows of these seconds. No two bases share a seed.
+pub(crate) fn simulate(runs: u64, windows: &[u32], base: u64, said: impl Fn(&str) + Sync) -> Table {
     let mut table =
         Table { intervals: Vec::new(), steady: Vec::new(), drifting: Vec::new(), comparisons: Vec::new() };
     let base = base.wrapping_mul(1_000_000);
-    for (seed, (name, kind)) in (1u64..).zip(kinds()) {
-        for seconds in windows {
-            let case = Case { name, kind, seconds: *seconds };
-            let (rows, steady) = coverage(case, runs, base + seed * 100 + u64::from(*seconds));
-            said(&format!("{name}, {seconds} s"));
-            table.intervals.extend(rows);
-            table.steady.push(steady);
-            // Long windows are for tails, which shorter ones do not know.
-            if *seconds >= LONG_S {
-                continue;
-            }
-            let shown = name.contains("50 %") || name.contains("φ 0.5");
-            let smaller = if shown { SMALLER_DRIFTS } else { &[] };
-            for (what, drift) in DRIFTS.iter().chain(smaller) {
-                // Not every process can: an M/M/1's response is its rate's.
-                let able = matches!(kind, Kind::Chain { .. }) || drift.response == 0.0;
-                if able {
-                    let seed = base + seed * 100 + 50 + u64::from(*seconds);
-                    table.drifting.push(flags(case, what, *drift, runs, seed));
-                }
+    let mut cases = Vec::new();
+    for (seed, (name, kind)) in (base..).step_by(100).skip(1).zip(kinds()) {
+        cases.extend(windows.iter().map(|seconds| (seed, Case { name, kind, seconds: *seconds })));
+    }
+    let played = on_all_cores(&cases, |(seed, case)| {
+        let (rows, steady) = coverage(*case, runs, seed + u64::from(case.seconds));
+        let mut drifting = Vec::new();
+        let shown = case.name.contains("50 %") || case.name.contains("φ 0.5");
+        let smaller = if shown { SMALLER_DRIFTS } else { &[] };
+        // Long windows are for tails, which shorter ones do not know.
+        for (what, drift) in DRIFTS.iter().chain(smaller).filter(|_| case.seconds < LONG_S) {
+            // Not every process can: an M/M/1's response is its rate's.
+            if matches!(case.kind, Kind::Chain { .. }) || drift.response == 0.0 {
+                drifting.push(flags(*case, what, *drift, runs, seed + 50 + u64::from(case.seconds)));
             }
         }
+        said(&format!("{}, {} s", case.name, case.seconds));
+        (rows, steady, drifting)
+    });
+    for (rows, steady, drifting) in played {
+        table.intervals.extend(rows);
+        table.steady.push(steady);
+        table.drifting.extend(drifting);
     }
-    for (seed, one) in (base + 9000..).zip(all_matches()) {
-        table.comparisons.push(matches(one, runs * MATCHES_PER_RUN, seed));
-    }
+    let all: Vec<(u64, Match)> = (base + 9000..).zip(all_matches()).collect();
+    table.comparisons = on_all_cores(&all, |(seed, one)| matches(*one, runs * MATCHES_PER_RUN, *seed));
     table
+}
+
+/// Does this to each, on as many threads as there are cores, and keeps the order.
+pub(crate) fn on_all_cores<T: Sync, R: Send>(all: &[T], one: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        while let Some((at, item)) = Some(next.fetch_add(1, Relaxed)).and_then(|at| Some((at, all.get(at)?))) {
+            done.push((at, one(item)));
+        }
+        done
+    };
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let mut done: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("it does not panic")).collect()
+    });
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Whether the dependence lasts so long that the window is outside what is claimed of widths and of steadiness:

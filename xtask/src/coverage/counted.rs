@@ -165,7 +165,9 @@ mod tests {
         assert!(!of(18_600, 20_000, Bar::AtLeast(0.93)).is_missed());
         assert!(of(18_500, 20_000, Bar::AtLeast(0.93)).is_missed());
         assert!(of(1, 20_000, NEVER).is_missed() && !of(0, 20_000, NEVER).is_missed());
-        assert!(!of(0, 20_000, Bar::AtMost(0.05)).is_missed() && of(0, 20_000, Bar::AtLeast(0.05)).is_missed());
+        assert!(
+            !of(0, 20_000, Bar::AtMost(0.05)).is_missed() && of(0, 20_000, Bar::AtLeast(0.05)).is_missed()
+        );
         assert!(of(0, 0, Bar::AtMost(0.05)).is_missed() && !of(0, 0, Bar::None).is_missed());
         assert!((at_most(2, 10, 0.5) - 56.0 / 1024.0).abs() < 1e-12);
     }

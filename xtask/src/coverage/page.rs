@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use super::counted::{Bar, Counted};
 use super::seconds::{HabitRow, SecondsRow};
 use super::{Table, beyond_claim};
 
@@ -98,12 +99,7 @@ pub(crate) fn seconds(rows: &[SecondsRow], habits: &[HabitRow]) -> String {
 /// Writes that table and its rows.
 pub(crate) fn write_seconds(root: &Path, rows: &[SecondsRow], habits: &[HabitRow]) -> Result<(), String> {
     let page = format!("{SECONDS_HEAD}{}", seconds(rows, habits));
-    let json = serde_json::to_string_pretty(&(rows, habits)).map_err(|e| e.to_string())? + "\n";
-    for (ending, text) in [("md", page), ("json", json)] {
-        let path = root.join(format!("{SECONDS_NAME}.{ending}"));
-        fs::write(&path, text).map_err(|e| format!("{} could not be written: {e}", path.display()))?;
-    }
-    Ok(())
+    write_both(root, SECONDS_NAME, &page, &(rows, habits))
 }
 
 const SECONDS_NAME: &str = "docs/benchmarks/seconds-2026-11-21";
@@ -122,6 +118,60 @@ the habit's 300 s are windows alone. The best of five names a winner always, bet
 
 ";
 
+/// Verdicts over starts.
+pub(crate) fn verdicts(rows: &[Counted]) -> String {
+    let mut text = String::from(
+        "| situation | what is counted | of | happened | promised | |\n|---|---|--:|--:|--:|---|\n",
+    );
+    let mut last = "";
+    for row in rows {
+        let promised = match row.bar {
+            Bar::AtLeast(share) => format!("≥ {}", percent(share)),
+            Bar::AtMost(0.0) => "never".to_owned(),
+            Bar::AtMost(share) => format!("≤ {}", percent(share)),
+            Bar::None => "–".to_owned(),
+        };
+        let situation = if row.situation == last { "" } else { &row.situation };
+        let missed = if row.is_missed() { "**missed**" } else { "" };
+        let share = percent(row.share());
+        let _ =
+            writeln!(text, "| {situation} | {} | {} | {share} | {promised} | {missed} |", row.what, row.runs);
+        last = &row.situation;
+    }
+    text
+}
+
+/// Writes that table and its counts.
+pub(crate) fn write_verdicts(root: &Path, rows: &[Counted], misses: &[String]) -> Result<(), String> {
+    let page = format!("{VERDICTS_HEAD}{}{}{VERDICTS_FOOT}", bars(misses), verdicts(rows));
+    write_both(root, VERDICTS_NAME, &page, &rows)
+}
+
+fn write_both(root: &Path, name: &str, page: &str, rows: &impl serde::Serialize) -> Result<(), String> {
+    let json = serde_json::to_string_pretty(rows).map_err(|e| e.to_string())? + "\n";
+    for (ending, text) in [("md", page), ("json", &json)] {
+        let path = root.join(format!("{name}.{ending}"));
+        fs::write(&path, text).map_err(|e| format!("{} could not be written: {e}", path.display()))?;
+    }
+    Ok(())
+}
+
+const VERDICTS_NAME: &str = "docs/benchmarks/verdicts-2026-11-27";
+
+const VERDICTS_HEAD: &str = "# How often Prony's verdicts are right, 2026-11-27
+
+Made by `cargo xtask coverage --verdicts --write`, from fixed seeds: the same code gives the same table on any machine.
+Each run draws servers whose truth is known and gives what was measured of them to the functions that judge real run
+logs: `compare_candidates`, `analyse`, `hold_run`, `history`, the search for a capacity. 20,000 runs a row, 2,000 where
+a run takes long; of a row that counts only some of its runs (those that print an interval, say) the table has these.
+
+A promise is missed where a count would be so far off in under 1 % of cases at exactly what is promised. Intervals of
+windows are in [coverage-2026-11-27.md](coverage-2026-11-27.md); [statistics.md](../statistics.md) says what the rules are.
+
+";
+
+const VERDICTS_FOOT: &str = "";
+
 /// Rows outside the claim are shown all the same.
 fn mark(process: &str, seconds: u32) -> &'static str {
     if beyond_claim(process, seconds) { " †" } else { "" }
@@ -134,12 +184,7 @@ fn percent(share: f64) -> String {
 /// Writes the page and the raw counts.
 pub(crate) fn write(root: &Path, table: &Table, misses: &[String]) -> Result<(), String> {
     let page = format!("{HEAD}{}{}", bars(misses), markdown(table));
-    let json = serde_json::to_string_pretty(table).map_err(|e| e.to_string())? + "\n";
-    for (ending, text) in [("md", page), ("json", json)] {
-        let path = root.join(format!("{NAME}.{ending}"));
-        fs::write(&path, text).map_err(|e| format!("{} could not be written: {e}", path.display()))?;
-    }
-    Ok(())
+    write_both(root, NAME, &page, table)
 }
 
 /// Which bars are not met, or that all are.

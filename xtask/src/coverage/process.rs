@@ -145,7 +145,8 @@ fn stall_quantile(stalled: f64, q: f64) -> f64 {
     let (median, sigma) = STALL_SERVICE;
     let within = |s: f64| if s <= 0.0 { 0.0 } else { normal_cdf((s / median).ln() / sigma) };
     // The mean over 1,000 rests of the chance that the service takes no more than what is left.
-    let stalled_within = |s: f64| (0..1000).map(|i| within(s - STALL_S * (f64::from(i) + 0.5) / 1000.0)).sum::<f64>() / 1000.0;
+    let stalled_within =
+        |s: f64| (0..1000).map(|i| within(s - STALL_S * (f64::from(i) + 0.5) / 1000.0)).sum::<f64>() / 1000.0;
     let (mut low, mut high) = (0.0, STALL_S + 1.0);
     for _ in 0..60 {
         let s = f64::midpoint(low, high);

@@ -143,7 +143,11 @@ fn comparisons() -> Vec<Row> {
     for blocks in [3, 6, 12] {
         let counts = [("the interval holds the truth", Bar::AtLeast(0.93))];
         rows.push(row(format!("comparison: 3 % slower, {blocks} blocks"), &counts, move |chance, tally| {
-            let found = compare(&pairs(-0.03, NOISE, blocks, chance), Rule::usual(Figure::THROUGHPUT), Level::look(1));
+            let found = compare(
+                &pairs(-0.03, NOISE, blocks, chance),
+                Rule::usual(Figure::THROUGHPUT),
+                Level::look(1),
+            );
             tally.count(0, found.is_some_and(|c| c.ratio.low <= 0.97 && 0.97 <= c.ratio.high));
         }));
     }
@@ -172,12 +176,16 @@ fn starts() -> Vec<Row> {
     let mut rows = Vec::new();
     for (blocks, bar) in [(5, Bar::None), (6, Bar::None), (12, Bar::AtLeast(0.90))] {
         let counts = [("the interval of its mean holds the truth", bar)];
-        rows.push(row(format!("a fifth of starts 10 % slower, {blocks} blocks"), &counts, move |chance, tally| {
-            let pairs: Vec<(f64, f64)> = (0..blocks).map(|_| (1.0, levels(0.2)(chance).exp())).collect();
-            let truth = (0.2 * 0.9f64.ln()).exp();
-            let found = compare(&pairs, Rule::usual(Figure::THROUGHPUT), Level::look(1));
-            tally.count(0, found.is_some_and(|c| c.ratio.low <= truth && truth <= c.ratio.high));
-        }));
+        rows.push(row(
+            format!("a fifth of starts 10 % slower, {blocks} blocks"),
+            &counts,
+            move |chance, tally| {
+                let pairs: Vec<(f64, f64)> = (0..blocks).map(|_| (1.0, levels(0.2)(chance).exp())).collect();
+                let truth = (0.2 * 0.9f64.ln()).exp();
+                let found = compare(&pairs, Rule::usual(Figure::THROUGHPUT), Level::look(1));
+                tally.count(0, found.is_some_and(|c| c.ratio.low <= truth && truth <= c.ratio.high));
+            },
+        ));
     }
     for (slow, what, bar) in [
         (0.0, "starts of one level", Bar::AtMost(0.05)),
@@ -187,10 +195,14 @@ fn starts() -> Vec<Row> {
         for blocks in [6, 12] {
             let bar = if slow > 0.0 && blocks < 12 { Bar::None } else { bar };
             let counts = [("said to look two-level", bar)];
-            rows.push(row(format!("{what}, {blocks} blocks, looked at for levels"), &counts, move |chance, tally| {
-                let logs: Vec<f64> = (0..blocks).map(|_| levels(slow)(chance)).collect();
-                tally.count(0, two_levels(&logs).is_some());
-            }));
+            rows.push(row(
+                format!("{what}, {blocks} blocks, looked at for levels"),
+                &counts,
+                move |chance, tally| {
+                    let logs: Vec<f64> = (0..blocks).map(|_| levels(slow)(chance)).collect();
+                    tally.count(0, two_levels(&logs).is_some());
+                },
+            ));
         }
     }
     rows

@@ -31,7 +31,7 @@ fn is_clean(result: &TrialResult) -> bool {
 }
 
 /// Leaves the results that count, and keeps the others beside them.
-pub(crate) fn resolve(log: &mut RunLog) {
+pub fn resolve(log: &mut RunLog) {
     if log.results.iter().all(|result| result.planned.repeat == 0) {
         return;
     }

@@ -15,9 +15,11 @@ use prony_model::plan_record::PlanRecord;
 use prony_model::rate::Rate;
 use prony_model::target::Target;
 
-#[cfg(test)]
-pub(crate) mod run;
+mod queue;
+pub mod run;
 mod within;
+
+pub use queue::measured;
 
 pub use within::{Within, within};
 

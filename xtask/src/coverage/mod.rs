@@ -1,21 +1,31 @@
 //! `cargo xtask coverage`: simulated trials and comparisons, played through
 //! the functions that judge real ones, and how often they were right.
 //!
-//! `--runs N` (2,000), `--base N` (5) of the seeds, `--write` puts the table into docs/benchmarks;
-//! `--seconds` plays only how long a true 3 % takes.
+//! `--runs N` (2,000 windows, ten times as many of what is short), `--base N` (5) of the seeds, `--write` puts the tables
+//! into docs/benchmarks; `--windows` plays only intervals within a window, `--verdicts` only what is decided over starts
+//! (`--row WORD`: of these the rows with that word), `--seconds` only how long a true 3 % takes.
 
+mod busy;
 mod chance;
+mod counted;
 mod page;
 mod pairs;
 mod process;
+mod queue;
 mod recorder;
+mod rules;
+mod runs;
 mod seconds;
+mod starts;
 mod trials;
 
+use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use serde::Serialize;
 
+use counted::{Bar, Counted, Row};
 use pairs::{Match, MatchRow, Stop, matches};
 use process::{Drift, Kind};
 use trials::{Case, FigureRow, FlagRow, coverage, flags};
@@ -30,7 +40,7 @@ const DRIFT_FLAGGED_MIN: f64 = 0.80;
 const STEADY_FLAGGED_MAX: f64 = 0.05;
 const WINNER_MAX: f64 = 0.05;
 const FOUND_MIN: f64 = 0.80;
-/// Comparisons are cheap: ten times as many, since 5 % of 2,000 is only known to ±1 %.
+/// Comparisons and verdicts are cheap: ten times as many, since 5 % of 2,000 is only known to ±1 %.
 const MATCHES_PER_RUN: u64 = 10;
 
 /// All that was counted.
@@ -60,38 +70,58 @@ fn kinds() -> Vec<(&'static str, Kind)> {
     kinds
 }
 
-/// Plays everything, `runs` times each; windows of these seconds. No two bases share a seed.
-pub(crate) fn simulate(runs: u64, windows: &[u32], base: u64, mut said: impl FnMut(&str)) -> Table {
+/// Plays all windows and comparisons, `runs` times each; windows of these seconds. No two bases share a seed.
+pub(crate) fn simulate(runs: u64, windows: &[u32], base: u64, said: impl Fn(&str) + Sync) -> Table {
     let mut table =
         Table { intervals: Vec::new(), steady: Vec::new(), drifting: Vec::new(), comparisons: Vec::new() };
     let base = base.wrapping_mul(1_000_000);
-    for (seed, (name, kind)) in (1u64..).zip(kinds()) {
-        for seconds in windows {
-            let case = Case { name, kind, seconds: *seconds };
-            let (rows, steady) = coverage(case, runs, base + seed * 100 + u64::from(*seconds));
-            said(&format!("{name}, {seconds} s"));
-            table.intervals.extend(rows);
-            table.steady.push(steady);
-            // Long windows are for tails, which shorter ones do not know.
-            if *seconds >= LONG_S {
-                continue;
-            }
-            let shown = name.contains("50 %") || name.contains("φ 0.5");
-            let smaller = if shown { SMALLER_DRIFTS } else { &[] };
-            for (what, drift) in DRIFTS.iter().chain(smaller) {
-                // Not every process can: an M/M/1's response is its rate's.
-                let able = matches!(kind, Kind::Chain { .. }) || drift.response == 0.0;
-                if able {
-                    let seed = base + seed * 100 + 50 + u64::from(*seconds);
-                    table.drifting.push(flags(case, what, *drift, runs, seed));
-                }
+    let mut cases = Vec::new();
+    for (seed, (name, kind)) in (base..).step_by(100).skip(1).zip(kinds()) {
+        cases.extend(windows.iter().map(|seconds| (seed, Case { name, kind, seconds: *seconds })));
+    }
+    let played = on_all_cores(&cases, |(seed, case)| {
+        let (rows, steady) = coverage(*case, runs, seed + u64::from(case.seconds));
+        let mut drifting = Vec::new();
+        let shown = case.name.contains("50 %") || case.name.contains("φ 0.5");
+        let smaller = if shown { SMALLER_DRIFTS } else { &[] };
+        // Long windows are for tails, which shorter ones do not know.
+        for (what, drift) in DRIFTS.iter().chain(smaller).filter(|_| case.seconds < LONG_S) {
+            // Not every process can: an M/M/1's response is its rate's.
+            if matches!(case.kind, Kind::Chain { .. }) || drift.response == 0.0 {
+                drifting.push(flags(*case, what, *drift, runs, seed + 50 + u64::from(case.seconds)));
             }
         }
+        said(&format!("{}, {} s", case.name, case.seconds));
+        (rows, steady, drifting)
+    });
+    for (rows, steady, drifting) in played {
+        table.intervals.extend(rows);
+        table.steady.push(steady);
+        table.drifting.extend(drifting);
     }
-    for (seed, one) in (base + 9000..).zip(all_matches()) {
-        table.comparisons.push(matches(one, runs * MATCHES_PER_RUN, seed));
-    }
+    let all: Vec<(u64, Match)> = (base + 9000..).zip(all_matches()).collect();
+    table.comparisons = on_all_cores(&all, |(seed, one)| matches(*one, runs * MATCHES_PER_RUN, *seed));
     table
+}
+
+/// Does this to each, on as many threads as there are cores, and keeps the order.
+pub(crate) fn on_all_cores<T: Sync, R: Send>(all: &[T], one: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        while let Some((at, item)) = Some(next.fetch_add(1, Relaxed)).and_then(|at| Some((at, all.get(at)?)))
+        {
+            done.push((at, one(item)));
+        }
+        done
+    };
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let mut done: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("it does not panic")).collect()
+    });
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Whether the dependence lasts so long that the window is outside what is claimed of widths and of steadiness:
@@ -136,26 +166,21 @@ fn all_matches() -> Vec<Match> {
     all
 }
 
-/// Whether the row's intervals hold as often as the bar asks. Where under one run in forty prints an interval, their
-/// share is chance to some points: there the bar is missed where so few would hold in under 1 % of cases at exactly it.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of runs")]
-fn covered(row: &FigureRow) -> bool {
-    if row.printed * 40 >= row.runs {
-        return row.covered >= COVERED_MIN;
-    }
-    let missed = row.printed - (row.covered * trials::real(row.printed)).round() as u64;
-    at_least(missed, row.printed, 1.0 - COVERED_MIN) >= 0.01
+/// All verdicts over starts, in the order of the page.
+fn rows() -> Vec<Row> {
+    [starts::rows(), rules::rows(), runs::rows(), queue::rows(), busy::rows()].into_iter().flatten().collect()
 }
 
-/// P(X ≥ k) for X binomial of n and p, by its terms; n of some dozens.
-fn at_least(k: u64, n: u64, p: f64) -> f64 {
-    let mut term = (1.0 - p).powi(i32::try_from(n).unwrap_or(i32::MAX));
-    let mut below = 0.0;
-    for i in 0..k {
-        below += term;
-        term *= trials::real(n - i) / trials::real(i + 1) * p / (1.0 - p);
-    }
-    1.0 - below
+/// Plays the verdicts over starts whose situation has this word in it.
+pub(crate) fn verdicts(runs: u64, base: u64, word: &str) -> Vec<Counted> {
+    counted::play(&rows(), runs, base.wrapping_mul(1_000_000) + 30_000, word)
+}
+
+/// Whether a share of so many runs is further from what is asked than chance has it.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of runs")]
+fn is_missed(share: f64, runs: u64, bar: Bar) -> bool {
+    let count = (share * trials::real(runs)).round() as u64;
+    Counted { situation: String::new(), what: "", runs, count, bar }.is_missed()
 }
 
 /// What the table says against the bars: a sentence for each that is not met.
@@ -163,21 +188,19 @@ pub(crate) fn misses(table: &Table) -> Vec<String> {
     let mut misses = Vec::new();
     for row in &table.intervals {
         let of = format!("{} of {}, {} s", row.figure, row.process, row.seconds);
-        if !covered(row) {
+        if row.printed > 0 && is_missed(row.covered, row.printed, Bar::AtLeast(COVERED_MIN)) {
             misses.push(format!("{of}: {:.1} % of {} covered", row.covered * 100.0, row.printed));
         }
-        if row.decided > DECIDED_MAX {
+        if is_missed(row.decided, row.runs, Bar::AtMost(DECIDED_MAX)) {
             misses.push(format!("{of}: a threshold at the truth decided in {:.1} %", row.decided * 100.0));
         }
         if row.over_oracle > OVER_ORACLE_MAX && !beyond_claim(&row.process, row.seconds) {
             misses.push(format!("{of}: {:.2} × the oracle's width", row.over_oracle));
         }
     }
-    for row in table
-        .steady
-        .iter()
-        .filter(|row| row.flagged >= STEADY_FLAGGED_MAX && !beyond_claim(&row.process, row.seconds))
-    {
+    let claimed = |row: &&FlagRow| !beyond_claim(&row.process, row.seconds);
+    let too_often = |row: &&FlagRow| is_missed(row.flagged, row.runs, Bar::AtMost(STEADY_FLAGGED_MAX));
+    for row in table.steady.iter().filter(claimed).filter(too_often) {
         misses.push(format!(
             "{}, {} s: {:.1} % of steady runs flagged",
             row.process,
@@ -185,11 +208,10 @@ pub(crate) fn misses(table: &Table) -> Vec<String> {
             row.flagged * 100.0
         ));
     }
-    for row in table.drifting.iter().filter(|row| {
-        !row.drift.ends_with('‡')
-            && row.flagged < DRIFT_FLAGGED_MIN
-            && !beyond_claim(&row.process, row.seconds)
-    }) {
+    let too_seldom = |row: &&FlagRow| {
+        !row.drift.ends_with('‡') && is_missed(row.flagged, row.runs, Bar::AtLeast(DRIFT_FLAGGED_MIN))
+    };
+    for row in table.drifting.iter().filter(claimed).filter(too_seldom) {
         misses.push(format!(
             "{}, {} s, {}: {:.1} % flagged",
             row.process,
@@ -199,16 +221,18 @@ pub(crate) fn misses(table: &Table) -> Vec<String> {
         ));
     }
     for row in &table.comparisons {
-        if row.difference == 0.0 && row.faster + row.slower >= WINNER_MAX {
+        let winners = row.faster + row.slower;
+        if row.difference == 0.0 && is_missed(winners, row.runs, Bar::AtMost(WINNER_MAX)) {
             misses.push(format!(
                 "A/A, noise {}, {} blocks: {:.1} % winners",
                 row.noise,
                 row.blocks,
-                (row.faster + row.slower) * 100.0
+                winners * 100.0
             ));
         }
         let found = if row.difference < 0.0 { row.slower } else { row.faster };
-        if row.difference != 0.0 && row.blocks == "12" && found < FOUND_MIN {
+        let is_judged = row.difference != 0.0 && row.blocks == "12";
+        if is_judged && is_missed(found, row.runs, Bar::AtLeast(FOUND_MIN)) {
             misses.push(format!(
                 "{:+} %, {} blocks: found in {:.1} %",
                 row.difference * 100.0,
@@ -228,12 +252,13 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let mut runs = 2_000;
     let mut base = BASE;
     let mut write = false;
-    let mut only_seconds = false;
+    let (mut only, mut word) = (None, "");
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--write" => write = true,
-            "--seconds" => only_seconds = true,
+            "--seconds" | "--windows" | "--verdicts" => only = Some(argument.as_str()),
+            "--row" => word = rest.next().ok_or("--row takes a word of the rows to play")?,
             "--base" => {
                 let number = rest.next().and_then(|n| n.parse().ok());
                 base = number.ok_or("--base takes a number: tables of different bases share no seed")?;
@@ -246,22 +271,38 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
                     .ok_or("--runs takes a number from 10 to 100000")?;
             }
             other => {
-                return Err(format!("coverage takes --runs N, --base N, --seconds and --write, not {other}"));
+                return Err(format!(
+                    "coverage takes --runs N, --base N, --windows, --verdicts, --row WORD, --seconds and --write, not {other}"
+                ));
             }
         }
     }
-    if only_seconds {
+    if only == Some("--seconds") {
         let (rows, habits) = seconds::seconds(runs, base.wrapping_mul(1_000_000) + 20_000);
         print!("{}", page::seconds(&rows, &habits));
         return if write { page::write_seconds(root, &rows, &habits) } else { Ok(()) };
     }
-    let table = simulate(runs, &[10, 30, LONG_S], base, |done| eprintln!("played {done}"));
-    print!("{}", page::markdown(&table));
-    let misses = misses(&table);
-    if write {
-        page::write(root, &table, &misses)?;
+    let mut all_misses = Vec::new();
+    if only != Some("--windows") {
+        let counted = verdicts(runs * MATCHES_PER_RUN, base, word);
+        print!("{}", page::verdicts(&counted));
+        let missed = counted.iter().filter(|row| row.is_missed());
+        let misses: Vec<String> = missed.map(|row| format!("{}: {}", row.situation, row.what)).collect();
+        if write {
+            page::write_verdicts(root, &counted, &misses)?;
+        }
+        all_misses.extend(misses);
     }
-    if misses.is_empty() { Ok(()) } else { Err(format!("bars not met:\n  {}", misses.join("\n  "))) }
+    if only != Some("--verdicts") {
+        let table = simulate(runs, &[10, 30, LONG_S], base, |done| eprintln!("played {done}"));
+        print!("{}", page::markdown(&table));
+        let misses = misses(&table);
+        if write {
+            page::write(root, &table, &misses)?;
+        }
+        all_misses.extend(misses);
+    }
+    if all_misses.is_empty() { Ok(()) } else { Err(format!("bars not met:\n  {}", all_misses.join("\n  "))) }
 }
 
 #[cfg(test)]

@@ -34,28 +34,23 @@ fn the_bars_hold_at_a_smaller_size() {
 fn the_table_can_fail() {
     let mut table = simulate(20, &[10], BASE, |_| {});
     table.intervals.truncate(1);
-    table.intervals[0].covered = 0.92;
+    (table.intervals[0].runs, table.intervals[0].printed) = (2_000, 2_000);
+    table.intervals[0].covered = 0.91;
     table.intervals[0].over_oracle = 1.51;
-    table.intervals[0].decided = 0.08;
+    table.intervals[0].decided = 0.09;
     table.steady.truncate(1);
-    table.steady[0].flagged = 0.05;
+    (table.steady[0].runs, table.steady[0].flagged) = (2_000, 0.07);
     table.drifting.truncate(1);
-    table.drifting[0].flagged = 0.79;
+    (table.drifting[0].runs, table.drifting[0].flagged) = (2_000, 0.77);
     table.comparisons.truncate(1);
-    table.comparisons[0].faster = 0.05;
+    (table.comparisons[0].runs, table.comparisons[0].faster) = (2_000, 0.07);
     assert_eq!(misses(&table).len(), 6, "{:?}", misses(&table));
 }
 
 #[test]
-fn a_rarely_printed_interval_misses_the_bar_only_beyond_chance() {
-    let mut row = simulate(20, &[10], BASE, |_| {}).intervals.remove(0);
-    (row.runs, row.printed) = (2_000, 17);
-    row.covered = 15.0 / 17.0;
-    assert!(covered(&row));
-    row.covered = 11.0 / 17.0;
-    assert!(!covered(&row));
-    assert!((at_least(2, 17, 0.07) - 0.336_0).abs() < 5e-4, "{}", at_least(2, 17, 0.07));
-    row.printed = 0;
-    row.covered = 0.0;
-    assert!(covered(&row));
+fn verdicts_over_starts_keep_their_promises_at_a_smaller_size() {
+    // So few runs of fixed seeds are beyond chance where a promise is broken by far: 1 in 10,000 counts would be at it.
+    let missed: Vec<Counted> =
+        verdicts(100, BASE, "").into_iter().filter(|row| row.is_missed_at(0.000_1)).collect();
+    assert!(missed.is_empty(), "{missed:#?}");
 }

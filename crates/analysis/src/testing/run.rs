@@ -3,21 +3,21 @@
 use prony_model::Tool;
 use prony_model::observed::Observed;
 use prony_model::run_log::{
-    self, CandidateFacts, CandidateRecord, Event, Header, NamedPlan, PlannedTrial, RunLog, TrialResult,
+    self, CandidateFacts, CandidateRecord, Header, NamedPlan, PlannedTrial, RunLog, TrialResult,
 };
 use prony_model::server::{SampleColumns, ServerSamples};
-use prony_model::trial::Trial;
 
 use super::{closed_plan, healthy};
-use crate::analyse;
+#[cfg(test)]
 use crate::experiment::ExperimentAnalysis;
 use crate::trial::judge;
 
 /// Builds run logs: candidates × one plan × blocks, with each trial's rate given.
-pub(crate) struct Log(pub(crate) RunLog);
+pub struct Log(pub RunLog);
 
 impl Log {
-    pub(crate) fn new(candidates: &[&str], blocks: u32) -> Log {
+    /// Without results yet.
+    pub fn new(candidates: &[&str], blocks: u32) -> Log {
         let candidate = |label: &&str| CandidateRecord {
             label: (*label).to_owned(),
             facts: CandidateFacts {
@@ -89,7 +89,7 @@ impl Log {
     }
 
     /// Rates of the candidates block by block; a trial with rate 0 is left out.
-    pub(crate) fn with(mut self, rates: &[&[u64]]) -> Log {
+    pub fn with(mut self, rates: &[&[u64]]) -> Log {
         for planned in self.0.header.order.clone() {
             let candidate =
                 self.0.header.candidates.iter().position(|c| c.label == planned.candidate).unwrap();
@@ -101,18 +101,21 @@ impl Log {
         self
     }
 
+    #[cfg(test)]
     pub(crate) fn event(mut self, what: &str) -> Log {
         let (what, detail) = (what.to_owned(), "a detail".to_owned());
-        self.0.events.push(Event { at: String::new(), what, detail, found: None });
+        self.0.events.push(prony_model::run_log::Event { at: String::new(), what, detail, found: None });
         self
     }
 
-    pub(crate) fn trial(&mut self, result: usize) -> &mut Trial {
+    #[cfg(test)]
+    pub(crate) fn trial(&mut self, result: usize) -> &mut prony_model::trial::Trial {
         self.0.results[result].trial.as_mut().unwrap()
     }
 
+    #[cfg(test)]
     pub(crate) fn analyse(&self) -> ExperimentAnalysis {
-        let analysis = analyse(&self.0);
+        let analysis = crate::analyse(&self.0);
         let counts = analysis.trials;
         let sum = counts.valid + counts.lower_bound + counts.suspect + counts.void + counts.missing;
         assert_eq!(counts.planned, sum, "{counts:?}");

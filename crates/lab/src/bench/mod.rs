@@ -30,7 +30,7 @@ mod loaded;
 mod order;
 mod precision;
 mod quiet;
-mod repeats;
+pub mod repeats;
 mod request_spec;
 mod resolve;
 mod runner;

@@ -13,7 +13,7 @@ pub(super) const SHARE_MAX: f64 = 0.15;
 
 /// What is to be repeated, and what repeats have taken.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Repeats {
+pub struct Repeats {
     due: Vec<PlannedTrial>,
     loaded: Duration,
     repeated: Duration,
@@ -33,7 +33,7 @@ impl Repeats {
     }
 
     /// Takes in a trial. A duet's noise is in both, and a search is long: these are not repeated.
-    pub(super) fn take(&mut self, result: &TrialResult) {
+    pub fn take(&mut self, result: &TrialResult) {
         let planned = &result.planned;
         let Some(trial) = &result.trial else { return self.forget(planned.index) };
         let took = Duration::from_nanos(trial.window.duration_ns.saturating_add(trial.plan.warmup_ns));
@@ -50,17 +50,17 @@ impl Repeats {
     }
 
     /// The next one of a block that ended before this one begins; `None`: the run's end.
-    pub(super) fn next(&self, before: Option<u32>) -> Option<PlannedTrial> {
+    pub fn next(&self, before: Option<u32>) -> Option<PlannedTrial> {
         self.due.iter().find(|planned| Some(planned.block) != before).cloned()
     }
 
     /// Whether there is time for another one that takes so long.
-    pub(super) fn allows(&self, load: Duration) -> bool {
+    pub fn allows(&self, load: Duration) -> bool {
         (self.repeated + load).as_secs_f64() <= SHARE_MAX * self.loaded.as_secs_f64()
     }
 
     /// Leaves the rest as it is.
-    pub(super) fn end_block(&mut self, before: Option<u32>) {
+    pub fn end_block(&mut self, before: Option<u32>) {
         self.due.retain(|planned| Some(planned.block) == before);
     }
 }

@@ -1,9 +1,6 @@
 //! Searches on a simulated queue whose capacity theory knows: M/M/4 and its like, without a clock and from seeds.
 
-use prony_analysis::testing::healthy;
-use prony_model::Measurement;
-use prony_model::histogram::{Histogram, SparseHistogram};
-use prony_model::measurement::{BIN_NS, Censored, Parts, RequestCounts, Second};
+use prony_analysis::testing::{healthy, measured};
 
 use std::sync::Mutex;
 
@@ -52,70 +49,6 @@ fn requests(due: Vec<f64>, chance: &mut Chance) -> Vec<(f64, f64, f64)> {
     served.collect()
 }
 
-/// What a load of these requests measures.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a test's seconds")]
-fn measured(requests: &[(f64, f64, f64)], seconds: u64) -> Measurement {
-    let window_ns = seconds * S;
-    let mut m = healthy(seconds, 0);
-    m.schedule_start_ns = m.window_start_ns;
-    m.requests = RequestCounts::default();
-    let mut by_second = vec![Histogram::default(); seconds as usize];
-    let (mut waits, mut lags, mut responses, mut services, mut in_service) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut busy_ns = 0;
-    for (due, sent, answered) in requests {
-        let [due, sent, answered] = [due, sent, answered].map(|at| (at * 1e9) as u64);
-        m.requests.scheduled += 1;
-        if sent >= window_ns {
-            m.requests.never_sent += 1;
-            waits.push(window_ns - due);
-            continue;
-        }
-        m.requests.sent += 1;
-        busy_ns += answered.min(window_ns) - sent;
-        let bin = &mut m.bins.each[(sent / BIN_NS) as usize];
-        bin.dispatched += 1;
-        bin.connection_wait_sum_ns += sent - due;
-        lags.push(sent - due);
-        if answered >= window_ns {
-            m.requests.in_flight += 1;
-            waits.push(window_ns - due);
-            in_service.push(window_ns - sent);
-            continue;
-        }
-        m.requests.completed += 1;
-        let bin = &mut m.bins.each[(answered / BIN_NS) as usize];
-        bin.completed += 1;
-        bin.response_sum_ns += answered - due;
-        responses.push(answered - due);
-        services.push(answered - sent);
-        by_second[(answered / S) as usize].record(answered - due);
-    }
-    let of = |values: Vec<u64>| SparseHistogram::of_values(values);
-    m.latency.rest = Parts {
-        lateness: of(vec![0; lags.len()]),
-        send_lag: of(lags.clone()),
-        connection_wait: of(lags),
-        response: Censored { completed: of(responses), waiting: of(waits), ..Censored::default() },
-        service: Censored { completed: of(services), waiting: of(in_service), ..Censored::default() },
-        ..Parts::default()
-    };
-    m.workers[0].in_flight_integral_ns = busy_ns;
-    m.workers[0].connections_integral_ns = u64::from(SERVERS) * window_ns;
-    m.series = (0..)
-        .zip(&by_second)
-        .map(|(second, response)| Second {
-            at_ns: second * S,
-            length_ns: S,
-            completed: response.len(),
-            failed: 0,
-            connections: u64::from(SERVERS),
-            response: response.to_sparse(),
-        })
-        .collect();
-    m
-}
-
 /// What is found with probes of a minute, each of which sees another part of the queue's life.
 fn found(arrivals: Arrivals, slo: Option<&str>, resolution: f64, seed: u64) -> CapacityRecord {
     let chance = Mutex::new(Chance(seed));
@@ -126,7 +59,7 @@ fn found(arrivals: Arrivals, slo: Option<&str>, resolution: f64, seed: u64) -> C
         let seconds = load.stop.duration.unwrap().as_secs();
         let mut chance = chance.lock().unwrap();
         let due = due(&load.arrivals, seconds as f64, &mut chance);
-        Ok(measured(&requests(due, &mut chance), seconds))
+        Ok(measured(&requests(due, &mut chance), seconds * S, u64::from(SERVERS)))
     });
     let plan = CapacityPlan {
         load: Plan {

@@ -26,6 +26,6 @@ pub fn check(input: &[u8]) {
     let still = throttled(&quotas, &quotas);
     let is_still =
         |q: &prony_model::host::CpuQuota| (q.periods, q.throttled_periods, q.throttled_ns) == (0, 0, 0);
-    assert!(still.as_ref().is_none_or(is_still) && still.is_some() == !quotas.is_empty());
+    assert!(still.as_ref().is_none_or(is_still) && still.is_some() != quotas.is_empty());
     assert_eq!(throttled(&[], &quotas), None);
 }

@@ -163,8 +163,8 @@ impl Contest {
         Some(planning(count(blocks), spread, self.figures.len(), self.level))
     }
 
-    /// Which candidate's place changes if a block is left out: candidate, block and place. `None` under eight blocks.
-    pub(crate) fn left_out(&self) -> Option<Vec<(usize, u32, (u32, u32))>> {
+    /// Which candidate's place changes if a block is left out. `None` under eight blocks.
+    pub(crate) fn left_out(&self) -> Option<Vec<WithoutBlock>> {
         let blocks: Vec<u32> = self.figures.first()?.keys().copied().collect();
         if blocks.len() < LEFT_OUT_FROM || self.figures.len() < 2 {
             return None;
@@ -187,6 +187,9 @@ impl Contest {
         Some(blocks.into_iter().flat_map(changed).collect())
     }
 }
+
+/// A candidate, by its number, the block that is left out, and its place then.
+type WithoutBlock = (usize, u32, (u32, u32));
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,7 @@
 //! A test against a claim.
 
 use prony_model::Estimate;
+use prony_stats::Interval;
 use prony_stats::interval::mean;
 use prony_stats::moderated::Difference;
 
@@ -43,7 +44,7 @@ impl Asked {
         let turned: Vec<(f64, f64)> = pairs.iter().map(|(left, right)| (*right, *left)).collect();
         if let Some(test) = log_ratios(&turned).and_then(|logs| Difference::of(&logs)) {
             let test = self.level.of_test(test);
-            let here = test.interval().map(|i| i.exp());
+            let here = test.interval().map(Interval::exp);
             return Finding {
                 judgement: self.judge(&test, self.margin.ln_1p()),
                 here: here.map(|i| Estimate::new(i.point * shown, i.low * shown, i.high * shown, i.n as u64)),

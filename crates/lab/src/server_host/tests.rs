@@ -203,7 +203,7 @@ fn an_agent_that_names_another_address_than_it_was_given_is_refused() {
         match named.join().unwrap() {
             Ok(address) => assert!(!is_refused && address == wanted),
             Err(why) => {
-                assert!(is_refused && why.contains("127.0.0.1") && why.contains("127.9.9.9"), "{why}")
+                assert!(is_refused && why.contains("127.0.0.1") && why.contains("127.9.9.9"), "{why}");
             }
         }
     }

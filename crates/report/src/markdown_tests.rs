@@ -116,6 +116,8 @@ fn a_sources_figures_are_in_the_table() {
     | 2 | reactphp-socket:ev | 52,310 | ±1.3 % | 6.06 ±1.7 % | – | – | 0.820 | 2.38 | 18.4 | 21.4 | – | – | 0 | 5/5 |
     | 3–4 | node-http | 17,020 | ±2.1 % | 1.97 ±2.7 % | – | – | 2.88 | 3.74 | 57.1 | 34.9 | – | – | 0 | 5/5 |
 
+    - at this noise, 5 blocks find a difference of 7.3 % in 4 of 5 runs; 2 % takes 39 blocks, 5 % takes 9, 10 % takes more than 1,000
+
     #### ReactPHP HTTP server performance, 2019 claims
 
     plow, 10,000 requests at each concurrency, median of 3

@@ -37,6 +37,7 @@ pub mod slo_run;
 pub mod starts;
 mod steady;
 mod summary;
+pub mod tails;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod text;

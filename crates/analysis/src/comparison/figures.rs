@@ -4,7 +4,6 @@ use prony_model::Estimate;
 use prony_stats::interval::geometric_mean;
 
 use super::noise::Noise;
-use super::tails::{self, tails};
 use super::{FigureComparison, Options, PlanComparison, PlanPair, duet};
 use crate::cell::{ByBlock, Cell, any_overloaded};
 use crate::compare::{self, EARLIER_MIN, Finding, Rule, compare, compare_with_runs};
@@ -12,6 +11,7 @@ use crate::figure::{Figure, FigureValue, OverTrials};
 use crate::figures::{estimate, over_trials};
 use crate::look::Level;
 use crate::numbers::{self, count};
+use crate::tails;
 
 pub(super) fn plan_comparison(plan: &PlanPair<'_>, paired: bool, asked: (&Options, Level)) -> PlanComparison {
     let [a_died, b_died] = plan.died;
@@ -30,7 +30,7 @@ pub(super) fn plan_comparison(plan: &PlanPair<'_>, paired: bool, asked: (&Option
         figures: Figure::ranked()
             .filter_map(|figure| figure_comparison(figure, plan, paired, asked))
             .collect(),
-        tails: if paired { tails(plan, asked.0.rule(tails::LIKE), asked.1) } else { Vec::new() },
+        tails: if paired { plan.tails(asked.0.rule(tails::LIKE), asked.1) } else { Vec::new() },
     }
 }
 

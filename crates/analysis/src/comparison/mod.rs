@@ -17,15 +17,17 @@ use crate::earlier_runs::EarlierRuns;
 use crate::figure::Figure;
 use crate::look::Level;
 use crate::numbers::{count, real_len};
+use crate::tails::{self, TailRatio};
 
 mod answer;
 mod choose;
 mod duet;
 pub mod fail_if;
 mod figures;
+#[cfg(test)]
+mod gate_tests;
 mod noise;
 mod sentences;
-mod tails;
 #[cfg(test)]
 mod tests;
 mod unlike;
@@ -33,7 +35,6 @@ mod unlike;
 pub use answer::Answer;
 pub use choose::{choose, choose_in};
 pub use noise::Noise;
-pub use tails::TailRatio;
 
 const SCHEMA: &str = "prony.comparison/1";
 
@@ -292,7 +293,7 @@ pub fn tails_over(log: &RunLog, base: &str) -> Vec<(String, String, Vec<TailRati
         log.header.candidates.iter().map(|other| other.label.as_str()).filter(|label| *label != base);
     let (rule, level) = (Rule::usual(tails::LIKE), Level::of(log));
     let tails = |(label, plan): (&str, PlanPair<'_>)| {
-        let ratios = tails::tails(&plan, rule, level);
+        let ratios = plan.tails(rule, level);
         (!ratios.is_empty()).then(|| (label.to_owned(), plan.name, ratios))
     };
     let pairs = others.flat_map(|label| {
@@ -348,6 +349,12 @@ struct PlanPair<'a> {
 }
 
 impl PlanPair<'_> {
+    /// Ratios of its tails; none of a server that died.
+    fn tails(&self, rule: Rule, level: Level) -> Vec<TailRatio> {
+        let died = self.died.iter().any(Option::is_some);
+        if died { Vec::new() } else { tails::tails(&self.a, &self.b, rule, level) }
+    }
+
     /// Blocks in which both have a trial that counts.
     fn common_blocks(&self) -> u32 {
         let blocks = |cells: &[Cell<'_>]| cells.iter().map(|c| c.planned.block).collect::<BTreeSet<u32>>();

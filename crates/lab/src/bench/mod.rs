@@ -22,6 +22,8 @@ use crate::supervise::Supervision;
 use crate::watch::WatchedServer;
 
 mod budget;
+#[cfg(test)]
+mod controls_tests;
 mod cpu_halves;
 mod duet;
 mod header;

@@ -1,10 +1,11 @@
 //! A run log as the page's data.
 
 use prony_analysis::analyse;
-use prony_analysis::comparison::{TailRatio, tails_over};
+use prony_analysis::comparison::tails_over;
 use prony_analysis::experiment::{ExperimentAnalysis, Row};
 use prony_analysis::figure::{Entry, Figure};
 use prony_analysis::plot_data::quantiles;
+use prony_analysis::tails::TailRatio;
 use prony_model::Tool;
 use prony_model::run_log::{RunLog, Setting, TrialResult};
 

@@ -8,7 +8,6 @@ use prony_stats::moderated::Difference;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::PlanPair;
 use crate::cell::{ByBlock, Cell, any_overloaded};
 use crate::compare::{Finding, Rule, log_ratios};
 use crate::figure::{Figure, FigureValue};
@@ -29,14 +28,13 @@ pub struct TailRatio {
     pub finding: Finding,
 }
 
-/// The ratios of a plan; none where a percentile would be of fewer than two common blocks, grew in an overload, or is of
-/// a server that died.
-pub(super) fn tails(plan: &PlanPair<'_>, rule: Rule, level: Level) -> Vec<TailRatio> {
-    if any_overloaded(&plan.a) || any_overloaded(&plan.b) || plan.died.iter().any(Option::is_some) {
+/// B's over A's under one plan; none where a percentile would be of fewer than two common blocks, or grew in an overload.
+pub(crate) fn tails(a: &[Cell<'_>], b: &[Cell<'_>], rule: Rule, level: Level) -> Vec<TailRatio> {
+    if any_overloaded(a) || any_overloaded(b) {
         return Vec::new();
     }
     let logs = |(field, quantile): &(&str, f64)| {
-        let (a, b) = (by_block(field, &plan.a)?, by_block(field, &plan.b)?);
+        let (a, b) = (by_block(field, a)?, by_block(field, b)?);
         Some((*quantile, log_ratios(&a.pairs(&b))?))
     };
     let mut all: Vec<(f64, Vec<f64>)> = PERCENTILES.iter().filter_map(logs).collect();
@@ -63,4 +61,4 @@ fn by_block(field: &str, cells: &[Cell<'_>]) -> Option<ByBlock> {
 }
 
 /// What matters of every percentile is what matters of p99.
-pub(super) const LIKE: Figure = Figure::P99;
+pub(crate) const LIKE: Figure = Figure::P99;

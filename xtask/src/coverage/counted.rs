@@ -108,7 +108,7 @@ pub(crate) fn play(rows: &[Row], runs: u64, base: u64, word: &str) -> Vec<Counte
             let (count, runs) = own
                 .filter_map(|(_, tally)| tally.0.get(i))
                 .fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
-            Counted { situation: row.situation.clone(), what: *what, runs, count, bar: *bar }
+            Counted { situation: row.situation.clone(), what, runs, count, bar: *bar }
         }));
     }
     counted

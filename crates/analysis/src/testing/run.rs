@@ -104,7 +104,7 @@ impl Log {
     #[cfg(test)]
     pub(crate) fn event(mut self, what: &str) -> Log {
         let (what, detail) = (what.to_owned(), "a detail".to_owned());
-        self.0.events.push(prony_model::run_log::Event { at: String::new(), what, detail, found: None });
+        self.0.events.push(run_log::Event { at: String::new(), what, detail, found: None });
         self
     }
 

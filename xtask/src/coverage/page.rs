@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use super::counted::{Bar, Counted};
 use super::seconds::{HabitRow, SecondsRow};
@@ -143,8 +144,16 @@ pub(crate) fn verdicts(rows: &[Counted]) -> String {
 
 /// Writes that table and its counts.
 pub(crate) fn write_verdicts(root: &Path, rows: &[Counted], misses: &[String]) -> Result<(), String> {
-    let page = format!("{VERDICTS_HEAD}{}{}{VERDICTS_FOOT}", bars(misses), verdicts(rows));
+    let commit = commit(root)?;
+    let page = format!("{VERDICTS_HEAD}At {commit}. {}{}{VERDICTS_FOOT}", bars(misses), verdicts(rows));
     write_both(root, VERDICTS_NAME, &page, &rows)
+}
+
+/// What is checked out.
+fn commit(root: &Path) -> Result<String, String> {
+    let git = Command::new("git").args(["rev-parse", "--short=8", "HEAD"]).current_dir(root).output();
+    let git = git.map_err(|e| format!("git could not be started: {e}"))?;
+    Ok(String::from_utf8_lossy(&git.stdout).trim().to_owned())
 }
 
 fn write_both(root: &Path, name: &str, page: &str, rows: &impl serde::Serialize) -> Result<(), String> {
@@ -162,8 +171,8 @@ const VERDICTS_HEAD: &str = "# How often Prony's verdicts are right, 2026-11-27
 
 Made by `cargo xtask coverage --verdicts --write`, from fixed seeds: the same code gives the same table on any machine.
 Each run draws servers whose truth is known and gives what was measured of them to the functions that judge real run
-logs: `compare_candidates`, `analyse`, `hold_run`, `history`, the search for a capacity. 20,000 runs a row, 2,000 where
-a run takes long; of a row that counts only some of its runs (those that print an interval, say) the table has these.
+logs: `compare_candidates`, `analyse`, `hold_run`, `history`, the search for a capacity. A row has a tenth of the runs
+where one takes long, and fewer where it counts only some of them (those that print an interval, say).
 
 A promise is missed where a count would be so far off in under 1 % of cases at exactly what is promised. Intervals of
 windows are in [coverage-2026-11-27.md](coverage-2026-11-27.md); [statistics.md](../statistics.md) says what the rules are.

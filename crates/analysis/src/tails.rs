@@ -22,7 +22,7 @@ const QUANTILES: usize = 5;
 pub struct TailRatio {
     /// Of response times: 0.99.
     pub quantile: f64,
-    /// B over A, with an interval that holds for all of these at once in 95 % of runs.
+    /// B over A, with an interval that is aimed to hold for all of these at once in 95 % of runs.
     pub ratio: Estimate,
     /// What that says, of all of these together.
     pub finding: Finding,

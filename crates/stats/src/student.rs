@@ -44,9 +44,11 @@ pub(crate) fn memo(of: [f64; 4], compute: impl FnOnce() -> Option<f64>) -> Optio
     })
 }
 
-/// The value beyond which Student's t lies with a chance of `error`, on both sides together.
+/// The value beyond which Student's t lies with a chance of `error`, on both sides together. By the lower tail, whose
+/// digits 1 − error/2 does not have. `None` under 10⁻¹⁰⁰, about which the inversion has no value.
 pub fn t_error(degrees: f64, error: f64) -> Option<f64> {
-    t_quantile(degrees, 1.0 - error / 2.0)
+    let error = Some(error).filter(|error| *error >= 1e-100)?;
+    t_quantile(degrees, error / 2.0).map(|t| -t)
 }
 
 /// Above this many degrees of freedom the inversion of the beta function

@@ -219,7 +219,7 @@ function tail({ data, state }: Context, plan: number): HTMLElement | null {
   return figureBox({
     id: "plot-tails",
     title: `Tail: response times of ${b} over those of ${a}`,
-    caption: `Above the line at 1, responses of ${b} take longer than those of ${a}; below it, they are shorter. Ratios are paired within blocks. The bars are intervals, which hold for all of these percentiles together in 95 % of runs.`,
+    caption: `Above the line at 1, responses of ${b} take longer than those of ${a}; below it, they are shorter. Ratios are paired within blocks. The bars are intervals, aimed to hold for all of these percentiles together in 95 % of runs.`,
     controls: all.length > 1 ? [select("Candidate", all.map((t) => ({ value: name(t.b), name: name(t.b) })), b, (value) => state.set({ tail: value }))] : [],
     draw: (width) => tails(chosen.ratios, color(chosen.b), width),
     table: () => ({

@@ -185,6 +185,7 @@ await pages.overTime(world);
 await pages.capacity(world);
 await pages.duet(world);
 await pages.tails(world);
+await pages.planning(world);
 await pages.history(world);
 
 await check("the live page of a load, and then its report", async () => {

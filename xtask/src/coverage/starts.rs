@@ -171,12 +171,8 @@ fn thresholds() -> Vec<Row> {
         ));
     }
     // Shares of 0.8 % where 1 % is allowed: what fewer starts decide is the bar of more.
-    let more_decide = [
-        (3, Bar::None),
-        (6, Bar::AtLeast(0.05)),
-        (12, Bar::AtLeast(0.60)),
-        (24, Bar::AtLeast(0.90)),
-    ];
+    let more_decide =
+        [(3, Bar::None), (6, Bar::AtLeast(0.05)), (12, Bar::AtLeast(0.60)), (24, Bar::AtLeast(0.90))];
     for (starts, met) in more_decide {
         let counts = [("MET", met), ("MISSED", Bar::AtMost(0.05)), unsaid];
         let situation =

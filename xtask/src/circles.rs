@@ -10,10 +10,8 @@ const USES: &[&str] = &["use ", "pub use ", "pub(crate) use ", "pub(super) use "
 /// A name, by its segments from the crate's root on.
 type Name = Vec<String>;
 
-/// A file.
 #[derive(Default)]
 struct Module {
-    /// The names of others that it uses.
     uses: Vec<Name>,
     /// The names that it gives on, which is no use of them, and what each stands for.
     gives_on: BTreeMap<String, Name>,

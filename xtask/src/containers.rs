@@ -40,9 +40,6 @@ connections = 10
 "#;
 
 /// Runs all checks: `cargo xtask containers`.
-///
-/// # Errors
-/// When one fails.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let binary = crate::prony(root);
     let world = match World::prepare(&root.join("target/containers"), &binary)? {

@@ -45,9 +45,6 @@ struct Case {
 }
 
 /// Plays all of them, and prints where Prony and curl differ.
-///
-/// # Errors
-/// When there is no such checkout, or Prony cannot be run.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let [path] = arguments else { return Err(USAGE.to_owned()) };
     let prony = root.join("target/release/prony");

@@ -8,10 +8,6 @@ use std::process::Command;
 use crate::release::Release;
 use crate::tidy;
 
-/// Writes the generated pages.
-///
-/// # Errors
-/// When the binary is not built, or a page cannot be written.
 pub(crate) fn write(root: &Path) -> Result<(), String> {
     for (path, text) in Release::read(root)?.stale(root, &tidy::tracked(root)?) {
         fs::write(root.join(path), text).map_err(|e| format!("{path}: {e}"))?;
@@ -25,9 +21,6 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
 }
 
 /// Holds the generated pages against the binary.
-///
-/// # Errors
-/// When one is stale.
 pub(crate) fn check(root: &Path, binary: &Path) -> Result<(), String> {
     for (path, text) in pages(root, binary)? {
         if fs::read_to_string(root.join(path)).ok().as_deref() != Some(text.as_str()) {

@@ -74,9 +74,6 @@ struct Run {
 }
 
 /// Runs all checks.
-///
-/// # Errors
-/// When one fails.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let begun = Instant::now();
     let binary =

@@ -13,7 +13,6 @@ pub(crate) const MADE_BY: &str = "debootstrap";
 pub(crate) const LIMITS: [&str; 4] = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"];
 const STAND_IN: &str = "org.prony.stand-in";
 
-/// An engine of containers.
 pub(crate) struct Engine {
     /// Its storage, and `work/`, where its commands run.
     pub(crate) folder: PathBuf,
@@ -21,9 +20,6 @@ pub(crate) struct Engine {
 
 impl Engine {
     /// The inner error is the reason to skip: a program that is missing.
-    ///
-    /// # Errors
-    /// When the folder cannot be written.
     pub(crate) fn new(folder: &Path, programs: &[&str]) -> Result<Result<Engine, String>, String> {
         let error = |e: std::io::Error| format!("{}: {e}", folder.display());
         fs::create_dir_all(folder.join("work")).map_err(error)?;
@@ -58,9 +54,6 @@ impl Engine {
 
     /// Debian of this suite, as small as debootstrap makes it, once, as this image; with the host's certificates, for
     /// whatever proxy it is behind.
-    ///
-    /// # Errors
-    /// When it cannot be made, a mirror that is out of reach say.
     pub(crate) fn base(&self, suite: &str, image: &str) -> Result<(), String> {
         let label = format!("{{{{index .Config.Labels {STAND_IN:?}}}}}");
         match self.command("podman", &["image", "inspect", "--format", &label, image]) {
@@ -97,9 +90,6 @@ impl Engine {
     }
 
     /// That base with what a wheel, the tutorial and a job of CI need: Python, git and curl. The image's name.
-    ///
-    /// # Errors
-    /// When it cannot be made.
     pub(crate) fn furnished(&self, suite: &str, base: &str) -> Result<String, String> {
         self.base(suite, base)?;
         let name = format!("localhost/prony-try-{suite}");
@@ -118,9 +108,6 @@ impl Engine {
     }
 
     /// The standard output of a command that must succeed.
-    ///
-    /// # Errors
-    /// When it fails, with the end of what it said.
     pub(crate) fn command(&self, program: &str, line: &[&str]) -> Result<String, String> {
         let mut command = Command::new(program);
         command.args(line);
@@ -145,9 +132,6 @@ impl Engine {
 }
 
 /// Of a command that ended.
-///
-/// # Errors
-/// When it failed, with the end of what it said.
 pub(crate) fn said(what: &str, output: &Output) -> Result<String, String> {
     let out = String::from_utf8_lossy(&output.stdout).into_owned();
     if output.status.success() {

@@ -57,10 +57,6 @@ struct Asked {
     store: bool,
 }
 
-/// Measures, prints, judges.
-///
-/// # Errors
-/// When something costs more than it may, or cannot be measured.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let asked = read(root, arguments)?;
     if cfg!(debug_assertions) {
@@ -234,7 +230,6 @@ fn one(prony: &Path, url: &str, flags: &str, cpu: usize, fleet: bool) -> Result<
     ])
 }
 
-/// What a controller took.
 struct Taken {
     row: String,
     cores: f64,

@@ -37,9 +37,6 @@ const MEMORY_MB: u32 = 1024;
 const ALLOCATION_MB: u32 = 64;
 
 /// `cargo xtask fuzz [--seconds N] [TARGET …]`.
-///
-/// # Errors
-/// When a tool is missing, a target is unknown, or a target finds something.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let (seconds, names) = read(arguments)?;
     let compiler = Compiler::found().ok_or(

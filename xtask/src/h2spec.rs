@@ -26,9 +26,6 @@ struct Summary {
 }
 
 /// Plays all cases.
-///
-/// # Errors
-/// When Prony is not built, or h2specd objects to something.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let prony = super::prony(root);
     if !prony.exists() {

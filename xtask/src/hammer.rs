@@ -64,7 +64,6 @@ const TIMED: &[(&str, &str)] = &[
     ("xtask floor", ""),
 ];
 
-/// What was asked for.
 struct Asked {
     suites: u64,
     minutes: u64,
@@ -106,9 +105,6 @@ struct Found {
 }
 
 /// `cargo xtask hammer`.
-///
-/// # Errors
-/// When a test failed or took over ten times its quiet time.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let asked = read(arguments)?;
     let binaries = suite::build(root, &["--workspace"])?;
@@ -315,7 +311,6 @@ impl Found {
         Err(format!("{} failures, {slow} tests over {SLOWER_MAX} times their quiet time", self.failures()))
     }
 
-    /// The result as Markdown.
     fn page(&self) -> String {
         let mut page = format!(
             "# The tests, hammered: {}\n\n`cargo xtask hammer`, commit {}, {} CPUs, seed {}.\n\n\
@@ -385,9 +380,6 @@ impl Drop for Busy {
 }
 
 /// Takes each core half of the time until standard input ends: `cargo xtask busy`.
-///
-/// # Errors
-/// When it may not choose its CPUs.
 pub(crate) fn busy() -> Result<(), String> {
     let cpus = sched_getaffinity(Pid::from_raw(0)).map_err(|e| e.to_string())?;
     for cpu in (0..CpuSet::count()).filter(|cpu| cpus.is_set(*cpu).unwrap_or(false)) {

@@ -83,9 +83,6 @@ impl Drop for Running {
 }
 
 /// Compares all of them, and prints a line each.
-///
-/// # Errors
-/// When Prony is not built, or a count differs: then there is a line that begins with FAILED, too.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let prony = super::prony(root);
     if !prony.exists() {

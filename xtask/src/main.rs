@@ -116,7 +116,6 @@ fn prony(root: &std::path::Path) -> PathBuf {
     std::env::var_os("PRONY").map_or_else(|| root.join("target/release/prony"), PathBuf::from)
 }
 
-/// The repository's folder.
 fn root() -> PathBuf {
     let own = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     own.parent().map(PathBuf::from).unwrap_or(own)

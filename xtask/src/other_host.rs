@@ -31,9 +31,6 @@ pub(crate) struct OtherHost {
 impl OtherHost {
     /// Starts it with its keys and state in this folder, which is made anew, and with this home folder and these variables
     /// for who logs in. The inner error is the reason to skip.
-    ///
-    /// # Errors
-    /// When something of it cannot be made.
     pub(crate) fn start(
         folder: &Path,
         home: &Path,

@@ -12,7 +12,6 @@ use toml::{Table, Value};
 
 use crate::today;
 
-/// What is written.
 const PAGE: &str = "docs/distributions.md";
 /// The versions of PHP that any recipe offers.
 const PHP: [&str; 9] = ["7.0", "7.1", "7.2", "7.4", "8.1", "8.2", "8.3", "8.4", "8.5"];
@@ -49,10 +48,6 @@ struct System {
     versions: BTreeMap<String, String>,
 }
 
-/// Writes the page.
-///
-/// # Errors
-/// When a recipe cannot be read, or apt-cache says nothing of a system.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let usage = "usage: cargo xtask packages \"SYSTEM=ROOT\" …, as in \"Debian 13=/srv/trixie\"";
     if arguments.is_empty() {

@@ -34,8 +34,6 @@ pub(crate) struct Release {
 }
 
 impl Release {
-    /// # Errors
-    /// When Cargo.toml cannot be read, or names no repository at GitHub.
     pub(crate) fn read(root: &Path) -> Result<Release, String> {
         let path = root.join("Cargo.toml");
         let wrong = |why: &str| format!("{}: {why}", path.display());
@@ -50,7 +48,6 @@ impl Release {
         Ok(Release { repository, version: field("version").ok_or_else(|| wrong("no version"))?.to_owned() })
     }
 
-    /// The address of the repository.
     pub(crate) fn address(&self) -> String {
         format!("{HOST}{}", self.repository)
     }

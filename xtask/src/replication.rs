@@ -11,9 +11,6 @@ pub(crate) const EXPERIMENT: &str = "fast-and-furious-2023";
 pub(crate) const PLAN: &str = "c100";
 
 /// The candidates that the experiment's file names.
-///
-/// # Errors
-/// When it cannot be read, or names none.
 pub(crate) fn candidates(root: &Path) -> Result<Vec<String>, String> {
     let path = root.join("experiments").join(EXPERIMENT).with_extension("toml");
     let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -25,9 +22,6 @@ pub(crate) fn candidates(root: &Path) -> Result<Vec<String>, String> {
 
 /// Whether the report (`prony report`, as `json` and as `markdown`) has each candidate, as measured or as skipped with
 /// a reason, and the source's figures and conclusions beside ours.
-///
-/// # Errors
-/// The first thing that is missing.
 pub(crate) fn is_whole(candidates: &[String], json: &str, markdown: &str) -> Result<(), String> {
     let analysis: Value = serde_json::from_str(json).map_err(|e| format!("its report: {e}"))?;
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();

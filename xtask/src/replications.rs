@@ -14,15 +14,11 @@ use serde_json::Value;
 
 /// Where the run logs are, unless a folder is named.
 const RUNS: &str = "runs/replications";
-/// Around what is written here.
 const BEGIN: &str = "<!-- from here on written by `cargo xtask replications` -->";
 const END: &str = "<!-- to here -->";
 
 /// Writes the page, the example report and its place in the list of each experiment with a source, from
 /// `FOLDER/NAME.jsonl`. What has no run log stays as it is.
-///
-/// # Errors
-/// When a run log cannot be read, or is of another experiment; when a page has no place for its figures.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let runs = match arguments {
         [] => root.join(RUNS),
@@ -57,7 +53,6 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
 
 /// A run of an experiment with a source: what its log says at first, and what Prony makes of it.
 struct Replication {
-    /// The experiment's name.
     name: String,
     /// The commit of the tree, whose Prony judges.
     judged_by: String,

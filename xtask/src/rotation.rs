@@ -35,7 +35,6 @@ const HOSTS: [(&str, &str); 4] = [
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const DAY_S: u64 = 24 * 3600;
 
-/// What is done today.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     /// Servers to install and check.
@@ -45,9 +44,6 @@ pub(crate) struct Part {
 }
 
 /// Today's part of what `prony servers list --format json` says.
-///
-/// # Errors
-/// When that is not what it says.
 pub(crate) fn of_today(listed: &str) -> Result<Part, String> {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let mut known = BTreeMap::new();

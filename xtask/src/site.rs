@@ -23,9 +23,6 @@ const IMAGE: &str = "localhost/prony-mdbook";
 
 /// Builds the site. `--install` builds mdBook first where it is not on PATH: three minutes. `--contained` takes a packed one,
 /// in a container; where that cannot be had it says so, and builds nothing.
-///
-/// # Errors
-/// When mdBook is missing, says no, or a link of the site leads nowhere.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let folder = root.join("target/site");
     let _ = fs::remove_dir_all(&folder); // of an earlier run

@@ -50,7 +50,6 @@ const MODES: [Mode; 3] = [
 pub(crate) struct Running(Child);
 
 impl Running {
-    /// Its process.
     pub(crate) fn pid(&self) -> u32 {
         self.0.id()
     }
@@ -77,9 +76,6 @@ struct Soaked {
 }
 
 /// `cargo xtask soak [--minutes N] [--store]`.
-///
-/// # Errors
-/// When memory grows, or a load does not run as it should.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let (minutes, store) = read(arguments)?;
     let binary = root.join("target/release/prony");

@@ -4,9 +4,6 @@ use std::fs;
 use std::path::Path;
 
 /// Writes `NAME.ENDING` for each of these texts, and says so.
-///
-/// # Errors
-/// When one cannot be written.
 pub(crate) fn write(root: &Path, name: &str, texts: &[(&str, &str)]) -> Result<(), String> {
     let folder = root.join("docs/benchmarks");
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;

@@ -19,7 +19,6 @@ const SLOWEST_SHOWN: usize = 15;
 pub(crate) struct Binary {
     /// The package and, of an integration test, its name: `prony-load engine`.
     pub(crate) name: String,
-    /// The executable.
     pub(crate) path: PathBuf,
     /// The package's folder, in which its tests run.
     folder: PathBuf,
@@ -30,7 +29,6 @@ pub(crate) struct Binary {
 /// What became of one test.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
-    /// Whether it passed.
     pub(crate) passed: bool,
     /// How long it took, where the binary said it.
     pub(crate) took: Duration,
@@ -40,9 +38,6 @@ pub(crate) struct Outcome {
 pub(crate) type Outcomes = BTreeMap<String, Outcome>;
 
 /// Builds and runs the whole suite: `cargo xtask test`.
-///
-/// # Errors
-/// When a test fails.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let begun = Instant::now();
     let binaries = build(root, &["--workspace"])?;
@@ -76,9 +71,6 @@ pub(crate) fn slowest(outcomes: &Outcomes) -> Vec<(&String, &Outcome)> {
 }
 
 /// Has Cargo build every test binary of what these arguments of its choose.
-///
-/// # Errors
-/// When something does not compile.
 pub(crate) fn build(root: &Path, of: &[&str]) -> Result<Vec<Binary>, String> {
     let mut cargo = Command::new("cargo")
         .args(["test", "--locked", "--no-run", "--message-format=json-render-diagnostics"])
@@ -130,10 +122,6 @@ impl Binary {
         command
     }
 
-    /// The names of its tests.
-    ///
-    /// # Errors
-    /// When it does not run.
     pub(crate) fn tests(&self) -> Result<Vec<String>, String> {
         let listed = self.command().args(["--list", "--format", "terse"]).output();
         let listed = listed.map_err(|e| format!("{}: {e}", self.path.display()))?;
@@ -142,9 +130,6 @@ impl Binary {
     }
 
     /// Runs all its tests, as many at once as there are CPUs: what became of each, what was printed, how it ended.
-    ///
-    /// # Errors
-    /// When it does not run.
     pub(crate) fn run_all(&self) -> Result<(Outcomes, String, ExitStatus), String> {
         let ran = self
             .command()
@@ -159,9 +144,6 @@ impl Binary {
     }
 
     /// Runs one test by itself: what became of it, and what it printed.
-    ///
-    /// # Errors
-    /// When it does not run.
     pub(crate) fn run_one(&self, test: &str) -> Result<(Outcome, String), String> {
         let begun = Instant::now();
         let ran = self.command().args(["--exact", test]).output();

@@ -53,10 +53,6 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("report", &["load", "stats", "host", "lab", "target", "prony"]),
 ];
 
-/// Checks the tree.
-///
-/// # Errors
-/// With all that was found.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let files = tracked(root)?;
     let mut found = Vec::new();

@@ -27,9 +27,6 @@ struct Load {
 
 /// Measures and prints; asserts nothing but that the view was there, as a shared machine moves the rest
 /// by more than what it is.
-///
-/// # Errors
-/// When something cannot be run.
 pub(crate) fn run(prony: &Path, arguments: &[String]) -> Result<(), String> {
     let (pairs, prony) = options(arguments, PAIRS, prony)?;
     let prony = prony.as_path();

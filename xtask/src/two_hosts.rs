@@ -44,9 +44,6 @@ struct Asked {
 }
 
 /// Runs both, prints the page, and stores it where that is asked.
-///
-/// # Errors
-/// When one of them cannot be run or measured nothing, or when `prony compare` would set them side by side without a word.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let asked = read(root, arguments)?;
     let other = OtherHost::start(&root.join(FOLDER).join("host"), root, &[])?

@@ -19,9 +19,6 @@ const REPORT_TARGET_MS: u128 = 2_000;
 const PAGE_MAX_BYTES: u64 = 1_000_000;
 
 /// Runs the checks of the web page.
-///
-/// # Errors
-/// When Node, Chromium or the binary is not there, or a check fails.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let web = Web {
         // Another binary's pages, where somebody works on them.

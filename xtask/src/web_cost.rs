@@ -51,9 +51,6 @@ pub(crate) fn options(arguments: &[String], pairs: usize, prony: &Path) -> Resul
 }
 
 /// Prints what the first of each pair costs over the second.
-///
-/// # Errors
-/// Under two pairs.
 pub(crate) fn print(pairs: &[(&Cost, &Cost)]) -> Result<(), String> {
     let few = || "an interval needs two pairs or more".to_owned();
     for (name, figure) in [
@@ -86,9 +83,6 @@ pub(crate) fn print(pairs: &[(&Cost, &Cost)]) -> Result<(), String> {
 }
 
 /// Measures and prints; asserts nothing, as a shared machine moves it by more than what it is.
-///
-/// # Errors
-/// When something cannot be run.
 pub(crate) fn run(prony: &Path, arguments: &[String]) -> Result<(), String> {
     let (count, prony) = options(arguments, PAIRS, prony)?;
     let measured = with_target(&prony, |url| pairs(&prony, url, count))?;

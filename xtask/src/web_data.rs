@@ -30,7 +30,6 @@ const SECONDS: f64 = 10.0;
 const WITH_P99_PER_S: f64 = 1_200.0;
 /// The capacity of the slower of two, requests per second; the other has twice as much.
 const SLOW_PER_S: f64 = 1_500.0;
-/// Runs of the history.
 const RUNS: u64 = 12;
 /// The first run in which the second candidate carries a fifth less.
 const WORSE_FROM: u64 = 7;

@@ -1,5 +1,5 @@
 //! The floor and the counting server, as processes: what every comparison rests on.
-#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -11,7 +11,6 @@ pub(crate) struct Batch {
     pub(crate) start_ns: u64,
     /// From the window's start to this batch's end.
     pub(crate) end_ns: u64,
-    /// The bins' sums.
     pub(crate) sum: Bin,
 }
 

@@ -15,42 +15,29 @@ use crate::figure::Figure;
 /// A claim's longest text: it is read by a human, too.
 const LENGTH_MAX: usize = 1_000;
 
-/// A claim, read.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Claim {
-    /// Two sides compared.
     Compared {
-        /// The left side.
         left: FigureTerm,
-        /// How they compare.
         relation: Relation,
-        /// The right side.
         right: Side,
         /// Of `~`, the share by which the left may differ; none: the smallest difference that matters.
         within: Option<f64>,
     },
     /// Every trial's outcome.
-    Outcome {
-        /// Whose.
-        candidate: String,
-        /// Which.
-        outcome: Outcome,
-    },
+    Outcome { candidate: String, outcome: Outcome },
     /// A place in the ranking by throughput, or better.
     Rank {
-        /// Whose.
         candidate: String,
         /// The worst place that the claim allows.
         at_most: u32,
     },
 }
 
-/// How two sides compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
     /// The left is less. `<=` reads the same: figures are continuous.
     Less,
-    /// The left is more.
     More,
     /// Both are one, within a difference that does not matter.
     Equivalent,
@@ -59,11 +46,8 @@ pub enum Relation {
 /// The right side of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Side {
-    /// One term.
     One(Term),
-    /// The largest of them.
     Max(Vec<Term>),
-    /// The smallest of them.
     Min(Vec<Term>),
 }
 
@@ -72,7 +56,6 @@ pub enum Side {
 pub enum Term {
     /// A number, in the figure's own unit on the other side.
     Number(f64),
-    /// A figure.
     Figure(FigureTerm),
 }
 
@@ -81,9 +64,7 @@ pub enum Term {
 pub struct FigureTerm {
     /// What it is multiplied by.
     pub factor: f64,
-    /// Which figure.
     pub quantity: Quantity,
-    /// Whose.
     pub candidate: String,
     /// In the plan with so many connections, not in the claim's own.
     pub connections: Option<u32>,
@@ -101,14 +82,12 @@ impl Term {
 /// What a claim may speak about: a trial's figure, or what a search over loads found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
-    /// Of a trial.
     Trial(Figure),
     /// The highest sustainable rate, in requests per second.
     Capacity,
 }
 
 impl Quantity {
-    /// Its name in claims.
     pub fn name(self) -> &'static str {
         match self {
             Quantity::Trial(figure) => figure.name,
@@ -130,10 +109,6 @@ pub struct ClaimError {
 }
 
 impl Claim {
-    /// Reads a claim.
-    ///
-    /// # Errors
-    /// A sentence with what is wrong and what would be right.
     pub fn parse(text: &str) -> Result<Claim, ClaimError> {
         let error = |why: String| ClaimError { claim: shortened(text), why };
         if text.len() > LENGTH_MAX {
@@ -173,7 +148,6 @@ fn shortened(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
-/// Reads from the front.
 struct Reader<'a> {
     rest: &'a str,
 }

@@ -17,12 +17,10 @@ pub(crate) const POWER: f64 = 0.8;
 /// of what is.
 const FORECAST_FOR: [f64; 3] = [0.0, 0.5, 1.5];
 
-/// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
     /// The smallest difference that matters, as a share: 0.02 is 2 %. Above 0, below 1.
     pub smallest: f64,
-    /// Whether more is better.
     pub more_is_better: bool,
 }
 
@@ -97,14 +95,11 @@ pub struct Forecast {
     pub more_blocks: Option<u32>,
 }
 
-/// A comparison's outcome.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RatioComparison {
     /// B's figure over A's: geometric mean and 95 % interval, n the blocks.
     pub ratio: Interval,
-    /// What that says.
     pub finding: Finding,
-    /// The same on logarithms.
     pub test: Difference,
 }
 

@@ -11,7 +11,6 @@ use crate::figure::Figure;
 pub struct EarlierRuns(BTreeMap<(String, Figure), BTreeMap<Timestamp, f64>>);
 
 impl EarlierRuns {
-    /// Adds one run's figure.
     pub(crate) fn add(&mut self, plan: &str, figure: Figure, made: Timestamp, value: f64) {
         self.0.entry((plan.to_owned(), figure)).or_default().insert(made, value);
     }

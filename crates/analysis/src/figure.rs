@@ -23,7 +23,6 @@ pub struct Entry {
     pub name: &'static str,
     /// Its field in a row of `prony.analysis/1` and its column in CSV.
     pub field: &'static str,
-    /// Its title on the page.
     pub title: &'static str,
     /// One sentence that says what it is.
     pub explain: &'static str,
@@ -35,9 +34,7 @@ pub struct Entry {
     pub in_trial: bool,
     /// Whether a Markdown table has a column of it.
     pub in_markdown: bool,
-    /// Its unit.
     pub unit: Unit,
-    /// Whether more is better.
     pub more_is_better: bool,
     /// What a comparison says of a better and of a worse one.
     pub better_and_worse: [&'static str; 2],
@@ -130,7 +127,6 @@ impl Figure {
         self.in_markdown || self.terminal_column.is_some()
     }
 
-    /// The figure of a name.
     pub fn named(name: &str) -> Option<Figure> {
         Figure::all().find(|figure| figure.name == name)
     }
@@ -183,7 +179,6 @@ impl fmt::Debug for Figure {
     }
 }
 
-/// A figure of one trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FigureValue {
     /// In the figure's unit.

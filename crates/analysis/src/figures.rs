@@ -23,7 +23,6 @@ pub struct CandidateFigure {
     pub estimate: Option<Estimate>,
     /// For a percentile that is censored in a trial: it is longer than this.
     pub censored_at_ns: Option<u64>,
-    /// Whether it is a lower bound.
     pub lower_bound: bool,
     /// The best and the worst place it may hold, of a figure that candidates are ranked by.
     pub rank: Option<(u32, u32)>,

@@ -10,7 +10,6 @@ use prony_stats::trend::{median, theil_sen};
 use crate::batches::merge;
 use crate::numbers::real;
 
-/// Batches of the trend.
 const BATCHES: usize = 20;
 
 /// Fewer batches than this (under 0.8 s) have no trend: see [`UNSENT_MIN_SHARE`].

@@ -28,7 +28,6 @@ use crate::figures::{estimate, over_trials};
 use crate::look;
 use crate::numbers::{self, count, real_len};
 
-/// The schema's name.
 pub const SCHEMA: &str = "prony.history/1";
 
 /// Runs that a series needs before anything is said of its changes.
@@ -184,9 +183,6 @@ pub struct Change {
 }
 
 /// The figure of this name; or a sentence with those that there are.
-///
-/// # Errors
-/// When no history has it.
 pub fn figure(name: &str) -> Result<Figure, String> {
     figures().find(|figure| figure.name == name).ok_or_else(|| {
         let names: Vec<&str> = figures().map(|figure| figure.name).collect();
@@ -195,9 +191,6 @@ pub fn figure(name: &str) -> Result<Figure, String> {
 }
 
 /// What a run log says of the figure; of its ratio to that of the candidate `relative_to`, where one is named.
-///
-/// # Errors
-/// A sentence, when the log does not say when it was made, or holds nothing that `relative_to` names.
 pub fn figures_of(
     log: &RunLog,
     file: &str,
@@ -428,9 +421,6 @@ fn also(before: &Point, after: &Point) -> Vec<String> {
 
 /// Takes in a run among the earlier ones, if it was made before B's: what it has of A's kind, which is A's candidate in an
 /// experiment of the same name and the same plan, by the same version of Prony on the same machine.
-///
-/// # Errors
-/// As [`figures_of`].
 pub fn take_earlier(
     runs: &mut EarlierRuns,
     run: &RunLog,

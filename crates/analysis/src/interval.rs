@@ -41,7 +41,6 @@ pub(crate) const PARTS_DIFFER: &str = "the window's parts differ by as much as t
 /// Why a percentile's interval has no upper end.
 pub(crate) const UNANSWERED: &str = "so many requests without a response, or so few in all, may be longer";
 
-/// A window's parts.
 pub(crate) struct WindowParts {
     window_ns: u64,
     /// Five batches of 100 ms bins; empty in windows under five bins, and in such as go on beyond their bins.
@@ -62,7 +61,6 @@ pub(crate) struct PercentileIntervals {
 }
 
 impl WindowParts {
-    /// Of the measurement's window.
     pub(crate) fn of(m: &Measurement) -> WindowParts {
         let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
         let whole = whole_entries(&m.series, 0.9);
@@ -77,9 +75,6 @@ impl WindowParts {
     }
 
     /// Half the width of the interval about a throughput of `per_s`, in requests per second; as wide as it may be.
-    ///
-    /// # Errors
-    /// Why there is none, and what would give one.
     pub(crate) fn throughput(&self, per_s: f64) -> Result<f64, String> {
         if self.window_ns < PARTS as u64 * BIN_NS {
             return Err(

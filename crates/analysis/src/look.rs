@@ -14,7 +14,6 @@ use crate::precision::widening;
 pub struct Level {
     /// Which look at the log it is, from 1.
     pub look: u32,
-    /// The chance of an error.
     pub error: f64,
     /// Whether the blocks ended by their own precision, so that errors are 1 + 2/n times as large.
     pub widened: bool,
@@ -47,7 +46,6 @@ impl Level {
         Level { widened: log.header.precision.is_some(), ..Level::look(looks) }
     }
 
-    /// Of a look later.
     #[must_use]
     pub fn next(self) -> Level {
         Level { widened: self.widened, ..Level::look(self.look + 1) }

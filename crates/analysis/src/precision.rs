@@ -49,9 +49,7 @@ pub struct SequentialStop {
 /// The least precise figure of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Widest {
-    /// Whose.
     pub candidate: String,
-    /// Under which plan.
     pub plan: String,
     /// Whether it is a ratio to the baseline, or the candidate's own throughput.
     pub is_ratio: bool,
@@ -59,7 +57,6 @@ pub struct Widest {
     pub half_width: f64,
     /// The standard deviation of its logarithms over blocks; `None` below two.
     pub spread: Option<f64>,
-    /// Blocks it rests on.
     pub blocks: u32,
 }
 

@@ -96,7 +96,6 @@ pub struct Contest {
 }
 
 impl Contest {
-    /// Of these candidates.
     pub(crate) fn of(candidates: &[&ByBlock], level: Level) -> Contest {
         let logarithms =
             |own: &&ByBlock| own.values.iter().map(|(block, value)| (*block, value.ln())).collect();

@@ -11,9 +11,6 @@ use crate::slo::{Slo, hold_all};
 use crate::trial::judge;
 
 /// Reads a run log and judges its results by this version.
-///
-/// # Errors
-/// As [`RunLog::read`].
 pub fn read(path: &Path) -> Result<RunLog, RunLogError> {
     RunLog::read(path, &judge_result).map(resolved)
 }
@@ -25,17 +22,11 @@ fn resolved(mut log: RunLog) -> RunLog {
 }
 
 /// The same from anything; `path` is what errors call it.
-///
-/// # Errors
-/// As [`RunLog::read`].
 pub fn read_from(reader: impl BufRead, path: &Path) -> Result<RunLog, RunLogError> {
     RunLog::read_from(reader, path, &judge_result).map(resolved)
 }
 
 /// What a result means, on this machine unless it names another.
-///
-/// # Errors
-/// A sentence where its plan, its measurement or a threshold cannot be Prony's.
 pub fn judge_result(host: &Host, raw: RawResult) -> Result<TrialResult, String> {
     let RawResult { planned, observed, failure, capacity } = raw;
     let Some(observed) = observed else {

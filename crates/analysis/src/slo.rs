@@ -18,7 +18,6 @@ use prony_model::units::{multiple, plain_number};
 use crate::figure::Figure;
 use crate::numbers::{real, rounded};
 
-/// A threshold, read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Slo {
     text: String,
@@ -68,7 +67,6 @@ pub struct SloError {
 /// A threshold held against a trial.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Held {
-    /// What became of it.
     pub decision: Decision,
     /// Whether the figure itself, whatever its interval, is within the limit; `None` without a figure.
     pub point_within: Option<bool>,
@@ -96,9 +94,6 @@ impl Held {
 impl Slo {
     /// Reads a threshold: a figure of the table of figures, `max`, or a percentile of a part of the latency
     /// (`service.p99`, `first_byte.p99`); `<` or `>`, by which is better; and a limit in the figure's unit.
-    ///
-    /// # Errors
-    /// A sentence with what is wrong and what would be right.
     pub fn parse(text: &str) -> Result<Slo, SloError> {
         let wrong = |why: String| SloError { text: text.chars().take(60).collect(), why };
         let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
@@ -124,9 +119,6 @@ impl Slo {
     }
 
     /// Reads a threshold that a search holds each of its probes to: one that a single trial of a load can decide.
-    ///
-    /// # Errors
-    /// As [`Slo::parse`], and for a figure that takes several trials or the server's samples.
     pub fn parse_for_a_search(text: &str) -> Result<Slo, SloError> {
         let slo = Slo::parse(text)?;
         let has_a_rule = [Figure::FAILED_SHARE, Figure::THROUGHPUT, Figure::MEAN];

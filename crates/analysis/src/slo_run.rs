@@ -19,9 +19,7 @@ use crate::text::with_unit;
 /// A threshold held against one candidate under one plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunSlo {
-    /// The plan's name.
     pub plan: String,
-    /// The candidate's label.
     pub candidate: String,
     /// What became of the threshold.
     pub held: SloRecord,

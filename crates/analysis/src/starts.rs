@@ -70,7 +70,6 @@ pub(crate) fn percentile(
     (Some(Estimate::from_low(point, real(low), high.map(real), n, UNANSWERED)), None)
 }
 
-/// One start's requests.
 struct Start {
     /// Those with a response by it, those without by what they had waited.
     timed: SparseHistogram,

@@ -24,14 +24,12 @@ const BATCHES: usize = 20;
 /// A step has this many batches on either side at the least, a fifth of the window.
 const STEP_BATCHES_MIN: usize = 4;
 
-/// A figure that drifted.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Drift {
     /// The figure in the verdict's words.
     pub(crate) affects: &'static str,
     /// By how much over the window, as a share of its level.
     pub(crate) share: f64,
-    /// What was seen.
     pub(crate) detail: String,
 }
 

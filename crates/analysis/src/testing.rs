@@ -158,13 +158,10 @@ pub fn carried(plan: PlanRecord, per_s: f64, response_ns: Option<u64>) -> Observ
 /// is the window's.
 #[derive(Debug, Clone)]
 pub struct Line {
-    /// Requests due.
     pub rate_per_s: u64,
     /// Requests the line's head takes.
     pub served_per_s: u64,
-    /// Stalls: start and length.
     pub stalls: Vec<(u64, u64)>,
-    /// The window.
     pub window_ns: u64,
 }
 
@@ -175,7 +172,6 @@ impl Default for Line {
 }
 
 impl Line {
-    /// What is measured of it.
     pub fn measure(&self) -> Measurement {
         let mut m = healthy(self.window_ns.div_ceil(S), 0);
         m.schedule_start_ns = m.window_start_ns;

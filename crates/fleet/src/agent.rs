@@ -28,7 +28,6 @@ pub(crate) enum Act<J> {
     StopAt(u64),
     /// The load is given up at once.
     Abandon,
-    /// The agent ends.
     Leave,
 }
 
@@ -47,7 +46,6 @@ impl<P> Piece<P> {
     }
 }
 
-/// An agent.
 #[derive(Debug)]
 pub(crate) struct Agent<P> {
     /// Beats sent, by number and instant.
@@ -90,7 +88,6 @@ impl<P: Clone> Default for Agent<P> {
 }
 
 impl<P: Clone> Agent<P> {
-    /// What it does.
     pub(crate) fn phase(&self) -> Phase {
         self.phase
     }
@@ -110,7 +107,6 @@ impl<P: Clone> Agent<P> {
         self.clock.samples() >= CLOCK_SAMPLES
     }
 
-    /// Whether its load failed.
     pub(crate) fn has_failed(&self) -> bool {
         self.failure.is_some()
     }
@@ -165,7 +161,6 @@ impl<P: Clone> Agent<P> {
         self.next_beat_ns.min(pieces).min(lease)
     }
 
-    /// What it has to say by now.
     pub(crate) fn say(&mut self, now_ns: u64) -> Vec<Up<P>> {
         let mut said = Vec::new();
         if self.phase == Phase::Preparing && self.is_connected && self.knows_clock() {
@@ -201,7 +196,6 @@ impl<P: Clone> Agent<P> {
         said
     }
 
-    /// Hears an answer.
     pub(crate) fn hear<J>(&mut self, now_ns: u64, answer: Answer<J>) -> Vec<Act<J>> {
         let mut acts = Vec::new();
         // Each beat's first answer counts: an answer that comes again says nothing of the clock, and no beat is that old.

@@ -18,10 +18,6 @@ pub(crate) struct AgentBinary {
 }
 
 impl AgentBinary {
-    /// Reads what it is.
-    ///
-    /// # Errors
-    /// A sentence: it cannot be read, or is no Linux program of an architecture that is known.
     pub(crate) fn of(path: &Path) -> Result<AgentBinary, String> {
         let refused = |why: String| format!("{} cannot be an agent: {why}.", path.display());
         let mut file = File::open(path).map_err(|e| refused(e.to_string()))?;

@@ -54,7 +54,6 @@ pub(crate) struct Engagement {
     /// Which agent it is, as its subjects name it.
     pub(crate) id: String,
     pub(crate) address: Address,
-    /// The controller's public key.
     pub(crate) controller_key: Vec<u8>,
     /// The agent's own signing key, PKCS#8.
     pub(crate) agent_key: Vec<u8>,
@@ -65,7 +64,6 @@ pub(crate) struct Engagement {
     pub(crate) stands: bool,
 }
 
-/// How an engagement ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// The controller said so, or is gone.
@@ -76,9 +74,6 @@ pub(crate) enum Ended {
 
 /// Reads who its controller is from standard input, and serves it until it says so, or is gone. `say` is given what somebody
 /// wants to read, as sentences.
-///
-/// # Errors
-/// A sentence: no controller could be reached, or it is none.
 pub fn run(say: &dyn Fn(&str)) -> Result<(), String> {
     let mut first = String::new();
     let mut input = BufReader::new(stdin());
@@ -111,9 +106,6 @@ pub fn run(say: &dyn Fn(&str)) -> Result<(), String> {
 }
 
 /// Serves a run. Where there is an `input`, its end is the controller's.
-///
-/// # Errors
-/// A sentence.
 pub(crate) fn serve(
     engagement: &Engagement,
     input: Option<Box<dyn Read + Send>>,
@@ -196,7 +188,6 @@ fn greet(
     }
 }
 
-/// A load that it applies.
 struct Loading {
     trial: u32,
     control: Control,
@@ -209,7 +200,6 @@ struct Process<'a> {
     subject: String,
     session: Session,
     joining: Joining,
-    /// Messages sent.
     messages: u64,
     /// Its pieces are JSON already: one goes to the file, too, and is sent until it is confirmed, and the histograms in it are
     /// compressed, which is most of what an agent's messages cost.

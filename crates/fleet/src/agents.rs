@@ -17,7 +17,6 @@ pub enum Agents {
     Pool(Pool, u32),
 }
 
-/// A host that ssh reaches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SshHost {
     /// What ssh calls it: `host`, `user@host` or a name of ~/.ssh/config.
@@ -27,7 +26,6 @@ pub struct SshHost {
 }
 
 impl Agents {
-    /// How many.
     pub fn count(&self) -> u32 {
         match self {
             Agents::Local(count) | Agents::Pool(_, count) => *count,
@@ -62,9 +60,6 @@ impl Agents {
 
 impl Agents {
     /// Those of `--fleet`; `count` is `--agents`, which a pool needs.
-    ///
-    /// # Errors
-    /// A sentence.
     pub fn parse(text: &str, count: Option<u32>) -> Result<Agents, String> {
         let wrong = || {
             format!(
@@ -101,9 +96,6 @@ impl Agents {
 
 impl SshHost {
     /// `HOST` or `HOST=ADDRESS`, as this flag says it. A name that ssh or a shell could take for something else is refused.
-    ///
-    /// # Errors
-    /// A sentence.
     pub fn parse(text: &str, flag: &str) -> Result<SshHost, String> {
         let (name, data) = text.split_once('=').map_or((text, None), |(name, data)| (name, Some(data)));
         let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"._-@:%[]".contains(&b);

@@ -85,7 +85,6 @@ fn is_within(address: IpAddr, network: IpAddr, bits: u32) -> bool {
     }
 }
 
-/// An agent's bounds.
 #[derive(Debug, Clone, Default)]
 pub struct Bounds {
     /// Addresses that it may load, whatever they are called: those of the plan, where its controller started it.
@@ -102,9 +101,6 @@ pub struct Bounds {
 
 impl Bounds {
     /// The addresses that this part of a load may connect to.
-    ///
-    /// # Errors
-    /// A sentence: what of it is beyond the bounds.
     pub fn admit(&self, plan: &Plan, shard: Shard) -> Result<Vec<SocketAddr>, String> {
         let part =
             |whole: u64| (u128::from(whole) * u128::from(shard.count)).div_ceil(u128::from(shard.of.max(1)));

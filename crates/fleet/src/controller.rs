@@ -15,17 +15,11 @@ const STOP_AHEAD_NS: u64 = 700_000_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Event<P> {
     /// The next piece of this agent's result.
-    Piece {
-        /// Whose.
-        agent: usize,
-        /// The piece.
-        what: P,
-    },
+    Piece { agent: usize, what: P },
     /// All agents start at this instant of the controller's clock.
     Started(u64),
     /// This agent will give no more; the others were told to end. The load goes on to be over soon.
     Lost {
-        /// Who.
         agent: usize,
         /// Why, as the second half of a sentence.
         why: String,
@@ -34,9 +28,7 @@ pub(crate) enum Event<P> {
     Over,
     /// The load did not come about.
     Failed {
-        /// Through whom.
         agent: usize,
-        /// Why, as a sentence.
         why: String,
         /// Whether that agent is lost: the next load may have another in its place.
         is_lost: bool,
@@ -47,12 +39,15 @@ pub(crate) enum Event<P> {
 enum Stage {
     /// No load.
     Idle,
-    /// Agents prepare it.
     Preparing,
     /// They are told when to start.
-    Arming { at_ns: u64 },
+    Arming {
+        at_ns: u64,
+    },
     /// All are armed, and were told so.
-    Started { at_ns: u64 },
+    Started {
+        at_ns: u64,
+    },
     /// It is given up, or over.
     Over,
 }
@@ -74,7 +69,6 @@ struct AgentState {
     job_sent_ns: Option<u64>,
 }
 
-/// A controller.
 #[derive(Debug)]
 pub(crate) struct Controller<J> {
     states: Vec<AgentState>,
@@ -147,7 +141,6 @@ impl<J: Clone> Controller<J> {
         }
     }
 
-    /// Which agents are lost.
     pub(crate) fn lost(&self) -> Vec<usize> {
         (0..self.states.len()).filter(|agent| self.states[*agent].is_lost).collect()
     }
@@ -157,7 +150,6 @@ impl<J: Clone> Controller<J> {
         self.states.get(agent)?.clock
     }
 
-    /// Hears an agent.
     pub(crate) fn hear<P>(
         &mut self,
         now_ns: u64,

@@ -16,7 +16,6 @@ const ALL_MAX_BYTES: u64 = 4 << 30;
 /// Files that nobody took within this time are removed.
 const KEPT: Duration = Duration::from_secs(7 * 86_400);
 
-/// A load's file.
 #[derive(Debug)]
 pub(crate) struct DeltaFile {
     path: PathBuf,

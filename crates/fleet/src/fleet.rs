@@ -42,7 +42,6 @@ const LEAVE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How much longer than the plan's timeout agents may take to be ready.
 const PATIENCE_NS: u64 = 15_000_000_000;
 
-/// Agents that are there.
 #[derive(Debug)]
 pub struct Fleet {
     state: Mutex<State>,
@@ -52,11 +51,9 @@ pub struct Fleet {
 /// What a fleet is to be.
 #[derive(Debug)]
 pub struct Setup {
-    /// Its agents.
     pub agents: Agents,
     /// The flags that say so.
     pub flags: Vec<String>,
-    /// This binary.
     pub own: PathBuf,
     /// Where nats-server is if it is not on PATH.
     pub installed: PathBuf,
@@ -84,7 +81,6 @@ pub(crate) struct Seat {
     pub(crate) greeted: Option<(Greeting, Vec<u8>)>,
     joining: Joining,
     messages: u64,
-    /// It was told to leave.
     pub(crate) leaves: bool,
 }
 
@@ -123,7 +119,6 @@ impl From<String> for Unwelcome {
     }
 }
 
-/// How agents come.
 pub(crate) enum Means {
     /// This process starts them here, over a nats-server of its own.
     Local(Server),
@@ -167,9 +162,6 @@ impl std::fmt::Debug for State {
 
 impl Fleet {
     /// Starts agents. To be called in a thread that lives as long as the fleet.
-    ///
-    /// # Errors
-    /// A sentence: no nats-server, or an agent that did not come.
     pub fn start(setup: Setup) -> Result<Fleet, String> {
         let mut state = State::of(setup)?;
         state.assemble()?;
@@ -178,9 +170,6 @@ impl Fleet {
 
     /// Applies a load as [`prony_load::run`] does, by all agents together; one of fewer connections than the agents have
     /// threads, by as many of them as have one each.
-    ///
-    /// # Errors
-    /// As there; and where agents were lost before the load started, or before all had given a part of the window.
     pub fn load(
         &self,
         plan: &Plan,

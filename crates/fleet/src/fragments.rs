@@ -12,7 +12,6 @@ const OPEN_MAX_BYTES: usize = MESSAGE_MAX_BYTES;
 /// Message, place and count before each piece.
 const HEAD_BYTES: usize = 16;
 
-/// A message's pieces.
 pub(crate) fn split(number: u64, message: &[u8]) -> Vec<Vec<u8>> {
     let count = message.len().div_ceil(FRAGMENT_BYTES).max(1) as u32;
     let piece = |at: u32| {

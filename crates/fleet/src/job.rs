@@ -25,7 +25,6 @@ pub struct Job {
 pub enum Piece {
     /// What it measured in the next second of the window, or in what is left of it.
     Part {
-        /// That.
         share: Box<Share>,
         /// Whether no part follows.
         is_last: bool,
@@ -62,7 +61,6 @@ pub struct AgentEnd {
 /// What an agent is told when it is started, over its standard input: nobody else sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bootstrap {
-    /// The run.
     pub run: String,
     /// Which agent it is, as its subjects name it.
     pub agent: String,
@@ -72,7 +70,6 @@ pub struct Bootstrap {
     pub nkey: String,
     /// The CPUs of what carries its messages: those of its load; empty: any.
     pub cpus: Vec<u32>,
-    /// The controller's public key.
     pub controller_key: Vec<u8>,
     /// The agent's own signing key, PKCS#8.
     pub agent_key: Vec<u8>,
@@ -115,7 +112,6 @@ impl Frame {
     }
 }
 
-/// What an agent seals.
 pub type FromAgent = Up<Piece>;
 
 /// A run's subject of what an agent says.

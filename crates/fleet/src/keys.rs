@@ -24,7 +24,6 @@ pub struct KeyFile {
     peer: String,
 }
 
-/// A side's keys.
 #[derive(Clone)]
 pub struct Keys {
     /// Its own, PKCS#8.
@@ -40,9 +39,6 @@ impl std::fmt::Debug for Keys {
 }
 
 /// Makes the keys of a pool: files of this user alone, which are not there yet.
-///
-/// # Errors
-/// A sentence, where one is there or cannot be written.
 pub fn make(controller: &Path, agent: &Path) -> Result<(), String> {
     let (of_controller, of_agent) = (new_key()?, new_key()?);
     for (path, side, private, peer) in [
@@ -62,9 +58,6 @@ pub fn make(controller: &Path, agent: &Path) -> Result<(), String> {
 
 impl Keys {
     /// Those of a file, which must be this side's.
-    ///
-    /// # Errors
-    /// A sentence.
     pub fn read(path: &Path, side: Side) -> Result<Keys, String> {
         let refused = |why: &str| {
             format!(

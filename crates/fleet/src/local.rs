@@ -26,9 +26,6 @@ pub(crate) struct LocalAgent {
 
 impl LocalAgent {
     /// Starts it by this binary, and tells it whom to serve.
-    ///
-    /// # Errors
-    /// A sentence, where it cannot be started.
     pub(crate) fn start(own: &Path, bootstrap: &Bootstrap) -> Result<LocalAgent, String> {
         let refused = |why: String| format!("An agent could not be started: {why}.");
         let mut command = Command::new(own);
@@ -52,7 +49,6 @@ impl LocalAgent {
         Ok(agent)
     }
 
-    /// Whether it still runs.
     pub(crate) fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
@@ -62,7 +58,6 @@ impl LocalAgent {
         drop(self.child.stdin.take());
     }
 
-    /// Its process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }

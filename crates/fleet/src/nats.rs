@@ -46,7 +46,6 @@ const RENEW_EVERY: Duration = Duration::from_millis(100);
 pub struct Address {
     /// `nats://HOST:PORT`, or `tls://` where TLS is a must.
     pub url: String,
-    /// As whom.
     pub login: Login,
     /// The file of the authority that has signed its certificate, beside the system's.
     pub authority: Option<PathBuf>,
@@ -164,9 +163,6 @@ impl Link {
 }
 
 /// Connects, and gives every message of a subject to `take`, which wraps it.
-///
-/// # Errors
-/// A sentence, where nobody answers or the server refuses.
 pub(crate) fn connect<T: Send + 'static>(
     address: &Address,
     subject: &str,

@@ -28,7 +28,6 @@ const DEFAULT_POOL: &str = "default";
 pub struct Pool {
     /// `nats://HOST:PORT`, or `tls://` where TLS is a must.
     pub url: String,
-    /// Its name.
     pub name: String,
 }
 
@@ -82,7 +81,6 @@ impl Pool {
         Ok(Address { url: self.url.clone(), login: login_as, authority: login.ca.clone(), cpus: Vec::new() })
     }
 
-    /// The subject of calls.
     pub(crate) fn calls(&self) -> String {
         format!("prony.pool.{}.call", self.name)
     }
@@ -125,10 +123,6 @@ struct Signed {
     signature: Vec<u8>,
 }
 
-/// A call for agents of a run.
-///
-/// # Errors
-/// Where the key is none.
 pub(crate) fn call(run: &str, private: &[u8], now_s: u64) -> Result<Vec<u8>, String> {
     let call = Call { run: run.to_owned(), nonce: random_name()?, from_s: now_s, until_s: now_s + CALL_S };
     let call = serde_json::to_string(&call).map_err(|e| e.to_string())?;

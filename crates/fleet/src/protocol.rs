@@ -36,25 +36,20 @@ pub(crate) const AGAIN_NS: u64 = 1_000_000_000;
 /// Exchanges by which a clock is compared, before a load and after it.
 pub(crate) const CLOCK_SAMPLES: u32 = 32;
 
-/// From an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Up<P> {
-    /// How it stands.
     Beat(Beat),
     /// A part of its result.
     Piece {
-        /// Of this load.
         trial: u32,
         /// The number of the piece, from 0.
         sequence: u64,
         /// Whether none follows.
         is_last: bool,
-        /// The piece.
         what: P,
     },
 }
 
-/// How an agent stands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Beat {
     /// Counts up.
@@ -76,7 +71,6 @@ pub enum Phase {
     Idle,
     /// It connects, and compares clocks.
     Preparing,
-    /// It could start.
     Ready,
     /// It knows when to start, and may not yet.
     Armed,
@@ -89,7 +83,6 @@ pub enum Phase {
 /// The controller's answer to a beat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer<J> {
-    /// The number of the beat.
     pub number: u64,
     /// The controller's clock when it answered.
     pub clock_ns: u64,
@@ -106,7 +99,6 @@ pub struct Answer<J> {
 /// What the controller wants of an agent. Instants are by the controller's clock.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Order<J> {
-    /// Nothing.
     Wait,
     /// To prepare the load, which ends any before it. It is here until the agent says that it has it.
     Prepare(Option<Box<J>>),
@@ -118,6 +110,5 @@ pub enum Order<J> {
     Stop(u64),
     /// To give the load up.
     Abort,
-    /// To end for good.
     Leave,
 }

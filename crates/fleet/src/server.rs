@@ -41,9 +41,6 @@ pub struct Server {
 }
 
 /// A name that nobody guesses: 128 bits in hexadecimal.
-///
-/// # Errors
-/// Where the system has no random numbers.
 pub(crate) fn random_name() -> Result<String, String> {
     let mut bytes = [0u8; 16];
     SystemRandom::new().fill(&mut bytes).map_err(|_| "the system gave no random numbers".to_owned())?;
@@ -51,9 +48,6 @@ pub(crate) fn random_name() -> Result<String, String> {
 }
 
 /// nats-server and its version: the first one that will do of what is on PATH and what `prony fleet install` has put there.
-///
-/// # Errors
-/// A sentence: there is none, or none of them will do.
 pub fn find(installed: &Path) -> Result<(PathBuf, String), String> {
     let mut refused = format!(
         "A fleet needs nats-server, which is neither on PATH nor at {}: run `prony fleet install`, or install the package \
@@ -72,9 +66,6 @@ pub fn find(installed: &Path) -> Result<(PathBuf, String), String> {
 }
 
 /// The version of this nats-server, as the program says.
-///
-/// # Errors
-/// A sentence: it cannot be run, or is none.
 pub fn version(program: &Path) -> Result<String, String> {
     let shown = program.display();
     let said = Command::new(program).arg("--version").stdin(Stdio::null()).output();
@@ -88,9 +79,6 @@ pub fn version(program: &Path) -> Result<String, String> {
 }
 
 /// Whether a nats-server of this version has what a fleet needs.
-///
-/// # Errors
-/// A sentence that begins with `who`.
 pub fn judge(who: &str, version: &str) -> Result<(), String> {
     let number = |part: &str| part.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u64>().ok();
     let numbers: Option<Vec<u64>> = version.splitn(3, '.').map(number).collect();
@@ -106,9 +94,6 @@ pub fn judge(who: &str, version: &str) -> Result<(), String> {
 
 impl Server {
     /// Starts `program` for a run of so many agents, by `own`, this binary, on these CPUs (none: on any).
-    ///
-    /// # Errors
-    /// A sentence: it could not be started, or did not listen.
     pub fn start(own: &Path, program: &Path, run: &str, agents: u32, cpus: &[u32]) -> Result<Server, String> {
         let refused =
             |what: String| format!("nats-server ({}) could not be started: {what}.", program.display());
@@ -162,9 +147,6 @@ impl Server {
     }
 
     /// As whom the controller speaks with it.
-    ///
-    /// # Errors
-    /// Where its key has no seed.
     pub fn controller(&self) -> Result<Address, String> {
         Ok(Address {
             url: self.url.clone(),
@@ -175,9 +157,6 @@ impl Server {
     }
 
     /// Where an agent finds it, and the seed of its nkey there.
-    ///
-    /// # Errors
-    /// Where there is no such agent, or its key has no seed.
     pub fn agent(&self, agent: u32) -> Result<(String, String), String> {
         Ok((self.url.clone(), self.seed(agent as usize + 1)?))
     }
@@ -192,12 +171,10 @@ impl Server {
         self.url.rsplit(':').next().and_then(|port| port.trim_end_matches('/').parse().ok()).unwrap_or(0)
     }
 
-    /// Whether it still runs.
     pub(crate) fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Its process.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }

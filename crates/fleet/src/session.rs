@@ -26,12 +26,9 @@ pub struct Greeting {
     signature: Vec<u8>,
 }
 
-/// Which side speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// The controller.
     Controller,
-    /// An agent.
     Agent,
 }
 
@@ -58,9 +55,6 @@ pub fn version() -> String {
 }
 
 /// A new signing key as PKCS#8, and its public half.
-///
-/// # Errors
-/// Where the system has no random numbers.
 pub fn new_key() -> Result<(Vec<u8>, Vec<u8>), String> {
     let pkcs8 = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).map_err(|_| no_random())?;
     let public = key_pair(pkcs8.as_ref())?.public_key().as_ref().to_vec();
@@ -76,17 +70,10 @@ fn no_random() -> String {
 }
 
 /// The public half of a signing key.
-///
-/// # Errors
-/// Where it is none.
 pub fn public_key(pkcs8: &[u8]) -> Result<Vec<u8>, String> {
     Ok(key_pair(pkcs8)?.public_key().as_ref().to_vec())
 }
 
-/// A signature of this text.
-///
-/// # Errors
-/// Where the signing key is none.
 pub(crate) fn sign(pkcs8: &[u8], text: &[u8]) -> Result<Vec<u8>, String> {
     Ok(key_pair(pkcs8)?.sign(text).as_ref().to_vec())
 }
@@ -125,9 +112,6 @@ pub struct Opening {
 
 impl Opening {
     /// A fresh key for this channel: a run and an agent of it.
-    ///
-    /// # Errors
-    /// Where the system has no random numbers.
     pub fn new(side: Side, channel: &str) -> Result<Opening, String> {
         let private =
             EphemeralPrivateKey::generate(&X25519, &SystemRandom::new()).map_err(|_| no_random())?;
@@ -136,9 +120,6 @@ impl Opening {
     }
 
     /// Its half, signed by `pkcs8`; `name` is what an agent of a pool is called, `theirs` the other's key, where it is known.
-    ///
-    /// # Errors
-    /// Where the signing key is none.
     pub fn greeting(&self, pkcs8: &[u8], name: &str, theirs: &[u8]) -> Result<Greeting, String> {
         let version = version();
         let text = signed(&self.channel, self.side, &version, name, &self.public, theirs);
@@ -155,9 +136,6 @@ impl Opening {
     }
 
     /// The session, once the other's half is there.
-    ///
-    /// # Errors
-    /// A sentence: another version, a signature of somebody else's, or no key.
     pub fn agree(self, theirs: &Greeting, their_key: &[u8]) -> Result<Session, String> {
         if !self.is_genuine(theirs, their_key) {
             return Err(format!("the {}'s greeting is not signed by its key", self.side.other().name()));
@@ -206,10 +184,6 @@ pub struct Session {
 }
 
 impl Session {
-    /// A message, sealed.
-    ///
-    /// # Errors
-    /// Where it is beyond what the cipher takes.
     pub fn seal(&mut self, plain: Vec<u8>) -> Result<Vec<u8>, String> {
         self.sent += 1;
         let mut sealed = plain;

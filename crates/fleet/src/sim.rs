@@ -63,7 +63,6 @@ struct Process {
     second: Piece,
     seconds: u64,
     is_closing: bool,
-    /// What truly was.
     sent: Vec<u64>,
     given: Vec<Piece>,
     was_armed: bool,

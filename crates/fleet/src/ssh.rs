@@ -32,9 +32,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// What all ssh agents of a run have in common.
 #[derive(Debug)]
 pub(crate) struct SshMeans {
-    /// This binary.
     pub(crate) own: PathBuf,
-    /// ssh.
     pub(crate) ssh: PathBuf,
     /// The nats-server's port on this machine.
     pub(crate) nats_port: u16,
@@ -44,9 +42,6 @@ pub(crate) struct SshMeans {
 
 impl SshMeans {
     /// What is there: ssh, and binaries by architecture, those of `others` before this one.
-    ///
-    /// # Errors
-    /// A sentence.
     pub(crate) fn of(own: PathBuf, others: &[PathBuf], nats_port: u16) -> Result<SshMeans, String> {
         let ssh = on_path("ssh").ok_or("ssh is not on PATH: install the package openssh-client.")?;
         let binaries =
@@ -54,7 +49,6 @@ impl SshMeans {
         Ok(SshMeans { own, ssh, nats_port, binaries })
     }
 
-    /// The binary for this architecture.
     pub(crate) fn binary(&self, machine: &str) -> Option<&AgentBinary> {
         self.binaries.iter().find(|binary| binary.machine == machine)
     }
@@ -158,9 +152,6 @@ pub(crate) struct SshAgent {
 
 impl SshAgent {
     /// Starts ssh; [`SshAgent::proceed`] does the rest.
-    ///
-    /// # Errors
-    /// A sentence, where ssh cannot be started.
     pub(crate) fn start(
         means: &Arc<SshMeans>,
         host: &SshHost,
@@ -184,9 +175,6 @@ impl SshAgent {
     }
 
     /// Does what can be done by now.
-    ///
-    /// # Errors
-    /// A sentence: why there is no agent on that host.
     pub(crate) fn proceed(&mut self) -> Result<(), String> {
         if let Some(done) = self.copying.as_mut().map(Copying::look) {
             return match done {
@@ -226,7 +214,6 @@ impl SshAgent {
         self.copying.is_some()
     }
 
-    /// Whether its ssh runs.
     pub(crate) fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }

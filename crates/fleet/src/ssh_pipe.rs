@@ -12,11 +12,9 @@ use crate::ssh_process::{Copying, lacks};
 /// Lines that a login may print before the agent is there.
 const LINES_MAX: usize = 1_000;
 
-/// A pipe to an agent.
 pub struct SshPipe {
     /// To it; it ends when this is dropped.
     pub to_agent: ChildStdin,
-    /// From it.
     pub from_agent: BufReader<ChildStdout>,
     /// ssh, which is ended when this is dropped.
     pub ssh: SshProcess,
@@ -24,9 +22,6 @@ pub struct SshPipe {
 
 /// Starts `prony ARGUMENTS` on a host, and copies the binary there where it is missing: `own`, or of `others` one for the
 /// host's architecture. It must be called by a thread that lives as long as the pipe: ssh ends with it.
-///
-/// # Errors
-/// A sentence.
 pub fn open(own: PathBuf, others: &[PathBuf], host: &SshHost, arguments: &str) -> Result<SshPipe, String> {
     let means = SshMeans::of(own, others, 0)?;
     let mut was_copied = false;

@@ -24,7 +24,6 @@ const COPY_TIMEOUT: Duration = Duration::from_secs(600);
 pub struct SshProcess {
     child: Child,
     said: Arc<Mutex<String>>,
-    /// Hears what it says.
     listens: Option<JoinHandle<()>>,
 }
 
@@ -102,9 +101,6 @@ pub(crate) struct Copying {
 
 impl Copying {
     /// Begins to copy what runs on such a machine, as `uname -s` and `uname -m` call it.
-    ///
-    /// # Errors
-    /// A sentence: there is none for it, or ssh cannot be started.
     pub(crate) fn start(
         means: &SshMeans,
         host: &SshHost,

@@ -15,13 +15,11 @@ const CALLS_MAX: usize = 64;
 /// The longest name of an agent.
 const NAME_MAX: usize = 64;
 
-/// How an agent stands by.
 pub struct Standing {
     /// Where.
     pub pool: Pool,
     /// As whom, to the NATS server.
     pub login: NatsLogin,
-    /// Its keys.
     pub keys: Keys,
     /// What it lets itself be used for.
     pub bounds: Bounds,
@@ -37,9 +35,6 @@ pub(crate) fn wall_s() -> u64 {
 }
 
 /// Serves controllers until the process ends, or once. `say` is given what an operator wants to read, as sentences.
-///
-/// # Errors
-/// A sentence: its NATS server could not be reached, or its name is none.
 pub fn stand(standing: &Standing, say: &dyn Fn(&str)) -> Result<(), String> {
     let is_plain = |c: char| c.is_alphanumeric() || "._-".contains(c);
     if standing.name.is_empty() || standing.name.len() > NAME_MAX || !standing.name.chars().all(is_plain) {

@@ -37,7 +37,6 @@ pub(crate) fn tied(own: &Path, program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// A program on PATH.
 pub(crate) fn on_path(name: &str) -> Option<std::path::PathBuf> {
     let paths = std::env::var_os("PATH")?;
     std::env::split_paths(&paths).map(|folder| folder.join(name)).find(|path| path.is_file())

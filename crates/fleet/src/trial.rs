@@ -21,7 +21,6 @@ use crate::protocol::LEASE_NS;
 /// The longest reason that is taken from an agent.
 const REASON_MAX_CHARS: usize = 1_000;
 
-/// A load under way.
 pub(crate) struct Trial<'a> {
     plan: &'a Plan,
     gathered: Gathered<'a>,
@@ -112,9 +111,6 @@ impl<'a> Trial<'a> {
     }
 
     /// The measurement of all agents; `clocks` are the bounds of their clocks, in nanoseconds.
-    ///
-    /// # Errors
-    /// Where too little came for one, or what no load can measure.
     pub(crate) fn finish(
         self,
         seats: &[Seat],

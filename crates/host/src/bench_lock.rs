@@ -31,16 +31,13 @@ const READ_MAX: u64 = 4 << 10;
 /// Characters of an experiment's name that are shown.
 const NAME_MAX: usize = 80;
 
-/// Who has the lock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
-    /// The process.
     pub process: Identity,
     /// Its boot: a pid means nothing in another.
     pub boot_id: String,
     /// RFC 3339: since when.
     pub since: String,
-    /// The experiment.
     pub experiment: String,
 }
 
@@ -56,7 +53,6 @@ pub enum LockError {
     /// Another bench has it still.
     #[error("another bench runs on this machine{}: wait for its end, or end it.", described(.0.as_ref()))]
     Taken(Option<Holder>),
-    /// Somebody asked to end.
     #[error("interrupted")]
     Interrupted,
 }
@@ -64,9 +60,7 @@ pub enum LockError {
 /// Why a file was not locked.
 #[derive(Debug)]
 pub enum NotLocked {
-    /// Another has it still.
     Taken,
-    /// Somebody asked to end.
     Cancelled,
     /// It cannot be locked at all.
     Refused(io::Error),
@@ -80,9 +74,6 @@ pub fn path() -> PathBuf {
 /// Takes the lock, waiting for it for so long (`None`: as long as it takes).
 /// `waits` hears once who has it. Where the file cannot be had at all (a
 /// read-only machine), there is nothing to lock and the bench may go on.
-///
-/// # Errors
-/// When it is another's still, or `cancelled`.
 pub fn take(
     path: &Path,
     experiment: &str,
@@ -113,9 +104,6 @@ pub fn take(
 
 /// Locks a file until it is closed, waiting for so long (`None`: as long as it takes) where another has it, of which
 /// `waits` hears once.
-///
-/// # Errors
-/// When it is another's still, `cancelled`, or cannot be locked.
 pub fn lock(
     file: &File,
     patience: Option<Duration>,

@@ -31,7 +31,6 @@ pub struct Taken {
 }
 
 impl Beside {
-    /// Reads it.
     pub fn read() -> Beside {
         let processes: Vec<ProcessStat> = pids().into_iter().filter_map(stat).collect();
         Beside {

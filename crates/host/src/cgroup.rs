@@ -63,7 +63,6 @@ pub fn throttled(before: &[CpuQuota], after: &[CpuQuota]) -> Option<CpuQuota> {
     moved.max_by_key(|quota| (quota.throttled_ns, quota.throttled_periods))
 }
 
-/// This process's, now.
 pub fn own_cpu_quotas() -> Vec<CpuQuota> {
     cpu_quotas(&|path| std::fs::read_to_string(path).ok())
 }

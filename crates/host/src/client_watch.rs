@@ -33,7 +33,6 @@ pub struct ClientWatch {
     rss_bytes: u64,
 }
 
-/// Counters at an instant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Sample {
     at_ns: u64,

@@ -25,7 +25,6 @@ impl Machine {
         Machine { cores, busy_ns: Vec::new(), time_wait: Vec::new() }
     }
 
-    /// Takes a sample.
     pub fn read(&mut self) {
         let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let busy = busy_ns(&text("/proc/stat"), &self.cores);

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 /// They count in hundredths of a second, whatever the kernel's own tick is (proc(5), `USER_HZ`).
 pub const TICKS_PER_S: u32 = 100;
-/// A tick's length.
 pub(crate) const TICK_NS: u64 = 1_000_000_000 / TICKS_PER_S as u64;
 
 /// A CPU's ticks, which never run back but for a repair of the kernel's own sums.
@@ -14,7 +13,6 @@ pub struct CpuTicks {
     pub busy: u64,
     /// Nobody did: idle and iowait.
     pub idle: u64,
-    /// The hypervisor ran others.
     pub steal: u64,
 }
 

@@ -18,9 +18,6 @@ pub fn allowed() -> Vec<u32> {
 }
 
 /// CPUs that a thread may use, in order; `0` is the calling thread.
-///
-/// # Errors
-/// When there is no such thread.
 pub fn affinity(thread: u32) -> io::Result<Vec<u32>> {
     let set = sched_getaffinity(pid(thread)?)?;
     let of_set = (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu));
@@ -29,9 +26,6 @@ pub fn affinity(thread: u32) -> io::Result<Vec<u32>> {
 
 /// Confines a thread to CPUs; `0` is the calling thread. Threads and processes it starts from now on inherit this. An
 /// empty list changes nothing. Allocates nothing, so that it may be called between fork and exec.
-///
-/// # Errors
-/// When there is no such thread, or none of the CPUs is there.
 pub fn set_affinity(thread: u32, cpus: &[u32]) -> io::Result<()> {
     if cpus.is_empty() {
         return Ok(());

@@ -6,7 +6,6 @@ use crate::process::threads;
 /// Disjoint CPUs of both sides; both empty: nothing is pinned.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pins {
-    /// The servers'.
     pub server: Vec<u32>,
     /// The client's: load workers, guard, sampler and every other thread of Prony.
     pub client: Vec<u32>,
@@ -29,9 +28,6 @@ impl Pins {
 
 /// Gives the server the last CPUs and the client the others: the first take
 /// more of the kernel's own work. With one CPU only, nothing is pinned.
-///
-/// # Errors
-/// A sentence, when there are several, but none would be left for the client.
 pub fn split(allowed: &[u32], server_cores: u32) -> Result<Pins, String> {
     if allowed.len() < 2 {
         return Ok(Pins::default());

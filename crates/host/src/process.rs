@@ -13,7 +13,6 @@ pub(crate) const WORKER: &str = "prony-load-";
 /// A process within a boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Identity {
-    /// Its number.
     pub pid: u32,
     /// Its start time, `/proc/PID/stat` field 22.
     pub start_ticks: u64,
@@ -25,7 +24,6 @@ impl Identity {
         stat(pid).map(|process| process.identity())
     }
 
-    /// Whether it still lives.
     pub fn lives(self) -> bool {
         stat(self.pid).is_some_and(|process| process.identity() == self && !process.is_zombie)
     }
@@ -53,19 +51,14 @@ impl Identity {
 /// What `/proc/PID/stat` says of a process, as far as it matters here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessStat {
-    /// Its number.
     pub pid: u32,
-    /// Its short name.
     pub name: String,
-    /// Its parent's number.
     pub parent: u32,
     /// Clock ticks from boot to its start; with the pid, its identity within a boot.
     pub start_ticks: u64,
     /// CPU time of all its threads, in ticks.
     pub cpu_ticks: u64,
-    /// Its threads.
     pub threads: u32,
-    /// Pages of its in memory.
     pub rss_pages: u64,
     /// Where its stack begins: the kernel draws it anew whenever a process executes a program, and a fork keeps it.
     /// 0 where another user's may not be read.
@@ -98,7 +91,6 @@ impl ProcessStat {
         })
     }
 
-    /// Which process it is.
     pub fn identity(&self) -> Identity {
         Identity { pid: self.pid, start_ticks: self.start_ticks }
     }

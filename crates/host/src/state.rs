@@ -16,9 +16,6 @@ pub const VARIABLE: &str = "PRONY_STATE";
 
 /// The folder of the effective user, made where it is not there: `/run/prony` of root, `/run/user/UID/prony` of others,
 /// and where these cannot be, `prony-UID` in the temporary folder. It is no link, and nobody else may use it.
-///
-/// # Errors
-/// A sentence, where there is none.
 pub fn folder() -> Result<PathBuf, String> {
     let mut refused = String::new();
     for place in places(std::env::var_os(VARIABLE), geteuid().as_raw()) {
@@ -61,9 +58,6 @@ fn private(place: &Path) -> Result<(), String> {
 
 /// Whether what lies in a folder may be run and believed: the folder is the effective user's, root's, or, for root, of
 /// the user who called sudo, and nobody else may write to it. So is a link to one. One that is not there may be made.
-///
-/// # Errors
-/// Why not, without a full stop: `.prony belongs to user 1001, not to user 0`.
 pub fn trusted(folder: &Path) -> Result<(), String> {
     trusted_by(folder, geteuid().as_raw(), sudo_user().map(|(user, _)| user))
 }

@@ -24,7 +24,6 @@ pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
 /// A thread of this process that never waits, until it is dropped.
 #[derive(Debug)]
 pub struct Busy {
-    /// Its number.
     pub id: u32,
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,

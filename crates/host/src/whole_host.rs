@@ -38,7 +38,6 @@ impl WholeHost {
         WholeHost { interface: Some(interface.to_owned()), readings: Vec::new() }
     }
 
-    /// Takes a reading.
     pub fn read(&mut self) {
         let Some(interface) = &self.interface else { return };
         let text = |path: &str| fs::read_to_string(path).unwrap_or_default();

@@ -38,22 +38,15 @@ pub enum Step<'b> {
     /// The server's settings came: the connection stands. They are answered by what is outgoing.
     Ready,
     /// The head of a response is whole, and more is to come. (Heads of interim responses, 1xx, are [`Step::Wire`].)
-    Head {
-        /// The request's.
-        place: StreamPlace,
-        /// Its status.
-        status: u16,
-    },
+    Head { place: StreamPlace, status: u16 },
     /// A part of a response's body, and not its last.
     Body {
-        /// The request's.
         place: StreamPlace,
         /// At least one.
         bytes: &'b [u8],
     },
     /// The response is whole, and the place is free.
     End {
-        /// The request's.
         place: StreamPlace,
         /// Its status, where its head has come only now.
         status: Option<u16>,
@@ -61,12 +54,7 @@ pub enum Step<'b> {
         bytes: &'b [u8],
     },
     /// There will be no (whole) response, and the place is free.
-    Failed {
-        /// The request's.
-        place: StreamPlace,
-        /// Why.
-        failure: Failure,
-    },
+    Failed { place: StreamPlace, failure: Failure },
     /// The connection takes no more requests: the server ends it, with this code, or no stream ids are left. Requests
     /// that were sent may still be answered.
     Draining(Code),
@@ -126,13 +114,11 @@ struct Encoding {
     indexed: bool,
 }
 
-/// A connection to one server.
 #[derive(Debug)]
 pub struct Connection {
     reader: Reader,
     heads: Heads,
     ordinary: Ordinary,
-    /// By place.
     streams: Vec<Stream>,
     /// The streams' ids and places, in the order of ids.
     open: VecDeque<(u32, StreamPlace)>,
@@ -271,10 +257,6 @@ impl Connection {
 
     /// Takes the next step from the front of `input`, as often as it says anything but [`Step::More`]. Between two
     /// steps anything else may be called.
-    ///
-    /// # Errors
-    /// When the server breaks a rule of the connection. It is of no use then: what is outgoing tells the server why, and
-    /// [`Connection::ended`] gives the requests that were on it.
     pub fn take<'b>(&mut self, input: &mut &'b [u8]) -> Result<Step<'b>, Fault> {
         if let Some((place, status, bytes)) = self.take_again(input) {
             return Ok(Step::End { place, status: Some(status), bytes });

@@ -1,9 +1,6 @@
 //! What a header field may be in HTTP/2 (RFC 9113, section 8.2), in requests, responses and trailers alike.
 
 /// Whether a field may stand in a header section; it is no pseudo-header.
-///
-/// # Errors
-/// With what is wrong with it.
 pub fn check(name: &[u8], value: &[u8]) -> Result<(), &'static str> {
     if name.is_empty() || !name.iter().all(may_be_in_a_name) {
         return Err("a header field has a name that none may have");
@@ -21,7 +18,6 @@ pub fn check(name: &[u8], value: &[u8]) -> Result<(), &'static str> {
     }
 }
 
-/// The number in a Content-Length.
 pub fn content_length(value: &[u8]) -> Option<u64> {
     // 18 digits stay below 10^18 and within u64.
     let fits = (1..=18).contains(&value.len()) && value.iter().all(u8::is_ascii_digit);

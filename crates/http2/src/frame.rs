@@ -18,8 +18,6 @@ const PARTIAL_KEPT_BYTES: usize = 4 << 10;
 /// The largest window (RFC 9113, section 6.9.1).
 pub const WINDOW_MAX: u32 = (1 << 31) - 1;
 
-/// The types of frames.
-#[allow(missing_docs, reason = "the standard's own names")]
 pub mod kind {
     pub const DATA: u8 = 0;
     pub const HEADERS: u8 = 1;
@@ -34,7 +32,6 @@ pub mod kind {
 }
 
 /// The flags of frames; ACK is END_STREAM's bit.
-#[allow(missing_docs, reason = "the standard's own names")]
 pub mod flag {
     pub const ACK: u8 = 0x1;
     pub const END_STREAM: u8 = 0x1;
@@ -43,8 +40,6 @@ pub mod flag {
     pub const PRIORITY: u8 = 0x20;
 }
 
-/// The settings' identifiers.
-#[allow(missing_docs, reason = "the standard's own names")]
 pub mod setting {
     pub const HEADER_TABLE_SIZE: u16 = 1;
     pub const ENABLE_PUSH: u16 = 2;
@@ -93,7 +88,6 @@ impl Header {
         bytes.split_first_chunk::<9>().map(|(header, rest)| (Header::of(header), rest))
     }
 
-    /// Whether it has this flag.
     pub fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
@@ -108,7 +102,6 @@ pub enum Piece<'s, 'b> {
     Part(u32),
     /// A DATA frame, or what has come of it. Its first piece has how much there is in it beside padding.
     Data {
-        /// The frame's header.
         frame: Header,
         /// With the frame's first piece: how many bytes it brings in all.
         first: Option<u32>,
@@ -172,9 +165,6 @@ impl Reader {
     }
 
     /// Takes the next piece from the front of `input`.
-    ///
-    /// # Errors
-    /// When the bytes break a rule. The connection is of no use then.
     pub fn next<'s, 'b: 's>(&'s mut self, input: &mut &'b [u8]) -> Result<Piece<'s, 'b>, Fault> {
         if self.spent {
             self.forget();
@@ -392,9 +382,6 @@ pub struct Settings {
 
 impl Settings {
     /// Reads a payload that is a multiple of six bytes.
-    ///
-    /// # Errors
-    /// When a setting has a value that it cannot have.
     pub fn of(payload: &[u8]) -> Result<Settings, Fault> {
         let mut settings = Settings::default();
         for one in payload.chunks_exact(6) {

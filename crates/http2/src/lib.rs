@@ -63,7 +63,6 @@ impl Code {
 pub struct Fault {
     /// What the peer is told by GOAWAY.
     pub code: Code,
-    /// What the peer did.
     pub reason: &'static str,
 }
 

@@ -15,7 +15,6 @@ use crate::sample::{Processes, Watched};
 use crate::server_host::{RemoteServer, SampledServer, Sampling, Seen, ServerHost};
 use crate::supervise::listener;
 
-/// Which processes are watched.
 #[derive(Debug, Clone)]
 pub struct WatchedServer {
     server: SampledServer,
@@ -33,9 +32,6 @@ struct Watching {
 impl WatchedServer {
     /// The server of a process's number (`1234`), or whoever listens on a port of this machine (`:8080`): these
     /// processes and all below them.
-    ///
-    /// # Errors
-    /// A sentence where there is none, where it cannot be seen, and where Prony itself would be a part of it.
     pub fn find(named: &str) -> Result<WatchedServer, String> {
         let pids = match named.strip_prefix(':') {
             Some(port) => {
@@ -60,24 +56,17 @@ impl WatchedServer {
     }
 
     /// The same on another host, by what its name is there.
-    ///
-    /// # Errors
-    /// A sentence.
     pub fn there(host: &Arc<ServerHost>, named: &str) -> Result<WatchedServer, String> {
         let server = RemoteServer::watch(host, named).map_err(|why| format!("On {}: {why}", host.given()))?;
         let named = format!("{}{named}", host.given());
         Ok(WatchedServer { server: SampledServer::There(Arc::new(server)), named })
     }
 
-    /// What is sampled.
     pub(crate) fn sampled(&self) -> SampledServer {
         self.server.clone()
     }
 
     /// Begins to sample it, on these CPUs (the client's; empty: any).
-    ///
-    /// # Errors
-    /// When the system gives no more threads.
     fn start(&self, client_cpus: &[u32]) -> Result<Watching, LoadError> {
         let sampling = self.server.start(client_cpus, &[]);
         let sampling = sampling.map_err(|e| LoadError::System("starting to sample the server", e))?;
@@ -88,7 +77,6 @@ impl WatchedServer {
 /// What is known of a load from outside of its server.
 #[derive(Debug, Clone)]
 pub struct Outside {
-    /// The machine.
     pub host: Host,
     /// Whether the target is Prony's own.
     pub embedded_target: bool,
@@ -98,9 +86,6 @@ pub struct Outside {
 
 impl Outside {
     /// Applies a load: what was observed of it, and whether what the watched server cost is in that.
-    ///
-    /// # Errors
-    /// When it could not be applied, or the server not be watched.
     pub fn load(
         &self,
         loader: &Loader<'_>,
@@ -129,9 +114,6 @@ impl Outside {
 
 impl Watching {
     /// Ends, and adds what was seen to what else was observed of the load.
-    ///
-    /// # Errors
-    /// Where nothing is known of it, since its host is out of reach.
     fn finish(self, observed: &mut Observed) -> Result<(), LoadError> {
         let (start_ns, end_ns) = (observed.measurement.window_start_ns, observed.measurement.window_end_ns);
         let seen = self.sampling.finish(Some((start_ns, end_ns)), Duration::ZERO, &[]);

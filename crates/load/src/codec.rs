@@ -132,7 +132,6 @@ pub(crate) enum Unasked {
 /// What is of no use any more once a request was given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cancelled {
-    /// The request alone.
     Request,
     /// The connection, with all of its requests.
     Connection,
@@ -159,7 +158,6 @@ pub(crate) struct Again<'b> {
     /// As in [`Step`].
     pub(crate) only_head: bool,
     pub(crate) status: u16,
-    /// Its body.
     pub(crate) bytes: &'b [u8],
 }
 
@@ -168,7 +166,6 @@ pub(crate) struct Again<'b> {
 pub(crate) enum What {
     /// A part of an answer, or of what is the connection's own.
     Part,
-    /// An answer's end.
     Whole {
         status: u16,
         /// Whether the connection may carry another request. Always, where answers come in any order.

@@ -124,7 +124,6 @@ impl Control {
         let _ = self.stop_at_ns.compare_exchange(NOT_ASKED, at, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Whether somebody asked.
     pub fn stop_asked(&self) -> bool {
         self.stop_at_ns().is_some()
     }
@@ -170,9 +169,7 @@ pub struct Snapshot {
 pub struct LastSecond {
     /// From the window's start.
     pub at_ns: u64,
-    /// Requests completed in it.
     pub completed: u64,
-    /// Requests failed in it.
     pub failed: u64,
     /// Connections open at its end.
     pub connections: u64,
@@ -185,7 +182,6 @@ pub struct LastSecond {
     /// How late its completed requests were sent by the client's own doing, on average: send lag
     /// without waits for a connection.
     pub lateness_mean_ns: u64,
-    /// The latest of them.
     pub lateness_max_ns: u64,
     /// How long its completed requests waited for a free connection, on average.
     pub connection_wait_mean_ns: u64,

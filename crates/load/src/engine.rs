@@ -81,10 +81,6 @@ struct Inlets {
 
 /// Applies the load and waits for its end. `observe` is called about ten
 /// times a second, in the calling thread.
-///
-/// # Errors
-/// When the plan cannot be run here, the target cannot be reached, or the
-/// load was ended before its window opened.
 pub fn run(
     plan: &Plan,
     control: &Control,
@@ -98,9 +94,6 @@ pub(crate) type TakePart<'a> = &'a mut dyn FnMut(&Share, bool);
 
 /// The same of some of the plan's workers. Where `parts` is given, it hears of what all of them measured in each whole
 /// second of the window, in order, and in what is left of it at its end, with whether it is the last.
-///
-/// # Errors
-/// As [`run`].
 pub fn run_shard(
     plan: &Plan,
     shard: Shard,

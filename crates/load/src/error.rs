@@ -10,7 +10,6 @@ use prony_model::measurement::ErrorKind;
 /// Why a load could not be applied: a sentence for the user.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The plan is wrong.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// More connections than this process may open files.
@@ -18,32 +17,17 @@ pub enum LoadError {
         "{connections} connections need {needed} open files and the limit here is {limit}: \
          raise it with `ulimit -n {needed}` (as root, or by LimitNOFILE or /etc/security/limits.conf), or give a smaller -c."
     )]
-    OpenFiles {
-        /// Connections asked for.
-        connections: u32,
-        /// Files they need.
-        needed: u64,
-        /// The hard limit.
-        limit: u64,
-    },
+    OpenFiles { connections: u32, needed: u64, limit: u64 },
     /// The host name has no address.
     #[error("The host {host:?} could not be resolved: {reason}. Check the name, or give its address.")]
-    Resolve {
-        /// The name.
-        host: String,
-        /// What the resolver said.
-        reason: String,
-    },
+    Resolve { host: String, reason: String },
     /// No connection could be opened.
     #[error("No connection to {url} ({address}) could be opened: {reason}. {}", advice(*.kind))]
     Unreachable {
         /// The URL, without userinfo.
         url: String,
-        /// The address tried.
         address: String,
-        /// The kind of failure.
         kind: ErrorKind,
-        /// What the system said.
         reason: String,
     },
     /// Several machines could not apply it as one.

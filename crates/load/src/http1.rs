@@ -33,7 +33,6 @@ pub(crate) struct Http1 {
     output: Vec<u8>,
 }
 
-/// One connection's.
 pub(crate) struct Connection {
     framer: Framer,
     /// Requests submitted that have no whole answer yet.

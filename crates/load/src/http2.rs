@@ -37,7 +37,6 @@ pub(crate) struct Http2 {
     partial_bytes: usize,
 }
 
-/// One connection's.
 pub(crate) struct Connection {
     client: client::Connection,
     /// The status of each place's answer, once its head has come.

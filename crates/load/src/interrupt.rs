@@ -37,7 +37,6 @@ impl Interrupt {
         }
     }
 
-    /// Whether somebody asked.
     pub fn asked(&self) -> bool {
         self.0.asked.load(Ordering::SeqCst)
     }

@@ -31,7 +31,6 @@ pub(crate) trait Net {
     fn connect_result(&mut self, handle: Handle) -> io::Result<()>;
     /// Changes what is waited for.
     fn watch(&mut self, handle: Handle, interest: Interest, token: u64) -> io::Result<()>;
-    /// Writes what fits.
     fn send(&mut self, handle: Handle, bytes: &[u8]) -> io::Result<usize>;
     /// Reads what has arrived; 0 is the peer's end.
     fn recv(&mut self, handle: Handle, buffer: &mut [u8]) -> io::Result<usize>;
@@ -51,7 +50,6 @@ pub(crate) trait Net {
     fn lingers(&self) -> bool {
         false
     }
-    /// Gives the connection up.
     fn close(&mut self, handle: Handle);
     /// Waits for events, at most until `until_ns`; it may return earlier with none.
     /// Gives how many there are.
@@ -96,12 +94,10 @@ const OFFSET_EVERY_NS: u64 = 100_000_000;
 /// The token of what tells of steps: none of a connection's, nor the waits' own.
 const STEPS_TOKEN: u64 = u64::MAX - 1;
 
-/// Linux.
 pub(crate) struct Linux {
     epoll: sys::Epoll,
     events: sys::Events,
     endpoint: Endpoint,
-    /// Which of the sources is next.
     next_source: usize,
     /// Keeps the kernel's stamping switched on: the first packets after the
     /// switch go without. `None` where nobody asks, or the kernel refuses.

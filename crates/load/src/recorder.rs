@@ -104,7 +104,6 @@ pub(crate) struct Recorder {
     samples: Samples,
     /// Where the plan has a list.
     by_request: Option<Box<ByRequest>>,
-    /// Whether there is either.
     keeps_each: bool,
     /// Failures over the run, warm-up included, for who watches.
     failed_by_kind: [u64; ERROR_KINDS],
@@ -295,13 +294,11 @@ impl Recorder {
         self.stamp_ns = now_ns;
     }
 
-    /// A connection was asked for.
     pub(crate) fn connection_opened(&mut self, now_ns: u64) {
         self.integrate(now_ns);
         self.connections += 1;
     }
 
-    /// A connect succeeded.
     pub(crate) fn connection_established(&mut self) {
         self.run.connections += 1;
     }

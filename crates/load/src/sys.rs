@@ -134,7 +134,6 @@ pub(crate) fn end_sending(fd: RawFd) {
     let _ = net::shutdown(borrow(fd), net::Shutdown::Write);
 }
 
-/// A connection's handle.
 pub(crate) type Handle = i32;
 
 /// Whether a call has nothing to do yet, and is to be made again.
@@ -142,10 +141,8 @@ pub(crate) fn would_block(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
-/// A connect that was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Connecting {
-    /// It is established already.
     Done,
     /// It will be writable when it is decided.
     Pending,

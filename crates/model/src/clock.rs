@@ -42,7 +42,6 @@ impl Sample {
 }
 
 impl Clock {
-    /// Takes in an exchange.
     pub fn add(&mut self, asked_ns: u64, theirs_ns: u64, now_ns: u64) {
         self.samples = self.samples.saturating_add(1);
         let middle_ns = asked_ns + now_ns.saturating_sub(asked_ns) / 2;

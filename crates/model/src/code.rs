@@ -26,7 +26,6 @@ use crate::unit::Unit;
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
-#[expect(missing_docs, reason = "each is described by its entry in the table below")]
 pub enum Code {
     Errors,
     Arithmetic,
@@ -73,7 +72,6 @@ pub struct Entry {
     pub values: &'static [Value],
 }
 
-/// A value of a reason.
 #[derive(Debug)]
 pub struct Value {
     /// Its name in JSON, which ends in its unit's unless it is a count.
@@ -201,7 +199,6 @@ impl Code {
         Reason { code: self, affects, effect, detail, advice: advice.to_owned(), values: BTreeMap::new() }
     }
 
-    /// Its name in JSON.
     pub fn name(self) -> &'static str {
         self.into()
     }

@@ -121,7 +121,6 @@ fn client(plan: &PlanRecord) -> Vec<String> {
     ])
 }
 
-/// How TLS is spoken.
 fn tls(plan: &PlanRecord) -> Vec<String> {
     let Some(tls) = &plan.tls else { return Vec::new() };
     said([
@@ -155,7 +154,6 @@ fn quoted(word: &str) -> String {
     shell_word(&harmless(word))
 }
 
-/// A word as a shell takes it.
 pub fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -5,7 +5,6 @@
 #[error("{0}")]
 pub struct PlanError(pub String);
 
-/// Refuses it in a sentence.
 pub(crate) fn wrong<T>(sentence: impl Into<String>) -> Result<T, PlanError> {
     Err(PlanError(sentence.into()))
 }

@@ -46,7 +46,6 @@ impl Estimate {
         Estimate { point, ci_low: None, ci_high: None, n, no_interval, at_least: false }
     }
 
-    /// A lower bound.
     pub fn at_least(point: f64, n: u64) -> Estimate {
         Estimate { at_least: true, ..Estimate::bare(point, n, "it is at least that") }
     }

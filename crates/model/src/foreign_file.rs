@@ -8,10 +8,6 @@ use std::path::Path;
 use rustix::fs::OFlags;
 
 /// Opens a file to be read. Folders are refused where they are read.
-///
-/// # Errors
-/// What the file system says; of a pipe, whose writer one might wait for, and of a device, which need not end, that it is
-/// no file.
 pub fn open(path: &Path) -> io::Result<File> {
     // What has this name may change at any time: what was opened is what is looked at. Without a writer a pipe is opened at once.
     let file =
@@ -24,9 +20,6 @@ pub fn open(path: &Path) -> io::Result<File> {
 }
 
 /// The text of a regular file of at most so many bytes.
-///
-/// # Errors
-/// As [`open`]; where the file is longer, or no text in UTF-8.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     let mut text = String::new();
     let read = open(path)?.take(most.saturating_add(1)).read_to_string(&mut text)?;

@@ -39,7 +39,6 @@ pub fn to_hdr(histogram: &SparseHistogram) -> Histogram<u64> {
     hdr
 }
 
-/// The histogram as text.
 pub fn encode(histogram: &SparseHistogram) -> String {
     let mut bytes = Vec::new();
     match V2DeflateSerializer::new().serialize(&to_hdr(histogram), &mut bytes) {
@@ -49,10 +48,6 @@ pub fn encode(histogram: &SparseHistogram) -> String {
     }
 }
 
-/// The text as a histogram.
-///
-/// # Errors
-/// When it is not base64, not the V2 form, or of other bounds than Prony's.
 pub fn decode(text: &str) -> Result<SparseHistogram, HdrError> {
     if text.len() > ENCODED_MAX_BYTES {
         return Err(HdrError(format!(

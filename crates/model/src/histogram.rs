@@ -18,12 +18,10 @@ use crate::unpacking;
 
 /// The longest duration, in nanoseconds: an hour. Longer ones count as this.
 pub const HIGH_NS: u64 = 3_600_000_000_000;
-/// Significant decimal digits.
 pub(crate) const DIGITS: u8 = 3;
 /// The binary digits of a bucket's number within its power of two: at three
 /// decimal digits 1024 buckets share each.
 pub const BUCKET_BITS: u32 = 10;
-/// Buckets of a histogram.
 const BUCKETS: usize = 33_421;
 /// The most that a count of a file may be, of requests or of durations: a day at the highest rate has 2^43, and a sum of
 /// those of 200,000 trials is exact in 64 bits.
@@ -62,7 +60,6 @@ pub fn highest_ns(bucket: u64) -> u64 {
     lowest_ns(bucket + 1) - 1
 }
 
-/// The middle of a bucket.
 pub fn middle_ns(bucket: u64) -> u64 {
     let low = lowest_ns(bucket);
     low + (lowest_ns(bucket + 1) - low) / 2
@@ -138,7 +135,6 @@ impl Histogram {
         self.len
     }
 
-    /// Whether nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -264,7 +260,6 @@ impl SparseHistogram {
         SparseHistogram { packed: packed.to_vec(), len: unpack(packed).map(|(_, count)| count).sum() }
     }
 
-    /// From durations.
     #[cfg(any(test, feature = "testing"))]
     pub fn of_values(values_ns: impl IntoIterator<Item = u64>) -> SparseHistogram {
         let mut each: Vec<u64> = values_ns.into_iter().map(|value| bucket_of(value.min(HIGH_NS))).collect();
@@ -306,7 +301,6 @@ impl SparseHistogram {
         self
     }
 
-    /// Whether nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.packed.is_empty()
     }

@@ -68,7 +68,6 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// This build.
     pub fn this() -> Tool {
         Tool { name: "prony".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
     }

@@ -22,7 +22,6 @@ pub const LINE_MAX_BYTES: usize = 16 << 10;
 /// What is echoed of a wrong line, in characters.
 const ECHO_MAX: usize = 40;
 
-/// One request of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ListedRequest {
     /// A token by RFC 9110.
@@ -88,9 +87,6 @@ impl TargetList {
     /// Reads a list: a URL or `METHOD URL` a line, or only a path where `server` is known from elsewhere; empty lines
     /// and those that begin with `#` are skipped. `method` is that of lines without one. Gives the server as a target
     /// without a path of its own, and the list.
-    ///
-    /// # Errors
-    /// The first line that is wrong, and why.
     pub fn parse(
         text: &[u8],
         server: Option<&Target>,

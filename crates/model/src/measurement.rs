@@ -53,7 +53,6 @@ pub struct Measurement {
     /// Failed requests of the window by kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<ErrorKind, ErrorTally>,
-    /// The window's durations.
     pub latency: Latency,
     /// The window's parts, in order: a second each, or in a long window a power of two of
     /// seconds, all of them alike but the last, which may be shorter.
@@ -63,7 +62,6 @@ pub struct Measurement {
     pub bins: Bins,
     /// By whose clock the arrival of answers is stamped.
     pub clock: ReceiveClock,
-    /// What the client itself cost.
     pub client: ClientCost,
     /// Each worker's own counts, from which the identities are asserted.
     pub workers: Vec<WorkerAudit>,
@@ -157,9 +155,7 @@ pub struct Second {
     pub at_ns: u64,
     /// This entry's length; under a second only for the last.
     pub length_ns: u64,
-    /// Requests completed in it.
     pub completed: u64,
-    /// Requests failed in it.
     pub failed: u64,
     /// Connections open at its end.
     pub connections: u64,
@@ -174,7 +170,6 @@ pub struct ClientCost {
     pub cpu_ns: u64,
     /// CPU time of the whole process.
     pub process_cpu_ns: u64,
-    /// Worker threads.
     pub threads: u32,
     /// The process's peak resident memory.
     pub max_rss_bytes: u64,
@@ -237,7 +232,6 @@ impl Tolerance {
     /// All of them, in the order of their discriminants.
     pub const ALL: &[Tolerance] = Tolerance::VARIANTS;
 
-    /// Its name in JSON.
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -287,7 +281,6 @@ pub struct WaitTotal {
 }
 
 impl WaitTotal {
-    /// Adds others.
     pub fn add(&mut self, other: WaitTotal) {
         self.count += other.count;
         self.total_ns += other.total_ns;
@@ -307,7 +300,6 @@ pub struct Http2Settings {
     pub frame_bytes: u32,
 }
 
-/// What one handshake agreed on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsAgreed {
     /// `TLSv1.2` or `TLSv1.3`.
@@ -320,7 +312,6 @@ pub struct TlsAgreed {
     pub alpn: Option<String>,
 }
 
-/// Why a request failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[derive(strum::Display, strum::IntoStaticStr, VariantArray)]
@@ -430,9 +421,7 @@ pub struct RequestFigures {
     pub lines: u64,
     /// Written over the whole run, warm-up included.
     pub run_sent: u64,
-    /// Succeeded within the window.
     pub completed: u64,
-    /// Failed within the window.
     pub failed: u64,
     /// Unresolved when the window closed: on a connection, or never sent.
     pub waiting: u64,
@@ -461,7 +450,6 @@ pub enum Waits {
 }
 
 impl Waits {
-    /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Waits::Pwait2 => "epoll_pwait2",

@@ -57,9 +57,6 @@ const METHOD_MAX: usize = 64;
 
 impl Observed {
     /// Whether it can be what Prony observes, so that it can be judged and shown.
-    ///
-    /// # Errors
-    /// A sentence where it is not: what was read was not written by Prony.
     pub fn check(&self) -> Result<(), String> {
         self.plan.check()?;
         self.measurement.check()?;
@@ -86,9 +83,6 @@ impl Observed {
 
 impl ServerSamples {
     /// Whether all numbers are such that their sums fit.
-    ///
-    /// # Errors
-    /// A sentence where they cannot: what was read, or said by another host's agent, is no sample of Prony's.
     pub fn check(&self) -> Result<(), String> {
         let all = &self.columns;
         few("CPUs of a server", self.cpus.len(), COLUMNS_MAX)?;

@@ -152,7 +152,6 @@ fn one<N: TryFrom<u64>>(text: &str) -> Result<OneOrMany<N>, String> {
 /// A header as it is written: `Name: value`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
-    /// Its name.
     pub name: String,
     /// Its value, or `@env:NAME` for what the environment holds; `None` where no colon was written.
     pub value: Option<String>,
@@ -240,9 +239,6 @@ impl LoadOptions {
     }
 
     /// The same without one of them.
-    ///
-    /// # Errors
-    /// As [`LoadOptions::or`].
     pub fn without(&self, option: &str) -> Result<LoadOptions, PlanError> {
         let mut table = self.table();
         table.remove(option);
@@ -256,9 +252,6 @@ impl LoadOptions {
 
     /// These options, and those of `defaults` for what is not given here and not contradicted by what is: stages say
     /// themselves how much and how long, and a rate replaces stages.
-    ///
-    /// # Errors
-    /// A sentence, where one of them cannot be written in a file: a header without a value.
     pub fn or(&self, defaults: &LoadOptions) -> Result<LoadOptions, PlanError> {
         let (own, mut merged) = (self.table(), defaults.table());
         let replaced: &[&str] = match self {

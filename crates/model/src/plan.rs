@@ -65,7 +65,6 @@ pub(crate) fn default_warmup(duration: Duration) -> Duration {
 /// Everything that defines a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// What is loaded.
     pub target: Target,
     /// What is requested of it.
     pub work: Work,
@@ -148,7 +147,6 @@ impl Protocol {
 pub enum Work {
     /// The path of the plan's target, by this method, a token by RFC 9110.
     Request(String),
-    /// The requests of a list.
     List(TargetList),
 }
 
@@ -314,9 +312,6 @@ impl Plan {
     }
 
     /// Refuses what cannot be run, in a sentence that says what to change.
-    ///
-    /// # Errors
-    /// The first thing found wrong.
     pub fn check(&self) -> Result<(), PlanError> {
         if self.connections == 0 {
             return wrong("0 connections can carry no request: give -c at least 1.");
@@ -430,9 +425,6 @@ impl Plan {
 /// Whether so many threads can share so many connections. At a rate each
 /// thread takes an equal part of the requests, so that one with much fewer
 /// connections would run out of them before the others: up to an eighth fewer are let pass.
-///
-/// # Errors
-/// A sentence that says what to change.
 fn check_threads(threads: u32, connections: u32, at_a_rate: bool) -> Result<(), PlanError> {
     if threads == 0 || threads > THREADS_MAX {
         return wrong(format!("{threads} threads: give -t between 1 and {THREADS_MAX}."));

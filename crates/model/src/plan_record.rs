@@ -124,9 +124,6 @@ impl PlanRecord {
     }
 
     /// Why it cannot be a plan's record, in a sentence.
-    ///
-    /// # Errors
-    /// Where its arrivals want a rate or stages that it does not have; where a number or a list is beyond any plan's.
     pub fn check(&self) -> Result<(), String> {
         self.check_numbers()?;
         let rate = self.rate_per_s.and_then(Rate::per_s);

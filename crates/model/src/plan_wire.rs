@@ -27,9 +27,6 @@ thread_local! {
 
 impl Plan {
     /// All of it as text, secrets included; of a client's certificate and key only where they are.
-    ///
-    /// # Errors
-    /// Where it is too long.
     pub fn to_wire(&self) -> Result<Vec<u8>, PlanError> {
         SECRETS_MAY_BE_WRITTEN.set(true);
         let text = serde_json::to_vec(self);
@@ -46,9 +43,6 @@ impl Plan {
     }
 
     /// The plan of such a text, checked.
-    ///
-    /// # Errors
-    /// Where it is none, or none that this Prony would have made.
     pub fn from_wire(text: &[u8]) -> Result<Plan, PlanError> {
         if text.len() > PLAN_MAX_BYTES {
             return wrong("The plan is longer than any of Prony's.");

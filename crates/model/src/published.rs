@@ -85,7 +85,6 @@ impl Published {
 }
 
 impl PublishedRow {
-    /// A figure by its name.
     pub fn figure(&self, name: &str) -> Option<f64> {
         self.figures.get(name).copied()
     }

@@ -4,9 +4,6 @@ use crate::error::{PlanError, wrong};
 use crate::target::without_userinfo;
 
 /// Whether it can stand in a request line.
-///
-/// # Errors
-/// A sentence that says why not.
 pub fn check_method(method: &str) -> Result<(), String> {
     if method.is_empty() || !method.bytes().all(is_token_byte) {
         let method: String = without_userinfo(method).chars().take(40).collect();
@@ -19,9 +16,6 @@ pub fn check_method(method: &str) -> Result<(), String> {
 }
 
 /// Whether it can be sent as a header of one's own.
-///
-/// # Errors
-/// A sentence that says why not.
 pub fn check_header(name: &str, value: &str) -> Result<(), PlanError> {
     if name.is_empty() || !name.bytes().all(is_token_byte) {
         return wrong(format!("{name:?} is not a header's name: write -H 'Name: value'."));
@@ -44,9 +38,6 @@ pub fn check_header(name: &str, value: &str) -> Result<(), PlanError> {
 const OF_CONNECTIONS: [&str; 4] = ["connection", "proxy-connection", "keep-alive", "upgrade"];
 
 /// Whether a header may go over HTTP/2, too.
-///
-/// # Errors
-/// A sentence that says why not.
 pub fn check_http2_header(name: &str, value: &str) -> Result<(), PlanError> {
     if OF_CONNECTIONS.iter().any(|other| name.eq_ignore_ascii_case(other)) {
         return wrong(format!(

@@ -339,7 +339,6 @@ impl RawResult {
 /// A trial's result as it was judged by who read or made it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TrialResult {
-    /// The planned trial.
     #[serde(flatten)]
     pub planned: PlannedTrial,
     /// What was measured; `None` when nothing could be (see `failure`).
@@ -364,7 +363,6 @@ pub enum EventKind {
     Resumed,
     /// Its last trial is done.
     Finished,
-    /// Its time was over.
     BudgetSpent,
     /// The blocks suffice for the precision that was asked for.
     PrecisionReached,
@@ -423,7 +421,6 @@ impl Event {
 /// A whole run log, read and judged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunLog {
-    /// The header.
     pub header: Header,
     /// Results in order.
     pub results: Vec<TrialResult>,

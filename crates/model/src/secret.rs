@@ -52,16 +52,12 @@ pub(crate) enum SecretSource {
     Open,
     /// A secret that was written out where it was given.
     Given,
-    /// This variable of the environment.
     Environment(String),
 }
 
 impl Secret {
     /// A header's value as it was written: `@env:NAME` is that variable's, and what carries credentials by custom is
     /// secret.
-    ///
-    /// # Errors
-    /// A sentence, where the environment has no such variable.
     pub fn of_header(header: &str, written: &str) -> Result<Secret, String> {
         if let Some(variable) = written.strip_prefix(ASKED) {
             let value = from_environment(&format!("The header {header}"), variable)?;
@@ -155,9 +151,6 @@ pub(crate) fn asked_for(name: &str) -> String {
 }
 
 /// What the environment holds of a variable that somebody (`The header X`) asks for.
-///
-/// # Errors
-/// A sentence, where it has no such variable.
 fn from_environment(asker: &str, variable: &str) -> Result<String, String> {
     let value = std::env::var(variable).map_err(|_| {
         format!(
@@ -169,9 +162,6 @@ fn from_environment(asker: &str, variable: &str) -> Result<String, String> {
 }
 
 /// A text as somebody wrote it, or what the environment holds of `@env:NAME`, which `asker` (`-b`) asks for.
-///
-/// # Errors
-/// A sentence, where the environment has no such variable.
 pub fn text_or_variable(asker: &str, written: &str) -> Result<String, String> {
     match written.strip_prefix(ASKED) {
         Some(variable) => from_environment(asker, variable),
@@ -181,9 +171,6 @@ pub fn text_or_variable(asker: &str, written: &str) -> Result<String, String> {
 
 /// A part of a URL with the value of each `@env:NAME` in its place: in a path percent-encoded, so that any value can stand
 /// there.
-///
-/// # Errors
-/// A sentence, where the environment has no such variable, or its value cannot stand before a path.
 pub fn filled_in(url: &str, is_path: bool) -> Result<String, String> {
     let mut out = String::with_capacity(url.len());
     let mut rest = url;

@@ -23,10 +23,6 @@ pub struct Target {
 }
 
 impl Target {
-    /// Reads a URL.
-    ///
-    /// # Errors
-    /// A sentence that names the URL, what is wrong with it and what to write instead.
     pub fn parse(url: &str) -> Result<Target, PlanError> {
         let Some((scheme, rest)) = url.split_once("://") else {
             let url = redacted(&without_userinfo(url));
@@ -69,9 +65,6 @@ impl Target {
     }
 
     /// Reads a URL as somebody wrote it for this run: `@env:NAME` in it is what the environment holds.
-    ///
-    /// # Errors
-    /// As [`Target::parse`], and where the environment has no such variable.
     pub fn given(url: &str) -> Result<Target, PlanError> {
         let authority = url.find("://").map_or(0, |at| at + 3);
         let path = url[authority..].find(['/', '?', '#']).map_or(url.len(), |at| authority + at);

@@ -70,19 +70,14 @@ pub struct Roots(Arc<Vec<CertificateDer<'static>>>);
 
 impl Roots {
     /// All certificates of a PEM text.
-    ///
-    /// # Errors
-    /// What is wrong with the text: the second half of a sentence that names where it came from.
     pub fn from_pem(pem: &[u8]) -> Result<Roots, String> {
         certificates(pem).map(|list| Roots(Arc::new(list)))
     }
 
-    /// These.
     pub(crate) fn of(certificates: Vec<CertificateDer<'static>>) -> Roots {
         Roots(Arc::new(certificates))
     }
 
-    /// The certificates.
     pub fn certificates(&self) -> &[CertificateDer<'static>] {
         &self.0
     }
@@ -110,9 +105,6 @@ pub struct Identity(Arc<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>)
 impl Identity {
     /// From PEM texts: the certificate first, then those that lead to its issuer; and the key.
     /// Both may be the same text. Whether they belong together is found out when the load begins.
-    ///
-    /// # Errors
-    /// As [`Roots::from_pem`], with the text that is wrong.
     pub fn from_pem(chain: &[u8], key: &[u8]) -> Result<Identity, IdentityError> {
         let chain = certificates(chain).map_err(IdentityError::Chain)?;
         let key = private_key(key).map_err(IdentityError::Key)?;
@@ -124,7 +116,6 @@ impl Identity {
         self.0.0.clone()
     }
 
-    /// The key.
     pub fn key(&self) -> PrivateKeyDer<'static> {
         self.0.1.clone_key()
     }
@@ -140,9 +131,7 @@ impl fmt::Debug for Identity {
 /// Which PEM text of an [`Identity`] is wrong, and how: the second half of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IdentityError {
-    /// The certificates.
     Chain(String),
-    /// The key.
     Key(String),
 }
 

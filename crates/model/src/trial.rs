@@ -241,7 +241,6 @@ pub struct Throughput {
 
 /// The parts of a request's time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "documented at crate::measurement::Latency")]
 pub struct Latencies {
     pub response: Summary,
     pub service: Summary,
@@ -283,7 +282,6 @@ pub const PERCENTILES: [(&str, f64); 8] = [
 
 /// A distribution of durations, summarised.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the percentiles are as p50_ns")]
 pub struct Summary {
     /// Whose clock.
     pub clock: Clock,

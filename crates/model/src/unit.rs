@@ -25,7 +25,6 @@ pub enum Unit {
     Share,
     /// A figure over that of another candidate.
     Ratio,
-    /// How many.
     Count,
 }
 

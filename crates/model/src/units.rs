@@ -19,9 +19,6 @@ const DURATION_UNITS: [(&str, f64); 6] =
 
 /// Reads a duration: `3s`, `500ms`, `1m30s`, `1.5h`; a bare number is seconds.
 /// Zero is a duration; a day is the longest.
-///
-/// # Errors
-/// A sentence with the text and what to write instead.
 pub fn parse_duration(text: &str) -> Result<Duration, PlanError> {
     let wrong = || PlanError(format!("{text:?} is not a duration: write 30s, 500ms or 1m30s."));
     let compact = text.trim().replace('µ', "u").to_ascii_lowercase();
@@ -76,9 +73,6 @@ pub fn multiple(text: &str) -> (&str, u32) {
 }
 
 /// Reads a rate: `5k`, `20k/s`, `1.5M`, `2.5/s`, `300`; requests per second.
-///
-/// # Errors
-/// A sentence with the text and what to write instead.
 pub fn parse_rate(text: &str) -> Result<Rate, PlanError> {
     let compact = text.trim();
     if compact.ends_with('%') {
@@ -134,9 +128,6 @@ pub fn show_duration(duration: Duration) -> String {
 }
 
 /// Reads stages: each `30s:20k/s` (to a rate) or `60s:5000c` (to a number of connections), all of one kind.
-///
-/// # Errors
-/// A sentence with the stage that is wrong and what to write instead.
 pub(crate) fn parse_stages<T: AsRef<str>>(texts: &[T]) -> Result<Arrivals, PlanError> {
     let stages = texts.iter().map(|text| stage(text.as_ref())).collect::<Result<Vec<_>, _>>()?;
     let of_connections = stages.iter().filter(|(_, of_connections)| *of_connections).count();
@@ -188,9 +179,6 @@ impl Share {
     const MAX: f64 = 10.0;
 
     /// Reads a share of something: `95%`.
-    ///
-    /// # Errors
-    /// A sentence with the text and what to write instead.
     pub fn parse(text: &str) -> Result<Share, PlanError> {
         let number = text.trim().strip_suffix('%').map(str::trim_end);
         let share = number.and_then(plain_number).map(|n| n / 100.0);
@@ -209,9 +197,6 @@ impl Share {
 }
 
 /// Reads the precision of a run, `2%`: from 0.1 % to 50 %.
-///
-/// # Errors
-/// A sentence with the text and what to write instead.
 pub fn parse_precision(text: &str) -> Result<f64, PlanError> {
     let share = Share::parse(text).ok().map(Share::as_ratio).filter(|share| (0.001..=0.5).contains(share));
     share.ok_or_else(|| PlanError(format!("{text:?} is not a precision: write 2%, from 0.1% to 50%.")))
@@ -321,7 +306,6 @@ impl Serialize for RateValue {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum OneOrMany<T> {
-    /// One value.
     One(T),
     /// Several, one load each.
     Many(Vec<T>),
@@ -383,9 +367,6 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrManyVisitor<T> {
 }
 
 /// A whole number, `500`, `10k` or `2M`, as wrk reads them.
-///
-/// # Errors
-/// What to write instead.
 pub fn count<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
     let (number, factor) = multiple(text);
     if number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit()) {

@@ -17,9 +17,6 @@ pub(crate) fn within<T>(most: usize, read: impl FnOnce() -> T) -> (T, usize) {
 }
 
 /// Takes bytes for a histogram.
-///
-/// # Errors
-/// Where there are fewer left.
 pub(crate) fn take(bytes: usize) -> Result<(), &'static str> {
     let Some(left) = LEFT.get() else { return Ok(()) };
     let rest = left.checked_sub(bytes);

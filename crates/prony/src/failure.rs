@@ -2,7 +2,6 @@
 
 use prony_load::LoadError;
 
-/// A threshold was missed.
 pub(crate) const MISSED: u8 = 1;
 /// The command or a file is wrong.
 pub(crate) const USAGE: u8 = 2;
@@ -10,7 +9,6 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) const NOT_MEASURED: u8 = 3;
 /// A figure that a gate names was withheld or missing: nothing was held to its limit.
 pub(crate) const NOT_JUDGED: u8 = 4;
-/// Interrupted by the user.
 pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Why a command ended early.
@@ -18,7 +16,6 @@ pub(crate) const INTERRUPTED: u8 = 130;
 pub(crate) struct Failure {
     /// A sentence for the user; empty where everything is printed already.
     pub(crate) message: String,
-    /// The exit code.
     pub(crate) code: u8,
 }
 

@@ -11,7 +11,6 @@ use prony_report::terminal::TerminalOptions;
 
 use crate::lock::locked;
 
-/// Writes what users see.
 #[derive(Debug)]
 pub(crate) struct Printer {
     color: bool,
@@ -21,7 +20,6 @@ pub(crate) struct Printer {
     lost: AtomicBool,
 }
 
-/// Notes that are kept.
 const NOTES_MAX: usize = 4;
 
 impl Printer {

@@ -12,7 +12,6 @@ const BYTES_MAX: usize = 500_000;
 /// Trials of `prony load` in a summary at most, the last ones.
 const TRIALS_MAX: usize = 20;
 
-/// An experiment's summary.
 pub fn experiment(analysis: &ExperimentAnalysis) -> String {
     let t = &analysis.trials;
     let mark = if t.valid + t.lower_bound + t.suspect == 0 {

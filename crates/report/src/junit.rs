@@ -43,7 +43,6 @@ pub fn compared(log: &RunLog, comparison: &Comparison, failed: &[String]) -> Str
     document(log, &suites)
 }
 
-/// A suite a plan.
 fn suites(log: &RunLog) -> Vec<(&str, Vec<Case>)> {
     let header = &log.header;
     let planned: BTreeSet<(&str, &str)> = header.order.iter().map(place).collect();
@@ -112,7 +111,6 @@ impl Case {
         case
     }
 
-    /// Takes a trial in.
     fn take(&mut self, result: &TrialResult) {
         let who = format!("block {}", result.planned.block + 1);
         let Some(trial) = &result.trial else {

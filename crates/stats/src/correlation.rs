@@ -11,7 +11,6 @@ pub(crate) const PAIRS_MAX: usize = 3_000;
 pub struct Tau {
     /// From −1 (opposite) through 0 to 1 (the same order).
     pub coefficient: f64,
-    /// Pairs.
     pub n: usize,
     /// The interval's ends; `None` under 5 pairs, of which it says nothing.
     pub interval: Option<(f64, f64)>,

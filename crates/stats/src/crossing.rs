@@ -11,9 +11,7 @@ use crate::{CONFIDENCE, real};
 /// What was counted of a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Counted {
-    /// Its rate.
     pub rate: f64,
-    /// Requests beyond the limit.
     pub beyond: f64,
     /// All requests.
     pub of: f64,
@@ -24,7 +22,6 @@ pub struct Counted {
 pub struct Crossing {
     /// Where the fitted share is what is allowed.
     pub rate: f64,
-    /// The interval.
     pub ci95: [f64; 2],
 }
 

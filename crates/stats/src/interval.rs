@@ -7,11 +7,8 @@ use crate::student::t_two_sided;
 /// A point with the ends of its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// The point.
     pub point: f64,
-    /// The lower end.
     pub low: f64,
-    /// The upper end.
     pub high: f64,
     /// Independent pieces it rests on.
     pub n: usize,

@@ -16,7 +16,6 @@ pub struct Difference {
     pub error: f64,
     /// Student's degrees of freedom.
     pub degrees: f64,
-    /// Blocks.
     pub n: usize,
 }
 

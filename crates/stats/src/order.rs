@@ -21,7 +21,6 @@ impl Quantile {
         Some(Quantile { millionths })
     }
 
-    /// The quantile as a fraction.
     pub fn fraction(self) -> f64 {
         self.millionths as f64 / 1e6
     }

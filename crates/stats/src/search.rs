@@ -60,16 +60,12 @@ impl Phase {
 /// What is to be tried next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Probe {
-    /// The level.
     pub level: f64,
-    /// Why.
     pub phase: Phase,
 }
 
-/// What a probe said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// The level is sustained.
     Passed,
     /// It is not.
     Failed,
@@ -81,12 +77,10 @@ pub enum Answer {
 const ATTEMPTS: u32 = 2;
 const ATTEMPTS_BELOW_A_FAILURE: u32 = 4;
 
-/// Probes of the staircase.
 const UP_DOWN: usize = 24;
 /// Steps that the bracket is wide at most: a tenth, at a step of 4 %.
 const BRACKET_STEPS: f64 = 2.5;
 
-/// What a search found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Found {
     /// About where as many probes passed as failed; before the staircase the highest level that passed.
@@ -100,7 +94,6 @@ pub struct Found {
     pub recovers: Option<bool>,
 }
 
-/// A search under way.
 #[derive(Debug, Clone)]
 pub struct Search {
     plan: SearchPlan,
@@ -117,7 +110,6 @@ pub struct Search {
 }
 
 impl Search {
-    /// Begins.
     pub fn new(plan: SearchPlan) -> Search {
         Search {
             plan,

@@ -19,7 +19,6 @@ const SIDE_MIN: usize = 4;
 /// (1 + φ)/(1 − φ) at φ = 0.3: by so much the variance of a long mean is larger where neighbours correlate so.
 const DEPENDENCE: f64 = 1.3 / 0.7;
 
-/// A step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChangePoint {
     /// The first value after it, from 0.

@@ -4,13 +4,11 @@ use std::io::Write;
 
 use crate::request::{Persistence, Refusal, Route};
 
-/// What an answer carries.
 #[derive(Debug)]
 pub(crate) enum Content {
     /// What is at a route, and the request's body where it is sent back.
     Of(Route, Vec<u8>),
     Refused(Refusal),
-    /// The ledger, as JSON.
     Ledger(Vec<u8>),
     /// Not an answer yet: `100 Continue`.
     Continue,
@@ -101,7 +99,6 @@ const OK: &str = "200 OK";
 const PLAIN: &str = "text/plain";
 const JSON: &str = "application/json";
 
-/// Writes answers.
 pub(crate) struct Writer {
     /// The body of `GET /`.
     text: Vec<u8>,

@@ -127,7 +127,6 @@ pub enum Delay {
     /// Not at all.
     #[default]
     None,
-    /// Always the same.
     Fixed(Duration),
     /// Exponentially distributed: with Poisson arrivals, an M/M/∞ queue.
     Exponential {
@@ -138,7 +137,6 @@ pub enum Delay {
     Bimodal {
         /// Of most requests.
         usual: Duration,
-        /// Of the others.
         rare: Duration,
         /// The others' share, between 0 and 1.
         rare_share: f64,

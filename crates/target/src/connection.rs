@@ -38,13 +38,13 @@ pub(crate) enum After {
 /// Where a connection is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Requests are taken.
     Open,
     /// The last request is taken; its answer is still to be sent. What follows it is dropped.
     Ending,
     /// All is sent and our side ended; the client's end is awaited until then.
-    Lingering { until_ns: u64 },
-    /// A write failed.
+    Lingering {
+        until_ns: u64,
+    },
     Broken,
 }
 
@@ -57,7 +57,6 @@ struct Waiting {
     stream: u32,
 }
 
-/// What a connection speaks.
 enum Protocol {
     /// Too little has come to tell.
     Unknown,
@@ -65,7 +64,6 @@ enum Protocol {
     Http2(Box<Http2>),
 }
 
-/// A client's connection.
 pub(crate) struct Connection {
     pub(crate) stream: TcpStream,
     tls: Option<Box<Session>>,

@@ -16,7 +16,6 @@ pub(crate) struct Request {
 /// What the bytes given so far amount to.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// An incomplete request.
     More,
     /// The client waits for `100 Continue`.
     Continue,

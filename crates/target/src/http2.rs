@@ -35,7 +35,6 @@ const LIST_BYTES_MAX: u32 = 16 << 10;
 pub(crate) enum Event {
     /// All of them are used.
     More,
-    /// Nothing that concerns requests.
     Nothing,
     /// A request on this stream has come in full.
     Request(u32, Request),
@@ -74,12 +73,19 @@ impl Inflow {
 
 /// Where a stream is in its life.
 enum Phase {
-    /// Its request comes in.
-    Asking { request: Request, left: Option<u64>, came: usize },
+    Asking {
+        request: Request,
+        left: Option<u64>,
+        came: usize,
+    },
     /// Its answer is not due yet.
     Waiting,
     /// Its answer's body goes out.
-    Answering { body: Body, sent: usize, account: Account },
+    Answering {
+        body: Body,
+        sent: usize,
+        account: Account,
+    },
 }
 
 struct Stream {
@@ -93,7 +99,6 @@ struct Stream {
     number: u64,
 }
 
-/// A connection's streams.
 pub(crate) struct Http2 {
     config: Http2Config,
     reader: Reader,
@@ -167,9 +172,6 @@ impl Http2 {
     }
 
     /// Takes the next piece from the front of `input`.
-    ///
-    /// # Errors
-    /// When the client breaks a rule of the connection: [`Http2::end`] it.
     pub(crate) fn take(&mut self, input: &mut &[u8], tally: &mut Counts) -> Result<Event, Fault> {
         match self.reader.next(input)? {
             Piece::More => Ok(Event::More),

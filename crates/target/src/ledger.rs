@@ -39,7 +39,6 @@ pub struct Ledger {
     /// What was no request, or too large (status 400, 413, 431, 501 or 505, and closed; in HTTP/2 a stream or a connection
     /// that was ended by an error); not among the received.
     pub requests_refused: u64,
-    /// Connections accepted.
     pub connections_accepted: u64,
     /// Connections not yet closed by the server.
     pub connections_open: u64,
@@ -85,7 +84,6 @@ pub struct Ledger {
 /// A distribution of latencies, in nanoseconds; all 0 where `count` is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencySummary {
-    /// Answers in it.
     pub count: u64,
     /// Arithmetic mean, in nanoseconds, rounded.
     pub mean_ns: u64,
@@ -143,16 +141,12 @@ impl LatencySummary {
     }
 
     /// The whole distribution, from `hdr`.
-    ///
-    /// # Errors
-    /// When `hdr` is not a compressed V2 histogram in base64.
     pub fn histogram(&self) -> Result<Histogram<u64>, HistogramError> {
         let bytes = STANDARD.decode(&self.hdr).map_err(|e| HistogramError { reason: e.to_string() })?;
         Deserializer::new().deserialize(&mut &bytes[..]).map_err(|e| HistogramError { reason: e.to_string() })
     }
 }
 
-/// What is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) requests_received: u64,

@@ -8,7 +8,6 @@ use crate::ledger::Book;
 /// What the bytes of an answer are counted as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Account {
-    /// A request's.
     Request(Arrival),
     /// No request's: a refusal, or `100 Continue`.
     Uncounted,
@@ -19,7 +18,6 @@ pub(crate) enum Account {
 /// When a request had come in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrival {
-    /// The server had read it.
     pub(crate) read_ns: u64,
     /// The kernel had received it, never later; where it does not say so, the same.
     pub(crate) arrived_ns: u64,

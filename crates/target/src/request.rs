@@ -16,7 +16,6 @@ const WORK_STEPS_MAX: u64 = 50_000_000;
 /// Most headers, 32 bytes of stack each.
 const HEADERS_MAX: usize = 64;
 
-/// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     /// `GET /`
@@ -72,7 +71,6 @@ pub(crate) enum Persistence {
     Keep,
     /// HTTP/1.0 that asked for it, as `ab -k` does: kept, and said.
     KeepSaid,
-    /// Closed, and said.
     Close,
 }
 

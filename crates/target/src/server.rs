@@ -65,7 +65,6 @@ impl Signal {
     }
 }
 
-/// One event loop.
 pub(crate) struct Server {
     poller: Poller,
     listener: TcpListener,

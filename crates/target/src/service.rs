@@ -70,7 +70,6 @@ impl Service {
         }
     }
 
-    /// Reads the clock.
     pub(crate) fn stamp(&mut self) {
         self.now_ns = sys::now_ns();
     }

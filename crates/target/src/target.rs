@@ -24,12 +24,7 @@ pub enum StartError {
     Config(#[from] ConfigError),
     /// The address is taken, not this machine's, or not allowed.
     #[error("cannot listen on {address} ({source}): {}", advice(.source))]
-    Listen {
-        /// The address asked for.
-        address: SocketAddr,
-        /// What the kernel said.
-        source: io::Error,
-    },
+    Listen { address: SocketAddr, source: io::Error },
     /// The kernel refused a thread or a descriptor.
     #[error(
         "cannot set up the reference server ({0}): raise the limits on open files and processes (ulimit -n, -u)"
@@ -68,9 +63,6 @@ impl Stopper {
 
 impl Target {
     /// Starts a server; when it returns, the address accepts connections.
-    ///
-    /// # Errors
-    /// When the configuration cannot be carried out, the address cannot be had, or the kernel refuses threads.
     pub fn start(config: &Config) -> Result<Target, StartError> {
         config.check()?;
         // A capacity is one queue, and one loop is the simplest way to keep the order of arrivals.
@@ -148,9 +140,6 @@ impl Target {
     }
 
     /// Waits until a [`Stopper`] stops it.
-    ///
-    /// # Errors
-    /// When an event loop ended by itself, for want of what the kernel refused it.
     pub fn wait(mut self) -> Result<Ledger, StartError> {
         self.join()?;
         Ok(self.books.ledger())
@@ -175,9 +164,6 @@ impl Drop for Target {
 
 /// Runs a server in the foreground: `ready` is called once with its address and the way to stop it. Returns the last
 /// account when it was stopped.
-///
-/// # Errors
-/// As [`Target::start`] and [`Target::wait`].
 pub fn run(config: &Config, ready: impl FnOnce(SocketAddr, Stopper)) -> Result<Ledger, StartError> {
     let target = Target::start(config)?;
     ready(target.address(), target.stopper());

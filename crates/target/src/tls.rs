@@ -16,16 +16,12 @@ const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 /// How a server speaks TLS, with a certificate that it made for itself.
 pub(crate) struct Setup {
     pub(crate) config: Arc<ServerConfig>,
-    /// The certificate, PEM.
     pub(crate) certificate: String,
 }
 
 impl Setup {
     /// A new key and certificate, for this machine's loopback and the address that is listened on. TLS 1.2 and 1.3; by ALPN
     /// `h2` or `http/1.1`, as the client will.
-    ///
-    /// # Errors
-    /// When no key can be made.
     pub(crate) fn new(address: std::net::IpAddr) -> Result<Setup, io::Error> {
         let mut names = NAMES.map(str::to_owned).to_vec();
         names.push(address.to_string());
@@ -43,7 +39,6 @@ impl Setup {
     }
 }
 
-/// One connection's.
 pub(crate) struct Session(ServerConnection);
 
 impl Session {
@@ -52,9 +47,6 @@ impl Session {
     }
 
     /// Takes bytes from the socket, and appends what they say to `plain`; true where the client ends its side.
-    ///
-    /// # Errors
-    /// When they are no TLS, or not for us. What is left to be sent says why.
     pub(crate) fn open(&mut self, mut bytes: &[u8], plain: &mut Vec<u8>) -> io::Result<bool> {
         let mut ended = false;
         while !bytes.is_empty() && !ended {

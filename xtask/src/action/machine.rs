@@ -14,9 +14,6 @@ pub(super) enum Machine {
 impl Machine {
     /// A container of Debian with Python, git and curl that sees the repository and Prony, and may write into `folder`;
     /// or, which is said, this machine.
-    ///
-    /// # Errors
-    /// When the engine's own folder cannot be written.
     pub(super) fn prepare(root: &Path, binary: &Path, folder: &Path) -> Result<Machine, String> {
         let made = Engine::new(&root.join("target/containers"), &["podman", "runc", "debootstrap"])?;
         let made = made.and_then(|engine| {
@@ -44,9 +41,6 @@ impl Machine {
     }
 
     /// Runs a script with these variables and no others.
-    ///
-    /// # Errors
-    /// When bash or the engine cannot be started.
     pub(super) fn bash(
         &self,
         script: &Path,

@@ -58,9 +58,6 @@ struct Place {
 }
 
 /// Runs all checks.
-///
-/// # Errors
-/// When one fails.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let binary = crate::prony(root);
     if !binary.is_file() {

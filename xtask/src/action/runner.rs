@@ -12,7 +12,6 @@ use super::machine::Machine;
 /// A job: its folders, its inputs and what expressions may name.
 pub(super) struct Job<'a> {
     machine: &'a Machine,
-    /// The repository's folder.
     pub(super) workspace: PathBuf,
     /// Where the runner's files are; outside of the workspace.
     pub(super) runner: PathBuf,
@@ -23,12 +22,10 @@ pub(super) struct Job<'a> {
     path: String,
 }
 
-/// How a job ended.
 #[derive(Debug)]
 pub(super) struct Ended {
     /// Exit codes of the steps that ran, by name.
     pub(super) codes: Vec<(String, i32)>,
-    /// What they printed.
     pub(super) said: String,
 }
 

@@ -31,7 +31,6 @@ pub(crate) struct Row {
     pub(crate) player: Box<dyn Fn() -> Player + Sync>,
 }
 
-/// Plays one run.
 pub(crate) type Player = Box<dyn FnMut(&mut Chance, &mut Tally)>;
 
 impl Row {
@@ -72,7 +71,6 @@ impl Tally {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Counted {
     pub(crate) situation: String,
-    /// What was counted.
     pub(crate) what: &'static str,
     /// The runs in which it could have happened.
     pub(crate) runs: u64,

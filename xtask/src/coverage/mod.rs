@@ -245,9 +245,6 @@ pub(crate) fn misses(table: &Table) -> Vec<String> {
 }
 
 /// Plays, prints, writes where asked.
-///
-/// # Errors
-/// When a flag is unknown, a file cannot be written or a bar is not met.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let mut runs = 2_000;
     let mut base = BASE;

@@ -12,7 +12,6 @@ use super::{Table, beyond_claim};
 /// Where the table is kept, beside the others of its day.
 const NAME: &str = "docs/benchmarks/coverage-2026-11-27";
 
-/// The tables alone.
 pub(crate) fn markdown(table: &Table) -> String {
     let mut text = String::from(
         "| process | window | figure | printed | covered | median ± | × oracle | decided at the truth |\n|---|--:|---|--:|--:|--:|--:|--:|\n",
@@ -97,7 +96,6 @@ pub(crate) fn seconds(rows: &[SecondsRow], habits: &[HabitRow]) -> String {
     text
 }
 
-/// Writes that table and its rows.
 pub(crate) fn write_seconds(root: &Path, rows: &[SecondsRow], habits: &[HabitRow]) -> Result<(), String> {
     let page = format!("{SECONDS_HEAD}{}", seconds(rows, habits));
     write_both(root, SECONDS_NAME, &page, &(rows, habits))
@@ -119,7 +117,6 @@ the habit's 300 s are windows alone. The best of five names a winner always, bet
 
 ";
 
-/// Verdicts over starts.
 pub(crate) fn verdicts(rows: &[Counted]) -> String {
     let mut text = String::from(
         "| situation | what is counted | of | happened | promised | |\n|---|---|--:|--:|--:|---|\n",
@@ -149,7 +146,6 @@ pub(crate) fn write_verdicts(root: &Path, rows: &[Counted], misses: &[String]) -
     write_both(root, VERDICTS_NAME, &page, &rows)
 }
 
-/// What is checked out.
 fn commit(root: &Path) -> Result<String, String> {
     let git = Command::new("git").args(["rev-parse", "--short=8", "HEAD"]).current_dir(root).output();
     let git = git.map_err(|e| format!("git could not be started: {e}"))?;

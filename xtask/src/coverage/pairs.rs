@@ -22,7 +22,6 @@ pub(crate) enum Stop {
     Precision,
 }
 
-/// One kind of comparison.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Match {
     /// B over A, less 1.
@@ -36,7 +35,6 @@ pub(crate) struct Match {
     pub(crate) stop: Stop,
 }
 
-/// What came out.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct MatchRow {
     pub(crate) difference: f64,

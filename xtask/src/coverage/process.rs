@@ -18,7 +18,6 @@ pub(crate) enum Kind {
     },
     /// Closed connections, each served by itself, lognormal times of this median and sigma.
     Lognormal {
-        /// Connections.
         connections: u32,
         /// Median in seconds.
         median_s: f64,
@@ -27,11 +26,9 @@ pub(crate) enum Kind {
     },
     /// As above, Pareto times above a least one.
     Pareto {
-        /// Connections.
         connections: u32,
         /// The least time, in seconds.
         least_s: f64,
-        /// The tail's index.
         index: f64,
     },
     /// Rate and response swing with two first-order chains of one step per 100 ms.
@@ -53,9 +50,7 @@ pub(crate) enum Kind {
 /// How a run drifts, as shares over the window.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Drift {
-    /// Growth of the rate.
     pub(crate) rate: f64,
-    /// Growth of response times.
     pub(crate) response: f64,
     /// For this share of the window the rate is a fifth lower: a warm-up that is not over.
     pub(crate) slow_start: f64,
@@ -85,7 +80,6 @@ const STALL_SERVICE: (f64, f64) = (0.005, 0.3);
 const WARM_UP_S: f64 = 2.0;
 
 impl Kind {
-    /// The truth by formula.
     pub(crate) fn truth(self) -> Truth {
         let (per_s, mean, p50, p90, p99) = match self {
             // Response times of M/M/1 are exponential with rate μ − λ (Kleinrock (1975), Queueing Systems I, 3.2).

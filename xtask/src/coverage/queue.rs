@@ -20,7 +20,6 @@ use super::trials::real;
 
 /// What a server of exponential service carries, in requests per second.
 const SERVED_PER_S: f64 = 2000.0;
-/// A whole probe.
 const PROBE: Duration = Duration::from_secs(10);
 /// The mean time of 697f7046's search on the same queue with probes of the same length, those that fail ended early; here
 /// none is.

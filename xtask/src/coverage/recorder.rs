@@ -75,7 +75,6 @@ impl Recorder {
         self.second += 1;
     }
 
-    /// What was measured.
     pub(crate) fn measured(&mut self) -> &Measurement {
         while self.second < self.m.series.len() {
             self.close();

@@ -8,11 +8,9 @@ use serde::Serialize;
 use super::chance::Chance;
 use super::trials::real;
 
-/// The true difference.
 const DIFFERENCE: f64 = -0.03;
 /// What a habit measures: five loads of 30 s of each.
 pub(crate) const HABIT_S: f64 = 2.0 * 5.0 * 30.0;
-/// Windows that are tried.
 const WINDOWS_S: [f64; 5] = [1.0, 2.0, 5.0, 10.0, 30.0];
 /// No more blocks than this are tried.
 pub(crate) const BLOCKS_MAX: usize = 40;
@@ -38,7 +36,6 @@ pub(crate) const MACHINES: [Machine; 3] = [
     Machine { name: "noisy", starts: 0.03, seconds: 0.05, blocks: 0.08 },
 ];
 
-/// What a window takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct SecondsRow {
     pub(crate) machine: String,
@@ -55,7 +52,6 @@ pub(crate) struct SecondsRow {
     pub(crate) fewer: f64,
 }
 
-/// What the habit says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct HabitRow {
     pub(crate) machine: String,

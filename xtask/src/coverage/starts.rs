@@ -105,7 +105,6 @@ fn stalls() -> Vec<Row> {
     vec![row(1.0), row(2.0), row(8.0)]
 }
 
-/// Requests of a start.
 const REQUESTS: u64 = 10_000;
 
 /// A start of which so large a share of requests takes 2 ms, each by chance, and the others 1.

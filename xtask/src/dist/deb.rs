@@ -30,9 +30,6 @@ License: Apache-2.0
 ";
 
 /// Writes `prony_VERSION_ARCHITECTURE.deb`.
-///
-/// # Errors
-/// When the processor's name is unknown, or a program that packs fails.
 pub(super) fn build(dist: &Dist, tree: &Path) -> Result<(), String> {
     let architecture = dist.debian_machine()?;
     let folder = dist.work.join("deb");

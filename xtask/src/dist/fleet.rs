@@ -53,9 +53,6 @@ impl Drop for Containers<'_> {
 
 /// Whether two agents and their controller, each in a container of the image, carry so many requests over a nats-server
 /// in a container of `base`.
-///
-/// # Errors
-/// When one does not start, or not every request is completed.
 pub(super) fn works(dist: &Dist, engine: &Engine, base: &str, nats: &str) -> Result<(), String> {
     let image = &*image_name();
     let keys = dist.work.join("keys");

@@ -17,9 +17,6 @@ const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"
 type Package = (String, PathBuf);
 
 /// Writes every package inside the binary with the licence files that its authors put beside it, equal texts once.
-///
-/// # Errors
-/// When cargo cannot name the crates or a file cannot be read.
 pub(super) fn write(root: &Path, to: &Path) -> Result<(), String> {
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (stated, folder) in [crates(root)?, of_the_page(root)?].concat() {

@@ -45,9 +45,6 @@ struct Dist {
 }
 
 /// Builds, packs and, where that was asked for, tries them and tags the commit.
-///
-/// # Errors
-/// When something is missing, cannot be built, is too large, or does not work where it was tried.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let (mut target, mut tried, mut tagged) = (None, false, false);
     let mut rest = arguments.iter();
@@ -92,14 +89,10 @@ fn static_target() -> String {
 }
 
 /// The static binary for this machine, built where it is not.
-///
-/// # Errors
-/// When it does not build.
 pub(crate) fn binary(root: &Path) -> Result<PathBuf, String> {
     build(root, &static_target())
 }
 
-/// The static binary.
 fn build(root: &Path, target: &str) -> Result<PathBuf, String> {
     if !root.join("web/dist/app.packed").is_file() {
         return Err("the web page is not built, and a release has it inside: make web".to_owned());
@@ -118,7 +111,6 @@ fn build(root: &Path, target: &str) -> Result<PathBuf, String> {
     Ok(root.join("target").join(target).join("dist/prony"))
 }
 
-/// What makes one artifact.
 type Make<'a> = &'a dyn Fn() -> Result<(), String>;
 
 impl Dist {

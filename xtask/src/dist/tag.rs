@@ -7,10 +7,6 @@ use super::{VERSION, said};
 use crate::release::{NOBODY, Release};
 
 /// Tags the commit `vVERSION`.
-///
-/// # Errors
-/// When something is not committed, the address is nobody's, the notes have no section of this version, the artifacts are not what their
-/// checksums say, or the tag exists.
 pub(super) fn tag(root: &Path, artifacts: &Path) -> Result<(), String> {
     let git = |arguments: &[&str]| said(Command::new("git").args(arguments).current_dir(root));
     let changed = git(&["status", "--porcelain"])?;

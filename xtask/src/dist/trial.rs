@@ -34,9 +34,6 @@ struct Way {
 }
 
 /// Tries them all.
-///
-/// # Errors
-/// When one does not work.
 pub(super) fn run(dist: &Dist) -> Result<(), String> {
     let folder = dist.root.join("target/containers");
     let engine = match Engine::new(&folder, &["podman", "runc", "debootstrap"])? {

@@ -22,7 +22,6 @@ const REQUESTS: [u64; 2] = [10_000, 50_000];
 /// Calls of the simulated world: what it does for the worker is not the worker's.
 const WORLDS: [&str; 2] = ["*SimNet as *Net>::*", "*any_order::Network<*as *Net>::*"];
 
-/// What a load costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cost {
     /// CPU time per request, in nanoseconds.
@@ -52,9 +51,6 @@ pub(super) const LOADS: [Load; 6] = [
 const LENGTH: &str = "-t 1 -d 2s --warmup 300ms";
 
 /// Instructions per request of the simulated worker, the base's and this tree's.
-///
-/// # Errors
-/// When Callgrind cannot be run, or the load fails.
 pub(super) fn instructions(trees: &[Tree; 2], test: &str, scratch: &Path) -> Result<[f64; 2], String> {
     let [base, head] = trees;
     Ok([per_request(base, test, scratch)?, per_request(head, test, scratch)?])
@@ -91,9 +87,6 @@ fn count(tree: &Tree, test: &str, requests: u64, scratch: &Path) -> Result<u64, 
 
 /// The cost of so many pairs of loads, the base's and this tree's of each, one after the other on one CPU, in turns first;
 /// and the ratio of this tree's to the base's.
-///
-/// # Errors
-/// When the server or a load fails.
 pub(super) fn paired(
     trees: &[Tree; 2],
     load: &Load,

@@ -73,7 +73,6 @@ struct Judged {
     note: String,
 }
 
-/// What was asked for.
 #[derive(Debug, PartialEq, Eq)]
 struct Asked {
     pairs: usize,
@@ -84,10 +83,6 @@ struct Asked {
     only: Vec<String>,
 }
 
-/// Measures, prints, judges.
-///
-/// # Errors
-/// When something costs more, or it cannot be told.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let asked = read(arguments)?;
     let wanted = |name: &str| asked.only.is_empty() || asked.only.iter().any(|only| only == name);

@@ -8,9 +8,7 @@ use crate::suite;
 /// What every later commit is held against.
 pub(super) const BASE: &str = "697f7046";
 
-/// A side, built.
 pub(super) struct Tree {
-    /// The release binary.
     pub(super) prony: PathBuf,
     /// The tests of the engine, optimised as the release binary is: what is counted is among them.
     pub(super) tests: PathBuf,
@@ -24,9 +22,6 @@ impl Tree {
 }
 
 /// This tree and the base's.
-///
-/// # Errors
-/// When one cannot be checked out or built.
 pub(super) fn both(root: &Path) -> Result<[Tree; 2], String> {
     let base = root.join("target/gate").join(BASE);
     if !base.exists() {

@@ -9,7 +9,6 @@ use prony_http2::frame::{flag, kind, setting};
 pub(super) const HEADER_BYTES: usize = 9;
 /// `:status: 200` of the static table, and `content-length: 13` as a literal with an indexed name.
 const HEAD: &[u8] = b"\x88\x0f\x0d\x0213";
-/// The largest window.
 const WINDOW: u32 = (1 << 31) - 1;
 
 /// What a client's bytes came to.

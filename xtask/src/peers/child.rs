@@ -27,7 +27,6 @@ pub(super) struct Cost {
     pub(super) system_ns: u64,
     /// From the start of the process to its end.
     pub(super) wall_ns: u64,
-    /// Peak resident memory.
     pub(super) peak_rss_bytes: u64,
     /// The exit code; none where a signal ended it.
     pub(super) exit_code: Option<i32>,
@@ -42,9 +41,6 @@ pub(crate) fn cpus() -> Vec<usize> {
 }
 
 /// Runs `line` on `cpu`, for at most `limit`.
-///
-/// # Errors
-/// When it could not be started, or its cost not be read.
 pub(super) fn run(
     cpu: usize,
     limit: Duration,
@@ -79,9 +75,6 @@ pub(super) fn stderr(output: &Output) -> String {
 }
 
 /// `xtask pinned CPU COMMAND…`: becomes the command, on that CPU.
-///
-/// # Errors
-/// When it returns at all.
 pub(crate) fn pinned(arguments: &[String]) -> Result<(), String> {
     let [cpu, program, rest @ ..] = arguments else { return Err("pinned CPU COMMAND…".to_owned()) };
     prepare(cpu)?;
@@ -89,9 +82,6 @@ pub(crate) fn pinned(arguments: &[String]) -> Result<(), String> {
 }
 
 /// `xtask measured CPU LIMIT_S REPORT COMMAND…`: runs the command on that CPU and writes its [`Cost`] to REPORT.
-///
-/// # Errors
-/// When the command cannot be started or the report not be written; how the command itself ended is in the report.
 pub(crate) fn measured(arguments: &[String]) -> Result<(), String> {
     let [cpu, limit_s, report, program, rest @ ..] = arguments else {
         return Err("measured CPU LIMIT_S REPORT COMMAND…".to_owned());

@@ -9,7 +9,6 @@ use serde_json::Value;
 /// A tool's own account; `None` where it says nothing of the kind.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(super) struct Claim {
-    /// Requests completed.
     pub(super) requests: Option<u64>,
     /// Median latency, whatever the tool means by latency.
     pub(super) p50_ns: Option<u64>,

@@ -48,7 +48,6 @@ struct Server {
     accepted: u64,
     bytes_read: u64,
     bytes_written: u64,
-    /// Reads that brought something.
     reads: u64,
     /// Answers of HTTP/2, before they are written.
     out: Vec<u8>,
@@ -58,9 +57,6 @@ struct Server {
 }
 
 /// Serves until standard input ends, having said where.
-///
-/// # Errors
-/// When it cannot listen.
 pub(crate) fn run() -> Result<(), String> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|e| e.to_string())?;
     listener.set_nonblocking(true).map_err(|e| e.to_string())?;

@@ -6,7 +6,6 @@ use super::child::Cost;
 use super::claims::Claim;
 use crate::median::Estimate;
 
-/// One run of one tool.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Run {
     pub(super) scenario: &'static str,
@@ -21,7 +20,6 @@ pub(super) struct Run {
     pub(super) cost: Cost,
     /// The server's account of this run.
     pub(super) served: Served,
-    /// The tool's.
     pub(super) claim: Claim,
     /// Whether it counts, and why not.
     pub(super) refused: Option<String>,
@@ -53,7 +51,6 @@ impl Run {
     }
 }
 
-/// A figure of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Figure {
     /// Client CPU time over requests, in nanoseconds.
@@ -76,11 +73,8 @@ pub(super) enum Figure {
     P75,
     /// As `P50`.
     P90,
-    /// Prony's alone.
     ServiceP50,
-    /// Prony's alone.
     SendLagP50,
-    /// The server's.
     TruthP50,
     /// The tool's p50 less the server's.
     ExcessP50,
@@ -93,7 +87,6 @@ pub(super) enum Figure {
 }
 
 impl Figure {
-    /// The column's head.
     pub(super) fn head(self) -> &'static str {
         match self {
             Figure::CpuPerRequest => "CPU per request",

@@ -119,9 +119,6 @@ fn begin_http2(slots: &mut [Slot], request: &[u8]) -> Result<usize, String> {
 }
 
 /// Loads the server and prints `{"requests": N}`, with a rate also the median time of a request, `p50_ns`.
-///
-/// # Errors
-/// When the arguments are wrong, or a connection fails.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let arguments = FloorArguments::try_parse_from(arguments).map_err(|e| e.to_string())?;
     let address = arguments.url.trim_start_matches("http://").trim_end_matches('/');

@@ -7,9 +7,6 @@ use std::process::Command;
 use super::tools::{Places, Source, Tool};
 
 /// Installs the tools that aren't there; says what failed and goes on, as a tool that is missing is skipped by name.
-///
-/// # Errors
-/// When the folder cannot be made.
 pub(super) fn install(tools: &[&'static Tool], places: &Places) -> Result<(), String> {
     let folder = &places.tools;
     fs::create_dir_all(folder.join("bin")).map_err(|e| format!("{}: {e}", folder.display()))?;

@@ -5,13 +5,11 @@ use std::path::{Path, PathBuf};
 /// A load, in words that every tool has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Load {
-    /// Connections.
     pub(super) connections: u32,
     /// Requests per second in open arrivals; `None` is closed.
     pub(super) rate_per_s: Option<u32>,
     /// Requests in flight on each connection.
     pub(super) pipeline: u32,
-    /// Whether connections stay.
     pub(super) keepalive: bool,
     /// Whether HTTP/2 is spoken.
     pub(super) http2: bool,
@@ -31,9 +29,7 @@ pub(super) struct Line {
 /// Where a tool leaves its results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Results {
-    /// On standard output.
     Stdout,
-    /// In a file.
     File(PathBuf),
     /// On standard output of the same tool, run afterwards with these arguments.
     Then(Vec<String>),

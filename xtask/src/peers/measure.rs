@@ -37,7 +37,6 @@ pub(super) struct Bench<'a> {
 /// One place in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// The tool of this index.
     Tool(usize),
     /// Prony's way of this index.
     Ours(usize),
@@ -62,9 +61,6 @@ pub(super) fn order(tools: usize, ours: usize, round: u32) -> Vec<(u32, Turn)> {
 
 /// The runs of a scenario, each told to `tell` as it comes. Where a run has to keep its client busy, rounds of the near
 /// tools are added (half as many again at most) until each has `rounds` that count.
-///
-/// # Errors
-/// When the server cannot be started or doesn't answer. A tool that fails is no error: its run is refused.
 pub(super) fn scenario(
     bench: &Bench<'_>,
     scenario: &Scenario,
@@ -108,7 +104,6 @@ fn enough(runs: &[Run], scenario: &Scenario, ours: &[Ready], near: &[Ready], rou
     })
 }
 
-/// One run.
 fn one(
     bench: &Bench<'_>,
     server: &Server,

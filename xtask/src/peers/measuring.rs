@@ -7,7 +7,6 @@ use prony_http2::frame::{Piece, Reader, kind, write};
 use prony_http2::hpack::Decoder;
 use prony_model::histogram::Histogram;
 
-/// One connection's requests.
 #[derive(Debug)]
 pub(super) struct Measuring {
     reader: Reader,
@@ -41,9 +40,6 @@ impl Measuring {
     }
 
     /// Takes what was read at `now`, and gives how many responses ended.
-    ///
-    /// # Errors
-    /// When that is not what a server may send, or a status is not 200.
     pub(super) fn take(
         &mut self,
         mut read: &[u8],

@@ -82,10 +82,6 @@ struct Planned {
     far: Vec<Ready>,
 }
 
-/// Runs the comparison.
-///
-/// # Errors
-/// When the command line is wrong, Prony is not built, there are not two CPUs, or a server fails.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let arguments = match PeersArguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,

@@ -27,9 +27,6 @@ pub(crate) fn lacks() -> Option<String> {
 }
 
 /// Starts it on `cpu`, with its files in `scratch`.
-///
-/// # Errors
-/// When the certificate cannot be made, or it cannot be started.
 pub(super) fn start(scratch: &Path, cpu: usize) -> Result<Nginx, String> {
     let folder = scratch.join("nginx");
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;

@@ -7,9 +7,7 @@ use super::server::Kind;
 /// One tool in one way of using it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Subject {
-    /// As tables show it.
     pub(super) label: &'static str,
-    /// Its tool's name.
     pub(super) tool: &'static str,
     /// Arguments that set this way apart.
     pub(super) extra: &'static [&'static str],
@@ -20,7 +18,6 @@ const fn plain(tool: &'static str) -> Subject {
     Subject { label: tool, tool, extra: &[] }
 }
 
-/// Prony, as it comes.
 pub(super) const PRONY: Subject = plain("prony");
 /// Prony, awake before each instant.
 pub(super) const SPIN: Subject = Subject { label: "prony --spin", tool: "prony", extra: &["--spin"] };
@@ -37,14 +34,12 @@ const FLOOR_MEASURING: Subject = Subject { label: "floor measuring", tool: "floo
 const OHA_CORRECTED: Subject =
     Subject { label: "oha --latency-correction", tool: "oha", extra: &["--latency-correction"] };
 
-/// One comparison.
 #[derive(Debug)]
 pub(super) struct Scenario {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
     pub(super) server: Kind,
     pub(super) load: Load,
-    /// Prony's ways.
     pub(super) ours: &'static [Subject],
     /// Those that a bar names, or that are nearest: every round.
     pub(super) near: &'static [Subject],

@@ -19,7 +19,6 @@ const SETTLE_MAX: Duration = Duration::from_secs(5);
 /// How long the server may take to end, or to answer for its ledger.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Which server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `prony target` with these flags.
@@ -42,10 +41,12 @@ pub(crate) struct Server {
 /// Where a server's own account is to be had.
 #[derive(Debug)]
 enum Books {
-    /// At its ledger.
     Ledger,
     /// At nginx's status page, here; and how often it was asked for, as it counts itself.
-    Status { address: String, asked: Cell<u64> },
+    Status {
+        address: String,
+        asked: Cell<u64>,
+    },
 }
 
 /// A server's account of itself since its start. Questions for it are not in it, but for their connections.
@@ -85,9 +86,6 @@ impl Account {
 
 impl Server {
     /// Starts it on `cpu`.
-    ///
-    /// # Errors
-    /// When it does not say where it listens.
     pub(crate) fn start(prony: &Path, kind: Kind, cpu: usize, scratch: &Path) -> Result<Server, String> {
         if kind == Kind::Tls {
             return Server::tls(nginx::start(scratch, cpu)?);
@@ -136,10 +134,6 @@ impl Server {
         self.url.split_once("://").map(|(_, rest)| rest.trim_end_matches('/')).filter(|a| a.contains(':'))
     }
 
-    /// Its account of itself.
-    ///
-    /// # Errors
-    /// When it doesn't answer.
     fn account(&self) -> Result<Account, String> {
         let refused = |why: String| format!("the server did not answer for its account: {why}");
         match &self.books {
@@ -179,9 +173,6 @@ impl Server {
     }
 
     /// Waits until nobody is connected, so that one tool's leavings are not the next one's load; then its account.
-    ///
-    /// # Errors
-    /// When it doesn't answer.
     pub(super) fn settled(&self) -> Result<Account, String> {
         let deadline = Instant::now() + SETTLE_MAX;
         loop {

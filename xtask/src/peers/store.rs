@@ -13,13 +13,11 @@ use super::scenarios::Scenario;
 /// The format's name; another number is another format.
 const SCHEMA: &str = "prony.peers/1";
 
-/// Everything that was measured.
 #[derive(Debug, Serialize)]
 pub(super) struct Comparison {
     pub(super) schema: &'static str,
     /// UTC, `2026-11-21`.
     pub(super) date: String,
-    /// Rounds that were asked for.
     pub(super) rounds: u32,
     /// As `prony load --json` tells it.
     pub(super) host: Value,
@@ -66,9 +64,6 @@ impl Comparison {
 
     /// Writes `peers-DATE.md` and `peers-DATE.json` under docs/benchmarks/; of some scenarios only,
     /// `peers-DATE-SCENARIOS`, so that a whole comparison of the same day stays.
-    ///
-    /// # Errors
-    /// When they cannot be written.
     pub(super) fn store(&self, root: &Path, page: &str, only: &[String]) -> Result<(), String> {
         let json = serde_json::to_string(self).map_err(|e| e.to_string())?;
         let name = [&[format!("peers-{}", self.date)], only].concat().join("-");

@@ -9,7 +9,6 @@ use super::scenarios::{Scenario, Subject};
 use super::store::Comparison;
 use crate::median::Estimate;
 
-/// The whole page.
 pub(super) fn page(comparison: &Comparison) -> String {
     let mut page = heading(comparison);
     page.push_str(&bars(&comparison.bars));
@@ -160,7 +159,6 @@ fn with_interval(e: &Estimate, format: &dyn Fn(f64) -> String) -> String {
     e.interval.map_or(point.clone(), |(low, high)| format!("{point} [{}, {}]", format(low), format(high)))
 }
 
-/// A value with its unit.
 pub(super) fn quantity(figure: Figure, value: f64) -> String {
     match figure {
         Figure::CpuPerRequest => format!("{:.2} µs", value / 1e3),

@@ -6,7 +6,6 @@ use std::process::{Command, Stdio};
 use super::claims::{self, Read};
 use super::lines::{self, MakeLine};
 
-/// A tool.
 #[derive(Debug)]
 pub(super) struct Tool {
     /// Its name, and its program's.
@@ -21,15 +20,11 @@ pub(super) struct Tool {
 /// Where a tool comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
-    /// Built here.
     Own,
     /// A package of Debian 12, of this name.
     Debian(&'static str),
-    /// A crate.
     Cargo,
-    /// A Go package.
     Go(&'static str),
-    /// An npm package.
     Npm,
     /// In no registry; taken from the PATH.
     Path,
@@ -87,7 +82,6 @@ const fn tool(
 /// Where Prony and the tools' folder are.
 #[derive(Debug, Clone)]
 pub(super) struct Places {
-    /// The release binary.
     pub(super) prony: PathBuf,
     /// `.prony/peers`.
     pub(super) tools: PathBuf,
@@ -138,7 +132,6 @@ fn said(program: &Path, arguments: &[&str]) -> String {
     line.split("Copyright").next().unwrap_or_default().trim().to_owned()
 }
 
-/// The tool of this name.
 pub(super) fn find(name: &str) -> Option<&'static Tool> {
     TOOLS.iter().find(|tool| tool.name == name)
 }

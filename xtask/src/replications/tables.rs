@@ -16,7 +16,6 @@ const RATIOS: [&str; 4] = ["requests_per_s", "p99_ms", "p50_ms", "mean_ms"];
 
 /// A figure that sources print.
 struct Column {
-    /// Its name there.
     key: &'static str,
     title: &'static str,
     unit: &'static str,

@@ -9,7 +9,6 @@ use super::judge::{Figure, Unit};
 use super::model::{MultiServer, Queue};
 use super::runs::Runs;
 
-/// One of them.
 pub(crate) struct Answer {
     /// A word for `--only`.
     pub(crate) name: &'static str,

@@ -18,9 +18,6 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     /// Listens on a free port; each connection has a thread.
-    ///
-    /// # Errors
-    /// When it cannot listen.
     pub(crate) fn start() -> Result<Recorder, String> {
         let listener = TcpListener::bind("127.0.0.1:0").map_err(|e| format!("a server of our own: {e}"))?;
         let address = listener.local_addr().map_err(|e| e.to_string())?;

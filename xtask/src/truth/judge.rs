@@ -54,7 +54,6 @@ impl Figure {
         Figure { name: name.to_owned(), unit, expected, low, high, found }
     }
 
-    /// One that is yes.
     pub(crate) fn yes(name: &str, found: Option<bool>) -> Figure {
         let found = found.map(|yes| if yes { 1.0 } else { 0.0 });
         Figure::between(name, Unit::YesNo, [1.0; 3], found)

@@ -29,7 +29,6 @@ const USAGE: &str = "usage: cargo xtask truth [--store] [--quick] [--only NAME,â
 /// The format's name; another number is another format.
 const SCHEMA: &str = "prony.truth/1";
 
-/// What is asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Asked {
     store: bool,
@@ -47,7 +46,6 @@ struct Judged {
     verdict: Verdict,
 }
 
-/// A known answer, measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Measured {
     name: &'static str,
@@ -74,10 +72,6 @@ struct Truths {
     answers: Vec<Measured>,
 }
 
-/// Measures, prints, judges.
-///
-/// # Errors
-/// When a figure is off on a machine that is quiet enough to tell, or nothing can be run.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let asked = read(arguments)?;
     let prony = root.join("target/release/prony");

@@ -46,9 +46,6 @@ impl Noise {
 }
 
 /// What the doctor says, as it says it.
-///
-/// # Errors
-/// When it cannot be asked.
 pub(crate) fn doctor(prony: &Path, folder: &Path, quick: bool) -> Result<Value, String> {
     let mut command = Command::new(prony);
     command.args(["doctor", "--format", "json"]).args(quick.then_some("--quick"));

@@ -43,9 +43,6 @@ impl Runs {
     }
 
     /// Calls it with the URL of a target with these flags.
-    ///
-    /// # Errors
-    /// When it cannot be started, and those of the call.
     pub(crate) fn with_target<T>(
         &self,
         flags: &[&str],
@@ -59,9 +56,6 @@ impl Runs {
     }
 
     /// `prony load`'s JSON.
-    ///
-    /// # Errors
-    /// When there is none.
     pub(crate) fn load(&self, url: &str, flags: &[&str]) -> Result<Value, String> {
         let trial = self.json("load", url, flags)?;
         let reasons = trial["verdict"]["reasons"].as_array().map_or(&[][..], Vec::as_slice);
@@ -72,18 +66,12 @@ impl Runs {
     }
 
     /// `prony capacity`'s JSON.
-    ///
-    /// # Errors
-    /// When there is none.
     pub(crate) fn capacity(&self, url: &str, flags: &[&str]) -> Result<Value, String> {
         let shorter: &[&str] = if self.quick { &["-d", "1s", "--resolution", "3%"] } else { &[] };
         self.json("capacity", url, &[flags, shorter].concat())
     }
 
     /// A bench of two candidates of the reference server, compared; each has a name and the target's flags.
-    ///
-    /// # Errors
-    /// When there is no comparison.
     pub(crate) fn compared(&self, targets: [(&str, &str); 2], flags: &[&str]) -> Result<Value, String> {
         let log = self.folder.join("bench.jsonl");
         // Of an earlier one; a bench does not write over it.

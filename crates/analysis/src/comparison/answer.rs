@@ -7,7 +7,6 @@ use super::{Comparison, FigureComparison};
 use crate::compare::Finding;
 use crate::figure::Figure;
 
-/// The answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// `slower`, `faster`, `mixed` (slower in one figure and faster in another), `equivalent` or `inconclusive`.

@@ -6,9 +6,6 @@ use super::{ComparisonError, RunCandidate};
 
 /// The pairs of two runs: the candidates named (one for both, or A's and B's); else the only one of
 /// each; else every one that both have.
-///
-/// # Errors
-/// A sentence where a name is not there, or nothing is common.
 pub fn choose<'a>(
     (log_a, run_a): (&'a RunLog, &'a str),
     (log_b, run_b): (&'a RunLog, &'a str),
@@ -44,9 +41,6 @@ pub fn choose<'a>(
 
 /// The pair of one run: the two candidates named; the baseline and the one named; or its only two, the
 /// baseline first.
-///
-/// # Errors
-/// A sentence where a name is not there, or it is not clear who is meant.
 pub fn choose_in<'a>(
     log: &'a RunLog,
     run: &'a str,

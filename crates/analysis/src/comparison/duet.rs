@@ -60,11 +60,9 @@ pub(super) fn blocks<'a>(a: &[Cell<'a>], b: &[Cell<'a>]) -> Vec<Block<'a>> {
 pub(super) struct BlocksResult {
     /// B over A, over blocks; `None` below two.
     pub(super) compared: Option<RatioComparison>,
-    /// What equals would show.
     pub(super) noise: Option<Noise>,
     /// The left place over the right one, whoever was there; on logarithms. `None` below two blocks.
     pub(super) left_over_right: Option<Interval>,
-    /// B over A.
     pub(super) point: Option<f64>,
     /// Why whole windows are compared, where their seconds could not be.
     pub(super) why_windows: Option<&'static str>,

@@ -17,7 +17,6 @@ pub enum FailIf {
     Inconclusive,
     /// The change of a figure is surely beyond a share.
     Change {
-        /// Which figure.
         figure: Figure,
         /// Whether more than the share fails, or less.
         above: bool,
@@ -39,9 +38,6 @@ pub struct FailIfError {
 }
 
 /// Reads conditions with commas between.
-///
-/// # Errors
-/// A sentence with what is wrong and what would be right.
 pub fn parse(text: &str) -> Result<Vec<FailIf>, FailIfError> {
     text.split(',').map(|part| one(part.trim())).collect()
 }
@@ -64,10 +60,6 @@ fn one(text: &str) -> Result<FailIf, FailIfError> {
     Ok(FailIf::Change { figure, above, share })
 }
 
-/// A figure that is compared.
-///
-/// # Errors
-/// A phrase with those that are.
 pub fn figure(name: &str) -> Result<Figure, String> {
     let name = if name == "rps" { "throughput" } else { name };
     Figure::named(name).filter(|figure| figure.ranked).ok_or_else(|| {

@@ -38,18 +38,14 @@ pub use noise::Noise;
 
 const SCHEMA: &str = "prony.comparison/1";
 
-/// One candidate of one run.
 #[derive(Debug, Clone, Copy)]
 pub struct RunCandidate<'a> {
-    /// Its run.
     pub log: &'a RunLog,
     /// What the run is called in sentences: its file.
     pub run: &'a str,
-    /// The candidate's label.
     pub candidate: &'a str,
 }
 
-/// What is asked.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Options {
     /// Smallest differences that matter, as shares; figures left out have their usual one.
@@ -194,23 +190,12 @@ pub enum ComparisonError {
         "{a} and {b} are not comparable: {differences}. Measure both in one run, as `prony bench --candidate \
          base=… --candidate head=…` does, or compare them all the same with --force."
     )]
-    Unlike {
-        /// A.
-        a: String,
-        /// B.
-        b: String,
-        /// In what, joined.
-        differences: String,
-    },
+    Unlike { a: String, b: String, differences: String },
     /// No trial of one of them counts.
     #[error("{0} has no trial that counts: look at `prony report {1}` for the reasons.")]
     Nothing(String, String),
 }
 
-/// Compares B with A.
-///
-/// # Errors
-/// When they are not comparable and not to be forced, or have no plan or no counted trial.
 pub fn compare_candidates(
     a: RunCandidate<'_>,
     b: RunCandidate<'_>,

@@ -21,7 +21,6 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// Both on logarithms.
     fn new(trial_to_trial: f64, half_width: f64, n: usize) -> Option<Noise> {
         let (trial_to_trial, half_width) = (trial_to_trial.exp_m1(), half_width.exp_m1());
         half_width.is_finite().then_some(Noise { trial_to_trial, half_width, n: n as u64 })

@@ -37,7 +37,6 @@ impl Finding {
 }
 
 impl<'a> Evidence<'a> {
-    /// The plans that a conclusion is about.
     pub(super) fn plans_of(&self, conclusion: &Conclusion, claim: &Claim) -> Vec<&'a NamedPlan> {
         let searched = claim.quantity() == Quantity::Capacity;
         let at = &conclusion.at;
@@ -116,7 +115,6 @@ impl<'a> Evidence<'a> {
         Finding { judgement, ..found.swap_remove(at) }
     }
 
-    /// One term against another.
     fn pair(&self, left: &FigureTerm, by: Compare, right: &Term, plan: &NamedPlan) -> Finding {
         let (FigureTerm { factor, quantity, candidate, .. }, (relation, margin)) = (left, by);
         let a = match self.by_block(left, plan) {

@@ -24,7 +24,6 @@ pub struct Within {
     pub drifted: Vec<&'static str>,
 }
 
-/// The figures of this measurement of this plan.
 pub fn within(m: &Measurement, plan: &PlanRecord) -> Within {
     let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
     let durations = m.latency.parts().response;

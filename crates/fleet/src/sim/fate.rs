@@ -36,7 +36,6 @@ pub(super) struct Fate {
     pub(super) deaths: Vec<(usize, u64)>,
     pub(super) controller_dies_ns: Option<u64>,
     pub(super) stop_asked_ns: Option<u64>,
-    /// This one cannot connect.
     pub(super) unable: Option<usize>,
 }
 

@@ -45,7 +45,6 @@ impl Requests {
         }
     }
 
-    /// How many there are.
     pub fn count(&self) -> usize {
         self.each.len()
     }

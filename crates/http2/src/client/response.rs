@@ -12,7 +12,6 @@ const LAST_BLOCK_MAX_BYTES: usize = 2 << 10;
 pub(super) struct Head {
     /// `None` of trailers.
     pub(super) status: Option<u16>,
-    /// Its Content-Length.
     pub(super) length: Option<u64>,
     /// Why it cannot be a response's, or its trailers.
     pub(super) malformed: Option<&'static str>,
@@ -81,10 +80,6 @@ impl Heads {
         (changes == self.decoder.changes() && equal(&self.last, block)).then_some(head)
     }
 
-    /// Reads a whole block.
-    ///
-    /// # Errors
-    /// When it is none: the connection is of no use then.
     pub(super) fn read(&mut self, block: &[u8]) -> Result<Head, Fault> {
         if let Some(head) = self.repeated(block) {
             return Ok(head);

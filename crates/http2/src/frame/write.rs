@@ -85,12 +85,10 @@ pub fn data(out: &mut Vec<u8>, stream: u32, ends_stream: bool, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// The answer to SETTINGS.
 pub fn settings_ack(out: &mut Vec<u8>) {
     header(out, 0, kind::SETTINGS, flag::ACK, 0);
 }
 
-/// The answer to a PING with this payload.
 pub fn ping_ack(out: &mut Vec<u8>, payload: &[u8]) {
     header(out, payload.len(), kind::PING, flag::ACK, 0);
     out.extend_from_slice(payload);

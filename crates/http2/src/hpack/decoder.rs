@@ -57,9 +57,6 @@ impl Decoder {
     }
 
     /// Reads a whole block and gives its names and values, in their order.
-    ///
-    /// # Errors
-    /// When it is none, or is too large. The table is then not the server's any more: the connection is of no use.
     pub fn decode(&mut self, block: &[u8], mut field: impl FnMut(&[u8], &[u8])) -> Result<(), Fault> {
         let mut rest = block;
         let mut listed = 0;

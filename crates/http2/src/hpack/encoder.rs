@@ -39,7 +39,6 @@ pub struct Forms {
     pub first: Vec<u8>,
     /// They are taken from it.
     pub indexed: Vec<u8>,
-    /// What they take there.
     pub table_bytes: usize,
 }
 

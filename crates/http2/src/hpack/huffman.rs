@@ -123,7 +123,6 @@ pub(super) fn coded_length(text: &[u8]) -> usize {
     bits.div_ceil(8)
 }
 
-/// Appends a text, coded.
 pub(super) fn encode(text: &[u8], out: &mut Vec<u8>) {
     let (mut bits, mut count) = (0u64, 0u32);
     for byte in text {

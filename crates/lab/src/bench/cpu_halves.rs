@@ -20,9 +20,6 @@ impl CpuHalves {
     /// where only one is left, both share it. With two CPUs in all, each server shares one with its own
     /// client: two servers on one CPU would take it from each other, so that the slower one slows the
     /// faster one down, while a client does the same work for both.
-    ///
-    /// # Errors
-    /// A sentence, when there is no room for two.
     pub fn split(allowed: &[u32], server_cores: u32) -> Result<CpuHalves, String> {
         let each = usize::try_from(server_cores).unwrap_or(usize::MAX);
         match *allowed {
@@ -50,9 +47,6 @@ impl CpuHalves {
     }
 
     /// Halves of what `--pin` gives to servers and to clients.
-    ///
-    /// # Errors
-    /// A sentence, when the servers' cannot be halved.
     pub fn of_pins(pins: &Pins) -> Result<CpuHalves, String> {
         if pins.server.is_empty() || !pins.server.len().is_multiple_of(2) {
             return Err(format!(

@@ -15,7 +15,6 @@ use crate::provision::{self, Missing};
 use crate::server_host::ServerHost;
 use crate::supervise::Supervision;
 
-/// How an inspection went.
 #[derive(Debug)]
 pub enum Inspection {
     /// It cannot be started here.
@@ -28,7 +27,6 @@ pub enum Inspection {
         version: Option<String>,
         /// From its start to its first valid response.
         startup: Duration,
-        /// What was found.
         report: CheckReport,
         /// Processes that outlived the stop: none, if all is well.
         leftovers: Vec<String>,

@@ -20,7 +20,6 @@ use crate::server_host::{SampledServer, Sampling, Seen};
 /// A server that is up, on its CPUs, to be loaded as often as asked.
 pub(super) struct Side<'a> {
     pub(super) setup: &'a BenchSetup,
-    /// Its candidate's label.
     pub(super) candidate: &'a str,
     /// Whether a worker that another replaces is nothing strange.
     pub(super) recycles: bool,
@@ -111,10 +110,6 @@ impl Side<'_> {
         }
     }
 
-    /// What was observed.
-    ///
-    /// # Errors
-    /// When there is no measurement; `death` says whether the server is why.
     pub(super) fn observed(&self, plan: &Plan, loaded: Loaded) -> Result<Observed, LoadError> {
         let Loaded { measured, seen, host, others, client } = loaded;
         let (m, setup) = (measured?, self.setup);

@@ -66,7 +66,6 @@ pub struct BenchSetup {
     pub baseline: Option<String>,
     /// `.prony`.
     pub layout: Layout,
-    /// The run log.
     pub log: PathBuf,
     /// Whether to go on with an existing log.
     pub resume: bool,
@@ -76,7 +75,6 @@ pub struct BenchSetup {
     pub host: Host,
     /// Both sides' CPUs.
     pub pins: Pins,
-    /// How servers are supervised.
     pub supervision: Supervision,
     /// Where both candidates of a duet run; `pins` is then what both halves have together.
     pub duet: Option<CpuHalves>,
@@ -142,10 +140,8 @@ impl BenchSetup {
     }
 }
 
-/// A candidate that runs.
 #[derive(Debug, Clone)]
 pub struct BenchCandidate {
-    /// It.
     pub candidate: Candidate,
     /// Its own word for its version.
     pub version: Option<String>,
@@ -154,7 +150,6 @@ pub struct BenchCandidate {
 }
 
 impl BenchCandidate {
-    /// A candidate that is started.
     pub fn new(candidate: Candidate, version: Option<String>) -> BenchCandidate {
         BenchCandidate { candidate, version, watched: None }
     }
@@ -167,9 +162,7 @@ impl BenchCandidate {
 /// What happens in a run, for progress lines.
 #[derive(Debug)]
 pub enum BenchEvent<'a> {
-    /// The log is open.
     Begun {
-        /// It.
         log: &'a Path,
         /// Trials of the whole order.
         total: u32,
@@ -178,9 +171,7 @@ pub enum BenchEvent<'a> {
     },
     /// Something was written to the log that is no trial; see [`Event::what`].
     Note(&'a Event),
-    /// A trial begins.
     TrialBegins {
-        /// Which.
         planned: &'a PlannedTrial,
         /// How many were run in this session before it.
         done: u32,
@@ -191,16 +182,12 @@ pub enum BenchEvent<'a> {
     },
     /// The server is up and the load runs; about ten times a second.
     Load {
-        /// Which trial.
         planned: &'a PlannedTrial,
-        /// How the load stands.
         snapshot: &'a Snapshot,
         /// What is loaded: of a search its probe, of a share its rate.
         plan: &'a Plan,
     },
-    /// A trial ended and is in the log.
     TrialEnded {
-        /// Everything about it.
         result: &'a TrialResult,
         /// How many were run in this session, it included.
         done: u32,
@@ -216,13 +203,10 @@ pub enum BenchEvent<'a> {
 /// How a run ended, when nothing went wrong with the run itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BenchOutcome {
-    /// Why it ended.
     pub end: End,
-    /// The run log.
     pub log: PathBuf,
     /// Trials run in this session.
     pub trials: u32,
-    /// Its time.
     pub elapsed: Duration,
     /// How much of it servers were under load, warm-ups included: the rest are starts, stops and checks.
     pub(crate) under_load: Duration,
@@ -236,14 +220,12 @@ impl BenchOutcome {
     }
 }
 
-/// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// Every planned trial that could be run has a result.
     Finished,
     /// No further block would have ended within the budget.
     BudgetSpent,
-    /// Somebody asked.
     Interrupted,
     /// Every ratio is as precise as was asked.
     PrecisionReached,
@@ -252,32 +234,21 @@ pub enum End {
 /// Why a run could not begin or go on: a sentence. No server runs any more.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// The run log.
     #[error("{0}. What was measured before is in the log: fix this and continue with --resume.")]
     Log(RunLogError),
-    /// The run log, at the start.
     #[error(transparent)]
     Open(RunLogError),
     /// The log is of another run than the one that is asked for.
     #[error("{path} cannot be resumed: {why}")]
     Resume {
-        /// The log.
         path: PathBuf,
         /// The reason and what to do.
         why: String,
     },
-    /// The servers' host.
     #[error("{given}: {why} What was measured before is in the log: continue with --resume.")]
-    ServerHost {
-        /// As it was named.
-        given: String,
-        /// What became of it.
-        why: String,
-    },
-    /// The fleet, in a sentence.
+    ServerHost { given: String, why: String },
     #[error("{0} What was measured before is in the log: continue with --resume.")]
     Fleet(String),
-    /// Nobody to run.
     #[error("None of the candidates can run here: {0}")]
     NoCandidates(String),
     /// A folder for a server could not be made.
@@ -285,7 +256,6 @@ pub enum BenchError {
     RunDir {
         /// Where.
         path: PathBuf,
-        /// What the system said.
         source: std::io::Error,
     },
 }

@@ -116,7 +116,6 @@ fn below(bound: u64, random: &mut ChaCha8Rng) -> usize {
 pub struct Forecast {
     /// Trials of all blocks.
     pub trials: u32,
-    /// One block's time.
     pub block: Duration,
     /// All blocks' time.
     pub total: Duration,

@@ -101,9 +101,6 @@ impl RequestSpec {
     }
 
     /// The endpoint of a candidate that is reached so, by this protocol.
-    ///
-    /// # Errors
-    /// A sentence, where its name has no address or a certificate of the plan cannot be used.
     pub(super) fn endpoint(
         &self,
         target: Target,

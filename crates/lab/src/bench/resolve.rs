@@ -17,7 +17,6 @@ use crate::server_host::{Found, ServerHost};
 pub struct Resolved {
     /// They can be started here.
     pub candidates: Vec<BenchCandidate>,
-    /// They can't.
     pub skipped: Vec<Skipped>,
     /// The baseline's label, canonical.
     pub baseline: Option<String>,
@@ -27,10 +26,6 @@ pub struct Resolved {
 
 /// Looks up an experiment's candidates, to run on another host where there is one, or here in containers where there is an
 /// engine; asks whether they are installed, and for their versions.
-///
-/// # Errors
-/// A sentence, when a candidate is not known at all: that is a mistake in the experiment. A
-/// recipe that is broken, not installed or without the route is skipped.
 pub fn resolve(
     experiment: &Experiment,
     catalogue: &Catalogue,

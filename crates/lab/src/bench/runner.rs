@@ -34,7 +34,6 @@ const START_ATTEMPTS: u32 = 2;
 /// Where lines go: the run log, or a test's.
 pub(super) type Append<'a> = dyn FnMut(Line) -> Result<(), RunLogError> + 'a;
 
-/// A run under way.
 pub(super) struct Runner<'a> {
     pub(super) setup: &'a BenchSetup,
     pub(super) loads: Loads<'a>,
@@ -73,10 +72,6 @@ pub(super) struct CandidateState {
 ///
 /// `loads` are by [`prony_load::run`] or a fleet; `events` hears of everything as it happens,
 /// in the calling thread. All threads of the process are kept off the servers' CPUs meanwhile.
-///
-/// # Errors
-/// When the log cannot be begun, resumed or written, or no candidate can run.
-/// Servers have been stopped then.
 pub fn run(
     setup: &BenchSetup,
     loads: Loads<'_>,

@@ -25,9 +25,7 @@ const LOOK_MAX: Duration = Duration::from_millis(20);
 /// Where candidates are started.
 #[derive(Clone, Copy)]
 pub(super) enum ServerSide<'a> {
-    /// On this machine.
     Here(&'a Layout, &'a Supervision),
-    /// On another host.
     There(&'a Arc<ServerHost>),
 }
 
@@ -39,7 +37,6 @@ pub(super) enum NotUp {
     NotStarted(String),
     /// Somebody else answers on its port, in a sentence; and the processes that outlived its stop.
     Stranger(String, Vec<String>),
-    /// Somebody asked to end.
     Interrupted(String),
 }
 

@@ -29,7 +29,6 @@ pub(super) struct Trial<'a> {
     plan: &'a ExperimentPlan,
 }
 
-/// How a trial ended.
 pub(super) enum TrialEnd {
     /// With a result, whatever it says.
     Result(Box<RawResult>),

@@ -9,14 +9,11 @@ use crate::supervise::{Death, Running, StopReport};
 /// A server that the lab started. Dropping it stops it.
 #[derive(Debug)]
 pub(super) enum Up {
-    /// On this machine.
     Here(Box<Running>),
-    /// On another host.
     There(Arc<RemoteServer>),
 }
 
 impl Up {
-    /// What is sampled of it.
     pub(super) fn sampled(&self) -> SampledServer {
         match self {
             Up::Here(running) => SampledServer::Here(running.watched()),

@@ -11,19 +11,14 @@ pub struct Layout {
 
 impl Layout {
     /// A layout under this folder, which need not exist yet. The path is made absolute.
-    ///
-    /// # Errors
-    /// If the current folder cannot be told.
     pub fn new(root: &Path) -> io::Result<Layout> {
         Ok(Layout { root: std::path::absolute(root)? })
     }
 
-    /// The folder itself.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Everything of one server.
     pub(crate) fn server_dir(&self, server: &str) -> PathBuf {
         self.root.join("servers").join(server)
     }

@@ -44,7 +44,6 @@ enum Origin {
 /// What a command listens on, beside its port of 127.0.0.1.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Listens {
-    /// Whether it speaks TLS.
     pub tls: bool,
     /// The Unix socket that it listens on instead, `{run}/app.sock`: variables as in the command.
     pub unix: Option<String>,
@@ -52,9 +51,6 @@ pub struct Listens {
 
 impl Candidate {
     /// Reads a label: `amphp`, `amphp:jit+ev` or `amphp:opt=jit`.
-    ///
-    /// # Errors
-    /// A sentence, with the nearest server or setting that there is.
     pub fn parse(label: &str, catalogue: &Catalogue) -> Result<Candidate, String> {
         let server = catalogue.get(server_name(label))?;
         let chosen = label::parse(label, server)?;
@@ -70,9 +66,6 @@ impl Candidate {
     /// `{port}`, `{host}`, `{workers}`, `{run}`, `{cert}` and `{key}` replaced, so that quotes, variables and pipes mean what
     /// they do in a shell; `${port}` stays the shell's. No `exec` is put before it, which would break
     /// `A=1 server` and `cd x && server`: the shell's own process is ended with the rest.
-    ///
-    /// # Errors
-    /// A sentence, if the command has no `{port}` and listens on no Unix socket, or the name cannot stand in a label.
     pub fn command(name: &str, command: &str, listens: Listens) -> Result<Candidate, String> {
         name_of(name)?;
         if listens.unix.is_none() && !pieces(command).contains(&Piece::Name("port")) {
@@ -87,9 +80,6 @@ impl Candidate {
     }
 
     /// A server that somebody else runs. It is neither started nor stopped.
-    ///
-    /// # Errors
-    /// A sentence, if the name cannot stand in a label.
     pub fn url(name: &str, target: Target) -> Result<Candidate, String> {
         name_of(name)?;
         let url = target.display_url();
@@ -174,7 +164,6 @@ impl Candidate {
         }
     }
 
-    /// Whether it speaks TLS.
     pub fn tls(&self) -> bool {
         match &self.origin {
             Origin::Recipe { .. } => self.chosen_values().any(|value| value.tls),

@@ -69,7 +69,6 @@ const DRAIN_PAUSE: Duration = Duration::from_millis(100);
 /// What happens in a search, for progress lines.
 #[derive(Debug)]
 pub enum CapacityEvent<'a> {
-    /// A probe begins.
     Begins {
         /// Requests per second.
         rate_per_s: f64,
@@ -80,19 +79,15 @@ pub enum CapacityEvent<'a> {
     },
     /// The load runs; about ten times a second.
     Load {
-        /// How it stands.
         snapshot: &'a Snapshot,
-        /// It.
         plan: &'a Plan,
     },
-    /// A probe ended.
     Ended(&'a ProbeRecord),
 }
 
 /// What became of a search.
 #[derive(Debug, Clone)]
 pub struct CapacityOutcome {
-    /// What was found.
     pub record: CapacityRecord,
     /// The last probe about the edge that was sustained, else the last probe; of a void search, the load that voided it.
     pub trial: Option<Trial>,
@@ -103,9 +98,6 @@ pub struct CapacityOutcome {
 }
 
 /// Searches, on a server of which nothing is known but its answers.
-///
-/// # Errors
-/// When a load could not be applied at all.
 pub fn search(
     plan: &CapacityPlan,
     outside: &Outside,
@@ -117,9 +109,6 @@ pub fn search(
 }
 
 /// Searches with loads that somebody else applies and judges: the laboratory, which sees the server too.
-///
-/// # Errors
-/// When a load could not be applied at all.
 pub(crate) fn search_by(
     plan: &CapacityPlan,
     prober: &mut Prober<'_>,

@@ -12,9 +12,7 @@ use crate::watch::Outside;
 /// A load that was applied and judged.
 #[derive(Debug, Clone)]
 pub(crate) struct Probed {
-    /// What was observed.
     pub(crate) observed: Observed,
-    /// Its figures and verdict.
     pub(crate) trial: Trial,
 }
 

@@ -29,9 +29,7 @@ const LEFT_OUT: [&str; 9] =
 /// Where a recipe is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// The binary.
     Embedded,
-    /// This folder.
     Folder(PathBuf),
 }
 
@@ -40,7 +38,6 @@ pub(super) fn not_copied(path: &Path) -> impl Fn(io::Error) -> String + '_ {
     move |why| format!("{} cannot be copied: {why}.", path.display())
 }
 
-/// A file of a recipe.
 #[derive(Debug, Clone)]
 pub(super) struct RecipeFile {
     /// Relative to the folder.
@@ -74,9 +71,6 @@ pub(super) fn exists(name: &str, source: &Origin, file: &str) -> bool {
 }
 
 /// The files of a folder, sorted by their paths.
-///
-/// # Errors
-/// A sentence, if it is no recipe's folder or the disk refuses.
 pub(super) fn read_all(name: &str, source: &Origin) -> Result<Vec<RecipeFile>, String> {
     let mut files = Vec::new();
     match source {

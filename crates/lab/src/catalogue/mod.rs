@@ -32,7 +32,6 @@ use files::{EMBEDDED, Origin};
 /// A folder of one's own that is looked into unasked.
 pub const OWN_SERVERS: &str = "prony/servers";
 
-/// The servers there are.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     /// By name. A later folder's server replaces an earlier one of the same name.
@@ -41,12 +40,9 @@ pub struct Catalogue {
     pub broken: Vec<BrokenRecipe>,
 }
 
-/// A recipe that was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokenRecipe {
-    /// The folder's name.
     pub name: String,
-    /// A sentence.
     pub error: String,
 }
 
@@ -82,10 +78,6 @@ impl Catalogue {
         catalogue
     }
 
-    /// A server by its name.
-    ///
-    /// # Errors
-    /// With the nearest name there is, or why its recipe was refused.
     pub(crate) fn get(&self, name: &str) -> Result<&Server, String> {
         if let Some(server) = self.servers.get(name) {
             return Ok(server);

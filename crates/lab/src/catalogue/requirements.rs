@@ -10,9 +10,6 @@ pub(crate) const REQUIREMENTS_LOCK: &str = "requirements.lock";
 const BUILDERS: [&str; 2] = ["setuptools==", "wheel=="];
 
 /// The pins as pip reads them, one a line, each with its hashes from the lock if there is one.
-///
-/// # Errors
-/// A sentence, if the lock does not have one of them.
 pub(crate) fn requirements(pins: &[String], lock: Option<&str>) -> Result<Vec<String>, String> {
     let Some(lock) = lock else { return Ok(pins.to_vec()) };
     let line = |pin: &String| {
@@ -26,9 +23,6 @@ pub(crate) fn requirements(pins: &[String], lock: Option<&str>) -> Result<Vec<St
 }
 
 /// The lock in a recipe's folder, if there is one.
-///
-/// # Errors
-/// A sentence, if there is one that cannot be read.
 pub(crate) fn lock_in(folder: &Path) -> Result<Option<String>, String> {
     let path = folder.join(REQUIREMENTS_LOCK);
     match fs::read_to_string(&path) {

@@ -10,9 +10,6 @@ use super::recipe::is_label_word;
 impl Catalogue {
     /// Copies the server `from` as a new one called `name` into a folder of that name below `parent`; returns
     /// that folder. The copy keeps the contract as the original does.
-    ///
-    /// # Errors
-    /// When the name cannot be one or is taken, `from` is unknown, or the disk refuses: a sentence.
     pub fn scaffold(&self, name: &str, from: &str, parent: &Path) -> Result<PathBuf, String> {
         if !is_label_word(name) {
             return Err(format!(

@@ -7,12 +7,10 @@ use super::materialise;
 use super::recipe::{Recipe, is_label_word};
 use crate::toml_file::{TomlError, TomlFile};
 
-/// A server of the catalogue.
 #[derive(Debug, Clone)]
 pub struct Server {
     /// The folder's name, by which candidates call it.
     pub name: String,
-    /// What its recipe says.
     pub recipe: Recipe,
     /// Where the recipe is from.
     pub(crate) source: Origin,
@@ -22,9 +20,6 @@ pub struct Server {
 
 impl Server {
     /// Reads the recipe of a folder, and whether what it names is there.
-    ///
-    /// # Errors
-    /// A sentence.
     pub(super) fn read(name: &str, source: Origin) -> Result<Server, String> {
         if !is_label_word(name) {
             return Err(format!(
@@ -76,9 +71,6 @@ impl Server {
     /// built in the catalogue. Files that are already as they should be are not touched, nor is what was
     /// built there; files that the recipe no longer has are removed. Returns the hash of the
     /// content, which is the same as long as no file changes.
-    ///
-    /// # Errors
-    /// A sentence, if the folder is too large (64 MiB, 4,096 files), a link leads out of it, or the disk refuses.
     pub(crate) fn materialise(&self, work_dir: &Path) -> Result<u64, String> {
         let files = self.files()?;
         materialise::write(&files, work_dir)?;
@@ -91,9 +83,6 @@ impl Server {
     }
 
     /// The hash of the folder's content, as [`Server::materialise`] returns it.
-    ///
-    /// # Errors
-    /// As [`Server::materialise`].
     pub(crate) fn content_hash(&self) -> Result<u64, String> {
         Ok(files::hash_of_files(&self.files()?))
     }

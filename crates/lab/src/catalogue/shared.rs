@@ -9,7 +9,6 @@ use super::files::{self, Origin, RECIPE_FILE, RecipeFile};
 use super::server::Server;
 use crate::toml_file::{TomlFile, suggest};
 
-/// Beside the servers' folders.
 const SHARED_DIR: &str = "_shared";
 
 /// The binary's, and those of the folder beside the server's own, which replace them; by their names.

@@ -67,9 +67,6 @@ impl Server {
     }
 
     /// Records one verification, in the place of an earlier one of the same candidate, runtime and system.
-    ///
-    /// # Errors
-    /// When the recipe is in no folder, or the file cannot be written: a sentence.
     pub fn record(&self, new: Verified) -> Result<PathBuf, String> {
         let Origin::Folder(folder) = &self.source else {
             return Err(format!(

@@ -54,7 +54,6 @@ pub(crate) fn check(dialer: &Dialer, expectation: &ContractExpectation) -> Check
 /// Why a server is not ready.
 #[derive(Debug)]
 pub(crate) struct NotReady {
-    /// A sentence.
     pub(crate) why: String,
     /// Why it will not be, however long it is waited for.
     pub(crate) never: Option<Never>,
@@ -63,7 +62,6 @@ pub(crate) struct NotReady {
 /// Why a server will never be ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Never {
-    /// Its certificate is refused.
     NotTrusted,
     /// It does not speak the protocol that it is asked by.
     NotSpoken,
@@ -71,9 +69,6 @@ pub(crate) enum Never {
 
 /// Asks once whether a server answers, by the request of a check, with the status that is expected of its answer: for its
 /// start, and before each trial.
-///
-/// # Errors
-/// If it does not answer so within 5 s.
 pub(crate) fn ready(dialer: &Dialer, check: &CustomCheck, expect: &Expect) -> Result<(), NotReady> {
     let asked = Connection::open(dialer).and_then(|mut c| c.exchange(&check.request(dialer.host(), false)));
     let (why, never) = match asked {

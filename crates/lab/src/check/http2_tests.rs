@@ -26,7 +26,6 @@ fn checked(config: Http2Config) -> CheckReport {
     check(&dialer(target.address()), &expectation)
 }
 
-/// The result of this name.
 fn result<'a>(report: &'a CheckReport, name: &str) -> &'a CheckResult {
     report.results.iter().find(|result| result.name == name).unwrap()
 }

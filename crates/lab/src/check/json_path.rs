@@ -15,15 +15,10 @@ enum Step {
     Index(usize),
 }
 
-/// A path, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct JsonPath(Vec<Step>);
 
 impl JsonPath {
-    /// Reads a path.
-    ///
-    /// # Errors
-    /// A part of a sentence: what cannot be read.
     pub(super) fn parse(text: &str) -> Result<JsonPath, String> {
         let Some(mut rest) = text.strip_prefix('$') else {
             return Err(format!("{text:?} does not begin with $: write \"$.name\" or \"$.list[0]\""));
@@ -41,7 +36,6 @@ impl JsonPath {
         Ok(JsonPath(steps))
     }
 
-    /// The value it names.
     pub(super) fn find<'v>(&self, document: &'v Value) -> Option<&'v Value> {
         self.0.iter().try_fold(document, |value, step| match step {
             Step::Name(name) => value.as_object()?.get(name),

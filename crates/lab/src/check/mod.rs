@@ -50,7 +50,6 @@ pub struct CheckReport {
     pub sleep: Option<Sleep>,
 }
 
-/// One thing that was checked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckResult {
     /// What was checked, `GET /json`.

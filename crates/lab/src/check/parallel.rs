@@ -21,7 +21,6 @@ const AT_ONCE_MAX: u32 = 64;
 /// A busy host can hold up some requests by chance, and not each time.
 const TRIES: u32 = 3;
 
-/// What was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Seen {
     pub(super) sleep: Sleep,

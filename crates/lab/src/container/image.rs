@@ -26,7 +26,6 @@ const BUILD_TIMEOUT: Duration = Duration::from_secs(3600);
 /// An image that a candidate runs in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
-    /// The engine that has it.
     pub(crate) engine: Engine,
     /// What it is called: `prony/NAME:HASH` where it is built, else as the recipe says.
     pub(crate) reference: String,
@@ -82,7 +81,6 @@ impl Image {
         Some(Image { engine: engine.clone(), reference, base, built: true })
     }
 
-    /// Whether it is there.
     pub(crate) fn exists(&self) -> bool {
         self.engine.has_image(&self.reference)
     }

@@ -27,7 +27,6 @@ pub(crate) const ENGINES: [&str; 2] = ["podman", "docker"];
 /// A program that runs containers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Engine {
-    /// Its whole path.
     pub(crate) program: PathBuf,
     /// `podman` or `docker`.
     pub(crate) name: &'static str,
@@ -38,9 +37,6 @@ pub struct Engine {
 }
 
 /// The engines that `--runtime` means, none where it means processes.
-///
-/// # Errors
-/// A sentence, where it means nothing.
 pub fn engines(runtime: &str) -> Result<&'static [&'static str], String> {
     match runtime {
         "native" => Ok(&[]),
@@ -53,9 +49,6 @@ pub fn engines(runtime: &str) -> Result<&'static [&'static str], String> {
 
 impl Engine {
     /// The engine that `--runtime` means: `podman`, `docker`, or `container` for whichever works, podman before docker.
-    ///
-    /// # Errors
-    /// When none works, and why.
     pub fn find(runtime: &str, memory: Option<&str>) -> Result<Engine, String> {
         let wanted = engines(runtime)?;
         memory.map(parse_size).transpose()?;

@@ -35,7 +35,6 @@ pub struct Finding {
     pub(crate) code: Cow<'static, str>,
     /// What was looked at, for people.
     pub what: String,
-    /// What was found.
     pub value: String,
     /// What to make of it.
     pub state: State,
@@ -53,11 +52,8 @@ pub struct Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// It distorts results.
     Distorts,
-    /// Worth knowing.
     Note,
-    /// As it should be.
     Good,
 }
 
@@ -66,9 +62,7 @@ pub enum State {
 pub struct Setting {
     /// `/proc/sys/net/core/somaxconn`.
     pub(crate) path: PathBuf,
-    /// What it holds.
     pub(crate) now: String,
-    /// What it should hold.
     pub(crate) wanted: String,
 }
 
@@ -85,7 +79,6 @@ impl Finding {
         }
     }
 
-    /// It distorts, and this mends it.
     fn distorts(mut self, mend: impl Into<String>) -> Finding {
         (self.state, self.mend) = (State::Distorts, Some(mend.into()));
         self
@@ -112,7 +105,6 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// This machine.
     pub fn of_this_machine() -> Tree {
         Tree::below(Path::new("/"))
     }

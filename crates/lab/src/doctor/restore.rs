@@ -24,7 +24,6 @@ const READ_MAX: u64 = 1 << 20;
 const GOVERNOR_MAX: usize = 15;
 const DIGITS_MAX: usize = 20;
 
-/// The memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Memory {
@@ -33,7 +32,6 @@ struct Memory {
     changed: Vec<Change>,
 }
 
-/// One setting that was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Change {
@@ -45,16 +43,12 @@ struct Change {
 /// What was done, a sentence for each setting.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Done {
-    /// Settings that were written.
     pub changed: Vec<String>,
     /// Settings that were not, and why.
     pub left: Vec<String>,
 }
 
 /// Writes the settings of what distorts, and remembers what was there.
-///
-/// # Errors
-/// A sentence, when they may not be written, or nothing could be remembered; nothing is changed then.
 pub fn apply(tree: &Tree, findings: &[Finding], state: &Path, boot_id: &str) -> Result<Done, String> {
     let settings: Vec<_> = findings.iter().flat_map(|finding| &finding.settings).collect();
     let mut done = Done::default();
@@ -100,9 +94,6 @@ pub fn apply(tree: &Tree, findings: &[Finding], state: &Path, boot_id: &str) -> 
 }
 
 /// Puts back what was there before `--apply`; what somebody changed since is left as it is.
-///
-/// # Errors
-/// A sentence, when there is nothing to put back, or it may not be written.
 pub fn restore(tree: &Tree, state: &Path, boot_id: &str) -> Result<Done, String> {
     let memory = read(state)?.ok_or(
         "There is nothing to restore: no `prony doctor --apply` of this user has changed anything since this \

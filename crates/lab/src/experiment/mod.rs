@@ -50,15 +50,12 @@ static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments")
 /// An experiment, checked, sweeps unrolled.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
-    /// The file's stem.
     pub name: String,
     /// The file's text, kept in the run log so that `--resume` needs nothing else.
     pub(crate) text: String,
-    /// For people.
     pub title: String,
     /// Candidates as written; at least one, each once.
     pub candidates: Vec<String>,
-    /// One of the candidates.
     pub baseline: Option<String>,
     /// What is asked for: `text` or `json`.
     pub route: Route,
@@ -299,9 +296,6 @@ struct Scale {
 impl Experiment {
     /// Finds and reads an experiment: a path if the text holds a `/` or ends
     /// in `.toml`, else the name of an embedded one.
-    ///
-    /// # Errors
-    /// A sentence, when there is none, or it is wrong.
     pub fn find(name_or_path: &str) -> Result<Experiment, String> {
         let path = Path::new(name_or_path);
         if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
@@ -350,9 +344,6 @@ impl Experiment {
     }
 
     /// Reads an experiment's text; `file` is what errors call it.
-    ///
-    /// # Errors
-    /// A sentence with the line of what is wrong.
     pub fn parse(name: &str, file: &str, text: &str) -> Result<Experiment, TomlError> {
         let file = TomlFile { name: file, text };
         read::experiment(name, file, file.parse()?)
@@ -429,10 +420,6 @@ impl Experiment {
         [names(searches), after].into_iter().filter(|phase| !phase.is_empty()).collect()
     }
 
-    /// The experiment at one of its scales.
-    ///
-    /// # Errors
-    /// A sentence, when it has no scale of this name.
     pub fn scaled(&self, name: &str) -> Result<Experiment, String> {
         let Some(scale) = self.scales.get(name) else {
             let hint = suggest(name, self.scales.keys().map(String::as_str));
@@ -455,9 +442,6 @@ impl Experiment {
     }
 
     /// Keeps only the plans of these names; a sweep's given name keeps all of it.
-    ///
-    /// # Errors
-    /// A sentence, when there is no plan of a name.
     pub fn keep_plans(&mut self, names: &[String]) -> Result<(), String> {
         let is =
             |plan: &ExperimentPlan, name: &String| plan.name == *name || plan.group.as_ref() == Some(name);

@@ -42,10 +42,6 @@ fn workers_of(file: TomlFile<'_>, value: &Value, path: &[&str]) -> Result<u32, T
 }
 
 /// Reads a published comparison; `file` is only what errors call it.
-///
-/// # Errors
-/// A sentence with the line of what is wrong: an unknown key, a figure that is no number, a claim that
-/// cannot be judged.
 pub fn parse(file: &str, text: &str) -> Result<Published, TomlError> {
     let file = TomlFile { name: file, text };
     let table: Table = file.parse()?;

@@ -11,7 +11,6 @@ use crate::check::{CustomCheck, Route};
 use prony_model::options::{LoadOptions, WorkerPolicy};
 use prony_model::units::DurationValue;
 
-/// The whole file.
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawExperiment {

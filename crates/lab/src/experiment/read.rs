@@ -345,7 +345,6 @@ fn with_defaults(load: &LoadOptions, raw: &LoadOptions) -> Result<LoadOptions, P
     })
 }
 
-/// One load of a sweep.
 fn one_load(
     meant: &LoadOptions,
     connections: Option<u32>,

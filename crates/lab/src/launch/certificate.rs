@@ -12,9 +12,6 @@ pub(super) const KEY: &str = "key.pem";
 
 /// Makes a certificate for this address and localhost with a key of its own, and writes both into the run's folder. Every
 /// user may read them there: servers give up their rights, and both are worth nothing once the server has ended.
-///
-/// # Errors
-/// A sentence.
 pub(crate) fn make(run_dir: &Path, address: IpAddr) -> Result<Roots, String> {
     let names = vec![address.to_string(), "localhost".to_owned()];
     let made = rcgen::generate_simple_self_signed(names)

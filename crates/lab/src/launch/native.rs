@@ -24,9 +24,6 @@ const COMMAND_FROM_ENVIRONMENT: &str =
 impl Candidate {
     /// Its processes, ready to be started: copies the recipe's folder if it has changed, and renders
     /// the templates into the run's folder.
-    ///
-    /// # Errors
-    /// A sentence, if a file cannot be read or written, or nothing is to be started because it is a URL.
     pub(crate) fn launch(&self, layout: &Layout, context: &LaunchContext) -> Result<LaunchSpec, String> {
         match self.server() {
             Some(server) => of_recipe(self, server, layout, context),

@@ -22,9 +22,6 @@ pub(crate) const MARK: &str = ".prony-run";
 
 /// Makes a fresh folder of a name that nobody can foresee, empty but for the mark by which it is known as ours. Shared,
 /// processes of other users can reach what is in it by its name: root's servers and those in containers have some.
-///
-/// # Errors
-/// When the temporary folder cannot be written to.
 pub(crate) fn create(shared: bool) -> io::Result<PathBuf> {
     let mode = Permissions::from_mode(if shared { SHARED } else { OWN });
     let made = tempfile::Builder::new().prefix("prony-").permissions(mode.clone()).tempdir()?;

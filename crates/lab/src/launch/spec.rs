@@ -62,7 +62,6 @@ pub struct LaunchSpec {
 pub(crate) struct ContainerSpec {
     /// The engine's program, with its whole path.
     pub(crate) engine: PathBuf,
-    /// What it is called.
     pub(crate) name: String,
     /// The file that is there once the engine has made it; `None` where its client makes it itself. A service goes on making
     /// it after its client was killed.
@@ -105,7 +104,6 @@ impl LaunchSpec {
     }
 }
 
-/// One process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProcessSpec {
     /// Program and arguments, all variables replaced.

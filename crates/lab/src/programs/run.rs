@@ -102,17 +102,11 @@ pub(crate) struct Run<'a> {
 
 impl Run<'_> {
     /// Runs it to its end, or to [`end_runs`].
-    ///
-    /// # Errors
-    /// A sentence with the command, and the last lines it printed.
     pub(crate) fn run(&self) -> Result<(), String> {
         self.run_unless(|| ENDED.load(Ordering::Relaxed))
     }
 
     /// Runs it to its end, or until `over`.
-    ///
-    /// # Errors
-    /// As [`Run::run`].
     pub(crate) fn run_unless(&self, over: impl Fn() -> bool) -> Result<(), String> {
         let line = &self.name;
         let log_error = |e: std::io::Error| format!("The log {} cannot be written: {e}.", self.log.display());

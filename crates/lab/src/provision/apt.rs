@@ -38,7 +38,6 @@ const INSTALL: [&str; 8] = [
     "DPkg::Lock::Timeout=120",
 ];
 
-/// How to act as root.
 pub(super) struct Root {
     prefix: Vec<String>,
     log: PathBuf,
@@ -97,9 +96,6 @@ impl Root {
 }
 
 /// Waits until no other Prony installs packages, and keeps others from it as long as the file is open.
-///
-/// # Errors
-/// A sentence, when another is at it for too long, or `cancelled`.
 fn turn(
     folder: &Path,
     cancelled: &dyn Fn() -> bool,

@@ -102,9 +102,6 @@ fn is_of(pid: u32, user: u32) -> bool {
 }
 
 /// Ends what a step has left behind, so that nothing writes any more to what is root's again.
-///
-/// # Errors
-/// A sentence, where a process lives on.
 pub(super) fn end_all(user: u32) -> Result<(), String> {
     for _ in 0..ROUNDS {
         let left: Vec<u32> = process::pids().into_iter().filter(|pid| is_of(*pid, user)).collect();

@@ -136,7 +136,6 @@ fn unwrap_folder(opt: &Path) -> Result<(), String> {
         .map_err(error)
 }
 
-/// What coreutils says.
 fn sha256(path: &Path) -> Result<String, String> {
     let argv = ["sha256sum".to_owned(), "--".to_owned(), path.to_string_lossy().into_owned()];
     let said = capture(&argv, Path::new("/"), &[], STEP_TIMEOUT).filter(|said| said.success);

@@ -44,9 +44,7 @@ const FOUND: &str = "found on PATH";
 /// Something that a candidate needs and that is not there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
-    /// What, in some words.
     pub what: String,
-    /// The command that mends it.
     pub mend: String,
 }
 
@@ -188,7 +186,6 @@ impl InstallPlan {
     }
 }
 
-/// What one candidate lacks.
 struct Needs {
     apt: Vec<String>,
     unmendable: Vec<Missing>,

@@ -26,11 +26,9 @@ const LOCAL: &str = "local sources\n";
 pub(crate) struct Step {
     /// The candidates that need it.
     pub(crate) labels: Vec<String>,
-    /// The server's name.
     pub(crate) server: String,
     /// Where it is built.
     pub(crate) dir: PathBuf,
-    /// What it is.
     pub(crate) kind: StepKind,
     /// What would say what its packages' contents are, where the recipe does not have it.
     pub(super) unlocked: Option<&'static str>,
@@ -38,14 +36,11 @@ pub(crate) struct Step {
     stamp: u64,
 }
 
-/// What is built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StepKind {
     /// An environment of Python with these packages.
     Venv {
-        /// Which Python will do.
         python: Option<String>,
-        /// Its packages, pinned.
         pip: Vec<String>,
     },
     /// `npm ci`.
@@ -61,11 +56,8 @@ pub(crate) enum StepKind {
     Composer,
     /// `mix deps.get` and `mix compile`.
     Mix,
-    /// A PHP extension.
     Pecl(Pecl),
-    /// Releases of others.
     Download(Vec<Download>),
-    /// The image of a container.
     Image(Image),
 }
 
@@ -85,7 +77,6 @@ impl StepKind {
         }
     }
 
-    /// What comes of it.
     pub(super) fn noun(&self) -> &'static str {
         self.words().2
     }
@@ -102,7 +93,6 @@ impl StepKind {
         }
     }
 
-    /// What is done.
     pub(super) fn describe(&self) -> String {
         match self {
             StepKind::Venv { pip, .. } => format!("a virtual environment with {}", pip.join(", ")),

@@ -23,14 +23,11 @@ pub(super) enum Origin {
 
 /// Where a step of one server's installation is done.
 pub(super) struct Site<'a> {
-    /// The server's name.
     pub(super) server: &'a str,
-    /// What it makes.
     pub(super) dir: &'a Path,
     pub(super) layout: &'a Layout,
     /// The user and the group whose rights its commands have, if not those of Prony.
     pub(super) user: Option<(u32, u32)>,
-    /// What its commands print.
     pub(super) log: PathBuf,
 }
 

@@ -28,7 +28,6 @@ pub(crate) enum CgroupVersion {
 pub(crate) struct Cgroup {
     /// Its folder, named `prony-<guard pid>`.
     pub(crate) path: PathBuf,
-    /// Its interface.
     pub(crate) version: CgroupVersion,
 }
 

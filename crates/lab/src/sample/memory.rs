@@ -35,9 +35,6 @@ fn files(version: CgroupVersion) -> &'static Files {
 }
 
 /// The bytes of `--memory`: `512m`, `2g`, bytes, as container engines take it.
-///
-/// # Errors
-/// A sentence.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     bytes(text).ok_or_else(|| format!("--memory {text:?} is not a size: write 512m or 2g."))
 }
@@ -56,9 +53,6 @@ fn bytes(text: &str) -> Option<u64> {
 }
 
 /// Whether a limit can be set here, tried with a process that does nothing.
-///
-/// # Errors
-/// A sentence that names the ways to have one.
 pub fn can_limit() -> Result<(), String> {
     let tried = limited(std::process::id(), 1 << 30).is_some_and(|cgroup| {
         let joined = cgroup.open_procs().is_ok_and(|procs| {
@@ -81,9 +75,6 @@ fn refused() -> String {
 }
 
 /// Makes a cgroup for the processes of this guard that together may have so many bytes, swap included.
-///
-/// # Errors
-/// A sentence where none can be made.
 pub(crate) fn limit(guard_pid: u32, bytes: u64) -> Result<Cgroup, String> {
     limited(guard_pid, bytes).ok_or_else(refused)
 }

@@ -41,22 +41,17 @@ const SAMPLES_PER_PSS: usize = 10;
 /// How long a container engine may take to tell a container's pid.
 const INSPECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// One reading of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Reading {
-    /// CLOCK_MONOTONIC.
     pub(crate) at_ns: u64,
     /// CPU time of the tree since its start.
     pub(crate) cpu_ns: u64,
     /// Resident memory, summed over processes.
     pub(crate) rss_bytes: u64,
-    /// Living processes.
     pub(crate) processes: u32,
-    /// Their threads.
     pub(crate) threads: u32,
 }
 
-/// Which processes are the server.
 #[derive(Debug, Clone)]
 pub(crate) enum Processes {
     /// Everything below this process: its guard, or its container's monitor.
@@ -65,10 +60,8 @@ pub(crate) enum Processes {
     Of(Vec<Identity>),
 }
 
-/// What is to be watched.
 #[derive(Debug, Clone)]
 pub(crate) struct Watched {
-    /// Its processes.
     pub(crate) processes: Processes,
     /// The server's cgroup, where it has one.
     pub(crate) cgroup: Option<Cgroup>,
@@ -118,9 +111,6 @@ impl Sampler {
     /// Starts sampling, on the CPUs given (the client's, so that no reading is
     /// charged to the server; empty: any), of the tree, of these cores and of the whole host. Returns when the first
     /// reading is taken: who is in it was there before whatever follows.
-    ///
-    /// # Errors
-    /// When the system gives no more threads.
     pub(crate) fn start(
         watched: Watched,
         cpus: &[u32],
@@ -199,7 +189,6 @@ fn next_due(mut due: Instant, now: Instant) -> Instant {
     due
 }
 
-/// Reads a tree.
 struct Meter {
     watched: Watched,
     page_bytes: u64,

@@ -26,9 +26,7 @@ const SEEN_MIN: u32 = 2;
 /// One process over a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Life {
-    /// Its number.
     pub(crate) pid: u32,
-    /// Its short name.
     pub(crate) name: String,
     /// The sample it was first seen in, CLOCK_MONOTONIC.
     pub(crate) first_ns: u64,

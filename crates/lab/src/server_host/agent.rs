@@ -43,16 +43,12 @@ pub struct AgentOptions {
     pub reached_by: Option<Ipv4Addr>,
     /// Where what is installed lies.
     pub root: PathBuf,
-    /// How servers are supervised.
     pub supervision: Supervision,
     /// The file that a run locks.
     pub lock: PathBuf,
 }
 
 /// Serves a controller until it is gone.
-///
-/// # Errors
-/// A sentence, where it is no controller.
 pub fn serve(
     from_controller: impl Read + Send + 'static,
     to_controller: impl Write + Send + 'static,

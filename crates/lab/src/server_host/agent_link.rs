@@ -45,9 +45,6 @@ impl AgentLink {
     }
 
     /// Hears the controller until it is gone.
-    ///
-    /// # Errors
-    /// A sentence, where it is no controller.
     pub(super) fn read(
         &self,
         mut from: BufReader<impl Read>,

@@ -22,7 +22,6 @@ use crate::supervise::{Death, StopReport};
 pub struct Pipe {
     /// To it. When this is dropped, it ends.
     pub to_agent: Box<dyn Write + Send>,
-    /// From it.
     pub from_agent: Box<dyn Read + Send>,
     /// What lives as long as the pipe: ssh.
     pub carrier: Box<dyn Send + Sync>,
@@ -56,9 +55,6 @@ pub struct ServerHost {
 
 impl ServerHost {
     /// Greets the agent at the other end, and compares clocks.
-    ///
-    /// # Errors
-    /// A sentence.
     pub fn greet(pipe: Pipe, wanted: Wanted) -> Result<ServerHost, String> {
         let link = Link::begin(pipe.to_agent, pipe.from_agent)?;
         let greeting = Greeting {
@@ -115,9 +111,6 @@ impl ServerHost {
 
     /// Gets ready for a run: what was left there of others is cleaned up, of which it returns what was done, and no other
     /// bench runs there until this is dropped.
-    ///
-    /// # Errors
-    /// A sentence.
     pub(crate) fn begin(&self, experiment: &str, server_cpus: &[u32]) -> Result<Vec<String>, String> {
         let request = Request::Begin { experiment: experiment.to_owned(), server_cpus: server_cpus.to_vec() };
         match self.call(request)? {
@@ -127,9 +120,6 @@ impl ServerHost {
     }
 
     /// A candidate by what it is there.
-    ///
-    /// # Errors
-    /// A sentence, of what is not started there.
     pub(crate) fn named(&self, candidate: &Candidate) -> Result<Named, String> {
         if let Some(server) = candidate.server() {
             let recipe = server.recipe_hash(self.wanted.runtime != "native");
@@ -148,9 +138,6 @@ impl ServerHost {
     }
 
     /// Whether a candidate can be started there.
-    ///
-    /// # Errors
-    /// A sentence, where it is not one that is.
     pub(crate) fn find(&self, candidate: &Candidate) -> Result<Found, String> {
         let Answer::Found(mut found) = self.call(Request::Find(self.named(candidate)?))? else {
             return Err(strange());
@@ -166,9 +153,6 @@ impl ServerHost {
     }
 
     /// What installing these would do there, and whether that is nothing.
-    ///
-    /// # Errors
-    /// A sentence.
     pub fn plan_install(&self, candidates: &[Candidate]) -> Result<(String, bool), String> {
         match self.call(Request::PlanInstall(self.all_named(candidates)?))? {
             Answer::Planned(text, is_nothing) => Ok((said(&text), is_nothing)),
@@ -177,9 +161,6 @@ impl ServerHost {
     }
 
     /// Installs candidates there, unless `cancelled`; `progress` hears of it in sentences.
-    ///
-    /// # Errors
-    /// A sentence.
     pub fn install(
         &self,
         candidates: &[Candidate],
@@ -214,9 +195,6 @@ impl ServerHost {
     }
 
     /// What on its machine distorts results.
-    ///
-    /// # Errors
-    /// A sentence.
     pub fn examine(&self) -> Result<Vec<Finding>, String> {
         let Answer::Examined(mut findings) = self.call(Request::Examine)? else { return Err(strange()) };
         for finding in &mut findings {
@@ -229,9 +207,6 @@ impl ServerHost {
     }
 
     /// How long a byte takes to its address and back.
-    ///
-    /// # Errors
-    /// A sentence.
     pub fn round_trips(&self) -> Result<RoundTrips, String> {
         match self.call(Request::Echo)? {
             Answer::Echoes(port) => RoundTrips::measure((self.address(), port).into()),
@@ -247,7 +222,6 @@ impl ServerHost {
         }
     }
 
-    /// Begins to sample a server.
     pub(super) fn sample(&self, server: u64) -> Result<(), String> {
         self.call(Request::Sample(server)).map(|_| ())
     }

@@ -6,9 +6,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Reads the next message of at most so many bytes; `None` at the end.
-///
-/// # Errors
-/// A phrase, where it is longer, cut off, or none.
 pub(super) fn next<T: DeserializeOwned>(from: &mut impl BufRead, most: u64) -> Result<Option<T>, String> {
     let mut line = Vec::new();
     let read = from.by_ref().take(most).read_until(b'\n', &mut line).map_err(|e| e.to_string())?;
@@ -21,10 +18,6 @@ pub(super) fn next<T: DeserializeOwned>(from: &mut impl BufRead, most: u64) -> R
     serde_json::from_slice(&line).map(Some).map_err(|e| format!("a message could not be understood: {e}"))
 }
 
-/// Writes a message.
-///
-/// # Errors
-/// Where the pipe has ended.
 pub(super) fn say(to: &mut dyn Write, message: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');

@@ -81,9 +81,6 @@ impl Read for Heard<'_> {
 
 impl Link {
     /// Begins to read, and to say that this end lives.
-    ///
-    /// # Errors
-    /// A sentence.
     pub(super) fn begin(
         to_agent: Box<dyn Write + Send>,
         from_agent: Box<dyn Read + Send>,
@@ -199,7 +196,6 @@ impl Link {
         self.changed.notify_all();
     }
 
-    /// Ends its agent.
     pub(super) fn close(&self) {
         *locked(&self.to_agent) = None;
         self.lose("the run has ended");

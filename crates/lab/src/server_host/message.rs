@@ -10,7 +10,6 @@ use crate::doctor::Finding;
 use crate::provision::Missing;
 use crate::supervise::{Death, StopReport};
 
-/// From the controller.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum FromController {
     /// It lives; the answer tells the agent's clock.
@@ -23,25 +22,20 @@ pub(super) enum FromController {
     Cancel,
 }
 
-/// Something to be done.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Request {
     /// To say who it is, and to run servers so.
     Greet(Greeting),
     /// To get ready for a run: to clean up, and to let no other run begin.
     Begin {
-        /// The experiment's name.
         experiment: String,
         /// The CPUs of all servers.
         server_cpus: Vec<u32>,
     },
     /// To say whether a candidate can be started.
     Find(Named),
-    /// To start one.
     Start {
-        /// Which.
         candidate: Named,
-        /// Its workers.
         workers: u32,
         /// Its CPUs; empty: any.
         cpus: Vec<u32>,
@@ -52,11 +46,9 @@ pub(super) enum Request {
     Sample(u64),
     /// To end that, and to say what it saw in a window of the agent's clock, if there was one.
     Measure(u64, Option<(u64, u64)>),
-    /// To stop a server.
     Stop(u64),
     /// To say what an installation would do.
     PlanInstall(Vec<Named>),
-    /// To do it.
     Install(Vec<Named>),
     /// To say what on its machine distorts results.
     Examine,
@@ -64,10 +56,8 @@ pub(super) enum Request {
     Echo,
 }
 
-/// How a controller begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Greeting {
-    /// Its version.
     pub(super) version: String,
     /// The address that servers are to listen on, if not the one that ssh reached.
     pub(super) address: Option<Ipv4Addr>,
@@ -82,23 +72,17 @@ pub(super) struct Greeting {
 pub(crate) enum Named {
     /// A server of the catalogue.
     Recipe {
-        /// With its settings.
         label: String,
         /// The hash of its files, which must be the same there.
         recipe: String,
     },
-    /// A command.
     Command {
-        /// What it is called.
         name: String,
-        /// The command.
         command: String,
-        /// Whether it speaks TLS.
         tls: bool,
     },
 }
 
-/// From the agent.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum FromAgent {
     /// The answer to a beat: its number, and the agent's clock.
@@ -140,21 +124,17 @@ pub(super) enum Answer {
     Echoes(u16),
 }
 
-/// Who an agent is.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Greeted {
-    /// The machine.
     pub(super) host: Host,
     /// The address that servers listen on.
     pub(super) address: Ipv4Addr,
-    /// The interface that has it.
     pub(super) interface: Option<String>,
 }
 
 /// A candidate on its host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Found {
-    /// What it lacks.
     pub(crate) missing: Vec<Missing>,
     /// Its own word for its version.
     pub(crate) version: Option<String>,
@@ -163,7 +143,6 @@ pub(crate) struct Found {
 /// Where a server that is being started is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Listening {
-    /// Its port.
     pub(crate) port: u16,
     /// The certificate that was made for it, PEM.
     pub(crate) certificate: Option<String>,

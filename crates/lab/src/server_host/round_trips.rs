@@ -11,7 +11,6 @@ use serde::Serialize;
 /// Of these, those of the first hundred are not counted.
 const TRIPS: usize = 1_100;
 const WARM_UP: usize = 100;
-/// Nobody is further away.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Round trips of a byte.
@@ -27,9 +26,6 @@ pub struct RoundTrips {
 
 impl RoundTrips {
     /// To somebody who sends back what comes, one byte at a time.
-    ///
-    /// # Errors
-    /// A sentence.
     pub(super) fn measure(address: SocketAddr) -> Result<RoundTrips, String> {
         let refused = |e: std::io::Error| format!("The round trip to {address} could not be measured: {e}.");
         let mut stream = TcpStream::connect_timeout(&address, TIMEOUT).map_err(refused)?;

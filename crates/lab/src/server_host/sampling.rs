@@ -11,12 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::RemoteServer;
 use crate::sample::{Sampler, Watched, WholeHost};
 
-/// A server that can be sampled.
 #[derive(Debug, Clone)]
 pub(crate) enum SampledServer {
-    /// Processes of this machine.
     Here(Watched),
-    /// A server on another one.
     There(Arc<RemoteServer>),
 }
 
@@ -36,9 +33,6 @@ pub(crate) struct Seen {
 
 impl SampledServer {
     /// Begins; on this machine by these CPUs (the client's; empty: any), and with what those of `cores` do.
-    ///
-    /// # Errors
-    /// When the system gives no more threads, or the other machine is out of reach.
     pub(crate) fn start(&self, cpus: &[u32], cores: &[u32]) -> io::Result<Sampling> {
         match self {
             SampledServer::Here(watched) => {
@@ -55,9 +49,6 @@ impl SampledServer {
 impl Sampling {
     /// Ends: what was seen in a window of CLOCK_MONOTONIC, if there was one, of a server that took so long to start on these
     /// CPUs.
-    ///
-    /// # Errors
-    /// A sentence, where the other machine is out of reach.
     pub(crate) fn finish(
         self,
         window: Option<(u64, u64)>,

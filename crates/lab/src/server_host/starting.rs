@@ -30,9 +30,6 @@ pub(crate) struct RemoteServer {
 
 impl Starting {
     /// Begins to start a candidate with so many workers on these CPUs (empty: any).
-    ///
-    /// # Errors
-    /// A sentence.
     pub(crate) fn begin(
         host: &Arc<ServerHost>,
         candidate: Named,
@@ -127,9 +124,6 @@ fn started(answer: Result<Answer, String>) -> Result<(u64, u64), NotUp> {
 
 impl RemoteServer {
     /// A server that somebody else started there, by its process (`1234`) or its port (`:8080`). It is not stopped.
-    ///
-    /// # Errors
-    /// A sentence.
     pub(crate) fn watch(host: &Arc<ServerHost>, named: &str) -> Result<RemoteServer, String> {
         let number = host.watch(named)?;
         Ok(RemoteServer {
@@ -153,18 +147,11 @@ impl RemoteServer {
         self.host.died(self.number).or_else(lost)
     }
 
-    /// Begins to sample it.
-    ///
-    /// # Errors
-    /// A sentence.
     pub(crate) fn sample(&self) -> Result<(), String> {
         self.host.sample(self.number)
     }
 
     /// Ends sampling it; what was seen in this window of this machine's clock, if there was one.
-    ///
-    /// # Errors
-    /// A sentence.
     pub(crate) fn measure(&self, window: Option<(u64, u64)>) -> Result<Seen, String> {
         self.host.measure(self.number, window)
     }

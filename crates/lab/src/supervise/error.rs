@@ -16,9 +16,7 @@ const LINE_MAX_CHARS: usize = 300;
 #[derive(Debug, thiserror::Error)]
 #[error("{label} {kind}{}", wrote(.log_tail))]
 pub struct StartError {
-    /// The candidate's label.
     pub(crate) label: String,
-    /// What happened.
     pub(crate) kind: StartErrorKind,
     /// The last lines of the output of the process concerned, printable.
     pub(crate) log_tail: Vec<String>,
@@ -51,7 +49,6 @@ pub(crate) enum StartErrorKind {
     /// It waited for this path, which did not appear in time.
     #[error("did not start: {} did not appear in time.", .0.display())]
     NoPath(std::path::PathBuf),
-    /// Somebody asked to end.
     #[error("was still starting when the run was interrupted.")]
     Interrupted,
 }

@@ -30,7 +30,6 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// One guard and what it watches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    /// The guard.
     pub(crate) guard: Identity,
     /// The Prony that started it.
     pub(crate) owner: Identity,
@@ -39,15 +38,12 @@ pub(crate) struct Entry {
     /// The namespace that the numbers of processes are of; 0: not known.
     #[serde(default)]
     pub(crate) pid_namespace: u64,
-    /// The candidate.
     pub(crate) label: String,
     /// The folder of this start.
     pub(crate) run_dir: PathBuf,
-    /// The servers' cgroup.
     pub(crate) cgroup: Option<Cgroup>,
     /// The processes that the guard started itself.
     pub(crate) processes: Vec<Identity>,
-    /// The container they are in.
     #[serde(default)]
     pub(crate) container: Option<ContainerSpec>,
     /// The cgroup that limits their memory; it may be the same.
@@ -69,9 +65,6 @@ pub(crate) fn pid_namespace() -> u64 {
 }
 
 /// Writes or replaces an entry, atomically: it is whole or it is not there.
-///
-/// # Errors
-/// When the file system refuses.
 pub(crate) fn write(root: &Path, entry: &Entry) -> io::Result<()> {
     std::fs::create_dir_all(folder(root))?;
     let path = entry_path(root, entry.guard.pid);
@@ -142,7 +135,6 @@ fn clean_entry(path: &Path, engine: &dyn Fn(&str) -> Option<PathBuf>) -> Option<
 pub(crate) struct EntryEnd {
     /// How many were sent SIGKILL.
     pub(crate) killed: usize,
-    /// Those that live on.
     pub(crate) leftovers: Vec<String>,
 }
 

@@ -40,9 +40,6 @@ pub(crate) fn stranger(address: Ipv4Addr, port: u16, own: &[u32]) -> Option<Stri
 }
 
 /// Every process that listens on a port of this machine, whatever the address: the servers that share a port too.
-///
-/// # Errors
-/// A sentence where nobody does, or where it cannot be told who.
 pub(crate) fn holders(port: u16) -> Result<Vec<u32>, String> {
     let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let mut listening = listening(&text("/proc/net/tcp"), port, |_| true);

@@ -41,7 +41,6 @@ const STRANGER_LOOKS: u32 = 3;
 /// What a guard may take beyond its own limits to be gone.
 const GUARD_END: Duration = Duration::from_secs(2);
 
-/// How servers are supervised.
 #[derive(Debug, Clone)]
 pub struct Supervision {
     /// The program that becomes the guard: `/proc/self/exe`.
@@ -50,7 +49,6 @@ pub struct Supervision {
     pub(crate) guard_cpus: Vec<u32>,
     /// Where the journal is: a folder that nobody else may write to, `prony_host::state`.
     pub(crate) root: PathBuf,
-    /// Between SIGTERM and SIGKILL.
     pub(crate) stop_timeout: Duration,
     /// Whether to count CPU time by a cgroup, where one can be made.
     pub(crate) cgroup: bool,
@@ -107,7 +105,6 @@ impl Death {
     }
 }
 
-/// How a stop went.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct StopReport {
     /// Whether a process ignored SIGTERM and needed SIGKILL.
@@ -121,10 +118,6 @@ impl Running {
     ///
     /// `ready` is asked every 1 to 20 ms, from when all processes are started;
     /// `cancelled` ends the wait. The run folder must exist; it is removed at the stop.
-    ///
-    /// # Errors
-    /// When it cannot be started, ends, or does not answer within the spec's
-    /// time; everything it started has ended then.
     pub fn start(
         spec: &LaunchSpec,
         supervision: &Supervision,

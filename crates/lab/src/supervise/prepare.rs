@@ -14,7 +14,6 @@ use crate::launch::{LaunchContext, LaunchSpec, certificate, run_dir};
 
 /// A candidate, ready to be started. Who does not start it removes its folder.
 pub(crate) struct Prepared {
-    /// Its processes.
     pub(crate) launch: LaunchSpec,
     /// The port that it is to listen on.
     pub(crate) port: u16,

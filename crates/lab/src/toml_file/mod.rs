@@ -44,10 +44,6 @@ pub(crate) struct TomlFile<'a> {
 
 impl TomlFile<'_> {
     /// Reads it into `T`.
-    ///
-    /// # Errors
-    /// A sentence with file, line and key. Unknown keys are found where `T` denies them
-    /// (`#[serde(deny_unknown_fields)]`).
     pub(crate) fn parse<T: DeserializeOwned>(self) -> Result<T, TomlError> {
         toml::from_str(self.text).map_err(|error: toml::de::Error| {
             let at = error.span().unwrap_or_default();

@@ -18,7 +18,6 @@ pub(crate) trait Requests {
     /// None yet, of so many at most.
     fn with_room(most: usize, expected: &Expected) -> Self;
     fn len(&self) -> usize;
-    /// Adds the youngest.
     fn add(&mut self, times: RequestTimes) -> RequestPlace;
     fn get(&self, place: RequestPlace) -> Option<&RequestTimes>;
     fn get_mut(&mut self, place: RequestPlace) -> Option<&mut RequestTimes>;
@@ -39,7 +38,6 @@ pub(crate) trait Requests {
 pub(crate) struct InOrder {
     /// The oldest first.
     times: VecDeque<RequestTimes>,
-    /// Of the oldest.
     body: BodyCheck,
 }
 
@@ -89,7 +87,6 @@ impl Requests for InOrder {
 pub(crate) struct ByPlace {
     places: Vec<Option<RequestTimes>>,
     bodies: Vec<BodyCheck>,
-    /// The free places.
     free: Vec<u32>,
 }
 

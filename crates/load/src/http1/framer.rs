@@ -41,11 +41,9 @@ pub(crate) const NO_ROOM: ProtocolError = ProtocolError(
 pub enum Progress {
     /// All input is used; the answer goes on.
     More,
-    /// The answer is whole.
     Done {
         /// How much of the input belonged to it.
         consumed: usize,
-        /// Its status.
         status: u16,
         /// Whether the connection may carry another request.
         reusable: bool,
@@ -161,9 +159,6 @@ impl Framer {
 
     /// Takes the next bytes of a response (to HEAD, if `to_head`: such have
     /// no body); body bytes are handed to `body` as they come.
-    ///
-    /// # Errors
-    /// When the bytes cannot be a response. The connection is of no use then.
     // Its one hot caller is the worker's loop; left to itself, the compiler calls it there as that loop grows, for some 60
     // instructions an answer (callgrind).
     #[inline(always)]

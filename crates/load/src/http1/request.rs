@@ -6,18 +6,11 @@ use prony_model::target::basic;
 use prony_model::{Plan, PlanError};
 
 /// The request as it goes over the wire, the same for every request of a plan without a list.
-///
-/// # Errors
-/// When the method or a header could not stand in a request: a plan that
-/// smuggles a line break would measure another request than it says.
 pub(crate) fn build(plan: &Plan) -> Result<Vec<u8>, PlanError> {
     build_one(plan, plan.work.method(), &plan.target.path, plan.target.userinfo.as_ref())
 }
 
 /// One request of a plan, with the plan's headers and body.
-///
-/// # Errors
-/// As [`build`].
 pub(crate) fn build_one(
     plan: &Plan,
     method: &str,

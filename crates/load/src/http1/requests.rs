@@ -34,8 +34,6 @@ struct Listed {
 }
 
 impl RequestBytes {
-    /// # Errors
-    /// When a request of the plan could not be one, or all of its list take too much memory.
     pub(crate) fn of(plan: &Plan) -> Result<RequestBytes, PlanError> {
         let pipeline = plan.pipeline as usize;
         let Some(list) = plan.work.list() else {

@@ -20,10 +20,6 @@ impl Header {
     }
 }
 
-/// The requests of a plan.
-///
-/// # Errors
-/// When one could not be a request, or a header is about an HTTP/1 connection.
 pub(crate) fn build(plan: &Plan) -> Result<Requests, PlanError> {
     let headers = headers(plan)?;
     let authority = plan.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host"));

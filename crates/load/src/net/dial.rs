@@ -33,9 +33,6 @@ enum Destination {
 
 impl Dialer {
     /// For the plan's target, by its Unix socket where it has one, and with its TLS.
-    ///
-    /// # Errors
-    /// When the name has no address, or a certificate or key of the plan cannot be used.
     pub fn of(plan: &Plan) -> Result<Dialer, LoadError> {
         let destination = match &plan.unix {
             Some(path) => Destination::Unix(path.clone()),
@@ -71,10 +68,6 @@ impl Dialer {
 
     /// Connects, by the first address that accepts, and does TLS's handshake. Each step, and each later call of the
     /// connection until it is told otherwise, takes `timeout` at most.
-    ///
-    /// # Errors
-    /// What the system or TLS said; of several addresses, of the first. `InvalidData`: the server's certificate is refused;
-    /// `Unsupported`: it does not speak the plan's protocol.
     pub fn connect(&self, timeout: Duration) -> io::Result<Box<dyn Connection>> {
         match &self.destination {
             Destination::Unix(path) => self.over(connect_unix(path, timeout)?, timeout),
@@ -130,9 +123,6 @@ fn set_timeout(socket: BorrowedFd<'_>, timeout: Duration) -> io::Result<()> {
 /// `UnexpectedEof`.
 pub trait Connection: AsFd + Read + Write + Send + fmt::Debug {
     /// Lets each read and each write take so long at most; what takes longer ends with `WouldBlock`.
-    ///
-    /// # Errors
-    /// When the system refuses.
     fn set_timeout(&self, timeout: Duration) -> io::Result<()> {
         set_timeout(self.as_fd(), timeout)
     }

@@ -13,8 +13,10 @@ use prony_model::{Plan, PlanError};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Endpoint {
     /// TCP, from these local addresses in turn, or from whichever the kernel chooses if there are none.
-    Tcp { address: SocketAddr, sources: Vec<IpAddr> },
-    /// A Unix socket.
+    Tcp {
+        address: SocketAddr,
+        sources: Vec<IpAddr>,
+    },
     Unix(PathBuf),
 }
 
@@ -87,9 +89,6 @@ fn check_sources(sources: &[IpAddr]) -> Result<(), PlanError> {
 }
 
 /// All addresses of the plan's name.
-///
-/// # Errors
-/// Where it has none that can be found.
 pub fn resolve(plan: &Plan) -> Result<Vec<SocketAddr>, LoadError> {
     let target = &plan.target;
     let addresses = (target.host.as_str(), target.port)

@@ -115,7 +115,6 @@ impl Ramp {
 }
 
 impl Leg {
-    /// The area below it.
     fn area(&self) -> u128 {
         (u128::from(self.from) + u128::from(self.to)) * u128::from(self.length_ns)
     }

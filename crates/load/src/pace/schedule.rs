@@ -71,7 +71,6 @@ impl Schedule {
         self.next_ns
     }
 
-    /// Takes the next arrival.
     pub(crate) fn take(&mut self) {
         self.skip(1);
     }
@@ -89,7 +88,6 @@ impl Schedule {
         u128::from(self.taken) * u128::from(self.workers) + u128::from(self.worker) >= u128::from(self.limit)
     }
 
-    /// How many were taken.
     pub(crate) fn taken(&self) -> u64 {
         self.taken
     }

@@ -44,11 +44,9 @@ const PARTS: usize = 4;
 pub(crate) struct ByRequest {
     rows: Vec<Row>,
     bits: u32,
-    /// Buckets of one histogram.
     width: usize,
     /// By row, part and bucket. Zeroed memory of the kernel's: a page takes room once it is counted on.
     buckets: Vec<u64>,
-    /// By row and status.
     status: Vec<u64>,
     /// By row, whether of the service time, and bucket; filled when the window is closed.
     waiting: BTreeMap<(usize, bool, u64), u64>,

@@ -3,7 +3,6 @@
 /// A count over time, integrated where it changes.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
-    /// Requests that wait now.
     count: u64,
     /// Up to when `total_ns` reaches.
     until_ns: u64,

@@ -6,7 +6,6 @@
 use prony_model::histogram::{Histogram, SparseHistogram};
 use prony_model::measurement::{Censored, Latency, Parts};
 
-/// The instants of one request.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RequestTimes {
     pub(crate) intended_ns: u64,

@@ -17,9 +17,7 @@ const BEYOND_MIN: u64 = 100;
 /// ones ranking last (docs/decisions/0002). Requests that still wait are not in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LiveSummary {
-    /// Requests completed.
     pub completed: u64,
-    /// Requests failed.
     pub failed: u64,
     /// The median.
     pub p50: LivePercentile,
@@ -61,7 +59,6 @@ impl Default for CoarseHistogram {
 }
 
 impl CoarseHistogram {
-    /// The shape of a histogram.
     pub fn of(histogram: &Histogram) -> CoarseHistogram {
         let mut shape = CoarseHistogram::default();
         for (fine, count) in histogram.buckets() {
@@ -85,7 +82,6 @@ impl CoarseHistogram {
 }
 
 impl LiveSummary {
-    /// Of what was completed and how many failed.
     pub fn of(completed: &Histogram, failed: u64) -> LiveSummary {
         let total = completed.len() + failed;
         let quantile = |quantile: f64| {

@@ -95,12 +95,10 @@ pub(super) struct Start {
     pub(super) at_ns: u64,
     /// Requests that were due before it.
     pub(super) due: u64,
-    /// Of those, unresolved.
     pub(super) carried_in: u64,
     pub(super) cpu_ns: u64,
     pub(super) run: RunTotal,
     pub(super) tolerated: BTreeMap<Tolerance, u64>,
-    /// Full and resumed handshakes.
     pub(super) handshakes: (u64, u64),
     /// The window's time outside `epoll_wait`.
     pub(super) busy_ns: u64,

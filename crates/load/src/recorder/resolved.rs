@@ -54,7 +54,6 @@ impl Recorder {
         self.last_completed = (now_ns, *times);
     }
 
-    /// Enters what is still to be entered.
     pub(super) fn enter_repeated(&mut self) {
         if self.repeated > 0 {
             let (now_ns, times) = self.last_completed;

@@ -27,9 +27,6 @@ pub(crate) struct Samples {
 impl Samples {
     /// Room for so many. Its memory is written once, so that no page of it is
     /// fetched from the kernel while the clock runs.
-    ///
-    /// # Errors
-    /// When there is not so much memory.
     pub(crate) fn with_room(worker: u32, room: u64) -> io::Result<Samples> {
         let too_many = || io::Error::new(io::ErrorKind::OutOfMemory, format!("no memory for {room} samples"));
         let worker = u16::try_from(worker).unwrap_or(u16::MAX);

@@ -14,7 +14,6 @@ use prony_model::measurement::Second;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// How much is kept.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
     /// Entries, at most.
@@ -43,11 +42,9 @@ pub(crate) struct Series {
     entries: Vec<Entry>,
     /// The entries' histograms one after the other, each as [`pack`] writes it.
     packed: Vec<u8>,
-    /// One histogram, being merged.
     scratch: Vec<u8>,
     /// The newest seconds by themselves, for who watches.
     recent: VecDeque<Recent>,
-    /// One of these, unpacked.
     unpacked: Histogram,
     /// All of the window so far, for who watches.
     so_far: Histogram,
@@ -239,7 +236,6 @@ impl Series {
         self.entries.truncate(self.entries.len().div_ceil(2));
     }
 
-    /// Whether nothing was added.
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -62,9 +62,7 @@ pub struct Share {
     pub sent_bytes: u64,
     /// Connections open at its end.
     pub connections: u64,
-    /// Answers by status.
     pub status: BTreeMap<u16, u64>,
-    /// Failed requests by kind.
     pub errors: BTreeMap<ErrorKind, Failures>,
     /// Durations; `waiting` are the waits so far of what stands at its end.
     pub latency: Latency,
@@ -97,7 +95,6 @@ pub struct Share {
     /// The first single requests, where they are kept. They stay where they were measured.
     #[serde(skip)]
     pub samples: Vec<Sample>,
-    /// Requests beyond those.
     pub samples_dropped: u64,
     /// The figures of each request of a list over the whole window. They come with each worker's last part: `None`
     /// where later parts of a worker are left out.
@@ -109,9 +106,7 @@ pub struct Share {
 pub struct First<T> {
     /// When; 0 also of what came before the schedule.
     pub at_ns: u64,
-    /// To which worker.
     pub worker: u32,
-    /// What it was.
     pub what: T,
 }
 
@@ -124,7 +119,6 @@ impl<T> First<T> {
     }
 }
 
-/// Failures of one kind.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Failures {
     /// Requests that failed so.
@@ -133,7 +127,6 @@ pub struct Failures {
     pub first: First<String>,
 }
 
-/// What TLS was agreed on.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TlsShare {
     /// In the first handshake that succeeded.
@@ -213,9 +206,6 @@ impl Share {
     }
 
     /// Whether its numbers can be a load's, so that sums of them are exact.
-    ///
-    /// # Errors
-    /// A sentence where they cannot: what was read was not written by Prony.
     pub fn check(&self) -> Result<(), String> {
         let held = Measurement {
             requests: self.requests,

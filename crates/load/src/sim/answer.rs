@@ -25,7 +25,6 @@ pub(super) enum Deed {
     LongBody,
     /// One Content-Length several times.
     RepeatedLength,
-    /// Content-Lengths that differ.
     OtherLengths,
     /// Chunks, and a Content-Length that is none of theirs.
     LengthBesideChunks,
@@ -47,7 +46,6 @@ pub(super) enum Deed {
     OldVersion,
     /// Closes after an answer that said nothing of it.
     ClosesUnsaid,
-    /// Another status.
     Status(u16),
     /// A body of the right length that is not the right one.
     WrongBody,

@@ -48,9 +48,7 @@ pub(super) trait Servers: Debug {
     fn stamp(&mut self, now_ns: u64, bytes: usize);
     /// Bytes were written.
     fn wrote(&mut self, stamp_ns: u64, bytes: usize);
-    /// The client closed the connection.
     fn close(&mut self, slot: usize, connection: &mut Self::Connection, stamp_ns: u64);
-    /// A request begins on a slot.
     fn begin(&mut self, slot: usize, stamp_ns: u64);
 }
 
@@ -224,7 +222,6 @@ impl<S: Servers> World<S> {
         self.connections[handle].as_mut().expect("no connection is used after its close")
     }
 
-    /// Reads what has arrived.
     fn receive(&mut self, handle: usize, buffer: &mut [u8]) -> io::Result<usize> {
         self.pass();
         let partly = self.chance.per_mille(self.servers.conditions().parts_per_mille);

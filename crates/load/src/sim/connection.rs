@@ -7,7 +7,6 @@ use prony_model::measurement::{ErrorKind, Tolerance};
 
 use super::answer::{Answer, Meaning};
 
-/// The connect's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link {
     Connecting,
@@ -62,7 +61,6 @@ pub(super) struct Connection {
     pub(super) inbox: VecDeque<Piece>,
     /// The server's end arrived.
     pub(super) ended: bool,
-    /// A reset arrived.
     pub(super) reset: bool,
 
     /// Requests that have their whole bytes at the server and no answer scheduled.

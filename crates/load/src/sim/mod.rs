@@ -87,7 +87,6 @@ pub(super) struct Case {
     in_parts: bool,
 }
 
-/// A case, played.
 struct Played {
     measurement: Result<Measurement, LoadError>,
     worlds: Vec<Rc<RefCell<World>>>,

@@ -2,22 +2,17 @@
 
 use super::answer::{Deed, Then};
 
-/// How a connect ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConnectFate {
     /// Established when the call returns.
     AtOnce,
-    /// Established some time later.
     Later,
     RefusedAtOnce,
     RefusedLater,
     /// The kernel gives up some time later (ETIMEDOUT).
     GivenUpLater,
-    /// Nothing ever comes back.
     Hangs,
-    /// EADDRNOTAVAIL.
     NoPorts,
-    /// ENETUNREACH.
     Unreachable,
 }
 

@@ -85,7 +85,6 @@ const CONNECT_FATES: [ConnectFate; 8] = [
 ];
 
 impl Case {
-    /// The case of a seed.
     fn of_seed(seed: u64) -> Case {
         let chance = &mut Chance::new(seed);
         let service_ns = chance.scale(2_000, 50 * MS);

@@ -12,7 +12,6 @@ use prony_model::plan_record::nanoseconds;
 
 use super::stages::InUse;
 
-/// One request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Request {
     pub(super) slot: usize,
@@ -90,7 +89,6 @@ pub(super) struct Truth {
     in_use: Option<InUse>,
     /// Requests that begin at most.
     requests_max: u64,
-    /// Requests begun.
     pub(super) begun: u64,
     pub(super) fates: Vec<Fate>,
     pub(super) reads: Vec<Read>,
@@ -136,7 +134,6 @@ impl Truth {
         self.slots.len()
     }
 
-    /// The schedule begins.
     pub(super) fn start(&mut self, start_ns: u64) {
         self.start_ns = start_ns;
         for slot in &mut self.slots {
@@ -290,10 +287,13 @@ impl Truth {
 /// Why a connection was given up with its requests.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Why {
-    /// Something happened to it.
     Broken(ErrorKind),
     /// Nothing did; its connect's timeout was over then.
-    ConnectSilent { expired_ns: u64 },
+    ConnectSilent {
+        expired_ns: u64,
+    },
     /// Nothing did; its oldest request's timeout was over then.
-    Silent { expired_ns: u64 },
+    Silent {
+        expired_ns: u64,
+    },
 }

@@ -73,7 +73,6 @@ pub(super) struct World {
     pub(super) server_free_ns: u64,
     pub(super) unstamped: Option<Unstamped>,
     pub(super) truth: Truth,
-    /// The schedule has begun.
     pub(super) running: bool,
     /// When somebody asks for the end.
     pub(super) stop: Option<(u64, Control)>,

@@ -16,7 +16,6 @@ use super::{NS_PER_S, borrow, check};
 /// The token of the timer that ends waits: none of a connection's.
 const TIMER_TOKEN: u64 = u64::MAX;
 
-/// An epoll instance.
 #[derive(Debug)]
 pub(crate) struct Epoll {
     fd: OwnedFd,
@@ -31,7 +30,6 @@ pub(crate) enum Interest {
     Read,
     /// Room to write, or the end of a connect.
     Write,
-    /// Both.
     ReadWrite,
 }
 
@@ -45,7 +43,6 @@ impl Interest {
     }
 }
 
-/// The events of one wait.
 pub(crate) struct Events {
     list: Vec<Event>,
     count: usize,

@@ -14,9 +14,6 @@ pub(crate) struct Blocking<S: Read + Write>(StreamOwned<ClientConnection, S>);
 
 impl Setup {
     /// Does the handshake over this socket.
-    ///
-    /// # Errors
-    /// Why it did not come about; of a timeout of the socket, `WouldBlock`.
     pub(crate) fn connect<S: Read + Write>(&self, socket: S) -> io::Result<Blocking<S>> {
         let config = self.worker();
         let session =

@@ -34,7 +34,6 @@ const EMPTY_BYTES_MAX: usize = 4 << 10;
 
 /// What a session sends its ciphertext over.
 pub(super) trait Wire {
-    /// Writes what fits.
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize>;
     /// Reads what has arrived, with the stamp of its last byte; 0 is the peer's end.
     fn recv(&mut self, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)>;
@@ -64,7 +63,6 @@ enum End {
     Failed(String),
 }
 
-/// One connection's TLS.
 pub(super) struct Session {
     tls: UnbufferedClientConnection,
     /// Whether the handshake was begun.

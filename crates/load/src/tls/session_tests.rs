@@ -88,7 +88,6 @@ struct Pair {
     server: ServerConnection,
     pipes: Pipes,
     buffers: Buffers,
-    /// What the server was asked.
     asked: Vec<u8>,
 }
 

@@ -28,9 +28,6 @@ pub(crate) struct Setup {
 
 impl Setup {
     /// The setup of a plan; `None` where its target speaks no TLS.
-    ///
-    /// # Errors
-    /// When a name, a certificate or a key of the plan cannot be used.
     pub(crate) fn of(plan: &Plan) -> Result<Option<Setup>, PlanError> {
         if !plan.target.tls {
             return Ok(None);

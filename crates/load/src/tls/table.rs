@@ -17,7 +17,6 @@ use crate::sys::{self, Epoll, Handle, Interest, would_block};
 use prony_model::measurement::{TlsAgreed, TlsUse};
 use prony_model::plan::Protocol;
 
-/// A socket.
 struct Socket {
     fd: Handle,
     stamped: bool,
@@ -64,11 +63,9 @@ impl Live {
     }
 }
 
-/// A worker's sessions.
 pub(crate) struct Table {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
-    /// By handle.
     peers: Vec<Option<Box<Live>>>,
     buffers: Buffers,
     seen: TlsUse,

@@ -157,12 +157,10 @@ impl Closing {
     }
 }
 
-/// What a connection brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seen {
     Nothing,
     End,
-    /// More than it may.
     Talk,
 }
 

@@ -14,7 +14,6 @@ const NONE: u64 = u64::MAX;
 #[derive(Debug)]
 pub(crate) struct Deadlines {
     timeout_ns: u64,
-    /// By slot.
     due_ns: Vec<u64>,
     /// The same, the earliest first. What `due_ns` does not have (any more) is passed over.
     looks: BinaryHeap<Reverse<(u64, u32)>>,

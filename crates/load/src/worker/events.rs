@@ -36,7 +36,6 @@ const WAKE_MAX_BYTES: u64 = 1 << 20;
 /// The most on all of a worker's connections: it lies in the kernel's memory.
 const WAKE_TOTAL_BYTES: u64 = 64 << 20;
 
-/// What a read brought.
 pub(super) struct Read {
     /// 0 is the peer's end.
     pub(super) count: usize,
@@ -137,9 +136,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
     }
 
     /// Reads what came on a connection without requests, and gives how many bytes; 0 where there was nothing.
-    ///
-    /// # Errors
-    /// When the connection is over.
     pub(super) fn read_idle(&mut self, index: u32) -> Result<usize, Over> {
         let slot = &mut self.slots[index as usize];
         match self.net.recv(slot.handle, &mut self.buffer) {

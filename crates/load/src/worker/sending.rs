@@ -63,7 +63,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
     }
 
-    /// A pending connect succeeded.
     pub(super) fn established(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
         let handle = self.slots[index as usize].handle;
         match self.net.watch(handle, Interest::Read, u64::from(index)) {

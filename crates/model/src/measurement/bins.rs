@@ -8,11 +8,8 @@ pub const BIN_NS: u64 = 100_000_000;
 /// A tenth of a second of the window, or in a long one several, summed over workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bin {
-    /// Requests completed in it.
     pub completed: u64,
-    /// Their response times, summed.
     pub response_sum_ns: u64,
-    /// Requests failed in it.
     pub failed: u64,
     /// Requests that were given a connection in it.
     pub dispatched: u64,

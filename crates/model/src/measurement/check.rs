@@ -15,9 +15,6 @@ const LISTED_MAX: usize = 10_000;
 impl Measurement {
     /// Whether its numbers can be a load's, so that sums of them are exact. A bin's sums of times are not looked at:
     /// under overload they can be anything, and whoever adds them saturates.
-    ///
-    /// # Errors
-    /// A sentence where it is not: what was read was not written by Prony.
     pub fn check(&self) -> Result<(), String> {
         few("bins", self.bins.each.len(), BINS_MAX)?;
         few("entries in its series", self.series.len(), SERIES_MAX)?;

@@ -92,7 +92,6 @@ pub struct Parts {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Censored {
-    /// Completed requests.
     #[serde(skip_serializing_if = "SparseHistogram::is_empty")]
     pub completed: SparseHistogram,
     /// Requests that failed: how long they had taken when they did.

@@ -16,7 +16,6 @@ impl RequestCounts {
 }
 
 impl RunTotal {
-    /// Takes in another's.
     pub fn add(&mut self, other: &RunTotal) {
         self.sent += other.sent;
         self.completed += other.completed;

@@ -31,9 +31,6 @@ const PROBE_MIN: Duration = Duration::from_millis(200);
 impl LoadOptions {
     /// The plan that these options mean for this target, checked. Without a target it is the server that the list of
     /// `targets` names.
-    ///
-    /// # Errors
-    /// A sentence that names the option, what is wrong with it and what to write instead.
     pub fn plan(&self, target: Option<Target>, read: ReadFile<'_>) -> Result<Plan, PlanError> {
         let mut plan = self.plan_for_agents(target, read)?;
         let files = plan.tls.identity_files.as_ref();
@@ -42,9 +39,6 @@ impl LoadOptions {
     }
 
     /// The same, whose client certificate and key are read by those who apply it, on their own hosts.
-    ///
-    /// # Errors
-    /// As [`LoadOptions::plan`].
     pub fn plan_for_agents(&self, target: Option<Target>, read: ReadFile<'_>) -> Result<Plan, PlanError> {
         let arrivals = self.arrivals()?;
         let (stop, warmup) =
@@ -238,10 +232,6 @@ impl LoadOptions {
 }
 
 impl IdentityFiles {
-    /// What is in them.
-    ///
-    /// # Errors
-    /// A sentence that names the flag and the file.
     pub fn read(&self, read: ReadFile<'_>) -> Result<Identity, PlanError> {
         let (key_flag, key) = self.key.as_ref().map_or(("--cert", &self.cert), |key| ("--key", key));
         let pem = |flag, path: &str| file(flag, path, PEM_MAX_BYTES, read);

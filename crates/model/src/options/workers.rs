@@ -12,7 +12,6 @@ use crate::error::PlanError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
 #[strum(serialize_all = "snake_case")]
 pub enum WorkerPolicy {
-    /// This many.
     #[strum(to_string = "{0}")]
     Fixed(u32),
     /// As many as it has cores.

@@ -32,10 +32,6 @@ const BATCH_BYTES: usize = 16 << 20;
 
 impl RunLog {
     /// Reads a run log; `judge` says what each result means, or in a sentence what is wrong with it.
-    ///
-    /// # Errors
-    /// When it cannot be read, is not a run log, is of another schema, or has
-    /// a broken line before its last.
     pub fn read(path: &Path, judge: Judge<'_>) -> Result<RunLog, RunLogError> {
         let file = foreign_file::open(path).map_err(|why| match why.kind() {
             io::ErrorKind::NotFound => RunLogError::new(path, NO_FILE),
@@ -45,9 +41,6 @@ impl RunLog {
     }
 
     /// Reads a run log from anything; `path` is what errors call it. Lines are parsed and judged by all CPUs.
-    ///
-    /// # Errors
-    /// As [`RunLog::read`].
     pub fn read_from(reader: impl BufRead, path: &Path, judge: Judge<'_>) -> Result<RunLog, RunLogError> {
         let no_log = |why: String| RunLogError::new(path, why);
         let mut lines = Lines { reader, path, number: 0, bytes: 0 };

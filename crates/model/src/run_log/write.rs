@@ -20,9 +20,6 @@ pub struct RunLogWriter {
 
 impl RunLogWriter {
     /// Starts a new run log. An existing file is refused, not overwritten.
-    ///
-    /// # Errors
-    /// When the file exists or cannot be written.
     pub fn create(path: &Path, header: &Header) -> Result<RunLogWriter, RunLogError> {
         let io = |why: io::Error| RunLogError::new(path, why);
         if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
@@ -44,9 +41,6 @@ impl RunLogWriter {
 
     /// Opens an existing run log to go on with it; a last line that was cut
     /// off is removed first.
-    ///
-    /// # Errors
-    /// When it cannot be opened, read or written.
     pub fn open(path: &Path) -> Result<RunLogWriter, RunLogError> {
         let io = |why: io::Error| RunLogError::new(path, why);
         let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
@@ -65,9 +59,6 @@ impl RunLogWriter {
     /// Writes one line and waits until it is on the disk. When that fails
     /// half way (no space left), the half line is taken back, so that what
     /// stood before stays readable.
-    ///
-    /// # Errors
-    /// When the file system refuses, `No space left on device` among others.
     pub fn append(&mut self, mut line: Line) -> Result<(), RunLogError> {
         let io = |why: io::Error| RunLogError::new(&self.path, why);
         if let Line::Result(RawResult { observed: Some(observed), .. }) = &mut line

@@ -8,7 +8,6 @@ use prony_model::Target;
 use crate::cli::{Cli, Command, foreign_flags};
 use crate::mutate;
 
-/// An argument a line.
 fn check(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     let arguments: Vec<String> = ["prony"].into_iter().chain(text.lines()).map(str::to_owned).collect();

@@ -23,9 +23,6 @@ pub(crate) fn run(arguments: &CompletionsArguments, printer: &Printer) -> Result
 }
 
 /// Writes a page for each command, `prony-servers-check.1` say, and one for Prony.
-///
-/// # Errors
-/// When the folder cannot be written.
 pub(crate) fn man(arguments: &ManArguments, printer: &Printer) -> Result<(), Failure> {
     let dir = &arguments.dir;
     let written = std::fs::create_dir_all(dir).and_then(|()| pages(dir));

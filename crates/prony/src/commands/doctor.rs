@@ -20,7 +20,6 @@ use crate::printer::Printer;
 
 const SCHEMA: &str = "prony.doctor/1";
 
-/// What the doctor found.
 #[derive(Debug, Serialize)]
 struct Report {
     schema: &'static str,
@@ -29,7 +28,6 @@ struct Report {
     findings: Vec<Finding>,
     /// `None` with `--quick`, or where nothing could be measured.
     measured: Option<measure::Measured>,
-    /// Why nothing was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_measured: Option<String>,
     /// From here to the host that was asked, and back; `None` of this machine.

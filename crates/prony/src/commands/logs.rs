@@ -9,7 +9,6 @@ use prony_model::run_log::{Header, Line, RawResult, RunLog, RunLogError, RunLogW
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Reads a run log, or a search as one.
 pub(crate) fn read(path: &Path) -> Result<RunLog, RunLogError> {
     run_log::read(path).or_else(|why| {
         let search = CapacityReport::read(path);

@@ -122,7 +122,6 @@ impl BenchState {
         state
     }
 
-    /// Takes an event in.
     pub(crate) fn on_event(&mut self, event: &BenchEvent<'_>) {
         match event {
             BenchEvent::Begun { log, total, remaining } => {
@@ -263,7 +262,6 @@ pub(super) fn who(planned: &PlannedTrial) -> String {
     format!("{} · {} · block {}", planned.who(), planned.plan, planned.block + 1)
 }
 
-/// A finished trial in a line.
 fn line(result: &TrialResult) -> String {
     let who = who(&result.planned);
     let Some(trial) = &result.trial else {

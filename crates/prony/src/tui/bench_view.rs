@@ -227,7 +227,6 @@ fn legend(bench: &BenchState, canvas: &mut Canvas<'_>) {
     lines.into_iter().for_each(|line| canvas.line(line));
 }
 
-/// The trial in progress.
 fn running(bench: &BenchState, canvas: &mut Canvas<'_>) {
     let Some((planned, load)) = &bench.running else {
         let words = if bench.done == 0 { "preparing" } else { "between two trials" };

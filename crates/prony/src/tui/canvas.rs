@@ -28,7 +28,6 @@ impl Theme {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    /// Words beside figures.
     pub(super) fn dim() -> Style {
         Style::new().add_modifier(Modifier::DIM)
     }
@@ -38,7 +37,6 @@ impl Theme {
         self.in_color(Color::Cyan)
     }
 
-    /// Latency.
     pub(super) fn latency(self) -> Style {
         self.in_color(Color::Magenta)
     }
@@ -75,7 +73,6 @@ impl<'a> Canvas<'a> {
         Canvas { buffer, area, row: 0, kept: 0, theme }
     }
 
-    /// Columns there are.
     pub(super) fn width(&self) -> usize {
         usize::from(self.area.width)
     }
@@ -96,7 +93,6 @@ impl<'a> Canvas<'a> {
         self.row += 1;
     }
 
-    /// Leaves a row free.
     pub(super) fn skip(&mut self) {
         self.row += 1;
     }

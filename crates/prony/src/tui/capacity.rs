@@ -37,7 +37,6 @@ impl CapacityState {
         CapacityState { load: LoadState::of(&plan.load), slo, ..CapacityState::default() }
     }
 
-    /// Takes an event in.
     pub(crate) fn on_event(&mut self, event: &CapacityEvent<'_>) {
         match event {
             CapacityEvent::Begins { rate_per_s, phase, left } => {

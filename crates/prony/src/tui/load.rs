@@ -22,9 +22,7 @@ pub(super) enum Offered {
     Closed,
     /// So many requests a second.
     Rate(f64),
-    /// A ramped rate.
     Ramp(Ramp),
-    /// A ramp of connections.
     Connections(Ramp),
 }
 
@@ -64,9 +62,7 @@ impl Offered {
 /// A load so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LoadState {
-    /// What is loaded.
     pub(super) title: String,
-    /// How, in a line.
     pub(super) describe: String,
     pub(super) warmup_ns: u64,
     /// Warm-up and window; `None` where only a count ends the load.
@@ -115,7 +111,6 @@ impl LoadState {
         self
     }
 
-    /// Takes a snapshot in.
     pub(crate) fn take(&mut self, snapshot: &Snapshot) {
         self.now = *snapshot;
         self.timeline.take(snapshot, self.warmup_ns);

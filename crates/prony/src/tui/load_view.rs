@@ -84,7 +84,6 @@ pub(super) fn passed(load: &LoadState) -> String {
     }
 }
 
-/// Rows that plots need.
 pub(super) const PLOTS_MIN: usize = 9;
 
 /// Plots and figures in the rows that are left; without plots where they have no room.

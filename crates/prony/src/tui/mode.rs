@@ -5,21 +5,16 @@ use std::io::{self, IsTerminal};
 
 /// The smallest terminal that the view is drawn in.
 pub(super) const WIDTH_MIN: u16 = 40;
-/// Its rows.
 pub(super) const HEIGHT_MIN: u16 = 10;
 
-/// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProgressMode {
-    /// Nothing but the result.
     Nothing,
     /// Messages only, on a stderr that is no terminal.
     Log,
     /// Messages and the status now and then: asked for, or a terminal that cannot move its cursor.
     Lines,
-    /// One line that is overwritten.
     OneLine,
-    /// The view.
     Screen,
 }
 

@@ -103,9 +103,6 @@ pub(super) struct Painter<V> {
 
 impl<V: View> Painter<V> {
     /// Takes the terminal and begins to draw, on these CPUs.
-    ///
-    /// # Errors
-    /// When the terminal cannot be taken, or no thread can be begun: it is as it was then.
     pub(super) fn start(view: V, theme: Theme, notes: Vec<String>, cpus: &[u32]) -> io::Result<Painter<V>> {
         let shared = Arc::new(Shared { newest: Mutex::new(Arc::new(view)), over: AtomicBool::new(false) });
         screen::enter().inspect_err(|_| screen::restore())?;

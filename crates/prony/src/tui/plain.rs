@@ -7,7 +7,6 @@ use prony_report::format;
 use super::mode::ProgressMode;
 use super::painter::{FRAME_EVERY, Pace};
 
-/// Makes the lines.
 #[derive(Debug)]
 pub(super) struct Plain {
     mode: ProgressMode,

@@ -42,7 +42,6 @@ pub(super) fn in_background() -> bool {
     tcgetpgrp(io::stderr()).is_ok_and(|foreground| foreground != getpgrp())
 }
 
-/// Takes the terminal over.
 pub(super) fn enter() -> io::Result<()> {
     restore_at_panics();
     let before = tcgetattr(io::stderr())?;
@@ -108,7 +107,6 @@ fn write(bytes: &[u8]) -> io::Result<()> {
     stderr.flush()
 }
 
-/// Reads keys.
 #[derive(Debug)]
 pub(super) struct Keys {
     readable: bool,

@@ -133,7 +133,6 @@ impl Timeline {
         }
     }
 
-    /// How far it reaches.
     fn end_ns(&self) -> u64 {
         self.points.last().map_or(0, |point| point.at_ns)
     }
@@ -211,7 +210,6 @@ impl Timeline {
     }
 }
 
-/// A column's span of the axis.
 fn span(column: usize, columns: usize, axis_ns: u64) -> (u64, u64) {
     let edge = |n: usize| (u128::from(axis_ns) * n as u128 / columns.max(1) as u128) as u64;
     (edge(column), edge(column + 1))

@@ -24,7 +24,6 @@ pub(crate) trait View: Clone + Send + Sync + 'static {
     /// Draws its state, so long after it began.
     fn draw(&self, now: Duration, canvas: &mut Canvas<'_>);
 
-    /// Its state in a line.
     fn line(&self) -> String;
 
     /// The messages since this was last called.

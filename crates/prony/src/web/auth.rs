@@ -26,15 +26,11 @@ pub(super) enum Admission {
     Admitted,
     /// The token was in its URL: it gets this cookie and is redirected to the URL without the token.
     SetCookie(String),
-    /// With the reason.
     Refused(&'static str),
 }
 
 impl Auth {
     /// For a server that listens there.
-    ///
-    /// # Errors
-    /// When the kernel gives no random bytes.
     pub(super) fn new(address: SocketAddr) -> io::Result<Auth> {
         let token = if address.ip().is_loopback() { None } else { Some(random_token()?) };
         Ok(Auth { port: address.port(), token, open: false })

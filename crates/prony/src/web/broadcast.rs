@@ -100,7 +100,6 @@ pub(super) struct Sent {
     done: bool,
 }
 
-/// A page that watches.
 pub(super) struct Watching<'a>(&'a Broadcast);
 
 impl Drop for Watching<'_> {
@@ -161,7 +160,6 @@ impl Broadcast {
         }
     }
 
-    /// A trial of an experiment ended.
     pub(crate) fn trial_ends(&self, end: LiveEnd) {
         locked(&self.state).ends.push(LiveEvent::TrialEnds(end));
     }

@@ -16,7 +16,6 @@ const DRAIN_TIME: Duration = Duration::from_millis(500);
 const HEADERS_MAX: usize = 64;
 const PATH_MAX_BYTES: usize = 1024;
 
-/// A request's head.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) path: String,
@@ -162,7 +161,6 @@ pub(super) fn respond(stream: &mut TcpStream, response: &Response, head_only: bo
     Ok(())
 }
 
-/// Begins a stream of events.
 pub(super) fn begin_events(stream: &mut TcpStream) -> io::Result<()> {
     let headers = [("Content-Type", "text/event-stream".to_owned())];
     write_until(stream, head(200, &headers).as_bytes(), Instant::now() + HEAD_TIME)

@@ -23,12 +23,10 @@ const SEND_EVERY: Duration = Duration::from_millis(250);
 const EVENT_TIME: Duration = Duration::from_secs(5);
 const STACK_BYTES: usize = 512 << 10;
 
-/// What is served.
 #[derive(Debug)]
 pub(crate) enum Site {
     /// A run that goes on, and its report when it is over.
     Live(Arc<Broadcast>),
-    /// Run logs.
     Runs(RunIndex),
     /// A run's metrics, for programs.
     Metrics(Arc<Metrics>),

@@ -35,19 +35,16 @@ struct State {
     snapshot: Option<Snapshot>,
     /// How a fleet's agents stand.
     agents: Vec<LiveAgent>,
-    /// Of loads that ended.
     before: BTreeMap<LoadId, Counts>,
     /// Ended trials by their validity; empty in `prony load`.
     ended: BTreeMap<&'static str, u64>,
     trials_to_run: Option<u64>,
 }
 
-/// A run's state.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     /// The offered rate of each plan, in requests per second; those without a rate are not in it.
     rates: BTreeMap<String, f64>,
-    /// The run's own.
     state: Mutex<State>,
     /// What is served: the run does not wait for whoever is just taking it, below everything else.
     shown: Mutex<Arc<State>>,
@@ -96,7 +93,6 @@ impl Metrics {
         });
     }
 
-    /// The text at this instant.
     pub(super) fn text(&self) -> String {
         let state = Arc::clone(&locked(&self.shown));
         let mut text = Text::new();

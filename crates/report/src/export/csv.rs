@@ -79,7 +79,6 @@ fn column(name: &str, value: impl Fn(&PlanAnalysis, &Row) -> String + 'static) -
     Column { name: name.to_owned(), value: Box::new(value) }
 }
 
-/// A figure's estimate.
 fn point(figure: Figure) -> Column {
     of_estimate(figure, figure.field, |estimate| Some(estimate.point))
 }

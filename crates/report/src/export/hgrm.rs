@@ -21,9 +21,6 @@ const SUB_BUCKETS: u32 = 2048;
 /// Writes the response times of the window's completed requests, of several trials together: their histograms are
 /// added, nothing is averaged. Requests that failed or were not answered are not in the table, and a comment says how
 /// many.
-///
-/// # Errors
-/// When writing fails.
 pub fn write(trials: &[&Trial], out: &mut dyn Write) -> io::Result<()> {
     let mut all = SparseHistogram::default();
     trials.iter().for_each(|trial| all.add(&trial.latency.response.hdr));

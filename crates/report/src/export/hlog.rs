@@ -25,9 +25,6 @@ const MAX_DIVISOR: f64 = 1e6;
 /// Writes the response times of the window's completed requests, an interval for each entry of the series, of several
 /// trials in the order of their starts. Timestamps are seconds since the first one's window began, which is the log's
 /// base time: between the entries of one trial and the next is as much time as there was.
-///
-/// # Errors
-/// When a trial's start is no time, or writing fails.
 pub fn write(trials: &[&Trial], out: &mut dyn Write) -> io::Result<()> {
     let mut out = out;
     let mut serializer = V2DeflateSerializer::new();

@@ -22,9 +22,6 @@ const COLUMNS: &str = "timeStamp,elapsed,label,responseCode,responseMessage,thre
 const NO_STATUS: &str = "Non HTTP response code: ";
 
 /// Writes a line of names, and a line per single request of the trial's measurement, in the order in which they ended.
-///
-/// # Errors
-/// When writing fails.
 pub fn write(trial: &Trial, measured: &Measurement, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{COLUMNS}")?;
     let whole = (format!("{} {}", trial.plan.method, path_of(&trial.target.url)), measured.request_bytes);

@@ -19,9 +19,6 @@ use super::seconds;
 use text::{Kind, Text, Value};
 
 /// Writes one trial, without labels of its own.
-///
-/// # Errors
-/// When writing fails.
 pub fn write(trial: &Trial, out: &mut dyn Write) -> io::Result<()> {
     let alone = Labelled { labels: Vec::new(), trial: Some(trial), server: None };
     out.write_all(text(&[alone]).as_bytes())

@@ -10,9 +10,6 @@ const COLUMNS: &str =
 
 /// Writes a line of names and a line per entry of the series. A percentile
 /// that the trial withholds is an empty field.
-///
-/// # Errors
-/// When the trial has no start that is a time, or writing fails.
 pub fn write(trial: &Trial, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{COLUMNS}\r\n")?;
     let whole = |value: Option<u64>| value.map_or(String::new(), |v| v.to_string());

@@ -461,6 +461,5 @@ pub(crate) struct TrialHead {
 pub(crate) struct Chunk {
     /// `t17`, `r0`, `c0`, `h0`.
     pub name: String,
-    /// Its JSON, packed.
     pub text: String,
 }

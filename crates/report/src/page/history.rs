@@ -17,7 +17,6 @@ use crate::words;
 pub struct HistoryFrom<'a> {
     /// A history for each figure, all of the same runs.
     pub histories: &'a [History],
-    /// What was read: a folder.
     pub folder: &'a str,
     /// Where the report of a run log is, by its file; `None` where there is none to link to.
     pub href: &'a dyn Fn(&str) -> Option<String>,
@@ -127,9 +126,6 @@ struct LevelRow {
 }
 
 /// The page; it loads nothing.
-///
-/// # Errors
-/// When this Prony was built without the front end.
 pub fn history(from: &HistoryFrom<'_>) -> Result<String, NoPage> {
     let app = App::embedded()?;
     let (data, chunks) = data(from);

@@ -164,17 +164,11 @@ pub struct RunEntry {
 }
 
 /// The page of a run that goes on; it listens to `events`.
-///
-/// # Errors
-/// When this Prony was built without the front end.
 pub fn live(head: &LiveHead) -> Result<String, NoPage> {
     Ok(App::embedded()?.file("Prony, live", &Page::Live { live: head }.json(), POLICY_LIVE, &[]))
 }
 
 /// The page that lists run logs, with a link to their history where there is one.
-///
-/// # Errors
-/// When this Prony was built without the front end.
 pub fn runs(entries: &[RunEntry], history: Option<&str>) -> Result<String, NoPage> {
     let data = Page::Runs { runs: entries, history }.json();
     Ok(App::embedded()?.file("Runs · Prony", &data, POLICY_LIVE, &[]))

@@ -74,9 +74,6 @@ impl Page<'_> {
 
 /// A run log as one self-contained HTML file; `home` is where a server that shows it has a list of runs, relative to the
 /// page.
-///
-/// # Errors
-/// When this Prony was built without the front end.
 pub fn report(log: &RunLog, home: Option<&str>) -> Result<String, NoPage> {
     Ok(file(&shell::App::embedded()?, log, home))
 }
@@ -88,9 +85,6 @@ fn file(app: &shell::App<'_>, log: &RunLog, home: Option<&str>) -> String {
 }
 
 /// Whether pages can be made.
-///
-/// # Errors
-/// When this Prony was built without the front end.
 pub fn available() -> Result<(), NoPage> {
     shell::App::embedded().map(|_| ())
 }

@@ -26,7 +26,6 @@ pub(super) fn four_digits(ns: u64) -> u64 {
     (ns / step + u64::from(ns % step * 2 >= step && step > 1)).saturating_mul(step)
 }
 
-/// An estimate, short.
 pub(super) fn short(estimate: &prony_model::Estimate) -> Short {
     Short {
         point: six_digits(estimate.point),

@@ -19,7 +19,6 @@ pub struct App<'a> {
     pub(super) program: &'a str,
     /// The script that unpacks the program and the data.
     pub(super) loader: &'a str,
-    /// Its style.
     pub(super) style: &'a str,
     /// What the policy knows both scripts by: `'sha256-…' 'sha256-…'`.
     pub(super) hashes: &'a str,
@@ -33,9 +32,6 @@ pub const POLICY_LIVE: &str = "connect-src 'self'";
 
 impl App<'static> {
     /// The one inside this binary.
-    ///
-    /// # Errors
-    /// When it was built without.
     pub fn embedded() -> Result<App<'static>, NoPage> {
         let app = App {
             program: include_str!(concat!(env!("OUT_DIR"), "/app.packed")),

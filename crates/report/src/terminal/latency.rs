@@ -6,7 +6,6 @@ use super::table::{Align, Table};
 use crate::format;
 use crate::words;
 
-/// The table's lines.
 pub(super) fn table(trial: &Trial, width: usize) -> Vec<String> {
     let shown = words::shown_percentiles(trial, |figure| figure.in_trial);
     let build = |column: usize, notes: bool| {

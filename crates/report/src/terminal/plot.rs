@@ -73,7 +73,6 @@ impl Scale {
         (share * (ROWS - 1) as f64).round().clamp(0.0, (ROWS - 1) as f64) as usize
     }
 
-    /// The value in the middle of a row.
     fn value(&self, row: usize) -> f64 {
         self.low * (self.high / self.low).powf(row as f64 / (ROWS - 1) as f64)
     }

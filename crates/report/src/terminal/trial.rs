@@ -57,7 +57,6 @@ fn which_address(trial: &Trial) -> String {
     if is_known { String::new() } else { format!(" · to {address}") }
 }
 
-/// The answer.
 fn first_line(out: &mut Lines, trial: &Trial) {
     let state = words::state(trial);
     let ink = match trial.verdict.validity {

@@ -7,7 +7,6 @@ use serde::Serialize;
 use super::comparison::change as signed;
 use crate::format;
 
-/// Digits of a commit.
 const COMMIT: usize = 8;
 
 /// A change in a word.

@@ -66,7 +66,6 @@ fn shared_codes(rows: &[Row]) -> Vec<Code> {
     codes
 }
 
-/// The rows with a reason of this code.
 fn having<'a>(rows: &'a [Row], code: Code) -> impl Iterator<Item = (&'a Row, &'a RowReason)> {
     let of = move |row: &'a Row| row.reasons.iter().find(|r| r.code == code).map(|reason| (row, reason));
     rows.iter()

@@ -16,7 +16,6 @@ const HOST: u8 = 16;
 pub(super) struct Said {
     pub(super) route: Route,
     pub(super) is_head: bool,
-    /// Its Content-Length.
     pub(super) length: Option<u64>,
     pub(super) expects_continue: bool,
     /// Every field may stand where it does.
@@ -47,10 +46,6 @@ pub(super) struct Heads {
 }
 
 impl Heads {
-    /// Reads a whole block.
-    ///
-    /// # Errors
-    /// When it is none: the connection is of no use then.
     pub(super) fn read(&mut self, block: &[u8]) -> Result<Said, Fault> {
         let Heads { decoder, method, path } = self;
         method.clear();

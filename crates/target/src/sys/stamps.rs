@@ -41,7 +41,6 @@ impl Stamps {
         (asked == 0).then(|| Stamps { offset_ns: offset_ns(), read_ns: now_ns() })
     }
 
-    /// Keeps the offset young.
     pub(crate) fn keep(&mut self, now_ns: u64) {
         if now_ns.saturating_sub(self.read_ns) > OFFSET_NS_MAX {
             *self = Stamps { offset_ns: offset_ns(), read_ns: now_ns };

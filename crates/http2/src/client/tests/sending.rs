@@ -9,7 +9,6 @@ fn fields(decoder: &mut Decoder, block: &[u8]) -> Vec<(String, String)> {
     fields
 }
 
-/// The sizes of the DATA frames of a stream.
 fn sizes(frames: &[Sent], stream: u32) -> Vec<usize> {
     let of = |frame: &&Sent| frame.kind == kind::DATA && frame.stream == stream;
     frames.iter().filter(of).map(|frame| frame.payload.len()).collect()

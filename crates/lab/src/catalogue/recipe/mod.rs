@@ -38,9 +38,7 @@ const REQUIRED: [&str; 8] =
 pub struct Recipe {
     /// [`SCHEMA`].
     schema: String,
-    /// What people call it.
     pub title: String,
-    /// The language of its applications.
     pub language: String,
     /// What sort of server it is.
     pub kind: Kind,
@@ -60,7 +58,6 @@ pub struct Recipe {
     pub requires: Requires,
     /// Its variables and their defaults.
     pub(crate) vars: BTreeMap<String, Var>,
-    /// How it is started.
     pub start: Start,
     /// Processes that must run before it, in order.
     #[serde(rename = "helper")]
@@ -90,7 +87,6 @@ pub struct Recipe {
 pub enum Kind {
     /// A general web server, with or without an application behind it.
     WebServer,
-    /// One process and an event loop.
     EventLoop,
     /// A server inside the language's run-time as a native extension.
     Extension,
@@ -109,7 +105,6 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Processes {
-    /// One, whatever is asked.
     #[default]
     Single,
     /// As many as `{workers}` says.
@@ -120,7 +115,6 @@ pub(crate) enum Processes {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
-    /// Program and arguments.
     pub command: Vec<String>,
     /// Set on top of what every server finds in its environment.
     #[serde(default)]
@@ -165,7 +159,6 @@ fn a_minute() -> u32 {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Helper {
-    /// Program and arguments.
     pub(crate) command: Vec<String>,
     /// A path that must exist before the next process is started.
     pub(crate) wait_for: Option<String>,
@@ -182,7 +175,6 @@ pub(crate) struct VersionCommand {
 /// One thing that can be set in a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// Its name.
     pub name: String,
     /// What it can be set to; the first is the default. Never empty.
     pub values: Vec<AxisValue>,
@@ -191,21 +183,14 @@ pub struct Axis {
 /// One setting of an axis, and what it changes.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AxisValue {
-    /// Its name in labels.
     pub name: String,
-    /// Variables that it sets.
     pub(crate) vars: BTreeMap<String, Var>,
-    /// Environment that it sets.
     pub(crate) env: BTreeMap<String, String>,
     /// What it needs besides the server's own.
     pub(crate) requires: Requires,
-    /// Replaces the server's.
     pub(crate) keepalive: Option<bool>,
-    /// Replaces the server's.
     pub(crate) processes: Option<Processes>,
-    /// Replaces the server's.
     pub(crate) image: Option<String>,
-    /// Replaces the server's.
     pub(crate) protocols: Option<Vec<String>>,
     /// Whether the server speaks TLS on its port, with the certificate `{cert}` and its `{key}`.
     pub(crate) tls: bool,
@@ -213,9 +198,6 @@ pub struct AxisValue {
 
 impl Recipe {
     /// Reads and checks a `server.toml`; `file` is only what errors call it.
-    ///
-    /// # Errors
-    /// A sentence with file, line and key for the first thing that is wrong.
     pub fn parse(file: &str, text: &str) -> Result<Recipe, TomlError> {
         let file = TomlFile { name: file, text };
         let mut recipe: Recipe = file.parse()?;

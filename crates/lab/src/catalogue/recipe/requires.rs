@@ -89,7 +89,6 @@ const URL: &str = "url=";
 pub(crate) struct Pecl {
     /// The extension's name, which is also its file's: `ev.so`.
     pub(crate) name: String,
-    /// Its pinned version.
     pub(crate) version: Option<String>,
     /// What `sha256sum` says of its archive; only of a pinned version.
     pub(crate) sha256: Option<String>,

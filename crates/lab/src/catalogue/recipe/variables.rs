@@ -27,16 +27,13 @@ pub(super) const BUILT_IN: [(&str, &str); 12] = [
 /// becomes as many as it has elements.
 pub(crate) type Var = OneOrMany<String>;
 
-/// A piece of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
-    /// As it is.
     Text(&'a str),
     /// `{name}`, without its braces.
     Name(&'a str),
 }
 
-/// A text in pieces.
 pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut out = Vec::new();
     let mut start = 0;

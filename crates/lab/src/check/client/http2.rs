@@ -17,7 +17,6 @@ const PLACE: StreamPlace = 0;
 /// In a frame's header and behind it.
 const CUTS: [usize; 2] = [5, 13];
 
-/// A connection's streams.
 pub(super) struct Session {
     streams: client::Connection,
     scheme: &'static str,
@@ -31,7 +30,6 @@ struct Headers {
     fields: Vec<(String, String)>,
 }
 
-/// An answer as it comes.
 #[derive(Default)]
 struct Answer {
     /// Its first bytes as they came.

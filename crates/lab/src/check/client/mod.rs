@@ -23,7 +23,6 @@ const KEPT_BYTES_MAX: usize = 256 << 10;
 /// Long enough for a server to read each piece by itself.
 const BETWEEN_FRAGMENTS: Duration = Duration::from_millis(10);
 
-/// A request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Request<'a> {
     pub(super) method: &'a str,
@@ -43,7 +42,6 @@ impl Request<'_> {
     }
 }
 
-/// An answer.
 #[derive(Debug)]
 pub(super) struct Response {
     pub(super) status: u16,
@@ -54,7 +52,6 @@ pub(super) struct Response {
 }
 
 impl Response {
-    /// A header's value.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
     }

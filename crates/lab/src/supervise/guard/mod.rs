@@ -44,11 +44,9 @@ const ORDER_MAX_BYTES: usize = 8 << 20;
 /// What a guard is told first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct GuardOrder {
-    /// What to start.
     pub(crate) spec: LaunchSpec,
     /// CPUs of the guard itself: the client's, never the server's; empty: any.
     pub(crate) guard_cpus: Vec<u32>,
-    /// Between SIGTERM and SIGKILL.
     pub(crate) stop_timeout: Duration,
     /// Whether to count CPU time by a cgroup, where one can be made.
     pub(crate) cgroup: bool,
@@ -57,7 +55,6 @@ pub(crate) struct GuardOrder {
     pub(crate) memory_bytes: Option<u64>,
 }
 
-/// What a guard tells.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(crate) enum GuardEvent {
@@ -69,11 +66,9 @@ pub(crate) enum GuardEvent {
         #[serde(default)]
         memory: Option<Cgroup>,
     },
-    /// A process was started.
     Started {
         /// Its place in the order.
         process: usize,
-        /// Its pid.
         pid: u32,
         /// Its start time, `/proc/PID/stat` field 22: with the pid, its identity.
         start_ticks: u64,
@@ -81,17 +76,13 @@ pub(crate) enum GuardEvent {
         at_ns: u64,
     },
     /// A process could not be started; none after it will be.
-    Failed {
-        /// A sentence.
-        why: String,
-    },
+    Failed { why: String },
     /// A process that was started ended.
     Exited {
         /// Its place in the order.
         process: usize,
         /// Its exit code, unless a signal ended it.
         code: Option<i32>,
-        /// The signal that ended it.
         signal: Option<i32>,
         /// Whether it left living children behind, as a daemon does.
         detached: bool,

@@ -36,7 +36,6 @@ struct Outgoing {
 #[derive(Debug, Default)]
 pub(super) struct Connection {
     permits: usize,
-    /// Requests that wait for a permit.
     waiting: VecDeque<RequestPlace>,
     outgoing: VecDeque<Outgoing>,
     /// Bytes of the first of those that are written.

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::any_order::{Conditions, Departure, Heard, Servers};
 use super::super::chance::Chance;
 
-/// What the servers do.
 #[derive(Debug, Clone)]
 pub(super) struct Habits {
     pub(super) seed: u64,
@@ -68,7 +67,6 @@ pub(super) struct Connection {
     most: usize,
 }
 
-/// What the network saw.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Truth {
     /// When each answer was read whole, and how long after its request was written.

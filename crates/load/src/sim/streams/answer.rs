@@ -17,7 +17,6 @@ const YOUNGEST: u8 = 0xbe;
 /// A part of an answer.
 #[derive(Debug, Clone)]
 pub(super) enum Piece {
-    /// An interim head.
     Interim,
     Head {
         status: u16,

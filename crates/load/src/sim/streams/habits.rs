@@ -5,7 +5,6 @@ use super::super::chance::Chance;
 
 const MS: u64 = 1_000_000;
 
-/// What the servers do.
 #[derive(Debug, Clone)]
 pub(super) struct Habits {
     pub(super) seed: u64,

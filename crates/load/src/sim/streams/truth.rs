@@ -29,7 +29,6 @@ pub(super) struct Answered {
     pub(super) service_ns: u64,
 }
 
-/// What the network saw.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Truth {
     /// In the order in which they began.

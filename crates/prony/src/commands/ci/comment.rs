@@ -19,7 +19,6 @@ use crate::printer::Printer;
 
 /// Characters of a comment, which GitHub takes 65,536 of.
 const COMMENT_MAX: usize = 60_000;
-/// Of the file that has it.
 const FILE_MAX_BYTES: u64 = 4 << 20;
 /// Comments on a page of the list, and pages that are looked through for the one of before.
 const PER_PAGE: usize = 100;

@@ -23,7 +23,6 @@ const ANSWER: &str = "answer.env";
 /// Names the file of a step's outputs in GitHub Actions.
 const OUTPUT: &str = "GITHUB_OUTPUT";
 
-/// The files of one job.
 #[derive(Debug)]
 pub(super) struct Files {
     folder: PathBuf,
@@ -32,9 +31,6 @@ pub(super) struct Files {
 
 impl Files {
     /// The folder, without what an earlier job left there.
-    ///
-    /// # Errors
-    /// A sentence where it cannot be made or emptied.
     pub(super) fn fresh(folder: &str) -> Result<Files, Failure> {
         let wrong = |e| Failure::usage(format!("--output {folder}: {e}."));
         fs::create_dir_all(folder).map_err(wrong)?;

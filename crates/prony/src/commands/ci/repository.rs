@@ -22,9 +22,6 @@ pub(super) struct Checkout {
 
 impl Checkout {
     /// Checks the base out: what `revision` names, or else what this job's environment says.
-    ///
-    /// # Errors
-    /// A sentence where there is no repository or no such commit.
     pub(super) fn of_base(
         head: &Path,
         revision: Option<&str>,

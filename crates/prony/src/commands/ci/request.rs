@@ -14,7 +14,6 @@ const EVENT_MAX_BYTES: u64 = 32 << 20;
 /// What a request is to be merged into.
 #[derive(Debug)]
 pub(super) struct Base {
-    /// Its commit.
     pub(super) commit: String,
     /// The last commit of the request, where the job may have checked out a merge of it.
     pub(super) head: Option<String>,
@@ -27,7 +26,6 @@ pub(super) struct Comments {
     pub(super) all: String,
     /// One of them, but for its number.
     pub(super) one: String,
-    /// The method that changes one.
     pub(super) change: &'static str,
     /// The header that carries the token, but for the token.
     pub(super) token: &'static str,

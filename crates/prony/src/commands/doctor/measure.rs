@@ -33,7 +33,6 @@ const WARMUP: Duration = Duration::from_millis(200);
 const FLOOR_PER_S: f64 = 1_000.0;
 const FLOOR_WINDOW: Duration = Duration::from_millis(1_500);
 
-/// What was measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Measured {
     /// CPU time of the client per request, closed loop, median of the trials.
@@ -52,7 +51,6 @@ pub(super) struct Measured {
     pub(super) aa_ratio: Option<Estimate>,
     /// Half of that ratio's 95 % interval, in percent: smaller differences are not found in so many blocks.
     pub(super) aa_noise_percent: Option<f64>,
-    /// Blocks it rests on.
     pub(super) blocks: u32,
     /// Seconds of each window.
     pub(super) window_s: f64,
@@ -108,7 +106,6 @@ pub(super) fn measure(
     })
 }
 
-/// A plan of the window and these options.
 fn plan(window: Duration, options: LoadOptions) -> Result<ExperimentPlan, String> {
     let (duration, warmup) = (Some(DurationValue(window)), Some(DurationValue(WARMUP)));
     let target = Some(plans::placeholder());

@@ -11,7 +11,6 @@ use crate::failure::Failure;
 
 /// The version that is pinned: the newest of the 2.12 line when this was written.
 const VERSION: &str = "2.12.2";
-/// Its Go module.
 const MODULE: &str = "github.com/nats-io/nats-server/v2";
 /// The hash of the module's files, as go.sum has it.
 const MODULE_SUM: &str = "h1:4TEQd0Y4zvcW0IsVxjlXnRso1hBkQl3TS0BI+SxgPhE=";

@@ -19,9 +19,6 @@ use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// How often, where it is more than once.
-///
-/// # Errors
-/// Where a flag works for a single load only.
 pub(super) fn times(arguments: &LoadArguments) -> Result<Option<u32>, Failure> {
     let Some(times) = arguments.repeat.filter(|times| *times > 1) else { return Ok(None) };
     let of_one = [

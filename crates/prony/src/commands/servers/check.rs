@@ -19,7 +19,6 @@ use crate::printer::Printer;
 pub(super) struct Options {
     /// What is missing is no failure.
     pub(super) all: bool,
-    /// Write down what passed.
     pub(super) record: bool,
     /// The memory limit of a native server.
     pub(super) memory_bytes: Option<u64>,

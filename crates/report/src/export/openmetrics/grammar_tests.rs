@@ -6,10 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A sample's name and labels.
 type Key = (String, BTreeMap<String, String>);
 
-/// A sample's labels.
 type Labels = BTreeMap<String, String>;
 
-/// What a text holds.
 #[derive(Debug, Default)]
 pub struct Read {
     /// Families by name, with their type.

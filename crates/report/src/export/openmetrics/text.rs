@@ -31,12 +31,10 @@ pub enum Kind {
     Summary,
 }
 
-/// A sample's value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value {
     /// A count, written to its last digit.
     Whole(u64),
-    /// Any other figure.
     Real(f64),
 }
 
@@ -61,7 +59,6 @@ impl From<bool> for Value {
 /// Labels of a sample, by name.
 pub type Labels<'a> = [(&'a str, &'a str)];
 
-/// A text being written.
 #[derive(Debug, Default)]
 pub struct Text {
     out: String,
@@ -72,7 +69,6 @@ pub struct Text {
 }
 
 impl Text {
-    /// Nothing yet.
     pub fn new() -> Text {
         Text::default()
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::codec::requests::{InOrder, RequestPlace};
 use crate::codec::{Cancelled, Codec, Step, Unasked, What};
-use prony_model::measurement::{ErrorKind, Tolerance};
+use prony_model::measurement::Tolerance;
 
 pub use framer::{Fields, Framer, HEAD_MAX_BYTES, Heads, Progress, ProtocolError};
 pub(crate) use framer::{NO_ROOM, PARTIAL_MAX_BYTES};
@@ -20,10 +20,6 @@ const OUTPUT_BYTES: usize = 64 << 10;
 
 /// The oldest unanswered request, which the next answer is of.
 const OLDEST: RequestPlace = RequestPlace(0);
-
-/// A response that came before a byte of its request was written.
-const UNASKED: What =
-    What::Broken(ErrorKind::Protocol, "the server sent a response that no request asked for");
 
 /// HTTP/1.1, with what the connections of one worker share.
 pub(crate) struct Http1 {
@@ -66,9 +62,6 @@ impl Http1 {
                 // to a request that is not wholly written: what is left of it must not be.
                 let asked = consumed == available || connection.begun() > 1;
                 let whole = connection.unanswered > connection.unsent;
-                if !whole && connection.written == 0 {
-                    return Step { used: available, place: None, only_head, what: UNASKED };
-                }
                 connection.unanswered -= 1;
                 connection.listed.pop_front();
                 if !whole {

@@ -72,6 +72,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
 
     /// Takes responses that nobody counts any more; `None` while the connection may bring others that are due, else
     /// whether it brought one that is not.
+    #[cold]
     fn take_late(&mut self, index: u32) -> Option<bool> {
         let read = match self.read(index) {
             Ok(read) if read.count > 0 => read,

@@ -40,7 +40,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             let slot = &mut slots[index as usize];
             // Asked here and not in the codec's step, whose every way out costs a pipelined response 12 instructions.
             if !codec.is_due(&slot.connection) {
-                self.take_undue(recorder, index, now, read.count - at);
+                self.take_undue(recorder, index, now, read, at);
                 return (index, now);
             }
             let begins = !codec.in_progress(&slot.connection);
@@ -125,10 +125,16 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
     }
 
-    /// So many bytes came before a byte of the next request was written.
+    /// The bytes from `at` came before any of the next request was written.
     #[cold]
-    fn take_undue(&mut self, recorder: &mut Recorder, index: u32, now: u64, bytes: usize) {
-        recorder.read_of_none(bytes);
+    fn take_undue(&mut self, recorder: &mut Recorder, index: u32, now: u64, read: &Read, at: usize) {
+        let requests = &mut self.slots[index as usize].requests;
+        if let Some(times) = requests.first().and_then(|place| requests.get_mut(place)) {
+            note_arrival(recorder, times, now, read, false);
+            if self.request_order.is_some() {
+                recorder.read_of(times.request, read.count - at);
+            }
+        }
         self.fail(recorder, index, now, ErrorKind::Protocol, || UNASKED.to_owned());
     }
 

@@ -48,8 +48,7 @@ const QUANTILES: [f64; 24] = [
 /// at the end (at most one a connection) are left out: their waits so far are
 /// not in the record.
 pub(crate) fn latency_curve(trials: &[&Trial]) -> Vec<CurvePoint> {
-    let mut merged = SparseHistogram::default();
-    trials.iter().for_each(|trial| merged.add(&trial.latency.response.hdr));
+    let merged = SparseHistogram::sum(trials.iter().map(|trial| &trial.latency.response.hdr));
     let unanswered = trials.iter().map(|trial| trial.requests.failed + trial.requests.never_sent).sum();
     let points = curve(&merged, unanswered, QUANTILES);
     points.map(|(quantile, value_ns)| CurvePoint { quantile, value_ns }).collect()

@@ -174,9 +174,7 @@ pub(crate) fn curve(
 }
 
 fn merged(points: &[SeriesPoint]) -> SparseHistogram {
-    let mut all = SparseHistogram::default();
-    points.iter().for_each(|point| all.add(&point.hdr));
-    all
+    SparseHistogram::sum(points.iter().map(|point| &point.hdr))
 }
 
 fn series(trial: &Trial) -> Series {

@@ -42,11 +42,12 @@ pub(crate) fn percentile(
     quantile: Quantile,
     widened: bool,
 ) -> (Option<Estimate>, Option<u64>) {
-    let mut all = Censored::default();
-    for cell in cells {
-        all.completed.add(&cell.trial.latency.response.hdr);
-        all.waiting.add(&cell.trial.latency.waiting);
-    }
+    let latencies = || cells.iter().map(|cell| &cell.trial.latency);
+    let all = Censored {
+        completed: SparseHistogram::sum(latencies().map(|latency| &latency.response.hdr)),
+        waiting: SparseHistogram::sum(latencies().map(|latency| &latency.waiting)),
+        ..Censored::default()
+    };
     let failed = cells.iter().map(|cell| cell.trial.requests.failed).sum();
     let order = OrderStatistics::of(&all).with_failed(failed);
     if !quantile.has_beyond(order.len(), BEYOND_MIN) {
@@ -88,8 +89,7 @@ impl Start {
 /// The times about the percentile whose share beyond may be `allowed`; no end where that holds of all above it. (The few
 /// requests beyond the last of them have shares known to any factor, which say nothing of it.)
 fn interval(starts: &[Start], allowed: f64, t: f64) -> (u64, Option<u64>) {
-    let mut merged = SparseHistogram::default();
-    starts.iter().for_each(|start| merged.add(&start.timed));
+    let merged = SparseHistogram::sum(starts.iter().map(|start| &start.timed));
     let sizes: Vec<u64> = starts.iter().map(|start| start.timed.len() + start.failed).collect();
     let all = real(sizes.iter().sum());
     let mut clusters: Vec<(u64, u64)> = sizes.into_iter().map(|size| (size, size)).collect();

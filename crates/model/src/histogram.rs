@@ -278,6 +278,13 @@ impl SparseHistogram {
         }
     }
 
+    /// Of many together: one by one they would be packed anew with each.
+    pub fn sum<'a>(of: impl IntoIterator<Item = &'a SparseHistogram>) -> SparseHistogram {
+        let mut sum = Histogram::default();
+        of.into_iter().for_each(|one| sum.add_sparse(one));
+        sum.to_sparse()
+    }
+
     /// Takes in a dense one's counts; `scratch` is overwritten.
     pub fn merge(&mut self, histogram: &Histogram, scratch: &mut Vec<u8>) {
         scratch.clear();

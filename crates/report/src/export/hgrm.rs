@@ -22,8 +22,7 @@ const SUB_BUCKETS: u32 = 2048;
 /// added, nothing is averaged. Requests that failed or were not answered are not in the table, and a comment says how
 /// many.
 pub fn write(trials: &[&Trial], out: &mut dyn Write) -> io::Result<()> {
-    let mut all = SparseHistogram::default();
-    trials.iter().for_each(|trial| all.add(&trial.latency.response.hdr));
+    let all = SparseHistogram::sum(trials.iter().map(|trial| &trial.latency.response.hdr));
     let histogram = hdr::to_hdr(&all);
     writeln!(out, "{:>12} {:>14} {:>10} {:>14}\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)")?;
     let mut count = 0;

@@ -7,13 +7,14 @@ use prony_model::run_log::EventKind::{Checked, Finished, Interrupted, Resumed};
 use prony_model::run_log::{Event, NamedPlan, PlannedTrial, RunLog, TrialResult, without_name};
 use prony_model::trial::Validity;
 
-use crate::cell::{ByBlock, Cell, Results, blocks_planned, candidates, cells, plan_names};
+use crate::cell::{ByBlock, Cell, Results, Starts, blocks_planned, candidates, plan_names};
+use crate::comparison::comparability::transport;
 use crate::comparison::{Comparison, Options, choose_in, compare_candidates};
 use crate::conclusions::Evidence;
 use crate::controls;
 use crate::experiment::{ExperimentAnalysis, TrialCounts};
 use crate::figure::Figure;
-use crate::figures::{self, Contestant};
+use crate::figures;
 use crate::headline::headline;
 use crate::look::Level;
 use crate::protocols;
@@ -23,7 +24,6 @@ use crate::repeats;
 use crate::row::{PlanAnalysis, Row, row};
 use crate::starts::stalls_not_excluded;
 use crate::text::list;
-use crate::way::way;
 
 const SCHEMA: &str = "prony.analysis/1";
 
@@ -120,19 +120,16 @@ fn trial_counts(log: &RunLog, results: &Results<'_>) -> TrialCounts {
 
 fn plan_analysis(log: &RunLog, results: &Results<'_>, plan: &str, baseline: Option<&str>) -> PlanAnalysis {
     let level = Level::of(log);
-    let mut entries: Vec<(Row, Contestant<'_>)> = Vec::new();
+    let mut entries: Vec<(Row, Starts<'_>)> = Vec::new();
     let own = results.iter().filter(|(_, result)| result.planned.plan == plan);
     let own: Results<'_> = own.map(|(index, result)| (*index, *result)).collect();
     for candidate in candidates(log, results, plan) {
-        let mut counted = cells(&own, plan, &candidate.label);
-        let row = row(&candidate, &counted, level);
-        counted.retain(Cell::counts);
-        let died = row.died.is_some();
-        entries.push((row, Contestant { counted, died }));
+        let starts = Starts::of(&own, plan, &candidate.label);
+        entries.push((row(&candidate, &starts, level), starts));
     }
     let rate = |row: &Row| row.throughput().map_or(f64::NEG_INFINITY, |e| e.point);
     entries.sort_by(|(a, _), (b, _)| rate(b).total_cmp(&rate(a)));
-    let (mut rows, contestants): (Vec<Row>, Vec<Contestant<'_>>) = entries.into_iter().unzip();
+    let (mut rows, contestants): (Vec<Row>, Vec<Starts<'_>>) = entries.into_iter().unzip();
     figures::rank(&mut rows.iter_mut().map(|row| &mut row.figures).collect::<Vec<_>>(), &contestants, level);
     let ranked = contestants
         .iter()
@@ -168,8 +165,8 @@ fn plan_analysis(log: &RunLog, results: &Results<'_>, plan: &str, baseline: Opti
 }
 
 /// What is left open of every tail: of the candidate whose windows add up to least.
-fn unseen_stalls(contestants: &[Contestant<'_>]) -> Option<String> {
-    let loaded = |own: &Contestant<'_>| own.counted.iter().map(|c| c.trial.window.duration_ns).sum::<u64>();
+fn unseen_stalls(contestants: &[Starts<'_>]) -> Option<String> {
+    let loaded = |own: &Starts<'_>| own.counted.iter().map(|c| c.trial.window.duration_ns).sum::<u64>();
     let least = contestants.iter().map(loaded).filter(|ns| *ns > 0).min()?;
     Some(stalls_not_excluded(least))
 }
@@ -263,7 +260,7 @@ fn notes(log: &RunLog, results: &Results<'_>) -> Vec<String> {
 fn different_ways(results: &Results<'_>) -> Option<String> {
     let mut by_way: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for cell in results.values().filter_map(|result| Cell::measured(result)) {
-        if let Some(way) = way(cell.trial) {
+        if let Some(way) = transport(cell.trial) {
             by_way.entry(way).or_default().insert(&cell.planned.candidate);
         }
     }

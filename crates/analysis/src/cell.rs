@@ -10,6 +10,7 @@ use prony_model::run_log::EventKind::{BudgetSpent, Finished, Interrupted, Precis
 use prony_model::run_log::{CandidateRecord, PlannedTrial, RunLog, TrialResult};
 use prony_model::server::ServerSamples;
 use prony_model::trial::{Bound, Outcome, Trial};
+use prony_stats::interval::{geometric_mean, logarithms};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -57,6 +58,14 @@ impl<'a> Cell<'a> {
         figure.of_trial(self.trial, self.server)
     }
 
+    /// A figure; `None` of a percentile that is censored, too.
+    pub(crate) fn uncensored(&self, figure: Figure) -> Option<FigureValue> {
+        if figure.quantile().is_some() {
+            self.trial.latency.response.percentile(figure.field)?;
+        }
+        self.figure(figure).filter(|known| known.value.is_finite())
+    }
+
     /// Whether its throughput is the schedule's; that of a search is not.
     pub(crate) fn is_carried_whole(&self) -> bool {
         self.capacity.is_none() && self.trial.is_carried_whole()
@@ -65,6 +74,11 @@ impl<'a> Cell<'a> {
     /// Whether it counts: it ran to its end and is not invalid.
     pub(crate) fn counts(&self) -> bool {
         self.trial.counts()
+    }
+
+    /// Whether its verdict has a reason of this code.
+    pub(crate) fn has(&self, code: Code) -> bool {
+        self.trial.verdict.reasons.iter().any(|reason| reason.code == code)
     }
 }
 
@@ -115,27 +129,51 @@ pub(crate) fn candidates(log: &RunLog, results: &Results<'_>, plan: &str) -> Vec
     known.chain(unknown.map(|label| CandidateRecord::named(label))).collect()
 }
 
-/// The measured trials of a candidate under a plan, in block order.
-pub(crate) fn cells<'a>(results: &Results<'a>, plan: &str, candidate: &str) -> Vec<Cell<'a>> {
-    let own = results.values().filter(|r| r.planned.plan == plan && r.planned.candidate == candidate);
-    let mut cells: Vec<Cell<'a>> = own.filter_map(|result| Cell::measured(result)).collect();
-    cells.sort_by_key(|cell| (cell.planned.block, cell.planned.index));
-    cells
+/// The trials of a candidate under a plan.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Starts<'a> {
+    /// Those with a result, in block order.
+    pub(crate) all: Vec<Cell<'a>>,
+    /// Those of them that count.
+    pub(crate) counted: Vec<Cell<'a>>,
+    /// In how many the server died, where it did: then it has no rank.
+    pub(crate) died: Option<Deaths>,
 }
 
-/// Those of [`cells`] that count.
-pub(crate) fn counted<'a>(results: &Results<'a>, plan: &str, candidate: &str) -> Vec<Cell<'a>> {
-    let mut cells = cells(results, plan, candidate);
-    cells.retain(Cell::counts);
-    cells
-}
+impl<'a> Starts<'a> {
+    pub(crate) fn of(results: &Results<'a>, plan: &str, candidate: &str) -> Starts<'a> {
+        let own = results.values().filter(|r| r.planned.plan == plan && r.planned.candidate == candidate);
+        Starts::from_results(own.copied())
+    }
 
-/// In how many of these starts the server died, where it did.
-pub(crate) fn deaths(cells: &[Cell<'_>]) -> Option<Deaths> {
-    let is_death =
-        |cell: &&Cell<'_>| cell.trial.verdict.reasons.iter().any(|reason| reason.code == Code::ServerDied);
-    let died = count(cells.iter().filter(is_death).count());
-    (died > 0).then(|| Deaths { died, starts: count(cells.len()) })
+    pub(crate) fn from_results(results: impl IntoIterator<Item = &'a TrialResult>) -> Starts<'a> {
+        let mut all: Vec<Cell<'a>> = results.into_iter().filter_map(Cell::measured).collect();
+        all.sort_by_key(|cell| (cell.planned.block, cell.planned.index));
+        let died = count(all.iter().filter(|cell| cell.has(Code::ServerDied)).count());
+        let died = (died > 0).then(|| Deaths { died, starts: count(all.len()) });
+        Starts { counted: all.iter().copied().filter(Cell::counts).collect(), all, died }
+    }
+
+    /// A figure by block, to be compared by; `None` where it may not be: of a percentile that a trial does not have
+    /// (censored or withheld), or that grew with the window's length in an overload.
+    pub(crate) fn comparable(&self, figure: Figure) -> Option<ByBlock> {
+        let known: Vec<(u32, FigureValue)> = self
+            .counted
+            .iter()
+            .filter_map(|cell| Some((cell.planned.block, cell.uncensored(figure)?)))
+            .collect();
+        let some_lack_it = known.len() < self.counted.len() || any_overloaded(&self.counted);
+        if figure.quantile().is_some() && some_lack_it {
+            return None;
+        }
+        ByBlock::new(known, geometric_mean, self.died.is_some())
+    }
+
+    /// Its figure by block, the more the better, where it is ranked.
+    pub(crate) fn ranked_by(&self, figure: Figure) -> Option<ByBlock> {
+        let own = self.comparable(figure).filter(|own| !own.died)?;
+        Some(if figure.more_is_better { own } else { own.inverse() })
+    }
 }
 
 /// Starts of a server that died under load.
@@ -156,6 +194,24 @@ impl fmt::Display for Deaths {
 /// Whether any of them was overloaded: its response grew with its window's length.
 pub(crate) fn any_overloaded(cells: &[Cell<'_>]) -> bool {
     cells.iter().any(|cell| cell.trial.outcome == Outcome::Overloaded)
+}
+
+/// Whether the truth of a side may be more or less than its figure.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    pub(crate) may_be_more: bool,
+    pub(crate) may_be_less: bool,
+}
+
+impl Bounds {
+    pub(crate) fn is_exact(self) -> bool {
+        self == Bounds::default()
+    }
+
+    /// Whether a figure that was found to be more than the other's is more in truth.
+    pub(crate) fn is_surely_more(self, other: Bounds) -> bool {
+        !self.may_be_less && !other.may_be_more
+    }
 }
 
 /// A candidate's figure by block.
@@ -188,14 +244,27 @@ impl ByBlock {
         values.filter(|values| !values.is_empty()).map(|values| ByBlock { values, at_least, died })
     }
 
-    /// Whether the truth may be more: of a bound, and of a server that died where more is worse.
-    pub(crate) fn may_be_more(&self, more_is_better: bool) -> bool {
-        self.at_least || (self.died && !more_is_better)
+    /// The truth may be more of a bound, and of a server that died where more is worse; less of one that died where more is
+    /// better.
+    pub(crate) fn bounds(&self, more_is_better: bool) -> Bounds {
+        let may_be_more = self.at_least || (self.died && !more_is_better);
+        Bounds { may_be_more, may_be_less: self.died && more_is_better }
     }
 
-    /// Whether it may be less: of a server that died where more is better.
-    pub(crate) fn may_be_less(&self, more_is_better: bool) -> bool {
-        self.died && more_is_better
+    /// Its ratio to the other's in each block that both have.
+    pub(crate) fn ratios(&self, over: &ByBlock) -> Vec<f64> {
+        self.pairs(over).iter().map(|(own, over)| own / over).collect()
+    }
+
+    /// Their logarithms; `None` where a figure is not above 0.
+    pub(crate) fn log_ratios(&self, over: &ByBlock) -> Option<Vec<f64>> {
+        logarithms(&self.ratios(over))
+    }
+
+    /// The same order upside down, for figures of which less is better.
+    pub(crate) fn inverse(mut self) -> ByBlock {
+        self.values.values_mut().for_each(|value| *value = 1.0 / *value);
+        self
     }
 
     /// (own, other's) of each block that both have.

@@ -53,7 +53,6 @@ impl Rule {
     }
 
     fn decide(self, test: Difference, level: Level) -> Option<RatioComparison> {
-        let test = level.of_test(test);
         let finding = self.finding(&test, level.error, 1);
         Some(RatioComparison { ratio: test.interval()?.exp(), finding, test })
     }
@@ -107,7 +106,7 @@ pub struct RatioComparison {
 ///
 /// `None` under two blocks, or when a figure is not above 0.
 pub fn compare(pairs: &[(f64, f64)], rule: Rule, level: Level) -> Option<RatioComparison> {
-    rule.decide(Difference::of(&log_ratios(pairs)?)?, level)
+    rule.decide(level.test(&log_ratios(pairs)?)?, level)
 }
 
 /// Compares a run's figure with those of K earlier runs, a run being a point: the difference of B from their mean, ±
@@ -127,8 +126,12 @@ pub const EARLIER_MIN: usize = 5;
 
 /// ln(b/a) of each pair; `None` when a figure is not above 0.
 pub(crate) fn log_ratios(pairs: &[(f64, f64)]) -> Option<Vec<f64>> {
-    let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-    Some(logarithms(&b)?.iter().zip(logarithms(&a)?).map(|(b, a)| b - a).collect())
+    pairs.iter().map(|(a, b)| log_ratio(*a, *b)).collect()
+}
+
+/// ln(b/a); `None` where one is not above 0.
+pub(crate) fn log_ratio(a: f64, b: f64) -> Option<f64> {
+    (a > 0.0 && b > 0.0).then(|| (b / a).ln())
 }
 
 #[cfg(test)]

@@ -9,9 +9,8 @@ use prony_model::run_log::{CandidateRecord, RunLog};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cell::{Cell, Results, cells};
+use crate::cell::{ByBlock, Results, Starts};
 use crate::figure::Figure;
-use crate::figures::{Contestant, comparable};
 use crate::look::Level;
 use crate::ranking::{Contest, ratio_to_baseline};
 use crate::row::{Row, row};
@@ -53,7 +52,7 @@ pub struct Planted {
 pub(crate) fn twin(
     log: &RunLog,
     plan: &str,
-    contestants: &[Contestant<'_>],
+    contestants: &[Starts<'_>],
     rows: &[Row],
     level: Level,
 ) -> Option<Twin> {
@@ -62,10 +61,8 @@ pub(crate) fn twin(
     let of = &results.values().next()?.planned.candidate;
     let record = log.header.candidates.iter().find(|candidate| candidate.label == *of);
     let record = record.cloned().unwrap_or_else(|| CandidateRecord::named(of));
-    let mut counted = cells(&results, plan, of);
-    let row = row(&record, &counted, level);
-    counted.retain(Cell::counts);
-    let its = Contestant { counted, died: row.died.is_some() };
+    let its = Starts::of(&results, plan, of);
+    let row = row(&record, &its, level);
     let candidate = rows.iter().position(|row| row.candidate == *of).map(|at| &contestants[at]);
     let of_closed = log.header.plans.iter().any(|p| p.name == plan && p.plan.arrivals == ArrivalKind::Closed);
     let by = |figure| candidate.and_then(|candidate| beside(figure, candidate, &its, contestants, level));
@@ -96,19 +93,18 @@ type Beside = (Figure, Option<Estimate>, [Option<bool>; 2], Option<f64>);
 /// A twin and its candidate by a figure that both have.
 fn beside(
     figure: Figure,
-    candidate: &Contestant<'_>,
-    twin: &Contestant<'_>,
-    contestants: &[Contestant<'_>],
+    candidate: &Starts<'_>,
+    twin: &Starts<'_>,
+    contestants: &[Starts<'_>],
     level: Level,
 ) -> Option<Beside> {
-    let all = |own: &Contestant<'_>| comparable(figure, &own.counted, own.died);
-    let (own, its) = (all(candidate)?, all(twin)?);
+    let (own, its) = (candidate.comparable(figure)?, twin.comparable(figure)?);
     let ratio = ratio_to_baseline(&its, &own, level);
-    let exact = |figure: &crate::cell::ByBlock| !figure.at_least && !figure.died;
+    let exact = |figure: &ByBlock| !figure.at_least && !figure.died;
     if !exact(&own) || !exact(&its) {
         return Some((figure, ratio, [None; 2], None));
     }
-    let logs: Vec<f64> = its.pairs(&own).iter().map(|(its, own)| its.ln() - own.ln()).collect();
+    let logs = its.log_ratios(&own)?;
     let ranked: Vec<_> = contestants
         .iter()
         .filter_map(|own| Some((own.ranked_by(figure)?, std::ptr::eq(own, candidate))))

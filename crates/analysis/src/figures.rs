@@ -9,8 +9,8 @@ use prony_stats::order::Quantile;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::cell::{ByBlock, Cell, any_overloaded};
-use crate::figure::{FIGURES, Figure, FigureValue, OverTrials};
+use crate::cell::{ByBlock, Cell, Starts};
+use crate::figure::{FIGURES, Figure, OverTrials};
 use crate::look::Level;
 use crate::numbers::{self, rounded};
 use crate::ranking::{Contest, ratio_to_baseline};
@@ -126,16 +126,8 @@ impl JsonSchema for Figures {
     }
 }
 
-/// A trial's figure; `None` where it has none, a percentile that is censored among them.
-fn uncensored(figure: Figure, cell: &Cell<'_>) -> Option<FigureValue> {
-    if figure.quantile().is_some() {
-        cell.trial.latency.response.percentile(figure.field)?;
-    }
-    cell.figure(figure).filter(|known| known.value.is_finite())
-}
-
 pub(crate) fn over_trials(figure: Figure, cells: &[Cell<'_>], level: Level) -> CandidateFigure {
-    let trials: Vec<f64> = cells.iter().filter_map(|cell| Some(uncensored(figure, cell)?.value)).collect();
+    let trials: Vec<f64> = cells.iter().filter_map(|cell| Some(cell.uncensored(figure)?.value)).collect();
     let quantile = figure.quantile().and_then(Quantile::new);
     let (estimate, censored_at_ns) = match figure.over_trials {
         _ if quantile.is_some() => {
@@ -174,27 +166,10 @@ fn arithmetic(values: &[f64], level: Level) -> Option<Estimate> {
     level.interval(values).map(numbers::estimate).or_else(alone)
 }
 
-/// A candidate of a plan, as it is ranked.
-pub(crate) struct Contestant<'a> {
-    /// Its trials that count.
-    pub(crate) counted: Vec<Cell<'a>>,
-    /// Whether its server died in others: then it has no rank.
-    pub(crate) died: bool,
-}
-
-impl Contestant<'_> {
-    /// Its figure by block, the more the better, where it is ranked.
-    pub(crate) fn ranked_by(&self, figure: Figure) -> Option<ByBlock> {
-        let own = comparable(figure, &self.counted, self.died).filter(|own| !own.died)?;
-        Some(if figure.more_is_better { own } else { inverse(&own) })
-    }
-}
-
 /// Ranks a plan's candidates, in the same order, by every figure that they are ranked by.
-pub(crate) fn rank(rows: &mut [&mut Figures], contestants: &[Contestant<'_>], level: Level) {
+pub(crate) fn rank(rows: &mut [&mut Figures], contestants: &[Starts<'_>], level: Level) {
     for figure in Figure::ranked() {
-        let all: Vec<Option<ByBlock>> =
-            contestants.iter().map(|own| comparable(figure, &own.counted, own.died)).collect();
+        let all: Vec<Option<ByBlock>> = contestants.iter().map(|own| own.comparable(figure)).collect();
         let ranked: Vec<Option<ByBlock>> = contestants.iter().map(|own| own.ranked_by(figure)).collect();
         let mut places =
             Contest::of(&ranked.iter().flatten().collect::<Vec<_>>(), level).places().into_iter();
@@ -208,23 +183,6 @@ pub(crate) fn rank(rows: &mut [&mut Figures], contestants: &[Contestant<'_>], le
         }
         group_ties(rows.iter_mut().map(|row| &mut row[figure]).collect());
     }
-}
-
-/// A candidate's figure by block, to be compared by; `None` where it may not be: of a percentile that a trial does not
-/// have (censored or withheld), or that grew with the window's length in an overload.
-pub(crate) fn comparable(figure: Figure, cells: &[Cell<'_>], died: bool) -> Option<ByBlock> {
-    let known: Vec<(u32, FigureValue)> =
-        cells.iter().filter_map(|cell| Some((cell.planned.block, uncensored(figure, cell)?))).collect();
-    if figure.quantile().is_some() && (known.len() < cells.len() || any_overloaded(cells)) {
-        return None;
-    }
-    ByBlock::new(known, geometric_mean, died)
-}
-
-/// The same order upside down, for figures of which less is better.
-fn inverse(own: &ByBlock) -> ByBlock {
-    let values = own.values.iter().map(|(block, value)| (*block, 1.0 / value)).collect();
-    ByBlock { values, ..*own }
 }
 
 /// Rank intervals that overlap, directly or over others, are one group.
@@ -245,6 +203,7 @@ fn group_ties(mut figures: Vec<&mut CandidateFigure>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::FigureValue;
 
     #[test]
     fn rank_intervals_that_overlap_are_one_group_of_ties() {
@@ -262,7 +221,7 @@ mod tests {
         };
         let (quick, slow) = (about(1.0), about(2.0));
         let ranks = |two: [&ByBlock; 2]| Contest::of(&two, Level::look(1)).places();
-        assert_eq!(ranks([&inverse(&quick), &inverse(&slow)]), [(1, 1), (2, 2)]);
+        assert_eq!(ranks([&quick.clone().inverse(), &slow.clone().inverse()]), [(1, 1), (2, 2)]);
         assert_eq!(ranks([&quick, &slow]), [(2, 2), (1, 1)]);
     }
 

@@ -20,7 +20,7 @@ use prony_stats::segmentation::{VALUES_MAX, VALUES_MIN, change_points, step};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cell::Cell;
+use crate::cell::Starts;
 use crate::comparison::RunCandidate;
 use crate::earlier_runs::EarlierRuns;
 use crate::figure::{Figure, OverTrials};
@@ -234,10 +234,6 @@ fn version(header: &Header, candidate: &str) -> Option<String> {
     header.candidates.iter().find(|c| c.label == candidate)?.facts.version.clone()
 }
 
-fn counted<'a>(results: &[&'a TrialResult]) -> Vec<Cell<'a>> {
-    results.iter().filter_map(|r| Cell::measured(r)).filter(Cell::counts).collect()
-}
-
 fn time(text: &str) -> Result<Timestamp, String> {
     let shown: String = text.chars().take(40).collect();
     text.parse().map_err(|_| format!("it says that it was made at {shown:?}, which is not a time"))
@@ -250,7 +246,7 @@ fn point(
     file: &str,
     figure: Figure,
 ) -> Result<Option<Point>, String> {
-    let counted = counted(results);
+    let counted = Starts::from_results(results.iter().copied()).counted;
     let Some(first) = counted.first() else { return Ok(None) };
     let single = header.one_by_one;
     let at = if single { &first.trial.started_at } else { &header.created_at };

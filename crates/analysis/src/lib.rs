@@ -45,6 +45,5 @@ mod throughput;
 pub mod trial;
 mod usage;
 pub mod verdict;
-mod way;
 
 pub use analyse::analyse;

@@ -53,7 +53,12 @@ impl Level {
 
     /// The 95 % interval of the mean of values, or of their logarithms.
     pub(crate) fn interval(self, values: &[f64]) -> Option<Interval> {
-        self.of_test(Difference::of(values)?).interval()
+        self.test(values)?.interval()
+    }
+
+    /// The test of blocks' differences.
+    pub(crate) fn test(self, differences: &[f64]) -> Option<Difference> {
+        Difference::of(differences).map(|test| self.of_test(test))
     }
 
     /// A test as it counts at this level.

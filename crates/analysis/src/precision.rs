@@ -10,11 +10,12 @@ use std::collections::BTreeMap;
 
 use prony_model::run_log::{RunLog, TrialResult};
 use prony_stats::CONFIDENCE;
-use prony_stats::interval::{geometric_mean, mean_interval, variance};
+use prony_stats::interval::{geometric_mean, logarithms, variance};
 use prony_stats::student::t_two_sided;
 
 use crate::cell::{ByBlock, Cell};
 use crate::figure::FigureValue;
+use crate::look::Level;
 use crate::numbers::{count, real};
 
 /// A run that stops by its precision has at least so many blocks: with fewer, widened intervals cover
@@ -102,16 +103,14 @@ impl SequentialStop {
 }
 
 fn width(plan: &str, candidate: &str, own: &ByBlock, base: Option<&ByBlock>) -> Widest {
-    let logs: Vec<f64> = match base {
-        Some(base) => own.pairs(base).iter().map(|(own, base)| own.ln() - base.ln()).collect(),
-        None => own.values.values().map(|v| v.ln()).collect(),
-    };
-    let half = mean_interval(&logs, CONFIDENCE).map(|i| i.high - i.point);
+    let logs = base.map_or_else(|| logarithms(&own.in_order()), |base| own.log_ratios(base));
+    let logs = logs.unwrap_or_default();
+    let interval = Level { widened: true, ..Level::look(1) }.interval(&logs);
     Widest {
         candidate: candidate.to_owned(),
         plan: plan.to_owned(),
         is_ratio: base.is_some(),
-        half_width: half.map_or(f64::INFINITY, |half| (half * widening(logs.len() as u64)).exp_m1()),
+        half_width: interval.map_or(f64::INFINITY, |i| (i.high - i.point).exp_m1()),
         spread: variance(&logs).map(f64::sqrt),
         blocks: count(logs.len()),
     }
@@ -137,6 +136,8 @@ pub fn ratio_spread(noise: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use prony_stats::interval::mean_interval;
+
     use super::*;
     use crate::testing::noise;
     use crate::testing::run::Log;

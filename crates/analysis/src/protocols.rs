@@ -11,9 +11,8 @@ use prony_model::run_log::{CandidateRecord, NamedPlan, RunLog, Setting};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cell::{Results, candidates, cells, counted, deaths};
+use crate::cell::{Results, Starts, candidates};
 use crate::figure::Figure;
-use crate::figures::comparable;
 use crate::look::Level;
 use crate::ranking::ratio_to_baseline;
 
@@ -82,13 +81,11 @@ fn rows(log: &RunLog, results: &Results<'_>, http1: &str, http2: &str) -> Vec<Pr
         same.into_iter().map(move |b| (a.label.clone(), b.label))
     });
     let row = |(a, b): (String, String)| {
-        let (of_http1, of_http2) = (counted(results, http1, &a), counted(results, http2, &b));
-        let died =
-            [(http1, &a), (http2, &b)].map(|(plan, label)| deaths(&cells(results, plan, label)).is_some());
+        let [before, after] =
+            [(http1, &a), (http2, &b)].map(|(plan, label)| Starts::of(results, plan, label));
         let ratio = |figure: Figure| {
-            let (before, after) =
-                (comparable(figure, &of_http1, died[0])?, comparable(figure, &of_http2, died[1])?);
-            Some((figure.field.to_owned(), ratio_to_baseline(&after, &before, level)?))
+            let ratio = ratio_to_baseline(&after.comparable(figure)?, &before.comparable(figure)?, level)?;
+            Some((figure.field.to_owned(), ratio))
         };
         ProtocolRow { ratios: Figure::ranked().filter_map(ratio).collect(), http1: a, http2: b }
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use prony_model::Estimate;
-use prony_stats::interval::{geometric_mean, variance};
+use prony_stats::interval::{geometric_mean, logarithms, variance};
 use prony_stats::moderated::{Difference, Pairs, pairs, prior_of_pair};
 use prony_stats::power::{blocks_to_find, power_of_pair, smallest_found};
 use prony_stats::ranking::rank_intervals;
@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cell::ByBlock;
-use crate::compare::{POWER, log_ratios};
+use crate::compare::POWER;
 use crate::look::Level;
 use crate::numbers::{count, estimate};
 
@@ -68,10 +68,8 @@ pub fn planning(blocks: u32, spread: f64, candidates: usize, level: Level) -> Pl
 
 /// A candidate's figure over the baseline's, paired within blocks; `None` without a common block.
 pub(crate) fn ratio_to_baseline(own: &ByBlock, baseline: &ByBlock, level: Level) -> Option<Estimate> {
-    let pairs = baseline.pairs(own);
-    let logs = log_ratios(&pairs)?;
-    let ratios: Vec<f64> = pairs.iter().map(|(base, own)| own / base).collect();
-    let (point, n) = (geometric_mean(&ratios)?, pairs.len() as u64);
+    let ratios = own.ratios(baseline);
+    let (logs, point, n) = (logarithms(&ratios)?, geometric_mean(&ratios)?, ratios.len() as u64);
     let why = if baseline.at_least {
         "the baseline's throughput is a lower bound"
     } else if own.died || baseline.died {

@@ -6,7 +6,7 @@ use prony_model::{Estimate, Tool, Trial};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cell::Cell;
+use crate::cell::Starts;
 use crate::figure::Figure;
 use crate::figures::Figures;
 use crate::look::Level;
@@ -55,8 +55,7 @@ pub struct Repeat {
 impl Repeat {
     /// The trials of a log that holds no others.
     pub fn of(log: &RunLog, asked: u32) -> Repeat {
-        let cells: Vec<Cell<'_>> = log.last_results().into_values().filter_map(Cell::measured).collect();
-        let counted: Vec<Cell<'_>> = cells.iter().copied().filter(Cell::counts).collect();
+        let Starts { all, counted, .. } = Starts::from_results(log.last_results().into_values());
         let figures = Figures::over(&counted, Level::of(log));
         let (throughput, p99) = (&figures[Figure::THROUGHPUT], &figures[Figure::P99]);
         Repeat {
@@ -73,7 +72,7 @@ impl Repeat {
             counted: count(counted.len()),
             overloaded: count(counted.iter().filter(|c| c.trial.outcome == Outcome::Overloaded).count()),
             interval_method: METHOD,
-            trials: cells.iter().map(|cell| cell.trial.clone()).collect(),
+            trials: all.iter().map(|cell| cell.trial.clone()).collect(),
         }
     }
 }

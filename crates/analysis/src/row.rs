@@ -9,7 +9,7 @@ use prony_model::trial::{Effect, Outcome, Trial};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cell::{Cell, Deaths, deaths};
+use crate::cell::{Cell, Deaths, Starts};
 use crate::controls::Twin;
 use crate::curve::{CurvePoint, TrialSeries, latency_curve, series};
 use crate::figure::Figure;
@@ -140,12 +140,12 @@ pub struct PublishedFigures {
 /// Why a throughput has no interval where all that was due was completed.
 pub const CARRIED_WHOLE: &str = "all that was due was completed: an interval would be the schedule's";
 
-/// The candidate's row, not ranked yet. `cells` are all its trials, in block order.
-pub(crate) fn row(candidate: &CandidateRecord, cells: &[Cell<'_>], level: Level) -> Row {
-    let counted: Vec<Cell<'_>> = cells.iter().copied().filter(Cell::counts).collect();
+/// The candidate's row, not ranked yet.
+pub(crate) fn row(candidate: &CandidateRecord, starts: &Starts<'_>, level: Level) -> Row {
+    let Starts { all: cells, counted, died } = starts;
     let trials: Vec<&Trial> = counted.iter().map(|c| c.trial).collect();
     let with = |outcome| count(trials.iter().filter(|trial| trial.outcome == outcome).count());
-    let mut figures = Figures::over(&counted, level);
+    let mut figures = Figures::over(counted, level);
     let throughput = &mut figures[Figure::THROUGHPUT].estimate;
     if counted.iter().all(Cell::is_carried_whole)
         && let Some(own) = throughput
@@ -163,9 +163,9 @@ pub(crate) fn row(candidate: &CandidateRecord, cells: &[Cell<'_>], level: Level)
         counted: count(counted.len()),
         overloaded: with(Outcome::Overloaded),
         broken: with(Outcome::Broken),
-        died: deaths(cells),
+        died: *died,
         reasons: reasons(cells),
-        remarks: remarks(&counted, &trials),
+        remarks: remarks(counted, &trials),
         latency_curve: latency_curve(&trials),
         series: cells.iter().map(|c| series(c.planned.block, c.trial, c.server)).collect(),
         published: None,

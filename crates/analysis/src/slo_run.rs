@@ -1,12 +1,11 @@
 //! Thresholds held against a run: per plan and candidate, over the starts that count.
 
-use prony_model::code::Code;
 use prony_model::run_log::RunLog;
 use prony_model::unit::Unit;
 use prony_stats::Interval;
 use prony_stats::order::Quantile;
 
-use crate::cell::{Cell, candidates, cells, plan_names};
+use crate::cell::{Cell, Starts, candidates, plan_names};
 use crate::figure::Figure;
 use crate::figures;
 use crate::look::Level;
@@ -35,22 +34,19 @@ pub fn hold_run(slos: &[Slo], log: &RunLog) -> Vec<RunSlo> {
     let mut all = Vec::new();
     for plan in plan_names(log, &results) {
         for candidate in candidates(log, &results, &plan) {
-            let cells = cells(&results, &plan, &candidate.label);
+            let starts = Starts::of(&results, &plan, &candidate.label);
             all.extend(slos.iter().map(|slo| RunSlo {
                 plan: plan.clone(),
                 candidate: candidate.label.clone(),
-                held: hold(slo, &cells, widened, log.header.one_by_one),
+                held: hold(slo, &starts, widened, log.header.one_by_one),
             }));
         }
     }
     all
 }
 
-/// Holds a threshold against these trials of a candidate, as [`hold_run`] has it; `one_server`: all loaded the same.
-fn hold(slo: &Slo, cells: &[Cell<'_>], widened: bool, one_server: bool) -> SloRecord {
-    let counted: Vec<Cell<'_>> = cells.iter().copied().filter(Cell::counts).collect();
-    let died =
-        cells.iter().filter(|c| c.trial.verdict.reasons.iter().any(|r| r.code == Code::ServerDied)).count();
+/// Holds a threshold against the starts of a candidate, as [`hold_run`] has it; `one_server`: all loaded the same.
+fn hold(slo: &Slo, Starts { counted, died, .. }: &Starts<'_>, widened: bool, one_server: bool) -> SloRecord {
     let mut held = match counted.as_slice() {
         [] => found(Decision::Undecided, true, "no trial counts".to_owned()),
         [only] => worst(slo, &[*only]),
@@ -60,12 +56,8 @@ fn hold(slo: &Slo, cells: &[Cell<'_>], widened: bool, one_server: bool) -> SloRe
         let starts = if one_server { "loads" } else { "starts" };
         held.seen = format!("{}; {}", held.seen, may_differ(counted.len(), starts));
     }
-    if died > 0 {
-        held = found(
-            Decision::Missed,
-            false,
-            format!("{}; died in {died} of {} starts", held.seen, cells.len()),
-        );
+    if let Some(deaths) = died {
+        held = found(Decision::Missed, false, format!("{}; {deaths}", held.seen));
     }
     SloRecord { slo: slo.to_string(), ..held }
 }
@@ -145,6 +137,8 @@ fn worst(slo: &Slo, cells: &[Cell<'_>]) -> SloRecord {
 
 #[cfg(test)]
 mod tests {
+    use prony_model::code::Code;
+
     use super::*;
     use crate::testing::run::Log;
     use prony_model::histogram::SparseHistogram;

@@ -1,18 +1,15 @@
 //! The tail of two: ratios of response times at several percentiles, tested together.
 
 use prony_model::Estimate;
-use prony_model::trial::PERCENTILES;
 use prony_stats::CONFIDENCE;
-use prony_stats::interval::geometric_mean;
-use prony_stats::moderated::Difference;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cell::{ByBlock, Cell, any_overloaded};
-use crate::compare::{Finding, Rule, log_ratios};
-use crate::figure::{Figure, FigureValue};
+use crate::cell::Starts;
+use crate::compare::{Finding, Rule};
+use crate::figure::Figure;
 use crate::look::Level;
-use crate::numbers::{estimate, real, real_len};
+use crate::numbers::{estimate, real_len};
 
 /// So many percentiles are compared: the median, and the last that the samples of every trial allow.
 const QUANTILES: usize = 5;
@@ -28,36 +25,28 @@ pub struct TailRatio {
     pub finding: Finding,
 }
 
-/// B's over A's under one plan; none where a percentile would be of fewer than two common blocks, or grew in an overload.
-pub(crate) fn tails(a: &[Cell<'_>], b: &[Cell<'_>], rule: Rule, level: Level) -> Vec<TailRatio> {
-    if any_overloaded(a) || any_overloaded(b) {
+/// B's over A's under one plan; none where a percentile would be of fewer than two common blocks, or grew in an overload, nor
+/// of a server that died.
+pub(crate) fn tails(a: &Starts<'_>, b: &Starts<'_>, rule: Rule, level: Level) -> Vec<TailRatio> {
+    if a.died.or(b.died).is_some() {
         return Vec::new();
     }
-    let logs = |(field, quantile): &(&str, f64)| {
-        let (a, b) = (by_block(field, a)?, by_block(field, b)?);
-        Some((*quantile, log_ratios(&a.pairs(&b))?))
+    let logs = |figure: Figure| {
+        let quantile = figure.quantile()?;
+        Some((quantile, b.comparable(figure)?.log_ratios(&a.comparable(figure)?)?))
     };
-    let mut all: Vec<(f64, Vec<f64>)> = PERCENTILES.iter().filter_map(logs).collect();
+    let mut all: Vec<(f64, Vec<f64>)> = Figure::all().filter_map(logs).collect();
     if all.len() > QUANTILES {
         all.drain(1..=all.len() - QUANTILES);
     }
     let together = real_len(all.len());
     let ratio = |(quantile, logs): &(f64, Vec<f64>)| {
-        let test = level.of_test(Difference::of(logs)?);
+        let test = level.test(logs)?;
         let interval = test.interval_at((1.0 - CONFIDENCE) / together)?;
         let finding = rule.finding(&test, level.error / together, 1);
         Some(TailRatio { quantile: *quantile, ratio: estimate(interval.exp()), finding })
     };
     all.iter().filter_map(ratio).collect()
-}
-
-/// A percentile by block, where every trial has it.
-fn by_block(field: &str, cells: &[Cell<'_>]) -> Option<ByBlock> {
-    let of = |cell: &Cell<'_>| Some((cell.planned.block, cell.trial.latency.response.percentile(field)?));
-    let known: Option<Vec<(u32, u64)>> = cells.iter().map(of).collect();
-    let known =
-        known?.into_iter().map(|(block, ns)| (block, FigureValue { value: real(ns), at_least: false }));
-    ByBlock::new(known, geometric_mean, false)
 }
 
 /// What matters of every percentile is what matters of p99.

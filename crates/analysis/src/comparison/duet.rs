@@ -16,7 +16,7 @@ use prony_stats::parts::means;
 
 use super::noise::Noise;
 use crate::cell::Cell;
-use crate::compare::{RatioComparison, Rule, compare};
+use crate::compare::{RatioComparison, Rule, compare, log_ratio};
 use crate::figure::Figure;
 use crate::look::Level;
 use crate::numbers::{real, real_len};
@@ -130,11 +130,6 @@ impl Half<'_> {
     fn window(&self, figure: Figure) -> Option<f64> {
         log_ratio(self.a.figure(figure)?.value, self.b.figure(figure)?.value)
     }
-}
-
-/// ln(b/a); `None` where one is not above 0.
-fn log_ratio(a: f64, b: f64) -> Option<f64> {
-    (a > 0.0 && b > 0.0).then(|| b.ln() - a.ln())
 }
 
 fn began_together(a: &Trial, b: &Trial) -> bool {

@@ -5,7 +5,7 @@ use prony_stats::interval::geometric_mean;
 
 use super::noise::Noise;
 use super::{FigureComparison, Options, PlanComparison, PlanPair, duet};
-use crate::cell::{ByBlock, Cell, any_overloaded};
+use crate::cell::{ByBlock, Starts, any_overloaded};
 use crate::compare::{self, EARLIER_MIN, Finding, Rule, compare, compare_with_runs};
 use crate::figure::{Figure, FigureValue, OverTrials};
 use crate::figures::{estimate, over_trials};
@@ -14,29 +14,32 @@ use crate::numbers::{self, count};
 use crate::tails;
 
 pub(super) fn plan_comparison(plan: &PlanPair<'_>, paired: bool, asked: (&Options, Level)) -> PlanComparison {
-    let [a_died, b_died] = plan.died;
     PlanComparison {
         name: plan.name.clone(),
         describe: plan.describe.clone(),
-        a_trials: count(plan.a.len()),
-        b_trials: count(plan.b.len()),
+        a_trials: count(plan.a.counted.len()),
+        b_trials: count(plan.b.counted.len()),
         blocks: match (paired, plan.duets.len()) {
             (true, 0) => plan.common_blocks(),
             (true, duets) => count(duets),
             (false, _) => 0,
         },
-        a_died,
-        b_died,
+        a_died: plan.a.died,
+        b_died: plan.b.died,
         figures: Figure::ranked()
             .filter_map(|figure| figure_comparison(figure, plan, paired, asked))
             .collect(),
-        tails: if paired { plan.tails(asked.0.rule(tails::LIKE), asked.1) } else { Vec::new() },
+        tails: match paired {
+            true => tails::tails(&plan.a, &plan.b, asked.0.rule(tails::LIKE), asked.1),
+            false => Vec::new(),
+        },
     }
 }
 
 /// A figure of one side's trials by block; `Ok(None)` where no trial has it at all, the reason where some do not or where
 /// it cannot be compared.
-fn by_block(figure: Figure, cells: &[Cell<'_>], died: bool) -> Result<Option<ByBlock>, String> {
+fn by_block(figure: Figure, starts: &Starts<'_>) -> Result<Option<ByBlock>, String> {
+    let cells = &starts.counted;
     let known: Vec<(u32, FigureValue)> =
         cells.iter().filter_map(|cell| Some((cell.planned.block, cell.figure(figure)?))).collect();
     let (missing, is_percentile) = (cells.len() - known.len(), figure.quantile().is_some());
@@ -50,7 +53,9 @@ fn by_block(figure: Figure, cells: &[Cell<'_>], died: bool) -> Result<Option<ByB
     if is_percentile && any_overloaded(cells) {
         return Err("overloaded: the response grows with the window's length".to_owned());
     }
-    ByBlock::new(known, geometric_mean, died).map(Some).ok_or_else(|| format!("a trial's {figure} is 0"))
+    ByBlock::new(known, geometric_mean, starts.died.is_some())
+        .map(Some)
+        .ok_or_else(|| format!("a trial's {figure} is 0"))
 }
 
 /// One side's figure over its blocks.
@@ -66,14 +71,13 @@ pub(super) fn figure_comparison(
     (options, level): (&Options, Level),
 ) -> Option<FigureComparison> {
     let rule = options.rule(figure);
-    let [a_died, b_died] = plan.died.map(|deaths| deaths.is_some());
-    let sides = (by_block(figure, &plan.a, a_died), by_block(figure, &plan.b, b_died));
-    let estimated = |side: &Result<Option<ByBlock>, String>, cells: &[Cell<'_>]| {
+    let sides = (by_block(figure, &plan.a), by_block(figure, &plan.b));
+    let estimated = |side: &Result<Option<ByBlock>, String>, starts: &Starts<'_>| {
         let side = side.as_ref().ok()?.as_ref()?;
         match figure.over_trials {
             OverTrials::GeometricMean => over_blocks(side, level),
             // As in every other table.
-            OverTrials::Highest | OverTrials::Mean => over_trials(figure, cells, level).estimate,
+            OverTrials::Highest | OverTrials::Mean => over_trials(figure, &starts.counted, level).estimate,
         }
     };
     let mut found = FigureComparison {
@@ -186,12 +190,11 @@ fn settle(
     (rule, level): (Rule, Level),
 ) {
     let compare::RatioComparison { ratio, finding, test } = *compared;
-    let of = |side: fn(&ByBlock, bool) -> bool| [a, b].map(|own| side(own, rule.more_is_better));
-    let ([a_more, b_more], [a_less, b_less]) = (of(ByBlock::may_be_more), of(ByBlock::may_be_less));
+    let [of_a, of_b] = [a, b].map(|own| own.bounds(rule.more_is_better));
     // B at least so much more than an exact A is more; B exactly so much less than an A of at least that is less.
-    let stands = if ratio.point > 1.0 { !a_more && !b_less } else { !b_more && !a_less };
+    let stands = if ratio.point > 1.0 { of_b.is_surely_more(of_a) } else { of_a.is_surely_more(of_b) };
     found.test = Some(test).filter(|_| stands);
-    if ![a_more, b_more, a_less, b_less].contains(&true) {
+    if of_a.is_exact() && of_b.is_exact() {
         found.finding = Some(finding);
         found.ratio = Some(numbers::estimate(ratio));
         if finding == Finding::Inconclusive {

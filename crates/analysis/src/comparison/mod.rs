@@ -1,7 +1,7 @@
 //! Two candidates side by side, figure by figure: of one run, paired within its blocks, or of two runs.
 //!
 //! The rule is [`crate::compare`]'s. Here is what it is applied to, whether it may be applied at all
-//! ([`unlike`]), what the same run shows of equals ([`noise`]), and what fails a build ([`fail_if`]).
+//! ([`comparability`]), what the same run shows of equals ([`noise`]), and what fails a build ([`fail_if`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use prony_stats::moderated::{Difference, over_plans};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cell::{self, Cell, Deaths, deaths, plan_names};
+use crate::cell::{Cell, Deaths, Starts, plan_names};
 use crate::compare::{Finding, Forecast, Rule};
 use crate::earlier_runs::EarlierRuns;
 use crate::figure::Figure;
@@ -21,6 +21,7 @@ use crate::tails::{self, TailRatio};
 
 mod answer;
 mod choose;
+pub(crate) mod comparability;
 mod duet;
 pub mod fail_if;
 mod figures;
@@ -30,7 +31,6 @@ mod noise;
 mod sentences;
 #[cfg(test)]
 mod tests;
-mod unlike;
 
 pub use answer::Answer;
 pub use choose::{choose, choose_in};
@@ -211,7 +211,7 @@ pub fn compare_candidates(
     let mut both = plan_pairs(a, b)?;
     if one_run {
         for plan in &mut both {
-            plan.duets = duet::blocks(&plan.a, &plan.b);
+            plan.duets = duet::blocks(&plan.a.counted, &plan.b.counted);
         }
     }
     let duet = both.iter().all(|plan| !plan.duets.is_empty());
@@ -219,7 +219,7 @@ pub fn compare_candidates(
         both.iter_mut().for_each(|plan| plan.duets.clear());
     }
     let differences =
-        unlike::differences(&both, one_run, [a, b].map(|part| part.log.header.server_host.as_ref()));
+        comparability::differences(&both, one_run, [a, b].map(|part| part.log.header.server_host.as_ref()));
     if !differences.is_empty() && !options.force {
         return Err(ComparisonError::Unlike {
             a: side(a).said(&side(b)),
@@ -278,7 +278,7 @@ pub fn tails_over(log: &RunLog, base: &str) -> Vec<(String, String, Vec<TailRati
         log.header.candidates.iter().map(|other| other.label.as_str()).filter(|label| *label != base);
     let (rule, level) = (Rule::usual(tails::LIKE), Level::of(log));
     let tails = |(label, plan): (&str, PlanPair<'_>)| {
-        let ratios = plan.tails(rule, level);
+        let ratios = tails::tails(&plan.a, &plan.b, rule, level);
         (!ratios.is_empty()).then(|| (label.to_owned(), plan.name, ratios))
     };
     let pairs = others.flat_map(|label| {
@@ -289,16 +289,9 @@ pub fn tails_over(log: &RunLog, base: &str) -> Vec<(String, String, Vec<TailRati
 }
 
 /// B's trials over A's in one figure, as [`compare_parts`] has it of one run; `None` where one lacks the figure.
-pub(crate) fn ratio_of_cells(a: &[Cell<'_>], b: &[Cell<'_>], figure: Figure) -> Option<Estimate> {
-    let plan = PlanPair {
-        name: String::new(),
-        describe: String::new(),
-        a: a.to_vec(),
-        b: b.to_vec(),
-        died: [None; 2],
-        duets: duet::blocks(a, b),
-        renamed: None,
-    };
+pub(crate) fn ratio_of(a: Starts<'_>, b: Starts<'_>, figure: Figure) -> Option<Estimate> {
+    let duets = duet::blocks(&a.counted, &b.counted);
+    let plan = PlanPair { name: String::new(), describe: String::new(), a, b, duets, renamed: None };
     let paired = plan.common_blocks() > 0;
     figures::figure_comparison(figure, &plan, paired, (&Options::default(), Level::look(1)))?.ratio
 }
@@ -323,10 +316,8 @@ impl Comparison {
 struct PlanPair<'a> {
     name: String,
     describe: String,
-    a: Vec<Cell<'a>>,
-    b: Vec<Cell<'a>>,
-    /// Starts of A and of B in which the server died.
-    died: [Option<Deaths>; 2],
+    a: Starts<'a>,
+    b: Starts<'a>,
     /// Blocks of both at once; empty where they ran in turn.
     duets: Vec<duet::Block<'a>>,
     /// Where the plans go by different names.
@@ -334,16 +325,10 @@ struct PlanPair<'a> {
 }
 
 impl PlanPair<'_> {
-    /// Ratios of its tails; none of a server that died.
-    fn tails(&self, rule: Rule, level: Level) -> Vec<TailRatio> {
-        let died = self.died.iter().any(Option::is_some);
-        if died { Vec::new() } else { tails::tails(&self.a, &self.b, rule, level) }
-    }
-
     /// Blocks in which both have a trial that counts.
     fn common_blocks(&self) -> u32 {
         let blocks = |cells: &[Cell<'_>]| cells.iter().map(|c| c.planned.block).collect::<BTreeSet<u32>>();
-        count(blocks(&self.a).intersection(&blocks(&self.b)).count())
+        count(blocks(&self.a.counted).intersection(&blocks(&self.b.counted)).count())
     }
 }
 
@@ -380,56 +365,49 @@ fn started(result: &prony_model::run_log::TrialResult) -> Option<&str> {
     result.trial.as_ref().map(|trial| trial.started_at.as_str())
 }
 
-/// The trials of a candidate that count under a plan, in block order.
-fn cells<'a>(part: RunCandidate<'a>, plan: &str) -> Vec<Cell<'a>> {
-    let mut cells = measured(part, plan);
-    cells.retain(Cell::counts);
-    cells
-}
-
-/// All of them with a result.
-fn measured<'a>(part: RunCandidate<'a>, plan: &str) -> Vec<Cell<'a>> {
-    cell::cells(&part.log.last_results(), plan, part.candidate)
-}
-
-/// The plans of a candidate that have a trial that counts.
-fn measured_plans(part: RunCandidate<'_>) -> Vec<String> {
-    let names = plan_names(part.log, &part.log.last_results());
-    names.into_iter().filter(|plan| !cells(part, plan).is_empty()).collect()
+/// The plans of a candidate that have a trial that counts, with its trials.
+fn measured_plans(part: RunCandidate<'_>) -> Result<Vec<(String, Starts<'_>)>, ComparisonError> {
+    let results = part.log.last_results();
+    let plans = plan_names(part.log, &results).into_iter();
+    let of = plans.map(|plan| (Starts::of(&results, &plan, part.candidate), plan));
+    let plans: Vec<_> =
+        of.filter(|(own, _)| !own.counted.is_empty()).map(|(own, plan)| (plan, own)).collect();
+    if plans.is_empty() {
+        return Err(ComparisonError::Nothing(part.candidate.to_owned(), part.run.to_owned()));
+    }
+    Ok(plans)
 }
 
 fn plan_pairs<'a>(a: RunCandidate<'a>, b: RunCandidate<'a>) -> Result<Vec<PlanPair<'a>>, ComparisonError> {
-    let (of_a, of_b) = (measured_plans(a), measured_plans(b));
-    for (part, plans) in [(a, &of_a), (b, &of_b)] {
-        if plans.is_empty() {
-            return Err(ComparisonError::Nothing(part.candidate.to_owned(), part.run.to_owned()));
-        }
-    }
+    let (mut of_a, mut of_b) = (measured_plans(a)?, measured_plans(b)?);
     let describe = |plan: &String| {
         let named = a.log.header.plans.iter().find(|p| p.name == *plan);
         named.map_or_else(|| plan.clone(), |p| p.describe.clone())
     };
-    let both = |name: &String, other: &String| PlanPair {
-        name: name.clone(),
-        describe: describe(name),
-        a: cells(a, name),
-        b: cells(b, other),
-        died: [deaths(&measured(a, name)), deaths(&measured(b, other))],
+    let both = |(name, a): (String, Starts<'a>), (other, b): (String, Starts<'a>)| PlanPair {
+        describe: describe(&name),
+        renamed: (name != other).then(|| (name.clone(), other)),
+        name,
+        a,
+        b,
         duets: Vec::new(),
-        renamed: (name != other).then(|| (name.clone(), other.clone())),
     };
-    let common: Vec<PlanPair<'a>> =
-        of_a.iter().filter(|plan| of_b.contains(plan)).map(|plan| both(plan, plan)).collect();
-    match (common.is_empty(), of_a.as_slice(), of_b.as_slice()) {
-        (false, ..) => Ok(common),
-        // One plan each, by different names: what differs in them is said, and forced where asked.
-        (true, [one], [other]) => Ok(vec![both(one, other)]),
-        _ => Err(ComparisonError::Choice(format!(
-            "They have no plan in common: {} has {}, {} has {}.",
-            a.run,
-            of_a.join(", "),
-            b.run,
-            of_b.join(", ")
-        ))),
+    // One plan each, by different names: what differs in them is said, and forced where asked.
+    if of_a.len() == 1 && of_b.len() == 1 {
+        return Ok(of_a.pop().zip(of_b.pop()).map(|(a, b)| both(a, b)).into_iter().collect());
     }
+    let names = |plans: &[(String, Starts<'_>)]| {
+        plans.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let plans = [names(&of_a), names(&of_b)];
+    let mut other = |name: &str| Some(of_b.swap_remove(of_b.iter().position(|(other, _)| other == name)?));
+    let common: Vec<PlanPair<'a>> =
+        of_a.into_iter().filter_map(|own| Some((other(&own.0)?, own))).map(|(b, a)| both(a, b)).collect();
+    if common.is_empty() {
+        return Err(ComparisonError::Choice(format!(
+            "They have no plan in common: {} has {}, {} has {}.",
+            a.run, plans[0], b.run, plans[1]
+        )));
+    }
+    Ok(common)
 }

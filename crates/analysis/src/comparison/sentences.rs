@@ -64,7 +64,7 @@ pub(super) fn notes(
         notes.extend(part.log.header.tool.judged_by_another().map(|versions| format!("{side}: {versions}.")));
     }
     for plan in plans {
-        for (side, part, deaths) in [("A", a, plan.died[0]), ("B", b, plan.died[1])] {
+        for (side, part, deaths) in [("A", a, plan.a.died), ("B", b, plan.b.died)] {
             notes.extend(deaths.map(|deaths| {
                 format!(
                     "{side}, {}, {deaths} under {}: it is not called better than the other, nor equivalent.",
@@ -72,7 +72,7 @@ pub(super) fn notes(
                 )
             }));
         }
-        for (side, part, cells) in [("A", a, &plan.a), ("B", b, &plan.b)] {
+        for (side, part, cells) in [("A", a, &plan.a.counted), ("B", b, &plan.b.counted)] {
             let failed: u64 = cells.iter().map(|c| c.trial.requests.failed).sum();
             if failed > 0 {
                 let completed: u64 = cells.iter().map(|c| c.trial.requests.completed).sum();
@@ -250,7 +250,7 @@ pub(super) fn next(c: &Comparison, a: RunCandidate<'_>, plans: &[PlanPair<'_>]) 
     if from_bench {
         return Some(format!("prony bench {}{duet} --blocks {blocks}", a.log.header.name));
     }
-    let trial = &plans.first().and_then(|p| p.a.first())?.trial;
+    let trial = &plans.first().and_then(|p| p.a.counted.first())?.trial;
     let (name_a, name_b) =
         if name_like(&c.a.candidate) && name_like(&c.b.candidate) && c.a.candidate != c.b.candidate {
             (c.a.candidate.as_str(), c.b.candidate.as_str())

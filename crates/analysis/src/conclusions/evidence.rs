@@ -8,9 +8,9 @@ use prony_model::run_log::{NamedPlan, TrialResult};
 use prony_model::trial::{Bound, Outcome};
 use prony_stats::interval::{geometric_mean, mean};
 
-use super::interval::{Asked, Bounds, margin};
+use super::interval::{Asked, margin};
 use super::{Evidence, Judgement};
-use crate::cell::{ByBlock, Cell, Deaths, cells, counted, deaths};
+use crate::cell::{Bounds, ByBlock, Cell, Starts};
 use crate::claim::{Claim, FigureTerm, Quantity, Relation, Side, Term};
 use crate::figure::{Figure, FigureValue};
 use crate::look::Level;
@@ -73,7 +73,7 @@ impl<'a> Evidence<'a> {
                 self.compared(left, (*relation, margin), right, plan)
             }
             Claim::Outcome { candidate, outcome } => {
-                let cells = self.cells(candidate, plan);
+                let cells = self.starts(candidate, plan).counted;
                 if cells.len() < 2 {
                     return self.too_few(candidate, plan, cells.len());
                 }
@@ -125,10 +125,7 @@ impl<'a> Evidence<'a> {
             Quantity::Trial(figure) => figure.more_is_better,
             Quantity::Capacity => true,
         };
-        let bounds = |own: &ByBlock| Bounds {
-            may_be_more: own.may_be_more(more_is_better),
-            may_be_less: own.may_be_less(more_is_better),
-        };
+        let bounds = |own: &ByBlock| own.bounds(more_is_better);
         let mut asked =
             Asked { relation, margin, bounds: (bounds(&a), Bounds::default()), level: Level::of(self.log) };
         match right {
@@ -175,7 +172,7 @@ impl<'a> Evidence<'a> {
                 })
                 .ok_or_else(|| Finding::undecided(format!("no plan has {count} connections")))?,
         };
-        let cells = self.cells(candidate, plan);
+        let Starts { counted: cells, died, .. } = self.starts(candidate, plan);
         let is_short = |cell: &Cell| cell.trial.window.duration_ns < MEMORY_GROWTH_MIN_NS;
         if *quantity == Quantity::Trial(Figure::MEMORY_GROWTH) && cells.iter().any(is_short) {
             return Err(Finding::undecided(format!(
@@ -191,7 +188,7 @@ impl<'a> Evidence<'a> {
         };
         // Of several trials of one block that have a 0 among them there is no geometric mean.
         let average = |values: &[f64]| geometric_mean(values).or_else(|| mean(values));
-        ByBlock::new(known, average, self.died(candidate, plan).is_some()).ok_or_else(|| match quantity {
+        ByBlock::new(known, average, died.is_some()).ok_or_else(|| match quantity {
             Quantity::Trial(figure) if !cells.is_empty() => {
                 without_figure(candidate, plan, cells.len(), *figure)
             }
@@ -209,14 +206,8 @@ impl<'a> Evidence<'a> {
         })
     }
 
-    /// The trials of a candidate that count under a plan, in block order.
-    pub(super) fn cells(&self, candidate: &str, plan: &NamedPlan) -> Vec<Cell<'a>> {
-        counted(self.results, &plan.name, candidate)
-    }
-
-    /// Starts of a candidate under a plan in which its server died.
-    pub(super) fn died(&self, candidate: &str, plan: &NamedPlan) -> Option<Deaths> {
-        deaths(&cells(self.results, &plan.name, candidate))
+    pub(super) fn starts(&self, candidate: &str, plan: &NamedPlan) -> Starts<'a> {
+        Starts::of(self.results, &plan.name, candidate)
     }
 
     /// Why a candidate has too little to judge: it was skipped, never counted, or ran once.

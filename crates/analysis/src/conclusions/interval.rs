@@ -7,6 +7,7 @@ use prony_stats::moderated::Difference;
 
 use super::Judgement;
 use super::evidence::Finding;
+use crate::cell::Bounds;
 use crate::claim::{Quantity, Relation};
 use crate::compare::log_ratios;
 use crate::figure::Figure;
@@ -18,13 +19,6 @@ pub(super) fn margin(quantity: Quantity) -> f64 {
         Quantity::Trial(figure) => figure.smallest_difference,
         Quantity::Capacity => Figure::THROUGHPUT.smallest_difference,
     }
-}
-
-/// Whether the truth of a side may be more or less than its figure.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Bounds {
-    pub(super) may_be_more: bool,
-    pub(super) may_be_less: bool,
 }
 
 /// What a claim says of two sides, and of what it is.
@@ -42,8 +36,7 @@ impl Asked {
     /// is the right side where it is one.
     pub(super) fn finding(&self, pairs: &[(f64, f64)], shown: f64, number: Option<f64>) -> Finding {
         let turned: Vec<(f64, f64)> = pairs.iter().map(|(left, right)| (*right, *left)).collect();
-        if let Some(test) = log_ratios(&turned).and_then(|logs| Difference::of(&logs)) {
-            let test = self.level.of_test(test);
+        if let Some(test) = log_ratios(&turned).and_then(|logs| self.level.test(&logs)) {
             let here = test.interval().map(Interval::exp);
             return Finding {
                 judgement: self.judge(&test, self.margin.ln_1p()),
@@ -54,10 +47,9 @@ impl Asked {
         // A figure of 0 has no logarithm: shares of failures, say. Their differences do.
         let differences: Vec<f64> = pairs.iter().map(|(a, b)| a - b).collect();
         let sizes: Vec<f64> = pairs.iter().map(|(_, b)| b.abs()).collect();
-        let Some(test) = Difference::of(&differences) else {
+        let Some(test) = self.level.test(&differences) else {
             return Finding::undecided("the figures of its blocks have no interval");
         };
-        let test = self.level.of_test(test);
         let of_number = |by: f64| {
             let i = test.interval()?;
             Some(Estimate::new(i.point + by, i.low + by, i.high + by, i.n as u64))
@@ -73,11 +65,9 @@ impl Asked {
     fn judge(&self, test: &Difference, margin: f64) -> Judgement {
         let (left, right) = self.bounds;
         let error = self.level.error;
-        let is_more =
-            |limit: f64| test.is_above(limit, error / 2.0) && !left.may_be_less && !right.may_be_more;
-        let is_less =
-            |limit: f64| test.is_below(limit, error / 2.0) && !left.may_be_more && !right.may_be_less;
-        let exact = [left, right].iter().all(|side| !side.may_be_more && !side.may_be_less);
+        let is_more = |limit: f64| test.is_above(limit, error / 2.0) && left.is_surely_more(right);
+        let is_less = |limit: f64| test.is_below(limit, error / 2.0) && right.is_surely_more(left);
+        let exact = left.is_exact() && right.is_exact();
         match self.relation {
             Relation::Less => Judgement::of(is_less(0.0), is_more(0.0)),
             Relation::More => Judgement::of(is_more(0.0), is_less(0.0)),

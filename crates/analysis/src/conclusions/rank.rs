@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 
 use prony_model::run_log::NamedPlan;
-use prony_stats::interval::geometric_mean;
 
 use super::evidence::Finding;
 use super::{Evidence, Judgement, rows_under};
-use crate::cell::ByBlock;
+use crate::cell::{ByBlock, Starts};
+use crate::figure::Figure;
 use crate::look::Level;
 use crate::numbers::count;
 use crate::ranking::Contest;
@@ -27,12 +27,14 @@ impl Evidence<'_> {
             let measured = all.filter(|row| row.rank().is_some() || row.died.is_some());
             rivals = measured.map(|row| row.candidate.as_str()).filter(not_it).collect();
         }
-        if let Some(deaths) = self.died(candidate, plan) {
+        let own = self.starts(candidate, plan);
+        if let Some(deaths) = own.died {
             return Finding::undecided(format!("{candidate} is not ranked: {deaths} under {}", plan.name));
         }
-        let Some(own) = self.throughputs(candidate, plan) else { return self.too_few(candidate, plan, 0) };
+        let throughputs = |starts: Starts<'_>| starts.ranked_by(Figure::THROUGHPUT);
+        let Some(own) = throughputs(own) else { return self.too_few(candidate, plan, 0) };
         let measured: Vec<ByBlock> =
-            rivals.iter().filter_map(|rival| self.throughputs(rival, plan)).collect();
+            rivals.iter().filter_map(|rival| throughputs(self.starts(rival, plan))).collect();
         let ranked: Vec<&ByBlock> = std::iter::once(&own).chain(&measured).collect();
         let (best, worst) =
             Contest::of(&ranked, Level::of(self.log)).places().first().copied().unwrap_or((1, 1));
@@ -52,13 +54,6 @@ impl Evidence<'_> {
                 if of_source { " that the source has" } else { "" }
             )),
         }
-    }
-
-    fn throughputs(&self, candidate: &str, plan: &NamedPlan) -> Option<ByBlock> {
-        let cells = self.cells(candidate, plan);
-        let died = self.died(candidate, plan).is_some();
-        let known = cells.iter().map(|cell| (cell.planned.block, cell.throughput()));
-        ByBlock::new(known, geometric_mean, died).filter(|own| !own.died)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use prony_model::run_log::{RunLog, TrialResult};
 
-use super::{Point, counted};
+use super::Point;
+use crate::cell::Starts;
 use crate::comparison;
 use crate::figure::Figure;
 
@@ -20,11 +21,19 @@ pub(super) fn check(log: &RunLog, name: &str) -> Result<(), String> {
 
 /// Makes a point's figure the ratio of these trials to the others, by the rule of a comparison: paired within blocks
 /// where they share some. There is none where one of both lacks the figure, or where the others' is a lower bound.
-pub(super) fn divide(point: &mut Point, results: &[&TrialResult], others: &[&TrialResult], figure: Figure) {
-    let (own, others) = (counted(results), counted(others));
-    let is_bound = |cells: &[crate::cell::Cell<'_>]| {
-        cells.iter().filter_map(|cell| cell.figure(figure)).any(|known| known.at_least)
+pub(super) fn divide<'a>(
+    point: &mut Point,
+    results: &[&'a TrialResult],
+    others: &[&'a TrialResult],
+    figure: Figure,
+) {
+    // What of deaths its trials say is the run's own report's.
+    let of =
+        |results: &[&'a TrialResult]| Starts { died: None, ..Starts::from_results(results.iter().copied()) };
+    let (own, others) = (of(results), of(others));
+    let is_bound = |of: &Starts<'_>| {
+        of.counted.iter().filter_map(|cell| cell.figure(figure)).any(|known| known.at_least)
     };
     point.at_least = is_bound(&own);
-    point.estimate = if is_bound(&others) { None } else { comparison::ratio_of_cells(&others, &own, figure) };
+    point.estimate = if is_bound(&others) { None } else { comparison::ratio_of(others, own, figure) };
 }

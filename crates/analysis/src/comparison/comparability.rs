@@ -1,0 +1,223 @@
+//! Whether two may be compared at all: the same host, plan, sampling and tool.
+
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::net::SocketAddr;
+
+use prony_model::command::stage;
+use prony_model::host::Host;
+use prony_model::plan_record::{PlanRecord, TlsPlanRecord};
+use prony_model::server_host::ServerHost;
+use prony_model::target::path_of;
+use prony_model::trial::{Clock, Trial};
+
+use super::PlanPair;
+use crate::cell::Cell;
+use crate::text::duration;
+
+/// Differences named before "and N more".
+const NAMED_MAX: usize = 6;
+
+/// What a machine is told by. Memory to a GiB: kernels differ in what they keep for themselves.
+const OF_HOST: [(&str, fn(&Host) -> String); 6] = [
+    ("CPU", |h| h.cpu_model.clone()),
+    ("number of CPUs", |h| h.cpus_online.to_string()),
+    ("kernel", |h| h.kernel.clone()),
+    ("frequency governor", |h| or_none(h.governor.as_ref())),
+    ("virtualisation", |h| or_none(h.virtualisation.as_ref())),
+    ("memory in GiB", |h| (h.memory_bytes >> 30).to_string()),
+];
+
+type OfTrial = fn(&Cell<'_>) -> Option<String>;
+
+/// What trials of two runs must have alike; within one run it is so by its making.
+const OF_RUNS: [(&str, OfTrial); 3] = [
+    ("the way to the server", |c| Some(transport(c.trial)?.to_owned())),
+    ("who applies the load", |c| Some(loaders(c.trial))),
+    ("the server's CPUs", |c| Some(joined(&c.server?.cpus, ",", "any"))),
+];
+
+/// What all trials must have alike.
+const OF_TRIALS: [(&str, OfTrial); 5] = [
+    ("Prony's version", |c| Some(c.trial.tool.version.clone())),
+    ("how they were measured", |c| {
+        Some(if c.planned.duet.is_some() { "two at once" } else { "in turn" }.to_owned())
+    }),
+    ("the clock that stamps responses", |c| Some(clock(c.trial).to_owned())),
+    ("how the server's CPU was read", |c| Some(c.server?.cpu_method.clone())),
+    ("how the server's memory was read", |c| Some(c.server?.memory_method.clone())),
+];
+
+/// In what the two are not comparable, each as a phrase with both values. Within one run, hosts and
+/// plans are the same by its making.
+pub(super) fn differences(
+    plans: &[PlanPair<'_>],
+    one_run: bool,
+    [a, b]: [Option<&ServerHost>; 2],
+) -> Vec<String> {
+    let mut found = Differences::default();
+    if let (Some(a), Some(b), false) = (a, b, one_run) {
+        found.hosts("the servers' ", [&[&a.host], &[&b.host]]);
+    }
+    for plan in plans {
+        let sides = [plan.a.counted.as_slice(), &plan.b.counted];
+        if !one_run {
+            let [a, b] = sides.map(|cells| cells.iter().map(|c| &c.trial.host).collect::<Vec<&Host>>());
+            found.hosts("the ", [&a, &b]);
+            OF_RUNS.iter().for_each(|(what, of)| found.must_be_equal(what, sides, of));
+            found.plans(plan);
+        }
+        OF_TRIALS.iter().for_each(|(what, of)| found.must_be_equal(what, sides, of));
+    }
+    let mut all = found.0;
+    if all.len() > NAMED_MAX {
+        let more = all.len() - NAMED_MAX;
+        all.truncate(NAMED_MAX);
+        all.push(format!("and {more} more"));
+    }
+    all
+}
+
+#[derive(Default)]
+struct Differences(Vec<String>);
+
+impl Differences {
+    fn push(&mut self, what: &str, a: impl Display, b: impl Display) {
+        self.say(format!("{what} is {a} in one and {b} in the other"));
+    }
+
+    fn say(&mut self, phrase: String) {
+        if !self.0.contains(&phrase) {
+            self.0.push(phrase);
+        }
+    }
+
+    /// All of both sides must have the same; where one side has none at all, nothing is said.
+    fn must_be_equal<T>(&mut self, what: &str, sides: [&[T]; 2], of: impl Fn(&T) -> Option<String>) {
+        let [a, b] = sides.map(|side| side.iter().filter_map(&of).collect::<BTreeSet<String>>());
+        if !a.is_empty() && !b.is_empty() && (a != b || a.len() > 1) {
+            self.push(what, joined(&a, " and ", ""), joined(&b, " and ", ""));
+        }
+    }
+
+    /// `whose` machines they are: `the `, of the client where there is another.
+    fn hosts(&mut self, whose: &str, sides: [&[&Host]; 2]) {
+        let all = || sides.into_iter().flatten();
+        // Also of trials of one side. Who has no id is left out, so that the first stands for all that have the same.
+        if let Some(first) = all().find(|host| host.machine.is_some())
+            && all().any(|host| first.is_another_machine(host))
+        {
+            self.say(format!("{whose}machine is a different one"));
+        }
+        for (what, of) in OF_HOST {
+            self.must_be_equal(&format!("{whose}{what}"), sides, |host| Some(of(host)));
+        }
+    }
+
+    /// Every trial's plan against the first's, also of one side: a log of single loads may hold different ones.
+    fn plans(&mut self, plan: &PlanPair<'_>) {
+        let before = self.0.len();
+        let mut plans = plan.a.counted.iter().chain(&plan.b.counted).map(|cell| &cell.trial.plan);
+        let Some(first) = plans.next() else { return };
+        plans.for_each(|other| self.plan(first, other));
+        if let (Some((name, other)), true) = (&plan.renamed, self.0.len() == before) {
+            self.push("the plan", name, other);
+        }
+    }
+
+    fn plan(&mut self, a: &PlanRecord, b: &PlanRecord) {
+        for ((what, own), (_, other)) in plan_fields(a).into_iter().zip(plan_fields(b)) {
+            if own != other {
+                self.push(what, own, other);
+            }
+        }
+        let bodies = a.body_fingerprint.as_ref().zip(b.body_fingerprint.as_ref());
+        if a.body_bytes == b.body_bytes && bodies.is_some_and(|(a, b)| a != b) {
+            self.say("the plan's bodies differ (same length)".to_owned());
+        }
+        // The values may be nobody's to see.
+        for ((name, value), (same, other)) in a.headers.iter().zip(&b.headers) {
+            if name.eq_ignore_ascii_case(same) && value != other {
+                self.say(format!("the header {} has another value", name.to_ascii_lowercase()));
+            }
+        }
+        let stages = 0..a.stages.len().max(b.stages.len());
+        if let Some(i) = stages.into_iter().find(|i| a.stages.get(*i) != b.stages.get(*i)) {
+            let [a, b] = [a, b].map(|plan| or_none(plan.stages.get(i).map(stage)));
+            self.push(&format!("stage {} of the plan", i + 1), a, b);
+        }
+    }
+}
+
+/// Everything of a plan but where it is aimed, the seed, stages, and what may be secret.
+fn plan_fields(p: &PlanRecord) -> Vec<(&'static str, String)> {
+    let body = if p.expect_body { "compared" } else { "any" };
+    let headers = p.headers.iter().map(|(name, _)| name.to_ascii_lowercase());
+    let tls = |t: &TlsPlanRecord| {
+        let certificate = if t.client_certificate { "a" } else { "no" };
+        format!("{}, resumption {}, {certificate} client certificate", t.verify, t.resumption)
+    };
+    vec![
+        ("the plan's method", p.method.clone()),
+        ("the plan's path", path_of(&p.url).to_owned()),
+        ("the plan's scheme", or_none(p.url.split_once("://").map(|(scheme, _)| scheme))),
+        ("the plan's connections", p.connections.to_string()),
+        ("the plan's threads", p.threads.to_string()),
+        ("the plan's arrivals", p.arrivals.to_string()),
+        ("the plan's rate", or_none(p.rate_per_s)),
+        ("the plan's duration", or_none(p.duration_ns.map(duration))),
+        ("the plan's requests", or_none(p.requests)),
+        ("the plan's warm-up", duration(p.warmup_ns)),
+        ("the plan's timeout", duration(p.timeout_ns)),
+        ("the plan's keep-alive", p.keepalive.to_string()),
+        ("the plan's body in bytes", p.body_bytes.to_string()),
+        ("the plan's pipeline", p.pipeline.to_string()),
+        ("the plan's spin", p.spin.to_string()),
+        ("the plan's user clock", p.user_clock.to_string()),
+        ("the plan's protocol", p.protocol.clone().unwrap_or_else(|| "http/1.1".to_owned())),
+        ("what the plan expects", format!("status {}, body {body}", or_none(p.expect_status))),
+        ("the client's CPUs", joined(&p.cpus, ",", "any")),
+        ("the plan's headers", joined(headers, ", ", "none")),
+        ("the address that the plan connects from", joined(&p.sources, ",", "the kernel's choice")),
+        ("the plan's list of requests", or_none(p.targets.as_ref().map(|t| &t.fingerprint))),
+        ("the order of the plan's list", or_none(p.targets.as_ref().map(|t| t.order))),
+        ("the plan's TLS", or_none(p.tls.as_ref().map(tls))),
+    ]
+}
+
+fn or_none(value: Option<impl ToString>) -> String {
+    value.map_or("none".to_owned(), |value| value.to_string())
+}
+
+fn joined<T: ToString>(all: impl IntoIterator<Item = T>, between: &str, none: &str) -> String {
+    let all: Vec<String> = all.into_iter().map(|one| one.to_string()).collect();
+    if all.is_empty() { none.to_owned() } else { all.join(between) }
+}
+
+/// By what a server was reached: over loopback its packets cost other things than over a network. `None` of an address
+/// that says nothing.
+pub(crate) fn transport(trial: &Trial) -> Option<&'static str> {
+    let address = &trial.target.address;
+    if address.starts_with('/') {
+        return Some("a Unix socket");
+    }
+    let address: SocketAddr = address.parse().ok()?;
+    Some(if address.ip().to_canonical().is_loopback() { "loopback" } else { "a network" })
+}
+
+/// One process of this machine, or so many agents.
+fn loaders(trial: &Trial) -> String {
+    match trial.fleet.as_ref().map(|fleet| fleet.agents.len()) {
+        None => "one process".to_owned(),
+        Some(1) => "a fleet of one agent".to_owned(),
+        Some(agents) => format!("a fleet of {agents} agents"),
+    }
+}
+
+fn clock(trial: &Trial) -> &'static str {
+    match trial.latency.response.clock {
+        Clock::Kernel => "the kernel's",
+        Clock::KernelUpper => "the kernel's, an upper bound",
+        Clock::User => "Prony's own",
+    }
+}

@@ -105,7 +105,7 @@ pub(crate) fn print(pairs: &[[&Cost; 2]]) -> Result<(), String> {
 pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
     let measured = asked.pairs(root, PAIRS, one)?;
     println!("{} pairs of loads of {SECONDS} s on one CPU, watched and not", measured.len());
-    print(&measured.iter().map(|pair| pair.each_ref()).collect::<Vec<_>>())
+    print(&measured.iter().map(<[Cost; 2]>::each_ref).collect::<Vec<_>>())
 }
 
 fn one(prony: &Path, url: &str, watched: bool) -> Result<Cost, String> {

@@ -43,7 +43,7 @@ pub(super) fn build(dist: &Dist, tree: &Path) -> Result<(), String> {
     for licence in files_of(&doc)?.into_iter().filter(|path| path.to_string_lossy().contains("LICENSE")) {
         fs::remove_file(&licence).map_err(at(&licence))?;
     }
-    write(&doc.join("copyright"), &copyright(&mit))?;
+    write(&doc.join("copyright"), copyright(&mit))?;
     let maintainer = std::env::var("DEBEMAIL").unwrap_or_else(|_| "prony@packages.invalid".to_owned());
     let maintainer = format!("The Prony developers <{maintainer}>");
     let date = format!("@{}", dist.epoch);

@@ -170,7 +170,7 @@ impl Dist {
         }
         for (shell, place) in COMPLETIONS {
             let script = text(Command::new(&prony).args(["completions", shell]))?;
-            write(&share.join(place), &format!("{script}\n"))?;
+            write(&share.join(place), format!("{script}\n"))?;
         }
         licences::write(&self.root, &share.join("doc/prony/THIRD-PARTY.txt"))?;
         for name in ["LICENSE", "LICENSE-MIT", "LICENSE-APACHE", "CHANGELOG.md"] {
@@ -236,7 +236,7 @@ impl Dist {
         let names = files_of(&self.out)?;
         let names = names.iter().filter_map(|path| path.file_name());
         let sums = text(Command::new("sha256sum").args(names).current_dir(&self.out))?;
-        write(&self.out.join("SHA256SUMS"), &format!("{sums}\n"))
+        write(&self.out.join("SHA256SUMS"), format!("{sums}\n"))
     }
 }
 

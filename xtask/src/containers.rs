@@ -7,14 +7,16 @@
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::engine::{BASE, Engine, LIMITS, MADE_BY, said};
+use crate::engine::{BASE, Engine, LIMITS, MADE_BY};
 use crate::other_host::{GIVEN, OtherHost};
+use crate::run::{self, Checks, Running};
+use crate::{files, web_data};
 
 /// One of a language's own runtime, one of a built-in server, one with a helper process and templates.
 const SERVERS: [&str; 3] = ["node-http", "php-server", "nginx-fpm"];
@@ -41,7 +43,7 @@ connections = 10
 
 /// Runs all checks: `cargo xtask containers`.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    let binary = crate::prony(root);
+    let binary = crate::prony(root)?;
     let world = match World::prepare(&root.join("target/containers"), &binary)? {
         Ok(world) => world,
         Err(why) => {
@@ -49,28 +51,17 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
             return Ok(());
         }
     };
-    let mut failed = 0;
+    let mut all = Checks::default();
     for (name, result) in checks(&world, root) {
-        match result {
-            Ok(()) => println!("ok      {name}"),
-            Err(why) => {
-                failed += 1;
-                println!("FAILED  {name}: {why}");
-            }
-        }
+        all.count(name, result.map(|()| String::new()));
     }
-    if failed == 0 { Ok(()) } else { Err(format!("{failed} checks of containers failed")) }
+    all.ended("containers")
 }
 
 fn checks(world: &World, root: &Path) -> Vec<(&'static str, Result<(), String>)> {
     let bystander = world.bystander();
-    let names = SERVERS.map(String::from);
     let servers = |verb: &str, more: &[&str]| {
-        let mut line =
-            vec!["servers".to_owned(), verb.to_owned(), "--runtime".to_owned(), "podman".to_owned()];
-        line.extend(more.iter().map(ToString::to_string));
-        line.extend(names.iter().cloned());
-        world.prony(&line)
+        world.prony(&[&["servers", verb, "--runtime", "podman"], more, &SERVERS].concat())
     };
     let whole =
         |said: String| if said.contains("3 passed, 0 failed, 0 skipped") { Ok(()) } else { Err(said) };
@@ -79,7 +70,7 @@ fn checks(world: &World, root: &Path) -> Vec<(&'static str, Result<(), String>)>
         ("a second installation of images has nothing to do", servers("install", &["--yes"]).map(drop)),
         ("servers keep the contract in containers", servers("check", &["--memory", "512m"]).and_then(whole)),
         ("a record names the base that stood in", world.recorded(root)),
-        ("a run in containers is measured, by their own cgroups", world.bench()),
+        ("a run in containers is measured, by their own cgroups", world.bench_by(&[], None)),
         ("nothing is left after a run", world.nothing_left(Duration::ZERO)),
         ("a run in containers on another host is measured there", world.bench_there()),
         ("nothing is left on another host", world.nothing_left(Duration::ZERO)),
@@ -102,13 +93,11 @@ impl World {
             Err(why) => return Ok(Err(why)),
         };
         let experiment = folder.join("work/containers.toml");
-        fs::write(&experiment, EXPERIMENT).map_err(|e| format!("{}: {e}", experiment.display()))?;
+        files::write(&experiment, EXPERIMENT)?;
         if let Err(why) = engine.base("bookworm", BASE) {
             return Ok(Err(format!("the base image cannot be made here: {why}")));
         }
-        let mut line = vec!["run", "--rm", "--network", "host"];
-        line.extend(LIMITS);
-        line.extend([BASE, "true"]);
+        let line = [&["run", "--rm", "--network", "host"], &LIMITS[..], &[BASE, "true"]].concat();
         if let Err(why) = engine.command("podman", &line) {
             return Ok(Err(format!("podman cannot run a container here: {why}")));
         }
@@ -119,36 +108,30 @@ impl World {
     fn bystander(&self) -> Result<String, String> {
         let line = ["run", "--detach", "--rm", "--network", "host"];
         let line = [&line[..], &LIMITS, &[BASE, "sleep", "infinity"]].concat();
-        self.engine.command("podman", &line).map(|said| said.trim().to_owned())
+        self.engine.command("podman", &line)
     }
 
     /// Whether it still runs; it is ended then.
     fn lives(&self, id: &str) -> Result<(), String> {
         let running = self.engine.command("podman", &["inspect", "--format", "{{.State.Running}}", id])?;
         self.engine.command("podman", &["rm", "--force", "--time", "0", id])?;
-        if running.trim() == "true" { Ok(()) } else { Err(format!("it runs: {}", running.trim())) }
+        if running == "true" { Ok(()) } else { Err(format!("it runs: {running}")) }
     }
 
     /// Whether what is written down of an image says what its base was made by.
     fn recorded(&self, root: &Path) -> Result<(), String> {
-        let error = |e: std::io::Error| format!("the recipe cannot be copied: {e}");
         let to = self.engine.folder.join("work/recipes/php-server");
-        let _ = fs::remove_dir_all(&to);
-        fs::create_dir_all(&to).map_err(error)?;
-        for entry in fs::read_dir(root.join("servers/php-server")).map_err(error)?.flatten() {
-            if entry.path().is_file() && entry.file_name() != "verified.toml" {
-                fs::copy(entry.path(), to.join(entry.file_name())).map_err(error)?;
+        files::anew(&to)?;
+        for path in files::list(&root.join("servers/php-server"))? {
+            if path.is_file() && !path.ends_with("verified.toml") {
+                files::copy(&path, &to.join(files::name(&path)))?;
             }
         }
         let line =
             ["servers", "check", "php-server", "--runtime", "podman", "--record", "--servers", "recipes"];
-        self.prony(&line.map(String::from))?;
-        let record = fs::read_to_string(to.join("verified.toml")).map_err(|e| format!("no record: {e}"))?;
+        self.prony(&line)?;
+        let record = files::read(&to.join("verified.toml"))?;
         if record.contains(&format!("stands in: {MADE_BY}\"")) { Ok(()) } else { Err(record) }
-    }
-
-    fn bench(&self) -> Result<(), String> {
-        self.bench_by(&[], None)
     }
 
     /// The same with `--server-host`: another host's containers have its network.
@@ -169,9 +152,8 @@ impl World {
         let _ = fs::remove_file(self.engine.folder.join("work/containers.jsonl"));
         let mut command = Command::new(&self.binary);
         command.args(bench_line("containers.jsonl")).args(more).envs(path.map(|path| ("PATH", path)));
-        let output = self.engine.in_world(&mut command).output().map_err(|e| e.to_string())?;
-        said("prony bench", &output)?;
-        let text = self.prony(&["report", "containers.jsonl", "--format", "json"].map(String::from))?;
+        run::text(self.engine.in_world(&mut command))?;
+        let text = self.prony(&["report", "containers.jsonl", "--format", "json"])?;
         let analysis: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
         let rows = analysis["plans"][0]["rows"].as_array().cloned().unwrap_or_default();
         let measured =
@@ -180,9 +162,7 @@ impl World {
         if measured != 2 || failed > 0 {
             return Err(format!("{measured} servers measured, {failed} requests failed"));
         }
-        let log = fs::read_to_string(self.engine.folder.join("work/containers.jsonl"))
-            .map_err(|e| e.to_string())?;
-        let trials: Vec<Value> = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let trials = web_data::lines(&self.engine.folder.join("work/containers.jsonl"))?;
         let servers: Vec<&Value> = trials.iter().flat_map(|line| find(line, "window_cpu_ns")).collect();
         // Of a window: something, and no more than one core could give while it was sampled (half as much again, as a
         // stamp and its reading are two instants).
@@ -207,11 +187,11 @@ impl World {
         let until = Instant::now() + within;
         loop {
             let left = self.engine.command("podman", &["ps", "--all", "--quiet", "--filter", LABEL])?;
-            if left.trim().is_empty() {
+            if left.is_empty() {
                 return Ok(());
             }
             if Instant::now() >= until {
-                return Err(format!("left: {}", left.trim()));
+                return Err(format!("left: {left}"));
             }
             thread::sleep(Duration::from_millis(200));
         }
@@ -220,11 +200,14 @@ impl World {
     /// Kills a run that would take an hour by SIGKILL while a container serves: nobody but the guard is there to end it.
     fn killed(&self) -> Result<(), String> {
         let _ = fs::remove_file(self.engine.folder.join("work/killed.jsonl"));
-        let mut child = self.spawn(&[&bench_line("killed.jsonl")[..], &["--blocks", "1000"]].concat())?;
+        let mut command = Command::new(&self.binary);
+        command.args(bench_line("killed.jsonl")).args(["--blocks", "1000"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut prony = Running::start(self.engine.in_world(&mut command))?;
         let until = Instant::now() + WATCHDOG;
         let seen = loop {
             let running = self.engine.command("podman", &["ps", "--quiet", "--filter", LABEL])?;
-            if !running.trim().is_empty() {
+            if !running.is_empty() {
                 break Ok(());
             }
             if Instant::now() >= until {
@@ -232,8 +215,8 @@ impl World {
             }
             thread::sleep(Duration::from_millis(100));
         };
-        let _ = child.kill();
-        let ended = child.wait().map_err(|e| e.to_string())?;
+        let _ = prony.0.kill();
+        let ended = prony.0.wait().map_err(|e| e.to_string())?;
         seen?;
         if ended.signal() != Some(9) {
             return Err(format!("Prony ended by itself: {ended}"));
@@ -241,17 +224,8 @@ impl World {
         self.nothing_left(WATCHDOG)
     }
 
-    fn spawn(&self, line: &[&str]) -> Result<Child, String> {
-        let mut command = Command::new(&self.binary);
-        command.args(line).stdout(Stdio::null()).stderr(Stdio::null());
-        self.engine.in_world(&mut command).spawn().map_err(|e| e.to_string())
-    }
-
-    fn prony(&self, line: &[String]) -> Result<String, String> {
-        let mut command = Command::new(&self.binary);
-        command.args(line);
-        let output = self.engine.in_world(&mut command).output().map_err(|e| e.to_string())?;
-        said(&format!("prony {}", line.join(" ")), &output)
+    fn prony(&self, line: &[&str]) -> Result<String, String> {
+        run::text(self.engine.in_world(Command::new(&self.binary).args(line)))
     }
 }
 

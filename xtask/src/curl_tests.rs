@@ -6,16 +6,15 @@
 //! such cases need it; features that a build of curl may lack count as absent.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::thread;
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use serde_json::Value;
+use clap::Parser;
 
-const USAGE: &str = "usage: cargo xtask curl-tests PATH (of a checkout of github.com/curl/curl)";
+use crate::{files, loopback, run};
+
 /// How the one URL of a case begins.
 const URL: &str = "http://%HOSTIP:%HTTPPORT/";
 /// Flags that change nothing of what becomes of a plain GET, and those of them that take a value.
@@ -44,20 +43,19 @@ struct Case {
     exit_code: u32,
 }
 
+#[derive(Parser)]
+pub(crate) struct Asked {
+    /// A checkout of github.com/curl/curl
+    path: PathBuf,
+}
+
 /// Plays all of them, and prints where Prony and curl differ.
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
-    let [path] = arguments else { return Err(USAGE.to_owned()) };
-    let prony = root.join("target/release/prony");
-    if !prony.exists() {
-        return Err("target/release/prony is not built: make build".to_owned());
-    }
-    let folder = Path::new(path).join("tests/data");
-    let entries = fs::read_dir(&folder).map_err(|e| format!("{}: {e}. {USAGE}", folder.display()))?;
+pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
+    let prony = crate::prony(root)?;
     let (mut all, mut cases) = (0, Vec::new());
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let number = name.to_str().and_then(|name| name.strip_prefix("test")?.parse().ok());
-        if let (Some(number), Ok(text)) = (number, fs::read_to_string(entry.path())) {
+    for path in files::list(&asked.path.join("tests/data"))? {
+        let number = files::name(&path).strip_prefix("test").and_then(|number| number.parse().ok());
+        if let (Some(number), Ok(text)) = (number, files::read(&path)) {
             all += 1;
             cases.extend(case(number, &text));
         }
@@ -218,16 +216,10 @@ fn is_header(line: &[u8], after_header: bool) -> bool {
 
 /// Serves the reply and asks for it: why the request failed, if it did, and whether the response was only tolerated.
 fn ask(prony: &Path, case: &Case) -> Result<(Option<String>, bool), String> {
-    let address = serve(case.reply.clone()).map_err(|e| format!("no server on loopback: {e}"))?;
-    let output = Command::new(prony)
-        .args(["load", &format!("http://{address}/"), "-n", "1", "-c", "1"])
-        .args(["--timeout", "3s", "--json", "-"])
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|e| format!("{}: {e}", prony.display()))?;
-    let trial: Value = serde_json::from_slice(&output.stdout).map_err(|e| {
-        format!("test{}: {e}: {}", case.number, String::from_utf8_lossy(&output.stderr).trim())
-    })?;
+    let address = serve(case.reply.clone())?;
+    let url = format!("http://{address}/");
+    let line = ["load", &url, "-n", "1", "-c", "1", "--timeout", "3s", "--json", "-"];
+    let trial = run::json(Command::new(prony).args(line)).map_err(|e| format!("test{}: {e}", case.number))?;
     let first = trial["first_errors"].as_object().and_then(|errors| errors.iter().next());
     // curl, too, has got a response whose status says that something is wrong.
     let failure = first.filter(|(kind, _)| *kind != "unexpected_status");
@@ -238,12 +230,9 @@ fn ask(prony: &Path, case: &Case) -> Result<(Option<String>, bool), String> {
 }
 
 /// A server that sends a reply, and closes where curl's would. It ends with this task.
-fn serve(reply: Vec<u8>) -> std::io::Result<SocketAddr> {
-    let listener = TcpListener::bind("127.0.0.1:0")?;
-    let address = listener.local_addr()?;
+fn serve(reply: Vec<u8>) -> Result<SocketAddr, String> {
     let closes = reply.is_empty() || reply.windows(8).any(|bytes| bytes == b"swsclose");
-    thread::spawn(move || listener.incoming().flatten().for_each(|stream| answer(stream, &reply, closes)));
-    Ok(address)
+    loopback::serve(move |stream| answer(stream, &reply, closes))
 }
 
 fn answer(mut stream: TcpStream, reply: &[u8], closes: bool) {

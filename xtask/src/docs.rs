@@ -1,20 +1,19 @@
 //! Pages that the binary knows better than a writer: docs/cli.md from its
 //! help, docs/servers.md from its catalogue; and where releases are, which Cargo.toml says.
 
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use crate::release::Release;
-use crate::tidy;
+use crate::{files, run, tidy};
 
 pub(crate) fn write(root: &Path) -> Result<(), String> {
     for (path, text) in Release::read(root)?.stale(root, &tidy::tracked(root)?) {
-        fs::write(root.join(path), text).map_err(|e| format!("{path}: {e}"))?;
+        files::write(&root.join(path), text)?;
         println!("wrote {path}: where releases are");
     }
-    for (path, text) in pages(root, &crate::prony(root))? {
-        fs::write(root.join(path), text).map_err(|e| format!("{path}: {e}"))?;
+    for (path, text) in pages(root, &crate::prony(root)?)? {
+        files::write(&root.join(path), text)?;
         println!("wrote {path}");
     }
     Ok(())
@@ -23,7 +22,7 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
 /// Holds the generated pages against the binary.
 pub(crate) fn check(root: &Path, binary: &Path) -> Result<(), String> {
     for (path, text) in pages(root, binary)? {
-        if fs::read_to_string(root.join(path)).ok().as_deref() != Some(text.as_str()) {
+        if files::read(&root.join(path)).ok().as_deref() != Some(text.as_str()) {
             return Err(format!("{path} is stale: make docs"));
         }
     }
@@ -70,14 +69,10 @@ fn servers(root: &Path, binary: &Path) -> Result<String, String> {
 
 /// The release binary's standard output.
 fn prony(root: &Path, binary: &Path, arguments: &[&str]) -> Result<String, String> {
-    let output = Command::new(binary)
-        .args(arguments)
-        // Elsewhere, so that no ./prony/servers of a developer's gets into the pages.
-        .current_dir(root.join("target"))
-        .env("COLUMNS", "100")
-        .output()
-        .map_err(|e| format!("{} could not be run ({e}): make build", binary.display()))?;
-    let lines =
-        String::from_utf8_lossy(&output.stdout).lines().map(|l| l.trim_end().to_owned()).collect::<Vec<_>>();
-    Ok(lines.join("\n"))
+    let mut command = Command::new(binary);
+    // Elsewhere, so that no ./prony/servers of a developer's gets into the pages.
+    command.args(arguments).current_dir(root.join("target")).env("COLUMNS", "100");
+    let output = run::output(&mut command)?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"))
 }

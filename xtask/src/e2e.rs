@@ -10,14 +10,14 @@ use std::env;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{replication, rotation};
+use crate::{files, replication, rotation, run};
 
 /// A short run of the quickstart experiment must rank at least so many servers where all are installed.
 const RANKED_MIN: usize = 8;
@@ -68,9 +68,8 @@ struct Run {
     binary: PathBuf,
     folder: PathBuf,
     install: bool,
+    /// Of what was checked, a line that begins with `ok` or `FAILED` each.
     text: String,
-    passed: usize,
-    failed: usize,
 }
 
 /// Runs all checks.
@@ -79,7 +78,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     let binary =
         env::var_os("PRONY").map_or_else(|| super::dist::binary(root), |named| Ok(PathBuf::from(named)))?;
     let folder = root.join("target/e2e");
-    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    files::make(&folder)?;
     let units_before = enabled_units();
     let done = Mutex::new(Vec::new());
     thread::scope(|scope| {
@@ -93,13 +92,12 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
                     let took = begun.elapsed();
                     let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
                     println!("\n{name}, {:.0} s:\n{}", took.as_secs_f64(), run.text.trim_end());
-                    done.push((took, *name, run.passed, run.failed));
+                    done.push((took, *name, run.text));
                 }
             });
         }
     });
-    let mut done: Vec<(Duration, &str, usize, usize)> =
-        done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut done: Vec<(Duration, &str, String)> = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut last = Run::new(root, &binary, &folder);
     let units_after = enabled_units();
     let same = if units_before == units_after { Ok(()) } else { Err(format!("{units_after:?}")) };
@@ -109,8 +107,9 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     for (took, name, ..) in &done {
         println!("{:6.1} s  {name}", took.as_secs_f64());
     }
-    let passed = last.passed + done.iter().map(|(.., passed, _)| passed).sum::<usize>();
-    let failed = last.failed + done.iter().map(|(.., failed)| failed).sum::<usize>();
+    let texts = || done.iter().map(|(.., text)| text).chain([&last.text]).flat_map(|text| text.lines());
+    let [passed, failed] =
+        ["ok ", "FAILED "].map(|word| texts().filter(|line| line.starts_with(word)).count());
     println!("\nIn {:.0} s:\n{passed} passed, {failed} failed", begun.elapsed().as_secs_f64());
     if failed > 0 { Err("end-to-end checks failed".to_owned()) } else { Ok(()) }
 }
@@ -130,21 +129,9 @@ fn wrong_answers(log: &Path) -> Result<Vec<String>, String> {
 
 /// Links by which systemd would start something at boot.
 fn enabled_units() -> Vec<PathBuf> {
-    let folders = fs::read_dir("/etc/systemd/system").into_iter().flatten().flatten();
-    let wants =
-        folders.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "wants"));
-    let mut units: Vec<PathBuf> = wants
-        .filter_map(|folder| fs::read_dir(folder).ok())
-        .flatten()
-        .flatten()
-        .map(|link| link.path())
-        .collect();
-    units.sort();
-    units
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    let folders = files::list(Path::new("/etc/systemd/system")).unwrap_or_default();
+    let wants = folders.iter().filter(|path| path.extension().is_some_and(|e| e == "wants"));
+    wants.filter_map(|folder| files::list(folder).ok()).flatten().collect()
 }
 
 impl Run {
@@ -156,8 +143,6 @@ impl Run {
             install: env::var("YES").is_ok_and(|yes| !yes.is_empty())
                 || env::var("CI").is_ok_and(|ci| ci == "true"),
             text: String::new(),
-            passed: 0,
-            failed: 0,
         }
     }
 
@@ -179,8 +164,12 @@ impl Run {
         let install = [&["servers", "install", "--yes"], &names[..]].concat();
         self.check("today's servers are installed", &install);
         let again = self.output(&install).and_then(|ran| {
-            let said = text(&ran.stderr);
-            if said.contains("Everything is installed.") { Ok(()) } else { Err(text(&ran.stdout) + &said) }
+            let said = run::trimmed(&ran.stderr);
+            if said.contains("Everything is installed.") {
+                Ok(())
+            } else {
+                Err(run::trimmed(&ran.stdout) + &said)
+            }
         });
         self.count("a second installation has nothing to do", again);
         let check = [&["servers", "check"], &names[..]].concat();
@@ -199,20 +188,19 @@ impl Run {
 
     /// Another task of this program, whose checks are lines that begin with `ok` or `FAILED`.
     fn task(&mut self, name: &str, line: &str) {
-        let ran = env::current_exe().and_then(|own| {
-            self.in_folder(Command::new(own).args(line.split(' ')).env("PRONY", &self.binary)).output()
+        let own = env::current_exe().map_err(|e| e.to_string());
+        let ran = own.and_then(|own| {
+            run::output(self.in_folder(Command::new(own).args(line.split(' ')).env("PRONY", &self.binary)))
         });
-        let ran = match ran {
-            Ok(ran) => ran,
-            Err(why) => return self.count(name, Err(why.to_string())),
-        };
-        let said = text(&ran.stdout);
-        self.say(said.trim_end());
-        self.passed += said.lines().filter(|line| line.starts_with("ok ")).count();
-        let failed = said.lines().filter(|line| line.starts_with("FAILED ")).count();
-        self.failed += failed;
-        if !ran.status.success() && failed == 0 {
-            self.count(name, Err(text(&ran.stderr)));
+        match ran {
+            Err(why) => self.count(name, Err(why)),
+            Ok(ran) => {
+                let said = run::trimmed(&ran.stdout);
+                self.say(&said);
+                if !ran.status.success() && !said.lines().any(|line| line.starts_with("FAILED ")) {
+                    self.count(name, Err(run::trimmed(&ran.stderr)));
+                }
+            }
         }
     }
 
@@ -222,14 +210,9 @@ impl Run {
 
     fn count(&mut self, name: &str, result: Result<(), String>) {
         match result {
-            Ok(()) => {
-                self.passed += 1;
-                self.say(&format!("ok      {name}"));
-            }
-            Err(why) => {
-                self.failed += 1;
-                self.say(&format!("FAILED  {name}: {why}"));
-            }
+            Ok(()) => self.say(&format!("ok      {name}")),
+            // What else was said may have lines that look like a check's.
+            Err(why) => self.say(&format!("FAILED  {name}: {}", why.replace('\n', "\n  "))),
         }
     }
 
@@ -242,23 +225,16 @@ impl Run {
     /// In the lane's folder, and without waiting for the other lanes' benches or for an idle second beside them.
     fn in_folder<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         let turn = self.folder.join(format!("turn-{:?}", thread::current().id()));
-        command.current_dir(&self.folder).stdin(Stdio::null());
-        command.env("PRONY_TURN", turn).env("PRONY_DISTURBED", "keep")
+        command.current_dir(&self.folder).env("PRONY_TURN", turn).env("PRONY_DISTURBED", "keep")
     }
 
     fn output(&self, arguments: &[&str]) -> Result<Output, String> {
-        let output = self.in_folder(Command::new(&self.binary).args(arguments)).output();
-        output.map_err(|e| format!("{}: {e}", self.binary.display()))
+        run::output(self.in_folder(Command::new(&self.binary).args(arguments)))
     }
 
     /// Standard output of a command that must succeed.
     fn prony(&self, arguments: &[&str]) -> Result<String, String> {
-        let output = self.output(arguments)?;
-        if output.status.success() {
-            return Ok(text(&output.stdout));
-        }
-        let said = text(&output.stdout) + &text(&output.stderr);
-        Err(format!("prony {} ended with {}:\n{said}", arguments.join(" "), output.status))
+        run::text(self.in_folder(Command::new(&self.binary).args(arguments)))
     }
 
     /// Whether a bench has anything to run with the servers that are installed.
@@ -325,23 +301,18 @@ impl Run {
     /// (Needs root, for a file system that is small enough.)
     fn full_disk(&mut self) {
         let disk = self.folder.join("small-disk");
-        if fs::create_dir_all(&disk).is_err() {
-            return self.count("a full disk", Err("its folder could not be made".to_owned()));
+        if let Err(why) = files::make(&disk) {
+            return self.count("a full disk", Err(why));
         }
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"])
-            .arg(&disk)
-            .stderr(Stdio::null())
-            .status()
-            .is_ok_and(|s| s.success());
-        if !mounted {
+        let mut mount = Command::new("mount");
+        if run::text(mount.args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(&disk)).is_err() {
             return self.say("skipped: a small file system could not be mounted here");
         }
         let candidate = format!("one={} target --port {{port}}", self.binary.display());
         // A trial's record has some kilobytes: the disk is full long before the blocks are done.
         let line = ["bench", "--candidate", &candidate, "-d", "200ms", "--warmup", "0", "--blocks", "500"];
         let result = self.output(&[&line[..], &["-o", "small-disk/r.jsonl"]].concat()).and_then(|ended| {
-            let said = text(&ended.stderr);
+            let said = run::trimmed(&ended.stderr);
             let readable = self.prony(&["report", "small-disk/r.jsonl"])?;
             let sentence = said.contains("No space left") && said.contains("--resume");
             if ended.status.code() != Some(0) && sentence && readable.contains("one") {

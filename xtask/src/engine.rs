@@ -3,7 +3,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
+
+use crate::{files, run};
 
 /// Debian 12, under the official image's name.
 pub(crate) const BASE: &str = "docker.io/library/debian:bookworm-slim";
@@ -21,8 +23,7 @@ pub(crate) struct Engine {
 impl Engine {
     /// The inner error is the reason to skip: a program that is missing.
     pub(crate) fn new(folder: &Path, programs: &[&str]) -> Result<Result<Engine, String>, String> {
-        let error = |e: std::io::Error| format!("{}: {e}", folder.display());
-        fs::create_dir_all(folder.join("work")).map_err(error)?;
+        files::make(&folder.join("work"))?;
         let engine = Engine { folder: folder.to_owned() };
         for program in programs {
             if engine.command("which", &[program]).is_err() {
@@ -32,8 +33,8 @@ impl Engine {
             }
         }
         let (storage, containers) = engine.configuration();
-        fs::write(folder.join("storage.conf"), storage).map_err(error)?;
-        fs::write(folder.join("containers.conf"), containers).map_err(error)?;
+        files::write(&folder.join("storage.conf"), storage)?;
+        files::write(&folder.join("containers.conf"), containers)?;
         Ok(Ok(engine))
     }
 
@@ -57,7 +58,7 @@ impl Engine {
     pub(crate) fn base(&self, suite: &str, image: &str) -> Result<(), String> {
         let label = format!("{{{{index .Config.Labels {STAND_IN:?}}}}}");
         match self.command("podman", &["image", "inspect", "--format", &label, image]) {
-            Ok(said) if said.trim() == MADE_BY => return Ok(()),
+            Ok(said) if said == MADE_BY => return Ok(()),
             // Made by an older revision: what was built on it lacks the label, too. The storage is this check's own.
             Ok(_) => self.command("podman", &["rmi", "--all", "--force"]).map(drop)?,
             Err(_) => {}
@@ -70,16 +71,15 @@ impl Engine {
             let _ = fs::remove_dir_all(&root);
             self.command("debootstrap", &["--variant=minbase", suite, &root_text])?;
             let copy = |from: &str| {
-                let to = root.join(from.trim_start_matches('/'));
-                let _ = to.parent().map(fs::create_dir_all);
-                let _ = fs::copy(from, to);
+                // What is not here is not needed there.
+                let _ = files::copy(Path::new(from), &root.join(from.trim_start_matches('/')));
             };
             ["/etc/ssl/certs/ca-certificates.crt", "/etc/pip.conf"].into_iter().for_each(copy);
             // From which a package that comes later makes that file anew.
             let own = "/usr/local/share/ca-certificates";
-            let entries = fs::read_dir(own).into_iter().flatten().flatten();
-            entries.for_each(|entry| copy(&entry.path().to_string_lossy()));
-            fs::write(root.join("made"), "").map_err(|e| format!("{root_text}: {e}"))?;
+            let own = files::list(Path::new(own)).unwrap_or_default();
+            own.iter().for_each(|path| copy(&path.to_string_lossy()));
+            files::write(&root.join("made"), "")?;
         }
         let archive = self.folder.join(format!("base-{suite}.tar")).display().to_string();
         self.command("tar", &["-C", &root_text, "-cf", &archive, "."])?;
@@ -97,11 +97,9 @@ impl Engine {
             return Ok(name);
         }
         let context = self.folder.join("furnished");
-        let error = |e: std::io::Error| format!("{}: {e}", context.display());
-        fs::create_dir_all(&context).map_err(error)?;
         let install = "apt-get install --yes --no-install-recommends python3-venv git curl ca-certificates";
         let text = format!("FROM {base}\nRUN apt-get update && {install} && apt-get clean\n");
-        fs::write(context.join("Dockerfile"), text).map_err(error)?;
+        files::write(&context.join("Dockerfile"), text)?;
         let context = context.display().to_string();
         let build = ["build", "--quiet", "--network", "host", "--tag", &name, &context];
         self.command("podman", &build).map(|_| name)
@@ -109,10 +107,7 @@ impl Engine {
 
     /// The standard output of a command that must succeed.
     pub(crate) fn command(&self, program: &str, line: &[&str]) -> Result<String, String> {
-        let mut command = Command::new(program);
-        command.args(line);
-        let output = self.in_world(&mut command).output().map_err(|e| format!("{program}: {e}"))?;
-        said(&format!("{program} {}", line.join(" ")), &output)
+        run::text(self.in_world(Command::new(program).args(line)))
     }
 
     /// A command with the engine's storage and folder, and nothing to read.
@@ -129,16 +124,4 @@ impl Engine {
             ("BUILDAH_ISOLATION", "chroot".to_owned()),
         ]
     }
-}
-
-/// Of a command that ended.
-pub(crate) fn said(what: &str, output: &Output) -> Result<String, String> {
-    let out = String::from_utf8_lossy(&output.stdout).into_owned();
-    if output.status.success() {
-        return Ok(out);
-    }
-    let err = String::from_utf8_lossy(&output.stderr).into_owned();
-    let tail: Vec<&str> = err.lines().rev().take(8).collect();
-    let tail: Vec<&str> = tail.into_iter().rev().collect();
-    Err(format!("`{what}` ended with {}: {out}{}", output.status, tail.join("\n")))
 }

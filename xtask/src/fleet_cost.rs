@@ -3,20 +3,20 @@
 //!
 //! Three figures. CPU time per request of a load by one agent against the same load without a fleet, in pairs on one CPU, of
 //! the whole process that loads: what carries an agent's messages is a cost of the client; and the service time's
-//! percentiles, with the target on the other CPUs. No CPU sleeps meanwhile ([`Awake`]). The controller's CPU time and memory
+//! percentiles, with the target on the other CPUs. No CPU sleeps meanwhile ([`awake`]). The controller's CPU time and memory
 //! while many agents load a little. And its CPU time for shares as full as a hundred thousand requests a second
 //! make them, which are measured once and then heard from many agents, sealed, as they would come; and, beside it and held to
 //! no limit, for those that this machine can fill. It is this program that hears them, which is built as a release is therefore.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::hint::black_box;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use clap::Parser;
 use nix::sys::resource::{UsageWho, getrusage};
 use prony_fleet::job::{FromAgent, Piece};
 use prony_fleet::protocol::Up;
@@ -25,16 +25,14 @@ use prony_load::{Control, Gathered, Shard, Share, run_shard};
 use prony_model::plan::Arrivals;
 use prony_model::rate::Rate;
 use prony_model::{Plan, Target};
-use prony_stats::interval::{Interval, paired_ratio_interval};
 use serde_json::Value;
 
-use crate::hammer::commit;
-use crate::peers::cpus;
-use crate::soak::{host, start_target};
-use crate::today::date;
+use crate::files;
+use crate::median::{self, real};
+use crate::page::{NONE, date, host, or_none, table};
+use crate::run::{self, Running, commit, target};
 use crate::truth::noise;
 
-const USAGE: &str = "usage: cargo run --release -p xtask -- fleet [--prony PATH] [--pairs N] [--agents N] [--seconds N] [--store]";
 /// The loads of the pairs, as flags.
 const LOADS: [(&str, &str); 2] = [("closed", "-c 10"), ("open", "-c 20 -R 5000")];
 /// What a fleet of one may cost.
@@ -49,189 +47,209 @@ const FULL_PER_S: f64 = 100_000.0;
 /// Seconds that are replayed.
 const REPLAYED_S: usize = 20;
 
-struct Asked {
-    prony: PathBuf,
+#[derive(Parser)]
+pub(crate) struct Asked {
+    #[arg(long)]
+    prony: Option<PathBuf>,
+    #[arg(long, default_value_t = 20)]
     pairs: usize,
+    #[arg(long, default_value_t = 100)]
     agents: usize,
+    #[arg(long, default_value_t = 60)]
     seconds: u64,
+    /// Keep the results in docs/benchmarks/
+    #[arg(long)]
     store: bool,
 }
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
-    let asked = read(root, arguments)?;
+/// A row of the page.
+type Row = [String; 4];
+
+pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
     if cfg!(debug_assertions) {
-        return Err(format!(
-            "this build is not optimised, and what it hears full shares with is measured: {USAGE}"
-        ));
+        return Err("this build is not optimised, and what it hears full shares with is measured: \
+                    cargo run --release -p xtask -- fleet"
+            .to_owned());
     }
-    let mut rows = Vec::new();
-    let mut beyond = Vec::new();
-    let (target, url) = start_target(&asked.prony, &[])?;
+    let prony = asked.prony.clone().unwrap_or_else(|| root.join("target/release/prony"));
+    let (target, url) = target(&prony, &[])?;
+    let bench = Bench { asked, prony: &prony, url: &url };
+    let (mut rows, mut beyond): (Vec<Row>, Vec<String>) = Default::default();
+    let mut take = |more: Vec<Row>, is_within: bool, what: String| {
+        more.iter().for_each(|row| println!("| {} |", row.join(" | ")));
+        rows.extend(more);
+        beyond.extend((!is_within).then_some(what));
+    };
     let (cpu, others) = one_and_others()?;
     keep_to(target.pid(), &others)?;
-    let awake = Awake::all(cpu, &others)?;
+    let awake = awake(cpu, &others)?;
     for (name, flags) in LOADS {
-        let (row, is_within) = pairs(&asked, &url, name, flags, cpu)?;
-        println!("{row}");
-        rows.push(row);
-        if !is_within {
-            beyond.push(format!(
-                "{name}: CPU time beyond {CPU_MAX} or too noisy to tell, or a percentile that differs"
-            ));
-        }
+        let (more, is_within) = bench.pairs(name, flags, cpu)?;
+        let what =
+            format!("{name}: CPU time beyond {CPU_MAX} or too noisy to tell, or a percentile that differs");
+        take(more, is_within, what);
     }
     drop(awake);
-    let held = crowd(&asked, &url)?;
-    println!("{}", held.row);
-    beyond.extend((!held.is_within()).then(|| "the controller of many agents takes too much".to_owned()));
-    let replayed = replay(&asked, &url, Some(FULL_PER_S))?;
-    println!("{}", replayed.row);
-    beyond.extend((!replayed.is_within()).then(|| "the controller of full shares takes too much".to_owned()));
-    let fullest = replay(&asked, &url, None)?;
-    println!("{}", fullest.row);
-    rows.extend([held.row, replayed.row, fullest.row]);
+    let held = bench.crowd()?;
+    take(vec![held.row.clone()], held.is_within(), "the controller of many agents takes too much".to_owned());
+    let replayed = bench.replay(Some(FULL_PER_S))?;
+    let what = "the controller of full shares takes too much".to_owned();
+    take(vec![replayed.row.clone()], replayed.is_within(), what);
+    take(vec![bench.replay(None)?.row], true, String::new());
     if asked.store {
         let scratch = root.join("target/fleet-cost");
-        fs::create_dir_all(&scratch).map_err(|e| format!("{}: {e}", scratch.display()))?;
-        let doctor = noise::doctor(&asked.prony, &scratch, true)?;
+        files::make(&scratch)?;
+        let doctor = noise::doctor(&prony, &scratch, true)?;
         let text = page(&host(&doctor["host"]), &commit(root), &rows);
-        crate::stored::write(root, &format!("fleet-{}", date()), &[("md", &text)])?;
+        crate::page::store(root, &format!("fleet-{}", date()), &text, None)?;
     }
     if beyond.is_empty() { Ok(()) } else { Err(beyond.join("; ")) }
 }
 
-fn read(root: &Path, arguments: &[String]) -> Result<Asked, String> {
-    let mut asked =
-        Asked { prony: root.join("target/release/prony"), pairs: 20, agents: 100, seconds: 60, store: false };
-    let mut rest = arguments.iter();
-    while let Some(argument) = rest.next() {
-        let mut next = || rest.next().ok_or(USAGE);
-        match argument.as_str() {
-            "--store" => asked.store = true,
-            "--prony" => asked.prony = PathBuf::from(next()?),
-            "--pairs" => asked.pairs = next()?.parse().map_err(|_| USAGE)?,
-            "--agents" => asked.agents = next()?.parse().map_err(|_| USAGE)?,
-            "--seconds" => asked.seconds = next()?.parse().map_err(|_| USAGE)?,
-            other => return Err(format!("{other:?}: {USAGE}")),
-        }
-    }
-    Ok(asked)
+struct Bench<'a> {
+    asked: &'a Asked,
+    prony: &'a Path,
+    url: &'a str,
 }
 
-fn pairs(asked: &Asked, url: &str, name: &str, flags: &str, cpu: usize) -> Result<(String, bool), String> {
-    let mut costs = Vec::new();
-    let mut latencies = [Vec::new(), Vec::new()];
-    for number in 0..asked.pairs {
-        let mut pair = [[0.0; 3]; 2];
-        for side in if number.is_multiple_of(2) { [0, 1] } else { [1, 0] } {
-            pair[side] = one(&asked.prony, url, flags, cpu, side == 1)?;
+impl Bench<'_> {
+    fn pairs(&self, name: &str, flags: &str, cpu: u32) -> Result<(Vec<Row>, bool), String> {
+        let pairs = median::pairs(self.asked.pairs, |side| self.one(flags, cpu, side == 1))?;
+        let of = |at: usize| pairs.iter().map(move |pair| pair.each_ref().map(|figures| figures[at]));
+        let ratio = median::ratio(of(0))?;
+        let [alone, fleet] = [0, 1].map(|side| {
+            let costs: Vec<f64> = of(0).map(|pair| pair[side]).collect();
+            prony_stats::trend::median(&costs).unwrap_or(f64::NAN)
+        });
+        let what =
+            format!("{name}: CPU time per request, `prony load {flags}`, alone and by `--fleet local:1`");
+        let costs = format!("{alone:.0} ns, {fleet:.0} ns");
+        let mut rows = vec![[what, costs, median::shown(&ratio), CPU_MAX.to_string()]];
+        let mut is_within = ratio.high <= CPU_MAX;
+        for (at, percentile) in [(1, "p50"), (2, "p99")] {
+            let ratio = median::ratio(of(at))?;
+            let what = format!("{name}: {percentile} of service, by the fleet over alone");
+            rows.push([what, String::new(), median::shown(&ratio), "1 within".to_owned()]);
+            is_within &= ratio.low <= 1.0 && 1.0 <= ratio.high;
         }
-        costs.push((pair[1][0], pair[0][0]));
-        for (percentile, pairs) in latencies.iter_mut().enumerate() {
-            pairs.push((pair[1][percentile + 1], pair[0][percentile + 1]));
+        Ok((rows, is_within))
+    }
+
+    /// CPU time of the process that loads, per request, and p50 and p99 of service, in nanoseconds.
+    fn one(&self, flags: &str, cpu: u32, fleet: bool) -> Result<[f64; 3], String> {
+        let cpu = cpu.to_string();
+        let mut command = Command::new("taskset");
+        command.args(["--cpu-list", &cpu]).arg(self.prony).args(["load", self.url, "--pin", &cpu]);
+        command.args(["-q", "--json", "-", "-t", "1", "-d", "2s", "--warmup", "300ms"]);
+        command.args(flags.split(' '));
+        let trial = run::json(command.args(fleet.then_some("--fleet=local:1")))?;
+        let number = |path: &str| {
+            trial.pointer(path).and_then(Value::as_f64).ok_or_else(|| format!("the result has no {path}"))
+        };
+        Ok([
+            number("/client/process_cpu_ns")? / number("/requests/completed")?,
+            number("/latency/service/p50_ns")?,
+            number("/latency/service/p99_ns")?,
+        ])
+    }
+
+    /// Agents that each send ten requests a second.
+    fn crowd(&self) -> Result<Taken, String> {
+        let Asked { agents, seconds, .. } = *self.asked;
+        let rate = agents * 10;
+        let line = format!(
+            "load {} -q --fleet local:{agents} -c {agents} -t 1 -R {rate} -d {seconds}s --warmup 0 --json -",
+            self.url
+        );
+        let mut command = Command::new(self.prony);
+        command.args(line.split(' ')).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut controller = Running::start(&mut command)?;
+        let found = watched(controller.pid(), seconds);
+        let out = controller.0.stdout.take().ok_or("the load has no output")?;
+        let trial = std::io::read_to_string(out).map_err(|e| e.to_string())?;
+        let (cores, memory_kb) = found?;
+        let trial: Value = serde_json::from_str(&trial).map_err(|_| "the load gave no result".to_owned())?;
+        let sent = trial["run_total"]["sent"].as_u64().unwrap_or(0);
+        let what = format!(
+            "the controller of {agents} agents at 10 requests/s each for {seconds} s ({sent} of {} requests sent)",
+            rate as u64 * seconds
+        );
+        let took = format!("{:.1} % of a core, {memory_kb} kB", cores * 100.0);
+        Ok(Taken { row: [what, took, NONE.to_owned(), most()], cores, memory_kb })
+    }
+
+    /// Shares of a load at this rate, or as fast as this machine can, heard from many agents a second.
+    fn replay(&self, rate: Option<f64>) -> Result<Taken, String> {
+        let agents = self.asked.agents;
+        let (plan, shares) = recorded(self.url, rate)?;
+        let share =
+            shares.iter().max_by_key(|share| share.requests.completed).ok_or("no second was measured")?;
+        let heard = sealed(agents, share)?;
+        let bytes = heard.first().map_or(0, |(_, message)| message.len());
+        let mut gathered = Gathered::new(&plan, agents);
+        let before = noise::used_s(UsageWho::RUSAGE_SELF);
+        for second in 0..REPLAYED_S {
+            for (agent, (session, message)) in heard.iter().enumerate() {
+                let text = session.open(message.clone()).ok_or("a message does not open")?;
+                let said: FromAgent = serde_json::from_slice(&text).map_err(|e| e.to_string())?;
+                let Up::Piece { what: Piece::Part { mut share, .. }, .. } = said else { continue };
+                share.check()?;
+                let later = second as u64 * (share.end_ns - share.start_ns);
+                (share.start_ns, share.end_ns) = (share.start_ns + later, share.end_ns + later);
+                gathered.add(agent, *share, second + 1 == REPLAYED_S);
+            }
+            // As often as an observer is called.
+            (0..10).for_each(|_| {
+                black_box(gathered.snapshot());
+            });
         }
+        let cores = (noise::used_s(UsageWho::RUSAGE_SELF) - before) / real(REPLAYED_S as u64);
+        let usage = getrusage(UsageWho::RUSAGE_SELF).map_err(|e| e.to_string())?;
+        let memory_kb = u64::try_from(usage.max_rss()).unwrap_or(0);
+        let completed = share.requests.completed;
+        let what = format!(
+            "shares of {completed} requests a second, {bytes} bytes each, from {agents} agents every second"
+        );
+        let took = format!("{:.1} % of a core, {memory_kb} kB with the load that made them", cores * 100.0);
+        let row = [what, took, NONE.to_owned(), or_none(rate, |_| most())];
+        Ok(Taken { row, cores, memory_kb })
     }
-    let ratio =
-        paired_ratio_interval(&costs, prony_stats::CONFIDENCE).ok_or("an interval needs two pairs")?;
-    let median = |values: &[f64]| prony_stats::trend::median(values).unwrap_or(f64::NAN);
-    let sides: [Vec<f64>; 2] =
-        [costs.iter().map(|pair| pair.1).collect(), costs.iter().map(|pair| pair.0).collect()];
-    let mut row = format!(
-        "| {name}: CPU time per request, `prony load {flags}`, alone and by `--fleet local:1` | {:.0} ns, {:.0} ns | {} | {CPU_MAX} \
-         |",
-        median(&sides[0]),
-        median(&sides[1]),
-        shown(&ratio),
-    );
-    let mut is_within = ratio.high <= CPU_MAX;
-    for (percentile, pairs) in ["p50", "p99"].iter().zip(&latencies) {
-        let ratio =
-            paired_ratio_interval(pairs, prony_stats::CONFIDENCE).ok_or("an interval needs two pairs")?;
-        row.push_str(&format!(
-            "\n| {name}: {percentile} of service, by the fleet over alone | | {} | 1 within |",
-            shown(&ratio)
-        ));
-        is_within &= ratio.low <= 1.0 && 1.0 <= ratio.high;
-    }
-    Ok((row, is_within))
 }
 
-fn shown(Interval { point, low, high, .. }: &Interval) -> String {
-    format!("{point:.4} ({low:.4} to {high:.4})")
+/// What a controller may take, in words.
+fn most() -> String {
+    format!("{:.0} %, {MEMORY_MAX_KB} kB", CORE_MAX * 100.0)
 }
 
 /// A loop of the lowest priority on each CPU, which gives way to any other program at once and keeps the CPU from
 /// sleeping. How long a sleeping CPU of a virtual machine takes to wake depends on how often it slept just before; a
 /// fleet's messages change that, and it would be taken for what the fleet costs.
-struct Awake(Vec<Child>);
-
-impl Awake {
-    fn all(one: usize, others: &[String]) -> Result<Awake, String> {
-        let mut loops = Awake(Vec::new());
-        for cpu in others.iter().cloned().chain([one.to_string()]) {
-            let mut command = Command::new("taskset");
-            command.args(["--cpu-list", &cpu, "chrt", "--idle", "0", "sh", "-c", WHILE_WE_LIVE]);
-            let child = command.stdin(Stdio::null()).spawn();
-            loops.0.push(child.map_err(|e| format!("taskset and chrt, of util-linux: {e}"))?);
-        }
-        Ok(loops)
-    }
-}
-
-impl Drop for Awake {
-    fn drop(&mut self) {
-        for child in &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
+fn awake(one: u32, others: &[String]) -> Result<Vec<Running>, String> {
+    let start = |cpu: String| {
+        let mut command = Command::new("taskset");
+        command.args(["--cpu-list", &cpu, "chrt", "--idle", "0", "sh", "-c", WHILE_WE_LIVE]);
+        Running::start(command.stdin(Stdio::null()))
+    };
+    others.iter().cloned().chain([one.to_string()]).map(start).collect()
 }
 
 /// The CPU on which everything of a load runs, what carries a fleet's messages included, and the others, the target's: a
 /// controller beside the target would keep its CPU awake, and the fleet's responses would come sooner.
-fn one_and_others() -> Result<(usize, Vec<String>), String> {
-    match cpus().as_slice() {
-        [one, others @ ..] if !others.is_empty() => Ok((*one, others.iter().map(usize::to_string).collect())),
+fn one_and_others() -> Result<(u32, Vec<String>), String> {
+    match prony_host::cpus::allowed().as_slice() {
+        [one, others @ ..] if !others.is_empty() => Ok((*one, others.iter().map(u32::to_string).collect())),
         _ => Err("the target needs a CPU of its own: this machine has one".to_owned()),
     }
 }
 
 /// All threads of a process, from now on.
 fn keep_to(pid: u32, cpus: &[String]) -> Result<(), String> {
-    let kept = Command::new("taskset")
-        .args(["--all-tasks", "--cpu-list", "--pid", &cpus.join(","), &pid.to_string()])
-        .stdout(Stdio::null())
-        .status();
-    match kept {
-        Ok(status) if status.success() => Ok(()),
-        other => Err(format!("taskset, of util-linux: {other:?}")),
-    }
-}
-
-/// CPU time of the process that loads, per request, and p50 and p99 of service, in nanoseconds.
-fn one(prony: &Path, url: &str, flags: &str, cpu: usize, fleet: bool) -> Result<[f64; 3], String> {
-    let mut command = Command::new("taskset");
-    command.args(["--cpu-list", &cpu.to_string()]).arg(prony);
-    command.args(["load", url, "-q", "--json", "-", "--pin", &cpu.to_string(), "-t", "1", "-d", "2s"]);
-    command.args(["--warmup", "300ms"]).args(flags.split(' '));
-    if fleet {
-        command.args(["--fleet", "local:1"]);
-    }
-    let output = command.stdin(Stdio::null()).output().map_err(|e| format!("{}: {e}", prony.display()))?;
-    let trial: Value = serde_json::from_slice(&output.stdout)
-        .map_err(|_| String::from_utf8_lossy(&output.stderr).trim().to_owned())?;
-    let number = |path: &str| {
-        trial.pointer(path).and_then(Value::as_f64).ok_or_else(|| format!("the result has no {path}"))
-    };
-    Ok([
-        number("/client/process_cpu_ns")? / number("/requests/completed")?,
-        number("/latency/service/p50_ns")?,
-        number("/latency/service/p99_ns")?,
-    ])
+    let line = ["--all-tasks", "--cpu-list", "--pid", &cpus.join(","), &pid.to_string()];
+    run::text(Command::new("taskset").args(line)).map(drop)
 }
 
 struct Taken {
-    row: String,
+    row: Row,
     cores: f64,
     memory_kb: u64,
 }
@@ -242,46 +260,8 @@ impl Taken {
     }
 }
 
-/// Agents that each send ten requests a second.
-fn crowd(asked: &Asked, url: &str) -> Result<Taken, String> {
-    let (agents, rate) = (asked.agents, asked.agents * 10);
-    let mut controller = Command::new(&asked.prony)
-        .args([
-            "load",
-            url,
-            "-q",
-            "--fleet",
-            &format!("local:{agents}"),
-            "-c",
-            &agents.to_string(),
-            "-t",
-            "1",
-        ])
-        .args(["-R", &rate.to_string(), "-d", &format!("{}s", asked.seconds), "--warmup", "0", "--json", "-"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|e| format!("{}: {e}", asked.prony.display()))?;
-    let found = watched(&mut controller, asked.seconds);
-    let output = controller.wait_with_output().map_err(|e| e.to_string())?;
-    let (cores, memory_kb) = found?;
-    let trial: Value =
-        serde_json::from_slice(&output.stdout).map_err(|_| "the load gave no result".to_owned())?;
-    let sent = trial["run_total"]["sent"].as_u64().unwrap_or(0);
-    let row = format!(
-        "| the controller of {agents} agents at 10 requests/s each for {} s ({sent} of {} requests sent) | {:.1} % of a core, \
-         {memory_kb} kB | – | {:.0} %, {MEMORY_MAX_KB} kB |",
-        asked.seconds,
-        rate as u64 * asked.seconds,
-        cores * 100.0,
-        CORE_MAX * 100.0,
-    );
-    Ok(Taken { row, cores, memory_kb })
-}
-
 /// CPU time over the middle of the load, in cores, and the most memory.
-fn watched(controller: &mut Child, seconds: u64) -> Result<(f64, u64), String> {
-    let pid = controller.id();
+fn watched(pid: u32, seconds: u64) -> Result<(f64, u64), String> {
     // All agents start within seconds; what that takes is no part of a load.
     sleep(Duration::from_secs(seconds / 3));
     let (began, before) = (Instant::now(), cpu_ticks(pid)?);
@@ -297,49 +277,8 @@ fn watched(controller: &mut Child, seconds: u64) -> Result<(f64, u64), String> {
 
 /// User and system time of a process.
 fn cpu_ticks(pid: u32) -> Result<u64, String> {
-    let stat =
-        fs::read_to_string(format!("/proc/{pid}/stat")).map_err(|_| "the load ended early".to_owned())?;
-    let fields: Vec<&str> = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
-    let at = |n: usize| fields.get(n).and_then(|field| field.parse::<u64>().ok());
-    at(11).zip(at(12)).map(|(user, system)| user + system).ok_or_else(|| "stat is none".to_owned())
-}
-
-/// Shares of a load at this rate, or as fast as this machine can, heard from many agents a second.
-fn replay(asked: &Asked, url: &str, rate: Option<f64>) -> Result<Taken, String> {
-    let (plan, shares) = recorded(url, rate)?;
-    let share = shares.iter().max_by_key(|share| share.requests.completed).ok_or("no second was measured")?;
-    let heard = sealed(asked.agents, share)?;
-    let bytes = heard.first().map_or(0, |(_, message)| message.len());
-    let mut gathered = Gathered::new(&plan, asked.agents);
-    let before = own_cpu()?;
-    for second in 0..REPLAYED_S {
-        for (agent, (session, message)) in heard.iter().enumerate() {
-            let text = session.open(message.clone()).ok_or("a message does not open")?;
-            let said: FromAgent = serde_json::from_slice(&text).map_err(|e| e.to_string())?;
-            let Up::Piece { what: Piece::Part { mut share, .. }, .. } = said else { continue };
-            share.check()?;
-            let length = share.end_ns - share.start_ns;
-            (share.start_ns, share.end_ns) =
-                (share.start_ns + second as u64 * length, share.end_ns + second as u64 * length);
-            gathered.add(agent, *share, second + 1 == REPLAYED_S);
-        }
-        // As often as an observer is called.
-        (0..10).for_each(|_| {
-            black_box(gathered.snapshot());
-        });
-    }
-    let cores = (own_cpu()? - before).as_secs_f64() / REPLAYED_S as f64;
-    let memory_kb =
-        u64::try_from(getrusage(UsageWho::RUSAGE_SELF).map_err(|e| e.to_string())?.max_rss()).unwrap_or(0);
-    let row = format!(
-        "| shares of {} requests a second, {bytes} bytes each, from {} agents every second | {:.1} % of a core, {memory_kb} kB with \
-         the load that made them | – | {} |",
-        share.requests.completed,
-        asked.agents,
-        cores * 100.0,
-        rate.map_or("–".to_owned(), |_| format!("{:.0} %, {MEMORY_MAX_KB} kB", CORE_MAX * 100.0)),
-    );
-    Ok(Taken { row, cores, memory_kb })
+    let stat = prony_host::process::stat(pid).ok_or("the load ended early")?;
+    Ok(stat.cpu_ticks)
 }
 
 /// The shares of a load of some seconds.
@@ -392,25 +331,13 @@ fn sealed(agents: usize, share: &Share) -> Result<Vec<(Session, Vec<u8>)>, Strin
     Ok(all)
 }
 
-fn own_cpu() -> Result<Duration, String> {
-    let usage = getrusage(UsageWho::RUSAGE_SELF).map_err(|e| e.to_string())?;
-    let of = |time: nix::sys::time::TimeVal| {
-        Duration::from_micros((time.tv_sec() * 1_000_000 + time.tv_usec()) as u64)
-    };
-    Ok(of(usage.user_time()) + of(usage.system_time()))
-}
-
-fn page(host: &str, commit: &str, rows: &[String]) -> String {
-    let mut page = format!(
+fn page(host: &str, commit: &str, rows: &[Row]) -> String {
+    let about = format!(
         "# What a fleet costs, {}\n\n{host}.\n\n`cargo run --release -p xtask -- fleet --store` at commit {commit}. CPU time per request is of the whole process \
          that loads, what\ncarries its messages included; its ratio is the geometric mean over pairs of loads of 2 s on one CPU, with its\n\
          interval at 95 %, whose upper end is held to the limit. A loop of idle priority on each CPU keeps it from sleeping\n\
-         during the pairs.\n\n| what | figure | ratio | limit |\n|---|---|---|---|\n",
+         during the pairs.\n\n",
         date()
     );
-    for row in rows {
-        // Writing to a String cannot fail.
-        let _ = writeln!(page, "{row}");
-    }
-    page
+    about + &table("what | figure | ratio | limit", "---|---|---|---", rows)
 }

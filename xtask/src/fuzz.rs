@@ -1,8 +1,12 @@
 //! Runs the fuzz targets of fuzz/ with cargo-fuzz, one after the other.
 
-use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
+
+use clap::Parser;
+use clap::builder::PossibleValuesParser;
+
+use crate::{files, run};
 
 /// Each target, and the longest input worth its time.
 const TARGETS: [(&str, u32); 14] = [
@@ -27,8 +31,6 @@ const TARGETS: [(&str, u32); 14] = [
     ("fragments", 512),
     ("cgroup", 4_096),
 ];
-/// How long each runs where nobody says.
-const SECONDS: u64 = 120;
 /// An input that takes longer is a finding.
 const INPUT_S: u32 = 10;
 /// More resident memory is a finding, sanitizer included,
@@ -36,9 +38,18 @@ const MEMORY_MB: u32 = 1024;
 /// and so is a single allocation of more: no input may make a reader ask for much.
 const ALLOCATION_MB: u32 = 64;
 
-/// `cargo xtask fuzz [--seconds N] [TARGET …]`.
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
-    let (seconds, names) = read(arguments)?;
+#[derive(Parser)]
+pub(crate) struct Asked {
+    /// How long each runs
+    #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..))]
+    seconds: u64,
+    /// Only these
+    #[arg(value_parser = PossibleValuesParser::new(TARGETS.map(|(name, _)| name)))]
+    targets: Vec<String>,
+}
+
+pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
+    let Asked { seconds, targets } = asked;
     let compiler = Compiler::found().ok_or(
         "cargo-fuzz is not installed: cargo install cargo-fuzz. \
          (PRONY_FUZZ_CASES=1000000 cargo test any_ plays the same bodies without it.)",
@@ -46,11 +57,11 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     println!("fuzz: {}", compiler.describe());
     let mut found = Vec::new();
     for (name, length) in TARGETS {
-        if !names.is_empty() && !names.contains(&name) {
+        if !targets.is_empty() && !targets.iter().any(|target| target == name) {
             continue;
         }
         println!("fuzz: {name} for {seconds} s");
-        if !fuzz(root, compiler, name, length, seconds)? {
+        if !fuzz(root, compiler, name, length, *seconds)? {
             found.push(name);
         }
     }
@@ -75,8 +86,7 @@ impl Compiler {
     /// The first that runs cargo-fuzz; `None` where none does.
     fn found() -> Option<Compiler> {
         [Compiler::Nightly, Compiler::Bootstrap].into_iter().find(|compiler| {
-            let version = compiler.fuzz().arg("--version").stderr(Stdio::null()).output();
-            version.is_ok_and(|v| v.status.success())
+            run::output(compiler.fuzz().arg("--version")).is_ok_and(|version| version.status.success())
         })
     }
 
@@ -98,28 +108,10 @@ impl Compiler {
     }
 }
 
-fn read(arguments: &[String]) -> Result<(u64, Vec<&'static str>), String> {
-    let mut seconds = SECONDS;
-    let mut names = Vec::new();
-    let mut rest = arguments.iter();
-    while let Some(argument) = rest.next() {
-        if argument == "--seconds" {
-            let number = rest.next().and_then(|n| n.parse().ok());
-            seconds = number.filter(|n| *n > 0).ok_or("--seconds wants a number of seconds")?;
-        } else if let Some((name, _)) = TARGETS.iter().find(|(name, _)| name == argument) {
-            names.push(*name);
-        } else {
-            let known = TARGETS.map(|(name, _)| name).join(", ");
-            return Err(format!("{argument:?} is no fuzz target: known are {known}, and --seconds N"));
-        }
-    }
-    Ok((seconds, names))
-}
-
 /// Whether a target found nothing. What it learns goes to fuzz/corpus/, which git ignores.
 fn fuzz(root: &Path, compiler: Compiler, name: &str, length: u32, seconds: u64) -> Result<bool, String> {
     let corpus = format!("fuzz/corpus/{name}");
-    fs::create_dir_all(root.join(&corpus)).map_err(|e| format!("{corpus}: {e}"))?;
+    files::make(&root.join(&corpus))?;
     let status = compiler
         .fuzz()
         .args(["run", name, &corpus, &format!("fuzz/seeds/{name}"), "--"])
@@ -133,8 +125,8 @@ fn fuzz(root: &Path, compiler: Compiler, name: &str, length: u32, seconds: u64) 
         .current_dir(root)
         .status()
         .map_err(|e| format!("cargo fuzz could not be run: {e}"))?;
-    let findings = fs::read_dir(root.join(format!("fuzz/artifacts/{name}")));
-    if !status.success() && findings.is_ok_and(|mut findings| findings.next().is_none()) {
+    let findings = files::list(&root.join(format!("fuzz/artifacts/{name}")));
+    if !status.success() && findings.is_ok_and(|findings| findings.is_empty()) {
         return Err(format!("{name} could not be run: see above"));
     }
     Ok(status.success())
@@ -144,23 +136,23 @@ fn fuzz(root: &Path, compiler: Compiler, name: &str, length: u32, seconds: u64) 
 mod tests {
     use super::*;
 
-    fn words(line: &str) -> Vec<String> {
-        line.split_whitespace().map(str::to_owned).collect()
-    }
-
     #[test]
     fn the_line_is_read() {
-        assert_eq!(read(&[]), Ok((SECONDS, vec![])));
-        assert_eq!(read(&words("plan --seconds 5 response")), Ok((5, vec!["plan", "response"])));
+        let read = |line: &str| {
+            Asked::try_parse_from(["fuzz"].into_iter().chain(line.split_whitespace()))
+                .map(|asked| (asked.seconds, asked.targets.join(" ")))
+        };
+        assert_eq!(read("").unwrap(), (120, String::new()));
+        assert_eq!(read("plan --seconds 5 response").unwrap(), (5, "plan response".to_owned()));
         for wrong in ["--seconds", "--seconds 0", "--seconds x", "nothing"] {
-            assert!(read(&words(wrong)).is_err(), "{wrong}");
+            assert!(read(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn each_target_has_its_files() {
         let fuzz = super::super::root().join("fuzz");
-        let manifest = fs::read_to_string(fuzz.join("Cargo.toml")).unwrap();
+        let manifest = files::read(&fuzz.join("Cargo.toml")).unwrap();
         for (name, _) in TARGETS {
             for file in ["fuzz_targets/NAME.rs", "bodies/NAME.rs", "dictionaries/NAME.dict", "seeds/NAME"] {
                 assert!(fuzz.join(file.replace("NAME", name)).exists(), "{file} of {name}");

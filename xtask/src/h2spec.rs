@@ -6,7 +6,9 @@
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+
+use crate::run;
 
 /// The fewest cases that are known to exist: fewer were not all.
 const CASES_MIN: u32 = 57;
@@ -27,10 +29,7 @@ struct Summary {
 
 /// Plays all cases.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    let prony = super::prony(root);
-    if !prony.exists() {
-        return Err(format!("{} is not built: make build", prony.display()));
-    }
+    let prony = crate::prony(root)?;
     let h2specd = match build(root) {
         Ok(path) => path,
         Err(why) => {
@@ -40,11 +39,9 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     };
     let from = free_ports().ok_or("no hundred free ports in a row above 20,000: end what listens there")?;
     let client = format!("{} {LOAD}", prony.display());
-    let out = Command::new(&h2specd)
-        .args(["--from-port", &from.to_string(), "--timeout", "1", "--exec", &client])
-        .output()
-        .map_err(|e| format!("{}: {e}", h2specd.display()))?;
-    let text = String::from_utf8_lossy(&out.stdout);
+    let mut play = Command::new(&h2specd);
+    play.args(["--from-port", &from.to_string(), "--timeout", "1", "--exec", &client]);
+    let text = run::trimmed(&run::output(&mut play)?.stdout);
     let summary = summary(&text).ok_or_else(|| format!("h2specd did not finish:\n{text}"))?;
     if summary.passed < summary.cases || summary.cases < CASES_MIN {
         return Err(format!("h2specd objects, or left cases out:\n{}", objections(&text)));
@@ -59,18 +56,9 @@ fn build(root: &Path) -> Result<PathBuf, String> {
     if path.exists() {
         return Ok(path);
     }
-    let out = Command::new("go")
-        .args(["build", "-mod=readonly", "-o"])
-        .arg(&path)
-        .arg("github.com/summerwind/h2spec/cmd/h2specd")
-        .current_dir(root.join("xtask/h2spec"))
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|e| format!("Go cannot be run ({e})"))?;
-    if out.status.success() {
-        return Ok(path);
-    }
-    Err(format!("h2specd cannot be built: {}", String::from_utf8_lossy(&out.stderr).trim_end()))
+    let mut go = Command::new("go");
+    go.args(["build", "-mod=readonly", "-o"]).arg(&path).arg("github.com/summerwind/h2spec/cmd/h2specd");
+    run::text(go.current_dir(root.join("xtask/h2spec"))).map(|_| path)
 }
 
 /// The first of [`PORTS`] ports in a row on which nobody listens.

@@ -5,26 +5,22 @@
 //! over ten times its quiet time: one that does waits for something that noise takes away.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use clap::Parser;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::suite::{self, Binary, Outcome, Outcomes};
-use crate::today::date;
+use crate::page::{date, table};
+use crate::run::{Running, commit};
+use crate::suite::{self, Binary, Ran};
 
-const USAGE: &str = "usage: cargo xtask hammer [--suites N] [--minutes N] [--seed N] [--store]";
-/// How often the whole suite is run beside the busy process.
-const SUITES: u64 = 10;
-/// For how long the tests that wait for the world are run in random order at the same time.
-const MINUTES: u64 = 120;
 /// A test may take so many times its quiet time.
 const SLOWER_MAX: f64 = 10.0;
 /// Quiet times below are counted as this: a single turn of the busy process is a multiple of them.
@@ -64,10 +60,18 @@ const TIMED: &[(&str, &str)] = &[
     ("xtask floor", ""),
 ];
 
-struct Asked {
+#[derive(Parser)]
+pub(crate) struct Asked {
+    /// How often the whole suite is run beside the busy process
+    #[arg(long, default_value_t = 10)]
     suites: u64,
+    /// For how long the tests that wait for the world are run in random order at the same time
+    #[arg(long, default_value_t = 120)]
     minutes: u64,
+    #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Keep the results in docs/benchmarks/
+    #[arg(long)]
     store: bool,
 }
 
@@ -104,9 +108,7 @@ struct Found {
     commit: String,
 }
 
-/// `cargo xtask hammer`.
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
-    let asked = read(arguments)?;
+pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
     let binaries = suite::build(root, &["--workspace"])?;
     let mut found = Found {
         tests: BTreeMap::new(),
@@ -119,22 +121,23 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let store = |found: &Found| if asked.store { store(root, found) } else { Ok(()) };
     println!("quiet: the suite once, and each of the timed tests once by itself");
     for binary in &binaries {
-        found.took_all("quiet", binary, &binary.run_all()?, |fared| &mut fared.in_suite.quiet);
+        found.take("quiet", binary, &binary.run_all()?, |fared| &mut fared.in_suite.quiet);
     }
     let timed = timed(&binaries)?;
     for (binary, test) in &timed {
-        found.took_one("quiet", binary, test, &binary.run_one(test)?, |fared| &mut fared.alone.quiet);
+        found.take("quiet", binary, &binary.run_one(test)?, |fared| &mut fared.alone.quiet);
     }
     println!("on one core: the suite once");
     for binary in &binaries {
         let ran = binary.on_cpus("0").run_all()?;
-        found.took_all("one core", binary, &ran, |fared| &mut fared.in_suite.longest);
+        found.take("one core", binary, &ran, |fared| &mut fared.in_suite.longest);
     }
-    let _busy = Busy::start()?;
+    // This very program, also where the suite's build has replaced its file.
+    let _busy = Running::start(Command::new("/proc/self/exe").arg("busy").stdin(Stdio::piped()))?;
     let (found, given_up) = (Mutex::new(found), AtomicBool::new(false));
     std::thread::scope(|scope| {
-        let random = scope.spawn(|| random(&found, &timed, &asked, &given_up, &store));
-        let suites = suites(&found, &binaries, &asked, &store);
+        let random = scope.spawn(|| random(&found, &timed, asked, &given_up, &store));
+        let suites = suites(&found, &binaries, asked, &store);
         given_up.store(suites.is_err(), Ordering::Relaxed);
         let random = random.join().map_err(|_| "the runs in random order ended with a panic".to_owned())?;
         suites.and(random)
@@ -155,7 +158,7 @@ fn suites(
     for number in 1..=asked.suites {
         for binary in binaries {
             let ran = binary.run_all()?;
-            held(found).took_all("busy", binary, &ran, |fared| &mut fared.in_suite.longest);
+            held(found).take("busy", binary, &ran, |fared| &mut fared.in_suite.longest);
         }
         let mut found = held(found);
         found.suites = number;
@@ -180,7 +183,7 @@ fn random(
         let (binary, test) = &timed[(chance.next_u64() % timed.len() as u64) as usize];
         let ran = binary.run_one(test)?;
         let mut found = held(found);
-        found.took_one("busy, random order", binary, test, &ran, |fared| &mut fared.alone.longest);
+        found.take("busy, random order", binary, &ran, |fared| &mut fared.alone.longest);
         found.random_runs += 1;
         found.random_took = begun.elapsed();
         if stored.elapsed() > STORED_EVERY {
@@ -195,35 +198,6 @@ fn random(
 /// Whoever held it before and panicked left whole entries.
 fn held(found: &Mutex<Found>) -> MutexGuard<'_, Found> {
     found.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn read(arguments: &[String]) -> Result<Asked, String> {
-    let mut asked = Asked { suites: SUITES, minutes: MINUTES, seed: 1, store: false };
-    let mut rest = arguments.iter();
-    while let Some(argument) = rest.next() {
-        let place = match argument.as_str() {
-            "--suites" => &mut asked.suites,
-            "--minutes" => &mut asked.minutes,
-            "--seed" => &mut asked.seed,
-            "--store" => {
-                asked.store = true;
-                continue;
-            }
-            other => return Err(format!("{other:?}: {USAGE}")),
-        };
-        *place = rest
-            .next()
-            .and_then(|n| n.parse().ok())
-            .ok_or_else(|| format!("{argument} wants a number: {USAGE}"))?;
-    }
-    Ok(asked)
-}
-
-/// The commit that is tested, with a word where the tree differs from it.
-pub(crate) fn commit(root: &Path) -> String {
-    let described = Command::new("git").args(["describe", "--always", "--dirty"]).current_dir(root).output();
-    described
-        .map_or_else(|_| "unknown".to_owned(), |out| String::from_utf8_lossy(&out.stdout).trim().to_owned())
 }
 
 /// The tests of [`TIMED`].
@@ -249,40 +223,20 @@ fn timed(binaries: &[Binary]) -> Result<Vec<(&Binary, String)>, String> {
 }
 
 impl Found {
-    /// Takes what all tests of a binary did; the time of each goes where `time` says, if it is the longest yet.
-    fn took_all(
+    /// Takes what tests of a binary did; the time of each goes where `time` says, if it is the longest yet.
+    fn take(
         &mut self,
         when: &str,
         binary: &Binary,
-        (outcomes, output, status): &(Outcomes, String, ExitStatus),
+        Ran { outcomes, text, status }: &Ran,
         time: impl Fn(&mut Fared) -> &mut Duration,
     ) {
         if !status.success() {
-            println!("{output}");
+            println!("{text}");
         }
         if !status.success() && outcomes.values().all(|o| o.passed) {
             self.tests.entry(binary.name.clone()).or_default().failures.push(format!("{when}: {status}"));
         }
-        self.take(when, outcomes, &time);
-    }
-
-    /// The same for one test that ran by itself.
-    fn took_one(
-        &mut self,
-        when: &str,
-        binary: &Binary,
-        test: &str,
-        (outcome, output): &(Outcome, String),
-        time: impl Fn(&mut Fared) -> &mut Duration,
-    ) {
-        if !outcome.passed {
-            println!("{output}");
-        }
-        let outcomes = Outcomes::from([(format!("{} {test}", binary.name), outcome.clone())]);
-        self.take(when, &outcomes, &time);
-    }
-
-    fn take(&mut self, when: &str, outcomes: &Outcomes, time: &impl Fn(&mut Fared) -> &mut Duration) {
         for (name, outcome) in outcomes {
             let fared = self.tests.entry(name.clone()).or_default();
             fared.runs += 1;
@@ -332,51 +286,28 @@ impl Found {
             QUIET_LEAST.as_secs_f64(),
         );
         for (name, fared) in self.tests.iter().filter(|(_, f)| !f.failures.is_empty()) {
-            let _ = writeln!(page, "- failed: `{name}`: {}", fared.failures.join("; "));
+            page.push_str(&format!("- failed: `{name}`: {}\n", fared.failures.join("; ")));
         }
-        for (name, _) in self.slow() {
-            let _ = writeln!(page, "- too slow: `{name}`");
-        }
+        page.extend(self.slow().map(|(name, _)| format!("- too slow: `{name}`\n")));
         page.push_str(
             "\nTests that were run by themselves, too, by their longest time beside the busy process (times in seconds; \
-             \"suite\" includes the run on a single core):\n\n\
-             | test | runs | failures | suite, quiet | suite, longest | alone, quiet | alone, longest |\n|---|---|---|---|---|---|---|\n",
+             \"suite\" includes the run on a single core):\n\n",
         );
         let mut rows: Vec<(&String, &Fared)> =
             self.tests.iter().filter(|(_, f)| f.alone.quiet > Duration::ZERO).collect();
         rows.sort_by_key(|(_, f)| std::cmp::Reverse(f.alone.longest.max(f.in_suite.longest)));
-        for (name, f) in rows {
+        let rows = rows.into_iter().map(|(name, f)| {
             let [a, b, c, d] = [f.in_suite.quiet, f.in_suite.longest, f.alone.quiet, f.alone.longest]
                 .map(|time| format!("{:.2}", time.as_secs_f64()));
-            let _ =
-                writeln!(page, "| `{name}` | {} | {} | {a} | {b} | {c} | {d} |", f.runs, f.failures.len());
-        }
-        page
+            [format!("`{name}`"), f.runs.to_string(), f.failures.len().to_string(), a, b, c, d]
+        });
+        let heads = "test | runs | failures | suite, quiet | suite, longest | alone, quiet | alone, longest";
+        page + &table(heads, "---|---|---|---|---|---|---", rows)
     }
 }
 
 fn store(root: &Path, found: &Found) -> Result<(), String> {
-    let path = format!("docs/benchmarks/hammer-{}.md", date());
-    std::fs::write(root.join(&path), found.page()).map_err(|e| format!("{path}: {e}"))
-}
-
-/// The busy process, ended with this value.
-struct Busy(Child);
-
-impl Busy {
-    fn start() -> Result<Self, String> {
-        // This very program, also where the suite's build has replaced its file.
-        let child = Command::new("/proc/self/exe").arg("busy").stdin(Stdio::piped()).spawn();
-        Ok(Self(child.map_err(|e| format!("the busy process could not be started: {e}"))?))
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        // Ended already, or ours to end.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+    crate::page::store(root, &format!("hammer-{}", date()), &found.page(), None)
 }
 
 /// Takes each core half of the time until standard input ends: `cargo xtask busy`.
@@ -427,7 +358,7 @@ mod tests {
 
     #[test]
     fn wrong_words_are_refused_with_the_usage() {
-        assert!(read(&["--minutes".into(), "x".into()]).is_err_and(|why| why.contains("usage")));
-        assert_eq!(read(&["--suites".into(), "3".into()]).map(|asked| asked.suites), Ok(3));
+        assert!(Asked::try_parse_from(["hammer", "--minutes", "x"]).is_err());
+        assert_eq!(Asked::try_parse_from(["hammer", "--suites", "3"]).unwrap().suites, 3);
     }
 }

@@ -5,13 +5,14 @@
 //! No verdict depends on time. A server that is not installed is skipped.
 
 use std::fs;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use crate::run::{self, Checks, Running};
+use crate::{files, loopback};
 
 /// More than two of nginx's connections carry.
 const REQUESTS: u64 = 5_000;
@@ -46,13 +47,10 @@ const SERVERS: [Logging; 3] = [
     Logging {
         name: "nginx",
         configuration: |port| {
-            format!(
-                "daemon off;\nmaster_process off;\npid pid;\nerror_log stderr crit;\n\
-                 events {{ worker_connections 1000; }}\n\
-                 http {{\n  access_log log;\n  client_body_temp_path body;\n  proxy_temp_path proxy;\n  \
-                 fastcgi_temp_path fastcgi;\n  uwsgi_temp_path uwsgi;\n  scgi_temp_path scgi;\n  \
-                 server {{ listen 127.0.0.1:{port} http2; location / {{ return 200 'Hello, World!'; }} }}\n}}\n"
-            )
+            let server = format!(
+                "server {{ listen 127.0.0.1:{port} http2; location / {{ return 200 'Hello, World!'; }} }}"
+            );
+            loopback::nginx("log", &server)
         },
         arguments: |_| ["-e", "stderr", "-p", ".", "-c", "server.conf"].map(str::to_owned).to_vec(),
         says_log: false,
@@ -72,35 +70,16 @@ const SERVERS: [Logging; 3] = [
     },
 ];
 
-/// A started server; it ends when this is dropped.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// Compares all of them, and prints a line each.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    let prony = super::prony(root);
-    if !prony.exists() {
-        return Err(format!("{} is not built: make build", prony.display()));
-    }
-    let mut differing = Vec::new();
+    let (prony, mut checks) = (crate::prony(root)?, Checks::default());
     for server in &SERVERS {
-        let folder = root.join("target/http2-counts").join(server.name);
-        match compared(server, &prony, &folder) {
-            Ok(Some(said)) => println!("ok {}: {said}", server.name),
-            Ok(None) => println!("skipped {}: it is not installed", server.name),
-            Err(why) => {
-                println!("FAILED {}: {why}", server.name);
-                differing.push(server.name);
-            }
+        match compared(server, &prony, &root.join("target/http2-counts").join(server.name)).transpose() {
+            Some(said) => checks.count(server.name, said.map(|said| format!(": {said}"))),
+            None => println!("skipped {}: it is not installed", server.name),
         }
     }
-    if differing.is_empty() { Ok(()) } else { Err(format!("counts differ: {}", differing.join(", "))) }
+    checks.ended("counts")
 }
 
 /// What was compared; `None` where the server is not installed.
@@ -136,11 +115,10 @@ struct Counted {
 /// A load of a server of its own.
 fn logged(server: &Logging, prony: &Path, folder: &Path, length: &[&str]) -> Result<Option<Counted>, String> {
     let at = |e: std::io::Error| format!("{}: {e}", folder.display());
-    let _ = fs::remove_dir_all(folder);
-    fs::create_dir_all(folder).map_err(at)?;
-    let port = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).map_err(at)?.port();
-    fs::write(folder.join("server.conf"), (server.configuration)(port)).map_err(at)?;
-    fs::write(folder.join("index.html"), "Hello, World!").map_err(at)?;
+    files::anew(folder)?;
+    let port = loopback::free_port()?;
+    files::write(&folder.join("server.conf"), (server.configuration)(port))?;
+    files::write(&folder.join("index.html"), "Hello, World!")?;
     let log = folder.join("log");
     let said = fs::File::create(folder.join("said")).map_err(at)?;
     let out = if server.says_log { fs::File::create(&log).map_err(at)?.into() } else { Stdio::null() };
@@ -157,14 +135,9 @@ fn logged(server: &Logging, prony: &Path, folder: &Path, length: &[&str]) -> Res
     };
     wait_for("it does not listen", || TcpStream::connect(("127.0.0.1", port)).is_ok())?;
     let [connections, streams] = [CONNECTIONS, STREAMS].map(|n| n.to_string());
-    let load = Command::new(prony)
-        .args(["load", "--http2", "-t", "1", "-c", &connections, "-p", &streams, "--json", "-"])
-        .args(length)
-        .arg(format!("http://127.0.0.1:{port}/"))
-        .output()
-        .map_err(at)?;
-    let trial: Value = serde_json::from_slice(&load.stdout)
-        .map_err(|_| String::from_utf8_lossy(&load.stderr).into_owned())?;
+    let mut load = Command::new(prony);
+    load.args(["load", "--http2", "-t", "1", "-c", &connections, "-p", &streams, "--json", "-"]);
+    let trial = run::json(load.args(length).arg(format!("http://127.0.0.1:{port}/")))?;
     let count = |part: &str, field: &str| trial[part][field].as_u64().unwrap_or(0);
     let completed = count("run_total", "completed");
     let lines = || fs::read_to_string(&log).unwrap_or_default();

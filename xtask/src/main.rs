@@ -1,22 +1,4 @@
 //! Tasks of the repository, in the language of the repository.
-//!
-//! `cargo xtask test` runs the tests and shows what takes longest, `cargo xtask hammer` runs them again and again under
-//! conditions that no verdict may depend on; `cargo xtask tidy` holds the tree to its own rules; `cargo xtask docs`
-//! writes the generated pages; `cargo xtask dist` makes and tries what a release consists of; `cargo xtask e2e` drives the
-//! release binary against real servers, `cargo xtask action` the steps of GitHub's action, `cargo xtask containers` against
-//! some in containers; `cargo xtask site` makes a site of docs/;
-//! `cargo xtask peers` compares Prony with other load
-//! generators; `cargo xtask fuzz` runs the fuzz targets; `cargo xtask soak` watches
-//! the memory of a long load; `cargo xtask fleet` measures what a fleet costs; `cargo xtask two-hosts` runs an experiment over
-//! loopback and on two hosts; `cargo xtask web` opens the web page in a browser;
-//! `cargo xtask site` builds the documentation's site;
-//! `cargo xtask tui --cost` measures what the terminal's view costs a load;
-//! `cargo xtask coverage` simulates trials of known truth; `cargo xtask truth` holds the
-//! release binary against known answers on real sockets; `cargo xtask gate` holds what a request costs the engine against
-//! an older commit; `cargo xtask curl-tests` asks it for the responses of curl's own test cases, `cargo xtask h2spec`
-//! for those of h2spec's servers, which break HTTP/2's rules; `cargo xtask http2-counts` holds its counts against the logs
-//! of servers that speak HTTP/2; `cargo xtask replications` writes the pages about published comparisons from run logs,
-//! `packages` the page about distributions from their package lists.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to its developer")]
 
 mod action;
@@ -28,6 +10,7 @@ mod dist;
 mod docs;
 mod e2e;
 mod engine;
+mod files;
 mod fleet_cost;
 mod fuzz;
 mod gate;
@@ -35,20 +18,21 @@ mod h2spec;
 mod hammer;
 mod http2_counts;
 mod links;
+mod loopback;
 mod median;
 mod other_host;
 mod packages;
+mod page;
 mod peers;
 mod release;
 mod replication;
 mod replications;
 mod rotation;
+mod run;
 mod site;
 mod soak;
-mod stored;
 mod suite;
 mod tidy;
-mod today;
 mod truth;
 mod tui_cost;
 mod two_hosts;
@@ -56,52 +40,111 @@ mod web;
 mod web_cost;
 mod web_data;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Parser;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+enum Task {
+    /// Run the tests, and show what takes longest
+    Test,
+    /// Run the tests again and again under conditions that no verdict may depend on
+    Hammer(hammer::Asked),
+    /// Hold the tree to its own rules
+    Tidy,
+    /// Write the generated pages
+    Docs,
+    /// Make, and try, what a release consists of
+    Dist(dist::Asked),
+    /// Drive the release binary against real servers
+    E2e,
+    /// Run the steps of GitHub's action and of GitLab's template
+    Action,
+    /// Run servers in containers
+    Containers,
+    /// Make a site of docs/
+    Site(site::Asked),
+    /// Open the web page in a browser; --cost measures what a watched page costs a load
+    Web(web_cost::Asked),
+    /// Measure, by --cost, what the terminal's view costs a load
+    Tui(web_cost::Asked),
+    /// Simulate trials of known truth
+    Coverage(coverage::Asked),
+    /// Hold the release binary against known answers on real sockets
+    Truth(truth::Asked),
+    /// Hold what a request costs the engine against an older commit
+    Gate(gate::Asked),
+    /// Run the fuzz targets
+    Fuzz(fuzz::Asked),
+    /// Watch the memory of a long load
+    Soak(soak::Asked),
+    /// Measure what a fleet costs
+    Fleet(fleet_cost::Asked),
+    /// Run an experiment over loopback and on two hosts
+    TwoHosts(two_hosts::Asked),
+    /// Compare Prony with other load generators
+    Peers(peers::Asked),
+    /// Ask for the responses of curl's own test cases
+    CurlTests(curl_tests::Asked),
+    /// Ask h2spec's servers, which break HTTP/2's rules
+    H2spec,
+    /// Hold counts against the logs of servers that speak HTTP/2
+    Http2Counts,
+    /// Write the pages about published comparisons from run logs
+    Replications(replications::Asked),
+    /// Write the page about distributions from their package lists
+    Packages(packages::Asked),
+    /// What `hammer` starts: takes each core half of the time
+    #[command(hide = true)]
+    Busy,
+    /// What `peers` starts: becomes a command, on one CPU
+    #[command(hide = true)]
+    Pinned(peers::Pinned),
+    /// What `peers` starts: the parent of a tool
+    #[command(hide = true)]
+    Measured(peers::Measured),
+    #[command(hide = true)]
+    Floor(peers::floor::Asked),
+    #[command(hide = true)]
+    CountingServer,
+}
+
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let rest = arguments.get(1..).unwrap_or_default();
-    let result =
-        match arguments.first().map(String::as_str) {
-            Some("tidy") => tidy::run(&root()),
-            Some("dist") => dist::run(&root(), rest),
-            Some("docs") => docs::write(&root()),
-            Some("e2e") => e2e::run(&root()),
-            Some("action") => action::run(&root()),
-            Some("containers") => containers::run(&root()),
-            Some("test") => suite::run(&root()),
-            Some("hammer") => hammer::run(&root(), rest),
-            Some("gate") => gate::run(&root(), rest),
-            Some("busy") => hammer::busy(),
-            Some("fuzz") => fuzz::run(&root(), rest),
-            Some("web") if rest.iter().any(|word| word == "--cost") => {
-                web_cost::run(&root().join("target/release/prony"), rest)
-            }
-            Some("web") => web::run(&root()),
-            Some("tui") if rest.iter().any(|word| word == "--cost") => {
-                tui_cost::run(&root().join("target/release/prony"), rest)
-            }
-            Some("coverage") => coverage::run(&root(), rest),
-            Some("h2spec") => h2spec::run(&root()),
-            Some("http2-counts") => http2_counts::run(&root()),
-            Some("curl-tests") => curl_tests::run(&root(), rest),
-            Some("replications") => replications::run(&root(), rest),
-            Some("packages") => packages::run(&root(), rest),
-            Some("site") => site::run(&root(), rest),
-            Some("fleet") => fleet_cost::run(&root(), rest),
-            Some("two-hosts") => two_hosts::run(&root(), rest),
-            Some("soak") => soak::run(&root(), rest),
-            Some("peers") => peers::run(&root(), rest),
-            Some("truth") => truth::run(&root(), rest),
-            // What `peers` starts: this program again, as the parent of a tool, as the floor and as a server.
-            Some("pinned") => peers::pinned(rest),
-            Some("measured") => peers::measured(rest),
-            Some("floor") => peers::floor::run(rest),
-            Some("counting-server") => peers::counting::run(),
-            _ => Err("usage: cargo xtask test|dist|hammer|tidy|docs|e2e|action|site|containers|web|tui --cost|coverage|fleet|two-hosts|fuzz|soak|peers|truth|gate|h2spec|http2-counts|curl-tests|replications|packages"
-                .to_owned()),
-        };
+    let root = &root();
+    let result = match Task::parse() {
+        Task::Test => suite::run(root),
+        Task::Hammer(asked) => hammer::run(root, &asked),
+        Task::Tidy => tidy::run(root),
+        Task::Docs => docs::write(root),
+        Task::Dist(asked) => dist::run(root, asked),
+        Task::E2e => e2e::run(root),
+        Task::Action => action::run(root),
+        Task::Containers => containers::run(root),
+        Task::Site(asked) => site::run(root, &asked),
+        Task::Web(asked) if asked.cost => web_cost::run(root, &asked),
+        Task::Web(_) => web::run(root),
+        Task::Tui(asked) => tui_cost::run(root, &asked),
+        Task::Coverage(asked) => coverage::run(root, &asked),
+        Task::Truth(asked) => truth::run(root, &asked),
+        Task::Gate(asked) => gate::run(root, &asked),
+        Task::Fuzz(asked) => fuzz::run(root, &asked),
+        Task::Soak(asked) => soak::run(root, &asked),
+        Task::Fleet(asked) => fleet_cost::run(root, &asked),
+        Task::TwoHosts(asked) => two_hosts::run(root, &asked),
+        Task::Peers(asked) => peers::run(root, &asked),
+        Task::CurlTests(asked) => curl_tests::run(root, &asked),
+        Task::H2spec => h2spec::run(root),
+        Task::Http2Counts => http2_counts::run(root),
+        Task::Replications(asked) => replications::run(root, &asked),
+        Task::Packages(asked) => packages::run(root, &asked),
+        Task::Busy => hammer::busy(),
+        Task::Pinned(asked) => peers::pinned(&asked),
+        Task::Measured(asked) => peers::measured(&asked),
+        Task::Floor(asked) => peers::floor::run(&asked),
+        Task::CountingServer => peers::counting::run(),
+    };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(sentence) => {
@@ -112,8 +155,9 @@ fn main() -> ExitCode {
 }
 
 /// The binary that is checked: `$PRONY`, or what `make build` leaves.
-fn prony(root: &std::path::Path) -> PathBuf {
-    std::env::var_os("PRONY").map_or_else(|| root.join("target/release/prony"), PathBuf::from)
+fn prony(root: &Path) -> Result<PathBuf, String> {
+    let binary = std::env::var_os("PRONY").map_or_else(|| root.join("target/release/prony"), PathBuf::from);
+    if binary.is_file() { Ok(binary) } else { Err(format!("{} is not built: make build", binary.display())) }
 }
 
 fn root() -> PathBuf {

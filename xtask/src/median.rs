@@ -1,5 +1,7 @@
-//! Medians of what was measured several times.
+//! What was measured several times, or in pairs.
 
+use prony_stats::Interval;
+use prony_stats::interval::paired_ratio_interval;
 use prony_stats::order::Quantile;
 use serde::Serialize;
 
@@ -23,25 +25,65 @@ impl Estimate {
         let interval = at(low).zip(at((n + 1).saturating_sub(low))).filter(|_| low > 0);
         Some(Estimate { median: at(half.rank(n)?)?, interval, n: values.len() })
     }
+
+    /// `12.3 [11.9, 12.8]`.
+    pub(crate) fn shown(&self, value: impl Fn(f64) -> String) -> String {
+        let point = value(self.median);
+        self.interval
+            .map_or(point.clone(), |(low, high)| format!("{point} [{}, {}]", value(low), value(high)))
+    }
 }
 
 /// The largest rank j whose value is above the median in 2.5 % at most: P(Bin(n, ½) ≤ j − 1) ≤ 2.5 %, for some hundreds of
 /// values. Le Boudec (2010), *Performance Evaluation of Computer and Communication Systems*, theorem 2.1.
 fn rank_below(n: u64) -> u64 {
     let tail = (1.0 - prony_stats::CONFIDENCE) / 2.0;
-    let mut mass = 0.5f64.powf(trials(n));
-    let (mut below, mut rank) = (mass, 0);
-    while below <= tail && rank < n {
-        rank += 1;
-        mass *= trials(n - rank + 1) / trials(rank);
-        below += mass;
-    }
-    rank
+    (0..n).take_while(|k| at_most(*k, n, 0.5) <= tail).count() as u64
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a number of trials")]
-fn trials(n: u64) -> f64 {
-    n as f64
+/// P(X ≤ k) for X binomial of n and p, by its terms' logarithms.
+pub(crate) fn at_most(k: u64, n: u64, p: f64) -> f64 {
+    if p <= 0.0 || k >= n {
+        return 1.0;
+    }
+    let odds = (p / (1.0 - p)).ln();
+    let mut term = real(n) * (1.0 - p).ln();
+    let mut sum = 0.0;
+    for i in 0..=k {
+        sum += term.exp();
+        term += (real(n - i) / real(i + 1)).ln() + odds;
+    }
+    sum.min(1.0)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts and nanoseconds, below 2^53")]
+pub(crate) fn real(value: u64) -> f64 {
+    value as f64
+}
+
+/// So many pairs of measurements that follow each other, each side first in turns.
+pub(crate) fn pairs<T>(
+    count: usize,
+    mut one: impl FnMut(usize) -> Result<T, String>,
+) -> Result<Vec<[T; 2]>, String> {
+    let pair = |number: usize| {
+        let first = number % 2;
+        let (a, b) = (one(first)?, one(1 - first)?);
+        Ok(if first == 0 { [a, b] } else { [b, a] })
+    };
+    (0..count).map(pair).collect()
+}
+
+/// The geometric mean of the second side's figures over the first's, pair by pair, with its interval at 95 %.
+pub(crate) fn ratio(pairs: impl IntoIterator<Item = [f64; 2]>) -> Result<Interval, String> {
+    let pairs: Vec<(f64, f64)> = pairs.into_iter().map(|[first, second]| (second, first)).collect();
+    let ratio = paired_ratio_interval(&pairs, prony_stats::CONFIDENCE);
+    ratio.ok_or_else(|| "an interval needs two pairs or more".to_owned())
+}
+
+/// `1.0123 (0.9876 to 1.0234)`.
+pub(crate) fn shown(Interval { point, low, high, .. }: &Interval) -> String {
+    format!("{point:.4} ({low:.4} to {high:.4})")
 }
 
 #[cfg(test)]

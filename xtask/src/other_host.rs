@@ -6,9 +6,12 @@ use std::fs;
 use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use crate::files::{self, anew, at};
+use crate::run::{self, Running};
 
 /// What it is called, and its interface on this side.
 const NAME: &str = "prony-other-host";
@@ -25,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// It, until this is dropped.
 pub(crate) struct OtherHost {
     folder: PathBuf,
-    sshd: Child,
+    _sshd: Running,
 }
 
 impl OtherHost {
@@ -44,9 +47,7 @@ impl OtherHost {
                 return Ok(Err(format!("{program} is not there (apt-get install openssh-server)")));
             }
         }
-        let error = |e: std::io::Error| format!("{}: {e}", folder.display());
-        let _ = fs::remove_dir_all(folder);
-        fs::create_dir_all(folder.join("bin")).map_err(error)?;
+        anew(&folder.join("bin"))?;
         remove();
         for line in [
             format!("netns add {NAME}"),
@@ -64,19 +65,16 @@ impl OtherHost {
         }
         write_configuration(folder, home, variables).inspect_err(|_| remove())?;
         // `ip netns exec` would hide the control groups, which servers' costs are read from.
-        let sshd = Command::new("nsenter")
-            .arg(format!("--net=/run/netns/{NAME}"))
-            .args([SSHD, "-D", "-e", "-f"])
-            .arg(folder.join("sshd_config"))
-            .stdin(Stdio::null())
-            .stderr(fs::File::create(folder.join("sshd.log")).map_err(error)?)
-            .spawn();
-        let sshd = sshd.map_err(|e| format!("{SSHD}: {e}")).inspect_err(|_| remove())?;
-        let host = OtherHost { folder: folder.to_owned(), sshd };
+        let mut sshd = Command::new("nsenter");
+        sshd.arg(format!("--net=/run/netns/{NAME}")).args([SSHD, "-D", "-e", "-f"]);
+        sshd.arg(folder.join("sshd_config")).stdin(Stdio::null());
+        sshd.stderr(fs::File::create(folder.join("sshd.log")).map_err(at(folder))?);
+        let sshd = Running::start(&mut sshd).inspect_err(|_| remove())?;
+        let host = OtherHost { folder: folder.to_owned(), _sshd: sshd };
         let began = Instant::now();
         while TcpStream::connect((ADDRESS, 22)).is_err() {
             if began.elapsed() > PATIENCE {
-                let said = fs::read_to_string(folder.join("sshd.log")).unwrap_or_default();
+                let said = files::read(&folder.join("sshd.log")).unwrap_or_default();
                 return Err(format!("sshd does not listen: {}", said.trim()));
             }
             sleep(Duration::from_millis(10));
@@ -92,17 +90,12 @@ impl OtherHost {
 
 impl Drop for OtherHost {
     fn drop(&mut self) {
-        let _ = self.sshd.kill();
-        let _ = self.sshd.wait();
         remove();
     }
 }
 
 fn ip(line: &str) -> bool {
-    let quiet = Stdio::null;
-    let mut command = Command::new("ip");
-    command.args(line.split(' ')).stdout(quiet()).stderr(quiet());
-    command.status().is_ok_and(|status| status.success())
+    run::text(Command::new("ip").args(line.split(' '))).is_ok()
 }
 
 /// With its namespace the pair of interfaces goes, too.
@@ -113,18 +106,13 @@ fn remove() {
 
 fn write_configuration(folder: &Path, home: &Path, variables: &[(&str, String)]) -> Result<(), String> {
     let at = |name: &str| folder.join(name).display().to_string();
-    let write =
-        |name: &str, text: String| fs::write(at(name), text).map_err(|e| format!("{}: {e}", at(name)));
+    let write = |name: &str, text: String| files::write(&folder.join(name), text);
     for key in ["host", "user"] {
-        let made =
-            Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &at(key)]).status();
-        if !made.is_ok_and(|status| status.success()) {
-            return Err("ssh-keygen made no key".to_owned());
-        }
+        run::text(Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &at(key)]))?;
     }
     // Where sshd puts who is not logged in yet; the package's service makes it.
     let _ = fs::create_dir_all("/run/sshd");
-    let public = fs::read_to_string(at("host.pub")).map_err(|e| e.to_string())?;
+    let public = files::read(&folder.join("host.pub"))?;
     write("known_hosts", format!("* {public}"))?;
     // Its own lock and journal: it is another host.
     let own = [

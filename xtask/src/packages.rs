@@ -4,13 +4,14 @@
 //! ROOT is a root filesystem, or a folder with an apt configuration and its lists; apt-cache reads the lists.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use clap::Parser;
 use toml::{Table, Value};
 
-use crate::today;
+use crate::page::{NONE, date, table};
+use crate::{files, run};
 
 const PAGE: &str = "docs/distributions.md";
 /// The versions of PHP that any recipe offers.
@@ -48,19 +49,22 @@ struct System {
     versions: BTreeMap<String, String>,
 }
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
-    let usage = "usage: cargo xtask packages \"SYSTEM=ROOT\" …, as in \"Debian 13=/srv/trixie\"";
-    if arguments.is_empty() {
-        return Err(usage.to_owned());
-    }
+#[derive(Parser)]
+pub(crate) struct Asked {
+    /// SYSTEM=ROOT, as in "Debian 13=/srv/trixie"
+    #[arg(required = true)]
+    systems: Vec<String>,
+}
+
+pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
     let recipes = recipes(root)?;
     let named: BTreeSet<String> = recipes.values().flat_map(|(recipe, _)| packages(recipe)).collect();
-    let systems = arguments.iter().map(|argument| {
-        let (name, at) = argument.split_once('=').ok_or(usage)?;
+    let systems = asked.systems.iter().map(|system| {
+        let (name, at) = system.split_once('=').ok_or("a system is SYSTEM=ROOT")?;
         Ok(System { name: name.to_owned(), versions: versions(at, &named)? })
     });
     let systems = systems.collect::<Result<Vec<_>, String>>()?;
-    fs::write(root.join(PAGE), page(&recipes, &systems)).map_err(|e| format!("{PAGE}: {e}"))?;
+    files::write(&root.join(PAGE), page(&recipes, &systems))?;
     println!("wrote {PAGE}: {} packages on {} systems", named.len(), systems.len());
     Ok(())
 }
@@ -69,22 +73,12 @@ type Recipes = BTreeMap<String, (Table, Vec<Table>)>;
 
 /// Each server's recipe and its records.
 fn recipes(root: &Path) -> Result<Recipes, String> {
-    let folder = root.join("servers");
-    let entries = fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let mut recipes = Recipes::new();
-    for path in
-        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.join("server.toml").is_file())
-    {
-        let read = |name: &str| {
-            let path = path.join(name);
-            let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-            toml::from_str::<Table>(&text).map_err(|e| format!("{}: {e}", path.display()))
-        };
-        let records = read("verified.toml")?;
+    for path in files::list(&root.join("servers"))?.iter().filter(|path| path.join("server.toml").is_file()) {
+        let records = files::toml(&path.join("verified.toml"))?;
         let records = records.get("verified").and_then(Value::as_array).cloned().unwrap_or_default();
         let records = records.iter().filter_map(|record| record.as_table().cloned()).collect();
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        recipes.insert(name, (read("server.toml")?, records));
+        recipes.insert(files::name(path), (files::toml(&path.join("server.toml"))?, records));
     }
     Ok(recipes)
 }
@@ -102,13 +96,14 @@ fn packages(recipe: &Table) -> Vec<String> {
 /// The version of each package that is there, without its epoch and what the distribution adds.
 fn versions(at: &str, named: &BTreeSet<String>) -> Result<BTreeMap<String, String>, String> {
     let at = at.trim_end_matches('/');
-    let output = Command::new("apt-cache")
-        .args(["-o", &format!("Dir={at}/"), "-o", &format!("Dir::State::status={at}/var/lib/dpkg/status")])
-        .args(["-o", &format!("Dir::Cache={}", std::env::temp_dir().display()), "policy"])
-        .args(named)
-        .output()
-        .map_err(|e| format!("apt-cache could not be run: {e}"))?;
-    let found = candidates(&String::from_utf8_lossy(&output.stdout));
+    let options = [
+        format!("Dir={at}/"),
+        format!("Dir::State::status={at}/var/lib/dpkg/status"),
+        format!("Dir::Cache={}", std::env::temp_dir().display()),
+    ];
+    let mut command = Command::new("apt-cache");
+    command.args(options.iter().flat_map(|option| ["-o", option])).arg("policy").args(named);
+    let found = candidates(&String::from_utf8_lossy(&run::output(&mut command)?.stdout));
     if found.is_empty() { Err(format!("apt-cache knows no package by the lists of {at}")) } else { Ok(found) }
 }
 
@@ -133,24 +128,27 @@ fn candidates(policy: &str) -> BTreeMap<String, String> {
 
 fn page(recipes: &Recipes, systems: &[System]) -> String {
     let heads: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
-    let mut text = format!(
+    let rows = recipes.iter().map(|(name, (recipe, records))| {
+        let cells = systems.iter().map(|system| on(system, name, recipe, records));
+        [format!("`{name}`")].into_iter().chain(cells).collect::<Vec<_>>()
+    });
+    format!(
         "# Servers by distribution\n\nWritten by `cargo xtask packages` from the recipes, from what `prony servers check --record` \
          recorded, and from the package lists of these distributions as they were on {}.\n\n**run**: it was started there, in a root \
          filesystem of its own or as the machine's system, and kept the contract. *lists*: it was not run there; the distribution's \
          package lists have every package that the recipe names for its default, and the first of them in this version. **no**: they lack \
          one. –: it names no package of a distribution, and takes what it needs from its language's registry or from a release. What a \
-         recipe takes besides packages (Packagist, PECL, Hex, crates, Go's modules, releases) is the same on each distribution.\n\n\
-         | server | {} |\n|:--|{}\n",
-        today::date(),
-        heads.join(" | "),
-        ":--|".repeat(systems.len())
-    );
-    for (name, (recipe, records)) in recipes {
-        let cells: Vec<String> = systems.iter().map(|system| on(system, name, recipe, records)).collect();
-        text.push_str(&format!("| `{name}` | {} |\n", cells.join(" | ")));
-    }
-    text.push_str(&php(recipes));
-    text
+         recipe takes besides packages (Packagist, PECL, Hex, crates, Go's modules, releases) is the same on each distribution.\n\n{}{}",
+        date(),
+        by_server(&heads, rows),
+        php(recipes)
+    )
+}
+
+/// A table with a column for each of these.
+fn by_server(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let rules = vec![":--"; heads.len() + 1].join("|");
+    table(&format!("server | {}", heads.join(" | ")), &rules, rows)
 }
 
 /// What is known of a server on a system.
@@ -171,7 +169,7 @@ fn on(system: &System, name: &str, recipe: &Table, records: &[Table]) -> String 
     let missing: Vec<&str> =
         named.iter().filter(|package| !system.versions.contains_key(*package)).map(String::as_str).collect();
     match (named.first(), missing.as_slice()) {
-        (None, _) => "–".to_owned(),
+        (None, _) => NONE.to_owned(),
         (Some(first), []) => format!("lists: {first} {}", system.versions[first]),
         (Some(_), missing) => format!("**no**: {}", missing.join(", ")),
     }
@@ -179,23 +177,17 @@ fn on(system: &System, name: &str, recipe: &Table, records: &[Table]) -> String 
 
 /// Which servers of PHP were run with which version in a container, and why not with the others.
 fn php(recipes: &Recipes) -> String {
-    let mut text = format!(
+    let rows = recipes.iter().filter_map(|(name, (recipe, records))| {
+        let offered = recipe.get("axes")?.get("php")?.as_table()?;
+        let cells = PHP.iter().map(|version| of_php(name, version, recipe, offered, records));
+        Some([format!("`{name}`")].into_iter().chain(cells).collect())
+    });
+    format!(
         "\n## Other versions of PHP, in containers\n\nThe setting `php` of a server runs it in a container of a distribution that has this \
          version. A date is that of a run in an image, whose base was made by debootstrap, since no registry of images can be reached \
-         from the machine that ran them; what its recipe was then may have changed since ([servers.md](servers.md)).\n\n| server | {} |\n|:--|{}\n",
-        PHP.join(" | "),
-        ":--|".repeat(PHP.len())
-    );
-    for (name, (recipe, records)) in recipes {
-        let Some(offered) = recipe.get("axes").and_then(|axes| axes.get("php")).and_then(Value::as_table)
-        else {
-            continue;
-        };
-        let cells: Vec<String> =
-            PHP.iter().map(|version| of_php(name, version, recipe, offered, records)).collect();
-        text.push_str(&format!("| `{name}` | {} |\n", cells.join(" | ")));
-    }
-    text
+         from the machine that ran them; what its recipe was then may have changed since ([servers.md](servers.md)).\n\n{}",
+        by_server(&PHP, rows)
+    )
 }
 
 fn of_php(name: &str, version: &str, recipe: &Table, offered: &Table, records: &[Table]) -> String {
@@ -214,7 +206,7 @@ fn of_php(name: &str, version: &str, recipe: &Table, offered: &Table, records: &
     if !offered.contains_key(version) {
         let why =
             NOT_OFFERED.iter().find(|(server, versions, _)| *server == name && versions.contains(&version));
-        let otherwise = if version < PHP_FIRST { "–" } else { "not offered" };
+        let otherwise = if version < PHP_FIRST { NONE } else { "not offered" };
         return why.map_or(otherwise, |(.., why)| why).to_owned();
     }
     let requires = |key: &str| recipe.get("requires").is_some_and(|table| table.get(key).is_some());

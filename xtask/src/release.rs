@@ -3,8 +3,9 @@
 //! `cargo xtask docs` writes both into the pages, the action and the templates; `cargo xtask tidy` refuses a file that
 //! has others.
 
-use std::fs;
 use std::path::Path;
+
+use crate::files;
 
 /// Whose repository it is until somebody publishes it.
 pub(crate) const NOBODY: &str = "OWNER";
@@ -37,8 +38,7 @@ impl Release {
     pub(crate) fn read(root: &Path) -> Result<Release, String> {
         let path = root.join("Cargo.toml");
         let wrong = |why: &str| format!("{}: {why}", path.display());
-        let text = fs::read_to_string(&path).map_err(|e| wrong(&e.to_string()))?;
-        let file: toml::Table = toml::from_str(&text).map_err(|e| wrong(&e.to_string()))?;
+        let file = files::toml(&path)?;
         let package = &file.get("workspace").and_then(|w| w.get("package"));
         let field = |name: &str| package.and_then(|p| p.get(name)).and_then(toml::Value::as_str);
         let address = field("repository").unwrap_or_default();
@@ -56,7 +56,7 @@ impl Release {
     pub(crate) fn stale<'a>(&self, root: &Path, files: &'a [String]) -> Vec<(&'a str, String)> {
         let may = files.iter().filter(|file| ENDINGS.iter().any(|ending| file.ends_with(ending)));
         may.filter_map(|file| {
-            let text = fs::read_to_string(root.join(file)).ok()?;
+            let text = files::read(&root.join(file)).ok()?;
             let right = self.written(&text);
             (right != text).then_some((file.as_str(), right))
         })
@@ -141,11 +141,11 @@ mod tests {
         for file in HAVE_IT {
             let (_, text) = stale.iter().find(|(name, _)| *name == file).unwrap_or_else(|| panic!("{file}"));
             assert!(!text.contains(&now.repository), "{file} still has {}", now.repository);
-            assert_eq!(now.written(text), fs::read_to_string(root.join(file)).unwrap(), "and back: {file}");
+            assert_eq!(now.written(text), files::read(&root.join(file)).unwrap(), "and back: {file}");
         }
         // What no pattern knows would stay behind.
         for file in files.iter().filter(|file| ENDINGS.iter().any(|ending| file.ends_with(ending))) {
-            let text = fs::read_to_string(root.join(file)).unwrap_or_default();
+            let text = files::read(&root.join(file)).unwrap_or_default();
             assert!(!other.written(&text).contains(&format!("{NOBODY}/")), "{file}");
         }
     }

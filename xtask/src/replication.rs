@@ -1,9 +1,10 @@
 //! A published comparison, shortened, with the servers that happen to be installed: what its report must have then.
 
-use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
+
+use crate::files;
 
 /// The comparison with the most servers.
 pub(crate) const EXPERIMENT: &str = "fast-and-furious-2023";
@@ -13,8 +14,7 @@ pub(crate) const PLAN: &str = "c100";
 /// The candidates that the experiment's file names.
 pub(crate) fn candidates(root: &Path) -> Result<Vec<String>, String> {
     let path = root.join("experiments").join(EXPERIMENT).with_extension("toml");
-    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let file: toml::Table = toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+    let file = files::toml(&path)?;
     let named = file.get("candidates").and_then(toml::Value::as_array);
     let named = named.ok_or_else(|| format!("{} names no candidates", path.display()))?;
     Ok(named.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect())

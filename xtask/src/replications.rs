@@ -5,26 +5,30 @@
 mod page;
 mod tables;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use clap::Parser;
 use prony_lab::experiment::Experiment;
 use serde_json::Value;
+
+use crate::{files, run};
 
 /// Where the run logs are, unless a folder is named.
 const RUNS: &str = "runs/replications";
 const BEGIN: &str = "<!-- from here on written by `cargo xtask replications` -->";
 const END: &str = "<!-- to here -->";
 
+#[derive(Parser)]
+pub(crate) struct Asked {
+    /// The folder of NAME.jsonl
+    folder: Option<PathBuf>,
+}
+
 /// Writes the page, the example report and its place in the list of each experiment with a source, from
 /// `FOLDER/NAME.jsonl`. What has no run log stays as it is.
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
-    let runs = match arguments {
-        [] => root.join(RUNS),
-        [folder] => PathBuf::from(folder),
-        _ => return Err("usage: cargo xtask replications [FOLDER of NAME.jsonl]".to_owned()),
-    };
+pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
+    let runs = asked.folder.clone().unwrap_or_else(|| root.join(RUNS));
     let mut found = 0;
     for name in experiments(root)? {
         let log = runs.join(format!("{name}.jsonl"));
@@ -35,16 +39,12 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
         let mut replication = Replication::read(root, &name, &log)?;
         replication.correct(&source(&name)?);
         let path = root.join("docs/replications").join(format!("{name}.md"));
-        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let text =
-            replaced(&text, &page::figures(&replication)).map_err(|e| format!("{}: {e}", path.display()))?;
-        fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+        let text = replaced(&files::read(&path)?, &page::figures(&replication));
+        files::write(&path, text.map_err(|e| format!("{}: {e}", path.display()))?)?;
         let html = root.join("docs/gallery").join(format!("{name}.html"));
         prony(root, &["report", "--format", "html", "-o", &html.display().to_string()], &log)?;
         let list = root.join("docs/gallery/README.md");
-        let text = fs::read_to_string(&list).map_err(|e| format!("{}: {e}", list.display()))?;
-        let text = listed(&text, &name, &page::line(&replication));
-        fs::write(&list, text).map_err(|e| format!("{}: {e}", list.display()))?;
+        files::write(&list, listed(&files::read(&list)?, &name, &page::line(&replication)))?;
         println!("{name}: wrote {} and {}", path.display(), html.display());
         found += 1;
     }
@@ -66,13 +66,13 @@ impl Replication {
     fn read(root: &Path, name: &str, log: &Path) -> Result<Self, String> {
         let json = prony(root, &["report", "--format", "json"], log)?;
         let analysis: Value = serde_json::from_str(&json).map_err(|e| format!("{}: {e}", log.display()))?;
-        let text = fs::read_to_string(log).map_err(|e| format!("{}: {e}", log.display()))?;
+        let text = files::read(log)?;
         let first = text.lines().next().unwrap_or_default();
         let header: Value = serde_json::from_str(first).map_err(|e| format!("{}: {e}", log.display()))?;
         if header["name"] != *name || !header["published"].is_object() {
             return Err(format!("{} is no run of {name} with its source", log.display()));
         }
-        Ok(Self { name: name.to_owned(), judged_by: crate::hammer::commit(root), header, analysis })
+        Ok(Self { name: name.to_owned(), judged_by: run::commit(root), header, analysis })
     }
 
     /// Says of the source what Prony says of it now, which may be more than it did when the run began.
@@ -94,20 +94,12 @@ fn source(name: &str) -> Result<Value, String> {
 
 /// The experiments that name a source, in the order of their names.
 fn experiments(root: &Path) -> Result<Vec<String>, String> {
-    let folder = root.join("experiments");
-    let entries = fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let mut names = Vec::new();
-    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-        if path.extension().is_none_or(|ending| ending != "toml") {
-            continue;
-        }
-        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let file: toml::Table = toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
-        if file.contains_key("published") {
+    for path in files::list(&root.join("experiments"))? {
+        if path.extension().is_some_and(|e| e == "toml") && files::toml(&path)?.contains_key("published") {
             names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
         }
     }
-    names.sort();
     Ok(names)
 }
 
@@ -131,16 +123,7 @@ fn listed(text: &str, name: &str, line: &str) -> String {
 
 /// What the release binary prints about a run log.
 fn prony(root: &Path, arguments: &[&str], log: &Path) -> Result<String, String> {
-    let binary = root.join("target/release/prony");
-    let output = Command::new(&binary)
-        .args(arguments)
-        .arg(log)
-        .output()
-        .map_err(|e| format!("{} could not be run ({e}): make build", binary.display()))?;
-    if !output.status.success() {
-        return Err(format!("{}: {}", log.display(), String::from_utf8_lossy(&output.stderr).trim()));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    run::text(Command::new(crate::prony(root)?).args(arguments).arg(log))
 }
 
 #[cfg(test)]
@@ -187,7 +170,7 @@ mod tests {
         assert_eq!(names.len(), 5, "{names:?}");
         for name in names {
             let path = root.join("docs/replications").join(format!("{name}.md"));
-            let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            let text = files::read(&path).unwrap_or_else(|why| panic!("{why}"));
             assert!(replaced(&text, "").is_ok(), "{name}");
         }
     }

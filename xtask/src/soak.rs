@@ -6,21 +6,20 @@
 //! not to grow: the Theil–Sen slope, with its interval, over means of a few
 //! seconds each.
 
-use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use clap::Parser;
 use prony_stats::Interval;
 use prony_stats::trend::{POINTS_MAX, theil_sen};
 
-use crate::today::date;
+use crate::files;
+use crate::page::{date, host, or_none, table, verbatim};
+use crate::run::{Running, line, target};
 
-/// How long a soak takes where nobody says.
-const MINUTES: u64 = 10;
 /// What comes before is warm-up: buffers grow to what they will be.
 const SETTLED_AFTER_S: usize = 60;
 /// A slope that is surely beyond this is growth.
@@ -46,23 +45,6 @@ const MODES: [Mode; 3] = [
     },
 ];
 
-/// A process that ends with this value.
-pub(crate) struct Running(Child);
-
-impl Running {
-    pub(crate) fn pid(&self) -> u32 {
-        self.0.id()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // Ended already, or ours to end.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// What a mode's load did, and its memory each second.
 struct Soaked {
     name: &'static str,
@@ -75,38 +57,25 @@ struct Soaked {
     host: String,
 }
 
-/// `cargo xtask soak [--minutes N] [--store]`.
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
-    let (minutes, store) = read(arguments)?;
-    let binary = root.join("target/release/prony");
-    if !binary.exists() {
-        return Err("target/release/prony is not built: make build".to_owned());
-    }
+#[derive(Parser)]
+pub(crate) struct Asked {
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=24 * 60))]
+    minutes: u64,
+    /// Keep the results in docs/benchmarks/
+    #[arg(long)]
+    store: bool,
+}
+
+pub(crate) fn run(root: &Path, &Asked { minutes, store }: &Asked) -> Result<(), String> {
     println!("soak: {} modes at once, {minutes} min", MODES.len());
-    let soaked = soak(&binary, &root.join("target"), minutes)?;
+    let soaked = soak(&crate::prony(root)?, &root.join("target"), minutes)?;
     let page = page(&soaked, minutes);
     println!("{page}");
     if store {
-        crate::stored::write(root, &format!("soak-{}", date()), &[("md", &page)])?;
+        crate::page::store(root, &format!("soak-{}", date()), &page, None)?;
     }
     let wrong: Vec<String> = soaked.iter().filter_map(complaint).collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
-}
-
-fn read(arguments: &[String]) -> Result<(u64, bool), String> {
-    let (mut minutes, mut store) = (MINUTES, false);
-    let mut rest = arguments.iter();
-    while let Some(argument) = rest.next() {
-        match argument.as_str() {
-            "--minutes" => {
-                let number = rest.next().and_then(|n| n.parse().ok());
-                minutes = number.filter(|n| (1..=24 * 60).contains(n)).ok_or("--minutes wants 1 to 1440")?;
-            }
-            "--store" => store = true,
-            other => return Err(format!("{other:?}: usage: cargo xtask soak [--minutes N] [--store]")),
-        }
-    }
-    Ok((minutes, store))
 }
 
 fn soak(binary: &Path, folder: &Path, minutes: u64) -> Result<Vec<Soaked>, String> {
@@ -114,18 +83,17 @@ fn soak(binary: &Path, folder: &Path, minutes: u64) -> Result<Vec<Soaked>, Strin
     let mut targets = Vec::new();
     let mut loads = Vec::new();
     for (number, mode) in MODES.iter().enumerate() {
-        let (target, url) = start_target(binary, mode.target)?;
+        let (target, url) = target(binary, mode.target)?;
         targets.push(target);
         let json = folder.join(format!("soak-{number}.json"));
         // Of an earlier soak.
         let _ = fs::remove_file(&json);
         let mut command = Command::new(binary);
         command.args(["load", &url, "-d", &format!("{minutes}m"), "-q", "--json"]).arg(&json).args(mode.load);
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
-        let child = child.map_err(|e| format!("{}: {e}", binary.display()))?;
-        let shown: Vec<String> = command.get_args().map(|a| a.to_string_lossy().into_owned()).collect();
-        let line = format!("prony {}", shown.join(" ").replace(&json.display().to_string(), "FILE"));
-        loads.push((Running(child), mode, line, json, Vec::new()));
+        let shown = line(&command).replace(&json.display().to_string(), "FILE");
+        let shown = shown.replace(&binary.display().to_string(), "prony");
+        let load = Running::start(command.stdin(Stdio::null()).stdout(Stdio::null()))?;
+        loads.push((load, mode, shown, json, Vec::new()));
     }
     let begun = Instant::now();
     let end = Duration::from_secs(minutes * 60) + GRACE;
@@ -147,7 +115,7 @@ fn soak(binary: &Path, folder: &Path, minutes: u64) -> Result<Vec<Soaked>, Strin
     }
     let ended = loads.into_iter().map(|(mut child, mode, line, json, rss_kib)| {
         let status = child.0.wait().map_err(|e| e.to_string())?;
-        let result = fs::read_to_string(&json).map_err(|e| format!("{line} ended with {status}: {e}"))?;
+        let result = files::read(&json).map_err(|why| format!("{line} ended with {status}: {why}"))?;
         let result: serde_json::Value = serde_json::from_str(&result).map_err(|e| e.to_string())?;
         let count = |name: &str| result["requests"][name].as_u64().unwrap_or(0);
         let (completed, failed) = (count("completed"), count("failed"));
@@ -155,27 +123,6 @@ fn soak(binary: &Path, folder: &Path, minutes: u64) -> Result<Vec<Soaked>, Strin
         Ok(Soaked { name: mode.name, line, completed, failed, rss_kib, slope, host: host(&result["host"]) })
     });
     ended.collect()
-}
-
-/// The machine as a load recorded it.
-pub(crate) fn host(recorded: &serde_json::Value) -> String {
-    let word = |name: &str| recorded[name].as_str().unwrap_or("?").to_owned();
-    let cpus = recorded["cpus_online"].as_u64().unwrap_or(0);
-    format!("{}, {cpus} CPUs, {}, {}", word("cpu_model"), word("kernel"), word("os"))
-}
-
-/// A target on a free port, and its URL from the line that it says first.
-pub(crate) fn start_target(binary: &Path, flags: &[&str]) -> Result<(Running, String), String> {
-    let mut command = Command::new(binary);
-    command.args(["target", "--port", "0", "--until-stdin-ends"]).args(flags);
-    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-    let mut target = Running(child.map_err(|e| format!("{}: {e}", binary.display()))?);
-    let stdout = target.0.stdout.take().ok_or("the target has no standard output")?;
-    let mut line = String::new();
-    BufReader::new(stdout).read_line(&mut line).map_err(|e| e.to_string())?;
-    let url = line.split_whitespace().find(|word| word.starts_with("http://"));
-    let url = url.ok_or_else(|| format!("the target said {line:?} and no URL"))?;
-    Ok((target, url.trim_end_matches([',', ';', '.']).to_owned()))
 }
 
 /// A process's resident memory.
@@ -212,43 +159,33 @@ fn complaint(soaked: &Soaked) -> Option<String> {
 }
 
 fn page(soaked: &[Soaked], minutes: u64) -> String {
-    let mut page = format!(
+    let head = format!(
         "# Soak: {minutes} minutes\n\n{}. {}. All modes at once on loopback, each against a `prony target` of its own; resident\n\
          memory (VmRSS) every second. The slope is Theil–Sen's over the time after the first minute, with its 95 %\n\
-         interval; growth is an interval wholly beyond {GROWTH_MAX_KIB_PER_MIN} KiB/min.\n\n\
-         | mode | completed | failed | RSS at 1 min | at the end | most | slope, KiB/min | |\n|---|---|---|---|---|---|---|---|\n",
+         interval; growth is an interval wholly beyond {GROWTH_MAX_KIB_PER_MIN} KiB/min.\n\n",
         date(),
         soaked.first().map_or("?", |one| &one.host)
     );
-    for one in soaked {
-        let settled = one.rss_kib.get(SETTLED_AFTER_S.min(one.rss_kib.len() / 2)).copied().unwrap_or(0);
-        let (last, most) = (one.rss_kib.last().copied().unwrap_or(0), one.rss_kib.iter().max().copied());
-        let slope = one
-            .slope
-            .as_ref()
-            .map_or("–".to_owned(), |s| format!("{:.1} ({:.1} to {:.1})", s.point, s.low, s.high));
+    let rows = soaked.iter().map(|one| {
+        let settled = one.rss_kib.get(SETTLED_AFTER_S.min(one.rss_kib.len() / 2));
+        let kib = |of: Option<&u64>| format!("{} KiB", of.copied().unwrap_or(0));
+        let slope =
+            or_none(one.slope.as_ref(), |s| format!("{:.1} ({:.1} to {:.1})", s.point, s.low, s.high));
         let verdict = if complaint(one).is_none() { "steady" } else { "**grows**" };
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            page,
-            "| {} | {} | {} | {settled} KiB | {last} KiB | {} KiB | {slope} | {verdict} |",
-            one.name,
-            one.completed,
-            one.failed,
-            most.unwrap_or(0)
-        );
-    }
-    page.push_str("\n```text\n");
-    for one in soaked {
-        page.push_str(&format!("{}\n", one.line));
-    }
-    page.push_str("```\n\nResident memory each 10 s, KiB:\n\n```text\n");
-    for one in soaked {
+        let memory = [settled, one.rss_kib.last(), one.rss_kib.iter().max()].map(kib);
+        let counts = [one.name.to_owned(), one.completed.to_string(), one.failed.to_string()];
+        [&counts[..], &memory, &[slope, verdict.to_owned()]].concat()
+    });
+    let heads = "mode | completed | failed | RSS at 1 min | at the end | most | slope, KiB/min |";
+    let table = table(heads, "---|---|---|---|---|---|---|---", rows);
+    let lines: Vec<&str> = soaked.iter().map(|one| one.line.as_str()).collect();
+    let series = |one: &Soaked| {
         let series: Vec<String> = one.rss_kib.iter().step_by(10).map(u64::to_string).collect();
-        page.push_str(&format!("{}: {}\n", one.name, series.join(" ")));
-    }
-    page.push_str("```\n");
-    page
+        format!("{}: {}", one.name, series.join(" "))
+    };
+    let series: Vec<String> = soaked.iter().map(series).collect();
+    let (lines, series) = (verbatim(&lines), verbatim(&series));
+    format!("{head}{table}\n{lines}\nResident memory each 10 s, KiB:\n\n{series}")
 }
 
 #[cfg(test)]
@@ -289,11 +226,13 @@ mod tests {
 
     #[test]
     fn the_line_is_read() {
-        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!(read(&[]), Ok((10, false)));
-        assert_eq!(read(&words("--store --minutes 1")), Ok((1, true)));
+        let read = |line: &str| {
+            Asked::try_parse_from(["soak"].into_iter().chain(line.split_whitespace()))
+                .map(|asked| (asked.minutes, asked.store))
+        };
+        assert_eq!((read("").unwrap(), read("--store --minutes 1").unwrap()), ((10, false), (1, true)));
         for wrong in ["--minutes", "--minutes 0", "--minute 5"] {
-            assert!(read(&words(wrong)).is_err(), "{wrong}");
+            assert!(read(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::run;
+
 /// So many of the slowest tests are shown.
 const SLOWEST_SHOWN: usize = 15;
 
@@ -37,6 +39,13 @@ pub(crate) struct Outcome {
 /// Of all tests that were run: the outcome by `binary test`.
 pub(crate) type Outcomes = BTreeMap<String, Outcome>;
 
+/// What became of the tests that a binary ran, what was printed, and how it ended.
+pub(crate) struct Ran {
+    pub(crate) outcomes: Outcomes,
+    pub(crate) text: String,
+    pub(crate) status: ExitStatus,
+}
+
 /// Builds and runs the whole suite: `cargo xtask test`.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let begun = Instant::now();
@@ -45,29 +54,24 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     let (mut all, mut failed) = (Outcomes::new(), Vec::new());
     for binary in &binaries {
         let begun = Instant::now();
-        let (outcomes, output, status) = binary.run_all()?;
+        let Ran { outcomes, text, status } = binary.run_all()?;
         let wrong: Vec<&String> = outcomes.iter().filter(|(_, o)| !o.passed).map(|(name, _)| name).collect();
         println!("{:6.1} s  {}: {} tests", begun.elapsed().as_secs_f64(), binary.name, outcomes.len());
         if !status.success() {
-            println!("{output}");
+            println!("{text}");
             failed.push(format!("{} ended with {status}; failed: {wrong:?}", binary.name));
         }
         all.extend(outcomes);
     }
     println!("\nWhat took longest:");
-    for (name, outcome) in slowest(&all).into_iter().take(SLOWEST_SHOWN) {
+    let mut slowest: Vec<(&String, &Outcome)> = all.iter().collect();
+    slowest.sort_by_key(|(_, outcome)| std::cmp::Reverse(outcome.took));
+    for (name, outcome) in slowest.into_iter().take(SLOWEST_SHOWN) {
         println!("{:6.1} s  {name}", outcome.took.as_secs_f64());
     }
     let wrong = all.values().filter(|o| !o.passed).count();
     println!("\nIn {:.0} s:\n{} passed, {wrong} failed", begun.elapsed().as_secs_f64(), all.len() - wrong);
     if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
-}
-
-/// The tests, the slowest first.
-pub(crate) fn slowest(outcomes: &Outcomes) -> Vec<(&String, &Outcome)> {
-    let mut sorted: Vec<(&String, &Outcome)> = outcomes.iter().collect();
-    sorted.sort_by_key(|(_, o)| std::cmp::Reverse(o.took));
-    sorted
 }
 
 /// Has Cargo build every test binary of what these arguments of its choose.
@@ -114,45 +118,34 @@ impl Binary {
     fn command(&self) -> Command {
         let mut words = self.prefix.iter().map(PathBuf::from).chain([self.path.clone()]);
         let mut command = Command::new(words.next().unwrap_or_default());
-        command
-            .args(words)
-            .current_dir(&self.folder)
-            .env("CARGO_MANIFEST_DIR", &self.folder)
-            .stdin(Stdio::null());
+        command.args(words).current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
         command
     }
 
     pub(crate) fn tests(&self) -> Result<Vec<String>, String> {
-        let listed = self.command().args(["--list", "--format", "terse"]).output();
-        let listed = listed.map_err(|e| format!("{}: {e}", self.path.display()))?;
-        let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let text = run::text(self.command().args(["--list", "--format", "terse"]))?;
         Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
     }
 
-    /// Runs all its tests, as many at once as there are CPUs: what became of each, what was printed, how it ended.
-    pub(crate) fn run_all(&self) -> Result<(Outcomes, String, ExitStatus), String> {
-        let ran = self
-            .command()
-            .args(["-Z", "unstable-options", "--report-time"])
-            .env("RUSTC_BOOTSTRAP", "1")
-            .output()
-            .map_err(|e| format!("{}: {e}", self.path.display()))?;
-        let text =
-            format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    /// Runs all its tests, as many at once as there are CPUs.
+    pub(crate) fn run_all(&self) -> Result<Ran, String> {
+        let mut command = self.command();
+        command.args(["-Z", "unstable-options", "--report-time"]).env("RUSTC_BOOTSTRAP", "1");
+        let output = run::output(&mut command)?;
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text).into_owned();
         let named = |(test, outcome)| (format!("{} {test}", self.name), outcome);
-        Ok((text.lines().filter_map(outcome).map(named).collect(), text, ran.status))
+        let outcomes = text.lines().filter_map(outcome).map(named).collect();
+        Ok(Ran { outcomes, text, status: output.status })
     }
 
-    /// Runs one test by itself: what became of it, and what it printed.
-    pub(crate) fn run_one(&self, test: &str) -> Result<(Outcome, String), String> {
+    /// Runs one test by itself.
+    pub(crate) fn run_one(&self, test: &str) -> Result<Ran, String> {
         let begun = Instant::now();
-        let ran = self.command().args(["--exact", test]).output();
-        let ran = ran.map_err(|e| format!("{}: {e}", self.path.display()))?;
-        let took = begun.elapsed();
-        Ok((
-            Outcome { passed: ran.status.success(), took },
-            String::from_utf8_lossy(&ran.stdout).into_owned(),
-        ))
+        let output = run::output(self.command().args(["--exact", test]))?;
+        let outcome = Outcome { passed: output.status.success(), took: begun.elapsed() };
+        let outcomes = Outcomes::from([(format!("{} {test}", self.name), outcome)]);
+        Ok(Ran { outcomes, text: run::trimmed(&output.stdout), status: output.status })
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use crate::release::Release;
+use crate::run;
 
 /// A file that needs more is two files, unless a program writes it.
 const FILE_LINES_MAX: usize = 500;
@@ -73,12 +73,8 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
 
 /// Files that git tracks, or would: not those it ignores.
 pub(crate) fn tracked(root: &Path) -> Result<Vec<String>, String> {
-    let output = Command::new("git")
-        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
-        .current_dir(root)
-        .output()
-        .map_err(|e| format!("git could not be run: {e}"))?;
-    Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
+    let files = run::git(root, &["ls-files", "--cached", "--others", "--exclude-standard"])?;
+    Ok(files.lines().map(str::to_owned).collect())
 }
 
 /// Those of these files that end so, with their texts.
@@ -171,7 +167,7 @@ mod tests {
         let asked = demo.lines().find(|line| line.starts_with("RUST_NEEDED=")).unwrap();
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let script = format!("{asked}; printf %s \"$RUST_NEEDED\"");
-        let said = Command::new("sh").args(["-c", &script]).current_dir(root).output().unwrap();
+        let said = std::process::Command::new("sh").args(["-c", &script]).current_dir(root).output().unwrap();
         let needed = env!("CARGO_PKG_RUST_VERSION");
         assert_eq!(String::from_utf8_lossy(&said.stdout), needed, "{asked}");
         assert_eq!(demo.matches(needed).count(), 0, "it says it a second time");

@@ -13,7 +13,7 @@ use std::thread;
 
 use nix::pty::{Winsize, openpty};
 
-use crate::web_cost::{Cost, options, print, with_target};
+use crate::web_cost::{Asked, Cost, print};
 
 const PAIRS: usize = 24;
 const SIZE: Winsize = Winsize { ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
@@ -27,30 +27,19 @@ struct Load {
 
 /// Measures and prints; asserts nothing but that the view was there, as a shared machine moves the rest
 /// by more than what it is.
-pub(crate) fn run(prony: &Path, arguments: &[String]) -> Result<(), String> {
-    let (pairs, prony) = options(arguments, PAIRS, prony)?;
-    let prony = prony.as_path();
-    let measured: Vec<(Load, Load)> =
-        with_target(prony, |url| (0..pairs).map(|pair| pair_of(prony, url, pair)).collect())?;
-    report(&measured)
-}
-
-fn report(measured: &[(Load, Load)]) -> Result<(), String> {
-    let bytes = measured.iter().map(|(view, _)| view.bytes).sum::<usize>() / measured.len().max(1);
+pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
+    let measured = asked.pairs(root, PAIRS, |prony, url, view| {
+        let load = one(prony, url, view)?;
+        if load.drawn == view {
+            return Ok(load);
+        }
+        Err("the view was not there where it should be, or there where it should not".to_owned())
+    })?;
+    let bytes = measured.iter().map(|[_, view]| view.bytes).sum::<usize>() / measured.len().max(1);
     println!("{} pairs of loads of 2 s on one CPU, with the view and without it", measured.len());
-    print(&measured.iter().map(|(view, plain)| (&view.cost, &plain.cost)).collect::<Vec<_>>())?;
+    print(&measured.iter().map(|pair| pair.each_ref().map(|load| &load.cost)).collect::<Vec<_>>())?;
     println!("{bytes} bytes a load to the terminal");
     Ok(())
-}
-
-fn pair_of(prony: &Path, url: &str, pair: usize) -> Result<(Load, Load), String> {
-    let first = one(prony, url, pair.is_multiple_of(2))?;
-    let second = one(prony, url, !pair.is_multiple_of(2))?;
-    let (view, plain) = if pair.is_multiple_of(2) { (first, second) } else { (second, first) };
-    if !view.drawn || plain.drawn {
-        return Err("the view was not there where it should be, or there where it should not".to_owned());
-    }
-    Ok((view, plain))
 }
 
 fn one(prony: &Path, url: &str, view: bool) -> Result<Load, String> {

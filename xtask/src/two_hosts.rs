@@ -6,11 +6,11 @@
 //! to each figure, and why. The servers have to be installed: `prony servers install` in the repository's folder.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
+use clap::Parser;
 use prony_analysis::compare::Finding;
 use prony_analysis::comparison::{Comparison, ComparisonError, Options, choose, compare_candidates};
 use prony_analysis::experiment::{ExperimentAnalysis, Row};
@@ -19,13 +19,10 @@ use prony_model::Estimate;
 use prony_model::run_log::RunLog;
 use serde_json::Value;
 
-use crate::hammer::commit;
 use crate::other_host::{GIVEN, OtherHost};
-use crate::soak::host;
-use crate::today::date;
+use crate::page::{NONE, date, host, list, or_none, table};
+use crate::run::{self, commit};
 
-const USAGE: &str =
-    "usage: cargo xtask two-hosts [--prony PATH] [--only NAME]... [--scale NAME] [--blocks N] [--store]";
 const EXPERIMENT: &str = "quickstart";
 const SERVERS: [&str; 3] = ["nginx-fpm", "node-http", "go-net-http"];
 /// Where logs and what the other host needs are, below the repository: a log's path stands in the page.
@@ -35,23 +32,31 @@ const LOGS: [&str; 2] = ["loopback.jsonl", "two-hosts.jsonl"];
 /// What the page calls both.
 const WAYS: [&str; 2] = ["over loopback", "on two hosts"];
 
-struct Asked {
-    prony: PathBuf,
+#[derive(Parser)]
+pub(crate) struct Asked {
+    #[arg(long)]
+    prony: Option<PathBuf>,
+    /// Only these servers
+    #[arg(long, default_values = SERVERS)]
     only: Vec<String>,
+    #[arg(long)]
     scale: Option<String>,
+    #[arg(long, default_value = "10")]
     blocks: String,
+    /// Keep the results in docs/benchmarks/
+    #[arg(long)]
     store: bool,
 }
 
 /// Runs both, prints the page, and stores it where that is asked.
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
-    let asked = read(root, arguments)?;
+pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
     let other = OtherHost::start(&root.join(FOLDER).join("host"), root, &[])?
         .map_err(|why| format!("not run: {why}"))?;
+    let binary = asked.prony.clone().unwrap_or_else(|| root.join("target/release/prony"));
     let prony = |line: &[&str]| {
-        let mut command = Command::new(&asked.prony);
-        command.args(line).current_dir(root).env("PATH", other.path()).stdin(Stdio::null());
-        command.output().map_err(|e| format!("{}: {e}", asked.prony.display()))
+        let mut command = Command::new(&binary);
+        command.args(line).current_dir(root).env("PATH", other.path());
+        command
     };
     let mut line = vec!["bench", EXPERIMENT, "-q", "--blocks", &asked.blocks];
     line.extend(asked.only.iter().flat_map(|name| ["--only", name.as_str()]));
@@ -62,11 +67,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
         let log = format!("{FOLDER}/{name}");
         let _ = fs::remove_file(root.join(&log));
         println!("prony {}", line.join(" "));
-        let output = prony(&[line.as_slice(), &["-o", log.as_str()]].concat())?;
-        print!("{}", String::from_utf8_lossy(&output.stdout));
-        if !output.status.success() {
-            return Err(said(&output));
-        }
+        println!("{}", run::text(&mut prony(&[line.as_slice(), &["-o", log.as_str()]].concat()))?);
         let log = prony_analysis::run_log::read(&root.join(&log)).map_err(|e| e.to_string())?;
         if let Some(skipped) = log.header.skipped.first() {
             return Err(format!("{} was skipped: {}", skipped.candidate, skipped.reason));
@@ -78,46 +79,15 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     if compared.len() != asked.only.len() {
         return Err(format!("{} of {} servers were measured in both", compared.len(), asked.only.len()));
     }
-    let doctor = prony(&["doctor", "--host", GIVEN, "--format", "json"])?;
-    let doctor: Value = serde_json::from_slice(&doctor.stdout).map_err(|_| said(&doctor))?;
+    let doctor = run::json(&mut prony(&["doctor", "--host", GIVEN, "--format", "json"]))?;
     let mut text = head(root, &doctor, &lines.map(|line| format!("prony {}", line.join(" "))));
     text += &figures(&[loopback, two_hosts].map(prony_analysis::analyse), &compared);
     text += &format!("\n{WHY}\n\n`prony compare` of both logs says so, too:\n\n> {refused}\n");
     println!("{text}");
     if asked.store {
-        crate::stored::write(root, &format!("two-hosts-{}", date()), &[("md", &text)])?;
+        crate::page::store(root, &format!("two-hosts-{}", date()), &text, None)?;
     }
     Ok(())
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).trim().trim_start_matches("prony: ").to_owned()
-}
-
-fn read(root: &Path, arguments: &[String]) -> Result<Asked, String> {
-    let mut asked = Asked {
-        prony: root.join("target/release/prony"),
-        only: Vec::new(),
-        scale: None,
-        blocks: "10".to_owned(),
-        store: false,
-    };
-    let mut rest = arguments.iter();
-    while let Some(argument) = rest.next() {
-        let mut next = || rest.next().ok_or(USAGE);
-        match argument.as_str() {
-            "--store" => asked.store = true,
-            "--prony" => asked.prony = PathBuf::from(next()?),
-            "--only" => asked.only.push(next()?.clone()),
-            "--scale" => asked.scale = Some(next()?.clone()),
-            "--blocks" => asked.blocks.clone_from(next()?),
-            other => return Err(format!("{other:?}: {USAGE}")),
-        }
-    }
-    if asked.only.is_empty() {
-        asked.only = SERVERS.map(str::to_owned).to_vec();
-    }
-    Ok(asked)
 }
 
 /// What `prony compare` says of both, and each server's figures as it compares them all the same with `--force`.
@@ -163,61 +133,49 @@ fn head(root: &Path, doctor: &Value, lines: &[String; 2]) -> String {
 
 /// The figures of both runs with their intervals, and what either says of the servers among themselves.
 fn figures(runs: &[ExperimentAnalysis; 2], compared: &[Comparison]) -> String {
-    let mut page = String::new();
-    // Writing to a String cannot fail.
-    for (way, run) in WAYS.iter().zip(runs) {
-        let (counts, conditions) = (prony_report::trial_counts(run), prony_report::conditions(run));
-        let _ = writeln!(page, "- {way}: {counts}; {conditions}");
-    }
+    let way =
+        |(way, run)| format!("{way}: {}; {}", prony_report::trial_counts(run), prony_report::conditions(run));
+    let ways = list(WAYS.iter().zip(runs).map(way));
     let method = compared.first().map_or("", |c| c.method.as_str());
-    let _ = writeln!(
-        page,
-        "\nFigures are geometric means over blocks, those of interrupts means, each with its 95 % interval; the ratio is two hosts over \
-         loopback ({method}).\n\n| server | figure | {} | {} | ratio |\n|---|---|---|---|---|",
-        WAYS[0], WAYS[1]
-    );
-    let (mut below, mut ratios) = (Vec::new(), String::new());
+    let (mut below, mut rows, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for comparison in compared {
         let server = &comparison.b.candidate;
+        let mut row_of =
+            |figure: &Figure, a, b, ratio| rows.push([server.clone(), figure.head.to_owned(), a, b, ratio]);
         for found in comparison.plans.iter().flat_map(|plan| &plan.figures) {
             let side =
                 |e: &Option<Estimate>| shown(e.as_ref(), |v| prony_report::value(found.figure.unit, v));
-            let (a, b, ratio) = (side(&found.a), side(&found.b), shown(found.ratio.as_ref(), ratio));
-            let _ = writeln!(page, "| {server} | {} | {a} | {b} | {ratio} |", found.figure.head);
+            row_of(&found.figure, side(&found.a), side(&found.b), shown(found.ratio.as_ref(), ratio));
             below.extend(found.why.iter().map(|why| format!("{server}, {}: {why}", found.figure)));
         }
-        let rows = runs.each_ref().map(|run| row(run, server));
-        if let Some(row) = rows[1] {
+        let here_and_there = runs.each_ref().map(|run| row(run, server));
+        if let Some(row) = here_and_there[1] {
             let figure = Figure::INTERRUPTS;
             let there = shown(row.figures[figure].estimate.as_ref(), |v| prony_report::value(figure.unit, v));
-            let _ = writeln!(page, "| {server} | {} | – | {there} | – |", figure.head);
+            row_of(&figure, NONE.to_owned(), there, NONE.to_owned());
         }
-        let [here, there] = rows.map(|row| shown(row.and_then(|row| row.ratio.as_ref()), ratio));
-        let _ = writeln!(ratios, "| {server} | {here} | {there} |");
+        let [here, there] = here_and_there.map(|row| shown(row.and_then(|row| row.ratio.as_ref()), ratio));
+        ratios.push([server.clone(), here, there]);
         below.extend(comparison.notes.iter().cloned());
     }
     let findings: Vec<Option<Finding>> =
         compared.iter().flat_map(|c| &c.plans).flat_map(|plan| &plan.figures).map(|f| f.finding).collect();
     let count = |of: &[Finding]| findings.iter().flatten().filter(|finding| of.contains(finding)).count();
-    let _ = writeln!(
-        page,
-        "\nOf {} figures a comparison finds {} better or worse on two hosts and {} equivalent; the rest it cannot tell from so many \
-         blocks.",
-        findings.len(),
-        count(&[Finding::Faster, Finding::Slower]),
-        count(&[Finding::Equivalent])
-    );
     let mut told = BTreeSet::new();
     below.retain(|note| told.insert(note.clone()));
-    let below: String = below.iter().map(|note| format!("- {note}\n")).collect();
     let baseline = runs[1].baseline.as_deref().unwrap_or("the baseline");
-    let _ = write!(
-        page,
-        "\n{below}\nWhat either run says of the servers among themselves: throughput over {baseline}'s, paired within blocks.\n\n\
-         | server | {} | {} |\n|---|---|---|\n{ratios}",
-        WAYS[0], WAYS[1]
-    );
-    page
+    format!(
+        "{ways}\nFigures are geometric means over blocks, those of interrupts means, each with its 95 % interval; the ratio is two \
+         hosts over loopback ({method}).\n\n{}\nOf {} figures a comparison finds {} better or worse on two hosts and {} equivalent; \
+         the rest it cannot tell from so many blocks.\n\n{}\nWhat either run says of the servers among themselves: throughput over \
+         {baseline}'s, paired within blocks.\n\n{}",
+        table(&format!("server | figure | {} | {} | ratio", WAYS[0], WAYS[1]), "---|---|---|---|---", rows),
+        findings.len(),
+        count(&[Finding::Faster, Finding::Slower]),
+        count(&[Finding::Equivalent]),
+        list(below),
+        table(&format!("server | {} | {}", WAYS[0], WAYS[1]), "---|---|---", ratios)
+    )
 }
 
 fn row<'a>(run: &'a ExperimentAnalysis, server: &str) -> Option<&'a Row> {
@@ -230,12 +188,12 @@ fn ratio(value: f64) -> String {
 
 /// A figure with its interval, or alone where it has none.
 fn shown(estimate: Option<&Estimate>, value: impl Fn(f64) -> String) -> String {
-    let Some(estimate) = estimate else { return "–".to_owned() };
-    let at_least = if estimate.at_least { "≥ " } else { "" };
-    let interval = estimate.ci_low.zip(estimate.ci_high);
-    let interval =
-        interval.map_or(String::new(), |(low, high)| format!(" ({} to {})", value(low), value(high)));
-    format!("{at_least}{}{interval}", value(estimate.point))
+    or_none(estimate, |estimate| {
+        let at_least = if estimate.at_least { "≥ " } else { "" };
+        let interval = estimate.ci_low.zip(estimate.ci_high);
+        let interval = interval.map(|(low, high)| format!(" ({} to {})", value(low), value(high)));
+        format!("{at_least}{}{}", value(estimate.point), interval.unwrap_or_default())
+    })
 }
 
 /// What does not depend on the day.

@@ -2,14 +2,13 @@
 //! reports of them, and has Chromium open these and the live pages (`web/e2e/`).
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::web_data;
+use crate::{files, run, web_data};
 
 /// Trials of the synthetic run log.
 const MANY: u64 = 1_000;
@@ -22,11 +21,11 @@ const PAGE_MAX_BYTES: u64 = 1_000_000;
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let web = Web {
         // Another binary's pages, where somebody works on them.
-        prony: crate::prony(root),
+        prony: crate::prony(root)?,
         folder: root.join("target/web"),
         root: root.to_owned(),
     };
-    fs::create_dir_all(&web.folder).map_err(|e| format!("{}: {e}", web.folder.display()))?;
+    files::make(&web.folder)?;
     let begun = Instant::now();
     web.unit_tests()?;
     web.experiment()?;
@@ -53,24 +52,13 @@ pub(crate) struct Web {
     root: PathBuf,
 }
 
-/// Runs a command, whose output is of interest where it fails.
-fn done(command: &mut Command) -> Result<(), String> {
-    let shown = format!("{command:?}");
-    let ran = command.stdin(Stdio::null()).output().map_err(|e| format!("{shown}: {e}"))?;
-    if ran.status.success() {
-        return Ok(());
-    }
-    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-    Err(format!("{shown} ended with {}:\n{}{}", ran.status, text(&ran.stdout), text(&ran.stderr)))
-}
-
 impl Web {
     pub(crate) fn prony(&self, words: &[&str]) -> Result<(), String> {
-        done(Command::new(&self.prony).args(words).current_dir(&self.folder))
+        run::text(Command::new(&self.prony).args(words).current_dir(&self.folder)).map(drop)
     }
 
     fn unit_tests(&self) -> Result<(), String> {
-        done(Command::new("npm").args(["test", "--silent"]).current_dir(self.root.join("web")))
+        run::text(Command::new("npm").args(["test", "--silent"]).current_dir(self.root.join("web"))).map(drop)
     }
 
     /// Three candidates that are this binary, under two loops and two rates.
@@ -90,23 +78,21 @@ impl Web {
             _ => "",
         };
         for (name, language, kind, threads) in three {
-            let folder = toml.join(name);
-            fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
             let recipe = format!(
                 "schema = \"prony.server/1\"\ntitle = \"{name}\"\nlanguage = \"{language}\"\nkind = \"{kind}\"\nroutes = [\"text\"]\n\
                  processes = \"single\"\nkeepalive = true\n[start]\ncommand = [\"{}\", \"target\", \"--port\", \"{{port}}\", \
                  \"--threads\", \"{threads}\"]\n[[check]]\nrequest = \"GET /\"\nstatus = 200\n",
                 self.prony.display()
             ) + axes(name);
-            fs::write(folder.join("server.toml"), recipe).map_err(|e| e.to_string())?;
+            files::write(&toml.join(name).join("server.toml"), recipe)?;
         }
         let experiment = "schema = \"prony.experiment/1\"\ntitle = \"Three alike, for the page\"\n\
             published = \"published.toml\"\n\
             candidates = [\"first\", \"second\", \"third\"]\nbaseline = \"first\"\nroute = \"text\"\nserver_cores = 1\n\
             blocks = 3\nseed = 1\n[load]\nduration = \"200ms\"\nwarmup = \"0s\"\n[[plan]]\nconnections = [4, 16]\n\
             [[plan]]\nconnections = 20\nrate = [\"1k\", \"3k\"]\n";
-        fs::write(self.folder.join("three.toml"), experiment).map_err(|e| e.to_string())?;
-        fs::write(self.folder.join("published.toml"), web_data::PUBLISHED).map_err(|e| e.to_string())?;
+        files::write(&self.folder.join("three.toml"), experiment)?;
+        files::write(&self.folder.join("published.toml"), web_data::PUBLISHED)?;
         self.prony(&["bench", "three.toml", "--servers", "servers", "-q", "-o", "experiment.jsonl"])
     }
 
@@ -138,32 +124,21 @@ impl Web {
 
     /// A run log of a thousand trials: those of the experiment again and again, in further blocks.
     fn many(&self) -> Result<(), String> {
-        let text = fs::read_to_string(self.folder.join("experiment.jsonl")).map_err(|e| e.to_string())?;
-        let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let lines = web_data::lines(&self.folder.join("experiment.jsonl"))?;
         let results: Vec<&Value> = lines.iter().filter(|l| l["type"] == "result").collect();
         let mut header = lines.first().cloned().ok_or("the experiment's run log is empty")?;
         if results.is_empty() {
             return Err("the experiment has no results".to_owned());
         }
-        let planned: Vec<Value> = (0..MANY)
-            .map(|i| {
-                let model = results[usize::try_from(i).unwrap_or(0) % results.len()];
-                json!({"index": i, "block": i / results.len() as u64, "candidate": model["candidate"], "plan": model["plan"]})
-            })
-            .collect();
-        header["order"] = Value::Array(planned.clone());
+        let line = |i: u64| {
+            let mut line = results[i as usize % results.len()].clone();
+            (line["index"], line["block"]) = (json!(i), json!(i / results.len() as u64));
+            line
+        };
+        let made: Vec<Value> = (0..MANY).map(line).collect();
+        header["order"] = web_data::order(made.iter());
         header["blocks"] = json!(MANY / results.len() as u64 + 1);
-        let file = fs::File::create(self.folder.join("many.jsonl")).map_err(|e| e.to_string())?;
-        let mut out = std::io::BufWriter::new(file);
-        writeln!(out, "{header}").map_err(|e| e.to_string())?;
-        for (i, place) in planned.iter().enumerate() {
-            let mut line = results[i % results.len()].clone();
-            for key in ["index", "block", "candidate", "plan"] {
-                line[key] = place[key].clone();
-            }
-            writeln!(out, "{line}").map_err(|e| e.to_string())?;
-        }
-        out.flush().map_err(|e| e.to_string())
+        web_data::write_lines(&self.folder.join("many.jsonl"), &[vec![header], made].concat())
     }
 
     /// Makes the report of a run log; in how many milliseconds.
@@ -194,7 +169,6 @@ impl Web {
     fn browser(&self) -> Result<(), String> {
         let mut node = Command::new("node");
         node.arg("e2e/run.mjs").arg(&self.prony).arg(&self.folder).current_dir(self.root.join("web"));
-        let status = node.stdin(Stdio::null()).status().map_err(|e| format!("node: {e}"))?;
-        if status.success() { Ok(()) } else { Err("checks of the web page failed".to_owned()) }
+        run::seen(&mut node)
     }
 }

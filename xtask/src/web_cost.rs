@@ -11,10 +11,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-use crate::median::Estimate;
+use clap::Parser;
 use prony_stats::CONFIDENCE;
-use prony_stats::interval::{mean_interval, paired_ratio_interval};
+use prony_stats::interval::mean_interval;
 use serde_json::Value;
+
+use crate::median::{Estimate, pairs, ratio};
+use crate::run::target;
 
 const PAIRS: usize = 100;
 const SECONDS: u32 = 2;
@@ -41,40 +44,56 @@ impl Cost {
     }
 }
 
-/// What both commands take: `--pairs N`, and `--prony PATH` for another build's binary.
-pub(crate) fn options(arguments: &[String], pairs: usize, prony: &Path) -> Result<(usize, PathBuf), String> {
-    let after =
-        |flag: &str| arguments.windows(2).find(|words| words[0] == flag).map(|words| words[1].as_str());
-    let wanted =
-        after("--pairs").map(str::parse::<usize>).transpose().map_err(|e| format!("--pairs: {e}"))?;
-    Ok((wanted.unwrap_or(pairs), after("--prony").map_or(prony, Path::new).to_owned()))
+/// What the costs of both views take.
+#[derive(Parser)]
+pub(crate) struct Asked {
+    /// Measure what it costs
+    #[arg(long)]
+    pub(crate) cost: bool,
+    #[arg(long)]
+    pairs: Option<usize>,
+    /// Another build's binary
+    #[arg(long)]
+    prony: Option<PathBuf>,
 }
 
-/// Prints what the first of each pair costs over the second.
-pub(crate) fn print(pairs: &[(&Cost, &Cost)]) -> Result<(), String> {
-    let few = || "an interval needs two pairs or more".to_owned();
+impl Asked {
+    /// Pairs of loads of a target, plain and with the view, by `one`.
+    pub(crate) fn pairs<T>(
+        &self,
+        root: &Path,
+        usual: usize,
+        one: impl Fn(&Path, &str, bool) -> Result<T, String>,
+    ) -> Result<Vec<[T; 2]>, String> {
+        let prony = self.prony.clone().unwrap_or_else(|| root.join("target/release/prony"));
+        let (_target, url) = target(&prony, &["--threads", "1"])?;
+        pairs(self.pairs.unwrap_or(usual), |side| one(&prony, &url, side == 1))
+    }
+}
+
+/// Prints what the second of each pair costs over the first.
+pub(crate) fn print(pairs: &[[&Cost; 2]]) -> Result<(), String> {
     for (name, figure) in [
         ("whole process", (|cost| cost.workers + cost.beside) as fn(&Cost) -> f64),
         ("workers only", |cost| cost.workers),
     ] {
-        let of: Vec<(f64, f64)> = pairs.iter().map(|(with, plain)| (figure(with), figure(plain))).collect();
-        let found = paired_ratio_interval(&of, CONFIDENCE).ok_or_else(few)?;
+        let figures: Vec<[f64; 2]> = pairs.iter().map(|pair| pair.map(figure)).collect();
+        let found = ratio(figures.iter().copied())?;
         println!(
             "CPU per request, {name}: ratio {:.4}, 95 % {:.4} to {:.4}",
             found.point, found.low, found.high
         );
         // A pair whose one half another of the machine's guests disturbed moves a mean, and hardly a median.
-        let ratios = of.iter().map(|(with, plain)| with / plain).collect();
+        let ratios = figures.iter().map(|[plain, with]| with / plain).collect();
         if let Some(Estimate { median, interval: Some((low, high)), .. }) = Estimate::of(ratios) {
             println!("  median of the ratios {median:.4}, 95 % {low:.4} to {high:.4}");
         }
     }
     // What other threads take is told better by what is not the workers'.
-    let beside: Vec<f64> = pairs
-        .iter()
-        .map(|(with, plain)| (with.beside - plain.beside) / (plain.workers + plain.beside) * 100.0)
-        .collect();
-    let found = mean_interval(&beside, CONFIDENCE).ok_or_else(few)?;
+    let beside =
+        |[plain, with]: &[&Cost; 2]| (with.beside - plain.beside) / (plain.workers + plain.beside) * 100.0;
+    let beside: Vec<f64> = pairs.iter().map(beside).collect();
+    let found = mean_interval(&beside, CONFIDENCE).ok_or("an interval needs two pairs or more")?;
     println!(
         "CPU beside the workers: {:+.2} % of the whole, 95 % {:+.2} to {:+.2}",
         found.point, found.low, found.high
@@ -83,43 +102,10 @@ pub(crate) fn print(pairs: &[(&Cost, &Cost)]) -> Result<(), String> {
 }
 
 /// Measures and prints; asserts nothing, as a shared machine moves it by more than what it is.
-pub(crate) fn run(prony: &Path, arguments: &[String]) -> Result<(), String> {
-    let (count, prony) = options(arguments, PAIRS, prony)?;
-    let measured = with_target(&prony, |url| pairs(&prony, url, count))?;
-    println!("{count} pairs of loads of {SECONDS} s on one CPU, watched and not");
-    print(&measured.iter().map(|(watched, plain)| (watched, plain)).collect::<Vec<_>>())
-}
-
-/// Calls it with the URL of a target that runs meanwhile.
-pub(crate) fn with_target<T>(
-    prony: &Path,
-    measure: impl FnOnce(&str) -> Result<T, String>,
-) -> Result<T, String> {
-    let mut target = Command::new(prony)
-        .args(["target", "--port", "0", "--threads", "1", "--until-stdin-ends"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|e| format!("{}: {e}", prony.display()))?;
-    let mut url = String::new();
-    let out = target.stdout.take().ok_or("the target has no output")?;
-    BufReader::new(out).read_line(&mut url).map_err(|e| e.to_string())?;
-    let measured = measure(url.trim());
-    // Its input ends with this.
-    drop(target.stdin.take());
-    let _ = target.wait();
-    measured
-}
-
-/// Of each pair the watched load first.
-fn pairs(prony: &Path, url: &str, count: usize) -> Result<Vec<(Cost, Cost)>, String> {
-    (0..count)
-        .map(|pair| {
-            let first = one(prony, url, pair.is_multiple_of(2))?;
-            let second = one(prony, url, !pair.is_multiple_of(2))?;
-            Ok(if pair.is_multiple_of(2) { (first, second) } else { (second, first) })
-        })
-        .collect()
+pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
+    let measured = asked.pairs(root, PAIRS, one)?;
+    println!("{} pairs of loads of {SECONDS} s on one CPU, watched and not", measured.len());
+    print(&measured.iter().map(<[Cost; 2]>::each_ref).collect::<Vec<_>>())
 }
 
 fn one(prony: &Path, url: &str, watched: bool) -> Result<Cost, String> {

@@ -4,13 +4,13 @@
 //! real. What a slow or a noisy machine could change or leave out is then put into it: measurements of loads that were
 //! carried at known throughputs, with samples that are made up.
 
-use std::fmt::Write as _;
-use std::fs;
 use std::path::Path;
 
 use prony_analysis::testing::carried;
 use prony_model::observed::Observed;
 use serde_json::{Value, json};
+
+use crate::files;
 
 /// A source that printed figures of the three candidates: the first conclusion holds and the second fails
 /// by factors of thousands; the third is about somebody who did not run.
@@ -97,8 +97,7 @@ pub(crate) fn loads(folder: &Path) -> Result<(), String> {
 pub(crate) fn duet(folder: &Path) -> Result<(), String> {
     let mut all = lines(&folder.join("duet.jsonl"))?;
     let paired = |place: &mut Value| {
-        let (block, half) =
-            (place["block"].as_u64().unwrap_or(0) / 2, place["block"].as_u64().unwrap_or(0) % 2);
+        let (block, half) = place["block"].as_u64().map_or((0, 0), |block| (block / 2, block % 2));
         let left = (place["candidate"] == "base") == (half == 0);
         place["block"] = json!(block);
         place["duet"] = json!({ "half": half, "side": if left { "left" } else { "right" } });
@@ -144,39 +143,36 @@ pub(crate) fn knees(folder: &Path) -> Result<(), String> {
                 line["capacity"] = searched(capacity);
             }
             line["observed"]["plan"] = plan["plan"].clone();
-            for (key, value) in [("index", json!(all.len() - 1)), ("block", json!(block))] {
-                line[key] = value;
-            }
+            (line["index"], line["block"]) = (json!(all.len() - 1), json!(block));
             (line["candidate"], line["plan"]) = (json!(place), plan["name"].clone());
             all.push(line);
         }
     }
-    let places = ["index", "block", "candidate", "plan"];
-    let order =
-        results(&all).map(|l| places.iter().map(|key| ((*key).to_owned(), l[*key].clone())).collect());
-    let order: Vec<Value> = order.map(Value::Object).collect();
+    let order = order(results(&all));
     let header = all.first_mut().ok_or("no header")?;
-    header["candidates"] = ["slow", "quick"]
-        .iter()
-        .map(|name| {
-            let mut candidate = header["candidates"][2].clone();
-            candidate["label"] = json!(name);
-            candidate
-        })
-        .collect();
-    for (key, value) in [
-        ("name", json!("knees")),
-        ("title", json!("Where two break")),
-        ("baseline", json!("slow")),
-        ("blocks", json!(2)),
-        ("plans", json!(plans)),
-        ("order", json!(order)),
-        ("published", Value::Null),
-        ("experiment_toml", Value::Null),
-    ] {
-        header[key] = value;
-    }
+    let labelled = |label: &str| {
+        let mut candidate = header["candidates"][2].clone();
+        candidate["label"] = json!(label);
+        candidate
+    };
+    let candidates = ["slow", "quick"].map(labelled);
+    let changed = json!({
+        "candidates": candidates,
+        "name": "knees", "title": "Where two break", "baseline": "slow", "blocks": 2,
+        "plans": plans, "order": order, "published": null, "experiment_toml": null,
+    });
+    header
+        .as_object_mut()
+        .into_iter()
+        .for_each(|header| header.extend(changed.as_object().cloned().into_iter().flatten()));
     write_lines(&folder.join("knees.jsonl"), &all)
+}
+
+/// The places of these results in a run, as its header has them.
+pub(crate) fn order<'a>(results: impl Iterator<Item = &'a Value>) -> Value {
+    let keys = ["index", "block", "candidate", "plan"];
+    let place = |line: &Value| keys.map(|key| (key.to_owned(), line[key].clone())).into_iter().collect();
+    results.map(|line| Value::Object(place(line))).collect()
 }
 
 fn plans_of_knees(model: &Value, ramp: &Value) -> Vec<Value> {
@@ -222,9 +218,8 @@ fn searched(capacity: f64) -> Value {
     })
 }
 
-fn lines(path: &Path) -> Result<Vec<Value>, String> {
-    let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+pub(crate) fn lines(path: &Path) -> Result<Vec<Value>, String> {
+    Ok(files::read(path)?.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
 fn results(lines: &[Value]) -> impl Iterator<Item = &Value> {
@@ -240,12 +235,8 @@ fn change(path: &Path, mut to: impl FnMut(&Value) -> Result<Value, String>) -> R
     write_lines(path, &all)
 }
 
-fn write_lines(path: &Path, lines: &[Value]) -> Result<(), String> {
-    let mut text = String::new();
-    for line in lines {
-        let _ = writeln!(text, "{line}"); // a String takes all
-    }
-    fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
+pub(crate) fn write_lines(path: &Path, lines: &[Value]) -> Result<(), String> {
+    files::write(path, lines.iter().map(|line| format!("{line}\n")).collect::<String>())
 }
 
 /// A run a day, all made of the experiment's: from [`WORSE_FROM`] on the second candidate carries a fifth
@@ -253,7 +244,6 @@ fn write_lines(path: &Path, lines: &[Value]) -> Result<(), String> {
 pub(crate) fn history(folder: &Path) -> Result<(), String> {
     let all = lines(&folder.join("experiment.jsonl"))?;
     let runs = folder.join("history");
-    fs::create_dir_all(&runs).map_err(|e| e.to_string())?;
     for day in 0..RUNS {
         let mut log: Vec<Value> =
             all.iter().filter(|l| l["type"] == "header" || l["type"] == "result").cloned().collect();

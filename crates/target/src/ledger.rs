@@ -28,7 +28,7 @@ const LATENCY_DIGITS: u8 = 3;
 
 /// The server's account of itself, from its start. Requests for the ledger are not in it, nor are their bytes; the
 /// connections that they came by are.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ledger {
     /// [`LEDGER_SCHEMA`].
     pub schema: String,

@@ -1,11 +1,12 @@
 //! An API that takes comments and lists them, as GitHub's and GitLab's do, and keeps what it was asked.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 
 use serde_json::{Value, json};
+
+use crate::loopback::serve;
 
 /// Comments of the pull request, and those of the merge request.
 const GITHUB: &str = "/repos/owner/shop/issues/7/comments";
@@ -25,16 +26,10 @@ pub(super) struct Api {
 
 impl Api {
     pub(super) fn start() -> Result<Api, String> {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(|e| e.to_string())?;
-        let address = listener.local_addr().map_err(|e| e.to_string())?;
         let asked = Arc::new(Mutex::new(Asked::new()));
         let keeps = asked.clone();
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                // A client that goes away has no answer to get.
-                let _ = answer(stream, &keeps);
-            }
-        });
+        // A client that goes away has no answer to get.
+        let address = serve(move |stream| drop(answer(stream, &keeps)))?;
         Ok(Api { address, asked })
     }
 

@@ -2,13 +2,13 @@
 //! scripts joined, in one shell. Each is run in a folder of its own, and the second with the first one's artifacts.
 
 use std::cell::RefCell;
-use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
 use super::api::Api;
-use super::{BUILD, DELAYS, Place, TOKEN, ensure, git, make, output, read, unseen};
+use super::{BUILD, DELAYS, Place, TOKEN, git, read, sha256, unseen};
+use crate::files::{self, make};
 use crate::release::Release;
 
 /// Where the template takes its installer from, as GitHub has it.
@@ -29,7 +29,7 @@ pub(super) fn slow_commit(place: &Place) -> Result<(), String> {
             ["before_script", "script"].iter().flat_map(|name| job[name].as_array().into_iter().flatten());
         let lines: Vec<&str> = lines.filter_map(Value::as_str).collect();
         let script = runner.join("script.sh");
-        fs::write(&script, lines.join("\n")).map_err(|e| e.to_string())?;
+        files::write(&script, lines.join("\n"))?;
         let ran = place.machine.bash(&script, workspace, &variables)?;
         let printed = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
         said.borrow_mut().push_str(&printed);
@@ -37,8 +37,8 @@ pub(super) fn slow_commit(place: &Place) -> Result<(), String> {
     };
     let commenting = workspace.with_file_name("commenting");
     make(&commenting)?;
-    let installer = output(&place.root, "sha256sum", &["ci/install.sh"])?;
-    let installer = ("PRONY_INSTALLER_SHA256", installer.split(' ').next().unwrap_or_default());
+    let installer = sha256(&place.root.join("ci/install.sh"))?;
+    let installer = ("PRONY_INSTALLER_SHA256", installer.as_str());
     let codes = [
         // Within reach of the change's code it is refused.
         run(".prony", &workspace, &[("PRONY_CI_TOKEN", TOKEN)])?,
@@ -47,24 +47,28 @@ pub(super) fn slow_commit(place: &Place) -> Result<(), String> {
         // Nothing was stored: there is nothing to be said.
         run(".prony-comment", &commenting, &[("PRONY_CI_TOKEN", TOKEN)])?,
     ];
-    ensure(codes == [2, 1, 1, 0] && api.asked().is_empty(), || format!("{codes:?}: {said:?}"))?;
+    ensure!(codes == [2, 1, 1, 0] && api.asked().is_empty(), "{codes:?}: {said:?}");
     unseen(&workspace)?;
-    output(&workspace, "cp", &["-r", "prony-ci", &commenting.display().to_string()])?;
+    for file in files::list(&workspace.join("prony-ci"))? {
+        files::copy(&file, &commenting.join("prony-ci").join(files::name(&file)))?;
+    }
     let code = run(".prony-comment", &commenting, &[("PRONY_CI_TOKEN", TOKEN)])?;
-    ensure(code == 0, || format!("{code}: {said:?}"))?;
-    ensure(git(&workspace, &["status", "--porcelain"])?.find("install").is_none(), || {
-        "it is installed in the workspace".to_owned()
-    })?;
+    ensure!(code == 0, "{code}: {said:?}");
+    ensure!(
+        git(&workspace, &["status", "--porcelain"])?.find("install").is_none(),
+        "it is installed in the workspace"
+    );
     let has = template[".prony-comment"]["environment"]["name"] == "prony-comment";
-    ensure(has && template[".prony"]["environment"].is_null(), || "the token's environment".to_owned())?;
-    let file = |name: &str| fs::read_to_string(workspace.join("prony-ci").join(name)).unwrap_or_default();
-    ensure(file("answer.env").contains("verdict=slower\n"), || file("answer.env"))?;
-    ensure(file("junit.xml").contains("<testsuite"), || file("junit.xml"))?;
+    ensure!(has && template[".prony"]["environment"].is_null(), "the token's environment");
+    let file = |name: &str| files::read(&workspace.join("prony-ci").join(name)).unwrap_or_default();
+    ensure!(file("answer.env").contains("verdict=slower\n"), "{}", file("answer.env"));
+    ensure!(file("junit.xml").contains("<testsuite"), "{}", file("junit.xml"));
     let asked = api.asked();
     let words: Vec<&str> = asked.iter().filter_map(|(line, _)| line.split(' ').next()).collect();
-    ensure(words == ["GET", "POST"], || format!("asked of the API: {asked:?}"))?;
+    ensure!(words == ["GET", "POST"], "asked of the API: {asked:?}");
     let right = asked[1].0.ends_with(TOKEN) && asked[1].1.contains("head is slower than base");
-    ensure(right, || format!("the comment: {:?}", asked[1]))
+    ensure!(right, "the comment: {:?}", asked[1]);
+    Ok(())
 }
 
 /// All variables of the job. Its addresses are those of the template, with this repository's files behind them.
@@ -88,7 +92,7 @@ fn variables(
         for (public, own) in [&releases, &raw] {
             value = value.replace(public, own);
         }
-        ensure(!value.contains("https:"), || format!("{name} is an address of its own: {value}"))?;
+        ensure!(!value.contains("https:"), "{name} is an address of its own: {value}");
         all.push((name.clone(), value));
     }
     let known = [

@@ -1,9 +1,10 @@
 //! Where the steps of a job are run: in a container that has what a runner's machine has, or here where there is no engine.
 
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use crate::engine::{BASE, Engine, LIMITS};
+use crate::run;
 
 /// What it is, and what of this machine is seen there.
 pub(super) enum Machine {
@@ -61,9 +62,7 @@ impl Machine {
                 command.args([image, "bash"]);
             }
         }
-        let bash =
-            command.args(["--noprofile", "--norc", "-eo", "pipefail"]).arg(script).stdin(Stdio::null());
-        bash.output().map_err(|e| format!("bash: {e}"))
+        run::output(command.args(["--noprofile", "--norc", "-eo", "pipefail"]).arg(script))
     }
 }
 

@@ -6,6 +6,15 @@
 //! that is ours. No verdict here depends on speed: a difference has to be of nearly a factor of two to matter, and the
 //! slow change sleeps.
 
+/// Ends a check with a sentence where something does not hold.
+macro_rules! ensure {
+    ($holds:expr, $($why:tt)+) => {
+        if !$holds {
+            return Err(format!($($why)+));
+        }
+    };
+}
+
 mod api;
 mod gitlab;
 mod machine;
@@ -23,7 +32,10 @@ use serde_json::{Value, json};
 
 use api::Api;
 use machine::Machine;
-use runner::{Job, make};
+use runner::Job;
+
+use crate::files::{self, anew, make};
+use crate::run::{self, Checks, is_there};
 
 const TOKEN: &str = "t0ken-that-may-write";
 /// That of the job which runs the change.
@@ -59,58 +71,31 @@ struct Place {
 
 /// Runs all checks.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    let binary = crate::prony(root);
-    if !binary.is_file() {
-        return Err(format!("{} is not there: make build", binary.display()));
-    }
+    let binary = crate::prony(root)?;
     let folder = root.join("target/action");
-    let _ = fs::remove_dir_all(&folder); // of an earlier run
-    make(&folder)?;
+    anew(&folder)?;
     let machine = Machine::prepare(root, &binary, &folder)?;
-    let has_python = matches!(machine, Machine::Container { .. })
-        || Command::new("python3").arg("--version").output().is_ok_and(|ran| ran.status.success());
+    let has_python = matches!(machine, Machine::Container { .. }) || is_there("python3", "--version");
     let place = Place { root: root.to_owned(), folder, binary, machine, action: read(root, "action.yml")? };
-    let mut failed = 0;
+    let mut all = Checks::default();
     for (at, (name, check)) in CHECKS.iter().enumerate() {
         if at > 1 && !has_python {
             println!("skipped {name}: the application needs python3");
-            continue;
-        }
-        match check(&place) {
-            Ok(()) => println!("ok      {name}"),
-            Err(why) => {
-                failed += 1;
-                println!("FAILED  {name}: {why}");
-            }
+        } else {
+            all.count(name, check(&place).map(|()| String::new()));
         }
     }
-    if failed == 0 { Ok(()) } else { Err(format!("{failed} checks of the action failed")) }
+    all.ended("the action")
 }
 
 /// A YAML file of this repository.
 fn read(root: &Path, name: &str) -> Result<Value, String> {
-    let text = fs::read_to_string(root.join(name)).map_err(|e| format!("{name}: {e}"))?;
-    yaml::parse(&text).map_err(|why| format!("{name}: {why}"))
-}
-
-/// What a command prints; an error has what it complained of.
-fn output(folder: &Path, program: &str, arguments: &[&str]) -> Result<String, String> {
-    let ran = Command::new(program).args(arguments).current_dir(folder).output();
-    let ran = ran.map_err(|e| format!("{program}: {e}"))?;
-    if !ran.status.success() {
-        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-        return Err(format!("{program} {}: {said}", arguments.join(" ")));
-    }
-    Ok(String::from_utf8_lossy(&ran.stdout).trim().to_owned())
+    yaml::parse(&files::read(&root.join(name))?).map_err(|why| format!("{name}: {why}"))
 }
 
 fn git(folder: &Path, arguments: &[&str]) -> Result<String, String> {
     let own = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"];
-    output(folder, "git", &[&own, arguments].concat())
-}
-
-fn ensure(holds: bool, why: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(why()) }
+    run::git(folder, &[&own, arguments].concat())
 }
 
 impl Place {
@@ -123,18 +108,17 @@ impl Place {
     ) -> Result<(PathBuf, [String; 2]), String> {
         let folder = self.folder.join(name).join("work space");
         make(&folder)?;
-        let text = fs::read_to_string(self.root.join("examples/slow-commit/server.py"))
-            .map_err(|e| e.to_string())?;
+        let text = files::read(&self.root.join("examples/slow-commit/server.py"))?;
         git(&folder, &["init", "-q"])?;
         let commit = |text: &str, message: &str| {
-            fs::write(folder.join("server.py"), text).map_err(|e| e.to_string())?;
+            files::write(&folder.join("server.py"), text)?;
             git(&folder, &["add", "."])?;
             git(&folder, &["commit", "-q", "-m", message])?;
             git(&folder, &["rev-parse", "HEAD"])
         };
         let base = commit(&text, "An application")?;
         let changed = change(&text);
-        ensure(changed != text, || "the example's text has another form than the change expects".to_owned())?;
+        ensure!(changed != text, "the example's text has another form than the change expects");
         let head = commit(&changed, "A change")?;
         Ok((folder, [base, head]))
     }
@@ -145,21 +129,18 @@ impl Place {
         let all = self.folder.join("owner/prony/releases/download");
         let folder = all.join(format!("v{version}"));
         let name = format!("prony-{version}-{ARCH}-linux");
-        make(&folder.join(&name).join("bin"))?;
-        fs::copy(&self.binary, folder.join(&name).join("bin/prony")).map_err(|e| e.to_string())?;
+        files::copy(&self.binary, &folder.join(&name).join("bin/prony"))?;
         let archive = format!("{name}.tar.gz");
-        output(&folder, "tar", &["-czf", &archive, &name])?;
-        let sums = output(&folder, "sha256sum", &[&archive])?;
-        fs::write(folder.join("SHA256SUMS"), format!("{sums}\n")).map_err(|e| e.to_string())?;
+        run::text(Command::new("tar").args(["-czf", &archive, &name]).current_dir(&folder))?;
+        let sums = run::text(Command::new("sha256sum").arg(&archive).current_dir(&folder))?;
+        files::write(&folder.join("SHA256SUMS"), format!("{sums}\n"))?;
         Ok(all)
     }
 
     /// A job of the action on a repository, in which Prony is installed already.
     fn job(&self, workspace: &Path) -> Result<Job<'_>, String> {
-        let runner = workspace.with_file_name("runner");
-        let programs = self.binary.parent().map(|folder| folder.display().to_string()).unwrap_or_default();
-        let mut job = Job::new(&self.machine, workspace, &runner, &programs)?;
-        let known = [
+        let mut job = Job::new(&self.machine, workspace, "runner", self.binary.parent())?;
+        job.set(&[
             ("github.server_url", "https://github.invalid"),
             ("github.action_repository", "owner/prony"),
             ("github.action_ref", ""),
@@ -170,8 +151,7 @@ impl Place {
             ("inputs.load", "-c 4 -d 1s --warmup 0 --blocks 3"),
             ("inputs.budget", ""),
             ("inputs.margin", "throughput=90%,p50=90%,p99=90%"),
-        ];
-        job.context.extend(known.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        ]);
         Ok(job)
     }
 
@@ -179,15 +159,12 @@ impl Place {
     fn publishing(&self, after: &Job<'_>, inputs: &[(&str, &str)]) -> Result<Job<'_>, String> {
         let workspace = after.workspace.with_file_name("publishing");
         make(&workspace)?;
-        let programs = self.binary.parent().map(|folder| folder.display().to_string()).unwrap_or_default();
-        let mut job = Job::new(&self.machine, &workspace, &workspace.with_file_name("publisher"), &programs)?;
+        let mut job = Job::new(&self.machine, &workspace, "publisher", self.binary.parent())?;
         job.context.extend(after.context.clone().into_iter().filter(|(name, _)| name.starts_with("github.")));
-        let known = [("github.token", TOKEN), ("inputs.version", "installed"), ("inputs.mode", "publish")];
-        job.context.extend(known.iter().chain(inputs).map(|(name, value)| ((*name).into(), (*value).into())));
-        let (from, to) = (after.runner.join("temp/prony-prony"), job.runner.join("temp/prony-prony"));
-        make(&to)?;
-        for file in fs::read_dir(from).map_err(|e| e.to_string())?.flatten() {
-            fs::copy(file.path(), to.join(file.file_name())).map_err(|e| e.to_string())?;
+        job.set(&[("github.token", TOKEN), ("inputs.version", "installed"), ("inputs.mode", "publish")]);
+        job.set(inputs);
+        for file in files::list(&after.runner.join("temp/prony-prony"))? {
+            files::copy(&file, &job.runner.join("temp/prony-prony").join(files::name(&file)))?;
         }
         Ok(job)
     }
@@ -201,7 +178,7 @@ impl Place {
     ) -> Result<(), String> {
         let event = job.runner.join("event.json");
         let request = json!({ "number": 7, "base": { "sha": base }, "head": { "sha": head } });
-        fs::write(&event, json!({ "pull_request": request }).to_string()).map_err(|e| e.to_string())?;
+        files::write(&event, json!({ "pull_request": request }).to_string())?;
         let variables = [
             ("GITHUB_EVENT_PATH", event.display().to_string()),
             ("GITHUB_REPOSITORY", "owner/shop".to_owned()),
@@ -217,30 +194,27 @@ fn installs(place: &Place) -> Result<(), String> {
     make(&workspace)?;
     let version = env!("CARGO_PKG_VERSION");
     let releases = place.releases()?.join(format!("v{version}"));
-    let sums = fs::read_to_string(releases.join("SHA256SUMS")).map_err(|e| e.to_string())?;
+    let sums = files::read(&releases.join("SHA256SUMS"))?;
     let install = |sums: &str, action_ref: &str, sha256: &str| {
-        fs::write(releases.join("SHA256SUMS"), sums).map_err(|e| e.to_string())?;
-        let mut job = Job::new(&place.machine, &workspace, &place.folder.join("install/runner"), "")?;
-        let server = format!("file://{}", place.folder.display());
-        let known = [
-            ("github.server_url", server),
-            ("github.action_repository", "owner/prony".to_owned()),
-            ("github.action_ref", action_ref.to_owned()),
-            ("github.token", READS.to_owned()),
-            ("inputs.sha256", sha256.to_owned()),
-        ];
-        job.context.extend(known.map(|(name, value)| (name.to_owned(), value)));
+        files::write(&releases.join("SHA256SUMS"), sums)?;
+        let mut job = Job::new(&place.machine, &workspace, "runner", None)?;
+        job.set(&[
+            ("github.server_url", &format!("file://{}", place.folder.display())),
+            ("github.action_repository", "owner/prony"),
+            ("github.action_ref", action_ref),
+            ("github.token", READS),
+            ("inputs.sha256", sha256),
+        ]);
         job.run(&place.action, &place.root)
     };
     let (tag, commit) = (format!("v{version}"), "0123456789abcdef0123456789abcdef01234567");
-    let of_sums = output(&releases, "sha256sum", &["SHA256SUMS"])?;
-    let of_sums = of_sums.split(' ').next().unwrap_or_default();
+    let of_sums = &sha256(&releases.join("SHA256SUMS"))?;
     for (action_ref, sha256) in [(tag.as_str(), ""), (commit, ""), (&tag, of_sums)] {
         let ended = install(&sums, action_ref, sha256)?;
         let said = format!("prony {version}");
-        ensure(ended.codes[0].1 == 0 && ended.said.contains(&said), || format!("{action_ref}: {ended:?}"))?;
+        ensure!(ended.codes[0].1 == 0 && ended.said.contains(&said), "{action_ref}: {ended:?}");
         // The step after it found Prony on PATH, and was told that there is nothing to serve.
-        ensure(ended.codes[1].1 == 2, || format!("{ended:?}"))?;
+        ensure!(ended.codes[1].1 == 2, "{ended:?}");
     }
     let (hash, name) = sums.split_once(' ').ok_or("sha256sum prints no hash")?;
     let zeros = "0".repeat(hash.len());
@@ -253,9 +227,14 @@ fn installs(place: &Place) -> Result<(), String> {
     ] {
         let ended = install(&sums, action_ref, sha256)?;
         let is_refused = ended.codes.len() == 1 && !ended.succeeded() && ended.said.contains(says);
-        ensure(is_refused, || format!("{action_ref} {sha256} is taken: {ended:?}"))?;
+        ensure!(is_refused, "{action_ref} {sha256} is taken: {ended:?}");
     }
     Ok(())
+}
+
+fn sha256(path: &Path) -> Result<String, String> {
+    let sum = run::text(Command::new("sha256sum").arg(path))?;
+    Ok(sum.split(' ').next().unwrap_or_default().to_owned())
 }
 
 /// The step of a job of a workflow that uses the action.
@@ -269,9 +248,11 @@ fn ours<'a>(workflow: &'a Value, job: &str) -> Result<&'a Value, String> {
 fn unseen(workspace: &Path) -> Result<(), String> {
     let seen = fs::read(workspace.join("seen")).map_err(|e| format!("the build has not looked: {e}"))?;
     let seen = String::from_utf8_lossy(&seen);
-    ensure(seen.contains("PATH=") && !seen.contains(TOKEN) && !seen.contains(READS), || {
-        "the change's build sees a token".to_owned()
-    })
+    ensure!(
+        seen.contains("PATH=") && !seen.contains(TOKEN) && !seen.contains(READS),
+        "the change's build sees a token"
+    );
+    Ok(())
 }
 
 fn slow_commit(place: &Place) -> Result<(), String> {
@@ -281,31 +262,28 @@ fn slow_commit(place: &Place) -> Result<(), String> {
     let mut job = place.job(&workspace)?;
     place.of_pull_request(&mut job, &api, &commits)?;
     // What somebody may write into an input is a text for the application and not a command of the job.
-    job.context.insert("inputs.path".into(), "/$(touch${IFS}injected)".into());
+    job.set(&[("inputs.path", "/$(touch${IFS}injected)")]);
     for again in [false, true] {
         let ended = job.run(&place.action, &place.root)?;
-        ensure(ended.codes == [("Measure base and head".into(), 1)], || {
-            format!("again: {again}: {ended:?}")
-        })?;
+        ensure!(ended.codes == [("Measure base and head".into(), 1)], "again: {again}: {ended:?}");
         unseen(&workspace)?;
         let mut publishing = place.publishing(&job, &[])?;
         place.of_pull_request(&mut publishing, &api, &commits)?;
         let ended = publishing.run(&place.action, &place.root)?;
-        ensure(ended.codes == [("Comment on the pull request".into(), 0)], || format!("{ended:?}"))?;
-        let of = |name: &str| {
-            job.context.get(&format!("steps.compare.outputs.{name}")).cloned().unwrap_or_default()
-        };
-        ensure(of("verdict") == "slower", || format!("the verdict is {:?}: {ended:?}", of("verdict")))?;
-        ensure(Path::new(&of("report")).is_file(), || format!("no page at {:?}", of("report")))?;
+        ensure!(ended.codes == [("Comment on the pull request".into(), 0)], "{ended:?}");
+        let of = |name: &str| job.output("compare", name);
+        ensure!(of("verdict") == "slower", "the verdict is {:?}: {ended:?}", of("verdict"));
+        ensure!(Path::new(&of("report")).is_file(), "no page at {:?}", of("report"));
     }
-    ensure(!workspace.join("injected").exists(), || "an input was run by a shell".to_owned())?;
-    let summary = fs::read_to_string(job.runner.join("summary.md")).unwrap_or_default();
-    ensure(summary.matches("head is slower than base").count() == 2, || format!("the summary: {summary}"))?;
+    ensure!(!workspace.join("injected").exists(), "an input was run by a shell");
+    let summary = files::read(&job.runner.join("summary.md")).unwrap_or_default();
+    ensure!(summary.matches("head is slower than base").count() == 2, "the summary: {summary}");
     let asked = api.asked();
     let words: Vec<&str> = asked.iter().filter_map(|(line, _)| line.split(' ').next()).collect();
-    ensure(words == ["GET", "POST", "GET", "PATCH"], || format!("asked of the API: {asked:?}"))?;
-    ensure(asked.iter().all(|(line, _)| line.ends_with(TOKEN)), || format!("without the token: {asked:?}"))?;
-    ensure(asked[3].1.contains("head is slower than base"), || format!("the comment: {}", asked[3].1))
+    ensure!(words == ["GET", "POST", "GET", "PATCH"], "asked of the API: {asked:?}");
+    ensure!(asked.iter().all(|(line, _)| line.ends_with(TOKEN)), "without the token: {asked:?}");
+    ensure!(asked[3].1.contains("head is slower than base"), "the comment: {}", asked[3].1);
+    Ok(())
 }
 
 fn unchanged_commit(place: &Place) -> Result<(), String> {
@@ -313,15 +291,14 @@ fn unchanged_commit(place: &Place) -> Result<(), String> {
     let api = Api::start()?;
     let mut job = place.job(&workspace)?;
     place.of_pull_request(&mut job, &api, &commits)?;
-    job.context.insert("inputs.mode".into(), "publsh".into());
+    job.set(&[("inputs.mode", "publsh")]);
     let ended = job.run(&place.action, &place.root)?;
-    ensure(ended.codes == [("Refuse another mode".into(), 2)], || format!("{ended:?}"))?;
-    job.context.insert("inputs.mode".into(), "compare".into());
+    ensure!(ended.codes == [("Refuse another mode".into(), 2)], "{ended:?}");
+    job.set(&[("inputs.mode", "compare")]);
     let ended = job.run(&place.action, &place.root)?;
-    let verdict = job.context.get("steps.compare.outputs.verdict").cloned().unwrap_or_default();
-    ensure(ended.succeeded() && verdict != "slower" && !verdict.is_empty(), || {
-        format!("{verdict}: {ended:?}")
-    })
+    let verdict = job.output("compare", "verdict");
+    ensure!(ended.succeeded() && verdict != "slower" && !verdict.is_empty(), "{verdict}: {ended:?}");
+    Ok(())
 }
 
 /// The jobs of ci/nightly.yml, with this repository's commands, on two nights.
@@ -336,30 +313,28 @@ fn nightly(place: &Place) -> Result<(), String> {
     let mut job = place.job(&workspace)?;
     let runs: Vec<Value> = steps.iter().filter(|step| step["run"].is_string()).cloned().collect();
     let before = json!({ "inputs": {}, "runs": { "steps": runs } });
-    ensure(job.run(&before, &place.root)?.succeeded(), || "the release is not found".to_owned())?;
-    let tag = job.context.get("steps.release.outputs.tag").cloned().unwrap_or_default();
-    ensure(tag == "v1", || format!("the last release is {tag:?}"))?;
+    ensure!(job.run(&before, &place.root)?.succeeded(), "the release is not found");
+    let tag = job.output("release", "tag");
+    ensure!(tag == "v1", "the last release is {tag:?}");
     let keep = ours(&workflow, "keep")?;
     let with = keep["with"]["history"].as_str().ok_or("no history")?;
     let is_whole = keep["with"]["mode"] == "publish" && keep["with"]["comment"] == "false";
-    ensure(is_whole && ours(&workflow, "measure")?["with"]["mode"].is_null(), || workflow.to_string())?;
-    for (name, value) in [("base", tag.as_str()), ("fail-if", "")] {
-        job.context.insert(format!("inputs.{name}"), value.to_owned());
-    }
+    ensure!(is_whole && ours(&workflow, "measure")?["with"]["mode"].is_null(), "{workflow}");
+    job.set(&[("inputs.base", &tag), ("inputs.fail-if", "")]);
     for night in 1..=2 {
         let ended = job.run(&place.action, &place.root)?;
-        ensure(ended.succeeded() && ended.codes.len() == 1, || format!("night {night}: {ended:?}"))?;
+        ensure!(ended.succeeded() && ended.codes.len() == 1, "night {night}: {ended:?}");
         let mut keeping = place.publishing(&job, &[("inputs.comment", "false"), ("inputs.history", with)])?;
         // Its own clone, which may push.
         let clone = workspace.with_file_name(format!("clone {night}"));
         git(&workspace, &["clone", "-q", &origin.display().to_string(), &clone.display().to_string()])?;
         keeping.workspace = clone;
         let ended = keeping.run(&place.action, &place.root)?;
-        ensure(ended.codes == [("Keep the run log".into(), 0)], || format!("night {night}: {ended:?}"))?;
+        ensure!(ended.codes == [("Keep the run log".into(), 0)], "night {night}: {ended:?}");
         let kept = git(&origin, &["ls-tree", "-r", "--name-only", with])?;
         let logs = kept.lines().filter(|name| name.starts_with("runs/") && name.ends_with(".jsonl")).count();
-        ensure(logs == night && kept.contains("index.html"), || format!("night {night}: {kept}"))?;
-        ensure(!kept.contains("server.py"), || format!("the application is on the branch, too: {kept}"))?;
+        ensure!(logs == night && kept.contains("index.html"), "night {night}: {kept}");
+        ensure!(!kept.contains("server.py"), "the application is on the branch, too: {kept}");
     }
     // A link in its place is not followed.
     let mut keeping = place.publishing(&job, &[("inputs.comment", "false"), ("inputs.history", with)])?;
@@ -367,7 +342,8 @@ fn nightly(place: &Place) -> Result<(), String> {
     fs::remove_file(&log).and_then(|()| symlink("/proc/self/environ", &log)).map_err(|e| e.to_string())?;
     keeping.workspace.clone_from(&workspace);
     let ended = keeping.run(&place.action, &place.root)?;
-    ensure(ended.codes == [("Keep the run log".into(), 3)], || format!("a link is followed: {ended:?}"))?;
+    ensure!(ended.codes == [("Keep the run log".into(), 3)], "a link is followed: {ended:?}");
     let shown = git(&origin, &["show", &format!("{with}:history.txt")])?;
-    ensure(shown.starts_with("throughput relative to base of 2 run logs"), || shown.clone())
+    ensure!(shown.starts_with("throughput relative to base of 2 run logs"), "{}", shown);
+    Ok(())
 }

@@ -2,12 +2,12 @@
 //! put in for them, and outputs and PATH read from the files that a step writes to.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::machine::Machine;
+use crate::files::{make, read, write};
 
 /// A job: its folders, its inputs and what expressions may name.
 pub(super) struct Job<'a> {
@@ -37,26 +37,36 @@ impl Ended {
 }
 
 impl<'a> Job<'a> {
-    /// A job in folders that are made anew. `programs` are in front of the system's on its PATH.
+    /// A job with files of its runner in a folder beside the workspace. `programs` are in front of the system's on its PATH.
     pub(super) fn new(
         machine: &'a Machine,
         workspace: &Path,
-        runner: &Path,
-        programs: &str,
+        runner: &str,
+        programs: Option<&Path>,
     ) -> Result<Job<'a>, String> {
+        let runner = workspace.with_file_name(runner);
         for folder in ["temp", "home"] {
             make(&runner.join(folder))?;
         }
-        let system = machine.path();
         let temp = runner.join("temp").display().to_string();
+        let system = machine.path();
         Ok(Job {
             machine,
             workspace: workspace.to_owned(),
-            runner: runner.to_owned(),
+            runner,
             context: BTreeMap::from([("runner.temp".to_owned(), temp)]),
             variables: Vec::new(),
-            path: if programs.is_empty() { system } else { format!("{programs}:{system}") },
+            path: programs.map_or(system.clone(), |folder| format!("{}:{system}", folder.display())),
         })
+    }
+
+    /// Says what expressions stand for.
+    pub(super) fn set(&mut self, values: &[(&str, &str)]) {
+        self.context.extend(values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    }
+
+    pub(super) fn output(&self, step: &str, name: &str) -> String {
+        self.context.get(&format!("steps.{step}.outputs.{name}")).cloned().unwrap_or_default()
     }
 
     /// Runs the action's steps. A `uses` is left out: it is somebody else's.
@@ -81,9 +91,9 @@ impl<'a> Job<'a> {
     fn step(&mut self, step: &Value, script: &str, folder: &Path, said: &mut String) -> Result<i32, String> {
         let file = |name: &str| self.runner.join(name);
         for name in ["output", "path"] {
-            fs::write(file(name), "").map_err(|e| format!("{name}: {e}"))?;
+            write(&file(name), "")?;
         }
-        fs::write(file("step.sh"), script).map_err(|e| e.to_string())?;
+        write(&file("step.sh"), script)?;
         let own = step["working-directory"].as_str().map(|text| self.filled(text)).transpose()?;
         let known = [
             ("PATH", self.path.clone()),
@@ -113,8 +123,7 @@ impl<'a> Job<'a> {
         let ran = self.machine.bash(&file("step.sh"), &place, &variables)?;
         said.push_str(&String::from_utf8_lossy(&ran.stdout));
         said.push_str(&String::from_utf8_lossy(&ran.stderr));
-        let read = |name: &str| fs::read_to_string(file(name)).unwrap_or_default();
-        let (outputs, paths) = (read("output"), read("path"));
+        let (outputs, paths) = (read(&file("output"))?, read(&file("path"))?);
         for line in paths.lines() {
             self.path = format!("{line}:{}", self.path);
         }
@@ -167,9 +176,4 @@ impl<'a> Job<'a> {
         }
         Ok(holds)
     }
-}
-
-/// A folder, made with those above it.
-pub(super) fn make(folder: &Path) -> Result<(), String> {
-    fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))
 }

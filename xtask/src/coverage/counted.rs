@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::chance::Chance;
 use super::on_all_cores;
-use super::trials::real;
+use crate::median::{at_most, real};
 
 /// What is promised of a share of runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -118,6 +118,11 @@ impl Counted {
         real(self.count) / real(self.runs.max(1))
     }
 
+    /// What is counted, in which situation, and how often it happened.
+    pub(crate) fn named(&self) -> String {
+        format!("{}: {}: {:.1} % of {}", self.situation, self.what, self.share() * 100.0, self.runs)
+    }
+
     /// Whether the bar is missed by more than chance explains. A row that counted no run at all has shown nothing.
     pub(crate) fn is_missed(&self) -> bool {
         self.is_missed_at(BEYOND_CHANCE)
@@ -133,21 +138,6 @@ impl Counted {
             Bar::AtMost(p) => self.count > 0 && 1.0 - at_most(self.count - 1, p) < beyond,
         }
     }
-}
-
-/// P(X ≤ k) for X binomial of n and p, by its terms' logarithms.
-fn at_most(k: u64, n: u64, p: f64) -> f64 {
-    if p <= 0.0 || k >= n {
-        return 1.0;
-    }
-    let odds = (p / (1.0 - p)).ln();
-    let mut term = real(n) * (1.0 - p).ln();
-    let mut sum = 0.0;
-    for i in 0..=k {
-        sum += term.exp();
-        term += (real(n - i) / real(i + 1)).ln() + odds;
-    }
-    sum.min(1.0)
 }
 
 #[cfg(test)]

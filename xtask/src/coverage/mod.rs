@@ -23,12 +23,15 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use clap::Parser;
 use serde::Serialize;
 
 use counted::{Bar, Counted, Row};
 use pairs::{Match, MatchRow, Stop, matches};
 use process::{Drift, Kind};
 use trials::{Case, FigureRow, FlagRow, coverage, flags};
+
+use crate::median::real;
 
 /// Of runs that print an interval, the share in which it has to hold the truth.
 const COVERED_MIN: f64 = 0.93;
@@ -176,126 +179,97 @@ pub(crate) fn verdicts(runs: u64, base: u64, word: &str) -> Vec<Counted> {
     counted::play(&rows(), runs, base.wrapping_mul(1_000_000) + 30_000, word)
 }
 
-/// Whether a share of so many runs is further from what is asked than chance has it.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of runs")]
-fn is_missed(share: f64, runs: u64, bar: Bar) -> bool {
-    let count = (share * trials::real(runs)).round() as u64;
-    Counted { situation: String::new(), what: "", runs, count, bar }.is_missed()
-}
-
 /// What the table says against the bars: a sentence for each that is not met.
 pub(crate) fn misses(table: &Table) -> Vec<String> {
-    let mut misses = Vec::new();
+    let mut counted = Vec::new();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of runs")]
+    let mut hold = |situation: String, what: &'static str, share: f64, runs: u64, bar: Bar| {
+        counted.push(Counted { situation, what, runs, count: (share * real(runs)).round() as u64, bar });
+    };
+    let mut wide = Vec::new();
     for row in &table.intervals {
         let of = format!("{} of {}, {} s", row.figure, row.process, row.seconds);
-        if row.printed > 0 && is_missed(row.covered, row.printed, Bar::AtLeast(COVERED_MIN)) {
-            misses.push(format!("{of}: {:.1} % of {} covered", row.covered * 100.0, row.printed));
-        }
-        if is_missed(row.decided, row.runs, Bar::AtMost(DECIDED_MAX)) {
-            misses.push(format!("{of}: a threshold at the truth decided in {:.1} %", row.decided * 100.0));
-        }
         if row.over_oracle > OVER_ORACLE_MAX && !beyond_claim(&row.process, row.seconds) {
-            misses.push(format!("{of}: {:.2} × the oracle's width", row.over_oracle));
+            wide.push(format!("{of}: {:.2} × the oracle's width", row.over_oracle));
         }
+        if row.printed > 0 {
+            hold(of.clone(), "covered", row.covered, row.printed, Bar::AtLeast(COVERED_MIN));
+        }
+        let what = "a threshold at the truth decided";
+        hold(of, what, row.decided, row.runs, Bar::AtMost(DECIDED_MAX));
     }
-    let claimed = |row: &&FlagRow| !beyond_claim(&row.process, row.seconds);
-    let too_often = |row: &&FlagRow| is_missed(row.flagged, row.runs, Bar::AtMost(STEADY_FLAGGED_MAX));
-    for row in table.steady.iter().filter(claimed).filter(too_often) {
-        misses.push(format!(
-            "{}, {} s: {:.1} % of steady runs flagged",
-            row.process,
-            row.seconds,
-            row.flagged * 100.0
-        ));
-    }
-    let too_seldom = |row: &&FlagRow| {
-        !row.drift.ends_with('‡') && is_missed(row.flagged, row.runs, Bar::AtLeast(DRIFT_FLAGGED_MIN))
-    };
-    for row in table.drifting.iter().filter(claimed).filter(too_seldom) {
-        misses.push(format!(
-            "{}, {} s, {}: {:.1} % flagged",
-            row.process,
-            row.seconds,
-            row.drift,
-            row.flagged * 100.0
-        ));
+    let claimed = |row: &&FlagRow| !beyond_claim(&row.process, row.seconds) && !row.drift.ends_with('‡');
+    let steady = table.steady.iter().map(|row| (row, Bar::AtMost(STEADY_FLAGGED_MAX)));
+    let drifting = table.drifting.iter().map(|row| (row, Bar::AtLeast(DRIFT_FLAGGED_MIN)));
+    for (row, bar) in steady.chain(drifting).filter(|(row, _)| claimed(row)) {
+        let of = format!("{}, {} s, {}", row.process, row.seconds, row.drift);
+        hold(of, "flagged", row.flagged, row.runs, bar);
     }
     for row in &table.comparisons {
-        let winners = row.faster + row.slower;
-        if row.difference == 0.0 && is_missed(winners, row.runs, Bar::AtMost(WINNER_MAX)) {
-            misses.push(format!(
-                "A/A, noise {}, {} blocks: {:.1} % winners",
-                row.noise,
-                row.blocks,
-                winners * 100.0
-            ));
-        }
+        let of = format!("{:+} %, noise {}, {} blocks", row.difference * 100.0, row.noise, row.blocks);
         let found = if row.difference < 0.0 { row.slower } else { row.faster };
-        let is_judged = row.difference != 0.0 && row.blocks == "12";
-        if is_judged && is_missed(found, row.runs, Bar::AtLeast(FOUND_MIN)) {
-            misses.push(format!(
-                "{:+} %, {} blocks: found in {:.1} %",
-                row.difference * 100.0,
-                row.blocks,
-                found * 100.0
-            ));
+        if row.difference == 0.0 {
+            hold(of, "winners", row.faster + row.slower, row.runs, Bar::AtMost(WINNER_MAX));
+        } else if row.blocks == "12" {
+            hold(of, "found", found, row.runs, Bar::AtLeast(FOUND_MIN));
         }
     }
-    misses
+    wide.extend(counted.iter().filter(|row| row.is_missed()).map(Counted::named));
+    wide
+}
+
+#[derive(Parser)]
+pub(crate) struct Asked {
+    /// Windows played of each; ten times as many of what is short
+    #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(10..=100_000))]
+    runs: u64,
+    /// Of the seeds: tables of different bases share none
+    #[arg(long, default_value_t = BASE)]
+    base: u64,
+    /// Put the tables into docs/benchmarks/
+    #[arg(long)]
+    write: bool,
+    /// Only intervals within a window
+    #[arg(long, group = "only")]
+    windows: bool,
+    /// Only what is decided over starts
+    #[arg(long, group = "only")]
+    verdicts: bool,
+    /// Only how long a true 3 % takes
+    #[arg(long, group = "only")]
+    seconds: bool,
+    /// Of verdicts only the rows with this word
+    #[arg(long, default_value = "")]
+    row: String,
 }
 
 /// Plays, prints, writes where asked.
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
-    let mut runs = 2_000;
-    let mut base = BASE;
-    let mut write = false;
-    let (mut only, mut word) = (None, "");
-    let mut rest = arguments.iter();
-    while let Some(argument) = rest.next() {
-        match argument.as_str() {
-            "--write" => write = true,
-            "--seconds" | "--windows" | "--verdicts" => only = Some(argument.as_str()),
-            "--row" => word = rest.next().ok_or("--row takes a word of the rows to play")?,
-            "--base" => {
-                let number = rest.next().and_then(|n| n.parse().ok());
-                base = number.ok_or("--base takes a number: tables of different bases share no seed")?;
-            }
-            "--runs" => {
-                runs = rest
-                    .next()
-                    .and_then(|n| n.parse().ok())
-                    .filter(|n| (10..=100_000).contains(n))
-                    .ok_or("--runs takes a number from 10 to 100000")?;
-            }
-            other => {
-                return Err(format!(
-                    "coverage takes --runs N, --base N, --windows, --verdicts, --row WORD, --seconds and --write, not {other}"
-                ));
-            }
-        }
-    }
-    if only == Some("--seconds") {
+pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
+    let Asked { runs, base, write, .. } = *asked;
+    if asked.seconds {
         let (rows, habits) = seconds::seconds(runs, base.wrapping_mul(1_000_000) + 20_000);
-        print!("{}", page::seconds(&rows, &habits));
-        return if write { page::write_seconds(root, &rows, &habits) } else { Ok(()) };
+        let tables = page::seconds(&rows, &habits);
+        print!("{tables}");
+        return if write { page::write_seconds(root, &tables, &(rows, habits)) } else { Ok(()) };
     }
     let mut all_misses = Vec::new();
-    if only != Some("--windows") {
-        let counted = verdicts(runs * MATCHES_PER_RUN, base, word);
-        print!("{}", page::verdicts(&counted));
-        let missed = counted.iter().filter(|row| row.is_missed());
-        let misses: Vec<String> = missed.map(|row| format!("{}: {}", row.situation, row.what)).collect();
+    if !asked.windows {
+        let counted = verdicts(runs * MATCHES_PER_RUN, base, &asked.row);
+        let table = page::verdicts(&counted);
+        print!("{table}");
+        let misses: Vec<String> = counted.iter().filter(|row| row.is_missed()).map(Counted::named).collect();
         if write {
-            page::write_verdicts(root, &counted, &misses)?;
+            page::write_verdicts(root, &table, &counted, &misses)?;
         }
         all_misses.extend(misses);
     }
-    if only != Some("--verdicts") {
+    if !asked.verdicts {
         let table = simulate(runs, &[10, 30, LONG_S], base, |done| eprintln!("played {done}"));
-        print!("{}", page::markdown(&table));
+        let tables = page::markdown(&table);
+        print!("{tables}");
         let misses = misses(&table);
         if write {
-            page::write(root, &table, &misses)?;
+            page::write(root, &tables, &table, &misses)?;
         }
         all_misses.extend(misses);
     }

@@ -1,107 +1,78 @@
 //! The table as Markdown and JSON.
 
-use std::fmt::Write;
-use std::fs;
 use std::path::Path;
-use std::process::Command;
+
+use serde::Serialize;
 
 use super::counted::{Bar, Counted};
 use super::seconds::{HabitRow, SecondsRow};
 use super::{Table, beyond_claim};
+use crate::page::{NONE, list, table};
+use crate::run;
 
 /// Where the table is kept, beside the others of its day.
-const NAME: &str = "docs/benchmarks/coverage-2026-11-27";
+const NAME: &str = "coverage-2026-11-27";
 
-pub(crate) fn markdown(table: &Table) -> String {
-    let mut text = String::from(
-        "| process | window | figure | printed | covered | median ± | × oracle | decided at the truth |\n|---|--:|---|--:|--:|--:|--:|--:|\n",
-    );
-    for row in &table.intervals {
-        let _ = writeln!(
-            text,
-            "| {}{} | {} s | {} | {} of {} | {} | {} | {:.2} | {} |",
-            row.process,
-            mark(&row.process, row.seconds),
-            row.seconds,
-            row.figure,
-            row.printed,
-            row.runs,
+pub(crate) fn markdown(counted: &Table) -> String {
+    let intervals = counted.intervals.iter().map(|row| {
+        [
+            marked(&row.process, row.seconds),
+            format!("{} s", row.seconds),
+            row.figure.to_owned(),
+            format!("{} of {}", row.printed, row.runs),
             percent(row.covered),
             percent(row.half_width),
-            row.over_oracle,
-            percent(row.decided)
-        );
-    }
-    text.push_str(
-        "\n| process | window | what drifts | runs | flagged `not_steady` |\n|---|--:|---|--:|--:|\n",
-    );
-    for row in table.steady.iter().chain(&table.drifting) {
-        let _ = writeln!(
-            text,
-            "| {}{} | {} s | {} | {} | {} |",
-            row.process,
-            mark(&row.process, row.seconds),
-            row.seconds,
-            row.drift,
-            row.runs,
-            percent(row.flagged)
-        );
-    }
-    text.push_str(
-        "\n| true difference | noise of a trial | blocks | runs | faster | slower | equivalent | inconclusive |\n|--:|---|---|--:|--:|--:|--:|--:|\n",
-    );
-    for row in &table.comparisons {
+            format!("{:.2}", row.over_oracle),
+            percent(row.decided),
+        ]
+    });
+    let flags = counted.steady.iter().chain(&counted.drifting).map(|row| {
+        let process = marked(&row.process, row.seconds);
+        let (window, drift) = (format!("{} s", row.seconds), row.drift.to_owned());
+        [process, window, drift, row.runs.to_string(), percent(row.flagged)]
+    });
+    let comparisons = counted.comparisons.iter().map(|row| {
         let outliers = if row.outliers { ", 1 in 20 30 % slower" } else { "" };
-        let _ = writeln!(
-            text,
-            "| {:+.0} % | {:.1} %{outliers} | {} | {} | {} | {} | {} | {} |",
-            row.difference * 100.0,
-            row.noise * 100.0,
-            row.blocks,
-            row.runs,
-            percent(row.faster),
-            percent(row.slower),
-            percent(row.equivalent),
-            percent(row.inconclusive)
-        );
-    }
-    text
+        let (difference, noise) =
+            (format!("{:+.0} %", row.difference * 100.0), format!("{:.1} %{outliers}", row.noise * 100.0));
+        let shares = [row.faster, row.slower, row.equivalent, row.inconclusive].map(percent);
+        [&[difference, noise, row.blocks.clone(), row.runs.to_string()][..], &shares].concat()
+    });
+    let heads = "process | window | figure | printed | covered | median ± | × oracle | decided at the truth";
+    let of_flags = "process | window | what drifts | runs | flagged `not_steady`";
+    let of_comparisons =
+        "true difference | noise of a trial | blocks | runs | faster | slower | equivalent | inconclusive";
+    [
+        table(heads, "---|--:|---|--:|--:|--:|--:|--:", intervals),
+        table(of_flags, "---|--:|---|--:|--:", flags),
+        table(of_comparisons, "--:|---|---|--:|--:|--:|--:|--:", comparisons),
+    ]
+    .join("\n")
 }
 
 /// How long a true 3 % takes, and what the habit says of it.
 pub(crate) fn seconds(rows: &[SecondsRow], habits: &[HabitRow]) -> String {
-    let mut text = String::from(
-        "| machine | window | blocks for 80 % | found | winner between equals | in all | 300 s are |\n|---|--:|--:|--:|--:|--:|--:|\n",
-    );
-    for row in rows {
+    let rows = rows.iter().map(|row| {
         let most = format!("over {}", super::seconds::BLOCKS_MAX);
         let (all, fewer) = match row.blocks {
             Some(_) => (format!("{:.0} s", row.all_s), format!("{:.1} ×", row.fewer)),
-            None => (format!("over {:.0} s", row.all_s), "–".to_owned()),
+            None => (format!("over {:.0} s", row.all_s), NONE.to_owned()),
         };
-        let _ = writeln!(
-            text,
-            "| {} | {} s | {} | {} | {} | {all} | {fewer} |",
-            row.machine,
-            row.window_s,
-            row.blocks.map_or(most, |blocks| blocks.to_string()),
-            percent(row.found),
-            percent(row.wrong)
-        );
-    }
-    text.push_str("\n| machine | best of five: names the faster one | median error of the difference |\n|---|--:|--:|\n");
-    for row in habits {
-        let _ = writeln!(text, "| {} | {} | {} |", row.machine, percent(row.right), percent(row.off));
-    }
-    text
+        let blocks = row.blocks.map_or(most, |blocks| blocks.to_string());
+        let window = format!("{} s", row.window_s);
+        [row.machine.clone(), window, blocks, percent(row.found), percent(row.wrong), all, fewer]
+    });
+    let habits = habits.iter().map(|row| [row.machine.clone(), percent(row.right), percent(row.off)]);
+    let heads = "machine | window | blocks for 80 % | found | winner between equals | in all | 300 s are";
+    let of_habits = "machine | best of five: names the faster one | median error of the difference";
+    [table(heads, "---|--:|--:|--:|--:|--:|--:", rows), table(of_habits, "---|--:|--:", habits)].join("\n")
 }
 
-pub(crate) fn write_seconds(root: &Path, rows: &[SecondsRow], habits: &[HabitRow]) -> Result<(), String> {
-    let page = format!("{SECONDS_HEAD}{}", seconds(rows, habits));
-    write_both(root, SECONDS_NAME, &page, &(rows, habits))
+pub(crate) fn write_seconds(root: &Path, tables: &str, rows: &impl Serialize) -> Result<(), String> {
+    write_both(root, SECONDS_NAME, &format!("{SECONDS_HEAD}{tables}"), rows)
 }
 
-const SECONDS_NAME: &str = "docs/benchmarks/seconds-2026-11-21";
+const SECONDS_NAME: &str = "seconds-2026-11-21";
 
 const SECONDS_HEAD: &str = "# How long a true 3 % takes, 2026-11-21
 
@@ -118,50 +89,42 @@ the habit's 300 s are windows alone. The best of five names a winner always, bet
 ";
 
 pub(crate) fn verdicts(rows: &[Counted]) -> String {
-    let mut text = String::from(
-        "| situation | what is counted | of | happened | promised | |\n|---|---|--:|--:|--:|---|\n",
-    );
     let mut last = "";
-    for row in rows {
+    let rows = rows.iter().map(|row| {
         let promised = match row.bar {
             Bar::AtLeast(share) => format!("≥ {}", percent(share)),
             Bar::AtMost(0.0) => "never".to_owned(),
             Bar::AtMost(share) => format!("≤ {}", percent(share)),
-            Bar::None => "–".to_owned(),
+            Bar::None => NONE.to_owned(),
         };
         let situation = if row.situation == last { "" } else { &row.situation };
         let missed = if row.is_missed() { "**missed**" } else { "" };
-        let share = percent(row.share());
-        let _ =
-            writeln!(text, "| {situation} | {} | {} | {share} | {promised} | {missed} |", row.what, row.runs);
         last = &row.situation;
-    }
-    text
+        let what = [situation, row.what].map(str::to_owned);
+        [&what[..], &[row.runs.to_string(), percent(row.share()), promised, missed.to_owned()]].concat()
+    });
+    let heads = "situation | what is counted | of | happened | promised |";
+    table(heads, "---|---|--:|--:|--:|---", rows)
 }
 
 /// Writes that table and its counts.
-pub(crate) fn write_verdicts(root: &Path, rows: &[Counted], misses: &[String]) -> Result<(), String> {
-    let commit = commit(root)?;
-    let page = format!("{VERDICTS_HEAD}At {commit}. {}{}{VERDICTS_FOOT}", bars(misses), verdicts(rows));
+pub(crate) fn write_verdicts(
+    root: &Path,
+    table: &str,
+    rows: &[Counted],
+    misses: &[String],
+) -> Result<(), String> {
+    let commit = run::git(root, &["rev-parse", "--short=8", "HEAD"])?;
+    let page = format!("{VERDICTS_HEAD}At {commit}. {}{table}{VERDICTS_FOOT}", bars(misses));
     write_both(root, VERDICTS_NAME, &page, &rows)
 }
 
-fn commit(root: &Path) -> Result<String, String> {
-    let git = Command::new("git").args(["rev-parse", "--short=8", "HEAD"]).current_dir(root).output();
-    let git = git.map_err(|e| format!("git could not be started: {e}"))?;
-    Ok(String::from_utf8_lossy(&git.stdout).trim().to_owned())
-}
-
-fn write_both(root: &Path, name: &str, page: &str, rows: &impl serde::Serialize) -> Result<(), String> {
+fn write_both(root: &Path, name: &str, page: &str, rows: &impl Serialize) -> Result<(), String> {
     let json = serde_json::to_string_pretty(rows).map_err(|e| e.to_string())? + "\n";
-    for (ending, text) in [("md", page), ("json", &json)] {
-        let path = root.join(format!("{name}.{ending}"));
-        fs::write(&path, text).map_err(|e| format!("{} could not be written: {e}", path.display()))?;
-    }
-    Ok(())
+    crate::page::store(root, name, page, Some(&json))
 }
 
-const VERDICTS_NAME: &str = "docs/benchmarks/verdicts-2026-11-27";
+const VERDICTS_NAME: &str = "verdicts-2026-11-27";
 
 const VERDICTS_HEAD: &str = "# How often Prony's verdicts are right, 2026-11-27
 
@@ -207,8 +170,8 @@ all its candidates by 5 %; two are compared by throughput, of which 2 % matter, 
 ";
 
 /// Rows outside the claim are shown all the same.
-fn mark(process: &str, seconds: u32) -> &'static str {
-    if beyond_claim(process, seconds) { " †" } else { "" }
+fn marked(process: &str, seconds: u32) -> String {
+    format!("{process}{}", if beyond_claim(process, seconds) { " †" } else { "" })
 }
 
 fn percent(share: f64) -> String {
@@ -216,16 +179,15 @@ fn percent(share: f64) -> String {
 }
 
 /// Writes the page and the raw counts.
-pub(crate) fn write(root: &Path, table: &Table, misses: &[String]) -> Result<(), String> {
-    let page = format!("{HEAD}{}{}", bars(misses), markdown(table));
-    write_both(root, NAME, &page, table)
+pub(crate) fn write(root: &Path, tables: &str, raw: &Table, misses: &[String]) -> Result<(), String> {
+    write_both(root, NAME, &format!("{HEAD}{}{tables}", bars(misses)), raw)
 }
 
 /// Which bars are not met, or that all are.
 fn bars(misses: &[String]) -> String {
     match misses {
         [] => "All bars are met.\n\n".to_owned(),
-        misses => format!("**Bars not met:**\n\n- {}\n\n", misses.join("\n- ")),
+        misses => format!("**Bars not met:**\n\n{}\n", list(misses.iter().cloned())),
     }
 }
 

@@ -8,7 +8,7 @@ use prony_stats::interval::variance;
 use serde::Serialize;
 
 use super::chance::Chance;
-use super::trials::real;
+use crate::median::real;
 
 /// What is asked of [`Stop::Precision`].
 const PRECISION: f64 = 0.02;

@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use super::chance::Chance;
 use super::recorder::Recorder;
+use crate::median::real;
 
 /// What is loaded, in the simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -277,11 +278,6 @@ fn chain(rate: f64, phi: f64, course: &Course, chance: &mut Chance, recorder: &m
         of_response = phi * of_response + fresh * chance.normal();
         step += 1.0;
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a window in nanoseconds, below 2^53")]
-fn real(ns: u64) -> f64 {
-    ns as f64
 }
 
 #[expect(

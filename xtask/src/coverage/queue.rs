@@ -16,7 +16,7 @@ use prony_model::target::Target;
 use super::chance::Chance;
 use super::counted::{Bar, Player, Row};
 use super::runs::holds;
-use super::trials::real;
+use crate::median::real;
 
 /// What a server of exponential service carries, in requests per second.
 const SERVED_PER_S: f64 = 2000.0;

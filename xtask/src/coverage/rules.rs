@@ -91,7 +91,7 @@ fn finding(pairs: &[(f64, f64)], look: u32) -> Option<Finding> {
     compare(pairs, Rule::usual(Figure::THROUGHPUT), Level::look(look)).map(|c| c.finding)
 }
 
-fn is_winner(found: Option<Finding>) -> bool {
+pub(crate) fn is_winner(found: Option<Finding>) -> bool {
     matches!(found, Some(Finding::Faster | Finding::Slower))
 }
 

@@ -18,7 +18,7 @@ use prony_model::trial::{SeriesPoint, Trial, Validity};
 
 use super::chance::Chance;
 use super::counted::{Bar, NEVER, Row};
-use super::rules::{BLOCK_NOISE, NOISE};
+use super::rules::{BLOCK_NOISE, NOISE, is_winner};
 
 /// All of them.
 pub(crate) fn rows() -> Vec<Row> {
@@ -79,22 +79,15 @@ fn gate(a: RunCandidate, b: RunCandidate, earlier: Option<EarlierRuns>) -> Optio
 fn gates() -> Vec<Row> {
     let mut rows = Vec::new();
     for plans in [1, 3, 10] {
-        for slower in [false, true] {
-            let (situation, count) = if slower {
-                (
-                    format!("gate, `--fail-if slower`, 6 blocks, {plans} plans: 10 % slower in one of them"),
-                    ("fails", Bar::AtLeast(0.90)),
-                )
-            } else {
-                (
-                    format!("gate, `--fail-if slower`, 6 blocks, {plans} plans: the same program twice"),
-                    ("fails", Bar::AtMost(0.05)),
-                )
-            };
+        for (slower, what, bar) in [
+            (false, "the same program twice", Bar::AtMost(0.05)),
+            (true, "10 % slower in one of them", Bar::AtLeast(0.90)),
+        ] {
+            let situation = format!("gate, `--fail-if slower`, 6 blocks, {plans} plans: {what}");
             let level = move |candidate: &str, plan: &str| {
                 if slower && candidate == "b" && plan == "plan 0" { [0.9f64.ln(); 3] } else { [0.0; 3] }
             };
-            let row = Row::new(situation, &[count], move || {
+            let row = Row::new(situation, &[("fails", bar)], move || {
                 let mut log = log(&["a", "b"], plans, 6);
                 Box::new(move |chance, tally| {
                     draw(&mut log, level, NOISE, chance);
@@ -119,10 +112,6 @@ fn ratio(comparison: &Comparison, figure: Figure) -> Option<&Estimate> {
 /// Whether an estimate's interval holds the truth; `None` where it has none.
 pub(crate) fn holds(estimate: &Estimate, truth: f64) -> Option<bool> {
     Some(estimate.ci_low? <= truth && estimate.ci_high.is_none_or(|high| truth <= high))
-}
-
-fn is_winner(found: Option<Finding>) -> bool {
-    matches!(found, Some(Finding::Faster | Finding::Slower))
 }
 
 /// Runs of the same program that differ from one another by more than their trials do.
@@ -176,7 +165,7 @@ fn two_runs() -> Vec<Row> {
 
 /// A history that somebody looks at after each run: `values` are the runs' figures, on logarithms.
 fn series(
-    situation: &str,
+    situation: String,
     count: (&'static str, Bar),
     values: fn(&mut Chance) -> Vec<f64>,
     said: fn(usize) -> bool,
@@ -213,29 +202,17 @@ fn histories() -> Vec<Row> {
     let step = |chance: &mut Chance| {
         (0..28).map(|at| if at < 20 { 0.0 } else { -0.03 } + 0.01 * chance.normal()).collect()
     };
-    let false_one = |most: f64| ("a change named though there is none", Bar::AtMost(most));
+    let after_each = |what: &str, most: f64, values: fn(&mut Chance) -> Vec<f64>| {
+        let situation = format!("history looked at after each of 60 runs: {what}");
+        series(situation, ("a change named though there is none", Bar::AtMost(most)), values, |_| true)
+    };
+    let found = ("named within 8 runs", Bar::AtLeast(0.90));
+    let of_step = "history: 20 runs, then a step of three standard deviations".to_owned();
     vec![
-        series("history looked at after each of 60 runs: independent", false_one(0.05), independent, |_| {
-            true
-        }),
-        series(
-            "history looked at after each of 60 runs: neighbours correlate by 0.3",
-            false_one(0.08),
-            dependent,
-            |_| true,
-        ),
-        series(
-            "history looked at after each of 60 runs: two levels in turn by chance",
-            false_one(0.05),
-            two_level,
-            |_| true,
-        ),
-        series(
-            "history: 20 runs, then a step of three standard deviations",
-            ("named within 8 runs", Bar::AtLeast(0.90)),
-            step,
-            |at| (16..=24).contains(&at),
-        ),
+        after_each("independent", 0.05, independent),
+        after_each("neighbours correlate by 0.3", 0.08, dependent),
+        after_each("two levels in turn by chance", 0.05, two_level),
+        series(of_step, found, step, |at| (16..=24).contains(&at)),
     ]
 }
 

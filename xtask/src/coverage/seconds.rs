@@ -6,7 +6,8 @@ use prony_analysis::look::Level;
 use serde::Serialize;
 
 use super::chance::Chance;
-use super::trials::real;
+use super::trials::quantile;
+use crate::median::real;
 
 const DIFFERENCE: f64 = -0.03;
 /// What a habit measures: five loads of 30 s of each.
@@ -135,8 +136,7 @@ fn habit(machine: Machine, runs: u64, seed: u64) -> HabitRow {
     }
     let right = real(off.iter().filter(|d| **d < 0.0).count() as u64) / real(runs.max(1));
     let mut errors: Vec<f64> = off.iter().map(|d| (d - DIFFERENCE).abs()).collect();
-    errors.sort_by(f64::total_cmp);
-    let median = errors.get(errors.len() / 2).copied().unwrap_or_default();
+    let median = quantile(&mut errors, 0.5);
     HabitRow { machine: machine.name.to_owned(), right, off: median }
 }
 

@@ -90,8 +90,8 @@ fn stalls() -> Vec<Row> {
                 {
                     let interval = found.get(name);
                     let (low, high) = interval.copied().unwrap_or_default();
-                    let low = super::trials::real(low) <= truth;
-                    let high = high.is_none_or(|high| truth <= super::trials::real(high));
+                    let low = crate::median::real(low) <= truth;
+                    let high = high.is_none_or(|high| truth <= crate::median::real(high));
                     tally.count(4, interval.is_none());
                     if interval.is_some() {
                         tally.count(at, low && high);
@@ -113,7 +113,7 @@ fn start(share: f64, chance: &mut Chance) -> SparseHistogram {
     let (mut at, mut beyond) = (0.0, 0);
     loop {
         at += (chance.exponential() / (1.0 - share).ln().abs()).ceil().max(1.0);
-        if at > super::trials::real(REQUESTS) {
+        if at > crate::median::real(REQUESTS) {
             break;
         }
         beyond += 1;

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::chance::Chance;
 use super::process::{Drift, Kind};
 use super::recorder::Recorder;
+use crate::median::real;
 
 /// A process under a window.
 #[derive(Debug, Clone, Copy)]
@@ -140,13 +141,8 @@ fn row(case: Case, figure: &'static str, truth: f64, readings: &[Reading], runs:
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index of a list")]
-fn quantile(values: &mut [f64], q: f64) -> f64 {
+pub(crate) fn quantile(values: &mut [f64], q: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let at = (q * real(values.len() as u64)) as usize;
     values.get(at.min(values.len().saturating_sub(1))).copied().unwrap_or(0.0)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts and nanoseconds, below 2^53")]
-pub(crate) fn real(value: u64) -> f64 {
-    value as f64
 }

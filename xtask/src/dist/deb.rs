@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::{Dist, VERSION, at, files, said, write};
+use super::{Dist, VERSION, files_of};
+use crate::files::{at, make, read, write};
+use crate::run::text;
 
 /// It depends on nothing: the C library is inside. What https:// servers are checked against is the system's where it has
 /// it. Only some commands run the others: `--runtime container`, `--fleet`, `prony ci`.
@@ -34,27 +36,27 @@ pub(super) fn build(dist: &Dist, tree: &Path) -> Result<(), String> {
     let architecture = dist.debian_machine()?;
     let folder = dist.work.join("deb");
     let usr = folder.join("usr");
-    fs::create_dir_all(&folder).map_err(at(&folder))?;
-    said(Command::new("cp").arg("--recursive").arg(tree).arg(&usr))?;
+    make(&folder)?;
+    text(Command::new("cp").arg("--recursive").arg(tree).arg(&usr))?;
     let doc = usr.join("share/doc/prony");
-    let mit = fs::read_to_string(doc.join("LICENSE-MIT")).map_err(at(&doc))?;
-    for licence in files(&doc)?.into_iter().filter(|path| path.to_string_lossy().contains("LICENSE")) {
+    let mit = read(&doc.join("LICENSE-MIT"))?;
+    for licence in files_of(&doc)?.into_iter().filter(|path| path.to_string_lossy().contains("LICENSE")) {
         fs::remove_file(&licence).map_err(at(&licence))?;
     }
-    write(&doc.join("copyright"), &copyright(&mit))?;
+    write(&doc.join("copyright"), copyright(&mit))?;
     let maintainer = std::env::var("DEBEMAIL").unwrap_or_else(|_| "prony@packages.invalid".to_owned());
     let maintainer = format!("The Prony developers <{maintainer}>");
     let date = format!("@{}", dist.epoch);
-    let date = said(Command::new("date").args(["--utc", "--rfc-email", "--date", &date]))?;
+    let date = text(Command::new("date").args(["--utc", "--rfc-email", "--date", &date]))?;
     let entry = format!(
         "prony ({VERSION}) unstable; urgency=medium\n\n  * Version {VERSION}, as NEWS.md says.\n\n -- {maintainer}  {date}\n"
     );
     write(&doc.join("changelog"), &entry)?;
     fs::rename(doc.join("CHANGELOG.md"), doc.join("NEWS.md")).map_err(at(&doc))?;
-    said(Command::new("gzip").arg("-9n").args(["changelog", "NEWS.md"]).current_dir(&doc))?;
+    text(Command::new("gzip").arg("-9n").args(["changelog", "NEWS.md"]).current_dir(&doc))?;
     write(&usr.join("share/lintian/overrides/prony"), OVERRIDES)?;
     let du = ["--summarize", "--apparent-size", "--block-size=1024"];
-    let kilobytes = said(Command::new("du").args(du).arg(&usr))?;
+    let kilobytes = text(Command::new("du").args(du).arg(&usr))?;
     let kilobytes = kilobytes.split_whitespace().next().unwrap_or_default();
     let control = format!(
         "Package: prony\nVersion: {VERSION}\nArchitecture: {architecture}\nMaintainer: {maintainer}\n\
@@ -62,10 +64,10 @@ pub(super) fn build(dist: &Dist, tree: &Path) -> Result<(), String> {
         dist.address
     );
     write(&folder.join("DEBIAN/control"), &control)?;
-    said(Command::new("chmod").args(["--recursive", "u=rwX,go=rX"]).arg(&folder))?;
+    text(Command::new("chmod").args(["--recursive", "u=rwX,go=rX"]).arg(&folder))?;
     let mut deb = Command::new("dpkg-deb");
     deb.args(["--root-owner-group", "-Zxz", "--build"]).env("SOURCE_DATE_EPOCH", &dist.epoch);
-    said(deb.arg(&folder).arg(dist.out.join(format!("prony_{VERSION}_{architecture}.deb")))).map(drop)
+    text(deb.arg(&folder).arg(dist.out.join(format!("prony_{VERSION}_{architecture}.deb")))).map(drop)
 }
 
 /// The licences, in the form in which Debian's tools read them.

@@ -1,14 +1,15 @@
 //! A fleet of containers: a nats-server, agents of the image beside it, and a load that they apply together. All are in one
 //! network that reaches nothing else.
 
-use std::fs;
 use std::process::{Command, Output};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::Dist;
 use super::trial::{REQUESTS, completed, image_name};
-use super::{Dist, at, said};
 use crate::engine::{Engine, LIMITS};
+use crate::files;
+use crate::run::text;
 
 /// What is waited for comes however slow the machine is; a fault does not.
 const WATCHDOG: Duration = Duration::from_secs(120);
@@ -56,9 +57,8 @@ impl Drop for Containers<'_> {
 pub(super) fn works(dist: &Dist, engine: &Engine, base: &str, nats: &str) -> Result<(), String> {
     let image = &*image_name();
     let keys = dist.work.join("keys");
-    let _ = fs::remove_dir_all(&keys); // of an earlier trial
-    fs::create_dir_all(&keys).map_err(at(&keys))?;
-    said(Command::new(dist.prony()).args(["fleet", "key"]).arg(&keys))?;
+    files::anew(&keys)?;
+    text(Command::new(dist.prony()).args(["fleet", "key"]).arg(&keys))?;
     let nats = format!("--volume={nats}:/usr/bin/nats-server:ro");
     let keys = format!("--volume={}:/keys:ro", keys.display());
     let mut containers = Containers { engine, ids: Vec::new() };

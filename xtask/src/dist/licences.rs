@@ -8,7 +8,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::{at, said};
+use crate::files;
+use crate::run::text;
 
 /// How the files begin that a package has its licences in.
 const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"];
@@ -20,17 +21,17 @@ type Package = (String, PathBuf);
 pub(super) fn write(root: &Path, to: &Path) -> Result<(), String> {
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (stated, folder) in [crates(root)?, of_the_page(root)?].concat() {
-        let mut files = super::files(&folder)?;
+        let mut files = super::files_of(&folder)?;
         files.retain(|path| {
-            let name = path.file_name().map(|name| name.to_string_lossy().to_uppercase()).unwrap_or_default();
+            let name = files::name(path).to_uppercase();
             NAMES.iter().any(|begin| name.starts_with(begin))
         });
         if files.is_empty() {
             texts.entry("(no file beside it)".to_owned()).or_default().push(stated.clone());
         }
         for file in files {
-            let text = super::text(&fs::read(&file).map_err(at(&file))?);
-            texts.entry(text).or_default().push(stated.clone());
+            let licence = crate::run::trimmed(&fs::read(&file).map_err(files::at(&file))?);
+            texts.entry(licence).or_default().push(stated.clone());
         }
     }
     let mut all = "What is inside prony beside Prony itself, and its licences.\n".to_owned();
@@ -38,13 +39,13 @@ pub(super) fn write(root: &Path, to: &Path) -> Result<(), String> {
         // A String takes all.
         let _ = write!(all, "\n{}\n{}\n\n{text}\n", "=".repeat(80), names.join("\n"));
     }
-    super::write(to, &all)
+    files::write(to, &all)
 }
 
 /// What is compiled in; Prony's own crates come from nowhere.
 fn crates(root: &Path) -> Result<Vec<Package>, String> {
     let cargo =
-        |line: &str| said(Command::new("cargo").args(line.split(' ')).arg("--locked").current_dir(root));
+        |line: &str| text(Command::new("cargo").args(line.split(' ')).arg("--locked").current_dir(root));
     let metadata = json("cargo metadata", &cargo("metadata --format-version 1")?)?;
     let tree = cargo("tree --package prony --edges normal --prefix none --format {p}")?;
     let package = |package: &Value| {
@@ -60,7 +61,7 @@ fn crates(root: &Path) -> Result<Vec<Package>, String> {
 /// What the page may have of npm's packages.
 fn of_the_page(root: &Path) -> Result<Vec<Package>, String> {
     let file = root.join("web/package-lock.json");
-    let lock = json("web/package-lock.json", &fs::read_to_string(&file).map_err(at(&file))?)?;
+    let lock = json("web/package-lock.json", &files::read(&file)?)?;
     let packages = lock["packages"].as_object().into_iter().flatten();
     let used = packages.filter(|(place, package)| !place.is_empty() && package["dev"] != true);
     // What is not for this processor is in the lock and not in the folder.

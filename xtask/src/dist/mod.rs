@@ -11,14 +11,16 @@ mod tag;
 mod trial;
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::release::Release;
+use clap::Parser;
 
-const USAGE: &str = "usage: cargo xtask dist [--target TARGET] [--try] [--tag]";
+use crate::files::{self, at, copy, write};
+use crate::release::Release;
+use crate::run::{is_there, seen, text};
+
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// What none of the artifacts may be larger than.
 const SIZE_MAX: u64 = 14_000_000;
@@ -28,6 +30,18 @@ const COMPLETIONS: [(&str, &str); 3] = [
     ("zsh", "zsh/vendor-completions/_prony"),
     ("fish", "fish/vendor_completions.d/prony.fish"),
 ];
+
+#[derive(Parser)]
+pub(crate) struct Asked {
+    #[arg(long)]
+    target: Option<String>,
+    /// Install each artifact where nothing else is
+    #[arg(long = "try")]
+    tried: bool,
+    /// Tag the commit
+    #[arg(long)]
+    tag: bool,
+}
 
 /// What is to be made, and where.
 struct Dist {
@@ -45,39 +59,27 @@ struct Dist {
 }
 
 /// Builds, packs and, where that was asked for, tries them and tags the commit.
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
-    let (mut target, mut tried, mut tagged) = (None, false, false);
-    let mut rest = arguments.iter();
-    while let Some(argument) = rest.next() {
-        match argument.as_str() {
-            "--target" => target = Some(rest.next().ok_or(USAGE)?.clone()),
-            "--try" => tried = true,
-            "--tag" => tagged = true,
-            other => return Err(format!("{other:?}: {USAGE}")),
-        }
-    }
-    let target = target.unwrap_or_else(static_target);
+pub(crate) fn run(root: &Path, asked: Asked) -> Result<(), String> {
+    let target = asked.target.unwrap_or_else(static_target);
     let binary = build(root, &target)?;
     let machine = target.split('-').next().unwrap_or_default().to_owned();
-    let epoch = said(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(root))?;
+    let epoch = text(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(root))?;
     let work = root.join("target/dist-work").join(&machine);
     let address = Release::read(root)?.address();
     let dist = Dist { root: root.to_owned(), out: root.join("target/dist"), work, machine, address, epoch };
     dist.pack(&binary)?;
-    if tried {
+    if asked.tried {
         trial::run(&dist)?;
     }
-    if tagged { tag::tag(root, &dist.out) } else { Ok(()) }
+    if asked.tag { tag::tag(root, &dist.out) } else { Ok(()) }
 }
 
 /// musl's where rustup has it here, with a compiler of C for it; else the C library of this machine, linked statically.
 fn static_target() -> String {
     let musl = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
-    let standard_library =
-        Command::new("rustc").args(["--print", "target-libdir", "--target", &musl]).output();
-    let there = standard_library
-        .is_ok_and(|found| found.status.success() && Path::new(&text(&found.stdout)).is_dir());
-    let compiler = Command::new("musl-gcc").arg("--version").output().is_ok();
+    let libraries = text(Command::new("rustc").args(["--print", "target-libdir", "--target", &musl]));
+    let there = libraries.is_ok_and(|folder| Path::new(&folder).is_dir());
+    let compiler = is_there("musl-gcc", "--version");
     let lacks = match (there, compiler) {
         (true, true) => return musl,
         (false, _) => format!("{musl} is not installed (rustup target add {musl})"),
@@ -103,10 +105,7 @@ fn build(root: &Path, target: &str) -> Result<PathBuf, String> {
     if target.ends_with("-gnu") {
         cargo.env("RUSTFLAGS", "-C target-feature=+crt-static");
     }
-    let status = cargo.current_dir(root).status().map_err(|e| format!("cargo could not be run: {e}"))?;
-    if !status.success() {
-        return Err(format!("prony does not build for {target} ({status})"));
-    }
+    seen(cargo.current_dir(root))?;
     println!("{:6.1} s  the binary, for {target}", begun.elapsed().as_secs_f64());
     Ok(root.join("target").join(target).join("dist/prony"))
 }
@@ -127,8 +126,7 @@ impl Dist {
     /// Every artifact.
     fn pack(&self, binary: &Path) -> Result<(), String> {
         for folder in [&self.out, &self.work] {
-            let _ = fs::remove_dir_all(folder); // of an earlier build
-            fs::create_dir_all(folder).map_err(at(folder))?;
+            files::anew(folder)?;
         }
         let name = self.name();
         let tree = self.work.join(&name);
@@ -146,7 +144,7 @@ impl Dist {
             println!("{:6.1} s  {what}", begun.elapsed().as_secs_f64());
         }
         let mut too_large = Vec::new();
-        for path in files(&self.out)? {
+        for path in files_of(&self.out)? {
             let bytes = fs::metadata(&path).map_err(at(&path))?.len();
             println!("{bytes:>11}  {}", path.display());
             if bytes > SIZE_MAX {
@@ -166,13 +164,13 @@ impl Dist {
         copy(binary, &prony)?;
         let share = tree.join("share");
         let man = share.join("man/man1");
-        said(Command::new(&prony).arg("man").arg(&man))?;
-        for page in files(&man)? {
-            said(Command::new("gzip").arg("-9n").arg(&page))?;
+        text(Command::new(&prony).arg("man").arg(&man))?;
+        for page in files_of(&man)? {
+            text(Command::new("gzip").arg("-9n").arg(&page))?;
         }
         for (shell, place) in COMPLETIONS {
-            let script = said(Command::new(&prony).args(["completions", shell]))?;
-            write(&share.join(place), &format!("{script}\n"))?;
+            let script = text(Command::new(&prony).args(["completions", shell]))?;
+            write(&share.join(place), format!("{script}\n"))?;
         }
         licences::write(&self.root, &share.join("doc/prony/THIRD-PARTY.txt"))?;
         for name in ["LICENSE", "LICENSE-MIT", "LICENSE-APACHE", "CHANGELOG.md"] {
@@ -186,7 +184,7 @@ impl Dist {
         let mut tar = Command::new("tar");
         tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mode=u=rwX,go=rX"]);
         tar.arg(format!("--mtime=@{}", self.epoch)).args(["--use-compress-program", "gzip -9n", "-C"]);
-        said(tar.arg(&self.work).arg("-cf").arg(to).arg(name)).map(drop)
+        text(tar.arg(&self.work).arg("-cf").arg(to).arg(name)).map(drop)
     }
 
     fn wheel(&self, tree: &Path) -> Result<(), String> {
@@ -198,7 +196,7 @@ impl Dist {
             &self.address,
             &self.epoch,
         ]);
-        said(&mut python).map(drop)
+        text(&mut python).map(drop)
     }
 
     /// As the `Dockerfile` has it; skipped, which is said, where there is no podman.
@@ -235,47 +233,14 @@ impl Dist {
 
     /// Of all artifacts, by names alone: `sha256sum -c SHA256SUMS` beside them.
     fn sums(&self) -> Result<(), String> {
-        let names = files(&self.out)?;
+        let names = files_of(&self.out)?;
         let names = names.iter().filter_map(|path| path.file_name());
-        let sums = said(Command::new("sha256sum").args(names).current_dir(&self.out))?;
-        write(&self.out.join("SHA256SUMS"), &format!("{sums}\n"))
+        let sums = text(Command::new("sha256sum").args(names).current_dir(&self.out))?;
+        write(&self.out.join("SHA256SUMS"), format!("{sums}\n"))
     }
 }
 
 /// The files of a folder, sorted.
-fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let entries = fs::read_dir(folder).map_err(at(folder))?;
-    let mut files: Vec<PathBuf> =
-        entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
-    files.sort();
-    Ok(files)
-}
-
-fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    to.parent().map_or(Ok(()), fs::create_dir_all).map_err(at(to))?;
-    fs::copy(from, to).map(drop).map_err(at(from))
-}
-
-fn write(to: &Path, text: &str) -> Result<(), String> {
-    to.parent().map_or(Ok(()), fs::create_dir_all).map_err(at(to))?;
-    fs::write(to, text).map_err(at(to))
-}
-
-fn at(path: &Path) -> impl Fn(io::Error) -> String {
-    let path = path.display().to_string();
-    move |e| format!("{path}: {e}")
-}
-
-/// The standard output of a command that must succeed, without white space around it.
-fn said(command: &mut Command) -> Result<String, String> {
-    let output = command.output();
-    let output = output.map_err(|e| format!("{} could not be run: {e}", command.get_program().display()))?;
-    if output.status.success() {
-        return Ok(text(&output.stdout));
-    }
-    Err(format!("{command:?} ended with {}: {}", output.status, text(&output.stderr)))
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).trim().to_owned()
+fn files_of(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    Ok(files::list(folder)?.into_iter().filter(|path| path.is_file()).collect())
 }

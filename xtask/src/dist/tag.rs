@@ -3,23 +3,23 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::{VERSION, said};
+use super::VERSION;
+use crate::files;
 use crate::release::{NOBODY, Release};
+use crate::run::{git, text};
 
 /// Tags the commit `vVERSION`.
 pub(super) fn tag(root: &Path, artifacts: &Path) -> Result<(), String> {
-    let git = |arguments: &[&str]| said(Command::new("git").args(arguments).current_dir(root));
-    let changed = git(&["status", "--porcelain"])?;
+    let changed = git(root, &["status", "--porcelain"])?;
     if !changed.is_empty() {
         return Err(format!("a release is of a commit, and this is not committed:\n{changed}"));
     }
     is_somebodys(&Release::read(root)?.repository)?;
-    let notes =
-        std::fs::read_to_string(root.join("CHANGELOG.md")).map_err(|e| format!("CHANGELOG.md: {e}"))?;
+    let notes = files::read(&root.join("CHANGELOG.md"))?;
     is_written(&notes, VERSION)?;
-    said(Command::new("sha256sum").args(["--check", "--quiet", "SHA256SUMS"]).current_dir(artifacts))?;
+    text(Command::new("sha256sum").args(["--check", "--quiet", "SHA256SUMS"]).current_dir(artifacts))?;
     let name = format!("v{VERSION}");
-    git(&["tag", "--annotate", "--message", &format!("Prony {VERSION}"), &name])?;
+    git(root, &["tag", "--annotate", "--message", &format!("Prony {VERSION}"), &name])?;
     println!("tagged {name}: git push origin {name} has it built and published");
     Ok(())
 }

@@ -4,15 +4,16 @@
 //! A load of Prony's own reference server by what was installed must complete every request. How long that takes from the
 //! artifact on is printed and no verdict. Where the Debian package is, every command of docs/tutorial.md is run to the letter.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{Dist, VERSION, at, copy, fleet, said};
+use super::{Dist, VERSION, fleet};
 use crate::engine::{BASE, Engine, LIMITS};
+use crate::files::{copy, read, write};
+use crate::run::{Checks, is_there, text};
 
 #[path = "../../../crates/prony/tests/cli/tutorial_page.rs"]
 mod tutorial_page;
@@ -44,15 +45,8 @@ pub(super) fn run(dist: &Dist) -> Result<(), String> {
         }
     };
     let ways = ways(dist)?;
-    let mut failed = 0;
-    let mut count = |name: String, tried: Result<String, String>| match tried {
-        Ok(said) => println!("ok      {name}{said}"),
-        Err(why) => {
-            failed += 1;
-            println!("FAILED  {name}: {why}");
-        }
-    };
-    count("image".to_owned(), image(dist, &engine));
+    let mut checks = Checks::default();
+    checks.count("image", image(dist, &engine));
     for (suite, image) in DEBIANS {
         let furnished = match engine.furnished(suite, image) {
             Ok(furnished) => furnished,
@@ -63,35 +57,34 @@ pub(super) fn run(dist: &Dist) -> Result<(), String> {
         };
         for way in &ways {
             let image = if way.name == "wheel" { &furnished } else { image };
-            count(format!("{} on {suite}", way.name), loaded(dist, &engine, image, way));
+            checks.count(&format!("{} on {suite}", way.name), loaded(dist, &engine, image, way));
         }
         if suite != NEWEST {
             continue;
         }
-        let said = tutorial(dist, &engine, &furnished).map(|()| String::new());
-        count(format!("every command of the tutorial, beside the package on {suite}"), said);
+        let said = tutorial(dist, &engine, &furnished);
+        checks.count(&format!("every command of the tutorial, beside the package on {suite}"), said);
         match nats_server() {
             Some(nats) => {
                 let said = fleet::works(dist, &engine, image, &nats).map(|()| String::new());
-                count("agents of the image, with a nats-server beside them".to_owned(), said);
+                checks.count("agents of the image, with a nats-server beside them", said);
             }
             None => println!("skipped a fleet of containers: no nats-server (apt-get install nats-server)"),
         }
     }
     match busybox(&engine, &folder) {
         Ok(()) => {
-            count("archive beside busybox alone".to_owned(), loaded(dist, &engine, BUSYBOX, &ways[0]));
+            checks.count("archive beside busybox alone", loaded(dist, &engine, BUSYBOX, &ways[0]));
         }
         Err(why) => println!("skipped: a root filesystem of busybox cannot be made here: {why}"),
     }
     speed(dist)?;
-    if failed == 0 { Ok(()) } else { Err(format!("{failed} artifacts do not work")) }
+    checks.ended("the artifacts")
 }
 
 /// The lines of docs/install.md to the letter, in an empty home; what they download is the folder of artifacts.
 fn ways(dist: &Dist) -> Result<[Way; 3], String> {
-    let path = dist.root.join("docs/install.md");
-    let page = fs::read_to_string(&path).map_err(at(&path))?;
+    let page = read(&dist.root.join("docs/install.md"))?;
     let line = |way: &str| -> Result<String, String> {
         let row = page.lines().find(|line| line.starts_with(&format!("| {way}")));
         let command = row.and_then(|row| row.split('`').nth(1));
@@ -135,30 +128,34 @@ fn ways(dist: &Dist) -> Result<[Way; 3], String> {
 }
 
 /// Every command of docs/tutorial.md to the letter, where the package, git and nothing else was installed.
-fn tutorial(dist: &Dist, engine: &Engine, image: &str) -> Result<(), String> {
-    let path = dist.root.join("docs/tutorial.md");
-    let commands = tutorial_page::commands(&fs::read_to_string(&path).map_err(at(&path))?);
-    let mount = format!("{}:/dist:ro", dist.out.display());
+fn tutorial(dist: &Dist, engine: &Engine, image: &str) -> Result<String, String> {
+    let commands = tutorial_page::commands(&read(&dist.root.join("docs/tutorial.md"))?);
     let script = tutorial_page::script(&commands);
     let script = format!("dpkg --install /dist/*.deb >&2\ncd \"$(mktemp --directory)\"\n{script}");
-    let said = engine.command(
-        "podman",
-        &[&RUN[..], &LIMITS, &["--volume", &mount, image, "sh", "-c", &script]].concat(),
-    )?;
+    let said = beside_artifacts(dist, engine, image, "-c", &script)?;
     let wrong = tutorial_page::wrong(&commands, &said);
-    if wrong.is_empty() { Ok(()) } else { Err(format!("{}\n{said}", wrong.join("\n"))) }
+    if wrong.is_empty() { Ok(String::new()) } else { Err(format!("{}\n{said}", wrong.join("\n"))) }
 }
 
 /// Installs in a container of the image that sees the artifacts and nothing else, and loads.
 fn loaded(dist: &Dist, engine: &Engine, image: &str, way: &Way) -> Result<String, String> {
-    let mount = format!("{}:/dist:ro", dist.out.display());
     let script = format!("{{ {}; }} >&2 && {} load -n {REQUESTS} -q --json -", way.install, way.prony);
     let begun = Instant::now();
-    let said = engine.command(
-        "podman",
-        &[&RUN[..], &LIMITS, &["--volume", &mount, image, "sh", "-ec", &script]].concat(),
-    )?;
+    let said = beside_artifacts(dist, engine, image, "-ec", &script)?;
     completed(&said).map(|()| first_figure(begun.elapsed()))
+}
+
+/// What a script prints in a container of the image that sees the artifacts.
+fn beside_artifacts(
+    dist: &Dist,
+    engine: &Engine,
+    image: &str,
+    flags: &str,
+    script: &str,
+) -> Result<String, String> {
+    let mount = format!("{}:/dist:ro", dist.out.display());
+    let line = ["--volume", &mount, image, "sh", flags, script];
+    engine.command("podman", &[&RUN[..], &LIMITS, &line].concat())
 }
 
 fn first_figure(took: Duration) -> String {
@@ -183,7 +180,7 @@ pub(super) fn image_name() -> String {
 
 /// Where this machine has a nats-server.
 fn nats_server() -> Option<String> {
-    said(Command::new("which").arg("nats-server")).ok()
+    text(Command::new("which").arg("nats-server")).ok()
 }
 
 /// The image from its archive, as another user than root and with no folder that it could write.
@@ -212,18 +209,15 @@ fn image(dist: &Dist, engine: &Engine) -> Result<String, String> {
 /// A static busybox and the names by which its tools are called.
 fn busybox(engine: &Engine, folder: &Path) -> Result<(), String> {
     let context = folder.join("busybox");
-    fs::create_dir_all(&context).map_err(at(&context))?;
     let busybox =
         ["/usr/bin/busybox", "/bin/busybox"].map(PathBuf::from).into_iter().find(|path| path.is_file());
     let busybox = busybox.ok_or("there is none here (apt-get install busybox-static)")?;
     copy(&busybox, &context.join("busybox"))?;
-    if Command::new("ldd").arg(&busybox).output().is_ok_and(|ldd| ldd.status.success()) {
+    if is_there("ldd", &busybox.to_string_lossy()) {
         return Err(format!("{} is not static (apt-get install busybox-static)", busybox.display()));
     }
-    let file = context.join("Dockerfile");
-    let text =
-        "FROM scratch\nCOPY busybox /bin/busybox\nRUN [\"/bin/busybox\", \"--install\", \"-s\", \"/bin\"]\n";
-    fs::write(&file, text).map_err(at(&file))?;
+    let install = "RUN [\"/bin/busybox\", \"--install\", \"-s\", \"/bin\"]";
+    write(&context.join("Dockerfile"), format!("FROM scratch\nCOPY busybox /bin/busybox\n{install}\n"))?;
     engine
         .command("podman", &["build", "--quiet", "--tag", BUSYBOX, &context.display().to_string()])
         .map(drop)
@@ -236,7 +230,7 @@ fn speed(dist: &Dist) -> Result<(), String> {
         let mut took = Vec::new();
         for _ in 0..21 {
             let begun = Instant::now();
-            said(Command::new(&prony).args(line))?;
+            text(Command::new(&prony).args(line))?;
             took.push(begun.elapsed());
         }
         took.sort_unstable();

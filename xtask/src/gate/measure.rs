@@ -1,14 +1,16 @@
 //! What a request costs on either side: instructions, which are counted, and CPU time, which is measured.
 
-use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use prony_stats::interval::{Interval, paired_ratio_interval};
+use prony_stats::Interval;
 use serde_json::Value;
 
 use super::trees::Tree;
-use crate::peers::{Kind, Server, cpus, tls_lacks};
+use crate::files;
+use crate::median::{pairs, ratio, real};
+use crate::peers::{Kind, Server, tls_lacks};
+use crate::run;
 
 /// The loads that are counted, and the tests that apply them; `streams` is HTTP/2's, on connections of 32.
 pub(super) const COUNTED: [(&str, &str); 4] = [
@@ -52,20 +54,18 @@ const LENGTH: &str = "-t 1 -d 2s --warmup 300ms";
 
 /// Instructions per request of the simulated worker, the base's and this tree's.
 pub(super) fn instructions(trees: &[Tree; 2], test: &str, scratch: &Path) -> Result<[f64; 2], String> {
-    let [base, head] = trees;
-    Ok([per_request(base, test, scratch)?, per_request(head, test, scratch)?])
-}
-
-#[expect(clippy::cast_precision_loss, reason = "instructions of some seconds, far below 2^53")]
-fn per_request(tree: &Tree, test: &str, scratch: &Path) -> Result<f64, String> {
     let [few, many] = REQUESTS;
-    let more = count(tree, test, many, scratch)? - count(tree, test, few, scratch)?;
-    Ok(more as f64 / (many - few) as f64)
+    let per_request = |tree| -> Result<f64, String> {
+        Ok(real(count(tree, test, many, scratch)? - count(tree, test, few, scratch)?) / real(many - few))
+    };
+    let [base, head] = trees;
+    Ok([per_request(base)?, per_request(head)?])
 }
 
 fn count(tree: &Tree, test: &str, requests: u64, scratch: &Path) -> Result<u64, String> {
     let file = scratch.join("callgrind.out");
-    let output = Command::new("valgrind")
+    let mut valgrind = Command::new("valgrind");
+    valgrind
         // In this order: a switch alone would count the world and nothing else.
         .args(["--tool=callgrind", "--quiet"])
         .args(WORLDS.map(|world| format!("--toggle-collect={world}")))
@@ -73,14 +73,12 @@ fn count(tree: &Tree, test: &str, requests: u64, scratch: &Path) -> Result<u64, 
         .arg(format!("--callgrind-out-file={}", file.display()))
         .arg(&tree.tests)
         .args(["--exact", test, "--test-threads=1"])
-        .env("PRONY_COUNTED", requests.to_string())
-        .output()
-        .map_err(|e| format!("valgrind could not be run: {e} (apt-get install valgrind)"))?;
-    let [out, err] = [&output.stdout, &output.stderr].map(|said| String::from_utf8_lossy(said).into_owned());
-    if !output.status.success() || !out.contains("1 passed") {
-        return Err(format!("the counted load {test} did not pass: {out}{err}"));
+        .env("PRONY_COUNTED", requests.to_string());
+    let out = run::text(&mut valgrind).map_err(|why| format!("{why} (apt-get install valgrind)"))?;
+    if !out.contains("1 passed") {
+        return Err(format!("there is no counted load {test}: {out}"));
     }
-    let text = fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+    let text = files::read(&file)?;
     let total = text.lines().find_map(|line| line.strip_prefix("totals: ")?.trim().parse().ok());
     total.ok_or_else(|| format!("{}: Callgrind left no total", file.display()))
 }
@@ -93,35 +91,23 @@ pub(super) fn paired(
     count: usize,
     scratch: &Path,
 ) -> Result<(Vec<[f64; 2]>, Interval), String> {
-    let (Some(client), Some(last)) = (cpus().first().copied(), cpus().last().copied()) else {
+    let cpus = prony_host::cpus::allowed();
+    let (Some(client), Some(last)) = (cpus.first(), cpus.last()) else {
         return Err("this machine does not say which CPUs it has".to_owned());
     };
     if let Some(why) = tls_lacks().filter(|_| load.server == Kind::Tls) {
         return Err(why);
     }
-    let server = Server::start(&trees[1].prony, load.server, last, scratch)?;
-    let mut pairs = Vec::new();
-    for number in 0..count {
-        let mut pair = [0.0; 2];
-        for side in if number.is_multiple_of(2) { [0, 1] } else { [1, 0] } {
-            pair[side] = one(&trees[side].prony, load, &server.url, client)?;
-        }
-        pairs.push(pair);
-    }
-    let ratios: Vec<(f64, f64)> = pairs.iter().map(|[base, head]| (*head, *base)).collect();
-    let ratio = paired_ratio_interval(&ratios, prony_stats::CONFIDENCE);
-    Ok((pairs, ratio.ok_or("an interval needs two pairs or more")?))
+    let server = Server::start(&trees[1].prony, load.server, *last, scratch)?;
+    let pairs = pairs(count, |side| one(&trees[side].prony, load, &server.url, *client))?;
+    let ratio = ratio(pairs.iter().copied())?;
+    Ok((pairs, ratio))
 }
 
-fn one(prony: &Path, load: &Load, url: &str, cpu: usize) -> Result<f64, String> {
-    let output = Command::new(prony)
-        .args(["load", url, "-q", "--json", "-", "--pin", &cpu.to_string()])
-        .args(LENGTH.split(' ').chain(load.flags.split(' ')))
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|e| format!("{}: {e}", prony.display()))?;
-    let trial: Value = serde_json::from_slice(&output.stdout)
-        .map_err(|_| String::from_utf8_lossy(&output.stderr).trim().to_owned())?;
+fn one(prony: &Path, load: &Load, url: &str, cpu: u32) -> Result<f64, String> {
+    let mut command = Command::new(prony);
+    command.args(["load", url, "-q", "--json", "-", "--pin", &cpu.to_string()]);
+    let trial = run::json(command.args(LENGTH.split(' ').chain(load.flags.split(' '))))?;
     let number = |path: &str| trial.pointer(path).and_then(Value::as_f64);
     let (Some(completed), Some(0.0)) = (number("/requests/completed"), number("/requests/failed")) else {
         return Err(format!("not all of the load was carried: {}", trial["requests"]));

@@ -10,18 +10,19 @@
 mod measure;
 mod trees;
 
-use std::fmt::Write as _;
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::Parser;
+use clap::builder::PossibleValuesParser;
 use measure::{COUNTED, Cost, LOADS};
 use trees::{BASE, Tree};
 
-use crate::hammer::commit;
-use crate::today::date;
+use crate::files;
+use crate::median::shown;
+use crate::page::{date, host, table};
+use crate::run::commit;
 use crate::truth::noise::{self, Reading};
 
-const USAGE: &str = "usage: cargo xtask gate [--binaries BASE,HEAD] [--pairs N] [--only instructions,closed,pipelined,open,tls,bodies,memory] [--store]";
 const PAIRS: usize = 40;
 /// As few give a result that is kept of two builds of one commit, whose difference is one of the C library alone.
 const BUILD_PAIRS_MIN: usize = 12;
@@ -73,37 +74,59 @@ struct Judged {
     note: String,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-struct Asked {
+#[derive(Debug, Parser)]
+pub(crate) struct Asked {
+    #[arg(long, default_value_t = PAIRS)]
     pairs: usize,
+    /// Keep the results in docs/benchmarks/
+    #[arg(long, conflicts_with = "only")]
     store: bool,
-    /// Two builds instead of two commits.
-    binaries: Option<[PathBuf; 2]>,
-    /// Empty: all.
+    /// Two builds of one commit instead of two commits: BASE,HEAD
+    #[arg(long, value_delimiter = ',')]
+    binaries: Vec<PathBuf>,
+    /// Only these: instructions, or a load
+    #[arg(long, value_delimiter = ',', value_parser = names())]
     only: Vec<String>,
 }
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
-    let asked = read(arguments)?;
+impl Asked {
+    fn check(&self) -> Result<(), String> {
+        let pairs_min = if self.binaries.is_empty() { PAIRS } else { BUILD_PAIRS_MIN };
+        match self.binaries.len() {
+            0 | 2 if self.store && self.pairs < pairs_min => {
+                Err(format!("a result that is kept is of {pairs_min} pairs or more"))
+            }
+            0 | 2 => Ok(()),
+            _ => Err("--binaries takes two of them: BASE,HEAD".to_owned()),
+        }
+    }
+}
+
+fn names() -> PossibleValuesParser {
+    PossibleValuesParser::new(["instructions"].into_iter().chain(LOADS.iter().map(|load| load.name)))
+}
+
+pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
+    asked.check()?;
     let wanted = |name: &str| asked.only.is_empty() || asked.only.iter().any(|only| only == name);
     let commit = commit(root);
-    let (trees, sides, kind) = match &asked.binaries {
-        None => (trees::both(root)?, [BASE.to_owned(), commit.clone()], "gate"),
-        Some(builds) => (
+    let (trees, sides, kind, cpu_max) = match asked.binaries.as_slice() {
+        [base, head] => {
             // Some of it is run in another folder.
-            builds.clone().map(|path| Tree::of_binary(path.canonicalize().unwrap_or(path))),
-            builds.clone().map(|path| path.display().to_string()),
-            "gate-builds",
-        ),
+            let tree = |path: &PathBuf| Tree::of_binary(path.canonicalize().unwrap_or(path.clone()));
+            let sides = [base, head].map(|path| path.display().to_string());
+            ([base, head].map(tree), sides, "gate-builds", BUILD_CPU_MAX)
+        }
+        _ => (trees::both(root)?, [BASE.to_owned(), commit.clone()], "gate", CPU_MAX),
     };
-    let cpu_max = if asked.binaries.is_some() { BUILD_CPU_MAX } else { CPU_MAX };
+    let of_commits = asked.binaries.is_empty();
     let scratch = root.join("target/gate/run");
-    fs::create_dir_all(&scratch).map_err(|e| format!("{}: {e}", scratch.display()))?;
+    files::make(&scratch)?;
     let mut all = Vec::new();
-    for (load, test) in COUNTED.into_iter().filter(|_| wanted("instructions") && asked.binaries.is_none()) {
+    for (load, test) in COUNTED.into_iter().filter(|_| wanted("instructions") && of_commits) {
         take(&mut all, counted(load, measure::instructions(&trees, test, &scratch)));
     }
-    let of_builds = |load: &&measure::Load| asked.binaries.is_none() || load.cost == Cost::CpuTime;
+    let of_builds = |load: &&measure::Load| of_commits || load.cost == Cost::CpuTime;
     for load in LOADS.iter().filter(|load| wanted(load.name)).filter(of_builds) {
         let begun = Reading::now();
         let found = measure::paired(&trees, load, asked.pairs, &scratch);
@@ -112,8 +135,8 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     }
     if asked.store {
         let doctor = noise::doctor(&trees[1].prony, &scratch, true)?;
-        let page = page(&crate::soak::host(&doctor["host"]), &sides, &commit, &all);
-        crate::stored::write(root, &format!("{kind}-{}", date()), &[("md", &page)])?;
+        let page = page(&host(&doctor["host"]), &sides, &commit, &all);
+        crate::page::store(root, &format!("{kind}-{}", date()), &page, None)?;
     }
     let wrong = all.iter().filter(|one| one.verdict != Verdict::Within);
     let wrong: Vec<String> = wrong.map(|one| format!("{}: {}", one.name, one.verdict.word())).collect();
@@ -121,7 +144,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
 }
 
 fn take(all: &mut Vec<Judged>, one: Judged) {
-    println!("{} {}", row(&one), one.note);
+    println!("| {} | {}", one.cells().join(" | "), one.note);
     all.push(one);
 }
 
@@ -151,11 +174,10 @@ fn timed(
         let median = prony_stats::trend::median(&pairs.iter().map(|pair| pair[side]).collect::<Vec<_>>());
         format!("{:.0} {unit}", median.unwrap_or(f64::NAN) / per_unit)
     });
-    let shown = format!("{:.4} ({:.4} to {:.4})", ratio.point, ratio.low, ratio.high);
     let note = format!("{} pairs; the machine meanwhile: {meanwhile}", pairs.len());
     Judged {
         name,
-        words: [base, head, shown, format!("{limit}")],
+        words: [base, head, shown(&ratio), format!("{limit}")],
         verdict: Verdict::of(ratio.low, ratio.high, limit),
         note,
     }
@@ -166,8 +188,11 @@ fn not_measured(name: String, why: Option<String>) -> Judged {
     Judged { name, words, verdict: Verdict::NotMeasured, note: why.unwrap_or_default().replace('\n', " ") }
 }
 
-fn row(one: &Judged) -> String {
-    format!("| {} | {} | {} |", one.name, one.words.join(" | "), one.verdict.word())
+impl Judged {
+    fn cells(&self) -> [String; 6] {
+        let [base, head, ratio, limit] = self.words.clone();
+        [self.name.clone(), base, head, ratio, limit, self.verdict.word().to_owned()]
+    }
 }
 
 fn page(host: &str, [base, head]: &[String; 2], commit: &str, all: &[Judged]) -> String {
@@ -176,50 +201,18 @@ fn page(host: &str, [base, head]: &[String; 2], commit: &str, all: &[Judged]) ->
     } else {
         ""
     };
-    let mut page = format!(
+    let about = format!(
         "# What a request costs the engine, {}\n\n{host}.\n\n`cargo xtask gate --store` at commit {commit}: {head} against {base}. \
          {counted}CPU times and memory are medians; their\nratio is the geometric mean over pairs of loads of 2 s, one of each \
-         in turns on one CPU, with its interval at 95 %,\nwhose upper end is held to the limit.\n\n\
-         | what | {base} | {head} | ratio | limit | verdict |\n|---|---|---|---|---|---|\n",
+         in turns on one CPU, with its interval at 95 %,\nwhose upper end is held to the limit.\n\n",
         date(),
     );
-    for one in all {
-        // Writing to a String cannot fail.
-        let _ = writeln!(page, "{}", row(one));
-    }
-    page.push('\n');
-    for one in all.iter().filter(|one| !one.note.is_empty()) {
-        let _ = writeln!(page, "- {}: {}.", one.name, one.note.trim_end_matches('.'));
-    }
-    page
-}
-
-fn read(arguments: &[String]) -> Result<Asked, String> {
-    let mut asked = Asked { pairs: PAIRS, store: false, binaries: None, only: Vec::new() };
-    let mut rest = arguments.iter();
-    while let Some(argument) = rest.next() {
-        match argument.as_str() {
-            "--store" => asked.store = true,
-            "--pairs" => asked.pairs = rest.next().and_then(|n| n.parse().ok()).ok_or(USAGE)?,
-            "--binaries" => {
-                let (base, head) = rest.next().and_then(|both| both.split_once(',')).ok_or(USAGE)?;
-                asked.binaries = Some([base, head].map(PathBuf::from));
-            }
-            "--only" => asked.only.extend(rest.next().ok_or(USAGE)?.split(',').map(str::to_owned)),
-            other => return Err(format!("{other:?}: {USAGE}")),
-        }
-    }
-    let known = |name: &String| name == "instructions" || LOADS.iter().any(|load| load.name == name);
-    if let Some(unknown) = asked.only.iter().find(|name| !known(name)) {
-        return Err(format!("{unknown:?}: {USAGE}"));
-    }
-    let pairs = if asked.binaries.is_some() { BUILD_PAIRS_MIN } else { PAIRS };
-    if asked.store && (asked.pairs < pairs || !asked.only.is_empty()) {
-        return Err(format!(
-            "a result that is kept is of everything, {pairs} pairs or more: leave --only out"
-        ));
-    }
-    Ok(asked)
+    let heads = format!("what | {base} | {head} | ratio | limit | verdict");
+    let table = table(&heads, "---|---|---|---|---|---", all.iter().map(Judged::cells));
+    let notes = all.iter().filter(|one| !one.note.is_empty());
+    let notes: String =
+        notes.map(|one| format!("- {}: {}.\n", one.name, one.note.trim_end_matches('.'))).collect();
+    format!("{about}{table}\n{notes}")
 }
 
 #[cfg(test)]
@@ -255,11 +248,14 @@ mod tests {
 
     #[test]
     fn the_command_line_is_read() {
-        let read = |words: &str| read(&words.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
-        let only = vec!["closed".to_owned(), "tls".to_owned()];
-        let asked = Asked { pairs: 4, store: false, binaries: None, only };
-        assert_eq!(read("--pairs 4 --only closed,tls").unwrap(), asked);
-        assert_eq!(read("--binaries a,b").unwrap().binaries, Some(["a", "b"].map(PathBuf::from)));
+        let read = |words: &str| {
+            let asked = Asked::try_parse_from(["gate"].into_iter().chain(words.split_whitespace()));
+            let asked = asked.map_err(|e| e.to_string())?;
+            asked.check().map(|()| asked)
+        };
+        let asked = read("--pairs 4 --only closed,tls").unwrap();
+        assert_eq!((asked.pairs, asked.only, asked.store), (4, vec!["closed".into(), "tls".into()], false));
+        assert_eq!(read("--binaries a,b").unwrap().binaries, ["a", "b"].map(PathBuf::from));
         assert!(read("--store --binaries a,b --pairs 12").unwrap().store);
         for wrong in [
             "--only no",

@@ -5,16 +5,16 @@ use serde::Serialize;
 use super::figures::{Figure, Runs};
 use crate::median::Estimate;
 
-/// One bar: a figure, and what it has to be.
+/// A figure, and what it has to be, in each of some scenarios and over each of some tools.
 #[derive(Debug)]
 pub(super) struct Bar {
     /// As the table says it.
-    pub(super) figure: &'static str,
-    pub(super) scenario: &'static str,
+    figure: &'static str,
+    scenarios: &'static [&'static str],
     /// Prony's way, and its figure.
     ours: (&'static str, Figure),
-    /// The tool that it is over; `None`: the figure itself.
-    over: Option<(&'static str, Figure)>,
+    /// The tools that it is over, and theirs; none: the figure itself.
+    over: (&'static [&'static str], Figure),
     bound: Bound,
 }
 
@@ -45,131 +45,85 @@ pub(super) struct Reached {
     pub(super) unit: Figure,
 }
 
-const fn ratio(
+const fn bar(
     figure: &'static str,
-    scenario: &'static str,
+    scenarios: &'static [&'static str],
     ours: (&'static str, Figure),
-    over: (&'static str, Figure),
+    over: (&'static [&'static str], Figure),
     bound: Bound,
 ) -> Bar {
-    Bar { figure, scenario, ours, over: Some(over), bound }
+    Bar { figure, scenarios, ours, over, bound }
 }
 
-const fn itself(
-    figure: &'static str,
-    scenario: &'static str,
-    ours: (&'static str, Figure),
-    bound: Bound,
-) -> Bar {
-    Bar { figure, scenario, ours, over: None, bound }
+const fn prony(figure: Figure) -> (&'static str, Figure) {
+    ("prony", figure)
 }
 
-const CPU: (&str, Figure) = ("prony", Figure::CpuPerRequest);
-const PER_CORE: (&str, Figure) = ("prony", Figure::RequestsPerCoreSecond);
-const BYTES: (&str, Figure) = ("prony", Figure::BytesPerCoreSecond);
-const SERVICE: (&str, Figure) = ("prony", Figure::ServiceP50);
-const SPIN_RESPONSE: (&str, Figure) = ("prony --spin", Figure::P50);
-
-const READS: (&str, Figure) = ("prony", Figure::RequestsPerRead);
-const MEMORY: (&str, Figure) = ("prony", Figure::PeakMemory);
-
-const HTTP2_CPU: &str = "client CPU per request, HTTP/2";
-const HTTP2_READS: &str = "requests per read of the server's";
-const FLOOR: &str = "client CPU per request, closed, 100 connections";
-const OPEN: &str = "service p50 against theirs";
-const OPEN_SPIN: &str = "response p50 with --spin against theirs";
-const TRUTH: &str = "service p50 against the server's own, its waking included";
-const LAG: &str = "send lag p50";
-const LAG_SPIN: &str = "send lag p50 with --spin";
+const fn spin(figure: Figure) -> (&'static str, Figure) {
+    ("prony --spin", figure)
+}
 
 use Bound::{AtLeast, AtMost, Within};
 
+const CPU: Figure = Figure::CPU_PER_REQUEST;
+const USER_CLOCK: (&str, Figure) = ("prony --user-clock", CPU);
+const PER_CORE: Figure = Figure::REQUESTS_PER_CORE_SECOND;
+const BYTES: Figure = Figure::BYTES_PER_CORE_SECOND;
+const READS: Figure = Figure::REQUESTS_PER_READ;
+const MEMORY: Figure = Figure::PEAK_MEMORY;
+const P50: Figure = Figure::P50;
+const SERVICE: Figure = Figure::SERVICE_P50;
+const OVER_RESIDENCE: Figure = Figure::SERVICE_OVER_RESIDENCE_P50;
+const LAG: Figure = Figure::SEND_LAG_P50;
+
+const OPEN: &[&str] = &["open-1k", "open-10k"];
+const NO_STAMPS: &str = "the same without kernel stamps";
+const PIPELINED: &str = "requests per core-second, pipelined by 16";
+const BODIES_1M: &str = "bytes per core-second, 1 MiB bodies";
+const BODIES_64K: &str = "bytes per core-second, 64 KiB bodies";
+const MANY: &str = "peak memory at 8,000 connections";
+const TLS_CPU: &str = "client CPU per request, TLS 1.3";
+const CLOSE_CPU: &str = "client CPU per request, connect-request-close";
+const LAG_SPIN: &str = "send lag p50 with --spin";
+const WRK: &[&str] = &["wrk"];
+const H2LOAD: &[&str] = &["h2load"];
+const HTTP2_CPU: &str = "client CPU per request, HTTP/2";
+const HTTP2_READS: &str = "requests per read of the server's";
+const HTTP2_BYTES: &str = "bytes per core-second, HTTP/2, 64 KiB bodies";
+const FLOOR: &str = "client CPU per request, closed, 100 connections";
+const SERVICE_BESIDE: &str = "service p50 against theirs";
+const SPIN_BESIDE: &str = "response p50 with --spin against theirs";
+const TRUTH: &str = "service p50 against the server's own, its waking included";
+const MANY_STREAMS: &str = "peak memory, HTTP/2, 1,000 connections of 32 streams";
+
 /// All bars. Kernel stamps are on in Prony as it comes; the floor takes none.
 static BARS: &[Bar] = &[
-    ratio(
-        "the same without kernel stamps",
-        "closed",
-        ("prony --user-clock", Figure::CpuPerRequest),
-        ("floor", Figure::CpuPerRequest),
-        AtMost(1.10),
-    ),
-    ratio(FLOOR, "closed", CPU, ("floor", Figure::CpuPerRequest), AtMost(1.15)),
-    ratio(FLOOR, "closed", CPU, ("wrk", Figure::CpuPerRequest), AtMost(0.85)),
-    ratio(
-        "requests per core-second, pipelined by 16",
-        "pipelined",
-        PER_CORE,
-        ("wrk", Figure::RequestsPerCoreSecond),
-        AtLeast(1.35),
-    ),
-    ratio(
-        "bytes per core-second, 1 MiB bodies",
-        "body-1m",
-        BYTES,
-        ("wrk", Figure::BytesPerCoreSecond),
-        AtLeast(4.5),
-    ),
-    ratio(
-        "bytes per core-second, 64 KiB bodies",
-        "body-64k",
-        BYTES,
-        ("wrk", Figure::BytesPerCoreSecond),
-        AtLeast(1.3),
-    ),
-    itself("peak memory at 8,000 connections", "memory-8000", ("prony", Figure::PeakMemory), AtMost(24e6)),
-    itself(TRUTH, "open-1k", ("prony", Figure::ServiceOverResidenceP50), Within(15_000.0)),
-    itself(TRUTH, "open-10k", ("prony", Figure::ServiceOverResidenceP50), Within(15_000.0)),
-    ratio(OPEN, "open-1k", SERVICE, ("oha", Figure::P50), AtMost(0.7)),
-    ratio(OPEN, "open-1k", SERVICE, ("zrk", Figure::P50), AtMost(0.7)),
-    ratio(OPEN, "open-10k", SERVICE, ("oha", Figure::P50), AtMost(0.7)),
-    ratio(OPEN, "open-10k", SERVICE, ("zrk", Figure::P50), AtMost(0.7)),
-    ratio(OPEN_SPIN, "open-1k", SPIN_RESPONSE, ("oha", Figure::P50), AtMost(0.65)),
-    ratio(OPEN_SPIN, "open-1k", SPIN_RESPONSE, ("zrk", Figure::P50), AtMost(0.65)),
-    ratio(OPEN_SPIN, "open-10k", SPIN_RESPONSE, ("oha", Figure::P50), AtMost(0.65)),
-    ratio(OPEN_SPIN, "open-10k", SPIN_RESPONSE, ("zrk", Figure::P50), AtMost(0.65)),
-    itself(LAG, "open-1k", ("prony", Figure::SendLagP50), AtMost(60_000.0)),
-    itself(LAG, "open-10k", ("prony", Figure::SendLagP50), AtMost(60_000.0)),
-    itself(LAG_SPIN, "open-1k", ("prony --spin", Figure::SendLagP50), AtMost(1_000.0)),
-    itself(LAG_SPIN, "open-10k", ("prony --spin", Figure::SendLagP50), AtMost(1_000.0)),
-    ratio("client CPU per request, TLS 1.3", "tls", CPU, ("wrk", Figure::CpuPerRequest), AtMost(1.0)),
-    ratio(
-        "client CPU per request, connect-request-close",
-        "close",
-        CPU,
-        ("wrk", Figure::CpuPerRequest),
-        AtMost(1.0),
-    ),
-    ratio(HTTP2_CPU, "h2c-streams", CPU, ("h2load", Figure::CpuPerRequest), AtMost(0.50)),
-    ratio(HTTP2_CPU, "h2c-streams", CPU, ("oha", Figure::CpuPerRequest), AtMost(0.20)),
-    ratio(HTTP2_CPU, "h2c-streams", CPU, ("floor", Figure::CpuPerRequest), AtMost(1.35)),
-    ratio(HTTP2_CPU, "h2c-streams", CPU, ("floor measuring", Figure::CpuPerRequest), AtMost(1.35)),
-    ratio(HTTP2_READS, "h2c-streams", READS, ("h2load", Figure::RequestsPerRead), AtLeast(0.90)),
-    ratio(HTTP2_READS, "h2c-streams", READS, ("h2load", Figure::RequestsPerRead), AtMost(1.10)),
-    ratio(HTTP2_CPU, "h2c-connections", CPU, ("h2load", Figure::CpuPerRequest), AtMost(0.80)),
-    ratio(HTTP2_CPU, "h2-tls", CPU, ("h2load", Figure::CpuPerRequest), AtMost(0.70)),
-    ratio(
-        "bytes per core-second, HTTP/2, 64 KiB bodies",
-        "h2c-body-64k",
-        BYTES,
-        ("h2load", Figure::BytesPerCoreSecond),
-        AtLeast(1.3),
-    ),
+    bar(NO_STAMPS, &["closed"], USER_CLOCK, (&["floor"], CPU), AtMost(1.10)),
+    bar(FLOOR, &["closed"], prony(CPU), (&["floor"], CPU), AtMost(1.15)),
+    bar(FLOOR, &["closed"], prony(CPU), (WRK, CPU), AtMost(0.85)),
+    bar(PIPELINED, &["pipelined"], prony(PER_CORE), (WRK, PER_CORE), AtLeast(1.35)),
+    bar(BODIES_1M, &["body-1m"], prony(BYTES), (WRK, BYTES), AtLeast(4.5)),
+    bar(BODIES_64K, &["body-64k"], prony(BYTES), (WRK, BYTES), AtLeast(1.3)),
+    bar(MANY, &["memory-8000"], prony(MEMORY), (&[], MEMORY), AtMost(24e6)),
+    bar(TRUTH, OPEN, prony(OVER_RESIDENCE), (&[], OVER_RESIDENCE), Within(15_000.0)),
+    bar(SERVICE_BESIDE, OPEN, prony(SERVICE), (&["oha", "zrk"], P50), AtMost(0.7)),
+    bar(SPIN_BESIDE, OPEN, spin(P50), (&["oha", "zrk"], P50), AtMost(0.65)),
+    bar("send lag p50", OPEN, prony(LAG), (&[], LAG), AtMost(60_000.0)),
+    bar(LAG_SPIN, OPEN, spin(LAG), (&[], LAG), AtMost(1_000.0)),
+    bar(TLS_CPU, &["tls"], prony(CPU), (WRK, CPU), AtMost(1.0)),
+    bar(CLOSE_CPU, &["close"], prony(CPU), (WRK, CPU), AtMost(1.0)),
+    bar(HTTP2_CPU, &["h2c-streams"], prony(CPU), (H2LOAD, CPU), AtMost(0.50)),
+    bar(HTTP2_CPU, &["h2c-streams"], prony(CPU), (&["oha"], CPU), AtMost(0.20)),
+    bar(HTTP2_CPU, &["h2c-streams"], prony(CPU), (&["floor", "floor measuring"], CPU), AtMost(1.35)),
+    bar(HTTP2_READS, &["h2c-streams"], prony(READS), (H2LOAD, READS), AtLeast(0.90)),
+    bar(HTTP2_READS, &["h2c-streams"], prony(READS), (H2LOAD, READS), AtMost(1.10)),
+    bar(HTTP2_CPU, &["h2c-connections"], prony(CPU), (H2LOAD, CPU), AtMost(0.80)),
+    bar(HTTP2_CPU, &["h2-tls"], prony(CPU), (H2LOAD, CPU), AtMost(0.70)),
+    bar(HTTP2_BYTES, &["h2c-body-64k"], prony(BYTES), (H2LOAD, BYTES), AtLeast(1.3)),
     // A client that only copies and counts bytes: what is left is the kernel's.
-    ratio(
-        "bytes per core-second, HTTP/2, 64 KiB bodies",
-        "h2c-body-64k",
-        BYTES,
-        ("floor", Figure::BytesPerCoreSecond),
-        AtLeast(0.9),
-    ),
-    ratio(
-        "peak memory, HTTP/2, 1,000 connections of 32 streams",
-        "h2c-memory",
-        MEMORY,
-        ("h2load", Figure::PeakMemory),
-        AtMost(0.8),
-    ),
-    itself(TRUTH, "h2c-open-10k", ("prony", Figure::ServiceOverResidenceP50), Within(15_000.0)),
+    bar(HTTP2_BYTES, &["h2c-body-64k"], prony(BYTES), (&["floor"], BYTES), AtLeast(0.9)),
+    bar(MANY_STREAMS, &["h2c-memory"], prony(MEMORY), (H2LOAD, MEMORY), AtMost(0.8)),
+    bar(TRUTH, &["h2c-open-10k"], prony(OVER_RESIDENCE), (&[], OVER_RESIDENCE), Within(15_000.0)),
 ];
 
 impl Bound {
@@ -184,40 +138,44 @@ impl Bound {
 
 /// Every bar of the scenarios that were asked for.
 pub(super) fn reached(runs: Runs<'_>, scenarios: &[&str]) -> Vec<Reached> {
-    BARS.iter().filter(|bar| scenarios.contains(&bar.scenario)).map(|bar| bar.reached(runs)).collect()
+    let mut all = Vec::new();
+    for bar in BARS {
+        for scenario in bar.scenarios.iter().filter(|scenario| scenarios.contains(scenario)) {
+            let theirs = bar.over.0.iter().map(|tool| Some(*tool));
+            let itself = bar.over.0.is_empty().then_some(None);
+            all.extend(theirs.chain(itself).map(|over| bar.reached(runs, scenario, over)));
+        }
+    }
+    all
 }
 
 impl Bar {
-    fn reached(&self, runs: Runs<'_>) -> Reached {
-        let reached = match self.over {
-            Some(theirs) => runs.ratio(self.scenario, self.ours, theirs),
-            None => runs.median(self.scenario, self.ours.0, self.ours.1),
+    fn reached(&self, runs: Runs<'_>, scenario: &'static str, over: Option<&'static str>) -> Reached {
+        let reached = match over {
+            Some(tool) => runs.ratio(scenario, self.ours, (tool, self.over.1)),
+            None => runs.median(scenario, self.ours.0, self.ours.1),
         };
         let interval_holds = |e: &Estimate| {
             let (low, high) = e.interval?;
             Some(self.bound.holds(low) && self.bound.holds(high))
         };
-        Reached {
-            figure: self.figure,
-            scenario: self.scenario,
-            bar: self.words(),
-            met: reached.map(|e| self.bound.holds(e.median)),
-            surely: reached.as_ref().and_then(interval_holds),
-            reached,
-            ratio: self.over.is_some(),
-            unit: self.ours.1,
-        }
-    }
-
-    fn words(&self) -> String {
         let (sign, bound) = match self.bound {
             AtMost(bound) => ("≤", bound),
             AtLeast(bound) => ("≥", bound),
             Within(bound) => ("±", bound),
         };
-        match self.over {
-            Some((theirs, _)) => format!("{sign} {bound:.2} × {theirs}"),
-            None => format!("{sign} {}", super::table::quantity(self.ours.1, bound)),
+        Reached {
+            figure: self.figure,
+            scenario,
+            bar: match over {
+                Some(tool) => format!("{sign} {bound:.2} × {tool}"),
+                None => format!("{sign} {}", (self.ours.1.shown)(bound)),
+            },
+            met: reached.map(|e| self.bound.holds(e.median)),
+            surely: reached.as_ref().and_then(interval_holds),
+            reached,
+            ratio: over.is_some(),
+            unit: self.ours.1,
         }
     }
 }
@@ -231,10 +189,12 @@ mod tests {
     #[test]
     fn every_bar_is_of_subjects_that_its_scenario_has() {
         for bar in BARS {
-            let scenario = SCENARIOS.iter().find(|s| s.name == bar.scenario).expect(bar.scenario);
-            assert!(scenario.ours.iter().any(|s| s.label == bar.ours.0), "{bar:?}");
-            if let Some((theirs, _)) = bar.over {
-                assert!(scenario.near.iter().any(|s| s.label == theirs), "{bar:?}");
+            for scenario in bar.scenarios {
+                let scenario = SCENARIOS.iter().find(|s| s.name == *scenario).expect(scenario);
+                assert!(scenario.ours.iter().any(|s| s.label == bar.ours.0), "{bar:?}");
+                for theirs in bar.over.0 {
+                    assert!(scenario.near.iter().any(|s| s.label == *theirs), "{bar:?}");
+                }
             }
         }
     }

@@ -5,18 +5,20 @@
 //! any; so each tool gets a parent of its own, this program again under a hidden task name, which has no other child.
 
 use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use clap::Parser;
 use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::time::TimeVal;
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
+
+use crate::{files, run};
 
 /// What a tool cost, from its start to its end.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -34,15 +36,9 @@ pub(super) struct Cost {
     pub(super) timed_out: bool,
 }
 
-/// The CPUs that this process may use, in order.
-pub(crate) fn cpus() -> Vec<usize> {
-    let Ok(set) = sched_getaffinity(Pid::from_raw(0)) else { return Vec::new() };
-    (0..CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).collect()
-}
-
 /// Runs `line` on `cpu`, for at most `limit`.
-pub(super) fn run(
-    cpu: usize,
+pub(super) fn costs(
+    cpu: u32,
     limit: Duration,
     line: &[String],
     scratch: &Path,
@@ -51,16 +47,9 @@ pub(super) fn run(
     // From the run before; a stale one must not pass for this one's.
     let _ = std::fs::remove_file(&report);
     let own = std::env::current_exe().map_err(|e| format!("this program was not found: {e}"))?;
-    let output = Command::new(own)
-        .arg("measured")
-        .arg(cpu.to_string())
-        .arg(limit.as_secs().to_string())
-        .arg(&report)
-        .args(line)
-        .current_dir(scratch)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|e| format!("{}: {e}", line.join(" ")))?;
+    let mut measured = Command::new(own);
+    measured.args(["measured", &cpu.to_string(), &limit.as_secs().to_string()]).arg(&report).args(line);
+    let output = run::output(measured.current_dir(scratch))?;
     let cost = std::fs::read(&report)
         .map_err(|e| e.to_string())
         .and_then(|bytes| serde_json::from_slice(&bytes).map_err(|e| e.to_string()))
@@ -74,22 +63,37 @@ pub(super) fn stderr(output: &Output) -> String {
     text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing").trim().to_owned()
 }
 
-/// `xtask pinned CPU COMMAND…`: becomes the command, on that CPU.
-pub(crate) fn pinned(arguments: &[String]) -> Result<(), String> {
-    let [cpu, program, rest @ ..] = arguments else { return Err("pinned CPU COMMAND…".to_owned()) };
-    prepare(cpu)?;
-    Err(format!("{program}: {}", Command::new(program).args(rest).exec()))
+#[derive(Parser)]
+pub(crate) struct Pinned {
+    cpu: u32,
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    command: Vec<String>,
 }
 
-/// `xtask measured CPU LIMIT_S REPORT COMMAND…`: runs the command on that CPU and writes its [`Cost`] to REPORT.
-pub(crate) fn measured(arguments: &[String]) -> Result<(), String> {
-    let [cpu, limit_s, report, program, rest @ ..] = arguments else {
-        return Err("measured CPU LIMIT_S REPORT COMMAND…".to_owned());
-    };
-    prepare(cpu)?;
-    let limit = Duration::from_secs(limit_s.parse().map_err(|_| format!("{limit_s:?} is no number"))?);
+/// Becomes the command, on that CPU.
+pub(crate) fn pinned(asked: &Pinned) -> Result<(), String> {
+    prepare(asked.cpu)?;
+    let program = &asked.command[0];
+    Err(format!("{program}: {}", Command::new(program).args(&asked.command[1..]).exec()))
+}
+
+#[derive(Parser)]
+pub(crate) struct Measured {
+    cpu: u32,
+    limit_s: u64,
+    /// Where its cost is written to
+    report: PathBuf,
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    command: Vec<String>,
+}
+
+/// Runs the command on that CPU and writes its [`Cost`].
+pub(crate) fn measured(asked: &Measured) -> Result<(), String> {
+    prepare(asked.cpu)?;
+    let (program, limit) = (&asked.command[0], Duration::from_secs(asked.limit_s));
     let started = Instant::now();
-    let mut child = Command::new(program).args(rest).spawn().map_err(|e| format!("{program}: {e}"))?;
+    let mut child =
+        Command::new(program).args(&asked.command[1..]).spawn().map_err(|e| format!("{program}: {e}"))?;
     let pid = i32::try_from(child.id()).map_err(|e| e.to_string())?;
     let (sender, ended) = mpsc::channel();
     thread::spawn(move || sender.send((child.wait(), Instant::now())));
@@ -114,16 +118,12 @@ pub(crate) fn measured(arguments: &[String]) -> Result<(), String> {
         timed_out,
     };
     let json = serde_json::to_vec(&cost).map_err(|e| e.to_string())?;
-    std::fs::write(report, json).map_err(|e| format!("{report}: {e}"))
+    files::write(&asked.report, json)
 }
 
 /// Pins this process, and lets it open as many files as it may: 8,000 connections pass the usual soft limit.
-fn prepare(cpu: &str) -> Result<(), String> {
-    let number: usize = cpu.parse().map_err(|_| format!("{cpu:?} is no CPU"))?;
-    let mut set = CpuSet::new();
-    set.set(number)
-        .and_then(|()| sched_setaffinity(Pid::from_raw(0), &set))
-        .map_err(|e| format!("CPU {number} cannot be used: {e}"))?;
+fn prepare(cpu: u32) -> Result<(), String> {
+    prony_host::cpus::set_affinity(0, &[cpu]).map_err(|e| format!("CPU {cpu} cannot be used: {e}"))?;
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(|e| e.to_string())?;
     setrlimit(Resource::RLIMIT_NOFILE, hard, hard).map_err(|e| e.to_string())
 }

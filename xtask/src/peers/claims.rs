@@ -43,9 +43,7 @@ pub(super) fn prony(text: &str) -> Option<Claim> {
 }
 
 pub(super) fn floor(text: &str) -> Option<Claim> {
-    let report = json(text)?;
-    let requests = report["requests"].as_u64()?;
-    Some(Claim { requests: Some(requests), p50_ns: scaled(&report["p50_ns"], 1.0), ..Claim::default() })
+    of_json(text, &["/requests"], "/pN_ns", 1.0)
 }
 
 /// wrk and wrk2, which print alike.
@@ -61,10 +59,7 @@ pub(super) fn wrk(text: &str) -> Option<Claim> {
 }
 
 pub(super) fn zrk(text: &str) -> Option<Claim> {
-    let report = json(text)?;
-    let latency = &report["latency_us"];
-    let percentile = |wanted: f64| scaled(&latency[format!("p{wanted}")], 1e3);
-    Some(Claim { requests: Some(report["requests"].as_u64()?), ..percentiles(percentile) })
+    of_json(text, &["/requests"], "/latency_us/pN", 1e3)
 }
 
 /// Its percentiles are whole milliseconds.
@@ -101,59 +96,55 @@ pub(super) fn h2load(text: &str) -> Option<Claim> {
 }
 
 pub(super) fn bombardier(text: &str) -> Option<Claim> {
-    let report = json(text)?;
-    let result = &report["result"];
-    let classes = ["req1xx", "req2xx", "req3xx", "req4xx", "req5xx", "others"];
-    let requests = classes.iter().filter_map(|class| result[*class].as_u64()).sum();
-    let latency = &result["latency"]["percentiles"];
-    let percentile = |wanted: f64| scaled(&latency[wanted.to_string()], 1e3);
-    result["req2xx"].as_u64()?;
-    Some(Claim { requests: Some(requests), ..percentiles(percentile) })
+    let classes = ["2xx", "1xx", "3xx", "4xx", "5xx"].map(|class| format!("/result/req{class}"));
+    let mut counts: Vec<&str> = classes.iter().map(String::as_str).collect();
+    counts.push("/result/others");
+    of_json(text, &counts, "/result/latency/percentiles/N", 1e3)
 }
 
 pub(super) fn oha(text: &str) -> Option<Claim> {
-    let report = json(text)?;
-    let statuses = report["statusCodeDistribution"].as_object()?;
-    let percentile = |wanted: f64| scaled(&report["latencyPercentiles"][format!("p{wanted}")], 1e9);
-    Some(Claim {
-        requests: Some(statuses.values().filter_map(Value::as_u64).sum()),
-        ..percentiles(percentile)
-    })
+    of_json(text, &["/statusCodeDistribution"], "/latencyPercentiles/pN", 1e9)
 }
 
 /// What it calls percentiles are means of the slowest share, so none is read.
 pub(super) fn rewrk(text: &str) -> Option<Claim> {
-    let report = json(text)?;
-    Some(Claim { requests: Some(report["requests_total"].as_u64()?), ..Claim::default() })
+    of_json(text, &["/requests_total"], "", 1.0)
 }
 
 pub(super) fn plow(text: &str) -> Option<Claim> {
-    let report = json(text)?;
-    let percentile = |wanted: f64| duration_ns(report["Percentiles"][format!("P{wanted}")].as_str()?);
-    Some(Claim { requests: Some(report["Summary"]["Count"].as_u64()?), ..percentiles(percentile) })
+    of_json(text, &["/Summary/Count"], "/Percentiles/PN", 1.0)
 }
 
 /// Its percentiles are whole milliseconds.
 pub(super) fn autocannon(text: &str) -> Option<Claim> {
-    let report = json(text)?;
-    let percentile = |wanted: f64| scaled(&report["latency"][format!("p{wanted}")], 1e6);
-    Some(Claim { requests: Some(report["2xx"].as_u64()?), ..percentiles(percentile) })
+    of_json(text, &["/2xx"], "/latency/pN", 1e6)
 }
 
+/// It has no 75th percentile.
 pub(super) fn vegeta(text: &str) -> Option<Claim> {
-    let report = json(text)?;
-    // It has no 75th.
-    let percentile = |wanted: f64| report["latencies"][format!("{wanted}th")].as_u64();
-    let statuses = report["status_codes"].as_object()?;
-    let answered = statuses.iter().filter(|(code, _)| *code != "0").filter_map(|(_, count)| count.as_u64());
-    Some(Claim { requests: Some(answered.sum()), ..percentiles(percentile) })
+    of_json(text, &["/status_codes"], "/latencies/Nth", 1.0)
 }
 
 pub(super) fn k6(text: &str) -> Option<Claim> {
+    of_json(text, &["/metrics/http_reqs/count"], "/metrics/http_req_duration/p(N)", 1e6)
+}
+
+/// Of a report whose requests are a sum of what stands at these places, the first of which it must have (a count, or counts by
+/// status, of which 0 is no answer), and whose N-th percentile stands there, in units of so many nanoseconds or with its own.
+fn of_json(text: &str, requests: &[&str], percentile: &str, unit_ns: f64) -> Option<Claim> {
     let report = json(text)?;
-    let metrics = &report["metrics"];
-    let percentile = |wanted: f64| scaled(&metrics["http_req_duration"][format!("p({wanted})")], 1e6);
-    Some(Claim { requests: Some(metrics["http_reqs"]["count"].as_u64()?), ..percentiles(percentile) })
+    let count = |at: &&str| match report.pointer(at)? {
+        Value::Object(of) => {
+            Some(of.iter().filter(|(status, _)| *status != "0").filter_map(|(_, n)| n.as_u64()).sum())
+        }
+        count => count.as_u64(),
+    };
+    count(requests.first()?)?;
+    let read = |wanted: f64| match report.pointer(&percentile.replace('N', &wanted.to_string()))? {
+        Value::String(duration) => duration_ns(duration),
+        value => nanoseconds(value.as_f64()? * unit_ns),
+    };
+    Some(Claim { requests: Some(requests.iter().filter_map(count).sum()), ..percentiles(read) })
 }
 
 fn percentiles(of: impl Fn(f64) -> Option<u64>) -> Claim {
@@ -164,11 +155,6 @@ fn percentiles(of: impl Fn(f64) -> Option<u64>) -> Claim {
 fn json(text: &str) -> Option<Value> {
     let from = &text[text.find('{')?..];
     serde_json::Deserializer::from_str(from).into_iter().next()?.ok()
-}
-
-/// A number in units of `unit_ns`, in nanoseconds.
-fn scaled(value: &Value, unit_ns: f64) -> Option<u64> {
-    nanoseconds(value.as_f64()? * unit_ns)
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked: 0 to 2^53")]

@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
-use prony_target::{LEDGER_SCHEMA, LatencySummary, Ledger};
+use prony_target::{LEDGER_SCHEMA, Ledger};
 use serde_json::Value;
 
 use super::canned::Client;
@@ -41,6 +41,7 @@ enum Then {
     Close,
 }
 
+#[derive(Default)]
 struct Server {
     connections: Vec<Option<Connection>>,
     free: Vec<usize>,
@@ -76,16 +77,10 @@ pub(crate) fn run() -> Result<(), String> {
         (answer.repeat(BATCH_MAX).into_bytes(), answer.len())
     };
     let mut server = Server {
-        connections: Vec::new(),
-        free: Vec::new(),
-        answered: 0,
-        accepted: 0,
-        bytes_read: 0,
-        bytes_written: 0,
-        reads: 0,
         out: Vec::with_capacity(READ_BYTES),
         buffer: vec![0; READ_BYTES],
         batches: [batch(""), batch("Connection: keep-alive\r\n")],
+        ..Server::default()
     };
     let mut events = vec![EpollEvent::empty(); 1024];
     loop {
@@ -212,20 +207,12 @@ impl Server {
             schema: LEDGER_SCHEMA.to_owned(),
             requests_received: self.answered,
             requests_answered: self.answered,
-            requests_refused: 0,
             connections_accepted: self.accepted,
             connections_open: (self.connections.len() - self.free.len()) as u64,
             bytes_read: self.bytes_read,
             bytes_written: self.bytes_written,
-            latency: no_latency(),
-            uptime_ns: 0,
-            requests_by_path: std::collections::BTreeMap::new(),
-            residence: no_latency(),
             residence_clock: "user".to_owned(),
-            stamps_rejected: 0,
-            http2_connections: 0,
-            streams_reset: 0,
-            streams_unprocessed: 0,
+            ..Ledger::default()
         };
         let mut ledger = serde_json::to_value(&ledger).unwrap_or_default();
         ledger["reads"] = Value::from(self.reads);
@@ -233,23 +220,6 @@ impl Server {
         let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
         let _ = connection.stream.write_all((head + &body).as_bytes());
         Then::Close
-    }
-}
-
-fn no_latency() -> LatencySummary {
-    LatencySummary {
-        count: 0,
-        mean_ns: 0,
-        min_ns: 0,
-        p50_ns: 0,
-        p75_ns: 0,
-        p90_ns: 0,
-        p95_ns: 0,
-        p99_ns: 0,
-        p999_ns: 0,
-        p9999_ns: 0,
-        max_ns: 0,
-        hdr: String::new(),
     }
 }
 

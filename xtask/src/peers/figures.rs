@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::child::Cost;
 use super::claims::Claim;
-use crate::median::Estimate;
+use crate::median::{Estimate, real};
 
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Run {
@@ -49,103 +49,91 @@ impl Run {
     fn cpu_ns(&self) -> u64 {
         self.cost.user_ns + self.cost.system_ns
     }
+
+    /// So many over the seconds of client CPU.
+    fn over_cpu(&self, count: u64) -> Option<f64> {
+        (self.cpu_ns() > 0).then(|| real(count) / (real(self.cpu_ns()) / 1e9))
+    }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Figure {
-    /// Client CPU time over requests, in nanoseconds.
-    CpuPerRequest,
-    /// Requests over the seconds that were asked for.
-    RequestsPerSecond,
-    /// Requests over seconds of client CPU.
-    RequestsPerCoreSecond,
-    /// Bytes that the server wrote over seconds of client CPU.
-    BytesPerCoreSecond,
-    /// Of the client, in bytes.
-    PeakMemory,
-    /// As the server accepted them.
-    Connections,
-    /// Requests over the server's reads: how many a client writes at once.
-    RequestsPerRead,
-    /// As the tool reports it, in nanoseconds; Prony's is the response's.
-    P50,
-    /// As `P50`.
-    P75,
-    /// As `P50`.
-    P90,
-    ServiceP50,
-    SendLagP50,
-    TruthP50,
-    /// The tool's p50 less the server's.
-    ExcessP50,
-    /// Prony's service p50 less the server's p50.
-    ServiceExcessP50,
-    /// The server's, from the kernel's stamp of the request's arrival to the end of the write: its waking is in it.
-    ResidenceP50,
-    /// Prony's service p50 less that.
-    ServiceOverResidenceP50,
+/// A figure of a run, if the run has it, in a unit of its own.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Figure {
+    pub(super) head: &'static str,
+    pub(super) shown: fn(f64) -> String,
+    pub(super) of: fn(&Run) -> Option<f64>,
+}
+
+const fn figure(head: &'static str, shown: fn(f64) -> String, of: fn(&Run) -> Option<f64>) -> Figure {
+    Figure { head, shown, of }
 }
 
 impl Figure {
-    pub(super) fn head(self) -> &'static str {
-        match self {
-            Figure::CpuPerRequest => "CPU per request",
-            Figure::RequestsPerSecond => "requests/s",
-            Figure::RequestsPerCoreSecond => "requests per core-second",
-            Figure::BytesPerCoreSecond => "bytes per core-second",
-            Figure::PeakMemory => "peak memory",
-            Figure::Connections => "connections",
-            Figure::RequestsPerRead => "requests per read",
-            Figure::P50 => "p50",
-            Figure::P75 => "p75",
-            Figure::P90 => "p90",
-            Figure::ServiceP50 => "service p50",
-            Figure::SendLagP50 => "send lag p50",
-            Figure::TruthP50 => "server's p50",
-            Figure::ExcessP50 => "p50 − server's",
-            Figure::ServiceExcessP50 => "service p50 − server's",
-            Figure::ResidenceP50 => "server's p50 with its waking",
-            Figure::ServiceOverResidenceP50 => "service p50 − that",
-        }
-    }
-
-    /// This figure of a run; `None` where the run has none.
-    pub(super) fn of(self, run: &Run) -> Option<f64> {
-        let (claim, served) = (&run.claim, &run.served);
-        let cpu_s = real(run.cpu_ns()) / 1e9;
-        let over_cpu = |count: u64| (cpu_s > 0.0).then(|| real(count) / cpu_s);
-        let less_truth = |ns: Option<u64>| Some(real(ns?) - real(served.p50_ns?));
-        match self {
-            Figure::CpuPerRequest => {
-                (served.requests > 0).then(|| real(run.cpu_ns()) / real(served.requests))
-            }
-            Figure::RequestsPerSecond => Some(real(served.requests) / f64::from(run.seconds)),
-            Figure::RequestsPerCoreSecond => over_cpu(served.requests),
-            Figure::BytesPerCoreSecond => over_cpu(served.bytes_written),
-            Figure::PeakMemory => Some(real(run.cost.peak_rss_bytes)),
-            Figure::Connections => Some(real(served.connections)),
-            Figure::RequestsPerRead => {
-                Some(real(served.requests) / real(served.reads.filter(|reads| *reads > 0)?))
-            }
-            Figure::P50 => claim.p50_ns.map(real),
-            Figure::P75 => claim.p75_ns.map(real),
-            Figure::P90 => claim.p90_ns.map(real),
-            Figure::ServiceP50 => claim.service_p50_ns.map(real),
-            Figure::SendLagP50 => claim.send_lag_p50_ns.map(real),
-            Figure::TruthP50 => served.p50_ns.map(real),
-            Figure::ExcessP50 => less_truth(claim.p50_ns),
-            Figure::ServiceExcessP50 => less_truth(claim.service_p50_ns),
-            Figure::ResidenceP50 => served.residence_p50_ns.map(real),
-            Figure::ServiceOverResidenceP50 => {
-                Some(real(claim.service_p50_ns?) - real(served.residence_p50_ns?))
-            }
-        }
-    }
+    /// Client CPU time over requests.
+    pub(super) const CPU_PER_REQUEST: Figure = figure("CPU per request", micros, |run| {
+        (run.served.requests > 0).then(|| real(run.cpu_ns()) / real(run.served.requests))
+    });
+    /// Requests over the seconds that were asked for.
+    pub(super) const REQUESTS_PER_SECOND: Figure =
+        figure("requests/s", thousands, |run| Some(real(run.served.requests) / f64::from(run.seconds)));
+    pub(super) const REQUESTS_PER_CORE_SECOND: Figure =
+        figure("requests per core-second", thousands, |run| run.over_cpu(run.served.requests));
+    /// Bytes that the server wrote over seconds of client CPU.
+    pub(super) const BYTES_PER_CORE_SECOND: Figure = figure(
+        "bytes per core-second",
+        |value| format!("{:.2} GB", value / 1e9),
+        |run| run.over_cpu(run.served.bytes_written),
+    );
+    /// Of the client.
+    pub(super) const PEAK_MEMORY: Figure = figure(
+        "peak memory",
+        |value| format!("{:.1} MB", value / 1e6),
+        |run| Some(real(run.cost.peak_rss_bytes)),
+    );
+    /// As the server accepted them.
+    pub(super) const CONNECTIONS: Figure =
+        figure("connections", |value| format!("{value:.0}"), |run| Some(real(run.served.connections)));
+    /// Requests over the server's reads: how many a client writes at once.
+    pub(super) const REQUESTS_PER_READ: Figure = figure(
+        "requests per read",
+        |value| format!("{value:.1}"),
+        |run| Some(real(run.served.requests) / real(run.served.reads.filter(|reads| *reads > 0)?)),
+    );
+    /// As the tool reports it; Prony's is the response's. So are the next two.
+    pub(super) const P50: Figure = figure("p50", time, |run| run.claim.p50_ns.map(real));
+    pub(super) const P75: Figure = figure("p75", time, |run| run.claim.p75_ns.map(real));
+    pub(super) const P90: Figure = figure("p90", time, |run| run.claim.p90_ns.map(real));
+    pub(super) const SERVICE_P50: Figure =
+        figure("service p50", time, |run| run.claim.service_p50_ns.map(real));
+    pub(super) const SEND_LAG_P50: Figure =
+        figure("send lag p50", time, |run| run.claim.send_lag_p50_ns.map(real));
+    pub(super) const TRUTH_P50: Figure = figure("server's p50", time, |run| run.served.p50_ns.map(real));
+    pub(super) const EXCESS_P50: Figure =
+        figure("p50 − server's", time, |run| less(run.claim.p50_ns, run.served.p50_ns));
+    pub(super) const SERVICE_EXCESS_P50: Figure =
+        figure("service p50 − server's", time, |run| less(run.claim.service_p50_ns, run.served.p50_ns));
+    /// The server's, from the kernel's stamp of the request's arrival to the end of the write: its waking is in it.
+    pub(super) const RESIDENCE_P50: Figure =
+        figure("server's p50 with its waking", time, |run| run.served.residence_p50_ns.map(real));
+    pub(super) const SERVICE_OVER_RESIDENCE_P50: Figure = figure("service p50 − that", time, |run| {
+        less(run.claim.service_p50_ns, run.served.residence_p50_ns)
+    });
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts and nanoseconds of runs of seconds, far below 2^53")]
-fn real(count: u64) -> f64 {
-    count as f64
+fn less(ns: Option<u64>, of_server_ns: Option<u64>) -> Option<f64> {
+    Some(real(ns?) - real(of_server_ns?))
+}
+
+fn micros(ns: f64) -> String {
+    format!("{:.2} µs", ns / 1e3)
+}
+
+fn thousands(value: f64) -> String {
+    format!("{:.1}k", value / 1e3)
+}
+
+fn time(ns: f64) -> String {
+    if ns.abs() < 1e6 { format!("{:.1} µs", ns / 1e3) } else { format!("{:.2} ms", ns / 1e6) }
 }
 
 /// A set of runs, asked for figures.
@@ -160,7 +148,7 @@ impl<'a> Runs<'a> {
 
     /// The median of a subject's figure over the runs that count.
     pub(super) fn median(self, scenario: &str, subject: &str, figure: Figure) -> Option<Estimate> {
-        Estimate::of(self.counted(scenario, subject).filter_map(|run| figure.of(run)).collect())
+        Estimate::of(self.counted(scenario, subject).filter_map(figure.of).collect())
     }
 
     /// The median over rounds of one subject's figure over another's, each ratio of runs that followed each other.
@@ -173,7 +161,7 @@ impl<'a> Runs<'a> {
         let ratios = self.counted(scenario, theirs.0).filter_map(|their| {
             let beside = |our: &&Run| (our.round, our.group) == (their.round, their.group);
             let our = self.counted(scenario, ours.0).find(beside)?;
-            let (above, below) = (ours.1.of(our)?, theirs.1.of(their)?);
+            let (above, below) = ((ours.1.of)(our)?, (theirs.1.of)(their)?);
             (below > 0.0).then(|| above / below)
         });
         Estimate::of(ratios.collect())
@@ -212,7 +200,7 @@ pub(super) mod tests {
         // A round without a count, which would be the worst of all.
         runs.push(Run { refused: Some("idle".to_owned()), ..run("wrk", 9, 1, 1) });
         runs.push(run("prony", 9, 1_000_000, 1));
-        let cpu = Figure::CpuPerRequest;
+        let cpu = Figure::CPU_PER_REQUEST;
         let ratio = Runs(&runs).ratio("closed", ("prony", cpu), ("wrk", cpu)).unwrap();
         assert_eq!((ratio.median, ratio.interval, ratio.n), (0.5, Some((0.5, 0.5)), 9));
     }
@@ -220,9 +208,9 @@ pub(super) mod tests {
     #[test]
     fn a_run_without_requests_or_claims_has_no_figure() {
         let nothing = run("prony", 0, 1_000, 0);
-        assert_eq!(Figure::CpuPerRequest.of(&nothing), None);
-        assert_eq!(Figure::ExcessP50.of(&nothing), None);
-        assert_eq!(Figure::RequestsPerCoreSecond.of(&run("prony", 0, 0, 5)), None);
+        assert_eq!((Figure::CPU_PER_REQUEST.of)(&nothing), None);
+        assert_eq!((Figure::EXCESS_P50.of)(&nothing), None);
+        assert_eq!((Figure::REQUESTS_PER_CORE_SECOND.of)(&run("prony", 0, 0, 5)), None);
     }
 
     #[test]
@@ -231,11 +219,11 @@ pub(super) mod tests {
         open.served.p50_ns = Some(2_000);
         open.served.residence_p50_ns = Some(15_000);
         open.claim = Claim { p50_ns: Some(30_000), service_p50_ns: Some(12_000), ..Claim::default() };
-        assert_eq!(Figure::ExcessP50.of(&open), Some(28_000.0));
-        assert_eq!(Figure::ServiceExcessP50.of(&open), Some(10_000.0));
+        assert_eq!((Figure::EXCESS_P50.of)(&open), Some(28_000.0));
+        assert_eq!((Figure::SERVICE_EXCESS_P50.of)(&open), Some(10_000.0));
         // Below it too: what a client's kernel stamps is out before the server's write returns.
-        assert_eq!(Figure::ServiceOverResidenceP50.of(&open), Some(-3_000.0));
+        assert_eq!((Figure::SERVICE_OVER_RESIDENCE_P50.of)(&open), Some(-3_000.0));
         open.served.residence_p50_ns = None;
-        assert_eq!(Figure::ServiceOverResidenceP50.of(&open), None);
+        assert_eq!((Figure::SERVICE_OVER_RESIDENCE_P50.of)(&open), None);
     }
 }

@@ -32,8 +32,7 @@ const SILENT_MAX: Duration = Duration::from_secs(120);
 
 /// What the floor is asked for.
 #[derive(Debug, Parser)]
-#[command(name = "xtask floor", no_binary_name = true)]
-struct FloorArguments {
+pub(crate) struct Asked {
     /// http://HOST:PORT/
     url: String,
     /// Connections
@@ -119,8 +118,7 @@ fn begin_http2(slots: &mut [Slot], request: &[u8]) -> Result<usize, String> {
 }
 
 /// Loads the server and prints `{"requests": N}`, with a rate also the median time of a request, `p50_ns`.
-pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
-    let arguments = FloorArguments::try_parse_from(arguments).map_err(|e| e.to_string())?;
+pub(crate) fn run(arguments: &Asked) -> Result<(), String> {
     let address = arguments.url.trim_start_matches("http://").trim_end_matches('/');
     let request = format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n");
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(|e| e.to_string())?;
@@ -128,12 +126,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     if arguments.http2 {
         let request = canned::request(address);
         let answer_bytes = begin_http2(&mut slots, &request)?;
-        return closed(slots, &epoll, &request, answer_bytes, &arguments);
+        return closed(slots, &epoll, &request, answer_bytes, arguments);
     }
     let answer_bytes = learn(address, &request)?;
     match arguments.rate {
         Some(rate) => paced(&slots, request.as_bytes(), answer_bytes, rate, arguments.duration),
-        None => closed(slots, &epoll, request.as_bytes(), answer_bytes, &arguments),
+        None => closed(slots, &epoll, request.as_bytes(), answer_bytes, arguments),
     }
 }
 
@@ -142,7 +140,7 @@ fn closed(
     epoll: &Epoll,
     request: &[u8],
     answer_bytes: usize,
-    arguments: &FloorArguments,
+    arguments: &Asked,
 ) -> Result<(), String> {
     let mut batch = request.repeat(arguments.pipeline);
     for slot in &mut slots {

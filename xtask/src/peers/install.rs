@@ -9,7 +9,7 @@ use super::tools::{Places, Source, Tool};
 /// Installs the tools that aren't there; says what failed and goes on, as a tool that is missing is skipped by name.
 pub(super) fn install(tools: &[&'static Tool], places: &Places) -> Result<(), String> {
     let folder = &places.tools;
-    fs::create_dir_all(folder.join("bin")).map_err(|e| format!("{}: {e}", folder.display()))?;
+    crate::files::make(&folder.join("bin"))?;
     let missing: Vec<_> = tools.iter().filter(|tool| tool.program(places).is_none()).collect();
     let packages: Vec<_> = missing.iter().filter_map(|tool| debian(tool.source)).collect();
     if !packages.is_empty() {
@@ -77,7 +77,5 @@ fn npm(name: &str, folder: &Path) -> Result<(), String> {
 
 /// Standard output is the table's, so the installers' goes to stderr.
 fn run(command: &mut Command) -> Result<(), String> {
-    let line = format!("{command:?}");
-    let status = command.stdout(std::io::stderr()).status().map_err(|e| format!("{line}: {e}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{line}: {status}")) }
+    crate::run::seen(command.stdout(std::io::stderr()))
 }

@@ -17,6 +17,13 @@ pub(super) struct Load {
     pub(super) seconds: u32,
 }
 
+impl Load {
+    /// The rate, as a tool's flag says it; nothing in a closed loop.
+    fn rate(&self, flag: &str) -> String {
+        self.rate_per_s.map_or(String::new(), |rate| format!("{flag} {rate}"))
+    }
+}
+
 /// A command, and where it leaves its results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Line {
@@ -59,7 +66,7 @@ fn write(folder: &Path, name: &'static str, text: &str) -> Option<&'static str> 
 
 pub(super) fn prony(load: &Load, url: &str, _: &Path) -> Option<Line> {
     let Load { connections, seconds, pipeline, .. } = load;
-    let rate = load.rate_per_s.map_or(String::new(), |rate| format!("-R {rate}"));
+    let rate = load.rate("-R");
     let depth = if *pipeline > 1 { format!("--pipeline {pipeline}") } else { String::new() };
     let close = only(!load.keepalive, "--no-keepalive");
     let http2 = only(load.http2, "--http2");
@@ -72,7 +79,7 @@ pub(super) fn prony(load: &Load, url: &str, _: &Path) -> Option<Line> {
 pub(super) fn floor(load: &Load, url: &str, _: &Path) -> Option<Line> {
     let Load { connections, seconds, pipeline, .. } = load;
     load.keepalive.then_some(())?;
-    let rate = load.rate_per_s.map_or(String::new(), |rate| format!("-R {rate}"));
+    let rate = load.rate("-R");
     let http2 = only(load.http2, "--http2");
     stdout(&format!("floor -c {connections} -d {seconds} -p {pipeline} {rate} {http2} {url}"))
 }
@@ -141,7 +148,7 @@ pub(super) fn bombardier(load: &Load, url: &str, _: &Path) -> Option<Line> {
     let Load { connections, seconds, .. } = load;
     // It takes --disableKeepAlives for its slower client only.
     (load.pipeline == 1 && load.keepalive).then_some(())?;
-    let rate = load.rate_per_s.map_or(String::new(), |rate| format!("-r {rate}"));
+    let rate = load.rate("-r");
     let tls = only(url.starts_with("https"), "-k");
     stdout(&format!("-c {connections} -d {seconds}s {rate} {tls} -l -p r -o json {url}"))
 }
@@ -150,7 +157,7 @@ pub(super) fn oha(load: &Load, url: &str, _: &Path) -> Option<Line> {
     let Load { connections, seconds, pipeline, .. } = load;
     (*pipeline == 1 || load.http2).then_some(())?;
     let http2 = if load.http2 { format!("--http2 -p {pipeline}") } else { String::new() };
-    let rate = load.rate_per_s.map_or(String::new(), |rate| format!("-q {rate}"));
+    let rate = load.rate("-q");
     let close = only(!load.keepalive, "--disable-keepalive");
     let tls = only(url.starts_with("https"), "--insecure");
     stdout(&format!(
@@ -167,7 +174,7 @@ pub(super) fn rewrk(load: &Load, url: &str, _: &Path) -> Option<Line> {
 pub(super) fn plow(load: &Load, url: &str, _: &Path) -> Option<Line> {
     let Load { connections, seconds, .. } = load;
     (load.pipeline == 1 && load.keepalive).then_some(())?;
-    let rate = load.rate_per_s.map_or(String::new(), |rate| format!("--rate {rate}"));
+    let rate = load.rate("--rate");
     let tls = only(url.starts_with("https"), "-k");
     // Without --listen= it serves a web page on every interface.
     stdout(&format!("{url} -c {connections} -d {seconds}s {rate} {tls} --listen= --json --summary"))
@@ -175,7 +182,7 @@ pub(super) fn plow(load: &Load, url: &str, _: &Path) -> Option<Line> {
 
 pub(super) fn autocannon(load: &Load, url: &str, _: &Path) -> Option<Line> {
     let Load { connections, seconds, pipeline, .. } = load;
-    let rate = load.rate_per_s.map_or(String::new(), |rate| format!("-R {rate}"));
+    let rate = load.rate("-R");
     // -D 1: each connection ends after one answer.
     let close = only(!load.keepalive, "-D 1");
     stdout(&format!("-c {connections} -d {seconds} -p {pipeline} {rate} {close} --json --no-progress {url}"))

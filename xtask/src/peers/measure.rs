@@ -10,6 +10,7 @@ use super::lines::{Line, Load, Results};
 use super::scenarios::{Scenario, Subject};
 use super::server::Server;
 use super::tools::{Places, Tool};
+use crate::run;
 
 /// What a tool may take beyond its load before it is killed: k6 and node start in a second.
 const GRACE_S: u64 = 20;
@@ -28,8 +29,8 @@ pub(super) struct Ready {
 #[derive(Debug)]
 pub(super) struct Bench<'a> {
     pub(super) places: &'a Places,
-    pub(super) client_cpu: usize,
-    pub(super) server_cpu: usize,
+    pub(super) client_cpu: u32,
+    pub(super) server_cpu: u32,
     /// An existing folder for scripts and results.
     pub(super) scratch: &'a Path,
 }
@@ -118,7 +119,7 @@ fn one(
     command.extend(line.arguments.iter().cloned());
     let before = server.settled()?;
     let limit = Duration::from_secs(u64::from(load.seconds) + GRACE_S);
-    let (cost, output) = child::run(bench.client_cpu, limit, &command, bench.scratch)?;
+    let (cost, output) = child::costs(bench.client_cpu, limit, &command, bench.scratch)?;
     let after = server.settled()?;
     let text = match &line.results {
         Results::Stdout => String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -153,8 +154,7 @@ pub(super) fn line(ready: &Ready, load: &Load, url: &str, scratch: &Path) -> Opt
 }
 
 fn again(program: &Path, arguments: &[String], folder: &Path) -> String {
-    let output = Command::new(program).args(arguments).current_dir(folder).output();
-    output.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default()
+    run::text(Command::new(program).args(arguments).current_dir(folder)).unwrap_or_default()
 }
 
 /// Why a run doesn't count.

@@ -23,20 +23,22 @@ mod table;
 mod tools;
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use clap::Parser;
+use clap::builder::PossibleValuesParser;
 use serde_json::Value;
 
-pub(crate) use self::child::{cpus, measured, pinned};
+pub(crate) use self::child::{Measured, Pinned, measured, pinned};
 use self::figures::Run;
 use self::lines::Load;
 use self::measure::{Bench, Ready};
 pub(crate) use self::nginx::lacks as tls_lacks;
-use self::scenarios::{SCENARIOS, Scenario, Subject};
+use self::scenarios::{SCENARIOS, Scenario};
 pub(crate) use self::server::{Kind, Server};
 use self::store::Comparison;
 use self::tools::{Places, Source, TOOLS, Tool};
+use crate::run;
 
 /// Rounds of a result that counts: the interval of a median of nine is from its second to its eighth value.
 const ROUNDS: u32 = 9;
@@ -45,16 +47,15 @@ const OVERHEAD_S: f64 = 0.35;
 
 /// Compares Prony with other load generators and prints the table.
 #[derive(Debug, Parser)]
-#[command(name = "cargo xtask peers", no_binary_name = true)]
-struct PeersArguments {
+pub(crate) struct Asked {
     /// Install the tools that registries have, as far as they are missing
     #[arg(long)]
     install: bool,
     /// Only these tools, `wrk,oha` (Prony and the floor are always there)
-    #[arg(long, value_delimiter = ',', value_name = "TOOLS")]
+    #[arg(long, value_delimiter = ',', value_name = "TOOLS", value_parser = tool_names())]
     only: Vec<String>,
     /// Only these scenarios, `closed,stall`
-    #[arg(long = "scenario", value_delimiter = ',', value_name = "SCENARIOS")]
+    #[arg(long = "scenario", value_delimiter = ',', value_name = "SCENARIOS", value_parser = scenario_names())]
     scenarios: Vec<String>,
     /// Only the scenarios of HTTP/2, which are left out otherwise
     #[arg(long)]
@@ -82,17 +83,9 @@ struct Planned {
     far: Vec<Ready>,
 }
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
-    let arguments = match PeersArguments::try_parse_from(arguments) {
-        Ok(arguments) => arguments,
-        Err(e) if !e.use_stderr() => {
-            print!("{e}");
-            return Ok(());
-        }
-        Err(e) => return Err(e.to_string()),
-    };
+pub(crate) fn run(root: &Path, arguments: &Asked) -> Result<(), String> {
     let places = Places { prony: root.join("target/release/prony"), tools: root.join(".prony/peers") };
-    let (first, last) = match cpus().as_slice() {
+    let (first, last) = match prony_host::cpus::allowed().as_slice() {
         [first, .., last] => (*first, *last),
         _ => {
             return Err(
@@ -100,15 +93,18 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
             );
         }
     };
-    let chosen = choose(&arguments)?;
-    let tools = wanted(&arguments)?;
+    let tools = arguments.wanted();
+    if !places.prony.is_file() {
+        return Err(format!("{} is not built: make build", places.prony.display()));
+    }
     if arguments.install {
         install::install(&tools, &places)?;
     }
     let scratch = places.tools.join("run");
-    std::fs::create_dir_all(&scratch).map_err(|e| format!("{}: {e}", scratch.display()))?;
+    crate::files::make(&scratch)?;
     let mut skipped = missing(&tools, &places);
-    let plans = plan(&chosen, &tools, &places, &scratch, arguments.quick, &mut skipped)?;
+    let plan = |scenario| plan(scenario, &tools, &places, &scratch, arguments.quick, &mut skipped);
+    let plans: Vec<Planned> = arguments.chosen().into_iter().filter_map(plan).collect();
     let rounds = if arguments.quick { 2 } else { arguments.rounds };
     say_plan(&plans, &skipped, rounds);
     if arguments.dry_run {
@@ -140,31 +136,26 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     if arguments.store { comparison.store(root, &page, part) } else { Ok(()) }
 }
 
-fn choose(arguments: &PeersArguments) -> Result<Vec<&'static Scenario>, String> {
-    let known = || SCENARIOS.iter().map(|s| s.name).collect::<Vec<_>>().join(", ");
-    for name in &arguments.scenarios {
-        if !SCENARIOS.iter().any(|s| s.name == name) {
-            return Err(format!("there is no scenario {name:?}: there are {}.", known()));
-        }
-    }
-    let all = arguments.scenarios.is_empty();
-    let is_named = |s: &&Scenario| arguments.scenarios.iter().any(|name| name == s.name);
-    let is_chosen = |s: &&Scenario| if all { s.load.http2 == arguments.http2 } else { is_named(s) };
-    Ok(SCENARIOS.iter().filter(is_chosen).collect())
+fn tool_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(TOOLS.iter().map(|tool| tool.name))
 }
 
-/// The tools that were asked for; Prony and the floor always are.
-fn wanted(arguments: &PeersArguments) -> Result<Vec<&'static Tool>, String> {
-    for name in &arguments.only {
-        if tools::find(name).is_none() {
-            let known = TOOLS.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
-            return Err(format!("there is no tool {name:?}: there are {known}."));
-        }
+fn scenario_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(SCENARIOS.iter().map(|scenario| scenario.name))
+}
+
+impl Asked {
+    fn chosen(&self) -> Vec<&'static Scenario> {
+        let is_named = |s: &&Scenario| self.scenarios.iter().any(|name| name == s.name);
+        let is_usual = |s: &&Scenario| self.scenarios.is_empty() && s.load.http2 == self.http2;
+        SCENARIOS.iter().filter(|scenario| is_named(scenario) || is_usual(scenario)).collect()
     }
-    let all = arguments.only.is_empty();
-    let is_wanted =
-        |tool: &&Tool| all || tool.source == Source::Own || arguments.only.iter().any(|n| n == tool.name);
-    Ok(TOOLS.iter().filter(is_wanted).collect())
+
+    /// The tools that were asked for; Prony and the floor always are.
+    fn wanted(&self) -> Vec<&'static Tool> {
+        let is_named = |tool: &&Tool| self.only.is_empty() || self.only.iter().any(|name| name == tool.name);
+        TOOLS.iter().filter(|tool| tool.source == Source::Own || is_named(tool)).collect()
+    }
 }
 
 fn missing(tools: &[&'static Tool], places: &Places) -> Vec<(String, String)> {
@@ -172,103 +163,51 @@ fn missing(tools: &[&'static Tool], places: &Places) -> Vec<(String, String)> {
     absent.map(|t| (t.name.to_owned(), format!("it isn't here ({})", t.source.describe()))).collect()
 }
 
-/// What can run of what was asked for; the rest is told in `skipped`.
+/// What can run of a scenario; the rest is told in `skipped`.
 fn plan(
-    scenarios: &[&'static Scenario],
+    scenario: &'static Scenario,
     tools: &[&'static Tool],
     places: &Places,
     scratch: &Path,
     quick: bool,
     skipped: &mut Vec<(String, String)>,
-) -> Result<Vec<Planned>, String> {
-    let abilities = [help(places, "load")?, help(places, "target")?];
-    let mut plans = Vec::new();
-    for scenario in scenarios {
-        let mut load = scenario.load;
-        if quick {
-            load.seconds = 2;
-        }
-        let ready = |subjects: &[Subject], skipped: &mut Vec<(String, String)>| {
-            let mut able = Vec::new();
-            for subject in subjects {
-                match get_ready(*subject, tools, places, &load, scratch, &abilities[0]) {
-                    Ok(Some(ready)) => able.push(ready),
-                    Ok(None) => {}
-                    Err(why) => skipped.push((format!("{}, {}", scenario.name, subject.label), why)),
-                }
+) -> Option<Planned> {
+    let mut load = scenario.load;
+    if quick {
+        load.seconds = 2;
+    }
+    if let Some(why) = (scenario.server == Kind::Tls).then(nginx::lacks).flatten() {
+        skipped.push((scenario.name.to_owned(), why));
+        return None;
+    }
+    let [ours, near, far] = [scenario.ours, scenario.near, scenario.far].map(|subjects| {
+        let mut able = Vec::new();
+        for subject in subjects {
+            // That a tool is not wanted or not here is told once for all scenarios.
+            let Some(tool) = tools.iter().find(|tool| tool.name == subject.tool) else { continue };
+            let Some(program) = tool.program(places) else { continue };
+            let ready = Ready { subject: *subject, tool, program };
+            if measure::line(&ready, &load, "http://127.0.0.1:1/", scratch).is_some() {
+                able.push(ready);
+            } else {
+                let what = format!("{}, {}", scenario.name, subject.label);
+                skipped.push((what, "it cannot do this".to_owned()));
             }
-            able
-        };
-        if let Some(why) = server_lacks(scenario, &abilities[1]) {
-            skipped.push((scenario.name.to_owned(), why));
-            continue;
         }
-        let ours = ready(scenario.ours, skipped);
-        let near = ready(scenario.near, skipped);
-        let far = ready(scenario.far, skipped);
-        if near.is_empty() && far.is_empty() {
-            skipped
-                .push((scenario.name.to_owned(), "none of its tools is here, or was asked for".to_owned()));
-            continue;
-        }
-        plans.push(Planned { scenario, load, ours, near, far });
+        able
+    });
+    if near.is_empty() && far.is_empty() {
+        skipped.push((scenario.name.to_owned(), "none of its tools is here, or was asked for".to_owned()));
+        return None;
     }
-    Ok(plans)
-}
-
-/// The subject, with its program; `None` where the tool isn't wanted or isn't here, which is told once for all scenarios.
-fn get_ready(
-    subject: Subject,
-    tools: &[&'static Tool],
-    places: &Places,
-    load: &Load,
-    scratch: &Path,
-    prony_help: &str,
-) -> Result<Option<Ready>, String> {
-    let Some(tool) = tools.iter().find(|tool| tool.name == subject.tool) else { return Ok(None) };
-    let Some(program) = tool.program(places) else { return Ok(None) };
-    let ready = Ready { subject, tool, program };
-    let line = measure::line(&ready, load, "http://127.0.0.1:1/", scratch)
-        .ok_or_else(|| "it cannot do this".to_owned())?;
-    if tool.name == "prony" {
-        let lacks = line.arguments.iter().find(|a| a.starts_with("--") && !prony_help.contains(a.as_str()));
-        if let Some(flag) = lacks {
-            return Err(format!("this Prony has no {flag}"));
-        }
-    }
-    Ok(Some(ready))
-}
-
-/// What its server would need and isn't here.
-fn server_lacks(scenario: &Scenario, target_help: &str) -> Option<String> {
-    let flags = match scenario.server {
-        Kind::Target(flags) => flags,
-        Kind::Counting => return None,
-        Kind::Tls => return nginx::lacks(),
-    };
-    let flag = flags.iter().find(|flag| flag.starts_with("--") && !target_help.contains(**flag))?;
-    Some(format!("this `prony target` has no {flag}"))
-}
-
-fn help(places: &Places, command: &str) -> Result<String, String> {
-    let output = Command::new(&places.prony)
-        .args([command, "--help"])
-        .output()
-        .map_err(|e| format!("target/release/prony could not be run ({e}): make build"))?;
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    Some(Planned { scenario, load, ours, near, far })
 }
 
 /// The host as Prony records it beside every figure.
-fn host(places: &Places, cpu: usize, scratch: &Path) -> Result<Value, String> {
+fn host(places: &Places, cpu: u32, scratch: &Path) -> Result<Value, String> {
     let server = Server::start(&places.prony, Kind::Counting, cpu, scratch)?;
-    let output = Command::new(&places.prony)
-        .args(["load", "-n", "1", "-c", "1", "--json", "-", &server.url])
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|e| format!("target/release/prony could not be run ({e}): make build"))?;
-    let trial: Value =
-        serde_json::from_slice(&output.stdout).map_err(|e| format!("prony load --json: {e}"))?;
-    Ok(trial["host"].clone())
+    let line = ["load", "-n", "1", "-c", "1", "--json", "-", &server.url];
+    Ok(run::json(Command::new(&places.prony).args(line))?["host"].clone())
 }
 
 fn say_plan(plans: &[Planned], skipped: &[(String, String)], rounds: u32) {

@@ -2,113 +2,59 @@
 //!
 //! It speaks HTTP/2 with those that ask for it. One cipher is allowed, so that all clients do the same work.
 
-use std::fs;
-use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
-/// A started nginx: the process, where it serves TLS and where it counts.
-pub(super) struct Nginx {
-    pub(super) child: Child,
-    /// `https://127.0.0.1:PORT/`.
-    pub(super) url: String,
-    /// `127.0.0.1:PORT` of the status page, over plain HTTP.
-    pub(super) status_address: String,
-}
+use crate::files::{make, write};
+use crate::loopback::{self, free_port};
+use crate::run::{self, Running, is_there};
 
 /// Whether it can be started; else why not.
 pub(crate) fn lacks() -> Option<String> {
-    let missing = ["nginx", "openssl"].into_iter().find(|name| {
-        let mut run = Command::new(name);
-        run.arg(if *name == "nginx" { "-v" } else { "version" });
-        run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_err()
-    })?;
+    let [nginx, openssl] = [("nginx", "-v"), ("openssl", "version")].map(|(name, flag)| is_there(name, flag));
+    let missing = if nginx { (!openssl).then_some("openssl")? } else { "nginx" };
     Some(format!("its server is nginx with TLS, and {missing} isn't here (prony servers install nginx-fpm)"))
 }
 
-/// Starts it on `cpu`, with its files in `scratch`.
-pub(super) fn start(scratch: &Path, cpu: usize) -> Result<Nginx, String> {
+/// Starts it on `cpu`, with its files in `scratch`: where it serves TLS, and where it counts, over plain HTTP.
+pub(super) fn start(scratch: &Path, cpu: u32) -> Result<(Running, String, String), String> {
     let folder = scratch.join("nginx");
-    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    make(&folder)?;
     certificate(&folder)?;
     let (tls, status) = (free_port()?, free_port()?);
     let path = folder.join("nginx.conf");
-    fs::write(&path, configuration(tls, status)).map_err(|e| format!("{}: {e}", path.display()))?;
+    write(&path, configuration(tls, status))?;
     let own = std::env::current_exe().map_err(|e| format!("this program was not found: {e}"))?;
-    let child = Command::new(own)
-        .args(["pinned", &cpu.to_string(), "nginx", "-e", "stderr", "-p"])
-        .arg(&folder)
-        .arg("-c")
-        .arg(&path)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .spawn()
-        .map_err(|e| format!("nginx could not be started: {e}"))?;
-    let (url, status_address) = (format!("https://127.0.0.1:{tls}/"), format!("127.0.0.1:{status}"));
-    Ok(Nginx { child, url, status_address })
+    let mut command = Command::new(own);
+    command.args(["pinned", &cpu.to_string(), "nginx", "-e", "stderr", "-p"]).arg(&folder);
+    command.arg("-c").arg(&path).stdin(Stdio::null()).stdout(Stdio::null());
+    let nginx = Running::start(&mut command)?;
+    Ok((nginx, format!("https://127.0.0.1:{tls}/"), format!("http://127.0.0.1:{status}/")))
 }
 
-/// One process that serves until it is ended; nothing is written but errors to stderr.
+/// TLS that serves until it is ended; nothing is logged.
 fn configuration(tls: u16, status: u16) -> String {
-    format!(
-        "daemon off;
-master_process off;
-pid nginx.pid;
-error_log stderr crit;
-worker_rlimit_nofile 20000;
-events {{ worker_connections 10000; }}
-http {{
-  access_log off;
-  client_body_temp_path body;
-  proxy_temp_path proxy;
-  fastcgi_temp_path fastcgi;
-  uwsgi_temp_path uwsgi;
-  scgi_temp_path scgi;
-  keepalive_requests 1000000000;
-  keepalive_timeout 60s;
-  server {{
-    listen 127.0.0.1:{tls} ssl http2 backlog=4096;
-    ssl_certificate certificate.pem;
-    ssl_certificate_key key.pem;
-    ssl_protocols TLSv1.3;
-    ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256;
-    default_type text/plain;
-    location = / {{ return 200 'Hello, World!'; }}
-  }}
-  server {{
-    listen 127.0.0.1:{status};
-    location = / {{ stub_status; }}
-  }}
+    let servers = format!(
+        "keepalive_requests 1000000000;
+keepalive_timeout 60s;
+server {{
+  listen 127.0.0.1:{tls} ssl http2 backlog=4096;
+  ssl_certificate certificate.pem;
+  ssl_certificate_key key.pem;
+  ssl_protocols TLSv1.3;
+  ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256;
+  location = / {{ return 200 'Hello, World!'; }}
 }}
-"
-    )
+server {{ listen 127.0.0.1:{status}; location = / {{ stub_status; }} }}"
+    );
+    loopback::nginx("off", &servers)
 }
 
 /// A certificate for 127.0.0.1, signed by itself, of a day.
 fn certificate(folder: &Path) -> Result<(), String> {
-    let output = Command::new("openssl")
-        .args([
-            "req",
-            "-x509",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:prime256v1",
-            "-nodes",
-            "-days",
-            "1",
-        ])
-        .args(["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"])
-        .args(["-keyout", "key.pem", "-out", "certificate.pem"])
-        .current_dir(folder)
-        .output()
-        .map_err(|e| format!("openssl could not be run: {e}"))?;
-    if output.status.success() { Ok(()) } else { Err(super::child::stderr(&output)) }
-}
-
-fn free_port() -> Result<u16, String> {
-    let listener = TcpListener::bind("127.0.0.1:0").map_err(|e| e.to_string())?;
-    listener.local_addr().map(|address| address.port()).map_err(|e| e.to_string())
+    let request = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost \
+                   -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out certificate.pem";
+    run::text(Command::new("openssl").args(request.split(' ')).current_dir(folder)).map(drop)
 }
 
 /// What the status page says.

@@ -18,7 +18,21 @@ const fn plain(tool: &'static str) -> Subject {
     Subject { label: tool, tool, extra: &[] }
 }
 
-pub(super) const PRONY: Subject = plain("prony");
+const PRONY: Subject = plain("prony");
+const FLOOR: Subject = plain("floor");
+const WRK: Subject = plain("wrk");
+const WRK2: Subject = plain("wrk2");
+const ZRK: Subject = plain("zrk");
+const AB: Subject = plain("ab");
+const H2LOAD: Subject = plain("h2load");
+const OHA: Subject = plain("oha");
+const BOMBARDIER: Subject = plain("bombardier");
+const PLOW: Subject = plain("plow");
+const REWRK: Subject = plain("rewrk");
+const AUTOCANNON: Subject = plain("autocannon");
+const HEY: Subject = plain("hey");
+const VEGETA: Subject = plain("vegeta");
+const K6: Subject = plain("k6");
 /// Prony, awake before each instant.
 pub(super) const SPIN: Subject = Subject { label: "prony --spin", tool: "prony", extra: &["--spin"] };
 /// Prony without the kernel's stamps.
@@ -67,15 +81,18 @@ const BUSY_MIN: f64 = 0.95;
 /// No bound but the command line's.
 const ALL: u32 = u32::MAX;
 
+const OPEN_FAR: &[Subject] = &[FLOOR, WRK2, VEGETA, K6, BOMBARDIER, PLOW, HEY];
+const BODY_FIGURES: &[Figure] =
+    &[Figure::BYTES_PER_CORE_SECOND, Figure::CPU_PER_REQUEST, Figure::REQUESTS_PER_SECOND];
 const OPEN_FIGURES: &[Figure] = &[
     Figure::P50,
-    Figure::ServiceP50,
-    Figure::TruthP50,
-    Figure::ExcessP50,
-    Figure::ServiceExcessP50,
-    Figure::ResidenceP50,
-    Figure::ServiceOverResidenceP50,
-    Figure::SendLagP50,
+    Figure::SERVICE_P50,
+    Figure::TRUTH_P50,
+    Figure::EXCESS_P50,
+    Figure::SERVICE_EXCESS_P50,
+    Figure::RESIDENCE_P50,
+    Figure::SERVICE_OVER_RESIDENCE_P50,
+    Figure::SEND_LAG_P50,
 ];
 
 /// What most scenarios have in common.
@@ -89,42 +106,23 @@ const SCENARIO: Scenario = Scenario {
     far: &[],
     near_rounds_max: ALL,
     far_rounds: 0,
-    figures: &[Figure::CpuPerRequest, Figure::RequestsPerSecond],
+    figures: &[Figure::CPU_PER_REQUEST, Figure::REQUESTS_PER_SECOND],
     busy_min: None,
     note: "",
 };
 /// The same of those of HTTP/2 over TLS.
 const HTTP2_OVER_TLS: Scenario =
-    Scenario { load: STREAMS, ours: &[INSECURE], near: &[plain("h2load"), plain("oha")], ..SCENARIO };
+    Scenario { load: STREAMS, ours: &[INSECURE], near: &[H2LOAD, OHA], ..SCENARIO };
 
 /// All of them, in the order in which they run.
 pub(super) static SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "closed",
         title: "Closed loop, 100 connections, keep-alive, 13-byte answers",
-        server: Kind::Counting,
-        load: CLOSED,
         ours: &[PRONY, USER_CLOCK],
-        near: &[
-            plain("floor"),
-            plain("wrk"),
-            plain("zrk"),
-            plain("wrk2"),
-            plain("ab"),
-            plain("h2load"),
-            plain("oha"),
-        ],
-        far: &[
-            plain("bombardier"),
-            plain("plow"),
-            plain("rewrk"),
-            plain("autocannon"),
-            plain("hey"),
-            plain("vegeta"),
-            plain("k6"),
-        ],
+        near: &[FLOOR, WRK, ZRK, WRK2, AB, H2LOAD, OHA],
+        far: &[BOMBARDIER, PLOW, REWRK, AUTOCANNON, HEY, VEGETA, K6],
         far_rounds: 6,
-        figures: &[Figure::CpuPerRequest, Figure::RequestsPerSecond],
         busy_min: Some(BUSY_MIN),
         note: "Only rounds in which both clients used at least 95 % of their CPU count.",
         ..SCENARIO
@@ -132,31 +130,25 @@ pub(super) static SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "pipelined",
         title: "Pipelined by 16, 100 connections, 13-byte answers",
-        server: Kind::Counting,
         load: Load { pipeline: 16, ..CLOSED },
-        ours: &[PRONY],
-        near: &[plain("floor"), plain("wrk"), plain("h2load"), plain("autocannon")],
-        figures: &[Figure::RequestsPerCoreSecond, Figure::CpuPerRequest, Figure::RequestsPerSecond],
+        near: &[FLOOR, WRK, H2LOAD, AUTOCANNON],
+        figures: &[Figure::REQUESTS_PER_CORE_SECOND, Figure::CPU_PER_REQUEST, Figure::REQUESTS_PER_SECOND],
         ..SCENARIO
     },
     Scenario {
         name: "body-64k",
         title: "Closed loop, 100 connections, bodies of 64 KiB",
         server: Kind::Target(&["--body", "65536"]),
-        load: CLOSED,
-        ours: &[PRONY],
-        near: &[FLOOR_DROP, plain("wrk"), plain("oha"), plain("h2load")],
-        figures: &[Figure::BytesPerCoreSecond, Figure::CpuPerRequest, Figure::RequestsPerSecond],
+        near: &[FLOOR_DROP, WRK, OHA, H2LOAD],
+        figures: BODY_FIGURES,
         ..SCENARIO
     },
     Scenario {
         name: "body-1m",
         title: "Closed loop, 100 connections, bodies of 1 MiB",
         server: Kind::Target(&["--body", "1048576"]),
-        load: CLOSED,
-        ours: &[PRONY],
-        near: &[FLOOR_DROP, plain("wrk"), plain("oha"), plain("h2load")],
-        figures: &[Figure::BytesPerCoreSecond, Figure::CpuPerRequest, Figure::RequestsPerSecond],
+        near: &[FLOOR_DROP, WRK, OHA, H2LOAD],
+        figures: BODY_FIGURES,
         ..SCENARIO
     },
     Scenario {
@@ -164,21 +156,11 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         title: "Closed loop, 8,000 connections",
         server: Kind::Target(&[]),
         load: Load { connections: 8_000, seconds: 3, ..CLOSED },
-        ours: &[PRONY],
-        near: &[plain("wrk"), plain("oha"), plain("zrk")],
-        far: &[
-            plain("floor"),
-            plain("ab"),
-            plain("h2load"),
-            plain("bombardier"),
-            plain("plow"),
-            plain("hey"),
-            plain("vegeta"),
-            plain("autocannon"),
-        ],
+        near: &[WRK, OHA, ZRK],
+        far: &[FLOOR, AB, H2LOAD, BOMBARDIER, PLOW, HEY, VEGETA, AUTOCANNON],
         near_rounds_max: 3,
         far_rounds: 1,
-        figures: &[Figure::PeakMemory, Figure::Connections, Figure::RequestsPerSecond],
+        figures: &[Figure::PEAK_MEMORY, Figure::CONNECTIONS, Figure::REQUESTS_PER_SECOND],
         note: "Peak resident memory of the whole process, by getrusage(2); connections as the server accepted them.",
         ..SCENARIO
     },
@@ -188,16 +170,8 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         server: Kind::Target(&[]),
         load: OPEN,
         ours: &[PRONY, SPIN],
-        near: &[plain("oha"), plain("zrk")],
-        far: &[
-            plain("floor"),
-            plain("wrk2"),
-            plain("vegeta"),
-            plain("k6"),
-            plain("bombardier"),
-            plain("plow"),
-            plain("hey"),
-        ],
+        near: &[OHA, ZRK],
+        far: OPEN_FAR,
         far_rounds: 2,
         figures: OPEN_FIGURES,
         note: OPEN_NOTE,
@@ -209,16 +183,8 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         server: Kind::Target(&[]),
         load: Load { rate_per_s: Some(10_000), ..OPEN },
         ours: &[PRONY, SPIN],
-        near: &[plain("oha"), plain("zrk")],
-        far: &[
-            plain("floor"),
-            plain("wrk2"),
-            plain("vegeta"),
-            plain("k6"),
-            plain("bombardier"),
-            plain("plow"),
-            plain("hey"),
-        ],
+        near: &[OHA, ZRK],
+        far: OPEN_FAR,
         far_rounds: 2,
         figures: OPEN_FIGURES,
         note: OPEN_NOTE,
@@ -229,16 +195,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         title: "Open, 1,000 req/s, 10 connections, a server that is silent for 150 ms of each second",
         server: Kind::Target(&["--stall", "150ms/1s"]),
         load: Load { seconds: 4, ..OPEN },
-        ours: &[PRONY],
-        near: &[
-            plain("wrk2"),
-            plain("zrk"),
-            plain("oha"),
-            OHA_CORRECTED,
-            plain("k6"),
-            plain("vegeta"),
-            plain("hey"),
-        ],
+        near: &[WRK2, ZRK, OHA, OHA_CORRECTED, K6, VEGETA, HEY],
         near_rounds_max: 2,
         figures: &[Figure::P90, Figure::P50],
         note: "The true p90 is 50 ms: 15 % of requests are due in a silence, the one due t before its end waits t, \
@@ -250,17 +207,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         title: "Closed loop, 10 connections, 3 ms and every tenth time 23 ms",
         server: Kind::Target(&["--delay", "bimodal:3ms,23ms,0.1"]),
         load: Load { connections: 10, ..CLOSED },
-        ours: &[PRONY],
-        near: &[
-            plain("wrk"),
-            plain("ab"),
-            plain("oha"),
-            plain("bombardier"),
-            plain("plow"),
-            plain("autocannon"),
-            plain("hey"),
-            plain("k6"),
-        ],
+        near: &[WRK, AB, OHA, BOMBARDIER, PLOW, AUTOCANNON, HEY, K6],
         near_rounds_max: 2,
         figures: &[Figure::P75, Figure::P50],
         note: "The true p75 is 3 ms.",
@@ -271,9 +218,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         title: "Closed loop, 100 connections, connect, one request, close",
         server: Kind::Target(&["--close"]),
         load: Load { keepalive: false, ..CLOSED },
-        ours: &[PRONY],
-        near: &[plain("wrk"), plain("ab"), plain("oha")],
-        figures: &[Figure::CpuPerRequest, Figure::RequestsPerSecond],
+        near: &[WRK, AB, OHA],
         note: "The server closes each connection after its answer.",
         ..SCENARIO
     },
@@ -281,21 +226,17 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         name: "tls",
         title: "Closed loop, 100 connections, keep-alive over TLS 1.3, 13-byte answers",
         server: Kind::Tls,
-        load: CLOSED,
         ours: &[INSECURE],
-        near: &[plain("wrk"), plain("oha"), plain("h2load")],
-        figures: &[Figure::CpuPerRequest, Figure::RequestsPerSecond],
+        near: &[WRK, OHA, H2LOAD],
         note: "The server is nginx in one process; TLS_AES_128_GCM_SHA256.",
         ..SCENARIO
     },
     Scenario {
         name: "h2c-streams",
         title: "HTTP/2 by prior knowledge, closed loop, 10 connections of 32 streams, 13-byte answers",
-        server: Kind::Counting,
         load: STREAMS,
-        ours: &[PRONY],
-        near: &[plain("floor"), FLOOR_MEASURING, plain("h2load"), plain("oha")],
-        figures: &[Figure::CpuPerRequest, Figure::RequestsPerRead, Figure::RequestsPerSecond],
+        near: &[FLOOR, FLOOR_MEASURING, H2LOAD, OHA],
+        figures: &[Figure::CPU_PER_REQUEST, Figure::REQUESTS_PER_READ, Figure::REQUESTS_PER_SECOND],
         note: "Requests per read are the server's: how many a client's write brings it. The floor counts bytes and reads \
                no clock for a request; the floor measuring decodes each response's header block, finds its stream, and \
                counts its duration in a histogram.",
@@ -304,11 +245,9 @@ pub(super) static SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "h2c-connections",
         title: "HTTP/2 by prior knowledge, closed loop, 100 connections of one stream, 13-byte answers",
-        server: Kind::Counting,
         load: Load { http2: true, ..CLOSED },
-        ours: &[PRONY],
-        near: &[plain("floor"), plain("h2load"), plain("oha")],
-        figures: &[Figure::CpuPerRequest, Figure::RequestsPerRead, Figure::RequestsPerSecond],
+        near: &[FLOOR, H2LOAD, OHA],
+        figures: &[Figure::CPU_PER_REQUEST, Figure::REQUESTS_PER_READ, Figure::REQUESTS_PER_SECOND],
         ..SCENARIO
     },
     Scenario {
@@ -332,9 +271,8 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         title: "HTTP/2 by prior knowledge, closed loop, 10 connections of 10 streams, bodies of 64 KiB",
         server: Kind::Target(&["--body", "65536"]),
         load: Load { pipeline: 10, ..STREAMS },
-        ours: &[PRONY],
-        near: &[plain("floor"), FLOOR_DROP, plain("h2load"), plain("oha")],
-        figures: &[Figure::BytesPerCoreSecond, Figure::CpuPerRequest, Figure::RequestsPerSecond],
+        near: &[FLOOR, FLOOR_DROP, H2LOAD, OHA],
+        figures: BODY_FIGURES,
         note: "The floor copies 64 KiB at a time and counts bytes; with MSG_TRUNC it drops them in the kernel, which a client \
                that has to find the frames' headers among them cannot.",
         ..SCENARIO
@@ -342,12 +280,10 @@ pub(super) static SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "h2c-memory",
         title: "HTTP/2 by prior knowledge, closed loop, 1,000 connections of 32 streams",
-        server: Kind::Counting,
         load: Load { connections: 1_000, ..STREAMS },
-        ours: &[PRONY],
-        near: &[plain("h2load"), plain("oha")],
+        near: &[H2LOAD, OHA],
         near_rounds_max: 6,
-        figures: &[Figure::PeakMemory, Figure::Connections, Figure::RequestsPerSecond],
+        figures: &[Figure::PEAK_MEMORY, Figure::CONNECTIONS, Figure::REQUESTS_PER_SECOND],
         note: "Peak resident memory of the whole process, by getrusage(2); connections as the server accepted them.",
         ..SCENARIO
     },
@@ -356,8 +292,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         title: "HTTP/2 by prior knowledge, open, 10,000 req/s, 10 connections of 10 streams, a server without delay",
         server: Kind::Target(&[]),
         load: Load { rate_per_s: Some(10_000), pipeline: 10, ..STREAMS },
-        ours: &[PRONY],
-        near: &[plain("oha")],
+        near: &[OHA],
         figures: OPEN_FIGURES,
         ..SCENARIO
     },

@@ -44,7 +44,7 @@ impl Comparison {
         let bars = super::bars::reached(super::figures::Runs(&runs), &names);
         Comparison {
             schema: SCHEMA,
-            date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
+            date: crate::page::date(),
             rounds,
             host,
             versions: BTreeMap::new(),
@@ -67,7 +67,7 @@ impl Comparison {
     pub(super) fn store(&self, root: &Path, page: &str, only: &[String]) -> Result<(), String> {
         let json = serde_json::to_string(self).map_err(|e| e.to_string())?;
         let name = [&[format!("peers-{}", self.date)], only].concat().join("-");
-        crate::stored::write(root, &name, &[("md", page), ("json", &format!("{json}\n"))])
+        crate::page::store(root, &name, page, Some(&format!("{json}\n")))
     }
 }
 

@@ -8,6 +8,7 @@ use super::measure::count_differs;
 use super::scenarios::{Scenario, Subject};
 use super::store::Comparison;
 use crate::median::Estimate;
+use crate::page::{list, or_none, table};
 
 pub(super) fn page(comparison: &Comparison) -> String {
     let mut page = heading(comparison);
@@ -42,36 +43,31 @@ fn heading(comparison: &Comparison) -> String {
             super::ROUNDS
         ));
     }
-    page.push_str("| tool | version |\n|---|---|\n");
-    for (name, version) in &comparison.versions {
-        page.push_str(&format!("| {name} | {} |\n", if version.is_empty() { "says none" } else { version }));
-    }
-    page
+    let says = |version: &String| if version.is_empty() { "says none".to_owned() } else { version.clone() };
+    let versions = comparison.versions.iter().map(|(name, version)| [name.clone(), says(version)]);
+    page + &table("tool | version", "---|---", versions)
 }
 
 fn bars(bars: &[Reached]) -> String {
-    let mut text =
-        "\n## The bars\n\n| figure | scenario | bar | reached | rounds | |\n|---|---|---|---:|---:|---|\n"
-            .to_owned();
-    for bar in bars {
-        let reached = bar.reached.map_or("–".to_owned(), |e| {
-            if bar.ratio { with_interval(&e, &|v| format!("{v:.2}")) } else { estimate(bar.unit, &e) }
-        });
+    let rows = bars.iter().map(|bar| {
+        let reached =
+            or_none(bar.reached, |e| e.shown(|v| if bar.ratio { ratio(v) } else { (bar.unit.shown)(v) }));
         let verdict = match (bar.met, bar.surely) {
             (None, _) => "not measured",
             (Some(true), Some(false)) => "met, but not by the whole interval",
             (Some(true), _) => "met",
             (Some(false), _) => "not met",
         };
-        text.push_str(&format!(
-            "| {} | {} | {} | {reached} | {} | {verdict} |\n",
-            bar.figure,
-            bar.scenario,
-            bar.bar,
-            bar.reached.map_or(0, |e| e.n)
-        ));
-    }
-    text
+        let rounds = bar.reached.map_or(0, |e| e.n).to_string();
+        let [figure, scenario] = [bar.figure, bar.scenario].map(str::to_owned);
+        [figure, scenario, bar.bar.clone(), reached, rounds, verdict.to_owned()]
+    });
+    let table = table("figure | scenario | bar | reached | rounds |", "---|---|---|---:|---:|---", rows);
+    format!("\n## The bars\n\n{table}")
+}
+
+fn ratio(value: f64) -> String {
+    format!("{value:.2}")
 }
 
 fn section(scenario: &Scenario, runs: Runs<'_>) -> String {
@@ -81,48 +77,38 @@ fn section(scenario: &Scenario, runs: Runs<'_>) -> String {
     if subjects.is_empty() {
         return String::new();
     }
-    let mut text = format!("\n## {}: {}\n\n| tool |", scenario.name, scenario.title);
-    for figure in scenario.figures {
-        text.push_str(&format!(" {} |", figure.head()));
-    }
-    let main = scenario.figures[0];
-    text.push_str(&format!(" Prony's {} ÷ its | client busy | rounds |\n|---|", main.head()));
-    text.push_str(&"---:|".repeat(scenario.figures.len() + 3));
-    text.push('\n');
-    for subject in subjects {
-        text.push_str(&row(scenario, subject, runs));
-    }
-    if !scenario.note.is_empty() {
-        text.push_str(&format!("\n{}\n", scenario.note));
-    }
-    text
+    let heads = scenario.figures.iter().map(|figure| figure.head).collect::<Vec<_>>().join(" | ");
+    let main = scenario.figures[0].head;
+    let heads = format!("tool | {heads} | Prony's {main} ÷ its | client busy | rounds");
+    let rules = ["---"].into_iter().chain(vec!["---:"; scenario.figures.len() + 3]).collect::<Vec<_>>();
+    let rows = subjects.iter().map(|subject| row(scenario, subject, runs));
+    let note = if scenario.note.is_empty() { String::new() } else { format!("\n{}\n", scenario.note) };
+    let table = table(&heads, &rules.join("|"), rows);
+    format!("\n## {}: {}\n\n{table}{note}", scenario.name, scenario.title)
 }
 
-fn row(scenario: &Scenario, subject: &Subject, runs: Runs<'_>) -> String {
+fn row(scenario: &Scenario, subject: &Subject, runs: Runs<'_>) -> Vec<String> {
     let label = subject.label;
-    let mut text = format!("| {label} |");
-    for figure in scenario.figures {
-        let cell =
-            runs.median(scenario.name, label, *figure).map_or("–".to_owned(), |e| estimate(*figure, &e));
-        text.push_str(&format!(" {cell} |"));
-    }
+    let figure =
+        |figure: &Figure| or_none(runs.median(scenario.name, label, *figure), |e| e.shown(figure.shown));
     let (ours, main) = (scenario.ours[0].label, scenario.figures[0]);
-    let ratio = (subject.tool != "prony").then(|| runs.ratio(scenario.name, (ours, main), (label, main)));
-    let ratio = ratio.flatten().map_or("–".to_owned(), |e| with_interval(&e, &|v| format!("{v:.2}")));
+    let over = (subject.tool != "prony").then(|| runs.ratio(scenario.name, (ours, main), (label, main)));
     let of_subject = |r: &&Run| r.scenario == scenario.name && r.subject == label;
     let tried = runs.0.iter().filter(of_subject).count();
     let busy = Estimate::of(runs.0.iter().filter(of_subject).map(Run::busy).collect());
-    let busy = busy.map_or("–".to_owned(), |e| format!("{:.0} %", e.median * 100.0));
     let counted = runs.counted(scenario.name, label).count();
     let rounds = if counted == tried { counted.to_string() } else { format!("{counted} of {tried}") };
-    text.push_str(&format!(" {ratio} | {busy} | {rounds} |\n"));
-    text
+    let mut cells = vec![label.to_owned()];
+    cells.extend(scenario.figures.iter().map(figure));
+    cells.push(or_none(over.flatten(), |e| e.shown(ratio)));
+    cells.extend([or_none(busy, |e| format!("{:.0} %", e.median * 100.0)), rounds]);
+    cells
 }
 
 /// What was skipped, what didn't count and whose count differs from the server's.
 fn remarks(comparison: &Comparison) -> String {
     let mut lines: Vec<String> =
-        comparison.skipped.iter().map(|(what, why)| format!("- {what}: skipped: {why}")).collect();
+        comparison.skipped.iter().map(|(what, why)| format!("{what}: skipped: {why}")).collect();
     let mut refused: BTreeMap<(&str, &str, String), u32> = BTreeMap::new();
     let mut differing: BTreeMap<(&str, &str), f64> = BTreeMap::new();
     for run in &comparison.runs {
@@ -139,51 +125,15 @@ fn remarks(comparison: &Comparison) -> String {
         }
     }
     lines.extend(refused.iter().map(|((scenario, subject, why), times)| {
-        format!("- {scenario}, {subject}: {times} of its runs not counted: {why}")
+        format!("{scenario}, {subject}: {times} of its runs not counted: {why}")
     }));
     lines.extend(differing.iter().map(|((scenario, subject), share)| {
         format!(
-            "- {scenario}, {subject}: its own count of requests is {:+.1} % off the server's",
+            "{scenario}, {subject}: its own count of requests is {:+.1} % off the server's",
             share * 100.0
         )
     }));
-    if lines.is_empty() { String::new() } else { format!("\n## Remarks\n\n{}\n", lines.join("\n")) }
-}
-
-fn estimate(figure: Figure, e: &Estimate) -> String {
-    with_interval(e, &|value| quantity(figure, value))
-}
-
-fn with_interval(e: &Estimate, format: &dyn Fn(f64) -> String) -> String {
-    let point = format(e.median);
-    e.interval.map_or(point.clone(), |(low, high)| format!("{point} [{}, {}]", format(low), format(high)))
-}
-
-pub(super) fn quantity(figure: Figure, value: f64) -> String {
-    match figure {
-        Figure::CpuPerRequest => format!("{:.2} µs", value / 1e3),
-        Figure::RequestsPerSecond | Figure::RequestsPerCoreSecond => format!("{:.1}k", value / 1e3),
-        Figure::BytesPerCoreSecond => format!("{:.2} GB", value / 1e9),
-        Figure::PeakMemory => format!("{:.1} MB", value / 1e6),
-        Figure::Connections => format!("{value:.0}"),
-        Figure::RequestsPerRead => format!("{value:.1}"),
-        Figure::P50
-        | Figure::P75
-        | Figure::P90
-        | Figure::ServiceP50
-        | Figure::SendLagP50
-        | Figure::TruthP50
-        | Figure::ExcessP50
-        | Figure::ServiceExcessP50
-        | Figure::ResidenceP50
-        | Figure::ServiceOverResidenceP50 => {
-            if value.abs() < 1e6 {
-                format!("{:.1} µs", value / 1e3)
-            } else {
-                format!("{:.2} ms", value / 1e6)
-            }
-        }
-    }
+    if lines.is_empty() { String::new() } else { format!("\n## Remarks\n\n{}", list(lines)) }
 }
 
 #[cfg(test)]
@@ -216,9 +166,9 @@ mod tests {
 
     #[test]
     fn quantities_have_the_unit_that_fits() {
-        assert_eq!(quantity(Figure::P90, 50_000_000.0), "50.00 ms");
-        assert_eq!(quantity(Figure::ExcessP50, -1_500.0), "-1.5 µs");
-        assert_eq!(quantity(Figure::PeakMemory, 24e6), "24.0 MB");
-        assert_eq!(quantity(Figure::BytesPerCoreSecond, 7.3e9), "7.30 GB");
+        assert_eq!((Figure::P90.shown)(50_000_000.0), "50.00 ms");
+        assert_eq!((Figure::EXCESS_P50.shown)(-1_500.0), "-1.5 µs");
+        assert_eq!((Figure::PEAK_MEMORY.shown)(24e6), "24.0 MB");
+        assert_eq!((Figure::BYTES_PER_CORE_SECOND.shown)(7.3e9), "7.30 GB");
     }
 }

@@ -1,10 +1,11 @@
 //! The tools that Prony is compared with: where each is from, how it is asked and how it is understood.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use super::claims::{self, Read};
 use super::lines::{self, MakeLine};
+use crate::run;
 
 #[derive(Debug)]
 pub(super) struct Tool {
@@ -114,24 +115,16 @@ impl Tool {
 
 /// The module's version that Go wrote into the program; `None` of one that was built from a work tree.
 fn go_version(program: &Path) -> Option<String> {
-    let output =
-        Command::new("go").args(["version", "-m"]).arg(program).stdin(Stdio::null()).output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout);
+    let text = run::text(Command::new("go").args(["version", "-m"]).arg(program)).ok()?;
     let module = text.lines().find_map(|line| line.trim().strip_prefix("mod\t"))?;
     module.split('\t').nth(1).filter(|version| version.starts_with('v')).map(str::to_owned)
 }
 
 /// The first line that a command says, on either stream, that has a figure in it.
 fn said(program: &Path, arguments: &[&str]) -> String {
-    let Ok(output) = Command::new(program).args(arguments).stdin(Stdio::null()).output() else {
-        return String::new();
-    };
+    let Ok(output) = run::output(Command::new(program).args(arguments)) else { return String::new() };
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8_lossy(&text);
     let line = text.lines().find(|line| line.contains(|c: char| c.is_ascii_digit())).unwrap_or_default();
     line.split("Copyright").next().unwrap_or_default().trim().to_owned()
-}
-
-pub(super) fn find(name: &str) -> Option<&'static Tool> {
-    TOOLS.iter().find(|tool| tool.name == name)
 }

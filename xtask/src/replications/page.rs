@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::Replication;
 use super::tables::{none, not_measured, tables};
+use crate::page::or_none;
 
 /// What stands between a page's marks.
 pub(super) fn figures(run: &Replication) -> String {
@@ -66,9 +67,7 @@ fn conclusions(published: &Value) -> String {
         let unit = if one["is_ratio"] == true { " ×" } else { "" };
         let least = if one["published_at_least"] == true { "≥ " } else { "" };
         let doubt = if one["published_doubted"] == true { " ?" } else { "" };
-        let there = one["published"]
-            .as_f64()
-            .map_or("–".to_owned(), |v| format!("{least}{}{unit}{doubt}", number(v)));
+        let there = or_none(one["published"].as_f64(), |v| format!("{least}{}{unit}{doubt}", number(v)));
         let plans = list(&one["plans"]);
         let several = plans.len() > 1;
         let here = plans.iter().map(|plan| judged(plan, several, unit)).collect::<Vec<_>>().join("<br>");

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::Replication;
 use super::page::{cell, escaped, estimate, list, number, words};
+use crate::page;
 
 /// Figures of a table: each takes two columns, the source's and ours.
 const COLUMNS: usize = 4;
@@ -184,9 +185,8 @@ fn table(
             None => Vec::new(),
         },
     ];
-    let mut text = format!("\n| {} |\n|{}|\n", head.join(" | ").trim_end(), rules.concat().join("|"));
     let base = rows.iter().find(|row| row["candidate"] == run.analysis["baseline"]);
-    for row in rows {
+    let rows = rows.iter().map(|row| {
         let mut cells = vec![cell(&row["candidate"]), cell(&row["published"]["name"])];
         for (column, there) in columns {
             let theirs = printed(row, column.key).map(|value| number(value) + doubt(row));
@@ -200,13 +200,13 @@ fn table(
             cells.extend((key == OWN[0]).then(|| estimate(&row["ratio"], 1.0).unwrap_or_else(none)));
             cells.push(outcomes(row));
         }
-        text.push_str(&format!("| {} |\n", cells.join(" | ")));
-    }
-    text
+        cells
+    });
+    format!("\n{}", page::table(head.join(" | ").trim_end(), &rules.concat().join("|"), rows))
 }
 
 pub(super) fn none() -> String {
-    "–".to_owned()
+    page::NONE.to_owned()
 }
 
 fn doubt(row: &Value) -> &'static str {
@@ -235,14 +235,14 @@ fn ours(row: &Value, column: &Column) -> String {
         let highest = list(&row["series"]).iter().map(highest_second).collect::<Vec<_>>();
         let mean = highest.iter().sum::<f64>() / highest.len() as f64;
         let is_peak = column.key == "peak_requests_per_s" && mean.is_finite();
-        return if is_peak { number(mean) } else { "–".to_owned() };
+        return if is_peak { number(mean) } else { none() };
     };
     let least = if field == "requests_per_s" && row["lower_bound"] == true { "≥ " } else { "" };
     let censored = row[field.replace("_ns", "_censored_at_ns")].as_f64().filter(|_| field.ends_with("_ns"));
     match (estimate(&row[field], per), censored) {
         (Some(figure), _) => format!("{least}{figure}"),
         (None, Some(at)) => format!("> {}", number(at / per)),
-        (None, None) => "–".to_owned(),
+        (None, None) => none(),
     }
 }
 
@@ -279,25 +279,21 @@ pub(super) fn not_measured(run: &Replication) -> String {
     }
     let mut columns = columns();
     columns.retain(|column| rows.iter().any(|row| row["figures"][column.key].is_number()));
-    let heads: String = columns.iter().map(|column| format!(" {} |", column.head())).collect();
-    let mut text = format!(
-        "\n### Printed there, not measured in this run\n\n| in the source | load |{heads} why not here |\n|:--|:--|{}:--|\n",
-        "--:|".repeat(columns.len())
-    );
     let skipped = list(&run.analysis["skipped"]);
-    for row in rows {
+    let rows = rows.iter().map(|row| {
         let why = skipped.iter().find(|one| one["candidate"] == row["candidate"]);
         let why = why.map_or("no plan of this run repeats it".to_owned(), |one| cell(&one["reason"]));
         let doubt = if row["doubt"].is_string() { " ?" } else { "" };
         let figure = |column: &Column| {
-            row["figures"][column.key]
-                .as_f64()
-                .map_or_else(|| " – |".to_owned(), |v| format!(" {}{doubt} |", number(v)))
+            page::or_none(row["figures"][column.key].as_f64(), |value| number(value) + doubt)
         };
-        let figures: String = columns.iter().map(figure).collect();
-        text.push_str(&format!("| {} | {} |{figures} {why} |\n", cell(&row["name"]), load(&row)));
-    }
-    text
+        let figures = columns.iter().map(figure).collect();
+        [vec![cell(&row["name"]), load(row)], figures, vec![why]].concat()
+    });
+    let heads: Vec<String> = columns.iter().map(Column::head).collect();
+    let heads = format!("in the source | load | {} | why not here", heads.join(" | "));
+    let rules = [vec![":--"; 2], vec!["--:"; columns.len()], vec![":--"]].concat().join("|");
+    format!("\n### Printed there, not measured in this run\n\n{}", page::table(&heads, &rules, rows))
 }
 
 /// `c=100, 5,000/s`.

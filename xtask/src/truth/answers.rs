@@ -8,6 +8,7 @@ use super::arrivals::{Recorder, evenness_ns};
 use super::judge::{Figure, Unit};
 use super::model::{MultiServer, Queue};
 use super::runs::Runs;
+use crate::median::real;
 
 pub(crate) struct Answer {
     /// A word for `--only`.
@@ -58,14 +59,16 @@ const SILENT_NS: u64 = 200_000_000;
 const PERIOD_NS: u64 = 2_000_000_000;
 const STALL: &str = "200ms/2s";
 
-/// A duration that the target makes: hardly less, and up to 5 % and some time more.
-fn duration(name: &str, expected_ns: f64, room_ns: f64, found: Option<f64>) -> Figure {
-    let low = expected_ns * (1.0 - BELOW.0) - BELOW.1;
-    Figure::between(name, Unit::Ns, [low, expected_ns, expected_ns * 1.05 + room_ns], found)
+/// A part of a load's latency, `service p50_ns` say, that lies between the first and the last of these.
+fn latency(trial: &Value, name: &str, bounds: [f64; 3]) -> Figure {
+    let (part, field) = name.split_once(' ').unwrap_or_default();
+    Figure::between(name, Unit::Ns, bounds, trial["latency"][part][field].as_f64())
 }
 
-fn percentile(trial: &Value, part: &str, field: &str) -> Option<f64> {
-    trial["latency"][part][field].as_f64()
+/// One that the target makes: hardly less, and up to 5 % and some time more.
+fn duration(trial: &Value, name: &str, expected_ns: f64, room_ns: f64) -> Figure {
+    let low = expected_ns * (1.0 - BELOW.0) - BELOW.1;
+    latency(trial, name, [low, expected_ns, expected_ns * 1.05 + room_ns])
 }
 
 /// What is wrong with a load before any duration: nothing may fail.
@@ -82,26 +85,21 @@ fn at_rate(runs: &Runs, target: &[&str], connections: &[&str]) -> Result<Value, 
 
 fn fixed(runs: &Runs) -> Result<Vec<Figure>, String> {
     let trial = at_rate(runs, &["-t", "1", "--delay", "2ms"], &["100"])?;
-    let of =
-        |part, field, room| duration(&format!("{part} {field}"), 2e6, room, percentile(&trial, part, field));
     Ok(vec![
-        of("service", "p50_ns", MEDIAN_NS),
-        of("service", "p99_ns", TAIL_NS),
-        of("response", "p50_ns", MEDIAN_NS),
+        duration(&trial, "service p50_ns", 2e6, MEDIAN_NS),
+        duration(&trial, "service p99_ns", 2e6, TAIL_NS),
+        duration(&trial, "response p50_ns", 2e6, MEDIAN_NS),
         none_failed(&trial),
     ])
 }
 
 fn bimodal(runs: &Runs) -> Result<Vec<Figure>, String> {
     let trial = at_rate(runs, &["-t", "1", "--delay", "bimodal:3ms,23ms,0.1"], &["200"])?;
-    let of = |field, ms: f64, room| {
-        duration(&format!("service {field}"), ms * 1e6, room, percentile(&trial, "service", field))
-    };
     Ok(vec![
-        of("p50_ns", 3.0, MEDIAN_NS),
-        of("p75_ns", 3.0, TAIL_NS),
-        of("p95_ns", 23.0, TAIL_NS),
-        of("p99_ns", 23.0, TAIL_NS),
+        duration(&trial, "service p50_ns", 3e6, MEDIAN_NS),
+        duration(&trial, "service p75_ns", 3e6, TAIL_NS),
+        duration(&trial, "service p95_ns", 23e6, TAIL_NS),
+        duration(&trial, "service p99_ns", 23e6, TAIL_NS),
         none_failed(&trial),
     ])
 }
@@ -109,17 +107,16 @@ fn bimodal(runs: &Runs) -> Result<Vec<Figure>, String> {
 fn exponential(runs: &Runs) -> Result<Vec<Figure>, String> {
     let trial = at_rate(runs, &["-t", "1", "--delay", "exp:2ms"], &["200"])?;
     let drawn = real(PER_S * runs.window_s());
-    let of = |field: &str, q: f64, room: f64| {
+    let of = |name: &str, q: f64, room: f64| {
         let expected = (1.0 - q).ln() * -2e6;
         // Of a quantile of so many draws: √(q(1 − q)/n) over the density there, which is (1 − q)/2 ms.
         let error = 3.0 * 2e6 * (q / (1.0 - q) / drawn).sqrt();
-        let bounds = [expected - error - BELOW.1, expected, expected * 1.05 + error + room];
-        Figure::between(&format!("service {field}"), Unit::Ns, bounds, percentile(&trial, "service", field))
+        latency(&trial, name, [expected - error - BELOW.1, expected, expected * 1.05 + error + room])
     };
     Ok(vec![
-        of("p50_ns", 0.50, MEDIAN_NS),
-        of("p90_ns", 0.90, TAIL_NS),
-        of("p99_ns", 0.99, TAIL_NS),
+        of("service p50_ns", 0.50, MEDIAN_NS),
+        of("service p90_ns", 0.90, TAIL_NS),
+        of("service p99_ns", 0.99, TAIL_NS),
         none_failed(&trial),
     ])
 }
@@ -150,31 +147,26 @@ fn stall_http2(runs: &Runs) -> Result<Vec<Figure>, String> {
 /// As many places as are ever in use: no request waits for one.
 fn stall_to_spare(runs: &Runs, connections: &[&str]) -> Result<Vec<Figure>, String> {
     let trial = stalled(runs, connections)?;
-    let of = |field: &str, q: f64, share: f64, room: f64| {
+    let of = |name: &str, q: f64, share: f64, room: f64| {
         let expected = real(queue(500, 0).response_ns(3, q));
-        let bounds = [expected * (1.0 - share) - BELOW.1, expected, expected * (1.0 + share) + room];
-        Figure::between(&format!("response {field}"), Unit::Ns, bounds, percentile(&trial, "response", field))
+        latency(&trial, name, [expected * (1.0 - share) - BELOW.1, expected, expected * (1.0 + share) + room])
     };
     Ok(vec![
-        of("p50_ns", 0.50, 0.001, MEDIAN_NS * 2.0),
-        of("p95_ns", 0.95, 0.02, TAIL_NS),
-        of("p99_ns", 0.99, 0.02, TAIL_NS),
+        of("response p50_ns", 0.50, 0.001, MEDIAN_NS * 2.0),
+        of("response p95_ns", 0.95, 0.02, TAIL_NS),
+        of("response p99_ns", 0.99, 0.02, TAIL_NS),
         none_failed(&trial),
     ])
 }
 
 fn stall_queue(runs: &Runs) -> Result<Vec<Figure>, String> {
     let trial = stalled(runs, &["10"])?;
-    let of = |field: &str, q: f64| {
+    let of = |(at, q): (u32, f64)| {
         let [expected, slowest] = [0, 400_000].map(|more| real(queue(10, more).response_ns(3, q)));
-        let bounds = [expected * 0.95, expected, slowest * 1.05];
-        Figure::between(&format!("response {field}"), Unit::Ns, bounds, percentile(&trial, "response", field))
+        latency(&trial, &format!("response p{at}_ns"), [expected * 0.95, expected, slowest * 1.05])
     };
-    let mut figures =
-        [("p50_ns", 0.5), ("p75_ns", 0.75), ("p90_ns", 0.9), ("p95_ns", 0.95), ("p99_ns", 0.99)]
-            .map(|(field, q)| of(field, q))
-            .to_vec();
-    figures.push(duration("service p50_ns", 2e6, 2.0 * MEDIAN_NS, percentile(&trial, "service", "p50_ns")));
+    let mut figures = [(50, 0.5), (75, 0.75), (90, 0.9), (95, 0.95), (99, 0.99)].map(of).to_vec();
+    figures.push(duration(&trial, "service p50_ns", 2e6, 2.0 * MEDIAN_NS));
     figures.push(none_failed(&trial));
     Ok(figures)
 }
@@ -188,10 +180,9 @@ fn stall_closed(runs: &Runs) -> Result<Vec<Figure>, String> {
     // 1.8 s of answers on each of ten connections, each taking 2 ms and up to 0.4 ms of turn-around.
     let answers = |each_ms: f64| silences * 10.0 * 1800.0 / each_ms;
     let completed = [answers(2.4), answers(2.0), answers(2.0) + 20.0];
-    let longest = (real(SILENT_NS) + 2e6, percentile(&trial, "service", "max_ns"));
     Ok(vec![
-        duration("service p99_ns", 2e6, TAIL_NS, percentile(&trial, "service", "p99_ns")),
-        Figure::between("service max_ns", Unit::Ns, [198e6, longest.0, 212e6], longest.1),
+        duration(&trial, "service p99_ns", 2e6, TAIL_NS),
+        latency(&trial, "service max_ns", [198e6, real(SILENT_NS) + 2e6, 212e6]),
         Figure::between("completed", Unit::Requests, completed, trial["requests"]["completed"].as_f64()),
         none_failed(&trial),
     ])
@@ -263,21 +254,15 @@ fn slo(runs: &Runs) -> Result<Vec<Figure>, String> {
     Ok(figures)
 }
 
-/// Throughput of a comparison: the change, and what was found.
-fn throughput(comparison: &Value) -> (Option<f64>, Option<String>) {
-    let Some(figure) = throughput_row(comparison) else { return (None, None) };
-    let change = figure["ratio"]["point"].as_f64().map(|ratio| ratio - 1.0);
-    (change, figure["finding"].as_str().map(str::to_owned))
-}
-
-/// Half of the interval of throughput's change.
-fn half_width(comparison: &Value) -> Option<f64> {
-    let ratio = &throughput_row(comparison)?["ratio"];
-    Some((ratio["high"].as_f64()? - ratio["low"].as_f64()?) / 2.0)
-}
-
-fn throughput_row(comparison: &Value) -> Option<&Value> {
-    comparison["plans"][0]["figures"].as_array()?.iter().find(|one| one["figure"] == "throughput")
+/// Throughput of a comparison: its change, half of that's interval, and what was found.
+fn throughput(comparison: &Value) -> (Option<f64>, Option<f64>, Option<String>) {
+    let figures = comparison["plans"][0]["figures"].as_array();
+    let Some(figure) = figures.and_then(|all| all.iter().find(|one| one["figure"] == "throughput")) else {
+        return (None, None, None);
+    };
+    let of = |end: &str| figure["ratio"][end].as_f64();
+    let half = of("high").zip(of("low")).map(|(high, low)| (high - low) / 2.0);
+    (of("point").map(|ratio| ratio - 1.0), half, figure["finding"].as_str().map(str::to_owned))
 }
 
 fn compare(runs: &Runs) -> Result<Vec<Figure>, String> {
@@ -293,7 +278,7 @@ fn compare(runs: &Runs) -> Result<Vec<Figure>, String> {
     )?;
     let mut figures = Vec::new();
     for (name, comparison) in [("compare", in_turn), ("duet", duet)] {
-        let (change, finding) = throughput(&comparison);
+        let (change, _, finding) = throughput(&comparison);
         let bounds = [-0.055, -0.05, -0.045];
         figures.push(Figure::between(&format!("{name}: throughput"), Unit::Share, bounds, change));
         figures.push(Figure::yes(&format!("{name}: slower"), finding.map(|word| word == "slower")));
@@ -305,19 +290,14 @@ fn a_a(runs: &Runs) -> Result<Vec<Figure>, String> {
     let (blocks, window) = if runs.quick { ("4", "1s") } else { ("8", "3s") };
     let flags = ["-c", "50", "-d", window, "--blocks", blocks];
     let comparison = runs.compared([("a", "-t 1"), ("b", "-t 1")], &flags)?;
-    let (change, finding) = throughput(&comparison);
+    let (change, half, finding) = throughput(&comparison);
     let neither = finding.map(|word| word != "slower" && word != "faster");
     // How far a change of nothing may be off is what the comparison itself says of its change.
-    let half = half_width(&comparison).unwrap_or(0.0);
+    let half = half.unwrap_or(0.0);
     Ok(vec![
         Figure::between("throughput", Unit::Share, [-half, 0.0, half], change),
         Figure::yes("neither is faster", neither),
     ])
-}
-
-#[expect(clippy::cast_precision_loss, reason = "nanoseconds of a load, far below 2^52")]
-fn real(count: u64) -> f64 {
-    count as f64
 }
 
 #[cfg(test)]
@@ -335,7 +315,10 @@ mod tests {
 
     #[test]
     fn a_delay_is_never_shorter_than_the_target_made_it() {
-        let said = |found: f64| duration("service p50_ns", 2e6, MEDIAN_NS, Some(found)).verdict(true);
+        let said = |found: f64| {
+            let trial = serde_json::json!({"latency": {"service": {"p50_ns": found}}});
+            duration(&trial, "service p50_ns", 2e6, MEDIAN_NS).verdict(true)
+        };
         for within in [1.99e6, 2e6, 2.2e6] {
             assert_eq!(said(within), Verdict::Within, "{within}");
         }
@@ -350,9 +333,10 @@ mod tests {
             {"figure": "p50_ns", "ratio": {"point": 2.0}, "finding": "slower"},
             {"figure": "throughput", "ratio": {"point": 0.95}, "finding": "slower"},
         ]}]});
-        let (change, finding) = throughput(&comparison);
+        let (change, half, finding) = throughput(&comparison);
+        assert_eq!(half, None, "the ratio has no interval");
         assert!((change.unwrap() + 0.05).abs() < 1e-12);
         assert_eq!(finding.as_deref(), Some("slower"));
-        assert_eq!(throughput(&Value::Null), (None, None));
+        assert_eq!(throughput(&Value::Null), (None, None, None));
     }
 }

@@ -1,10 +1,11 @@
 //! A server that notes when each request arrives, so that a load's evenness is seen from outside of Prony.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::Instant;
+
+use crate::loopback::serve;
 
 const ANSWER: &[u8] =
     b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!";
@@ -19,16 +20,9 @@ pub(crate) struct Recorder {
 impl Recorder {
     /// Listens on a free port; each connection has a thread.
     pub(crate) fn start() -> Result<Recorder, String> {
-        let listener = TcpListener::bind("127.0.0.1:0").map_err(|e| format!("a server of our own: {e}"))?;
-        let address = listener.local_addr().map_err(|e| e.to_string())?;
         let arrived = Arc::new(Mutex::new(Vec::new()));
         let notes = Arc::clone(&arrived);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let notes = Arc::clone(&notes);
-                thread::spawn(move || note(stream, &notes));
-            }
-        });
+        let address = serve(move |stream| note(stream, &notes))?;
         Ok(Recorder { address, began: Instant::now(), arrived })
     }
 

@@ -12,9 +12,10 @@ pub(crate) mod noise;
 mod page;
 mod runs;
 
-use std::fs;
 use std::path::Path;
 
+use clap::Parser;
+use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -23,17 +24,22 @@ use judge::{Figure, Verdict};
 use noise::{Noise, Reading};
 use runs::Runs;
 
-use crate::today::date;
+use crate::files;
+use crate::page::date;
 
-const USAGE: &str = "usage: cargo xtask truth [--store] [--quick] [--only NAME,…]";
 /// The format's name; another number is another format.
 const SCHEMA: &str = "prony.truth/1";
 
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Asked {
+#[derive(Debug, Parser, PartialEq, Eq)]
+pub(crate) struct Asked {
+    /// Keep the results, of all known answers at full length, in docs/benchmarks/
+    #[arg(long, conflicts_with_all = ["quick", "only"])]
     store: bool,
+    /// Shorter loads and coarser searches
+    #[arg(long)]
     quick: bool,
-    /// Empty: all.
+    /// Only these known answers
+    #[arg(long, value_delimiter = ',', value_parser = PossibleValuesParser::new(ANSWERS.map(|answer| answer.name)))]
     only: Vec<String>,
 }
 
@@ -72,14 +78,9 @@ struct Truths {
     answers: Vec<Measured>,
 }
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
-    let asked = read(arguments)?;
-    let prony = root.join("target/release/prony");
-    if !prony.exists() {
-        return Err("target/release/prony is not built: make build".to_owned());
-    }
-    let folder = root.join("target/truth");
-    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
+    let (prony, folder) = (crate::prony(root)?, root.join("target/truth"));
+    files::make(&folder)?;
     let runs = Runs::new(&prony, &folder, asked.quick);
     let wanted: Vec<&Answer> = ANSWERS
         .iter()
@@ -109,9 +110,8 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     };
     if asked.store {
         let json = serde_json::to_string(&truths).map_err(|e| e.to_string())? + "\n";
-        let only = asked.only.iter().fold(String::new(), |only, name| only + "-" + name);
-        let name = format!("truth-{}{only}", truths.date);
-        crate::stored::write(root, &name, &[("md", &page::page(&truths)), ("json", &json)])?;
+        let name = format!("truth-{}", truths.date);
+        crate::page::store(root, &name, &page::page(&truths), Some(&json))?;
     }
     println!("{}", page::summary(&truths.answers));
     judged(&truths.answers)
@@ -161,34 +161,6 @@ fn judged(measured: &[Measured]) -> Result<(), String> {
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
-}
-
-fn read(arguments: &[String]) -> Result<Asked, String> {
-    let mut asked = Asked::default();
-    let mut rest = arguments.iter();
-    while let Some(argument) = rest.next() {
-        match argument.as_str() {
-            "--store" => asked.store = true,
-            "--quick" => asked.quick = true,
-            "--only" => {
-                let names = rest.next().ok_or(USAGE)?;
-                asked.only.extend(names.split(',').map(str::to_owned));
-            }
-            other => return Err(format!("{other:?}: {USAGE}")),
-        }
-    }
-    let known = |name: &&String| ANSWERS.iter().any(|answer| answer.name == name.as_str());
-    if let Some(unknown) = asked.only.iter().find(|name| !known(name)) {
-        let names: Vec<&str> = ANSWERS.iter().map(|answer| answer.name).collect();
-        return Err(format!("there is no known answer {unknown:?}: {}", names.join(", ")));
-    }
-    if asked.store && (asked.quick || !asked.only.is_empty()) {
-        return Err(
-            "a result that is kept is of all known answers at full length: leave --quick and --only out"
-                .to_owned(),
-        );
-    }
-    Ok(asked)
 }
 
 #[cfg(test)]

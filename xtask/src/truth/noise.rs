@@ -4,12 +4,15 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Instant;
 
 use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeVal;
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::run;
 
 /// Findings of the doctor's that may move any figure here. Its pressure is left out: that looks back over 10 s in
 /// which this very task has loaded the machine.
@@ -49,9 +52,7 @@ impl Noise {
 pub(crate) fn doctor(prony: &Path, folder: &Path, quick: bool) -> Result<Value, String> {
     let mut command = Command::new(prony);
     command.args(["doctor", "--format", "json"]).args(quick.then_some("--quick"));
-    let output = command.current_dir(folder).stdin(Stdio::null()).output();
-    let output = output.map_err(|e| format!("{}: {e}", prony.display()))?;
-    serde_json::from_slice(&output.stdout).map_err(|e| format!("prony doctor said no JSON: {e}"))
+    run::json(command.current_dir(folder))
 }
 
 /// What of it is kept: what it measured (the A/A noise, the client's floor and its ceiling) and what distorts. Its other
@@ -87,13 +88,10 @@ pub(crate) struct Reading {
 
 impl Reading {
     pub(crate) fn now() -> Reading {
-        let used = |who| {
-            getrusage(who).map_or(0.0, |usage| seconds(usage.user_time()) + seconds(usage.system_time()))
-        };
         Reading {
             at: Instant::now(),
             cpus: cpus(&fs::read_to_string("/proc/stat").unwrap_or_default()),
-            own_s: used(UsageWho::RUSAGE_SELF) + used(UsageWho::RUSAGE_CHILDREN),
+            own_s: used_s(UsageWho::RUSAGE_SELF) + used_s(UsageWho::RUSAGE_CHILDREN),
         }
     }
 
@@ -104,9 +102,11 @@ impl Reading {
     }
 }
 
+/// CPU time of this process, or of its children, in seconds.
 #[expect(clippy::cast_precision_loss, reason = "microseconds below a million, seconds of a day")]
-fn seconds(time: nix::sys::time::TimeVal) -> f64 {
-    time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6
+pub(crate) fn used_s(who: UsageWho) -> f64 {
+    let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
+    getrusage(who).map_or(0.0, |usage| seconds(usage.user_time()) + seconds(usage.system_time()))
 }
 
 /// The CPUs of /proc/stat (proc(5)): user, nice, system, idle, iowait, irq, softirq, steal.

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::judge::Verdict;
 use super::{Judged, Measured, Truths};
+use crate::page::{NONE, list, or_none, table, verbatim};
 
 /// A known answer on the terminal.
 pub(super) fn lines(one: &Measured) -> String {
@@ -32,7 +33,7 @@ fn name(judged: &Judged) -> String {
 fn shown(judged: &Judged) -> [String; 3] {
     let figure = &judged.figure;
     let found = figure.found.map_or_else(|| "none".to_owned(), |found| figure.unit.show(found));
-    [figure.unit.show(figure.expected), found, judged.deviation.clone().unwrap_or_else(|| "–".to_owned())]
+    [figure.unit.show(figure.expected), found, judged.deviation.clone().unwrap_or_else(|| NONE.to_owned())]
 }
 
 /// How many figures have which verdict.
@@ -55,44 +56,35 @@ pub(super) fn page(truths: &Truths) -> String {
          limits meanwhile (5 % of a core by other programs, 1 %\nstolen), and by the verdict `host_noisy` of the loads. The \
          tests hold the same truths in a simulated world, exactly.\n\n**{}.**\n\n{}\n",
         truths.date,
-        crate::soak::host(&truths.host),
+        crate::page::host(&truths.host),
         summary(&truths.answers),
         doctors(truths),
     );
-    page.push_str("| known answer | figure | expected | still within | found | deviation | verdict |\n|---|---|---|---|---|---|---|\n");
+    let mut rows = Vec::new();
     for one in &truths.answers {
-        for judged in &one.figures {
+        rows.extend(one.figures.iter().map(|judged| {
             let ([expected, found, deviation], figure) = (shown(judged), &judged.figure);
             let within = [figure.low, figure.high].map(|value| figure.unit.show(value)).join(" to ");
             let verdict = match judged.verdict {
                 Verdict::Off => "**off**",
                 other => other.word(),
             };
-            let (title, name) = (one.title, name(judged));
-            let _ = writeln!(
-                page,
-                "| {title} | {name} | {expected} | {within} | {found} | {deviation} | {verdict} |"
-            );
-        }
-        if let Some(why) = &one.failed {
-            let _ = writeln!(
-                page,
-                "| {} | nothing was measured: {} | | | | | |",
-                one.title,
-                why.replace(['|', '\n'], " ")
-            );
-        }
+            [one.title.to_owned(), name(judged), expected, within, found, deviation, verdict.to_owned()]
+        }));
+        rows.extend(one.failed.as_ref().map(|why| {
+            let why = format!("nothing was measured: {}", why.replace(['|', '\n'], " "));
+            let mut row = [const { String::new() }; 7];
+            (row[0], row[1]) = (one.title.to_owned(), why);
+            row
+        }));
     }
+    let heads = "known answer | figure | expected | still within | found | deviation | verdict";
+    page.push_str(&table(heads, "---|---|---|---|---|---|---", rows));
     page.push_str("\nWhy each is known, and what the machine did beside it:\n\n");
-    for one in &truths.answers {
-        let _ = writeln!(page, "- {}: {}. The machine: {}.", one.title, one.why, one.noise.said());
-    }
-    page.push_str("\n```text\n");
-    for one in &truths.answers {
-        let _ = writeln!(page, "# {}\n{}", one.name, one.commands.join("\n"));
-    }
-    page.push_str("```\n");
-    page
+    let why = |one: &Measured| format!("{}: {}. The machine: {}.", one.title, one.why, one.noise.said());
+    page.push_str(&list(truths.answers.iter().map(why)));
+    let commands = |one: &Measured| format!("# {}\n{}", one.name, one.commands.join("\n"));
+    page + "\n" + &verbatim(&truths.answers.iter().map(commands).collect::<Vec<_>>())
 }
 
 /// What the doctor measured before all of them and after.
@@ -100,9 +92,8 @@ fn doctors(truths: &Truths) -> String {
     let mut text = String::new();
     for (when, doctor) in [("before", &truths.doctor_before), ("after", &truths.doctor_after)] {
         let measured = &doctor["measured"];
-        let micros =
-            |name: &str| measured[name].as_f64().map_or("–".to_owned(), |ns| format!("{:.0} µs", ns / 1e3));
-        let noise = measured["aa_noise_percent"].as_f64().map_or("–".to_owned(), |p| format!("±{p:.1} %"));
+        let micros = |name: &str| or_none(measured[name].as_f64(), |ns| format!("{:.0} µs", ns / 1e3));
+        let noise = or_none(measured["aa_noise_percent"].as_f64(), |p| format!("±{p:.1} %"));
         let why = doctor["not_measured"].as_str().map_or_else(String::new, |why| format!(" ({why})"));
         let _ = writeln!(
             text,

@@ -3,11 +3,11 @@
 use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
 
-use crate::soak::start_target;
+use crate::run;
 
 /// Where known answers are measured, and what was run for the one that is being measured.
 pub(crate) struct Runs {
@@ -49,10 +49,8 @@ impl Runs {
         measure: impl FnOnce(&str) -> Result<T, String>,
     ) -> Result<T, String> {
         self.commands.borrow_mut().push(format!("prony target {}", flags.join(" ")));
-        let (target, url) = start_target(&self.prony, flags)?;
-        let measured = measure(&url);
-        drop(target);
-        measured
+        let (_target, url) = run::target(&self.prony, flags)?;
+        measure(&url)
     }
 
     /// `prony load`'s JSON.
@@ -81,8 +79,8 @@ impl Runs {
         let [a, b] = candidates.each_ref().map(String::as_str);
         let line = [&["bench", "--candidate", a, "--candidate", b, "-o", &log, "-q"], flags].concat();
         self.prony(&line)?;
-        let output = self.prony(&["compare", &log, targets[0].0, targets[1].0, "--format", "json"])?;
-        let all: Value = serde_json::from_slice(&output).map_err(|e| format!("prony compare: {e}"))?;
+        let text = self.prony(&["compare", &log, targets[0].0, targets[1].0, "--format", "json"])?;
+        let all: Value = serde_json::from_str(&text).map_err(|e| format!("prony compare: {e}"))?;
         Ok(all[0].clone())
     }
 
@@ -100,17 +98,10 @@ impl Runs {
     }
 
     /// Runs it; what it wrote to its output.
-    fn prony(&self, line: &[&str]) -> Result<Vec<u8>, String> {
+    fn prony(&self, line: &[&str]) -> Result<String, String> {
         let shown = line.join(" ").replace(&*self.prony.to_string_lossy(), "prony");
         let shown = shown.replace(&format!("{}/", self.folder.display()), "");
         self.commands.borrow_mut().push(format!("prony {shown}"));
-        let output =
-            Command::new(&self.prony).args(line).current_dir(&self.folder).stdin(Stdio::null()).output();
-        let output = output.map_err(|e| format!("{}: {e}", self.prony.display()))?;
-        if output.status.success() {
-            return Ok(output.stdout);
-        }
-        let said = String::from_utf8_lossy(&output.stderr);
-        Err(format!("prony {shown} ended with {}: {}", output.status, said.trim()))
+        run::text(Command::new(&self.prony).args(line).current_dir(&self.folder))
     }
 }

@@ -1,10 +1,6 @@
 use super::judge::Unit;
 use super::*;
 
-fn words(line: &str) -> Vec<String> {
-    line.split_whitespace().map(str::to_owned).collect()
-}
-
 /// The capacity of 8,000/s, found to be this, with something else that runs or without.
 fn found(outcome: Result<f64, String>, noisy: bool) -> Measured {
     let answer = ANSWERS.iter().find(|answer| answer.name == "capacity").unwrap();
@@ -61,11 +57,12 @@ fn the_page_has_a_row_for_each_figure_and_a_line_for_each_reason() {
 
 #[test]
 fn the_line_is_read() {
-    assert_eq!(read(&[]), Ok(Asked::default()));
-    let quick = Asked { quick: true, only: words("fixed even"), ..Asked::default() };
-    assert_eq!(read(&words("--quick --only fixed,even")), Ok(quick));
-    assert!(read(&words("--store")).is_ok_and(|asked| asked.store));
+    let read = |line: &str| Asked::try_parse_from(["truth"].into_iter().chain(line.split_whitespace()));
+    assert_eq!(read("").unwrap(), Asked { store: false, quick: false, only: Vec::new() });
+    let quick = Asked { store: false, quick: true, only: vec!["fixed".to_owned(), "even".to_owned()] };
+    assert_eq!(read("--quick --only fixed,even").unwrap(), quick);
+    assert!(read("--store").unwrap().store);
     for wrong in ["--quik", "--only", "--only fixt", "--store --quick", "--store --only even"] {
-        assert!(read(&words(wrong)).is_err(), "{wrong}");
+        assert!(read(wrong).is_err(), "{wrong}");
     }
 }

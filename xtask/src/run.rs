@@ -1,0 +1,128 @@
+//! Other programs, run to their end or for as long as they are needed.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// A command as it is shown: without what its environment was made.
+pub(crate) fn line(command: &Command) -> String {
+    let words = [command.get_program()].into_iter().chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+/// However it ended. It has nothing to read.
+pub(crate) fn output(command: &mut Command) -> Result<Output, String> {
+    let output = command.stdin(Stdio::null()).output();
+    output.map_err(|e| format!("{} could not be run: {e}", command.get_program().display()))
+}
+
+/// Bytes as text, without white space around it.
+pub(crate) fn trimmed(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim().to_owned()
+}
+
+/// The standard output of a command that must succeed, without white space around it.
+pub(crate) fn text(command: &mut Command) -> Result<String, String> {
+    let output = output(command)?;
+    let out = trimmed(&output.stdout);
+    if output.status.success() {
+        return Ok(out);
+    }
+    Err(format!("`{}` ended with {}: {out}\n{}", line(command), output.status, trimmed(&output.stderr)))
+}
+
+/// The JSON that a command prints, whatever its exit code says of it.
+pub(crate) fn json(command: &mut Command) -> Result<Value, String> {
+    let output = output(command)?;
+    serde_json::from_slice(&output.stdout)
+        .map_err(|e| format!("`{}` printed no JSON ({e}): {}", line(command), trimmed(&output.stderr)))
+}
+
+/// Runs a command that must succeed and whose lines are seen as they come.
+pub(crate) fn seen(command: &mut Command) -> Result<(), String> {
+    let status = command.stdin(Stdio::null()).status();
+    match status.map_err(|e| format!("{} could not be run: {e}", command.get_program().display()))? {
+        status if status.success() => Ok(()),
+        status => Err(format!("`{}` ended with {status}", line(command))),
+    }
+}
+
+/// Whether a program can be run, by what makes it do next to nothing.
+pub(crate) fn is_there(program: &str, argument: &str) -> bool {
+    output(Command::new(program).arg(argument)).is_ok_and(|output| output.status.success())
+}
+
+pub(crate) fn git(folder: &Path, arguments: &[&str]) -> Result<String, String> {
+    text(Command::new("git").args(arguments).current_dir(folder))
+}
+
+/// The commit of a tree, with a word where the tree differs from it.
+pub(crate) fn commit(root: &Path) -> String {
+    git(root, &["describe", "--always", "--dirty"]).unwrap_or_else(|_| "unknown".to_owned())
+}
+
+/// A process that ends with this value.
+#[derive(Debug)]
+pub(crate) struct Running(pub(crate) Child);
+
+impl Running {
+    pub(crate) fn start(command: &mut Command) -> Result<Running, String> {
+        let child = command.spawn();
+        child.map(Running).map_err(|e| format!("{} could not be run: {e}", command.get_program().display()))
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// The first line that it prints.
+    pub(crate) fn first_line(&mut self) -> Result<String, String> {
+        let (out, mut line) = (self.0.stdout.take().ok_or("it has no output")?, String::new());
+        BufReader::new(out).read_line(&mut line).map_err(|e| e.to_string())?;
+        Ok(line.trim().to_owned())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Ended already, or ours to end.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// `prony target` on a free port, and its URL.
+pub(crate) fn target(prony: &Path, flags: &[&str]) -> Result<(Running, String), String> {
+    let mut command = Command::new(prony);
+    command.args(["target", "--port", "0", "--until-stdin-ends"]).args(flags);
+    let mut target = Running::start(command.stdin(Stdio::piped()).stdout(Stdio::piped()))?;
+    let line = target.first_line()?;
+    let url = line.split_whitespace().find(|word| word.starts_with("http"));
+    let url = url.ok_or_else(|| format!("the target said {line:?} and no URL"))?;
+    Ok((target, url.trim_end_matches([',', ';', '.']).to_owned()))
+}
+
+/// Checks of which each prints a line.
+#[derive(Default)]
+pub(crate) struct Checks {
+    failed: usize,
+}
+
+impl Checks {
+    /// What a check says where it is passed is printed behind its name.
+    pub(crate) fn count(&mut self, name: &str, result: Result<String, String>) {
+        match result {
+            Ok(said) => println!("ok      {name}{said}"),
+            Err(why) => {
+                self.failed += 1;
+                println!("FAILED  {name}: {why}");
+            }
+        }
+    }
+
+    pub(crate) fn ended(&self, of: &str) -> Result<(), String> {
+        if self.failed == 0 { Ok(()) } else { Err(format!("{} checks of {of} failed", self.failed)) }
+    }
+}

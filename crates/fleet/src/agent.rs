@@ -33,13 +33,13 @@ pub(crate) enum Act<J> {
 
 /// A piece of the result that is not confirmed.
 #[derive(Debug)]
-struct Piece<P> {
+struct Unconfirmed<P> {
     what: P,
     is_last: bool,
     sent_ns: Option<u64>,
 }
 
-impl<P> Piece<P> {
+impl<P> Unconfirmed<P> {
     /// When it is to be sent.
     fn due_ns(&self) -> u64 {
         self.sent_ns.map_or(0, |at| at + AGAIN_NS)
@@ -61,7 +61,7 @@ pub(crate) struct Agent<P> {
     lease_ns: u64,
     clock: Clock,
     /// Pieces that are not confirmed, and the first one's number.
-    pieces: VecDeque<Piece<P>>,
+    pieces: VecDeque<Unconfirmed<P>>,
     first_piece: u64,
     /// The last piece is among those that were measured.
     has_last: bool,
@@ -140,7 +140,7 @@ impl<P: Clone> Agent<P> {
     /// Its load measured a piece of its result.
     pub(crate) fn measured(&mut self, what: P, is_last: bool) {
         self.has_last |= is_last;
-        self.pieces.push_back(Piece { what, is_last, sent_ns: None });
+        self.pieces.push_back(Unconfirmed { what, is_last, sent_ns: None });
     }
 
     /// Its load has ended, or could not be applied for this reason. Clocks are compared anew.
@@ -156,7 +156,7 @@ impl<P: Clone> Agent<P> {
 
     /// When it next has something to say.
     pub(crate) fn next_ns(&self) -> u64 {
-        let pieces = self.pieces.iter().map(Piece::due_ns).min().unwrap_or(u64::MAX);
+        let pieces = self.pieces.iter().map(Unconfirmed::due_ns).min().unwrap_or(u64::MAX);
         let lease = if self.phase == Phase::Running { self.lease_ns } else { u64::MAX };
         self.next_beat_ns.min(pieces).min(lease)
     }

@@ -17,10 +17,10 @@ use crate::agent::{Act, Agent};
 use crate::allow::Bounds;
 use crate::certificates::Certificates;
 use crate::delta_file::{self, DeltaFile};
-use crate::fragments::{Joining, split};
 use crate::job::{AgentEnd, Bootstrap, Frame, Job, Piece, channel, down, up};
 use crate::nats::{Address, Link, Login, Message, Payload, SILENT, connect};
 use crate::protocol::{LOST_NS, Phase, Up};
+use crate::sealed::SealedMessages;
 use crate::session::{Opening, Session, Side};
 
 /// What waits to be taken; what is beyond it is lost, as in a network.
@@ -48,8 +48,8 @@ enum Input {
     ControllerGone,
 }
 
-/// A run that an agent serves.
-pub(crate) struct Engagement {
+/// A run that an agent serves: where its controller is, and who both are.
+pub(crate) struct AgentSession {
     pub(crate) run: String,
     /// Which agent it is, as its subjects name it.
     pub(crate) id: String,
@@ -60,8 +60,8 @@ pub(crate) struct Engagement {
     /// What it calls itself; nothing where its controller has named it.
     pub(crate) name: String,
     pub(crate) bounds: Bounds,
-    /// Whether it stands by itself: it may not be needed, and lives on when its controller is gone.
-    pub(crate) stands: bool,
+    /// Whether it waits_in_pool by itself: it may not be needed, and lives on when its controller is gone.
+    pub(crate) waits_in_pool: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub fn run(say: &dyn Fn(&str)) -> Result<(), String> {
          use `prony load --fleet`. To wait for controllers in a pool, give --pool nats://HOST/POOL."
             .to_owned()
     })?;
-    let engagement = Engagement {
+    let serves = AgentSession {
         run: bootstrap.run,
         id: bootstrap.agent,
         address: Address {
@@ -100,37 +100,35 @@ pub fn run(say: &dyn Fn(&str)) -> Result<(), String> {
         agent_key: bootstrap.agent_key,
         name: String::new(),
         bounds: Bounds { addresses: bootstrap.allowed, certificates: Certificates::Any, ..Bounds::default() },
-        stands: false,
+        waits_in_pool: false,
     };
-    serve(&engagement, Some(Box::new(input)), say).map(drop)
+    serve(&serves, Some(Box::new(input)), say).map(drop)
 }
 
 /// Serves a run. Where there is an `input`, its end is the controller's.
 pub(crate) fn serve(
-    engagement: &Engagement,
+    serves: &AgentSession,
     input: Option<Box<dyn Read + Send>>,
     say: &dyn Fn(&str),
 ) -> Result<Ended, String> {
     let (inputs, taken) = sync_channel(INPUTS_MAX);
-    let (run, id) = (&engagement.run, &engagement.id);
+    let (run, id) = (&serves.run, &serves.id);
     let wrap = |(_, bytes): Message| Input::Net(bytes);
-    let link = connect(&engagement.address, &down(run, id), wrap, inputs.clone())?;
+    let link = connect(&serves.address, &down(run, id), wrap, inputs.clone())?;
     if let Some(input) = input {
         watch_controller(input, inputs.clone());
     }
     let subject = up(run, id);
     let greets = |bytes| link.send(subject.clone(), bytes);
-    let Some(session) = greet(engagement, &greets, &taken)? else {
+    let Some(messages) = greet(serves, &greets, &taken)? else {
         return Ok(Ended::NotNeeded);
     };
-    let mut process = Process {
-        engagement,
+    let mut runtime = AgentRuntime {
+        serves,
         say,
         link,
         subject,
-        session,
-        joining: Joining::default(),
-        messages: 0,
+        messages: SealedMessages::of(messages),
         core: Agent::default(),
         inputs,
         loading: None,
@@ -142,7 +140,7 @@ pub(crate) fn serve(
         leaves: false,
         heard: Instant::now(),
     };
-    process.serve(&taken);
+    runtime.serve(&taken);
     Ok(Ended::Served)
 }
 
@@ -154,16 +152,16 @@ fn watch_controller(mut input: Box<dyn Read + Send>, inputs: SyncSender<Input>) 
     });
 }
 
-/// Agrees with the controller on keys; nothing, where an agent that stands by itself is not answered.
+/// Agrees with the controller on keys; nothing, where an agent that waits_in_pool by itself is not answered.
 fn greet(
-    engagement: &Engagement,
+    serves: &AgentSession,
     send: &dyn Fn(Vec<u8>),
     taken: &Receiver<Input>,
 ) -> Result<Option<Session>, String> {
-    let opening = Opening::new(Side::Agent, &channel(&engagement.run, &engagement.id))?;
-    let greeting = opening.greeting(&engagement.agent_key, &engagement.name, &[])?;
+    let opening = Opening::new(Side::Agent, &channel(&serves.run, &serves.id))?;
+    let greeting = opening.greeting(&serves.agent_key, &serves.name, &[])?;
     let greeting = Frame::Greeting(greeting).to_bytes();
-    let (began, timeout) = (Instant::now(), if engagement.stands { NEED_TIMEOUT } else { GREET_TIMEOUT });
+    let (began, timeout) = (Instant::now(), if serves.waits_in_pool { NEED_TIMEOUT } else { GREET_TIMEOUT });
     while began.elapsed() < timeout {
         send(greeting.clone());
         let again = Instant::now() + GREET_EVERY;
@@ -172,9 +170,9 @@ fn greet(
                 Input::Net(bytes) => {
                     // Whoever can write to its subject may forge one, which is nobody's.
                     if let Some(Frame::Greeting(theirs)) = Frame::of(&bytes)
-                        && opening.is_genuine(&theirs, &engagement.controller_key)
+                        && opening.is_genuine(&theirs, &serves.controller_key)
                     {
-                        return opening.agree(&theirs, &engagement.controller_key).map(Some);
+                        return opening.agree(&theirs, &serves.controller_key).map(Some);
                     }
                 }
                 Input::ControllerGone => return Err("the controller has ended".to_owned()),
@@ -182,7 +180,7 @@ fn greet(
             }
         }
     }
-    match engagement.stands {
+    match serves.waits_in_pool {
         true => Ok(None),
         false => Err(format!("no controller answered within {} s", GREET_TIMEOUT.as_secs())),
     }
@@ -193,14 +191,12 @@ struct Loading {
     control: Control,
 }
 
-struct Process<'a> {
-    engagement: &'a Engagement,
+struct AgentRuntime<'a> {
+    serves: &'a AgentSession,
     say: &'a dyn Fn(&str),
     link: Link,
     subject: String,
-    session: Session,
-    joining: Joining,
-    messages: u64,
+    messages: SealedMessages,
     /// Its pieces are JSON already: one goes to the file, too, and is sent until it is confirmed, and the histograms in it are
     /// compressed, which is most of what an agent's messages cost.
     core: Agent<Box<RawValue>>,
@@ -221,7 +217,7 @@ struct Process<'a> {
     heard: Instant,
 }
 
-impl Process<'_> {
+impl AgentRuntime<'_> {
     fn serve(&mut self, taken: &Receiver<Input>) {
         while !self.leaves {
             let until = Duration::from_nanos(self.core.next_ns().saturating_sub(monotonic_ns()));
@@ -274,7 +270,7 @@ impl Process<'_> {
 
     fn open_file(&mut self) {
         self.leave_file();
-        let Engagement { run, id, .. } = self.engagement;
+        let AgentSession { run, id, .. } = self.serves;
         let Some(folder) = delta_file::folder() else { return };
         match DeltaFile::create(&folder, run, id, self.core.trial()) {
             Ok(file) => self.file = Some(file),
@@ -306,13 +302,8 @@ impl Process<'_> {
     }
 
     fn send(&mut self, message: &Up<Box<RawValue>>) {
-        let Ok(text) = serde_json::to_vec(message) else { return };
-        self.messages += 1;
-        // Sealing fails beyond 256 GiB; what is not sent is said again.
-        for sealed in
-            split(self.messages, &text).into_iter().filter_map(|piece| self.session.seal(piece).ok())
-        {
-            self.link.send(self.subject.clone(), Frame::Sealed(sealed).to_bytes());
+        for frame in self.messages.seal(message) {
+            self.link.send(self.subject.clone(), frame);
         }
     }
 
@@ -320,9 +311,7 @@ impl Process<'_> {
         match input {
             Input::Net(bytes) => {
                 let Some(Frame::Sealed(sealed)) = Frame::of(&bytes) else { return };
-                let text = self.session.open(sealed).and_then(|piece| self.joining.add(&piece));
-                let answer = text.and_then(|text| serde_json::from_slice(&text).ok());
-                if let Some(answer) = answer {
+                if let Some(answer) = self.messages.open(sealed) {
                     self.heard = Instant::now();
                     for act in self.core.hear(monotonic_ns(), answer) {
                         self.act(act);
@@ -408,8 +397,8 @@ impl Process<'_> {
         if !is_of_plan {
             return Err("the share of the load that it was given is not one of the plan".to_owned());
         }
-        let allowed = self.engagement.bounds.admit(&plan, shard)?;
-        self.engagement.bounds.certificates.give(&mut plan).map_err(|e| e.to_string())?;
+        let allowed = self.serves.bounds.admit(&plan, shard)?;
+        self.serves.bounds.certificates.give(&mut plan).map_err(|e| e.to_string())?;
         self.host = Some(Box::new(prony_host::read()));
         let control = Control::leased(&allowed);
         let (inputs, controlled) = (self.inputs.clone(), control.clone());
@@ -438,10 +427,10 @@ mod tests {
     use crate::session::{new_key, public_key};
 
     #[test]
-    fn forged_greetings_do_not_end_an_engagement() {
+    fn forged_greetings_end_no_session() {
         let ((agent_key, agent), (key, _), (stranger, _)) =
             (new_key().unwrap(), new_key().unwrap(), new_key().unwrap());
-        let engagement = Engagement {
+        let serves = AgentSession {
             run: "run".to_owned(),
             id: "0".to_owned(),
             address: Address {
@@ -454,7 +443,7 @@ mod tests {
             agent_key,
             name: String::new(),
             bounds: Bounds::default(),
-            stands: false,
+            waits_in_pool: false,
         };
         let (inputs, taken) = sync_channel(INPUTS_MAX);
         let is_answered = std::cell::Cell::new(false);
@@ -475,7 +464,7 @@ mod tests {
                 inputs.try_send(Input::Net(payload)).unwrap();
             }
         };
-        assert!(greet(&engagement, &answers, &taken).unwrap().is_some());
+        assert!(greet(&serves, &answers, &taken).unwrap().is_some());
         assert!(taken.try_recv().is_err(), "it was the last of them, the controller's");
     }
 }

@@ -77,6 +77,12 @@ pub struct Bootstrap {
     pub allowed: Vec<SocketAddr>,
 }
 
+impl Bootstrap {
+    pub(crate) fn line(&self) -> std::io::Result<String> {
+        Ok(serde_json::to_string(self)? + "\n")
+    }
+}
+
 /// What begins a message that is a greeting, as JSON: its length is protocol 2's, so that each version hears of the other.
 const GREETING: [u8; 17] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0];
 /// What begins one that is sealed.

@@ -13,8 +13,8 @@ use prony_host::cpus;
 use ring::rand::{SecureRandom, SystemRandom};
 use rustix::process::geteuid;
 
+use crate::die_with_parent::{die_with_parent, on_path};
 use crate::nats::{Address, Login};
-use crate::tied::{on_path, tied};
 
 /// How long a nats-server may take to listen.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -117,7 +117,7 @@ impl Server {
         // It inherits this thread's CPUs.
         let before = cpus::affinity(0).unwrap_or_default();
         let _ = cpus::set_affinity(0, cpus);
-        let child = tied(own, program)
+        let child = die_with_parent(own, program)
             .args(["-c".as_ref(), config.as_os_str(), "-l".as_ref(), log.as_os_str()])
             .stdin(Stdio::null())
             .stdout(Stdio::null())

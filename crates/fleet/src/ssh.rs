@@ -5,30 +5,23 @@
 //! its NATS server is and by which keys to speak. That input ends with ssh, and ssh with this process, so that the agent
 //! ends with either. Where the host lacks the binary, another ssh copies it, under a name that is its hash.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::BufReader;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{ChildStdout, Stdio};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use crate::agent_binary::AgentBinary;
 use crate::agents::SshHost;
-use crate::job::Bootstrap;
-use crate::ssh_process::{Copying, lacks};
-use crate::tied::{on_path, tied};
+use crate::child::{ChildHandle, next_line};
+use crate::die_with_parent::{die_with_parent, on_path};
+use crate::ssh_copy::Copying;
 
-/// Lines of ssh that wait to be read, and the longest of them.
-const LINES_MAX: usize = 256;
-pub(crate) const LINE_MAX_BYTES: u64 = 4096;
+/// Lines that a login may print before the agent is there.
+const LINES_MAX: usize = 1_000;
 /// What the script says before the agent is there, whatever else a login prints.
 const MARK: &str = "prony-agent:";
-/// How long the agent has to end by itself once its standard input has.
-const END_TIMEOUT: Duration = Duration::from_secs(2);
-/// How often that is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
-
 /// What all ssh agents of a run have in common.
 #[derive(Debug)]
 pub(crate) struct SshMeans {
@@ -68,7 +61,7 @@ impl SshMeans {
     }
 
     pub(crate) fn ssh(&self, host: &SshHost, options: &[&str], script: &str) -> std::process::Command {
-        let mut command = tied(&self.own, &self.ssh);
+        let mut command = die_with_parent(&self.own, &self.ssh);
         // Nobody is there to answer a question, and a connection that others share would outlive this one.
         command.args([
             "-T",
@@ -117,95 +110,68 @@ pub(crate) fn copy_script(binary: &AgentBinary) -> String {
     )
 }
 
-enum Line {
-    Out(String),
-    Err(String),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// ssh connects, and says whether the agent is there.
-    Connecting,
-    /// The agent was told whom to serve.
-    Told,
-}
-
-/// An agent on another host; its ssh is ended when this is dropped, and the agent by that.
-pub(crate) struct SshAgent {
+/// An ssh that becomes the agent, step by step: nothing here waits.
+pub(crate) struct SshStart {
     means: Arc<SshMeans>,
     host: SshHost,
-    bootstrap: Bootstrap,
-    child: Child,
-    /// The agent's standard input.
-    input: Option<ChildStdin>,
-    lines: Receiver<Line>,
-    stage: Stage,
+    /// Whether a tunnel leads back to this machine's nats-server.
+    has_tunnel: bool,
+    arguments: String,
+    ssh: ChildHandle,
+    /// The script's words, and what comes after them.
+    answers: Receiver<(Vec<String>, BufReader<ChildStdout>)>,
     /// The binary on its way, between two ssh.
     copying: Option<Copying>,
-    /// The tunnel's port on the host.
-    port: Option<u16>,
-    is_there: bool,
     was_copied: bool,
-    /// What ssh or the agent said last.
-    said: String,
 }
 
-impl SshAgent {
-    /// Starts ssh; [`SshAgent::proceed`] does the rest.
-    pub(crate) fn start(
+impl SshStart {
+    /// Begins to run `prony ARGUMENTS` on a host. The calling thread must live as long as the ssh, which ends with it.
+    pub(crate) fn begin(
         means: &Arc<SshMeans>,
         host: &SshHost,
-        bootstrap: Bootstrap,
-    ) -> Result<SshAgent, String> {
-        let (child, lines) = connect(means, host)?;
-        Ok(SshAgent {
+        has_tunnel: bool,
+        arguments: &str,
+    ) -> Result<SshStart, String> {
+        let (ssh, answers) = connect(means, host, has_tunnel, arguments)?;
+        Ok(SshStart {
             means: Arc::clone(means),
             host: host.clone(),
-            bootstrap,
-            child,
-            input: None,
-            lines,
-            stage: Stage::Connecting,
+            has_tunnel,
+            arguments: arguments.to_owned(),
+            ssh,
+            answers,
             copying: None,
-            port: None,
-            is_there: false,
             was_copied: false,
-            said: String::new(),
         })
     }
 
-    /// Does what can be done by now.
-    pub(crate) fn proceed(&mut self) -> Result<(), String> {
-        if let Some(done) = self.copying.as_mut().map(Copying::look) {
-            return match done {
-                Some(copied) => copied.and_then(|()| self.again()),
-                None => Ok(()),
-            };
+    /// Does what can be done by now: what the agent says, once it is there.
+    pub(crate) fn proceed(&mut self) -> Result<Option<BufReader<ChildStdout>>, String> {
+        if let Some(copying) = &mut self.copying {
+            let Some(copied) = copying.look() else { return Ok(None) };
+            copied?;
+            self.copying = None;
+            (self.ssh, self.answers) = connect(&self.means, &self.host, self.has_tunnel, &self.arguments)?;
+            return Ok(None);
         }
-        let ended = self.child.try_wait().map_err(|e| self.lacks(&e.to_string()))?;
-        // What it said before it ended is there by now, or soon.
-        let mut missing = None;
-        while let Some(line) = self.next_line(ended.is_some()) {
-            match line {
-                Line::Out(line) => match marked(&line).as_slice() {
-                    ["here"] => self.is_there = true,
-                    ["missing", system, machine] => {
-                        missing = Some(((*system).to_owned(), (*machine).to_owned()));
-                    }
-                    _ => {}
-                },
-                Line::Err(line) => match allocated_port(&line) {
-                    Some(port) => self.port = Some(port),
-                    None => self.said = line,
-                },
+        let (words, from_agent) = match self.answers.try_recv() {
+            Ok(answer) => answer,
+            Err(TryRecvError::Empty) => return Ok(None),
+            Err(TryRecvError::Disconnected) => {
+                self.ssh.end();
+                return Err(self.lacks("ssh ended before the agent answered"));
             }
-        }
-        match (self.stage, missing, ended) {
-            (Stage::Connecting, Some((system, machine)), _) => self.copy(&system, &machine),
-            (Stage::Connecting, None, Some(_)) => Err(self.lacks("ssh ended before the agent answered")),
-            (Stage::Told, _, Some(_)) => Err(self.lacks("the agent ended")),
-            (Stage::Connecting, None, None) if self.is_there && self.port.is_some() => self.tell(),
-            _ => Ok(()),
+        };
+        match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+            ["missing", system, machine] if !self.was_copied => {
+                self.ssh.kill();
+                self.copying = Some(Copying::start(&self.means, &self.host, system, machine)?);
+                self.was_copied = true;
+                Ok(None)
+            }
+            ["missing", ..] => Err(self.lacks("Prony was copied to it and cannot be executed there")),
+            _ => Ok(Some(from_agent)),
         }
     }
 
@@ -214,135 +180,61 @@ impl SshAgent {
         self.copying.is_some()
     }
 
-    pub(crate) fn is_running(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
+    pub(crate) fn ssh(&mut self) -> &mut ChildHandle {
+        &mut self.ssh
     }
 
-    /// The process of its ssh.
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+    pub(crate) fn into_ssh(self) -> ChildHandle {
+        self.ssh
     }
 
-    /// Ends its standard input, so that it ends.
-    pub(crate) fn close(&mut self) {
-        self.input = None;
-    }
-
-    /// What it said last, if anything.
-    pub(crate) fn last_words(&mut self) -> String {
-        while let Some(line) = self.next_line(false) {
-            if let Line::Err(line) = line {
-                self.said = line;
-            }
-        }
-        self.said.clone()
-    }
-
-    /// The next line, if it is there; of an ssh that has ended, all come before none.
-    fn next_line(&self, has_ended: bool) -> Option<Line> {
-        match has_ended {
-            true => self.lines.recv_timeout(END_TIMEOUT).ok(),
-            false => self.lines.try_recv().ok(),
-        }
-    }
-
-    fn lacks(&self, what: &str) -> String {
-        lacks(&self.host, what, &self.said)
-    }
-
-    fn copy(&mut self, system: &str, machine: &str) -> Result<(), String> {
-        if self.was_copied {
-            return Err(self.lacks("Prony was copied to it and cannot be executed there"));
-        }
-        self.end();
-        self.copying = Some(Copying::start(&self.means, &self.host, system, machine)?);
-        self.was_copied = true;
-        Ok(())
-    }
-
-    fn again(&mut self) -> Result<(), String> {
-        self.copying = None;
-        (self.child, self.lines) = connect(&self.means, &self.host)?;
-        (self.stage, self.port, self.is_there) = (Stage::Connecting, None, false);
-        Ok(())
-    }
-
-    fn tell(&mut self) -> Result<(), String> {
-        let Some(port) = self.port else { return Ok(()) };
-        self.bootstrap.url = format!("nats://127.0.0.1:{port}");
-        let line = serde_json::to_string(&self.bootstrap).map_err(|e| self.lacks(&e.to_string()))? + "\n";
-        let mut input = self.child.stdin.take().ok_or_else(|| self.lacks("it has no standard input"))?;
-        let told = input.write_all(line.as_bytes()).and_then(|()| input.flush());
-        (self.input, self.stage) = (Some(input), Stage::Told);
-        told.map_err(|e| self.lacks(&format!("the controller's address could not be sent to it: {e}")))
-    }
-
-    fn end(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    pub(crate) fn lacks(&mut self, what: &str) -> String {
+        lacks(&self.host, what, &self.ssh.last_words())
     }
 }
 
-impl Drop for SshAgent {
-    fn drop(&mut self) {
-        self.close();
-        // ssh ends once the agent has; one that cannot, since it is stopped or cut off, is not waited for.
-        let began = Instant::now();
-        while self.stage == Stage::Told && self.is_running() && began.elapsed() < END_TIMEOUT {
-            thread::sleep(LOOK_EVERY);
-        }
-        self.end();
-    }
+/// Why there is no agent, with what ssh said last.
+pub(crate) fn lacks(host: &SshHost, what: &str, said: &str) -> String {
+    let said = if said.is_empty() { "it did not say why" } else { said };
+    format!("No agent could be started on {}: {what} ({said}).", host.name)
 }
 
-fn connect(means: &SshMeans, host: &SshHost) -> Result<(Child, Receiver<Line>), String> {
+/// An ssh with the script, and the words of its first marked line; none where it ends before.
+fn connect(
+    means: &SshMeans,
+    host: &SshHost,
+    has_tunnel: bool,
+    arguments: &str,
+) -> Result<(ChildHandle, Receiver<(Vec<String>, BufReader<ChildStdout>)>), String> {
     let tunnel = format!("127.0.0.1:0:127.0.0.1:{}", means.nats_port);
     let options = ["-o", "ExitOnForwardFailure=yes", "-R", &tunnel];
-    let child = means.ssh(host, &options, &means.run_script("agent")).spawn();
-    let mut child = child.map_err(|e| format!("{} could not be started: {e}.", means.ssh.display()))?;
-    let lines = lines_of(&mut child);
-    Ok((child, lines))
-}
-
-/// All that it says.
-fn lines_of(child: &mut Child) -> Receiver<Line> {
-    let (to, lines) = sync_channel(LINES_MAX);
-    if let Some(out) = child.stdout.take() {
-        read_lines(out, to.clone(), Line::Out);
-    }
-    if let Some(err) = child.stderr.take() {
-        read_lines(err, to, Line::Err);
-    }
-    lines
-}
-
-fn read_lines(from: impl Read + Send + 'static, to: SyncSender<Line>, kind: fn(String) -> Line) {
+    let options = if has_tunnel { options.as_slice() } else { &[] };
+    let started = ChildHandle::start(means.ssh(host, options, &means.run_script(arguments)));
+    let (ssh, output) =
+        started.map_err(|why| format!("{} could not be started: {why}.", means.ssh.display()))?;
+    let (answered, answers) = sync_channel(1);
     thread::spawn(move || {
-        let mut from = BufReader::new(from);
-        let mut bytes = Vec::new();
-        while matches!(from.by_ref().take(LINE_MAX_BYTES).read_until(b'\n', &mut bytes), Ok(1..)) {
-            let line = String::from_utf8_lossy(&bytes).trim().to_owned();
-            bytes.clear();
-            if !line.is_empty() && to.send(kind(line)).is_err() {
-                break;
+        let mut from_agent = BufReader::new(output?);
+        for _ in 0..LINES_MAX {
+            let line = next_line(&mut from_agent)?;
+            let words: Vec<String> = marked(&line).into_iter().map(str::to_owned).collect();
+            if !words.is_empty() {
+                return answered.send((words, from_agent)).ok();
             }
         }
+        None
     });
+    Ok((ssh, answers))
 }
 
 /// The words after the script's mark; none of what else a login prints.
-pub(crate) fn marked(line: &str) -> Vec<&str> {
+fn marked(line: &str) -> Vec<&str> {
     line.strip_prefix(MARK).map(|rest| rest.split_whitespace().collect()).unwrap_or_default()
-}
-
-/// The port that ssh says a tunnel was given: `Allocated port 40001 for remote forward to 127.0.0.1:4222`.
-fn allocated_port(line: &str) -> Option<u16> {
-    let port = line.strip_prefix("Allocated port ")?.split_whitespace().next()?;
-    port.parse().ok().filter(|port| *port > 0)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
     use std::process::Command;
 
     use super::*;
@@ -354,14 +246,6 @@ mod tests {
             own,
             ssh: PathBuf::from("ssh"),
             nats_port: 4222,
-        }
-    }
-
-    #[test]
-    fn the_port_of_a_tunnel_is_read_from_what_ssh_says() {
-        assert_eq!(allocated_port("Allocated port 40001 for remote forward to 127.0.0.1:4222"), Some(40_001));
-        for other in ["Allocated port x for", "Allocated port 0 for", "Warning: Permanently added", ""] {
-            assert_eq!(allocated_port(other), None);
         }
     }
 

@@ -14,7 +14,6 @@ use prony_model::plan_record::nanoseconds;
 use prony_model::printable::harmless_within;
 
 use crate::controller::Event;
-use crate::fleet::Seat;
 use crate::job::{AgentEnd, Piece};
 use crate::protocol::LEASE_NS;
 
@@ -23,6 +22,8 @@ const REASON_MAX_CHARS: usize = 1_000;
 
 pub(crate) struct Trial<'a> {
     plan: &'a Plan,
+    /// The agents'.
+    names: Vec<String>,
     gathered: Gathered<'a>,
     ends: BTreeMap<usize, AgentEnd>,
     hosts: BTreeMap<usize, Host>,
@@ -33,10 +34,11 @@ pub(crate) struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    pub(crate) fn of(plan: &'a Plan, agents: usize) -> Trial<'a> {
+    pub(crate) fn of(plan: &'a Plan, names: Vec<String>) -> Trial<'a> {
         Trial {
             plan,
-            gathered: Gathered::new(plan, agents),
+            gathered: Gathered::new(plan, names.len()),
+            names,
             ends: BTreeMap::new(),
             hosts: BTreeMap::new(),
             start_ns: None,
@@ -46,7 +48,7 @@ impl<'a> Trial<'a> {
         }
     }
 
-    pub(crate) fn take(&mut self, event: Event<Piece>, seats: &[Seat]) -> Result<(), LoadError> {
+    pub(crate) fn take(&mut self, event: Event<Piece>) -> Result<(), LoadError> {
         match event {
             Event::Started(at_ns) => {
                 let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -58,13 +60,13 @@ impl<'a> Trial<'a> {
                 share
                     .check()
                     .and_then(|()| check(AgentRecord { host: host.clone(), ..AgentRecord::default() }))
-                    .map_err(|why| cannot_be(&seats[agent], &why))?;
+                    .map_err(|why| cannot_be(&self.names[agent], &why))?;
                 // Bins are held from the window's start on: what lies ahead of the clock would make room for years of them.
                 let ran_ns = self.start_ns.map_or(0, |at| monotonic_ns().saturating_sub(at));
                 if share.end_ns > ran_ns.saturating_add(LEASE_NS) {
                     return Err(LoadError::Fleet(format!(
                         "The agent {} sent figures that no load can have measured yet.",
-                        seats[agent].name
+                        self.names[agent]
                     )));
                 }
                 self.gathered.add(agent, *share, is_last);
@@ -73,7 +75,7 @@ impl<'a> Trial<'a> {
                 }
             }
             Event::Piece { agent, what: Piece::End(end) } => {
-                check_end(&end).map_err(|why| cannot_be(&seats[agent], &why))?;
+                check_end(&end).map_err(|why| cannot_be(&self.names[agent], &why))?;
                 self.ends.insert(agent, end);
             }
             Event::Lost { agent, why } => {
@@ -83,7 +85,7 @@ impl<'a> Trial<'a> {
                 let error = if is_lost { LoadError::AgentLost } else { LoadError::Fleet };
                 return Err(error(format!(
                     "The load did not start. Agent {}: {}",
-                    seats[agent].name,
+                    self.names[agent],
                     sentence(&harmless_within(&why, REASON_MAX_CHARS))
                 )));
             }
@@ -93,17 +95,17 @@ impl<'a> Trial<'a> {
     }
 
     /// How each agent stands.
-    pub(crate) fn live(&self, seats: &[Seat]) -> Vec<LiveAgent> {
-        let of = |(agent, seat): (usize, &Seat)| {
+    pub(crate) fn live(&self) -> Vec<LiveAgent> {
+        let of = |(agent, name): (usize, &String)| {
             let share = self.gathered.share_of(agent);
             LiveAgent {
-                name: seat.name.clone(),
+                name: name.clone(),
                 sent: share.map_or(0, |share| share.run_total.sent),
                 completed: share.map_or(0, |share| share.run_total.completed),
                 failed: share.map_or(0, |share| share.requests.failed),
             }
         };
-        seats.iter().enumerate().map(of).collect()
+        self.names.iter().enumerate().map(of).collect()
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
@@ -113,22 +115,18 @@ impl<'a> Trial<'a> {
     /// The measurement of all agents; `clocks` are the bounds of their clocks, in nanoseconds.
     pub(crate) fn finish(
         self,
-        seats: &[Seat],
         clocks: &[u64],
         flags: Vec<String>,
         nats_server: &str,
         stop_asked: bool,
     ) -> Result<Measurement, LoadError> {
-        let agents = self.agent_records(seats, clocks);
-        let broken = seats.iter().enumerate().flat_map(|(agent, seat)| {
-            self.gathered
-                .broken_identities_of(agent)
-                .into_iter()
-                .map(move |what| format!("{}: {what}", seat.name))
+        let agents = self.agent_records(clocks);
+        let broken = self.names.iter().enumerate().flat_map(|(agent, name)| {
+            self.gathered.broken_identities_of(agent).into_iter().map(move |what| format!("{name}: {what}"))
         });
         let broken: Vec<String> = broken.collect();
         let lost = self.lost.as_ref().map(|(agent, why)| LostAgent {
-            agent: seats[*agent].name.clone(),
+            agent: self.names[*agent].clone(),
             why: why.clone(),
             planned_ns: self.plan.stop.duration.map(nanoseconds),
         });
@@ -155,14 +153,14 @@ impl<'a> Trial<'a> {
     }
 
     /// What is kept of each agent; `clocks` are the bounds of their clocks, in nanoseconds.
-    fn agent_records(&self, seats: &[Seat], clocks: &[u64]) -> Vec<AgentRecord> {
+    fn agent_records(&self, clocks: &[u64]) -> Vec<AgentRecord> {
         let window_ns = self.gathered.window_ns();
-        let of = |(agent, (seat, bound)): (usize, (&Seat, &u64))| {
+        let of = |(agent, (name, bound)): (usize, (&String, &u64))| {
             let (share, end) = (self.gathered.share_of(agent), self.ends.get(&agent));
             let host = self.hosts.get(&agent).cloned();
-            AgentRecord { host, ..agent_record(&seat.name, self.plan.threads, share, end, *bound, window_ns) }
+            AgentRecord { host, ..agent_record(name, self.plan.threads, share, end, *bound, window_ns) }
         };
-        seats.iter().zip(clocks).enumerate().map(of).collect()
+        self.names.iter().zip(clocks).enumerate().map(of).collect()
     }
 
     /// What is known of the load beside the shares, by what the agents said at their ends.
@@ -187,8 +185,8 @@ impl<'a> Trial<'a> {
     }
 }
 
-fn cannot_be(seat: &Seat, why: &str) -> LoadError {
-    LoadError::Fleet(format!("The agent {} sent figures that no load can measure: {why}.", seat.name))
+fn cannot_be(name: &str, why: &str) -> LoadError {
+    LoadError::Fleet(format!("The agent {name} sent figures that no load can measure: {why}."))
 }
 
 /// Whether what an agent says at its end can be a load's.
@@ -258,7 +256,7 @@ mod tests {
     /// What becomes of an event of the first agent.
     fn taken(event: Event<Piece>) -> Result<(), LoadError> {
         let plan = Plan::closed(Target::parse("http://10.0.0.1/").unwrap());
-        Trial::of(&plan, 1).take(event, &[Seat::of("red".to_owned(), None)])
+        Trial::of(&plan, vec!["red".to_owned()]).take(event)
     }
 
     #[test]

@@ -8,7 +8,7 @@ use prony_host::{ClientWatch, HostWatch};
 use prony_load::{Control, LoadError, Loader, Snapshot};
 use prony_model::Plan;
 use prony_model::host::Host;
-use prony_model::observed::{Observed, ServerLife};
+use prony_model::observed::Observed;
 use prony_model::plan_record::PlanRecord;
 
 use crate::sample::{Processes, Watched};
@@ -19,13 +19,6 @@ use crate::supervise::listener;
 pub struct WatchedServer {
     server: SampledServer,
     /// As it was named: `1234`, `:8080` or `ssh:big:8080`.
-    named: String,
-}
-
-/// A server that is being sampled.
-#[derive(Debug)]
-struct Watching {
-    sampling: Sampling,
     named: String,
 }
 
@@ -65,18 +58,11 @@ impl WatchedServer {
     pub(crate) fn sampled(&self) -> SampledServer {
         self.server.clone()
     }
-
-    /// Begins to sample it, on these CPUs (the client's; empty: any).
-    fn start(&self, client_cpus: &[u32]) -> Result<Watching, LoadError> {
-        let sampling = self.server.start(client_cpus, &[]);
-        let sampling = sampling.map_err(|e| LoadError::System("starting to sample the server", e))?;
-        Ok(Watching { sampling, named: self.named.clone() })
-    }
 }
 
 /// What is known of a load from outside of its server.
 #[derive(Debug, Clone)]
-pub struct Outside {
+pub struct LoadObserver {
     pub host: Host,
     /// Whether the target is Prony's own.
     pub embedded_target: bool,
@@ -84,7 +70,7 @@ pub struct Outside {
     pub watched: Option<WatchedServer>,
 }
 
-impl Outside {
+impl LoadObserver {
     /// Applies a load: what was observed of it, and whether what the watched server cost is in that.
     pub fn load(
         &self,
@@ -93,35 +79,70 @@ impl Outside {
         control: &Control,
         observe: &mut dyn FnMut(&Snapshot),
     ) -> Result<(Observed, Result<(), LoadError>), LoadError> {
-        let (mut host, mut client) = (HostWatch::on(&plan.cpus), ClientWatch::with_cores(&[]));
-        let watching = self.watched.as_ref().map(|watched| watched.start(&plan.cpus)).transpose()?;
-        let measured = loader(plan, control, &mut |snapshot| {
-            host.look(snapshot.in_window);
-            client.look();
-            observe(snapshot);
-        })?;
-        let mut observed = Observed {
-            host: Some(self.host.clone()),
-            host_window: host.finish(&measured.address),
-            client_columns: client.finish(measured.window_start_ns),
-            embedded_target: self.embedded_target,
-            ..Observed::new(measured, PlanRecord::of(plan))
+        let sampling = self.watched.as_ref().map(|watched| watched.server.start(&plan.cpus, &[]));
+        let observation = Observation {
+            cpus: &plan.cpus,
+            client: Some(ClientWatch::with_cores(&[])),
+            sampling: sampling
+                .transpose()
+                .map_err(|e| LoadError::System("starting to sample the server", e))?,
+            startup: Duration::ZERO,
+            server_cpus: &[],
         };
-        let watched = watching.map_or(Ok(()), |watching| watching.finish(&mut observed));
-        Ok((observed, watched))
+        let (mut observed, sampled) = observation.load(loader, plan, control, observe)?;
+        (observed.host, observed.embedded_target) = (Some(self.host.clone()), self.embedded_target);
+        let Some(WatchedServer { named, .. }) = &self.watched else { return Ok((observed, Ok(()))) };
+        observed.life.candidate = format!("the server ({named})");
+        let sampled = sampled.map_err(|why| LoadError::Fleet(format!("--watch {named}: {why}")));
+        Ok((observed, sampled))
     }
 }
 
-impl Watching {
-    /// Ends, and adds what was seen to what else was observed of the load.
-    fn finish(self, observed: &mut Observed) -> Result<(), LoadError> {
-        let (start_ns, end_ns) = (observed.measurement.window_start_ns, observed.measurement.window_end_ns);
-        let seen = self.sampling.finish(Some((start_ns, end_ns)), Duration::ZERO, &[]);
-        let seen = seen.map_err(|why| LoadError::Fleet(format!("--watch {}: {why}", self.named)))?;
-        let Seen { server, life } = seen.unwrap_or_default();
-        observed.server = server;
-        observed.life = ServerLife { candidate: format!("the server ({})", self.named), ..life };
-        Ok(())
+/// What is looked at while a load is applied.
+pub(crate) struct Observation<'a> {
+    /// The CPUs that its figures depend on; empty: any.
+    pub(crate) cpus: &'a [u32],
+    /// `None` where this process loads somebody else too.
+    pub(crate) client: Option<ClientWatch>,
+    /// The server's, whose start took so long on these CPUs.
+    pub(crate) sampling: Option<Sampling>,
+    pub(crate) startup: Duration,
+    pub(crate) server_cpus: &'a [u32],
+}
+
+impl Observation<'_> {
+    /// Applies the load: what was observed, and why that says nothing of the server, where it could not be sampled to the end.
+    pub(crate) fn load(
+        self,
+        loader: &Loader<'_>,
+        plan: &Plan,
+        control: &Control,
+        observe: &mut dyn FnMut(&Snapshot),
+    ) -> Result<(Observed, Result<(), String>), LoadError> {
+        let (mut host, mut client) = (HostWatch::on(self.cpus), self.client);
+        let measured = loader(plan, control, &mut |snapshot| {
+            host.look(snapshot.in_window);
+            if let Some(client) = &mut client {
+                client.look();
+            }
+            observe(snapshot);
+        });
+        let window = measured.as_ref().ok().map(|m| (m.window_start_ns, m.window_end_ns));
+        let finish = |sampling: Sampling| sampling.finish(window, self.startup, self.server_cpus);
+        let seen = self.sampling.map_or(Ok(None), finish);
+        let measured = measured?;
+        let (Seen { server, life }, sampled) = match seen {
+            Ok(seen) => (seen.unwrap_or_default(), Ok(())),
+            Err(why) => (Seen::default(), Err(why)),
+        };
+        let observed = Observed {
+            host_window: host.finish(&measured.address),
+            client_columns: client.and_then(|client| client.finish(measured.window_start_ns)),
+            server,
+            life,
+            ..Observed::new(measured, PlanRecord::of(plan))
+        };
+        Ok((observed, sampled))
     }
 }
 
@@ -138,9 +159,10 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::process::{Child, Command, Stdio};
 
-    use prony_analysis::testing::{closed_plan, healthy};
+    use prony_analysis::testing::healthy;
     use prony_host::monotonic_ns;
     use prony_host::testing::wait_until;
+    use prony_model::Target;
 
     use super::*;
     use crate::supervise::Running;
@@ -190,20 +212,29 @@ mod tests {
         let mut lines = BufReader::new(server.0.stdout.take().unwrap()).lines().map(Result::unwrap);
         assert_eq!(lines.next().as_deref(), Some("begun"));
         let watched = WatchedServer::find(&server.0.id().to_string()).unwrap();
-        let watching = watched.start(&[]).unwrap();
+        let sampling = watched.server.start(&[], &[]).unwrap();
         let begun_ns = monotonic_ns();
         let mut to_it = server.0.stdin.take().unwrap();
         to_it.write_all(b"work\n").unwrap();
         assert_eq!(lines.next().as_deref(), Some("done"));
-        let mut observed = Observed::new(healthy(1, 100), closed_plan());
-        observed.measurement.window_start_ns = begun_ns;
-        observed.measurement.window_end_ns = monotonic_ns();
-        watching.finish(&mut observed).unwrap();
+        let mut m = healthy(1, 100);
+        (m.window_start_ns, m.window_end_ns) = (begun_ns, monotonic_ns());
+        let observation = Observation {
+            cpus: &[],
+            client: None,
+            sampling: Some(sampling),
+            startup: Duration::ZERO,
+            server_cpus: &[],
+        };
+        let plan = Plan::closed(Target::parse("http://127.0.0.1/").unwrap());
+        let loader = move |_: &_, _: &_, _: &mut dyn FnMut(&_)| Ok(m.clone());
+        let (observed, sampled) = observation.load(&loader, &plan, &Control::default(), &mut |_| ()).unwrap();
+        sampled.unwrap();
         let seen = observed.server.unwrap();
         assert_eq!((seen.startup_ns, seen.cpu_method.as_str(), seen.processes), (0, "schedstat", 2));
         // 100,000 turns: no machine makes one in 10 ns.
         assert!(seen.window_cpu_ns > 1_000_000 && seen.peak_memory_bytes > 0, "{seen:?}");
-        assert!(observed.life.lost.is_empty() && observed.life.candidate.contains("the server ("));
+        assert!(observed.life.lost.is_empty());
     }
 
     /// Both take their first and last readings while the server waits: whatever it used between is in both.

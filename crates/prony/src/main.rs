@@ -31,9 +31,9 @@ fn main() -> ExitCode {
         return ExitCode::from(u8::try_from(prony_lab::supervise::run_guard()).unwrap_or(1));
     }
     // A nats-server that must not outlive a fleet.
-    if first == prony_fleet::TIED_ARGUMENT {
+    if first == prony_fleet::DIE_WITH_PARENT_ARGUMENT {
         let program: Vec<OsString> = std::env::args_os().skip(2).collect();
-        let refused = prony_fleet::become_tied(&program);
+        let refused = prony_fleet::run_dying_with_parent(&program);
         let named = program.get(1).map_or("nothing".into(), |name| name.to_string_lossy());
         Printer::new().error(&format!("{named} could not be started: {refused}."));
         return ExitCode::from(failure::NOT_MEASURED);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use prony_analysis::slo::Slo;
 use prony_analysis::testing::{healthy, measured};
 use prony_lab::capacity::{CapacityPlan, search};
-use prony_lab::watch::Outside;
+use prony_lab::watch::LoadObserver;
 use prony_load::{Interrupt, Loader};
 use prony_model::host::Host;
 use prony_model::plan::{Arrivals, PROBE_WARMUP, Plan};
@@ -85,7 +85,7 @@ fn found(limit_s: f64, chance: Chance) -> prony_model::capacity::CapacityRecord 
         resolution: 0.04,
         start: None,
     };
-    let outside = Outside { host: Host::default(), embedded_target: false, watched: None };
+    let outside = LoadObserver { host: Host::default(), embedded_target: false, watched: None };
     search(&plan, &outside, &*loader, &Interrupt::new(), &mut |_| ()).expect("every load is applied").record
 }
 

@@ -9,10 +9,11 @@ use std::thread;
 
 use prony_load::{LoadError, Snapshot};
 use prony_model::Plan;
+use prony_model::observed::Observed;
 
-use super::loaded::{Loaded, Side};
+use super::load_target::LoadTarget;
+use super::planned_trial::{Trial, TrialEnd};
 use super::runner::Runner;
-use super::trial::{Trial, TrialEnd};
 use super::{BenchError, BenchEvent, CpuHalves};
 
 impl Runner<'_> {
@@ -36,14 +37,14 @@ impl Runner<'_> {
                 return Ok([beside(&ended, other, one), ended]);
             }
         };
-        let (of_left, of_right) = self.load_both(one, &mut left, &mut right);
+        let [of_left, of_right] = self.load_both(one, &mut left, &mut right);
         self.under_load += left.0.under_load.max(right.0.under_load);
         // Known of both before either is taken down.
         left.0.look();
         right.0.look();
         let (left_died, right_died) = (left.0.death.is_some(), right.0.death.is_some());
-        let left = self.side_ended(one, left, of_left, (other, right_died))?;
-        let right = self.side_ended(other, right, of_right, (one, left_died))?;
+        let left = self.side_ended(one, left.0, of_left, (other, right_died))?;
+        let right = self.side_ended(other, right.0, of_right, (one, left_died))?;
         Ok([left, right])
     }
 
@@ -51,27 +52,26 @@ impl Runner<'_> {
     fn load_both(
         &mut self,
         shown: Trial<'_>,
-        (left, left_plan): &mut (Side<'_>, Plan),
-        (right, right_plan): &mut (Side<'_>, Plan),
-    ) -> (Loaded, Loaded) {
+        (left, left_plan): &mut (LoadTarget<'_>, Plan),
+        (right, right_plan): &mut (LoadTarget<'_>, Plan),
+    ) -> [Result<Observed, LoadError>; 2] {
         let control = self.interrupt.control(2);
         let (load, tell, planned) = (self.loads.trial, &mut *self.tell, shown.planned);
         thread::scope(|scope| {
             let beside = control.clone();
             let named = thread::Builder::new().name("duet".to_owned());
-            let body = move || right.run(load, right_plan, &beside, &mut |_| ());
+            let body = move || right.load(load, right_plan, &beside, &mut |_| ());
             let beside = match named.spawn_scoped(scope, body) {
                 Ok(thread) => thread,
                 Err(why) => {
                     let why = LoadError::System("starting a thread for the other load", why);
-                    return (Loaded::nothing(LoadError::Interrupted), Loaded::nothing(why));
+                    return [Err(LoadError::Interrupted), Err(why)];
                 }
             };
-            let left = left.run(load, left_plan, &control, &mut |snapshot: &Snapshot| {
+            let left = left.load(load, left_plan, &control, &mut |snapshot: &Snapshot| {
                 tell(&BenchEvent::Load { planned, snapshot, plan: left_plan });
             });
-            let fault = || LoadError::Internal("a load's thread panicked");
-            (left, beside.join().unwrap_or_else(|_| Loaded::nothing(fault())))
+            [left, beside.join().unwrap_or(Err(LoadError::Internal("a load's thread panicked")))]
         })
     }
 
@@ -79,14 +79,13 @@ impl Runner<'_> {
     fn side_ended(
         &mut self,
         trial: Trial<'_>,
-        (mut side, plan): (Side<'_>, Plan),
-        loaded: Loaded,
+        mut target: LoadTarget<'_>,
+        observed: Result<Observed, LoadError>,
         (other, other_died): (Trial<'_>, bool),
     ) -> Result<TrialEnd, BenchError> {
-        let observed = side.observed(&plan, loaded);
-        self.down(trial, &mut side)?;
-        let why = if other_died && side.death.is_none() { "died" } else { "could not be loaded" };
-        let ended = trial.ended(observed, side.death);
+        self.down(trial, &mut target)?;
+        let why = if other_died && target.death.is_none() { "died" } else { "could not be loaded" };
+        let ended = trial.ended(observed, target.death);
         if !matches!(ended, TrialEnd::Interrupted(_)) || self.interrupt.asked() {
             return Ok(ended);
         }

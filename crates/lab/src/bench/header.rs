@@ -16,8 +16,8 @@ use prony_model::run_log::{
 use prony_model::secret::REDACTED;
 use prony_model::{Tool, rfc3339};
 
+use super::planned_trial::Trial;
 use super::request_spec::RequestSpec;
-use super::trial::Trial;
 use super::{BenchCandidate, BenchSetup, CpuHalves, order};
 use crate::experiment::{Experiment, ExperimentPlan};
 
@@ -89,7 +89,7 @@ fn candidate_record(c: &BenchCandidate, setup: &BenchSetup) -> CandidateRecord {
             language: candidate.language().map(str::to_owned),
             kind: candidate.kind().map(|kind| kind.to_string()),
             version: c.version.clone(),
-            workers: told.then(|| workers(c, None, setup)),
+            workers: told.then(|| setup.workers(c, None)),
             keepalive: candidate.keepalive().unwrap_or(true),
         },
         settings: candidate
@@ -101,14 +101,8 @@ fn candidate_record(c: &BenchCandidate, setup: &BenchSetup) -> CandidateRecord {
     }
 }
 
-/// Workers that a candidate is told to use, under this plan.
-pub(super) fn workers(c: &BenchCandidate, plan: Option<&ExperimentPlan>, setup: &BenchSetup) -> u32 {
-    // Where the source does not say, only servers that can have no more than one run (`resolve`).
-    c.candidate.workers(setup.experiment.workers_of(plan, c.candidate.label()).unwrap_or(1))
-}
-
 /// The experiment's plans as they are stored, aimed at a placeholder without a port.
-pub fn named_plans(setup: &BenchSetup) -> Vec<NamedPlan> {
+pub(super) fn named_plans(setup: &BenchSetup) -> Vec<NamedPlan> {
     let experiment = &setup.experiment;
     let first = setup.candidates.first();
     let spec = first.map(|c| RequestSpec::of(&c.candidate, experiment));

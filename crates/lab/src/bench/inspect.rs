@@ -8,12 +8,12 @@ use prony_host::state;
 use prony_model::plan::Protocol;
 
 use super::request_spec::RequestSpec;
-use super::start::{NotUp, ServerSide, start};
+use super::start::{ServerSide, start};
 use crate::candidate::{Candidate, Layout};
 use crate::check::{CheckReport, Route};
 use crate::provision::{self, Missing};
 use crate::server_host::ServerHost;
-use crate::supervise::Supervision;
+use crate::supervise::{NotUp, Supervision};
 
 #[derive(Debug)]
 pub enum Inspection {
@@ -92,12 +92,13 @@ fn inspect_at(
     let started = start(candidate, &spec, place, (workers, &[]), first, cancelled);
     let (mut running, endpoint) = match started {
         Ok(started) => started,
-        Err(NotUp::RunDir(e)) => {
-            return Inspection::NotStarted(format!("no folder for its files could be made: {e}"));
-        }
-        Err(NotUp::NotStarted(why) | NotUp::Stranger(why, _) | NotUp::Interrupted(why)) => {
-            return Inspection::NotStarted(why);
-        }
+        Err(
+            NotUp::NoFolder(why)
+            | NotUp::NotStarted(why)
+            | NotUp::Late(why)
+            | NotUp::Stranger(why, _)
+            | NotUp::Cancelled(why),
+        ) => return Inspection::NotStarted(why),
     };
     let mut report = spec.check(&endpoint, workers);
     for protocol in spoken {

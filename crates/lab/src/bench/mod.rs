@@ -28,22 +28,22 @@ mod cpu_halves;
 mod duet;
 mod header;
 mod inspect;
-mod loaded;
+mod load_target;
 mod order;
+mod planned_trial;
 mod precision;
 mod quiet;
 pub mod repeats;
 mod request_spec;
 mod resolve;
 mod runner;
+mod running_server;
 mod search;
 mod start;
 mod trial;
-mod up;
 
 pub use cpu_halves::CpuHalves;
 pub use header::header;
-pub use header::named_plans;
 pub use inspect::Inspection;
 pub use inspect::{inspect, inspect_there};
 pub use order::Forecast;
@@ -119,6 +119,12 @@ impl BenchSetup {
             Some(_) => Pins { server: Vec::new(), client: pins.client.clone() }.used(),
             None => pins.used(),
         }
+    }
+
+    /// Workers that a candidate is told to use, under this plan.
+    fn workers(&self, c: &BenchCandidate, plan: Option<&ExperimentPlan>) -> u32 {
+        // Where the source does not say, only servers that can have no more than one run (`resolve`).
+        c.candidate.workers(self.experiment.workers_of(plan, c.candidate.label()).unwrap_or(1))
     }
 
     /// The candidate that is started once more in each block, where the run has controls: the baseline, else the first.
@@ -252,12 +258,8 @@ pub enum BenchError {
     #[error("None of the candidates can run here: {0}")]
     NoCandidates(String),
     /// A folder for a server could not be made.
-    #[error("No folder could be made in {path}: {source}. Servers need one for their sockets and logs.")]
-    RunDir {
-        /// Where.
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    #[error("{0}")]
+    RunDir(String),
 }
 
 #[cfg(test)]

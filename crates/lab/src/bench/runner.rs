@@ -18,12 +18,12 @@ use prony_model::units::show_duration;
 
 use super::budget::Budget;
 use super::header::{header, may_resume, remaining, with_more_blocks};
+use super::planned_trial::{Trial, TrialEnd};
 use super::precision;
 use super::quiet::Quiet;
 use super::repeats::Repeats;
 use super::request_spec::RequestSpec;
 use super::search::Capacities;
-use super::trial::{Trial, TrialEnd};
 use super::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Loads};
 use crate::supervise;
 

@@ -8,9 +8,9 @@ use prony_model::Plan;
 use prony_model::rate::Rate;
 use prony_model::run_log::{PlannedTrial, RawResult, ShareOf, TrialResult};
 
-use super::loaded::Side;
+use super::load_target::LoadTarget;
+use super::planned_trial::{Trial, TrialEnd};
 use super::runner::Runner;
-use super::trial::{Trial, TrialEnd};
 use super::{BenchError, BenchEvent};
 use crate::capacity::{self, CapacityEvent, CapacityOutcome, CapacityPlan, Probed};
 use crate::experiment::{Experiment, ExperimentPlan};
@@ -75,7 +75,7 @@ impl Runner<'_> {
         trial: Trial<'_>,
         slos: &[Slo],
         load: Plan,
-        mut side: Side<'_>,
+        mut target: LoadTarget<'_>,
     ) -> Result<TrialEnd, BenchError> {
         let wanted = CapacityPlan {
             slos: slos.to_vec(),
@@ -92,15 +92,14 @@ impl Runner<'_> {
         };
         let (apply, host) = (self.loads.probe, &self.setup.host);
         let mut prober = |plan: &Plan, control: &Control, observe: &mut dyn FnMut(&Snapshot)| {
-            let loaded = side.run(apply, plan, control, observe);
-            Ok(Probed::of(side.observed(plan, loaded)?, host))
+            Ok(Probed::of(target.load(apply, plan, control, observe)?, host))
         };
         let outcome = capacity::search_by(&wanted, &mut prober, self.interrupt, &mut heard);
-        self.under_load += side.under_load;
-        self.down(trial, &mut side)?;
+        self.under_load += target.under_load;
+        self.down(trial, &mut target)?;
         Ok(match outcome {
             Ok(outcome) => ended(planned, outcome),
-            Err(why) => trial.not_loaded(&why, side.death),
+            Err(why) => trial.not_loaded(&why, target.death),
         })
     }
 }

@@ -28,7 +28,7 @@ mod sustained;
 
 pub(crate) use probe::{Probed, Prober};
 
-use crate::watch::Outside;
+use crate::watch::LoadObserver;
 use sustained::{ENDED_MIN, Hopeless, JudgedProbe, Limited, beyond_limits, most_carried, sustained, void};
 
 /// Failures that a sustained rate may have, where no threshold says more.
@@ -100,7 +100,7 @@ pub struct CapacityOutcome {
 /// Searches, on a server of which nothing is known but its answers.
 pub fn search(
     plan: &CapacityPlan,
-    outside: &Outside,
+    outside: &LoadObserver,
     loader: &Loader<'_>,
     interrupt: &Interrupt,
     tell: &mut dyn FnMut(&CapacityEvent<'_>),

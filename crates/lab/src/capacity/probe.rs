@@ -7,7 +7,7 @@ use prony_model::host::Host;
 use prony_model::observed::Observed;
 use prony_model::trial::Trial;
 
-use crate::watch::Outside;
+use crate::watch::LoadObserver;
 
 /// A load that was applied and judged.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ pub(crate) type Prober<'a> =
     dyn FnMut(&Plan, &Control, &mut dyn FnMut(&Snapshot)) -> Result<Probed, LoadError> + 'a;
 
 /// Of a server of which nothing is known but its answers, and the machine that loads it.
-pub(super) fn from_outside<'a>(outside: &'a Outside, loader: &'a Loader<'_>) -> Box<Prober<'a>> {
+pub(super) fn from_outside<'a>(outside: &'a LoadObserver, loader: &'a Loader<'_>) -> Box<Prober<'a>> {
     Box::new(move |load, control, observe| {
         let (observed, watched) = outside.load(loader, load, control, observe)?;
         watched?;

@@ -33,8 +33,8 @@ fn line(served_per_s: u64) -> Box<Loader<'static>> {
 }
 
 /// Of a server of which nothing is known but its answers.
-pub(super) fn outside() -> Outside {
-    Outside { host: Host::default(), embedded_target: false, watched: None }
+pub(super) fn outside() -> LoadObserver {
+    LoadObserver { host: Host::default(), embedded_target: false, watched: None }
 }
 
 fn observed(measured: prony_model::Measurement, load: &Plan) -> Observed {

@@ -14,19 +14,21 @@ use prony_host::pins::{self, PinnedProcess};
 use prony_host::{cpus, interface_of, state};
 use prony_model::Tool;
 use prony_model::rfc3339;
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::agent_link::AgentLink;
-use super::message::{Answer, FromAgent, Greeted, Greeting, Listening, Named, NotUp, Request};
+use super::message::{FromAgent, Greeted, Greeting, Installed, Listening, Named, Request, Started};
 use super::{SERVERS_MAX, SampledServer, Seen};
 use crate::bench::found_here;
 use crate::candidate::{Candidate, Layout, Listens};
 use crate::catalogue::Catalogue;
 use crate::container::Engine;
-use crate::doctor::{self, Asked, Tree};
+use crate::doctor::{self, Asked, Finding, Tree};
 use crate::experiment::CORES_MAX;
 use crate::provision;
 use crate::sample::{Sampler, Watched, WholeHost, can_limit, parse_size};
-use crate::supervise::{self, NotPrepared, Running, StartErrorKind, Supervision, prepare};
+use crate::supervise::{self, Running, Supervision, prepare};
 use crate::watch::WatchedServer;
 
 /// Calls that wait: a controller asks one at a time.
@@ -117,7 +119,7 @@ impl Agent {
         loop {
             match called.recv_timeout(LOOK_EVERY) {
                 Ok((call, request)) => {
-                    let answer = self.answer(request).map(Box::new);
+                    let answer = self.answer(request);
                     // Before it: who hears the answer knows of every death until then.
                     self.tell_deaths();
                     self.link.answer(call, answer);
@@ -141,29 +143,28 @@ impl Agent {
         }
     }
 
-    fn answer(&mut self, request: Request) -> Result<Answer, String> {
+    fn answer(&mut self, request: Request) -> Result<Box<RawValue>, String> {
         match request {
-            Request::Greet(greeting) => self.greet(&greeting).map(Box::new).map(Answer::Greeted),
-            Request::Begin { experiment, server_cpus } => self.begin(&experiment, server_cpus),
-            Request::Find(candidate) => self.find(&candidate),
-            Request::Start { candidate, workers, cpus } => {
-                Ok(Answer::Started(self.start(&candidate, workers, cpus)?))
+            Request::Greet(greeting) => json(&self.greet(&greeting)?),
+            Request::Begin { experiment, server_cpus } => json(&self.begin(&experiment, server_cpus)?),
+            Request::Find(candidate) => {
+                json(&found_here(&self.candidate(&candidate)?, &self.agreed()?.layout))
             }
-            Request::Watch(named) => self.watch(&named),
-            Request::Sample(server) => self.sample(server),
-            Request::Measure(server, window) => self.measure(server, window),
+            Request::Start { candidate, workers, cpus } => json(&self.start(&candidate, workers, cpus)?),
+            Request::Watch(named) => json(&self.watch(&named)?),
+            Request::Sample(server) => json(&self.sample(server)?),
+            Request::Measure(server, window) => json(&self.measure(server, window)?),
             Request::Stop(server) => {
                 let mut server = self.servers.remove(&server).ok_or_else(unknown)?;
-                Ok(Answer::Stopped(server.running.as_mut().map(Running::stop).unwrap_or_default()))
+                json(&server.running.as_mut().map(Running::stop).unwrap_or_default())
             }
             Request::PlanInstall(all) => {
-                let (agreed, candidates) = (self.agreed()?, self.candidates(&all)?);
-                let plan = provision::plan(&candidates, &agreed.layout);
-                Ok(Answer::Planned(plan.describe(), plan.is_empty()))
+                let plan = provision::plan(&self.candidates(&all)?, &self.agreed()?.layout);
+                json(&(plan.describe(), plan.is_empty()))
             }
-            Request::Install(all) => self.install(&all),
-            Request::Examine => self.examine(),
-            Request::Echo => echo(self.agreed()?.address).map(Answer::Echoes),
+            Request::Install(all) => json(&self.install(&all)?),
+            Request::Examine => json(&self.examine()?),
+            Request::Echo => json(&echo(self.agreed()?.address)?),
         }
     }
 
@@ -214,14 +215,14 @@ impl Agent {
         Ok(Greeted { host: prony_host::read(), address, interface })
     }
 
-    fn begin(&mut self, experiment: &str, server_cpus: Vec<u32>) -> Result<Answer, String> {
+    fn begin(&mut self, experiment: &str, server_cpus: Vec<u32>) -> Result<Vec<String>, String> {
         self.agreed()?;
         let (path, since) = (&self.options.lock, rfc3339(SystemTime::now()));
         let lock = bench_lock::take(path, experiment, &since, Some(Duration::ZERO), &|| false, &mut |_| ());
         let lock = lock.map_err(|why| why.to_string())?;
         self.server_cpus = server_cpus;
         self.run = Some((lock, PinnedProcess::to(&self.other_cpus())));
-        Ok(Answer::Begun(supervise::clean_up(&self.options.supervision.root)))
+        Ok(supervise::clean_up(&self.options.supervision.root))
     }
 
     fn candidate(&self, named: &Named) -> Result<Candidate, String> {
@@ -253,22 +254,12 @@ impl Agent {
         all.iter().map(|named| self.candidate(named)).collect()
     }
 
-    fn find(&self, named: &Named) -> Result<Answer, String> {
-        let (candidate, layout) = (self.candidate(named)?, &self.agreed()?.layout);
-        Ok(Answer::Found(found_here(&candidate, layout)))
-    }
-
     /// CPUs that are no server's.
     fn other_cpus(&self) -> Vec<u32> {
         self.cpus.iter().copied().filter(|cpu| !self.server_cpus.contains(cpu)).collect()
     }
 
-    fn start(
-        &mut self,
-        named: &Named,
-        workers: u32,
-        cpus: Vec<u32>,
-    ) -> Result<Result<(u64, u64), NotUp>, String> {
+    fn start(&mut self, named: &Named, workers: u32, cpus: Vec<u32>) -> Result<Started, String> {
         let candidate = self.candidate(named)?;
         let agreed = self.agreed()?;
         if self.servers.len() >= SERVERS_MAX || !(1..=CORES_MAX).contains(&workers) {
@@ -277,12 +268,10 @@ impl Agent {
         if let Some(cpu) = cpus.iter().find(|cpu| !self.cpus.contains(cpu)) {
             return Err(format!("CPU {cpu} is not one that servers may use there."));
         }
-        let prepared = match prepare(&candidate, &agreed.layout, agreed.address, (workers, &cpus)) {
+        let settings = (workers, &*cpus);
+        let prepared = match prepare(&candidate, &agreed.layout, agreed.address, settings) {
             Ok(prepared) => prepared,
-            Err(NotPrepared::RunDir(e)) => {
-                return Err(format!("no folder for the server's files could be made: {e}."));
-            }
-            Err(NotPrepared::Other(why)) => return Ok(Err(NotUp::NotStarted(why))),
+            Err(not_up) => return Ok(Err(not_up)),
         };
         let supervision = Supervision {
             guard_cpus: self.other_cpus(),
@@ -299,22 +288,10 @@ impl Agent {
             }
             link.ready_ns() > 0
         };
-        let started = Running::start(&prepared.launch, &supervision, &mut ready, &|| link.is_to_end());
-        let mut running = match started {
+        let running = match prepared.start(&supervision, &mut ready, &|| link.is_to_end()) {
             Ok(running) => running,
-            Err(why) => {
-                let not_up = match why.kind {
-                    StartErrorKind::Interrupted => NotUp::Cancelled,
-                    StartErrorKind::NotReady(_) => NotUp::Late,
-                    _ => NotUp::NotStarted,
-                };
-                return Ok(Err(not_up(why.to_string())));
-            }
+            Err(not_up) => return Ok(Err(not_up)),
         };
-        if let Some(who) = running.stranger_on(agreed.address, prepared.port) {
-            let why = format!("its port {} was taken by {who} before it could listen there.", prepared.port);
-            return Ok(Err(NotUp::Stranger(why, running.stop().leftovers)));
-        }
         let startup = running.startup_until(link.ready_ns());
         let startup_ns = u64::try_from(startup.as_nanos()).unwrap_or(u64::MAX);
         let watched = running.watched();
@@ -335,7 +312,7 @@ impl Agent {
         self.started
     }
 
-    fn watch(&mut self, named: &str) -> Result<Answer, String> {
+    fn watch(&mut self, named: &str) -> Result<u64, String> {
         let SampledServer::Here(watched) = WatchedServer::find(named)?.sampled() else {
             return Err(unknown());
         };
@@ -344,10 +321,10 @@ impl Agent {
         }
         let (cpus, startup) = (Vec::new(), Duration::ZERO);
         let server = Served { watched, sampler: None, cpus, startup, has_died: false, running: None };
-        Ok(Answer::Started(Ok((self.serves(server), 0))))
+        Ok(self.serves(server))
     }
 
-    fn sample(&mut self, number: u64) -> Result<Answer, String> {
+    fn sample(&mut self, number: u64) -> Result<(), String> {
         let others = self.other_cpus();
         let interface = self.agreed()?.interface.clone().unwrap_or_default();
         let server = self.servers.get_mut(&number).ok_or_else(unknown)?;
@@ -355,32 +332,32 @@ impl Agent {
         let host = WholeHost::reached_by(&interface);
         let sampler = Sampler::start(server.watched.clone(), &others, &cores, host);
         server.sampler = Some(sampler.map_err(|e| format!("the server could not be sampled: {e}."))?);
-        Ok(Answer::Sampling)
+        Ok(())
     }
 
-    fn measure(&mut self, number: u64, window: Option<(u64, u64)>) -> Result<Answer, String> {
+    fn measure(&mut self, number: u64, window: Option<(u64, u64)>) -> Result<Seen, String> {
         let server = self.servers.get_mut(&number).ok_or_else(unknown)?;
         let sampler = server.sampler.take().ok_or("that server is not sampled.")?;
         let samples = sampler.finish();
         let Some((start_ns, end_ns)) = window.filter(|(start, end)| start <= end) else {
-            return Ok(Answer::Measured(Box::default()));
+            return Ok(Seen::default());
         };
-        Ok(Answer::Measured(Box::new(Seen {
+        Ok(Seen {
             server: samples.window(start_ns, end_ns, server.startup, &server.cpus),
             life: samples.changes(end_ns).into(),
-        })))
+        })
     }
 
-    fn examine(&self) -> Result<Answer, String> {
+    fn examine(&self) -> Result<Vec<Finding>, String> {
         let (tree, host) = (Tree::of_this_machine(), prony_host::read());
         let pins = pins::split(&host.cpus_allowed, 1)?;
         let asked = Asked { debug_build: false, load_is_elsewhere: true, ..Asked::of(&host, &pins) };
         let mut findings = doctor::look(&tree, &asked);
         findings.extend(self.agreed()?.interface.iter().flat_map(|name| doctor::network(&tree, name)));
-        Ok(Answer::Examined(doctor::sorted(findings)))
+        Ok(doctor::sorted(findings))
     }
 
-    fn install(&self, all: &[Named]) -> Result<Answer, String> {
+    fn install(&self, all: &[Named]) -> Result<Installed, String> {
         let (agreed, candidates) = (self.agreed()?, self.candidates(all)?);
         let plan = provision::plan(&candidates, &agreed.layout);
         let cancelled = || self.link.is_to_end();
@@ -388,7 +365,7 @@ impl Agent {
         let mut say = |text: &str| self.link.say(&FromAgent::Progress(text.to_owned()));
         let installed = provision::install(&plan, &candidates, &agreed.layout, &cancelled, &mut say);
         self.link.installs(false);
-        Ok(Answer::Installed(installed.into_iter().map(|(label, done)| (label, done.err())).collect()))
+        Ok(installed.into_iter().map(|(label, done)| (label, done.err())).collect())
     }
 }
 
@@ -406,6 +383,10 @@ fn echo(address: Ipv4Addr) -> Result<u16, String> {
     };
     thread.spawn(body).map_err(refused)?;
     Ok(port)
+}
+
+fn json(answer: &impl Serialize) -> Result<Box<RawValue>, String> {
+    to_raw_value(answer).map_err(|e| e.to_string())
 }
 
 fn unknown() -> String {

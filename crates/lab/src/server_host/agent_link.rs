@@ -7,8 +7,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use prony_host::{boottime_ns, monotonic_ns};
+use serde_json::value::RawValue;
 
-use super::message::{Answer, FromAgent, FromController, Request};
+use super::message::{FromAgent, FromController, Request};
 use super::{LEASE, lines};
 use crate::provision;
 
@@ -89,7 +90,7 @@ impl AgentLink {
     }
 
     /// An answer may be long: while it is sent, nothing is heard.
-    pub(super) fn answer(&self, call: u64, answer: Result<Box<Answer>, String>) {
+    pub(super) fn answer(&self, call: u64, answer: Result<Box<RawValue>, String>) {
         self.say(&FromAgent::Answer(call, answer));
         self.heard_ns.store(boottime_ns(), Ordering::Relaxed);
     }

@@ -10,8 +10,8 @@ use prony_model::clock::Offset;
 use prony_model::host::Host;
 use prony_model::observed::ServerLife;
 
-use super::link::{Link, said, strange};
-use super::message::{Answer, Found, FromController, Greeted, Greeting, Named, Request};
+use super::link::{Link, read, said, strange};
+use super::message::{Found, FromController, Greeted, Greeting, Installed, Named, Request};
 use super::round_trips::RoundTrips;
 use super::{BEAT_EVERY, Seen};
 use crate::candidate::Candidate;
@@ -40,9 +40,6 @@ pub struct Wanted {
     pub memory: Option<String>,
 }
 
-/// Each label, and why it is not installed.
-pub type Installed = Vec<(String, Option<String>)>;
-
 /// A host on which servers are started. Dropping it ends all that runs there.
 pub struct ServerHost {
     link: Arc<Link>,
@@ -64,17 +61,11 @@ impl ServerHost {
             memory: wanted.memory.clone(),
         };
         let greeted = link.call(Request::Greet(greeting));
-        let greeted = match greeted.and_then(|answer| match answer {
-            Answer::Greeted(greeted) => as_wanted(known(*greeted), wanted.address),
-            _ => Err(strange()),
-        }) {
-            Ok(greeted) => greeted,
-            Err(why) => {
+        let greeted =
+            greeted.and_then(|greeted: Greeted| as_wanted(greeted, wanted.address)).map_err(|why| {
                 link.close();
-                drop(pipe.carrier);
-                return Err(format!("No servers can be started on {}: {why}", wanted.given));
-            }
-        };
+                format!("No servers can be started on {}: {why}", wanted.given)
+            })?;
         let first_rtt_ns = link.compare_clocks();
         Ok(ServerHost { link, wanted, greeted, first_rtt_ns, _carrier: pipe.carrier })
     }
@@ -113,10 +104,7 @@ impl ServerHost {
     /// bench runs there until this is dropped.
     pub(crate) fn begin(&self, experiment: &str, server_cpus: &[u32]) -> Result<Vec<String>, String> {
         let request = Request::Begin { experiment: experiment.to_owned(), server_cpus: server_cpus.to_vec() };
-        match self.call(request)? {
-            Answer::Begun(cleaned) => Ok(cleaned.iter().map(|text| said(text)).collect()),
-            _ => Err(strange()),
-        }
+        self.link.call(request)
     }
 
     /// A candidate by what it is there.
@@ -139,25 +127,18 @@ impl ServerHost {
 
     /// Whether a candidate can be started there.
     pub(crate) fn find(&self, candidate: &Candidate) -> Result<Found, String> {
-        let Answer::Found(mut found) = self.call(Request::Find(self.named(candidate)?))? else {
-            return Err(strange());
-        };
+        let mut found: Found = self.link.call(Request::Find(self.named(candidate)?))?;
         for missing in &mut found.missing {
-            missing.what = said(&missing.what);
-            missing.mend = said(&missing.mend);
             if missing.mend.starts_with("prony servers install") {
                 missing.mend.push_str(&format!(" --server-host {}", self.given()));
             }
         }
-        Ok(Found { version: found.version.as_deref().map(said), ..found })
+        Ok(found)
     }
 
     /// What installing these would do there, and whether that is nothing.
     pub fn plan_install(&self, candidates: &[Candidate]) -> Result<(String, bool), String> {
-        match self.call(Request::PlanInstall(self.all_named(candidates)?))? {
-            Answer::Planned(text, is_nothing) => Ok((said(&text), is_nothing)),
-            _ => Err(strange()),
-        }
+        self.link.call(Request::PlanInstall(self.all_named(candidates)?))
     }
 
     /// Installs candidates there, unless `cancelled`; `progress` hears of it in sentences.
@@ -173,14 +154,7 @@ impl ServerHost {
             let answer = self.link.answer(call, BEAT_EVERY);
             self.link.progress().iter().for_each(|text| progress(text));
             match answer {
-                Some(Ok(Answer::Installed(all))) => {
-                    return Ok(all
-                        .into_iter()
-                        .map(|(l, why)| (said(&l), why.map(|why| said(&why))))
-                        .collect());
-                }
-                Some(Ok(_)) => return Err(strange()),
-                Some(Err(why)) => return Err(why),
+                Some(answer) => return read(&answer?),
                 None if cancelled() && !was_cancelled => {
                     was_cancelled = true;
                     self.link.say(&FromController::Cancel);
@@ -196,43 +170,24 @@ impl ServerHost {
 
     /// What on its machine distorts results.
     pub fn examine(&self) -> Result<Vec<Finding>, String> {
-        let Answer::Examined(mut findings) = self.call(Request::Examine)? else { return Err(strange()) };
-        for finding in &mut findings {
-            let texts = [&mut finding.what, &mut finding.value, &mut finding.why].into_iter();
-            texts.chain(finding.mend.as_mut()).for_each(|text| *text = said(text));
-            // Nothing of it is set by this machine.
-            finding.settings.clear();
-        }
+        let mut findings: Vec<Finding> = self.link.call(Request::Examine)?;
+        // Nothing of it is set by this machine.
+        findings.iter_mut().for_each(|finding| finding.settings.clear());
         Ok(findings)
     }
 
     /// How long a byte takes to its address and back.
     pub fn round_trips(&self) -> Result<RoundTrips, String> {
-        match self.call(Request::Echo)? {
-            Answer::Echoes(port) => RoundTrips::measure((self.address(), port).into()),
-            _ => Err(strange()),
-        }
-    }
-
-    /// Finds a server that somebody else started.
-    pub(super) fn watch(&self, named: &str) -> Result<u64, String> {
-        match self.call(Request::Watch(named.to_owned()))? {
-            Answer::Started(Ok((number, _))) => Ok(number),
-            _ => Err(strange()),
-        }
-    }
-
-    pub(super) fn sample(&self, server: u64) -> Result<(), String> {
-        self.call(Request::Sample(server)).map(|_| ())
+        let port: u16 = self.link.call(Request::Echo)?;
+        RoundTrips::measure((self.address(), port).into())
     }
 
     /// Ends sampling it: what was seen in a window of this machine's clock, if there was one.
     pub(super) fn measure(&self, server: u64, window: Option<(u64, u64)>) -> Result<Seen, String> {
         let offset = self.offset().ok_or("the clocks were not compared")?;
         let theirs = window.map(|(start, end)| (offset.to_theirs(start), offset.to_theirs(end)));
-        let Answer::Measured(mut seen) = self.call(Request::Measure(server, theirs))? else {
-            return Err(strange());
-        };
+        let seen = self.link.call_raw(Request::Measure(server, theirs))?;
+        let mut seen: Seen = serde_json::from_str(seen.get()).map_err(|_| strange())?;
         if let Some(server) = &seen.server {
             server
                 .check()
@@ -247,16 +202,11 @@ impl ServerHost {
             process.name = said(&process.name);
         }
         seen.life = ServerLife { replaced, lost, ..ServerLife::default() };
-        Ok(*seen)
+        Ok(seen)
     }
 
     pub(super) fn stop(&self, server: u64) -> Result<StopReport, String> {
-        match self.call(Request::Stop(server))? {
-            Answer::Stopped(report) => {
-                Ok(StopReport { leftovers: report.leftovers.iter().map(|l| said(l)).collect(), ..report })
-            }
-            _ => Err(strange()),
-        }
+        self.link.call(Request::Stop(server))
     }
 
     /// How a server ended by itself, if it has.
@@ -269,30 +219,20 @@ impl ServerHost {
         self.link.offset(monotonic_ns())
     }
 
-    fn call(&self, request: Request) -> Result<Answer, String> {
-        self.link.call(request)
-    }
-
     pub(super) fn link(&self) -> &Link {
         &self.link
     }
 }
 
-/// An agent that names another address than it was given would have loads go there.
+/// Who an agent says that it is; one that names another address than it was given would have loads go there.
 fn as_wanted(greeted: Greeted, address: Option<Ipv4Addr>) -> Result<Greeted, String> {
     match address {
         Some(wanted) if wanted != greeted.address => Err(format!(
             "it names {} as its address, and {wanted} was given; nothing is sent there",
             greeted.address
         )),
-        _ => Ok(greeted),
+        _ => Ok(Greeted { host: greeted.host.of_another(), ..greeted }),
     }
-}
-
-/// Who an agent says that it is, safe to show.
-fn known(mut greeted: Greeted) -> Greeted {
-    greeted.interface = greeted.interface.map(|name| said(&name));
-    Greeted { host: greeted.host.of_another(), ..greeted }
 }
 
 impl Drop for ServerHost {

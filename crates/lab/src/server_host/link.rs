@@ -5,19 +5,24 @@ use std::io::{self, BufReader, Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use prony_host::monotonic_ns;
 use prony_model::clock::{Clock, Offset};
-use prony_model::printable::harmless;
+use prony_model::printable::harmless_lines;
 use prony_model::secret::redacted;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_json::value::RawValue;
 
-use super::message::{Answer, FromAgent, FromController, Listening, Request};
+use super::message::{FromAgent, FromController, Listening, Request};
 use super::{BEAT_EVERY, LOST, SERVERS_MAX, lines};
 use crate::supervise::Death;
 
 /// The longest message of an agent: the samples of a day, of 16 CPUs.
 const MESSAGE_MAX_BYTES: u64 = 256 << 20;
+/// The longest answer but samples: each value of it takes 32 bytes while its texts are made safe.
+const ANSWER_MAX_BYTES: usize = 4 << 20;
 /// Clocks are compared so often before a run, at once.
 const FIRST_BEATS: u64 = 32;
 /// The longest sentence of an agent that is shown.
@@ -40,7 +45,7 @@ struct State {
     calls: u64,
     /// The call that is waited for.
     waits_for: Option<u64>,
-    answer: Option<Result<Box<Answer>, String>>,
+    answer: Option<Result<Box<RawValue>, String>>,
     listening: Option<Listening>,
     died: BTreeMap<u64, Death>,
     progress: Vec<String>,
@@ -57,12 +62,26 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// A sentence of an agent, safe to show.
 pub(super) fn said(text: &str) -> String {
-    let lines: Vec<String> = text.lines().map(harmless).collect();
-    redacted(&lines.join("\n").chars().take(SENTENCE_MAX_CHARS).collect::<String>())
+    redacted(&harmless_lines(text.trim_end()).chars().take(SENTENCE_MAX_CHARS).collect::<String>())
 }
 
 pub(super) fn strange() -> String {
     "its agent sent an unexpected reply: run the same version of Prony on both hosts.".to_owned()
+}
+
+/// An answer of an agent, whose texts are safe to show.
+pub(super) fn read<T: DeserializeOwned>(answer: &RawValue) -> Result<T, String> {
+    fn safe(value: Value) -> Value {
+        match value {
+            Value::String(text) => said(&text).into(),
+            Value::Array(all) => all.into_iter().map(safe).collect(),
+            Value::Object(all) => all.into_iter().map(|(name, value)| (name, safe(value))).collect(),
+            other => other,
+        }
+    }
+    let value = Some(answer.get()).filter(|text| text.len() <= ANSWER_MAX_BYTES);
+    let value = value.and_then(|text| serde_json::from_str(text).ok());
+    value.and_then(|value| serde_json::from_value(safe(value)).ok()).ok_or_else(strange)
 }
 
 /// What an agent says, and when it last did.
@@ -131,11 +150,25 @@ impl Link {
     }
 
     /// Asks, and waits for the answer.
-    pub(super) fn call(&self, request: Request) -> Result<Answer, String> {
+    pub(super) fn call<T: DeserializeOwned>(&self, request: Request) -> Result<T, String> {
+        read(&self.call_raw(request)?)
+    }
+
+    /// The same, for an answer whose texts the caller makes safe to show.
+    pub(super) fn call_raw(&self, request: Request) -> Result<Box<RawValue>, String> {
         let call = self.begin_call(request)?;
+        self.answer_within(call, Duration::MAX)
+    }
+
+    /// The answer to the call that was begun; without one the agent is lost.
+    pub(super) fn answer_within(&self, call: u64, patience: Duration) -> Result<Box<RawValue>, String> {
+        let begun = Instant::now();
         loop {
             if let Some(answer) = self.answer(call, BEAT_EVERY) {
                 return answer;
+            }
+            if begun.elapsed() > patience {
+                self.lose(&format!("its agent did not answer within {} s", patience.as_secs()));
             }
         }
     }
@@ -158,14 +191,14 @@ impl Link {
     }
 
     /// The answer to the call that was begun, waiting for it for so long.
-    pub(super) fn answer(&self, call: u64, patience: Duration) -> Option<Result<Answer, String>> {
+    pub(super) fn answer(&self, call: u64, patience: Duration) -> Option<Result<Box<RawValue>, String>> {
         let mut state = locked(&self.state);
         if state.answer.is_none() && state.lost.is_none() {
             state = self.changed.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner).0;
         }
         let answer = state.answer.take().filter(|_| state.waits_for == Some(call));
         let answer = match (answer, &state.lost) {
-            (Some(answer), _) => answer.map(|answer| *answer).map_err(|why| said(&why)),
+            (Some(answer), _) => answer.map_err(|why| said(&why)),
             (None, Some(lost)) => Err(lost.clone()),
             (None, None) => return None,
         };

@@ -4,11 +4,15 @@ use std::net::Ipv4Addr;
 
 use prony_model::host::Host;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
-use super::Seen;
-use crate::doctor::Finding;
 use crate::provision::Missing;
-use crate::supervise::{Death, StopReport};
+use crate::supervise::{Death, NotUp};
+
+/// The number of a server and how long it took to start, or why it is not up.
+pub(super) type Started = Result<(u64, u64), NotUp>;
+/// Each label, and why it is not installed.
+pub type Installed = Vec<(String, Option<String>)>;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum FromController {
@@ -24,35 +28,38 @@ pub(super) enum FromController {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Request {
-    /// To say who it is, and to run servers so.
+    /// To say who it is, [`Greeted`], and to run servers so.
     Greet(Greeting),
-    /// To get ready for a run: to clean up, and to let no other run begin.
+    /// To get ready for a run: to clean up, of which it says what was done (`Vec<String>`), and to let no other run begin.
     Begin {
         experiment: String,
         /// The CPUs of all servers.
         server_cpus: Vec<u32>,
     },
-    /// To say whether a candidate can be started.
+    /// To say whether a candidate can be started: [`Found`].
     Find(Named),
+    /// [`Started`].
     Start {
         candidate: Named,
         workers: u32,
         /// Its CPUs; empty: any.
         cpus: Vec<u32>,
     },
-    /// To find a server that somebody else started, by its process or its port, to sample it.
+    /// To find a server that somebody else started, by its process or its port, to sample it: its number.
     Watch(String),
     /// To begin to sample a server.
     Sample(u64),
-    /// To end that, and to say what it saw in a window of the agent's clock, if there was one.
+    /// To end that, and to say what it saw in a window of the agent's clock, if there was one: [`Seen`](super::Seen).
     Measure(u64, Option<(u64, u64)>),
+    /// [`StopReport`](crate::supervise::StopReport).
     Stop(u64),
-    /// To say what an installation would do.
+    /// To say what an installation would do, and whether that is nothing: `(String, bool)`.
     PlanInstall(Vec<Named>),
+    /// [`Installed`].
     Install(Vec<Named>),
-    /// To say what on its machine distorts results.
+    /// To say what on its machine distorts results: `Vec<Finding>`.
     Examine,
-    /// To send back what is sent to a port of its own.
+    /// To send back what is sent to a port of its own: the port.
     Echo,
 }
 
@@ -93,35 +100,8 @@ pub(super) enum FromAgent {
     Died(u64, Death),
     /// How an installation goes on.
     Progress(String),
-    /// A call's answer, or why there is none, in a sentence.
-    Answer(u64, Result<Box<Answer>, String>),
-}
-
-/// A call's answer, by the call.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Answer {
-    /// To [`Request::Greet`].
-    Greeted(Box<Greeted>),
-    /// To [`Request::Begin`]: what was cleaned up.
-    Begun(Vec<String>),
-    /// To [`Request::Find`].
-    Found(Found),
-    /// To [`Request::Start`] and [`Request::Watch`]: its number and how long it took to start.
-    Started(Result<(u64, u64), NotUp>),
-    /// To [`Request::Sample`].
-    Sampling,
-    /// To [`Request::Measure`].
-    Measured(Box<Seen>),
-    /// To [`Request::Stop`].
-    Stopped(StopReport),
-    /// To [`Request::PlanInstall`]: what would be done, and whether that is nothing.
-    Planned(String, bool),
-    /// To [`Request::Install`]: each label, and why it is not installed.
-    Installed(Vec<(String, Option<String>)>),
-    /// To [`Request::Examine`].
-    Examined(Vec<Finding>),
-    /// To [`Request::Echo`]: the port.
-    Echoes(u16),
+    /// A call's answer, of the type that its [`Request`] names, or why there is none, in a sentence.
+    Answer(u64, Result<Box<RawValue>, String>),
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -146,17 +126,4 @@ pub(crate) struct Listening {
     pub(crate) port: u16,
     /// The certificate that was made for it, PEM.
     pub(crate) certificate: Option<String>,
-}
-
-/// Why a server is not up.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum NotUp {
-    /// It did not start, or did not answer, in a sentence.
-    NotStarted(String),
-    /// It did not give a right answer in time.
-    Late(String),
-    /// Somebody else answers on its port, in a sentence; and the processes that outlived its stop.
-    Stranger(String, Vec<String>),
-    /// Its start was given up.
-    Cancelled(String),
 }

@@ -17,12 +17,13 @@ mod starting;
 use std::time::Duration;
 
 pub use agent::{AgentOptions, serve};
-pub use controller::{Installed, Pipe, ServerHost, Wanted};
+pub use controller::{Pipe, ServerHost, Wanted};
+pub use message::Installed;
 pub use round_trips::RoundTrips;
 
-pub(crate) use message::{Found, NotUp};
+pub(crate) use message::Found;
 pub(crate) use sampling::{SampledServer, Sampling, Seen};
-pub(crate) use starting::{RemoteServer, Starting};
+pub(crate) use starting::RemoteServer;
 
 /// How often the controller says that it lives, and compares clocks.
 const BEAT_EVERY: Duration = Duration::from_millis(250);

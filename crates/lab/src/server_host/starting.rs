@@ -4,20 +4,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use prony_host::monotonic_ns;
+use serde_json::value::RawValue;
 
-use super::link::{said, strange};
-use super::message::{Answer, FromController, Listening, Named, NotUp, Request};
-use super::{LEASE, Seen, ServerHost};
-use crate::supervise::{Death, StopReport};
+use super::link::{read, strange};
+use super::message::{FromController, Listening, Named, Request, Started};
+use super::{Seen, ServerHost};
+use crate::supervise::{Death, NotUp, StopReport};
 
+/// Between two looks whether a server on another host answers, as on this one.
+const LOOK_MIN: Duration = Duration::from_millis(1);
+const LOOK_MAX: Duration = Duration::from_millis(20);
 /// How long the host has for a start that is given up, or to take note that it is over.
 const GIVE_UP: Duration = Duration::from_secs(30);
-
-/// A server that is being started. Dropping it gives it up.
-pub(crate) struct Starting {
-    host: Arc<ServerHost>,
-    call: Option<u64>,
-}
 
 /// A server that runs there. Dropping it stops it.
 #[derive(Debug)]
@@ -28,110 +26,65 @@ pub(crate) struct RemoteServer {
     stopped: Mutex<Option<StopReport>>,
 }
 
-impl Starting {
-    /// Begins to start a candidate with so many workers on these CPUs (empty: any).
-    pub(crate) fn begin(
-        host: &Arc<ServerHost>,
-        candidate: Named,
-        workers: u32,
-        cpus: &[u32],
-    ) -> Result<Starting, String> {
-        let request = Request::Start { candidate, workers, cpus: cpus.to_vec() };
-        let call = host.link().begin_call(request)?;
-        Ok(Starting { host: Arc::clone(host), call: Some(call) })
-    }
-
-    /// Where it listens, once all of its processes run.
-    pub(crate) fn listening(&self) -> Option<Listening> {
-        self.host.link().listening()
-    }
-
-    /// Whether it is not up, and why, waiting for so long.
-    pub(crate) fn failed(&mut self, patience: Duration) -> Option<NotUp> {
-        let answer = self.host.link().answer(self.call?, patience)?;
-        self.call = None;
-        Some(match started(answer) {
-            Err(not_up) => not_up,
-            // Nobody said that it answers.
-            Ok(_) => NotUp::NotStarted(strange()),
-        })
-    }
-
-    /// It gives the right answer, which is said; the server.
-    pub(crate) fn answers(mut self) -> Result<RemoteServer, NotUp> {
-        let offset = self.host.offset().ok_or_else(|| NotUp::NotStarted(strange()))?;
-        self.host.link().say(&FromController::Ready(offset.to_theirs(monotonic_ns())));
-        let (number, startup_ns) = self.end()?;
-        let startup = Duration::from_nanos(startup_ns);
-        Ok(RemoteServer { host: Arc::clone(&self.host), number, startup, stopped: Mutex::default() })
-    }
-
-    /// Gives it up; why it is not up.
-    pub(crate) fn cancel(mut self) -> NotUp {
-        self.host.link().say(&FromController::Cancel);
-        match self.end() {
-            Err(not_up) => not_up,
-            Ok((number, _)) => {
-                let _ = self.host.stop(number);
-                NotUp::Cancelled("was still starting when the run was interrupted.".to_owned())
-            }
-        }
-    }
-
-    fn end(&mut self) -> Result<(u64, u64), NotUp> {
-        let Some(call) = self.call.take() else { return Err(NotUp::NotStarted(strange())) };
-        let until_ns = monotonic_ns() + u64::try_from(GIVE_UP.as_nanos()).unwrap_or(u64::MAX);
-        loop {
-            if let Some(answer) = self.host.link().answer(call, LEASE) {
-                return started(answer);
-            }
-            if monotonic_ns() > until_ns {
-                return Err(NotUp::NotStarted(format!(
-                    "its agent did not report its start within {} s.",
-                    GIVE_UP.as_secs()
-                )));
-            }
-        }
-    }
-}
-
-impl Drop for Starting {
-    fn drop(&mut self) {
-        if self.call.is_some() {
-            self.host.link().say(&FromController::Cancel);
-            if let Ok((number, _)) = self.end() {
-                let _ = self.host.stop(number);
-            }
-        }
-    }
-}
-
-fn started(answer: Result<Answer, String>) -> Result<(u64, u64), NotUp> {
-    match answer {
-        Ok(Answer::Started(Ok(started))) => Ok(started),
-        Ok(Answer::Started(Err(not_up))) => Err(match not_up {
-            NotUp::NotStarted(why) => NotUp::NotStarted(said(&why)),
-            NotUp::Late(why) => NotUp::Late(said(&why)),
-            NotUp::Cancelled(why) => NotUp::Cancelled(said(&why)),
-            NotUp::Stranger(why, left) => {
-                NotUp::Stranger(said(&why), left.iter().map(|left| said(left)).collect())
-            }
-        }),
-        Ok(_) => Err(NotUp::NotStarted(strange())),
-        Err(why) => Err(NotUp::NotStarted(why)),
-    }
+fn started(answer: Result<Box<RawValue>, String>) -> Started {
+    answer.and_then(|answer| read(&answer)).unwrap_or_else(|why| Err(NotUp::NotStarted(why)))
 }
 
 impl RemoteServer {
+    /// Starts a candidate with so many workers on these CPUs (empty: any), and waits until `ready` says that it gives the
+    /// right answer where it listens, unless it is `cancelled`.
+    pub(crate) fn start(
+        host: &Arc<ServerHost>,
+        candidate: Named,
+        (workers, cpus): (u32, &[u32]),
+        ready: &mut dyn FnMut(&Listening) -> Result<bool, String>,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<RemoteServer, NotUp> {
+        let link = host.link();
+        let request = Request::Start { candidate, workers, cpus: cpus.to_vec() };
+        let call = link.begin_call(request).map_err(NotUp::NotStarted)?;
+        let mut patience = LOOK_MIN;
+        let given_up = loop {
+            let listening = link.listening();
+            let look_after = if listening.is_some() { patience } else { LOOK_MAX };
+            if let Some(answer) = link.answer(call, look_after) {
+                // Nobody said that it answers: one that was started all the same is none that was asked for.
+                return Err(started(answer).err().unwrap_or_else(|| NotUp::NotStarted(strange())));
+            }
+            let answers = listening.map_or(Ok(false), |listening| {
+                patience = (patience * 5 / 4).min(LOOK_MAX);
+                ready(&listening)
+            });
+            match answers {
+                Ok(true) => break None,
+                Err(why) => break Some(NotUp::NotStarted(why)),
+                Ok(false) if cancelled() => break Some(NotUp::Cancelled(String::new())),
+                Ok(false) => {}
+            }
+        };
+        match host.offset().filter(|_| given_up.is_none()) {
+            Some(offset) => link.say(&FromController::Ready(offset.to_theirs(monotonic_ns()))),
+            None => link.say(&FromController::Cancel),
+        }
+        let ended = started(link.answer_within(call, GIVE_UP)).map(|(number, startup_ns)| {
+            let (startup, stopped) = (Duration::from_nanos(startup_ns), Mutex::default());
+            RemoteServer { host: Arc::clone(host), number, startup, stopped }
+        });
+        match given_up {
+            None => ended,
+            Some(NotUp::Cancelled(_)) => {
+                let why = "was still starting when the run was interrupted.";
+                Err(ended.err().unwrap_or_else(|| NotUp::Cancelled(why.to_owned())))
+            }
+            Some(why) => Err(why),
+        }
+    }
+
     /// A server that somebody else started there, by its process (`1234`) or its port (`:8080`). It is not stopped.
     pub(crate) fn watch(host: &Arc<ServerHost>, named: &str) -> Result<RemoteServer, String> {
-        let number = host.watch(named)?;
-        Ok(RemoteServer {
-            host: Arc::clone(host),
-            number,
-            startup: Duration::ZERO,
-            stopped: Mutex::default(),
-        })
+        let number = host.link().call(Request::Watch(named.to_owned()))?;
+        let (startup, stopped) = (Duration::ZERO, Mutex::default());
+        Ok(RemoteServer { host: Arc::clone(host), number, startup, stopped })
     }
 
     /// From just before its first process was started to its first valid response, within the bound of the clocks.
@@ -148,7 +101,7 @@ impl RemoteServer {
     }
 
     pub(crate) fn sample(&self) -> Result<(), String> {
-        self.host.sample(self.number)
+        self.host.link().call(Request::Sample(self.number))
     }
 
     /// Ends sampling it; what was seen in this window of this machine's clock, if there was one.

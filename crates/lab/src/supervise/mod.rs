@@ -27,7 +27,7 @@ pub(crate) use error::{StartError, StartErrorKind};
 pub use guard::GUARD_ARGUMENT;
 pub use guard::run_guard;
 pub(crate) use journal::clean_up;
-pub(crate) use prepare::{NotPrepared, prepare};
+pub(crate) use prepare::{NotUp, prepare};
 
 use guard::{CONTAINER_TIMEOUT, GuardEvent, GuardOrder, KILL_TIMEOUT, STOP_LINE, STOP_TIMEOUT};
 use journal::Entry;

@@ -1,20 +1,23 @@
 //! A candidate with all that one start of it needs: a port, a folder, a certificate, its files.
 
-use std::io;
+use std::env::temp_dir;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use prony_model::secret::names_asked_for;
 use prony_model::tls::Roots;
 use rustix::process::geteuid;
+use serde::{Deserialize, Serialize};
 
 use super::port::port_of;
+use super::{Running, StartErrorKind, Supervision};
 use crate::candidate::{Candidate, Layout};
 use crate::launch::{LaunchContext, LaunchSpec, certificate, run_dir};
 
 /// A candidate, ready to be started. Who does not start it removes its folder.
 pub(crate) struct Prepared {
-    pub(crate) launch: LaunchSpec,
+    launch: LaunchSpec,
+    address: Ipv4Addr,
     /// The port that it is to listen on.
     pub(crate) port: u16,
     /// The Unix socket instead of it.
@@ -23,13 +26,19 @@ pub(crate) struct Prepared {
     pub(crate) certificate: Option<Roots>,
 }
 
-/// Why a candidate cannot be started.
-#[derive(Debug)]
-pub(crate) enum NotPrepared {
-    /// A folder for its files could not be made.
-    RunDir(io::Error),
-    /// Something else, in a sentence.
-    Other(String),
+/// Why a server is not up, each in a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum NotUp {
+    /// A folder for its files could not be made: no other server would start either.
+    NoFolder(String),
+    /// It did not start, or did not answer.
+    NotStarted(String),
+    /// It did not give a right answer in time.
+    Late(String),
+    /// Somebody else answers on its port; and the processes that outlived its stop.
+    Stranger(String, Vec<String>),
+    /// Its start was given up.
+    Cancelled(String),
 }
 
 /// Prepares a start of a candidate that is to listen on this address of the machine, with so many workers on these CPUs
@@ -39,28 +48,58 @@ pub(crate) fn prepare(
     layout: &Layout,
     address: Ipv4Addr,
     (workers, cpus): (u32, &[u32]),
-) -> Result<Prepared, NotPrepared> {
-    let port = port_of(candidate, address).map_err(NotPrepared::Other)?;
+) -> Result<Prepared, NotUp> {
+    let port = port_of(candidate, address).map_err(NotUp::NotStarted)?;
     // Root's servers give up their rights, and a container's users are others outside of it.
     let shared = geteuid().is_root() || candidate.engine().is_some();
-    let run_dir = run_dir::create(shared).map_err(NotPrepared::RunDir)?;
-    let address = SocketAddr::from((address, port));
-    let context = LaunchContext { address, workers, run_dir, hidden: names_asked_for() };
+    let run_dir = run_dir::create(shared).map_err(|why| {
+        let folder = temp_dir();
+        NotUp::NoFolder(format!(
+            "No folder could be made in {}: {why}. Servers need one for their sockets and logs.",
+            folder.display()
+        ))
+    })?;
+    let socket_address = SocketAddr::from((address, port));
+    let context = LaunchContext { address: socket_address, workers, run_dir, hidden: names_asked_for() };
     let made = || {
         let takes = candidate.takes_certificate();
-        let certificate =
-            takes.then(|| certificate::make(&context.run_dir, context.address.ip())).transpose()?;
+        let certificate = takes.then(|| certificate::make(&context.run_dir, address.into())).transpose()?;
         let mut launch = candidate.launch(layout, &context)?;
         launch.pin(cpus);
-        Ok(Prepared { launch, port, socket: candidate.socket(&context), certificate })
+        Ok(Prepared { launch, address, port, socket: candidate.socket(&context), certificate })
     };
     made().map_err(|why: String| {
         run_dir::remove(&context.run_dir);
-        NotPrepared::Other(why)
+        NotUp::NotStarted(why)
     })
 }
 
 impl Prepared {
+    /// Starts it, and waits until `ready` says that it gives the right answer, unless `gives_up` says to end.
+    pub(crate) fn start(
+        &self,
+        supervision: &Supervision,
+        ready: &mut dyn FnMut() -> bool,
+        gives_up: &dyn Fn() -> bool,
+    ) -> Result<Running, NotUp> {
+        let mut running = Running::start(&self.launch, supervision, ready, gives_up).map_err(|why| {
+            let not_up = match why.kind {
+                StartErrorKind::Interrupted => NotUp::Cancelled,
+                StartErrorKind::NotReady(_) => NotUp::Late,
+                _ => NotUp::NotStarted,
+            };
+            not_up(why.to_string())
+        })?;
+        let on_port = self.socket.is_none().then_some(self.port);
+        match on_port.and_then(|port| running.stranger_on(self.address, port)) {
+            None => Ok(running),
+            Some(who) => {
+                let why = format!("its port {} was taken by {who} before it could listen there.", self.port);
+                Err(NotUp::Stranger(why, running.stop().leftovers))
+            }
+        }
+    }
+
     /// Its certificate as a file has it.
     pub(crate) fn certificate_pem(&self) -> Option<String> {
         let path = self.launch.run_dir.join(certificate::CERTIFICATE);

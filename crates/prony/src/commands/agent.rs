@@ -3,8 +3,8 @@
 use prony_fleet::allow::Bounds;
 use prony_fleet::certificates::Certificates;
 use prony_fleet::keys::Keys;
+use prony_fleet::pool_agent::{PoolAgent, wait_in_pool};
 use prony_fleet::session::Side;
-use prony_fleet::standing::{Standing, stand};
 
 use super::fleet::{fleet_key, login};
 use super::server_host;
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &AgentArguments, printer: &Printer) -> Result<(), F
         Some(name) => name.clone(),
         None => std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned(),
     };
-    let standing = Standing {
+    let standing = PoolAgent {
         pool: pool.parse().map_err(Failure::usage)?,
         login: login(&arguments.nats),
         keys: Keys::read(&fleet_key(arguments.key.as_ref(), Side::Agent)?, Side::Agent)
@@ -49,5 +49,5 @@ pub(crate) fn run(arguments: &AgentArguments, printer: &Printer) -> Result<(), F
             "This agent refuses every load: name the targets that it may load with --allow HOST[:PORT].",
         );
     }
-    stand(&standing, &say).map_err(Failure::not_measured)
+    wait_in_pool(&standing, &say).map_err(Failure::not_measured)
 }

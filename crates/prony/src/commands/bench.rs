@@ -51,11 +51,13 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     }
     let fleet = agents.map(|agents| fleet::start_for_bench(&arguments.fleet, agents, &setup)).transpose()?;
     let cpus = &setup.pins.client;
-    let web = arguments.web.as_deref().map(|listen| (listen, watch::bench_head(&setup)));
-    let metrics = arguments.metrics.as_deref().map(|listen| (listen, watch::bench_rates(&setup)));
+    let header = prony_lab::bench::header(&setup);
+    let web = arguments.web.as_deref().map(|listen| (listen, watch::bench_head(&header)));
+    let metrics = arguments.metrics.as_deref().map(|listen| (listen, watch::bench_rates(&header)));
     let watch = Watch::start(web, metrics, cpus, printer)?;
     let mode = ProgressMode::here(arguments.quiet, arguments.plain);
-    let mut live = Live::start(mode, BenchState::new(&setup, mode == ProgressMode::Screen), cpus, printer);
+    let mut live =
+        Live::start(mode, BenchState::new(&setup, header, mode == ProgressMode::Screen), cpus, printer);
     let mut on_event = |event: &BenchEvent<'_>| {
         live.update(|bench| bench.on_event(event));
         watch.on_event(event);
@@ -130,7 +132,7 @@ fn failure(error: BenchError) -> Failure {
         | BenchError::ServerHost { .. }
         | BenchError::Fleet(_)
         | BenchError::NoCandidates(_)
-        | BenchError::RunDir { .. } => Failure::not_measured(error),
+        | BenchError::RunDir(_) => Failure::not_measured(error),
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use prony_analysis::slo::Slo;
 use prony_lab::capacity::{CapacityPlan, forecast, lengthened, search};
-use prony_lab::watch::Outside;
+use prony_lab::watch::LoadObserver;
 use prony_load::Loader;
 use prony_model::Target;
 use prony_model::capacity::{CapacityReport, SCHEMA};
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     let embedded = embeds.then(|| Embedded::start_for(&mut wanted.load)).transpose()?;
     let fleet = fleet::start(&common.fleet, &wanted.load, printer)?;
     let watched = common.watched()?;
-    let outside = Outside { host: prony_host::read(), embedded_target: embeds, watched };
+    let outside = LoadObserver { host: prony_host::read(), embedded_target: embeds, watched };
     if !common.quiet {
         let most = show_duration(Duration::from_secs(forecast(&wanted).as_secs()));
         let (rate, longest) = lengthened(&wanted);

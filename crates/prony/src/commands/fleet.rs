@@ -97,7 +97,7 @@ pub(crate) fn start(
     printer: &Printer,
 ) -> Result<Option<Fleet>, Failure> {
     let Some(agents) = agents(options)? else { return Ok(None) };
-    prony_fleet::check(plan, agents.count())?;
+    prony_fleet::validate(plan, agents.count())?;
     // Agents of a pool may know the target by a name that this machine does not.
     let allowed = match agents {
         Agents::Pool(..) => addresses_of(plan).unwrap_or_default(),
@@ -165,7 +165,7 @@ pub(crate) fn check_bench(agents: &Agents, setup: &BenchSetup) -> Result<(), Fai
         let load = &plan.load;
         // As many as load where there are fewer connections than agents: see `Fleet::load`.
         let most = (load.connections / load.threads.max(1)).max(1);
-        prony_fleet::check(load, agents.count().min(most))?;
+        prony_fleet::validate(load, agents.count().min(most))?;
     }
     Ok(())
 }

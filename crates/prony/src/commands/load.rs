@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use prony_analysis::slo::{self, Slo};
 use prony_analysis::trial::judge;
 use prony_fleet::Fleet;
-use prony_lab::watch::Outside;
+use prony_lab::watch::LoadObserver;
 use prony_load::{Control, LoadError, Loader, Snapshot};
 use prony_model::command::EMBEDDED;
 use prony_model::observed::Observed;
@@ -117,7 +117,7 @@ struct LoadContext<'a> {
     printer: &'a Printer,
     /// Who applies it, if not this process.
     fleet: Option<&'a Fleet>,
-    outside: Outside,
+    outside: LoadObserver,
 }
 
 impl<'a> LoadContext<'a> {
@@ -143,7 +143,7 @@ impl<'a> LoadContext<'a> {
             slos,
             printer,
             fleet: None,
-            outside: Outside { host: prony_host::read(), embedded_target, watched: None },
+            outside: LoadObserver { host: prony_host::read(), embedded_target, watched: None },
         }
     }
 

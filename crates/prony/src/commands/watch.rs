@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prony_lab::bench::{BenchEvent, BenchSetup};
+use prony_lab::bench::BenchEvent;
 use prony_load::Snapshot;
 use prony_model::Plan;
 use prony_model::fleet::LiveAgent;
 use prony_model::plan_record::nanoseconds;
-use prony_model::run_log::{PlannedTrial, RunLog};
+use prony_model::run_log::{Header, PlannedTrial, RunLog};
 use prony_model::secret::redacted;
 use prony_report::page;
 use prony_report::page::live::{LiveEnd, LiveHead, LiveTrial};
@@ -145,8 +145,7 @@ pub(crate) fn load_head(plan: &Plan, redact: &[String]) -> LiveHead {
 }
 
 /// What the page of a `bench` is about.
-pub(crate) fn bench_head(setup: &BenchSetup) -> LiveHead {
-    let header = prony_lab::bench::header(setup);
+pub(crate) fn bench_head(header: &Header) -> LiveHead {
     let order = header.order.iter().map(|p| LiveTrial {
         index: p.index,
         candidate: p.who(),
@@ -154,7 +153,7 @@ pub(crate) fn bench_head(setup: &BenchSetup) -> LiveHead {
         block: p.block,
     });
     LiveHead {
-        command: setup.reproduce.clone(),
+        command: header.reproduce.clone(),
         title: header.title.clone(),
         describe: prony_report::format::count(header.order.len() as u64, "trial", "trials"),
         order: order.collect(),
@@ -169,7 +168,6 @@ pub(crate) fn load_rate(plan: &Plan) -> BTreeMap<String, f64> {
 }
 
 /// The offered rates of an experiment's plans. Those that are a share of a measured capacity are not known before it.
-pub(crate) fn bench_rates(setup: &BenchSetup) -> BTreeMap<String, f64> {
-    let plans = prony_lab::bench::named_plans(setup);
-    plans.into_iter().filter_map(|plan| Some((plan.name, plan.plan.rate_per_s?))).collect()
+pub(crate) fn bench_rates(header: &Header) -> BTreeMap<String, f64> {
+    header.plans.iter().filter_map(|plan| Some((plan.name.clone(), plan.plan.rate_per_s?))).collect()
 }

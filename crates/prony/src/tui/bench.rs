@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use prony_lab::bench::{BenchEvent, BenchSetup};
 use prony_model::plan_record::nanoseconds;
-use prony_model::run_log::{PlannedTrial, TrialResult};
+use prony_model::run_log::{Header, PlannedTrial, TrialResult};
 use prony_model::trial::{Bound, Outcome, Trial, Validity};
 use prony_report::format;
 
@@ -86,10 +86,9 @@ pub(crate) struct BenchState {
 
 impl BenchState {
     /// A run that has not begun; a resumed one is read from its log, where its trials are to be `shown`.
-    pub(crate) fn new(setup: &BenchSetup, shown: bool) -> BenchState {
+    pub(crate) fn new(setup: &BenchSetup, header: Header, shown: bool) -> BenchState {
         let log = if setup.resume && shown { prony_analysis::run_log::read(&setup.log).ok() } else { None };
-        let (header, results) = log
-            .map_or_else(|| (prony_lab::bench::header(setup), Vec::new()), |log| (log.header, log.results));
+        let (header, results) = log.map_or((header, Vec::new()), |log| (log.header, log.results));
         let candidates = header.candidates.iter().map(|candidate| candidate.label.clone()).collect();
         let plans = header.plans.iter().map(|plan| plan.name.clone()).collect();
         let mut state = BenchState::planned(&header.title, candidates, plans, &header.order);

@@ -2,32 +2,8 @@
 
 use prony_lab::bench::BenchCandidate;
 use prony_lab::experiment::Experiment;
-use prony_model::run_log::RunLog;
 
-use crate::cli::BenchArguments;
 use crate::failure::Failure;
-
-/// Takes from the command line whether the run has controls; a resumed one has those that it was begun with.
-pub(super) fn adapt(
-    experiment: &mut Experiment,
-    arguments: &BenchArguments,
-    before: Option<&RunLog>,
-) -> Result<(), Failure> {
-    if let Some(log) = before {
-        let had = log.header.order.iter().any(|planned| planned.control.is_some());
-        if arguments.controls.is_some_and(|asked| asked != had) {
-            let with = if had { "with" } else { "without" };
-            return Err(Failure::usage(format!(
-                "--controls: the run was begun {with} them: leave it out, or begin a new run."
-            )));
-        }
-        experiment.controls = had;
-    } else {
-        // A duet of an experiment with controls is without them.
-        experiment.controls = arguments.controls.unwrap_or(experiment.controls && !arguments.duet);
-    }
-    Ok(())
-}
 
 /// Refuses controls where there would be none, or where they would be no other start.
 pub(super) fn check(

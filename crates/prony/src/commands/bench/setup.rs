@@ -16,7 +16,7 @@ use prony_lab::server_host::ServerHost;
 use prony_lab::supervise::Supervision;
 use prony_model::plan::ArrivalKind;
 use prony_model::rfc3339;
-use prony_model::run_log::RunLog;
+use prony_model::run_log::{Header, RunLog};
 use prony_model::units::{parse_duration, show_duration};
 use prony_report::format::count;
 
@@ -45,38 +45,17 @@ pub(super) fn setup(
         };
     let watches_another = arguments.watch.iter().any(|named| named.contains("=ssh:"));
     fleet::check_agent_binary(&arguments.fleet, watches_another || server_host.is_some())?;
-    apply_flags(&mut experiment, arguments)?;
-    if !arguments.slo.is_empty() {
-        // A threshold is about users, who do not come evenly.
-        experiment.plans.iter_mut().filter(|plan| !plan.arrivals_given).for_each(|plan| plan.space(true));
+    match before {
+        None => begin(&mut experiment, arguments)?,
+        Some(log) => go_on(&mut experiment, &mut candidates, arguments, log)?,
     }
+    apply_flags(&mut experiment, arguments)?;
     let memory_bytes = match &server_host {
         Some(_) => None, // it sees to that itself
         None => native_memory(&arguments.runtime)?,
     };
     if let Some(size) = &arguments.runtime.memory {
         limited(&mut candidates, size);
-    }
-    adaptive::adapt(&mut experiment, arguments)?;
-    controls::adapt(&mut experiment, arguments, before)?;
-    if let Some(log) = before {
-        if let Some(blocks) = arguments.blocks.filter(|blocks| *blocks < log.header.blocks) {
-            return Err(Failure::usage(format!(
-                "--blocks {blocks} is fewer than the {} that the run was begun with: give more, or leave it out.",
-                log.header.blocks
-            )));
-        }
-        as_before(&mut experiment, &mut candidates, log);
-        adaptive::as_before(&mut experiment, arguments, log)?;
-    }
-    if let Some(budget) = &arguments.budget {
-        experiment.budget = Some(parse_duration(budget)?).filter(|budget| !budget.is_zero());
-        if experiment.budget.is_none() {
-            return Err(Failure::usage("--budget 0 allows no trial: give how long the run may take, 30m."));
-        }
-    }
-    if let Some(seed) = arguments.plan.seed {
-        experiment.seed = seed;
     }
     let log = resumed.or_else(|| arguments.output.as_ref().map(PathBuf::from));
     let (mut pins, places) = cpus_of(arguments, &experiment, &candidates, before, server_host.as_deref())?;
@@ -164,13 +143,19 @@ fn of_candidates(
     Ok((Resolved { experiment, candidates, skipped: Vec::new(), baseline }, host))
 }
 
-/// Takes the servers' cores and workers, and the number of blocks, from flags in place of the experiment's.
+/// What flags say of any run, in place of the experiment and of the log that is resumed. A budget is that of each session.
 fn apply_flags(experiment: &mut Experiment, arguments: &BenchArguments) -> Result<(), Failure> {
     if let Some(cores) = arguments.server_cores {
         experiment.server_cores = cores;
     }
-    if let Some(blocks) = arguments.blocks {
-        experiment.blocks = Blocks { min: blocks, max: blocks };
+    if let Some(budget) = &arguments.budget {
+        experiment.budget = Some(parse_duration(budget)?).filter(|budget| !budget.is_zero());
+        if experiment.budget.is_none() {
+            return Err(Failure::usage("--budget 0 allows no trial: give how long the run may take, 30m."));
+        }
+    }
+    if let Some(seed) = arguments.plan.seed {
+        experiment.seed = seed;
     }
     match arguments.workers {
         None => {}
@@ -321,24 +306,59 @@ fn filter(experiment: &mut Experiment, arguments: &BenchArguments) -> Result<(),
     Ok(())
 }
 
-/// A resumed run continues with its own candidates, plans, seed and budget; the
-/// flags of the first session need not be repeated. The budget is that of each session.
-fn as_before(experiment: &mut Experiment, candidates: &mut Vec<BenchCandidate>, log: &RunLog) {
-    let header = &log.header;
-    candidates.retain(|c| header.candidates.iter().any(|known| known.label == c.candidate.label()));
-    experiment.plans.retain(|plan| header.plans.iter().any(|known| known.name == plan.name));
-    for plan in &mut experiment.plans {
-        if let Some(known) = header.plans.iter().find(|known| known.name == plan.name) {
-            plan.load.stop.duration = known.plan.duration_ns.map(Duration::from_nanos);
-            plan.load.warmup = Duration::from_nanos(known.plan.warmup_ns);
-            plan.space(known.plan.arrivals == ArrivalKind::Poisson);
-            if !known.plan.stages.is_empty() {
-                plan.load.arrivals = known.plan.arrivals();
-            }
-        }
+/// What flags say of a new run.
+fn begin(experiment: &mut Experiment, arguments: &BenchArguments) -> Result<(), Failure> {
+    if let Some(blocks) = arguments.blocks {
+        experiment.blocks = Blocks { min: blocks, max: blocks };
     }
-    experiment.budget = header.budget_ns.map(Duration::from_nanos);
-    experiment.seed = header.seed;
+    if !arguments.slo.is_empty() {
+        // A threshold is about users, who do not come evenly.
+        experiment.plans.iter_mut().filter(|plan| !plan.arrivals_given).for_each(|plan| plan.space(true));
+    }
+    // A duet of an experiment with controls is without them.
+    experiment.controls = arguments.controls.unwrap_or(experiment.controls && !arguments.duet);
+    adaptive::adapt(experiment, arguments)
+}
+
+/// A resumed run continues with its own candidates, plans, blocks, controls, seed and budget: the flags of the first session
+/// need not be repeated, and may not say otherwise.
+fn go_on(
+    experiment: &mut Experiment,
+    candidates: &mut Vec<BenchCandidate>,
+    arguments: &BenchArguments,
+    log: &RunLog,
+) -> Result<(), Failure> {
+    let header = &log.header;
+    if let Some(blocks) = arguments.blocks.filter(|blocks| *blocks < header.blocks) {
+        return Err(Failure::usage(format!(
+            "--blocks {blocks} is fewer than the {} that the run was begun with: give more, or leave it out.",
+            header.blocks
+        )));
+    }
+    experiment.controls = header.order.iter().any(|planned| planned.control.is_some());
+    if arguments.controls.is_some_and(|asked| asked != experiment.controls) {
+        let with = if experiment.controls { "with" } else { "without" };
+        return Err(Failure::usage(format!(
+            "--controls: the run was begun {with} them: leave it out, or begin a new run."
+        )));
+    }
+    candidates.retain(|c| header.candidates.iter().any(|known| known.label == c.candidate.label()));
+    plans_as_before(experiment, header);
+    (experiment.budget, experiment.seed) = (header.budget_ns.map(Duration::from_nanos), header.seed);
+    adaptive::as_before(experiment, arguments, log)
+}
+
+fn plans_as_before(experiment: &mut Experiment, header: &Header) {
+    experiment.plans.retain_mut(|plan| {
+        let Some(known) = header.plans.iter().find(|known| known.name == plan.name) else { return false };
+        plan.load.stop.duration = known.plan.duration_ns.map(Duration::from_nanos);
+        plan.load.warmup = Duration::from_nanos(known.plan.warmup_ns);
+        plan.space(known.plan.arrivals == ArrivalKind::Poisson);
+        if !known.plan.stages.is_empty() {
+            plan.load.arrivals = known.plan.arrivals();
+        }
+        true
+    });
 }
 
 /// `runs/DATE-NAME.jsonl`, with the time; with a number behind it where another bench began in that second.
@@ -454,10 +474,10 @@ pub(super) fn shown(duration: Duration) -> String {
 mod tests {
     use super::*;
     use prony_model::plan_record::PlanRecord;
-    use prony_model::run_log::{Header, NamedPlan};
+    use prony_model::run_log::NamedPlan;
 
     #[test]
-    fn a_run_at_a_scale_is_gone_on_with_by_its_own_stages_though_the_scale_is_not_given_again() {
+    fn a_scaled_run_goes_on_by_its_own_stages_without_its_scale() {
         let text = "schema = \"prony.experiment/1\"\ncandidates = [\"a\"]\n\
                     [[plan]]\nname = \"ramp\"\nstages = [\"60s:5000c\", \"20s:100c\"]\n\
                     [[plan]]\nname = \"rates\"\nstages = [\"60s:3k/s\"]\nwarmup = \"1s\"\n\
@@ -472,7 +492,7 @@ mod tests {
         let header =
             Header { seed: 1, plans: scaled.plans.iter().map(record).collect(), ..Header::default() };
         let mut resumed = whole.clone();
-        as_before(&mut resumed, &mut Vec::new(), &RunLog::new(header, Vec::new()));
+        plans_as_before(&mut resumed, &header);
         assert_ne!(whole.plans, scaled.plans);
         assert_eq!(resumed.plans, scaled.plans);
     }

@@ -5,7 +5,7 @@ use prony_model::plan::{Arrivals, Plan, THREADS_MAX};
 use prony_model::tls::IdentityFiles;
 
 /// What of a plan cannot be applied by so many agents.
-pub fn check(plan: &Plan, agents: u32) -> Result<(), LoadError> {
+pub fn validate(plan: &Plan, agents: u32) -> Result<(), LoadError> {
     let refused = |why: String| Err(LoadError::Plan(prony_model::PlanError(why)));
     let workers = agents.saturating_mul(plan.threads);
     if plan.connections < workers {

@@ -5,20 +5,20 @@
 use std::time::{Duration, Instant};
 
 use prony_host::pins::Pins;
-use prony_host::{Beside, ClientWatch, HostWatch};
+use prony_host::{Beside, ClientWatch};
 use prony_load::{Control, LoadError, Loader, Snapshot};
+use prony_model::Plan;
 use prony_model::duet::DuetShared;
 use prony_model::host::HostWindow;
 use prony_model::observed::{Observed, ServerLife};
-use prony_model::plan_record::PlanRecord;
-use prony_model::{Measurement, Plan};
 
 use super::BenchSetup;
-use super::up::Up;
-use crate::server_host::{SampledServer, Sampling, Seen};
+use super::running_server::RunningServer;
+use crate::server_host::{SampledServer, Sampling};
+use crate::watch::Observation;
 
 /// A server that is up, on its CPUs, to be loaded as often as asked.
-pub(super) struct Side<'a> {
+pub(super) struct LoadTarget<'a> {
     pub(super) setup: &'a BenchSetup,
     pub(super) candidate: &'a str,
     /// Whether a worker that another replaces is nothing strange.
@@ -26,7 +26,7 @@ pub(super) struct Side<'a> {
     /// Its CPUs and its client's.
     pub(super) pins: &'a Pins,
     /// `None`: somebody else runs it.
-    pub(super) running: Option<Up>,
+    pub(super) running: Option<RunningServer>,
     /// What is sampled; asked once, since a container's engine takes 0.1 s and more to tell.
     pub(super) watched: Option<SampledServer>,
     /// How long it was under load so far.
@@ -39,40 +39,35 @@ pub(super) struct Side<'a> {
     pub(super) before: Option<Beside>,
 }
 
-/// What was applied, and what was seen meanwhile.
-pub(super) struct Loaded {
-    measured: Result<Measurement, LoadError>,
-    seen: Option<Seen>,
-    host: HostWatch,
-    /// What other programs used of its CPUs.
-    others: Option<f64>,
-    /// `None` where this process loads somebody else too.
-    client: Option<ClientWatch>,
-}
-
-impl Side<'_> {
+impl LoadTarget<'_> {
     /// Applies a load; ends it early when the server dies, since the rest would only count refused connections.
-    pub(super) fn run(
+    pub(super) fn load(
         &mut self,
-        load: &Loader<'_>,
+        loader: &Loader<'_>,
         plan: &Plan,
         control: &Control,
         observe: &mut dyn FnMut(&Snapshot),
-    ) -> Loaded {
+    ) -> Result<Observed, LoadError> {
         let begun = Instant::now();
-        let used = self.setup.used_here(self.pins);
-        let sampling = self.watched.as_ref().map(|server| server.start(&self.pins.client, &used));
-        let mut host = HostWatch::on(&used);
+        let (setup, pins) = (self.setup, self.pins);
+        let used = setup.used_here(pins);
+        let sampling = self.watched.as_ref().map(|server| server.start(&pins.client, &used)).transpose();
+        let sampling = sampling.unwrap_or_else(|why| {
+            self.unsampled = Some(why.to_string());
+            None
+        });
         // The sampler of a server of ours on this machine has its CPUs already.
-        let sampled = matches!(sampling, Some(Ok(Sampling::Here(_))));
-        let client = || if sampled { ClientWatch::on(&[]) } else { ClientWatch::with_cores(&used) };
-        let mut client = self.setup.duet.is_none().then(client);
+        let sampled_here = matches!(sampling, Some(Sampling::Here(_)));
+        let client = || if sampled_here { ClientWatch::on(&[]) } else { ClientWatch::with_cores(&used) };
+        let observation = Observation {
+            cpus: &used,
+            client: setup.duet.is_none().then(client),
+            sampling,
+            startup: self.running.as_ref().map(RunningServer::startup).unwrap_or_default(),
+            server_cpus: &pins.server,
+        };
         let beside = self.before.is_some().then(Beside::read);
-        let measured = load(plan, control, &mut |snapshot| {
-            host.look(snapshot.in_window);
-            if let Some(client) = &mut client {
-                client.look();
-            }
+        let loaded = observation.load(loader, plan, control, &mut |snapshot| {
             if self.death.is_none() {
                 self.look();
                 if self.death.is_some() {
@@ -81,62 +76,38 @@ impl Side<'_> {
             }
             observe(snapshot);
         });
-        let others = self
-            .before
-            .as_ref()
-            .zip(beside)
-            .map(|(before, from)| from.until(&Beside::read(), before, &used).others);
-        let window = measured.as_ref().ok().map(|m| (m.window_start_ns, m.window_end_ns));
-        let startup = self.running.as_ref().map(Up::startup).unwrap_or_default();
-        let seen = match sampling {
-            None => Ok(None),
-            Some(Ok(sampling)) => sampling.finish(window, startup, &self.pins.server),
-            Some(Err(why)) => Err(why.to_string()),
-        };
-        let seen = seen.unwrap_or_else(|why| {
-            self.unsampled = Some(why);
-            None
-        });
+        let others = self.before.as_ref().zip(beside);
+        let others = others.map(|(before, from)| from.until(&Beside::read(), before, &used).others);
         self.look();
         self.under_load += begun.elapsed();
-        Loaded { measured, seen, host, others, client }
+        let (observed, sampled) = loaded?;
+        self.unsampled = sampled.err().or(self.unsampled.take());
+        Ok(self.completed(observed, others))
     }
 
     /// Looks whether it has died.
     pub(super) fn look(&mut self) {
         if self.death.is_none() {
-            let died = self.running.as_mut().and_then(Up::died);
+            let died = self.running.as_mut().and_then(RunningServer::died);
             self.death = died.map(|death| death.said(self.candidate));
         }
     }
 
-    pub(super) fn observed(&self, plan: &Plan, loaded: Loaded) -> Result<Observed, LoadError> {
-        let Loaded { measured, seen, host, others, client } = loaded;
-        let (m, setup) = (measured?, self.setup);
-        let Seen { server, life } = seen.unwrap_or_default();
-        let life = ServerLife {
-            candidate: self.candidate.to_owned(),
-            died: self.death.clone(),
-            recycles: self.recycles,
-            ..life
-        };
-        Ok(Observed {
-            host: Some(setup.host.clone()),
-            host_window: host.finish(&m.address).map(|window| HostWindow { others, ..window }),
-            client_columns: client.and_then(|client| client.finish(m.window_start_ns)),
-            server,
-            life,
-            slo: setup.slo.clone(),
-            shared: setup.duet.as_ref().map_or(DuetShared::Nothing, |halves| halves.shared),
-            ..Observed::new(m, PlanRecord::of(plan))
-        })
-    }
-}
-
-impl Loaded {
-    /// Where nothing could be applied.
-    pub(super) fn nothing(why: LoadError) -> Loaded {
-        Loaded { measured: Err(why), seen: None, host: HostWatch::on(&[]), others: None, client: None }
+    /// What is known of the load beside what was seen of it; `others` is what other programs used of its CPUs.
+    fn completed(&self, observed: Observed, others: Option<f64>) -> Observed {
+        Observed {
+            host: Some(self.setup.host.clone()),
+            host_window: observed.host_window.map(|window| HostWindow { others, ..window }),
+            life: ServerLife {
+                candidate: self.candidate.to_owned(),
+                died: self.death.clone(),
+                recycles: self.recycles,
+                ..observed.life
+            },
+            slo: self.setup.slo.clone(),
+            shared: self.setup.duet.as_ref().map_or(DuetShared::Nothing, |halves| halves.shared),
+            ..observed
+        }
     }
 }
 
@@ -145,6 +116,7 @@ mod tests {
     use prony_analysis::testing::healthy;
     use prony_analysis::trial::judge;
     use prony_model::code::Code;
+    use prony_model::plan_record::PlanRecord;
     use prony_model::trial::Effect;
 
     use super::*;
@@ -158,12 +130,7 @@ mod tests {
         let setup = setup(root.path(), &[], 1);
         let pins = Pins::default();
         let judged = |recycles, death: Option<Death>| {
-            let loaded = Loaded {
-                measured: Ok(healthy(1, 1_000)),
-                seen: Some(Seen { server: None, life: of_a_restart().changes(u64::MAX).into() }),
-                ..Loaded::nothing(LoadError::Interrupted)
-            };
-            let side = Side {
+            let side = LoadTarget {
                 setup: &setup,
                 candidate: "server",
                 recycles,
@@ -176,7 +143,9 @@ mod tests {
                 before: None,
             };
             let plan = Plan::closed(prony_model::Target::parse("http://127.0.0.1/").unwrap());
-            let observed = side.observed(&plan, loaded).unwrap();
+            let life = of_a_restart().changes(u64::MAX).into();
+            let seen = Observed { life, ..Observed::new(healthy(1, 1_000), PlanRecord::of(&plan)) };
+            let observed = side.completed(seen, None);
             let reasons = judge(&observed, &setup.host).verdict.reasons;
             let ours = |code| [Code::ServerRestarted, Code::ServerDied].contains(&code);
             (reasons.into_iter().find(|reason| ours(reason.code)).unwrap(), side.death)

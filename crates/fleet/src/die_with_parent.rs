@@ -9,11 +9,11 @@ use prony_model::secret::names_asked_for;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
 /// The argument by which the binary becomes a program that ends with its parent.
-pub const TIED_ARGUMENT: &str = "__tied";
+pub const DIE_WITH_PARENT_ARGUMENT: &str = "__tied";
 
 /// Becomes a program that is ended when its parent is: the kernel sees to it, so that it holds after kill -9, too.
 /// It returns only what keeps it from that.
-pub fn become_tied(arguments: &[OsString]) -> String {
+pub fn run_dying_with_parent(arguments: &[OsString]) -> String {
     let Some((parent, arguments)) = arguments.split_first() else { return "no parent is named".to_owned() };
     if let Err(e) = set_parent_process_death_signal(Some(Signal::KILL)) {
         return format!("{e}");
@@ -28,12 +28,12 @@ pub fn become_tied(arguments: &[OsString]) -> String {
 
 /// `program`, to be started by `own`, this binary, and ended with this thread. It is in a process group of its own: a ctrl-C in the
 /// terminal is for the controller, which ends the load in order.
-pub(crate) fn tied(own: &Path, program: impl AsRef<OsStr>) -> Command {
+pub(crate) fn die_with_parent(own: &Path, program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(own);
     for name in names_asked_for() {
         command.env_remove(name);
     }
-    command.arg(TIED_ARGUMENT).arg(std::process::id().to_string()).arg(program).process_group(0);
+    command.arg(DIE_WITH_PARENT_ARGUMENT).arg(std::process::id().to_string()).arg(program).process_group(0);
     command
 }
 

@@ -1,9 +1,9 @@
-//! An agent that stands by itself: it waits in a pool for the controller that it knows, and serves one run at a time.
+//! An agent that nobody starts for a run: it waits in a pool for the controller that it knows, and serves one run at a time.
 
 use std::sync::mpsc::sync_channel;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::agent_process::{Ended, Engagement, serve};
+use crate::agent_process::{AgentSession, Ended, serve};
 use crate::allow::Bounds;
 use crate::keys::Keys;
 use crate::nats::{Message, connect};
@@ -15,7 +15,7 @@ const CALLS_MAX: usize = 64;
 /// The longest name of an agent.
 const NAME_MAX: usize = 64;
 
-pub struct Standing {
+pub struct PoolAgent {
     /// Where.
     pub pool: Pool,
     /// As whom, to the NATS server.
@@ -35,26 +35,23 @@ pub(crate) fn wall_s() -> u64 {
 }
 
 /// Serves controllers until the process ends, or once. `say` is given what an operator wants to read, as sentences.
-pub fn stand(standing: &Standing, say: &dyn Fn(&str)) -> Result<(), String> {
+pub fn wait_in_pool(agent: &PoolAgent, say: &dyn Fn(&str)) -> Result<(), String> {
     let is_plain = |c: char| c.is_alphanumeric() || "._-".contains(c);
-    if standing.name.is_empty() || standing.name.len() > NAME_MAX || !standing.name.chars().all(is_plain) {
+    if agent.name.is_empty() || agent.name.len() > NAME_MAX || !agent.name.chars().all(is_plain) {
         return Err(format!(
             "{:?} cannot be an agent's name: give one of letters, digits, . - and _, {NAME_MAX} at most, \
              --name.",
-            standing.name
+            agent.name
         ));
     }
-    let address = standing.pool.address(&standing.login)?;
+    let address = agent.pool.address(&agent.login)?;
     let (inputs, taken) = sync_channel(CALLS_MAX);
-    let calls_subject = standing.pool.calls();
+    let calls_subject = agent.pool.calls();
     let _link = connect(&address, &calls_subject, |(_, bytes): Message| bytes, inputs)?;
-    say(&format!(
-        "The agent {} waits in the pool {} at {}.",
-        standing.name, standing.pool.name, standing.pool.url
-    ));
+    say(&format!("The agent {} waits in the pool {} at {}.", agent.name, agent.pool.name, agent.pool.url));
     let mut calls = Calls::default();
     while let Ok(bytes) = taken.recv() {
-        let run = match calls.take(&bytes, &standing.pool, &standing.keys.peer, wall_s()) {
+        let run = match calls.take(&bytes, &agent.pool, &agent.keys.peer, wall_s()) {
             Ok(run) => run,
             Err(Unanswered::NotForIt) => continue,
             Err(Unanswered::Stale(why)) => {
@@ -62,20 +59,20 @@ pub fn stand(standing: &Standing, say: &dyn Fn(&str)) -> Result<(), String> {
                 continue;
             }
         };
-        let engagement = Engagement {
+        let session = AgentSession {
             run,
             // Of this answer alone: one that has lost its controller may come again, as another.
             id: random_name()?,
             address: address.clone(),
-            controller_key: standing.keys.peer.clone(),
-            agent_key: standing.keys.private.clone(),
-            name: standing.name.clone(),
-            bounds: standing.bounds.clone(),
-            stands: true,
+            controller_key: agent.keys.peer.clone(),
+            agent_key: agent.keys.private.clone(),
+            name: agent.name.clone(),
+            bounds: agent.bounds.clone(),
+            waits_in_pool: true,
         };
-        match serve(&engagement, None, say) {
+        match serve(&session, None, say) {
             Ok(Ended::NotNeeded) => {}
-            Ok(Ended::Served) if standing.once => return Ok(()),
+            Ok(Ended::Served) if agent.once => return Ok(()),
             Ok(Ended::Served) => say("A run is over; the agent waits again."),
             Err(why) => say(&format!("A controller's load was not applied: {why}.")),
         }

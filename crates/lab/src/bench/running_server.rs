@@ -8,39 +8,39 @@ use crate::supervise::{Death, Running, StopReport};
 
 /// A server that the lab started. Dropping it stops it.
 #[derive(Debug)]
-pub(super) enum Up {
+pub(super) enum RunningServer {
     Here(Box<Running>),
     There(Arc<RemoteServer>),
 }
 
-impl Up {
+impl RunningServer {
     pub(super) fn sampled(&self) -> SampledServer {
         match self {
-            Up::Here(running) => SampledServer::Here(running.watched()),
-            Up::There(server) => SampledServer::There(Arc::clone(server)),
+            RunningServer::Here(running) => SampledServer::Here(running.watched()),
+            RunningServer::There(server) => SampledServer::There(Arc::clone(server)),
         }
     }
 
     pub(super) fn startup(&self) -> Duration {
         match self {
-            Up::Here(running) => running.startup(),
-            Up::There(server) => server.startup(),
+            RunningServer::Here(running) => running.startup(),
+            RunningServer::There(server) => server.startup(),
         }
     }
 
     /// Whether it has ended since its start, and how.
     pub(super) fn died(&mut self) -> Option<Death> {
         match self {
-            Up::Here(running) => running.died(),
-            Up::There(server) => server.died(),
+            RunningServer::Here(running) => running.died(),
+            RunningServer::There(server) => server.died(),
         }
     }
 
     /// Ends it, with everything that it started.
     pub(super) fn stop(&mut self) -> StopReport {
         match self {
-            Up::Here(running) => running.stop(),
-            Up::There(server) => server.stop(),
+            RunningServer::Here(running) => running.stop(),
+            RunningServer::There(server) => server.stop(),
         }
     }
 }

@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-use prony_model::command::stage;
 use prony_model::host::Host;
-use prony_model::plan_record::{PlanRecord, TlsPlanRecord};
+use prony_model::plan_record::PlanRecord;
 use prony_model::server_host::ServerHost;
 use prony_model::target::path_of;
 use prony_model::trial::{Clock, Trial};
 
 use super::PlanPair;
 use crate::cell::Cell;
+use crate::text::duration;
 use crate::way::way;
 
 /// Differences named before "and N more".
@@ -46,7 +46,7 @@ pub(super) fn differences(
                     plan_fields(&mut found, plan, &first.trial.plan, &other.trial.plan);
                 }
             }
-            found.must_be_equal("the server's CPUs", a, b, |c| Some(cpus(&c.server?.cpus)));
+            found.must_be_equal("the server's CPUs", a, b, |c| Some(listed("any", &c.server?.cpus)));
         }
         found.must_be_equal("how they were measured", a, b, |c| {
             Some(if c.planned.duet.is_some() { "two at once" } else { "in turn" }.to_owned())
@@ -92,12 +92,6 @@ impl Differences {
         let (a, b) = (set(a), set(b));
         if !a.is_empty() && !b.is_empty() && (a != b || a.len() > 1) {
             self.push(what, joined(a), joined(b));
-        }
-    }
-
-    fn field<T: PartialEq + Display>(&mut self, what: &str, a: &T, b: &T) {
-        if a != b {
-            self.push(what, a, b);
         }
     }
 }
@@ -147,60 +141,53 @@ fn hosts(found: &mut Differences, whose: &str, a: &[&Host], b: &[&Host]) {
     }
 }
 
-/// Everything of a plan but where it is aimed, the seed, and secrets that are not kept.
+/// What is compared of a plan: everything but where it is aimed, the seed, and secrets that are not kept.
+const FIELDS: [(&str, fn(&PlanRecord) -> String); 24] = [
+    ("the plan's method", |p| p.method.clone()),
+    ("the plan's path", |p| path_of(&p.url).to_owned()),
+    ("the plan's scheme", |p| p.url.split_once("://").map_or("", |(scheme, _)| scheme).to_owned()),
+    ("the plan's connections", |p| p.connections.to_string()),
+    ("the plan's threads", |p| p.threads.to_string()),
+    ("the plan's arrivals", |p| p.arrivals.to_string()),
+    ("the plan's rate", |p| or_none(p.rate_per_s)),
+    ("the plan's duration", |p| or_none(p.duration_ns.map(duration))),
+    ("the plan's requests", |p| or_none(p.requests)),
+    ("the plan's warm-up", |p| duration(p.warmup_ns)),
+    ("the plan's timeout", |p| duration(p.timeout_ns)),
+    ("the plan's keep-alive", |p| p.keepalive.to_string()),
+    ("the plan's body in bytes", |p| p.body_bytes.to_string()),
+    ("the plan's pipeline", |p| p.pipeline.to_string()),
+    ("the plan's spin", |p| p.spin.to_string()),
+    ("the plan's user clock", |p| p.user_clock.to_string()),
+    ("the plan's protocol", |p| p.protocol.clone().unwrap_or_else(|| "http/1.1".to_owned())),
+    ("the status that the plan expects", |p| or_none(p.expect_status)),
+    ("whether the plan compares bodies", |p| p.expect_body.to_string()),
+    ("the client's CPUs", |p| listed("any", &p.cpus)),
+    ("the address that the plan connects from", |p| listed("the kernel's choice", &p.sources)),
+    ("the plan's list of requests", |p| or_none(p.targets.as_ref().map(|list| &list.fingerprint))),
+    ("the order of the plan's list", |p| or_none(p.targets.as_ref().map(|list| list.order))),
+    ("the plan's TLS", |p| {
+        or_none(p.tls.as_ref().map(|tls| {
+            let certificate = if tls.client_certificate { "a" } else { "no" };
+            format!("{}, resumption {}, {certificate} client certificate", tls.verify, tls.resumption)
+        }))
+    }),
+];
+
 fn plan_fields(found: &mut Differences, plan: &PlanPair<'_>, a: &PlanRecord, b: &PlanRecord) {
     let before = found.0.len();
-    found.field("the plan's method", &a.method, &b.method);
-    found.field("the plan's path", &path_of(&a.url), &path_of(&b.url));
-    found.field("the plan's scheme", &scheme(&a.url), &scheme(&b.url));
-    found.field("the plan's connections", &a.connections, &b.connections);
-    found.field("the plan's threads", &a.threads, &b.threads);
-    found.field("the plan's arrivals", &a.arrivals, &b.arrivals);
-    found.field("the plan's rate", &or_none(a.rate_per_s.as_ref()), &or_none(b.rate_per_s.as_ref()));
-    found.field("the plan's duration", &seconds(a.duration_ns), &seconds(b.duration_ns));
-    found.field("the plan's requests", &or_none(a.requests.as_ref()), &or_none(b.requests.as_ref()));
-    found.field("the plan's warm-up", &seconds(Some(a.warmup_ns)), &seconds(Some(b.warmup_ns)));
-    found.field("the plan's timeout", &seconds(Some(a.timeout_ns)), &seconds(Some(b.timeout_ns)));
-    found.field("the plan's keep-alive", &a.keepalive, &b.keepalive);
-    found.field("the plan's body in bytes", &a.body_bytes, &b.body_bytes);
+    for (what, of) in FIELDS {
+        let (of_a, of_b) = (of(a), of(b));
+        if of_a != of_b {
+            found.push(what, of_a, of_b);
+        }
+    }
     let bodies = a.body_fingerprint.as_ref().zip(b.body_fingerprint.as_ref());
     if a.body_bytes == b.body_bytes && bodies.is_some_and(|(a, b)| a != b) {
         found.say("the plan's body has other bytes, as many".to_owned());
     }
-    found.field("the plan's pipeline", &a.pipeline, &b.pipeline);
-    found.field("the plan's spin", &a.spin, &b.spin);
-    found.field("the plan's user clock", &a.user_clock, &b.user_clock);
-    let protocol = |plan: &PlanRecord| plan.protocol.clone().unwrap_or_else(|| "http/1.1".to_owned());
-    found.field("the plan's protocol", &protocol(a), &protocol(b));
-    let checks = |p: &PlanRecord| {
-        format!(
-            "status {}, body {}",
-            or_none(p.expect_status.as_ref()),
-            if p.expect_body { "compared" } else { "any" }
-        )
-    };
-    found.field("what the plan expects", &checks(a), &checks(b));
-    let client = |p: &PlanRecord| cpus(&p.cpus);
-    found.field("the client's CPUs", &client(a), &client(b));
     headers(found, a, b);
     stages(found, a, b);
-    let sources = |p: &PlanRecord| {
-        if p.sources.is_empty() { "the kernel's choice".to_owned() } else { p.sources.join(",") }
-    };
-    found.field("the address that the plan connects from", &sources(a), &sources(b));
-    let list = |p: &PlanRecord| p.targets.as_ref().map_or("none".to_owned(), |t| t.fingerprint.clone());
-    found.field("the plan's list of requests", &list(a), &list(b));
-    if let Some((a, b)) = a.targets.as_ref().zip(b.targets.as_ref()) {
-        found.field("the order of the plan's list", &a.order, &b.order);
-    }
-    let tls = |p: &PlanRecord| {
-        let said = |t: &TlsPlanRecord| {
-            let certificate = if t.client_certificate { "a" } else { "no" };
-            format!("{}, resumption {}, {certificate} client certificate", t.verify, t.resumption)
-        };
-        p.tls.as_ref().map_or("none".to_owned(), said)
-    };
-    found.field("the plan's TLS", &tls(a), &tls(b));
     if let (Some((name, other)), true) = (&plan.renamed, found.0.len() == before) {
         found.push("the plan", name, other);
     }
@@ -227,14 +214,11 @@ fn headers(found: &mut Differences, a: &PlanRecord, b: &PlanRecord) {
 /// All of them where they are few; of many the first that is another.
 fn stages(found: &mut Differences, a: &PlanRecord, b: &PlanRecord) {
     let first = a.stages.iter().zip(&b.stages).position(|(a, b)| a != b);
-    let all = |p: &PlanRecord| {
-        let all: Vec<String> = p.stages.iter().map(stage).collect();
-        if all.is_empty() { "none".to_owned() } else { all.join(" ") }
-    };
+    let all = |p: &PlanRecord| listed("none", &p.stages).replace(',', " ");
     match first {
         None if a.stages.len() == b.stages.len() => {}
         Some(i) if a.stages.len() == b.stages.len() && a.stages.len() > STAGES_MAX => {
-            found.push(&format!("stage {} of the plan", i + 1), stage(&a.stages[i]), stage(&b.stages[i]));
+            found.push(&format!("stage {} of the plan", i + 1), a.stages[i], b.stages[i]);
         }
         _ if a.stages.len().max(b.stages.len()) > STAGES_MAX => {
             found.push("the number of the plan's stages", a.stages.len(), b.stages.len());
@@ -243,24 +227,14 @@ fn stages(found: &mut Differences, a: &PlanRecord, b: &PlanRecord) {
     }
 }
 
-fn scheme(url: &str) -> &str {
-    url.split_once("://").map_or("", |(scheme, _)| scheme)
+fn or_none<T: ToString>(value: Option<T>) -> String {
+    value.map_or("none".to_owned(), |value| value.to_string())
 }
 
-fn or_none<T: Display>(value: Option<&T>) -> String {
-    value.map_or("none".to_owned(), T::to_string)
-}
-
-fn seconds(ns: Option<u64>) -> String {
-    ns.map_or("none".to_owned(), crate::text::duration)
-}
-
-fn cpus<T: Display>(cpus: &[T]) -> String {
-    if cpus.is_empty() {
-        "any".to_owned()
-    } else {
-        cpus.iter().map(T::to_string).collect::<Vec<_>>().join(",")
-    }
+/// `0,2`, or this where there are none.
+fn listed<T: ToString>(none: &str, all: &[T]) -> String {
+    let all: Vec<String> = all.iter().map(T::to_string).collect();
+    if all.is_empty() { none.to_owned() } else { all.join(",") }
 }
 
 fn clock(trial: &Trial) -> String {
@@ -277,7 +251,7 @@ mod tests {
     use super::*;
     use crate::testing::closed_plan;
     use prony_model::list::Order;
-    use prony_model::plan_record::StageRecord;
+    use prony_model::plan_record::{StageRecord, TlsPlanRecord};
     use prony_model::tls::VerifyKind;
 
     /// What is said of a plan and the same with a change.

@@ -267,7 +267,7 @@ export interface Detail {
   picture?: PlotData;
   /** The load as it was, defaults filled in. */
   plan: PlanRecord;
-  /** `GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up`. */
+  /** `GET / · 100 connections, closed loop · 30.0 s after 3.0 s warm-up`. */
   plan_line: string;
   read_bytes_per_s: number;
   reasons: Reason[];

@@ -278,18 +278,7 @@ fn point(
         at_least: known.iter().flatten().any(|k| k.at_least),
         trials: count(counted.len()),
         relative_version: None,
-        plan: format!(
-            "{} connections, {} {:?}/s, {} threads, {}pipeline {}, keep-alive {}, {} {:?} ns",
-            plan.connections,
-            plan.arrivals,
-            plan.rate_per_s,
-            plan.threads,
-            if plan.speaks_http2() { "HTTP/2, " } else { "" },
-            plan.pipeline,
-            plan.keepalive,
-            plan.method,
-            plan.duration_ns
-        ),
+        plan: format!("{}, {} {}", plan.load(), plan.method, plan.until()),
         stamp: time(at)?,
     }))
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Borrow;
 
+use prony_model::printable::thousands;
 use prony_model::unit::Unit;
 
 use crate::numbers::{real, rounded};
@@ -61,19 +62,6 @@ pub(crate) fn with_unit(unit: Unit, value: f64) -> String {
             format!("{} {}", digits(value), unit.shown()).trim_end().to_owned()
         }
     }
-}
-
-/// `416,100`.
-pub fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// `a`, `a and b`, `a, b and c`.

@@ -1,28 +1,15 @@
 //! Which plans a fleet can apply.
 
 use prony_load::LoadError;
-use prony_model::plan::{Arrivals, Plan, THREADS_MAX};
+use prony_model::plan::{Arrivals, Plan};
 use prony_model::tls::IdentityFiles;
 
 /// What of a plan cannot be applied by so many agents.
 pub fn validate(plan: &Plan, agents: u32) -> Result<(), LoadError> {
     let refused = |why: String| Err(LoadError::Plan(prony_model::PlanError(why)));
+    plan.check_threads(agents)?;
     let workers = agents.saturating_mul(plan.threads);
-    if plan.connections < workers {
-        return refused(format!(
-            "{agents} agents of {} threads cannot share {} connections: give -c at least {workers}.",
-            plan.threads, plan.connections
-        ));
-    }
-    if plan.arrivals.are_open() && !plan.connections.is_multiple_of(workers) && plan.connections / workers < 8
-    {
-        return refused(format!(
-            "{agents} agents of {} threads cannot share {} connections evenly, and at a rate each takes an equal part of \
-             the requests: give -c a multiple of {workers}.",
-            plan.threads, plan.connections
-        ));
-    }
-    if workers > u32::from(u16::MAX) || plan.threads > THREADS_MAX {
+    if workers > u32::from(u16::MAX) {
         return refused(format!("{workers} threads in all are more than a fleet has: give fewer (-t)."));
     }
     if let Arrivals::Poisson(rate) = plan.arrivals

@@ -179,7 +179,7 @@ impl Requests {
     fn of(plan: &Plan) -> Result<Requests, PlanError> {
         Ok(match plan.protocol {
             Protocol::Http1 => Requests::Http1(Arc::new(RequestBytes::of(plan)?)),
-            Protocol::Http2 => Requests::Http2(Arc::new(http2::build(plan)?)),
+            Protocol::Http2 => Requests::Http2(Arc::new(http2::build(plan))),
         })
     }
 

@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn unfinished_header_blocks_take_so_much_of_a_worker_and_no_more() {
         let plan = Plan { protocol: Protocol::Http2, ..Plan::closed(Target::parse("http://h/").unwrap()) };
-        let mut codec = Http2::new(&Arc::new(build(&plan).unwrap()), 1);
+        let mut codec = Http2::new(&Arc::new(build(&plan)), 1);
         let mut unfinished = Vec::new();
         write::settings(&mut unfinished, &[]);
         for kind in [kind::HEADERS].into_iter().chain([kind::CONTINUATION; 14]) {

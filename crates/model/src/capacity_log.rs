@@ -71,11 +71,11 @@ impl CapacityReport {
         let kept = &self.found.slo;
         let plan = NamedPlan {
             name: self.plan_name(),
-            describe: format!("{} connections, capacity, kept: {kept}", self.plan.connections),
             plan: self.plan.clone(),
             capacity: Some(kept.clone()),
             ..NamedPlan::default()
-        };
+        }
+        .described();
         Header {
             tool: self.tool.clone(),
             created_at: self.started_at.clone(),

@@ -1,11 +1,15 @@
 //! The line that applies a load: again, or the next one.
 
+use std::fmt;
+use std::time::Duration;
+
 use crate::list::Order;
 use crate::plan::{ArrivalKind, TIMEOUT};
-use crate::plan_record::{PlanRecord, StageRecord, nanoseconds};
+use crate::plan_record::{PlanRecord, StageRecord, TlsPlanRecord, nanoseconds};
 use crate::printable::harmless;
 use crate::secret::{REDACTED, asked_for, is_secret_by_custom};
 use crate::tls::VerifyKind;
+use crate::units::show_duration;
 
 /// What `prony load` calls the target it starts itself.
 pub const EMBEDDED: &str = "embedded target";
@@ -44,109 +48,78 @@ pub fn flags(plan: &PlanRecord, address: &str) -> Vec<String> {
 }
 
 fn words(program: &str, plan: &PlanRecord, address: &str, url: &str, also: Option<String>) -> Vec<String> {
-    let mut words = vec![program.to_owned()];
-    words.extend((!url.is_empty()).then(|| quoted(url)));
-    words.extend(load(plan));
-    words.extend(also);
-    words.extend(request(plan));
-    words.extend(address.strip_prefix(UNIX).map(|path| format!("--unix {}", quoted(path))));
-    words.extend(client(plan));
-    words.extend(tls(plan));
-    words
-}
-
-/// Of words, each beside whether it is to be said, those that are.
-fn said(words: impl IntoIterator<Item = (bool, String)>) -> Vec<String> {
-    words.into_iter().filter(|(is_said, _)| *is_said).map(|(_, word)| word).collect()
-}
-
-/// How much, when and how long.
-fn load(plan: &PlanRecord) -> Vec<String> {
-    // Stages of connections say how many themselves, and -c beside them is refused.
-    let of_connections = plan.stages.iter().any(|stage| stage.to_connections.is_some());
+    let when = |is_so: bool, flag: &str| is_so.then(|| flag.to_owned());
+    let list = plan.targets.as_ref().map(|list| list.order == Order::Shuffled);
+    let tls = |is_so: fn(&TlsPlanRecord) -> bool| plan.tls.as_ref().is_some_and(is_so);
     let poisson = plan.arrivals == ArrivalKind::Poisson;
-    let shuffled = plan.targets.as_ref().is_some_and(|list| list.order == Order::Shuffled);
-    let mut words = said([
-        (!of_connections, format!("-c {}", plan.connections)),
-        (plan.threads != 1, format!("-t {}", plan.threads)),
-    ]);
-    words.extend(plan.rate_per_s.map(|rate| format!("-R {rate}")));
-    words.extend(said([
-        (poisson, "--arrivals poisson".to_owned()),
-        (poisson || shuffled, format!("--seed {}", plan.seed)),
-    ]));
-    words.extend(plan.stages.iter().map(|s| format!("--stage {}", stage(s))));
-    words.extend(plan.requests.map(|n| format!("-n {n}")));
-    let window_ns = plan.duration_ns.filter(|_| plan.stages.is_empty());
-    words.extend(window_ns.map(|ns| format!("-d {}", time(ns))));
-    words
-}
-
-/// What is asked, and what answer is right.
-fn request(plan: &PlanRecord) -> Vec<String> {
     let usual = if plan.body_bytes > 0 { "POST" } else { "GET" };
-    let mut words = said([(plan.method != usual, format!("-m {}", quoted(&plan.method)))]);
-    for (name, value) in &plan.headers {
-        if value != REDACTED {
-            words.push(format!("-H {}", quoted(&format!("{name}: {value}"))));
-            continue;
-        }
-        words.push(format!("-H {}", quoted(&asked_for(name))));
-        // It was asked for, and without it the value would be written now.
-        if !is_secret_by_custom(name) {
-            words.push(format!("--redact {}", quoted(name)));
-        }
+    let mut words = vec![Some(program.to_owned()), (!url.is_empty()).then(|| quoted(url))];
+    words.extend([
+        // Stages of connections say how many themselves, and -c beside them is refused.
+        (!plan.stages.iter().any(|stage| stage.to_connections.is_some()))
+            .then(|| format!("-c {}", plan.connections)),
+        (plan.threads != 1).then(|| format!("-t {}", plan.threads)),
+        plan.rate_per_s.map(|rate| format!("-R {rate}")),
+        when(poisson, "--arrivals poisson"),
+        (poisson || list == Some(true)).then(|| format!("--seed {}", plan.seed)),
+    ]);
+    words.extend(plan.stages.iter().map(|stage| Some(format!("--stage {stage}"))));
+    words.extend([
+        plan.requests.map(|n| format!("-n {n}")),
+        plan.duration_ns.filter(|_| plan.stages.is_empty()).map(|ns| format!("-d {}", time(ns))),
+        also,
+        (plan.method != usual).then(|| format!("-m {}", quoted(&plan.method))),
+    ]);
+    words.extend(plan.headers.iter().flat_map(|(name, value)| header(name, value)).map(Some));
+    let cpus: Vec<String> = plan.cpus.iter().map(ToString::to_string).collect();
+    words.extend([
+        when(plan.body_bytes > 0, "-b @BODY"),
+        list.map(|shuffled| format!("--targets FILE{}", if shuffled { " --shuffle" } else { "" })),
+        plan.expect_status.map(|status| format!("--expect-status {status}")),
+        when(plan.expect_body, "--expect-body @EXPECTED"),
+        address.strip_prefix(UNIX).map(|path| format!("--unix {}", quoted(path))),
+        (plan.timeout_ns != nanoseconds(TIMEOUT)).then(|| format!("--timeout {}", time(plan.timeout_ns))),
+        when(!plan.keepalive, "--no-keepalive"),
+        (plan.pipeline > 1).then(|| format!("-p {}", plan.pipeline)),
+        when(plan.spin, "--spin"),
+        when(plan.user_clock, "--user-clock"),
+        when(plan.protocol.is_some(), "--http2"),
+        (!plan.sources.is_empty()).then(|| format!("--source {}", quoted(&plan.sources.join(",")))),
+        (!cpus.is_empty()).then(|| format!("--pin {}", cpus.join(","))),
+        when(tls(|tls| tls.verify == VerifyKind::None), "-k"),
+        when(tls(|tls| tls.verify == VerifyKind::Cacert), "--cacert FILE"),
+        when(tls(|tls| tls.client_certificate), "--cert FILE"),
+        when(tls(|tls| tls.resumption == "off"), "--tls-resumption off"),
+    ]);
+    words.into_iter().flatten().collect()
+}
+
+/// A header; of one whose value is not kept, that the environment holds it.
+fn header(name: &str, value: &str) -> Vec<String> {
+    if value != REDACTED {
+        return vec![format!("-H {}", quoted(&format!("{name}: {value}")))];
     }
-    let order =
-        plan.targets.as_ref().map(|list| if list.order == Order::Shuffled { " --shuffle" } else { "" });
-    words.extend(said([(plan.body_bytes > 0, "-b @BODY".to_owned())]));
-    words.extend(order.map(|order| format!("--targets FILE{order}")));
-    words.extend(plan.expect_status.map(|status| format!("--expect-status {status}")));
-    words.extend(said([(plan.expect_body, "--expect-body @EXPECTED".to_owned())]));
+    let mut words = vec![format!("-H {}", quoted(&asked_for(name)))];
+    // It was asked for, and without it the value would be written now.
+    if !is_secret_by_custom(name) {
+        words.push(format!("--redact {}", quoted(name)));
+    }
     words
 }
 
-/// How the client goes about it.
-fn client(plan: &PlanRecord) -> Vec<String> {
-    let cpus: Vec<String> = plan.cpus.iter().map(ToString::to_string).collect();
-    said([
-        (plan.timeout_ns != nanoseconds(TIMEOUT), format!("--timeout {}", time(plan.timeout_ns))),
-        (!plan.keepalive, "--no-keepalive".to_owned()),
-        (plan.pipeline > 1, format!("-p {}", plan.pipeline)),
-        (plan.spin, "--spin".to_owned()),
-        (plan.user_clock, "--user-clock".to_owned()),
-        (plan.protocol.is_some(), "--http2".to_owned()),
-        (!plan.sources.is_empty(), format!("--source {}", quoted(&plan.sources.join(",")))),
-        (!plan.cpus.is_empty(), format!("--pin {}", cpus.join(","))),
-    ])
-}
-
-fn tls(plan: &PlanRecord) -> Vec<String> {
-    let Some(tls) = &plan.tls else { return Vec::new() };
-    said([
-        (tls.verify == VerifyKind::None, "-k".to_owned()),
-        (tls.verify == VerifyKind::Cacert, "--cacert FILE".to_owned()),
-        (tls.client_certificate, "--cert FILE".to_owned()),
-        (tls.resumption == "off", "--tls-resumption off".to_owned()),
-    ])
-}
-
-/// `30s:20000/s`, `60s:5000c`, as `--stage` takes it.
-pub fn stage(stage: &StageRecord) -> String {
-    match (stage.to_rate_per_s, stage.to_connections) {
-        (Some(rate), _) => format!("{}:{rate}/s", time(stage.duration_ns)),
-        (None, connections) => format!("{}:{}c", time(stage.duration_ns), connections.unwrap_or(0)),
+impl fmt::Display for StageRecord {
+    /// `30s:20000/s`, `60s:5000c`, as `--stage` takes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = time(self.duration_ns);
+        match (self.to_rate_per_s, self.to_connections.unwrap_or(0)) {
+            (Some(rate), _) => write!(f, "{time}:{rate}/s"),
+            (None, connections) => write!(f, "{time}:{connections}c"),
+        }
     }
 }
 
-/// A duration as flags take it, whole in the largest unit that has it whole.
 fn time(ns: u64) -> String {
-    let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
-    let whole = units.into_iter().find(|(_, unit)| ns.is_multiple_of(*unit));
-    match whole {
-        Some((unit, size)) if ns > 0 => format!("{}{unit}", ns / size),
-        _ => "0".to_owned(),
-    }
+    show_duration(Duration::from_nanos(ns))
 }
 
 /// A word of a shell's line, printable.

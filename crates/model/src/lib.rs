@@ -29,6 +29,7 @@ pub mod options;
 pub mod plan;
 pub mod plan_record;
 mod plan_wire;
+mod plan_words;
 pub mod printable;
 pub mod published;
 pub mod rate;

@@ -11,8 +11,9 @@ use strum::{Display, IntoStaticStr};
 
 use crate::error::{PlanError, wrong};
 use crate::list::TargetList;
+use crate::plan_record::LIST_MAX;
 use crate::rate::{Rate, Stage};
-use crate::request::check_http2_header;
+use crate::request::{check_header, check_http2_header, check_method};
 use crate::secret::Secret;
 use crate::target::Target;
 use crate::tls::Tls;
@@ -322,7 +323,8 @@ impl Plan {
                 self.connections
             ));
         }
-        check_threads(self.threads, self.connections, self.arrivals.are_open())?;
+        self.check_threads(1)?;
+        self.check_requests()?;
         self.check_pipeline()?;
         self.check_stages()?;
         if self.stop.duration.is_none() && self.stop.requests.is_none() {
@@ -354,6 +356,63 @@ impl Plan {
             return wrong(format!(
                 "{} single requests are more than can be kept: ask for {SAMPLES_MAX} at most.",
                 self.samples_max
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether its requests are such that can be written.
+    fn check_requests(&self) -> Result<(), PlanError> {
+        let path = |path: &str| {
+            let plain = |b: u8| b > b' ' && b < 0x7f;
+            match path.starts_with('/') && path.bytes().all(plain) {
+                true => Ok(()),
+                false => wrong("A path of the plan cannot stand in a request line."),
+            }
+        };
+        if [self.headers.len(), self.cpus.len(), self.sources.len()].into_iter().any(|count| count > LIST_MAX)
+        {
+            return wrong("The plan has more headers, CPUs or addresses than any of Prony's.");
+        }
+        check_method(self.work.method()).map_err(PlanError)?;
+        path(&self.target.path)?;
+        for (name, value) in &self.headers {
+            check_header(name, value.value())?;
+        }
+        if let Work::List(list) = &self.work {
+            for request in &list.requests {
+                check_method(&request.method).map_err(PlanError)?;
+                path(&request.path)?;
+            }
+            if list.lines.iter().any(|request| *request as usize >= list.requests.len()) {
+                return wrong("The plan's list names a request that it does not have.");
+            }
+        }
+        let host_is_plain = !self.target.host.is_empty()
+            && self.target.host.bytes().all(|b| b > b' ' && b != 0x7f && b != b'/');
+        if host_is_plain { Ok(()) } else { wrong("The plan's host is not a valid one.") }
+    }
+
+    /// Whether the threads of so many agents can share its connections. At a rate each thread takes an equal part of the
+    /// requests, so that one with much fewer connections would run out of them before the others: up to an eighth fewer are
+    /// let pass.
+    pub fn check_threads(&self, agents: u32) -> Result<(), PlanError> {
+        let (threads, connections) = (self.threads, self.connections);
+        if threads == 0 || threads > THREADS_MAX {
+            return wrong(format!("{threads} threads: give -t between 1 and {THREADS_MAX}."));
+        }
+        let workers = agents.saturating_mul(threads);
+        let who = if agents == 1 { String::new() } else { format!("{agents} agents of ") };
+        if workers > connections {
+            return wrong(format!(
+                "{who}{threads} threads cannot share {connections} connections: give -c at least {workers}, or a lower -t."
+            ));
+        }
+        if self.arrivals.are_open() && !connections.is_multiple_of(workers) && connections / workers < 8 {
+            return wrong(format!(
+                "{who}{threads} threads cannot share {connections} connections evenly, and at a rate each takes an equal part \
+                 of the requests: one would run out of connections before the others. Give -c a multiple of {workers}; one \
+                 thread sends over 100,000 requests per second."
             ));
         }
         Ok(())
@@ -420,28 +479,6 @@ impl Plan {
         }
         Ok(())
     }
-}
-
-/// Whether so many threads can share so many connections. At a rate each
-/// thread takes an equal part of the requests, so that one with much fewer
-/// connections would run out of them before the others: up to an eighth fewer are let pass.
-fn check_threads(threads: u32, connections: u32, at_a_rate: bool) -> Result<(), PlanError> {
-    if threads == 0 || threads > THREADS_MAX {
-        return wrong(format!("{threads} threads: give -t between 1 and {THREADS_MAX}."));
-    }
-    if threads > connections {
-        return wrong(format!(
-            "{threads} threads cannot share {connections} connections: give -t at most {connections}."
-        ));
-    }
-    if at_a_rate && !connections.is_multiple_of(threads) && connections / threads < 8 {
-        return wrong(format!(
-            "{threads} threads cannot share {connections} connections evenly, and at a rate each takes an \
-             equal part of the requests: one would run out of connections before the others. Give -c a \
-             multiple of -t; one thread sends over 100,000 requests per second."
-        ));
-    }
-    Ok(())
 }
 
 /// The seed of the load of this number (a block, a repetition, a probe) in a run of this seed: blocks that replayed one

@@ -1,6 +1,7 @@
 //! A plan as it goes to another machine: all of it, secrets included. So it is text that must be sealed before it goes
 //! anywhere, and whoever reads it checks it as anything else from outside.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 
 use base64::Engine;
@@ -11,9 +12,7 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{PlanError, wrong};
-use crate::plan::{Plan, Work};
-use crate::plan_record::LIST_MAX;
-use crate::request::{check_header, check_method};
+use crate::plan::Plan;
 use crate::secret::{Secret, SecretSource, remember_credentials};
 use crate::tls::Roots;
 
@@ -50,46 +49,13 @@ impl Plan {
         let plan: Plan = serde_json::from_slice(text)
             .map_err(|e| PlanError(format!("The plan is not one of this version of Prony: {e}.")))?;
         plan.check()?;
-        plan.check_requests()?;
         Ok(plan)
-    }
-
-    /// Whether its requests are such that can be written.
-    fn check_requests(&self) -> Result<(), PlanError> {
-        let path = |path: &str| {
-            let plain = |b: u8| b > b' ' && b < 0x7f;
-            match path.starts_with('/') && path.bytes().all(plain) {
-                true => Ok(()),
-                false => wrong("A path of the plan cannot stand in a request line."),
-            }
-        };
-        if [self.headers.len(), self.cpus.len(), self.sources.len()].into_iter().any(|count| count > LIST_MAX)
-        {
-            return wrong("The plan has more headers, CPUs or addresses than any of Prony's.");
-        }
-        check_method(self.work.method()).map_err(PlanError)?;
-        path(&self.target.path)?;
-        for (name, value) in &self.headers {
-            check_header(name, value.value())?;
-        }
-        if let Work::List(list) = &self.work {
-            for request in &list.requests {
-                check_method(&request.method).map_err(PlanError)?;
-                path(&request.path)?;
-            }
-            if list.lines.iter().any(|request| *request as usize >= list.requests.len()) {
-                return wrong("The plan's list names a request that it does not have.");
-            }
-        }
-        let host_is_plain = !self.target.host.is_empty()
-            && self.target.host.bytes().all(|b| b > b' ' && b != 0x7f && b != b'/');
-        if host_is_plain { Ok(()) } else { wrong("The plan's host is not a valid one.") }
     }
 }
 
 #[derive(Serialize, Deserialize)]
 struct WrittenSecret<'a> {
-    value: std::borrow::Cow<'a, str>,
+    value: Cow<'a, str>,
     source: SecretSource,
 }
 
@@ -113,47 +79,59 @@ impl<'de> Deserialize<'de> for Secret {
     }
 }
 
-/// Bytes as Base64.
+/// Bytes, which JSON has as Base64.
+struct Base64<'a>(Cow<'a, [u8]>);
+
+impl Serialize for Base64<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&STANDARD_NO_PAD.encode(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Base64<'static> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        STANDARD_NO_PAD
+            .decode(String::deserialize(from)?)
+            .map(|bytes| Base64(bytes.into()))
+            .map_err(D::Error::custom)
+    }
+}
+
 pub(crate) mod bytes {
-    use super::{Deserialize, Deserializer, Engine, STANDARD_NO_PAD, Serializer};
-    use serde::de::Error;
+    use super::{Base64, Deserialize, Deserializer, Serialize, Serializer};
 
     pub(crate) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&STANDARD_NO_PAD.encode(bytes))
+        Base64(bytes.into()).serialize(to)
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
-        STANDARD_NO_PAD.decode(String::deserialize(from)?).map_err(D::Error::custom)
+        Base64::deserialize(from).map(|bytes| bytes.0.into_owned())
     }
 }
 
 /// The same of bytes that may not be there.
 pub(crate) mod optional_bytes {
-    use super::{Deserialize, Deserializer, Engine, STANDARD_NO_PAD, Serialize, Serializer};
-    use serde::de::Error;
+    use super::{Base64, Deserialize, Deserializer, Serialize, Serializer};
 
     pub(crate) fn serialize<S: Serializer>(bytes: &Option<Vec<u8>>, to: S) -> Result<S::Ok, S::Error> {
-        bytes.as_ref().map(|bytes| STANDARD_NO_PAD.encode(bytes)).serialize(to)
+        bytes.as_ref().map(|bytes| Base64(bytes.into())).serialize(to)
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<u8>>, D::Error> {
-        let text = Option::<String>::deserialize(from)?;
-        text.map(|text| STANDARD_NO_PAD.decode(text)).transpose().map_err(D::Error::custom)
+        Ok(Option::<Base64<'_>>::deserialize(from)?.map(|bytes| bytes.0.into_owned()))
     }
 }
 
 impl Serialize for Roots {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(self.certificates().iter().map(|der| STANDARD_NO_PAD.encode(der)))
+        to.collect_seq(self.certificates().iter().map(|der| Base64(der.as_ref().into())))
     }
 }
 
 impl<'de> Deserialize<'de> for Roots {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Roots, D::Error> {
-        let certificate =
-            |text: String| STANDARD_NO_PAD.decode(text).map(CertificateDer::from).map_err(D::Error::custom);
-        let all: Result<Vec<_>, _> = Vec::<String>::deserialize(from)?.into_iter().map(certificate).collect();
-        Ok(Roots::of(all?))
+        let all = Vec::<Base64<'_>>::deserialize(from)?;
+        Ok(Roots::of(all.into_iter().map(|der| CertificateDer::from(der.0.into_owned())).collect()))
     }
 }
 
@@ -161,7 +139,7 @@ impl<'de> Deserialize<'de> for Roots {
 mod tests {
     use super::*;
     use crate::list::{ListedRequest, Order, TargetList};
-    use crate::plan::{Arrivals, Expect, Protocol, Stop};
+    use crate::plan::{Arrivals, Expect, Protocol, Stop, Work};
     use crate::rate::{Rate, Stage};
     use crate::target::Target;
     use crate::tls::{Identity, IdentityFiles, Verify};

@@ -45,6 +45,24 @@ pub fn harmless_lines(text: &str) -> String {
     text.split('\n').map(harmless).collect::<Vec<_>>().join("\n")
 }
 
+/// `one thing`, `2 things`.
+pub fn count(n: u64, singular: &str, plural: &str) -> String {
+    if n == 1 { format!("1 {singular}") } else { format!("{} {plural}", thousands(n)) }
+}
+
+/// `416,100`.
+pub fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -261,6 +261,13 @@ pub struct ShareOf {
     pub of: CapacityOf,
 }
 
+impl ShareOf {
+    /// To a ten-thousandth, without what floats make of 1.05.
+    pub fn percent(&self) -> f64 {
+        (self.share * 1e6).round() / 1e4
+    }
+}
+
 /// A planned trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedTrial {

@@ -1,7 +1,6 @@
 //! Figures and texts as people read them. Pure, and the same in every view.
 
-pub use prony_analysis::text::thousands;
-pub use prony_model::printable::harmless as printable;
+pub use prony_model::printable::{count, harmless as printable, thousands};
 
 /// A figure to so many significant digits, with thousands separated:
 /// `0.0852`, `6.98`, `56.0`, `1,235`. Digits before the point are never
@@ -184,11 +183,6 @@ pub(crate) fn filled<'a>(words: impl Iterator<Item = &'a str>, width: usize) -> 
         }
     }
     lines
-}
-
-/// `one thing`, `2 things`.
-pub fn count(n: u64, singular: &str, plural: &str) -> String {
-    if n == 1 { format!("1 {singular}") } else { format!("{} {plural}", thousands(n)) }
 }
 
 #[cfg(test)]

@@ -140,7 +140,7 @@ fn a_trial_for_a_pull_request() {
     insta::assert_snapshot!(trial(&fixtures::doubtful()), @r"
     **≥ 13,870? req/s ±0.4 %, p50 6.98 ms?, p99 –, 0 failed** – SUSPECT, INTERRUPTED
 
-    GET / · 100 connections, closed loop, 1 thread · 4.2 s of 30.0 s after 3.0 s warm-up
+    GET / · 100 connections, closed loop · 4.2 s of 30.0 s after 3.0 s warm-up
 
     | ms | p50 | p75 | p90 | p95 | p99 | p99.9 | p99.99 | max |
     | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
@@ -159,7 +159,7 @@ fn a_broken_trial_lists_its_errors() {
     insta::assert_snapshot!(trial(&fixtures::broken()), @r"
     **31.3 req/s, p50 &gt; 2 s, p99 &gt; 2 s, 51,200 failed** – BROKEN, VALID
 
-    GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up
+    GET / · 100 connections, closed loop · 30.0 s after 3.0 s warm-up
 
     | ms | p50 | p75 | p90 | p95 | p99 | p99.9 | p99.99 | max |
     | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |

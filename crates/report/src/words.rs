@@ -4,10 +4,7 @@ use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_analysis::figure::Figure;
 use prony_model::Estimate;
 use prony_model::capacity::CapacityRecord;
-use prony_model::command::stage;
 use prony_model::plan::ArrivalKind;
-use prony_model::plan_record::{PlanRecord, TargetsRecord};
-use prony_model::target::path_of;
 use prony_model::tls::VerifyKind;
 use prony_model::trial::{Bound, Clock, Effect, Outcome, Summary, TargetFigures, Trial};
 use prony_model::unit::Unit;
@@ -238,38 +235,9 @@ pub(crate) fn half_width(estimate: &Estimate) -> Option<String> {
     estimate.relative_half_width().map(format::percent)
 }
 
-/// How many requests a connection carries at once, as an end of its line; nothing where it is one over HTTP/1.1.
-pub(crate) fn at_once(plan: &PlanRecord) -> String {
-    match (plan.speaks_http2(), plan.pipeline) {
-        (true, streams) => {
-            format!(", HTTP/2 with {} each", format::count(streams.into(), "stream", "streams"))
-        }
-        (false, 1) => String::new(),
-        (false, pipeline) => format!(", pipeline {pipeline}"),
-    }
-}
-
-/// The load in a line: `GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up`.
+/// The load in a line: `GET / · 100 connections, closed loop · 30.0 s after 3.0 s warm-up`.
 pub(crate) fn plan_line(trial: &Trial) -> String {
     let plan = &trial.plan;
-    let connections = format::count(plan.connections.into(), "connection", "connections");
-    let threads = format::count(plan.threads.into(), "thread", "threads");
-    let mut load = match plan.rate_per_s {
-        None if !plan.stages.is_empty() => {
-            let stages: Vec<String> = plan.stages.iter().map(stage).collect();
-            format!("{connections}, {threads} · stages {}", stages.join(" "))
-        }
-        Some(rate) if plan.threads == 1 => {
-            format!("{connections} · {} {}/s", plan.arrivals, format::rate(rate))
-        }
-        Some(rate) => format!("{connections}, {threads} · {} {}/s", plan.arrivals, format::rate(rate)),
-        None => format!("{connections}, {} loop, {threads}", plan.arrivals),
-    };
-    if !plan.keepalive {
-        load.push_str(", no keep-alive");
-    }
-    load.push_str(&at_once(plan));
-    load.push_str(&tls(trial));
     let length = format::seconds(trial.window.duration_ns);
     let length = match (plan.requests, plan.duration_ns) {
         (Some(n), None) => format!("{} in {length}", format::count(n, "request", "requests")),
@@ -280,24 +248,10 @@ pub(crate) fn plan_line(trial: &Trial) -> String {
         0 => String::new(),
         ns => format!(" after {} warm-up", format::seconds(ns)),
     };
-    let what = match &plan.targets {
-        None => format!("{} {}", plan.method, path_of(&plan.url)),
-        Some(list) => self::list(list),
-    };
     let judged = trial.judged_by.as_ref().map_or(String::new(), |version| {
         format!(" · measured by Prony {}, judged by {version}", trial.tool.version)
     });
-    format::printable(&format!("{what} · {load} · {length}{warmup}{judged}"))
-}
-
-/// `3 requests in turn`, `3 requests of 10 lines, shuffled`.
-fn list(list: &TargetsRecord) -> String {
-    let requests = format::count(list.requests, "request", "requests");
-    let lines = match list.lines {
-        lines if lines == list.requests => String::new(),
-        lines => format!(" of {}", format::count(lines, "line", "lines")),
-    };
-    format!("{requests}{lines}{}", list.order.after_requests())
+    format::printable(&format!("{} · {}{} · {length}{warmup}{judged}", plan.asked(), plan.load(), tls(trial)))
 }
 
 /// ` · TLS 1.3`, and whether the certificate was verified.
@@ -455,12 +409,6 @@ mod tests {
             ["p50_ns", "p99_ns", "p999_ns", "p9999_ns"].map(percentile),
             ["p50", "p99", "p99.9", "p99.99"]
         );
-    }
-
-    #[test]
-    fn the_path_of_a_url_follows_its_authority() {
-        assert_eq!(path_of("http://127.0.0.1:8080/json?a=1"), "/json?a=1");
-        assert_eq!(path_of("http://127.0.0.1:8080"), "/");
     }
 
     #[test]

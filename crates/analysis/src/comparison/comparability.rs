@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::net::SocketAddr;
 
-use prony_model::command::stage;
 use prony_model::host::Host;
 use prony_model::plan_record::{PlanRecord, TlsPlanRecord};
 use prony_model::server_host::ServerHost;
@@ -143,7 +142,7 @@ impl Differences {
         }
         let stages = 0..a.stages.len().max(b.stages.len());
         if let Some(i) = stages.into_iter().find(|i| a.stages.get(*i) != b.stages.get(*i)) {
-            let [a, b] = [a, b].map(|plan| or_none(plan.stages.get(i).map(stage)));
+            let [a, b] = [a, b].map(|plan| or_none(plan.stages.get(i)));
             self.push(&format!("stage {} of the plan", i + 1), a, b);
         }
     }

@@ -7,8 +7,7 @@ use std::time::SystemTime;
 use prony_model::Target;
 use prony_model::fleet::FleetRecord;
 use prony_model::plan::Expect;
-use prony_model::plan_record::{PlanRecord, nanoseconds};
-use prony_model::rate::Rate;
+use prony_model::plan_record::nanoseconds;
 use prony_model::run_log::{
     CandidateFacts, CandidateRecord, Control, Header, NamedPlan, PlannedTrial, PrecisionRecord, RunLog,
     SCHEMA, Setting, TrialResult,
@@ -102,11 +101,11 @@ fn candidate_record(c: &BenchCandidate, setup: &BenchSetup) -> CandidateRecord {
 }
 
 /// The experiment's plans as they are stored, aimed at a placeholder without a port.
-pub(super) fn named_plans(setup: &BenchSetup) -> Vec<NamedPlan> {
+pub fn named_plans(setup: &BenchSetup) -> Vec<NamedPlan> {
     let experiment = &setup.experiment;
     let first = setup.candidates.first();
     let spec = first.map(|c| RequestSpec::of(&c.candidate, experiment));
-    let path = spec.as_ref().map_or("/", |spec| &spec.path).to_owned();
+    let path = spec.as_ref().map_or(experiment.route.path(), |spec| &spec.path).to_owned();
     let tls = setup.candidates.iter().any(|c| c.candidate.tls());
     let address = setup.server_host.as_ref().map_or(Ipv4Addr::LOCALHOST, |host| host.address());
     let target = Target { host: address.to_string(), port: 80, path: path.clone(), userinfo: None, tls };
@@ -115,24 +114,7 @@ pub(super) fn named_plans(setup: &BenchSetup) -> Vec<NamedPlan> {
         Some(spec) => spec.plan(plan, target.clone(), cpus, experiment, 0),
         None => plan.aimed(target.clone(), Expect::default(), cpus, seed),
     };
-    let named = |plan: &ExperimentPlan| NamedPlan {
-        name: plan.name.clone(),
-        describe: plan.describe(&path),
-        plan: PlanRecord {
-            // What a search finds, or is a share of that, is not known yet: the plan's rate is a stand-in.
-            rate_per_s: (plan.load.arrivals.rate().map(Rate::as_per_s))
-                .filter(|_| plan.capacity.is_none() && plan.share.is_none()),
-            ..PlanRecord::of(&aimed(plan))
-        },
-        group: plan.group.clone(),
-        share: plan.share.clone(),
-        workers: plan.workers.map(|policy| policy.to_string()),
-        capacity: plan
-            .capacity
-            .as_ref()
-            .map(|slos| slos.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
-    };
-    setup.experiment.plans.iter().map(named).collect()
+    experiment.plans.iter().map(|plan| plan.named(&aimed(plan))).collect()
 }
 
 /// The header of the same run with as many blocks as this setup has; `None` where these are no more. Why not, in a sentence.

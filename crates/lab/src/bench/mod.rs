@@ -43,7 +43,7 @@ mod start;
 mod trial;
 
 pub use cpu_halves::CpuHalves;
-pub use header::header;
+pub use header::{header, named_plans};
 pub use inspect::Inspection;
 pub use inspect::{inspect, inspect_there};
 pub use order::Forecast;

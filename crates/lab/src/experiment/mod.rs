@@ -11,18 +11,16 @@ use include_dir::{Dir, include_dir};
 use prony_analysis::slo::Slo;
 use prony_model::foreign_file;
 pub use prony_model::options::WorkerPolicy;
-use prony_model::plan::{
-    Arrivals, CONNECTIONS_MAX, DURATION, DURATION_MAX, Expect, Plan, Protocol, THREADS_MAX, Work,
-};
+use prony_model::plan::{Arrivals, DURATION, Expect, Plan};
+use prony_model::plan_record::PlanRecord;
 use prony_model::published::{Published, PublishedRow};
 use prony_model::rate::Rate;
-use prony_model::run_log::ShareOf;
-use prony_model::secret::redacted;
+use prony_model::run_log::{NamedPlan, ShareOf};
 use prony_model::target::Target;
 
 use crate::check::{CustomCheck, Route};
 use crate::toml_file::{TomlError, TomlFile, suggest};
-use prony_model::units::{DurationValue, show_duration};
+use prony_model::units::DurationValue;
 
 mod capacities;
 mod labels;
@@ -150,54 +148,21 @@ impl ExperimentPlan {
         }
     }
 
-    /// One line for people: `50 connections, closed loop, GET /, 3s after 1s warm-up`.
-    pub fn describe(&self, path: &str) -> String {
-        let load = &self.load;
-        let poisson = matches!(load.arrivals, Arrivals::Poisson(_));
-        let mut arrivals = match (&self.capacity, &self.share, &load.arrivals) {
-            (Some(slos), ..) => describe_search(slos, poisson),
-            (None, Some(share), _) => {
-                let spaced = if poisson { "Poisson" } else { "constant" };
-                format!("{spaced} {}% of the capacity of {}", tidy_percent(share.share), share.of)
-            }
-            (None, None, arrivals) => describe_arrivals(arrivals),
-        };
-        match (load.protocol, load.pipeline) {
-            (Protocol::Http2, 1) => arrivals.push_str(", HTTP/2 with 1 stream each"),
-            (Protocol::Http2, streams) => arrivals.push_str(&format!(", HTTP/2 with {streams} streams each")),
-            (Protocol::Http1, 1) => {}
-            (Protocol::Http1, pipeline) => arrivals.push_str(&format!(", pipelined by {pipeline}")),
+    /// As run logs have it, where it is aimed so.
+    pub(crate) fn named(&self, aimed: &Plan) -> NamedPlan {
+        // What a search finds, or is a share of that, is not known yet: the load's rate is a stand-in.
+        let rate = aimed.arrivals.rate().filter(|_| self.capacity.is_none() && self.share.is_none());
+        let kept = |slos: &Vec<Slo>| slos.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        NamedPlan {
+            name: self.name.clone(),
+            describe: String::new(),
+            plan: PlanRecord { rate_per_s: rate.map(Rate::as_per_s), ..PlanRecord::of(aimed) },
+            group: self.group.clone(),
+            share: self.share.clone(),
+            workers: self.workers.map(|policy| policy.to_string()),
+            capacity: self.capacity.as_ref().map(kept),
         }
-        let keepalive = if load.keepalive { "" } else { ", a connection per request" };
-        let plural = if load.connections == 1 { "" } else { "s" };
-        let asked = match &load.work {
-            Work::List(list) => {
-                format!("{} requests{}", list.requests.len(), list.order.after_requests())
-            }
-            Work::Request(method) => format!("{method} {}", redacted(path)),
-        };
-        let probes = if self.capacity.is_some() { "probes of " } else { "" };
-        let until = match (load.stop.requests, load.stop.duration) {
-            (Some(1), None) => "1 request".to_owned(),
-            (Some(requests), None) => format!("{requests} requests"),
-            (None, duration) => show_duration(duration.unwrap_or_default()),
-            (Some(requests), Some(duration)) => {
-                format!("{} or {requests} requests", show_duration(duration))
-            }
-        };
-        let warmup = match load.warmup {
-            Duration::ZERO => String::new(),
-            warmup => format!(" after {} warm-up", show_duration(warmup)),
-        };
-        let workers = match self.workers {
-            None => String::new(),
-            Some(WorkerPolicy::Source) => ", workers as the source had them where it says".to_owned(),
-            Some(policy) => format!(", workers: {policy}"),
-        };
-        format!(
-            "{} connection{plural}, {arrivals}, {asked}{keepalive}, {probes}{until}{warmup}{workers}",
-            load.connections
-        )
+        .described()
     }
 
     /// Whether it lasts as long as its requests take, and no scale makes it shorter or longer.
@@ -231,38 +196,6 @@ impl ExperimentPlan {
         let window = self.load.stop.duration.unwrap_or(DURATION);
         if self.capacity.is_some() { window * PROBES } else { self.load.warmup + window }
     }
-}
-
-fn describe_arrivals(arrivals: &Arrivals) -> String {
-    match arrivals {
-        Arrivals::Closed => "closed loop".to_owned(),
-        Arrivals::Constant(rate) => format!("constant {rate}"),
-        Arrivals::Poisson(rate) => format!("Poisson {rate}"),
-        staged => show_stages(staged),
-    }
-}
-
-fn describe_search(slos: &[Slo], poisson: bool) -> String {
-    let kept: Vec<String> = slos.iter().map(ToString::to_string).collect();
-    let kept = if kept.is_empty() { String::new() } else { format!(" at {}", kept.join(", ")) };
-    format!("capacity{kept}, {} arrivals", if poisson { "Poisson" } else { "even" })
-}
-
-/// 105 for 1.05, without what floats make of it.
-fn tidy_percent(share: f64) -> f64 {
-    (share * 1e6).round() / 1e4
-}
-
-/// `60s:5000c, 1m:5000c`.
-fn show_stages(arrivals: &Arrivals) -> String {
-    let level = |to: u64| match arrivals {
-        Arrivals::ConnectionStages(_) => format!("{to}c"),
-        _ => Rate::per_s(to as f64 / 1e6).map_or_else(|| "0/s".to_owned(), |rate| rate.to_string()),
-    };
-    let stages = arrivals.stages().unwrap_or_default();
-    let shown: Vec<String> =
-        stages.iter().map(|stage| format!("{}:{}", show_duration(stage.duration), level(stage.to))).collect();
-    format!("stages {}", shown.join(", "))
 }
 
 /// `c50-r5000`; a name given replaces what is no list.

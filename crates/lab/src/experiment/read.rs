@@ -5,14 +5,14 @@ use std::io::Read;
 use prony_model::foreign_file;
 use prony_model::options::LoadOptions;
 use prony_model::rate::Rate;
-use prony_model::units::{DurationValue, OneOrMany, RateValue, show_duration};
+use prony_model::units::{OneOrMany, RateValue};
 use prony_model::{Plan, PlanError, Target};
 
 use super::capacities::{check_shares, searched_for, share_of};
 use super::raw::RawExperiment;
 use super::{
-    BLOCKS_MAX, Blocks, CONNECTIONS_MAX, CORES_MAX, DURATION_MAX, Experiment, ExperimentPlan, SCHEMA, Scale,
-    THREADS_MAX, TRIALS_MAX, TomlError, TomlFile, WorkerPolicy, plan_name, suggest,
+    BLOCKS_MAX, Blocks, CORES_MAX, Experiment, ExperimentPlan, SCHEMA, Scale, TRIALS_MAX, TomlError,
+    TomlFile, WorkerPolicy, plan_name, suggest,
 };
 use crate::check::{Route, validate_checks, written_field, written_secret};
 
@@ -81,7 +81,9 @@ pub(super) fn experiment(
     };
     experiment.scales.iter().try_for_each(|(name, scale)| check_scale(file, name, scale))?;
     for name in experiment.scales.keys() {
-        experiment.scaled(name).map_err(|why| file.error(&["scale", name, "only"], why))?;
+        let scaled = experiment.scaled(name).map_err(|why| file.error(&["scale", name, "only"], why))?;
+        let cannot = scaled.plans.iter().find_map(|plan| plan.load.check().err());
+        cannot.map_or(Ok(()), |why| file.refuse(&["scale", name, "duration"], why.to_string()))?;
     }
     Ok(experiment)
 }
@@ -244,19 +246,7 @@ fn check_plan(file: TomlFile<'_>, path: &[&str], raw: &LoadOptions) -> Result<()
     let why = "an experiment's servers listen on a port: remove it, or use --candidate and --unix.";
     file.refuse_if(raw.unix.is_some(), &key("unix"), why)?;
     check_sweep(file, &key("connections"), raw.connections.as_ref())?;
-    check_sweep(file, &key("rate"), raw.rate.as_ref())?;
-    if let Some(connections) = &raw.connections {
-        for value in connections.values().0 {
-            in_range(file, &key("connections"), value, CONNECTIONS_MAX)?;
-        }
-    }
-    if let Some(threads) = raw.threads {
-        in_range(file, &key("threads"), threads, THREADS_MAX)?;
-    }
-    for (name, value) in [("duration", raw.duration), ("timeout", raw.timeout)] {
-        positive(file, &key(name), value)?;
-    }
-    Ok(())
+    check_sweep(file, &key("rate"), raw.rate.as_ref())
 }
 
 fn check_sweep<T: Copy>(
@@ -270,15 +260,6 @@ fn check_sweep<T: Copy>(
     file.refuse_if(count == 0, path, why)?;
     let why = format!("{key:?} has {count} values: a sweep takes at most {SWEEP_MAX}.");
     file.refuse_if(count > SWEEP_MAX, path, why)
-}
-
-fn positive(file: TomlFile<'_>, path: &[&str], value: Option<DurationValue>) -> Result<(), TomlError> {
-    let key = path.last().copied().unwrap_or_default();
-    let Some(DurationValue(d)) = value else { return Ok(()) };
-    file.refuse_if(d.is_zero(), path, format!("{key:?} is 0: write at least \"1ms\"."))?;
-    // The reader of durations keeps this already; the limit is the engine's.
-    let why = format!("{key:?} is {}: a load may last a day at most.", show_duration(d));
-    file.refuse_if(d > DURATION_MAX, path, why)
 }
 
 /// The product of a plan's lists.
@@ -311,12 +292,15 @@ fn sweep(
                 Err(why) => {
                     // The key without which it could be run is the one that is wrong.
                     let could = |key: &String| {
-                        let meant = raw.without(key).and_then(|without| with_defaults(load, &without));
-                        meant.is_ok_and(|meant| one_load(&meant, *count, rate, tls).is_ok())
+                        let meant = with_defaults(&load.without(key)?, &raw.without(key)?)?;
+                        one_load(&meant, count.filter(|_| key != "connections"), rate, tls)
                     };
-                    let key = raw.given().into_iter().find(could);
+                    let own = raw.given();
+                    let key = own.iter().chain(&load.given()).find(|key| could(key).is_ok()).cloned();
+                    let table =
+                        if key.as_ref().is_some_and(|key| !own.contains(key)) { &["load"][..] } else { path };
                     let key: Vec<&str> = key.iter().map(String::as_str).collect();
-                    return file.refuse(&[path, &key].concat(), why.to_string());
+                    return file.refuse(&[table, &key].concat(), why.to_string());
                 }
             };
             let (given, connections) = (raw.name.as_deref(), load.connections);
@@ -410,7 +394,6 @@ fn check_secrets(
 }
 
 fn check_scale(file: TomlFile<'_>, name: &str, scale: &Scale) -> Result<(), TomlError> {
-    positive(file, &["scale", name, "duration"], scale.duration)?;
     if let Some(blocks) = scale.blocks {
         check_blocks(file, &["scale", name, "blocks"], blocks)?;
     }

@@ -1,23 +1,11 @@
 //! The request's bytes, built once before the clock starts.
 
-use prony_model::request::{check_header, check_method};
+use prony_model::Plan;
 use prony_model::secret::Secret;
 use prony_model::target::basic;
-use prony_model::{Plan, PlanError};
 
-/// The request as it goes over the wire, the same for every request of a plan without a list.
-pub(crate) fn build(plan: &Plan) -> Result<Vec<u8>, PlanError> {
-    build_one(plan, plan.work.method(), &plan.target.path, plan.target.userinfo.as_ref())
-}
-
-/// One request of a plan, with the plan's headers and body.
-pub(crate) fn build_one(
-    plan: &Plan,
-    method: &str,
-    path: &str,
-    userinfo: Option<&Secret>,
-) -> Result<Vec<u8>, PlanError> {
-    check_method(method).map_err(PlanError)?;
+/// A request of a plan as it goes over the wire, with the plan's headers and body.
+pub(crate) fn build(plan: &Plan, method: &str, path: &str, userinfo: Option<&Secret>) -> Vec<u8> {
     let mut bytes = format!("{method} {path} HTTP/1.1\r\n").into_bytes();
     let given = |name: &str| plan.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
     let mut line = |name: &str, value: &str| {
@@ -36,7 +24,6 @@ pub(crate) fn build_one(
         line("Authorization", &basic(userinfo));
     }
     for (name, value) in &plan.headers {
-        check_header(name, value.value())?;
         line(name, value.value());
     }
     if !plan.keepalive && !given("connection") {
@@ -47,7 +34,7 @@ pub(crate) fn build_one(
     }
     bytes.extend_from_slice(b"\r\n");
     bytes.extend_from_slice(&plan.body);
-    Ok(bytes)
+    bytes
 }
 
 #[cfg(test)]
@@ -61,7 +48,8 @@ mod tests {
     }
 
     fn text(plan: &Plan) -> String {
-        String::from_utf8(build(plan).unwrap()).unwrap()
+        let Plan { work, target, .. } = plan;
+        String::from_utf8(build(plan, work.method(), &target.path, target.userinfo.as_ref())).unwrap()
     }
 
     #[test]
@@ -91,13 +79,13 @@ mod tests {
     fn line_breaks_cannot_be_smuggled() {
         let mut p = plan("http://h/");
         p.work = Work::Request("GET / HTTP/1.1\r\nX:".to_owned());
-        assert!(build(&p).is_err());
+        assert!(p.check().is_err());
         p.work = Work::Request("GET".to_owned());
         p.headers = vec![("X".to_owned(), Secret::hidden("a\r\nY: b"))];
-        assert!(build(&p).is_err());
+        assert!(p.check().is_err());
         p.headers = vec![("X Y".to_owned(), Secret::hidden("a"))];
-        assert!(build(&p).is_err());
+        assert!(p.check().is_err());
         p.headers = vec![("Content-Length".to_owned(), Secret::hidden("1"))];
-        assert!(build(&p).is_err());
+        assert!(p.check().is_err());
     }
 }

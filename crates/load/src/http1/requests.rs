@@ -37,7 +37,8 @@ impl RequestBytes {
     pub(crate) fn of(plan: &Plan) -> Result<RequestBytes, PlanError> {
         let pipeline = plan.pipeline as usize;
         let Some(list) = plan.work.list() else {
-            let one = request::build(plan)?;
+            let target = &plan.target;
+            let one = request::build(plan, plan.work.method(), &target.path, target.userinfo.as_ref());
             return Ok(RequestBytes {
                 bytes: one.repeat(pipeline),
                 length: one.len(),
@@ -58,7 +59,7 @@ impl RequestBytes {
         }
         let (mut bytes, mut bounds) = (Vec::new(), vec![0]);
         for one in &list.requests {
-            bytes.extend(request::build_one(plan, &one.method, &one.path, one.userinfo.as_ref())?);
+            bytes.extend(request::build(plan, &one.method, &one.path, one.userinfo.as_ref()));
             if bytes.len() > BYTES_MAX {
                 return Err(too_large());
             }

@@ -2,10 +2,9 @@
 
 use prony_http2::client::Requests;
 use prony_http2::hpack::{Field, Indexing};
-use prony_model::request::{check_header, check_http2_header, check_method};
+use prony_model::Plan;
 use prony_model::secret::Secret;
 use prony_model::target::basic;
-use prony_model::{Plan, PlanError};
 
 /// A header of all requests, its name in lower case.
 struct Header {
@@ -20,8 +19,8 @@ impl Header {
     }
 }
 
-pub(crate) fn build(plan: &Plan) -> Result<Requests, PlanError> {
-    let headers = headers(plan)?;
+pub(crate) fn build(plan: &Plan) -> Requests {
+    let headers = headers(plan);
     let authority = plan.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host"));
     let authority =
         authority.map_or_else(|| plan.target.host_header(), |(_, value)| value.value().to_owned());
@@ -31,30 +30,28 @@ pub(crate) fn build(plan: &Plan) -> Result<Requests, PlanError> {
     let mut fields = vec![shared(":scheme", scheme), shared(":authority", authority.as_bytes())];
     let Some(list) = plan.work.list() else {
         let (method, path) = (plan.work.method(), plan.target.path.as_str());
-        check_method(method).map_err(PlanError)?;
         fields.extend([shared(":method", method.as_bytes()), shared(":path", path.as_bytes())]);
         let length = length(plan, method);
         let own = authorization(plan, plan.target.userinfo.as_ref());
         fields.extend(headers.iter().chain(&own).chain(&length).map(Header::field));
         let mut requests = Requests::new(&fields, plan.body.clone());
         requests.push(&[], &[], method == "HEAD");
-        return Ok(requests);
+        return requests;
     };
     fields.extend(headers.iter().map(Header::field));
     let mut requests = Requests::new(&fields, plan.body.clone());
     for one in &list.requests {
-        check_method(&one.method).map_err(PlanError)?;
         let before = [once(":method", one.method.as_bytes()), once(":path", one.path.as_bytes())];
         let length = length(plan, &one.method);
         let own = authorization(plan, one.userinfo.as_ref());
         let behind: Vec<Field<'_>> = own.iter().chain(&length).map(Header::field).collect();
         requests.push(&before, &behind, one.method == "HEAD");
     }
-    Ok(requests)
+    requests
 }
 
 /// The headers that all requests have, but for `Host`, which is `:authority`.
-fn headers(plan: &Plan) -> Result<Vec<Header>, PlanError> {
+fn headers(plan: &Plan) -> Vec<Header> {
     let given = |name: &str| plan.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
     let mut headers = Vec::new();
     if !given("user-agent") {
@@ -62,15 +59,13 @@ fn headers(plan: &Plan) -> Result<Vec<Header>, PlanError> {
         headers.push(Header { name: "user-agent".to_owned(), value, indexing: Indexing::Shared });
     }
     for (name, value) in &plan.headers {
-        check_header(name, value.value())?;
-        check_http2_header(name, value.value())?;
         let lower = name.to_ascii_lowercase();
         if lower != "host" {
             let indexing = if value.is_hidden() { Indexing::Never } else { Indexing::Shared };
             headers.push(Header { name: lower, value: value.value().trim().into(), indexing });
         }
     }
-    Ok(headers)
+    headers
 }
 
 /// The user and password of a URL, where no header gives them.

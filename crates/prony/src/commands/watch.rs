@@ -8,7 +8,7 @@ use prony_lab::bench::BenchEvent;
 use prony_load::Snapshot;
 use prony_model::Plan;
 use prony_model::fleet::LiveAgent;
-use prony_model::plan_record::nanoseconds;
+use prony_model::plan_record::{PlanRecord, nanoseconds};
 use prony_model::run_log::{Header, PlannedTrial, RunLog};
 use prony_model::secret::redacted;
 use prony_report::page;
@@ -129,17 +129,14 @@ impl Watch {
 
 /// What the page of a `load` is about; headers called in `redact` are secret, too.
 pub(crate) fn load_head(plan: &Plan, redact: &[String]) -> LiveHead {
-    let rate = plan.arrivals.rate().map(prony_model::rate::Rate::as_per_s);
-    let connections = prony_report::format::count(plan.connections.into(), "connection", "connections");
-    let kind = plan.arrivals.kind();
-    let arrivals = rate.map_or(kind.to_string(), |rate| format!("{kind} {rate}/s"));
+    let record = PlanRecord::of(plan);
     LiveHead {
         command: reproduce::own(redact),
-        title: plan.target.display_url(),
-        describe: format!("{} · {connections}, {arrivals}", plan.work.method()),
-        total_ns: plan.stop.duration.map(|d| nanoseconds(plan.warmup + d)),
-        warmup_ns: nanoseconds(plan.warmup),
-        rate_per_s: rate,
+        title: record.url.clone(),
+        describe: format!("{} · {}", record.method, record.load()),
+        total_ns: record.duration_ns.map(|ns| record.warmup_ns + ns),
+        warmup_ns: record.warmup_ns,
+        rate_per_s: record.rate_per_s,
         order: Vec::new(),
     }
 }

@@ -1,15 +1,13 @@
 //! The state of a load that runs, from its snapshots, for the screen and for
 //! plain lines. Pure: no clock, no terminal.
 
-use std::time::Duration;
-
 use prony_load::Snapshot;
 use prony_load::pace::Ramp;
 use prony_model::Plan;
 use prony_model::fleet::LiveAgent;
 use prony_model::measurement::ErrorKind;
-use prony_model::plan::{Arrivals, Work};
-use prony_model::plan_record::nanoseconds;
+use prony_model::plan::Arrivals;
+use prony_model::plan_record::PlanRecord;
 use prony_report::format;
 
 use super::timeline::Timeline;
@@ -82,21 +80,16 @@ pub(crate) struct LoadState {
 impl LoadState {
     /// A load that has not begun.
     pub(crate) fn of(plan: &Plan) -> LoadState {
-        let what = match &plan.work {
-            Work::List(list) => {
-                let requests = format::count(list.requests.len() as u64, "request", "requests");
-                requests + list.order.after_requests()
-            }
-            Work::Request(method) => format!("{method} {}", plan.target.display_url()),
+        let record = PlanRecord::of(plan);
+        let what = match &record.targets {
+            Some(_) => record.asked(),
+            None => format!("{} {}", record.method, record.url),
         };
-        let staged =
-            plan.arrivals.stages().map(|stages| stages.iter().map(|stage| stage.duration).sum::<Duration>());
-        let window: Option<Duration> = plan.stop.duration.or(staged);
         LoadState {
             title: format::printable(&what),
-            describe: describe(plan.connections.into(), &plan.arrivals, plan.threads),
-            warmup_ns: nanoseconds(plan.warmup),
-            total_ns: window.map(|window| nanoseconds(plan.warmup + window)),
+            describe: record.load(),
+            warmup_ns: record.warmup_ns,
+            total_ns: record.duration_ns.map(|ns| record.warmup_ns + ns),
             requests: plan.stop.requests,
             connections: plan.connections.into(),
             workers: plan.threads,
@@ -170,20 +163,4 @@ impl LoadState {
     pub(super) fn phase(&self) -> &'static str {
         if self.now.in_window || self.now.elapsed_ns >= self.warmup_ns { "" } else { "warm-up" }
     }
-}
-
-fn describe(connections: u64, arrivals: &Arrivals, threads: u32) -> String {
-    let how = match arrivals {
-        Arrivals::Closed => "closed loop".to_owned(),
-        Arrivals::Constant(rate) => format!("constant {}/s", format::rate(rate.as_per_s())),
-        Arrivals::Poisson(rate) => format!("Poisson {}/s", format::rate(rate.as_per_s())),
-        Arrivals::RateStages(stages) | Arrivals::ConnectionStages(stages) => {
-            format::count(stages.len() as u64, "stage", "stages")
-        }
-    };
-    format!(
-        "{} · {how} · {}",
-        format::count(connections, "connection", "connections"),
-        format::count(threads.into(), "thread", "threads")
-    )
 }

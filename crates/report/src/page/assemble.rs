@@ -172,8 +172,7 @@ fn plans(log: &RunLog, analysis: &ExperimentAnalysis) -> Vec<PlanHead> {
                 describe: plan.describe.clone(),
                 said: words::of_plan(plan),
                 connections: record.map(|r| r.connections),
-                // Of a share of a knee it is a placeholder.
-                rate_per_s: record.and_then(|r| r.rate_per_s).filter(|_| share.is_none()),
+                rate_per_s: record.and_then(|r| r.rate_per_s),
                 arrivals: record.map(|r| r.arrivals),
                 capacity: named.and_then(|n| n.capacity.clone()),
                 share: share.map(|s| (s.share, s.of.to_string())),

@@ -25,7 +25,7 @@ const IN_A_CHUNK: u32 = 16;
 /// Everything about a trial that its place in the list does not say: in the chunk `t` + a sixteenth of its number.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Detail<'a> {
-    /// `GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up`.
+    /// `GET / · 100 connections, closed loop · 30.0 s after 3.0 s warm-up`.
     plan_line: String,
     /// The load as it was, defaults filled in.
     plan: &'a PlanRecord,

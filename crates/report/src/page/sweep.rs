@@ -5,153 +5,104 @@ use std::collections::HashMap;
 
 use prony_model::plan::ArrivalKind;
 use prony_model::plan_record::PlanRecord;
-use prony_model::run_log::{RunLog, TrialResult};
+use prony_model::run_log::{NamedPlan, RunLog, ShareOf, TrialResult};
 
 use super::data::{Against, Sweep, SweepPoint};
 use super::names::Names;
 use crate::format;
 
-/// What a plan is, apart: rates and connections stand beside the rest, so that plans that differ in
-/// one of them alone are found.
-#[derive(Debug, Clone, PartialEq)]
-struct Facets {
-    group: Option<String>,
-    /// What a search has to keep.
-    capacity: Option<String>,
-    /// The knee that the rate is a share of, and the share in percent.
-    share: Option<(String, f64)>,
-    rate_per_s: Option<f64>,
-    connections: u32,
-    /// Everything else.
-    rest: PlanRecord,
-}
-
 const AXES: [Against; 3] = [Against::Rate, Against::Share, Against::Connections];
+
+/// A plan without what makes no other sweep of it: where it goes, how long it lasts, and by which seed. Stages have a page
+/// of their own.
+fn swept(plan: &PlanRecord) -> Option<NamedPlan> {
+    (plan.stages.is_empty() && plan.arrivals != ArrivalKind::Stages).then(|| NamedPlan {
+        plan: PlanRecord {
+            url: String::new(),
+            duration_ns: None,
+            requests: None,
+            warmup_ns: 0,
+            seed: 0,
+            ..plan.clone()
+        },
+        ..NamedPlan::default()
+    })
+}
 
 impl Against {
     /// Where a plan stands on it; `None` where it has no place.
-    fn place(self, facets: &Facets) -> Option<f64> {
+    fn place(self, named: &NamedPlan) -> Option<f64> {
         match self {
-            Against::Rate => facets.rate_per_s,
-            Against::Share => facets.share.as_ref().map(|(_, percent)| *percent),
-            Against::Connections => Some(f64::from(facets.connections)),
+            Against::Rate => named.plan.rate_per_s,
+            Against::Share => named.share.as_ref().map(ShareOf::percent),
+            Against::Connections => Some(f64::from(named.plan.connections)),
         }
     }
 
     /// The same without its place: what the plans of one sweep have in common.
-    fn common(self, facets: &Facets) -> Facets {
-        let mut common = facets.clone();
+    fn common(self, named: &NamedPlan) -> NamedPlan {
+        let mut common = named.clone();
         match self {
-            Against::Rate => common.rate_per_s = None,
-            Against::Share => common.share = common.share.map(|(of, _)| (of, 0.0)),
-            Against::Connections => common.connections = 0,
+            Against::Rate => common.plan.rate_per_s = None,
+            Against::Share => common.share.iter_mut().for_each(|share| share.share = 0.0),
+            Against::Connections => common.plan.connections = 0,
         }
         common
     }
-}
 
-impl Facets {
-    /// Stages have a page of their own.
-    fn of(record: &PlanRecord) -> Option<Facets> {
-        (record.stages.is_empty() && record.arrivals != ArrivalKind::Stages).then(|| Facets {
-            group: None,
-            capacity: None,
-            share: None,
-            rate_per_s: record.rate_per_s,
-            connections: record.connections,
-            // Where it goes, how long it lasts and by which seed makes no other sweep of it.
-            rest: PlanRecord {
-                url: String::new(),
-                rate_per_s: None,
-                connections: 0,
-                duration_ns: None,
-                requests: None,
-                warmup_ns: 0,
-                seed: 0,
-                ..record.clone()
-            },
-        })
-    }
-
-    /// What it is, but for its place on the axis.
-    fn describe(&self, axis: Against) -> String {
-        let mut said: Vec<String> = self.group.iter().map(|group| format::printable(group)).collect();
-        if axis != Against::Connections {
-            said.push(format::count(self.connections.into(), "connection", "connections"));
-        }
-        match (&self.capacity, &self.share, self.rate_per_s) {
-            (Some(slo), ..) if slo.is_empty() => said.push("capacity".to_owned()),
-            (Some(slo), ..) => said.push(format!("capacity, kept: {}", format::printable(slo))),
-            (_, Some((of, _)), _) if axis == Against::Share => {
-                said.push(format!("share of {}", format::printable(of)));
-            }
-            (_, Some((of, percent)), _) => {
-                said.push(format!("{} of {}", format::percent(percent / 100.0), format::printable(of)));
-            }
-            (_, _, Some(rate)) if axis != Against::Rate => said.push(format!("{}/s", format::rate(rate))),
-            _ if axis != Against::Rate => said.push("closed loop".to_owned()),
-            _ => {}
-        }
-        if !self.rest.keepalive {
-            said.push("no keep-alive".to_owned());
-        }
-        match (self.rest.speaks_http2(), self.rest.pipeline) {
-            (true, streams) => said.push(format!(
-                "HTTP/2 with {}",
-                format::count(streams.into(), "stream per connection", "streams per connection")
-            )),
-            (false, 1) => {}
-            (false, pipeline) => said.push(format!("pipelined by {pipeline}")),
-        }
-        said.join(", ")
+    /// What a plan is, but for its place.
+    fn title(self, named: &NamedPlan) -> String {
+        let plan = &named.plan;
+        let connections = (self != Against::Connections).then(|| plan.connections());
+        let pace = match (&named.capacity, &named.share) {
+            (Some(slo), _) if slo.is_empty() => Some("capacity".to_owned()),
+            (Some(slo), _) => Some(format!("capacity, kept: {slo}")),
+            (None, Some(share)) if self == Against::Share => Some(format!("share of {}", share.of)),
+            (None, Some(share)) => Some(format!("{} of {}", format::percent(share.share), share.of)),
+            (None, None) => (self != Against::Rate).then(|| plan.pace()),
+        };
+        let said: Vec<String> = named.group.iter().cloned().chain(connections).chain(pace).collect();
+        format::printable(&(said.join(", ") + &plan.unusual()))
     }
 }
 
 /// The sweeps of an experiment's plans.
 pub(super) fn of_plans(log: &RunLog, names: &Names) -> Vec<Sweep> {
-    let facets = log.header.plans.iter().filter_map(|named| {
-        let mut facets = Facets::of(&named.plan)?;
-        facets.group.clone_from(&named.group);
-        facets.capacity.clone_from(&named.capacity);
-        if let Some(share) = &named.share {
-            // Its rate is a placeholder.
-            facets.rate_per_s = None;
-            // To a ten-thousandth of a percent, without what floats make of it.
-            facets.share = Some((share.of.to_string(), (share.share * 1e6).round() / 1e4));
-        }
-        let point = SweepPoint { x: 0.0, plan: Some(names.plan(&named.name)?), trial: None };
-        Some((facets, point))
+    let plans = log.header.plans.iter().filter_map(|named| {
+        let NamedPlan { group, capacity, share, .. } = named.clone();
+        let plan = NamedPlan { group, capacity, share, ..swept(&named.plan)? };
+        Some((plan, SweepPoint { x: 0.0, plan: Some(names.plan(&named.name)?), trial: None }))
     });
-    sweeps(&facets.collect::<Vec<_>>())
+    sweeps(&plans.collect::<Vec<_>>())
 }
 
 /// The sweeps of trials that were made one by one.
 pub(super) fn of_trials(results: &[&TrialResult]) -> Vec<Sweep> {
-    let facets = results.iter().filter_map(|result| {
-        let mut facets = Facets::of(&result.trial.as_ref()?.plan)?;
+    let plans = results.iter().filter_map(|result| {
+        let mut named = swept(&result.trial.as_ref()?.plan)?;
         // Trials of a shell's loop may have any number of workers.
-        facets.rest.threads = 0;
+        named.plan.threads = 0;
         if let Some(capacity) = &result.capacity {
-            facets.capacity = Some(capacity.slo.clone());
-            facets.rate_per_s = None;
+            named.capacity = Some(capacity.slo.clone());
+            named.plan.rate_per_s = None;
         }
-        Some((facets, SweepPoint { x: 0.0, plan: None, trial: Some(result.planned.index) }))
+        Some((named, SweepPoint { x: 0.0, plan: None, trial: Some(result.planned.index) }))
     });
-    sweeps(&facets.collect::<Vec<_>>())
+    sweeps(&plans.collect::<Vec<_>>())
 }
 
 /// Those of two places and more, along each axis, in the order of their first plan.
-fn sweeps(all: &[(Facets, SweepPoint)]) -> Vec<Sweep> {
+fn sweeps(all: &[(NamedPlan, SweepPoint)]) -> Vec<Sweep> {
     let mut out = Vec::new();
     for axis in AXES {
         let mut groups: Vec<Sweep> = Vec::new();
         // By all that they have in common, in words: a log may have more trials than pairs of them can be compared.
         let mut known: HashMap<String, usize> = HashMap::new();
-        for (facets, point) in all {
-            let Some(x) = axis.place(facets) else { continue };
-            let at = *known.entry(format!("{:?}", axis.common(facets))).or_insert(groups.len());
+        for (named, point) in all {
+            let Some(x) = axis.place(named) else { continue };
+            let at = *known.entry(format!("{:?}", axis.common(named))).or_insert(groups.len());
             if at == groups.len() {
-                let (title, capacity) = (facets.describe(axis), facets.capacity.is_some());
+                let (title, capacity) = (axis.title(named), named.capacity.is_some());
                 groups.push(Sweep { against: axis, title, capacity, points: Vec::new() });
             }
             groups[at].points.push(SweepPoint { x, ..point.clone() });
@@ -170,7 +121,6 @@ mod tests {
     use super::*;
     use crate::fixtures;
     use prony_model::published::CapacityOf;
-    use prony_model::run_log::{NamedPlan, ShareOf};
 
     fn plan(name: &str, connections: u32, rate: Option<f64>) -> NamedPlan {
         let arrivals = if rate.is_some() { ArrivalKind::Constant } else { ArrivalKind::Closed };
@@ -196,7 +146,7 @@ mod tests {
             [
                 (Against::Rate, "500 connections".to_owned(), vec![5e3, 1e4]),
                 (Against::Rate, "800 connections".to_owned(), vec![1e4, 2e4]),
-                (Against::Connections, "10,000/s".to_owned(), vec![500.0, 800.0]),
+                (Against::Connections, "constant 10,000/s".to_owned(), vec![500.0, 800.0]),
             ]
         );
     }
@@ -218,7 +168,7 @@ mod tests {
             plans.push(knee);
         }
         for share in [1.05, 0.5] {
-            let mut stress = plan(&format!("s{share}"), 500, Some(1.0));
+            let mut stress = plan(&format!("s{share}"), 500, None);
             stress.group = Some("stress".into());
             stress.share =
                 Some(ShareOf { share, of: CapacityOf { candidate: "a".into(), plan: "knee".into() } });

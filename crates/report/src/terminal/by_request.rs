@@ -53,8 +53,8 @@ mod tests {
         let shown = trial(&t, &TerminalOptions::default());
         insta::assert_snapshot!(shown, @r"
         13,870 req/s ±0.4 %    p50 6.98 ms    p99 9.61 ms    0 failed    VALID
-        8 requests of 10 lines, shuffled · 100 connections, closed loop, 1 thread · 30.0
-        s after 3.0 s warm-up
+        8 requests of 10 lines, shuffled · 100 connections, closed loop · 30.0 s after
+        3.0 s warm-up
 
          ms          p50    p90    p99  p99.9 p99.99    max   mean
          service    6.98   7.86   9.61   14.2      –   56.0   7.14  kernel clock

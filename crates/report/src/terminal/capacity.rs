@@ -1,9 +1,7 @@
 //! A search for the highest sustainable rate, for the terminal.
 
 use prony_model::capacity::{CapacityRecord, Probe};
-use prony_model::plan::ArrivalKind;
 use prony_model::plan_record::PlanRecord;
-use prony_model::target::path_of;
 
 use super::lines::{Ink, Lines, TerminalOptions};
 use super::next;
@@ -25,12 +23,11 @@ pub fn capacity(
     let mut out = Lines::new(options);
     answer(&mut out, found, interrupted);
     let lead = format!(
-        "{} {} · {}{} · {} · {} · SLO: {}",
-        plan.method,
-        path_of(&plan.url),
-        format::count(plan.connections.into(), "connection", "connections"),
-        words::at_once(plan),
-        if plan.arrivals == ArrivalKind::Poisson { "Poisson arrivals" } else { "even arrivals" },
+        "{} · {}{} · {} arrivals · {} · SLO: {}",
+        plan.asked(),
+        plan.connections(),
+        plan.unusual(),
+        plan.spacing(),
         format::count(found.probes.len() as u64, "probe", "probes"),
         found.slo
     );
@@ -221,10 +218,7 @@ mod tests {
         };
         let plan = PlanRecord { protocol: Some("h2".to_owned()), pipeline: 8, ..trial.plan };
         let shown = capacity(&found, &plan, &trial.target.address, false, &TerminalOptions::default());
-        assert!(
-            shown.contains("100 connections, HTTP/2 with 8 streams each · even arrivals · 1 probe"),
-            "{shown}"
-        );
+        assert!(shown.contains("100 connections, HTTP/2 with 8 streams each · constant arrivals"), "{shown}");
     }
 
     #[test]

@@ -18,7 +18,7 @@ fn widest(text: &str) -> usize {
 fn a_valid_trial_in_closed_arrivals() {
     insta::assert_snapshot!(trial(&fixtures::closed(), &plain()), @"
     13,870 req/s ±0.4 %    p50 6.98 ms    p99 9.61 ms    0 failed    VALID
-    GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up
+    GET / · 100 connections, closed loop · 30.0 s after 3.0 s warm-up
 
      ms          p50    p90    p99  p99.9 p99.99    max   mean
      service    6.98   7.86   9.61   14.2      –   56.0   7.14  kernel clock
@@ -59,7 +59,7 @@ fn a_trial_over_tls_names_cipher_and_unverified_certificate() {
     let lines: Vec<&str> =
         shown.lines().filter(|line| line.contains("TLS") || line.contains("Next")).collect();
     insta::assert_snapshot!(lines.join("\n"), @r"
-    GET / · 100 connections, closed loop, 1 thread · TLS 1.3, UNVERIFIED · 30.0 s
+    GET / · 100 connections, closed loop · TLS 1.3, UNVERIFIED · 30.0 s after 3.0 s
      TLS_AES_256_GCM_SHA384, X25519 · 100 full handshakes, 1,204 resumed
      Next  prony load https://127.0.0.1:8443/ -c 100 -R 10000 -d 30s -k
     ");
@@ -69,7 +69,7 @@ fn a_trial_over_tls_names_cipher_and_unverified_certificate() {
 fn an_overloaded_trial_in_open_arrivals() {
     insta::assert_snapshot!(trial(&fixtures::overloaded(), &plain()), @"
     OVERLOADED  completed 19,880 of 21,000 req/s ±0.3 %; waits grow 53 ms a second
-    GET / · 500 connections · constant 21,000/s · 30.0 s after 3.0 s warm-up
+    GET / · 500 connections, constant 21,000/s · 30.0 s after 3.0 s warm-up
 
      ms           p50     p90      p99    p99.9   p99.99     max    mean
      response     812   1,440 > 1.53 s > 1.53 s > 1.53 s   1,590     801
@@ -94,7 +94,7 @@ fn an_overloaded_trial_in_open_arrivals() {
 fn a_broken_trial() {
     insta::assert_snapshot!(trial(&fixtures::broken(), &plain()), @"
     BROKEN  98 % failed: 51,200 of 52,140; completed 31.3 req/s
-    GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up
+    GET / · 100 connections, closed loop · 30.0 s after 3.0 s warm-up
 
      ms          p50    p90    p99  p99.9 p99.99    max   mean
      service   > 2 s      –  > 2 s      –      –   56.0   7.14  kernel clock
@@ -163,8 +163,7 @@ fn the_address_of_a_name_is_shown() {
 fn a_suspect_trial_shows_its_reasons_and_advice() {
     insta::assert_snapshot!(trial(&fixtures::doubtful(), &plain()), @"
     ≥ 13,870? req/s ±0.4 %  p50 6.98 ms?  p99 –  0 failed  SUSPECT, INTERRUPTED
-    GET / · 100 connections, closed loop, 1 thread · 4.2 s of 30.0 s after 3.0 s
-    warm-up
+    GET / · 100 connections, closed loop · 4.2 s of 30.0 s after 3.0 s warm-up
 
      ms           p50    p90    p99  p99.9 p99.99    max   mean
      service?    6.98   7.86      –      –      –   56.0   7.14  kernel clock

@@ -446,12 +446,8 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
     if !setup.fleet.is_empty() {
         lines.push(format!("loads    by {}", setup.fleet.join(" ")));
     }
-    lines.extend(
-        experiment
-            .plans
-            .iter()
-            .map(|plan| format!("plan     {}: {}", plan.name, plan.describe(experiment.route.path()))),
-    );
+    let plans = prony_lab::bench::named_plans(setup).into_iter();
+    lines.extend(plans.map(|plan| format!("plan     {}: {}", plan.name, plan.describe)));
     for BenchCandidate { candidate, version, .. } in &setup.candidates {
         lines.push(
             format!("runs     {}  {}", candidate.label(), version.as_deref().unwrap_or_default())

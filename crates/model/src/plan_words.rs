@@ -1,0 +1,113 @@
+//! A plan in words: every view's description of a load is made of these.
+
+use std::time::Duration;
+
+use crate::plan::ArrivalKind;
+use crate::plan_record::PlanRecord;
+use crate::printable::{count, thousands};
+use crate::run_log::NamedPlan;
+use crate::target::path_of;
+use crate::units::show_duration;
+
+impl PlanRecord {
+    /// `GET /json`, `3 requests of 10 lines, shuffled`.
+    pub fn asked(&self) -> String {
+        let Some(list) = &self.targets else { return format!("{} {}", self.method, path_of(&self.url)) };
+        let requests = count(list.requests, "request", "requests");
+        let lines = match list.lines {
+            lines if lines == list.requests => String::new(),
+            lines => format!(" of {}", count(lines, "line", "lines")),
+        };
+        format!("{requests}{lines}{}", list.order.after_requests())
+    }
+
+    /// `100 connections, constant 21,000/s, 2 threads, no keep-alive`.
+    pub fn load(&self) -> String {
+        self.load_at(&self.pace())
+    }
+
+    fn load_at(&self, pace: &str) -> String {
+        let threads = match self.threads {
+            1 => String::new(),
+            threads => format!(", {}", count(threads.into(), "thread", "threads")),
+        };
+        format!("{}, {pace}{threads}{}", self.connections(), self.unusual())
+    }
+
+    /// `100 connections`.
+    pub fn connections(&self) -> String {
+        count(self.connections.into(), "connection", "connections")
+    }
+
+    /// When requests are due: `closed loop`, `Poisson 21,000/s`, `stages 1m:5000c 1m:5000c`; of a rate that is not known
+    /// yet, how they are spaced.
+    pub fn pace(&self) -> String {
+        match (self.arrivals, self.rate_per_s) {
+            (ArrivalKind::Stages, _) => {
+                let stages: Vec<String> = self.stages.iter().map(ToString::to_string).collect();
+                format!("stages {}", stages.join(" "))
+            }
+            (ArrivalKind::Closed, _) => "closed loop".to_owned(),
+            (_, Some(rate)) if rate.fract() == 0.0 => {
+                format!("{} {}/s", self.spacing(), thousands(rate as u64))
+            }
+            (_, Some(rate)) => format!("{} {rate}/s", self.spacing()),
+            (_, None) => self.spacing().to_owned(),
+        }
+    }
+
+    /// How the requests of a rate are spaced.
+    pub fn spacing(&self) -> &'static str {
+        if self.arrivals == ArrivalKind::Poisson { "Poisson" } else { "constant" }
+    }
+
+    /// How its connections are used, as the end of a phrase: nothing, where each is kept and carries one request at once
+    /// over HTTP/1.1.
+    pub fn unusual(&self) -> String {
+        let keepalive = if self.keepalive { "" } else { ", no keep-alive" };
+        let at_once = match (self.speaks_http2(), self.pipeline) {
+            (true, streams) => format!(", HTTP/2 with {} each", count(streams.into(), "stream", "streams")),
+            (false, 1) => String::new(),
+            (false, pipeline) => format!(", pipeline {pipeline}"),
+        };
+        format!("{keepalive}{at_once}")
+    }
+
+    /// `30s after 3s warm-up`, `10,000 requests`.
+    pub fn until(&self) -> String {
+        let shown = |ns| show_duration(Duration::from_nanos(ns));
+        let requests = self.requests.map(|n| count(n, "request", "requests"));
+        let ends: Vec<String> = self.duration_ns.map(shown).into_iter().chain(requests).collect();
+        let warmup = match self.warmup_ns {
+            0 => String::new(),
+            ns => format!(" after {} warm-up", shown(ns)),
+        };
+        format!("{}{warmup}", ends.join(" or "))
+    }
+}
+
+impl NamedPlan {
+    /// The same under what it is to an experiment: `50 connections, closed loop, GET /, 3s after 1s warm-up`.
+    #[must_use]
+    pub fn described(mut self) -> NamedPlan {
+        let plan = &self.plan;
+        let (pace, probes) = match (&self.capacity, &self.share) {
+            (Some(kept), _) => {
+                let kept = if kept.is_empty() { String::new() } else { format!(" at {kept}") };
+                (format!("capacity{kept}, {} arrivals", plan.spacing()), "probes of ")
+            }
+            (None, Some(share)) => {
+                (format!("{} {}% of the capacity of {}", plan.spacing(), share.percent(), share.of), "")
+            }
+            (None, None) => (plan.pace(), ""),
+        };
+        let workers = match self.workers.as_deref() {
+            None => String::new(),
+            Some("source") => ", workers as the source had them where it says".to_owned(),
+            Some(policy) => format!(", workers: {policy}"),
+        };
+        self.describe =
+            format!("{}, {}, {probes}{}{workers}", plan.load_at(&pace), plan.asked(), plan.until());
+        self
+    }
+}

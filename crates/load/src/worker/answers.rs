@@ -31,8 +31,9 @@ impl<N: Net, C: Codec> Worker<N, C> {
             // A request that an earlier step made room for may have opened another slot's connection since.
             let now = if C::DRAINS { read_ns.max(recorder.stamp_ns()) } else { read_ns };
             if !C::Requests::IN_ORDER && !read.discarded {
-                at = self.take_alike(recorder, index, now, read, at);
-                if at == read.count && !self.codec.owes(&self.slots[index as usize].connection) {
+                at = self.take_answers_fast(recorder, index, now, read, at);
+                if at == read.count && !self.codec.has_buffered_events(&self.slots[index as usize].connection)
+                {
                     return (index, now);
                 }
             }
@@ -63,14 +64,15 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 match step.what {
                     What::Draining => index = self.drain(recorder, index, now),
                     What::Broken(kind, reason) => {
-                        let said = self.say_last_words(index, now);
-                        recorder.wrote(said);
+                        let sent = self.send_goaway(index, now);
+                        recorder.wrote(sent);
                         self.fail(recorder, index, now, kind, || reason.to_owned());
                         return (index, now);
                     }
                     _ => {}
                 }
-                if at == read.count && !self.codec.owes(&self.slots[index as usize].connection) {
+                if at == read.count && !self.codec.has_buffered_events(&self.slots[index as usize].connection)
+                {
                     return (index, now);
                 }
                 continue;
@@ -118,7 +120,8 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 What::Draining => {}
                 What::Broken(kind, reason) => self.fail(recorder, index, now, kind, || reason.to_owned()),
             }
-            let is_over = at == read.count && !self.codec.owes(&self.slots[index as usize].connection);
+            let is_over =
+                at == read.count && !self.codec.has_buffered_events(&self.slots[index as usize].connection);
             if is_over || !goes_on || recorder.over() {
                 return (index, later);
             }
@@ -141,7 +144,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
     /// Takes whole answers like those before for as long as some come, and begins the next request of a closed loop in the
     /// place of each: what [`Worker::take_answers`] does, but for what cannot change between two of them. Gives how much of
     /// the read is taken by then.
-    fn take_alike(
+    fn take_answers_fast(
         &mut self,
         recorder: &mut Recorder,
         index: u32,
@@ -155,34 +158,34 @@ impl<N: Net, C: Codec> Worker<N, C> {
         let slot = &mut slots[index as usize];
         let goes_on =
             is_home && slot.state == State::Connected && shared.keepalive && slot.retry_at_ns <= now;
-        let parks = slot.requests.len() > codec.permits(&slot.connection);
-        if !goes_on || parks || recorder.over() || !deadlines.is_in_time(index, now) {
+        let waits = slot.requests.len() > codec.stream_limit(&slot.connection);
+        if !goes_on || waits || recorder.over() || !deadlines.is_in_time(index, now) {
             return at;
         }
         let before = at;
         while *left > 0
-            && let Some(again) = codec.take_again(&mut slot.connection, &buffer[at..read.count])
+            && let Some(answer) = codec.take_fast(&mut slot.connection, &buffer[at..read.count])
         {
-            at += again.used;
-            slot.requests.body(again.place).take(&shared.expect, again.bytes);
-            let Some(times) = slot.requests.get_mut(again.place) else {
-                recorder.read_of_none(again.used);
+            at += answer.used;
+            slot.requests.body(answer.place).take(&shared.expect, answer.bytes);
+            let Some(times) = slot.requests.get_mut(answer.place) else {
+                recorder.read_of_none(answer.used);
                 continue;
             };
-            note_arrival(recorder, times, now, read, again.only_head);
-            times.note_bytes(again.used);
+            note_arrival(recorder, times, now, read, answer.only_head);
+            times.note_bytes(answer.used);
             if request_order.is_some() {
-                recorder.read_of(times.request, again.used);
+                recorder.read_of(times.request, answer.used);
             }
-            enter(recorder, &shared.expect, &mut slot.requests, again.place, now, again.status);
+            enter(recorder, &shared.expect, &mut slot.requests, answer.place, now, answer.status);
             *left -= 1;
             recorder.dispatched(now, 0);
             net.begun(u64::from(index));
             let request = request_order.as_mut().map_or(0, RequestOrder::take);
-            if let Some(times) = slot.requests.get_mut(again.place) {
+            if let Some(times) = slot.requests.get_mut(answer.place) {
                 *times = RequestTimes::asked(now, now, 0, request);
             }
-            codec.submit(&mut slot.connection, again.place, request);
+            codec.submit(&mut slot.connection, answer.place, request);
         }
         if at > before {
             deadlines.start(index, now);

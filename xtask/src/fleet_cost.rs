@@ -21,7 +21,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use prony_fleet::job::{FromAgent, Piece};
 use prony_fleet::protocol::Up;
 use prony_fleet::session::{Opening, Session, Side, new_key};
-use prony_load::{Control, Gathered, Shard, Share, run_shard};
+use prony_load::{Control, Gathered, Shard, WindowDelta, run_shard};
 use prony_model::plan::Arrivals;
 use prony_model::rate::Rate;
 use prony_model::{Plan, Target};
@@ -282,7 +282,7 @@ fn cpu_ticks(pid: u32) -> Result<u64, String> {
 }
 
 /// The shares of a load of some seconds.
-fn recorded(url: &str, rate: Option<f64>) -> Result<(Plan, Vec<Share>), String> {
+fn recorded(url: &str, rate: Option<f64>) -> Result<(Plan, Vec<WindowDelta>), String> {
     let mut plan = Plan::closed(Target::parse(url).map_err(|e| e.to_string())?);
     (plan.connections, plan.pipeline, plan.threads) = (100, 4, 1);
     if let Some(rate) = rate.and_then(Rate::per_s) {
@@ -292,7 +292,7 @@ fn recorded(url: &str, rate: Option<f64>) -> Result<(Plan, Vec<Share>), String> 
     let address: SocketAddr =
         url.trim_start_matches("http://").trim_end_matches('/').parse().map_err(|_| "no address")?;
     let mut shares = Vec::new();
-    let mut take = |share: &Share, _| shares.push(share.clone());
+    let mut take = |share: &WindowDelta, _| shares.push(share.clone());
     let control = Control::leased(&[address]);
     control.lend(u64::MAX);
     let starts = control.clone();
@@ -309,7 +309,7 @@ fn recorded(url: &str, rate: Option<f64>) -> Result<(Plan, Vec<Share>), String> 
 }
 
 /// The controller's session with each agent, and what that agent says.
-fn sealed(agents: usize, share: &Share) -> Result<Vec<(Session, Vec<u8>)>, String> {
+fn sealed(agents: usize, share: &WindowDelta) -> Result<Vec<(Session, Vec<u8>)>, String> {
     let said: FromAgent = Up::Piece {
         trial: 1,
         sequence: 0,

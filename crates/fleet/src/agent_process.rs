@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use prony_host::cgroup::{own_cpu_quotas, throttled};
 use prony_host::monotonic_ns;
-use prony_load::{Control, LoadError, Share, run_shard};
+use prony_load::{Control, LoadError, WindowDelta, run_shard};
 use prony_model::clock::Offset;
 use prony_model::host::{CpuQuota, Host};
 use prony_model::{Measurement, Plan};
@@ -43,7 +43,7 @@ const FAILED_TIMEOUT: Duration = Duration::from_secs(10);
 
 enum Input {
     Net(Payload),
-    Part(u32, Box<Share>, bool),
+    Part(u32, Box<WindowDelta>, bool),
     Done(u32, Box<Result<Measurement, LoadError>>),
     ControllerGone,
 }
@@ -404,7 +404,7 @@ impl AgentRuntime<'_> {
         let (inputs, controlled) = (self.inputs.clone(), control.clone());
         let applies = move || {
             let parts = inputs.clone();
-            let mut take = |share: &Share, is_last| {
+            let mut take = |share: &WindowDelta, is_last| {
                 let _ = parts.send(Input::Part(trial, Box::new(share.clone()), is_last));
             };
             let measured = run_shard(&plan, shard, Some(&mut take), &controlled, &mut |_| {});

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use prony_load::{Shard, Share};
+use prony_load::{Shard, WindowDelta};
 use prony_model::clock::Offset;
 use prony_model::host::Host;
 use prony_model::measurement::Waits;
@@ -25,7 +25,7 @@ pub struct Job {
 pub enum Piece {
     /// What it measured in the next second of the window, or in what is left of it.
     Part {
-        share: Box<Share>,
+        share: Box<WindowDelta>,
         /// Whether no part follows.
         is_last: bool,
         /// The machine that it runs on, with the first part.

@@ -5,9 +5,10 @@ use std::net::SocketAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use prony_host::monotonic_ns;
-use prony_load::{Gathered, LoadError, Share, Snapshot};
+use prony_load::{Gathered, LoadError, Snapshot, WindowDelta};
 use prony_model::fleet::{AgentRecord, FleetRecord, LiveAgent, LostAgent};
 use prony_model::host::Host;
+use prony_model::limits::numbers;
 use prony_model::measurement::{ClientCost, Measurement};
 use prony_model::plan::Plan;
 use prony_model::plan_record::nanoseconds;
@@ -59,7 +60,7 @@ impl<'a> Trial<'a> {
                 let host = host.map(|host| host.of_another());
                 share
                     .check()
-                    .and_then(|()| check(AgentRecord { host: host.clone(), ..AgentRecord::default() }))
+                    .and_then(|()| host.iter().try_for_each(Host::check))
                     .map_err(|why| cannot_be(&self.names[agent], &why))?;
                 // Bins are held from the window's start on: what lies ahead of the clock would make room for years of them.
                 let ran_ns = self.start_ns.map_or(0, |at| monotonic_ns().saturating_sub(at));
@@ -191,16 +192,9 @@ fn cannot_be(name: &str, why: &str) -> LoadError {
 
 /// Whether what an agent says at its end can be a load's.
 fn check_end(end: &AgentEnd) -> Result<(), String> {
-    let client = ClientCost { max_rss_bytes: end.max_rss_bytes, ..ClientCost::default() };
-    Measurement { client, request_bytes: end.request_bytes, ..Measurement::default() }.check()?;
+    numbers([end.request_bytes])?;
     end.address.parse::<SocketAddr>().map_err(|_| "its target's address is not a valid one".to_owned())?;
-    check(agent_record("", 0, None, Some(end), 0, 0))
-}
-
-/// Whether what is kept of an agent is what whoever reads the result takes.
-fn check(agent: AgentRecord) -> Result<(), String> {
-    let fleet = Some(FleetRecord { agents: vec![agent], ..FleetRecord::default() });
-    Measurement { fleet, ..Measurement::default() }.check()
+    agent_record("", 0, None, Some(end), 0, 0).check()
 }
 
 /// A reason that may be a sentence already.
@@ -211,7 +205,7 @@ fn sentence(why: &str) -> String {
 fn agent_record(
     name: &str,
     threads: u32,
-    share: Option<&Share>,
+    share: Option<&WindowDelta>,
     end: Option<&AgentEnd>,
     bound_ns: u64,
     window_ns: u64,

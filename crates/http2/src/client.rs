@@ -242,7 +242,7 @@ impl Connection {
     }
 
     /// Whether what was taken leaves steps that need no more bytes.
-    pub fn owes(&self) -> bool {
+    pub fn has_buffered_events(&self) -> bool {
         let drains = |draining: &Draining| {
             let unprocessed = self.open.back().is_some_and(|(id, _)| *id > draining.last);
             !draining.told || !self.queue.is_empty() || unprocessed
@@ -251,14 +251,14 @@ impl Connection {
     }
 
     /// How many requests wait for the server's windows with their bodies, once all that is outgoing is written.
-    pub fn held(&self) -> usize {
+    pub fn flow_blocked(&self) -> usize {
         if self.outgoing.is_empty() { self.uploads.len() } else { 0 }
     }
 
     /// Takes the next step from the front of `input`, as often as it says anything but [`Step::More`]. Between two
     /// steps anything else may be called.
     pub fn take<'b>(&mut self, input: &mut &'b [u8]) -> Result<Step<'b>, Fault> {
-        if let Some((place, status, bytes)) = self.take_again(input) {
+        if let Some((place, status, bytes)) = self.take_fast(input) {
             return Ok(Step::End { place, status: Some(status), bytes });
         }
         if let Some(step) = self.take_ordinary(input) {

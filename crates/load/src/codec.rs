@@ -37,7 +37,7 @@ pub(crate) trait Codec {
     fn forget_all(&mut self, connection: &mut Self::Connection);
 
     /// How many requests the open connection may carry at once by what the peer has said so far.
-    fn permits(&self, connection: &Self::Connection) -> usize;
+    fn stream_limit(&self, connection: &Self::Connection) -> usize;
 
     /// Takes a request on; `request` is its number in the plan's list, 0 without one.
     fn submit(&mut self, connection: &mut Self::Connection, place: RequestPlace, request: u32);
@@ -70,12 +70,16 @@ pub(crate) trait Codec {
 
     /// Takes the first of the bytes where they are a whole answer like one before, and the connection goes on as it was. It
     /// may always leave it to [`Codec::take`], and does so where answers come in order.
-    fn take_again<'b>(&mut self, _connection: &mut Self::Connection, _input: &'b [u8]) -> Option<Again<'b>> {
+    fn take_fast<'b>(
+        &mut self,
+        _connection: &mut Self::Connection,
+        _input: &'b [u8],
+    ) -> Option<FastAnswer<'b>> {
         None
     }
 
     /// Whether what was taken leaves steps that need no more bytes.
-    fn owes(&self, _connection: &Self::Connection) -> bool {
+    fn has_buffered_events(&self, _connection: &Self::Connection) -> bool {
         false
     }
 
@@ -99,18 +103,18 @@ pub(crate) trait Codec {
     }
 
     /// What the peer is told before a connection is closed on which it broke a rule.
-    fn last_words<'a>(&'a mut self, _connection: &'a mut Self::Connection) -> &'a [u8] {
+    fn goaway_bytes<'a>(&'a mut self, _connection: &'a mut Self::Connection) -> &'a [u8] {
         &[]
     }
 
     /// How many requests wait for the peer's leave to send more of their bodies, and for nothing else.
-    fn held(&self, _connection: &Self::Connection) -> usize {
+    fn flow_blocked(&self, _connection: &Self::Connection) -> usize {
         0
     }
 
     /// The fewest requests that a peer has let a connection carry at once so far, at most what the plan asks for; `None`
     /// where its protocol has no such limit, or no peer has said one.
-    fn fewest_permits(&self) -> Option<u64> {
+    fn lowest_stream_limit(&self) -> Option<u64> {
         None
     }
 
@@ -151,7 +155,7 @@ pub(crate) struct Step {
 
 /// A whole answer that is like one before.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Again<'b> {
+pub(crate) struct FastAnswer<'b> {
     /// How many bytes it takes.
     pub(crate) used: usize,
     pub(crate) place: RequestPlace,

@@ -25,14 +25,13 @@ use crate::net::endpoint::Endpoint;
 use crate::pace::request_order::Lines;
 use crate::recorder::latency::LatencyRecorder;
 use crate::recorder::sample::Samples;
-use crate::recorder::share::{Shard, Share};
-use crate::recorder::{Edges, Part, PartSink, SecondPart, SecondSink, WorkerResult};
+use crate::recorder::window_delta::Shard;
+use crate::recorder::{Edges, End, Part, PartSink, TakePart};
 use crate::sys;
 use crate::tls;
 use crate::worker::idle::Idle;
 use crate::worker::{Assignment, Preconnected, Shared, Source, Worker};
 use prony_model::PlanError;
-use prony_model::histogram::Histogram;
 use prony_model::measurement::{Measurement, RunTotal};
 use prony_model::plan::{Arrivals, Plan, Protocol};
 use prony_model::plan_record::nanoseconds;
@@ -49,7 +48,7 @@ const FILES_BESIDE: u64 = 64;
 /// What a worker tells the engine.
 enum FromWorker {
     Ready(io::Result<Preconnected>),
-    Done(usize, Box<io::Result<WorkerResult>>),
+    Done(io::Result<End>),
     Panicked,
 }
 
@@ -59,23 +58,21 @@ type Go = Option<(u64, Edges)>;
 struct WorkerHandle {
     thread: JoinHandle<()>,
     go: Sender<Go>,
-    empty: Sender<Histogram>,
-    empty_recorders: Sender<LatencyRecorder>,
+    empty: Sender<LatencyRecorder>,
     gauge: Arc<Gauge>,
 }
 
 /// Where what workers measure while they run goes.
 struct Outlets {
     to_engine: Sender<FromWorker>,
-    seconds: Sender<SecondPart>,
-    /// Where somebody asks for the parts of each whole second.
-    parts: Option<Sender<Box<Part>>>,
+    parts: Sender<Box<Part>>,
+    /// Whether somebody asks for each.
+    parts_asked: bool,
 }
 
 /// What comes out of them.
 struct Inlets {
     from_workers: Receiver<FromWorker>,
-    seconds: Receiver<SecondPart>,
     parts: Receiver<Box<Part>>,
 }
 
@@ -89,15 +86,12 @@ pub fn run(
     run_shard(plan, Shard::whole(plan), None, control, observe)
 }
 
-/// Who hears of each part of what is measured, and whether it is the last.
-pub(crate) type TakePart<'a> = &'a mut dyn FnMut(&Share, bool);
-
-/// The same of some of the plan's workers. Where `parts` is given, it hears of what all of them measured in each whole
+/// The same of some of the plan's workers. Where `take_part` is given, it hears of what all of them measured in each whole
 /// second of the window, in order, and in what is left of it at its end, with whether it is the last.
 pub fn run_shard(
     plan: &Plan,
     shard: Shard,
-    mut parts: Option<TakePart<'_>>,
+    take_part: Option<TakePart<'_>>,
     control: &Control,
     observe: &mut dyn FnMut(&Snapshot),
 ) -> Result<Measurement, LoadError> {
@@ -127,10 +121,9 @@ pub fn run_shard(
         list: Lines::of(plan).map(Arc::new),
     });
     let (to_engine, from_workers) = mpsc::channel();
-    let (seconds, finished_seconds) = mpsc::channel();
-    let (finished, finished_parts) = mpsc::channel();
-    let outlets = Outlets { to_engine, seconds, parts: parts.is_some().then_some(finished) };
-    let inlets = Inlets { from_workers, seconds: finished_seconds, parts: finished_parts };
+    let (parts, finished_parts) = mpsc::channel();
+    let outlets = Outlets { to_engine, parts, parts_asked: take_part.is_some() };
+    let inlets = Inlets { from_workers, parts: finished_parts };
     let mut handles = Vec::new();
     for worker in shard.workers() {
         // The first worker counts them as its own.
@@ -148,13 +141,8 @@ pub fn run_shard(
         handles.push(handle?);
     }
     drop(outlets);
-    let mut take_part = |part: &Share, is_last| {
-        if let Some(parts) = &mut parts {
-            parts(part, is_last);
-        }
-    };
     let started = Started { plan, shard, control, endpoint: &endpoint, handles: &handles, inlets: &inlets };
-    let result = started.to_the_end(&mut take_part, observe);
+    let result = started.to_the_end(take_part.unwrap_or(&mut |_, _| {}), observe);
     // Where one worker failed, the others need not go on: those that run see the flag within a
     // tenth of a second, those that were told nothing see their channel close.
     shared.given_up.store(result.is_err(), Ordering::Relaxed);
@@ -238,8 +226,7 @@ fn start_worker(
 ) -> Result<WorkerHandle, LoadError> {
     let place = worker - shard.first;
     let (go, told) = mpsc::channel::<Go>();
-    let (empty, empties) = mpsc::channel();
-    let (empty_recorders, recorders) = mpsc::channel();
+    let (empty, recorders) = mpsc::channel();
     let gauge = Arc::new(Gauge::default());
     let (connections, limit) = shares(plan, worker, shard.of);
     let source = Source::of(plan, worker, shard, limit);
@@ -256,12 +243,12 @@ fn start_worker(
     let stamps = !plan.user_clock;
     let (shared, to_engine, worker_gauge) =
         (Arc::clone(shared), outlets.to_engine.clone(), Arc::clone(&gauge));
-    let sink = SecondSink {
+    let sink = PartSink {
         worker,
         place: place as usize,
-        finished: outlets.seconds.clone(),
-        empty: empties,
-        parts: outlets.parts.clone().map(|finished| PartSink { finished, empty: recorders }),
+        counts_waits: outlets.parts_asked,
+        finished: outlets.parts.clone(),
+        empty: recorders,
     };
     let endpoint = endpoint.clone();
     let body = move || {
@@ -281,14 +268,14 @@ fn start_worker(
         let _ = to_engine.send(FromWorker::Ready(ready));
         match told.recv() {
             Ok(Some((start_ns, edges))) => {
-                let closed = worker.run(start_ns, edges, sink, samples);
-                let _ = to_engine.send(FromWorker::Done(place as usize, Box::new(closed)));
+                let ended = worker.run(start_ns, edges, sink, samples);
+                let _ = to_engine.send(FromWorker::Done(ended));
             }
             Ok(None) | Err(_) => worker.abandon(),
         }
     };
     let thread = spawn(worker, outlets.to_engine.clone(), body)?;
-    Ok(WorkerHandle { thread, go, empty, empty_recorders, gauge })
+    Ok(WorkerHandle { thread, go, empty, gauge })
 }
 
 /// A worker's thread. The engine is told of its panic: it would wait for ever for a worker that is gone.

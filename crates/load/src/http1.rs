@@ -119,7 +119,7 @@ impl Codec for Http1 {
     }
 
     #[inline(always)]
-    fn permits(&self, _connection: &Connection) -> usize {
+    fn stream_limit(&self, _connection: &Connection) -> usize {
         usize::MAX
     }
 

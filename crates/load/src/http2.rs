@@ -10,7 +10,7 @@ use prony_http2::frame::FRAME_MAX_BYTES;
 use prony_http2::hpack::{LIST_MAX_BYTES, TABLE_MAX_BYTES};
 
 use crate::codec::requests::{ByPlace, RequestPlace};
-use crate::codec::{Again, Cancelled, Codec, Step, Unasked, What};
+use crate::codec::{Cancelled, Codec, FastAnswer, Step, Unasked, What};
 use crate::http1::{NO_ROOM, PARTIAL_MAX_BYTES};
 use prony_model::measurement::{ErrorKind, Http2Settings, Tolerance};
 
@@ -85,7 +85,7 @@ impl Codec for Http2 {
         self.note_partial(connection);
     }
 
-    fn permits(&self, connection: &Connection) -> usize {
+    fn stream_limit(&self, connection: &Connection) -> usize {
         if connection.client.is_draining() {
             return 0;
         }
@@ -181,15 +181,15 @@ impl Codec for Http2 {
     }
 
     #[inline(always)]
-    fn take_again<'b>(&mut self, connection: &mut Connection, input: &'b [u8]) -> Option<Again<'b>> {
+    fn take_fast<'b>(&mut self, connection: &mut Connection, input: &'b [u8]) -> Option<FastAnswer<'b>> {
         let mut rest = input;
-        let (of, status, bytes) = connection.client.take_again(&mut rest)?;
+        let (of, status, bytes) = connection.client.take_fast(&mut rest)?;
         let only_head = rest.is_empty() && bytes.is_empty();
-        Some(Again { used: input.len() - rest.len(), place: place(of), only_head, status, bytes })
+        Some(FastAnswer { used: input.len() - rest.len(), place: place(of), only_head, status, bytes })
     }
 
-    fn owes(&self, connection: &Connection) -> bool {
-        connection.client.owes()
+    fn has_buffered_events(&self, connection: &Connection) -> bool {
+        connection.client.has_buffered_events()
     }
 
     fn skip(&mut self, _connection: &mut Connection, count: usize) -> Step {
@@ -198,7 +198,7 @@ impl Codec for Http2 {
 
     /// The server's settings, answers to ours, PING. A server that ends the idle connection is believed at once.
     fn take_unasked(&mut self, connection: &mut Connection, mut input: &[u8]) -> Unasked {
-        while !input.is_empty() || self.owes(connection) {
+        while !input.is_empty() || self.has_buffered_events(connection) {
             let step = self.take(connection, input, &mut |_, _: &[u8]| {});
             match (step.place, step.what) {
                 (None, What::Part) => input = &input[step.used..],
@@ -217,15 +217,15 @@ impl Codec for Http2 {
         connection.client.is_draining()
     }
 
-    fn last_words<'a>(&'a mut self, connection: &'a mut Connection) -> &'a [u8] {
+    fn goaway_bytes<'a>(&'a mut self, connection: &'a mut Connection) -> &'a [u8] {
         connection.client.outgoing(&self.requests).1
     }
 
-    fn held(&self, connection: &Connection) -> usize {
-        connection.client.held()
+    fn flow_blocked(&self, connection: &Connection) -> usize {
+        connection.client.flow_blocked()
     }
 
-    fn fewest_permits(&self) -> Option<u64> {
+    fn lowest_stream_limit(&self) -> Option<u64> {
         self.fewest.map(u64::from)
     }
 
@@ -261,7 +261,7 @@ mod tests {
     use prony_model::target::Target;
 
     #[test]
-    fn unfinished_header_blocks_take_so_much_of_a_worker_and_no_more() {
+    fn unfinished_header_blocks_take_bounded_memory() {
         let plan = Plan { protocol: Protocol::Http2, ..Plan::closed(Target::parse("http://h/").unwrap()) };
         let mut codec = Http2::new(&Arc::new(build(&plan)), 1);
         let mut unfinished = Vec::new();

@@ -34,5 +34,5 @@ pub use net::endpoint::resolve as addresses_of;
 pub use recorder::Gathered;
 pub use recorder::by_request;
 pub use recorder::live_summary::{self, LiveSummary};
-pub use recorder::share::{self, Shard, Share};
+pub use recorder::window_delta::{self, Shard, WindowDelta};
 pub use sys::open_files_at_start;

@@ -15,28 +15,23 @@ pub(crate) mod merge;
 mod part;
 mod resolved;
 pub(crate) mod sample;
-mod second;
 pub(crate) mod series;
-pub mod share;
+pub mod window_delta;
 
 use crate::recorder::by_request::{ByRequest, ERROR_KINDS, STATUS_MAX};
 use crate::recorder::held::Held;
 use crate::recorder::latency::{LatencyRecorder, RequestTimes};
 use crate::recorder::sample::Samples;
-use crate::recorder::share::{Failures, Share};
-use prony_model::histogram::Histogram;
+use crate::recorder::window_delta::{Failures, WindowDelta};
 use prony_model::measurement::{BIN_NS, Bin, RequestCounts, RunTotal, WaitTotal, WorkerAudit};
 
 pub use gathered::Gathered;
-pub(crate) use part::{AtEdge, End, Part, PartSink, WorkerResult};
-pub(crate) use second::{Lags, SecondPart, SecondSink};
+pub(crate) use gathered::TakePart;
+pub(crate) use part::{AtEdge, End, Part, PartSink};
 
 /// A second of the series.
 const SECOND_NS: u64 = 1_000_000_000;
-/// Histograms for the series that wait ready: a second is merged long before the next is over.
-const SPARE_HISTOGRAMS: usize = 2;
-/// Bins that a load without a duration may fill: an hour; what comes later goes into the last.
-const BINS_MAX: usize = 36_000;
+const BINS_PER_SECOND: u64 = SECOND_NS / BIN_NS;
 /// A gap in the loop's attention shorter than this is its ordinary work.
 const GAP_NS: u64 = 1_000_000;
 
@@ -77,13 +72,15 @@ pub(crate) struct Recorder {
 
     /// Where the part of the window begins that is under way, and what stood then.
     part: part::Start,
+    /// From when on requests' overlaps with the window are still to be counted.
+    overlap_from_ns: u64,
     window: RequestCounts,
     pub(crate) read_bytes: u64,
     protocol_bytes: u64,
     pub(crate) sent_bytes: u64,
     stamps_rejected: u64,
     moved: u64,
-    no_permit: WaitTotal,
+    no_stream: WaitTotal,
     no_connection: WaitTotal,
     pub(crate) held: Held,
     kernel_clock: bool,
@@ -98,9 +95,9 @@ pub(crate) struct Recorder {
     repeated: u64,
 
     bins: Vec<Bin>,
-    second: SecondPart,
-    sink: SecondSink,
-    spare: Vec<Histogram>,
+    sink: PartSink,
+    /// Waits ready: a part is put together long before the next is over.
+    spare: Option<LatencyRecorder>,
     samples: Samples,
     /// Where the plan has a list.
     by_request: Option<Box<ByRequest>>,
@@ -108,7 +105,7 @@ pub(crate) struct Recorder {
     /// Failures over the run, warm-up included, for who watches.
     failed_by_kind: [u64; ERROR_KINDS],
     /// The window's last part, once it is over.
-    last: Option<Share>,
+    last: Option<WindowDelta>,
 }
 
 impl Recorder {
@@ -118,16 +115,9 @@ impl Recorder {
         edges: Edges,
         connections: u64,
         kernel_clock: bool,
-        sink: SecondSink,
+        sink: PartSink,
         mut samples: Samples,
     ) -> Recorder {
-        let bins =
-            usize::try_from(edges.end_ns.saturating_sub(edges.start_ns).div_ceil(BIN_NS)).unwrap_or(BINS_MAX);
-        let bins = match (&sink.parts, edges.end_ns) {
-            (Some(_), _) => part::BINS,
-            (None, u64::MAX) => BINS_MAX,
-            (None, _) => bins,
-        };
         samples.count_from(start_ns);
         Recorder {
             start_ns,
@@ -144,13 +134,14 @@ impl Recorder {
             in_flight: 0,
             connections,
             part: part::Start::default(),
+            overlap_from_ns: 0,
             window: RequestCounts::default(),
             read_bytes: 0,
             protocol_bytes: 0,
             sent_bytes: 0,
             stamps_rejected: 0,
             moved: 0,
-            no_permit: WaitTotal::default(),
+            no_stream: WaitTotal::default(),
             no_connection: WaitTotal::default(),
             held: Held::default(),
             kernel_clock,
@@ -160,10 +151,9 @@ impl Recorder {
             parts: LatencyRecorder::new(kernel_clock),
             last_completed: (0, RequestTimes::default()),
             repeated: 0,
-            bins: second::room_for_bins(bins.max(1)),
-            second: SecondPart::begin(sink.place, 0, Histogram::default()),
+            bins: Vec::with_capacity(part::BINS),
             sink,
-            spare: vec![Histogram::default(); SPARE_HISTOGRAMS],
+            spare: Some(LatencyRecorder::new(kernel_clock)),
             keeps_each: samples.are_kept(),
             samples,
             by_request: None,
@@ -231,16 +221,13 @@ impl Recorder {
             } else {
                 if edge >= self.second_end_ns {
                     self.second_end_ns = edge + SECOND_NS;
-                    self.hand_over_second();
                     if edge < self.edges.end_ns {
                         self.hand_over_part(edge, around);
                     }
                 }
                 if edge >= self.bin_end_ns {
                     self.bin_end_ns = edge + BIN_NS;
-                    if self.bins.len() < self.bins.capacity() {
-                        self.bins.push(Bin::default());
-                    }
+                    self.bins.push(Bin::default());
                 }
             }
             if edge >= self.edges.end_ns {
@@ -261,6 +248,7 @@ impl Recorder {
             cpu_ns: around.cpu_ns(),
             ..part::Start::default()
         };
+        self.overlap_from_ns = self.edges.start_ns;
         self.held.take(self.edges.start_ns);
         self.bins.push(Bin::default());
         self.bin_end_ns = self.edges.start_ns + BIN_NS;
@@ -270,13 +258,8 @@ impl Recorder {
     fn close_window(&mut self, around: &mut impl AtEdge) {
         self.phase = Phase::Over;
         self.next_edge_ns = u64::MAX;
-        let Edges { start_ns, end_ns } = self.edges;
-        if !(end_ns - start_ns).is_multiple_of(SECOND_NS) {
-            self.hand_over_second();
-        }
         // An edge that falls on the end opened a bin that nothing can enter.
-        let bins = usize::try_from((end_ns - self.part.at_ns).div_ceil(BIN_NS)).unwrap_or(BINS_MAX);
-        self.bins.truncate(bins.max(1));
+        self.bins.truncate((self.edges.end_ns - self.part.at_ns).div_ceil(BIN_NS).max(1) as usize);
         self.close_last_part(around);
     }
 
@@ -333,7 +316,7 @@ impl Recorder {
     /// The request that is dispatched next waited so long for a place, on a connection that stands or not.
     pub(crate) fn waited_for_place(&mut self, wait_ns: u64, stands: bool) {
         if self.phase == Phase::Window && wait_ns > 0 {
-            let waits = if stands { &mut self.no_permit } else { &mut self.no_connection };
+            let waits = if stands { &mut self.no_stream } else { &mut self.no_connection };
             waits.add(WaitTotal { count: 1, total_ns: wait_ns });
         }
     }
@@ -425,5 +408,10 @@ impl Recorder {
         if gap_ns > GAP_NS {
             self.audit.gaps_over_1ms_sum_ns += gap_ns;
         }
+    }
+
+    /// Failures over the run, by kind in the order of their discriminants.
+    pub(crate) fn failed_by_kind(&self) -> &[u64; ERROR_KINDS] {
+        &self.failed_by_kind
     }
 }

@@ -37,7 +37,7 @@ use crate::net::{NO_HANDLE, Net};
 use crate::pace::request_order::{Lines, RequestOrder};
 use crate::recorder::latency::RequestTimes;
 use crate::recorder::sample::Samples;
-use crate::recorder::{Edges, Recorder, SecondSink, WorkerResult};
+use crate::recorder::{Edges, End, PartSink, Recorder};
 use crate::tls;
 use crate::worker::closing::Closing;
 use crate::worker::deadlines::Deadlines;
@@ -179,9 +179,9 @@ impl<N: Net, C: Codec> Worker<N, C> {
         mut self,
         start_ns: u64,
         edges: Edges,
-        sink: SecondSink,
+        sink: PartSink,
         samples: Samples,
-    ) -> io::Result<WorkerResult> {
+    ) -> io::Result<End> {
         let connected = self.slots.iter().filter(|s| s.handle != NO_HANDLE).count() as u64;
         self.start_ns = start_ns;
         self.last_resolved_ns = start_ns;
@@ -206,7 +206,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                     Ok(_) => self.write_idle(slot),
                     Err(over) => {
                         recorder.run.unasked += u64::from(over.unasked);
-                        self.say_last_words(slot, now);
+                        self.send_goaway(slot, now);
                         self.drop_connection(&mut recorder, slot, start_ns);
                     }
                 }
@@ -263,7 +263,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         self.source.is_exhausted() && recorder.in_flight() == 0
     }
 
-    fn close(mut self, mut recorder: Recorder) -> io::Result<WorkerResult> {
+    fn close(mut self, mut recorder: Recorder) -> io::Result<End> {
         if !recorder.over() {
             // The count ended it: the window ends with the last request, whose instant is within it.
             let end = self.last_resolved_ns + 1;
@@ -274,7 +274,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         let all_done = self.all_done(&recorder);
         self.see_surplus(&mut recorder)?;
         self.close_connections();
-        Ok(recorder.into_result(all_done, self.net.waits()))
+        Ok(recorder.end(all_done, self.net.waits()))
     }
 
     fn next_wakeup(&self, recorder: &Recorder, now: u64) -> u64 {
@@ -399,7 +399,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             self.backing_off.push(Reverse((retry_at, slot)));
             return;
         }
-        if self.parks(slot) {
+        if self.wait_for_stream(slot) {
             return;
         }
         let mut since = since.max(retry_at);
@@ -461,7 +461,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 self.backing_off.push(Reverse((retry_at, slot)));
                 continue;
             }
-            if self.parks(slot) {
+            if self.wait_for_stream(slot) {
                 continue;
             }
             if let Source::Open(schedule) = &mut self.source {

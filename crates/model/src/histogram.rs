@@ -25,7 +25,7 @@ pub const BUCKET_BITS: u32 = 10;
 const BUCKETS: usize = 33_421;
 /// The most that a count of a file may be, of requests or of durations: a day at the highest rate has 2^43, and a sum of
 /// those of 200,000 trials is exact in 64 bits.
-pub(crate) const COUNT_MAX: u64 = 1 << 44;
+pub const COUNT_MAX: u64 = 1 << 44;
 /// The most bytes that a histogram's text may take, and its packed buckets; a hostile run log must not make us allocate
 /// more. Ours take a tenth.
 const TEXT_MAX_BYTES: usize = 2 << 20;
@@ -126,7 +126,8 @@ impl Histogram {
 
     /// Nothing counted, in the same memory.
     pub fn clear(&mut self) {
-        self.counts.fill(0);
+        // What is zero is not written to: the kernel may have given no memory for it.
+        self.counts.iter_mut().filter(|count| **count > 0).for_each(|count| *count = 0);
         self.len = 0;
     }
 
@@ -285,27 +286,10 @@ impl SparseHistogram {
         sum.to_sparse()
     }
 
-    /// Takes in a dense one's counts; `scratch` is overwritten.
-    pub fn merge(&mut self, histogram: &Histogram, scratch: &mut Vec<u8>) {
-        scratch.clear();
-        pack(merged(unpack(&self.packed), histogram.buckets()), scratch);
-        self.packed.clear();
-        self.packed.extend_from_slice(scratch);
-        self.len += histogram.len();
-    }
-
     /// With so many zeros more.
     #[must_use]
     pub(crate) fn with_zeros(&self, count: u64) -> SparseHistogram {
         SparseHistogram::from_buckets(merged([(0, count)].into_iter().filter(|_| count > 0), self.buckets()))
-    }
-
-    /// Nothing counted, in the same memory.
-    #[must_use]
-    pub fn emptied(mut self) -> SparseHistogram {
-        self.packed.clear();
-        self.len = 0;
-        self
     }
 
     pub fn is_empty(&self) -> bool {

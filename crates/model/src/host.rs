@@ -62,7 +62,7 @@ impl Host {
     }
 
     /// Whether it is such that [`Host::of_another`] gives.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), String> {
         let longest = self.clone().texts().into_iter().map(|text| text.chars().count()).max().unwrap_or(0);
         few("characters in a text of an agent's host", longest, TEXT_MAX_CHARS)?;
         few("CPUs of an agent's host", self.cpus_allowed.len(), CPUS_MAX)?;

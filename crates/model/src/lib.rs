@@ -20,7 +20,7 @@ pub mod foreign_file;
 pub mod hdr;
 pub mod histogram;
 pub mod host;
-mod limits;
+pub mod limits;
 pub mod list;
 pub mod measurement;
 pub mod observed;

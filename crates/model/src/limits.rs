@@ -4,12 +4,12 @@
 const NUMBER_MAX: u64 = 1 << 53;
 
 /// Whether numbers of a measurement, or of what was seen beside it, are exact in an `f64`.
-pub(crate) fn numbers(all: impl IntoIterator<Item = u64>) -> Result<(), String> {
+pub fn numbers(all: impl IntoIterator<Item = u64>) -> Result<(), String> {
     within(all, NUMBER_MAX)
 }
 
 /// Whether no number is above this one.
-pub(crate) fn within(all: impl IntoIterator<Item = u64>, most: u64) -> Result<(), String> {
+pub fn within(all: impl IntoIterator<Item = u64>, most: u64) -> Result<(), String> {
     match all.into_iter().find(|number| *number > most) {
         Some(number) => Err(format!("its measurement has the number {number}, which no load can have")),
         None => Ok(()),

@@ -11,6 +11,7 @@ mod lock;
 mod mutate;
 mod printer;
 mod result_file;
+mod thinned;
 mod tui;
 mod web;
 mod words;

@@ -220,7 +220,7 @@ fn uploads_starve_where_that_is_asked_for_and_others_go_on() {
     client.write();
     // The server has read all that may come, and asks for no more.
     eventually(|| target.ledger().bytes_read == client.written + other.written);
-    assert_eq!((client.connection.held(), client.ends.len()), (1, 0));
+    assert_eq!((client.connection.flow_blocked(), client.ends.len()), (1, 0));
     assert_eq!(other.ask(0).1.len(), 1_000);
     assert_eq!(target.stop().requests_received, 2);
 }

@@ -16,7 +16,7 @@ impl Connection {
     /// byte for byte what an ordinary one before it was. Gives its place, which is free then, its status and its body.
     /// Otherwise it takes nothing: [`Connection::take`] takes the next step.
     #[inline(always)]
-    pub fn take_again<'b>(&mut self, input: &mut &'b [u8]) -> Option<(StreamPlace, u16, &'b [u8])> {
+    pub fn take_fast<'b>(&mut self, input: &mut &'b [u8]) -> Option<(StreamPlace, u16, &'b [u8])> {
         let (frame, rest) = input.split_first_chunk::<9>()?;
         let [begins @ .., _, _, _, _] = frame;
         let [.., s0, s1, s2, s3] = *frame;

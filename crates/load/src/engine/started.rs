@@ -6,18 +6,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::control::{Control, Snapshot};
 use crate::error::LoadError;
 use crate::net::endpoint::Endpoint;
-use crate::recorder::live_summary::LiveSummary;
-use crate::recorder::merge::{self, Merge};
-use crate::recorder::series::Series;
-use crate::recorder::share::{Shard, Share};
-use crate::recorder::{Edges, End};
+use crate::recorder::merge;
+use crate::recorder::window_delta::Shard;
+use crate::recorder::{Edges, End, Gathered, TakePart};
 use crate::sys;
 use prony_model::measurement::{ClientCost, Measurement};
 use prony_model::plan::Plan;
 use prony_model::plan_record::nanoseconds;
 
 use super::process_cpu::{ProcessCpu, until_next_look};
-use super::{FromWorker, Inlets, PANICKED, TakePart, WorkerHandle};
+use super::{FromWorker, Inlets, PANICKED, WorkerHandle};
 
 /// The clock starts this long after the last worker is ready, so that all see the instant coming.
 const START_AHEAD_NS: u64 = 2_000_000;
@@ -40,15 +38,6 @@ struct Clock {
     edges: Edges,
 }
 
-/// What the workers of a load recorded.
-struct Collected {
-    ends: Vec<End>,
-    /// All their parts, merged.
-    whole: Share,
-    cpu: ProcessCpu,
-    series: Series,
-}
-
 impl Started<'_> {
     /// Waits until the workers are connected, starts the clock, and collects what they measure.
     pub(super) fn to_the_end(
@@ -62,18 +51,17 @@ impl Started<'_> {
             return Err(LoadError::Interrupted);
         }
         ready?;
-        let series = Series::with_room(plan.stop.duration.map(nanoseconds));
+        // Before the clock starts: it allocates some megabytes.
+        let mut gathered = Gathered::of_workers(plan, handles.len());
         let clock = self.start_clock()?;
-        let collected = self.collect(&clock, series, take_part, observe)?;
-        let measurement = self.measurement(&clock, collected);
-        if measurement.window_end_ns <= measurement.window_start_ns {
-            return Err(if measurement.interrupted {
-                LoadError::Interrupted
-            } else {
-                LoadError::WarmUpTookAll
-            });
-        }
-        Ok(measurement)
+        let mut cpu = ProcessCpu::default();
+        let ends = self.collect(&clock, &mut gathered, &mut cpu, take_part, observe)?;
+        let known = self.known(&clock, &ends, &cpu);
+        let interrupted = known.interrupted;
+        gathered.finish(known).ok_or(match interrupted {
+            true => LoadError::Interrupted,
+            false => LoadError::WarmUpTookAll,
+        })
     }
 
     /// Tells the workers the first instant and the window.
@@ -95,32 +83,32 @@ impl Started<'_> {
         Ok(Clock { start_ns, started_at_ns, edges })
     }
 
-    /// Takes what the workers record until all have ended.
+    /// Takes what the workers record until all have ended. Gives their ends.
     fn collect(
         &self,
         clock: &Clock,
-        mut series: Series,
+        gathered: &mut Gathered<'_>,
+        cpu: &mut ProcessCpu,
         take_part: TakePart<'_>,
         observe: &mut dyn FnMut(&Snapshot),
-    ) -> Result<Collected, LoadError> {
+    ) -> Result<Vec<End>, LoadError> {
         let Started { plan, handles, inlets, .. } = *self;
         let edges = clock.edges;
         let mut ends = Vec::new();
-        let (mut merge, mut whole) = (Merge::new(handles.len()), None);
-        let mut cpu = ProcessCpu::default();
-        let mut last_second = None;
-        let mut so_far = LiveSummary::default();
         while ends.len() < handles.len() {
-            let from_worker = inlets.from_workers.recv_timeout(until_next_look(&cpu, edges));
+            let from_worker = inlets.from_workers.recv_timeout(until_next_look(cpu, edges));
             cpu.look(edges);
-            self.take_seconds(&mut series);
-            self.take_parts(&mut merge);
+            for part in inlets.parts.try_iter() {
+                let (place, is_last) = (part.place, part.is_last);
+                let (share, recorder) = part.finish(plan.work.list());
+                // A worker that is done needs no more.
+                let _ = handles[place].empty.send(recorder);
+                gathered.add_and_tell(place, share, is_last, take_part);
+            }
             match from_worker {
-                Ok(FromWorker::Done(place, closed)) => {
-                    let closed = closed.map_err(|e| LoadError::System("running the event loop", e))?;
-                    ends.push(closed.end());
-                    // The worker's other parts came before it.
-                    merge.add(place, closed.into_share(plan.work.list()), true);
+                // Its parts came before it.
+                Ok(FromWorker::Done(ended)) => {
+                    ends.push(ended.map_err(|e| LoadError::System("running the event loop", e))?);
                 }
                 Ok(FromWorker::Panicked) => return Err(PANICKED),
                 Ok(FromWorker::Ready(_)) | Err(RecvTimeoutError::Timeout) => {}
@@ -128,23 +116,14 @@ impl Started<'_> {
                     return Err(LoadError::Internal("a worker ended without its result"));
                 }
             }
-            while let Some(part) = merge.next_part() {
-                take_part(&part, merge.is_over());
-                merge::join(&mut whole, part, Share::then);
-            }
-            let newest = series.last_second(handles.len(), last_second);
-            if newest != last_second {
-                (last_second, so_far) = (newest, series.so_far());
-            }
-            observe(&Snapshot { last_second, so_far, ..snapshot(handles, clock.start_ns, edges) });
+            observe(&gathered.seen(snapshot(handles, clock.start_ns, edges)));
         }
         cpu.finish();
-        self.take_seconds(&mut series);
-        Ok(Collected { ends, whole: whole.unwrap_or_default(), cpu, series })
+        Ok(ends)
     }
 
-    fn measurement(&self, clock: &Clock, collected: Collected) -> Measurement {
-        let Collected { ends, whole, cpu, series } = collected;
+    /// What is known of the load beside its workers' parts.
+    fn known(&self, clock: &Clock, ends: &[End], cpu: &ProcessCpu) -> Measurement {
         // Of this process, and of none that loads beside it.
         let client = ClientCost {
             process_cpu_ns: cpu.window_ns(),
@@ -154,34 +133,13 @@ impl Started<'_> {
             ..ClientCost::default()
         };
         let window_end_ns = clock.edges.end_ns - clock.start_ns;
-        let known = Measurement {
+        Measurement {
             started_at_ns: clock.started_at_ns,
             address: self.endpoint.to_string(),
             schedule_start_ns: clock.start_ns,
-            interrupted: merge::was_interrupted(self.control.end_asked(), &ends, window_end_ns),
+            interrupted: merge::was_interrupted(self.control.end_asked(), ends, window_end_ns),
             client,
             ..Measurement::default()
-        };
-        merge::measurement(known, self.plan, whole, series)
-    }
-
-    /// Adds the seconds that workers have finished, and gives their histograms back.
-    fn take_seconds(&self, series: &mut Series) {
-        for part in self.inlets.seconds.try_iter() {
-            series.add(part, |place, histogram| {
-                // A worker that is done needs no more.
-                let _ = self.handles[place].empty.send(histogram);
-            });
-        }
-    }
-
-    /// The same of parts that are asked for.
-    fn take_parts(&self, merge: &mut Merge) {
-        for part in self.inlets.parts.try_iter() {
-            let place = part.place;
-            let (share, recorder) = part.finish();
-            let _ = self.handles[place].empty_recorders.send(recorder);
-            merge.add(place, share, false);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::pace::Schedule;
 use crate::pace::request_order::{Lines, RequestOrder, mixed};
-use crate::recorder::share::Shard;
+use crate::recorder::window_delta::Shard;
 use prony_model::plan::{Arrivals, Plan};
 use prony_model::rate::Rate;
 

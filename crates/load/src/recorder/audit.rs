@@ -5,13 +5,13 @@
 //! whose own counts don't balance says so and is invalid.
 
 use crate::recorder::by_request::are_fine;
-use crate::recorder::share::Share;
+use crate::recorder::window_delta::WindowDelta;
 use prony_model::measurement::{Censored, ErrorKind, Measurement, Parts, RequestFigures};
 use prony_model::plan::{Plan, Protocol};
 use prony_model::plan_record::nanoseconds;
 
 /// The identities that a share breaks, as sentences: those that hold at every edge, whatever came after it.
-pub(crate) fn of_share(share: &Share, plan: &Plan) -> Vec<String> {
+pub(crate) fn of_share(share: &WindowDelta, plan: &Plan) -> Vec<String> {
     let mut broken = Vec::new();
     let mut equal = |what: &str, left: u64, right: u64| {
         if left != right {
@@ -94,7 +94,7 @@ pub(crate) fn of_window(m: &Measurement, plan: &Plan) -> Vec<String> {
 
 /// What is counted for each request of a list adds up to the whole.
 fn by_request(
-    share: &Share,
+    share: &WindowDelta,
     figures: &[RequestFigures],
     parts: &Parts,
     plan: &Plan,

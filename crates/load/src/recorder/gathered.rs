@@ -1,67 +1,149 @@
-//! What several machines measured of one load, put together as one machine's workers' parts are.
+//! What several places measured of one load, put together while it runs: one process's workers, or several machines.
+
+use std::collections::VecDeque;
 
 use crate::control::{LastSecond, Snapshot};
 use crate::recorder::audit;
 use crate::recorder::live_summary::LiveSummary;
-use crate::recorder::merge::{self, Merge, join};
+use crate::recorder::merge::{self, join};
 use crate::recorder::series::Series;
-use crate::recorder::share::Share;
-use crate::recorder::{Lags, SECOND_NS, SecondPart};
+use crate::recorder::window_delta::WindowDelta;
+use crate::recorder::{BINS_PER_SECOND, SECOND_NS};
 use prony_model::histogram::{Histogram, SparseHistogram, middle_ns};
-use prony_model::measurement::{ErrorKind, Measurement};
+use prony_model::measurement::{Bins, ErrorKind, Measurement};
 use prony_model::plan::Plan;
 use prony_model::plan_record::nanoseconds;
+
+/// Who hears of each part that all places have given, and whether it is the last.
+pub(crate) type TakePart<'a> = &'a mut dyn FnMut(&WindowDelta, bool);
 
 /// The parts of a load that several places apply. What counts is up to the end of the last part that all of them have
 /// given: where one gives no more, the window ends there, and all in it is exact.
 pub struct Gathered<'a> {
     plan: &'a Plan,
-    merge: Merge,
-    whole: Option<Share>,
-    /// The same of each place.
-    each: Vec<Option<Share>>,
+    places: Vec<Place>,
+    are_told_apart: bool,
+    /// What stands of places that have ended.
+    ended: Option<WindowDelta>,
+    whole: Option<WindowDelta>,
+    bins: Bins,
     series: Series,
+    /// Of the newest second.
+    response: Histogram,
+    responses_so_far: Histogram,
     last_second: Option<LastSecond>,
     so_far: LiveSummary,
 }
 
+/// What one place has given: its parts come in their order, those of several places in any.
+#[derive(Clone, Default)]
+struct Place {
+    /// Parts that others do not have yet.
+    waiting: VecDeque<WindowDelta>,
+    /// No more will come.
+    has_ended: bool,
+    /// Its own of the whole, where places are told apart.
+    own: Option<WindowDelta>,
+}
+
 impl<'a> Gathered<'a> {
-    /// Of so many places, none of which has given anything.
+    /// Of so many machines, none of which has given anything.
     pub fn new(plan: &'a Plan, places: usize) -> Gathered<'a> {
+        Gathered { are_told_apart: true, ..Gathered::of_workers(plan, places) }
+    }
+
+    /// Of so many workers of this process.
+    pub(crate) fn of_workers(plan: &'a Plan, workers: usize) -> Gathered<'a> {
         Gathered {
             plan,
-            merge: Merge::new(places),
+            places: vec![Place::default(); workers],
+            are_told_apart: false,
+            ended: None,
             whole: None,
-            each: vec![None; places],
+            bins: Bins::with_room(),
             series: Series::with_room(plan.stop.duration.map(nanoseconds)),
+            response: Histogram::default(),
+            responses_so_far: Histogram::default(),
             last_second: None,
             so_far: LiveSummary::default(),
         }
     }
 
     /// Takes the next part of this place.
-    pub fn add(&mut self, place: usize, part: Share, is_last: bool) {
-        self.merge.add(place, part, is_last);
-        let each = &mut self.each;
-        while let Some(part) = self
-            .merge
-            .next_part_of_each(&mut |place, part| join(&mut each[place], part.with_one_bin(), Share::then))
-        {
-            let since =
-                part.start_ns.saturating_sub(self.whole.as_ref().map_or(part.start_ns, |w| w.start_ns));
-            self.series.add(second_of(&part, since / SECOND_NS), |_, _| {});
-            join(&mut self.whole, part, Share::then);
-            let newest = self.series.last_second(1, self.last_second);
-            if newest != self.last_second {
-                (self.last_second, self.so_far) = (newest, self.series.so_far());
-            }
+    pub fn add(&mut self, place: usize, part: WindowDelta, is_last: bool) {
+        self.add_and_tell(place, part, is_last, &mut |_, _| {});
+    }
+
+    /// The same; `told` hears of the parts that are whole by it.
+    pub(crate) fn add_and_tell(
+        &mut self,
+        place: usize,
+        part: WindowDelta,
+        is_last: bool,
+        told: TakePart<'_>,
+    ) {
+        self.push(place, part, is_last);
+        while let Some(part) = self.next_part() {
+            told(&part, self.is_over());
+            self.take_second(&part);
+            append(&mut self.whole, part);
         }
     }
 
+    pub(crate) fn push(&mut self, place: usize, part: WindowDelta, is_last: bool) {
+        let place = &mut self.places[place];
+        place.waiting.push_back(part);
+        place.has_ended = is_last;
+    }
+
+    /// The next part that all places have given, as one.
+    pub(crate) fn next_part(&mut self) -> Option<WindowDelta> {
+        if self.places.iter().any(|place| place.waiting.is_empty() && !place.has_ended) {
+            return None;
+        }
+        let (mut merged, mut ended) = (None, None);
+        for place in &mut self.places {
+            let Some(part) = place.waiting.pop_front() else { continue };
+            if self.are_told_apart {
+                append(&mut place.own, part.clone());
+            }
+            if place.has_ended && place.waiting.is_empty() {
+                join(&mut ended, part.standing(), WindowDelta::merge_workers);
+            }
+            join(&mut merged, part, WindowDelta::merge_workers);
+        }
+        let mut merged = merged?;
+        if let Some(standing) = &self.ended {
+            let (start_ns, end_ns) = (merged.start_ns, merged.start_ns);
+            merged.merge_workers(WindowDelta { start_ns, end_ns, ..standing.clone() });
+        }
+        if let Some(ended) = ended {
+            join(&mut self.ended, ended, WindowDelta::merge_workers);
+        }
+        Some(merged)
+    }
+
     /// Whether every place has given its last part.
-    #[cfg(test)]
-    pub(crate) fn is_whole(&self) -> bool {
-        self.merge.is_over()
+    pub(crate) fn is_over(&self) -> bool {
+        self.places.iter().all(|place| place.has_ended && place.waiting.is_empty())
+    }
+
+    /// Every part is a second of the series, but for one without length at the window's end.
+    fn take_second(&mut self, part: &WindowDelta) {
+        let is_empty = part.end_ns == part.start_ns && part.requests.completed + part.requests.failed == 0;
+        if self.whole.is_some() && is_empty {
+            return;
+        }
+        let index = self.series.seconds();
+        (index * BINS_PER_SECOND..).zip(&part.bins).for_each(|(at, bin)| self.bins.put(at, bin));
+        self.response.clear();
+        self.response.add_sparse(&part.latency.plain);
+        self.response.add_sparse(&part.latency.rest.response.completed);
+        self.series.add(part, &self.response);
+        self.responses_so_far.add(&self.response);
+        let failed = part.requests.failed + self.whole.as_ref().map_or(0, |whole| whole.requests.failed);
+        self.so_far = LiveSummary::of(&self.responses_so_far, failed);
+        self.last_second = Some(last_second(index, part, &self.response));
     }
 
     /// How much of the window all places have given.
@@ -70,8 +152,8 @@ impl<'a> Gathered<'a> {
     }
 
     /// What a place measured of that.
-    pub fn share_of(&self, place: usize) -> Option<&Share> {
-        self.each.get(place)?.as_ref()
+    pub fn share_of(&self, place: usize) -> Option<&WindowDelta> {
+        self.places.get(place)?.own.as_ref()
     }
 
     /// The identities that a place's own share breaks.
@@ -87,46 +169,57 @@ impl<'a> Gathered<'a> {
         for (kind, failures) in &whole.errors {
             failed_by_kind[*kind as usize] = failures.count;
         }
-        Snapshot {
+        self.seen(Snapshot {
             elapsed_ns: whole.end_ns,
             in_window: true,
             completed: whole.run_total.completed,
             sent: whole.run_total.sent,
             in_flight: whole.requests.in_flight,
-            last_second: self.last_second,
             failed: whole.requests.failed,
             failed_by_kind,
             busy_ns: whole.workers.values().map(|worker| worker.busy_ns).sum(),
-            so_far: self.so_far,
-        }
+            ..Snapshot::default()
+        })
+    }
+
+    /// How the load stands, with the seconds that all places have given.
+    pub(crate) fn seen(&self, now: Snapshot) -> Snapshot {
+        Snapshot { last_second: self.last_second, so_far: self.so_far, ..now }
     }
 
     /// The measurement of the window, audited: `known` is what is known of the load beside its parts. `None` where there
     /// is no window.
     pub fn finish(self, known: Measurement) -> Option<Measurement> {
-        let whole = self.whole.filter(|whole| whole.end_ns > whole.start_ns)?;
-        Some(merge::measurement(known, self.plan, whole, self.series))
+        let measured = merge::measurement(known, self.plan, self.whole?, self.bins, self.series);
+        (measured.window_end_ns > measured.window_start_ns).then_some(measured)
     }
 }
 
-/// A part as a second of the series. Who watches sees lags by their buckets.
-fn second_of(part: &Share, index: u64) -> SecondPart {
-    let mut response = Histogram::default();
-    let latency = &part.latency;
-    response.add_sparse(&latency.plain);
-    response.add_sparse(&latency.rest.response.completed);
-    let sum = |of: &SparseHistogram| of.buckets().map(|(bucket, count)| middle_ns(bucket) * count).sum();
-    SecondPart {
-        place: 0,
-        index,
-        completed: part.requests.completed,
+/// Appends a part, whose bins are kept by themselves.
+fn append(whole: &mut Option<WindowDelta>, part: WindowDelta) {
+    join(whole, part, WindowDelta::append_window);
+    whole.iter_mut().for_each(WindowDelta::fold_bins);
+}
+
+/// A second, for who watches, who sees lags by their buckets.
+fn last_second(index: u64, part: &WindowDelta, response: &Histogram) -> LastSecond {
+    let completed = part.requests.completed;
+    let given = |least: u64, value: u64| (completed >= least).then_some(value);
+    let mean = |of: &SparseHistogram| {
+        let sum: u64 = of.buckets().map(|(bucket, count)| middle_ns(bucket) * count).sum();
+        sum.checked_div(completed).unwrap_or(0)
+    };
+    let lags = &part.latency.rest;
+    LastSecond {
+        at_ns: index * SECOND_NS,
+        completed,
         failed: part.requests.failed,
         connections: part.connections,
-        response,
-        lags: Lags {
-            lateness_sum_ns: sum(&latency.rest.lateness),
-            lateness_max_ns: latency.rest.lateness.max(),
-            connection_wait_sum_ns: sum(&latency.rest.connection_wait),
-        },
+        p50_ns: given(1, response.value_at_quantile(0.5)),
+        p99_ns: given(100, response.value_at_quantile(0.99)),
+        max_ns: given(1, response.max()),
+        lateness_mean_ns: mean(&lags.lateness),
+        lateness_max_ns: lags.lateness.max(),
+        connection_wait_mean_ns: mean(&lags.connection_wait),
     }
 }

@@ -1,17 +1,17 @@
-//! What a worker recorded in a part of the window: all of it, or where somebody asks for them, of each whole second.
+//! What a worker recorded in a part of the window: each whole second, and what is left of it at its end.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender};
 
-use super::Recorder;
+use super::{BINS_PER_SECOND, Recorder};
 use crate::recorder::by_request::ByRequest;
 use crate::recorder::latency::{LatencyRecorder, RequestTimes};
-use crate::recorder::share::{First, MESSAGE_MAX_BYTES, Share, TlsShare, bin_at};
+use crate::recorder::window_delta::{First, MESSAGE_MAX_BYTES, TlsDelta, WindowDelta};
 use prony_model::list::TargetList;
 use prony_model::measurement::{ErrorKind, Latency, RequestCounts, RunTotal, TlsUse, Tolerance, Waits};
 
 /// Bins of a part that is a second long, and the one that the edge at its end opens.
-pub(super) const BINS: usize = 11;
+pub(super) const BINS: usize = BINS_PER_SECOND as usize + 1;
 
 /// What the recorder asks of its worker at an edge.
 pub(crate) trait AtEdge {
@@ -27,7 +27,7 @@ pub(crate) trait AtEdge {
     /// Responses so far that a strict client refuses.
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64>;
     /// The fewest requests that a connection was let carry at once so far, where the protocol has such a limit.
-    fn fewest_permits(&self) -> Option<u64>;
+    fn lowest_stream_limit(&self) -> Option<u64>;
     /// Until when the load may send.
     fn lease_ns(&self) -> u64;
     /// What TLS was agreed on so far, and when first.
@@ -38,32 +38,42 @@ pub(crate) trait AtEdge {
 pub(crate) struct Part {
     /// The worker's place among those of this process.
     pub(crate) place: usize,
-    share: Share,
+    /// The window's last of this worker.
+    pub(crate) is_last: bool,
+    share: WindowDelta,
     recorder: LatencyRecorder,
+    /// With the last one.
+    by_request: Option<Box<ByRequest>>,
 }
 
 impl Part {
-    /// The part, and its recorder, empty.
-    pub(crate) fn finish(mut self) -> (Share, LatencyRecorder) {
+    /// The part, with the figures of each request of the plan's list, and its recorder, empty.
+    pub(crate) fn finish(mut self, list: Option<&TargetList>) -> (WindowDelta, LatencyRecorder) {
         self.share.latency = self.recorder.take();
+        self.share.by_request = self.by_request.zip(list).map(|(counted, list)| counted.figures(list));
         (self.share, self.recorder)
     }
 }
 
 /// Where parts go, and where their recorders come back from.
 pub(crate) struct PartSink {
+    /// The worker's number among all of the load's.
+    pub(crate) worker: u32,
+    /// Its place among those of this process.
+    pub(crate) place: usize,
+    /// Whether each part has the waits of what stands at its end, not the window's last alone: with many connections, or a
+    /// long queue, counting them keeps the worker from its work.
+    pub(crate) counts_waits: bool,
     pub(crate) finished: Sender<Box<Part>>,
     pub(crate) empty: Receiver<LatencyRecorder>,
 }
 
-/// What is left of a worker when its load is over.
-#[derive(Debug)]
-pub(crate) struct WorkerResult {
-    /// The window's last part, which is all of it where no parts were asked for.
-    pub(crate) share: Share,
-    by_request: Option<Box<ByRequest>>,
-    all_done: bool,
-    waits: Waits,
+impl PartSink {
+    fn send(&self, part: (WindowDelta, LatencyRecorder), is_last: bool, by_request: Option<Box<ByRequest>>) {
+        let (place, (share, recorder)) = (self.place, part);
+        // A closed channel means that the load is being given up, and with it this part.
+        let _ = self.finished.send(Box::new(Part { place, is_last, share, recorder, by_request }));
+    }
 }
 
 /// How a worker's load ended.
@@ -75,18 +85,6 @@ pub(crate) struct End {
     pub(crate) all_done: bool,
     /// What ended its waits in time.
     pub(crate) waits: Waits,
-}
-
-impl WorkerResult {
-    pub(crate) fn end(&self) -> End {
-        End { at_ns: self.share.end_ns, all_done: self.all_done, waits: self.waits }
-    }
-
-    /// The share, with the figures of each request of the plan's list.
-    pub(crate) fn into_share(self, list: Option<&TargetList>) -> Share {
-        let by_request = self.by_request.as_ref().zip(list).map(|(counted, list)| counted.figures(list));
-        Share { by_request, ..self.share }
-    }
 }
 
 /// Where a part begins, and what had been counted by then.
@@ -110,10 +108,12 @@ impl Recorder {
         around.due_before(at_ns).unwrap_or(self.dispatched)
     }
 
-    /// The part that ends at `end_ns`, without its durations; begins the next.
-    fn cut(&mut self, end_ns: u64, around: &mut impl AtEdge) -> Share {
+    /// The part that ends at `end_ns`, without its durations and single requests; begins the next.
+    fn cut(&mut self, end_ns: u64, around: &mut impl AtEdge) -> WindowDelta {
         let start = std::mem::take(&mut self.part);
-        self.take_unanswered(start.at_ns, end_ns, around);
+        if self.sink.counts_waits || end_ns == self.edges.end_ns {
+            self.take_unanswered(end_ns, around);
+        }
         let due = self.due_before(end_ns, around);
         // Should a count be off, the identity fails and says so; a wrapped difference would hide it.
         let never_sent = due.saturating_sub(self.dispatched);
@@ -128,8 +128,7 @@ impl Recorder {
             handshakes: tls.as_ref().map_or((0, 0), |(seen, _)| (seen.full, seen.resumed)),
             busy_ns: start.busy_ns + self.audit.busy_ns,
         };
-        let (samples, samples_dropped) = self.samples.take();
-        let share = Share {
+        let share = WindowDelta {
             start_ns: start.at_ns.saturating_sub(self.start_ns),
             end_ns: end_ns.saturating_sub(self.start_ns),
             requests: RequestCounts {
@@ -153,20 +152,19 @@ impl Recorder {
                 .filter(|(_, failures)| failures.count > 0)
                 .collect(),
             latency: Latency::default(),
-            first_bin: bin_at(start.at_ns.saturating_sub(self.edges.start_ns)),
             bins: std::mem::replace(&mut self.bins, Vec::with_capacity(BINS)),
             workers: BTreeMap::from([(self.sink.worker, std::mem::take(&mut self.audit))]),
             cpu_ns: self.part.cpu_ns.saturating_sub(start.cpu_ns),
             stamps_rejected: std::mem::take(&mut self.stamps_rejected),
             moved: std::mem::take(&mut self.moved),
-            no_permit: std::mem::take(&mut self.no_permit),
+            no_stream: std::mem::take(&mut self.no_stream),
             no_connection: std::mem::take(&mut self.no_connection),
             held_ns: self.held.take(end_ns),
-            fewest_permits: around.fewest_permits(),
+            lowest_stream_limit: around.lowest_stream_limit(),
             user_clock: !self.kernel_clock,
             tls: tls.map(|(seen, agreed_ns)| self.tls_share(seen, agreed_ns, start.handshakes)),
-            samples,
-            samples_dropped,
+            samples: Vec::new(),
+            samples_dropped: 0,
             by_request: None,
         };
         self.status.fill(0);
@@ -174,9 +172,10 @@ impl Recorder {
     }
 
     /// Counts the requests of a part that have no answer at its end, and those that were due and not sent.
-    fn take_unanswered(&mut self, start_ns: u64, end_ns: u64, around: &impl AtEdge) {
+    fn take_unanswered(&mut self, end_ns: u64, around: &impl AtEdge) {
+        let from_ns = std::mem::replace(&mut self.overlap_from_ns, end_ns);
         for times in around.unresolved() {
-            self.audit.overlap_sum_ns += end_ns - times.dispatched_ns.max(start_ns);
+            self.audit.overlap_sum_ns += end_ns - times.dispatched_ns.max(from_ns);
             self.parts.waiting(end_ns, times);
         }
         for (wait_ns, count, _) in around.never_sent(end_ns) {
@@ -185,8 +184,8 @@ impl Recorder {
     }
 
     /// What a part has of TLS: handshakes beyond the full and resumed ones `before` it.
-    fn tls_share(&self, seen: TlsUse, agreed_ns: u64, before: (u64, u64)) -> TlsShare {
-        TlsShare {
+    fn tls_share(&self, seen: TlsUse, agreed_ns: u64, before: (u64, u64)) -> TlsDelta {
+        TlsDelta {
             agreed: seen.agreed.map(|what| First {
                 at_ns: agreed_ns.saturating_sub(self.start_ns),
                 worker: self.sink.worker,
@@ -197,15 +196,13 @@ impl Recorder {
         }
     }
 
-    /// Sends the part that ends at this edge, where parts are asked for.
+    /// Sends the part that ends at this edge.
     pub(super) fn hand_over_part(&mut self, edge_ns: u64, around: &mut impl AtEdge) {
-        let Some(sink) = &self.sink.parts else { return };
-        let empty = sink.empty.try_recv().unwrap_or_else(|_| LatencyRecorder::new(self.kernel_clock));
         let share = self.cut(edge_ns, around);
+        let empty = self.spare.take().or_else(|| self.sink.empty.try_recv().ok());
+        let empty = empty.unwrap_or_else(|| LatencyRecorder::new(self.kernel_clock));
         let recorder = std::mem::replace(&mut self.parts, empty);
-        let part = Part { place: self.sink.place, share, recorder };
-        // A closed channel means that the load is being given up, and with it this part.
-        drop(self.sink.parts.as_ref().map(|sink| sink.finished.send(Box::new(part))));
+        self.sink.send((share, recorder), false, None);
     }
 
     /// Closes the part that ends with the window.
@@ -217,16 +214,18 @@ impl Recorder {
                 by_request.never_sent(request, wait_ns, count);
             }
         }
+        let (samples, samples_dropped) = self.samples.take();
         let share = self.cut(end_ns, around);
-        self.last = Some(Share { latency: self.parts.take(), ..share });
+        self.last = Some(WindowDelta { samples, samples_dropped, ..share });
     }
 
-    /// What a worker recorded, once its window is over.
-    pub(crate) fn into_result(self, all_done: bool, waits: Waits) -> WorkerResult {
+    /// Sends the last part, once the worker has seen what comes after its window.
+    pub(crate) fn end(self, all_done: bool, waits: Waits) -> End {
         let mut share = self.last.unwrap_or_default();
-        // What came after the window.
         share.run_total.unasked += self.run.unasked - self.part.run.unasked;
-        WorkerResult { share, by_request: self.by_request, all_done, waits }
+        let end = End { at_ns: share.end_ns, all_done, waits };
+        self.sink.send((share, self.parts), true, self.by_request);
+        end
     }
 
     /// The window's time outside `epoll_wait` so far.

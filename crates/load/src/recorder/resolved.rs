@@ -3,7 +3,7 @@
 use super::by_request::STATUS_MAX;
 use super::latency::RequestTimes;
 use super::part::bounded;
-use super::share::First;
+use super::window_delta::First;
 use super::{Phase, Recorder};
 use prony_model::measurement::ErrorKind;
 
@@ -22,7 +22,7 @@ impl Recorder {
         self.in_flight -= 1;
         self.resolved += 1;
         if self.phase == Phase::Window {
-            self.audit.overlap_sum_ns += now_ns - times.dispatched_ns.max(self.part.at_ns);
+            self.audit.overlap_sum_ns += now_ns - times.dispatched_ns.max(self.overlap_from_ns);
         }
     }
 
@@ -65,14 +65,11 @@ impl Recorder {
     /// Enters so many requests of these instants that succeeded.
     #[inline]
     fn enter(&mut self, now_ns: u64, times: &RequestTimes, count: u64) {
-        self.second.completed += count;
         let response_ns = times.last_byte_ns - times.intended_ns;
         if let Some(bin) = self.bins.last_mut() {
             bin.completed += count;
             bin.response_sum_ns = bin.response_sum_ns.saturating_add(count.saturating_mul(response_ns));
         }
-        self.second.response.record_n(response_ns, count);
-        self.second.lags.add(times.dispatched_ns - times.intended_ns, times.connection_wait_ns, count);
         self.parts.completed(now_ns, times, count);
     }
 
@@ -90,7 +87,6 @@ impl Recorder {
             return;
         }
         self.window.failed += 1;
-        self.second.failed += 1;
         if let Some(bin) = self.bins.last_mut() {
             bin.failed += 1;
         }

@@ -17,8 +17,6 @@ pub(crate) struct Samples {
     /// How many are kept at most; 0: none are asked for, and none are counted.
     room: usize,
     dropped: u64,
-    /// How many more were kept and are taken.
-    taken: usize,
     worker: u16,
     /// The schedule's first instant.
     start_ns: u64,
@@ -59,7 +57,7 @@ impl Samples {
 
     #[cold]
     fn keep_asked(&mut self, end_ns: u64, times: &RequestTimes, failure: Option<ErrorKind>) {
-        if self.taken + self.kept.len() < self.room {
+        if self.kept.len() < self.room {
             let sample = self.sample(end_ns, times, failure);
             self.kept.push(sample);
         } else {
@@ -89,7 +87,6 @@ impl Samples {
 
     /// Takes the samples since the last time, in the order in which they ended, and how many more there were.
     pub(crate) fn take(&mut self) -> (Vec<Sample>, u64) {
-        self.taken += self.kept.len();
         (std::mem::take(&mut self.kept), std::mem::take(&mut self.dropped))
     }
 }

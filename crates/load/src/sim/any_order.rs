@@ -3,13 +3,59 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
-use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
+use std::time::Duration;
+use std::{env, io};
 
 use crate::net::{Connecting, Handle, Interest, Net};
+use prony_model::measurement::{ErrorKind, Measurement};
+use prony_model::plan::Arrivals;
+use prony_model::rate::Rate;
 
+use super::Case;
 use super::chance::Chance;
 use super::world::{CALLS_MAX, EPOCH_NS, FIRST_HANDLE};
+
+const MS: u64 = 1_000_000;
+
+impl Case {
+    /// A load by chance on its plan's connections, whose servers take so long for a request, and leave some unanswered or not.
+    pub(super) fn load_at_random(&mut self, chance: &mut Chance, service_ns: u64, is_silent: bool) {
+        let plan = &mut self.plan;
+        let carried_per_s = 1e9 / service_ns as f64 * f64::from(plan.connections);
+        if chance.per_mille(500) {
+            let rate = carried_per_s * chance.between(10, 150) as f64 / 100.0;
+            plan.arrivals = Arrivals::Constant(Rate::per_s(rate.clamp(1.0, 1e6)).unwrap());
+        }
+        if chance.per_mille(300) {
+            plan.stop.requests = Some(chance.between(1, 300));
+        }
+        let length_ns = (300.0 / carried_per_s * 1e9) as u64;
+        plan.stop.duration = Some(Duration::from_nanos(length_ns.clamp(MS, 2_500 * MS)));
+        // Only a request that is never answered runs into it, and not every case has time for that.
+        plan.timeout = Duration::from_nanos(if is_silent { 200 * service_ns } else { 100_000 * MS });
+        self.in_parts = chance.per_mille(500);
+    }
+}
+
+/// Plays the random cases that the environment asks for, or so many from the first on and those in which something was once
+/// found, and fails with the seed of the first that has faults.
+pub(super) fn sound_for_all_seeds(cases: u64, found: &[u64], faults: impl Fn(u64) -> Vec<String>) {
+    let number = |name: &str| env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
+    let first = number("PRONY_SIM_FIRST").unwrap_or(0);
+    let count = number("PRONY_SIM_SEEDS").unwrap_or(cases);
+    let one = number("PRONY_SIM_SEED").map(|seed| vec![seed]);
+    for seed in one.unwrap_or_else(|| (first..first + count).chain(found.iter().copied()).collect()) {
+        let faults = catch_unwind(AssertUnwindSafe(|| faults(seed)));
+        let faults = faults.unwrap_or_else(|_| vec!["it panicked".to_owned()]);
+        assert!(faults.is_empty(), "PRONY_SIM_SEED={seed}:\n{}", faults.join("\n"));
+    }
+}
+
+pub(super) fn failures(m: &Measurement, kind: ErrorKind) -> u64 {
+    m.errors.get(&kind).map_or(0, |failures| failures.count)
+}
 
 /// What calls of the network cost, and how often they fail.
 #[derive(Debug, Clone, Copy, Default)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use crate::recorder::by_request::are_fine;
-use crate::recorder::share::Share;
+use crate::recorder::window_delta::WindowDelta;
 use prony_model::histogram::SparseHistogram;
 use prony_model::measurement::{BIN_NS, Bin, ErrorKind, Tolerance};
 
@@ -13,7 +13,7 @@ use super::world::World;
 
 /// Differences between record and truth, as sentences.
 struct Differences<'a> {
-    recorder: &'a Share,
+    recorder: &'a WindowDelta,
     /// The edges of what was recorded, by the world's clock.
     start_ns: u64,
     end_ns: u64,
@@ -22,7 +22,7 @@ struct Differences<'a> {
 }
 
 /// All differences of a whole window; none in a sound worker.
-pub(super) fn differences(recorder: &Share, world: &World) -> Vec<String> {
+pub(super) fn differences(recorder: &WindowDelta, world: &World) -> Vec<String> {
     let mut all = Differences::of(recorder, world);
     all.so_far();
     all.totals(world);
@@ -33,14 +33,14 @@ pub(super) fn differences(recorder: &Share, world: &World) -> Vec<String> {
 }
 
 /// All differences of a window's first seconds, after which more came.
-pub(super) fn differences_so_far(recorder: &Share, world: &World) -> Vec<String> {
+pub(super) fn differences_so_far(recorder: &WindowDelta, world: &World) -> Vec<String> {
     let mut all = Differences::of(recorder, world);
     all.so_far();
     all.found
 }
 
 impl<'a> Differences<'a> {
-    fn of(recorder: &'a Share, world: &'a World) -> Differences<'a> {
+    fn of(recorder: &'a WindowDelta, world: &'a World) -> Differences<'a> {
         let truth = &world.truth;
         let (start_ns, end_ns) = (truth.start_ns + recorder.start_ns, truth.start_ns + recorder.end_ns);
         Differences { recorder, start_ns, end_ns, truth, found: Vec::new() }

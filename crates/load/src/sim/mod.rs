@@ -38,7 +38,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
 
 use crate::codec::Codec;
@@ -49,11 +48,10 @@ use crate::expect::Expected;
 use crate::http1::{Http1, RequestBytes};
 use crate::net::Net;
 use crate::pace::request_order::Lines;
-use crate::recorder::merge::{self, Merge};
+use crate::recorder::merge;
 use crate::recorder::sample::Samples;
-use crate::recorder::series::Series;
-use crate::recorder::share::{Shard, Share};
-use crate::recorder::{Edges, End, Part, PartSink, SecondSink, WorkerResult};
+use crate::recorder::window_delta::{Shard, WindowDelta};
+use crate::recorder::{Edges, End, Gathered, PartSink};
 use crate::worker::idle::Idle;
 use crate::worker::{Assignment, Shared, Source, Worker};
 use prony_model::measurement::{Measurement, RunTotal};
@@ -83,15 +81,15 @@ pub(super) struct Case {
     closing_max: usize,
     /// Who else has a free connection: nobody, unless a test says so.
     idle: Arc<Idle>,
-    /// What was measured is asked for at every whole second.
+    /// What stands at every whole second is asked for.
     in_parts: bool,
 }
 
 struct Played {
     measurement: Result<Measurement, LoadError>,
     worlds: Vec<Rc<RefCell<World>>>,
-    /// Each worker's parts of the window: one, unless they are asked for.
-    parts: Vec<Vec<Share>>,
+    /// Each worker's parts of the window.
+    parts: Vec<Vec<WindowDelta>>,
     /// Where what a worker recorded differs from what its network saw.
     differences: Vec<String>,
 }
@@ -133,24 +131,21 @@ impl Case {
             parts: Vec::new(),
             differences: Vec::new(),
         };
-        let mut series = Series::with_room(None);
         let mut ends = Vec::new();
-        for (number, mut worker) in workers.into_iter().enumerate() {
+        for (number, worker) in workers.into_iter().enumerate() {
             let (world, control) = (Rc::clone(&worker.world), worker.control.clone());
-            let (finished, finished_parts) = mpsc::channel();
-            worker.parts = self.in_parts.then_some(finished);
             if let Some(at) = lease_ends {
                 control.lend(at);
             }
-            let closed = worker.run(number, ready_ns, start_ns, edges, stop_at, &mut series);
-            ends.push((closed.end(), control.stop_asked() || lease_ends.is_some()));
-            let parts = self.parts_of(closed, &finished_parts);
-            let found = shares::differences(&parts, &world.borrow());
+            worker.starts(ready_ns, start_ns, stop_at);
+            let (end, parts) = self.run(worker.worker, number, start_ns, edges);
+            ends.push((end, control.stop_asked() || lease_ends.is_some()));
+            let found = shares::differences(&parts, self.in_parts, &world.borrow());
             played.differences.extend(found.into_iter().map(|what| format!("worker {number}: {what}")));
             played.worlds.push(world);
             played.parts.push(parts);
         }
-        played.measurement = self.measurement(start_ns, window_end, &ends, &played.parts, series);
+        played.measurement = self.measurement(start_ns, window_end, &ends, &played.parts);
         played
     }
 
@@ -183,17 +178,14 @@ impl Case {
         let start_ns = ready_ns + START_AHEAD_NS;
         let window_end = start_ns + nanoseconds(plan.stop.duration.unwrap());
         let edges = Edges { start_ns, end_ns: window_end };
-        let mut series = Series::with_room(None);
         let (mut ends, mut parts) = (Vec::new(), Vec::new());
         for (number, worker) in workers.into_iter().enumerate() {
             networks[number].advance_to(ready_ns);
-            let (finished, finished_parts) = mpsc::channel();
-            let asked = self.in_parts.then_some(finished);
-            let closed = run(worker, number, asked, start_ns, edges, &mut series);
-            ends.push((closed.end(), false));
-            parts.push(self.parts_of(closed, &finished_parts));
+            let (end, own) = self.run(worker, number, start_ns, edges);
+            ends.push((end, false));
+            parts.push(own);
         }
-        let measurement = self.measurement(start_ns, window_end, &ends, &parts, series);
+        let measurement = self.measurement(start_ns, window_end, &ends, &parts);
         (Played { measurement, worlds: Vec::new(), parts, differences: Vec::new() }, networks)
     }
 
@@ -215,11 +207,22 @@ impl Case {
         })
     }
 
-    /// A worker's parts, the last one from its result.
-    fn parts_of(&self, closed: WorkerResult, finished: &mpsc::Receiver<Box<Part>>) -> Vec<Share> {
-        let mut parts: Vec<Share> = finished.try_iter().map(|part| part.finish().0).collect();
-        parts.push(closed.into_share(self.plan.work.list()));
-        parts
+    /// Runs a worker, and gives how it ended and its parts.
+    fn run<N: Net, C: Codec>(
+        &self,
+        worker: Worker<N, C>,
+        number: usize,
+        start_ns: u64,
+        edges: Edges,
+    ) -> (End, Vec<WindowDelta>) {
+        let (finished, parts) = mpsc::channel();
+        // No recorder comes back: each part is recorded in a new one.
+        let (_, empty) = mpsc::channel();
+        let counts_waits = self.in_parts;
+        let sink = PartSink { worker: number as u32, place: number, counts_waits, finished, empty };
+        let end = worker.run(start_ns, edges, sink, Samples::default()).unwrap();
+        let parts = parts.try_iter().map(|part| part.finish(self.plan.work.list()).0).collect();
+        (end, parts)
     }
 
     /// What the engine makes of its workers' parts, whose ends come with whether a stop was asked of them.
@@ -228,18 +231,13 @@ impl Case {
         start_ns: u64,
         window_end: u64,
         ends: &[(End, bool)],
-        parts: &[Vec<Share>],
-        series: Series,
+        parts: &[Vec<WindowDelta>],
     ) -> Result<Measurement, LoadError> {
-        let mut merge = Merge::new(parts.len());
+        let mut gathered = Gathered::of_workers(&self.plan, parts.len());
         for (number, parts) in parts.iter().enumerate() {
             for (i, part) in parts.iter().enumerate() {
-                merge.add(number, part.clone(), i + 1 == parts.len());
+                gathered.add(number, part.clone(), i + 1 == parts.len());
             }
-        }
-        let mut whole = None;
-        while let Some(part) = merge.next_part() {
-            merge::join(&mut whole, part, Share::then);
         }
         let stop_asked = ends.iter().any(|(_, asked)| *asked);
         let ends: Vec<End> = ends.iter().map(|(end, _)| *end).collect();
@@ -249,14 +247,11 @@ impl Case {
             interrupted: merge::was_interrupted(stop_asked, &ends, window_end - start_ns),
             ..Measurement::default()
         };
-        let measurement = merge::measurement(known, &self.plan, whole.unwrap(), series);
-        if measurement.window_end_ns > measurement.window_start_ns {
-            Ok(measurement)
-        } else if measurement.interrupted {
-            Err(LoadError::Interrupted)
-        } else {
-            Err(LoadError::WarmUpTookAll)
-        }
+        let interrupted = known.interrupted;
+        gathered.finish(known).ok_or(match interrupted {
+            true => LoadError::Interrupted,
+            false => LoadError::WarmUpTookAll,
+        })
     }
 }
 
@@ -282,8 +277,6 @@ struct SimWorker {
     worker: Worker<SimNet, Http1>,
     world: Rc<RefCell<World>>,
     control: Control,
-    /// Where the parts of each whole second go, if they are asked for.
-    parts: Option<mpsc::Sender<Box<Part>>>,
 }
 
 impl SimWorker {
@@ -313,49 +306,15 @@ impl SimWorker {
         if plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_)) {
             worker.preconnect().unwrap();
         }
-        SimWorker { worker, world, control, parts: None }
+        SimWorker { worker, world, control }
     }
 
-    fn run(
-        self,
-        number: usize,
-        ready_ns: u64,
-        start_ns: u64,
-        edges: Edges,
-        stop_at: Option<u64>,
-        series: &mut Series,
-    ) -> WorkerResult {
-        {
-            let mut world = self.world.borrow_mut();
-            world.advance_to(ready_ns);
-            world.truth.start(start_ns);
-            world.running = true;
-            world.stop = stop_at.map(|at| (at, self.control.clone()));
-        }
-        run(self.worker, number, self.parts, start_ns, edges, series)
+    /// Its load starts.
+    fn starts(&self, ready_ns: u64, start_ns: u64, stop_at: Option<u64>) {
+        let mut world = self.world.borrow_mut();
+        world.advance_to(ready_ns);
+        world.truth.start(start_ns);
+        world.running = true;
+        world.stop = stop_at.map(|at| (at, self.control.clone()));
     }
-}
-
-/// Runs a worker. As in the engine, a second is merged while the next one runs, and its histogram given back.
-fn run<N: Net, C: Codec>(
-    worker: Worker<N, C>,
-    number: usize,
-    parts: Option<mpsc::Sender<Box<Part>>>,
-    start_ns: u64,
-    edges: Edges,
-    series: &mut Series,
-) -> WorkerResult {
-    let (finished, seconds) = mpsc::channel();
-    let (give_back, empty) = mpsc::channel();
-    // No recorder comes back: each part is recorded in a new one.
-    let parts = parts.map(|finished| PartSink { finished, empty: mpsc::channel().1 });
-    let sink = SecondSink { worker: number as u32, place: number, finished, empty, parts };
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            for part in seconds {
-                series.add(part, |_, histogram| drop(give_back.send(histogram)));
-            }
-        });
-        worker.run(start_ns, edges, sink, Samples::default()).unwrap()
-    })
 }

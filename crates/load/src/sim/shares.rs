@@ -2,8 +2,8 @@
 
 use crate::recorder::Gathered;
 use crate::recorder::audit;
-use crate::recorder::merge::{self, Merge};
-use crate::recorder::share::Share;
+use crate::recorder::merge;
+use crate::recorder::window_delta::WindowDelta;
 use prony_model::measurement::Measurement;
 
 use super::chance::Chance;
@@ -13,17 +13,19 @@ use super::{Case, Played, check};
 /// Tries of each case.
 const TRIES: u64 = 3;
 
-/// What of a worker's parts, one after the other, differs from what its network saw up to each of their ends.
-pub(super) fn differences(parts: &[Share], world: &World) -> Vec<String> {
+/// What of a worker's parts, one after the other, differs from what its network saw up to each of their ends; without waits
+/// at each, up to the last.
+pub(super) fn differences(parts: &[WindowDelta], counts_waits: bool, world: &World) -> Vec<String> {
     let mut so_far = None;
     let mut found = Vec::new();
     for (i, part) in (1..).zip(parts) {
-        merge::join(&mut so_far, part.clone(), Share::then);
+        merge::join(&mut so_far, part.clone(), WindowDelta::append_window);
         let Some(so_far) = &so_far else { continue };
         let is_whole = i == parts.len();
         let mut differences = match is_whole {
             true => check::differences(so_far, world),
-            false => check::differences_so_far(so_far, world),
+            false if counts_waits => check::differences_so_far(so_far, world),
+            false => Vec::new(),
         };
         // The figures of each request of a list are of the whole window, and withheld of a part.
         if so_far.by_request.is_some() != (is_whole && world.list.is_some()) {
@@ -40,19 +42,23 @@ pub(super) fn faults(case: &Case, played: &Played) -> Vec<String> {
     let chance = &mut Chance::new(case.nature.seed);
     let mut faults = fleet_faults(chance, case, played);
     for _ in 0..TRIES {
-        let seconds = chance.size(1, most.max(1));
+        let seconds = if case.in_parts { chance.size(1, most.max(1)) } else { most.max(1) };
         let all: Vec<usize> = (0..played.parts.len()).collect();
-        let one = each_then_beside(played, &all, seconds);
+        let one = appended_then_merged(played, &all, seconds);
         faults.extend(
             audit::of_share(&one, &case.plan).into_iter().map(|what| format!("after {seconds} s: {what}")),
         );
         let mut joined = None;
         for group in partition(chance, all) {
             let share = match chance.per_mille(500) {
-                true => beside_then_next(played, &group, seconds),
-                false => each_then_beside(played, &group, seconds),
+                true => merged_then_appended(case, played, &group, seconds),
+                false => appended_then_merged(played, &group, seconds),
             };
-            merge::join(&mut joined, share, Share::beside);
+            merge::join(&mut joined, share, WindowDelta::merge_workers);
+        }
+        // Connections of a worker that is done are closed: no later part has them.
+        if let Some(joined) = joined.as_mut().filter(|_| played.parts.iter().any(|own| own.len() < most)) {
+            joined.connections = one.connections;
         }
         if joined.as_ref() != Some(&one) {
             faults.push(format!("after {seconds} s: put together otherwise, {one:?} is {joined:?}"));
@@ -71,54 +77,45 @@ fn fleet_faults(chance: &mut Chance, case: &Case, played: &Played) -> Vec<String
     let mut gathered = Gathered::new(&case.plan, agents.len());
     let mut faults = Vec::new();
     for (place, workers) in agents.iter().enumerate() {
-        let mut merge = merge_of(played, workers);
-        while let Some(part) = merge.next_part() {
+        for (part, is_last) in parts_of(case, played, workers) {
             let text = serde_json::to_string(&part).unwrap();
-            let read: Share = serde_json::from_str(&text).unwrap();
+            let read: WindowDelta = serde_json::from_str(&text).unwrap();
             faults.extend(read.check().err());
             if read != part {
                 faults.push(format!("as text {part:?} is {read:?}"));
             }
-            gathered.add(place, read, merge.is_over());
+            gathered.add(place, read, is_last);
         }
         faults.extend(gathered.broken_identities_of(place));
     }
-    let whole = gathered.is_whole();
+    let whole = gathered.is_over();
     let known = Measurement {
         address: measured.address.clone(),
         schedule_start_ns: measured.schedule_start_ns,
         interrupted: measured.interrupted,
         ..Measurement::default()
     };
-    let mut merged = gathered.finish(known);
-    // Connections of workers that are done: their last share has them, and no later second of their own.
-    let ends = |parts: &Vec<Share>| parts.last().map(|part| (part.start_ns == part.end_ns, part.end_ns));
-    if played
-        .parts
-        .iter()
-        .any(|parts| ends(parts) != ends(&played.parts[0]) || parts[0].end_ns == parts[0].start_ns)
-        && let Some(merged) = &mut merged
-    {
-        for (second, same) in merged.series.iter_mut().zip(&measured.series) {
-            second.connections = same.connections;
-        }
-    }
+    let merged = gathered.finish(known);
     if !whole || merged.as_ref() != Some(measured) {
         faults.push(format!("{} machines measure {merged:?}, and one {measured:?}", agents.len()));
     }
     faults
 }
 
-/// Some workers' parts, to be put together.
-fn merge_of(played: &Played, workers: &[usize]) -> Merge {
-    let mut merge = Merge::new(workers.len());
+/// What some workers measured together, part by part, and whether each is the last.
+fn parts_of(case: &Case, played: &Played, workers: &[usize]) -> Vec<(WindowDelta, bool)> {
+    let mut gathered = Gathered::of_workers(&case.plan, workers.len());
+    let mut parts = Vec::new();
     for (place, worker) in workers.iter().enumerate() {
         let own = &played.parts[*worker];
         for (i, part) in (1..).zip(own) {
-            merge.add(place, part.clone(), i == own.len());
+            gathered.push(place, part.clone(), i == own.len());
         }
     }
-    merge
+    while let Some(part) = gathered.next_part() {
+        parts.push((part, gathered.is_over()));
+    }
+    parts
 }
 
 /// Workers by chance in groups, and those in any order.
@@ -136,25 +133,23 @@ fn partition(chance: &mut Chance, mut workers: Vec<usize>) -> Vec<Vec<usize>> {
 }
 
 /// Each worker's first parts one after the other, and then the workers'.
-fn each_then_beside(played: &Played, workers: &[usize], parts: usize) -> Share {
+fn appended_then_merged(played: &Played, workers: &[usize], parts: usize) -> WindowDelta {
     let mut whole = None;
     for worker in workers {
         let mut own = None;
         for part in played.parts[*worker].iter().take(parts) {
-            merge::join(&mut own, part.clone(), Share::then);
+            merge::join(&mut own, part.clone(), WindowDelta::append_window);
         }
-        merge::join(&mut whole, own.unwrap(), Share::beside);
+        merge::join(&mut whole, own.unwrap(), WindowDelta::merge_workers);
     }
     whole.unwrap()
 }
 
 /// All workers' first parts, then their second ones: as a load does it while it runs.
-fn beside_then_next(played: &Played, workers: &[usize], parts: usize) -> Share {
-    let mut merge = merge_of(played, workers);
+fn merged_then_appended(case: &Case, played: &Played, workers: &[usize], parts: usize) -> WindowDelta {
     let mut whole = None;
-    for _ in 0..parts {
-        let Some(part) = merge.next_part() else { break };
-        merge::join(&mut whole, part, Share::then);
+    for (part, _) in parts_of(case, played, workers).into_iter().take(parts) {
+        merge::join(&mut whole, part, WindowDelta::append_window);
     }
     whole.unwrap()
 }

@@ -1,7 +1,7 @@
 //! What a read's bytes mean for requests: answers, and what follows from them.
 
 use crate::codec::requests::{RequestPlace, Requests};
-use crate::codec::{Codec, What};
+use crate::codec::{Codec, Step, What};
 use crate::expect::Expected;
 use crate::net::Net;
 use crate::pace::request_order::RequestOrder;
@@ -31,8 +31,8 @@ impl<N: Net, C: Codec> Worker<N, C> {
             // A request that an earlier step made room for may have opened another slot's connection since.
             let now = if C::DRAINS { read_ns.max(recorder.stamp_ns()) } else { read_ns };
             if !C::Requests::IN_ORDER && !read.discarded {
-                at = self.take_alike(recorder, index, now, read, at);
-                if at == read.count && !self.codec.owes(&self.slots[index as usize].connection) {
+                at = self.take_answers_fast(recorder, index, now, read, at);
+                if self.is_taken(index, read, at) {
                     return (index, now);
                 }
             }
@@ -57,72 +57,90 @@ impl<N: Net, C: Codec> Worker<N, C> {
             at += step.used;
             let asked = step.place.and_then(|place| Some((place, slot.requests.get_mut(place)?)));
             let Some((place, times)) = asked else {
-                if step.used > 0 {
-                    recorder.read_of_none(step.used);
-                }
-                match step.what {
-                    What::Draining => index = self.drain(recorder, index, now),
-                    What::Broken(kind, reason) => {
-                        let said = self.say_last_words(index, now);
-                        recorder.wrote(said);
-                        self.fail(recorder, index, now, kind, || reason.to_owned());
-                        return (index, now);
-                    }
-                    _ => {}
-                }
-                if at == read.count && !self.codec.owes(&self.slots[index as usize].connection) {
+                let goes_on = self.take_unasked(recorder, &mut index, now, &step);
+                if !goes_on || self.is_taken(index, read, at) {
                     return (index, now);
                 }
                 continue;
             };
             note_arrival(recorder, times, now, read, step.only_head);
-            let request = times.request;
-            // What follows an answer that ends the connection, or is too late, counts as its own.
-            let mut bytes = step.used;
+            if !matches!(step.what, What::Broken(..)) {
+                times.note_bytes(step.used);
+            }
             let goes_on = match step.what {
-                What::Part | What::Failed(..) | What::Draining | What::Moved => {
-                    times.note_bytes(step.used);
-                    true
-                }
                 What::Whole { reusable, .. } => {
-                    times.note_bytes(step.used);
-                    let since_ns = times.dispatched_ns.max(slot.time_from_ns);
-                    let late = now.saturating_sub(since_ns) >= shared.timeout_ns;
-                    reusable && !(late && C::Requests::IN_ORDER)
+                    let took_ns = now.saturating_sub(times.dispatched_ns.max(slot.time_from_ns));
+                    reusable && !(took_ns >= shared.timeout_ns && C::Requests::IN_ORDER)
                 }
-                What::Broken(..) => false,
+                what => !matches!(what, What::Broken(..)),
             };
+            if self.request_order.is_some() {
+                // What follows an answer that ends the connection, or is too late, counts as its own.
+                recorder.read_of(times.request, if goes_on { step.used } else { read.count - from });
+            }
             if !goes_on {
-                bytes = read.count - from;
                 let answered = matches!(step.what, What::Whole { .. }) && at < read.count;
                 recorder.run.unasked += u64::from(answered && !codec.is_due(&slot.connection));
             }
-            if self.request_order.is_some() {
-                recorder.read_of(request, bytes);
-            }
-            let mut later = now;
-            match step.what {
-                What::Part => {
-                    let slot = &self.slots[index as usize];
-                    self.reads_short =
-                        self.drops_bodies && self.codec.body_left(&slot.connection) >= DISCARD_MIN_BYTES;
-                }
-                What::Whole { status, reusable } => {
-                    self.reads_short &= !begins;
-                    later = self.answered(recorder, index, place, now, status, reusable);
-                }
-                What::Failed(kind, reason) => {
-                    self.fail_one(recorder, index, place, now, kind, || reason.to_owned());
-                }
-                What::Moved => self.move_on(recorder, index, place, now),
-                What::Draining => {}
-                What::Broken(kind, reason) => self.fail(recorder, index, now, kind, || reason.to_owned()),
-            }
-            let is_over = at == read.count && !self.codec.owes(&self.slots[index as usize].connection);
-            if is_over || !goes_on || recorder.over() {
+            let later = self.take_step(recorder, index, place, now, &step, begins);
+            if !goes_on || self.is_taken(index, read, at) || recorder.over() {
                 return (index, later);
             }
         }
+    }
+
+    /// Whether all that was read, and what the codec holds of it, is taken.
+    #[inline(always)]
+    fn is_taken(&self, index: u32, read: &Read, at: usize) -> bool {
+        at == read.count && !self.codec.has_buffered_events(&self.slots[index as usize].connection)
+    }
+
+    /// Takes a step of no request's. Whether the connection goes on; at another slot, where it takes no more requests.
+    fn take_unasked(&mut self, recorder: &mut Recorder, index: &mut u32, now: u64, step: &Step) -> bool {
+        if step.used > 0 {
+            recorder.read_of_none(step.used);
+        }
+        match step.what {
+            What::Draining => *index = self.drain(recorder, *index, now),
+            What::Broken(kind, reason) => {
+                let sent = self.send_goaway(*index, now);
+                recorder.wrote(sent);
+                self.fail(recorder, *index, now, kind, || reason.to_owned());
+                return false;
+            }
+            What::Part | What::Whole { .. } | What::Failed(..) | What::Moved => {}
+        }
+        true
+    }
+
+    /// Takes a request's step, which its answer begins with or not. Gives the instant to go on with.
+    #[inline(always)]
+    fn take_step(
+        &mut self,
+        recorder: &mut Recorder,
+        index: u32,
+        place: RequestPlace,
+        now: u64,
+        step: &Step,
+        begins: bool,
+    ) -> u64 {
+        match step.what {
+            What::Part => {
+                let connection = &self.slots[index as usize].connection;
+                self.reads_short = self.drops_bodies && self.codec.body_left(connection) >= DISCARD_MIN_BYTES;
+            }
+            What::Whole { status, reusable } => {
+                self.reads_short &= !begins;
+                return self.answered(recorder, index, place, now, status, reusable);
+            }
+            What::Failed(kind, reason) => {
+                self.fail_one(recorder, index, place, now, kind, || reason.to_owned());
+            }
+            What::Moved => self.move_on(recorder, index, place, now),
+            What::Draining => {}
+            What::Broken(kind, reason) => self.fail(recorder, index, now, kind, || reason.to_owned()),
+        }
+        now
     }
 
     /// The bytes from `at` came before any of the next request was written.
@@ -141,7 +159,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
     /// Takes whole answers like those before for as long as some come, and begins the next request of a closed loop in the
     /// place of each: what [`Worker::take_answers`] does, but for what cannot change between two of them. Gives how much of
     /// the read is taken by then.
-    fn take_alike(
+    fn take_answers_fast(
         &mut self,
         recorder: &mut Recorder,
         index: u32,
@@ -155,34 +173,34 @@ impl<N: Net, C: Codec> Worker<N, C> {
         let slot = &mut slots[index as usize];
         let goes_on =
             is_home && slot.state == State::Connected && shared.keepalive && slot.retry_at_ns <= now;
-        let parks = slot.requests.len() > codec.permits(&slot.connection);
-        if !goes_on || parks || recorder.over() || !deadlines.is_in_time(index, now) {
+        let waits = slot.requests.len() > codec.stream_limit(&slot.connection);
+        if !goes_on || waits || recorder.over() || !deadlines.is_in_time(index, now) {
             return at;
         }
         let before = at;
         while *left > 0
-            && let Some(again) = codec.take_again(&mut slot.connection, &buffer[at..read.count])
+            && let Some(answer) = codec.take_fast(&mut slot.connection, &buffer[at..read.count])
         {
-            at += again.used;
-            slot.requests.body(again.place).take(&shared.expect, again.bytes);
-            let Some(times) = slot.requests.get_mut(again.place) else {
-                recorder.read_of_none(again.used);
+            at += answer.used;
+            slot.requests.body(answer.place).take(&shared.expect, answer.bytes);
+            let Some(times) = slot.requests.get_mut(answer.place) else {
+                recorder.read_of_none(answer.used);
                 continue;
             };
-            note_arrival(recorder, times, now, read, again.only_head);
-            times.note_bytes(again.used);
+            note_arrival(recorder, times, now, read, answer.only_head);
+            times.note_bytes(answer.used);
             if request_order.is_some() {
-                recorder.read_of(times.request, again.used);
+                recorder.read_of(times.request, answer.used);
             }
-            enter(recorder, &shared.expect, &mut slot.requests, again.place, now, again.status);
+            enter(recorder, &shared.expect, &mut slot.requests, answer.place, now, answer.status);
             *left -= 1;
             recorder.dispatched(now, 0);
             net.begun(u64::from(index));
             let request = request_order.as_mut().map_or(0, RequestOrder::take);
-            if let Some(times) = slot.requests.get_mut(again.place) {
+            if let Some(times) = slot.requests.get_mut(answer.place) {
                 *times = RequestTimes::asked(now, now, 0, request);
             }
-            codec.submit(&mut slot.connection, again.place, request);
+            codec.submit(&mut slot.connection, answer.place, request);
         }
         if at > before {
             deadlines.start(index, now);

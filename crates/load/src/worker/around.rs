@@ -77,8 +77,8 @@ impl<N: Net, C: Codec> AtEdge for Around<'_, N, C> {
         self.codec.tolerated()
     }
 
-    fn fewest_permits(&self) -> Option<u64> {
-        self.codec.fewest_permits()
+    fn lowest_stream_limit(&self) -> Option<u64> {
+        self.codec.lowest_stream_limit()
     }
 
     fn lease_ns(&self) -> u64 {

@@ -48,22 +48,23 @@ impl<N: Net, C: Codec> Worker<N, C> {
 
     /// Whether a place is of no use since its connection may carry no more requests. It waits until it may.
     #[inline]
-    pub(super) fn parks(&mut self, index: u32) -> bool {
+    pub(super) fn wait_for_stream(&mut self, index: u32) -> bool {
         let slot = &mut self.slots[index as usize];
-        let parks =
-            slot.state == State::Connected && slot.requests.len() >= self.codec.permits(&slot.connection);
-        slot.parked += u32::from(parks);
-        parks
+        let waits = slot.state == State::Connected
+            && slot.requests.len() >= self.codec.stream_limit(&slot.connection);
+        slot.waiting_for_stream += u32::from(waits);
+        waits
     }
 
-    /// Places that wait for the connection's permits may try again where there are some, or another connection is to be.
-    pub(super) fn unpark(&mut self, index: u32, now: u64) {
+    /// Places that wait until the connection may carry more may try again where there are some, or another connection is to be.
+    pub(super) fn restart_waiting(&mut self, index: u32, now: u64) {
         let slot = &mut self.slots[index as usize];
-        if slot.parked > 0
-            && (slot.state != State::Connected || slot.requests.len() < self.codec.permits(&slot.connection))
+        if slot.waiting_for_stream > 0
+            && (slot.state != State::Connected
+                || slot.requests.len() < self.codec.stream_limit(&slot.connection))
         {
-            let parked = std::mem::take(&mut slot.parked) as usize;
-            self.restart.extend(std::iter::repeat_n((index, now), parked));
+            let waiting_for_stream = std::mem::take(&mut slot.waiting_for_stream) as usize;
+            self.restart.extend(std::iter::repeat_n((index, now), waiting_for_stream));
         }
     }
 }

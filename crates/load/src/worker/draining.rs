@@ -35,7 +35,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         std::mem::swap(&mut slot.requests, &mut old.requests);
         std::mem::swap(&mut slot.connection, &mut old.connection);
         std::mem::swap(&mut slot.wakes_at, &mut old.wakes_at);
-        std::mem::swap(&mut slot.held, &mut old.held);
+        std::mem::swap(&mut slot.flow_blocked, &mut old.flow_blocked);
         if let Some((_, since_ns)) = old.oldest() {
             self.deadlines.start(beside, since_ns);
         }
@@ -43,7 +43,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         if let Err(e) = self.net.watch(old.handle, interest, u64::from(beside)) {
             self.fail(recorder, beside, now, ErrorKind::Reset, || e.to_string());
         }
-        self.unpark(index, now);
+        self.restart_waiting(index, now);
         beside
     }
 
@@ -102,10 +102,10 @@ impl<N: Net, C: Codec> Worker<N, C> {
     }
 
     /// Tells the peer why its connection is closed, as far as that fits into the socket; gives how many bytes that took.
-    pub(super) fn say_last_words(&mut self, index: u32, now: u64) -> usize {
+    pub(super) fn send_goaway(&mut self, index: u32, now: u64) -> usize {
         let Worker { net, codec, slots, closing, .. } = self;
         let slot = &mut slots[index as usize];
-        let words = codec.last_words(&mut slot.connection);
+        let words = codec.goaway_bytes(&mut slot.connection);
         if words.is_empty() {
             return 0;
         }

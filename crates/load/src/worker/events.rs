@@ -118,7 +118,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 }
                 recorder.read(count);
                 recorder.read_of_none(count);
-                self.unpark(index, now);
+                self.restart_waiting(index, now);
                 self.flush(recorder, index, now);
             }
             Err(over) => {
@@ -127,7 +127,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 if !recorder.over() && !self.all_done(recorder) {
                     recorder.read(over.read);
                     recorder.read_of_none(over.read);
-                    let said = self.say_last_words(index, now);
+                    let said = self.send_goaway(index, now);
                     recorder.wrote(said);
                 }
                 self.drop_connection(recorder, index, now);
@@ -172,7 +172,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 self.corked = true;
                 let (index, now) = self.take_answers(recorder, index, now, &read);
                 self.corked = false;
-                self.unpark(index, now);
+                self.restart_waiting(index, now);
                 self.set_wake(index);
                 let slot = &self.slots[index as usize];
                 // What waits for room (perhaps on a new connection, younger than `now`) goes on waiting.
@@ -249,7 +249,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         let talks = self.closing.take(handle, now, &mut self.net, &mut self.buffer);
         recorder.run.unasked += u64::from(talks);
         self.fail_begun(recorder, index, now, begun);
-        self.unpark(index, now);
+        self.restart_waiting(index, now);
         let slot = &mut self.slots[index as usize];
         let Some(oldest) = slot.requests.first().and_then(|place| slot.requests.get_mut(place)) else {
             return now;
@@ -298,8 +298,8 @@ impl<N: Net, C: Codec> Worker<N, C> {
         if self.slots[index as usize].disconnect(&mut self.net) {
             recorder.connection_closed(now);
         }
-        self.note_held(recorder, index, now);
-        self.unpark(index, now);
+        self.note_flow_blocked(recorder, index, now);
+        self.restart_waiting(index, now);
     }
 
     /// The slot's requests failed. Its connection is of no use; where the
@@ -340,7 +340,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             }
         }
         self.last_resolved_ns = now;
-        self.unpark(index, now);
+        self.restart_waiting(index, now);
     }
 }
 

@@ -118,7 +118,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             result.established -= 1;
             note_first(result, ErrorKind::Tls, e.to_string());
         }
-        self.say_last_words(index as u32, now);
+        self.send_goaway(index as u32, now);
         self.slots[index].disconnect(&mut self.net);
     }
 }

@@ -86,7 +86,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         let Worker { net, codec, slots, .. } = self;
         let slot = &mut slots[index as usize];
         if !codec.has_output(&mut slot.connection) {
-            return self.note_held(recorder, index, now);
+            return self.note_flow_blocked(recorder, index, now);
         }
         let (begins, bytes) = codec.output(&mut slot.connection);
         if let Some(times) = begins.and_then(|place| slot.requests.get_mut(place)) {
@@ -113,19 +113,19 @@ impl<N: Net, C: Codec> Worker<N, C> {
         if codec.has_output(&mut slot.connection) != slot.watches_writing {
             self.watch_for_room(recorder, index, now);
         }
-        self.note_held(recorder, index, now);
+        self.note_flow_blocked(recorder, index, now);
     }
 
     /// Takes note of how many of the slot's requests wait for the peer's leave to send more of their bodies.
-    pub(super) fn note_held(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
+    pub(super) fn note_flow_blocked(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
         if C::Requests::IN_ORDER {
             return;
         }
         let slot = &mut self.slots[index as usize];
-        let held = if slot.state == State::Connected { self.codec.held(&slot.connection) } else { 0 };
-        if held != slot.held {
-            recorder.held.change(now, slot.held, held);
-            slot.held = held;
+        let held = if slot.state == State::Connected { self.codec.flow_blocked(&slot.connection) } else { 0 };
+        if held != slot.flow_blocked {
+            recorder.held.change(now, slot.flow_blocked, held);
+            slot.flow_blocked = held;
         }
     }
 

@@ -31,13 +31,13 @@ pub(super) struct Slot<C: Codec> {
     /// that another one had not carried. Where it is from before the clock, or there is none, any instant before.
     pub(super) time_from_ns: u64,
     /// How many of its requests wait for the peer's leave to send more of their bodies.
-    pub(super) held: usize,
+    pub(super) flow_blocked: usize,
     /// Requests that have no answer yet.
     pub(super) requests: C::Requests,
     /// The protocol's state of the connection.
     pub(super) connection: C::Connection,
     /// Its places that wait until the connection may carry more requests.
-    pub(super) parked: u32,
+    pub(super) waiting_for_stream: u32,
     /// The connection's next event is at so many bytes.
     pub(super) wakes_at: u32,
     /// Whether it is out of use: a ramp has not begun it, or it has ended and is closed.
@@ -53,10 +53,10 @@ impl<C: Codec> Slot<C> {
             failures: 0,
             retry_at_ns: 0,
             time_from_ns: 0,
-            held: 0,
+            flow_blocked: 0,
             requests: C::Requests::with_room(pipeline, expected),
             connection,
-            parked: 0,
+            waiting_for_stream: 0,
             wakes_at: 1,
             rests: false,
         }

@@ -2,7 +2,7 @@
 
 use crate::engine::poisson_of_agent;
 use crate::pace::{Ramp, Schedule};
-use crate::recorder::share::Shard;
+use crate::recorder::window_delta::Shard;
 use prony_model::plan::{Arrivals, Plan};
 
 /// When a slot of this worker may take a request.

@@ -57,7 +57,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
         let unasked = if slot.requests.is_empty() {
             let Err(over) = self.read_idle(index) else { return false };
-            self.say_last_words(index, now);
+            self.send_goaway(index, now);
             over.unasked
         } else {
             let Some(unasked) = self.take_late(index) else {

@@ -55,10 +55,9 @@ proptest! {
         sum.add(&b);
         prop_assert_eq!(&sum, &all);
         let mut dense = Histogram::default();
-        dense.add_sparse(&b);
-        let mut merged = a;
-        merged.merge(&dense, &mut Vec::new());
-        prop_assert_eq!(&merged, &all);
+        [&a, &b].into_iter().for_each(|one| dense.add_sparse(one));
+        prop_assert_eq!(dense.take(), all.clone());
+        prop_assert_eq!(dense, Histogram::default());
         prop_assert_eq!(all.with_zeros(3).len(), all.len() + 3);
     }
 

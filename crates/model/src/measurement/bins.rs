@@ -49,19 +49,41 @@ impl Default for Bins {
 }
 
 impl Bins {
-    /// Of bins of [`BIN_NS`]: merged two by two until there are at most [`BINS_MAX`].
-    pub fn of(mut each: Vec<Bin>) -> Bins {
-        let mut width_ns = BIN_NS;
-        while each.len() > BINS_MAX {
-            width_ns *= 2;
-            let merged = each.chunks(2).map(|pair| {
-                let mut sum = pair[0];
-                pair[1..].iter().for_each(|bin| sum.add(bin));
-                sum
-            });
-            each = merged.collect();
+    /// None, with room for as many as there will be. It is written once, since the kernel gives no page before: memory would
+    /// else look as if a load grew.
+    pub fn with_room() -> Bins {
+        let mut each = vec![Bin::default(); BINS_MAX];
+        std::hint::black_box(&mut each).clear();
+        Bins { each, ..Bins::default() }
+    }
+
+    /// Of bins of [`BIN_NS`].
+    pub fn of(each: Vec<Bin>) -> Bins {
+        let mut bins = Bins::default();
+        (0..).zip(&each).for_each(|(at, bin)| bins.put(at, bin));
+        bins
+    }
+
+    /// Adds the bin of [`BIN_NS`] at this place from the window's start, which is none before the last. Where there are
+    /// [`BINS_MAX`], they are merged two by two.
+    pub fn put(&mut self, place: u64, bin: &Bin) {
+        let at = loop {
+            let at = usize::try_from(place.saturating_mul(BIN_NS) / self.width_ns).unwrap_or(usize::MAX);
+            if at < BINS_MAX {
+                break at;
+            }
+            self.width_ns *= 2;
+            for merged in 0..self.each.len().div_ceil(2) {
+                let mut sum = self.each[2 * merged];
+                self.each.get(2 * merged + 1).iter().for_each(|bin| sum.add(bin));
+                self.each[merged] = sum;
+            }
+            self.each.truncate(self.each.len().div_ceil(2));
+        };
+        if at >= self.each.len() {
+            self.each.resize(at + 1, Bin::default());
         }
-        Bins { width_ns, each }
+        self.each[at].add(bin);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a measurement that was read from a file must be for its numbers to be summed without a thought.
 
 use super::{BINS_MAX, Measurement};
-use crate::fleet::AGENTS_MAX;
+use crate::fleet::{AGENTS_MAX, AgentRecord};
 use crate::histogram::COUNT_MAX;
 use crate::host::Host;
 use crate::limits::{few, numbers, within};
@@ -63,15 +63,21 @@ impl Measurement {
     fn check_fleet(&self) -> Result<(), String> {
         let Some(fleet) = &self.fleet else { return Ok(()) };
         few("agents", fleet.agents.len(), AGENTS_MAX as usize)?;
-        fleet.agents.iter().filter_map(|agent| agent.host.as_ref()).try_for_each(Host::check)?;
+        fleet.agents.iter().try_for_each(AgentRecord::check)?;
         few("bytes in the version of nats-server", fleet.nats_server.as_ref().map_or(0, String::len), 256)?;
-        let each = fleet.agents.iter().flat_map(|agent| {
-            let counts = [agent.run_sent, agent.completed, agent.failed, agent.cpu_ns, agent.process_cpu_ns];
-            let quantiles = [agent.send_lag_p99_ns, agent.lateness_p50_ns, agent.lateness_p99_ns];
-            let moved = agent.clock_moved_ns.map(i64::unsigned_abs).into_iter().chain(agent.throttled_ns);
-            let others = [agent.busiest_worker_ppm, agent.clock_bound_ns];
-            counts.into_iter().chain(others).chain(quantiles.into_iter().flatten()).chain(moved)
-        });
-        numbers(each.chain(fleet.lost.iter().filter_map(|lost| lost.planned_ns)))
+        numbers(fleet.lost.iter().filter_map(|lost| lost.planned_ns))
+    }
+}
+
+impl AgentRecord {
+    /// Whether its numbers can be an agent's.
+    pub fn check(&self) -> Result<(), String> {
+        self.host.iter().try_for_each(Host::check)?;
+        let counts = [self.run_sent, self.completed, self.failed, self.cpu_ns, self.process_cpu_ns];
+        let quantiles = [self.send_lag_p99_ns, self.lateness_p50_ns, self.lateness_p99_ns];
+        let moved = self.clock_moved_ns.map(i64::unsigned_abs);
+        let others = [self.busiest_worker_ppm, self.max_rss_bytes, self.clock_bound_ns];
+        let known = quantiles.into_iter().chain([moved, self.throttled_ns]).flatten();
+        numbers(counts.into_iter().chain(others).chain(known))
     }
 }

@@ -1,11 +1,12 @@
 //! A load's snapshots over time, in bounded memory: cumulative
 //! counts, from which the rate of any span follows, and finished seconds. Pure.
 
-use prony_load::{LastSecond, Snapshot};
+use prony_load::Snapshot;
 
-/// More points than a screen has columns are thinned to half. At ten a second: a minute's.
+use crate::thinned::Thinned;
+
+/// More points than a screen has columns. At ten a second: a minute's.
 const POINTS_MAX: usize = 600;
-/// More entries are merged two by two.
 const SECONDS_MAX: usize = 600;
 /// The rate now is that of so long: shorter spans jump, longer ones lag.
 const NOW_NS: u64 = 1_000_000_000;
@@ -30,14 +31,12 @@ struct Second {
 /// The load so far.
 #[derive(Debug, Clone)]
 pub(super) struct Timeline {
-    points: Vec<Point>,
+    /// Of several the last one stays.
+    points: Thinned<Point>,
     /// Those of the last second, whatever the load's length.
     recent: Vec<Point>,
-    /// Points are no nearer to each other, but for the newest.
-    apart_ns: u64,
-    seconds: Vec<Second>,
-    /// What each of them covers: a power of two of seconds.
-    seconds_each: u64,
+    /// Of several the worst stays: a bad second must not vanish from a long load's picture.
+    seconds: Thinned<Second>,
     /// Where the window began, once it is seen.
     window_ns: Option<u64>,
     newest_second_ns: Option<u64>,
@@ -46,12 +45,9 @@ pub(super) struct Timeline {
 impl Default for Timeline {
     fn default() -> Timeline {
         Timeline {
-            points: Vec::new(),
-            recent: Vec::new(),
-            // Snapshots come a tenth of a second apart, now and then a little less.
-            apart_ns: 90_000_000,
-            seconds: Vec::new(),
-            seconds_each: 1,
+            points: Thinned::new(POINTS_MAX),
+            recent: vec![Point::default()],
+            seconds: Thinned::new(SECONDS_MAX),
             window_ns: None,
             newest_second_ns: None,
         }
@@ -61,89 +57,41 @@ impl Default for Timeline {
 impl Timeline {
     /// Takes in how the load stands; instants that go back are left out.
     pub(super) fn take(&mut self, snapshot: &Snapshot, warmup_ns: u64) {
-        if self.points.is_empty() {
-            self.points.push(Point::default());
-            self.recent.push(Point::default());
-        }
         let point = Point {
             at_ns: snapshot.elapsed_ns,
             completed: snapshot.completed as f64,
             busy_ns: snapshot.busy_ns as f64,
         };
         if self.end_ns() < point.at_ns {
-            self.take_point(point);
+            self.points.add(point, |_, _, later| *later);
+            self.recent.push(point);
+            // The first one stays a second behind the last.
+            while self.recent.len() > 2 && self.recent[1].at_ns + NOW_NS <= point.at_ns {
+                self.recent.remove(0);
+            }
         }
         if snapshot.in_window {
             self.window_ns.get_or_insert(warmup_ns);
         }
-        if let Some(second) = snapshot.last_second {
-            self.take_second(&second, warmup_ns);
-        }
-    }
-
-    fn take_point(&mut self, point: Point) {
-        self.recent.push(point);
-        // The first one stays a second behind the last.
-        while self.recent.len() > 2 && self.recent[1].at_ns + NOW_NS <= point.at_ns {
-            self.recent.remove(0);
-        }
-        if let [.., before, newest] = self.points.as_mut_slice()
-            && newest.at_ns - before.at_ns < self.apart_ns
-        {
-            *newest = point;
-            return;
-        }
-        self.points.push(point);
-        if self.points.len() > POINTS_MAX {
-            // Every second one stays, all the load long: the first among them.
-            self.apart_ns *= 2;
-            let mut nth = 0;
-            self.points.retain(|_| {
-                nth += 1;
-                nth % 2 == 1
-            });
-            if self.end_ns() < point.at_ns {
-                self.points.push(point);
-            }
-        }
-    }
-
-    fn take_second(&mut self, second: &LastSecond, warmup_ns: u64) {
-        if self.newest_second_ns.is_some_and(|newest| newest >= second.at_ns) {
-            return;
-        }
-        self.newest_second_ns = Some(second.at_ns);
-        self.put(Second { at_ns: warmup_ns + second.at_ns, p99_ns: second.p99_ns }, warmup_ns);
-        if self.seconds.len() > SECONDS_MAX {
-            self.seconds_each *= 2;
-            for second in std::mem::take(&mut self.seconds) {
-                self.put(second, warmup_ns);
-            }
-        }
-    }
-
-    /// Adds a second to the entry that covers it. Of several the worst stays: a bad second must not
-    /// vanish from a long load's picture.
-    fn put(&mut self, second: Second, warmup_ns: u64) {
-        let each_ns = self.seconds_each * SECOND_NS;
-        let at_ns = warmup_ns + (second.at_ns - warmup_ns) / each_ns * each_ns;
-        match self.seconds.last_mut() {
-            Some(last) if last.at_ns == at_ns => last.p99_ns = last.p99_ns.max(second.p99_ns),
-            _ => self.seconds.push(Second { at_ns, ..second }),
+        let newest = snapshot.last_second.filter(|second| Some(second.at_ns) > self.newest_second_ns);
+        if let Some(second) = newest {
+            self.newest_second_ns = Some(second.at_ns);
+            let second = Second { at_ns: warmup_ns + second.at_ns, p99_ns: second.p99_ns };
+            self.seconds.add(second, |_, one, later| Second { p99_ns: one.p99_ns.max(later.p99_ns), ..*one });
         }
     }
 
     fn end_ns(&self) -> u64 {
-        self.points.last().map_or(0, |point| point.at_ns)
+        self.points.all().last().map_or(0, |point| point.at_ns)
     }
 
     /// Counts at an instant, between two points as if they grew evenly.
     fn at(&self, at_ns: u64) -> Point {
-        let after = self.points.partition_point(|point| point.at_ns < at_ns);
-        let Some(right) = self.points.get(after) else {
-            return self.points.last().copied().unwrap_or_default();
-        };
-        let Some(left) = after.checked_sub(1).map(|i| self.points[i]) else { return *right };
+        let points = self.points.all();
+        let after = points.partition_point(|point| point.at_ns < at_ns);
+        // Before the first one is the load's start.
+        let left = after.checked_sub(1).map_or(Point::default(), |i| points[i]);
+        let Some(right) = points.get(after).filter(|right| right.at_ns > left.at_ns) else { return left };
         let share = (at_ns - left.at_ns) as f64 / (right.at_ns - left.at_ns) as f64;
         Point {
             at_ns,
@@ -196,14 +144,13 @@ impl Timeline {
     pub(super) fn p99s(&self, columns: usize, axis_ns: u64) -> Vec<Option<f64>> {
         let touched = |column: usize| {
             let (from, to) = span(column, columns, axis_ns);
-            let begun = self.seconds.partition_point(|second| second.at_ns <= from).saturating_sub(1);
+            let all = self.seconds.all();
+            let begun = all.partition_point(|second| second.at_ns <= from).saturating_sub(1);
             let ends = |i: usize| {
-                self.seconds
-                    .get(i + 1)
-                    .map_or(self.seconds[i].at_ns + self.seconds_each * SECOND_NS, |next| next.at_ns)
+                all.get(i + 1).map_or(all[i].at_ns + self.seconds.each() * SECOND_NS, |next| next.at_ns)
             };
-            let seconds = (begun..self.seconds.len()).take_while(|i| self.seconds[*i].at_ns < to);
-            let highest = seconds.filter(|i| ends(*i) > from).filter_map(|i| self.seconds[i].p99_ns).max();
+            let seconds = (begun..all.len()).take_while(|i| all[*i].at_ns < to);
+            let highest = seconds.filter(|i| ends(*i) > from).filter_map(|i| all[i].p99_ns).max();
             highest.map(|ns| ns as f64)
         };
         (0..columns).map(touched).collect()
@@ -218,6 +165,7 @@ fn span(column: usize, columns: usize, axis_ns: u64) -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_load::LastSecond;
 
     const MS: u64 = 1_000_000;
 
@@ -269,7 +217,7 @@ mod tests {
             timeline.take(&snapshot, 0);
             timeline.take(&snapshot, 0);
             assert_eq!(timeline.end_ns(), elapsed_ns);
-            assert!(timeline.points.len() <= POINTS_MAX && timeline.seconds.len() <= SECONDS_MAX);
+            assert!(timeline.points.all().len() <= POINTS_MAX && timeline.seconds.all().len() <= SECONDS_MAX);
         }
         assert_eq!(
             timeline.p99s(50, 5_000 * SECOND_NS).iter().flatten().filter(|p99| **p99 > 8e6).count(),

@@ -11,6 +11,7 @@ use prony_model::fleet::LiveAgent;
 use prony_report::page::live::{LiveEnd, LiveEvent, LiveHead, LivePoint};
 
 use crate::lock::{if_free, locked};
+use crate::thinned::Thinned;
 
 /// Updates come this often, and at first a point of the plots.
 const UPDATE_EVERY_NS: u64 = 250_000_000;
@@ -43,48 +44,24 @@ struct State {
 }
 
 /// The points of a load's plots: at most [`POINTS_MAX`], all of one width, however long it takes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Points {
-    whole: Vec<LivePoint>,
-    /// Of less than the width as yet.
-    begun: Option<LivePoint>,
+    thinned: Thinned<LivePoint>,
     /// The last update.
     now: Option<LivePoint>,
-    /// Updates in a point, as a power of two.
-    doubled: u32,
+}
+
+impl Default for Points {
+    fn default() -> Points {
+        Points { thinned: Thinned::new(POINTS_MAX), now: None }
+    }
 }
 
 impl Points {
     /// Takes an update in; whether points were merged for it.
     fn take(&mut self, update: LivePoint) -> bool {
         self.now = Some(update);
-        let before = self.whole.last().copied().unwrap_or_default();
-        let grown = self.begun.take().map_or(update, |begun| begun.with(&update, &before));
-        if grown.of < 1 << self.doubled {
-            self.begun = Some(grown);
-            return false;
-        }
-        let full = self.whole.len() >= POINTS_MAX;
-        if full {
-            self.halve();
-            // Half of what is a point now.
-            self.begun = Some(grown);
-        } else {
-            self.whole.push(grown);
-        }
-        full
-    }
-
-    /// Merges each two points, of which there is an even number.
-    fn halve(&mut self) {
-        let mut before = LivePoint::default();
-        let pairs = self.whole.chunks_exact(2).map(|pair| {
-            let one = pair[0].with(&pair[1], &before);
-            before = one;
-            one
-        });
-        self.whole = pairs.collect();
-        self.doubled += 1;
+        self.thinned.add(update, |before, one, next| one.with(next, before.unwrap_or(&LivePoint::default())))
     }
 }
 
@@ -221,7 +198,7 @@ impl Broadcast {
         if restart {
             events.extend(state.begun.clone());
         }
-        let points = &state.points.whole;
+        let points = state.points.thinned.whole();
         events.extend(points[sent.points.min(points.len())..].iter().copied().map(LiveEvent::Point));
         let plotted_ns = points.last().map_or(0, |point| point.elapsed_ns).max(sent.now_ns);
         let now = state.points.now.filter(|now| now.elapsed_ns > plotted_ns);
@@ -314,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_joins_a_long_run_late_gets_all_of_its_merged_points() {
+    fn a_page_that_joins_late_gets_all_merged_points() {
         let broadcast = Broadcast::new(LiveHead::default());
         (1..=5_003).for_each(|i| broadcast.snapshot(&at(i * 250)));
         broadcast.done(Err("no page".into()));
@@ -327,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn merged_points_have_one_width_bounded_memory_and_keep_every_peak_and_request() {
+    fn merged_points_are_bounded_and_keep_every_peak() {
         let broadcast = Broadcast::new(LiveHead::default());
         // Over an hour, one second of which is slow, early on, and fails.
         for i in 1_u64..=20_000 {
@@ -341,10 +318,12 @@ mod tests {
             let completed = 100 * i + 100 * i.saturating_sub(10_000);
             broadcast.snapshot(&Snapshot { completed, last_second: Some(second), ..at(i * 250) });
             let points = &locked(&broadcast.state).points;
-            assert!(points.whole.len() <= POINTS_MAX);
-            assert!(points.whole.iter().all(|point| point.of == 1 << points.doubled), "at {i}");
+            let (whole, each) = (points.thinned.whole(), points.thinned.each());
+            assert!(points.thinned.all().len() <= POINTS_MAX);
+            assert!(whole.iter().all(|point| u64::from(point.of) == each), "at {i}");
         }
-        let points = &locked(&broadcast.state).points.whole;
+        let state = locked(&broadcast.state);
+        let points = state.points.thinned.whole();
         let width = u64::from(points[0].of);
         assert!(points.len() as u64 == 20_000 / width && width > 1, "{}", points.len());
         for (k, point) in (1..).zip(points) {
@@ -363,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_gets_four_updates_a_second_however_wide_the_points_are() {
+    fn a_page_gets_four_updates_a_second_whatever_the_points() {
         let broadcast = Broadcast::new(LiveHead::default());
         (1..=4_100).for_each(|i| broadcast.snapshot(&at(i * 250)));
         let mut sent = Sent::default();

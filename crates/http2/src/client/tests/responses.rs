@@ -256,35 +256,35 @@ fn giving_up_between_two_steps_or_two_pieces_of_a_frame_leaves_nothing_behind() 
 }
 
 #[test]
-fn a_response_is_taken_at_once_where_it_is_like_the_last_but_for_its_stream() {
+fn a_response_like_the_last_one_is_taken_at_once() {
     let fields = [(":status", "200"), ("content-length", "5")];
     let response = |stream| [headers(stream, &fields, false), data(stream, b"Hello", true)].concat();
     let mut c = asked(5);
-    assert_eq!(c.take_again(&mut &response(1)[..]), None, "there was none before");
+    assert_eq!(c.take_fast(&mut &response(1)[..]), None, "there was none before");
     let nothing = [frame(kind::DATA, 0, 1, b""), 1u32.to_be_bytes().to_vec()].concat();
-    assert_eq!(c.take_again(&mut &nothing[..]), None, "nor one of zeros");
+    assert_eq!(c.take_fast(&mut &nothing[..]), None, "nor one of zeros");
     take(&mut c, &[response(1), response(3)].concat()).unwrap();
     let third = response(5);
     for length in 0..third.len() {
-        assert_eq!(c.take_again(&mut &third[..length]), None, "{length} bytes");
+        assert_eq!(c.take_fast(&mut &third[..length]), None, "{length} bytes");
     }
     for at in 0..third.len() - b"Hello".len() {
         let mut other = third.clone();
         other[at] ^= 1;
-        assert_eq!(c.take_again(&mut &other[..]), None, "another byte {at}");
+        assert_eq!(c.take_fast(&mut &other[..]), None, "another byte {at}");
     }
-    assert_eq!(c.take_again(&mut &response(7)[..]), None, "an older one is open");
+    assert_eq!(c.take_fast(&mut &response(7)[..]), None, "an older one is open");
     let both = [third, response(7)].concat();
     let mut input = both.as_slice();
-    assert_eq!(c.take_again(&mut input), Some((2, 200, &b"Hello"[..])));
-    assert_eq!(c.take_again(&mut input), Some((3, 200, &b"Hello"[..])));
+    assert_eq!(c.take_fast(&mut input), Some((2, 200, &b"Hello"[..])));
+    assert_eq!(c.take_fast(&mut input), Some((3, 200, &b"Hello"[..])));
     assert!(input.is_empty());
     // What stands in the table is not what it was.
     take(&mut c, &frame(kind::HEADERS, flag::END_HEADERS, 9, &[0x20, 0x08, 3, b'1', b'0', b'3'])).unwrap();
-    assert_eq!(c.take_again(&mut &response(9)[..]), None);
+    assert_eq!(c.take_fast(&mut &response(9)[..]), None);
     c.open();
     assert_eq!(take(&mut c, &settings(&[])), Ok(vec![Said::Ready]));
     c.submit(0, 0);
     sent(&mut c, &requests(b""));
-    assert_eq!(c.take_again(&mut &response(1)[..]), None, "another connection");
+    assert_eq!(c.take_fast(&mut &response(1)[..]), None, "another connection");
 }

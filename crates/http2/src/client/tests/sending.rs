@@ -164,7 +164,7 @@ fn a_body_waits_for_the_windows_of_its_stream_and_of_the_connection() {
     // 65,535 for both together, 16,384 a frame, in turn.
     assert_eq!(sizes(&frames, 1), [16_384, 16_384]);
     assert_eq!(sizes(&frames, 3), [16_384, 16_383]);
-    assert_eq!(c.held(), 2);
+    assert_eq!(c.flow_blocked(), 2);
     assert_eq!(take(&mut c, &window_update(0, 1 << 20)), Ok(vec![]));
     let frames = sent(&mut c, &requests);
     assert_eq!((sizes(&frames, 1), sizes(&frames, 3)), (vec![40_000 - 32_768], vec![40_000 - 32_767]));
@@ -172,14 +172,14 @@ fn a_body_waits_for_the_windows_of_its_stream_and_of_the_connection() {
     let frames = sent(&mut c, &requests);
     assert_eq!(sizes(&frames, 3).iter().sum::<usize>(), 60_000);
     assert_eq!(frames.last().map(|frame| frame.flags), Some(flag::END_STREAM));
-    assert_eq!(c.held(), 1);
+    assert_eq!(c.flow_blocked(), 1);
     take(&mut c, &window_update(1, 59_999)).unwrap();
     let frames = sent(&mut c, &requests);
     assert!(frames.iter().all(|frame| frame.flags == 0), "a byte is missing");
     take(&mut c, &window_update(1, 1)).unwrap();
     let last = Sent { kind: kind::DATA, flags: flag::END_STREAM, stream: 1, payload: b"x".to_vec() };
     assert_eq!(sent(&mut c, &requests), [last]);
-    assert_eq!(c.held(), 0);
+    assert_eq!(c.flow_blocked(), 0);
 }
 
 #[test]
@@ -207,11 +207,11 @@ fn a_response_before_the_whole_request_ends_the_request() {
     let mut c = standing_with(2, &[], &requests);
     c.submit(0, 0);
     sent(&mut c, &requests);
-    assert_eq!(c.held(), 1);
+    assert_eq!(c.flow_blocked(), 1);
     let wire = [headers(1, &[(":status", "413")], true), reset(1, Code::NO_ERROR)].concat();
     assert_eq!(take(&mut c, &wire), Ok(vec![Said::Head(0, 413), Said::End(0)]));
     assert_eq!(sent(&mut c, &requests), [Sent::word(kind::RST_STREAM, 1, Code::CANCEL.0)]);
-    assert_eq!((c.held(), c.permits()), (0, 2));
+    assert_eq!((c.flow_blocked(), c.permits()), (0, 2));
     take(&mut c, &window_update(0, 1 << 20)).unwrap();
     assert_eq!(sent(&mut c, &requests), Vec::<Sent>::new());
 }

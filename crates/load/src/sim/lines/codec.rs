@@ -143,7 +143,7 @@ impl Codec for LineProtocol {
         *connection = Connection::default();
     }
 
-    fn permits(&self, connection: &Connection) -> usize {
+    fn stream_limit(&self, connection: &Connection) -> usize {
         connection.permits
     }
 

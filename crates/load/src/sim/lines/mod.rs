@@ -3,7 +3,6 @@
 mod codec;
 mod server;
 
-use std::env;
 use std::time::Duration;
 
 use prony_model::histogram::SparseHistogram;
@@ -11,7 +10,7 @@ use prony_model::measurement::{ErrorKind, Measurement};
 use prony_model::plan::Arrivals;
 use prony_model::rate::Rate;
 
-use super::any_order::Network;
+use super::any_order::{Network, failures, sound_for_all_seeds};
 use super::chance::Chance;
 use super::nature::Nature;
 use super::{Case, Played, shares as random_shares};
@@ -61,23 +60,8 @@ impl LineCase {
         let plan = &mut line.case.plan;
         plan.threads = chance.between(1, 3) as u32;
         plan.connections = plan.threads * chance.between(1, 4) as u32;
-        let carried_per_s = 1e9 / service_ns as f64 * f64::from(plan.connections);
-        if chance.per_mille(500) {
-            let rate = carried_per_s * chance.between(10, 150) as f64 / 100.0;
-            plan.arrivals = Arrivals::Constant(Rate::per_s(rate.clamp(1.0, 1e6)).unwrap());
-        }
-        if chance.per_mille(300) {
-            plan.stop.requests = Some(chance.between(1, 300));
-        }
-        let length_ns = (300.0 / carried_per_s * 1e9) as u64;
-        plan.stop.duration = Some(Duration::from_nanos(length_ns.clamp(MS, 2_500 * MS)));
-        // Only a request that is never answered runs into it, and not every case has time for that.
-        plan.timeout = Duration::from_nanos(if line.habits.silent_per_mille > 0 {
-            200 * service_ns
-        } else {
-            100_000 * MS
-        });
-        line.case.in_parts = chance.per_mille(500);
+        let is_silent = line.habits.silent_per_mille > 0;
+        line.case.load_at_random(chance, service_ns, is_silent);
         line
     }
 
@@ -146,23 +130,9 @@ fn bytes(counted: &[(u64, usize)]) -> Vec<(u64, u64)> {
     counted.iter().map(|(at_ns, count)| (*at_ns, *count as u64)).collect()
 }
 
-fn failures(m: &Measurement, kind: ErrorKind) -> u64 {
-    m.errors.get(&kind).map_or(0, |failures| failures.count)
-}
-
 #[test]
-fn random_servers_of_the_line_protocol_are_measured_as_simulated() {
-    let number = |name: &str| env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
-    let first = number("PRONY_SIM_FIRST").unwrap_or(0);
-    let count = number("PRONY_SIM_SEEDS").unwrap_or(CASES);
-    let seeds = match number("PRONY_SIM_SEED") {
-        Some(seed) => vec![seed],
-        None => (first..first + count).chain(ONCE_WRONG).collect(),
-    };
-    for seed in seeds {
-        let faults = LineCase::of_seed(seed).faults();
-        assert!(faults.is_empty(), "PRONY_SIM_SEED={seed}:\n{}", faults.join("\n"));
-    }
+fn random_line_servers_are_measured_as_simulated() {
+    sound_for_all_seeds(CASES, &ONCE_WRONG, |seed| LineCase::of_seed(seed).faults());
 }
 
 #[test]
@@ -230,7 +200,7 @@ fn a_server_s_permits_bound_what_it_is_asked_at_once() {
 }
 
 #[test]
-fn what_a_server_says_of_itself_on_an_idle_connection_does_not_end_it() {
+fn a_line_on_an_idle_connection_does_not_end_it() {
     let mut habits = Habits::ideal(MS);
     (habits.repermits_per_mille, habits.permits) = (1_000, 2);
     let mut line = LineCase::closed(1, habits);

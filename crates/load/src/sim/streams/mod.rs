@@ -8,8 +8,6 @@ mod habits;
 mod server;
 mod truth;
 
-use std::env;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,14 +15,14 @@ use crate::engine::request_order;
 use crate::http2::{Http2, build};
 use crate::pace::Schedule;
 use crate::pace::request_order::Lines;
-use crate::recorder::share::Share;
+use crate::recorder::window_delta::WindowDelta;
 use prony_model::histogram::SparseHistogram;
 use prony_model::list::{ListedRequest, Order, TargetList};
 use prony_model::measurement::{ErrorKind, Measurement};
 use prony_model::plan::{Arrivals, Protocol, Work};
 use prony_model::rate::Rate;
 
-use super::any_order::Network;
+use super::any_order::{Network, failures, sound_for_all_seeds};
 use super::chance::Chance;
 use super::nature::Nature;
 use super::truth::due_ns;
@@ -81,23 +79,8 @@ impl StreamCase {
         plan.threads = chance.between(1, 3) as u32;
         plan.connections = plan.threads * chance.between(1, 4) as u32;
         plan.body = vec![b'x'; chance.pick(&[(0, 2), (1, 1), (700, 1), (20_000, 1)])];
-        let carried_per_s = 1e9 / service_ns as f64 * f64::from(plan.connections);
-        if chance.per_mille(500) {
-            let rate = carried_per_s * chance.between(10, 150) as f64 / 100.0;
-            plan.arrivals = Arrivals::Constant(Rate::per_s(rate.clamp(1.0, 1e6)).unwrap());
-        }
-        if chance.per_mille(300) {
-            plan.stop.requests = Some(chance.between(1, 300));
-        }
-        let length_ns = (300.0 / carried_per_s * 1e9) as u64;
-        plan.stop.duration = Some(Duration::from_nanos(length_ns.clamp(MS, 2_500 * MS)));
-        // Only a request that is never answered runs into it, and not every case has time for that.
-        plan.timeout = Duration::from_nanos(if stream.habits.silent_per_mille > 0 {
-            200 * service_ns
-        } else {
-            100_000 * MS
-        });
-        stream.case.in_parts = chance.per_mille(500);
+        let is_silent = stream.habits.silent_per_mille > 0;
+        stream.case.load_at_random(chance, service_ns, is_silent);
         stream
     }
 
@@ -144,8 +127,8 @@ impl StreamCase {
         same("written bytes", m.sent_bytes, count(|t| bytes(&t.writes)));
         same("read bytes", m.read_bytes, count(|t| bytes(&t.reads)));
         let of_none = played.parts.iter().flatten().map(|part| part.protocol_bytes).sum();
-        let waits = |of: fn(&Share) -> u64| played.parts.iter().flatten().map(of).sum::<u64>();
-        let waited = waits(|part| part.no_permit.total_ns + part.no_connection.total_ns);
+        let waits = |of: fn(&WindowDelta) -> u64| played.parts.iter().flatten().map(of).sum::<u64>();
+        let waited = waits(|part| part.no_stream.total_ns + part.no_connection.total_ns);
         same(
             "waits for streams and connections",
             waited,
@@ -217,26 +200,13 @@ fn bytes(counted: &[(u64, usize)]) -> u64 {
     counted.iter().map(|(_, count)| *count as u64).sum()
 }
 
-fn failures(m: &Measurement, kind: ErrorKind) -> u64 {
-    m.errors.get(&kind).map_or(0, |failures| failures.count)
-}
-
 fn failed(truths: &[Truth], kind: ErrorKind) -> u64 {
     truths.iter().flat_map(|truth| &truth.failed).filter(|(_, of)| *of == kind).count() as u64
 }
 
 #[test]
-fn random_http2_servers_and_networks_are_measured_as_simulated() {
-    let number = |name: &str| env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
-    let first = number("PRONY_SIM_FIRST").unwrap_or(0);
-    let count = number("PRONY_SIM_SEEDS").unwrap_or(CASES);
-    let one = number("PRONY_SIM_SEED").map(|seed| vec![seed]);
-    for seed in one.unwrap_or_else(|| (first..first + count).chain(FOUND).collect()) {
-        let case = StreamCase::of_seed(seed);
-        let faults = catch_unwind(AssertUnwindSafe(|| case.faults()));
-        let faults = faults.unwrap_or_else(|_| vec!["it panicked".to_owned()]);
-        assert!(faults.is_empty(), "PRONY_SIM_SEED={seed}:\n{}", faults.join("\n"));
-    }
+fn random_http2_servers_are_measured_as_simulated() {
+    sound_for_all_seeds(CASES, &FOUND, |seed| StreamCase::of_seed(seed).faults());
 }
 
 #[test]
@@ -265,7 +235,7 @@ fn a_record_over_http2_that_is_not_the_truth_is_a_difference() {
 }
 
 #[test]
-fn the_random_http2_servers_show_every_case_that_is_to_be_tested() {
+fn random_http2_servers_show_every_case_to_be_tested() {
     let mut all = Truth::default();
     let mut sent_again = 0;
     for seed in 0..100 {
@@ -286,7 +256,7 @@ fn the_random_http2_servers_show_every_case_that_is_to_be_tested() {
 }
 
 #[test]
-fn a_request_that_waits_for_a_stream_is_told_from_one_that_waits_for_a_connection() {
+fn waits_for_streams_and_for_connections_are_told_apart() {
     let mut habits = Habits::ideal(10 * MS);
     habits.streams = Some(3);
     let mut stream = StreamCase::closed(8, habits);
@@ -323,7 +293,7 @@ fn the_time_that_bodies_wait_for_a_servers_windows_is_known() {
 }
 
 #[test]
-fn each_connection_that_ends_is_followed_by_one_that_carries_what_was_not_processed() {
+fn what_an_ended_connection_did_not_process_is_sent_again() {
     let mut habits = Habits::ideal(MS);
     habits.goaway_after = Some(10);
     let mut stream = StreamCase::closed(4, habits);

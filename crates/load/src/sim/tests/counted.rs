@@ -11,7 +11,6 @@ use prony_model::{plan::Arrivals, rate::Rate};
 use super::super::nature::{Nature, Service, Stamps};
 use super::super::{Case, START_AHEAD_NS, SimWorker};
 use crate::recorder::Edges;
-use crate::recorder::series::Series;
 
 /// A load in a world of ordinary costs, whose answers overtake each other, over so many connections.
 fn case(connections: u32) -> Case {
@@ -32,8 +31,9 @@ fn run(mut case: Case) {
     let ready_ns = hand.world.borrow().now_ns;
     let start_ns = ready_ns + START_AHEAD_NS;
     let edges = Edges { start_ns, end_ns: u64::MAX };
-    let closed = hand.run(0, ready_ns, start_ns, edges, None, &mut Series::with_room(None));
-    assert_eq!(closed.share.run_total.completed, requests);
+    hand.starts(ready_ns, start_ns, None);
+    let (_, parts) = case.run(hand.worker, 0, start_ns, edges);
+    assert_eq!(parts.iter().map(|part| part.run_total.completed).sum::<u64>(), requests);
 }
 
 #[test]

@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use prony_model::histogram::SparseHistogram;
+use prony_model::histogram::{COUNT_MAX, SparseHistogram};
+use prony_model::limits::{self, within};
 use prony_model::measurement::{
-    BIN_NS, Bin, Bins, ClientCost, ErrorKind, ErrorTally, Latency, Measurement, RequestCounts,
-    RequestFigures, RunTotal, Sample, TlsAgreed, Tolerance, WaitTotal, WorkerAudit,
+    BIN_NS, Bin, ErrorKind, Latency, Measurement, RequestCounts, RequestFigures, RunTotal, Sample, TlsAgreed,
+    Tolerance, WaitTotal, WorkerAudit,
 };
 use prony_model::plan::Plan;
 
 /// The longest failure message that is kept.
 pub(super) const MESSAGE_MAX_BYTES: usize = 200;
+/// The most that times of all requests or connections of a part together may be: a million of them for two years.
+const SUM_MAX_NS: u64 = 1 << 56;
 
 /// Which of a load's workers run here: `count` of them from number `first` on, of `of` in all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +46,7 @@ impl Shard {
 /// connections) belongs to that instant: it adds up over workers, and over time the later one counts. Instants are
 /// nanoseconds since the schedule's start.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Share {
+pub struct WindowDelta {
     /// Where the part begins.
     pub start_ns: u64,
     /// Where it ends.
@@ -66,8 +69,6 @@ pub struct Share {
     pub errors: BTreeMap<ErrorKind, Failures>,
     /// Durations; `waiting` are the waits so far of what stands at its end.
     pub latency: Latency,
-    /// The number, from the window's start, of the first of its bins.
-    pub first_bin: u64,
     /// Its tenths of a second.
     pub bins: Vec<Bin>,
     /// Each worker's own figures, by the worker's number.
@@ -80,18 +81,18 @@ pub struct Share {
     pub moved: u64,
     /// Waits of requests that ended when a connection that stood could carry another one. None of HTTP/1.1, whose waits
     /// are in the latencies alone.
-    pub no_permit: WaitTotal,
+    pub no_stream: WaitTotal,
     /// Those that ended with no connection standing.
     pub no_connection: WaitTotal,
     /// The time that requests waited for the server's leave to send more of their bodies, of all of them together.
     pub held_ns: u64,
     /// The fewest requests that a connection was let carry at once, since the load began; `None` where the protocol has
     /// no such limit.
-    pub fewest_permits: Option<u64>,
+    pub lowest_stream_limit: Option<u64>,
     /// Whether a worker had no stamps of the kernel's at all.
     pub user_clock: bool,
     /// What TLS was agreed on since the part before; `None` where it is not spoken.
-    pub tls: Option<TlsShare>,
+    pub tls: Option<TlsDelta>,
     /// The first single requests, where they are kept. They stay where they were measured.
     #[serde(skip)]
     pub samples: Vec<Sample>,
@@ -128,7 +129,7 @@ pub struct Failures {
 }
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct TlsShare {
+pub struct TlsDelta {
     /// In the first handshake that succeeded.
     pub agreed: Option<First<TlsAgreed>>,
     /// Handshakes in which the server showed its certificate.
@@ -137,9 +138,9 @@ pub struct TlsShare {
     pub resumed: u64,
 }
 
-impl Share {
+impl WindowDelta {
     /// Takes in what other workers measured in the same part.
-    pub fn beside(&mut self, other: Share) {
+    pub fn merge_workers(&mut self, other: WindowDelta) {
         self.start_ns = self.start_ns.min(other.start_ns);
         self.end_ns = self.end_ns.max(other.end_ns);
         self.requests.add(&other.requests);
@@ -150,10 +151,11 @@ impl Share {
         self.read_bytes += other.read_bytes;
         self.protocol_bytes += other.protocol_bytes;
         self.moved += other.moved;
-        self.no_permit.add(other.no_permit);
+        self.no_stream.add(other.no_stream);
         self.no_connection.add(other.no_connection);
         self.held_ns += other.held_ns;
-        self.fewest_permits = self.fewest_permits.into_iter().chain(other.fewest_permits).min();
+        self.lowest_stream_limit =
+            self.lowest_stream_limit.into_iter().chain(other.lowest_stream_limit).min();
         self.sent_bytes += other.sent_bytes;
         self.connections += other.connections;
         for (status, count) in other.status {
@@ -169,7 +171,8 @@ impl Share {
             }
         }
         self.latency.add(&other.latency);
-        self.add_bins(other.first_bin, other.bins);
+        self.bins.resize(self.bins.len().max(other.bins.len()), Bin::default());
+        self.bins.iter_mut().zip(&other.bins).for_each(|(sum, bin)| sum.add(bin));
         for (worker, audit) in &other.workers {
             self.workers.entry(*worker).or_default().add(audit);
         }
@@ -185,7 +188,12 @@ impl Share {
             sum.full += from.full;
             sum.resumed += from.resumed;
         }
-        self.samples.extend(other.samples);
+        // There may be millions.
+        if self.samples.is_empty() {
+            self.samples = other.samples;
+        } else {
+            self.samples.extend(other.samples);
+        }
         self.samples_dropped += other.samples_dropped;
         match (&mut self.by_request, other.by_request) {
             (Some(sum), Some(from)) => sum.iter_mut().zip(&from).for_each(|(sum, row)| sum.add(row)),
@@ -194,72 +202,71 @@ impl Share {
     }
 
     /// Goes on with what the same workers measured in the part that follows.
-    pub fn then(&mut self, mut later: Share) {
+    pub fn append_window(&mut self, mut later: WindowDelta) {
         let (carried_in, by_request) = (self.requests.carried_in, later.by_request.take());
+        self.bins.append(&mut later.bins);
         self.requests = RequestCounts { in_flight: 0, never_sent: 0, ..self.requests };
         self.connections = 0;
         for part in [&mut self.latency.rest.response, &mut self.latency.rest.service] {
             part.waiting = SparseHistogram::default();
         }
-        self.beside(later);
+        self.merge_workers(later);
         (self.requests.carried_in, self.by_request) = (carried_in, by_request);
     }
 
     /// Whether its numbers can be a load's, so that sums of them are exact.
     pub fn check(&self) -> Result<(), String> {
-        let held = Measurement {
-            requests: self.requests,
-            run_total: self.run_total,
-            read_bytes: self.read_bytes.max(self.protocol_bytes),
-            sent_bytes: self.sent_bytes,
-            status: self.status.clone(),
-            tolerated: self.tolerated.clone(),
-            errors: (self.errors.iter())
-                .map(|(kind, failures)| {
-                    (*kind, ErrorTally { count: failures.count, ..ErrorTally::default() })
-                })
-                .collect(),
-            bins: Bins { each: self.bins.clone(), ..Bins::default() },
-            workers: self.workers.values().copied().collect(),
-            client: ClientCost {
-                cpu_ns: self.cpu_ns,
-                stamps_rejected: self.stamps_rejected.max(self.moved).max(self.connections),
-                ..ClientCost::default()
-            },
-            latency: Latency { first_bytes_upper: self.latency.first_bytes_upper, ..Latency::default() },
-            window_start_ns: self.start_ns,
-            window_end_ns: self.end_ns.max(self.first_bin),
-            ..Measurement::default()
-        };
-        held.check()?;
-        if let Some(by_request) = &self.by_request {
-            Measurement { by_request: by_request.clone(), ..Measurement::default() }.check()?;
-        }
-        let integrals =
-            |worker: &WorkerAudit| worker.overlap_sum_ns.max(worker.connections_integral_ns) >> 56;
-        let waits = self.no_permit.total_ns.max(self.no_connection.total_ns).max(self.held_ns) >> 56;
-        let waited = self.no_permit.count.max(self.no_connection.count) >> 48;
-        let is_huge = self.workers.values().any(|worker| integrals(worker) > 0)
-            || waits.max(waited) > 0
-            || self.errors.values().any(|failures| failures.first.what.len() > MESSAGE_MAX_BYTES)
+        let (r, t, waits) = (&self.requests, &self.run_total, [&self.no_stream, &self.no_connection]);
+        let fates = [r.carried_in, r.scheduled, r.sent, r.completed, r.failed, r.in_flight, r.never_sent];
+        let totals = [t.sent, t.completed, t.connections, t.unasked, self.connections, self.moved];
+        let others = [self.stamps_rejected, self.samples_dropped, self.latency.first_bytes_upper];
+        let counts = fates.into_iter().chain(totals).chain(others).chain(waits.map(|wait| wait.count));
+        let by_kind = self.tolerated.values().chain(self.status.values()).copied();
+        let failures = self.errors.values().map(|failures| failures.count);
+        let bins = self.bins.iter().flat_map(|b| [b.completed, b.failed, b.dispatched]);
+        let waited = self.workers.values().map(|worker| worker.waited_beside_free);
+        within(counts.chain(by_kind).chain(failures).chain(bins).chain(waited), COUNT_MAX)?;
+        let bytes = [self.read_bytes, self.protocol_bytes, self.sent_bytes];
+        let times = [self.start_ns, self.end_ns, self.cpu_ns];
+        let workers = self
+            .workers
+            .values()
+            .flat_map(|w| [w.busy_ns, w.waited_beside_free_ns, w.longest_gap_ns, w.gaps_over_1ms_sum_ns]);
+        limits::numbers(bytes.into_iter().chain(times).chain(workers))?;
+        let integrals = self
+            .workers
+            .values()
+            .flat_map(|w| [w.in_flight_integral_ns, w.overlap_sum_ns, w.connections_integral_ns]);
+        let sums = waits.map(|wait| wait.total_ns).into_iter().chain([self.held_ns]);
+        within(integrals.chain(sums), SUM_MAX_NS)?;
+        let by_request = self.by_request.clone().unwrap_or_default();
+        Measurement { by_request, ..Measurement::default() }.check()?;
+        let is_long = |failures: &Failures| failures.first.what.len() > MESSAGE_MAX_BYTES;
+        let bins_max = self.end_ns.saturating_sub(self.start_ns) / BIN_NS + 2;
+        if self.errors.values().any(is_long)
             || self.end_ns < self.start_ns
-            || self.first_bin > bin_at(self.end_ns)
-            || self.bins.len() as u64 > bin_at(self.end_ns - self.start_ns) + 2;
-        if is_huge { Err("it has numbers or texts that no load can have".to_owned()) } else { Ok(()) }
+            || self.bins.len() as u64 > bins_max
+        {
+            return Err("it has texts or bins that no load can have".to_owned());
+        }
+        Ok(())
     }
 
-    /// The same with one bin in place of all: what is kept of each place for its identities does not grow with time.
-    pub(crate) fn with_one_bin(&self) -> Share {
-        let mut sum = Bin::default();
-        self.bins.iter().for_each(|bin| sum.add(bin));
-        Share { first_bin: 0, bins: vec![sum], ..self.clone() }
+    /// One bin in place of all: those of a whole window are kept by themselves, merged into bounded memory.
+    pub(crate) fn fold_bins(&mut self) {
+        let sum = self.bins.iter().copied().reduce(|mut sum, bin| {
+            sum.add(&bin);
+            sum
+        });
+        self.bins.clear();
+        self.bins.extend(sum);
     }
 
     /// A part in which nothing happens and all stands as at the end of this one: of workers that have ended, beside
     /// those that have not.
-    pub(crate) fn standing(&self) -> Share {
+    pub(crate) fn standing(&self) -> WindowDelta {
         let RequestCounts { in_flight, never_sent, .. } = self.requests;
-        let mut share = Share {
+        let mut share = WindowDelta {
             start_ns: self.end_ns,
             end_ns: self.end_ns,
             requests: RequestCounts {
@@ -268,40 +275,15 @@ impl Share {
                 never_sent,
                 ..RequestCounts::default()
             },
-            connections: self.connections,
             user_clock: self.user_clock,
             by_request: self.by_request.clone(),
-            ..Share::default()
+            ..WindowDelta::default()
         };
         let (to, from) = (&mut share.latency.rest, &self.latency.rest);
         to.response.waiting.clone_from(&from.response.waiting);
         to.service.waiting.clone_from(&from.service.waiting);
         share
     }
-
-    fn add_bins(&mut self, first_bin: u64, bins: Vec<Bin>) {
-        if self.bins.is_empty() {
-            (self.first_bin, self.bins) = (first_bin, bins);
-            return;
-        }
-        if bins.is_empty() {
-            return;
-        }
-        if first_bin < self.first_bin {
-            let before = usize::try_from(self.first_bin - first_bin).unwrap_or(0);
-            self.bins.splice(0..0, std::iter::repeat_n(Bin::default(), before));
-            self.first_bin = first_bin;
-        }
-        let at = usize::try_from(first_bin - self.first_bin).unwrap_or(usize::MAX);
-        let length = self.bins.len().max(at.saturating_add(bins.len()));
-        self.bins.resize(length, Bin::default());
-        self.bins[at..].iter_mut().zip(&bins).for_each(|(sum, bin)| sum.add(bin));
-    }
-}
-
-/// The number of the bin that begins so long after the window's start.
-pub(crate) fn bin_at(since_window_ns: u64) -> u64 {
-    since_window_ns / BIN_NS
 }
 
 #[cfg(test)]
@@ -309,30 +291,27 @@ mod tests {
     use super::*;
 
     /// A second from the load's third on, with its ten bins.
-    fn second() -> Share {
-        Share {
+    fn second() -> WindowDelta {
+        WindowDelta {
             start_ns: 3_000_000_000,
             end_ns: 4_000_000_000,
-            first_bin: 10,
             bins: vec![Bin { completed: 3, ..Bin::default() }; 10],
-            ..Share::default()
+            ..WindowDelta::default()
         }
     }
 
     #[test]
-    fn bins_that_lie_beyond_the_part_or_are_more_than_it_has_are_refused() {
+    fn more_bins_than_a_part_has_are_refused() {
         assert_eq!(second().check(), Ok(()));
-        for first_bin in [41, 1 << 52] {
-            assert!(Share { first_bin, ..second() }.check().is_err(), "{first_bin}");
-        }
-        assert!(Share { bins: vec![Bin::default(); 13], ..second() }.check().is_err());
-        assert!(Share { end_ns: 2_000_000_000, ..second() }.check().is_err());
+        assert!(WindowDelta { bins: vec![Bin::default(); 13], ..second() }.check().is_err());
+        assert!(WindowDelta { end_ns: 2_000_000_000, ..second() }.check().is_err());
     }
 
     #[test]
     fn what_is_kept_of_a_place_has_one_bin_with_the_sum_of_all() {
-        let mut kept = second().with_one_bin();
-        kept.then(second().with_one_bin());
-        assert_eq!((kept.first_bin, kept.bins.len(), kept.bins[0].completed), (0, 1, 60));
+        let mut kept = second();
+        kept.append_window(second());
+        kept.fold_bins();
+        assert_eq!((kept.bins.len(), kept.bins[0].completed), (1, 60));
     }
 }

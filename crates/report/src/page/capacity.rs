@@ -67,13 +67,7 @@ struct Search<'a> {
 
 /// A search's answer in a sentence.
 pub(super) fn answer(found: &CapacityRecord) -> String {
-    if let Some(why) = &found.void {
-        return format!("The search was given up: {why}");
-    }
-    let Some(estimate) = &found.capacity_per_s else {
-        return format!("No rate that was tried is sustained ({})", found.slo);
-    };
-    format!("{} ({})", words::capacity(found, estimate), found.slo)
+    format!("{} ({})", words::capacity(found), found.slo)
 }
 
 /// The plans that search, and a chunk `c` + plan of the probes of each.

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use prony_analysis::comparison::Comparison;
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_analysis::figure::Figure;
-use prony_model::trial::Effect;
 
-use super::comparison;
 use super::lines::{Ink, Lines, TerminalOptions};
 use super::published::published;
 use super::table::{Align, Table};
-use crate::format;
 use crate::words::{self, PublishedColumn, WITHHELD};
+use crate::{document, format};
 
 /// A label's characters at least, where columns leave it no more, and at most.
 const LABEL_MIN: usize = 10;
@@ -28,42 +27,25 @@ pub fn experiment(analysis: &ExperimentAnalysis, options: &TerminalOptions) -> S
     out.wrapped("", &words::trial_counts(analysis), Ink::PLAIN);
     out.wrapped("", &words::conditions(analysis), Ink::DIM);
     analysis.plans.iter().for_each(|plan| plan_table(&mut out, analysis, plan));
-    protocols(&mut out, analysis);
+    out.blocks(&document::protocols(analysis));
     published(&mut out, analysis);
     if let Some(duet) = &analysis.duet {
-        comparison::below(&mut out, duet);
+        out.blocks(&document::comparison(duet));
     }
     out.line("");
     if let Some(spread) = words::below(analysis) {
         out.wrapped(" ", &spread, Ink::PLAIN);
     }
-    for skipped in &analysis.skipped {
-        let lead =
-            format!(" skipped  {}  ", format::truncate_middle(&format::printable(&skipped.candidate), 24));
-        out.wrapped(&lead, &skipped.reason, Ink::PLAIN);
-        if let Some(mend) = &skipped.mend {
-            // On a line of its own, whole, so that it can be copied.
-            out.line(&format!("          {}", out.paint(Ink::BOLD, &format::printable(mend))));
-        }
-    }
-    analysis.notes.iter().for_each(|note| out.wrapped(" note  ", note, Ink::PLAIN));
-    out.wrapped(" ± ", &analysis.interval_method, Ink::DIM);
-    let reproduce = format::printable(&analysis.reproduce);
-    out.line(&format!(" Reproduce  {}", out.paint(Ink::BOLD, &reproduce)));
+    out.blocks(&document::details(analysis));
     out.text
 }
 
-/// What HTTP/2 changes, where plans ask for the same over both.
-fn protocols(out: &mut Lines, analysis: &ExperimentAnalysis) {
-    for pair in words::protocols(analysis) {
-        out.line("");
-        out.wrapped(" ", &pair.title, Ink::PLAIN);
-        let mut columns = vec![(Align::Right, 8); pair.head.len()];
-        columns[0] = (Align::Left, LABEL_MIN);
-        let mut table = Table::new(&columns);
-        [pair.head].into_iter().chain(pair.rows).for_each(|row| table.row(row));
-        out.table(&table.lines());
-    }
+/// Two candidates, figure by figure: the answer, a table a plan, what qualifies it.
+pub fn comparison(comparison: &Comparison, options: &TerminalOptions) -> String {
+    let mut out = Lines::new(options);
+    out.wrapped("", &comparison.headline, Ink::BOLD);
+    out.blocks(&document::comparison(comparison));
+    out.text
 }
 
 fn plan_table(out: &mut Lines, analysis: &ExperimentAnalysis, plan: &PlanAnalysis) {
@@ -93,7 +75,7 @@ fn plan_table(out: &mut Lines, analysis: &ExperimentAnalysis, plan: &PlanAnalysi
         let first_byte = Figure::FIRST_BYTE_P99.terminal_column.map_or("", |(head, _)| head);
         columns.retain(|column| column.head != first_byte);
     }
-    let labels = labels(&plan.rows, room(&columns));
+    let room = room(&columns);
     columns.insert(
         2,
         Column {
@@ -101,7 +83,7 @@ fn plan_table(out: &mut Lines, analysis: &ExperimentAnalysis, plan: &PlanAnalysi
             align: Align::Left,
             least: 0,
             reserved: 0,
-            cells: labels.clone(),
+            cells: labels(&plan.rows, room),
         },
     );
     let mut table = Table::new(&columns.iter().map(|c| (c.align, c.least)).collect::<Vec<_>>());
@@ -120,30 +102,7 @@ fn plan_table(out: &mut Lines, analysis: &ExperimentAnalysis, plan: &PlanAnalysi
         let lead = format!(" {}  ", format::printable(&column.head));
         out.wrapped(&lead, &figures.join(", "), Ink::PLAIN);
     }
-    for (mark, text) in words::shared_remarks(&plan.rows) {
-        out.wrapped(&format!(" {mark} "), &text, Ink::PLAIN);
-    }
-    for (row, label) in plan.rows.iter().zip(&labels) {
-        let remarks = words::own_remarks(row, &plan.rows);
-        if !remarks.is_empty() {
-            let text = format!("{label}: {}", remarks.join("; "));
-            let mark = match words::row_mark(row) {
-                "" => words::effect_mark(Effect::Note),
-                mark => mark,
-            };
-            out.wrapped(&format!(" {mark} "), &text, Ink::PLAIN);
-        }
-    }
-    if let Some(twin) = &plan.twin {
-        let ink = if twin.apart == Some(true) { Ink::BAD } else { Ink::PLAIN };
-        out.wrapped(" ", &words::twin(twin), ink);
-    }
-    if let Some(planning) = &plan.planning {
-        out.wrapped(" ", &words::planning(planning), Ink::DIM);
-    }
-    if let Some(changes) = words::rank_changes(plan) {
-        out.wrapped(" ", &changes, Ink::DIM);
-    }
+    out.blocks(&document::plan_notes(plan));
 }
 
 /// The rows' labels within so many characters, or within as many as tell them apart.

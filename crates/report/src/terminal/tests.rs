@@ -253,7 +253,7 @@ fn a_run() {
      at this noise, 5 blocks find a difference of 7.3 % in 4 of 5 runs; 2 % takes 39
      blocks, 5 % takes 9, 10 % takes more than 1,000
 
-     skipped  nginx-unit  there is no package of it for Debian 12.
+     skipped  nginx-unit: there is no package of it for Debian 12.
               prony servers install nginx-unit
      note  The run was interrupted once and resumed.
      ± 95 % intervals by Student's t on the log figures of the trials, each on a
@@ -307,7 +307,7 @@ fn a_run_with_a_published_source() {
 
      If your application uses 20 ms of CPU per request, the servers under c50 differ
      by at most 3.2 %.
-     skipped  nginx-unit  there is no package of it for Debian 12.
+     skipped  nginx-unit: there is no package of it for Debian 12.
               prony servers install nginx-unit
      note  The run was interrupted once and resumed.
      ± 95 % intervals by Student's t on the log figures of the trials, each on a
@@ -411,7 +411,7 @@ fn a_run_with_hostile_labels_and_a_candidate_without_figures() {
      at this noise, 5 blocks find a difference of 7.3 % in 4 of 5 runs; 2 % takes 39
      blocks, 5 % takes 9, 10 % takes more than 1,000
 
-     skipped  nginx-unit  there is no package of it for Debian 12.
+     skipped  nginx-unit: there is no package of it for Debian 12.
               prony servers install nginx-unit
      note  The run was interrupted once and resumed.
      ± 95 % intervals by Student's t on the log figures of the trials, each on a

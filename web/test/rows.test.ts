@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { AgentRecord, HistoryData, Host, Ratios, RunData } from "../src/data";
 import { axesOf, choices, passes, type Cell, publishedRatio, ratioTo, saidOf, shown, WITHOUT } from "../src/core/rows";
 import { csv } from "../src/core/save";
-import { planOf, short } from "../src/core/saved";
+import { planOf, short as saved } from "../src/core/saved";
 import { estimateFiles, flat, sorted, type Column } from "../src/parts/table";
 import { begin, captionOf, hear } from "../src/pages/live";
 import { asked, together } from "../src/pages/ramp";
@@ -85,11 +85,11 @@ describe("tables", () => {
     ]);
   });
   it("saves figures and plans by the names that files have", () => {
-    expect(short({ point: 7, ci_low: 6, ci_high: null, n: 3, no_interval: "no upper end" })).toEqual({ point: 7, low: 6, high: null, n: 3, why: "no upper end" });
-    expect([short(null), planOf(undefined)]).toEqual([null, undefined]);
+    expect(saved({ point: 7, ci_low: 6, ci_high: null, n: 3, no_interval: "no upper end" })).toEqual({ point: 7, low: 6, high: null, n: 3, why: "no upper end" });
+    expect([saved(null), planOf(undefined)]).toEqual([null, undefined]);
     const of = { share: 0.5, of: { candidate: "a", plan: "knee" } };
     const asked = { plan: { connections: 50, rate_per_s: 1, arrivals: "constant" }, share: of } as never;
-    expect(planOf({ name: "s", describe: "d", asked })).toMatchObject({ name: "s", connections: 50, rate_per_s: null, capacity: null, share: [0.5, "a under knee"] });
+    expect(planOf({ name: "s", describe: "d", asked })).toMatchObject({ name: "s", connections: 50, rate_per_s: null, capacity: null, share: [0.5, "a knee"] });
   });
   it("writes CSV that no spreadsheet runs", () => {
     expect(csv([["a,b", 1, null], ["=cmd()", -2, 'say "x"']])).toBe('"a,b",1,\r\n\'=cmd(),-2,"say ""x"""\r\n');

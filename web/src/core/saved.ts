@@ -17,6 +17,6 @@ export function planOf(plan: PlanHead | undefined): Record<string, unknown> | un
   const share = asked?.share;
   return {
     name, describe, said, connections: asked?.plan.connections ?? null, rate_per_s: share ? null : asked?.plan.rate_per_s ?? null,
-    arrivals: asked?.plan.arrivals ?? null, capacity: asked?.capacity ?? null, ...(share ? { share: [share.share, `${share.of.candidate} under ${share.of.plan}`] } : {}),
+    arrivals: asked?.plan.arrivals ?? null, capacity: asked?.capacity ?? null, ...(share ? { share: [share.share, `${share.of.candidate} ${share.of.plan}`] } : {}),
   };
 }

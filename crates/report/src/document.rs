@@ -2,12 +2,15 @@
 
 use prony_analysis::compare::Finding;
 use prony_analysis::comparison::{Comparison, FigureComparison};
-use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis};
+use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
+use prony_analysis::figure::Figure;
 use prony_analysis::published::PublishedAnalysis;
+use prony_model::Estimate;
 use prony_model::trial::Effect;
 
+use crate::format;
 use crate::terminal::{Align, Ink, Table};
-use crate::words::{self, comparison as compared};
+use crate::words::{self, PublishedColumn, WITHHELD, comparison as compared};
 
 /// A part of a view.
 pub(crate) enum Block {
@@ -48,6 +51,92 @@ fn item(lead: &'static str, text: impl Into<String>, ink: Ink) -> Block {
 
 fn item_of(lead: &'static str, of: &str, text: impl Into<String>, fix: Option<String>) -> Block {
     Block::Item(Item { lead, of: Some(of.to_owned()), text: text.into(), ink: Ink::PLAIN, fix })
+}
+
+/// A column of a plan's table.
+pub(crate) struct Column {
+    pub(crate) head: String,
+    align: Align,
+    /// The least width in a terminal, its gap to the left included.
+    least: usize,
+    /// One for each row of the plan.
+    pub(crate) cells: Vec<String>,
+}
+
+impl Column {
+    /// The width that it takes in a terminal.
+    pub(crate) fn width(&self) -> usize {
+        let longest = self.cells.iter().chain([&self.head]).map(|cell| cell.chars().count()).max();
+        self.least.max(longest.unwrap_or(0) + 1)
+    }
+}
+
+/// The columns of a plan's table that have anything in them. `baseline` is its name in the head of its ratios. A `wide` one
+/// has intervals and, in place of marks, counts.
+pub(crate) fn columns(
+    plan: &PlanAnalysis,
+    theirs: &[PublishedColumn],
+    baseline: Option<&str>,
+    wide: bool,
+) -> Vec<Column> {
+    use Align::{Left, Right};
+    let or_withheld = |cell: Option<String>| cell.unwrap_or_else(|| WITHHELD.to_owned());
+    let column = |head: &str, align, least, cell: &dyn Fn(&Row) -> Option<String>| {
+        let cells = plan.rows.iter().map(|row| or_withheld(cell(row))).collect();
+        Column { head: head.to_owned(), align, least, cells }
+    };
+    let mut columns = vec![column("rank", Left, 6, &|row| Some(words::rank(row)))];
+    if !wide {
+        // The figure itself has this one.
+        columns
+            .push(column("", Left, 2, &|row| Some(words::row_mark(row).trim_start_matches('≥').to_owned())));
+    }
+    columns.push(column(SERVER, Left, 0, &|row| Some(row.candidate.clone())));
+    columns.push(column("req/s", Right, 10, &|row| Some(words::row_rate(row))));
+    columns.push(match wide {
+        true => column("95 %", Right, 0, &|row| row.throughput().and_then(words::plus_minus)),
+        false => {
+            column("±", Right, 7, &|row| row.throughput().map_or(Some(String::new()), words::half_width))
+        }
+    });
+    if let Some(name) = baseline.filter(|_| wide || plan.rows.iter().any(|row| row.ratio.is_some())) {
+        let interval = |ratio: &Estimate| if wide { words::spaced_plus_minus(ratio) } else { String::new() };
+        let cell = |ratio: &Estimate| format!("{}{}", words::ratio(ratio), interval(ratio));
+        columns.push(column(&format!("× {name}"), Right, 7, &|row| row.ratio.as_ref().map(cell)));
+    }
+    columns.extend(theirs.iter().map(|theirs| Column {
+        head: theirs.head.clone(),
+        align: Right,
+        least: 8,
+        cells: theirs.cells.iter().cloned().map(or_withheld).collect(),
+    }));
+    for figure in Figure::all() {
+        let is_known = plan.rows.iter().any(|row| row.figures[figure].estimate.is_some());
+        let shown = match wide {
+            true => (figure.in_markdown || (figure.is_column() && is_known)).then_some((figure.head, 0)),
+            false => figure.terminal_column.filter(|_| is_known || figure.quantile().is_some()),
+        };
+        let cell = |row: &Row| Some(words::row_figure(row, figure));
+        columns.extend(shown.map(|(head, least)| column(head, Right, least, &cell)));
+    }
+    if wide {
+        columns.push(column("failed", Right, 0, &|row| Some(format::thousands(row.failed))));
+        columns.push(column("trials", Right, 0, &|row| Some(format!("{}/{}", row.counted, row.trials))));
+    }
+    columns
+}
+
+/// The head of the column of candidates.
+pub(crate) const SERVER: &str = "server";
+
+/// A table of these columns.
+pub(crate) fn table(columns: &[Column]) -> Block {
+    let mut table = Table::new(&columns.iter().map(|c| (c.align, c.least)).collect::<Vec<_>>());
+    table.row(columns.iter().map(|column| column.head.clone()).collect());
+    for row in 0..columns.first().map_or(0, |column| column.cells.len()) {
+        table.row(columns.iter().map(|column| column.cells[row].clone()).collect());
+    }
+    Block::Table(table)
 }
 
 /// What stands below a plan's table.

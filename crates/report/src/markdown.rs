@@ -6,15 +6,14 @@
 use std::fmt::Display;
 
 use prony_analysis::comparison::Comparison;
-use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
-use prony_analysis::figure::Figure;
+use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis};
 use prony_model::slo::SloRecord;
 use prony_model::trial::Trial;
 
 use crate::document::{self, Block, Item};
 use crate::format;
 use crate::terminal::{Align, Ink, Table};
-use crate::words::{self, WITHHELD};
+use crate::words;
 
 /// Requests of a list in a table at most.
 const REQUESTS_MAX: usize = 100;
@@ -135,7 +134,7 @@ fn published(out: &mut String, analysis: &ExperimentAnalysis) {
         }
         let why = words::judged_why(judged).map(|why| format!(" ({why})")).unwrap_or_default();
         let claim = text(&format!("{}{why}", judged.text));
-        let word = judged.judgement.word().to_owned();
+        let word = words::loud(judged.judgement);
         push_row(out, [claim, words::judged_published(judged), word, words::judged_measured(judged)]);
     }
     out.push_str(&blocks(&document::source_notes(published)));
@@ -149,42 +148,14 @@ fn host_line(host: &prony_model::host::Host) -> String {
 }
 
 fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalysis) {
-    out.push_str(&format!("\n#### {}: {}\n\n", text(&plan.name), text(&plan.describe)));
+    out.push_str(&format!("\n#### {}: {}\n", text(&plan.name), text(&plan.describe)));
     if let Some(workers) = words::workers(plan) {
-        out.push_str(&format!("Workers: {}\n\n", text(&workers)));
+        out.push_str(&format!("\nWorkers: {}\n", text(&workers)));
     }
-    let mut head = ["rank", "server", "req/s", "95 %"].map(str::to_owned).to_vec();
-    head.extend(analysis.baseline.as_deref().map(|baseline| format!("× {}", text(baseline))));
     let theirs = words::published_columns(analysis, plan);
-    head.extend(theirs.iter().map(|column| text(&column.head)));
-    head.extend(figures(plan).map(|figure| figure.head).chain(["failed", "trials"]).map(str::to_owned));
-    push_head(out, head, |column| column == 1);
-    for (i, row) in plan.rows.iter().enumerate() {
-        let theirs = theirs.iter().map(|column| column.cells.get(i).cloned().flatten()).collect();
-        push_row(out, cells(plan, row, analysis.baseline.is_some(), theirs));
-    }
+    let columns = document::columns(plan, &theirs, analysis.baseline.as_deref(), true);
+    out.push_str(&blocks(&[document::table(&columns)]));
     out.push_str(&blocks(&document::plan_notes(plan)));
-}
-
-/// The figures that have a column: always, or as the terminal's where something is known of them.
-fn figures(plan: &PlanAnalysis) -> impl Iterator<Item = Figure> {
-    let is_known = move |figure: Figure| plan.rows.iter().any(|row| row.figures[figure].estimate.is_some());
-    Figure::all().filter(move |figure| figure.in_markdown || (figure.is_column() && is_known(*figure)))
-}
-
-fn cells(plan: &PlanAnalysis, row: &Row, ratio: bool, theirs: Vec<Option<String>>) -> Vec<String> {
-    let or_withheld = |figure: Option<String>| figure.unwrap_or_else(|| WITHHELD.to_owned());
-    let pm = or_withheld(row.throughput().and_then(words::plus_minus));
-    let mut cells = vec![words::rank(row), text(&row.candidate), words::row_rate(row), pm];
-    if ratio {
-        let ratio = row.ratio.as_ref().map(|e| format!("{}{}", words::ratio(e), words::spaced_plus_minus(e)));
-        cells.push(or_withheld(ratio));
-    }
-    cells.extend(theirs.into_iter().map(or_withheld));
-    cells.extend(figures(plan).map(|figure| text(&words::row_figure(row, figure))));
-    cells.push(format::thousands(row.failed));
-    cells.push(format!("{}/{}", row.counted, row.trials));
-    cells
 }
 
 /// One trial: its first line, its percentiles, and its verdict's reasons.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use prony_model::plan::ArrivalKind;
 use prony_model::plan_record::PlanRecord;
-use prony_model::run_log::{RunLog, TrialResult};
+use prony_model::run_log::{NamedPlan, RunLog, TrialResult};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -50,147 +50,123 @@ pub(crate) struct SweepPoint {
     trial: Option<u32>,
 }
 
-/// What a plan is, apart: rates and connections stand beside the rest, so that plans that differ in
-/// one of them alone are found.
-#[derive(Debug, Clone, PartialEq)]
-struct Facets {
-    group: Option<String>,
-    /// What a search has to keep.
-    capacity: Option<String>,
-    /// The knee that the rate is a share of, and the share in percent.
-    share: Option<(String, f64)>,
-    rate_per_s: Option<f64>,
-    connections: u32,
-    /// Everything else.
-    rest: PlanRecord,
-}
-
 const AXES: [Against; 3] = [Against::Rate, Against::Share, Against::Connections];
 
 impl Against {
     /// Where a plan stands on it; `None` where it has no place.
-    fn place(self, facets: &Facets) -> Option<f64> {
+    fn place(self, of: &NamedPlan) -> Option<f64> {
         match self {
-            Against::Rate => facets.rate_per_s,
-            Against::Share => facets.share.as_ref().map(|(_, percent)| *percent),
-            Against::Connections => Some(f64::from(facets.connections)),
+            Against::Rate => of.plan.rate_per_s,
+            // To a ten-thousandth of a percent, without what floats make of it.
+            Against::Share => of.share.as_ref().map(|share| (share.share * 1e6).round() / 1e4),
+            Against::Connections => Some(f64::from(of.plan.connections)),
         }
     }
 
     /// The same without its place: what the plans of one sweep have in common.
-    fn common(self, facets: &Facets) -> Facets {
-        let mut common = facets.clone();
+    fn common(self, of: &NamedPlan) -> NamedPlan {
+        let mut common = of.clone();
         match self {
-            Against::Rate => common.rate_per_s = None,
-            Against::Share => common.share = common.share.map(|(of, _)| (of, 0.0)),
-            Against::Connections => common.connections = 0,
+            Against::Rate => common.plan.rate_per_s = None,
+            Against::Share => common.share.iter_mut().for_each(|share| share.share = 0.0),
+            Against::Connections => common.plan.connections = 0,
         }
         common
     }
 }
 
-impl Facets {
-    /// Stages have a page of their own.
-    fn of(record: &PlanRecord) -> Option<Facets> {
-        (record.stages.is_empty() && record.arrivals != ArrivalKind::Stages).then(|| Facets {
-            group: None,
-            capacity: None,
-            share: None,
-            rate_per_s: record.rate_per_s,
-            connections: record.connections,
-            // Where it goes, how long it lasts and by which seed makes no other sweep of it.
-            rest: PlanRecord {
-                url: String::new(),
-                rate_per_s: None,
-                connections: 0,
-                duration_ns: None,
-                requests: None,
-                warmup_ns: 0,
-                seed: 0,
-                ..record.clone()
-            },
-        })
-    }
+/// What makes it another plan in a sweep: not its name, where it goes, how long it lasts and by which seed. Stages have a
+/// page of their own.
+fn compared(of: &NamedPlan) -> Option<NamedPlan> {
+    let record = &of.plan;
+    (record.stages.is_empty() && record.arrivals != ArrivalKind::Stages).then(|| NamedPlan {
+        plan: PlanRecord {
+            url: String::new(),
+            // Of a share it is a placeholder.
+            rate_per_s: record.rate_per_s.filter(|_| of.share.is_none()),
+            duration_ns: None,
+            requests: None,
+            warmup_ns: 0,
+            seed: 0,
+            ..record.clone()
+        },
+        group: of.group.clone(),
+        capacity: of.capacity.clone(),
+        share: of.share.clone(),
+        ..NamedPlan::default()
+    })
+}
 
-    /// What it is, but for its place on the axis.
-    fn describe(&self, axis: Against) -> String {
-        let mut said: Vec<String> = self.group.iter().map(|group| format::printable(group)).collect();
-        if axis != Against::Connections {
-            said.push(format::count(self.connections.into(), "connection", "connections"));
-        }
-        match (&self.capacity, &self.share, self.rate_per_s) {
-            (Some(slo), ..) if slo.is_empty() => said.push("capacity".to_owned()),
-            (Some(slo), ..) => said.push(format!("capacity, kept: {}", format::printable(slo))),
-            (_, Some((of, _)), _) if axis == Against::Share => {
-                said.push(format!("share of {}", format::printable(of)));
-            }
-            (_, Some((of, percent)), _) => {
-                said.push(format!("{} of {}", format::percent(percent / 100.0), format::printable(of)));
-            }
-            (_, _, Some(rate)) if axis != Against::Rate => said.push(format!("{}/s", format::rate(rate))),
-            _ if axis != Against::Rate => said.push("closed loop".to_owned()),
-            _ => {}
-        }
-        if !self.rest.keepalive {
-            said.push("no keep-alive".to_owned());
-        }
-        match (self.rest.speaks_http2(), self.rest.pipeline) {
-            (true, streams) => said.push(format!(
-                "HTTP/2 with {}",
-                format::count(streams.into(), "stream per connection", "streams per connection")
-            )),
-            (false, 1) => {}
-            (false, pipeline) => said.push(format!("pipelined by {pipeline}")),
-        }
-        said.join(", ")
+/// What a plan is, but for its place on the axis.
+fn describe(of: &NamedPlan, axis: Against) -> String {
+    let plan = &of.plan;
+    let mut said: Vec<String> = of.group.iter().map(|group| format::printable(group)).collect();
+    if axis != Against::Connections {
+        said.push(format::count(plan.connections.into(), "connection", "connections"));
     }
+    match (&of.capacity, &of.share, plan.rate_per_s) {
+        (Some(slo), ..) if slo.is_empty() => said.push("capacity".to_owned()),
+        (Some(slo), ..) => said.push(format!("capacity, kept: {}", format::printable(slo))),
+        (_, Some(share), _) => {
+            let whose = format::printable(&share.of.to_string());
+            said.push(match axis {
+                Against::Share => format!("share of {whose}"),
+                _ => format!("{} of {whose}", format::percent(share.share)),
+            });
+        }
+        (_, _, Some(rate)) if axis != Against::Rate => said.push(format!("{}/s", format::rate(rate))),
+        _ if axis != Against::Rate => said.push("closed loop".to_owned()),
+        _ => {}
+    }
+    if !plan.keepalive {
+        said.push("no keep-alive".to_owned());
+    }
+    match (plan.speaks_http2(), plan.pipeline) {
+        (true, streams) => {
+            let streams = format::count(streams.into(), "stream per connection", "streams per connection");
+            said.push(format!("HTTP/2 with {streams}"));
+        }
+        (false, 1) => {}
+        (false, pipeline) => said.push(format!("pipelined by {pipeline}")),
+    }
+    said.join(", ")
 }
 
 /// The sweeps of an experiment's plans.
 pub(super) fn of_plans(log: &RunLog, names: &Names) -> Vec<Sweep> {
-    let facets = log.header.plans.iter().filter_map(|named| {
-        let mut facets = Facets::of(&named.plan)?;
-        facets.group.clone_from(&named.group);
-        facets.capacity.clone_from(&named.capacity);
-        if let Some(share) = &named.share {
-            // Its rate is a placeholder.
-            facets.rate_per_s = None;
-            // To a ten-thousandth of a percent, without what floats make of it.
-            facets.share = Some((share.of.to_string(), (share.share * 1e6).round() / 1e4));
-        }
+    let plans = log.header.plans.iter().filter_map(|named| {
         let point = SweepPoint { x: 0.0, plan: Some(names.plan(&named.name)?), trial: None };
-        Some((facets, point))
+        Some((compared(named)?, point))
     });
-    sweeps(&facets.collect::<Vec<_>>())
+    sweeps(&plans.collect::<Vec<_>>())
 }
 
 /// The sweeps of trials that were made one by one.
 pub(super) fn of_trials(results: &[&TrialResult]) -> Vec<Sweep> {
-    let facets = results.iter().filter_map(|result| {
-        let mut facets = Facets::of(&result.trial.as_ref()?.plan)?;
+    let plans = results.iter().filter_map(|result| {
+        let plan = result.trial.as_ref()?.plan.clone();
+        let capacity = result.capacity.as_ref().map(|found| found.slo.clone());
+        let rate_per_s = plan.rate_per_s.filter(|_| capacity.is_none());
         // Trials of a shell's loop may have any number of workers.
-        facets.rest.threads = 0;
-        if let Some(capacity) = &result.capacity {
-            facets.capacity = Some(capacity.slo.clone());
-            facets.rate_per_s = None;
-        }
-        Some((facets, SweepPoint { x: 0.0, plan: None, trial: Some(result.planned.index) }))
+        let plan = PlanRecord { threads: 0, rate_per_s, ..plan };
+        let point = SweepPoint { x: 0.0, plan: None, trial: Some(result.planned.index) };
+        Some((compared(&NamedPlan { plan, capacity, ..NamedPlan::default() })?, point))
     });
-    sweeps(&facets.collect::<Vec<_>>())
+    sweeps(&plans.collect::<Vec<_>>())
 }
 
 /// Those of two places and more, along each axis, in the order of their first plan.
-fn sweeps(all: &[(Facets, SweepPoint)]) -> Vec<Sweep> {
+fn sweeps(all: &[(NamedPlan, SweepPoint)]) -> Vec<Sweep> {
     let mut out = Vec::new();
     for axis in AXES {
         let mut groups: Vec<Sweep> = Vec::new();
         // By all that they have in common, in words: a log may have more trials than pairs of them can be compared.
         let mut known: HashMap<String, usize> = HashMap::new();
-        for (facets, point) in all {
-            let Some(x) = axis.place(facets) else { continue };
-            let at = *known.entry(format!("{:?}", axis.common(facets))).or_insert(groups.len());
+        for (plan, point) in all {
+            let Some(x) = axis.place(plan) else { continue };
+            let at = *known.entry(format!("{:?}", axis.common(plan))).or_insert(groups.len());
             if at == groups.len() {
-                let (title, capacity) = (facets.describe(axis), facets.capacity.is_some());
+                let (title, capacity) = (describe(plan, axis), plan.capacity.is_some());
                 groups.push(Sweep { against: axis, title, capacity, points: Vec::new() });
             }
             groups[at].points.push(SweepPoint { x, ..point.clone() });
@@ -209,7 +185,7 @@ mod tests {
     use super::*;
     use crate::fixtures;
     use prony_model::published::CapacityOf;
-    use prony_model::run_log::{NamedPlan, ShareOf};
+    use prony_model::run_log::ShareOf;
 
     fn plan(name: &str, connections: u32, rate: Option<f64>) -> NamedPlan {
         let arrivals = if rate.is_some() { ArrivalKind::Constant } else { ArrivalKind::Closed };

@@ -8,9 +8,8 @@ use prony_analysis::figure::Figure;
 
 use super::lines::{Ink, Lines, TerminalOptions};
 use super::published::published;
-use super::table::{Align, Table};
-use crate::words::{self, PublishedColumn, WITHHELD};
-use crate::{document, format};
+use crate::document::{self, Column, SERVER};
+use crate::{format, words};
 
 /// A label's characters at least, where columns leave it no more, and at most.
 const LABEL_MIN: usize = 10;
@@ -57,18 +56,19 @@ fn plan_table(out: &mut Lines, analysis: &ExperimentAnalysis, plan: &PlanAnalysi
     let theirs = words::published_columns(analysis, plan);
     // One of them has room beside ours.
     let (beside, below) = theirs.split_at(theirs.len().min(1));
-    let columns_to = |baseline: &str| columns(analysis, plan, beside.first(), baseline);
+    let columns_to = |baseline: Option<&str>| document::columns(plan, beside, baseline, false);
     // What the other columns leave to the label.
     let room = |columns: &[Column]| {
-        let others: usize = columns.iter().map(|column| column.reserved).sum();
-        out.width.saturating_sub(others + 1).clamp(LABEL_MIN, LABEL_MAX)
+        let others = columns.iter().filter(|column| column.head != SERVER).map(Column::width);
+        out.width.saturating_sub(others.sum::<usize>() + 1).clamp(LABEL_MIN, LABEL_MAX)
     };
-    let baseline = format::printable(analysis.baseline.as_deref().unwrap_or_default());
-    let mut columns = columns_to(&format::truncate(&baseline, BASELINE_WIDTH));
+    let baseline =
+        analysis.baseline.as_deref().map(|name| format::truncate(&format::printable(name), BASELINE_WIDTH));
+    let mut columns = columns_to(baseline.as_deref());
     let longest = plan.rows.iter().map(|row| row.candidate.chars().count()).max().unwrap_or(0);
     // A baseline's name is in its own row, too: labels cut short are worse.
     if room(&columns) < longest.min(LABEL_MAX) {
-        columns = columns_to("base");
+        columns = columns_to(baseline.as_deref().map(|_| "base"));
     }
     // So are labels cut short beside when a response begins, which Markdown, CSV and JSON have, too.
     if room(&columns) < longest.min(LABEL_MAX) {
@@ -76,22 +76,10 @@ fn plan_table(out: &mut Lines, analysis: &ExperimentAnalysis, plan: &PlanAnalysi
         columns.retain(|column| column.head != first_byte);
     }
     let room = room(&columns);
-    columns.insert(
-        2,
-        Column {
-            head: "server".to_owned(),
-            align: Align::Left,
-            least: 0,
-            reserved: 0,
-            cells: labels(&plan.rows, room),
-        },
-    );
-    let mut table = Table::new(&columns.iter().map(|c| (c.align, c.least)).collect::<Vec<_>>());
-    table.row(columns.iter().map(|column| column.head.clone()).collect());
-    for i in 0..plan.rows.len() {
-        table.row(columns.iter().map(|column| column.cells[i].clone()).collect());
+    for column in columns.iter_mut().filter(|column| column.head == SERVER) {
+        column.cells = labels(&plan.rows, room);
     }
-    out.table(&table.lines());
+    out.blocks(&[document::table(&columns)]);
     for column in below {
         let figures: Vec<String> = plan
             .rows
@@ -112,62 +100,4 @@ fn labels(rows: &[Row], room: usize) -> Vec<String> {
         |width| -> Vec<String> { whole.iter().map(|label| format::truncate_middle(label, width)).collect() };
     let distinct = |labels: &Vec<String>| labels.iter().collect::<BTreeSet<_>>().len() == labels.len();
     (room..LABEL_MAX).map(within).find(distinct).unwrap_or_else(|| within(LABEL_MAX))
-}
-
-/// A column of a plan's table.
-struct Column {
-    head: String,
-    align: Align,
-    /// The least width, its gap to the left included.
-    least: usize,
-    /// The width that the label has to leave to it.
-    reserved: usize,
-    /// One for each row of the plan.
-    cells: Vec<String>,
-}
-
-/// The columns that have anything in them, without the label's; `baseline` is its name in the head of its ratios.
-fn columns(
-    analysis: &ExperimentAnalysis,
-    plan: &PlanAnalysis,
-    published: Option<&PublishedColumn>,
-    baseline: &str,
-) -> Vec<Column> {
-    use Align::{Left, Right};
-    let or_withheld = |cell: Option<String>| cell.unwrap_or_else(|| WITHHELD.to_owned());
-    let column = |head: &str, align, least, cell: &dyn Fn(&Row) -> Option<String>| {
-        let cells = plan.rows.iter().map(|row| or_withheld(cell(row))).collect();
-        Column { head: head.to_owned(), align, least, reserved: least, cells }
-    };
-    let mut columns = vec![
-        column("rank", Left, 6, &|row| Some(words::rank(row))),
-        // The figure itself has this one.
-        column("", Left, 2, &|row| Some(words::row_mark(row).trim_start_matches('≥').to_owned())),
-        column("req/s", Right, 10, &|row| Some(words::row_rate(row))),
-        column("±", Right, 7, &|row| row.throughput().map_or(Some(String::new()), words::half_width)),
-    ];
-    if analysis.baseline.is_some() && plan.rows.iter().any(|row| row.ratio.is_some()) {
-        let ratios = column(&format!("× {baseline}"), Right, 7, &|row| row.ratio.as_ref().map(words::ratio));
-        columns.push(Column { reserved: (ratios.head.chars().count() + 1).max(8), ..ratios });
-    }
-    if let Some(theirs) = published {
-        let longest =
-            theirs.cells.iter().flatten().chain([&theirs.head]).map(|cell| cell.chars().count()).max();
-        columns.push(Column {
-            head: format::printable(&theirs.head),
-            align: Right,
-            least: 8,
-            reserved: (longest.unwrap_or(0) + 1).max(8),
-            cells: theirs.cells.iter().cloned().map(or_withheld).collect(),
-        });
-    }
-    for figure in Figure::all() {
-        let measured = plan.rows.iter().any(|row| row.figures[figure].estimate.is_some());
-        if let Some((head, width)) =
-            figure.terminal_column.filter(|_| measured || figure.quantile().is_some())
-        {
-            columns.push(column(head, Right, width, &|row| Some(words::row_figure(row, figure))));
-        }
-    }
-    columns
 }

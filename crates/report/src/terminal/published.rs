@@ -41,7 +41,7 @@ fn claim(out: &mut Lines, judged: &JudgedConclusion, room: usize, column: usize)
             Judgement::Fails => Ink::BAD,
             Judgement::Undecided | Judgement::Unjudged => Ink::WARN,
         };
-        let word = out.paint(ink, &format!("{:<9}", judged.judgement.word()));
+        let word = out.paint(ink, &format!("{:<9}", words::loud(judged.judgement)));
         let published = words::judged_published(judged);
         let measured = words::judged_measured(judged);
         out.line(format!(" {line:<room$} {published:>column$}  {word} {measured}").trim_end());

@@ -44,11 +44,34 @@ export interface AgentRecord {
   throttled_ns?: number;
 }
 
+/** How far two orders agree. */
+export interface Agreement {
+  /** The figure that both order by: `requests_per_s` or `p99`. */
+  figure: string;
+  /** Rows of the plan left out for a doubt. */
+  left_out: number;
+  /** The plan. */
+  plan: string;
+  /** Kendall's tau-b: 1 is the same order, −1 its reverse. */
+  tau_b: Estimate;
+}
+
 /** When requests are due. */
 export type ArrivalKind = "closed" | "constant" | "poisson" | "stages";
 
+/** How many blocks find a difference, in four of five runs. */
+export interface BlocksToFind {
+  /** All blocks that it takes; `None`: more than a thousand. */
+  blocks: number | null;
+  /** The difference, as a share. */
+  difference: number;
+}
+
 /** Whether a throughput is the server's, or only what the client managed. */
 export type Bound = "exact" | "lower";
+
+/** Whose a conclusion is, in the order in which they are shown, each below its title. */
+export type By = "source" | "reading" | "question";
 
 /** A candidate. */
 export interface Candidate {
@@ -84,6 +107,32 @@ export interface Capacity {
   slo: string;
 }
 
+/** A measured capacity that rates are shares of. */
+export interface CapacityOf {
+  /** The candidate's label. */
+  candidate: string;
+  /** The name given to the plan that finds its capacity. */
+  plan: string;
+}
+
+/** What a search found. */
+export interface CapacityRecord {
+  /** `Lower` where the client, not the server, was the limit: print `≥`. */
+  bound: Bound;
+  /** The highest sustainable rate, in requests per second; `None` where not even the lowest probe passed. */
+  capacity_per_s: Estimate | null;
+  /** Whether the probes about the edge give it an interval. `Some(false)`: they do not, and the rate is their middle; `None`: nothing or only a lower bound was found, or an older log, where a longer probe confirmed it. */
+  confirmed?: boolean;
+  /** Every probe in the order they were made. */
+  probes: Probe[];
+  /** Whether a rate a tenth lower was sustained at once after an overload; `None` where nothing was overloaded. */
+  recovers: boolean | null;
+  /** What had to be kept: `p99<50ms`, or the default in words. */
+  slo: string;
+  /** Why the search was given up: its server died, was started again or answered with something else. There is no capacity then. */
+  void?: string;
+}
+
 /** What the searches of a candidate found. */
 export interface CapacityRow {
   /** Index of the candidate. */
@@ -91,7 +140,7 @@ export interface CapacityRow {
   /** Whether the interval is that of a single search. */
   edge: boolean;
   /** The rate: over several searches the geometric mean with its interval; of one, the highest rate that was sustained, up to the lowest that was not. None where not even the lowest was. */
-  estimate: Short | null;
+  estimate: Estimate | null;
   /** Searches that found a rate. */
   found: number;
   /** The client was the limit: print `≥`. */
@@ -106,38 +155,16 @@ export interface CapacityRow {
   unconfirmed: number;
 }
 
-/** A candidate under a plan: what is not a figure. */
+/** A candidate under a plan: what is said of its row in the analysis. */
 export interface Cell {
   /** Index of the candidate. */
   candidate: number;
-  /** Completed requests over all counted trials. */
-  completed: number;
-  /** Trials that count. */
-  counted: number;
-  /** Failed requests over all counted trials. */
-  failed: number;
   /** Index of the plan. */
   plan: number;
-  /** Each verdict's code seen, with words. */
-  reasons: CellReason[];
-  /** What became of its trials, one sentence each; what verdicts say is in `reasons`. */
+  /** What became of its trials, one sentence each; what verdicts say is in the row's `reasons`. */
   remarks: string[];
-  /** Trials with a result. */
-  trials: number;
   /** The word beside the row. */
   verdict: CellVerdict;
-}
-
-/** A verdict's code in a cell. */
-export interface CellReason {
-  /** What to do. */
-  advice: string;
-  /** The code. */
-  code: string;
-  /** The first one's detail. */
-  detail: string;
-  /** Trials that had it. */
-  trials: number;
 }
 
 /** The worst that is to be said of a candidate under a plan. */
@@ -200,39 +227,57 @@ export interface ClientSeries {
   memory_bytes: number[];
 }
 
+/** By whose clock a response's bytes are stamped. */
+export type Clock = "kernel" | "kernel-upper" | "user";
+
+/** B beside A. */
+export interface Comparison {
+  /** What is compared with. */
+  a: Side;
+  /** What is compared. */
+  b: Side;
+  /** Whether both ran at once, in places that they changed. */
+  duet: boolean;
+  /** The chance of an error, of each finding by itself and of the first line in all. */
+  error: number;
+  /** The answer in one sentence. */
+  headline: string;
+  /** Figures, under all plans, that the first line or a gate may name: their findings are tested together. */
+  hypotheses: number;
+  /** Which look at the log this is, from 1: each spends a part of the error that verdicts may have. */
+  look: number;
+  /** How the intervals were obtained, in a sentence. */
+  method: string;
+  /** The command that would tell more, where something is undecided. */
+  next: string | null;
+  /** In what they are not comparable, where `--force` compared them all the same; sentences. */
+  not_comparable: string[];
+  /** Figures that a condition or a threshold names and that were not there to be judged, each with the reason. */
+  not_judged?: string[];
+  /** What a reader should know besides; sentences. */
+  notes: string[];
+  /** Whether both were measured in alternation, block by block of one run. */
+  paired: boolean;
+  /** One per plan that both have. */
+  plans: PlanComparison[];
+  /** The schema's name: `prony.comparison/1`. */
+  schema: string;
+}
+
 /** A conclusion about what somebody published, judged. */
 export interface Conclusion {
   /** Whose it is, as a title: those of one stand together. */
   by: string;
-  /** What it says. */
-  claim: string;
   /** Ours, in words. */
   here: string;
   /** The 95 % interval of ours, in words. */
   interval?: string;
-  /** Plan by plan, where it is about several. */
-  plans?: ConclusionUnder[];
-  /** What it was judged by: a claim on figures; empty where it is not judged. */
-  rule: string;
-  /** Where it was published. */
-  source: string;
+  judged: JudgedConclusion;
+  /** Ours plan by plan, in words. */
+  plans: string[];
   /** Its figure, in words. */
   there: string;
-  /** `holds`, `fails`, `undecided` or `unjudged`. */
-  verdict: string;
   /** What the figures do not say: why it is undecided, where plans differ. */
-  why?: string;
-}
-
-/** A conclusion under one plan. */
-export interface ConclusionUnder {
-  /** Ours, in words. */
-  here: string;
-  /** The plan's name. */
-  plan: string;
-  /** `holds`, `fails` or `undecided`. */
-  verdict: string;
-  /** Why it is undecided. */
   why?: string;
 }
 
@@ -254,40 +299,52 @@ export interface CoreSeries {
   cpus: CoreLine[];
 }
 
+/** A quota of CPU time that holds for Prony's own process: of its control group, or of one above it. */
+export interface CpuQuota {
+  /** The group's folder. */
+  group: string;
+  /** … in each period of so long. */
+  period_us: number;
+  /** Periods in which something of the group ran. */
+  periods: number;
+  /** CPU time that all in the group may have … */
+  quota_us: number;
+  /** For how long its CPUs were stopped, all of them together. */
+  throttled_ns: number;
+  /** Periods in which it used its quota up, and was stopped until the next. */
+  throttled_periods: number;
+}
+
+/** A point of a latency-by-percentile curve. */
+export interface CurvePoint {
+  /** 0 to 1. */
+  quantile: number;
+  /** Nanoseconds. */
+  value_ns: number;
+}
+
+/** Starts of a server that died under load. */
+export interface Deaths {
+  /** In so many, */
+  died: number;
+  /** of so many. */
+  starts: number;
+}
+
+/** What became of a threshold. */
+export type Decision = "met" | "undecided" | "missed";
+
 /** Everything about a trial that its place in the list does not say: in the chunk `t` + a sixteenth of its number. */
 export interface Detail {
-  address: string;
-  /** What each agent of a fleet did; empty without one. */
-  agents?: AgentRecord[];
-  client: Client;
-  duration_ns: number;
-  errors: [string, number, string][];
-  host: Host;
-  http2: Http2Use | null;
   picture?: PlotData;
-  /** The load as it was, defaults filled in. */
-  plan: PlanRecord;
-  /** `GET / · 100 connections, closed loop · 30.0 s after 3.0 s warm-up`. */
+  /** `GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up`. */
   plan_line: string;
-  read_bytes_per_s: number;
-  reasons: Reason[];
   /** The `prony load` that applies the same load. */
   reproduce: string;
-  requests: RequestCounts;
-  run_total: RunTotal;
-  sent_bytes_per_s: number;
-  server: Server | null;
-  started_at: string;
-  status: [string, number][];
-  summaries: SummaryRow[];
-  /** What each request of a list got; empty without a list. */
-  targets?: TargetRow[];
-  tls: TlsRecord | null;
+  /** The trial with its server's costs; its series and histograms are in the picture. */
+  trial: Trial;
   /** What every tail of it leaves open. */
   unseen_stalls: string | null;
-  url: string;
-  version: string;
-  warmup_ns: number;
 }
 
 /** Counts by response. Bar `k` holds responses from `10^(k/24)` to `10^((k+1)/24)` ns. */
@@ -300,7 +357,15 @@ export interface Distribution {
   count: number[];
 }
 
-/** Two that ran at once, in places that they changed. */
+/** A row of the source that is not to be trusted. */
+export interface Doubt {
+  /** The candidate's label. */
+  candidate: string;
+  /** Why. */
+  reason: string;
+}
+
+/** The analysis' comparison of a duet, with what it is in words. */
 export interface Duet {
   /** Index of the candidate that is compared with. */
   a: number;
@@ -310,50 +375,67 @@ export interface Duet {
   b: number;
   /** What the table's words mean. */
   legend: string;
-  /** How the intervals were obtained. */
-  method: string;
-  /** The command that would tell more. */
-  next?: string;
-  /** What a reader should know besides. */
-  notes: string[];
   /** Every figure under every plan. */
   rows: DuetRow[];
 }
 
 /** A figure of both under a plan. */
 export interface DuetRow {
-  /** A's. */
-  a: DuetSide | null;
-  /** B's. */
-  b: DuetSide | null;
-  /** The same as a change: `−5.0 %`. */
+  /** The ratio as a change: `−5.0 %`. */
   change: string;
-  /** Index of the figure. */
-  figure: number;
-  /** `better`, `worse`, `equivalent`, `inconclusive`, or `none` where there is nothing to say it from. */
-  finding: string;
+  found: FigureComparison;
   /** What two equals would show: `±0.9 %`. */
   noise: string;
   /** Index of the plan. */
   plan: number;
-  /** B over A. */
-  ratio: Short | null;
   /** The finding in words: `FASTER`, `inconclusive: about 12 more blocks`. */
   verdict: string;
-  /** Why there is no finding, or no better one. */
-  why?: string;
-}
-
-/** A side's figure. */
-export interface DuetSide {
-  /** Print `≥`: the client was the limit. */
-  at_least: boolean;
-  /** Over its trials. */
-  estimate: Short;
 }
 
 /** What a reason does to the figures it affects. */
 export type Effect = "note" | "withheld" | "lower_bound" | "suspect" | "invalid";
+
+/** A figure with its 95 % interval. */
+export interface Estimate {
+  /** Whether the figure is a lower bound, since the client was the limit: print `≥`. */
+  at_least?: boolean;
+  /** The interval's upper end; `None` where there is none, or no interval. */
+  ci_high: number | null;
+  /** The interval's lower end; `None` where there is no interval. */
+  ci_low: number | null;
+  /** How many independent pieces it rests on (trials, batches). */
+  n: number;
+  /** Why there is no interval, or none with an upper end. */
+  no_interval?: string;
+  /** The figure. */
+  point: number;
+}
+
+/** One figure of both. */
+export interface FigureComparison {
+  /** A's, over its trials. */
+  a: Estimate | null;
+  /** B's. */
+  b: Estimate | null;
+  /** Of an inconclusive one: so many more blocks decide in four of five runs, whatever is true of `forecast`. `None`: no thousand would, or it is settled. */
+  blocks_needed: number | null;
+  /** `throughput`, `p50`, `p99`, `cpu`, `memory` or `startup`: in requests per second, nanoseconds, bytes. */
+  figure: string;
+  /** What that says; `None` where there is nothing to say it from. */
+  finding: Finding | null;
+  /** Of an inconclusive one: what it would take, for differences that may be true. */
+  forecast?: Forecast[];
+  /** What equals would show in as many blocks of this run. */
+  noise: Noise | null;
+  /** B over A. */
+  ratio: Estimate | null;
+  /** The smallest difference that matters, as a share. */
+  smallest: number;
+  /** Whether the finding stands among all that the first line may name; `false` where it holds by itself alone, and of figures that the first line does not name. */
+  stands: boolean;
+  /** Why there is no finding, or no better one. */
+  why: string | null;
+}
 
 /** A figure that can be ranked by. */
 export interface FigureHead {
@@ -372,35 +454,72 @@ export interface FigureHead {
 export interface FigurePoints {
   /** Whether the truth may be more. */
   at_least: boolean[];
-  estimates: (Short | null)[];
-  levels: LevelRow[];
+  estimates: (Estimate | null)[];
+  levels: Level[];
 }
 
-/** What was asked, and how. */
+/** B beside A. */
+export type Finding = "faster" | "slower" | "equivalent" | "inconclusive";
+
+/** A load that several agents applied. Sums are those of the measurement that it stands in. */
+export interface FleetRecord {
+  /** In their order: agent i has the workers from i · threads on. */
+  agents: AgentRecord[];
+  /** The flags that make the same fleet. */
+  flags?: string[];
+  /** Why the window ends before its plan does: an agent was lost, and what all had given until then counts. */
+  lost?: LostAgent;
+  /** The version of the nats-server that carried their messages, as it says. */
+  nats_server?: string;
+}
+
+/** What it would take to decide. */
+export interface Forecast {
+  /** If this is the true difference, as a share, */
+  difference: number;
+  /** so many more blocks decide in four of five runs; `None`: more than a thousand. */
+  more_blocks: number | null;
+}
+
+/** The analysis, without the curves and series of its rows, which details have; and what it is in words. */
 export interface Head {
-  /** The candidate that ratios are to, unless another is chosen. */
-  baseline: number | null;
+  /** The baseline's label, where it was measured. */
+  baseline: string | null;
+  /** Blocks asked for. */
+  blocks_planned: number;
   /** CPUs of the client; empty: not pinned. */
   client_cpus: number[];
   /** `3 min 42 s · seed 1 · server on CPU 1, client on CPU 0`. */
   conditions: string;
-  /** Trials by what became of them. */
-  counts: TrialCounts;
   /** RFC 3339, UTC. */
   created_at: string;
-  /** The answer in a sentence. */
+  /** Both candidates of a duet beside each other, second by second. */
+  duet?: Comparison;
+  /** First trial's start to last trial's end, as far as the log tells. */
+  elapsed_ns: number | null;
+  /** The answer in one sentence. */
   headline: string;
   /** The machine. */
   host: Host;
-  /** Whether the run was ended early. */
+  /** Whether the run was ended early and not resumed. */
   interrupted: boolean;
-  /** How intervals and ranks were obtained. */
-  method: string;
+  /** How intervals were obtained, for the reader: one sentence. */
+  interval_method: string;
   /** The experiment's name. */
   name: string;
-  /** The command that reproduces it. */
+  /** What a reader should know and no figure says (events, dropped line…). */
+  notes: string[];
+  /** One per plan, in the experiment's order. */
+  plans: PlanAnalysis[];
+  /** Plans over HTTP/2 beside the same over HTTP/1.1; empty where there are none. */
+  protocols?: ProtocolComparison[];
+  /** A source's figures and conclusions beside ours. */
+  published?: PublishedAnalysis;
+  /** The command that reproduces the run. */
   reproduce: string;
-  /** The seed of the order. */
+  /** The schema's name: `prony.analysis/1`. */
+  schema: string;
+  /** The order's seed. */
   seed: number;
   /** CPUs of the servers; empty: not pinned. */
   server_cpus: number[];
@@ -408,8 +527,12 @@ export interface Head {
   server_host?: ServerHost;
   /** `9 candidates × 1 plan × 5 blocks = 45 trials`. */
   shape: string;
-  /** Its question. */
+  /** Candidates that did not run. */
+  skipped: Skipped[];
+  /** Its title. */
   title: string;
+  /** Trials by what became of them. */
+  trials: TrialCounts;
   /** The version that measured. */
   version: string;
 }
@@ -430,16 +553,26 @@ export interface Heat {
   rows_a_decade: number;
 }
 
+/** A change of level. */
 export interface HistoryChange {
-  /** What else differs between the points beside it. */
+  /** What else differs between the points beside it: `version 1.24 → 1.25`. */
   also: string[];
+  /** That point's time. */
   at: string;
+  /** Whether it is for the better. */
+  better: boolean;
+  /** The commit of the first point after. */
   commit_after: string | null;
+  /** The commit of the last point before. */
   commit_before: string | null;
-  /** The first point after it. */
+  /** The first point after it, among the series' points. */
   index: number;
+  /** Whether it is at least as large as `History::matters`. */
+  matters: boolean;
+  /** The p-value, for all cuts of the series together. */
   p: number;
-  ratio: Short;
+  /** The level after over the level before. */
+  ratio: Estimate;
   /** With its interval and the commits. */
   said: string;
   /** `−20 %`. */
@@ -474,18 +607,36 @@ export interface HistoryFigure {
   unit: Unit;
 }
 
-/** A series' points by column: the chunk `h` + index. */
+/** A series' points: the chunk `h` + index. */
 export interface HistoryPoints {
-  at: string[];
-  commit: (string | null)[];
   /** By figure, in their order. */
   figures: FigurePoints[];
-  file: string[];
-  host: string[];
-  href: (string | null)[];
-  tool_version: string[];
-  trials: number[];
-  version: (string | null)[];
+  /** Each run, with the first figure. */
+  runs: HistoryRun[];
+}
+
+/** A run's figure. */
+export interface HistoryRun {
+  /** RFC 3339. */
+  at: string;
+  /** Whether the truth may be more: such a point is shown and takes no part in the tests. */
+  at_least: boolean;
+  /** The commit that was checked out where the run was begun. */
+  commit: string | null;
+  /** The figure; `None` where no trial that counts has it. */
+  estimate: Estimate | null;
+  /** The run log. */
+  file: string;
+  /** The machine: its CPU, how many, its kernel. */
+  host: string;
+  /** Where its report is. */
+  href: string | null;
+  /** Prony's version. */
+  tool_version: string;
+  /** Trials that count. */
+  trials: number;
+  /** The server's own word for its version. */
+  version: string | null;
 }
 
 /** What can be said of a series. */
@@ -527,6 +678,28 @@ export interface Host {
   virtualisation: string | null;
 }
 
+/** What the machine did over a trial's window beside the load, as far as it disturbs figures. What cannot be told is `None`. */
+export interface HostWindow {
+  /** Of the CPU quotas that hold for Prony, the one that stopped it longest; `None` without any. */
+  cpu_quota: CpuQuota | null;
+  /** Connects that a listening socket dropped for any reason, overflows included (`ListenDrops`). */
+  listen_drops: number | null;
+  /** Connects that found a listening socket's queue full (`ListenOverflows`), in this network namespace. */
+  listen_overflows: number | null;
+  /** CPU time on the used CPUs of other programs, older than the load's server, over the load's time: 1 is a whole CPU. Of trials of a bench alone. */
+  others?: number;
+  /** The largest share of the window that a worker thread was ready to run and had no CPU (/proc/self/task/* /schedstat), 0 to 1. */
+  run_queue_wait: number | null;
+  /** The largest share of a used CPU's time that the hypervisor gave to others (`steal` of /proc/stat), 0 to 1. */
+  steal: number | null;
+  /** That time. */
+  steal_ns: number | null;
+  /** Whether the target's address is this machine's, so that its listening socket is among those counted. */
+  target_is_local: boolean;
+  /** TCP segments sent again (`RetransSegs`), in this network namespace. */
+  tcp_retransmits: number | null;
+}
+
 /** What a client's SETTINGS and its first WINDOW_UPDATE say. */
 export interface Http2Settings {
   /** The longest frame, in bytes (SETTINGS_MAX_FRAME_SIZE). */
@@ -555,6 +728,61 @@ export interface Http2Use {
   streams: number;
 }
 
+/** A conclusion about the source's subject, judged. */
+export interface JudgedConclusion {
+  /** Whose: the source's own, our reading of its table, or our question. */
+  by: By;
+  /** The claim; empty where it is not judged. */
+  claim: string;
+  /** Where they are none: which figure they are, in its unit (`startup`, nanoseconds), or `rank`. */
+  figure: string | null;
+  /** The same here, under the plan that decides (see `plans`). */
+  here: Estimate | null;
+  /** Whether `published` and `here` are ratios. */
+  is_ratio: boolean;
+  /** Over all plans that it is about. */
+  judgement: Judgement;
+  /** Plan by plan. */
+  plans: JudgedPlan[];
+  /** The left side's figure over the right's in the source, where it printed both; its one figure where the claim has one; of a rank, its place among the rows that the source printed. Over several, it is over the largest or the smallest of them. */
+  published: number | null;
+  /** Whether the source says that `published` is at least so much. */
+  published_at_least: boolean;
+  /** Whether a row that `published` is from is in doubt. */
+  published_doubted: boolean;
+  /** In words. */
+  text: string;
+  /** Why it is undecided or not judged, where a reason is known; of an outcome, what the trials' were. */
+  why: string | null;
+}
+
+/** A conclusion under one plan. */
+export interface JudgedPlan {
+  /** Left over right, or the left's figure. */
+  here: Estimate | null;
+  /** What became of the claim there. */
+  judgement: Judgement;
+  /** The plan's name. */
+  plan: string;
+  /** Why it is undecided. */
+  why: string | null;
+}
+
+/** What became of a claim. */
+export type Judgement = "holds" | "fails" | "undecided" | "unjudged";
+
+/** The parts of a request's time. */
+export interface Latencies {
+  /** `None` with the clock `user`: it is inside service then. */
+  client_delay: Summary | null;
+  connect_wait: Summary;
+  connection_wait: Summary;
+  first_byte: Summary;
+  response: Summary;
+  send_lag: Summary;
+  service: Summary;
+}
+
 /** A file that could not be used. */
 export interface LeftOut {
   /** The file. */
@@ -563,9 +791,13 @@ export interface LeftOut {
   why: string;
 }
 
-export interface LevelRow {
-  estimate: Short;
+/** What a series was between two changes. */
+export interface Level {
+  /** The geometric mean of those points, with its interval. */
+  estimate: Estimate;
+  /** The first of its points that took part in the tests, among the series' points. */
   first: number;
+  /** The last of them. */
   last: number;
 }
 
@@ -654,6 +886,44 @@ export interface LiveTrial {
   plan: string;
 }
 
+/** An agent that was lost during the load. */
+export interface LostAgent {
+  /** Its name. */
+  agent: string;
+  /** The window that was asked for; `None` where only a count ends the load. */
+  planned_ns: number | null;
+  /** Why, as the second half of a sentence. */
+  why: string;
+}
+
+/** A plan with its name within the experiment. */
+export interface NamedPlan {
+  /** The threshold whose highest sustainable rate is searched for, where it is a search: `p99<50ms`. */
+  capacity?: string;
+  /** One line for people: `100 connections, closed loop, GET /json`. */
+  describe: string;
+  /** The name given to the sweep that it is of. */
+  group?: string;
+  /** `c100`, `r20000`, or the name given. */
+  name: string;
+  /** The plan; its URL is a template without a port. */
+  plan: PlanRecord;
+  /** Its rate as a share of a measured knee: each trial's plan has the rate. */
+  share?: ShareOf;
+  /** How many workers servers were told to use under it, where that is not the run's rule: a number, `server_cores`, or `source` (as many as the published source says, where it does). */
+  workers?: string;
+}
+
+/** The A/A noise of one figure in one run. */
+export interface Noise {
+  /** Half the width of the interval that an A/A comparison of as many blocks of this run would have, as a share: differences under it are not seen here. */
+  half_width: number;
+  /** Blocks, or trials of the one that has fewer. */
+  n: number;
+  /** From one trial to the next of the same candidate: the standard deviation, as a share. */
+  trial_to_trial: number;
+}
+
 /** In which order a list's lines are taken. */
 export type Order = "in_turn" | "shuffled";
 
@@ -663,33 +933,58 @@ export type Outcome = "carried" | "overloaded" | "broken";
 /** What is in a page's file. */
 export type PageData = { schema: string } & ({ kind: "run" } & RunData | { kind: "live"; live: LiveHead } | { history?: string; kind: "runs"; runs: RunEntry[] } | { history: HistoryData; kind: "history"; tool: Tool });
 
-/** A percentile: its value, or why there is none. */
-export interface Percentile {
-  censored_at_ns?: number;
-  ci95: [number, number | null] | null;
+/** One plan's ranking. */
+export interface PlanAnalysis {
+  /** `100 connections, closed loop, GET /`. */
+  describe: string;
+  /** The plan's name. */
   name: string;
-  needs_duration_ns?: number;
-  value_ns: number | null;
+  /** What these blocks, and others, find of differences in throughput; `None` below two blocks or ranked candidates, and where all carried what was due. */
+  planning?: Planning;
+  /** Which places by throughput would change without one of the blocks; `None` under eight blocks. */
+  rank_changes?: RankChange[];
+  /** Candidates, best throughput first; those without a figure last. */
+  rows: Row[];
+  /** How much more the fastest would carry than the slowest if each request took 20 ms of the servers' CPUs besides, as a share: what the choice is worth to an application that works. `None` at a rate, and below two candidates whose CPU time is known. */
+  spread_at_20_ms: number | null;
+  /** The control: what the run tells apart of a candidate and its twin. `None` without one. */
+  twin?: Twin;
+  /** What is left open of every tail, whatever it is here: a sentence. */
+  unseen_stalls: string | null;
+}
+
+/** Both under one plan. */
+export interface PlanComparison {
+  /** Starts of A in which its server died: it is never called better, nor equivalent. */
+  a_died?: Deaths;
+  /** Trials of A that count. */
+  a_trials: number;
+  /** The same of B. */
+  b_died?: Deaths;
+  /** Trials of B that count. */
+  b_trials: number;
+  /** Blocks that have both; 0 where they are not paired. */
+  blocks: number;
+  /** `50 connections, closed loop, GET /`. */
+  describe: string;
+  /** Figures that at least one of both has. */
+  figures: FigureComparison[];
+  /** The plan's name. */
+  name: string;
+  /** Response times of B over A's at up to five percentiles; empty below two common blocks. */
+  tails?: TailRatio[];
 }
 
 /** A plan. */
 export interface PlanHead {
-  /** When requests are due, where the plan is known. */
-  arrivals: ArrivalKind | null;
-  /** What is kept by the rate that it searches for: `p99<50ms`; none where it is no search. */
-  capacity?: string;
-  /** Connections, where the plan is known. */
-  connections: number | null;
+  /** What was asked, where the plan is known. */
+  asked: NamedPlan | null;
   /** One line for people. */
   describe: string;
   /** Its name. */
   name: string;
-  /** Requests per second asked for; none in closed arrivals and stages. */
-  rate_per_s: number | null;
   /** What stands below its ranking: its control, what its blocks find, whether one of them decides. */
   said?: string[];
-  /** Its rate as a share of a measured knee, and whose: `rate_per_s` is none then. */
-  share?: [number, string];
 }
 
 /** A plan, as JSON has it. */
@@ -748,6 +1043,28 @@ export interface PlanRecord {
   warmup_ns: number;
 }
 
+/** What blocks find, in four of five runs, of a difference between two of the candidates. */
+export interface Planning {
+  /** So many blocks */
+  blocks: number;
+  /** find this difference, as a share, and larger ones; `None`: none that could be told. */
+  finds: number | null;
+  /** How many blocks find others. */
+  to_find: BlocksToFind[];
+}
+
+/** A twin whose figures are shifted by a known difference, in analysis. */
+export interface Planted {
+  /** Whether the test tells them apart then. */
+  apart: boolean | null;
+  /** The chance that the ranks of a run with this one's noise find such a difference, 0 to 1. */
+  chance: number | null;
+  /** As a share. */
+  difference: number;
+  /** The ratio as it would be measured with it. */
+  ratio: Estimate | null;
+}
+
 /** What the plots of a trial show. */
 export interface PlotData {
   /** What the client cost over time; empty where it was not sampled. */
@@ -770,17 +1087,52 @@ export interface PlotData {
   service_ns: number[];
 }
 
-/** A probe, to the digits that a plot can show. */
-export interface ProbePoint {
+/** One load of a search. */
+export interface Probe {
+  /** Requests beyond the first limit that is one on a share of them (a threshold's percentile or failures, else a thousandth that fails), over all; `None` in an older log. */
+  beyond_share?: number;
+  /** Completed requests per second. */
   completed_per_s: number;
+  /** How long it was loaded, a clear failure being ended early. */
   duration_ns: number;
+  /** Failed requests over those that ended. */
   failed_share: number;
+  /** The thresholds of a sustained rate whose figure was withheld or missing. */
+  not_judged?: string[];
+  /** Median response. */
   p50_ns: number | null;
+  /** 99th percentile of response. */
   p99_ns: number | null;
+  /** `doubling`, `halving`, `bisection`, `up_down` or `descending`; `confirmation` in an older log. */
   phase: string;
+  /** Requests per second offered. */
   rate_per_s: number;
+  /** Whether the rate was sustained. */
   sustained: boolean;
+  /** The thresholds of a sustained rate whose point holds and whose interval does not say. */
+  undecided?: string;
+  /** What decided it, in a few words. */
   why: string;
+}
+
+/** A plan over HTTP/2 beside the same over HTTP/1.1. */
+export interface ProtocolComparison {
+  /** The plan over HTTP/1.1. */
+  http1: string;
+  /** The plan over HTTP/2, with as many requests in flight: connections times requests at once on each. */
+  http2: string;
+  /** The servers that were measured under both, in the order of the run. */
+  rows: ProtocolRow[];
+}
+
+/** One server under both. */
+export interface ProtocolRow {
+  /** The candidate under the plan over HTTP/1.1. */
+  http1: string;
+  /** The candidate under the other: the same, or the same server with its setting for HTTP/2. */
+  http2: string;
+  /** By the figure's field: HTTP/2's over HTTP/1.1's, paired within blocks. A figure that a trial does not have is left out. */
+  ratios: Record<string, Estimate>;
 }
 
 /** A plan over HTTP/2 beside the same over HTTP/1.1. */
@@ -809,6 +1161,68 @@ export interface Published {
   value: number;
 }
 
+/** A source beside this run. */
+export interface PublishedAnalysis {
+  /** How far its order agrees with ours, per plan that has at least four rows of both. */
+  agreement: Agreement[];
+  /** Its conclusions, judged. */
+  conclusions: JudgedConclusion[];
+  /** What in its method makes its figures others than ours. */
+  differences?: string[];
+  /** Its rows that are left out of agreement, with the reason; each candidate and reason once. */
+  doubts: Doubt[];
+  /** What it says besides. */
+  facts: Record<string, string>;
+  /** How its figures were obtained. */
+  method: string;
+  /** Candidates of its tables that have no figure here. */
+  not_here: string[];
+  /** What it is called. */
+  source: string;
+}
+
+/** What a source printed for a row of ours. */
+export interface PublishedFigures {
+  /** Why the row is doubted. */
+  doubt: string | null;
+  /** Its figures, by name with their unit. */
+  figures: Record<string, number>;
+  /** The source's word for the candidate. */
+  name: string;
+  /** Its throughput over that of its row of our baseline; `None` where either is missing or doubted. */
+  ratio: number | null;
+}
+
+/** One row of its tables: a candidate under one load. */
+export interface PublishedRow {
+  /** Ours: a label of the catalogue. */
+  candidate: string;
+  /** Connections; `None` where the source doesn't say. */
+  connections: number | null;
+  /** Why the row is left out of rank agreement. */
+  doubt?: string;
+  /** Its figures by name, in the units that the names end in: `requests_per_s`, `p99_ms`, … */
+  figures: Record<string, number>;
+  /** The source's word for it. */
+  name: string;
+  /** Requests per second asked for; `None`: closed arrivals. */
+  rate_per_s: number | null;
+  /** What it says in words, by key. */
+  remarks?: Record<string, string>;
+  /** How many workers the source gave it; `None` where it doesn't say. */
+  workers?: number;
+}
+
+/** A candidate whose place would be another without one of the blocks. */
+export interface RankChange {
+  /** The block that is left out, from 0. */
+  block: number;
+  /** Whose. */
+  candidate: string;
+  /** The best and the worst place it may hold then. */
+  rank: [number, number];
+}
+
 /** A figure under a plan. */
 export interface Ranking {
   /** Index of the figure. */
@@ -823,30 +1237,30 @@ export interface Ranking {
 export interface RankingRow {
   /** Index of the candidate. */
   candidate: number;
-  /** It is longer than this. */
+  /** For a percentile that is censored in a trial: it is longer than this. */
   censored_at_ns?: number;
-  /** The figure; `None`: see `censored_at_ns`, or it is withheld. */
-  estimate: Short | null;
+  /** Over its trials that count; `None` where the figure is withheld or censored in one of them. */
+  estimate: Estimate | null;
   /** Print `≥`: the client was the limit. */
   lower_bound: boolean;
   /** The worst that a verdict does to this figure: ``, `?` (suspect) or `✗` (invalid). */
   mark: string;
-  /** Best and worst place. */
+  /** The best and the worst place it may hold, of a figure that candidates are ranked by. */
   rank: [number, number] | null;
   /** To the experiment's baseline; to the others in the chunk `r` + plan. */
-  ratio: Short | null;
-  /** Group of ties, from 1. */
+  ratio: Estimate | null;
+  /** Its group of ties, from 1: the rank intervals of different groups do not overlap. */
   tie: number | null;
-  /** Each counted trial's figure. */
+  /** Each counted trial's figure, in block order. */
   trials: number[];
 }
 
-/** A plan's ratios, the chunk `r` + plan: per figure, per row, over each baseline. `null` where there is none. */
+/** The ratios of a plan, by figure, row and baseline: the chunk `r` + plan. */
 export interface Ratios {
-  /** Indices of the candidates, in the order of rows and columns. */
+  /** Index of the candidate of each row, and of each baseline. */
   candidates: number[];
-  /** `[figure][row][baseline]`. */
-  ratios: (Short | null)[][][];
+  /** By figure, then row, then baseline; a figure without any has empty rows. */
+  ratios: (Estimate | null)[][][];
 }
 
 /** One reason of a verdict. */
@@ -883,13 +1297,143 @@ export interface RequestCounts {
   sent: number;
 }
 
+/** One candidate under one plan. */
+export interface Row {
+  /** Trials whose outcome was `broken`. */
+  broken: number;
+  /** The candidate's label. */
+  candidate: string;
+  /** Completed requests over all counted trials. */
+  completed: number;
+  /** Trials that count. */
+  counted: number;
+  /** CPU time of the server's processes per completed request. */
+  cpu_per_request_ns: Estimate | null;
+  /** Starts in which the server died: then it is not ranked. */
+  died?: Deaths;
+  /** Failed requests over all counted trials. */
+  failed: number;
+  /** Failed requests as a share of those that ended. */
+  failed_share: Estimate | null;
+  /** Median time from when a request was sent to its response's first byte; completed requests. */
+  first_byte_p50_ns: Estimate | null;
+  /** 99th percentile of the time from when a request was sent to its response's first byte; completed requests. */
+  first_byte_p99_ns: Estimate | null;
+  /** Completed requests per second of the window that meet every response time given with --slo. */
+  goodput_per_s: Estimate | null;
+  /** Interrupt and soft interrupt time of the server's whole host per completed request, where that is another machine: in no process's CPU time. */
+  interrupts_per_request_ns: Estimate | null;
+  /** Whether its connections serve more than one request. */
+  keepalive: boolean;
+  /** `web-server`, `event-loop`, …, where known. */
+  kind: string | null;
+  /** The language it is written for, where known. */
+  language: string | null;
+  /** Response time by percentile, trials merged for display (not for inference). */
+  latency_curve: CurvePoint[];
+  /** Whether any counted trial's throughput is a lower bound. */
+  lower_bound: boolean;
+  /** Mean response time. */
+  mean_ns: Estimate | null;
+  /** Slope of the server's memory over the window; below 0 it shrinks. */
+  memory_growth_bytes_per_s: Estimate | null;
+  /** Trials whose outcome was `overloaded`. */
+  overloaded: number;
+  /** When the percentile is censored: it is longer than this. */
+  p50_censored_at_ns: number | null;
+  /** Median response time, failed and waiting requests included. */
+  p50_ns: Estimate | null;
+  /** When the percentile is censored: it is longer than this. */
+  p75_censored_at_ns: number | null;
+  /** This percentile of response time, failed and waiting requests included. */
+  p75_ns: Estimate | null;
+  /** When the percentile is censored: it is longer than this. */
+  p90_censored_at_ns: number | null;
+  /** This percentile of response time, failed and waiting requests included. */
+  p90_ns: Estimate | null;
+  /** When the percentile is censored: it is longer than this. */
+  p95_censored_at_ns: number | null;
+  /** This percentile of response time, failed and waiting requests included. */
+  p95_ns: Estimate | null;
+  /** When the percentile is censored: it is longer than this. */
+  p99999_censored_at_ns: number | null;
+  /** This percentile of response time, failed and waiting requests included. */
+  p99999_ns: Estimate | null;
+  /** When the percentile is censored: it is longer than this. */
+  p9999_censored_at_ns: number | null;
+  /** This percentile of response time, failed and waiting requests included. */
+  p9999_ns: Estimate | null;
+  /** When the percentile is censored: it is longer than this. */
+  p999_censored_at_ns: number | null;
+  /** This percentile of response time, failed and waiting requests included. */
+  p999_ns: Estimate | null;
+  /** When the percentile is censored: it is longer than this. */
+  p99_censored_at_ns: number | null;
+  /** 99th percentile of response time, failed and waiting requests included. */
+  p99_ns: Estimate | null;
+  /** The most memory of the server's processes in any trial. */
+  peak_memory_bytes: number | null;
+  /** Each counted trial's requests per second, in block order: the raw replication. */
+  per_trial_requests_per_s: number[];
+  /** What the source printed for this candidate under this load. */
+  published?: PublishedFigures;
+  /** Best and worst place by throughput it may hold: `1 + surely better`, `k − surely worse`. */
+  rank: [number, number] | null;
+  /** Throughput over the baseline's, paired within blocks. */
+  ratio: Estimate | null;
+  /** Response bytes, heads included, that the client read per second of the window. */
+  read_bytes_per_s: Estimate | null;
+  /** Each verdict's code seen, with the number of trials and one detail. */
+  reasons: RowReason[];
+  /** What its starts together show besides: sentences. */
+  remarks?: string[];
+  /** Completed requests per second of the server's CPU time: the reciprocal of CPU per request. */
+  requests_per_cpu_s: Estimate | null;
+  /** Completed requests per second of the window. */
+  requests_per_s: Estimate | null;
+  /** Request bytes, heads included, that the client sent per second of the window. */
+  sent_bytes_per_s: Estimate | null;
+  /** Each trial over time. */
+  series: TrialSeries[];
+  /** From the start of the process to its first valid response. */
+  startup_ns: Estimate | null;
+  /** Standard deviation of response time. */
+  stdev_ns: Estimate | null;
+  /** The server's title. */
+  title: string;
+  /** Trials with a result. */
+  trials: number;
+  /** The server's own word for its version. */
+  version: string | null;
+  /** Worker processes or threads it was told to use; `None` where it cannot be told. */
+  workers: number | null;
+}
+
+/** A verdict's code in a row. */
+export interface RowReason {
+  /** The advice. */
+  advice: string;
+  /** The code. */
+  code: string;
+  /** The first one's detail. */
+  detail: string;
+  /** The worst that it does to a figure. */
+  effect: Effect;
+  /** How many trials had it. */
+  trials: number;
+  /** The least and the greatest of each value of the reason among those trials, by name, with the unit at its end as in a trial's reason. */
+  values: Record<string, [number, number]>;
+}
+
 /** A run. */
 export interface RunData {
+  /** The candidate that ratios are to, unless another is chosen. */
+  baseline: number | null;
   /** Who was measured, in the experiment's order. */
   candidates: Candidate[];
   /** Plans that search for the highest sustainable rate; their probes are in the chunk `c` + plan. */
   capacities?: Capacity[];
-  /** Each candidate under each plan: what is not a figure. */
+  /** Each candidate under each plan: what is said of its row in the analysis. */
   cells: Cell[];
   /** Conclusions that somebody published, judged. */
   conclusions?: Conclusion[];
@@ -899,12 +1443,12 @@ export interface RunData {
   experiment: boolean;
   /** What there is to rank by. */
   figures: FigureHead[];
-  /** What was asked, and how. */
+  /** What was asked, how, and what was found. */
   head: Head;
   /** Where the list of runs is, where there is one. */
   home?: string;
-  /** What a reader should know and no figure says. */
-  notes: string[];
+  /** Percentiles of times, each by its field and its title. */
+  percentiles: [string, string][];
   /** Under what, in the experiment's order. */
   plans: PlanHead[];
   /** What HTTP/2 changes, where plans ask for the same over both. */
@@ -915,8 +1459,6 @@ export interface RunData {
   quantiles: number[];
   /** Each figure under each plan. */
   rankings: Ranking[];
-  /** What did not run. */
-  skipped: Skipped[];
   /** The source of `published` and `conclusions`, beside its figures. */
   source?: SourceTable;
   /** What the choice of a server is worth to an application that works itself: a sentence. */
@@ -961,23 +1503,34 @@ export interface RunTotal {
   unasked?: number;
 }
 
+/** Samples of a server by column. */
+export interface SampleColumns {
+  /** From the window's start; samples of the warm-up are negative. */
+  at_ns: number[];
+  /** A column for each of `cores`: its busy time since the first sample, whoever used it, in steps of 10 ms. */
+  core_busy_ns?: number[][];
+  /** The used CPUs, the client's among them. */
+  cores?: number[];
+  /** CPU time of the tree since its start. */
+  cpu_ns: number[];
+  /** Instants of `pss_bytes`, which is read once a second; of a length of their own. */
+  pss_at_ns?: number[];
+  /** Memory of the tree by proportional shares. */
+  pss_bytes?: number[];
+  /** Resident memory of the tree. */
+  rss_bytes: number[];
+  /** TCP sockets in TIME_WAIT in the network namespace: each holds a port. */
+  time_wait?: number[];
+}
+
 /** One search. */
 export interface Search {
   block: number;
   /** Index of the candidate. */
   candidate: number;
-  /** Whether its probes about the edge give it an interval; none of a lower bound, or in an older log. */
-  confirmed?: boolean;
-  /** The rate, with its interval where it has one. */
-  found: Short | null;
-  lower_bound: boolean;
-  /** In the order they were made. */
-  probes: ProbePoint[];
-  recovers: boolean | null;
+  found: CapacityRecord;
   /** Number of the trial: its last probe about the edge that was sustained. */
   trial: number;
-  /** Why it was given up. */
-  void?: string;
 }
 
 /** The searches of a plan: the chunk `c` + plan. */
@@ -1011,7 +1564,7 @@ export interface Series {
 export interface SeriesFigure {
   changes: HistoryChange[];
   /** Its last level, else its last point. */
-  now: Short | null;
+  now: Estimate | null;
   /** In words. */
   said: string;
   /** `changed`, `no_change` or `too_few`. */
@@ -1028,18 +1581,26 @@ export interface SeriesHead {
   runs: number;
 }
 
-/** What the server cost, in single figures. */
-export interface Server {
-  cpu_method: string;
-  cpus: number[];
-  /** What its whole host did in the window, where that is another machine than the client's. */
-  host?: ServerHostWindow;
-  memory_method: string;
-  peak_memory_bytes: number;
-  processes: number;
-  startup_ns: number;
-  threads: number;
-  window_cpu_ns: number;
+/** A part of the window: a second, or in a long one a power of two of seconds. */
+export interface SeriesPoint {
+  /** From the window's start. */
+  at_ns: number;
+  /** Requests completed in it. */
+  completed: number;
+  /** Connections open at its end. */
+  connections: number;
+  /** Requests failed in it. */
+  failed: number;
+  /** Its response times; in JSON the Base64 of the compressed V2 form of HdrHistogram. */
+  hdr: string;
+  /** Its length. */
+  length_ns: number;
+  /** The longest response. */
+  max_ns: number | null;
+  /** Median response of its completed requests. */
+  p50_ns: number | null;
+  /** 99th percentile, given 100 samples. */
+  p99_ns: number | null;
 }
 
 /** That machine, and the way to it. */
@@ -1078,6 +1639,32 @@ export interface ServerHostWindow {
   tcp_retransmits: number | null;
 }
 
+/** A server process tree's costs over one trial. */
+export interface ServerSamples {
+  /** The samples, columnar: all columns have one length. */
+  columns: SampleColumns;
+  /** How CPU was read: `cgroup-v2`, `cgroup-v1` or `schedstat`. Figures of different methods are not compared. */
+  cpu_method: string;
+  /** CPUs the server was pinned to; empty: not pinned. */
+  cpus: number[];
+  /** What the server's host did over the window, where that is another machine than the client's; `None` on one machine. */
+  host?: ServerHostWindow;
+  /** How memory was read: `rss` (pages shared by processes count in each) or `pss` (each counts its share). */
+  memory_method: string;
+  /** The highest memory of the tree seen within the window. */
+  peak_memory_bytes: number;
+  /** The highest memory of the tree within the window by proportional shares: pages that processes share count once. `None` where it was not read. */
+  peak_pss_bytes?: number;
+  /** Processes in the tree at the window's end. */
+  processes: number;
+  /** From the start of the process to its first valid response; 0 of a server that somebody else started. */
+  startup_ns: number;
+  /** Threads in the tree at the window's end. */
+  threads: number;
+  /** CPU time of the whole tree within the window, interpolated between samples. */
+  window_cpu_ns: number;
+}
+
 /** What the server cost over time. */
 export interface ServerSeries {
   /** From the window's start; the warm-up is negative. */
@@ -1100,18 +1687,24 @@ export interface Setting {
   value: string;
 }
 
-/** A figure with its interval, short: all to six digits. */
-export interface Short {
-  /** Its upper end. */
-  high: number | null;
-  /** Its interval's lower end. */
-  low: number | null;
-  /** Independent pieces it rests on. */
-  n: number;
-  /** The figure. */
-  point: number;
-  /** Why there is no interval. */
-  why?: string;
+/** A rate as a share of a measured knee. */
+export interface ShareOf {
+  /** Whose knee. */
+  of: CapacityOf;
+  /** 1 is the knee itself. */
+  share: number;
+}
+
+/** One side. */
+export interface Side {
+  /** The candidate's label. */
+  candidate: string;
+  /** The run's file. */
+  run: string;
+  /** Its title. */
+  title: string;
+  /** Its own word for its version. */
+  version: string | null;
 }
 
 /** A candidate that does not run. */
@@ -1122,6 +1715,20 @@ export interface Skipped {
   mend: string | null;
   /** Why, in a sentence. */
   reason: string;
+}
+
+/** A threshold held against a trial. */
+export interface SloRecord {
+  /** What became of it. */
+  decision: Decision;
+  /** Undecided because the figure itself was withheld or is missing, in every trial: nothing was held to the limit. */
+  not_judged?: boolean;
+  /** What was seen, in a few words. */
+  seen: string;
+  /** As it was written: `p99<50ms`. */
+  slo: string;
+  /** What would decide it, where it is undecided. */
+  to_decide?: string;
 }
 
 /** A figure that a source printed. */
@@ -1139,7 +1746,7 @@ export interface SourceFigure {
   /** Ours is a lower bound: print `≥`. */
   at_least?: boolean;
   /** Ours, where the same was measured. */
-  ours?: Short;
+  ours?: Estimate;
   /** Ours is longer than this. */
   ours_beyond?: number;
   /** Theirs. */
@@ -1148,46 +1755,21 @@ export interface SourceFigure {
 
 /** A row of a source's tables. */
 export interface SourceRow {
-  /** Our label of it. */
-  candidate: string;
-  /** Connections; none where the source does not say. */
-  connections: number | null;
-  /** Why it is doubted, if it is. */
-  doubt: string | null;
   /** Its figures, in the order of the columns; none where it printed none. */
   figures: (SourceFigure | null)[];
   /** Index of the candidate, where it is of this run. */
   index: number | null;
-  /** The source's word for the candidate. */
-  name: string;
   /** Index of the plan that the row stands beside; none where no plan here is that load. */
   plan: number | null;
-  /** Requests per second asked for; none in closed arrivals. */
-  rate_per_s: number | null;
-  /** What it says in words: key and text. */
-  remarks: [string, string][];
-  /** Workers; none where the source does not say. */
-  workers: number | null;
+  printed: PublishedRow;
 }
 
-/** Somebody's publication beside this run. */
+/** What a source printed, beside this run; what is said of it as a whole is in the analysis. */
 export interface SourceTable {
   /** How far its order agrees with ours, a sentence a plan. */
   agreement: string[];
   /** The figures that any of its rows has, in the order of a table. */
   columns: SourceColumn[];
-  /** What in its method makes its figures others than ours. */
-  differences: string[];
-  /** Rows of its that are doubted: candidate and reason. */
-  doubts: [string, string][];
-  /** What it says besides: key and text. */
-  facts: [string, string][];
-  /** How its figures were obtained. */
-  method: string;
-  /** What it is called. */
-  name: string;
-  /** Candidates of its tables without a figure here. */
-  not_here: string[];
   /** What it printed, in its order; a row that stands beside several plans is there once for each. */
   rows: SourceRow[];
 }
@@ -1202,16 +1784,39 @@ export interface StageRecord {
   to_rate_per_s: number | null;
 }
 
-/** A part of the requests' time. */
-export interface SummaryRow {
-  clock: string;
+/** A distribution of durations, summarised. */
+export interface Summary {
+  /** For each censored percentile: it is longer than this. */
+  censored_at_ns?: Record<string, number>;
+  /** 95 % intervals of the percentiles, and of the mean of response, by field name; `null` for an upper end that there is none of. */
+  ci95: Record<string, [number | null, number | null]>;
+  /** Whose clock. */
+  clock: Clock;
+  /** Completed requests in it. */
   count: number;
+  /** The completed requests; in JSON the Base64 of the compressed V2 form of HdrHistogram. */
+  hdr: string;
+  /** The longest among completed requests. */
   max_ns: number | null;
+  /** Mean over completed requests; `None` when there are none. */
   mean_ns: number | null;
+  /** The shortest. */
   min_ns: number | null;
-  name: string;
-  percentiles: Percentile[];
+  /** For each percentile that is withheld, or of response without an interval: the window that would give it one. */
+  needs_duration_ns?: Record<string, number>;
+  /** The median. A percentile is `None` when it is withheld (too few samples beyond it) or censored (its rank falls among requests without a response). */
+  p50_ns: number | null;
+  p75_ns: number | null;
+  p90_ns: number | null;
+  p95_ns: number | null;
+  p99999_ns: number | null;
+  p9999_ns: number | null;
+  p999_ns: number | null;
+  p99_ns: number | null;
+  /** Standard deviation over completed requests. */
   stdev_ns: number | null;
+  /** Why an interval has no upper end. */
+  unbounded?: Record<string, string>;
 }
 
 /** Plans, or trials of `prony load`, that differ in one thing only. */
@@ -1244,18 +1849,52 @@ export interface Tail {
   b: number;
   /** The plan's index. */
   plan: number;
-  /** By quantile, from the median to the last that the samples allow. */
-  ratios: [number, Short][];
+  /** From the median to the last percentile that the samples allow. */
+  ratios: TailRatio[];
 }
 
-/** One request of a list. */
-export interface TargetRow {
+/** B's percentile over A's. */
+export interface TailRatio {
+  /** What that says, of all of these together. */
+  finding: Finding;
+  /** Of response times: 0.99. */
+  quantile: number;
+  /** B over A, with an interval that is aimed to hold for all of these at once in 95 % of runs. */
+  ratio: Estimate;
+}
+
+/** One request of a list, over all lines that say it. */
+export interface TargetFigures {
+  /** Succeeded within the window. */
   completed: number;
+  /** Failed requests by kind. */
+  errors: Record<string, number>;
+  /** Failed within the window. */
   failed: number;
+  /** Lines of the list that say it. */
   lines: number;
+  /** Bytes read for it, heads included. */
+  read_bytes: number;
+  /** Method and path, `GET /a`; `other requests` for those without figures of their own. */
   request: string;
-  response: SummaryRow;
+  /** Intended to last byte. */
+  response: Summary;
+  /** Sent over the whole run, warm-up included: what a server's own log is held against. */
+  run_sent: number;
+  /** Sent to last byte. */
+  service: Summary;
+  /** Responses by status. */
+  status: Record<string, number>;
+  /** Unresolved when the window closed. */
   waiting: number;
+}
+
+/** What was loaded. */
+export interface TargetRecord {
+  /** The address connected to. */
+  address: string;
+  /** URL without userinfo. */
+  url: string;
 }
 
 /** A list of requests, as it can be told from another. The requests themselves are the trial's `targets`. */
@@ -1268,6 +1907,20 @@ export interface TargetsRecord {
   order: Order;
   /** Different requests among them. */
   requests: number;
+}
+
+/** How much was carried. */
+export interface Throughput {
+  /** Whose limit it is. */
+  bound: Bound;
+  /** Requests per second that were due; `None` in closed arrivals. */
+  offered_per_s: number | null;
+  /** Bytes read per second, heads included. */
+  read_bytes_per_s: number;
+  /** Completed requests per second of the window. */
+  requests_per_s: Estimate;
+  /** Bytes of requests sent per second, heads included. */
+  sent_bytes_per_s: number;
 }
 
 /** How TLS is spoken, as JSON. */
@@ -1304,6 +1957,68 @@ export interface Tool {
   name: string;
   /** Its version. */
   version: string;
+}
+
+/** One candidate under one plan, once. */
+export interface Trial {
+  /** What the client itself cost. */
+  client: Client;
+  /** Failed requests by kind. */
+  errors: Record<string, number>;
+  /** The first message of each kind of failure. */
+  first_errors?: Record<string, string>;
+  /** What each agent did, where several machines applied the load. */
+  fleet?: FleetRecord;
+  /** Completed requests per second that meet every threshold on response times; `None` without one. */
+  goodput_per_s?: number;
+  /** The machine. */
+  host: Host;
+  /** What the machine did over the window beside the load. */
+  host_window?: HostWindow;
+  /** What HTTP/2 came to; `None` where it is not spoken. */
+  http2?: Http2Use;
+  /** Whether somebody ended it before its plan did. */
+  interrupted: boolean;
+  /** The version of Prony that judged it, where that is another than measured it. */
+  judged_by?: string;
+  /** How quickly it responded. */
+  latency: Latencies;
+  /** What became of the load. */
+  outcome: Outcome;
+  /** The effective plan. */
+  plan: PlanRecord;
+  /** The window's requests by fate. */
+  requests: RequestCounts;
+  /** How much faster the second half of the window was than its first fifth, as a logarithm: throughput in closed arrivals, else the reciprocal of the mean response. */
+  rise?: number;
+  /** The whole run's counts. */
+  run_total: RunTotal;
+  /** `SCHEMA`. */
+  schema: string;
+  /** The window second by second, a long one in several seconds an entry. */
+  series: SeriesPoint[];
+  /** What a server cost that somebody else started (`--watch`); of one that Prony started it stands beside the trial. */
+  server?: ServerSamples;
+  /** Each threshold asked for, and what became of it. */
+  slo?: SloRecord[];
+  /** RFC 3339, UTC, when the first request could be sent. */
+  started_at: string;
+  /** Responses by status. */
+  status: Record<string, number>;
+  /** What was loaded. */
+  target: TargetRecord;
+  /** Each request of a list by itself, in the list's order; empty without one. */
+  targets?: TargetFigures[];
+  /** How much it carried. */
+  throughput: Throughput;
+  /** What TLS was agreed on; `None` where it is not spoken. */
+  tls?: TlsRecord;
+  /** What measured it. */
+  tool: Tool;
+  /** How far the figures can be trusted. */
+  verdict: Verdict;
+  /** The counted span. */
+  window: Window;
 }
 
 /** Trials by what became of them. `planned` = the others' sum. */
@@ -1355,11 +2070,45 @@ export interface TrialHead {
   /** Index of the plan. */
   plan: number;
   /** Completed requests per second. */
-  requests_per_s: Short;
+  requests_per_s: Estimate;
   /** The stages of its load, where it has any. */
   stages?: StageRecord[];
   /** How far its figures can be trusted. */
   validity: Validity;
+}
+
+/** A trial over time. */
+export interface TrialSeries {
+  /** From the window's start, per point. */
+  at_ns: number[];
+  /** Its block. */
+  block: number;
+  /** 99th percentile of response, per point, where it has one. */
+  p99_ns: (number | null)[];
+  /** Completed requests per second, per point. */
+  requests_per_s: number[];
+  /** Server CPU in cores in use, per server sample: (from window start in ns, cores). */
+  server_cores: [number, number][];
+  /** Server memory in bytes, per server sample. */
+  server_memory_bytes: [number, number][];
+  /** Its validity, as in JSON. */
+  validity: string;
+}
+
+/** A candidate's twin under one plan. */
+export interface Twin {
+  /** Whether the test of ranks tells them apart; `None` where it cannot be made. */
+  apart: boolean | null;
+  /** What the two are compared by: throughput, at a rate p99. */
+  figure: string;
+  /** Whose it is. */
+  of: string;
+  /** The same with a difference that is known. */
+  planted: Planted;
+  /** The twin's figure over its candidate's, paired within blocks; `None` without a block in which both count. */
+  ratio: Estimate | null;
+  /** Its figures as they were measured, not ranked. */
+  row: Row;
 }
 
 /** What a figure is counted in. */
@@ -1367,6 +2116,14 @@ export type Unit = "requests_per_s" | "requests_per_cpu_s" | "ns" | "bytes" | "b
 
 /** The verdict in a word. */
 export type Validity = "valid" | "suspect" | "invalid";
+
+/** How far a trial's figures can be trusted. */
+export interface Verdict {
+  /** Why. */
+  reasons: Reason[];
+  /** The worst effect of its reasons. */
+  validity: Validity;
+}
 
 /** Against what a certificate is checked. */
 export type VerifyKind = "system" | "cacert" | "none";
@@ -1377,4 +2134,12 @@ export interface WaitTotal {
   count: number;
   /** The sum of their waits, in nanoseconds. */
   total_ns: number;
+}
+
+/** The counted span. */
+export interface Window {
+  /** Its length. */
+  duration_ns: number;
+  /** Traffic before it. */
+  warmup_ns: number;
 }

@@ -37,15 +37,15 @@ function brandMark(): SVGElement {
 function hero(data: RunData): HTMLElement {
   const { head } = data;
   const kinds = [["valid", "valid"], ["lower_bound", "lower bounds"], ["suspect", "suspect"], ["void", "not counted"], ["missing", "missing"]] as const;
-  const some = kinds.filter(([k]) => head.counts[k] > 0);
+  const some = kinds.filter(([k]) => head.trials[k] > 0);
   return h("header", { class: "hero" },
     h("p", { class: "eyebrow" }, `${head.name} · ${when(head.created_at)}`, head.interrupted ? h("strong", { class: "bad" }, " · INTERRUPTED") : null),
     // A figure and its sign stay on one line.
     h("h1", null, head.headline.replaceAll(" %", "\u00a0%")),
     head.title === head.headline ? null : h("p", { class: "lede" }, head.title),
     h("div", { class: "kinds" },
-      h("div", { class: "kind-bar", "aria-hidden": "true" }, some.map(([k]) => h("span", { class: k, style: `flex-grow:${head.counts[k]}` }))),
-      h("p", null, `${head.shape}: `, some.map(([k, name], i) => [i > 0 ? ", " : "", h("span", { class: `kind ${k}` }, `${head.counts[k]} ${head.counts[k] === 1 && k === "lower_bound" ? "lower bound" : name}`)]).flat())),
+      h("div", { class: "kind-bar", "aria-hidden": "true" }, some.map(([k]) => h("span", { class: k, style: `flex-grow:${head.trials[k]}` }))),
+      h("p", null, `${head.shape}: `, some.map(([k, name], i) => [i > 0 ? ", " : "", h("span", { class: `kind ${k}` }, `${head.trials[k]} ${head.trials[k] === 1 && k === "lower_bound" ? "lower bound" : name}`)]).flat())),
     h("p", { class: "note" }, `${head.conditions} · ${head.host.cpu_model}, ${head.host.kernel}`));
 }
 

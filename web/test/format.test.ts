@@ -20,9 +20,9 @@ describe("figures as people read them", () => {
     expect([0, 0.5, 0.99, 0.999, 0.9999, 1].map(f.quantileName)).toEqual(["p0", "p50", "p99", "p99.9", "p99.99", "max"]);
   });
   it("writes intervals, ranks and ratios, and says why there is none", () => {
-    const e = { point: 100, low: 98, high: 102, n: 5 };
-    const bare = { point: 1, low: null, high: null, n: 1, why: "one trial has no interval" };
-    expect(f.plusMinus({ point: 10, low: -5, high: 25, n: 3 })).toBe("");
+    const e = { point: 100, ci_low: 98, ci_high: 102, n: 5 };
+    const bare = { point: 1, ci_low: null, ci_high: null, n: 1, no_interval: "one trial has no interval" };
+    expect(f.plusMinus({ point: 10, ci_low: -5, ci_high: 25, n: 3 })).toBe("");
     expect([f.plusMinus(e), f.plusMinus(bare), f.plusMinus(null)]).toEqual(["±2 %", "", ""]);
     expect(f.interval(e, "requests_per_s")).toBe("98.0/s – 102/s");
     expect(f.interval(bare, "ns")).toBe("one trial has no interval");

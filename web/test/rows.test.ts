@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { AgentRecord, Cell, HistoryData, Host, Ratios, RunData } from "../src/data";
-import { axesOf, choices, passes, publishedRatio, ratioTo, saidOf, shown, WITHOUT } from "../src/core/rows";
+import type { AgentRecord, HistoryData, Host, Ratios, RunData } from "../src/data";
+import { axesOf, choices, passes, type Cell, publishedRatio, ratioTo, saidOf, shown, WITHOUT } from "../src/core/rows";
 import { csv } from "../src/core/save";
+import { planOf, short as saved } from "../src/core/saved";
 import { estimateFiles, flat, sorted, type Column } from "../src/parts/table";
 import { begin, captionOf, hear } from "../src/pages/live";
 import { asked, together } from "../src/pages/ramp";
@@ -13,12 +14,12 @@ import { agentRows, candidateFacts, planFacts, serverHostFacts } from "../src/pa
 import { usual } from "../src/pages/trials";
 
 const candidate = (label: string, language: string | null) => ({ label, title: label, server: label, settings: [], language, kind: "runtime", version: null, workers: 1, keepalive: true });
-const short = (point: number) => ({ point, low: point * 0.9, high: point * 1.1, n: 3 });
+const short = (point: number) => ({ point, ci_low: point * 0.9, ci_high: point * 1.1, n: 3 });
 const row = (c: number, point: number) => ({ candidate: c, estimate: short(point), lower_bound: false, rank: [1, 1] as [number, number], tie: 1, ratio: short(point / 10), mark: "", trials: [point] });
-const plan = (name: string, rate: number | null, connections: number) => ({ name, describe: name, connections, rate_per_s: rate, arrivals: rate ? "constant" as const : "closed" as const });
+const plan = (name: string, rate: number | null, connections: number) => ({ name, describe: name, asked: { plan: { connections, rate_per_s: rate, arrivals: rate ? "constant" as const : "closed" as const } } });
 
 const data = {
-  experiment: true, head: { baseline: 1 }, candidates: [candidate("a", "PHP"), candidate("b", "Go")], plans: [plan("r1", 1000, 50), plan("r2", 2000, 50)],
+  experiment: true, baseline: 1, head: { plans: [] }, candidates: [candidate("a", "PHP"), candidate("b", "Go")], plans: [plan("r1", 1000, 50), plan("r2", 2000, 50)],
   rankings: [{ plan: 0, figure: 0, rows: [row(0, 20), row(1, 10)] }], cells: [], trials: [],
 } as unknown as RunData;
 const ratios: Ratios = { candidates: [0, 1], ratios: [[[short(1), short(2)], [short(0.5), short(1)]]] };
@@ -74,7 +75,7 @@ describe("tables", () => {
     type Of = { point: number | null; low: number | null; bound: boolean; beyond?: number; mark: string };
     const rows: Of[] = [{ point: 5, low: 4, bound: true, mark: "?" }, { point: null, low: null, bound: false, beyond: 2e9, mark: "" }];
     const columns: Column<Of>[] = [
-      { id: "p", name: "p99", cell: () => "", value: (r) => r.point, files: estimateFiles<Of>("p99", (r) => ({ estimate: r.point === null ? null : { point: r.point, low: r.low, high: 6, n: 3 }, lower_bound: r.bound, beyond: r.beyond, mark: r.mark })) },
+      { id: "p", name: "p99", cell: () => "", value: (r) => r.point, files: estimateFiles<Of>("p99", (r) => ({ estimate: r.point === null ? null : { point: r.point, ci_low: r.low, ci_high: 6, n: 3 }, lower_bound: r.bound, beyond: r.beyond, mark: r.mark })) },
       { id: "q", name: "q", unit: "s", cell: () => "", value: () => 1 },
     ];
     expect(flat(columns, rows)).toEqual([
@@ -82,6 +83,13 @@ describe("tables", () => {
       [5, 1, 4, 6, "≥", null, "?"],
       [null, 1, null, null, ">", 2e9, ""],
     ]);
+  });
+  it("saves figures and plans by the names that files have", () => {
+    expect(saved({ point: 7, ci_low: 6, ci_high: null, n: 3, no_interval: "no upper end" })).toEqual({ point: 7, low: 6, high: null, n: 3, why: "no upper end" });
+    expect([saved(null), planOf(undefined)]).toEqual([null, undefined]);
+    const of = { share: 0.5, of: { candidate: "a", plan: "knee" } };
+    const asked = { plan: { connections: 50, rate_per_s: 1, arrivals: "constant" }, share: of } as never;
+    expect(planOf({ name: "s", describe: "d", asked })).toMatchObject({ name: "s", connections: 50, rate_per_s: null, capacity: null, share: [0.5, "a knee"] });
   });
   it("writes CSV that no spreadsheet runs", () => {
     expect(csv([["a,b", 1, null], ["=cmd()", -2, 'say "x"']])).toBe('"a,b",1,\r\n\'=cmd(),-2,"say ""x"""\r\n');
@@ -104,9 +112,9 @@ describe("pages", () => {
   it("shows a source's figures in its units, and ours below them", () => {
     const row = { connections: 1, rate_per_s: 5000, workers: 2 } as never;
     expect(loadOf(row)).toBe("1 connection at 5,000/s, 2 workers");
-    const ours = { point: 7.1234, low: 7, high: 7.5, n: 3 };
+    const ours = { point: 7.1234, ci_low: 7, ci_high: 7.5, n: 3 };
     expect(oursOf({ value: 1, ours }, "ms")).toBe("7.12 (7 – 7.50)");
-    expect(oursOf({ value: 1, ours: { ...ours, low: null }, at_least: true }, "ms")).toBe("≥ 7.12");
+    expect(oursOf({ value: 1, ours: { ...ours, ci_low: null }, at_least: true }, "ms")).toBe("≥ 7.12");
     expect([oursOf({ value: 1, ours_beyond: 2000 }, "ms"), oursOf({ value: 1 }, "ms")]).toEqual(["> 2,000", ""]);
   });
   it("compares trials by a percentile that they have", () => {

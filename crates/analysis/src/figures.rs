@@ -7,7 +7,8 @@ use prony_model::Estimate;
 use prony_stats::interval::{geometric_mean, logarithms, mean};
 use prony_stats::order::Quantile;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 
 use crate::cell::{ByBlock, Cell, Starts};
 use crate::figure::{FIGURES, Figure, OverTrials};
@@ -17,12 +18,14 @@ use crate::ranking::{Contest, ratio_to_baseline};
 use crate::starts;
 
 /// A candidate's figure under one plan.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct CandidateFigure {
     /// Over its trials that count; `None` where the figure is withheld or censored in one of them.
     pub estimate: Option<Estimate>,
     /// For a percentile that is censored in a trial: it is longer than this.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub censored_at_ns: Option<u64>,
+    /// Print `≥`: the client was the limit.
     pub lower_bound: bool,
     /// The best and the worst place it may hold, of a figure that candidates are ranked by.
     pub rank: Option<(u32, u32)>,
@@ -31,6 +34,7 @@ pub struct CandidateFigure {
     /// Each counted trial's figure, in block order.
     pub trials: Vec<f64>,
     /// Over the candidate of each of the plan's rows, in their order: the ratio, paired within blocks.
+    #[serde(skip)]
     pub ratios: Vec<Option<Estimate>>,
 }
 

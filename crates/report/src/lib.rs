@@ -8,6 +8,7 @@
 //! escaped for the format they are put into.
 
 pub mod command;
+mod document;
 pub mod export;
 #[cfg(test)]
 mod fixtures;

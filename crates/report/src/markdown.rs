@@ -5,17 +5,15 @@
 
 use std::fmt::Display;
 
-use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
-use prony_analysis::figure::Figure;
+use prony_analysis::comparison::Comparison;
+use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis};
 use prony_model::slo::SloRecord;
 use prony_model::trial::Trial;
 
+use crate::document::{self, Block, Item};
 use crate::format;
-use crate::words::{self, WITHHELD};
-
-mod comparison;
-
-pub use comparison::{comparison, not_judged};
+use crate::terminal::{Align, Ink, Table};
+use crate::words;
 
 /// Requests of a list in a table at most.
 const REQUESTS_MAX: usize = 100;
@@ -24,7 +22,7 @@ const REQUESTS_MAX: usize = 100;
 /// intervals were obtained and the command that reproduces it.
 pub fn experiment(analysis: &ExperimentAnalysis) -> String {
     let (answer, rest) = answer_and_details(analysis);
-    format!("{answer}\n{rest}")
+    answer + &rest
 }
 
 /// [`experiment`] as two texts: the answer with its tables, and the details.
@@ -38,35 +36,77 @@ pub(crate) fn answer_and_details(analysis: &ExperimentAnalysis) -> (String, Stri
     for plan in &analysis.plans {
         plan_table(&mut out, analysis, plan);
     }
-    for pair in words::protocols(analysis) {
-        out.push_str(&format!("\n{}\n\n", text(&pair.title)));
-        push_head(&mut out, pair.head.iter().map(|head| text(head)), |column| column == 0);
-        pair.rows.iter().for_each(|row| push_row(&mut out, row.iter().map(|cell| text(cell))));
-    }
+    out.push_str(&blocks(&document::protocols(analysis)));
     published(&mut out, analysis);
     if let Some(duet) = &analysis.duet {
-        out.push_str(&comparison::below(duet));
+        out.push_str(&blocks(&document::comparison(duet)));
     }
     if let Some(spread) = words::below(analysis) {
         out.push_str(&format!("\n{}\n", text(&spread)));
     }
-    let mut rest = String::new();
-    if !analysis.skipped.is_empty() {
-        rest.push_str("Skipped:\n\n");
-        for skipped in &analysis.skipped {
-            let mend = skipped.mend.as_ref().map(|m| format!(" – {}", code(m))).unwrap_or_default();
-            rest.push_str(&format!("- **{}**: {}{mend}\n", text(&skipped.candidate), text(&skipped.reason)));
+    let rest = blocks(&document::details(analysis));
+    (out, format!("{rest}\n{}\n", host_line(&analysis.host)))
+}
+
+/// A comparison as a comment on a pull request: the answer, a table per plan, what qualifies it.
+pub fn comparison(comparison: &Comparison) -> String {
+    let (a, b) = words::comparison::sides(comparison);
+    let below = blocks(&document::comparison(comparison));
+    format!("### {} against {}\n\n**{}**\n{below}", text(&b), text(&a), text(&comparison.headline))
+}
+
+/// What a gate could not judge: what stands first.
+pub fn not_judged(said: &[String]) -> String {
+    said.iter().map(|why| format!("**NOT JUDGED** {}\n\n", text(why))).collect()
+}
+
+/// Blocks, each apart from the one before; items as a list.
+fn blocks(blocks: &[Block]) -> String {
+    let (mut out, mut in_list) = (String::new(), false);
+    for block in blocks {
+        let is_item = matches!(block, Block::Item(_));
+        if !(is_item && in_list) {
+            out.push('\n');
         }
-        rest.push('\n');
+        in_list = is_item;
+        match block {
+            Block::Gap => {
+                out.pop();
+            }
+            Block::Text(said, Ink::DIM) => out.push_str(&format!("<sub>{}</sub>\n", text(said))),
+            Block::Part(said, _) | Block::Text(said, _) => out.push_str(&format!("{}\n", text(said))),
+            Block::Item(item) => push_item(&mut out, item),
+            Block::Table(table) => push_table(&mut out, table),
+            Block::Command(word, command) => out.push_str(&format!("{word}: {}\n", code(command))),
+        }
     }
-    if !analysis.notes.is_empty() {
-        rest.push_str("Notes:\n\n");
-        rest.extend(analysis.notes.iter().map(|note| format!("- {}\n", text(note))));
-        rest.push('\n');
+    out
+}
+
+fn push_item(out: &mut String, item: &Item) {
+    let kind = match item.lead.chars().next() {
+        Some(first) if item.is_word() => {
+            format!("{}{}: ", first.to_uppercase(), &item.lead[first.len_utf8()..])
+        }
+        Some('±') => "± ".to_owned(),
+        _ => String::new(),
+    };
+    let of = item.of.as_ref().map_or(String::new(), |of| format!("**{}**: ", text(of)));
+    let fix = item.fix.as_ref().map_or(String::new(), |fix| format!(" – {}", code(fix)));
+    out.push_str(&format!("- {kind}{of}{}{fix}\n", text(&item.text)));
+}
+
+fn push_table(out: &mut String, table: &Table) {
+    for (at, (row, ink)) in table.rows.iter().enumerate() {
+        let mut cells: Vec<String> = row.iter().map(|cell| text(cell)).collect();
+        if let (Ink::GOOD | Ink::BAD, Some(last)) = (*ink, cells.last_mut()) {
+            *last = format!("**{last}**");
+        }
+        match at {
+            0 => push_head(out, cells, |column| table.columns[column].0 == Align::Left),
+            _ => push_row(out, cells),
+        }
     }
-    rest.push_str(&format!("± {}\n\n{}\n", text(&analysis.interval_method), host_line(&analysis.host)));
-    rest.push_str(&format!("\nReproduce: {}\n", code(&analysis.reproduce)));
-    (out, rest)
 }
 
 /// A table of thresholds and what became of them; nothing without one.
@@ -86,7 +126,7 @@ fn thresholds(slos: &[SloRecord]) -> String {
 /// A source's claims, judged.
 fn published(out: &mut String, analysis: &ExperimentAnalysis) {
     let Some(published) = &analysis.published else { return };
-    out.push_str(&format!("\n#### {} claims\n\n{}\n", text(&published.source), text(&published.method)));
+    out.push_str(&format!("\n#### {} claims\n", text(&published.source)));
     for (at, judged) in published.conclusions.iter().enumerate() {
         if at == 0 || published.conclusions[at - 1].by != judged.by {
             out.push_str(&format!("\n**{}**\n\n", judged.by));
@@ -94,20 +134,10 @@ fn published(out: &mut String, analysis: &ExperimentAnalysis) {
         }
         let why = words::judged_why(judged).map(|why| format!(" ({why})")).unwrap_or_default();
         let claim = text(&format!("{}{why}", judged.text));
-        let word = judged.judgement.word().to_owned();
+        let word = words::loud(judged.judgement);
         push_row(out, [claim, words::judged_published(judged), word, words::judged_measured(judged)]);
     }
-    let mut notes: Vec<String> = published.agreement.iter().map(words::agreement).collect();
-    notes.extend(
-        published.doubts.iter().map(|doubt| format!("Doubted: {}: {}", doubt.candidate, doubt.reason)),
-    );
-    notes.extend(published.differences.iter().map(|why| format!("Different there: {why}")));
-    notes.extend(words::facts(published).map(|facts| format!("Facts: {facts}")));
-    notes.extend(words::not_measured(published).map(|missing| format!("Not measured here: {missing}")));
-    if !notes.is_empty() {
-        out.push('\n');
-        out.extend(notes.iter().map(|note| format!("- {}\n", text(note))));
-    }
+    out.push_str(&blocks(&document::source_notes(published)));
 }
 
 fn host_line(host: &prony_model::host::Host) -> String {
@@ -118,57 +148,14 @@ fn host_line(host: &prony_model::host::Host) -> String {
 }
 
 fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalysis) {
-    out.push_str(&format!("\n#### {}: {}\n\n", text(&plan.name), text(&plan.describe)));
+    out.push_str(&format!("\n#### {}: {}\n", text(&plan.name), text(&plan.describe)));
     if let Some(workers) = words::workers(plan) {
-        out.push_str(&format!("Workers: {}\n\n", text(&workers)));
+        out.push_str(&format!("\nWorkers: {}\n", text(&workers)));
     }
-    let mut head = ["rank", "server", "req/s", "95 %"].map(str::to_owned).to_vec();
-    head.extend(analysis.baseline.as_deref().map(|baseline| format!("× {}", text(baseline))));
     let theirs = words::published_columns(analysis, plan);
-    head.extend(theirs.iter().map(|column| text(&column.head)));
-    head.extend(figures(plan).map(|figure| figure.head).chain(["failed", "trials"]).map(str::to_owned));
-    push_head(out, head, |column| column == 1);
-    for (i, row) in plan.rows.iter().enumerate() {
-        let theirs = theirs.iter().map(|column| column.cells.get(i).cloned().flatten()).collect();
-        push_row(out, cells(plan, row, analysis.baseline.is_some(), theirs));
-    }
-    let shared =
-        words::shared_remarks(&plan.rows).into_iter().map(|(_, remark)| format!("- {}\n", text(&remark)));
-    let own = plan.rows.iter().map(|row| (row, words::own_remarks(row, &plan.rows)));
-    let own = own
-        .filter(|(_, remarks)| !remarks.is_empty())
-        .map(|(row, remarks)| format!("- **{}**: {}\n", text(&row.candidate), text(&remarks.join("; "))));
-    let remarks: Vec<String> = shared.chain(own).collect();
-    if !remarks.is_empty() {
-        out.push('\n');
-        out.extend(remarks);
-    }
-    let said = words::of_plan(plan);
-    if !said.is_empty() {
-        out.push('\n');
-        out.extend(said.iter().map(|said| format!("- {}\n", text(said))));
-    }
-}
-
-/// The figures that have a column: always, or as the terminal's where something is known of them.
-fn figures(plan: &PlanAnalysis) -> impl Iterator<Item = Figure> {
-    let is_known = move |figure: Figure| plan.rows.iter().any(|row| row.figures[figure].estimate.is_some());
-    Figure::all().filter(move |figure| figure.in_markdown || (figure.is_column() && is_known(*figure)))
-}
-
-fn cells(plan: &PlanAnalysis, row: &Row, ratio: bool, theirs: Vec<Option<String>>) -> Vec<String> {
-    let or_withheld = |figure: Option<String>| figure.unwrap_or_else(|| WITHHELD.to_owned());
-    let pm = or_withheld(row.throughput().and_then(words::plus_minus));
-    let mut cells = vec![words::rank(row), text(&row.candidate), words::row_rate(row), pm];
-    if ratio {
-        let ratio = row.ratio.as_ref().map(|e| format!("{}{}", words::ratio(e), words::spaced_plus_minus(e)));
-        cells.push(or_withheld(ratio));
-    }
-    cells.extend(theirs.into_iter().map(or_withheld));
-    cells.extend(figures(plan).map(|figure| text(&words::row_figure(row, figure))));
-    cells.push(format::thousands(row.failed));
-    cells.push(format!("{}/{}", row.counted, row.trials));
-    cells
+    let columns = document::columns(plan, &theirs, analysis.baseline.as_deref(), true);
+    out.push_str(&blocks(&[document::table(&columns)]));
+    out.push_str(&blocks(&document::plan_notes(plan)));
 }
 
 /// One trial: its first line, its percentiles, and its verdict's reasons.

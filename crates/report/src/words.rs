@@ -47,7 +47,18 @@ pub(crate) fn loud(word: impl Into<&'static str>) -> String {
 }
 
 /// What a search found: "about 1,800 req/s (95 %: 1,750 to 1,860), of one start".
-pub(crate) fn capacity(found: &CapacityRecord, estimate: &Estimate) -> String {
+pub(crate) fn capacity(found: &CapacityRecord) -> String {
+    if let Some(why) = &found.void {
+        return format!("aborted: {}", format::printable(why));
+    }
+    let Some(estimate) = &found.capacity_per_s else {
+        let lowest = found.probes.iter().min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
+        let said = lowest.map(|p| {
+            let (rate, why) = (format::rate(p.rate_per_s), format::printable(&p.why));
+            format!("not even {rate} req/s is sustained: {why}")
+        });
+        return said.unwrap_or_else(|| "no probe was made".to_owned());
+    };
     let rate = format::rate(estimate.point);
     if found.bound == Bound::Lower {
         return format!("≥ {rate} req/s sustained: the client was the limit, not the server");

@@ -1,5 +1,5 @@
 /** Figures as people read them. The same rules as `crates/report/src/format.rs`. */
-import type { Short, Unit } from "../data";
+import type { Estimate, Unit } from "../data";
 
 export const WITHHELD = "–";
 
@@ -99,18 +99,18 @@ export const UNITS: Record<Unit, UnitFormat> = {
 };
 
 /** `±0.4 %`: half the interval over the point. Not a statistic: the interval, written otherwise. Of one that reaches down to 0 or below it is no share. */
-export function plusMinus(e: Short | null): string {
-  if (!e || e.low === null || e.high === null || e.low <= 0) return "";
-  return `±${percent((e.high - e.low) / 2 / e.point)}`;
+export function plusMinus(e: Estimate | null): string {
+  if (!e || e.ci_low === null || e.ci_high === null || e.ci_low <= 0) return "";
+  return `±${percent((e.ci_high - e.ci_low) / 2 / e.point)}`;
 }
 
 /** `13,814 – 13,926` */
-export function interval(e: Short | null, unit: Unit): string {
+export function interval(e: Estimate | null, unit: Unit): string {
   if (!e) return "";
   const f = UNITS[unit];
-  if (e.low !== null && e.high === null) return `≥ ${f.value(e.low)}`;
-  if (e.low === null || e.high === null) return e.why ?? "no interval";
-  return `${f.value(e.low)} – ${f.value(e.high)}`;
+  if (e.ci_low !== null && e.ci_high === null) return `≥ ${f.value(e.ci_low)}`;
+  if (e.ci_low === null || e.ci_high === null) return e.no_interval ?? "no interval";
+  return `${f.value(e.ci_low)} – ${f.value(e.ci_high)}`;
 }
 
 /** `1`, `1–2`, `–` */
@@ -120,9 +120,9 @@ export function rank(r: [number, number] | null): string {
 }
 
 /** `3.10 ×`, and `1 ×` for the baseline itself. */
-export function ratio(e: Short | null): string {
+export function ratio(e: Estimate | null): string {
   if (!e) return WITHHELD;
-  return `${e.point === 1 && e.low === null ? "1" : significant(e.point, 3)} ×`;
+  return `${e.point === 1 && e.ci_low === null ? "1" : significant(e.point, 3)} ×`;
 }
 
 /** `not_steady` for people. */

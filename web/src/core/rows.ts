@@ -1,5 +1,5 @@
 /** The ranking as it is shown: filtered, with ratios to the chosen baseline. Pure. */
-import type { Candidate, Cell, Published, Ranking, RankingRow, Ratios, RunData, Short } from "../data";
+import type { Candidate, Cell as CellWords, Estimate, Published, Ranking, RankingRow, Ratios, Row, RunData } from "../data";
 import type { Said } from "../parts/verdict";
 import { words } from "./format";
 
@@ -18,8 +18,17 @@ export interface Shown {
   candidate: Candidate;
   index: number;
   cell: Cell | null;
-  ratio: Short | null;
+  ratio: Estimate | null;
   published: Published | null;
+}
+
+/** A candidate under a plan: its row of the analysis, and what is said of it. */
+export type Cell = Omit<Row, "candidate"> & CellWords;
+
+export function cellOf(data: RunData, plan: number, candidate: number): Cell | null {
+  const row = data.head.plans[plan]?.rows.find((r) => r.candidate === data.candidates[candidate]?.label);
+  const said = data.cells.find((c) => c.plan === plan && c.candidate === candidate);
+  return row && said ? { ...row, ...said } : null;
 }
 
 /** The values of candidates that can be filtered by, where there are at least two. */
@@ -55,7 +64,7 @@ export function ranking(data: RunData, plan: number, figure: number): Ranking | 
 }
 
 /** The ratio of a candidate to a baseline, as Rust computed it. */
-export function ratioTo(all: Ratios | null, figure: number, candidate: number, baseline: number): Short | null {
+export function ratioTo(all: Ratios | null, figure: number, candidate: number, baseline: number): Estimate | null {
   if (!all) return null;
   const [row, column] = [all.candidates.indexOf(candidate), all.candidates.indexOf(baseline)];
   return all.ratios[figure]?.[row]?.[column] ?? null;
@@ -86,12 +95,12 @@ export function shown(
   return rows.flatMap((row) => {
     const candidate = data.candidates[row.candidate];
     if (!candidate || !passes(candidate, filters)) return [];
-    const own = baseline === data.head.baseline ? row.ratio : null;
+    const own = baseline === data.baseline ? row.ratio : null;
     return [{
       row,
       candidate,
       index: row.candidate,
-      cell: data.cells.find((c) => c.plan === plan && c.candidate === row.candidate) ?? null,
+      cell: cellOf(data, plan, row.candidate),
       ratio: own ?? (baseline === null ? null : ratioTo(all, figure, row.candidate, baseline)),
       published: data.published?.find((p) => p.plan === plan && p.figure === figure && p.candidate === row.candidate) ?? null,
     }];

@@ -23,14 +23,14 @@ export const about: Page = {
       h("section", { class: "card" }, h("h2", null, head.server_host ? "The client's host" : "Host"), host(head.host)),
       ...(head.server_host ? [h("section", { class: "card" }, h("h2", null, "The servers' host"),
         facts([["Address", head.server_host.address], ["Interface", head.server_host.interface], ["Shortest round trip over ssh", duration(head.server_host.control_rtt_ns)]]), host(head.server_host.host))] : []),
-      h("section", { class: "card" }, h("h2", null, "How to read it"), h("ul", { class: "reasons" }, [...(data.experiment ? [head.method] : []), ...READING].map((t) => h("li", null, t)))),
+      h("section", { class: "card" }, h("h2", null, "How to read it"), h("ul", { class: "reasons" }, [...(data.experiment ? [head.interval_method] : []), ...READING].map((t) => h("li", null, t)))),
     );
     if (data.experiment) {
       root.append(h("section", { class: "card" }, h("h2", null, "Candidates"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Candidates" }, h("table", { class: "data" },
         h("thead", null, h("tr", null, ["Candidate", "Title", "Language", "Kind", "Settings", "Cores", "Workers", "Version"].map((c) => h("th", { scope: "col" }, c)))),
         h("tbody", null, data.candidates.map((c) => h("tr", null, h("th", { scope: "row" }, c.label), [c.title, c.language, c.kind, c.axes?.map(({ axis, value }) => `${axis}: ${value}`).join(", ") || c.settings.join(", ") || "defaults", head.server_cpus.length || null, c.workers, c.version].map((v) => h("td", null, v ?? "–")))))))));
     }
-    const notes = data.notes;
+    const { notes } = head;
     if (notes.length > 0) root.append(h("section", { class: "card" }, h("h2", null, "Notes of the run"), h("ul", { class: "reasons" }, notes.map((n) => h("li", null, n)))));
   },
 };

@@ -1,10 +1,11 @@
 /** The ranking of an experiment: plot, table, what was published, and what is said of each row. */
-import type { FigureHead, Ratios, RunData, Short } from "../data";
+import type { Estimate, FigureHead, Ratios, RunData } from "../data";
 import { ratios } from "../core/chunks";
 import { color } from "../core/colors";
 import { h, replace } from "../core/dom";
 import { duration, interval, plusMinus, quantileName, rank, ratio, UNITS, WITHHELD } from "../core/format";
 import { publishedRatio, type PublishedRatio, ranking, ratioTo, saidOf, type Filters, type Shown, shown } from "../core/rows";
+import { planOf, runOf, short } from "../core/saved";
 import { segments, select } from "../parts/controls";
 import { figure as figureBox } from "../parts/figure";
 import { byAxis, byNature, filtersOf } from "../parts/filters";
@@ -25,7 +26,7 @@ export const experiment: Page = {
     const plan = clamp(state.number("plan", 0), data.plans.length);
     const figure = Math.max(0, data.figures.findIndex((f) => f.id === (state.get("figure") ?? "throughput")));
     const chosen = data.candidates.findIndex((c) => c.label === state.get("base"));
-    const baseline = chosen >= 0 ? chosen : data.head.baseline;
+    const baseline = chosen >= 0 ? chosen : data.baseline;
     const draw = (all: Ratios | null): void => {
       const filters = filtersOf(context);
       const rows = shown(data, plan, figure, filters, baseline, all);
@@ -36,7 +37,7 @@ export const experiment: Page = {
     };
     draw(null);
     // Ratios to another baseline than the experiment's, and of other figures in the table.
-    void ratios(plan).then((all) => { if (all && baseline !== data.head.baseline) draw(all); });
+    void ratios(plan).then((all) => { if (all && baseline !== data.baseline) draw(all); });
   },
 };
 
@@ -56,7 +57,7 @@ function clamp(index: number, length: number): number {
 function controls(context: Context, plan: number, figure: number, baseline: number | null): HTMLElement {
   const { data, state } = context;
   // Without one, a browser would show the first of the list as if it were chosen.
-  const none = data.head.baseline === null ? [{ value: "", name: "none" }] : [];
+  const none = data.baseline === null ? [{ value: "", name: "none" }] : [];
   return h("section", { class: "controls", "aria-label": "What is shown" },
     segments("Figure", data.figures.map((f) => ({ value: f.id, name: f.title, title: f.explain })), data.figures[figure]?.id ?? "", (value) => state.set({ figure: value, sort: null })),
     h("div", { class: "control-row" },
@@ -78,13 +79,13 @@ function rankingFigure(context: Context, rows: Shown[], plan: number, index: num
     tie: row.tie,
     color: color(i),
     point: row.estimate?.point ?? null,
-    low: row.estimate?.low ?? null,
-    high: row.estimate?.high ?? null,
+    low: row.estimate?.ci_low ?? null,
+    high: row.estimate?.ci_high ?? null,
     trials: row.trials,
     text: figureText(figure, row) + row.mark,
     beside: over ? ratio(over) : "",
     ...(published ? { published: published.value } : {}),
-    hollow: row.lower_bound || row.mark !== "" || row.estimate?.low === null,
+    hollow: row.lower_bound || row.mark !== "" || row.estimate?.ci_low === null,
     lowerBound: row.lower_bound,
     baseline: i === baseline,
     tooltip: [
@@ -109,7 +110,7 @@ function rankingFigure(context: Context, rows: Shown[], plan: number, index: num
     draw: (width) => dots({ dots: list, axis, axisLabel: unit.label, format: unit.axis, moreIsBetter: figure.more_is_better, reference: base, choose: (key) => state.set({ base: key }) }, width),
     table: () => ({
       head: ["Rank", "Candidate", figure.title, "95 % low", "95 % high", "Bound", "Mark", "Trials", "Ratio", "Ratio low", "Ratio high", "Verdict"],
-      rows: rows.map(({ row, candidate, ratio: over, cell }) => [rank(row.rank), candidate.label, row.estimate?.point ?? null, row.estimate?.low ?? null, row.estimate?.high ?? null, row.censored_at_ns !== undefined ? `> ${row.censored_at_ns} ns` : row.lower_bound ? "≥" : "", row.mark, row.estimate?.n ?? 0, over?.point ?? null, over?.low ?? null, over?.high ?? null, cell?.verdict ?? ""]),
+      rows: rows.map(({ row, candidate, ratio: over, cell }) => [rank(row.rank), candidate.label, row.estimate?.point ?? null, row.estimate?.ci_low ?? null, row.estimate?.ci_high ?? null, row.censored_at_ns !== undefined ? `> ${row.censored_at_ns} ns` : row.lower_bound ? "≥" : "", row.mark, row.estimate?.n ?? 0, over?.point ?? null, over?.ci_low ?? null, over?.ci_high ?? null, cell?.verdict ?? ""]),
     }),
   });
 }
@@ -139,7 +140,7 @@ function rankingTable(
       cell: (r) => {
         const row = of(f, r.index);
         if (!row) return WITHHELD;
-        return [figureText(figure, row) + row.mark, h("small", { title: interval(row.estimate, figure.unit) }, plusMinus(row.estimate) || (row.estimate?.why ? "no interval" : ""))];
+        return [figureText(figure, row) + row.mark, h("small", { title: interval(row.estimate, figure.unit) }, plusMinus(row.estimate) || (row.estimate?.no_interval ? "no interval" : ""))];
       },
     }));
   const columns: Column<Shown>[] = [
@@ -154,9 +155,9 @@ function rankingTable(
     {
       id: "ratio", name: `× ${baseName || "baseline"}`, unit: data.figures[index]?.title ?? "", numeric: true,
       value: (r) => r.ratio?.point ?? null,
-      files: [{ name: "Ratio: 95 % low", value: (r) => r.ratio?.low ?? null }, { name: "Ratio: 95 % high", value: (r) => r.ratio?.high ?? null }],
+      files: [{ name: "Ratio: 95 % low", value: (r) => r.ratio?.ci_low ?? null }, { name: "Ratio: 95 % high", value: (r) => r.ratio?.ci_high ?? null }],
       cell: (r) => r.index === baseline ? h("span", { class: "is-baseline" }, "baseline") : [
-        ratio(r.ratio), h("small", null, r.ratio && r.ratio.low !== null && r.ratio.high !== null ? `${r.ratio.low.toPrecision(3)} – ${r.ratio.high.toPrecision(3)}` : r.ratio?.why ?? ""),
+        ratio(r.ratio), h("small", null, r.ratio && r.ratio.ci_low !== null && r.ratio.ci_high !== null ? `${r.ratio.ci_low.toPrecision(3)} – ${r.ratio.ci_high.toPrecision(3)}` : r.ratio?.no_interval ?? ""),
         h("button", { type: "button", class: "quiet tiny", "data-base": r.candidate.label, "aria-label": `Compare with ${r.candidate.label}`, onclick: () => state.set({ base: r.candidate.label }) }, "compare")],
     },
     ...(rows.some((r) => r.published) ? [publishedColumn(data, index, baseline)] : []),
@@ -168,11 +169,11 @@ function rankingTable(
     columns, rows, sort: state.get("sort"), onSort: (sort) => state.set({ sort }),
     rowClass: (r) => (r.index === baseline ? "base" : ""),
     json: () => ({
-      run: data.head, plan: data.plans[plan], filters, baseline: baseName,
+      run: runOf(data), plan: planOf(data.plans[plan]), filters, baseline: baseName,
       rows: rows.map((r) => ({
         ...r.candidate,
-        figures: Object.fromEntries(data.figures.map((f, i) => [f.id, whole(of(i, r.index), baseline === data.head.baseline ? of(i, r.index)?.ratio ?? null : baseline === null ? null : ratioTo(all, i, r.index, baseline))])),
-        ratio: r.ratio, cell: r.cell,
+        figures: Object.fromEntries(data.figures.map((f, i) => [f.id, whole(of(i, r.index), baseline === data.baseline ? of(i, r.index)?.ratio ?? null : baseline === null ? null : ratioTo(all, i, r.index, baseline))])),
+        ratio: short(r.ratio), cell: r.cell,
         published: r.published && { ...r.published, ratio: publishedRatio(data, r.published, baseline).ratio },
       })),
     }),
@@ -180,10 +181,10 @@ function rankingTable(
 }
 
 /** A figure with all that is known of it, flat. */
-function whole(row: Shown["row"] | undefined, over: Short | null): Record<string, unknown> | null {
+function whole(row: Shown["row"] | undefined, over: Estimate | null): Record<string, unknown> | null {
   if (!row) return null;
   const { candidate: _, estimate, ...rest } = row;
-  return { ...(estimate ?? { point: null, low: null, high: null, n: 0 }), ...rest, ratio: over };
+  return { ...(short(estimate) ?? { point: null, low: null, high: null, n: 0 }), ...rest, ratio: short(over) };
 }
 
 /** The source's figure, and its ratio to its own of the baseline. */
@@ -224,7 +225,7 @@ function tail({ data, state }: Context, plan: number): HTMLElement | null {
     draw: (width) => tails(chosen.ratios, color(chosen.b), width),
     table: () => ({
       head: ["Percentile", `${b} over ${a}`, "Low", "High", "Blocks"],
-      rows: chosen.ratios.map(([quantile, r]) => [quantileName(quantile), r.point, r.low, r.high, r.n]),
+      rows: chosen.ratios.map(({ quantile, ratio: r }) => [quantileName(quantile), r.point, r.ci_low, r.ci_high, r.n]),
     }),
   });
 }
@@ -237,7 +238,7 @@ function remarks(rows: Shown[]): HTMLElement | null {
 }
 
 function skipped(data: RunData): HTMLElement | null {
-  if (data.skipped.length === 0) return null;
+  if (data.head.skipped.length === 0) return null;
   return h("section", { class: "card" }, h("h3", null, "Skipped"), h("ul", { class: "reasons" },
-    data.skipped.map((s) => h("li", null, h("b", null, s.candidate), ` ${s.reason} `, s.mend ? h("code", null, s.mend) : null))));
+    data.head.skipped.map((s) => h("li", null, h("b", null, s.candidate), ` ${s.reason} `, s.mend ? h("code", null, s.mend) : null))));
 }

@@ -4,6 +4,7 @@ import { history as unpacked } from "../core/chunks";
 import { color, dash } from "../core/colors";
 import { h, replace } from "../core/dom";
 import { interval, percent, plusMinus, thousands, UNITS, when, WITHHELD } from "../core/format";
+import { short } from "../core/saved";
 import type { State } from "../core/state";
 import { segments, select } from "../parts/controls";
 import { figure as figureBox } from "../parts/figure";
@@ -110,18 +111,18 @@ function drawing(state: State, group: Group, { f, i }: { f: HistoryFigure; i: nu
   const unit = UNITS[f.unit];
   const byRun = state.get("along") === "run";
   // Runs of all chosen series in order of time: one step each.
-  const runs = [...new Map(chosen.flatMap(({ p }) => p.at.map((at, k) => [`${at} ${p.file[k] ?? ""}`, { at, commit: p.commit[k] ?? null }] as const))).entries()].sort(([a], [b]) => (a < b ? -1 : 1));
+  const runs = [...new Map(chosen.flatMap(({ p }) => p.runs.map((r) => [`${r.at} ${r.file}`, r] as const))).entries()].sort(([a], [b]) => (a < b ? -1 : 1));
   const step = new Map(runs.map(([key], k) => [key, k]));
   const lines = chosen.map(({ s, p, color: c, dash: d }): HistoryLine => {
     const of = p.figures[i];
-    const x = (k: number): number => byRun ? step.get(`${p.at[k]} ${p.file[k] ?? ""}`) ?? 0 : Date.parse(p.at[k] ?? "");
+    const x = (k: number): number => byRun ? step.get(`${p.runs[k]?.at} ${p.runs[k]?.file}`) ?? 0 : Date.parse(p.runs[k]?.at ?? "");
     return {
       name: s.candidate, color: c, dash: d,
-      points: (of?.estimates ?? []).flatMap((e, k) => e ? [{
-        x: x(k), y: e.point, low: e.low, high: e.high, hollow: of?.at_least[k] ?? false, color: c,
-        said: [s.candidate, `${of?.at_least[k] ? "≥ " : ""}${unit.value(e.point)} ${plusMinus(e)}`.trim(), when(p.at[k] ?? ""), p.commit[k] ? `commit ${commitOf(p.commit[k] ?? null)}` : "", p.version[k] ? `version ${p.version[k]}` : "", p.file[k] ?? ""].filter(Boolean).join("\n"),
-      }] : []),
-      levels: (of?.levels ?? []).map((l) => ({ x1: x(l.first), x2: x(l.last), y: l.estimate.point, low: l.estimate.low, high: l.estimate.high })),
+      points: (of?.estimates ?? []).flatMap((e, k) => { const r = p.runs[k]; return e && r ? [{
+        x: x(k), y: e.point, low: e.ci_low, high: e.ci_high, hollow: of?.at_least[k] ?? false, color: c,
+        said: [s.candidate, `${of?.at_least[k] ? "≥ " : ""}${unit.value(e.point)} ${plusMinus(e)}`.trim(), when(r.at), r.commit ? `commit ${commitOf(r.commit)}` : "", r.version ? `version ${r.version}` : "", r.file].filter(Boolean).join("\n"),
+      }] : []; }),
+      levels: (of?.levels ?? []).map((l) => ({ x1: x(l.first), x2: x(l.last), y: l.estimate.point, low: l.estimate.ci_low, high: l.estimate.ci_high })),
       changes: (s.figures[i]?.changes ?? []).map((change) => ({ x: x(change.index), text: `${change.size}${change.commit_after ? ` at ${commitOf(change.commit_after)}` : ""}`, whose: chosen.length > 1 ? ` (${s.candidate})` : "", color: TONES[change.word] })),
     };
   });
@@ -136,7 +137,7 @@ function drawing(state: State, group: Group, { f, i }: { f: HistoryFigure; i: nu
     draw: (width) => historyPlot({ lines, names, zero, format: unit.axis }, width),
     table: () => ({
       head: ["Candidate", "At", "Commit", f.title, "95 % low", "95 % high", "At least", "Trials", "Version", "Run log"],
-      rows: chosen.flatMap(({ s, p }) => p.at.map((at, k) => { const e = p.figures[i]?.estimates[k] ?? null; return [s.candidate, at, p.commit[k] ?? null, e?.point ?? null, e?.low ?? null, e?.high ?? null, p.figures[i]?.at_least[k] ? "yes" : "no", p.trials[k] ?? null, p.version[k] ?? null, p.file[k] ?? null]; })),
+      rows: chosen.flatMap(({ s, p }) => p.runs.map((r, k) => { const e = p.figures[i]?.estimates[k] ?? null; return [s.candidate, r.at, r.commit, e?.point ?? null, e?.ci_low ?? null, e?.ci_high ?? null, p.figures[i]?.at_least[k] ? "yes" : "no", r.trials, r.version, r.file]; })),
     }),
   });
 }
@@ -155,32 +156,32 @@ function changes(data: HistoryData, state: State, figure: number, all: Group[]):
   const columns: Column<Row>[] = [
     { id: "hw", name: "Change", value: (r) => r.c.word, cell: (r) => h("span", { class: `badge ${LOOKS[r.c.word][0]}` }, h("span", { "aria-hidden": "true" }, LOOKS[r.c.word][1]), ` ${r.c.word.toLowerCase()}`) },
     { id: "hs", name: "Series", header: true, value: (r) => `${r.s.candidate} · ${r.s.plan} · ${r.s.experiment}`, cell: (r) => [h("span", { class: "name" }, r.s.candidate), h("small", null, `${r.s.plan} · ${r.s.experiment}`)] },
-    { id: "hz", name: "Size", numeric: true, value: (r) => r.c.ratio.point, files: estimateFiles<Row>("Size", (r) => ({ estimate: r.c.ratio })).slice(0, 2), cell: (r) => [r.c.size, h("small", null, r.c.ratio.low === null || r.c.ratio.high === null ? r.c.ratio.why ?? "" : `${r.c.ratio.low.toPrecision(3)} – ${r.c.ratio.high.toPrecision(3)} ×`)] },
+    { id: "hz", name: "Size", numeric: true, value: (r) => r.c.ratio.point, files: estimateFiles<Row>("Size", (r) => ({ estimate: r.c.ratio })).slice(0, 2), cell: (r) => [r.c.size, h("small", null, r.c.ratio.ci_low === null || r.c.ratio.ci_high === null ? r.c.ratio.no_interval ?? "" : `${r.c.ratio.ci_low.toPrecision(3)} – ${r.c.ratio.ci_high.toPrecision(3)} ×`)] },
     { id: "ha", name: "Since", value: (r) => r.c.at, cell: (r) => h("span", { class: "nowrap" }, when(r.c.at)) },
     { id: "hc", name: "Commits", value: (r) => `${commitOf(r.c.commit_before)}..${commitOf(r.c.commit_after)}`, cell: (r) => r.c.commit_after ? h("code", null, r.c.commit_before && r.c.commit_before !== r.c.commit_after ? `${commitOf(r.c.commit_before)}..${commitOf(r.c.commit_after)}` : commitOf(r.c.commit_after)) : WITHHELD },
     { id: "hb", name: "With it", value: (r) => r.c.also.join("; "), cell: (r) => r.c.also.length > 0 ? r.c.also.map((a) => h("small", null, a)) : WITHHELD },
     { id: "hl", name: "Plot", value: () => null, cell: (r) => h("button", { type: "button", class: "quiet", "aria-label": `Show ${r.s.candidate}, ${r.s.plan}`, onclick: () => state.set({ group: all.findIndex((g) => g.series.includes(r.i)), s: String(r.i) }) }, "show") },
   ];
   return h("section", { class: "card", id: "changes" }, h("h2", null, `${thousands(rows.length)} ${rows.length === 1 ? "change" : "changes"}`),
-    table({ title: `Changes of ${data.figures[figure]?.title ?? ""}`, columns, rows, sort: state.get("hsort"), onSort: (hsort) => state.set({ hsort }), most: LISTED, json: () => rows.map((r) => ({ experiment: r.s.experiment, plan: r.s.plan, candidate: r.s.candidate, ...r.c })) }));
+    table({ title: `Changes of ${data.figures[figure]?.title ?? ""}`, columns, rows, sort: state.get("hsort"), onSort: (hsort) => state.set({ hsort }), most: LISTED, json: () => rows.map((r) => ({ experiment: r.s.experiment, plan: r.s.plan, candidate: r.s.candidate, ...r.c, ratio: short(r.c.ratio) })) }));
 }
 
 /** The runs of the chosen series, the newest first, each with its report where there is one. */
 function runsTable(state: State, { f, i }: { f: HistoryFigure; i: number }, chosen: Chosen[]): HTMLElement {
   const unit = UNITS[f.unit];
-  const rows = chosen.flatMap((one) => one.p.at.map((at, k) => ({ one, k, at, e: one.p.figures[i]?.estimates[k] ?? null, bound: one.p.figures[i]?.at_least[k] ?? false }))).sort((a, b) => (a.at < b.at ? 1 : -1));
+  const rows = chosen.flatMap((one) => one.p.runs.map((run, k) => ({ one, run, at: run.at, e: one.p.figures[i]?.estimates[k] ?? null, bound: one.p.figures[i]?.at_least[k] ?? false }))).sort((a, b) => (a.at < b.at ? 1 : -1));
   type Row = (typeof rows)[number];
   const columns: Column<Row>[] = [
-    { id: "ra", name: "Run", header: true, value: (r) => r.at, cell: (r) => { const href = r.one.p.href[r.k]; const text = h("span", { class: "nowrap" }, when(r.at)); return [href ? h("a", { href }, text) : text, h("small", null, r.one.p.file[r.k] ?? "")]; } },
+    { id: "ra", name: "Run", header: true, value: (r) => r.at, cell: (r) => { const { href } = r.run; const text = h("span", { class: "nowrap" }, when(r.at)); return [href ? h("a", { href }, text) : text, h("small", null, r.run.file)]; } },
     { id: "rs", name: "Candidate", value: (r) => r.one.s.candidate, cell: (r) => h("span", { class: "name" }, h("span", { class: "chip", style: `background:${r.one.color}`, "aria-hidden": "true" }), r.one.s.candidate) },
-    { id: "rf", name: f.title, numeric: true, value: (r) => r.e?.point ?? null, files: estimateFiles<Row>(f.title, (r) => ({ estimate: r.e, lower_bound: r.bound })), cell: (r) => r.e ? [`${r.bound ? "≥ " : ""}${unit.value(r.e.point)}`, h("small", { title: interval(r.e, f.unit) }, plusMinus(r.e) || r.e.why || "")] : WITHHELD },
-    { id: "rc", name: "Commit", value: (r) => r.one.p.commit[r.k] ?? null, cell: (r) => r.one.p.commit[r.k] ? h("code", { title: r.one.p.commit[r.k] ?? "" }, commitOf(r.one.p.commit[r.k] ?? null)) : WITHHELD },
-    { id: "rv", name: "Version", value: (r) => r.one.p.version[r.k] ?? null, cell: (r) => r.one.p.version[r.k] ?? WITHHELD },
-    { id: "rp", name: "Prony", value: (r) => r.one.p.tool_version[r.k] ?? null, cell: (r) => r.one.p.tool_version[r.k] ?? WITHHELD },
-    { id: "rh", name: "Host", value: (r) => r.one.p.host[r.k] ?? null, cell: (r) => h("small", null, r.one.p.host[r.k] ?? "") },
-    { id: "rt", name: "Trials", numeric: true, value: (r) => r.one.p.trials[r.k] ?? null, cell: (r) => String(r.one.p.trials[r.k] ?? "") },
+    { id: "rf", name: f.title, numeric: true, value: (r) => r.e?.point ?? null, files: estimateFiles<Row>(f.title, (r) => ({ estimate: r.e, lower_bound: r.bound })), cell: (r) => r.e ? [`${r.bound ? "≥ " : ""}${unit.value(r.e.point)}`, h("small", { title: interval(r.e, f.unit) }, plusMinus(r.e) || r.e.no_interval || "")] : WITHHELD },
+    { id: "rc", name: "Commit", value: (r) => r.run.commit, cell: (r) => r.run.commit ? h("code", { title: r.run.commit }, commitOf(r.run.commit)) : WITHHELD },
+    { id: "rv", name: "Version", value: (r) => r.run.version, cell: (r) => r.run.version ?? WITHHELD },
+    { id: "rp", name: "Prony", value: (r) => r.run.tool_version, cell: (r) => r.run.tool_version },
+    { id: "rh", name: "Host", value: (r) => r.run.host, cell: (r) => h("small", null, r.run.host) },
+    { id: "rt", name: "Trials", numeric: true, value: (r) => r.run.trials, cell: (r) => String(r.run.trials) },
   ];
-  return h("section", { class: "card", id: "runs" }, h("h2", null, "Runs"), h("div", { class: "bounded" }, table({ title: "Runs", columns, rows, sort: state.get("rsort"), onSort: (rsort) => state.set({ rsort }), most: LISTED, json: () => rows.map((r) => ({ at: r.at, candidate: r.one.s.candidate, [f.id]: r.e, at_least: r.bound, commit: r.one.p.commit[r.k], version: r.one.p.version[r.k], file: r.one.p.file[r.k] })) })));
+  return h("section", { class: "card", id: "runs" }, h("h2", null, "Runs"), h("div", { class: "bounded" }, table({ title: "Runs", columns, rows, sort: state.get("rsort"), onSort: (rsort) => state.set({ rsort }), most: LISTED, json: () => rows.map((r) => ({ at: r.at, candidate: r.one.s.candidate, [f.id]: short(r.e), at_least: r.bound, commit: r.run.commit, version: r.run.version, file: r.run.file })) })));
 }
 
 function leftOut(data: HistoryData): HTMLElement | null {

@@ -60,10 +60,10 @@ export const ramp: Page = {
       });
       const first = chosen[0];
       if (!first) { replace(body, h("p", { class: "nothing" }, heads.length === 0 ? "No candidate is chosen." : "Nothing to draw of this trial.")); return; }
-      const end = Math.max(...chosen.map((c) => c.detail.duration_ns / 1e9));
+      const end = Math.max(...chosen.map((c) => c.detail.trial.window.duration_ns / 1e9));
       const ofRate = first.head.stages?.[0]?.to_rate_per_s != null;
       const single = chosen.length === 1;
-      const line: Line = { name: "asked for", color: "var(--ink-3)", dash: "4 3", points: asked(first.head, first.detail.warmup_ns / 1e9, end) };
+      const line: Line = { name: "asked for", color: "var(--ink-3)", dash: "4 3", points: asked(first.head, first.detail.trial.window.warmup_ns / 1e9, end) };
       const panes = panels({ data, state }, chosen).map((p) => p.id === (ofRate ? "throughput" : "connections")
         ? { ...p, lines: [...p.lines.map((l) => (single ? { ...l, name: "carried" } : l)), line] } : p);
       const points = (column: (c: (typeof chosen)[number]) => (number | null)[]): SweepPoint[] => chosen.flatMap((c) => {

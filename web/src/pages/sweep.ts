@@ -3,7 +3,7 @@ import type { Against, RunData, Sweep } from "../data";
 import { color, dash } from "../core/colors";
 import { h } from "../core/dom";
 import { duration, plusMinus, si, thousands, UNITS, words } from "../core/format";
-import { passes, ranking } from "../core/rows";
+import { cellOf, passes, ranking } from "../core/rows";
 import { segments, select } from "../parts/controls";
 import { figure as figureBox, type LegendEntry } from "../parts/figure";
 import { byAxis, byNatureInLists, filtersOf } from "../parts/filters";
@@ -31,10 +31,10 @@ function ofPlan(data: RunData, plan: number, x: number, figure: number): Point[]
     const candidate = data.candidates[row.candidate];
     const y = row.estimate?.point ?? row.censored_at_ns ?? null;
     if (!candidate || y === null) return [];
-    const cell = data.cells.find((c) => c.plan === plan && c.candidate === row.candidate);
+    const cell = cellOf(data, plan, row.candidate);
     const doubtful = row.lower_bound || row.mark !== "" || row.estimate === null || cell?.verdict === "overloaded" || cell?.verdict === "broken";
     const note = [row.estimate ? plusMinus(row.estimate) : `longer than ${unit.value(y)}`, cell && cell.verdict !== "valid" ? words(cell.verdict) : ""].filter(Boolean).join(", ");
-    return [{ x, y, low: row.estimate?.low ?? null, high: row.estimate?.high ?? null, name: candidate.label, color: color(row.candidate), dash: dash(row.candidate), hollow: doubtful, note, candidate: row.candidate }];
+    return [{ x, y, low: row.estimate?.ci_low ?? null, high: row.estimate?.ci_high ?? null, name: candidate.label, color: color(row.candidate), dash: dash(row.candidate), hollow: doubtful, note, candidate: row.candidate }];
   });
 }
 
@@ -46,7 +46,7 @@ function ofTrial(data: RunData, index: number, x: number, figure: number): Point
   if (y === null) return [];
   const e = data.figures[figure]?.id === "throughput" ? t.requests_per_s : null;
   const note = [`trial ${t.index + 1}`, t.validity === "valid" ? "" : t.validity, t.outcome === "carried" ? "" : t.outcome].filter(Boolean).join(", ");
-  return [{ x, y, low: e?.low ?? null, high: e?.high ?? null, name: data.candidates[t.candidate]?.label ?? "", color: color(t.candidate), hollow: t.validity !== "valid" || t.outcome !== "carried" || t.at_least?.includes(figure) === true, note, candidate: t.candidate }];
+  return [{ x, y, low: e?.ci_low ?? null, high: e?.ci_high ?? null, name: data.candidates[t.candidate]?.label ?? "", color: color(t.candidate), hollow: t.validity !== "valid" || t.outcome !== "carried" || t.at_least?.includes(figure) === true, note, candidate: t.candidate }];
 }
 
 /** The points of a sweep, of a figure by its index. */

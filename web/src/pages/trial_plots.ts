@@ -208,9 +208,9 @@ function coreMap({ state }: Context, chosen: WithPlotData[], end: number): HTMLE
 }
 
 function overTime(context: Context, chosen: WithPlotData[]): HTMLElement {
-  const end = Math.max(...chosen.map((c) => s(c.detail.duration_ns)));
+  const end = Math.max(...chosen.map((c) => s(c.detail.trial.window.duration_ns)));
   const single = chosen.length === 1;
-  const client = chosen.map((c) => `${c.name}: ${percent(c.detail.client.cpu_ns / c.detail.duration_ns)} of one core by ${c.detail.client.threads} ${c.detail.client.threads === 1 ? "thread" : "threads"}, busiest ${percent(c.detail.client.busiest_worker)}, ${bytes(c.detail.client.max_rss_bytes)} at most`);
+  const client = chosen.map((c) => `${c.name}: ${percent(c.detail.trial.client.cpu_ns / c.detail.trial.window.duration_ns)} of one core by ${c.detail.trial.client.threads} ${c.detail.trial.client.threads === 1 ? "thread" : "threads"}, busiest ${percent(c.detail.trial.client.busiest_worker)}, ${bytes(c.detail.trial.client.max_rss_bytes)} at most`);
   return h("section", null, h("h2", null, "Over the window"),
     single ? null : legend(legendOf(chosen)),
     h("div", { class: "panes" }, panels(context, chosen).map((panel) => timeFigure(panel, [0, end], panel.id === "cores" || (single && panel.lines.length > 1)))),

@@ -1,5 +1,5 @@
 /** A trial in numbers: times, requests by fate, errors, verdict, plan, host, and the line that makes it again. */
-import type { Candidate, Detail, Percentile, PlanRecord, RunData, ServerHostWindow, StageRecord, SummaryRow } from "../data";
+import type { Candidate, Clock, FleetRecord, Latencies, PlanRecord, RunData, ServerHostWindow, StageRecord, Summary, TargetFigures } from "../data";
 import { h } from "../core/dom";
 import { bytes, duration, percent, plusMinus, rate, seconds, thousands, when, WITHHELD, words } from "../core/format";
 import { command, facts, host } from "../parts/facts";
@@ -70,17 +70,19 @@ export function serverHostFacts(host: ServerHostWindow): [string, string | null]
 
 function sheet(data: RunData, c: Chosen, open: boolean): HTMLElement {
   const candidate = data.candidates[c.head.candidate];
-  const { head, detail: d } = c;
+  const { head, detail } = c;
+  const d = detail.trial;
   const r = d.requests;
+  const errors = Object.entries(d.errors);
   return h("details", { class: "card sheet", open }, h("summary", null, h("h2", null, h("span", { class: "chip", style: `background:${c.color}`, "aria-hidden": "true" }), c.name, " ", badge(verdictOf(head)))),
-    h("p", { class: "answer" }, h("b", null, `${head.bound === "lower" ? "≥ " : ""}${rate(head.requests_per_s.point)} req/s`), ` ${plusMinus(head.requests_per_s)}`, ` · ${d.plan_line}`),
-    d.reasons.length > 0 ? reasonList(d.reasons.map((reason) => ({ title: `${words(reason.code)} (${words(reason.effect)}: ${reason.affects.join(", ")})`, detail: reason.detail, advice: reason.advice }))) : h("p", { class: "note" }, "No verdict touches a figure of this trial."),
-    times(c.name, d.summaries, d.unseen_stalls),
+    h("p", { class: "answer" }, h("b", null, `${head.bound === "lower" ? "≥ " : ""}${rate(head.requests_per_s.point)} req/s`), ` ${plusMinus(head.requests_per_s)}`, ` · ${detail.plan_line}`),
+    d.verdict.reasons.length > 0 ? reasonList(d.verdict.reasons.map((reason) => ({ title: `${words(reason.code)} (${words(reason.effect)}: ${reason.affects.join(", ")})`, detail: reason.detail, advice: reason.advice }))) : h("p", { class: "note" }, "No verdict touches a figure of this trial."),
+    times(data, c.name, d.latency, detail.unseen_stalls),
     h("h3", null, "Requests"),
-    facts([["Carried in", thousands(r.carried_in)], ["Due", thousands(r.scheduled)], ["Completed", thousands(r.completed)], ["Failed", thousands(r.failed)], ["In flight at the end", thousands(r.in_flight)], ["Never sent", thousands(r.never_sent)], ["By status", d.status.map(([code, n]) => `${code}: ${thousands(n)}`).join(", ")], ["Read", `${bytes(d.read_bytes_per_s)}/s`], ["Sent", `${bytes(d.sent_bytes_per_s)}/s`], ["Sent in all, warm-up included", thousands(d.run_total.sent)], ["Connections made", thousands(d.run_total.connections)]]),
-    d.errors.length > 0 ? h("ul", { class: "reasons" }, d.errors.map(([kind, n, first]) => h("li", null, `${thousands(n)} × `, h("b", null, kind), first ? `: ${first}` : ""))) : null,
+    facts([["Carried in", thousands(r.carried_in)], ["Due", thousands(r.scheduled)], ["Completed", thousands(r.completed)], ["Failed", thousands(r.failed)], ["In flight at the end", thousands(r.in_flight)], ["Never sent", thousands(r.never_sent)], ["By status", Object.entries(d.status).map(([code, n]) => `${code}: ${thousands(n)}`).join(", ")], ["Read", `${bytes(d.throughput.read_bytes_per_s)}/s`], ["Sent", `${bytes(d.throughput.sent_bytes_per_s)}/s`], ["Sent in all, warm-up included", thousands(d.run_total.sent)], ["Connections made", thousands(d.run_total.connections)]]),
+    errors.length > 0 ? h("ul", { class: "reasons" }, errors.map(([kind, n]) => h("li", null, `${thousands(n)} × `, h("b", null, words(kind)), d.first_errors?.[kind] ? `: ${d.first_errors[kind]}` : ""))) : null,
     d.targets?.length ? targets(c.name, d.targets) : null,
-    d.agents?.length ? agents(c.name, d, d.agents) : null,
+    d.fleet?.agents.length ? agents(c.name, d.window.duration_ns, d.fleet.agents) : null,
     h("h3", null, "Server and client"),
     facts([
       ...(candidate ? candidateFacts(candidate) : []),
@@ -89,7 +91,7 @@ function sheet(data: RunData, c: Chosen, open: boolean): HTMLElement {
       ["Server processes", d.server ? `${d.server.processes}, ${d.server.threads} threads${d.server.cpus.length > 0 ? ` on CPU ${d.server.cpus.join(", ")}` : ""}` : null],
       ["Start-up", d.server ? duration(d.server.startup_ns) : null],
       ...(d.server?.host ? serverHostFacts(d.server.host) : []),
-      ["Client CPU", `${percent(d.client.cpu_ns / d.duration_ns)} of one core${d.client.cpu_per_request_ns === null ? "" : `, ${duration(d.client.cpu_per_request_ns)} a request`}`],
+      ["Client CPU", `${percent(d.client.cpu_ns / d.window.duration_ns)} of one core${d.client.cpu_per_request_ns === null ? "" : `, ${duration(d.client.cpu_per_request_ns)} a request`}`],
       ["Busiest worker", percent(d.client.busiest_worker)],
       ["Client memory", bytes(d.client.max_rss_bytes)],
       ["TLS", d.tls ? `${d.tls.version ?? "none"} ${d.tls.cipher ?? ""}, ${thousands(d.tls.handshakes_full)} full, ${thousands(d.tls.handshakes_resumed)} resumed` : null],
@@ -99,34 +101,40 @@ function sheet(data: RunData, c: Chosen, open: boolean): HTMLElement {
       ["Waits for the server's windows", d.http2?.held_ns ? `${duration(d.http2.held_ns)} in all` : null],
     ]),
     h("h3", null, "The load"), facts(planFacts(d.plan)),
-    h("h3", null, "Do it again"), command(d.reproduce),
-    facts([["Target", d.url], ["Address", d.address], ["Started", when(d.started_at)], ["Window", `${seconds(d.duration_ns)} after ${seconds(d.warmup_ns)} of warm-up`], ["Measured by", `prony ${d.version}`]]),
+    h("h3", null, "Do it again"), command(detail.reproduce),
+    facts([["Target", d.target.url], ["Address", d.target.address], ["Started", when(d.started_at)], ["Window", `${seconds(d.window.duration_ns)} after ${seconds(d.window.warmup_ns)} of warm-up`], ["Measured by", `prony ${d.tool.version}`]]),
     h("h3", null, "Host"), host(d.host));
 }
 
-function times(name: string, summaries: SummaryRow[], unseen: string | null): HTMLElement {
-  const first = summaries[0];
-  if (!first) return h("p", { class: "nothing" }, "No times are known.");
+/** The parts of the requests' time. */
+const PARTS: [keyof Latencies, string][] = [
+  ["response", "response"], ["service", "service"], ["first_byte", "first byte"], ["send_lag", "send lag"], ["connect_wait", "connect wait"],
+  ["connection_wait", "wait for a connection"], ["client_delay", "client delay"],
+];
+const CLOCKS: Record<Clock, string> = { kernel: "kernel clock", "kernel-upper": "kernel, upper", user: "user clock" };
+
+function times(data: RunData, name: string, latency: Latencies, unseen: string | null): HTMLElement {
   const value = (ns: number | null): string => (ns === null ? WITHHELD : duration(ns));
+  const rows = PARTS.flatMap(([part, title]) => {
+    const summary = latency[part];
+    // What nobody waited for is no line of a table.
+    return summary && (part === "response" || (summary.max_ns ?? 0) > 0) ? [{ title, summary }] : [];
+  });
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Times of ${name}` }, h("table", { class: "data" },
-    h("thead", null, h("tr", null, ["Time", "Clock", "Min", ...first.percentiles.map((p) => p.name), "Max", "Mean"].map((c, i) => h("th", { scope: "col", class: i > 1 && "num" }, c)))),
-    h("tbody", null, summaries.map((row) => h("tr", null, h("th", { scope: "row" }, row.name), h("td", null, row.clock), h("td", { class: "num" }, value(row.min_ns)),
-      row.percentiles.map((p) => h("td", { class: "num" }, ...percentile(p))),
-      h("td", { class: "num" }, value(row.max_ns)), h("td", { class: "num" }, value(row.mean_ns)))))),
+    h("thead", null, h("tr", null, ["Time", "Clock", "Min", ...data.percentiles.map(([, title]) => title), "Max", "Mean"].map((c, i) => h("th", { scope: "col", class: i > 1 && "num" }, c)))),
+    h("tbody", null, rows.map(({ title, summary }) => h("tr", null, h("th", { scope: "row" }, title), h("td", null, CLOCKS[summary.clock]), h("td", { class: "num" }, value(summary.min_ns)),
+      data.percentiles.map(([field]) => h("td", { class: "num" }, ...percentile(summary, field))),
+      h("td", { class: "num" }, value(summary.max_ns)), h("td", { class: "num" }, value(summary.mean_ns)))))),
     unseen ? h("p", { class: "note" }, unseen) : null);
 }
 
 /** What each request of a list got. */
-function targets(name: string, rows: NonNullable<Detail["targets"]>): HTMLElement {
-  const at = (row: (typeof rows)[number], wanted: string): (HTMLElement | string)[] => {
-    const found = row.response.percentiles.find((p) => p.name === wanted);
-    return found ? percentile(found) : [WITHHELD];
-  };
+function targets(name: string, rows: TargetFigures[]): HTMLElement {
   return h("section", null, h("h3", null, "By request"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Requests of ${name}` }, h("table", { class: "data" },
     h("thead", null, h("tr", null, ["Request", "Lines", "Completed", "Failed", "Waiting", "p50", "p99", "Max"].map((c, i) => h("th", { scope: "col", class: i > 0 && "num" }, c)))),
     h("tbody", null, rows.map((row) => h("tr", null, h("th", { scope: "row" }, row.request),
       [row.lines, row.completed, row.failed, row.waiting].map((n) => h("td", { class: "num" }, thousands(n))),
-      h("td", { class: "num" }, ...at(row, "p50")), h("td", { class: "num" }, ...at(row, "p99")),
+      ["p50_ns", "p99_ns"].map((field) => h("td", { class: "num" }, ...percentile(row.response, field))),
       h("td", { class: "num" }, row.response.max_ns === null ? WITHHELD : duration(row.response.max_ns))))))));
 }
 
@@ -136,7 +144,7 @@ function drift(ns?: number): string {
 }
 
 /** What each agent of a fleet did: its name, its figures, and the machine that it ran on. */
-export function agentRows(rows: NonNullable<Detail["agents"]>, window_ns: number): { name: string; figures: string[]; host: string }[] {
+export function agentRows(rows: FleetRecord["agents"], window_ns: number): { name: string; figures: string[]; host: string }[] {
   const completed = rows.reduce((sum, row) => sum + row.completed, 0);
   const time = (ns: number | null): string => (ns === null ? WITHHELD : duration(ns));
   return rows.map((row) => ({
@@ -146,14 +154,17 @@ export function agentRows(rows: NonNullable<Detail["agents"]>, window_ns: number
   }));
 }
 
-function agents(name: string, d: Detail, rows: NonNullable<Detail["agents"]>): HTMLElement {
+function agents(name: string, window_ns: number, rows: FleetRecord["agents"]): HTMLElement {
   return h("section", null, h("h3", null, "By agent"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Agents of ${name}` }, h("table", { class: "data" },
     h("thead", null, h("tr", null, ["Agent", "Share", "Completed", "Failed", "CPU", "Send lag p99", "Clock ±", "Drift", "Host"].map((c, i, all) => h("th", { scope: "col", class: i > 0 && i < all.length - 1 && "num" }, c)))),
-    h("tbody", null, agentRows(rows, d.duration_ns).map((row) => h("tr", null, h("th", { scope: "row" }, row.name), row.figures.map((cell) => h("td", { class: "num" }, cell)), h("td", null, row.host)))))));
+    h("tbody", null, agentRows(rows, window_ns).map((row) => h("tr", null, h("th", { scope: "row" }, row.name), row.figures.map((cell) => h("td", { class: "num" }, cell)), h("td", null, row.host)))))));
 }
 
-function percentile(p: Percentile): (HTMLElement | string)[] {
-  if (p.value_ns !== null) return [duration(p.value_ns), ...(p.ci95 ? [h("small", null, p.ci95[1] === null ? `≥ ${duration(p.ci95[0])}` : `${duration(p.ci95[0])} – ${duration(p.ci95[1])}`)] : [])];
-  if (p.censored_at_ns !== undefined) return [`> ${duration(p.censored_at_ns)}`];
-  return [WITHHELD, ...(p.needs_duration_ns !== undefined ? [h("small", null, `needs -d ${Math.ceil(p.needs_duration_ns / 1e9)}s`)] : [])];
+function percentile(summary: Summary, field: string): (HTMLElement | string)[] {
+  const value = summary[field as keyof Summary] as number | null;
+  const [low, high] = summary.ci95[field] ?? [null, null];
+  if (value !== null) return [duration(value), ...(low === null ? [] : [h("small", null, high === null ? `≥ ${duration(low)}` : `${duration(low)} – ${duration(high)}`)])];
+  const [beyond, needs] = [summary.censored_at_ns?.[field], summary.needs_duration_ns?.[field]];
+  if (beyond !== undefined) return [`> ${duration(beyond)}`];
+  return [WITHHELD, ...(needs !== undefined ? [h("small", null, `needs -d ${Math.ceil(needs / 1e9)}s`)] : [])];
 }

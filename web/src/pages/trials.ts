@@ -4,6 +4,7 @@ import { detail } from "../core/chunks";
 import { color, dash } from "../core/colors";
 import { announce, h, replace } from "../core/dom";
 import { plusMinus, rate, si, thousands, UNITS, WITHHELD, words } from "../core/format";
+import { short } from "../core/saved";
 import { select } from "../parts/controls";
 import { type Column, estimateFiles, table } from "../parts/table";
 import { badge, type Said } from "../parts/verdict";
@@ -121,13 +122,13 @@ function list(context: Context, chosen: number[]): HTMLElement {
     data.plans.length > 1 ? select("Plan", [any, ...data.plans.map((p, i) => ({ value: String(i), name: p.name }))], state.get("tplan") ?? "", (v) => state.set({ tplan: v })) : null,
     verdicts.length > 1 ? select("Verdict", [any, ...verdicts.map((v) => ({ value: v, name: words(v) }))], state.get("verdict") ?? "", (v) => state.set({ verdict: v })) : null,
     h("button", { type: "button", class: "quiet", onclick: () => state.set({ t: "none" }) }, "Untick all")),
-  h("div", { class: "bounded" }, table({ title: "Trials", columns, rows, sort: state.get("tsort"), onSort: (tsort) => state.set({ tsort }), most: LISTED, rowClass: (t) => (chosen.includes(t.index) ? "base" : ""), json: () => rows })));
+  h("div", { class: "bounded" }, table({ title: "Trials", columns, rows, sort: state.get("tsort"), onSort: (tsort) => state.set({ tsort }), most: LISTED, rowClass: (t) => (chosen.includes(t.index) ? "base" : ""), json: () => rows.map((t) => ({ ...t, requests_per_s: short(t.requests_per_s) })) })));
 }
 
 /** The sentences of a trial's verdict, which are in its chunk. */
 async function why(t: TrialHead): Promise<Said[]> {
   const found = await detail(t.index);
-  return (found?.reasons ?? []).map((r) => ({ title: words(r.code), detail: r.detail, advice: r.advice }));
+  return (found?.trial.verdict.reasons ?? []).map((r) => ({ title: words(r.code), detail: r.detail, advice: r.advice }));
 }
 
 export function verdictOf(t: TrialHead): string {

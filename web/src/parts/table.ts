@@ -1,5 +1,5 @@
 /** A table that is sorted by a click, and copied or taken along as CSV or JSON. */
-import type { Short } from "../data";
+import type { Estimate } from "../data";
 import { h, replace } from "../core/dom";
 import { copy, csv, download, fileName } from "../core/save";
 
@@ -61,10 +61,10 @@ export function flat<Row>(columns: Column<Row>[], rows: Row[]): (string | number
 }
 
 /** What files have beside a figure: its interval's ends, its bound, what it is longer than, and its mark. */
-export function estimateFiles<Row>(name: string, of: (row: Row) => { estimate: Short | null; lower_bound?: boolean; beyond?: number | undefined; mark?: string } | null | undefined): NonNullable<Column<Row>["files"]> {
+export function estimateFiles<Row>(name: string, of: (row: Row) => { estimate: Estimate | null; lower_bound?: boolean; beyond?: number | undefined; mark?: string } | null | undefined): NonNullable<Column<Row>["files"]> {
   return [
-    { name: `${name}: 95 % low`, value: (row) => of(row)?.estimate?.low ?? null },
-    { name: `${name}: 95 % high`, value: (row) => of(row)?.estimate?.high ?? null },
+    { name: `${name}: 95 % low`, value: (row) => of(row)?.estimate?.ci_low ?? null },
+    { name: `${name}: 95 % high`, value: (row) => of(row)?.estimate?.ci_high ?? null },
     { name: `${name}: bound`, value: (row) => { const found = of(row); return found?.beyond !== undefined ? ">" : found?.lower_bound ? "≥" : ""; } },
     { name: `${name}: longer than`, value: (row) => of(row)?.beyond ?? null },
     { name: `${name}: mark`, value: (row) => of(row)?.mark ?? "" },

@@ -1,11 +1,11 @@
 /** The tail of two: the ratio of their response times at each percentile, evenly spaced, with intervals and a line at 1. */
 import * as Plot from "@observablehq/plot";
-import type { Short } from "../data";
+import type { TailRatio } from "../data";
 import { quantileName, significant } from "../core/format";
 import { asSvg, GRID, logAxisY, logTicks, NARROW, style, tip } from "./frame";
 
-export function tails(ratios: [number, Short][], color: string, width: number): SVGSVGElement | null {
-  const points = ratios.map(([quantile, r]) => ({ name: quantileName(quantile), y: r.point, low: r.low ?? r.point, high: r.high ?? r.point }));
+export function tails(ratios: TailRatio[], color: string, width: number): SVGSVGElement | null {
+  const points = ratios.map(({ quantile, ratio: r }) => ({ name: quantileName(quantile), y: r.point, low: r.ci_low ?? r.point, high: r.ci_high ?? r.point }));
   if (points.length === 0) return null;
   // Intervals of few trials can span decades; the points and 1 are what is looked at, so the rest is cut off.
   const found = [1, ...points.map((p) => p.y)];

@@ -23,8 +23,9 @@ mod printed;
 mod rank;
 
 /// What became of a claim.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "lowercase")]
 pub enum Judgement {
     /// The test says what the claim says.
     Holds,
@@ -38,16 +39,6 @@ pub enum Judgement {
 }
 
 impl Judgement {
-    /// HOLDS, FAILS, UNDECIDED or UNJUDGED.
-    pub fn word(self) -> &'static str {
-        match self {
-            Judgement::Holds => "HOLDS",
-            Judgement::Fails => "FAILS",
-            Judgement::Undecided => "UNDECIDED",
-            Judgement::Unjudged => "UNJUDGED",
-        }
-    }
-
     fn of(holds: bool, fails: bool) -> Judgement {
         match (holds, fails) {
             (true, _) => Judgement::Holds,
@@ -210,7 +201,7 @@ impl Claim {
 pub fn by_plan(judged: &JudgedConclusion) -> Option<String> {
     let differ = judged.plans.windows(2).any(|pair| pair[0].judgement != pair[1].judgement);
     differ.then(|| {
-        let under = |p: &JudgedPlan| format!("{} under {}", p.judgement.word().to_lowercase(), p.plan);
+        let under = |p: &JudgedPlan| format!("{} under {}", <&str>::from(p.judgement), p.plan);
         list(&judged.plans.iter().map(under).collect::<Vec<_>>())
     })
 }

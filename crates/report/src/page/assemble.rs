@@ -2,20 +2,20 @@
 
 use prony_analysis::analyse;
 use prony_analysis::comparison::tails_over;
-use prony_analysis::experiment::{ExperimentAnalysis, Row};
+use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_analysis::figure::{Entry, Figure};
 use prony_analysis::plot_data::quantiles;
-use prony_analysis::tails::TailRatio;
 use prony_model::Tool;
 use prony_model::run_log::{RunLog, Setting, TrialResult};
 
-use super::data::{Candidate, Cell, CellReason, Chunk, FigureHead, Head, PlanHead, RunData, Tail};
+use super::data::{Candidate, Cell, Chunk, FigureHead, Head, PlanHead, RunData, Tail};
 use super::names::Names;
-use super::{capacity, detail, duet, pack, published, ranking, sweep, trial_head};
+use super::{Page, capacity, detail, duet, published, ranking, sweep, trial_head};
 use crate::words;
 
-/// The page's data, and its parts that are unpacked when they are looked at.
-pub(super) fn page(log: &RunLog) -> (RunData, Vec<Chunk>) {
+/// The page's title, its data as JSON, and the parts of these that are unpacked when they are looked at. `home` is where
+/// the list of runs is.
+pub(super) fn page(log: &RunLog, home: Option<&str>) -> (String, String, Vec<Chunk>) {
     let analysis = analyse(log);
     let candidates = candidates(log, &analysis);
     let names = Names {
@@ -24,28 +24,31 @@ pub(super) fn page(log: &RunLog) -> (RunData, Vec<Chunk>) {
     };
     let results: Vec<&TrialResult> = log.last_results().into_values().collect();
     let experiment = !log.header.one_by_one;
-    let (rankings, mut chunks) =
-        if experiment { ranking::rankings(log, &analysis, &names) } else { (Vec::new(), Vec::new()) };
+    let figures = ranking::figures(&analysis);
+    let (rankings, mut chunks) = match experiment {
+        true => ranking::rankings(log, &analysis, &figures, &names),
+        false => (Vec::new(), Vec::new()),
+    };
     chunks.extend(detail::chunks(&results));
     let (capacities, probes) = capacity::capacities(&analysis, &results, &names);
     chunks.extend(probes);
     let (theirs, conclusions, source) = published::beside(log, &analysis, &names);
-    let figures = ranking::figures(&analysis);
+    let percentiles = Figure::all().filter(|figure| figure.quantile().is_some());
     let data = RunData {
         experiment,
         tool: Tool::this(),
         head: head(log, &analysis, &results, &names, experiment),
+        baseline: analysis.baseline.as_deref().and_then(|label| names.candidate(label)),
         candidates,
-        plans: plans(log, &analysis),
+        plans: analysis.plans.iter().map(|plan| plan_head(log, plan)).collect(),
         figures: figures.iter().map(figure_head).collect(),
+        percentiles: percentiles.map(|figure| (figure.field, figure.title)).collect(),
         rankings,
         cells: if experiment { cells(&analysis, &names) } else { Vec::new() },
         published: theirs,
         conclusions,
         trials: results.iter().filter_map(|r| trial_head::trial_head(r, &names, &figures)).collect(),
         quantiles: quantiles(),
-        skipped: analysis.skipped.clone(),
-        notes: analysis.notes.clone(),
         source,
         spread: words::below(&analysis),
         protocols: words::protocols(&analysis),
@@ -53,9 +56,10 @@ pub(super) fn page(log: &RunLog) -> (RunData, Vec<Chunk>) {
         capacities,
         tails: if experiment { tails(log, &analysis, &names) } else { Vec::new() },
         duet: analysis.duet.as_ref().and_then(|comparison| duet::duet(comparison, &names)),
-        home: None,
+        home,
     };
-    (data, chunks)
+    let title = format!("{} · Prony", data.head.analysis.headline);
+    (title, Page::Run(&data).json(), chunks)
 }
 
 fn head(
@@ -88,28 +92,24 @@ fn head(
     } else {
         analysis.reproduce.clone()
     };
+    let title = match measured.as_slice() {
+        [one] if !experiment => words::plan_line(one),
+        _ => analysis.title.clone(),
+    };
+    let plans = analysis.plans.iter().cloned().map(without_curves).collect();
     Head {
-        name: analysis.name.clone(),
-        title: match measured.as_slice() {
-            [one] if !experiment => words::plan_line(one),
-            _ => analysis.title.clone(),
-        },
-        headline,
-        created_at: analysis.created_at.clone(),
+        analysis: ExperimentAnalysis { title, headline, reproduce, plans, ..analysis.clone() },
         shape: words::trial_shape(analysis),
         conditions: words::conditions(analysis),
-        seed: analysis.seed,
         version: log.header.tool.version.clone(),
-        counts: analysis.trials,
-        interrupted: analysis.interrupted,
-        method: analysis.interval_method.clone(),
-        reproduce,
-        baseline: analysis.baseline.as_deref().and_then(|label| names.candidate(label)),
-        server_cpus: analysis.server_cpus.clone(),
-        client_cpus: analysis.client_cpus.clone(),
-        host: analysis.host.clone(),
-        server_host: analysis.server_host.clone(),
     }
+}
+
+fn without_curves(mut plan: PlanAnalysis) -> PlanAnalysis {
+    for row in plan.rows.iter_mut().chain(plan.twin.iter_mut().map(|twin| &mut twin.row)) {
+        (row.latency_curve, row.series) = (Vec::new(), Vec::new());
+    }
+    plan
 }
 
 /// `a`, `a and b`, `a, b and 3 more`.
@@ -158,38 +158,22 @@ fn candidates(log: &RunLog, analysis: &ExperimentAnalysis) -> Vec<Candidate> {
     .collect()
 }
 
-fn plans(log: &RunLog, analysis: &ExperimentAnalysis) -> Vec<PlanHead> {
-    let of = |name: &str| log.header.plans.iter().find(|p| p.name == name);
-    analysis
-        .plans
-        .iter()
-        .map(|plan| {
-            let named = of(&plan.name);
-            let record = named.map(|n| &n.plan);
-            let share = named.and_then(|n| n.share.as_ref());
-            PlanHead {
-                name: plan.name.clone(),
-                describe: plan.describe.clone(),
-                said: words::of_plan(plan),
-                connections: record.map(|r| r.connections),
-                rate_per_s: record.and_then(|r| r.rate_per_s),
-                arrivals: record.map(|r| r.arrivals),
-                capacity: named.and_then(|n| n.capacity.clone()),
-                share: share.map(|s| (s.share, s.of.to_string())),
-            }
-        })
-        .collect()
+fn plan_head<'a>(log: &'a RunLog, plan: &'a PlanAnalysis) -> PlanHead<'a> {
+    PlanHead {
+        name: &plan.name,
+        describe: &plan.describe,
+        said: words::of_plan(plan),
+        asked: log.header.plans.iter().find(|p| p.name == plan.name),
+    }
 }
 
 fn tails(log: &RunLog, analysis: &ExperimentAnalysis, names: &Names) -> Vec<Tail> {
     let Some(base) = analysis.baseline.as_ref().or(names.candidates.first()) else { return Vec::new() };
-    let tail = |plan: &str, candidate: &str, ratios: &[TailRatio]| {
-        let ratios = ratios.iter().map(|tail| (tail.quantile, pack::short(&tail.ratio))).collect();
-        let (plan, a) = (names.plan(plan)?, names.candidate(base)?);
-        Some(Tail { plan, a, b: names.candidate(candidate)?, ratios })
+    let tail = |(candidate, plan, ratios): (String, String, _)| {
+        let (plan, a) = (names.plan(&plan)?, names.candidate(base)?);
+        Some(Tail { plan, a, b: names.candidate(&candidate)?, ratios })
     };
-    let all = tails_over(log, base);
-    all.iter().filter_map(|(candidate, plan, ratios)| tail(plan, candidate, ratios)).collect()
+    tails_over(log, base).into_iter().filter_map(tail).collect()
 }
 
 fn figure_head(figure: &Figure) -> FigureHead {
@@ -198,30 +182,11 @@ fn figure_head(figure: &Figure) -> FigureHead {
 }
 
 fn cells(analysis: &ExperimentAnalysis, names: &Names) -> Vec<Cell> {
-    let mut cells = Vec::new();
-    for (plan, rows) in analysis.plans.iter().map(|p| &p.rows).enumerate() {
-        cells.extend(rows.iter().filter_map(|row| {
-            Some(Cell {
-                plan,
-                candidate: names.candidate(&row.candidate)?,
-                verdict: words::row_verdict(row),
-                trials: row.trials,
-                counted: row.counted,
-                failed: row.failed,
-                completed: row.completed,
-                remarks: words::row_remarks(row),
-                reasons: row
-                    .reasons
-                    .iter()
-                    .map(|r| CellReason {
-                        code: r.code,
-                        trials: r.trials,
-                        detail: r.detail.clone(),
-                        advice: r.advice.clone(),
-                    })
-                    .collect(),
-            })
-        }));
-    }
-    cells
+    let rows =
+        analysis.plans.iter().enumerate().flat_map(|(at, plan)| plan.rows.iter().map(move |row| (at, row)));
+    let cell = |(plan, row): (usize, &Row)| {
+        let candidate = names.candidate(&row.candidate)?;
+        Some(Cell { plan, candidate, verdict: words::row_verdict(row), remarks: words::row_remarks(row) })
+    };
+    rows.filter_map(cell).collect()
 }

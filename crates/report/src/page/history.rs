@@ -1,14 +1,14 @@
 //! The page of a folder of run logs: a figure over time and commits, with its changes.
 
 use prony_analysis::figure::Figure;
-use prony_analysis::history::{Change, DEFAULT, History, HistorySeries, LeftOut};
-use prony_model::Tool;
+use prony_analysis::history::{Change, DEFAULT, History, HistorySeries, LeftOut, Level, Point};
 use prony_model::unit::Unit;
+use prony_model::{Estimate, Tool};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Page;
-use super::data::{Chunk, Short};
+use super::data::Chunk;
 use super::pack;
 use super::shell::{App, NoPage};
 use crate::words;
@@ -37,7 +37,7 @@ pub(super) struct HistoryData<'a> {
     series: Vec<SeriesHead<'a>>,
     left_out: &'a [LeftOut],
     #[serde(skip_serializing_if = "Option::is_none")]
-    home: Option<String>,
+    home: Option<&'a str>,
 }
 
 /// A figure that can be looked at.
@@ -73,56 +73,44 @@ struct SeriesFigure<'a> {
     /// In words.
     said: String,
     /// Its last level, else its last point.
-    now: Option<Short>,
+    now: Option<&'a Estimate>,
     changes: Vec<HistoryChange<'a>>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct HistoryChange<'a> {
-    /// The first point after it.
-    index: usize,
-    at: &'a str,
-    commit_before: Option<&'a str>,
-    commit_after: Option<&'a str>,
+    #[serde(flatten)]
+    change: &'a Change,
     word: words::ChangeWord,
     /// `−20 %`.
     size: String,
     /// With its interval and the commits.
     said: String,
-    ratio: Short,
-    p: f64,
-    /// What else differs between the points beside it.
-    also: &'a [String],
 }
 
-/// A series' points by column: the chunk `h` + index.
+/// A series' points: the chunk `h` + index.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct HistoryPoints<'a> {
-    at: Vec<&'a str>,
-    file: Vec<&'a str>,
-    href: Vec<Option<String>>,
-    commit: Vec<Option<&'a str>>,
-    version: Vec<Option<&'a str>>,
-    tool_version: Vec<&'a str>,
-    host: Vec<&'a str>,
-    trials: Vec<u32>,
+    /// Each run, with the first figure.
+    runs: Vec<HistoryRun<'a>>,
     /// By figure, in their order.
-    figures: Vec<FigurePoints>,
+    figures: Vec<FigurePoints<'a>>,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct FigurePoints {
-    estimates: Vec<Option<Short>>,
+struct HistoryRun<'a> {
+    /// Where its report is.
+    href: Option<String>,
+    #[serde(flatten)]
+    point: &'a Point,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FigurePoints<'a> {
+    estimates: Vec<Option<&'a Estimate>>,
     /// Whether the truth may be more.
     at_least: Vec<bool>,
-    levels: Vec<LevelRow>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct LevelRow {
-    first: usize,
-    last: usize,
-    estimate: Short,
+    levels: &'a [Level],
 }
 
 /// The page; it loads nothing.
@@ -145,7 +133,7 @@ pub(super) fn data(from: &HistoryFrom<'_>) -> (String, Vec<Chunk>) {
         figures: histories.iter().map(figure).collect(),
         series: all.iter().map(|series| series_head(series, histories)).collect(),
         left_out: first.map(|h| h.left_out.as_slice()).unwrap_or_default(),
-        home: from.home.map(str::to_owned),
+        home: from.home,
     };
     let chunks = all.iter().enumerate();
     let chunks =
@@ -181,7 +169,7 @@ fn series_head<'a>(series: &'a HistorySeries, histories: &'a [History]) -> Serie
         SeriesFigure {
             verdict: s.verdict,
             said: words::series_verdict(s),
-            now: level.or(last).map(pack::short),
+            now: level.or(last),
             changes: s.changes.iter().map(change).collect(),
         }
     };
@@ -195,44 +183,22 @@ fn series_head<'a>(series: &'a HistorySeries, histories: &'a [History]) -> Serie
 }
 
 fn change(change: &Change) -> HistoryChange<'_> {
-    HistoryChange {
-        index: change.index,
-        at: &change.at,
-        commit_before: change.commit_before.as_deref(),
-        commit_after: change.commit_after.as_deref(),
-        word: words::change_word(change),
-        size: words::change_size(change),
-        said: words::change(change),
-        ratio: pack::short(&change.ratio),
-        p: pack::six_digits(change.p),
-        also: &change.also,
-    }
+    let (word, size, said) = (words::change_word(change), words::change_size(change), words::change(change));
+    HistoryChange { change, word, size, said }
 }
 
 fn points<'a>(
     series: &'a HistorySeries,
-    histories: &[History],
+    histories: &'a [History],
     href: &dyn Fn(&str) -> Option<String>,
 ) -> HistoryPoints<'a> {
-    let all = &series.points;
-    let of_figure = |s: &HistorySeries| FigurePoints {
-        estimates: s.points.iter().map(|p| p.estimate.as_ref().map(pack::short)).collect(),
+    let of_figure = |s: &'a HistorySeries| FigurePoints {
+        estimates: s.points.iter().map(|p| p.estimate.as_ref()).collect(),
         at_least: s.points.iter().map(|p| p.at_least).collect(),
-        levels: s
-            .levels
-            .iter()
-            .map(|l| LevelRow { first: l.first, last: l.last, estimate: pack::short(&l.estimate) })
-            .collect(),
+        levels: &s.levels,
     };
     HistoryPoints {
-        at: all.iter().map(|p| p.at.as_str()).collect(),
-        file: all.iter().map(|p| p.file.as_str()).collect(),
-        href: all.iter().map(|p| href(&p.file)).collect(),
-        commit: all.iter().map(|p| p.commit.as_deref()).collect(),
-        version: all.iter().map(|p| p.version.as_deref()).collect(),
-        tool_version: all.iter().map(|p| p.tool_version.as_str()).collect(),
-        host: all.iter().map(|p| p.host.as_str()).collect(),
-        trials: all.iter().map(|p| p.trials).collect(),
+        runs: series.points.iter().map(|point| HistoryRun { href: href(&point.file), point }).collect(),
         figures: histories.iter().filter_map(|h| same(series, h)).map(of_figure).collect(),
     }
 }

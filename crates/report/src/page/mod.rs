@@ -47,7 +47,7 @@ struct PageData<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Page<'a> {
-    Run(&'a data::RunData),
+    Run(&'a data::RunData<'a>),
     /// A run that goes on.
     Live {
         live: &'a live::LiveHead,
@@ -66,9 +66,9 @@ enum Page<'a> {
 }
 
 impl Page<'_> {
-    /// As it stands in the file. It never fails: the page's types are plain.
+    /// As it stands in the file.
     fn json(self) -> String {
-        serde_json::to_string(&PageData { schema: data::SCHEMA, page: self }).unwrap_or_default()
+        pack::json(&PageData { schema: data::SCHEMA, page: self })
     }
 }
 
@@ -79,9 +79,8 @@ pub fn report(log: &RunLog, home: Option<&str>) -> Result<String, NoPage> {
 }
 
 fn file(app: &shell::App<'_>, log: &RunLog, home: Option<&str>) -> String {
-    let (mut data, chunks) = assemble::page(log);
-    data.home = home.map(str::to_owned);
-    app.file(&format!("{} · Prony", data.head.headline), &Page::Run(&data).json(), "", &chunks)
+    let (title, data, chunks) = assemble::page(log, home);
+    app.file(&title, &data, "", &chunks)
 }
 
 /// Whether pages can be made.

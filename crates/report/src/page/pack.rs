@@ -1,48 +1,44 @@
-//! Parts of a page's data that are unpacked only when they are looked at.
+//! Data as the page's file has them: few digits, and packed where they are only looked at on demand.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde::Serialize;
+use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
-use super::data::{Chunk, Short};
+use super::data::Chunk;
 
-/// Six digits are three more than any figure here is sure of, and half of an f64's.
-pub(super) fn six_digits(value: f64) -> f64 {
-    if value == 0.0 || !value.is_finite() {
-        return 0.0;
+/// Figures to six digits: no page shows more, and more would be half of its size.
+struct SixDigits;
+
+impl Formatter for SixDigits {
+    fn write_f64<W: ?Sized + Write>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
+        // Through text, so that the shortest form of what is meant is written.
+        CompactFormatter.write_f64(out, format!("{value:.5e}").parse().unwrap_or(value))
     }
-    // Through text, so that the shortest form of what is meant is written.
-    format!("{value:.5e}").parse().unwrap_or(value)
 }
 
-/// Three digits is what a histogram holds; a fourth keeps its steps in place.
+pub(super) fn json(value: &impl Serialize) -> String {
+    let mut out = Vec::new();
+    let written = value.serialize(&mut Serializer::with_formatter(&mut out, SixDigits));
+    // Neither fails: the page's types are plain, and JSON is UTF-8.
+    written.ok().and_then(|()| String::from_utf8(out).ok()).unwrap_or_default()
+}
+
+/// A duration, or a size, to four digits.
 pub(super) fn four_digits(ns: u64) -> u64 {
     let digits = ns.checked_ilog10().unwrap_or(0);
     let step = 10_u64.pow(digits.saturating_sub(3));
     (ns / step + u64::from(ns % step * 2 >= step && step > 1)).saturating_mul(step)
 }
 
-pub(super) fn short(estimate: &prony_model::Estimate) -> Short {
-    Short {
-        point: six_digits(estimate.point),
-        low: estimate.ci_low.map(six_digits),
-        high: estimate.ci_high.map(six_digits),
-        n: estimate.n,
-        why: estimate.no_interval.clone(),
-    }
-}
-
-/// A value as a chunk: JSON, packed.
 pub(super) fn chunk(name: String, value: &impl Serialize) -> Chunk {
-    // It does not fail: the page's types are plain.
-    Chunk { name, text: packed(&serde_json::to_vec(value).unwrap_or_default()) }
+    Chunk { name, text: packed(json(value).as_bytes()) }
 }
 
-/// In zlib in base64, which a browser's `DecompressionStream` takes apart.
 pub(super) fn packed(json: &[u8]) -> String {
     // Neither fails: a Vec takes all bytes.
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
@@ -56,9 +52,8 @@ mod tests {
 
     #[test]
     fn figures_are_rounded_to_six_and_four_digits() {
-        assert_eq!(six_digits(13_870.123_456), 13_870.1);
-        assert_eq!(six_digits(0.001_234_567_8), 0.001_234_57);
-        assert_eq!((six_digits(0.0), six_digits(f64::NAN)), (0.0, 0.0));
+        assert_eq!(json(&[13_870.123_456, 0.001_234_567_8, 0.0]), "[13870.1,0.00123457,0.0]");
+        assert_eq!(json(&(Some(f64::NAN), 13_870_123_u64)), "[null,13870123]");
         assert_eq!(
             [0, 7, 999, 1234, 12_345, 12_344, 99_999].map(four_digits),
             [0, 7, 999, 1234, 12_350, 12_340, 100_000]

@@ -1,23 +1,49 @@
-//! The rankings of every figure under every plan, and the ratios between any two candidates.
+//! Each figure of each plan: candidates by place, with their ratios to any of them.
 
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_analysis::figure::Figure;
+use prony_analysis::figures::CandidateFigure;
+use prony_model::Estimate;
 use prony_model::run_log::RunLog;
 use prony_model::trial::Effect;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::data::{Chunk, Ranking, RankingRow, Short};
+use super::data::Chunk;
 use super::names::Names;
 use super::pack;
 
-/// A plan's ratios, the chunk `r` + plan: per figure, per row, over each baseline. `null` where there is none.
+/// A figure under a plan.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Ratios {
-    /// Indices of the candidates, in the order of rows and columns.
+pub(crate) struct Ranking<'a> {
+    /// Index of the plan.
+    plan: usize,
+    /// Index of the figure.
+    figure: usize,
+    /// Best first; those without a figure last.
+    rows: Vec<RankingRow<'a>>,
+}
+
+/// A candidate's figure under a plan.
+#[derive(Serialize, JsonSchema)]
+struct RankingRow<'a> {
+    /// Index of the candidate.
+    candidate: usize,
+    #[serde(flatten)]
+    found: &'a CandidateFigure,
+    /// To the experiment's baseline; to the others in the chunk `r` + plan.
+    ratio: Option<&'a Estimate>,
+    /// The worst that a verdict does to this figure: ``, `?` (suspect) or `✗` (invalid).
+    mark: &'static str,
+}
+
+/// The ratios of a plan, by figure, row and baseline: the chunk `r` + plan.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Ratios<'a> {
+    /// Index of the candidate of each row, and of each baseline.
     candidates: Vec<usize>,
-    /// `[figure][row][baseline]`.
-    ratios: Vec<Vec<Vec<Option<Short>>>>,
+    /// By figure, then row, then baseline; a figure without any has empty rows.
+    ratios: Vec<Vec<&'a [Option<Estimate>]>>,
 }
 
 /// The figures that are shown of candidates: those that they are ranked by and, behind them, the other columns of views of
@@ -32,56 +58,50 @@ pub(super) fn figures(analysis: &ExperimentAnalysis) -> Vec<Figure> {
 }
 
 /// The rankings, and a chunk `r` + plan of all ratios for each plan.
-pub(super) fn rankings(
+pub(super) fn rankings<'a>(
     log: &RunLog,
-    analysis: &ExperimentAnalysis,
+    analysis: &'a ExperimentAnalysis,
+    figures: &[Figure],
     names: &Names,
-) -> (Vec<Ranking>, Vec<Chunk>) {
-    let mut rankings = Vec::new();
-    let mut chunks = Vec::new();
-    let figures = figures(analysis);
+) -> (Vec<Ranking<'a>>, Vec<Chunk>) {
+    let (mut rankings, mut chunks) = (Vec::new(), Vec::new());
     for (index, plan) in analysis.plans.iter().enumerate() {
-        let candidates = plan.rows.iter().filter_map(|row| names.candidate(&row.candidate)).collect();
         let baseline = plan.rows.iter().position(|row| Some(&row.candidate) == analysis.baseline.as_ref());
-        for (i, &figure) in figures.iter().enumerate() {
-            rankings.push(Ranking { plan: index, figure: i, rows: rows(log, plan, figure, names, baseline) });
-        }
-        let none = vec![None; plan.rows.len()];
-        let short = |row: &Row, figure: Figure| match row.figures[figure].ratios.as_slice() {
-            [] => none.clone(),
-            ratios => ratios.iter().map(|ratio| ratio.as_ref().map(pack::short)).collect(),
+        let ranking = |(i, figure): (usize, &Figure)| Ranking {
+            plan: index,
+            figure: i,
+            rows: rows(log, plan, *figure, names, baseline),
         };
-        let of = |figure| plan.rows.iter().map(|row| short(row, figure)).collect();
-        let ratios = figures.iter().copied().map(of).collect();
-        chunks.push(pack::chunk(format!("r{index}"), &Ratios { candidates, ratios }));
+        rankings.extend(figures.iter().enumerate().map(ranking));
+        let of = |figure: &Figure| plan.rows.iter().map(|row| &row.figures[*figure].ratios[..]).collect();
+        let ratios = Ratios {
+            candidates: plan.rows.iter().filter_map(|row| names.candidate(&row.candidate)).collect(),
+            ratios: figures.iter().map(of).collect(),
+        };
+        chunks.push(pack::chunk(format!("r{index}"), &ratios));
     }
     (rankings, chunks)
 }
 
-fn rows(
+fn rows<'a>(
     log: &RunLog,
-    plan: &PlanAnalysis,
+    plan: &'a PlanAnalysis,
     figure: Figure,
     names: &Names,
     baseline: Option<usize>,
-) -> Vec<RankingRow> {
-    let row = |row: &Row| {
+) -> Vec<RankingRow<'a>> {
+    let row = |row: &'a Row| {
         let found = &row.figures[figure];
         Some(RankingRow {
             candidate: names.candidate(&row.candidate)?,
-            estimate: found.estimate.as_ref().map(pack::short),
-            censored_at_ns: found.censored_at_ns,
-            lower_bound: found.lower_bound,
-            rank: found.rank,
-            tie: found.tie,
-            ratio: baseline.and_then(|b| found.ratios.get(b)?.as_ref()).map(pack::short),
+            found,
+            ratio: baseline.and_then(|b| found.ratios.get(b)?.as_ref()),
             mark: mark(log, &plan.name, &row.candidate, figure),
-            trials: found.trials.iter().map(|v| pack::six_digits(*v)).collect(),
         })
     };
-    let mut rows: Vec<RankingRow> = plan.rows.iter().filter_map(row).collect();
+    let mut rows: Vec<RankingRow<'_>> = plan.rows.iter().filter_map(row).collect();
     let sign = if figure.more_is_better { -1.0 } else { 1.0 };
-    let key = |row: &RankingRow| row.estimate.as_ref().map_or(f64::INFINITY, |e| sign * e.point);
+    let key = |row: &RankingRow<'_>| row.found.estimate.as_ref().map_or(f64::INFINITY, |e| sign * e.point);
     rows.sort_by(|a, b| key(a).total_cmp(&key(b)));
     rows
 }

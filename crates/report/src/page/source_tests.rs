@@ -39,20 +39,30 @@ fn all_figures_of_a_source_are_a_table_with_the_measured_ones() {
     assert_eq!(source["columns"][4]["title"], "own figure", "a figure that is not known keeps its name");
     let rows = source["rows"].as_array().unwrap();
     let row = &rows[0];
-    assert_eq!((&row["candidate"], &row["index"], &row["plan"]), (&"nginx-fpm".into(), &0.into(), &0.into()));
-    assert_eq!((&row["workers"], &row["remarks"]), (&2.into(), &json!([["failure", "<b>refused"]])));
+    assert_eq!(
+        (&row["printed"]["candidate"], &row["index"], &row["plan"]),
+        (&"nginx-fpm".into(), &0.into(), &0.into())
+    );
+    assert_eq!(
+        (&row["printed"]["workers"], &row["printed"]["remarks"]),
+        (&2.into(), &json!({"failure": "<b>refused"}))
+    );
     let ours = &row["figures"][0]["ours"]["point"];
     assert!((ours.as_f64().unwrap() / 5_000.0 - 1.0).abs() < 0.02, "{row}");
     let p99 = row["figures"][2]["ours"]["point"].as_f64().unwrap();
     assert!((p99 / 9.7 - 1.0).abs() < 0.02, "ours is in the source's milliseconds: {row}");
     assert_eq!(row["figures"][3], json!({"value": 31.0}), "a maximum has none of ours beside it");
     // One that is a load of no plan here stands beside none.
-    assert_eq!(rows.iter().filter(|r| r["candidate"] == "node-http").count(), 1, "of 100 connections only");
+    assert_eq!(
+        rows.iter().filter(|r| r["printed"]["candidate"] == "node-http").count(),
+        1,
+        "of 100 connections only"
+    );
     let last = rows.last().unwrap();
     assert_eq!((&last["plan"], &last["figures"][0]), (&Value::Null, &json!({"value": 5.0})));
-    let elsewhere = rows.iter().find(|r| r["candidate"] == "php-pm").unwrap();
+    let elsewhere = rows.iter().find(|r| r["printed"]["candidate"] == "php-pm").unwrap();
     assert_eq!((&elsewhere["index"], &elsewhere["plan"]), (&Value::Null, &Value::Null));
-    assert_eq!(source["facts"], json!([["duration s", "30"]]));
+    assert_eq!(page["head"]["published"]["facts"], json!({"duration_s": "30"}));
 }
 
 #[test]
@@ -73,7 +83,7 @@ fn candidates_have_one_value_per_axis_and_in_older_logs_a_single_axis() {
 
 #[test]
 fn a_trials_plan_is_in_its_chunk() {
-    let plan = &detail(&file(&fixtures::run()), &0.into())["plan"];
+    let plan = &detail(&file(&fixtures::run()), &0.into())["trial"]["plan"];
     assert_eq!(
         (&plan["method"], &plan["timeout_ns"], &plan["seed"]),
         (&"GET".into(), &10_000_000_000_u64.into(), &7.into())
@@ -91,7 +101,7 @@ fn an_unconfirmed_capacity_says_so() {
     let page = file(&log);
     let rows = data(&page)["capacities"][0]["rows"].as_array().unwrap().clone();
     assert_eq!((&rows[0]["unconfirmed"], &rows[1]["unconfirmed"]), (&2.into(), &0.into()));
-    assert_eq!(unpacked(&page, "c0")["searches"][0]["confirmed"], false);
+    assert_eq!(unpacked(&page, "c0")["searches"][0]["found"]["confirmed"], false);
     let mut one = search(Some(900.0));
     one.confirmed = Some(false);
     assert_eq!(super::capacity::answer(&one), "about 900 req/s (95 %: 900 to 990), of one start (p99<50ms)");

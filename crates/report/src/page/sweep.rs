@@ -7,9 +7,49 @@ use prony_model::plan::ArrivalKind;
 use prony_model::plan_record::PlanRecord;
 use prony_model::run_log::{NamedPlan, RunLog, ShareOf, TrialResult};
 
-use super::data::{Against, Sweep, SweepPoint};
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::names::Names;
 use crate::format;
+
+/// Plans, or trials of `prony load`, that differ in one thing only.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct Sweep {
+    /// What differs.
+    against: Against,
+    /// What they have in common, where several sweeps differ in it: `500 connections`.
+    title: String,
+    /// Whether throughput is the rate that a search found.
+    capacity: bool,
+    /// In order of `x`.
+    points: Vec<SweepPoint>,
+}
+
+/// Along what a sweep goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Against {
+    /// Requests per second asked for.
+    Rate,
+    /// A rate as a share of a knee, in percent.
+    Share,
+    /// Connections.
+    Connections,
+}
+
+/// A plan or a trial of a sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct SweepPoint {
+    /// Requests per second, percent, or connections.
+    x: f64,
+    /// Index of the plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<usize>,
+    /// Number of the trial.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trial: Option<u32>,
+}
 
 const AXES: [Against; 3] = [Against::Rate, Against::Share, Against::Connections];
 

@@ -107,7 +107,7 @@ fn first_bytes_and_interrupts_are_columns_and_the_servers_host_is_described_wher
     assert!(row["estimate"]["point"].as_f64().unwrap() > 0.0 && row["rank"].is_null(), "{row}");
     assert_eq!(data["head"]["server_host"]["address"], "10.0.0.2");
     let detail = detail(&page, &data["trials"][0]["index"]);
-    assert_eq!(detail["server"]["host"]["packets_sent"], 6_000);
+    assert_eq!(detail["trial"]["server"]["host"]["packets_sent"], 6_000);
 }
 
 #[test]
@@ -134,12 +134,9 @@ fn a_trials_first_byte_stands_beside_its_service_time() {
     (latency.first_byte.p50_ns, latency.service.p50_ns) = (Some(1_000_000), Some(7_000_000));
     let page = file(&log);
     let detail = detail(&page, &data(&page)["trials"][0]["index"]);
-    let rows = detail["summaries"].as_array().unwrap();
-    let p50 = |name: &str| {
-        let row = rows.iter().find(|row| row["name"] == name).unwrap();
-        row["percentiles"][0]["value_ns"].as_u64().unwrap()
-    };
-    assert_eq!((p50("first byte"), p50("service")), (1_000_000, 7_000_000));
+    let p50 = |part: &str| detail["trial"]["latency"][part]["p50_ns"].as_u64().unwrap();
+    assert_eq!((p50("first_byte"), p50("service")), (1_000_000, 7_000_000));
+    assert_eq!(detail["trial"]["series"], serde_json::json!([]), "it is in the picture");
 }
 
 #[test]
@@ -183,22 +180,22 @@ fn a_duets_comparison_is_a_table() {
     let data = data(&file(&fixtures::duet()));
     let duet = &data["duet"];
     assert_eq!((&duet["a"], &duet["b"]), (&Value::from(0), &Value::from(1)));
-    let row = |figure: usize| {
-        duet["rows"].as_array().unwrap().iter().find(|row| row["figure"] == figure).unwrap().clone()
+    let row = |figure: &str| {
+        duet["rows"].as_array().unwrap().iter().find(|row| row["found"]["figure"] == figure).unwrap().clone()
     };
     for (figure, finding, verdict) in
-        [(0, "better", "FASTER"), (1, "worse", "SLOWER"), (2, "worse", "SLOWER")]
+        [("throughput", "faster", "FASTER"), ("p50", "slower", "SLOWER"), ("p99", "slower", "SLOWER")]
     {
         let row = row(figure);
-        assert_eq!((&row["finding"], &row["verdict"]), (&finding.into(), &verdict.into()), "{row}");
-        let number = |end: &str| row["ratio"][end].as_f64().unwrap();
+        assert_eq!((&row["found"]["finding"], &row["verdict"]), (&finding.into(), &verdict.into()), "{row}");
+        let number = |end: &str| row["found"]["ratio"][end].as_f64().unwrap();
         assert!((number("point") - 2.0).abs() < 0.01, "{row}");
-        assert!(number("low") < number("point") && number("point") < number("high"), "{row}");
-        assert!(row["a"]["estimate"]["point"].is_number() && row["noise"].as_str().unwrap().starts_with('±'));
+        assert!(number("ci_low") < number("point") && number("point") < number("ci_high"), "{row}");
+        assert!(row["found"]["a"]["point"].is_number() && row["noise"].as_str().unwrap().starts_with('±'));
     }
     assert!(duet["amounts"][0][1].as_str().unwrap().contains("3 blocks of one run, both at once"), "{duet}");
     assert!(duet["legend"].as_str().unwrap().contains("two identical candidates"));
-    let notes = data["notes"].to_string();
+    let notes = data["head"]["notes"].to_string();
     assert!(!notes.contains("A/A"), "{notes}");
     assert!(self::data(&file(&fixtures::run()))["duet"].is_null());
 }
@@ -293,14 +290,20 @@ fn a_sources_figures_and_claims_are_in_the_data() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|c| (c["verdict"].as_str().unwrap(), c["there"].as_str().unwrap(), c["here"].as_str().unwrap()))
+        .map(|c| {
+            (
+                c["judged"]["judgement"].as_str().unwrap(),
+                c["there"].as_str().unwrap(),
+                c["here"].as_str().unwrap(),
+            )
+        })
         .collect();
     assert_eq!(judged[0], ("holds", "1.50 ×", "2.00 ×"));
     assert_eq!((judged[1].0, judged[2].0), ("fails", "undecided"));
     assert_eq!(data["conclusions"][0]["plans"].as_array().unwrap().len(), 2, "judged plan by plan");
     assert!(data["conclusions"][2]["why"].as_str().unwrap().contains("php-pm"), "{}", data["conclusions"][2]);
-    assert_eq!(data["source"]["not_here"][0], "php-pm");
-    assert_eq!(data["source"]["doubts"][0][0], "hyper:b+c");
+    assert_eq!(data["head"]["published"]["not_here"][0], "php-pm");
+    assert_eq!(data["head"]["published"]["doubts"][0]["candidate"], "hyper:b+c");
 }
 
 #[test]
@@ -362,9 +365,9 @@ fn probes_of_searches_are_in_a_chunk_and_the_capacities_in_the_head() {
         [(Some(false), Some(3), Some(3)), (Some(true), Some(1), Some(1)), (Some(false), Some(3), Some(0))]
     );
     assert!((rows[0]["estimate"]["point"].as_f64().unwrap() - 901.0).abs() < 0.1, "{}", rows[0]);
-    assert!(rows[0]["estimate"]["high"].as_f64().unwrap() < 910.0, "over three searches, not of one");
+    assert!(rows[0]["estimate"]["ci_high"].as_f64().unwrap() < 910.0, "over three searches, not of one");
     assert_eq!(
-        rows[1]["estimate"]["high"].as_f64().map(f64::round),
+        rows[1]["estimate"]["ci_high"].as_f64().map(f64::round),
         Some(1_980.0),
         "of one, up to what failed"
     );
@@ -372,8 +375,8 @@ fn probes_of_searches_are_in_a_chunk_and_the_capacities_in_the_head() {
     assert_eq!((&rows[2]["slow_to_recover"], &rows[2]["tried_again"]), (&3.into(), &3.into()));
     let searches = unpacked(&page, "c0");
     assert_eq!(searches["searches"].as_array().unwrap().len(), 7);
-    let probe = &searches["searches"][0]["probes"][1];
-    assert_eq!((&probe["sustained"], &probe["p50_ns"]), (&false.into(), &1_235_000.into()));
+    let probe = &searches["searches"][0]["found"]["probes"][1];
+    assert_eq!((&probe["sustained"], &probe["p50_ns"]), (&false.into(), &1_234_567.into()));
     assert!(!page.contains("id=\"c1\""), "the other plan searches for nothing");
 }
 
@@ -466,11 +469,11 @@ fn a_historys_points_are_in_chunks_and_its_changes_in_the_head() {
         (&6.into(), &"WORSE".into(), &"−30 %".into())
     );
     let points = unpacked(&page, &format!("h{worse}"));
-    assert_eq!(points["at"].as_array().unwrap().len(), 10);
+    assert_eq!(points["runs"].as_array().unwrap().len(), 10);
     assert_eq!(points["figures"].as_array().unwrap().len(), histories.len());
     assert_eq!(points["figures"][0]["levels"].as_array().unwrap().len(), 2);
     assert_eq!(
-        (&points["href"][0], points["figures"][0]["at_least"][9].as_bool()),
+        (&points["runs"][0]["href"], points["figures"][0]["at_least"][9].as_bool()),
         (&"runs/9".into(), Some(false))
     );
     assert!(!page.contains("<b>"), "a file's name is text");

@@ -4,13 +4,60 @@ use prony_analysis::experiment::CARRIED_WHOLE;
 use prony_analysis::figure::Figure;
 use prony_model::Estimate;
 use prony_model::code::Code;
+use prony_model::plan_record::StageRecord;
 use prony_model::run_log::TrialResult;
 use prony_model::trial::{Bound, Outcome, Trial, Validity};
 
-use super::data::TrialHead;
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::names::Names;
-use super::pack;
 use crate::words;
+
+/// A trial in a list.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TrialHead {
+    /// Its number in the run, which its chunk is named by.
+    index: u32,
+    /// Its block, from 0.
+    block: u32,
+    /// Index of the candidate.
+    candidate: usize,
+    /// Index of the plan.
+    plan: usize,
+    /// How far its figures can be trusted.
+    validity: Validity,
+    /// What became of the load.
+    outcome: Outcome,
+    /// Whether it was ended early.
+    interrupted: bool,
+    /// Whose limit the throughput is.
+    bound: Bound,
+    /// Completed requests per second.
+    requests_per_s: Estimate,
+    /// Requests per second that were due; none in closed arrivals.
+    offered_per_s: Option<f64>,
+    /// Connections asked for, or the most of a ramp's.
+    connections: u32,
+    /// Its figures, in the order of the run's.
+    figures: Vec<Option<f64>>,
+    /// Indices of those of which the truth may be more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    at_least: Vec<usize>,
+    /// Completed requests.
+    completed: u64,
+    /// Failed requests.
+    failed: u64,
+    /// Codes of its verdict.
+    #[schemars(with = "Vec<String>")]
+    codes: Vec<Code>,
+    /// The stages of its load, where it has any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stages: Vec<StageRecord>,
+    /// Why nothing was measured: all figures are 0 then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<String>,
+}
 
 /// A result as a line of the list; `None` where its names are unknown.
 pub(super) fn trial_head(result: &TrialResult, names: &Names, figures: &[Figure]) -> Option<TrialHead> {
@@ -32,16 +79,16 @@ pub(super) fn trial_head(result: &TrialResult, names: &Names, figures: &[Figure]
         outcome: trial.map_or(Outcome::Broken, |t| t.outcome),
         interrupted: trial.is_some_and(|t| t.interrupted),
         bound: trial.map_or(Bound::Exact, |t| t.throughput.bound),
-        requests_per_s: pack::short(&trial.map_or_else(bare, |t| match &t.throughput.requests_per_s {
+        requests_per_s: trial.map_or_else(bare, |t| match &t.throughput.requests_per_s {
             of_schedule if t.is_carried_whole() => {
                 Estimate::bare(of_schedule.point, of_schedule.n, CARRIED_WHOLE)
             }
             own => own.clone(),
-        })),
-        offered_per_s: trial.and_then(|t| t.throughput.offered_per_s).map(pack::six_digits),
+        }),
+        offered_per_s: trial.and_then(|t| t.throughput.offered_per_s),
         connections: staged.or(trial.map(|t| t.plan.connections)).unwrap_or(0),
         at_least: at_least.map(|(figure, _)| figure).collect(),
-        figures: values.into_iter().map(|value| Some(pack::six_digits(value?.value))).collect(),
+        figures: values.into_iter().map(|value| Some(value?.value)).collect(),
         completed: trial.map_or(0, |t| t.requests.completed),
         failed: trial.map_or(0, |t| t.requests.failed),
         codes: trial.map(codes).unwrap_or_default(),

@@ -23,9 +23,9 @@ fn the_front_end_has_the_types_that_are_written() {
     let mut types = generator();
     // What stands in a page's file, what is packed beside it, and what a live page is told.
     types.subschema_for::<PageData<'_>>();
-    types.subschema_for::<ranking::Ratios>();
-    types.subschema_for::<detail::Detail<'_>>();
-    types.subschema_for::<capacity::Searches>();
+    types.subschema_for::<ranking::Ratios<'_>>();
+    types.subschema_for::<detail::Detail>();
+    types.subschema_for::<capacity::Searches<'_>>();
     types.subschema_for::<history::HistoryPoints<'_>>();
     types.subschema_for::<live::LiveEvent>();
     let text = format!(

@@ -56,26 +56,12 @@ pub fn capacity(
 
 fn answer(out: &mut Lines, found: &CapacityRecord, interrupted: bool) {
     let interrupted = if interrupted { "  INTERRUPTED" } else { "" };
-    let say = |out: &mut Lines, ink, text: &str, beside: &str| {
-        out.line(&format!("{}{beside}{interrupted}", out.paint(ink, text)));
+    let ink = match found.interval() {
+        _ if found.void.is_some() || found.capacity_per_s.is_none() => Ink::BAD,
+        Some(_) => Ink::BOLD,
+        None => Ink::WARN,
     };
-    if let Some(why) = &found.void {
-        return say(out, Ink::BAD, &format!("aborted: {}", format::printable(why)), "");
-    }
-    let Some(estimate) = &found.capacity_per_s else {
-        let lowest = found.probes.iter().min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
-        let said = |p: &Probe| {
-            format!(
-                "not even {} req/s is sustained: {}",
-                format::rate(p.rate_per_s),
-                format::printable(&p.why)
-            )
-        };
-        let text = lowest.map(said);
-        return say(out, Ink::BAD, &text.unwrap_or_else(|| "no probe was made".to_owned()), "");
-    };
-    let ink = if found.interval().is_some() { Ink::BOLD } else { Ink::WARN };
-    say(out, ink, &words::capacity(found, estimate), "");
+    out.line(&format!("{}{interrupted}", out.paint(ink, &words::capacity(found))));
 }
 
 /// Every probe, by rate: the offered rate, the completed one, and latencies.

@@ -2,16 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use prony_analysis::comparison::Comparison;
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_analysis::figure::Figure;
-use prony_model::trial::Effect;
 
-use super::comparison;
 use super::lines::{Ink, Lines, TerminalOptions};
 use super::published::published;
-use super::table::{Align, Table};
-use crate::format;
-use crate::words::{self, PublishedColumn, WITHHELD};
+use crate::document::{self, Column, SERVER};
+use crate::{format, words};
 
 /// A label's characters at least, where columns leave it no more, and at most.
 const LABEL_MIN: usize = 10;
@@ -28,42 +26,25 @@ pub fn experiment(analysis: &ExperimentAnalysis, options: &TerminalOptions) -> S
     out.wrapped("", &words::trial_counts(analysis), Ink::PLAIN);
     out.wrapped("", &words::conditions(analysis), Ink::DIM);
     analysis.plans.iter().for_each(|plan| plan_table(&mut out, analysis, plan));
-    protocols(&mut out, analysis);
+    out.blocks(&document::protocols(analysis));
     published(&mut out, analysis);
     if let Some(duet) = &analysis.duet {
-        comparison::below(&mut out, duet);
+        out.blocks(&document::comparison(duet));
     }
     out.line("");
     if let Some(spread) = words::below(analysis) {
         out.wrapped(" ", &spread, Ink::PLAIN);
     }
-    for skipped in &analysis.skipped {
-        let lead =
-            format!(" skipped  {}  ", format::truncate_middle(&format::printable(&skipped.candidate), 24));
-        out.wrapped(&lead, &skipped.reason, Ink::PLAIN);
-        if let Some(mend) = &skipped.mend {
-            // On a line of its own, whole, so that it can be copied.
-            out.line(&format!("          {}", out.paint(Ink::BOLD, &format::printable(mend))));
-        }
-    }
-    analysis.notes.iter().for_each(|note| out.wrapped(" note  ", note, Ink::PLAIN));
-    out.wrapped(" ± ", &analysis.interval_method, Ink::DIM);
-    let reproduce = format::printable(&analysis.reproduce);
-    out.line(&format!(" Reproduce  {}", out.paint(Ink::BOLD, &reproduce)));
+    out.blocks(&document::details(analysis));
     out.text
 }
 
-/// What HTTP/2 changes, where plans ask for the same over both.
-fn protocols(out: &mut Lines, analysis: &ExperimentAnalysis) {
-    for pair in words::protocols(analysis) {
-        out.line("");
-        out.wrapped(" ", &pair.title, Ink::PLAIN);
-        let mut columns = vec![(Align::Right, 8); pair.head.len()];
-        columns[0] = (Align::Left, LABEL_MIN);
-        let mut table = Table::new(&columns);
-        [pair.head].into_iter().chain(pair.rows).for_each(|row| table.row(row));
-        out.table(&table.lines());
-    }
+/// Two candidates, figure by figure: the answer, a table a plan, what qualifies it.
+pub fn comparison(comparison: &Comparison, options: &TerminalOptions) -> String {
+    let mut out = Lines::new(options);
+    out.wrapped("", &comparison.headline, Ink::BOLD);
+    out.blocks(&document::comparison(comparison));
+    out.text
 }
 
 fn plan_table(out: &mut Lines, analysis: &ExperimentAnalysis, plan: &PlanAnalysis) {
@@ -75,41 +56,30 @@ fn plan_table(out: &mut Lines, analysis: &ExperimentAnalysis, plan: &PlanAnalysi
     let theirs = words::published_columns(analysis, plan);
     // One of them has room beside ours.
     let (beside, below) = theirs.split_at(theirs.len().min(1));
-    let columns_to = |baseline: &str| columns(analysis, plan, beside.first(), baseline);
+    let columns_to = |baseline: Option<&str>| document::columns(plan, beside, baseline, false);
     // What the other columns leave to the label.
     let room = |columns: &[Column]| {
-        let others: usize = columns.iter().map(|column| column.reserved).sum();
-        out.width.saturating_sub(others + 1).clamp(LABEL_MIN, LABEL_MAX)
+        let others = columns.iter().filter(|column| column.head != SERVER).map(Column::width);
+        out.width.saturating_sub(others.sum::<usize>() + 1).clamp(LABEL_MIN, LABEL_MAX)
     };
-    let baseline = format::printable(analysis.baseline.as_deref().unwrap_or_default());
-    let mut columns = columns_to(&format::truncate(&baseline, BASELINE_WIDTH));
+    let baseline =
+        analysis.baseline.as_deref().map(|name| format::truncate(&format::printable(name), BASELINE_WIDTH));
+    let mut columns = columns_to(baseline.as_deref());
     let longest = plan.rows.iter().map(|row| row.candidate.chars().count()).max().unwrap_or(0);
     // A baseline's name is in its own row, too: labels cut short are worse.
     if room(&columns) < longest.min(LABEL_MAX) {
-        columns = columns_to("base");
+        columns = columns_to(baseline.as_deref().map(|_| "base"));
     }
     // So are labels cut short beside when a response begins, which Markdown, CSV and JSON have, too.
     if room(&columns) < longest.min(LABEL_MAX) {
         let first_byte = Figure::FIRST_BYTE_P99.terminal_column.map_or("", |(head, _)| head);
         columns.retain(|column| column.head != first_byte);
     }
-    let labels = labels(&plan.rows, room(&columns));
-    columns.insert(
-        2,
-        Column {
-            head: "server".to_owned(),
-            align: Align::Left,
-            least: 0,
-            reserved: 0,
-            cells: labels.clone(),
-        },
-    );
-    let mut table = Table::new(&columns.iter().map(|c| (c.align, c.least)).collect::<Vec<_>>());
-    table.row(columns.iter().map(|column| column.head.clone()).collect());
-    for i in 0..plan.rows.len() {
-        table.row(columns.iter().map(|column| column.cells[i].clone()).collect());
+    let room = room(&columns);
+    for column in columns.iter_mut().filter(|column| column.head == SERVER) {
+        column.cells = labels(&plan.rows, room);
     }
-    out.table(&table.lines());
+    out.blocks(&[document::table(&columns)]);
     for column in below {
         let figures: Vec<String> = plan
             .rows
@@ -120,30 +90,7 @@ fn plan_table(out: &mut Lines, analysis: &ExperimentAnalysis, plan: &PlanAnalysi
         let lead = format!(" {}  ", format::printable(&column.head));
         out.wrapped(&lead, &figures.join(", "), Ink::PLAIN);
     }
-    for (mark, text) in words::shared_remarks(&plan.rows) {
-        out.wrapped(&format!(" {mark} "), &text, Ink::PLAIN);
-    }
-    for (row, label) in plan.rows.iter().zip(&labels) {
-        let remarks = words::own_remarks(row, &plan.rows);
-        if !remarks.is_empty() {
-            let text = format!("{label}: {}", remarks.join("; "));
-            let mark = match words::row_mark(row) {
-                "" => words::effect_mark(Effect::Note),
-                mark => mark,
-            };
-            out.wrapped(&format!(" {mark} "), &text, Ink::PLAIN);
-        }
-    }
-    if let Some(twin) = &plan.twin {
-        let ink = if twin.apart == Some(true) { Ink::BAD } else { Ink::PLAIN };
-        out.wrapped(" ", &words::twin(twin), ink);
-    }
-    if let Some(planning) = &plan.planning {
-        out.wrapped(" ", &words::planning(planning), Ink::DIM);
-    }
-    if let Some(changes) = words::rank_changes(plan) {
-        out.wrapped(" ", &changes, Ink::DIM);
-    }
+    out.blocks(&document::plan_notes(plan));
 }
 
 /// The rows' labels within so many characters, or within as many as tell them apart.
@@ -153,62 +100,4 @@ fn labels(rows: &[Row], room: usize) -> Vec<String> {
         |width| -> Vec<String> { whole.iter().map(|label| format::truncate_middle(label, width)).collect() };
     let distinct = |labels: &Vec<String>| labels.iter().collect::<BTreeSet<_>>().len() == labels.len();
     (room..LABEL_MAX).map(within).find(distinct).unwrap_or_else(|| within(LABEL_MAX))
-}
-
-/// A column of a plan's table.
-struct Column {
-    head: String,
-    align: Align,
-    /// The least width, its gap to the left included.
-    least: usize,
-    /// The width that the label has to leave to it.
-    reserved: usize,
-    /// One for each row of the plan.
-    cells: Vec<String>,
-}
-
-/// The columns that have anything in them, without the label's; `baseline` is its name in the head of its ratios.
-fn columns(
-    analysis: &ExperimentAnalysis,
-    plan: &PlanAnalysis,
-    published: Option<&PublishedColumn>,
-    baseline: &str,
-) -> Vec<Column> {
-    use Align::{Left, Right};
-    let or_withheld = |cell: Option<String>| cell.unwrap_or_else(|| WITHHELD.to_owned());
-    let column = |head: &str, align, least, cell: &dyn Fn(&Row) -> Option<String>| {
-        let cells = plan.rows.iter().map(|row| or_withheld(cell(row))).collect();
-        Column { head: head.to_owned(), align, least, reserved: least, cells }
-    };
-    let mut columns = vec![
-        column("rank", Left, 6, &|row| Some(words::rank(row))),
-        // The figure itself has this one.
-        column("", Left, 2, &|row| Some(words::row_mark(row).trim_start_matches('≥').to_owned())),
-        column("req/s", Right, 10, &|row| Some(words::row_rate(row))),
-        column("±", Right, 7, &|row| row.throughput().map_or(Some(String::new()), words::half_width)),
-    ];
-    if analysis.baseline.is_some() && plan.rows.iter().any(|row| row.ratio.is_some()) {
-        let ratios = column(&format!("× {baseline}"), Right, 7, &|row| row.ratio.as_ref().map(words::ratio));
-        columns.push(Column { reserved: (ratios.head.chars().count() + 1).max(8), ..ratios });
-    }
-    if let Some(theirs) = published {
-        let longest =
-            theirs.cells.iter().flatten().chain([&theirs.head]).map(|cell| cell.chars().count()).max();
-        columns.push(Column {
-            head: format::printable(&theirs.head),
-            align: Right,
-            least: 8,
-            reserved: (longest.unwrap_or(0) + 1).max(8),
-            cells: theirs.cells.iter().cloned().map(or_withheld).collect(),
-        });
-    }
-    for figure in Figure::all() {
-        let measured = plan.rows.iter().any(|row| row.figures[figure].estimate.is_some());
-        if let Some((head, width)) =
-            figure.terminal_column.filter(|_| measured || figure.quantile().is_some())
-        {
-            columns.push(column(head, Right, width, &|row| Some(words::row_figure(row, figure))));
-        }
-    }
-    columns
 }

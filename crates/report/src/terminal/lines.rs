@@ -1,5 +1,7 @@
 //! What every view is made of: lines within a width, in colour where that is asked for.
 
+use super::table::Table;
+use crate::document::{Block, Item};
 use crate::format;
 
 /// How a terminal view is laid out.
@@ -23,16 +25,16 @@ impl Default for TerminalOptions {
 }
 
 /// An ANSI colour; never the only thing that tells two figures apart.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Ink(&'static str);
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ink(&'static str);
 
 impl Ink {
-    pub(super) const PLAIN: Ink = Ink("");
-    pub(super) const BOLD: Ink = Ink("1");
-    pub(super) const DIM: Ink = Ink("2");
-    pub(super) const GOOD: Ink = Ink("1;32");
-    pub(super) const WARN: Ink = Ink("1;33");
-    pub(super) const BAD: Ink = Ink("1;31");
+    pub(crate) const PLAIN: Ink = Ink("");
+    pub(crate) const BOLD: Ink = Ink("1");
+    pub(crate) const DIM: Ink = Ink("2");
+    pub(crate) const GOOD: Ink = Ink("1;32");
+    pub(crate) const WARN: Ink = Ink("1;33");
+    pub(crate) const BAD: Ink = Ink("1;31");
 }
 
 /// The lines of a view: within a width, and coloured where that is asked for. Every one ends in a newline.
@@ -63,6 +65,55 @@ impl Lines {
         for (i, line) in lines.iter().enumerate() {
             self.line(&self.paint(if i == 0 { Ink::DIM } else { Ink::PLAIN }, line));
         }
+    }
+
+    pub(super) fn blocks(&mut self, blocks: &[Block]) {
+        for block in blocks {
+            match block {
+                Block::Gap => self.line(""),
+                Block::Part(text, ink) => {
+                    self.line("");
+                    self.wrapped(" ", text, *ink);
+                }
+                Block::Text(text, ink) => self.wrapped(" ", text, *ink),
+                Block::Item(item) => self.item(item),
+                Block::Table(table) => self.whole_table(table),
+                Block::Command(word, command) => {
+                    self.line(&format!(" {word}  {}", self.paint(Ink::BOLD, &format::printable(command))));
+                }
+            }
+        }
+    }
+
+    fn item(&mut self, item: &Item) {
+        let lead = match item.lead {
+            "" => " ".to_owned(),
+            word if item.is_word() => format!(" {word}  "),
+            mark => format!(" {mark} "),
+        };
+        let of = item.of.as_ref().map_or(String::new(), |of| format!("{of}: "));
+        self.wrapped(&lead, &format!("{of}{}", item.text), item.ink);
+        if let Some(fix) = &item.fix {
+            // On a line of its own, whole, so that it can be copied.
+            self.line(&format!("          {}", self.paint(Ink::BOLD, &format::printable(fix))));
+        }
+    }
+
+    fn whole_table(&mut self, table: &Table) {
+        /// Characters of a column's head at most: two labels, with their figures, fit a line.
+        const HEAD_MAX: usize = 17;
+        let mut table = table.clone();
+        for head in table.rows.iter_mut().take(1).flat_map(|(head, _)| head) {
+            *head = format::truncate_middle(&format::printable(head), HEAD_MAX);
+        }
+        let mut lines = table.lines();
+        for (line, (row, ink)) in lines.iter_mut().zip(&table.rows) {
+            let last = row.last().map_or("", String::as_str);
+            if let Some(rest) = line.strip_suffix(last) {
+                *line = format!("{rest}{}", self.paint(*ink, last));
+            }
+        }
+        self.table(&lines);
     }
 
     /// Adds a text, made safe to show, in lines of the width, the first behind `lead`, the others indented as far

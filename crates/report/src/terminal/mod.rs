@@ -3,7 +3,6 @@
 
 mod by_request;
 mod capacity;
-mod comparison;
 mod experiment;
 mod fleet;
 mod history;
@@ -20,10 +19,11 @@ mod tests;
 mod trial;
 
 pub use capacity::capacity;
-pub use comparison::comparison;
-pub use experiment::experiment;
+pub use experiment::{comparison, experiment};
 pub use history::history;
+pub(crate) use lines::Ink;
 pub use lines::TerminalOptions;
 pub use repeat::repeat;
 pub use slo::{not_judged, thresholds};
+pub(crate) use table::{Align, Table};
 pub use trial::{server_line, trial};

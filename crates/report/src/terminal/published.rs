@@ -4,8 +4,7 @@ use prony_analysis::conclusions::{JudgedConclusion, Judgement};
 use prony_analysis::experiment::ExperimentAnalysis;
 
 use super::lines::{Ink, Lines};
-use crate::format;
-use crate::words;
+use crate::{document, format, words};
 
 /// Columns of the judgement and the measured figure.
 const TAIL_WIDTH: usize = 21;
@@ -27,19 +26,7 @@ pub(super) fn published(out: &mut Lines, analysis: &ExperimentAnalysis) {
         out.line(&out.paint(Ink::DIM, &format!(" {}", group[0].by)));
         group.iter().for_each(|judged| claim(out, judged, room, column));
     }
-    for agreement in &published.agreement {
-        out.wrapped(" ", &words::agreement(agreement), Ink::PLAIN);
-    }
-    for doubt in &published.doubts {
-        out.wrapped(" doubtful  ", &format!("{}: {}", doubt.candidate, doubt.reason), Ink::DIM);
-    }
-    out.wrapped(" method  ", &published.method, Ink::DIM);
-    if let Some(facts) = words::facts(published) {
-        out.wrapped(" facts  ", &facts, Ink::DIM);
-    }
-    if let Some(missing) = words::not_measured(published) {
-        out.wrapped(" not measured here  ", &missing, Ink::DIM);
-    }
+    out.blocks(&document::source_notes(published));
 }
 
 fn claim(out: &mut Lines, judged: &JudgedConclusion, room: usize, column: usize) {
@@ -54,7 +41,7 @@ fn claim(out: &mut Lines, judged: &JudgedConclusion, room: usize, column: usize)
             Judgement::Fails => Ink::BAD,
             Judgement::Undecided | Judgement::Unjudged => Ink::WARN,
         };
-        let word = out.paint(ink, &format!("{:<9}", judged.judgement.word()));
+        let word = out.paint(ink, &format!("{:<9}", words::loud(judged.judgement)));
         let published = words::judged_published(judged);
         let measured = words::judged_measured(judged);
         out.line(format!(" {line:<room$} {published:>column$}  {word} {measured}").trim_end());

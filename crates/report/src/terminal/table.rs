@@ -1,39 +1,46 @@
 //! Columns of text, aligned by characters.
 
+use super::lines::Ink;
+
 /// Which side a column's cells are aligned to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Align {
+pub(crate) enum Align {
     Left,
     Right,
 }
 
-/// A table: every row has as many cells as there are columns.
+/// A table: every row has as many cells as there are columns, and the first is its head.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Table {
-    columns: Vec<(Align, usize)>,
-    rows: Vec<Vec<String>>,
+pub(crate) struct Table {
+    pub(crate) columns: Vec<(Align, usize)>,
+    /// Each with how its last cell is shown.
+    pub(crate) rows: Vec<(Vec<String>, Ink)>,
 }
 
 impl Table {
     /// A table of these columns, each with its least width, its gap to the left included.
-    pub(super) fn new(columns: &[(Align, usize)]) -> Table {
+    pub(crate) fn new(columns: &[(Align, usize)]) -> Table {
         Table { columns: columns.to_vec(), rows: Vec::new() }
     }
 
     /// Adds a row; missing cells are empty, those beyond the columns are dropped.
-    pub(super) fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
+        self.row_ending_in(Ink::PLAIN, cells);
+    }
+
+    pub(crate) fn row_ending_in(&mut self, ink: Ink, cells: Vec<String>) {
+        self.rows.push((cells, ink));
     }
 
     /// The lines, without spaces at their ends.
     pub(super) fn lines(&self) -> Vec<String> {
         let widths: Vec<usize> = (0..self.columns.len()).map(|i| self.width(i)).collect();
-        self.rows.iter().map(|row| self.line(row, &widths)).collect()
+        self.rows.iter().map(|(row, _)| self.line(row, &widths)).collect()
     }
 
     fn width(&self, column: usize) -> usize {
         let longest =
-            self.rows.iter().filter_map(|r| r.get(column)).map(|c| c.chars().count()).max().unwrap_or(0);
+            self.rows.iter().filter_map(|(r, _)| r.get(column)).map(|c| c.chars().count()).max().unwrap_or(0);
         // A space to the cell before, two where there is room anyway.
         (longest + 1).max(self.columns[column].1)
     }

@@ -252,7 +252,7 @@ fn a_run() {
      at this noise, 5 blocks find a difference of 7.3 % in 4 of 5 runs; 2 % takes 39
      blocks, 5 % takes 9, 10 % takes more than 1,000
 
-     skipped  nginx-unit  there is no package of it for Debian 12.
+     skipped  nginx-unit: there is no package of it for Debian 12.
               prony servers install nginx-unit
      note  The run was interrupted once and resumed.
      ± 95 % intervals by Student's t on the log figures of the trials, each on a
@@ -306,7 +306,7 @@ fn a_run_with_a_published_source() {
 
      If your application uses 20 ms of CPU per request, the servers under c50 differ
      by at most 3.2 %.
-     skipped  nginx-unit  there is no package of it for Debian 12.
+     skipped  nginx-unit: there is no package of it for Debian 12.
               prony servers install nginx-unit
      note  The run was interrupted once and resumed.
      ± 95 % intervals by Student's t on the log figures of the trials, each on a
@@ -349,10 +349,10 @@ fn a_source_without_throughput_has_a_column_of_its_figure() {
     insta::assert_snapshot!(middle(&fixtures::with_ramp()), @r"
     c50  50 connections, closed loop, GET /
     workers: 4 each; node-http 1
-    rank    server              req/s      ± × base 2019 peak  p99 ms µs/req    MB
-    1       reactphp-socket  ≥ 81,240  0.9 %   9.42  3,475/s?   0.986   11.2  8.10
-    2       reactph…cket:ev    52,310  1.3 %   6.06         –    2.38   18.4  21.4
-    3–4     node-http          17,020  2.1 %   1.97         –    3.74   57.1  34.9
+    rank    server               req/s      ± × base 2019 peak  p99 ms µs/req    MB
+    1       reactphp-socket   ≥ 81,240  0.9 %   9.42  3,475/s?   0.986   11.2  8.10
+    2       reactph…ocket:ev    52,310  1.3 %   6.06         –    2.38   18.4  21.4
+    3–4     node-http           17,020  2.1 %   1.97         –    3.74   57.1  34.9
     2019 failed  reactphp-socket ≥ 80 %?
     at this noise, 5 blocks find a difference of 7.3 % in 4 of 5 runs; 2 % takes 39
     blocks, 5 % takes 9, 10 % takes more than 1,000
@@ -395,11 +395,11 @@ fn a_run_with_hostile_labels_and_a_candidate_without_figures() {
 
      c"50' onload=x  50 connections, closed loop, GET /
      workers: 1 each
-     rank    server                        req/s      ± × base  p99 ms µs/req    MB
-     1       hyper                      ≥ 81,240  0.9 %   9.42   0.986   11.2  8.10
-     2       <b onmouseov…cript> �[31m    52,310  1.3 %   6.06   > 2 s   18.4  21.4
-     3–4   ! bjoern-bottle                17,020  2.1 %   1.97    3.74   57.1  34.9
-     –     ✗ node-http                         –             –       –      –  78.3
+     rank    server                         req/s      ± × base  p99 ms µs/req    MB
+     1       hyper                       ≥ 81,240  0.9 %   9.42   0.986   11.2  8.10
+     2       <b onmouseov…script> �[31m    52,310  1.3 %   6.06   > 2 s   18.4  21.4
+     3–4   ! bjoern-bottle                 17,020  2.1 %   1.97    3.74   57.1  34.9
+     –     ✗ node-http                          –             –       –      –  78.3
      ≥ hyper: client saturated in 5 of 5 trials: a worker was outside epoll_wait for
        98 % of the window
      ! bjoern-bottle: overloaded in 3 of 5 trials: the wait for a connection grew to
@@ -410,7 +410,7 @@ fn a_run_with_hostile_labels_and_a_candidate_without_figures() {
      at this noise, 5 blocks find a difference of 7.3 % in 4 of 5 runs; 2 % takes 39
      blocks, 5 % takes 9, 10 % takes more than 1,000
 
-     skipped  nginx-unit  there is no package of it for Debian 12.
+     skipped  nginx-unit: there is no package of it for Debian 12.
               prony servers install nginx-unit
      note  The run was interrupted once and resumed.
      ± 95 % intervals by Student's t on the log figures of the trials, each on a

@@ -337,7 +337,7 @@ export type Decision = "met" | "undecided" | "missed";
 /** Everything about a trial that its place in the list does not say: in the chunk `t` + a sixteenth of its number. */
 export interface Detail {
   picture?: PlotData;
-  /** `GET / · 100 connections, closed loop, 1 thread · 30.0 s after 3.0 s warm-up`. */
+  /** `GET / · 100 connections, closed loop · 30.0 s after 3.0 s warm-up`. */
   plan_line: string;
   /** The `prony load` that applies the same load. */
   reproduce: string;

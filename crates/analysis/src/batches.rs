@@ -73,7 +73,7 @@ mod tests {
     fn a_short_last_bin_is_part_of_the_last_batch() {
         let mut bins = [Bin { completed: 10, ..Bin::default() }; 5];
         bins[4].completed = 5;
-        let bins = Bins::of(bins.to_vec());
+        let bins = Bins::of(&bins);
         let batches = merge(&bins, 450_000_000, 4);
         assert_eq!(batches[3].seconds(), 0.15);
         assert_eq!(batches[3].rate_per_s(), 100.0);
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_window_that_goes_on_beyond_its_bins_has_no_batches() {
-        assert!(merge(&Bins::of(vec![Bin::default(); 10]), 1_100_000_000, 5).is_empty());
+        assert!(merge(&Bins::of(&[Bin::default(); 10]), 1_100_000_000, 5).is_empty());
     }
 
     proptest! {
@@ -107,7 +107,7 @@ mod tests {
         fn every_bin_is_in_one_batch(counts in prop::collection::vec(0u64..1000, 1..300), count in 1usize..40, cut in 0u64..BIN_NS) {
             let bins: Vec<Bin> = counts.iter().map(|c| Bin { completed: *c, ..Bin::default() }).collect();
             let window_ns = bins.len() as u64 * BIN_NS - cut;
-            let batches = merge(&Bins::of(bins), window_ns, count);
+            let batches = merge(&Bins::of(&bins), window_ns, count);
             prop_assert_eq!(batches.is_empty(), ((window_ns / BIN_NS) as usize) < count);
             if !batches.is_empty() {
                 prop_assert_eq!(batches.iter().map(|b| b.sum.completed).sum::<u64>(), counts.iter().sum::<u64>());

@@ -106,7 +106,7 @@ pub fn healthy(seconds: u64, per_s: u64) -> Measurement {
         errors: BTreeMap::new(),
         latency: Latency { plain: all, ..Latency::default() },
         series,
-        bins: Bins::of(bins.collect()),
+        bins: Bins::of(&bins.collect::<Vec<_>>()),
         client: ClientCost {
             cpu_ns: completed * 5_000,
             process_cpu_ns: completed * 6_000,

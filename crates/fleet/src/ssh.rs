@@ -119,7 +119,7 @@ pub(crate) struct SshStart {
     arguments: String,
     ssh: ChildHandle,
     /// The script's words, and what comes after them.
-    answers: Receiver<(Vec<String>, BufReader<ChildStdout>)>,
+    answers: Receiver<Heard>,
     /// The binary on its way, between two ssh.
     copying: Option<Copying>,
     was_copied: bool,
@@ -199,13 +199,16 @@ pub(crate) fn lacks(host: &SshHost, what: &str, said: &str) -> String {
     format!("No agent could be started on {}: {what} ({said}).", host.name)
 }
 
+/// The words of the script's line, and what the agent writes after it.
+type Heard = (Vec<String>, BufReader<ChildStdout>);
+
 /// An ssh with the script, and the words of its first marked line; none where it ends before.
 fn connect(
     means: &SshMeans,
     host: &SshHost,
     has_tunnel: bool,
     arguments: &str,
-) -> Result<(ChildHandle, Receiver<(Vec<String>, BufReader<ChildStdout>)>), String> {
+) -> Result<(ChildHandle, Receiver<Heard>), String> {
     let tunnel = format!("127.0.0.1:0:127.0.0.1:{}", means.nats_port);
     let options = ["-o", "ExitOnForwardFailure=yes", "-R", &tunnel];
     let options = if has_tunnel { options.as_slice() } else { &[] };

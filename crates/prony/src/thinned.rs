@@ -17,7 +17,7 @@ impl<T: Copy> Thinned<T> {
     /// Adds what follows, and gives whether entries became one for it. `join` makes one of two neighbours; it has the entry
     /// before them, too.
     pub(crate) fn add(&mut self, one: T, join: impl Fn(Option<&T>, &T, &T) -> T) -> bool {
-        if self.in_last % self.each > 0
+        if !self.in_last.is_multiple_of(self.each)
             && let [before @ .., last] = self.entries.as_mut_slice()
         {
             *last = join(before.last(), last, &one);
@@ -46,7 +46,7 @@ impl<T: Copy> Thinned<T> {
 
     /// Those that are of as many as each is to be.
     pub(crate) fn whole(&self) -> &[T] {
-        &self.entries[..self.entries.len() - usize::from(self.in_last % self.each > 0)]
+        &self.entries[..self.entries.len() - usize::from(!self.in_last.is_multiple_of(self.each))]
     }
 
     pub(crate) fn each(&self) -> u64 {

@@ -17,8 +17,10 @@ use crate::text::duration;
 /// Differences named before "and N more".
 const NAMED_MAX: usize = 6;
 
+type OfHost = fn(&Host) -> String;
+
 /// What a machine is told by. Memory to a GiB: kernels differ in what they keep for themselves.
-const OF_HOST: [(&str, fn(&Host) -> String); 6] = [
+const OF_HOST: [(&str, OfHost); 6] = [
     ("CPU", |h| h.cpu_model.clone()),
     ("number of CPUs", |h| h.cpus_online.to_string()),
     ("kernel", |h| h.kernel.clone()),

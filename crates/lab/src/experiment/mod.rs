@@ -390,4 +390,6 @@ impl Experiment {
 }
 
 #[cfg(test)]
+mod search_tests;
+#[cfg(test)]
 mod tests;

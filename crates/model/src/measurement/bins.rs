@@ -58,9 +58,9 @@ impl Bins {
     }
 
     /// Of bins of [`BIN_NS`].
-    pub fn of(each: Vec<Bin>) -> Bins {
+    pub fn of(each: &[Bin]) -> Bins {
         let mut bins = Bins::default();
-        (0..).zip(&each).for_each(|(at, bin)| bins.put(at, bin));
+        (0..).zip(each).for_each(|(at, bin)| bins.put(at, bin));
         bins
     }
 

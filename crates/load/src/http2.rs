@@ -93,6 +93,7 @@ impl Codec for Http2 {
         if connection.client.is_ready() { connection.client.streams() as usize } else { usize::MAX }
     }
 
+    #[inline(always)] // of two callers, each on a hot path: 12 instructions a request (callgrind)
     fn submit(&mut self, connection: &mut Connection, place: RequestPlace, request: u32) {
         connection.client.submit(number(place), request);
     }

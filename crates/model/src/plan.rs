@@ -390,7 +390,11 @@ impl Plan {
         }
         let host_is_plain = !self.target.host.is_empty()
             && self.target.host.bytes().all(|b| b > b' ' && b != 0x7f && b != b'/');
-        if host_is_plain { Ok(()) } else { wrong("The plan's host is not a valid one.") }
+        if host_is_plain {
+            Ok(())
+        } else {
+            wrong(format!("The plan's host, {:?}, is not a valid one.", self.target.host))
+        }
     }
 
     /// Whether the threads of so many agents can share its connections. At a rate each thread takes an equal part of the

@@ -113,6 +113,7 @@ pub(crate) enum ServersCommand {
     New {
         /// The new server's name
         name: String,
+        /// The server to copy
         #[arg(long, value_name = "SERVER", default_value = "node-http")]
         from: String,
         /// The folder in which the server's folder is created

@@ -305,3 +305,34 @@ impl Link {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+    use crate::doctor::Finding;
+
+    #[test]
+    fn every_text_of_an_answer_is_safe_to_show_and_its_length_bounded() {
+        let answer = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
+        let finding = r#"[{"code":"a\u001b[2J","what":"b\u0007","value":"postgres://me:s3cret@h/d","state":"good","why":"c"}]"#;
+        let found: Vec<Finding> = read(&answer(finding)).unwrap();
+        assert_eq!((&*found[0].code, &*found[0].what), ("a\u{fffd}[2J", "b\u{fffd}"));
+        assert!(!found[0].value.contains("s3cret"), "{found:?}");
+        assert!(read::<u16>(&answer("\"port\"")).unwrap_err().contains("unexpected reply"));
+        let long = format!("[{}0]", "0,".repeat(ANSWER_MAX_BYTES / 2));
+        assert!(read::<Vec<u8>>(&answer(&long)).unwrap_err().contains("unexpected reply"));
+    }
+
+    #[test]
+    fn a_call_that_is_not_answered_loses_the_agent_and_blocks_no_other() {
+        let (ours, silent) = UnixStream::pair().unwrap();
+        let link = Link::begin(Box::new(ours.try_clone().unwrap()), Box::new(ours)).unwrap();
+        let call = link.begin_call(Request::Echo).unwrap();
+        let why = link.answer_within(call, Duration::ZERO).unwrap_err();
+        assert!(why.contains("its agent did not answer within 0 s"), "{why}");
+        assert_eq!(link.begin_call(Request::Echo), Err(why));
+        drop(silent);
+    }
+}

@@ -60,7 +60,7 @@ pub(crate) struct AgentSession {
     /// What it calls itself; nothing where its controller has named it.
     pub(crate) name: String,
     pub(crate) bounds: Bounds,
-    /// Whether it waits_in_pool by itself: it may not be needed, and lives on when its controller is gone.
+    /// Whether it waits in a pool: it may not be needed, and lives on when its controller is gone.
     pub(crate) waits_in_pool: bool,
 }
 
@@ -152,7 +152,7 @@ fn watch_controller(mut input: Box<dyn Read + Send>, inputs: SyncSender<Input>) 
     });
 }
 
-/// Agrees with the controller on keys; nothing, where an agent that waits_in_pool by itself is not answered.
+/// Agrees with the controller on keys; nothing, where an agent that waits in a pool is not answered.
 fn greet(
     serves: &AgentSession,
     send: &dyn Fn(Vec<u8>),

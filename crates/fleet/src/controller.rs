@@ -180,7 +180,9 @@ impl<J: Clone> Controller<J> {
                 (Some(self.answer(now_ns, agent, beat.number)), events)
             }
             Up::Piece { trial, sequence, is_last, what } => {
-                if trial == self.trial && sequence == state.pieces && !state.is_done {
+                // An agent without a part of the load has nothing to say of it.
+                let loads = agent < self.jobs.len();
+                if loads && trial == self.trial && sequence == state.pieces && !state.is_done {
                     state.pieces += 1;
                     state.is_done = is_last;
                     events.push(Event::Piece { agent, what });
@@ -309,5 +311,20 @@ impl<J: Clone> Controller<J> {
     fn say(&self, now_ns: u64, number: u64, order: Order<J>, confirmed: u64) -> Answer<J> {
         let expires_ns = now_ns.saturating_add(LEASE_NS);
         Answer { number, clock_ns: now_ns, expires_ns, trial: self.trial, order, confirmed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_without_a_part_of_the_load_has_no_piece() {
+        let mut controller = Controller::of(2, 0);
+        controller.begin(0, vec![()], 1_000_000_000);
+        let piece = || Up::Piece { trial: 1, sequence: 0, is_last: true, what: 7 };
+        let [strange, theirs] = [1, 0].map(|agent| controller.hear(1, agent, piece()).1);
+        assert!(theirs.iter().any(|event| matches!(event, Event::Piece { agent: 0, what: 7 })));
+        assert!(!strange.iter().any(|event| matches!(event, Event::Piece { .. })));
     }
 }

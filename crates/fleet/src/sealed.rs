@@ -22,7 +22,7 @@ impl SealedMessages {
     /// The frames of a message. Sealing fails beyond 256 GiB; what is not sent is said again.
     pub(crate) fn seal(&mut self, message: &impl Serialize) -> Vec<Vec<u8>> {
         self.sent += 1;
-        let text = serde_json::to_vec(message).unwrap_or_default();
+        let Ok(text) = serde_json::to_vec(message) else { return Vec::new() };
         let sealed = split(self.sent, &text).into_iter().filter_map(|piece| self.session.seal(piece).ok());
         sealed.map(|sealed| Frame::Sealed(sealed).to_bytes()).collect()
     }

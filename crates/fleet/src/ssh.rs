@@ -110,7 +110,7 @@ pub(crate) fn copy_script(binary: &AgentBinary) -> String {
     )
 }
 
-/// An ssh that becomes the agent, step by step: nothing here waits.
+/// An ssh that becomes the agent, step by step. No step waits for an answer.
 pub(crate) struct SshStart {
     means: Arc<SshMeans>,
     host: SshHost,
@@ -170,8 +170,9 @@ impl SshStart {
                 self.was_copied = true;
                 Ok(None)
             }
-            ["missing", ..] => Err(self.lacks("Prony was copied to it and cannot be executed there")),
-            _ => Ok(Some(from_agent)),
+            ["missing", _, _] => Err(self.lacks("Prony was copied to it and cannot be executed there")),
+            ["here"] => Ok(Some(from_agent)),
+            _ => Err(self.lacks("its shell gave an answer that is none of Prony's script")),
         }
     }
 

@@ -62,7 +62,7 @@ impl<'a> Trial<'a> {
                     .check()
                     .and_then(|()| host.iter().try_for_each(Host::check))
                     .map_err(|why| cannot_be(&self.names[agent], &why))?;
-                // Bins are held from the window's start on: what lies ahead of the clock would make room for years of them.
+                // What lies ahead of the clock cannot have been measured.
                 let ran_ns = self.start_ns.map_or(0, |at| monotonic_ns().saturating_sub(at));
                 if share.end_ns > ran_ns.saturating_add(LEASE_NS) {
                     return Err(LoadError::Fleet(format!(

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prony_host::process::{self, Identity};
-use prony_host::{ClientWatch, HostWatch};
+use prony_host::{Beside, ClientWatch, HostWatch};
 use prony_load::{Control, LoadError, Loader, Snapshot};
 use prony_model::Plan;
-use prony_model::host::Host;
+use prony_model::host::{Host, HostWindow};
 use prony_model::observed::Observed;
 use prony_model::plan_record::PlanRecord;
 
@@ -88,6 +88,7 @@ impl LoadObserver {
                 .map_err(|e| LoadError::System("starting to sample the server", e))?,
             startup: Duration::ZERO,
             server_cpus: &[],
+            before: None,
         };
         let (mut observed, sampled) = observation.load(loader, plan, control, observe)?;
         (observed.host, observed.embedded_target) = (Some(self.host.clone()), self.embedded_target);
@@ -108,6 +109,8 @@ pub(crate) struct Observation<'a> {
     pub(crate) sampling: Option<Sampling>,
     pub(crate) startup: Duration,
     pub(crate) server_cpus: &'a [u32],
+    /// What else ran before the server was started; `None` of one that was there already.
+    pub(crate) before: Option<Beside>,
 }
 
 impl Observation<'_> {
@@ -120,6 +123,7 @@ impl Observation<'_> {
         observe: &mut dyn FnMut(&Snapshot),
     ) -> Result<(Observed, Result<(), String>), LoadError> {
         let (mut host, mut client) = (HostWatch::on(self.cpus), self.client);
+        let beside = self.before.map(|before| (before, Beside::read()));
         let measured = loader(plan, control, &mut |snapshot| {
             host.look(snapshot.in_window);
             if let Some(client) = &mut client {
@@ -127,6 +131,10 @@ impl Observation<'_> {
             }
             observe(snapshot);
         });
+        // Before the sampler ends, which takes its time: the quiet meanwhile is no part of the load.
+        let others = beside.map(|(before, from)| from.until(&Beside::read(), &before, self.cpus).others);
+        let host_window = measured.as_ref().ok().and_then(|m| host.finish(&m.address));
+        let host_window = host_window.map(|window| HostWindow { others, ..window });
         let window = measured.as_ref().ok().map(|m| (m.window_start_ns, m.window_end_ns));
         let finish = |sampling: Sampling| sampling.finish(window, self.startup, self.server_cpus);
         let seen = self.sampling.map_or(Ok(None), finish);
@@ -136,7 +144,7 @@ impl Observation<'_> {
             Err(why) => (Seen::default(), Err(why)),
         };
         let observed = Observed {
-            host_window: host.finish(&measured.address),
+            host_window,
             client_columns: client.and_then(|client| client.finish(measured.window_start_ns)),
             server,
             life,
@@ -158,6 +166,7 @@ mod tests {
     use std::io::{BufRead, BufReader, Write};
     use std::net::{TcpListener, TcpStream};
     use std::process::{Child, Command, Stdio};
+    use std::sync::Mutex;
 
     use prony_analysis::testing::healthy;
     use prony_host::monotonic_ns;
@@ -212,29 +221,24 @@ mod tests {
         let mut lines = BufReader::new(server.0.stdout.take().unwrap()).lines().map(Result::unwrap);
         assert_eq!(lines.next().as_deref(), Some("begun"));
         let watched = WatchedServer::find(&server.0.id().to_string()).unwrap();
-        let sampling = watched.server.start(&[], &[]).unwrap();
-        let begun_ns = monotonic_ns();
-        let mut to_it = server.0.stdin.take().unwrap();
-        to_it.write_all(b"work\n").unwrap();
-        assert_eq!(lines.next().as_deref(), Some("done"));
-        let mut m = healthy(1, 100);
-        (m.window_start_ns, m.window_end_ns) = (begun_ns, monotonic_ns());
-        let observation = Observation {
-            cpus: &[],
-            client: None,
-            sampling: Some(sampling),
-            startup: Duration::ZERO,
-            server_cpus: &[],
+        let work = Mutex::new((server.0.stdin.take().unwrap(), lines));
+        let loader = move |_: &_, _: &_, _: &mut dyn FnMut(&_)| {
+            let mut work = work.lock().unwrap();
+            let (begun_ns, mut m) = (monotonic_ns(), healthy(1, 100));
+            work.0.write_all(b"work\n").unwrap();
+            assert_eq!(work.1.next().as_deref(), Some("done"));
+            (m.window_start_ns, m.window_end_ns) = (begun_ns, monotonic_ns());
+            Ok(m)
         };
+        let observer = LoadObserver { host: Host::default(), embedded_target: false, watched: Some(watched) };
         let plan = Plan::closed(Target::parse("http://127.0.0.1/").unwrap());
-        let loader = move |_: &_, _: &_, _: &mut dyn FnMut(&_)| Ok(m.clone());
-        let (observed, sampled) = observation.load(&loader, &plan, &Control::default(), &mut |_| ()).unwrap();
+        let (observed, sampled) = observer.load(&loader, &plan, &Control::default(), &mut |_| ()).unwrap();
         sampled.unwrap();
         let seen = observed.server.unwrap();
         assert_eq!((seen.startup_ns, seen.cpu_method.as_str(), seen.processes), (0, "schedstat", 2));
         // 100,000 turns: no machine makes one in 10 ns.
         assert!(seen.window_cpu_ns > 1_000_000 && seen.peak_memory_bytes > 0, "{seen:?}");
-        assert!(observed.life.lost.is_empty());
+        assert!(observed.life.lost.is_empty() && observed.life.candidate.contains("the server ("));
     }
 
     /// Both take their first and last readings while the server waits: whatever it used between is in both.

@@ -89,8 +89,9 @@ pub(crate) trait Codec {
     /// Takes bytes that were read while no request was unanswered.
     fn take_unasked(&mut self, connection: &mut Self::Connection, input: &[u8]) -> Unasked;
 
-    /// Whether a response may come by what was written. Only asked where responses come in order.
-    fn is_due(&self, _connection: &Self::Connection) -> bool {
+    /// Whether a byte of a request was written that has no whole response yet. Always, where the protocol itself tells what
+    /// is asked for.
+    fn awaits_response(&self, _connection: &Self::Connection) -> bool {
         true
     }
 

@@ -205,7 +205,7 @@ impl Codec for Http1 {
         if closes { Unasked::Ends } else { Unasked::Wrong }
     }
 
-    fn is_due(&self, connection: &Connection) -> bool {
+    fn awaits_response(&self, connection: &Connection) -> bool {
         connection.begun() > 0
     }
 

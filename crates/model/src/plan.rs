@@ -12,6 +12,7 @@ use strum::{Display, IntoStaticStr};
 use crate::error::{PlanError, wrong};
 use crate::list::TargetList;
 use crate::plan_record::LIST_MAX;
+use crate::printable::harmless_within;
 use crate::rate::{Rate, Stage};
 use crate::request::{check_header, check_http2_header, check_method};
 use crate::secret::Secret;
@@ -23,6 +24,8 @@ use crate::units::most_connections;
 /// tool's work, and an unbounded one would make every buffer unbounded.
 pub const DURATION_MAX: Duration = Duration::from_secs(24 * 3600);
 
+/// How much of a wrong path or host is shown.
+const SHOWN_MAX_CHARS: usize = 80;
 /// The most connections of one plan: far more than any host's files and ports
 /// allow, so that those limits, which can be raised, are the ones that speak.
 pub const CONNECTIONS_MAX: u32 = 1_000_000;
@@ -367,12 +370,21 @@ impl Plan {
             let plain = |b: u8| b > b' ' && b < 0x7f;
             match path.starts_with('/') && path.bytes().all(plain) {
                 true => Ok(()),
-                false => wrong("A path of the plan cannot stand in a request line."),
+                false => wrong(format!(
+                    "The path {} cannot be requested: it begins with / and has %20 for a space, and the like for other characters \
+                     beyond ASCII.",
+                    harmless_within(path, SHOWN_MAX_CHARS)
+                )),
             }
         };
-        if [self.headers.len(), self.cpus.len(), self.sources.len()].into_iter().any(|count| count > LIST_MAX)
-        {
-            return wrong("The plan has more headers, CPUs or addresses than any of Prony's.");
+        for (count, what) in [
+            (self.headers.len(), "headers (-H)"),
+            (self.cpus.len(), "CPUs (--pin)"),
+            (self.sources.len(), "local addresses (--source)"),
+        ] {
+            if count > LIST_MAX {
+                return wrong(format!("{count} {what} are too many: give {LIST_MAX} at most."));
+            }
         }
         check_method(self.work.method()).map_err(PlanError)?;
         path(&self.target.path)?;
@@ -393,7 +405,8 @@ impl Plan {
         if host_is_plain {
             Ok(())
         } else {
-            wrong(format!("The plan's host, {:?}, is not a valid one.", self.target.host))
+            let host = harmless_within(&self.target.host, SHOWN_MAX_CHARS);
+            wrong(format!("The host {host:?} is not a valid one: give a name or an address without spaces."))
         }
     }
 
@@ -405,7 +418,7 @@ impl Plan {
         if threads == 0 || threads > THREADS_MAX {
             return wrong(format!("{threads} threads: give -t between 1 and {THREADS_MAX}."));
         }
-        let workers = agents.saturating_mul(threads);
+        let workers = agents.max(1).saturating_mul(threads);
         let who = if agents == 1 { String::new() } else { format!("{agents} agents of ") };
         if workers > connections {
             return wrong(format!(

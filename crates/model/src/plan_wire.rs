@@ -109,7 +109,7 @@ pub(crate) mod bytes {
     }
 }
 
-/// The same of bytes that may not be there.
+/// Bytes that may not be there, as Base64.
 pub(crate) mod optional_bytes {
     use super::{Base64, Deserialize, Deserializer, Serialize, Serializer};
 

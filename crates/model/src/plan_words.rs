@@ -48,10 +48,10 @@ impl PlanRecord {
                 format!("stages {}", stages.join(" "))
             }
             (ArrivalKind::Closed, _) => "closed loop".to_owned(),
-            (_, Some(rate)) if rate.fract() == 0.0 => {
-                format!("{} {}/s", self.spacing(), thousands(rate as u64))
+            (_, Some(rate)) if rate >= 100.0 || rate.fract() == 0.0 => {
+                format!("{} {}/s", self.spacing(), thousands(rate.round() as u64))
             }
-            (_, Some(rate)) => format!("{} {rate}/s", self.spacing()),
+            (_, Some(rate)) => format!("{} {}/s", self.spacing(), (rate * 1e3).round() / 1e3),
             (_, None) => self.spacing().to_owned(),
         }
     }

@@ -83,6 +83,11 @@ impl Runner<'_> {
         observed: Result<Observed, LoadError>,
         (other, other_died): (Trial<'_>, bool),
     ) -> Result<TrialEnd, BenchError> {
+        // Its server may have died after its own load, while the other's went on.
+        let observed = observed.map(|mut observed| {
+            observed.life.died.clone_from(&target.death);
+            observed
+        });
         self.down(trial, &mut target)?;
         let why = if other_died && target.death.is_none() { "died" } else { "could not be loaded" };
         let ended = trial.ended(observed, target.death);

@@ -97,7 +97,7 @@ fn inspect_at(
             | NotUp::NotStarted(why)
             | NotUp::Late(why)
             | NotUp::Stranger(why, _)
-            | NotUp::Cancelled(why),
+            | NotUp::Cancelled(why, _),
         ) => return Inspection::NotStarted(why),
     };
     let mut report = spec.check(&endpoint, workers);

@@ -9,7 +9,6 @@ use prony_host::{Beside, ClientWatch};
 use prony_load::{Control, LoadError, Loader, Snapshot};
 use prony_model::Plan;
 use prony_model::duet::DuetShared;
-use prony_model::host::HostWindow;
 use prony_model::observed::{Observed, ServerLife};
 
 use super::BenchSetup;
@@ -65,8 +64,8 @@ impl LoadTarget<'_> {
             sampling,
             startup: self.running.as_ref().map(RunningServer::startup).unwrap_or_default(),
             server_cpus: &pins.server,
+            before: self.before.clone(),
         };
-        let beside = self.before.is_some().then(Beside::read);
         let loaded = observation.load(loader, plan, control, &mut |snapshot| {
             if self.death.is_none() {
                 self.look();
@@ -76,13 +75,11 @@ impl LoadTarget<'_> {
             }
             observe(snapshot);
         });
-        let others = self.before.as_ref().zip(beside);
-        let others = others.map(|(before, from)| from.until(&Beside::read(), before, &used).others);
         self.look();
         self.under_load += begun.elapsed();
         let (observed, sampled) = loaded?;
         self.unsampled = sampled.err().or(self.unsampled.take());
-        Ok(self.completed(observed, others))
+        Ok(self.completed(observed))
     }
 
     /// Looks whether it has died.
@@ -93,11 +90,10 @@ impl LoadTarget<'_> {
         }
     }
 
-    /// What is known of the load beside what was seen of it; `others` is what other programs used of its CPUs.
-    fn completed(&self, observed: Observed, others: Option<f64>) -> Observed {
+    /// What is known of the load beside what was seen of it.
+    fn completed(&self, observed: Observed) -> Observed {
         Observed {
             host: Some(self.setup.host.clone()),
-            host_window: observed.host_window.map(|window| HostWindow { others, ..window }),
             life: ServerLife {
                 candidate: self.candidate.to_owned(),
                 died: self.death.clone(),
@@ -145,7 +141,7 @@ mod tests {
             let plan = Plan::closed(prony_model::Target::parse("http://127.0.0.1/").unwrap());
             let life = of_a_restart().changes(u64::MAX).into();
             let seen = Observed { life, ..Observed::new(healthy(1, 1_000), PlanRecord::of(&plan)) };
-            let observed = side.completed(seen, None);
+            let observed = side.completed(seen);
             let reasons = judge(&observed, &setup.host).verdict.reasons;
             let ours = |code| [Code::ServerRestarted, Code::ServerDied].contains(&code);
             (reasons.into_iter().find(|reason| ours(reason.code)).unwrap(), side.death)

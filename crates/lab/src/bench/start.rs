@@ -14,7 +14,7 @@ use super::running_server::RunningServer;
 use crate::candidate::{Candidate, Layout};
 use crate::check::Never;
 use crate::server_host::{RemoteServer, ServerHost};
-use crate::supervise::{NotUp, StartErrorKind, Supervision, prepare};
+use crate::supervise::{NotUp, StartError, StartErrorKind, Supervision, prepare};
 
 /// How long a socket's listener is waited for where there should be none.
 const TAKEN_TIMEOUT: Duration = Duration::from_secs(1);
@@ -73,6 +73,12 @@ pub(super) fn start(
                 },
                 &cancelled,
             );
+            let running = running.map_err(|why| match why {
+                // Only there: other servers may start here.
+                NotUp::NoFolder(why) => NotUp::NotStarted(on(why)),
+                NotUp::NotStarted(why) if host.lost().is_some() => NotUp::NotStarted(on(why)),
+                why => why,
+            });
             running.and_then(|running| {
                 let endpoint = endpoint
                     .ok_or_else(|| NotUp::NotStarted(on("it did not say where it listens.".to_owned())))?;
@@ -103,12 +109,13 @@ impl Asked<'_> {
     fn explain(self, candidate: &Candidate, not_up: NotUp) -> NotUp {
         let last = self.last_answer;
         match (not_up, self.never) {
-            (NotUp::Cancelled(_), Some(never)) => {
+            (NotUp::Cancelled(_, log_tail), Some(never)) => {
                 let kind = match never {
                     Never::NotTrusted => StartErrorKind::NotTrusted(last),
                     Never::NotSpoken => StartErrorKind::NotSpoken(last),
                 };
-                NotUp::NotStarted(format!("{} {kind}", candidate.label()))
+                let label = candidate.label().to_owned();
+                NotUp::NotStarted(StartError { label, kind, log_tail }.to_string())
             }
             (NotUp::Late(why), _) if last.is_empty() => NotUp::NotStarted(why),
             (NotUp::Late(why), _) => NotUp::NotStarted(format!("{why}\nThe last attempt: {last}")),

@@ -107,7 +107,7 @@ impl Runner<'_> {
         started.map_err(|why| match why {
             NotUp::NoFolder(why) => BenchError::RunDir(why).into(),
             NotUp::NotStarted(why) | NotUp::Late(why) => TrialEnd::NotStarted(why),
-            NotUp::Cancelled(_) => TrialEnd::Interrupted(None),
+            NotUp::Cancelled(..) => TrialEnd::Interrupted(None),
             NotUp::Stranger(why, leftovers) => {
                 state.leftovers.extend(leftovers);
                 TrialEnd::NotStarted(format!("{} was not loaded: {why}", candidate.label()))

@@ -149,7 +149,7 @@ impl ExperimentPlan {
     }
 
     /// As run logs have it, where it is aimed so.
-    pub(crate) fn named(&self, aimed: &Plan) -> NamedPlan {
+    pub fn named(&self, aimed: &Plan) -> NamedPlan {
         // What a search finds, or is a share of that, is not known yet: the load's rate is a stand-in.
         let rate = aimed.arrivals.rate().filter(|_| self.capacity.is_none() && self.share.is_none());
         let kept = |slos: &Vec<Slo>| slos.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");

@@ -80,10 +80,11 @@ pub(super) fn experiment(
         scales: raw.scale,
     };
     experiment.scales.iter().try_for_each(|(name, scale)| check_scale(file, name, scale))?;
-    for name in experiment.scales.keys() {
+    for (name, scale) in &experiment.scales {
         let scaled = experiment.scaled(name).map_err(|why| file.error(&["scale", name, "only"], why))?;
         let cannot = scaled.plans.iter().find_map(|plan| plan.load.check().err());
-        cannot.map_or(Ok(()), |why| file.refuse(&["scale", name, "duration"], why.to_string()))?;
+        let key = if scale.duration.is_some() { "duration" } else { "warmup" };
+        cannot.map_or(Ok(()), |why| file.refuse(&["scale", name, key], why.to_string()))?;
     }
     Ok(experiment)
 }

@@ -45,24 +45,25 @@ impl RemoteServer {
         let call = link.begin_call(request).map_err(NotUp::NotStarted)?;
         let mut patience = LOOK_MIN;
         let given_up = loop {
-            let listening = link.listening();
-            let look_after = if listening.is_some() { patience } else { LOOK_MAX };
+            let look_after = if link.listening().is_some() { patience } else { LOOK_MAX };
             if let Some(answer) = link.answer(call, look_after) {
                 // Nobody said that it answers: one that was started all the same is none that was asked for.
                 return Err(started(answer).err().unwrap_or_else(|| NotUp::NotStarted(strange())));
             }
-            let answers = listening.map_or(Ok(false), |listening| {
+            let answers = link.listening().map_or(Ok(false), |listening| {
                 patience = (patience * 5 / 4).min(LOOK_MAX);
                 ready(&listening)
             });
             match answers {
                 Ok(true) => break None,
                 Err(why) => break Some(NotUp::NotStarted(why)),
-                Ok(false) if cancelled() => break Some(NotUp::Cancelled(String::new())),
+                Ok(false) if cancelled() => break Some(NotUp::Cancelled(String::new(), Vec::new())),
                 Ok(false) => {}
             }
         };
-        match host.offset().filter(|_| given_up.is_none()) {
+        let offset = host.offset();
+        let given_up = given_up.or_else(|| offset.is_none().then(|| NotUp::NotStarted(strange())));
+        match offset.filter(|_| given_up.is_none()) {
             Some(offset) => link.say(&FromController::Ready(offset.to_theirs(monotonic_ns()))),
             None => link.say(&FromController::Cancel),
         }
@@ -72,9 +73,9 @@ impl RemoteServer {
         });
         match given_up {
             None => ended,
-            Some(NotUp::Cancelled(_)) => {
+            Some(NotUp::Cancelled(..)) => {
                 let why = "was still starting when the run was interrupted.";
-                Err(ended.err().unwrap_or_else(|| NotUp::Cancelled(why.to_owned())))
+                Err(ended.err().unwrap_or_else(|| NotUp::Cancelled(why.to_owned(), Vec::new())))
             }
             Some(why) => Err(why),
         }

@@ -37,8 +37,8 @@ pub(crate) enum NotUp {
     Late(String),
     /// Somebody else answers on its port; and the processes that outlived its stop.
     Stranger(String, Vec<String>),
-    /// Its start was given up.
-    Cancelled(String),
+    /// Its start was given up; and what it wrote last.
+    Cancelled(String, Vec<String>),
 }
 
 /// Prepares a start of a candidate that is to listen on this address of the machine, with so many workers on these CPUs
@@ -83,12 +83,12 @@ impl Prepared {
         gives_up: &dyn Fn() -> bool,
     ) -> Result<Running, NotUp> {
         let mut running = Running::start(&self.launch, supervision, ready, gives_up).map_err(|why| {
-            let not_up = match why.kind {
-                StartErrorKind::Interrupted => NotUp::Cancelled,
-                StartErrorKind::NotReady(_) => NotUp::Late,
-                _ => NotUp::NotStarted,
-            };
-            not_up(why.to_string())
+            let said = why.to_string();
+            match why.kind {
+                StartErrorKind::Interrupted => NotUp::Cancelled(said, why.log_tail),
+                StartErrorKind::NotReady(_) => NotUp::Late(said),
+                _ => NotUp::NotStarted(said),
+            }
         })?;
         let on_port = self.socket.is_none().then_some(self.port);
         match on_port.and_then(|port| running.stranger_on(self.address, port)) {

@@ -6,7 +6,7 @@
 
 use crate::recorder::by_request::are_fine;
 use crate::recorder::window_delta::WindowDelta;
-use prony_model::measurement::{Censored, ErrorKind, Measurement, Parts, RequestFigures};
+use prony_model::measurement::{Bin, Censored, ErrorKind, Measurement, Parts, RequestFigures};
 use prony_model::plan::{Plan, Protocol};
 use prony_model::plan_record::nanoseconds;
 
@@ -79,6 +79,9 @@ pub(crate) fn of_window(m: &Measurement, plan: &Plan) -> Vec<String> {
             broken.push(format!("{what}: {left} ≠ {right}"));
         }
     };
+    let of_bins = |count: fn(&Bin) -> u64| m.bins.each.iter().map(count).sum();
+    equal("the kept bins' sum = completed", of_bins(|bin| bin.completed), m.requests.completed);
+    equal("the kept bins' sum of failures = failed", of_bins(|bin| bin.failed), m.requests.failed);
     equal("the series' sum = completed", m.series.iter().map(|s| s.completed).sum(), m.requests.completed);
     if !m.interrupted {
         let warmup = m.window_start_ns.saturating_sub(m.schedule_start_ns);

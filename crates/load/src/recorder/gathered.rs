@@ -10,7 +10,7 @@ use crate::recorder::series::Series;
 use crate::recorder::window_delta::WindowDelta;
 use crate::recorder::{BINS_PER_SECOND, SECOND_NS};
 use prony_model::histogram::{Histogram, SparseHistogram, middle_ns};
-use prony_model::measurement::{Bins, ErrorKind, Measurement};
+use prony_model::measurement::{Bin, Bins, ErrorKind, Measurement};
 use prony_model::plan::Plan;
 use prony_model::plan_record::nanoseconds;
 
@@ -130,7 +130,7 @@ impl<'a> Gathered<'a> {
 
     /// Every part is a second of the series, but for one without length at the window's end.
     fn take_second(&mut self, part: &WindowDelta) {
-        let is_empty = part.end_ns == part.start_ns && part.requests.completed + part.requests.failed == 0;
+        let is_empty = part.end_ns == part.start_ns && part.bins.iter().all(|bin| *bin == Bin::default());
         if self.whole.is_some() && is_empty {
             return;
         }

@@ -85,7 +85,7 @@ impl Samples {
         }
     }
 
-    /// Takes the samples since the last time, in the order in which they ended, and how many more there were.
+    /// Takes the samples, in the order in which their requests ended, and how many more there were.
     pub(crate) fn take(&mut self) -> (Vec<Sample>, u64) {
         (std::mem::take(&mut self.kept), std::mem::take(&mut self.dropped))
     }

@@ -4,11 +4,10 @@
 //! histograms take too much room; then neighbours are merged two by two, and
 //! entries are twice as long from there on: all of one length at any time.
 
+use crate::recorder::SECOND_NS;
 use crate::recorder::window_delta::WindowDelta;
 use prony_model::histogram::{Histogram, SparseHistogram, merged, pack, unpack};
 use prony_model::measurement::Second;
-
-const SECOND_NS: u64 = 1_000_000_000;
 
 #[derive(Debug, Clone, Copy)]
 struct Limits {

@@ -10,11 +10,11 @@ use prony_model::measurement::{
     BIN_NS, Bin, ErrorKind, Latency, Measurement, RequestCounts, RequestFigures, RunTotal, Sample, TlsAgreed,
     Tolerance, WaitTotal, WorkerAudit,
 };
-use prony_model::plan::Plan;
+use prony_model::plan::{Plan, THREADS_MAX};
 
 /// The longest failure message that is kept.
 pub(super) const MESSAGE_MAX_BYTES: usize = 200;
-/// The most that times of all requests or connections of a part together may be: a million of them for two years.
+/// The most that times of all requests or connections of a part together may be: 72 s of each of a million.
 const SUM_MAX_NS: u64 = 1 << 56;
 
 /// Which of a load's workers run here: `count` of them from number `first` on, of `of` in all.
@@ -246,8 +246,9 @@ impl WindowDelta {
         if self.errors.values().any(is_long)
             || self.end_ns < self.start_ns
             || self.bins.len() as u64 > bins_max
+            || self.workers.len() > THREADS_MAX as usize
         {
-            return Err("it has texts or bins that no load can have".to_owned());
+            return Err("it has texts, bins or workers that no load can have".to_owned());
         }
         Ok(())
     }

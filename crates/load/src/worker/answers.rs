@@ -14,8 +14,6 @@ use super::events::{DISCARD_MIN_BYTES, Read};
 use super::slot::State;
 use super::source::Source;
 
-const UNASKED: &str = "the server sent a response that no request asked for";
-
 impl<N: Net, C: Codec> Worker<N, C> {
     /// Takes what was read at `now`, step by step: the rest of an answer, or several. Gives the instant to go on with,
     /// later than `now` where it opened a connection, and the slot that the connection stands at by then.
@@ -39,8 +37,8 @@ impl<N: Net, C: Codec> Worker<N, C> {
             let Worker { codec, slots, buffer, shared, .. } = self;
             let slot = &mut slots[index as usize];
             // Asked here and not in the codec's step, whose every way out costs a pipelined response 12 instructions.
-            if !codec.is_due(&slot.connection) {
-                self.take_undue(recorder, index, now, read, at);
+            if !codec.awaits_response(&slot.connection) {
+                self.fail_early_response(recorder, index, now, read, at);
                 return (index, now);
             }
             let begins = !codec.in_progress(&slot.connection);
@@ -57,7 +55,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             at += step.used;
             let asked = step.place.and_then(|place| Some((place, slot.requests.get_mut(place)?)));
             let Some((place, times)) = asked else {
-                let goes_on = self.take_unasked(recorder, &mut index, now, &step);
+                let goes_on = self.take_step_of_none(recorder, &mut index, now, &step);
                 if !goes_on || self.is_taken(index, read, at) {
                     return (index, now);
                 }
@@ -80,7 +78,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             }
             if !goes_on {
                 let answered = matches!(step.what, What::Whole { .. }) && at < read.count;
-                recorder.run.unasked += u64::from(answered && !codec.is_due(&slot.connection));
+                recorder.run.unasked += u64::from(answered && !codec.awaits_response(&slot.connection));
             }
             let later = self.take_step(recorder, index, place, now, &step, begins);
             if !goes_on || self.is_taken(index, read, at) || recorder.over() {
@@ -96,7 +94,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
     }
 
     /// Takes a step of no request's. Whether the connection goes on; at another slot, where it takes no more requests.
-    fn take_unasked(&mut self, recorder: &mut Recorder, index: &mut u32, now: u64, step: &Step) -> bool {
+    fn take_step_of_none(&mut self, recorder: &mut Recorder, index: &mut u32, now: u64, step: &Step) -> bool {
         if step.used > 0 {
             recorder.read_of_none(step.used);
         }
@@ -145,7 +143,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
 
     /// The bytes from `at` came before any of the next request was written.
     #[cold]
-    fn take_undue(&mut self, recorder: &mut Recorder, index: u32, now: u64, read: &Read, at: usize) {
+    fn fail_early_response(&mut self, recorder: &mut Recorder, index: u32, now: u64, read: &Read, at: usize) {
         let requests = &mut self.slots[index as usize].requests;
         if let Some(times) = requests.first().and_then(|place| requests.get_mut(place)) {
             note_arrival(recorder, times, now, read, false);
@@ -153,7 +151,8 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 recorder.read_of(times.request, read.count - at);
             }
         }
-        self.fail(recorder, index, now, ErrorKind::Protocol, || UNASKED.to_owned());
+        let why = "the server sent a response that no request asked for";
+        self.fail(recorder, index, now, ErrorKind::Protocol, || why.to_owned());
     }
 
     /// Takes whole answers like those before for as long as some come, and begins the next request of a closed loop in the

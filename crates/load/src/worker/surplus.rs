@@ -83,7 +83,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         let slot = &mut slots[index as usize];
         let mut at = 0;
         while at < read.count {
-            if !codec.is_due(&slot.connection) {
+            if !codec.awaits_response(&slot.connection) {
                 return Some(true);
             }
             let step = if read.discarded {
@@ -96,7 +96,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 (What::Whole { reusable, .. }, Some(place)) => {
                     slot.requests.remove(place);
                     if !reusable {
-                        return Some(at < read.count && !codec.is_due(&slot.connection));
+                        return Some(at < read.count && !codec.awaits_response(&slot.connection));
                     }
                 }
                 (What::Broken(..), _) => return Some(false),

@@ -52,7 +52,7 @@ impl Bins {
     /// None, with room for as many as there will be. It is written once, since the kernel gives no page before: memory would
     /// else look as if a load grew.
     pub fn with_room() -> Bins {
-        let mut each = vec![Bin::default(); BINS_MAX];
+        let mut each = vec![Bin { completed: u64::MAX, ..Bin::default() }; BINS_MAX];
         std::hint::black_box(&mut each).clear();
         Bins { each, ..Bins::default() }
     }

@@ -1,8 +1,5 @@
 //! Loads whose worker's instructions `cargo xtask gate` counts, of this tree and of an older commit's: each of as many
 //! requests as `PRONY_COUNTED` says, and all of them answered. That is all that is asserted.
-//!
-//! The simulated seconds stay
-//! under one, so that no thread beside the worker has much to do.
 
 use std::env;
 

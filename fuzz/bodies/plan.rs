@@ -74,4 +74,5 @@ fn plan(plan: &ExperimentPlan) {
     aimed
         .check()
         .unwrap_or_else(|e| panic!("an experiment was accepted with a plan that cannot be run: {e}"));
+    is_sentence(&plan.named(&aimed).describe);
 }

@@ -177,6 +177,11 @@ export async function tableIsTaken({ chromium, file, check, must }) {
     must(rows.slice(1).some((row) => Number(row[low]) > 0 && Number(row[low]) < Number(row[rows[0].indexOf("Throughput")])), "the CSV has no interval");
     const json = JSON.parse((await downloaded(page, box.getByRole("button", { name: "JSON" }))).text);
     must(json.rows.length === shown.length && json.rows.every((r) => r.figures.throughput.point > 0), "the JSON has no figures");
+    const keysOf = (of) => Object.keys(of).sort().join();
+    const cells = json.rows.map((r) => r.cell);
+    must(cells.every((cell) => keysOf(cell) === "candidate,completed,counted,failed,plan,reasons,remarks,trials,verdict"), `what is said of a row: ${keysOf(cells[0])}`);
+    const reasons = cells.flatMap((cell) => cell.reasons);
+    must(reasons.length > 0 && reasons.every((reason) => keysOf(reason) === "advice,code,detail,trials"), `its reasons: ${JSON.stringify(reasons[0])}`);
     const wholeRow = ({ throughput: t }) => ["low", "high", "n", "lower_bound", "rank", "tie", "mark", "ratio", "trials"].every((key) => key in t);
     must(json.rows.every((r) => wholeRow(r.figures)) && !("ratios" in json), JSON.stringify(json.rows[0].figures.throughput));
     await box.getByRole("button", { name: "Copy" }).click();

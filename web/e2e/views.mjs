@@ -119,11 +119,14 @@ export async function doubts({ chromium, check, must, folder }) {
   const changed = (name, to, from, into) => {
     const text = readFileSync(join(folder, `${name}.html`), "utf8");
     const path = join(folder, `${to}.html`);
-    writeFileSync(path, text.replace(/(<script type="text\/plain" id="data">)([^<]+)/, (_, tag, packed) => {
-      const data = inflateSync(Buffer.from(packed, "base64")).toString();
-      must(from.test(data), `${name} has no ${from}`);
-      return tag + deflateSync(data.replace(from, into)).toString("base64");
-    }));
+    const [script, type, data] = text.match(/<script type="([^"]+)" id="data">([^<]*)/) ?? [];
+    must(script !== undefined, `${name} has no data`);
+    const packed = type === "text/plain";
+    const before = packed ? inflateSync(Buffer.from(data, "base64")).toString() : data;
+    const after = before.replace(from, into);
+    must(after !== before, `${name} has no ${from}`);
+    const written = packed ? deflateSync(after).toString("base64") : after;
+    writeFileSync(path, text.replace(script, () => script.slice(0, script.length - data.length) + written));
     return pathToFileURL(path).href;
   };
   await check("without a baseline the list of baselines says none", async () => {

@@ -155,14 +155,24 @@ export interface CapacityRow {
   unconfirmed: number;
 }
 
-/** A candidate under a plan: what is said of its row in the analysis. */
+/** A candidate under a plan: what is not a figure. */
 export interface Cell {
   /** Index of the candidate. */
   candidate: number;
+  /** Completed requests over all counted trials. */
+  completed: number;
+  /** Trials that count. */
+  counted: number;
+  /** Failed requests over all counted trials. */
+  failed: number;
   /** Index of the plan. */
   plan: number;
-  /** What became of its trials, one sentence each; what verdicts say is in the row's `reasons`. */
+  /** Each verdict's code seen, with words. */
+  reasons: RowReason[];
+  /** What became of its trials, one sentence each; what verdicts say is in `reasons`. */
   remarks: string[];
+  /** Trials with a result. */
+  trials: number;
   /** The word beside the row. */
   verdict: CellVerdict;
 }
@@ -481,7 +491,7 @@ export interface Forecast {
   more_blocks: number | null;
 }
 
-/** The analysis, without the curves and series of its rows, which details have; and what it is in words. */
+/** The analysis, and what it is in words. Its plans, protocols and conclusions and its duet's plans are empty: they stand elsewhere in the data. */
 export interface Head {
   /** The baseline's label, where it was measured. */
   baseline: string | null;
@@ -935,7 +945,7 @@ export type PageData = { schema: string } & ({ kind: "run" } & RunData | { kind:
 
 /** One plan's ranking. */
 export interface PlanAnalysis {
-  /** `100 connections, closed loop, GET /`. */
+  /** `100 connections, closed loop, GET /, 3s after 1s warm-up`. */
   describe: string;
   /** The plan's name. */
   name: string;
@@ -1433,7 +1443,7 @@ export interface RunData {
   candidates: Candidate[];
   /** Plans that search for the highest sustainable rate; their probes are in the chunk `c` + plan. */
   capacities?: Capacity[];
-  /** Each candidate under each plan: what is said of its row in the analysis. */
+  /** Each candidate under each plan: what is not a figure. */
   cells: Cell[];
   /** Conclusions that somebody published, judged. */
   conclusions?: Conclusion[];

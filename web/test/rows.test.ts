@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { AgentRecord, HistoryData, Host, Ratios, RunData } from "../src/data";
-import { axesOf, choices, passes, type Cell, publishedRatio, ratioTo, saidOf, shown, WITHOUT } from "../src/core/rows";
+import type { AgentRecord, Cell, HistoryData, Host, Ratios, RunData } from "../src/data";
+import { axesOf, choices, passes, publishedRatio, ratioTo, saidOf, shown, WITHOUT } from "../src/core/rows";
 import { csv } from "../src/core/save";
-import { planOf, short as saved } from "../src/core/saved";
+import { cellFile, planOf, short as saved } from "../src/core/saved";
 import { estimateFiles, flat, sorted, type Column } from "../src/parts/table";
 import { begin, captionOf, hear } from "../src/pages/live";
 import { asked, together } from "../src/pages/ramp";
@@ -19,7 +19,7 @@ const row = (c: number, point: number) => ({ candidate: c, estimate: short(point
 const plan = (name: string, rate: number | null, connections: number) => ({ name, describe: name, asked: { plan: { connections, rate_per_s: rate, arrivals: rate ? "constant" as const : "closed" as const } } });
 
 const data = {
-  experiment: true, baseline: 1, head: { plans: [] }, candidates: [candidate("a", "PHP"), candidate("b", "Go")], plans: [plan("r1", 1000, 50), plan("r2", 2000, 50)],
+  experiment: true, baseline: 1, candidates: [candidate("a", "PHP"), candidate("b", "Go")], plans: [plan("r1", 1000, 50), plan("r2", 2000, 50)],
   rankings: [{ plan: 0, figure: 0, rows: [row(0, 20), row(1, 10)] }], cells: [], trials: [],
 } as unknown as RunData;
 const ratios: Ratios = { candidates: [0, 1], ratios: [[[short(1), short(2)], [short(0.5), short(1)]]] };
@@ -90,6 +90,13 @@ describe("tables", () => {
     const of = { share: 0.5, of: { candidate: "a", plan: "knee" } };
     const asked = { plan: { connections: 50, rate_per_s: 1, arrivals: "constant" }, share: of } as never;
     expect(planOf({ name: "s", describe: "d", asked })).toMatchObject({ name: "s", connections: 50, rate_per_s: null, capacity: null, share: [0.5, "a knee"] });
+  });
+  it("saves what is said of a candidate by the names that files have, and no more", () => {
+    const said = { plan: 0, candidate: 1, verdict: "suspect" as const, trials: 5, counted: 4, failed: 3, completed: 100, remarks: ["one died"] };
+    const reason = { code: "not_steady", trials: 2, detail: "it drifted", advice: "Wait." };
+    const cell = { ...said, more: 1, reasons: [{ ...reason, effect: "suspect" as const, values: { drift: [1, 2] as [number, number] } }] };
+    expect(cellFile(cell)).toEqual({ ...said, reasons: [reason] });
+    expect(cellFile(null)).toBeNull();
   });
   it("writes CSV that no spreadsheet runs", () => {
     expect(csv([["a,b", 1, null], ["=cmd()", -2, 'say "x"']])).toBe('"a,b",1,\r\n\'=cmd(),-2,"say ""x"""\r\n');

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::engine::{BASE, Engine, LIMITS, MADE_BY};
 use crate::other_host::{GIVEN, OtherHost};
-use crate::run::{self, Checks, Running};
+use crate::programs::{self, Checks, Running};
 use crate::{files, web_data};
 
 /// One of a language's own runtime, one of a built-in server, one with a helper process and templates.
@@ -53,7 +53,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     };
     let mut all = Checks::default();
     for (name, result) in checks(&world, root) {
-        all.count(name, result.map(|()| String::new()));
+        all.count(name, result);
     }
     all.ended("containers")
 }
@@ -152,7 +152,7 @@ impl World {
         let _ = fs::remove_file(self.engine.folder.join("work/containers.jsonl"));
         let mut command = Command::new(&self.binary);
         command.args(bench_line("containers.jsonl")).args(more).envs(path.map(|path| ("PATH", path)));
-        run::text(self.engine.in_world(&mut command))?;
+        programs::text(self.engine.in_world(&mut command))?;
         let text = self.prony(&["report", "containers.jsonl", "--format", "json"])?;
         let analysis: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
         let rows = analysis["plans"][0]["rows"].as_array().cloned().unwrap_or_default();
@@ -225,7 +225,7 @@ impl World {
     }
 
     fn prony(&self, line: &[&str]) -> Result<String, String> {
-        run::text(self.engine.in_world(Command::new(&self.binary).args(line)))
+        programs::text(self.engine.in_world(Command::new(&self.binary).args(line)))
     }
 }
 

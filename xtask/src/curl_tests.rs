@@ -13,7 +13,7 @@ use std::process::Command;
 
 use clap::Parser;
 
-use crate::{files, loopback, run};
+use crate::{files, loopback, programs};
 
 /// How the one URL of a case begins.
 const URL: &str = "http://%HOSTIP:%HTTPPORT/";
@@ -219,7 +219,8 @@ fn ask(prony: &Path, case: &Case) -> Result<(Option<String>, bool), String> {
     let address = serve(case.reply.clone())?;
     let url = format!("http://{address}/");
     let line = ["load", &url, "-n", "1", "-c", "1", "--timeout", "3s", "--json", "-"];
-    let trial = run::json(Command::new(prony).args(line)).map_err(|e| format!("test{}: {e}", case.number))?;
+    let trial =
+        programs::json(Command::new(prony).args(line)).map_err(|e| format!("test{}: {e}", case.number))?;
     let first = trial["first_errors"].as_object().and_then(|errors| errors.iter().next());
     // curl, too, has got a response whose status says that something is wrong.
     let failure = first.filter(|(kind, _)| *kind != "unexpected_status");

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::release::Release;
-use crate::{files, run, tidy};
+use crate::{files, programs, tidy};
 
 pub(crate) fn write(root: &Path) -> Result<(), String> {
     for (path, text) in Release::read(root)?.stale(root, &tidy::tracked(root)?) {
@@ -72,7 +72,7 @@ fn prony(root: &Path, binary: &Path, arguments: &[&str]) -> Result<String, Strin
     let mut command = Command::new(binary);
     // Elsewhere, so that no ./prony/servers of a developer's gets into the pages.
     command.args(arguments).current_dir(root.join("target")).env("COLUMNS", "100");
-    let output = run::output(&mut command)?;
+    let output = programs::output(&mut command)?;
     let text = String::from_utf8_lossy(&output.stdout);
     Ok(text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"))
 }

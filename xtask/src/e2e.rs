@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::{files, replication, rotation, run};
+use crate::{files, programs, replication, rotation};
 
 /// A short run of the quickstart experiment must rank at least so many servers where all are installed.
 const RANKED_MIN: usize = 8;
@@ -164,11 +164,11 @@ impl Run {
         let install = [&["servers", "install", "--yes"], &names[..]].concat();
         self.check("today's servers are installed", &install);
         let again = self.output(&install).and_then(|ran| {
-            let said = run::trimmed(&ran.stderr);
+            let said = programs::trimmed(&ran.stderr);
             if said.contains("Everything is installed.") {
                 Ok(())
             } else {
-                Err(run::trimmed(&ran.stdout) + &said)
+                Err(programs::trimmed(&ran.stdout) + &said)
             }
         });
         self.count("a second installation has nothing to do", again);
@@ -190,15 +190,17 @@ impl Run {
     fn task(&mut self, name: &str, line: &str) {
         let own = env::current_exe().map_err(|e| e.to_string());
         let ran = own.and_then(|own| {
-            run::output(self.in_folder(Command::new(own).args(line.split(' ')).env("PRONY", &self.binary)))
+            programs::output(
+                self.in_folder(Command::new(own).args(line.split(' ')).env("PRONY", &self.binary)),
+            )
         });
         match ran {
             Err(why) => self.count(name, Err(why)),
             Ok(ran) => {
-                let said = run::trimmed(&ran.stdout);
+                let said = programs::trimmed(&ran.stdout);
                 self.say(&said);
                 if !ran.status.success() && !said.lines().any(|line| line.starts_with("FAILED ")) {
-                    self.count(name, Err(run::trimmed(&ran.stderr)));
+                    self.count(name, Err(programs::trimmed(&ran.stderr)));
                 }
             }
         }
@@ -229,12 +231,12 @@ impl Run {
     }
 
     fn output(&self, arguments: &[&str]) -> Result<Output, String> {
-        run::output(self.in_folder(Command::new(&self.binary).args(arguments)))
+        programs::output(self.in_folder(Command::new(&self.binary).args(arguments)))
     }
 
     /// Standard output of a command that must succeed.
     fn prony(&self, arguments: &[&str]) -> Result<String, String> {
-        run::text(self.in_folder(Command::new(&self.binary).args(arguments)))
+        programs::text(self.in_folder(Command::new(&self.binary).args(arguments)))
     }
 
     /// Whether a bench has anything to run with the servers that are installed.
@@ -305,14 +307,14 @@ impl Run {
             return self.count("a full disk", Err(why));
         }
         let mut mount = Command::new("mount");
-        if run::text(mount.args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(&disk)).is_err() {
+        if programs::text(mount.args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(&disk)).is_err() {
             return self.say("skipped: a small file system could not be mounted here");
         }
         let candidate = format!("one={} target --port {{port}}", self.binary.display());
         // A trial's record has some kilobytes: the disk is full long before the blocks are done.
         let line = ["bench", "--candidate", &candidate, "-d", "200ms", "--warmup", "0", "--blocks", "500"];
         let result = self.output(&[&line[..], &["-o", "small-disk/r.jsonl"]].concat()).and_then(|ended| {
-            let said = run::trimmed(&ended.stderr);
+            let said = programs::trimmed(&ended.stderr);
             let readable = self.prony(&["report", "small-disk/r.jsonl"])?;
             let sentence = said.contains("No space left") && said.contains("--resume");
             if ended.status.code() != Some(0) && sentence && readable.contains("one") {

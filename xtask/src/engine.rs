@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::{files, run};
+use crate::{files, programs};
 
 /// Debian 12, under the official image's name.
 pub(crate) const BASE: &str = "docker.io/library/debian:bookworm-slim";
@@ -107,7 +107,7 @@ impl Engine {
 
     /// The standard output of a command that must succeed.
     pub(crate) fn command(&self, program: &str, line: &[&str]) -> Result<String, String> {
-        run::text(self.in_world(Command::new(program).args(line)))
+        programs::text(self.in_world(Command::new(program).args(line)))
     }
 
     /// A command with the engine's storage and folder, and nothing to read.

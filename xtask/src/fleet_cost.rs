@@ -27,11 +27,11 @@ use prony_model::rate::Rate;
 use prony_model::{Plan, Target};
 use serde_json::Value;
 
-use crate::files;
 use crate::median::{self, real};
 use crate::page::{NONE, date, host, or_none, table};
-use crate::run::{self, Running, commit, target};
+use crate::programs::{self, Running, commit, target};
 use crate::truth::noise;
+use crate::{built, files, own_prony};
 
 /// The loads of the pairs, as flags.
 const LOADS: [(&str, &str); 2] = [("closed", "-c 10"), ("open", "-c 20 -R 5000")];
@@ -71,7 +71,7 @@ pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
                     cargo run --release -p xtask -- fleet"
             .to_owned());
     }
-    let prony = asked.prony.clone().unwrap_or_else(|| root.join("target/release/prony"));
+    let prony = asked.prony.clone().map_or_else(|| own_prony(root), built)?;
     let (target, url) = target(&prony, &[])?;
     let bench = Bench { asked, prony: &prony, url: &url };
     let (mut rows, mut beyond): (Vec<Row>, Vec<String>) = Default::default();
@@ -142,7 +142,7 @@ impl Bench<'_> {
         command.args(["--cpu-list", &cpu]).arg(self.prony).args(["load", self.url, "--pin", &cpu]);
         command.args(["-q", "--json", "-", "-t", "1", "-d", "2s", "--warmup", "300ms"]);
         command.args(flags.split(' '));
-        let trial = run::json(command.args(fleet.then_some("--fleet=local:1")))?;
+        let trial = programs::json(command.args(fleet.then_some("--fleet=local:1")))?;
         let number = |path: &str| {
             trial.pointer(path).and_then(Value::as_f64).ok_or_else(|| format!("the result has no {path}"))
         };
@@ -245,7 +245,7 @@ fn one_and_others() -> Result<(u32, Vec<String>), String> {
 /// All threads of a process, from now on.
 fn keep_to(pid: u32, cpus: &[String]) -> Result<(), String> {
     let line = ["--all-tasks", "--cpu-list", "--pid", &cpus.join(","), &pid.to_string()];
-    run::text(Command::new("taskset").args(line)).map(drop)
+    programs::text(Command::new("taskset").args(line)).map(drop)
 }
 
 struct Taken {

@@ -6,7 +6,7 @@ use std::process::Command;
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
 
-use crate::{files, run};
+use crate::{files, programs};
 
 /// Each target, and the longest input worth its time.
 const TARGETS: [(&str, u32); 14] = [
@@ -86,7 +86,7 @@ impl Compiler {
     /// The first that runs cargo-fuzz; `None` where none does.
     fn found() -> Option<Compiler> {
         [Compiler::Nightly, Compiler::Bootstrap].into_iter().find(|compiler| {
-            run::output(compiler.fuzz().arg("--version")).is_ok_and(|version| version.status.success())
+            programs::output(compiler.fuzz().arg("--version")).is_ok_and(|version| version.status.success())
         })
     }
 

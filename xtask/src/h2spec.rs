@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::run;
+use crate::programs;
 
 /// The fewest cases that are known to exist: fewer were not all.
 const CASES_MIN: u32 = 57;
@@ -41,7 +41,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     let client = format!("{} {LOAD}", prony.display());
     let mut play = Command::new(&h2specd);
     play.args(["--from-port", &from.to_string(), "--timeout", "1", "--exec", &client]);
-    let text = run::trimmed(&run::output(&mut play)?.stdout);
+    let text = programs::trimmed(&programs::output(&mut play)?.stdout);
     let summary = summary(&text).ok_or_else(|| format!("h2specd did not finish:\n{text}"))?;
     if summary.passed < summary.cases || summary.cases < CASES_MIN {
         return Err(format!("h2specd objects, or left cases out:\n{}", objections(&text)));
@@ -58,7 +58,7 @@ fn build(root: &Path) -> Result<PathBuf, String> {
     }
     let mut go = Command::new("go");
     go.args(["build", "-mod=readonly", "-o"]).arg(&path).arg("github.com/summerwind/h2spec/cmd/h2specd");
-    run::text(go.current_dir(root.join("xtask/h2spec"))).map(|_| path)
+    programs::text(go.current_dir(root.join("xtask/h2spec"))).map(|_| path)
 }
 
 /// The first of [`PORTS`] ports in a row on which nobody listens.

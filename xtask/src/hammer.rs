@@ -18,7 +18,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::page::{date, table};
-use crate::run::{Running, commit};
+use crate::programs::{Running, commit};
 use crate::suite::{self, Binary, Ran};
 
 /// A test may take so many times its quiet time.
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_words_are_refused_with_the_usage() {
+    fn the_line_is_read() {
         assert!(Asked::try_parse_from(["hammer", "--minutes", "x"]).is_err());
         assert_eq!(Asked::try_parse_from(["hammer", "--suites", "3"]).unwrap().suites, 3);
     }

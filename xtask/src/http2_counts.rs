@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::run::{self, Checks, Running};
+use crate::programs::{self, Checks, Running};
 use crate::{files, loopback};
 
 /// More than two of nginx's connections carry.
@@ -75,7 +75,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     let (prony, mut checks) = (crate::prony(root)?, Checks::default());
     for server in &SERVERS {
         match compared(server, &prony, &root.join("target/http2-counts").join(server.name)).transpose() {
-            Some(said) => checks.count(server.name, said.map(|said| format!(": {said}"))),
+            Some(said) => checks.count_said(server.name, said.map(|said| format!(": {said}"))),
             None => println!("skipped {}: it is not installed", server.name),
         }
     }
@@ -137,7 +137,7 @@ fn logged(server: &Logging, prony: &Path, folder: &Path, length: &[&str]) -> Res
     let [connections, streams] = [CONNECTIONS, STREAMS].map(|n| n.to_string());
     let mut load = Command::new(prony);
     load.args(["load", "--http2", "-t", "1", "-c", &connections, "-p", &streams, "--json", "-"]);
-    let trial = run::json(load.args(length).arg(format!("http://127.0.0.1:{port}/")))?;
+    let trial = programs::json(load.args(length).arg(format!("http://127.0.0.1:{port}/")))?;
     let count = |part: &str, field: &str| trial[part][field].as_u64().unwrap_or(0);
     let completed = count("run_total", "completed");
     let lines = || fs::read_to_string(&log).unwrap_or_default();

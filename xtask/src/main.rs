@@ -24,11 +24,11 @@ mod other_host;
 mod packages;
 mod page;
 mod peers;
+mod programs;
 mod release;
 mod replication;
 mod replications;
 mod rotation;
-mod run;
 mod site;
 mod soak;
 mod suite;
@@ -125,7 +125,8 @@ fn main() -> ExitCode {
         Task::Site(asked) => site::run(root, &asked),
         Task::Web(asked) if asked.cost => web_cost::run(root, &asked),
         Task::Web(_) => web::run(root),
-        Task::Tui(asked) => tui_cost::run(root, &asked),
+        Task::Tui(asked) if asked.cost => tui_cost::run(root, &asked),
+        Task::Tui(_) => Err("tui measures what the view costs: give --cost".to_owned()),
         Task::Coverage(asked) => coverage::run(root, &asked),
         Task::Truth(asked) => truth::run(root, &asked),
         Task::Gate(asked) => gate::run(root, &asked),
@@ -154,9 +155,17 @@ fn main() -> ExitCode {
     }
 }
 
-/// The binary that is checked: `$PRONY`, or what `make build` leaves.
+/// The binary that is checked: `$PRONY`, or this tree's.
 fn prony(root: &Path) -> Result<PathBuf, String> {
-    let binary = std::env::var_os("PRONY").map_or_else(|| root.join("target/release/prony"), PathBuf::from);
+    std::env::var_os("PRONY").map_or_else(|| own_prony(root), |named| built(named.into()))
+}
+
+/// What `make build` leaves: it alone is of the commit that a stored page names.
+fn own_prony(root: &Path) -> Result<PathBuf, String> {
+    built(root.join("target/release/prony"))
+}
+
+fn built(binary: PathBuf) -> Result<PathBuf, String> {
     if binary.is_file() { Ok(binary) } else { Err(format!("{} is not built: make build", binary.display())) }
 }
 

@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::files::{self, anew, at};
-use crate::run::{self, Running};
+use crate::programs::{self, Running};
 
 /// What it is called, and its interface on this side.
 const NAME: &str = "prony-other-host";
@@ -95,7 +95,7 @@ impl Drop for OtherHost {
 }
 
 fn ip(line: &str) -> bool {
-    run::text(Command::new("ip").args(line.split(' '))).is_ok()
+    programs::text(Command::new("ip").args(line.split(' '))).is_ok()
 }
 
 /// With its namespace the pair of interfaces goes, too.
@@ -108,7 +108,7 @@ fn write_configuration(folder: &Path, home: &Path, variables: &[(&str, String)])
     let at = |name: &str| folder.join(name).display().to_string();
     let write = |name: &str, text: String| files::write(&folder.join(name), text);
     for key in ["host", "user"] {
-        run::text(Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &at(key)]))?;
+        programs::text(Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &at(key)]))?;
     }
     // Where sshd puts who is not logged in yet; the package's service makes it.
     let _ = fs::create_dir_all("/run/sshd");

@@ -11,7 +11,7 @@ use clap::Parser;
 use toml::{Table, Value};
 
 use crate::page::{NONE, date, table};
-use crate::{files, run};
+use crate::{files, programs};
 
 const PAGE: &str = "docs/distributions.md";
 /// The versions of PHP that any recipe offers.
@@ -103,7 +103,7 @@ fn versions(at: &str, named: &BTreeSet<String>) -> Result<BTreeMap<String, Strin
     ];
     let mut command = Command::new("apt-cache");
     command.args(options.iter().flat_map(|option| ["-o", option])).arg("policy").args(named);
-    let found = candidates(&String::from_utf8_lossy(&run::output(&mut command)?.stdout));
+    let found = candidates(&String::from_utf8_lossy(&programs::output(&mut command)?.stdout));
     if found.is_empty() { Err(format!("apt-cache knows no package by the lists of {at}")) } else { Ok(found) }
 }
 

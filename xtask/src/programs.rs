@@ -6,6 +6,9 @@ use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 
+/// Of the standard error of a command that failed.
+const COMPLAINT_LINES: usize = 8;
+
 /// A command as it is shown: without what its environment was made.
 pub(crate) fn line(command: &Command) -> String {
     let words = [command.get_program()].into_iter().chain(command.get_args());
@@ -26,11 +29,15 @@ pub(crate) fn trimmed(bytes: &[u8]) -> String {
 /// The standard output of a command that must succeed, without white space around it.
 pub(crate) fn text(command: &mut Command) -> Result<String, String> {
     let output = output(command)?;
-    let out = trimmed(&output.stdout);
+    let (out, err) = (trimmed(&output.stdout), trimmed(&output.stderr));
     if output.status.success() {
         return Ok(out);
     }
-    Err(format!("`{}` ended with {}: {out}\n{}", line(command), output.status, trimmed(&output.stderr)))
+    // The end of what it complains of: a build says much before that.
+    let before = err.lines().count().saturating_sub(COMPLAINT_LINES);
+    let complaint = err.lines().skip(before).collect::<Vec<_>>().join("\n");
+    let said = if complaint.is_empty() { out } else { complaint };
+    Err(format!("`{}` ended with {}: {said}", line(command), output.status))
 }
 
 /// The JSON that a command prints, whatever its exit code says of it.
@@ -111,8 +118,12 @@ pub(crate) struct Checks {
 }
 
 impl Checks {
+    pub(crate) fn count(&mut self, name: &str, result: Result<(), String>) {
+        self.count_said(name, result.map(|()| String::new()));
+    }
+
     /// What a check says where it is passed is printed behind its name.
-    pub(crate) fn count(&mut self, name: &str, result: Result<String, String>) {
+    pub(crate) fn count_said(&mut self, name: &str, result: Result<String, String>) {
         match result {
             Ok(said) => println!("ok      {name}{said}"),
             Err(why) => {

@@ -12,7 +12,7 @@ use clap::Parser;
 use prony_lab::experiment::Experiment;
 use serde_json::Value;
 
-use crate::{files, run};
+use crate::{files, programs};
 
 /// Where the run logs are, unless a folder is named.
 const RUNS: &str = "runs/replications";
@@ -72,7 +72,7 @@ impl Replication {
         if header["name"] != *name || !header["published"].is_object() {
             return Err(format!("{} is no run of {name} with its source", log.display()));
         }
-        Ok(Self { name: name.to_owned(), judged_by: run::commit(root), header, analysis })
+        Ok(Self { name: name.to_owned(), judged_by: programs::commit(root), header, analysis })
     }
 
     /// Says of the source what Prony says of it now, which may be more than it did when the run began.
@@ -121,9 +121,9 @@ fn listed(text: &str, name: &str, line: &str) -> String {
     format!("{}\n", lines.join("\n"))
 }
 
-/// What the release binary prints about a run log.
+/// What the release binary of this tree prints about a run log.
 fn prony(root: &Path, arguments: &[&str], log: &Path) -> Result<String, String> {
-    run::text(Command::new(crate::prony(root)?).args(arguments).arg(log))
+    programs::text(Command::new(crate::own_prony(root)?).args(arguments).arg(log))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use clap::Parser;
 use crate::engine::{BASE, Engine, LIMITS};
 use crate::files::{self, write};
 use crate::links::joined;
-use crate::run;
+use crate::programs;
 
 /// mdBook's version: the pages' look and names of headings are its.
 const VERSION: &str = "0.5.4";
@@ -57,7 +57,7 @@ pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
         engine.command("podman", &[&["run", "--rm"], &LIMITS[..], &line].concat())?;
     } else {
         let mdbook = mdbook(&root.join("target/tools"), asked.install)?;
-        run::seen(Command::new(mdbook).arg("build").arg(&folder))?;
+        programs::seen(Command::new(mdbook).arg("build").arg(&folder))?;
     }
     let (pages, broken) = check(&folder.join("book"))?;
     if broken.is_empty() {
@@ -83,7 +83,7 @@ fn packed(engine: &Engine) -> Result<(), String> {
 fn mdbook(tools: &Path, install: bool) -> Result<PathBuf, String> {
     let own = tools.join("bin/mdbook");
     for program in [PathBuf::from("mdbook"), own.clone()] {
-        if run::text(Command::new(&program).arg("--version")).is_ok_and(|said| said.contains(VERSION)) {
+        if programs::text(Command::new(&program).arg("--version")).is_ok_and(|said| said.contains(VERSION)) {
             return Ok(program);
         }
     }
@@ -93,7 +93,7 @@ fn mdbook(tools: &Path, install: bool) -> Result<PathBuf, String> {
             "mdBook {VERSION} is not installed: cargo xtask site --install, or cargo {line}"
         ));
     }
-    run::seen(Command::new("cargo").args(line.split(' ')).arg("--root").arg(tools)).map(|()| own)
+    programs::seen(Command::new("cargo").args(line.split(' ')).arg("--root").arg(tools)).map(|()| own)
 }
 
 /// All files of a folder. A README is the folder's index, which mdBook makes of it without changing the links to it.

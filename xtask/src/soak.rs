@@ -18,7 +18,7 @@ use prony_stats::trend::{POINTS_MAX, theil_sen};
 
 use crate::files;
 use crate::page::{date, host, or_none, table, verbatim};
-use crate::run::{Running, line, target};
+use crate::programs::{Running, line, target};
 
 /// What comes before is warm-up: buffers grow to what they will be.
 const SETTLED_AFTER_S: usize = 60;
@@ -68,7 +68,8 @@ pub(crate) struct Asked {
 
 pub(crate) fn run(root: &Path, &Asked { minutes, store }: &Asked) -> Result<(), String> {
     println!("soak: {} modes at once, {minutes} min", MODES.len());
-    let soaked = soak(&crate::prony(root)?, &root.join("target"), minutes)?;
+    let prony = if store { crate::own_prony(root) } else { crate::prony(root) };
+    let soaked = soak(&prony?, &root.join("target"), minutes)?;
     let page = page(&soaked, minutes);
     println!("{page}");
     if store {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::run;
+use crate::programs;
 
 /// So many of the slowest tests are shown.
 const SLOWEST_SHOWN: usize = 15;
@@ -123,7 +123,7 @@ impl Binary {
     }
 
     pub(crate) fn tests(&self) -> Result<Vec<String>, String> {
-        let text = run::text(self.command().args(["--list", "--format", "terse"]))?;
+        let text = programs::text(self.command().args(["--list", "--format", "terse"]))?;
         Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
     }
 
@@ -131,7 +131,7 @@ impl Binary {
     pub(crate) fn run_all(&self) -> Result<Ran, String> {
         let mut command = self.command();
         command.args(["-Z", "unstable-options", "--report-time"]).env("RUSTC_BOOTSTRAP", "1");
-        let output = run::output(&mut command)?;
+        let output = programs::output(&mut command)?;
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text).into_owned();
         let named = |(test, outcome)| (format!("{} {test}", self.name), outcome);
@@ -142,10 +142,10 @@ impl Binary {
     /// Runs one test by itself.
     pub(crate) fn run_one(&self, test: &str) -> Result<Ran, String> {
         let begun = Instant::now();
-        let output = run::output(self.command().args(["--exact", test]))?;
+        let output = programs::output(self.command().args(["--exact", test]))?;
         let outcome = Outcome { passed: output.status.success(), took: begun.elapsed() };
         let outcomes = Outcomes::from([(format!("{} {test}", self.name), outcome)]);
-        Ok(Ran { outcomes, text: run::trimmed(&output.stdout), status: output.status })
+        Ok(Ran { outcomes, text: programs::trimmed(&output.stdout), status: output.status })
     }
 }
 

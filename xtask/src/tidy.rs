@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use crate::programs;
 use crate::release::Release;
-use crate::run;
 
 /// A file that needs more is two files, unless a program writes it.
 const FILE_LINES_MAX: usize = 500;
@@ -73,7 +73,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
 
 /// Files that git tracks, or would: not those it ignores.
 pub(crate) fn tracked(root: &Path) -> Result<Vec<String>, String> {
-    let files = run::git(root, &["ls-files", "--cached", "--others", "--exclude-standard"])?;
+    let files = programs::git(root, &["ls-files", "--cached", "--others", "--exclude-standard"])?;
     Ok(files.lines().map(str::to_owned).collect())
 }
 

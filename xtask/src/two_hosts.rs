@@ -21,7 +21,8 @@ use serde_json::Value;
 
 use crate::other_host::{GIVEN, OtherHost};
 use crate::page::{NONE, date, host, list, or_none, table};
-use crate::run::{self, commit};
+use crate::programs::{self, commit};
+use crate::{built, own_prony};
 
 const EXPERIMENT: &str = "quickstart";
 const SERVERS: [&str; 3] = ["nginx-fpm", "node-http", "go-net-http"];
@@ -52,7 +53,7 @@ pub(crate) struct Asked {
 pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
     let other = OtherHost::start(&root.join(FOLDER).join("host"), root, &[])?
         .map_err(|why| format!("not run: {why}"))?;
-    let binary = asked.prony.clone().unwrap_or_else(|| root.join("target/release/prony"));
+    let binary = asked.prony.clone().map_or_else(|| own_prony(root), built)?;
     let prony = |line: &[&str]| {
         let mut command = Command::new(&binary);
         command.args(line).current_dir(root).env("PATH", other.path());
@@ -67,7 +68,7 @@ pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
         let log = format!("{FOLDER}/{name}");
         let _ = fs::remove_file(root.join(&log));
         println!("prony {}", line.join(" "));
-        println!("{}", run::text(&mut prony(&[line.as_slice(), &["-o", log.as_str()]].concat()))?);
+        println!("{}", programs::text(&mut prony(&[line.as_slice(), &["-o", log.as_str()]].concat()))?);
         let log = prony_analysis::run_log::read(&root.join(&log)).map_err(|e| e.to_string())?;
         if let Some(skipped) = log.header.skipped.first() {
             return Err(format!("{} was skipped: {}", skipped.candidate, skipped.reason));
@@ -79,7 +80,7 @@ pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
     if compared.len() != asked.only.len() {
         return Err(format!("{} of {} servers were measured in both", compared.len(), asked.only.len()));
     }
-    let doctor = run::json(&mut prony(&["doctor", "--host", GIVEN, "--format", "json"]))?;
+    let doctor = programs::json(&mut prony(&["doctor", "--host", GIVEN, "--format", "json"]))?;
     let mut text = head(root, &doctor, &lines.map(|line| format!("prony {}", line.join(" "))));
     text += &figures(&[loopback, two_hosts].map(prony_analysis::analyse), &compared);
     text += &format!("\n{WHY}\n\n`prony compare` of both logs says so, too:\n\n> {refused}\n");

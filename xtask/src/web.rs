@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::{files, run, web_data};
+use crate::{files, programs, web_data};
 
 /// Trials of the synthetic run log.
 const MANY: u64 = 1_000;
@@ -54,11 +54,12 @@ pub(crate) struct Web {
 
 impl Web {
     pub(crate) fn prony(&self, words: &[&str]) -> Result<(), String> {
-        run::text(Command::new(&self.prony).args(words).current_dir(&self.folder)).map(drop)
+        programs::text(Command::new(&self.prony).args(words).current_dir(&self.folder)).map(drop)
     }
 
     fn unit_tests(&self) -> Result<(), String> {
-        run::text(Command::new("npm").args(["test", "--silent"]).current_dir(self.root.join("web"))).map(drop)
+        programs::text(Command::new("npm").args(["test", "--silent"]).current_dir(self.root.join("web")))
+            .map(drop)
     }
 
     /// Three candidates that are this binary, under two loops and two rates.
@@ -169,6 +170,6 @@ impl Web {
     fn browser(&self) -> Result<(), String> {
         let mut node = Command::new("node");
         node.arg("e2e/run.mjs").arg(&self.prony).arg(&self.folder).current_dir(self.root.join("web"));
-        run::seen(&mut node)
+        programs::seen(&mut node)
     }
 }

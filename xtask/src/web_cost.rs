@@ -17,7 +17,8 @@ use prony_stats::interval::mean_interval;
 use serde_json::Value;
 
 use crate::median::{Estimate, pairs, ratio};
-use crate::run::target;
+use crate::programs::target;
+use crate::{built, own_prony};
 
 const PAIRS: usize = 100;
 const SECONDS: u32 = 2;
@@ -50,10 +51,10 @@ pub(crate) struct Asked {
     /// Measure what it costs
     #[arg(long)]
     pub(crate) cost: bool,
-    #[arg(long)]
+    #[arg(long, requires = "cost")]
     pairs: Option<usize>,
     /// Another build's binary
-    #[arg(long)]
+    #[arg(long, requires = "cost")]
     prony: Option<PathBuf>,
 }
 
@@ -65,7 +66,7 @@ impl Asked {
         usual: usize,
         one: impl Fn(&Path, &str, bool) -> Result<T, String>,
     ) -> Result<Vec<[T; 2]>, String> {
-        let prony = self.prony.clone().unwrap_or_else(|| root.join("target/release/prony"));
+        let prony = self.prony.clone().map_or_else(|| own_prony(root), built)?;
         let (_target, url) = target(&prony, &["--threads", "1"])?;
         pairs(self.pairs.unwrap_or(usual), |side| one(&prony, &url, side == 1))
     }

@@ -161,10 +161,9 @@ pub(crate) fn knees(folder: &Path) -> Result<(), String> {
         "name": "knees", "title": "Where two break", "baseline": "slow", "blocks": 2,
         "plans": plans, "order": order, "published": null, "experiment_toml": null,
     });
-    header
-        .as_object_mut()
-        .into_iter()
-        .for_each(|header| header.extend(changed.as_object().cloned().into_iter().flatten()));
+    if let (Some(header), Value::Object(changed)) = (header.as_object_mut(), changed) {
+        header.extend(changed);
+    }
     write_lines(&folder.join("knees.jsonl"), &all)
 }
 

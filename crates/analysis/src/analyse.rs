@@ -7,7 +7,7 @@ use prony_model::run_log::EventKind::{Checked, Finished, Interrupted, Resumed};
 use prony_model::run_log::{Event, NamedPlan, PlannedTrial, RunLog, TrialResult, without_name};
 use prony_model::trial::Validity;
 
-use crate::cell::{ByBlock, Cell, Results, Starts, blocks_planned, candidates, plan_names};
+use crate::cell::{ByBlock, CandidateTrials, Cell, Results, blocks_planned, candidates, plan_names};
 use crate::comparison::comparability::transport;
 use crate::comparison::{Comparison, Options, choose_in, compare_candidates};
 use crate::conclusions::Evidence;
@@ -120,16 +120,16 @@ fn trial_counts(log: &RunLog, results: &Results<'_>) -> TrialCounts {
 
 fn plan_analysis(log: &RunLog, results: &Results<'_>, plan: &str, baseline: Option<&str>) -> PlanAnalysis {
     let level = Level::of(log);
-    let mut entries: Vec<(Row, Starts<'_>)> = Vec::new();
+    let mut entries: Vec<(Row, CandidateTrials<'_>)> = Vec::new();
     let own = results.iter().filter(|(_, result)| result.planned.plan == plan);
     let own: Results<'_> = own.map(|(index, result)| (*index, *result)).collect();
     for candidate in candidates(log, results, plan) {
-        let starts = Starts::of(&own, plan, &candidate.label);
+        let starts = CandidateTrials::of(&own, plan, &candidate.label);
         entries.push((row(&candidate, &starts, level), starts));
     }
     let rate = |row: &Row| row.throughput().map_or(f64::NEG_INFINITY, |e| e.point);
     entries.sort_by(|(a, _), (b, _)| rate(b).total_cmp(&rate(a)));
-    let (mut rows, contestants): (Vec<Row>, Vec<Starts<'_>>) = entries.into_iter().unzip();
+    let (mut rows, contestants): (Vec<Row>, Vec<CandidateTrials<'_>>) = entries.into_iter().unzip();
     figures::rank(&mut rows.iter_mut().map(|row| &mut row.figures).collect::<Vec<_>>(), &contestants, level);
     let ranked = contestants
         .iter()
@@ -165,8 +165,9 @@ fn plan_analysis(log: &RunLog, results: &Results<'_>, plan: &str, baseline: Opti
 }
 
 /// What is left open of every tail: of the candidate whose windows add up to least.
-fn unseen_stalls(contestants: &[Starts<'_>]) -> Option<String> {
-    let loaded = |own: &Starts<'_>| own.counted.iter().map(|c| c.trial.window.duration_ns).sum::<u64>();
+fn unseen_stalls(contestants: &[CandidateTrials<'_>]) -> Option<String> {
+    let loaded =
+        |own: &CandidateTrials<'_>| own.counted.iter().map(|c| c.trial.window.duration_ns).sum::<u64>();
     let least = contestants.iter().map(loaded).filter(|ns| *ns > 0).min()?;
     Some(stalls_not_excluded(least))
 }

@@ -35,8 +35,7 @@ impl Batch {
 /// one at most. The window's last bin may be shorter than the others: it goes
 /// with the last batch, since a batch of few milliseconds would be mostly
 /// noise. Empty when there are fewer whole bins than batches, and when the
-/// window goes on beyond the bins (they are bounded where only a count ends
-/// a load).
+/// window goes on beyond the bins (older versions kept those of an hour).
 pub(crate) fn merge(Bins { width_ns, each: bins }: &Bins, window_ns: u64, count: usize) -> Vec<Batch> {
     let whole = usize::try_from(window_ns / width_ns).unwrap_or(usize::MAX);
     let all = usize::try_from(window_ns.div_ceil(*width_ns)).unwrap_or(usize::MAX);

@@ -131,7 +131,7 @@ pub(crate) fn candidates(log: &RunLog, results: &Results<'_>, plan: &str) -> Vec
 
 /// The trials of a candidate under a plan.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Starts<'a> {
+pub(crate) struct CandidateTrials<'a> {
     /// Those with a result, in block order.
     pub(crate) all: Vec<Cell<'a>>,
     /// Those of them that count.
@@ -140,18 +140,18 @@ pub(crate) struct Starts<'a> {
     pub(crate) died: Option<Deaths>,
 }
 
-impl<'a> Starts<'a> {
-    pub(crate) fn of(results: &Results<'a>, plan: &str, candidate: &str) -> Starts<'a> {
+impl<'a> CandidateTrials<'a> {
+    pub(crate) fn of(results: &Results<'a>, plan: &str, candidate: &str) -> CandidateTrials<'a> {
         let own = results.values().filter(|r| r.planned.plan == plan && r.planned.candidate == candidate);
-        Starts::from_results(own.copied())
+        CandidateTrials::from_results(own.copied())
     }
 
-    pub(crate) fn from_results(results: impl IntoIterator<Item = &'a TrialResult>) -> Starts<'a> {
+    pub(crate) fn from_results(results: impl IntoIterator<Item = &'a TrialResult>) -> CandidateTrials<'a> {
         let mut all: Vec<Cell<'a>> = results.into_iter().filter_map(Cell::measured).collect();
         all.sort_by_key(|cell| (cell.planned.block, cell.planned.index));
         let died = count(all.iter().filter(|cell| cell.has(Code::ServerDied)).count());
         let died = (died > 0).then(|| Deaths { died, starts: count(all.len()) });
-        Starts { counted: all.iter().copied().filter(Cell::counts).collect(), all, died }
+        CandidateTrials { counted: all.iter().copied().filter(Cell::counts).collect(), all, died }
     }
 
     /// A figure by block, to be compared by; `None` where it may not be: of a percentile that a trial does not have

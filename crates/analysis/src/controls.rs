@@ -9,7 +9,7 @@ use prony_model::run_log::{CandidateRecord, RunLog};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cell::{ByBlock, Results, Starts};
+use crate::cell::{ByBlock, CandidateTrials, Results};
 use crate::figure::Figure;
 use crate::look::Level;
 use crate::ranking::{Contest, ratio_to_baseline};
@@ -52,7 +52,7 @@ pub struct Planted {
 pub(crate) fn twin(
     log: &RunLog,
     plan: &str,
-    contestants: &[Starts<'_>],
+    contestants: &[CandidateTrials<'_>],
     rows: &[Row],
     level: Level,
 ) -> Option<Twin> {
@@ -61,7 +61,7 @@ pub(crate) fn twin(
     let of = &results.values().next()?.planned.candidate;
     let record = log.header.candidates.iter().find(|candidate| candidate.label == *of);
     let record = record.cloned().unwrap_or_else(|| CandidateRecord::named(of));
-    let its = Starts::of(&results, plan, of);
+    let its = CandidateTrials::of(&results, plan, of);
     let row = row(&record, &its, level);
     let candidate = rows.iter().position(|row| row.candidate == *of).map(|at| &contestants[at]);
     let of_closed = log.header.plans.iter().any(|p| p.name == plan && p.plan.arrivals == ArrivalKind::Closed);
@@ -93,9 +93,9 @@ type Beside = (Figure, Option<Estimate>, [Option<bool>; 2], Option<f64>);
 /// A twin and its candidate by a figure that both have.
 fn beside(
     figure: Figure,
-    candidate: &Starts<'_>,
-    twin: &Starts<'_>,
-    contestants: &[Starts<'_>],
+    candidate: &CandidateTrials<'_>,
+    twin: &CandidateTrials<'_>,
+    contestants: &[CandidateTrials<'_>],
     level: Level,
 ) -> Option<Beside> {
     let (own, its) = (candidate.comparable(figure)?, twin.comparable(figure)?);

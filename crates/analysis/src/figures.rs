@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::cell::{ByBlock, Cell, Starts};
+use crate::cell::{ByBlock, CandidateTrials, Cell};
 use crate::figure::{FIGURES, Figure, OverTrials};
 use crate::look::Level;
 use crate::numbers::{self, rounded};
@@ -171,7 +171,7 @@ fn arithmetic(values: &[f64], level: Level) -> Option<Estimate> {
 }
 
 /// Ranks a plan's candidates, in the same order, by every figure that they are ranked by.
-pub(crate) fn rank(rows: &mut [&mut Figures], contestants: &[Starts<'_>], level: Level) {
+pub(crate) fn rank(rows: &mut [&mut Figures], contestants: &[CandidateTrials<'_>], level: Level) {
     for figure in Figure::ranked() {
         let all: Vec<Option<ByBlock>> = contestants.iter().map(|own| own.comparable(figure)).collect();
         let ranked: Vec<Option<ByBlock>> = contestants.iter().map(|own| own.ranked_by(figure)).collect();

@@ -12,7 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use prony_model::Estimate;
+use prony_model::plan_record::PlanRecord;
 use prony_model::run_log::{Header, RunLog, TrialResult};
+use prony_model::target::path_of;
 use prony_model::unit::Unit;
 use prony_stats::CONFIDENCE;
 use prony_stats::interval::geometric_mean;
@@ -20,7 +22,7 @@ use prony_stats::segmentation::{VALUES_MAX, VALUES_MIN, change_points, step};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cell::Starts;
+use crate::cell::CandidateTrials;
 use crate::comparison::RunCandidate;
 use crate::earlier_runs::EarlierRuns;
 use crate::figure::{Figure, OverTrials};
@@ -154,7 +156,7 @@ pub struct Point {
     #[serde(skip)]
     relative_version: Option<String>,
     #[serde(skip)]
-    plan: String,
+    plan: PlanRecord,
     #[serde(skip)]
     stamp: Timestamp,
 }
@@ -246,7 +248,7 @@ fn point(
     file: &str,
     figure: Figure,
 ) -> Result<Option<Point>, String> {
-    let counted = Starts::from_results(results.iter().copied()).counted;
+    let counted = CandidateTrials::from_results(results.iter().copied()).counted;
     let Some(first) = counted.first() else { return Ok(None) };
     let single = header.one_by_one;
     let at = if single { &first.trial.started_at } else { &header.created_at };
@@ -255,7 +257,6 @@ fn point(
     // A run of `prony load` may be appended to weeks later: the header's commit is its first trial's.
     let commit = header.commit.clone().filter(|_| !single || first.planned.index == 0);
     let host = &header.host;
-    let plan = &first.trial.plan;
     Ok(Some(Point {
         at: at.clone(),
         file: file.to_owned(),
@@ -278,7 +279,7 @@ fn point(
         at_least: known.iter().flatten().any(|k| k.at_least),
         trials: count(counted.len()),
         relative_version: None,
-        plan: format!("{}, {} {}", plan.load(), plan.method, plan.until()),
+        plan: first.trial.plan.clone(),
         stamp: time(at)?,
     }))
 }
@@ -395,10 +396,12 @@ fn also(before: &Point, after: &Point) -> Vec<String> {
             said.push(format!("{what} {a} → {b}"));
         }
     }
+    let [plan_before, plan_after] = [before, after]
+        .map(|Point { plan, .. }| format!("{}, {}, {}", plan.load(), plan.asked(), plan.until()));
     let pairs = [
         ("prony", &before.tool_version, &after.tool_version),
         ("host", &before.host, &after.host),
-        ("plan", &before.plan, &after.plan),
+        ("plan", &plan_before, &plan_after),
     ];
     said.extend(pairs.iter().filter(|(_, a, b)| a != b).map(|(what, a, b)| format!("{what} {a} → {b}")));
     said
@@ -416,14 +419,19 @@ pub fn take_earlier(
     if made >= time(&b.header.created_at)? {
         return Ok(());
     }
-    let kind = |p: &Point| (p.plan.clone(), p.host.clone(), p.tool_version.clone());
+    // Where a plan is aimed but for the path, and its seed, may differ from run to run.
+    let kind = |(key, p): &(SeriesKey, Point)| {
+        let plan = PlanRecord { url: path_of(&p.plan.url).to_owned(), seed: 0, ..p.plan.clone() };
+        (key.clone(), plan, p.host.clone(), p.tool_version.clone())
+    };
     for figure in Figure::ranked() {
-        let mut of_a = figures_of(a.log, "", figure, None)?.points;
-        of_a.retain(|(key, _)| key.2 == a.candidate);
+        let of_a = figures_of(a.log, "", figure, None)?.points;
+        let of_a: Vec<_> = of_a.iter().filter(|(key, _)| key.2 == a.candidate).map(kind).collect();
         // Of repeated loads of one server, each a point of a history, all are one run.
         let mut by_plan: BTreeMap<String, Option<Vec<f64>>> = BTreeMap::new();
-        for (key, point) in figures_of(run, "", figure, None)?.points {
-            if of_a.iter().any(|(own, p)| *own == key && kind(p) == kind(&point)) {
+        for found in figures_of(run, "", figure, None)?.points {
+            if of_a.contains(&kind(&found)) {
+                let (key, point) = found;
                 let exact = point.estimate.filter(|_| !point.at_least);
                 let all = by_plan.entry(key.1).or_insert_with(|| Some(Vec::new()));
                 *all = all.take().zip(exact).map(|(all, one)| [all, vec![one.point]].concat());

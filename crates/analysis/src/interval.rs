@@ -82,7 +82,8 @@ impl WindowParts {
             );
         }
         if self.batches.is_empty() {
-            return Err("without -d only the first hour is kept in batches: give -d".to_owned());
+            let why = "an older version of Prony measured this, and kept batches of the first hour only";
+            return Err(why.to_owned());
         }
         let shares = self.batches.iter().map(|batch| batch.rate_per_s() / per_s.max(1e-9));
         let half = self.half(shares).filter(|half| half.is_finite());

@@ -11,7 +11,7 @@ use prony_model::run_log::{CandidateRecord, NamedPlan, RunLog, Setting};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cell::{Results, Starts, candidates};
+use crate::cell::{CandidateTrials, Results, candidates};
 use crate::figure::Figure;
 use crate::look::Level;
 use crate::ranking::ratio_to_baseline;
@@ -82,7 +82,7 @@ fn rows(log: &RunLog, results: &Results<'_>, http1: &str, http2: &str) -> Vec<Pr
     });
     let row = |(a, b): (String, String)| {
         let [before, after] =
-            [(http1, &a), (http2, &b)].map(|(plan, label)| Starts::of(results, plan, label));
+            [(http1, &a), (http2, &b)].map(|(plan, label)| CandidateTrials::of(results, plan, label));
         let ratio = |figure: Figure| {
             let ratio = ratio_to_baseline(&after.comparable(figure)?, &before.comparable(figure)?, level)?;
             Some((figure.field.to_owned(), ratio))

@@ -6,7 +6,7 @@ use prony_model::{Estimate, Tool, Trial};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cell::Starts;
+use crate::cell::CandidateTrials;
 use crate::figure::Figure;
 use crate::figures::Figures;
 use crate::look::Level;
@@ -55,7 +55,8 @@ pub struct Repeat {
 impl Repeat {
     /// The trials of a log that holds no others.
     pub fn of(log: &RunLog, asked: u32) -> Repeat {
-        let Starts { all, counted, .. } = Starts::from_results(log.last_results().into_values());
+        let CandidateTrials { all, counted, .. } =
+            CandidateTrials::from_results(log.last_results().into_values());
         let figures = Figures::over(&counted, Level::of(log));
         let (throughput, p99) = (&figures[Figure::THROUGHPUT], &figures[Figure::P99]);
         Repeat {

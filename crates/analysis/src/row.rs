@@ -9,7 +9,7 @@ use prony_model::trial::{Effect, Outcome, Trial};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cell::{Cell, Deaths, Starts};
+use crate::cell::{CandidateTrials, Cell, Deaths};
 use crate::controls::Twin;
 use crate::curve::{CurvePoint, TrialSeries, latency_curve, series};
 use crate::figure::Figure;
@@ -24,7 +24,7 @@ use crate::starts::{still_rising, two_levels};
 pub struct PlanAnalysis {
     /// The plan's name.
     pub name: String,
-    /// `100 connections, closed loop, GET /`.
+    /// `100 connections, closed loop, GET /, 3s after 1s warm-up`.
     pub describe: String,
     /// Candidates, best throughput first; those without a figure last.
     pub rows: Vec<Row>,
@@ -141,8 +141,8 @@ pub struct PublishedFigures {
 pub const CARRIED_WHOLE: &str = "all that was due was completed: an interval would be the schedule's";
 
 /// The candidate's row, not ranked yet.
-pub(crate) fn row(candidate: &CandidateRecord, starts: &Starts<'_>, level: Level) -> Row {
-    let Starts { all: cells, counted, died } = starts;
+pub(crate) fn row(candidate: &CandidateRecord, starts: &CandidateTrials<'_>, level: Level) -> Row {
+    let CandidateTrials { all: cells, counted, died } = starts;
     let trials: Vec<&Trial> = counted.iter().map(|c| c.trial).collect();
     let with = |outcome| count(trials.iter().filter(|trial| trial.outcome == outcome).count());
     let mut figures = Figures::over(counted, level);

@@ -5,7 +5,7 @@ use prony_model::unit::Unit;
 use prony_stats::Interval;
 use prony_stats::order::Quantile;
 
-use crate::cell::{Cell, Starts, candidates, plan_names};
+use crate::cell::{CandidateTrials, Cell, candidates, plan_names};
 use crate::figure::Figure;
 use crate::figures;
 use crate::look::Level;
@@ -34,7 +34,7 @@ pub fn hold_run(slos: &[Slo], log: &RunLog) -> Vec<RunSlo> {
     let mut all = Vec::new();
     for plan in plan_names(log, &results) {
         for candidate in candidates(log, &results, &plan) {
-            let starts = Starts::of(&results, &plan, &candidate.label);
+            let starts = CandidateTrials::of(&results, &plan, &candidate.label);
             all.extend(slos.iter().map(|slo| RunSlo {
                 plan: plan.clone(),
                 candidate: candidate.label.clone(),
@@ -46,7 +46,12 @@ pub fn hold_run(slos: &[Slo], log: &RunLog) -> Vec<RunSlo> {
 }
 
 /// Holds a threshold against the starts of a candidate, as [`hold_run`] has it; `one_server`: all loaded the same.
-fn hold(slo: &Slo, Starts { counted, died, .. }: &Starts<'_>, widened: bool, one_server: bool) -> SloRecord {
+fn hold(
+    slo: &Slo,
+    CandidateTrials { counted, died, .. }: &CandidateTrials<'_>,
+    widened: bool,
+    one_server: bool,
+) -> SloRecord {
     let mut held = match counted.as_slice() {
         [] => found(Decision::Undecided, true, "no trial counts".to_owned()),
         [only] => worst(slo, &[*only]),

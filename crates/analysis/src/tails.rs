@@ -5,7 +5,7 @@ use prony_stats::CONFIDENCE;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cell::Starts;
+use crate::cell::CandidateTrials;
 use crate::compare::{Finding, Rule};
 use crate::figure::Figure;
 use crate::look::Level;
@@ -27,7 +27,12 @@ pub struct TailRatio {
 
 /// B's over A's under one plan; none where a percentile would be of fewer than two common blocks, or grew in an overload, nor
 /// of a server that died.
-pub(crate) fn tails(a: &Starts<'_>, b: &Starts<'_>, rule: Rule, level: Level) -> Vec<TailRatio> {
+pub(crate) fn tails(
+    a: &CandidateTrials<'_>,
+    b: &CandidateTrials<'_>,
+    rule: Rule,
+    level: Level,
+) -> Vec<TailRatio> {
     if a.died.or(b.died).is_some() {
         return Vec::new();
     }

@@ -27,6 +27,7 @@ pub mod observed;
 mod one_by_one;
 pub mod options;
 pub mod plan;
+mod plan_check;
 pub mod plan_record;
 mod plan_wire;
 mod plan_words;

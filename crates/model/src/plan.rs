@@ -9,32 +9,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr};
 
-use crate::error::{PlanError, wrong};
 use crate::list::TargetList;
-use crate::plan_record::LIST_MAX;
-use crate::printable::harmless_within;
 use crate::rate::{Rate, Stage};
-use crate::request::{check_header, check_http2_header, check_method};
 use crate::secret::Secret;
 use crate::target::Target;
 use crate::tls::Tls;
-use crate::units::most_connections;
 
 /// The longest warm-up or duration: a day. Longer runs are a monitoring
 /// tool's work, and an unbounded one would make every buffer unbounded.
 pub const DURATION_MAX: Duration = Duration::from_secs(24 * 3600);
 
-/// How much of a wrong path or host is shown.
-const SHOWN_MAX_CHARS: usize = 80;
 /// The most connections of one plan: far more than any host's files and ports
 /// allow, so that those limits, which can be raised, are the ones that speak.
 pub const CONNECTIONS_MAX: u32 = 1_000_000;
 
 /// The most requests that a connection may carry at once.
 pub const PIPELINE_MAX: u32 = 1024;
-
-/// The most requests that all connections together may carry at once.
-const IN_FLIGHT_MAX: u64 = 10_000_000;
 
 /// The most stages of one plan.
 pub const STAGES_MAX: usize = 1000;
@@ -313,188 +303,6 @@ impl Plan {
             unix: None,
             tls: Tls::default(),
         }
-    }
-
-    /// Refuses what cannot be run, in a sentence that says what to change.
-    pub fn check(&self) -> Result<(), PlanError> {
-        if self.connections == 0 {
-            return wrong("0 connections can carry no request: give -c at least 1.");
-        }
-        if self.connections > CONNECTIONS_MAX {
-            return wrong(format!(
-                "{} connections are more than one client can hold: give -c at most {CONNECTIONS_MAX}.",
-                self.connections
-            ));
-        }
-        self.check_threads(1)?;
-        self.check_requests()?;
-        self.check_pipeline()?;
-        self.check_stages()?;
-        if self.stop.duration.is_none() && self.stop.requests.is_none() {
-            return wrong("Nothing ends this load: give -d, -n or both.");
-        }
-        if let Some(duration) = self.stop.duration {
-            if duration.is_zero() {
-                return wrong("A window of 0 s measures nothing: give -d at least 1ms.");
-            }
-            if duration > DURATION_MAX || self.warmup > DURATION_MAX {
-                return wrong("A load may last a day at most: give -d and --warmup up to 24h.");
-            }
-        }
-        if self.stop.requests == Some(0) {
-            return wrong("0 requests measure nothing: give -n at least 1.");
-        }
-        if self.unix.is_some() && !self.sources.is_empty() {
-            return wrong(
-                "--unix and --source cannot be used together: a Unix socket has no local addresses.",
-            );
-        }
-        if self.timeout.is_zero() {
-            return wrong("A timeout of 0 s fails every request: give --timeout at least 1ms.");
-        }
-        if self.work.list().is_some_and(|list| list.lines.is_empty()) {
-            return wrong("The list of targets holds no request.");
-        }
-        if self.samples_max > SAMPLES_MAX {
-            return wrong(format!(
-                "{} single requests are more than can be kept: ask for {SAMPLES_MAX} at most.",
-                self.samples_max
-            ));
-        }
-        Ok(())
-    }
-
-    /// Whether its requests are such that can be written.
-    fn check_requests(&self) -> Result<(), PlanError> {
-        let path = |path: &str| {
-            let plain = |b: u8| b > b' ' && b < 0x7f;
-            match path.starts_with('/') && path.bytes().all(plain) {
-                true => Ok(()),
-                false => wrong(format!(
-                    "The path {} cannot be requested: it begins with / and has %20 for a space, and the like for other characters \
-                     beyond ASCII.",
-                    harmless_within(path, SHOWN_MAX_CHARS)
-                )),
-            }
-        };
-        for (count, what) in [
-            (self.headers.len(), "headers (-H)"),
-            (self.cpus.len(), "CPUs (--pin)"),
-            (self.sources.len(), "local addresses (--source)"),
-        ] {
-            if count > LIST_MAX {
-                return wrong(format!("{count} {what} are too many: give {LIST_MAX} at most."));
-            }
-        }
-        check_method(self.work.method()).map_err(PlanError)?;
-        path(&self.target.path)?;
-        for (name, value) in &self.headers {
-            check_header(name, value.value())?;
-        }
-        if let Work::List(list) = &self.work {
-            for request in &list.requests {
-                check_method(&request.method).map_err(PlanError)?;
-                path(&request.path)?;
-            }
-            if list.lines.iter().any(|request| *request as usize >= list.requests.len()) {
-                return wrong("The plan's list names a request that it does not have.");
-            }
-        }
-        let host_is_plain = !self.target.host.is_empty()
-            && self.target.host.bytes().all(|b| b > b' ' && b != 0x7f && b != b'/');
-        if host_is_plain {
-            Ok(())
-        } else {
-            let host = harmless_within(&self.target.host, SHOWN_MAX_CHARS);
-            wrong(format!("The host {host:?} is not a valid one: give a name or an address without spaces."))
-        }
-    }
-
-    /// Whether the threads of so many agents can share its connections. At a rate each thread takes an equal part of the
-    /// requests, so that one with much fewer connections would run out of them before the others: up to an eighth fewer are
-    /// let pass.
-    pub fn check_threads(&self, agents: u32) -> Result<(), PlanError> {
-        let (threads, connections) = (self.threads, self.connections);
-        if threads == 0 || threads > THREADS_MAX {
-            return wrong(format!("{threads} threads: give -t between 1 and {THREADS_MAX}."));
-        }
-        let workers = agents.max(1).saturating_mul(threads);
-        let who = if agents == 1 { String::new() } else { format!("{agents} agents of ") };
-        if workers > connections {
-            return wrong(format!(
-                "{who}{threads} threads cannot share {connections} connections: give -c at least {workers}, or a lower -t."
-            ));
-        }
-        if self.arrivals.are_open() && !connections.is_multiple_of(workers) && connections / workers < 8 {
-            return wrong(format!(
-                "{who}{threads} threads cannot share {connections} connections evenly, and at a rate each takes an equal part \
-                 of the requests: one would run out of connections before the others. Give -c a multiple of {workers}; one \
-                 thread sends over 100,000 requests per second."
-            ));
-        }
-        Ok(())
-    }
-
-    fn check_pipeline(&self) -> Result<(), PlanError> {
-        if self.pipeline == 0 || self.pipeline > PIPELINE_MAX {
-            return wrong(format!(
-                "{} requests at once on a connection: give -p between 1 and {PIPELINE_MAX}.",
-                self.pipeline
-            ));
-        }
-        if self.protocol == Protocol::Http2 && !self.keepalive {
-            return wrong("--http2 keeps connections open: leave --http2 or --no-keepalive out.");
-        }
-        if self.protocol == Protocol::Http2 {
-            self.headers.iter().try_for_each(|(name, value)| check_http2_header(name, value.value()))?;
-        }
-        if self.pipeline > 1 && !self.keepalive {
-            return wrong(
-                "A connection that serves one request cannot carry several: give -p or --no-keepalive, not both.",
-            );
-        }
-        if self.pipeline > 1 && matches!(self.arrivals, Arrivals::ConnectionStages(_)) {
-            return wrong("Stages of connections and -p cannot be used together: leave one out.");
-        }
-        if u64::from(self.connections) * u64::from(self.pipeline) > IN_FLIGHT_MAX {
-            return wrong(format!(
-                "{} connections with {} requests in flight each are over {IN_FLIGHT_MAX} in all: give a \
-                 lower -c or -p.",
-                self.connections, self.pipeline
-            ));
-        }
-        Ok(())
-    }
-
-    fn check_stages(&self) -> Result<(), PlanError> {
-        let Some(stages) = self.arrivals.stages() else { return Ok(()) };
-        let length: Duration = stages.iter().map(|stage| stage.duration.min(DURATION_MAX)).sum();
-        if stages.len() > STAGES_MAX || length > DURATION_MAX {
-            return wrong(format!("At most {STAGES_MAX} stages, which may last a day in all, can be given."));
-        }
-        let ends = |stage: &Stage| stage.to;
-        if stages.iter().map(ends).max().unwrap_or(0) == 0 {
-            return wrong("Stages that stay at 0 load nothing: give one a rate or connections.");
-        }
-        if length.is_zero() {
-            return wrong("Stages that last 0 s in all load nothing: give one a length.");
-        }
-        if self.warmup >= length {
-            return wrong("The warm-up takes all of the stages: give a shorter --warmup, or none.");
-        }
-        // Caps and limits are held against `connections`, and what is opened is by the stages.
-        if matches!(self.arrivals, Arrivals::ConnectionStages(_))
-            && most_connections(&self.arrivals) != self.connections
-        {
-            return wrong("Stages of connections need as many connections as the highest of them has.");
-        }
-        let highest_rate = Rate::MAX_PER_S * 1e6;
-        if matches!(self.arrivals, Arrivals::RateStages(_))
-            && stages.iter().any(|s| s.to as f64 > highest_rate)
-        {
-            return wrong(format!("A stage's rate may be at most {} per second.", Rate::MAX_PER_S));
-        }
-        Ok(())
     }
 }
 

@@ -151,13 +151,19 @@ pub(crate) fn plan_notes(plan: &PlanAnalysis) -> Vec<Block> {
         };
         (!remarks.is_empty()).then(|| item_of(mark, &row.candidate, remarks.join("; "), None))
     }));
-    notes.extend(plan.twin.iter().map(|twin| {
-        let ink = if twin.apart == Some(true) { Ink::BAD } else { Ink::PLAIN };
-        item("", words::twin(twin), ink)
-    }));
-    let of_blocks = [plan.planning.as_ref().map(words::planning), words::rank_changes(plan)];
-    notes.extend(of_blocks.into_iter().flatten().map(|said| item("", said, Ink::DIM)));
+    notes.extend(said_of(plan).into_iter().map(|(said, ink)| item("", said, ink)));
     notes
+}
+
+/// What is said of a plan as a whole: its control, what its blocks find, and whether one of them decides.
+pub(crate) fn said_of(plan: &PlanAnalysis) -> Vec<(String, Ink)> {
+    let control = plan.twin.as_ref().map(|twin| {
+        let ink = if twin.apart == Some(true) { Ink::BAD } else { Ink::PLAIN };
+        (words::twin(twin), ink)
+    });
+    let of_blocks = [plan.planning.as_ref().map(words::planning), words::rank_changes(plan)];
+    let of_blocks = of_blocks.into_iter().flatten().map(|said| (said, Ink::DIM));
+    control.into_iter().chain(of_blocks).collect()
 }
 
 /// What HTTP/2 changes, where plans ask for the same over both.
@@ -198,7 +204,10 @@ pub(crate) fn details(analysis: &ExperimentAnalysis) -> Vec<Block> {
 
 /// All of a comparison but its answer.
 pub(crate) fn comparison(comparison: &Comparison) -> Vec<Block> {
-    let mut blocks = Vec::new();
+    let forced = comparison.not_comparable.iter().map(|difference| {
+        item("✗", format!("NOT COMPARABLE, compared because of --force: {difference}"), Ink::BAD)
+    });
+    let mut blocks: Vec<Block> = forced.collect();
     let (a, b) = compared::sides(comparison);
     for plan in &comparison.plans {
         let amount = compared::amount(plan, comparison);
@@ -218,9 +227,6 @@ pub(crate) fn comparison(comparison: &Comparison) -> Vec<Block> {
         blocks.extend(whys.map(|(figure, why)| item("–", format!("{figure}: {why}"), Ink::PLAIN)));
     }
     blocks.push(Block::Gap);
-    blocks.extend(comparison.not_comparable.iter().map(|difference| {
-        item("✗", format!("NOT COMPARABLE, compared because of --force: {difference}"), Ink::BAD)
-    }));
     blocks.extend(comparison.notes.iter().map(|note| item("·", note, Ink::WARN)));
     let how = [&comparison.method, compared::legend(comparison)];
     blocks.extend(how.map(|text| Block::Text(text.to_owned(), Ink::DIM)));

@@ -65,14 +65,13 @@ fn blocks(blocks: &[Block]) -> String {
     let (mut out, mut in_list) = (String::new(), false);
     for block in blocks {
         let is_item = matches!(block, Block::Item(_));
-        if !(is_item && in_list) {
+        // All but the items of a list are apart without it.
+        if !(matches!(block, Block::Gap) || is_item && in_list) {
             out.push('\n');
         }
         in_list = is_item;
         match block {
-            Block::Gap => {
-                out.pop();
-            }
+            Block::Gap => {}
             Block::Text(said, Ink::DIM) => out.push_str(&format!("<sub>{}</sub>\n", text(said))),
             Block::Part(said, _) | Block::Text(said, _) => out.push_str(&format!("{}\n", text(said))),
             Block::Item(item) => push_item(&mut out, item),
@@ -93,7 +92,8 @@ fn push_item(out: &mut String, item: &Item) {
     };
     let of = item.of.as_ref().map_or(String::new(), |of| format!("**{}**: ", text(of)));
     let fix = item.fix.as_ref().map_or(String::new(), |fix| format!(" – {}", code(fix)));
-    out.push_str(&format!("- {kind}{of}{}{fix}\n", text(&item.text)));
+    let strong = if item.ink == Ink::BAD { "**" } else { "" };
+    out.push_str(&format!("- {kind}{of}{strong}{}{strong}{fix}\n", text(&item.text)));
 }
 
 fn push_table(out: &mut String, table: &Table) {

@@ -177,3 +177,14 @@ fn a_twin_stands_below_its_plans_table() {
     let terminal = terminal.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(terminal.contains(said), "{terminal}");
 }
+
+#[test]
+fn a_forced_comparison_says_loudly_and_first_that_it_is_none() {
+    let mut forced = prony_analysis::analyse(&fixtures::duet()).duet.unwrap();
+    forced.not_comparable = vec!["the kernel is 6.1 in one and 6.2 in the other".to_owned()];
+    let (markdown, terminal) =
+        (comparison(&forced), crate::terminal::comparison(&forced, &Default::default()));
+    let said = "\n\n- **NOT COMPARABLE, compared because of --force: the kernel is 6.1 in one and 6.2 in the other**\n\n";
+    assert!(markdown.find(said).unwrap() < markdown.find("\n| ").unwrap(), "{markdown}");
+    assert!(terminal.find("✗ NOT COMPARABLE").unwrap() < terminal.find("A/A").unwrap(), "{terminal}");
+}

@@ -1,6 +1,6 @@
 //! Texts that are the same in every view.
 
-use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
+use prony_analysis::experiment::{ExperimentAnalysis, Row};
 use prony_analysis::figure::Figure;
 use prony_model::Estimate;
 use prony_model::capacity::CapacityRecord;
@@ -34,12 +34,6 @@ pub(crate) use remarks::{CellVerdict, own_remarks, row_mark, row_remarks, row_ve
 
 /// Where a figure is withheld.
 pub(crate) const WITHHELD: &str = "–";
-
-/// What stands below a plan's table: its control, what its blocks find, and whether one of them decides.
-pub(crate) fn of_plan(plan: &PlanAnalysis) -> Vec<String> {
-    let found = plan.planning.as_ref().map(planning);
-    [plan.twin.as_ref().map(twin), found, rank_changes(plan)].into_iter().flatten().collect()
-}
 
 /// An outcome or a verdict as a word that stands out.
 pub(crate) fn loud(word: impl Into<&'static str>) -> String {

@@ -1,5 +1,5 @@
 /** The ranking as it is shown: filtered, with ratios to the chosen baseline. Pure. */
-import type { Candidate, Cell as CellWords, Estimate, Published, Ranking, RankingRow, Ratios, Row, RunData } from "../data";
+import type { Candidate, Cell, Estimate, Published, Ranking, RankingRow, Ratios, RunData } from "../data";
 import type { Said } from "../parts/verdict";
 import { words } from "./format";
 
@@ -22,13 +22,8 @@ export interface Shown {
   published: Published | null;
 }
 
-/** A candidate under a plan: its row of the analysis, and what is said of it. */
-export type Cell = Omit<Row, "candidate"> & CellWords;
-
 export function cellOf(data: RunData, plan: number, candidate: number): Cell | null {
-  const row = data.head.plans[plan]?.rows.find((r) => r.candidate === data.candidates[candidate]?.label);
-  const said = data.cells.find((c) => c.plan === plan && c.candidate === candidate);
-  return row && said ? { ...row, ...said } : null;
+  return data.cells.find((c) => c.plan === plan && c.candidate === candidate) ?? null;
 }
 
 /** The values of candidates that can be filtered by, where there are at least two. */

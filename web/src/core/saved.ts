@@ -1,5 +1,5 @@
 /** The names that figures, plans and runs have in files that are taken along. */
-import type { Estimate, Head, PlanHead, RunData } from "../data";
+import type { Cell, Estimate, Head, PlanHead, RunData } from "../data";
 
 /** A figure with its interval. */
 export function short(e: Estimate | null | undefined): { point: number; low: number | null; high: number | null; n: number; why?: string } | null {
@@ -19,4 +19,12 @@ export function planOf(plan: PlanHead | undefined): Record<string, unknown> | un
     name, describe, said, connections: asked?.plan.connections ?? null, rate_per_s: share ? null : asked?.plan.rate_per_s ?? null,
     arrivals: asked?.plan.arrivals ?? null, capacity: asked?.capacity ?? null, ...(share ? { share: [share.share, `${share.of.candidate} ${share.of.plan}`] } : {}),
   };
+}
+
+/** What is said of a candidate under a plan. */
+export function cellFile(cell: Cell | null): Record<string, unknown> | null {
+  if (!cell) return null;
+  const { plan, candidate, verdict, trials, counted, failed, completed, remarks } = cell;
+  const reasons = cell.reasons.map(({ code, trials: of, detail, advice }) => ({ code, trials: of, detail, advice }));
+  return { plan, candidate, verdict, trials, counted, failed, completed, remarks, reasons };
 }

@@ -6,7 +6,7 @@ import { interval, ratio, significant, UNITS, WITHHELD } from "../core/format";
 import { runOf, short } from "../core/saved";
 import { command } from "../parts/facts";
 import { type Column, estimateFiles, table } from "../parts/table";
-import { badge } from "../parts/verdict";
+import { badge, wordOf } from "../parts/verdict";
 import type { Context } from "./page";
 
 export function duet({ data, state }: Context): HTMLElement | null {
@@ -38,10 +38,9 @@ export function duet({ data, state }: Context): HTMLElement | null {
   const chip = (index: number): HTMLElement => h("span", { class: "chip", style: `background:${color(index)}`, "aria-hidden": "true" });
   const why = both.rows.filter((row) => row.found.why);
   const notes = [...compared.not_comparable.map((reason) => `Not comparable: ${reason}`), ...compared.notes];
-  const WORDS = { faster: "better", slower: "worse", equivalent: "equivalent", inconclusive: "inconclusive" } as const;
   const sideFile = (e: Estimate | null): unknown => e && { estimate: short(e), at_least: e.at_least === true };
   const saved = ({ plan, found, change, noise, verdict }: DuetRow): Record<string, unknown> => ({
-    plan: data.plans[plan]?.name, figure: found.figure, a: sideFile(found.a), b: sideFile(found.b), ratio: short(found.ratio), change, noise, finding: found.finding ? WORDS[found.finding] : "none", verdict, ...(found.why ? { why: found.why } : {}),
+    plan: data.plans[plan]?.name, figure: found.figure, a: sideFile(found.a), b: sideFile(found.b), ratio: short(found.ratio), change, noise, finding: found.finding ? wordOf(found.finding) : "none", verdict, ...(found.why ? { why: found.why } : {}),
   });
   return h("section", { class: "duet", id: "duet" },
     h("h2", null, chip(both.b), name(both.b), " beside ", chip(both.a), name(both.a)),

@@ -5,7 +5,7 @@ import { color } from "../core/colors";
 import { h, replace } from "../core/dom";
 import { duration, interval, plusMinus, quantileName, rank, ratio, UNITS, WITHHELD } from "../core/format";
 import { publishedRatio, type PublishedRatio, ranking, ratioTo, saidOf, type Filters, type Shown, shown } from "../core/rows";
-import { planOf, runOf, short } from "../core/saved";
+import { cellFile, planOf, runOf, short } from "../core/saved";
 import { segments, select } from "../parts/controls";
 import { figure as figureBox } from "../parts/figure";
 import { byAxis, byNature, filtersOf } from "../parts/filters";
@@ -173,7 +173,7 @@ function rankingTable(
       rows: rows.map((r) => ({
         ...r.candidate,
         figures: Object.fromEntries(data.figures.map((f, i) => [f.id, whole(of(i, r.index), baseline === data.baseline ? of(i, r.index)?.ratio ?? null : baseline === null ? null : ratioTo(all, i, r.index, baseline))])),
-        ratio: short(r.ratio), cell: r.cell,
+        ratio: short(r.ratio), cell: cellFile(r.cell),
         published: r.published && { ...r.published, ratio: publishedRatio(data, r.published, baseline).ratio },
       })),
     }),

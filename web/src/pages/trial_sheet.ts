@@ -161,9 +161,9 @@ function agents(name: string, window_ns: number, rows: FleetRecord["agents"]): H
 }
 
 function percentile(summary: Summary, field: string): (HTMLElement | string)[] {
-  const value = summary[field as keyof Summary] as number | null;
+  const value = summary[field as keyof Summary] as number | null | undefined;
   const [low, high] = summary.ci95[field] ?? [null, null];
-  if (value !== null) return [duration(value), ...(low === null ? [] : [h("small", null, high === null ? `≥ ${duration(low)}` : `${duration(low)} – ${duration(high)}`)])];
+  if (value != null) return [duration(value), ...(low === null ? [] : [h("small", null, high === null ? `≥ ${duration(low)}` : `${duration(low)} – ${duration(high)}`)])];
   const [beyond, needs] = [summary.censored_at_ns?.[field], summary.needs_duration_ns?.[field]];
   if (beyond !== undefined) return [`> ${duration(beyond)}`];
   return [WITHHELD, ...(needs !== undefined ? [h("small", null, `needs -d ${Math.ceil(needs / 1e9)}s`)] : [])];

@@ -26,6 +26,11 @@ const LOOKS: Record<string, [string, string, string]> = {
   none: ["no verdict", "–", "warn"],
 };
 
+/** A verdict's word. */
+export function wordOf(verdict: string): string {
+  return LOOKS[verdict]?.[0] ?? words(verdict);
+}
+
 let nextId = 0;
 
 /** `shown` stands in place of the verdict's own word; `later` says more when it is asked for, in place of `said`. */

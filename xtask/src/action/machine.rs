@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::engine::{BASE, Engine, LIMITS};
-use crate::run;
+use crate::programs;
 
 /// What it is, and what of this machine is seen there.
 pub(super) enum Machine {
@@ -62,7 +62,7 @@ impl Machine {
                 command.args([image, "bash"]);
             }
         }
-        run::output(command.args(["--noprofile", "--norc", "-eo", "pipefail"]).arg(script))
+        programs::output(command.args(["--noprofile", "--norc", "-eo", "pipefail"]).arg(script))
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::{Place, read};
-use crate::{files, run};
+use crate::{files, programs};
 
 const TOP: [&str; 7] = ["name", "description", "author", "branding", "inputs", "outputs", "runs"];
 const OF_INPUT: [&str; 3] = ["description", "required", "default"];
@@ -125,7 +125,7 @@ fn pinned(place: &Place) -> Result<(), String> {
 
 /// Every variable that the files set is one that Prony reads.
 fn variables(place: &Place, action: &str) -> Result<(), String> {
-    let help = |command: &str| run::text(Command::new(&place.binary).args(["ci", command, "--help"]));
+    let help = |command: &str| programs::text(Command::new(&place.binary).args(["ci", command, "--help"]));
     let known = help("compare")? + &help("comment")?;
     let gitlab = files::read(&place.root.join("ci/gitlab.yml"))?;
     for rest in action.split("PRONY_CI_").chain(gitlab.split("PRONY_CI_")).skip(1) {
@@ -138,7 +138,7 @@ fn variables(place: &Place, action: &str) -> Result<(), String> {
 
 /// By the schemas that others keep, where their checker is installed.
 fn by_schema(place: &Place) -> Result<(), String> {
-    if !run::is_there(CHECKER, "--version") {
+    if !programs::is_there(CHECKER, "--version") {
         println!(
             "skipped: the schemas of GitHub and GitLab; {CHECKER} is not installed (pip install {CHECKER})"
         );
@@ -150,7 +150,9 @@ fn by_schema(place: &Place) -> Result<(), String> {
         ("vendor.github-workflows", ".github/workflows/release.yml"),
         ("vendor.gitlab-ci", "ci/gitlab.yml"),
     ] {
-        run::text(Command::new(CHECKER).args(["--builtin-schema", schema, file]).current_dir(&place.root))?;
+        programs::text(
+            Command::new(CHECKER).args(["--builtin-schema", schema, file]).current_dir(&place.root),
+        )?;
     }
     Ok(())
 }

@@ -186,11 +186,11 @@ pub(crate) fn misses(table: &Table) -> Vec<String> {
     let mut hold = |situation: String, what: &'static str, share: f64, runs: u64, bar: Bar| {
         counted.push(Counted { situation, what, runs, count: (share * real(runs)).round() as u64, bar });
     };
-    let mut wide = Vec::new();
+    let mut misses = Vec::new();
     for row in &table.intervals {
         let of = format!("{} of {}, {} s", row.figure, row.process, row.seconds);
         if row.over_oracle > OVER_ORACLE_MAX && !beyond_claim(&row.process, row.seconds) {
-            wide.push(format!("{of}: {:.2} × the oracle's width", row.over_oracle));
+            misses.push(format!("{of}: {:.2} × the oracle's width", row.over_oracle));
         }
         if row.printed > 0 {
             hold(of.clone(), "covered", row.covered, row.printed, Bar::AtLeast(COVERED_MIN));
@@ -214,8 +214,8 @@ pub(crate) fn misses(table: &Table) -> Vec<String> {
             hold(of, "found", found, row.runs, Bar::AtLeast(FOUND_MIN));
         }
     }
-    wide.extend(counted.iter().filter(|row| row.is_missed()).map(Counted::named));
-    wide
+    misses.extend(counted.iter().filter(|row| row.is_missed()).map(Counted::named));
+    misses
 }
 
 #[derive(Parser)]

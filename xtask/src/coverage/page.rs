@@ -8,7 +8,7 @@ use super::counted::{Bar, Counted};
 use super::seconds::{HabitRow, SecondsRow};
 use super::{Table, beyond_claim};
 use crate::page::{NONE, list, table};
-use crate::run;
+use crate::programs;
 
 /// Where the table is kept, beside the others of its day.
 const NAME: &str = "coverage-2026-11-27";
@@ -114,7 +114,7 @@ pub(crate) fn write_verdicts(
     rows: &[Counted],
     misses: &[String],
 ) -> Result<(), String> {
-    let commit = run::git(root, &["rev-parse", "--short=8", "HEAD"])?;
+    let commit = programs::git(root, &["rev-parse", "--short=8", "HEAD"])?;
     let page = format!("{VERDICTS_HEAD}At {commit}. {}{table}{VERDICTS_FOOT}", bars(misses));
     write_both(root, VERDICTS_NAME, &page, &rows)
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::{Dist, VERSION, files_of};
 use crate::files::{at, make, read, write};
-use crate::run::text;
+use crate::programs::text;
 
 /// It depends on nothing: the C library is inside. What https:// servers are checked against is the system's where it has
 /// it. Only some commands run the others: `--runtime container`, `--fleet`, `prony ci`.

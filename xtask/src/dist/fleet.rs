@@ -9,7 +9,7 @@ use super::Dist;
 use super::trial::{REQUESTS, completed, image_name};
 use crate::engine::{Engine, LIMITS};
 use crate::files;
-use crate::run::text;
+use crate::programs::text;
 
 /// What is waited for comes however slow the machine is; a fault does not.
 const WATCHDOG: Duration = Duration::from_secs(120);

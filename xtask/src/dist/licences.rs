@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::files;
-use crate::run::text;
+use crate::programs::text;
 
 /// How the files begin that a package has its licences in.
 const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"];
@@ -30,7 +30,7 @@ pub(super) fn write(root: &Path, to: &Path) -> Result<(), String> {
             texts.entry("(no file beside it)".to_owned()).or_default().push(stated.clone());
         }
         for file in files {
-            let licence = crate::run::trimmed(&fs::read(&file).map_err(files::at(&file))?);
+            let licence = crate::programs::trimmed(&fs::read(&file).map_err(files::at(&file))?);
             texts.entry(licence).or_default().push(stated.clone());
         }
     }

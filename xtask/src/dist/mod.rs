@@ -18,8 +18,8 @@ use std::time::Instant;
 use clap::Parser;
 
 use crate::files::{self, at, copy, write};
+use crate::programs::{is_there, seen, text};
 use crate::release::Release;
-use crate::run::{is_there, seen, text};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// What none of the artifacts may be larger than.

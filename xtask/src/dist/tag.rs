@@ -5,8 +5,8 @@ use std::process::Command;
 
 use super::VERSION;
 use crate::files;
+use crate::programs::{git, text};
 use crate::release::{NOBODY, Release};
-use crate::run::{git, text};
 
 /// Tags the commit `vVERSION`.
 pub(super) fn tag(root: &Path, artifacts: &Path) -> Result<(), String> {

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{Dist, VERSION, fleet};
 use crate::engine::{BASE, Engine, LIMITS};
 use crate::files::{copy, read, write};
-use crate::run::{Checks, is_there, text};
+use crate::programs::{Checks, is_there, text};
 
 #[path = "../../../crates/prony/tests/cli/tutorial_page.rs"]
 mod tutorial_page;
@@ -46,7 +46,7 @@ pub(super) fn run(dist: &Dist) -> Result<(), String> {
     };
     let ways = ways(dist)?;
     let mut checks = Checks::default();
-    checks.count("image", image(dist, &engine));
+    checks.count_said("image", image(dist, &engine));
     for (suite, image) in DEBIANS {
         let furnished = match engine.furnished(suite, image) {
             Ok(furnished) => furnished,
@@ -57,24 +57,24 @@ pub(super) fn run(dist: &Dist) -> Result<(), String> {
         };
         for way in &ways {
             let image = if way.name == "wheel" { &furnished } else { image };
-            checks.count(&format!("{} on {suite}", way.name), loaded(dist, &engine, image, way));
+            checks.count_said(&format!("{} on {suite}", way.name), loaded(dist, &engine, image, way));
         }
         if suite != NEWEST {
             continue;
         }
-        let said = tutorial(dist, &engine, &furnished);
-        checks.count(&format!("every command of the tutorial, beside the package on {suite}"), said);
+        let worked = tutorial(dist, &engine, &furnished);
+        checks.count(&format!("every command of the tutorial, beside the package on {suite}"), worked);
         match nats_server() {
             Some(nats) => {
-                let said = fleet::works(dist, &engine, image, &nats).map(|()| String::new());
-                checks.count("agents of the image, with a nats-server beside them", said);
+                let worked = fleet::works(dist, &engine, image, &nats);
+                checks.count("agents of the image, with a nats-server beside them", worked);
             }
             None => println!("skipped a fleet of containers: no nats-server (apt-get install nats-server)"),
         }
     }
     match busybox(&engine, &folder) {
         Ok(()) => {
-            checks.count("archive beside busybox alone", loaded(dist, &engine, BUSYBOX, &ways[0]));
+            checks.count_said("archive beside busybox alone", loaded(dist, &engine, BUSYBOX, &ways[0]));
         }
         Err(why) => println!("skipped: a root filesystem of busybox cannot be made here: {why}"),
     }
@@ -128,13 +128,13 @@ fn ways(dist: &Dist) -> Result<[Way; 3], String> {
 }
 
 /// Every command of docs/tutorial.md to the letter, where the package, git and nothing else was installed.
-fn tutorial(dist: &Dist, engine: &Engine, image: &str) -> Result<String, String> {
+fn tutorial(dist: &Dist, engine: &Engine, image: &str) -> Result<(), String> {
     let commands = tutorial_page::commands(&read(&dist.root.join("docs/tutorial.md"))?);
     let script = tutorial_page::script(&commands);
     let script = format!("dpkg --install /dist/*.deb >&2\ncd \"$(mktemp --directory)\"\n{script}");
     let said = beside_artifacts(dist, engine, image, "-c", &script)?;
     let wrong = tutorial_page::wrong(&commands, &said);
-    if wrong.is_empty() { Ok(String::new()) } else { Err(format!("{}\n{said}", wrong.join("\n"))) }
+    if wrong.is_empty() { Ok(()) } else { Err(format!("{}\n{said}", wrong.join("\n"))) }
 }
 
 /// Installs in a container of the image that sees the artifacts and nothing else, and loads.
@@ -213,7 +213,8 @@ fn busybox(engine: &Engine, folder: &Path) -> Result<(), String> {
         ["/usr/bin/busybox", "/bin/busybox"].map(PathBuf::from).into_iter().find(|path| path.is_file());
     let busybox = busybox.ok_or("there is none here (apt-get install busybox-static)")?;
     copy(&busybox, &context.join("busybox"))?;
-    if is_there("ldd", &busybox.to_string_lossy()) {
+    let is_dynamic = is_there("ldd", &busybox.to_string_lossy());
+    if is_dynamic {
         return Err(format!("{} is not static (apt-get install busybox-static)", busybox.display()));
     }
     let install = "RUN [\"/bin/busybox\", \"--install\", \"-s\", \"/bin\"]";

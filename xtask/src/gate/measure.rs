@@ -10,7 +10,7 @@ use super::trees::Tree;
 use crate::files;
 use crate::median::{pairs, ratio, real};
 use crate::peers::{Kind, Server, tls_lacks};
-use crate::run;
+use crate::programs::{self, is_there};
 
 /// The loads that are counted, and the tests that apply them; `streams` is HTTP/2's, on connections of 32.
 pub(super) const COUNTED: [(&str, &str); 4] = [
@@ -63,6 +63,9 @@ pub(super) fn instructions(trees: &[Tree; 2], test: &str, scratch: &Path) -> Res
 }
 
 fn count(tree: &Tree, test: &str, requests: u64, scratch: &Path) -> Result<u64, String> {
+    if !is_there("valgrind", "--version") {
+        return Err("valgrind counts instructions, and is not here: apt-get install valgrind".to_owned());
+    }
     let file = scratch.join("callgrind.out");
     let mut valgrind = Command::new("valgrind");
     valgrind
@@ -74,7 +77,7 @@ fn count(tree: &Tree, test: &str, requests: u64, scratch: &Path) -> Result<u64, 
         .arg(&tree.tests)
         .args(["--exact", test, "--test-threads=1"])
         .env("PRONY_COUNTED", requests.to_string());
-    let out = run::text(&mut valgrind).map_err(|why| format!("{why} (apt-get install valgrind)"))?;
+    let out = programs::text(&mut valgrind)?;
     if !out.contains("1 passed") {
         return Err(format!("there is no counted load {test}: {out}"));
     }
@@ -107,7 +110,7 @@ pub(super) fn paired(
 fn one(prony: &Path, load: &Load, url: &str, cpu: u32) -> Result<f64, String> {
     let mut command = Command::new(prony);
     command.args(["load", url, "-q", "--json", "-", "--pin", &cpu.to_string()]);
-    let trial = run::json(command.args(LENGTH.split(' ').chain(load.flags.split(' '))))?;
+    let trial = programs::json(command.args(LENGTH.split(' ').chain(load.flags.split(' '))))?;
     let number = |path: &str| trial.pointer(path).and_then(Value::as_f64);
     let (Some(completed), Some(0.0)) = (number("/requests/completed"), number("/requests/failed")) else {
         return Err(format!("not all of the load was carried: {}", trial["requests"]));

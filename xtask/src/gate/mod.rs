@@ -20,7 +20,7 @@ use trees::{BASE, Tree};
 use crate::files;
 use crate::median::shown;
 use crate::page::{date, host, table};
-use crate::run::commit;
+use crate::programs::commit;
 use crate::truth::noise::{self, Reading};
 
 const PAIRS: usize = 40;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{run, suite};
+use crate::{programs, suite};
 
 /// What every later commit is held against.
 pub(super) const BASE: &str = "697f7046";
@@ -26,7 +26,8 @@ pub(super) fn both(root: &Path) -> Result<[Tree; 2], String> {
     let base = root.join("target/gate").join(BASE);
     if !base.exists() {
         let add = ["worktree", "add", "--force", "--detach", &base.to_string_lossy(), BASE];
-        run::git(root, &add).map_err(|why| format!("{why} (a clone without its history has no {BASE})"))?;
+        programs::git(root, &add)
+            .map_err(|why| format!("{why} (a clone without its history has no {BASE})"))?;
     }
     Ok([build(&base)?, build(root)?])
 }
@@ -34,7 +35,7 @@ pub(super) fn both(root: &Path) -> Result<[Tree; 2], String> {
 fn build(tree: &Path) -> Result<Tree, String> {
     println!("building {} …", tree.display());
     let build = ["build", "--release", "--locked", "--package", "prony"];
-    run::seen(Command::new("cargo").args(build).current_dir(tree))?;
+    programs::seen(Command::new("cargo").args(build).current_dir(tree))?;
     let tests = suite::build(tree, &["--release", "--package", "prony-load", "--lib"])?;
     let tests =
         tests.into_iter().find(|binary| binary.name == "load").ok_or("cargo built no tests of prony-load")?;

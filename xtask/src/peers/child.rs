@@ -18,7 +18,7 @@ use nix::sys::time::TimeVal;
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
-use crate::{files, run};
+use crate::{files, programs};
 
 /// What a tool cost, from its start to its end.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ pub(super) fn costs(
     let own = std::env::current_exe().map_err(|e| format!("this program was not found: {e}"))?;
     let mut measured = Command::new(own);
     measured.args(["measured", &cpu.to_string(), &limit.as_secs().to_string()]).arg(&report).args(line);
-    let output = run::output(measured.current_dir(scratch))?;
+    let output = programs::output(measured.current_dir(scratch))?;
     let cost = std::fs::read(&report)
         .map_err(|e| e.to_string())
         .and_then(|bytes| serde_json::from_slice(&bytes).map_err(|e| e.to_string()))

@@ -77,5 +77,5 @@ fn npm(name: &str, folder: &Path) -> Result<(), String> {
 
 /// Standard output is the table's, so the installers' goes to stderr.
 fn run(command: &mut Command) -> Result<(), String> {
-    crate::run::seen(command.stdout(std::io::stderr()))
+    crate::programs::seen(command.stdout(std::io::stderr()))
 }

@@ -10,7 +10,7 @@ use super::lines::{Line, Load, Results};
 use super::scenarios::{Scenario, Subject};
 use super::server::Server;
 use super::tools::{Places, Tool};
-use crate::run;
+use crate::programs;
 
 /// What a tool may take beyond its load before it is killed: k6 and node start in a second.
 const GRACE_S: u64 = 20;
@@ -154,7 +154,7 @@ pub(super) fn line(ready: &Ready, load: &Load, url: &str, scratch: &Path) -> Opt
 }
 
 fn again(program: &Path, arguments: &[String], folder: &Path) -> String {
-    run::text(Command::new(program).args(arguments).current_dir(folder)).unwrap_or_default()
+    programs::text(Command::new(program).args(arguments).current_dir(folder)).unwrap_or_default()
 }
 
 /// Why a run doesn't count.

@@ -38,7 +38,7 @@ use self::scenarios::{SCENARIOS, Scenario};
 pub(crate) use self::server::{Kind, Server};
 use self::store::Comparison;
 use self::tools::{Places, Source, TOOLS, Tool};
-use crate::run;
+use crate::programs::{self, is_there};
 
 /// Rounds of a result that counts: the interval of a median of nine is from its second to its eighth value.
 const ROUNDS: u32 = 9;
@@ -84,7 +84,7 @@ struct Planned {
 }
 
 pub(crate) fn run(root: &Path, arguments: &Asked) -> Result<(), String> {
-    let places = Places { prony: root.join("target/release/prony"), tools: root.join(".prony/peers") };
+    let places = Places { prony: crate::own_prony(root)?, tools: root.join(".prony/peers") };
     let (first, last) = match prony_host::cpus::allowed().as_slice() {
         [first, .., last] => (*first, *last),
         _ => {
@@ -94,8 +94,10 @@ pub(crate) fn run(root: &Path, arguments: &Asked) -> Result<(), String> {
         }
     };
     let tools = arguments.wanted();
-    if !places.prony.is_file() {
-        return Err(format!("{} is not built: make build", places.prony.display()));
+    if !is_there("curl", "--version") {
+        return Err(
+            "curl asks the servers for their own counts, and is not here: apt-get install curl".to_owned()
+        );
     }
     if arguments.install {
         install::install(&tools, &places)?;
@@ -207,7 +209,7 @@ fn plan(
 fn host(places: &Places, cpu: u32, scratch: &Path) -> Result<Value, String> {
     let server = Server::start(&places.prony, Kind::Counting, cpu, scratch)?;
     let line = ["load", "-n", "1", "-c", "1", "--json", "-", &server.url];
-    Ok(run::json(Command::new(&places.prony).args(line))?["host"].clone())
+    Ok(programs::json(Command::new(&places.prony).args(line))?["host"].clone())
 }
 
 fn say_plan(plans: &[Planned], skipped: &[(String, String)], rounds: u32) {

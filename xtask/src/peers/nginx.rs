@@ -7,13 +7,17 @@ use std::process::{Command, Stdio};
 
 use crate::files::{make, write};
 use crate::loopback::{self, free_port};
-use crate::run::{self, Running, is_there};
+use crate::programs::{self, Running, is_there};
 
 /// Whether it can be started; else why not.
 pub(crate) fn lacks() -> Option<String> {
-    let [nginx, openssl] = [("nginx", "-v"), ("openssl", "version")].map(|(name, flag)| is_there(name, flag));
-    let missing = if nginx { (!openssl).then_some("openssl")? } else { "nginx" };
-    Some(format!("its server is nginx with TLS, and {missing} isn't here (prony servers install nginx-fpm)"))
+    let needed = [
+        ("nginx", "-v", "prony servers install nginx-fpm"),
+        ("openssl", "version", "apt-get install openssl"),
+        ("curl", "--version", "apt-get install curl"),
+    ];
+    let (name, _, install) = needed.into_iter().find(|(name, flag, _)| !is_there(name, flag))?;
+    Some(format!("its server is nginx with TLS, and {name} isn't here ({install})"))
 }
 
 /// Starts it on `cpu`, with its files in `scratch`: where it serves TLS, and where it counts, over plain HTTP.
@@ -54,7 +58,7 @@ server {{ listen 127.0.0.1:{status}; location = / {{ stub_status; }} }}"
 fn certificate(folder: &Path) -> Result<(), String> {
     let request = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost \
                    -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out certificate.pem";
-    run::text(Command::new("openssl").args(request.split(' ')).current_dir(folder)).map(drop)
+    programs::text(Command::new("openssl").args(request.split(' ')).current_dir(folder)).map(drop)
 }
 
 /// What the status page says.

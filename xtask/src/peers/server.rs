@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::figures::Served;
 use super::nginx;
-use crate::run::{self, Running};
+use crate::programs::{self, Running};
 
 /// How long connections of the tool before may linger.
 const SETTLE_MAX: Duration = Duration::from_secs(5);
@@ -93,15 +93,7 @@ impl Server {
             Kind::Tls => {
                 let (process, url, address) = nginx::start(scratch, cpu)?;
                 let books = Books::Status { address, asked: Cell::new(0) };
-                let server = Server { _process: process, url, books };
-                let deadline = Instant::now() + PATIENCE;
-                while let Err(e) = server.account() {
-                    if Instant::now() > deadline {
-                        return Err(e);
-                    }
-                    thread::sleep(Duration::from_millis(20));
-                }
-                return Ok(server);
+                return Server { _process: process, url, books }.answering();
             }
             Kind::Target(flags) => command
                 .arg(prony)
@@ -115,6 +107,18 @@ impl Server {
             return Err("the server ended before it listened; its own sentence is above".to_owned());
         }
         Ok(Server { _process: process, url, books: Books::Ledger })
+    }
+
+    /// Itself, once it answers: nginx does not say when it listens.
+    fn answering(self) -> Result<Server, String> {
+        let deadline = Instant::now() + PATIENCE;
+        while let Err(e) = self.account() {
+            if Instant::now() > deadline {
+                return Err(e);
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(self)
     }
 
     fn account(&self) -> Result<Account, String> {
@@ -173,5 +177,5 @@ fn get(url: &str) -> Result<String, String> {
         "--silent --show-error --insecure --http1.1 --noproxy * --max-time {} {url}",
         PATIENCE.as_secs()
     );
-    run::text(Command::new("curl").args(line.split(' ')))
+    programs::text(Command::new("curl").args(line.split(' ')))
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::claims::{self, Read};
 use super::lines::{self, MakeLine};
-use crate::run;
+use crate::programs;
 
 #[derive(Debug)]
 pub(super) struct Tool {
@@ -115,14 +115,14 @@ impl Tool {
 
 /// The module's version that Go wrote into the program; `None` of one that was built from a work tree.
 fn go_version(program: &Path) -> Option<String> {
-    let text = run::text(Command::new("go").args(["version", "-m"]).arg(program)).ok()?;
+    let text = programs::text(Command::new("go").args(["version", "-m"]).arg(program)).ok()?;
     let module = text.lines().find_map(|line| line.trim().strip_prefix("mod\t"))?;
     module.split('\t').nth(1).filter(|version| version.starts_with('v')).map(str::to_owned)
 }
 
 /// The first line that a command says, on either stream, that has a figure in it.
 fn said(program: &Path, arguments: &[&str]) -> String {
-    let Ok(output) = run::output(Command::new(program).args(arguments)) else { return String::new() };
+    let Ok(output) = programs::output(Command::new(program).args(arguments)) else { return String::new() };
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8_lossy(&text);
     let line = text.lines().find(|line| line.contains(|c: char| c.is_ascii_digit())).unwrap_or_default();

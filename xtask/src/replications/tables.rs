@@ -290,10 +290,14 @@ pub(super) fn not_measured(run: &Replication) -> String {
         let figures = columns.iter().map(figure).collect();
         [vec![cell(&row["name"]), load(row)], figures, vec![why]].concat()
     });
-    let heads: Vec<String> = columns.iter().map(Column::head).collect();
-    let heads = format!("in the source | load | {} | why not here", heads.join(" | "));
+    let heads = columns.iter().map(Column::head).collect();
+    let heads = [vec!["in the source".to_owned(), "load".to_owned()], heads, vec!["why not here".to_owned()]]
+        .concat();
     let rules = [vec![":--"; 2], vec!["--:"; columns.len()], vec![":--"]].concat().join("|");
-    format!("\n### Printed there, not measured in this run\n\n{}", page::table(&heads, &rules, rows))
+    format!(
+        "\n### Printed there, not measured in this run\n\n{}",
+        page::table(&heads.join(" | "), &rules, rows)
+    )
 }
 
 /// `c=100, 5,000/s`.

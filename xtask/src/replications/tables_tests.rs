@@ -21,3 +21,15 @@ fn ratios_are_of_a_time_where_the_source_printed_no_throughput() {
     assert_eq!(ratio_there(&other, Some(&base), "p99_ms"), "0.8");
     assert_eq!(ratio_there(&other, None, "p99_ms"), "–");
 }
+
+#[test]
+fn rows_without_a_figure_have_a_table() {
+    let run = Replication {
+        name: String::new(),
+        judged_by: String::new(),
+        header: json!({"published": {"rows": [{"name": "A", "connections": 8}]}}),
+        analysis: json!({}),
+    };
+    let table = not_measured(&run);
+    assert!(table.contains("| in the source | load | why not here |\n|:--|:--|:--|\n| A | c=8 |"), "{table}");
+}

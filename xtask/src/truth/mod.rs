@@ -79,7 +79,8 @@ struct Truths {
 }
 
 pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
-    let (prony, folder) = (crate::prony(root)?, root.join("target/truth"));
+    let prony = if asked.store { crate::own_prony(root) } else { crate::prony(root) }?;
+    let folder = root.join("target/truth");
     files::make(&folder)?;
     let runs = Runs::new(&prony, &folder, asked.quick);
     let wanted: Vec<&Answer> = ANSWERS

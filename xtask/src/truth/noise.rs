@@ -12,7 +12,7 @@ use nix::sys::time::TimeVal;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::run;
+use crate::programs;
 
 /// Findings of the doctor's that may move any figure here. Its pressure is left out: that looks back over 10 s in
 /// which this very task has loaded the machine.
@@ -52,7 +52,7 @@ impl Noise {
 pub(crate) fn doctor(prony: &Path, folder: &Path, quick: bool) -> Result<Value, String> {
     let mut command = Command::new(prony);
     command.args(["doctor", "--format", "json"]).args(quick.then_some("--quick"));
-    run::json(command.current_dir(folder))
+    programs::json(command.current_dir(folder))
 }
 
 /// What of it is kept: what it measured (the A/A noise, the client's floor and its ceiling) and what distorts. Its other

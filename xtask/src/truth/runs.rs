@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::run;
+use crate::programs;
 
 /// Where known answers are measured, and what was run for the one that is being measured.
 pub(crate) struct Runs {
@@ -49,7 +49,7 @@ impl Runs {
         measure: impl FnOnce(&str) -> Result<T, String>,
     ) -> Result<T, String> {
         self.commands.borrow_mut().push(format!("prony target {}", flags.join(" ")));
-        let (_target, url) = run::target(&self.prony, flags)?;
+        let (_target, url) = programs::target(&self.prony, flags)?;
         measure(&url)
     }
 
@@ -102,6 +102,11 @@ impl Runs {
         let shown = line.join(" ").replace(&*self.prony.to_string_lossy(), "prony");
         let shown = shown.replace(&format!("{}/", self.folder.display()), "");
         self.commands.borrow_mut().push(format!("prony {shown}"));
-        run::text(Command::new(&self.prony).args(line).current_dir(&self.folder))
+        let output = programs::output(Command::new(&self.prony).args(line).current_dir(&self.folder))?;
+        if output.status.success() {
+            return Ok(programs::trimmed(&output.stdout));
+        }
+        // It may stand on the page, where nobody's folders do.
+        Err(format!("prony {shown} ended with {}: {}", output.status, programs::trimmed(&output.stderr)))
     }
 }

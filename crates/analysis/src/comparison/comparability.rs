@@ -132,6 +132,11 @@ impl Differences {
                 self.push(what, own, other);
             }
         }
+        if let Some((own, other)) = a.targets.as_ref().zip(b.targets.as_ref())
+            && own.order != other.order
+        {
+            self.push("the order of the plan's list", own.order, other.order);
+        }
         let bodies = a.body_fingerprint.as_ref().zip(b.body_fingerprint.as_ref());
         if a.body_bytes == b.body_bytes && bodies.is_some_and(|(a, b)| a != b) {
             self.say("the plan's bodies differ (same length)".to_owned());
@@ -181,7 +186,6 @@ fn plan_fields(p: &PlanRecord) -> Vec<(&'static str, String)> {
         ("the plan's headers", joined(headers, ", ", "none")),
         ("the address that the plan connects from", joined(&p.sources, ",", "the kernel's choice")),
         ("the plan's list of requests", or_none(p.targets.as_ref().map(|t| &t.fingerprint))),
-        ("the order of the plan's list", or_none(p.targets.as_ref().map(|t| t.order))),
         ("the plan's TLS", or_none(p.tls.as_ref().map(tls))),
     ]
 }
@@ -220,5 +224,131 @@ fn clock(trial: &Trial) -> &'static str {
         Clock::Kernel => "the kernel's",
         Clock::KernelUpper => "the kernel's, an upper bound",
         Clock::User => "Prony's own",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::closed_plan;
+    use prony_model::list::Order;
+    use prony_model::plan_record::{StageRecord, TargetsRecord};
+    use prony_model::tls::VerifyKind;
+
+    /// What is said of a plan and the same with a change.
+    fn said(before: &dyn Fn(&mut PlanRecord), change: &dyn Fn(&mut PlanRecord)) -> Vec<String> {
+        let mut a = closed_plan();
+        before(&mut a);
+        let mut b = a.clone();
+        change(&mut b);
+        let mut found = Differences::default();
+        found.plan(&a, &b);
+        found.0
+    }
+
+    fn header(p: &mut PlanRecord, name: &str, value: &str) {
+        p.headers.push((name.to_owned(), value.to_owned()));
+    }
+
+    fn to_rate(seconds: u64, rate: f64) -> StageRecord {
+        StageRecord { duration_ns: seconds * 1_000_000_000, to_rate_per_s: Some(rate), to_connections: None }
+    }
+
+    #[test]
+    fn a_headers_value_is_never_named() {
+        let two = |p: &mut PlanRecord| {
+            header(p, "Accept", "text/html");
+            header(p, "X-Own", "s1");
+        };
+        assert_eq!(
+            said(&two, &|p| p.headers[0].1 = "*/*".to_owned()),
+            ["the header accept has another value"]
+        );
+        assert_eq!(
+            said(&two, &|p| header(p, "X-More", "s3")),
+            ["the plan's headers is accept, x-own in one and accept, x-own, x-more in the other"]
+        );
+        assert!(said(&two, &|p| p.headers[0].0 = "accept".to_owned()).is_empty());
+    }
+
+    #[test]
+    fn the_first_stage_that_differs_is_named() {
+        let one = |p: &mut PlanRecord| p.stages = vec![to_rate(30, 20_000.0)];
+        assert_eq!(
+            said(&one, &|p| p.stages = vec![to_rate(40, 20_000.0)]),
+            ["stage 1 of the plan is 30s:20000/s in one and 40s:20000/s in the other"]
+        );
+        let connections = StageRecord { to_rate_per_s: None, to_connections: Some(100), ..to_rate(30, 0.0) };
+        assert_eq!(
+            said(&one, &|p| p.stages = vec![connections, to_rate(5, 10.0)]),
+            ["stage 1 of the plan is 30s:20000/s in one and 30s:100c in the other"]
+        );
+        let many = |p: &mut PlanRecord| p.stages = vec![to_rate(1, 50.0); 40];
+        assert_eq!(
+            said(&many, &|p| p.stages[36] = to_rate(2, 50.0)),
+            ["stage 37 of the plan is 1s:50/s in one and 2s:50/s in the other"]
+        );
+        assert_eq!(
+            said(&many, &|p| p.stages.truncate(39)),
+            ["stage 40 of the plan is 1s:50/s in one and none in the other"]
+        );
+    }
+
+    #[test]
+    fn bodies_of_one_length_are_told_apart() {
+        let body = |p: &mut PlanRecord| {
+            (p.body_bytes, p.body_fingerprint) = (7, Some("00000001".to_owned()));
+        };
+        let other = |p: &mut PlanRecord| p.body_fingerprint = Some("00000002".to_owned());
+        assert_eq!(said(&body, &other), ["the plan's bodies differ (same length)"]);
+        // A record from before fingerprints were kept says nothing.
+        assert!(said(&body, &|p| p.body_fingerprint = None).is_empty());
+        assert_eq!(
+            said(&body, &|p| p.body_bytes = 8),
+            ["the plan's body in bytes is 7 in one and 8 in the other"]
+        );
+    }
+
+    #[test]
+    fn lists_differ_by_their_lines_and_by_their_order() {
+        let none = |_: &mut PlanRecord| {};
+        let list = |p: &mut PlanRecord| {
+            let (order, fingerprint) = (Order::InTurn, "00000000000000ff".to_owned());
+            p.targets = Some(TargetsRecord { lines: 9, requests: 3, order, fingerprint });
+        };
+        let shuffled = |p: &mut PlanRecord| p.targets.as_mut().unwrap().order = Order::Shuffled;
+        assert_eq!(
+            said(&list, &shuffled),
+            ["the order of the plan's list is in_turn in one and shuffled in the other"]
+        );
+        assert_eq!(
+            said(&none, &list),
+            ["the plan's list of requests is none in one and 00000000000000ff in the other"]
+        );
+    }
+
+    #[test]
+    fn sources_and_certificates_are_compared() {
+        let none = |_: &mut PlanRecord| {};
+        assert_eq!(
+            said(&none, &|p| p.sources = vec!["127.0.0.2".to_owned(), "127.0.0.3".to_owned()]),
+            [
+                "the address that the plan connects from is the kernel's choice in one and 127.0.0.2,127.0.0.3 in the other"
+            ]
+        );
+        let tls = |p: &mut PlanRecord| {
+            p.tls = Some(TlsPlanRecord {
+                verify: VerifyKind::System,
+                resumption: "on".to_owned(),
+                alpn: "http/1.1".to_owned(),
+                client_certificate: false,
+            });
+        };
+        let shown = |p: &mut PlanRecord| p.tls.as_mut().unwrap().client_certificate = true;
+        assert_eq!(
+            said(&tls, &shown),
+            ["the plan's TLS is system, resumption on, no client certificate in one and \
+              system, resumption on, a client certificate in the other"]
+        );
     }
 }

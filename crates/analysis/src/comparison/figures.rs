@@ -5,7 +5,7 @@ use prony_stats::interval::geometric_mean;
 
 use super::noise::Noise;
 use super::{FigureComparison, Options, PlanComparison, PlanPair, duet};
-use crate::cell::{ByBlock, Starts, any_overloaded};
+use crate::cell::{ByBlock, CandidateTrials, any_overloaded};
 use crate::compare::{self, EARLIER_MIN, Finding, Rule, compare, compare_with_runs};
 use crate::figure::{Figure, FigureValue, OverTrials};
 use crate::figures::{estimate, over_trials};
@@ -38,7 +38,7 @@ pub(super) fn plan_comparison(plan: &PlanPair<'_>, paired: bool, asked: (&Option
 
 /// A figure of one side's trials by block; `Ok(None)` where no trial has it at all, the reason where some do not or where
 /// it cannot be compared.
-fn by_block(figure: Figure, starts: &Starts<'_>) -> Result<Option<ByBlock>, String> {
+fn by_block(figure: Figure, starts: &CandidateTrials<'_>) -> Result<Option<ByBlock>, String> {
     let cells = &starts.counted;
     let known: Vec<(u32, FigureValue)> =
         cells.iter().filter_map(|cell| Some((cell.planned.block, cell.figure(figure)?))).collect();
@@ -72,7 +72,7 @@ pub(super) fn figure_comparison(
 ) -> Option<FigureComparison> {
     let rule = options.rule(figure);
     let sides = (by_block(figure, &plan.a), by_block(figure, &plan.b));
-    let estimated = |side: &Result<Option<ByBlock>, String>, starts: &Starts<'_>| {
+    let estimated = |side: &Result<Option<ByBlock>, String>, starts: &CandidateTrials<'_>| {
         let side = side.as_ref().ok()?.as_ref()?;
         match figure.over_trials {
             OverTrials::GeometricMean => over_blocks(side, level),

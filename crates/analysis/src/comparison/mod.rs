@@ -11,7 +11,7 @@ use prony_stats::moderated::{Difference, over_plans};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cell::{Cell, Deaths, Starts, plan_names};
+use crate::cell::{CandidateTrials, Cell, Deaths, plan_names};
 use crate::compare::{Finding, Forecast, Rule};
 use crate::earlier_runs::EarlierRuns;
 use crate::figure::Figure;
@@ -289,7 +289,7 @@ pub fn tails_over(log: &RunLog, base: &str) -> Vec<(String, String, Vec<TailRati
 }
 
 /// B's trials over A's in one figure, as [`compare_parts`] has it of one run; `None` where one lacks the figure.
-pub(crate) fn ratio_of(a: Starts<'_>, b: Starts<'_>, figure: Figure) -> Option<Estimate> {
+pub(crate) fn ratio_of(a: CandidateTrials<'_>, b: CandidateTrials<'_>, figure: Figure) -> Option<Estimate> {
     let duets = duet::blocks(&a.counted, &b.counted);
     let plan = PlanPair { name: String::new(), describe: String::new(), a, b, duets, renamed: None };
     let paired = plan.common_blocks() > 0;
@@ -316,8 +316,8 @@ impl Comparison {
 struct PlanPair<'a> {
     name: String,
     describe: String,
-    a: Starts<'a>,
-    b: Starts<'a>,
+    a: CandidateTrials<'a>,
+    b: CandidateTrials<'a>,
     /// Blocks of both at once; empty where they ran in turn.
     duets: Vec<duet::Block<'a>>,
     /// Where the plans go by different names.
@@ -366,10 +366,10 @@ fn started(result: &prony_model::run_log::TrialResult) -> Option<&str> {
 }
 
 /// The plans of a candidate that have a trial that counts, with its trials.
-fn measured_plans(part: RunCandidate<'_>) -> Result<Vec<(String, Starts<'_>)>, ComparisonError> {
+fn measured_plans(part: RunCandidate<'_>) -> Result<Vec<(String, CandidateTrials<'_>)>, ComparisonError> {
     let results = part.log.last_results();
     let plans = plan_names(part.log, &results).into_iter();
-    let of = plans.map(|plan| (Starts::of(&results, &plan, part.candidate), plan));
+    let of = plans.map(|plan| (CandidateTrials::of(&results, &plan, part.candidate), plan));
     let plans: Vec<_> =
         of.filter(|(own, _)| !own.counted.is_empty()).map(|(own, plan)| (plan, own)).collect();
     if plans.is_empty() {
@@ -384,19 +384,20 @@ fn plan_pairs<'a>(a: RunCandidate<'a>, b: RunCandidate<'a>) -> Result<Vec<PlanPa
         let named = a.log.header.plans.iter().find(|p| p.name == *plan);
         named.map_or_else(|| plan.clone(), |p| p.describe.clone())
     };
-    let both = |(name, a): (String, Starts<'a>), (other, b): (String, Starts<'a>)| PlanPair {
-        describe: describe(&name),
-        renamed: (name != other).then(|| (name.clone(), other)),
-        name,
-        a,
-        b,
-        duets: Vec::new(),
-    };
+    let both =
+        |(name, a): (String, CandidateTrials<'a>), (other, b): (String, CandidateTrials<'a>)| PlanPair {
+            describe: describe(&name),
+            renamed: (name != other).then(|| (name.clone(), other)),
+            name,
+            a,
+            b,
+            duets: Vec::new(),
+        };
     // One plan each, by different names: what differs in them is said, and forced where asked.
     if of_a.len() == 1 && of_b.len() == 1 {
         return Ok(of_a.pop().zip(of_b.pop()).map(|(a, b)| both(a, b)).into_iter().collect());
     }
-    let names = |plans: &[(String, Starts<'_>)]| {
+    let names = |plans: &[(String, CandidateTrials<'_>)]| {
         plans.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
     };
     let plans = [names(&of_a), names(&of_b)];

@@ -3,7 +3,7 @@
 use prony_model::fleet::{AgentRecord, FleetRecord};
 use prony_model::host::Host;
 use prony_model::list::Order;
-use prony_model::plan_record::TargetsRecord;
+use prony_model::plan_record::{PlanRecord, TargetsRecord};
 use prony_model::run_log::RunLog;
 use prony_model::server_host::ServerHost;
 use prony_model::trial::{Bound, Outcome};
@@ -258,12 +258,19 @@ fn two_runs_are_compared_by_how_earlier_ones_of_the_same_kind_vary() {
     let (few, headline) = found(9_000, &earlier[1..4]);
     assert_eq!(few.finding, None);
     assert!(headline.contains("--history has 4 runs of A's kind"), "{headline}");
-    // Another plan is another kind.
-    let mut other = earlier.clone();
-    for result in other.iter_mut().take(4).flat_map(|log| &mut log.results) {
-        result.trial.as_mut().unwrap().plan.connections = 51;
-    }
-    assert_eq!(found(9_000, &other).0.finding, None);
+    // Another plan is another kind, also by what no line of words says; another address or seed is not.
+    let changed = |change: fn(&mut PlanRecord)| {
+        let mut other = earlier.clone();
+        for result in other.iter_mut().take(4).flat_map(|log| &mut log.results) {
+            change(&mut result.trial.as_mut().unwrap().plan);
+        }
+        found(9_000, &other).0.finding
+    };
+    assert_eq!(changed(|plan| plan.connections = 51), None);
+    assert_eq!(changed(|plan| plan.timeout_ns += 1), None);
+    assert_eq!(changed(|plan| plan.url.push_str("other")), None);
+    let aimed = |plan: &mut PlanRecord| (plan.url, plan.seed) = ("http://127.0.0.1:9999/".to_owned(), 99);
+    assert_eq!(changed(aimed), Some(Finding::Slower));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use prony_stats::interval::{geometric_mean, mean};
 
 use super::interval::{Asked, margin};
 use super::{Evidence, Judgement};
-use crate::cell::{Bounds, ByBlock, Cell, Starts};
+use crate::cell::{Bounds, ByBlock, CandidateTrials, Cell};
 use crate::claim::{Claim, FigureTerm, Quantity, Relation, Side, Term};
 use crate::figure::{Figure, FigureValue};
 use crate::look::Level;
@@ -172,7 +172,7 @@ impl<'a> Evidence<'a> {
                 })
                 .ok_or_else(|| Finding::undecided(format!("no plan has {count} connections")))?,
         };
-        let Starts { counted: cells, died, .. } = self.starts(candidate, plan);
+        let CandidateTrials { counted: cells, died, .. } = self.starts(candidate, plan);
         let is_short = |cell: &Cell| cell.trial.window.duration_ns < MEMORY_GROWTH_MIN_NS;
         if *quantity == Quantity::Trial(Figure::MEMORY_GROWTH) && cells.iter().any(is_short) {
             return Err(Finding::undecided(format!(
@@ -206,8 +206,8 @@ impl<'a> Evidence<'a> {
         })
     }
 
-    pub(super) fn starts(&self, candidate: &str, plan: &NamedPlan) -> Starts<'a> {
-        Starts::of(self.results, &plan.name, candidate)
+    pub(super) fn starts(&self, candidate: &str, plan: &NamedPlan) -> CandidateTrials<'a> {
+        CandidateTrials::of(self.results, &plan.name, candidate)
     }
 
     /// Why a candidate has too little to judge: it was skipped, never counted, or ran once.

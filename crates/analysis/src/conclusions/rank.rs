@@ -7,7 +7,7 @@ use prony_model::run_log::NamedPlan;
 
 use super::evidence::Finding;
 use super::{Evidence, Judgement, rows_under};
-use crate::cell::{ByBlock, Starts};
+use crate::cell::{ByBlock, CandidateTrials};
 use crate::figure::Figure;
 use crate::look::Level;
 use crate::numbers::count;
@@ -31,7 +31,7 @@ impl Evidence<'_> {
         if let Some(deaths) = own.died {
             return Finding::undecided(format!("{candidate} is not ranked: {deaths} under {}", plan.name));
         }
-        let throughputs = |starts: Starts<'_>| starts.ranked_by(Figure::THROUGHPUT);
+        let throughputs = |starts: CandidateTrials<'_>| starts.ranked_by(Figure::THROUGHPUT);
         let Some(own) = throughputs(own) else { return self.too_few(candidate, plan, 0) };
         let measured: Vec<ByBlock> =
             rivals.iter().filter_map(|rival| throughputs(self.starts(rival, plan))).collect();

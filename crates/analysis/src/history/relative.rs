@@ -3,7 +3,7 @@
 use prony_model::run_log::{RunLog, TrialResult};
 
 use super::Point;
-use crate::cell::Starts;
+use crate::cell::CandidateTrials;
 use crate::comparison;
 use crate::figure::Figure;
 
@@ -27,11 +27,13 @@ pub(super) fn divide<'a>(
     others: &[&'a TrialResult],
     figure: Figure,
 ) {
-    // What of deaths its trials say is the run's own report's.
-    let of =
-        |results: &[&'a TrialResult]| Starts { died: None, ..Starts::from_results(results.iter().copied()) };
+    // Deaths are reported with the run; a ratio here ignores them.
+    let of = |results: &[&'a TrialResult]| CandidateTrials {
+        died: None,
+        ..CandidateTrials::from_results(results.iter().copied())
+    };
     let (own, others) = (of(results), of(others));
-    let is_bound = |of: &Starts<'_>| {
+    let is_bound = |of: &CandidateTrials<'_>| {
         of.counted.iter().filter_map(|cell| cell.figure(figure)).any(|known| known.at_least)
     };
     point.at_least = is_bound(&own);

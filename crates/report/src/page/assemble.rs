@@ -11,7 +11,7 @@ use prony_model::run_log::{RunLog, Setting, TrialResult};
 use super::data::{Candidate, Cell, Chunk, FigureHead, Head, PlanHead, RunData, Tail};
 use super::names::Names;
 use super::{Page, capacity, detail, duet, published, ranking, sweep, trial_head};
-use crate::words;
+use crate::{document, words};
 
 /// The page's title, its data as JSON, and the parts of these that are unpacked when they are looked at. `home` is where
 /// the list of runs is.
@@ -96,20 +96,17 @@ fn head(
         [one] if !experiment => words::plan_line(one),
         _ => analysis.title.clone(),
     };
-    let plans = analysis.plans.iter().cloned().map(without_curves).collect();
+    // What stands elsewhere in the data stands there only: a file is plain as long as it is short.
+    let (plans, protocols) = (Vec::new(), Vec::new());
+    let mut own = ExperimentAnalysis { title, headline, reproduce, plans, protocols, ..analysis.clone() };
+    own.duet.iter_mut().for_each(|duet| duet.plans.clear());
+    own.published.iter_mut().for_each(|published| published.conclusions.clear());
     Head {
-        analysis: ExperimentAnalysis { title, headline, reproduce, plans, ..analysis.clone() },
+        analysis: own,
         shape: words::trial_shape(analysis),
         conditions: words::conditions(analysis),
         version: log.header.tool.version.clone(),
     }
-}
-
-fn without_curves(mut plan: PlanAnalysis) -> PlanAnalysis {
-    for row in plan.rows.iter_mut().chain(plan.twin.iter_mut().map(|twin| &mut twin.row)) {
-        (row.latency_curve, row.series) = (Vec::new(), Vec::new());
-    }
-    plan
 }
 
 /// `a`, `a and b`, `a, b and 3 more`.
@@ -162,7 +159,7 @@ fn plan_head<'a>(log: &'a RunLog, plan: &'a PlanAnalysis) -> PlanHead<'a> {
     PlanHead {
         name: &plan.name,
         describe: &plan.describe,
-        said: words::of_plan(plan),
+        said: document::said_of(plan).into_iter().map(|(said, _)| said).collect(),
         asked: log.header.plans.iter().find(|p| p.name == plan.name),
     }
 }
@@ -181,12 +178,21 @@ fn figure_head(figure: &Figure) -> FigureHead {
     FigureHead { id: name, title, unit, more_is_better, explain }
 }
 
-fn cells(analysis: &ExperimentAnalysis, names: &Names) -> Vec<Cell> {
+fn cells<'a>(analysis: &'a ExperimentAnalysis, names: &Names) -> Vec<Cell<'a>> {
     let rows =
         analysis.plans.iter().enumerate().flat_map(|(at, plan)| plan.rows.iter().map(move |row| (at, row)));
-    let cell = |(plan, row): (usize, &Row)| {
-        let candidate = names.candidate(&row.candidate)?;
-        Some(Cell { plan, candidate, verdict: words::row_verdict(row), remarks: words::row_remarks(row) })
+    let cell = |(plan, row): (usize, &'a Row)| {
+        Some(Cell {
+            plan,
+            candidate: names.candidate(&row.candidate)?,
+            verdict: words::row_verdict(row),
+            trials: row.trials,
+            counted: row.counted,
+            failed: row.failed,
+            completed: row.completed,
+            remarks: words::row_remarks(row),
+            reasons: &row.reasons,
+        })
     };
     rows.filter_map(cell).collect()
 }

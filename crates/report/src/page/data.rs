@@ -1,7 +1,7 @@
 //! `prony.page/1`: what the front end is given: the analysis itself, and beside it what is said of it in words and where
 //! things are by index. Durations in nanoseconds, sizes in bytes, rates per second; figures to six digits.
 
-use prony_analysis::experiment::ExperimentAnalysis;
+use prony_analysis::experiment::{ExperimentAnalysis, RowReason};
 use prony_analysis::tails::TailRatio;
 use prony_model::Tool;
 use prony_model::run_log::{CandidateFacts, NamedPlan, Setting};
@@ -17,7 +17,7 @@ use super::sweep::Sweep;
 use super::trial_head::TrialHead;
 use crate::words::{CellVerdict, ProtocolTable};
 
-/// The schema's name; another number is another format.
+/// The schema's name.
 pub(crate) const SCHEMA: &str = "prony.page/1";
 
 /// A run.
@@ -41,8 +41,8 @@ pub(crate) struct RunData<'a> {
     pub percentiles: Vec<(&'static str, &'static str)>,
     /// Each figure under each plan.
     pub rankings: Vec<Ranking<'a>>,
-    /// Each candidate under each plan: what is said of its row in the analysis.
-    pub cells: Vec<Cell>,
+    /// Each candidate under each plan: what is not a figure.
+    pub cells: Vec<Cell<'a>>,
     /// Figures that somebody published, beside ours.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Published<'a>>,
@@ -79,7 +79,8 @@ pub(crate) struct RunData<'a> {
     pub home: Option<&'a str>,
 }
 
-/// The analysis, without the curves and series of its rows, which details have; and what it is in words.
+/// The analysis, and what it is in words. Its plans, protocols and conclusions and its duet's plans are empty: they stand
+/// elsewhere in the data.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Head {
     #[serde(flatten)]
@@ -138,17 +139,27 @@ pub(crate) struct FigureHead {
     pub explain: &'static str,
 }
 
-/// A candidate under a plan: what is said of its row in the analysis.
+/// A candidate under a plan: what is not a figure.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Cell {
+pub(crate) struct Cell<'a> {
     /// Index of the plan.
     pub plan: usize,
     /// Index of the candidate.
     pub candidate: usize,
     /// The word beside the row.
     pub verdict: CellVerdict,
-    /// What became of its trials, one sentence each; what verdicts say is in the row's `reasons`.
+    /// Trials with a result.
+    pub trials: u32,
+    /// Trials that count.
+    pub counted: u32,
+    /// Failed requests over all counted trials.
+    pub failed: u64,
+    /// Completed requests over all counted trials.
+    pub completed: u64,
+    /// What became of its trials, one sentence each; what verdicts say is in `reasons`.
     pub remarks: Vec<String>,
+    /// Each verdict's code seen, with words.
+    pub reasons: &'a [RowReason],
 }
 
 /// Response times of B over A's under a plan.

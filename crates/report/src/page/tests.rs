@@ -59,6 +59,24 @@ fn data_that_are_long_are_packed() {
 }
 
 #[test]
+fn what_stands_elsewhere_in_the_data_is_not_in_the_head_too() {
+    let mut log = fixtures::run();
+    log.header.published = Some(published());
+    for log in [&log, &fixtures::duet()] {
+        let data = data(&file(log));
+        let head = &data["head"];
+        assert!(head["plans"] == serde_json::json!([]) && head["protocols"].is_null(), "{head}");
+        for of in [&head["published"]["conclusions"], &head["duet"]["plans"]] {
+            assert!(of.is_null() || of == &serde_json::json!([]), "{head}");
+        }
+        let cell = &data["cells"][0];
+        for key in ["trials", "counted", "failed", "completed", "remarks", "reasons"] {
+            assert!(!cell[key].is_null(), "{cell} has no {key}");
+        }
+    }
+}
+
+#[test]
 fn labels_from_outside_are_escaped() {
     let page = file(&fixtures::hostile_run());
     for tag in ["<b onmouseover", "<script>alert", "<img src", "\u{1b}", "\u{2028}"] {

@@ -2,25 +2,24 @@
 //! what a reason affects.
 
 use prony_model::code::Code;
-use prony_model::host::Host;
-use prony_model::measurement::{ErrorKind, ErrorTally, Measurement, Parts, ReceiveClock, Tolerance};
-use prony_model::observed::Observed;
-use prony_model::plan::Arrivals;
-use prony_model::plan_record::PlanRecord;
-use prony_model::trial::{Effect, Outcome, Reason, Summary, Validity, Verdict};
+use prony_model::measurement::{ErrorKind, ErrorTally, Measurement, ReceiveClock, Tolerance};
+use prony_model::trial::{Effect, Outcome, Reason, Validity, Verdict};
 use prony_stats::order::Quantile;
 
-use crate::growth::Growth;
 use crate::numbers::{real, rounded};
 use crate::steady::Drift;
 use crate::summary::{BEYOND_MIN, OrderStatistics, Sample};
 use crate::text::{digits, duration, percent};
 
+mod causes;
+pub(crate) mod facts;
 mod fleet;
 mod host;
 mod http2;
 mod server;
 
+pub(crate) use facts::Facts;
+use facts::share;
 pub use host::{OTHERS_MAX, STEAL_MAX};
 
 /// A worker that is outside `epoll_wait` for this share of the window has no
@@ -49,27 +48,6 @@ const FAILED_MAX: f64 = 0.01;
 /// The share of requests that may wait while another worker has a free connection.
 const WAITED_BESIDE_MAX: f64 = 0.01;
 
-/// What the reasons are found in.
-pub(crate) struct Facts<'a> {
-    pub(crate) m: &'a Measurement,
-    /// What else was observed.
-    pub(crate) o: &'a Observed,
-    pub(crate) plan: &'a PlanRecord,
-    pub(crate) arrivals: &'a Arrivals,
-    pub(crate) parts: &'a Parts,
-    pub(crate) window_ns: u64,
-    /// Whether the server used its cores up; `None` where nobody looked.
-    pub(crate) server_saturated: Option<bool>,
-    /// Whether a worker had no room left and nothing says that the server was the limit.
-    pub(crate) client_limits: bool,
-    pub(crate) outcome: Outcome,
-    pub(crate) response: &'a Summary,
-    pub(crate) growth: Option<Growth>,
-    pub(crate) drifts: &'a [Drift],
-    /// The machine that measured it.
-    pub(crate) host: &'a Host,
-}
-
 /// All reasons, errors first, then by the table's order, and the worst of their effects.
 pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
     let single = [
@@ -95,8 +73,13 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
         http2::stalled_by_window(facts),
         host::container(facts),
     ];
-    let reasons: Vec<Reason> =
-        single.into_iter().flatten().chain(server::reasons(facts)).chain(fleet::reasons(facts)).collect();
+    let reasons: Vec<Reason> = single
+        .into_iter()
+        .flatten()
+        .chain(server::reasons(facts))
+        .chain(fleet::reasons(facts))
+        .chain(causes::reasons(facts))
+        .collect();
     Verdict { validity: validity(&reasons), reasons }
 }
 
@@ -108,10 +91,6 @@ pub fn validity(reasons: &[Reason]) -> Validity {
         Some(Effect::Suspect) => Validity::Suspect,
         Some(Effect::Note | Effect::Withheld | Effect::LowerBound) | None => Validity::Valid,
     }
-}
-
-fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { real(part) / real(whole) }
 }
 
 fn errors(f: &Facts<'_>) -> Option<Reason> {

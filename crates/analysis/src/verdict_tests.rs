@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use prony_model::fleet::{AgentRecord, FleetRecord, LostAgent};
 use prony_model::histogram::SparseHistogram;
-use prony_model::host::{CpuQuota, HostWindow};
+use prony_model::host::{CpuQuota, Host, HostWindow};
 use prony_model::measurement::{ErrorTally, Http2Use};
+use prony_model::observed::Observed;
+use prony_model::plan_record::PlanRecord;
 use prony_model::server::{SampleColumns, ServerSamples};
 use prony_model::server_host::ServerHostWindow;
 
@@ -463,5 +465,7 @@ fn agent(name: &str) -> AgentRecord {
     AgentRecord { name: name.to_owned(), ..AgentRecord::default() }
 }
 
+#[path = "verdict_causes_tests.rs"]
+mod causes;
 #[path = "verdict_fleet_tests.rs"]
 mod fleet;

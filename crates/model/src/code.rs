@@ -57,6 +57,9 @@ pub enum Code {
     AgentLost,
     LateAgents,
     ThrottledAgents,
+    DelayedAck,
+    ConnectionsClosed,
+    PeriodicStalls,
 }
 
 /// What the table says of a code.
@@ -189,6 +192,13 @@ impl Code {
                 "Give these agents a core of their own (--pin), or leave them out; service times are not affected."),
             Code::ThrottledAgents => entry(&["throughput", "response", "service"], Effect::Suspect, const { &[count("throttled_agents")] },
                 "Give these agents whole CPUs of their own instead of a quota (in Kubernetes the static CPU manager)."),
+            Code::DelayedAck => entry(&["response", "service"], Effect::Note, const { &[share("delayed_share"), time("first_byte_p50_ns")] },
+                "Set TCP_NODELAY on the server's connections, or write head and body in one call."),
+            Code::ConnectionsClosed => entry(&["throughput", "response"], Effect::Note,
+                const { &[count("opened"), count("requests_per_connection"), time("mean_connect_wait_ns")] },
+                "Raise the server's limit of requests or seconds per connection (keepalive_requests, max_requests), or give --no-keepalive if that is what you measure."),
+            Code::PeriodicStalls => entry(&["response"], Effect::Note, const { &[time("period_ns"), time("stall_ns"), count("stalls")] },
+                "Look for what a timer of this period does in the server: collections, flushes, log rotation, cache expiry; or on its machine."),
         }
     }
 

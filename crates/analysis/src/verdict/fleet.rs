@@ -1,8 +1,10 @@
 //! What the agents of a fleet say of themselves, each by its name.
 
+use prony_model::code::Code;
 use prony_model::trial::{Effect, Reason};
 
-use super::{Code, Facts, LATE_P50_NS, LATE_P99_NS, LATE_SHARE, share};
+use super::facts::{Facts, share};
+use super::{LATE_P50_NS, LATE_P99_NS, LATE_SHARE};
 use crate::numbers::{real, rounded};
 use crate::text::{duration, percent};
 

@@ -1,11 +1,12 @@
 //! What the machine did to a trial: time that the client was kept from its
 //! work, and connects that the kernel turned away.
 
+use prony_model::code::Code;
 use prony_model::measurement::WorkerAudit;
 use prony_model::trial::Reason;
 
+use super::facts::{Facts, share};
 use super::fleet::THROTTLED_MAX;
-use super::{Code, Facts, share};
 use crate::numbers::real;
 use crate::text::{duration, percent};
 

@@ -1,8 +1,9 @@
 //! What HTTP/2 lets a server hold a client to.
 
+use prony_model::code::Code;
 use prony_model::trial::Reason;
 
-use super::{Code, Facts, share};
+use super::facts::{Facts, share};
 use crate::numbers::real;
 use crate::text::percent;
 

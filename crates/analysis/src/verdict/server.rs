@@ -1,10 +1,11 @@
 //! What became of the server while it was loaded: its processes, its memory, and the CPUs it shared.
 
+use prony_model::code::Code;
 use prony_model::duet::DuetShared;
 use prony_model::observed::Process;
 use prony_model::trial::{Effect, Reason};
 
-use super::{Code, Facts};
+use super::facts::Facts;
 use crate::figure::memory_growth;
 use crate::numbers::real;
 

@@ -1,0 +1,130 @@
+//! Known causes of slow answers, each by what it alone leaves in the figures.
+
+use prony_model::code::Code;
+use prony_model::histogram::{SparseHistogram, middle_ns};
+use prony_model::plan::Arrivals;
+use prony_model::trial::Reason;
+use prony_stats::trend::median;
+
+use super::facts::{Facts, share};
+use crate::numbers::{real, rounded};
+use crate::text::{digits, duration, percent};
+
+/// Linux delays an acknowledgement by 40 ms (TCP_DELACK_MIN); what waits for one comes this much after the first byte.
+const DELAYED_ACK_NS: (u64, u64) = (38_000_000, 50_000_000);
+/// Service times just below it; a server that is slow for another reason has as many there.
+const BELOW_DELAYED_ACK_NS: (u64, u64) = (26_000_000, 38_000_000);
+/// The share of requests that must wait so.
+const DELAYED_MIN: f64 = 0.2;
+/// A larger response may be in flight that long.
+const SMALL_RESPONSE_BYTES: u64 = 64 * 1024;
+
+/// How many times the connections asked for must have been opened, because the server closed them.
+const REOPENED_MIN: u64 = 2;
+
+/// A tenth of a second with fewer responses than this share of the median is a part of a stall.
+const STALLED_BELOW: f64 = 0.6;
+/// The median tenth of a second must have so many, below which chance makes gaps.
+const STALL_MEDIAN_MIN: f64 = 20.0;
+/// Stalls that a period is read from: with five, four gaps that are alike by chance are below 1 in 1,000.
+const STALLS_MIN: usize = 5;
+/// What a gap may differ from the median gap: this share of it, or the width of a bin and a half.
+const PERIOD_TOLERANCE: f64 = 0.1;
+const PERIOD_TOLERANCE_BINS: f64 = 1.5;
+/// Gaps of a few bins are alike whatever they are.
+const PERIOD_MIN_BINS: f64 = 6.0;
+
+pub(super) fn reasons(f: &Facts<'_>) -> impl Iterator<Item = Reason> {
+    [delayed_ack(f), connections_closed(f), periodic_stalls(f)].into_iter().flatten()
+}
+
+/// A server that writes head and body apart: Nagle's algorithm keeps the second until the client has acknowledged the
+/// first, which it does 40 ms later (RFC 896, RFC 1122 4.2.3.2).
+fn delayed_ack(f: &Facts<'_>) -> Option<Reason> {
+    let completed = f.m.requests.completed;
+    let (service, first) = (&f.parts.service.completed, &f.parts.first_byte);
+    let within = |times: &SparseHistogram, (from, to): (u64, u64)| -> u64 {
+        let inside = |bucket: u64| (from..to).contains(&middle_ns(bucket));
+        times.buckets().filter(|(bucket, _)| inside(*bucket)).map(|(_, count)| count).sum()
+    };
+    // Those whose first byte was late already wait for something else.
+    let waiting = within(service, DELAYED_ACK_NS).saturating_sub(within(first, DELAYED_ACK_NS));
+    let is_peak = within(service, BELOW_DELAYED_ACK_NS) < waiting / 4;
+    let delayed = share(waiting, completed);
+    let is_small = f.m.read_bytes / completed.max(1) < SMALL_RESPONSE_BYTES;
+    (delayed >= DELAYED_MIN && is_peak && is_small).then(|| {
+        let first_ns = first.value_at_quantile(0.5);
+        Code::DelayedAck
+            .reason(format!(
+                "the last byte of {} of the responses came about 40 ms after they were sent for, while the first byte took {} \
+                 (p50): the server writes a response in two parts, and the kernel keeps the second until the first is \
+                 acknowledged (Nagle's algorithm against a delayed acknowledgement)",
+                percent(delayed),
+                duration(first_ns)
+            ))
+            .with("delayed_share", delayed)
+            .with("first_byte_p50_ns", real(first_ns))
+    })
+}
+
+/// Connections that were to be kept, and that the server ended.
+fn connections_closed(f: &Facts<'_>) -> Option<Reason> {
+    let (opened, asked) = (f.m.run_total.connections, u64::from(f.plan.connections));
+    let failed: u64 = f.m.errors.values().map(|tally| tally.count).sum();
+    let kept = f.plan.keepalive && !matches!(f.arrivals, Arrivals::ConnectionStages(_));
+    // A failed request costs its connection, which is no habit of the server's.
+    let closed = opened.saturating_sub(asked).saturating_sub(failed);
+    (kept && closed >= REOPENED_MIN.saturating_mul(asked)).then(|| {
+        let each = real(f.m.run_total.sent) / real(opened);
+        let waits = &f.parts.connect_wait;
+        let mean_wait_ns = waits.mean();
+        Code::ConnectionsClosed
+            .reason(format!(
+                "the server closed connections that were to be kept: {opened} were opened for {asked} at a time, one for {} \
+                 requests; a request waited {} on average for a new one",
+                digits(each),
+                duration(rounded(mean_wait_ns))
+            ))
+            .with("opened", real(opened))
+            .with("requests_per_connection", each)
+            .with("mean_connect_wait_ns", mean_wait_ns)
+    })
+}
+
+/// Stalls at equal distances: whatever a timer starts.
+fn periodic_stalls(f: &Facts<'_>) -> Option<Reason> {
+    let bins = &f.m.bins;
+    let whole = bins.each.len().saturating_sub(1);
+    let completed: Vec<f64> = bins.each.iter().take(whole).map(|bin| real(bin.completed)).collect();
+    let typical = median(&completed).filter(|typical| *typical >= STALL_MEDIAN_MIN)?;
+    // Each run of low bins: where its middle is, by what is missing, and how long nothing was served.
+    let mut stalls: Vec<(f64, f64)> = Vec::new();
+    let mut run: Option<(f64, f64)> = None;
+    for (i, count) in (0_u32..).zip(&completed) {
+        let missing = 1.0 - count / typical;
+        if missing > 1.0 - STALLED_BELOW {
+            let (moment, sum) = run.unwrap_or((0.0, 0.0));
+            run = Some((moment + missing * (f64::from(i) + 0.5), sum + missing));
+        } else if let Some((moment, sum)) = run.take() {
+            stalls.push((moment / sum, sum));
+        }
+    }
+    let gaps: Vec<f64> = stalls.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    let period = median(&gaps)?;
+    let tolerance = (PERIOD_TOLERANCE * period).max(PERIOD_TOLERANCE_BINS);
+    let in_ns = |of_bins: f64| of_bins * real(bins.width_ns);
+    let length = in_ns(median(&stalls.iter().map(|stall| stall.1).collect::<Vec<_>>())?);
+    let alike = gaps.iter().all(|gap| (gap - period).abs() <= tolerance);
+    (stalls.len() >= STALLS_MIN && period >= PERIOD_MIN_BINS && alike).then(|| {
+        Code::PeriodicStalls
+            .reason(format!(
+                "every {} fewer responses came, as if none had been sent for {}: {} times in the window",
+                duration(rounded(in_ns(period))),
+                duration(rounded(length)),
+                stalls.len()
+            ))
+            .with("period_ns", in_ns(period))
+            .with("stall_ns", length)
+            .with("stalls", real(stalls.len() as u64))
+    })
+}

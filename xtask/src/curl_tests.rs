@@ -2,7 +2,7 @@
 //!
 //! Those that are a plain GET: a server on loopback sends the case's reply, `prony load -n 1` asks for it, and what
 //! becomes of the request is held against curl's exit code. Where they differ is printed by kind, and explained in
-//! docs/measurement.md. Nothing of curl's is kept here. The format is that of curl's docs/tests/FILEFORMAT.md as far as
+//! decision 0034. Nothing of curl's is kept here. The format is that of curl's docs/tests/FILEFORMAT.md as far as
 //! such cases need it; features that a build of curl may lack count as absent.
 
 use std::collections::BTreeMap;

@@ -269,7 +269,10 @@ impl LoadOptions {
             merged.remove(*name);
         }
         merged.extend(own);
-        LoadOptions::of_table(merged)
+        // A table has each name once, and no order.
+        merged.remove("headers");
+        let headers = self.headers.clone().or_else(|| defaults.headers.clone());
+        Ok(LoadOptions { headers, ..LoadOptions::of_table(merged)? })
     }
 }
 

@@ -9,6 +9,7 @@ mod lock;
 #[path = "../../../fuzz/bodies/mutate.rs"]
 #[allow(unreachable_pub, clippy::expect_used, reason = "a body that the fuzzer's binaries share")]
 mod mutate;
+mod plan_file;
 mod printer;
 mod result_file;
 mod thinned;
@@ -19,7 +20,7 @@ mod words;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
 use cli::{Cli, Command};
 use failure::Failure;
@@ -47,7 +48,7 @@ fn main() -> ExitCode {
             printer.note(cli::FIRST_STEPS);
             Err(Failure::code(failure::USAGE))
         }
-        None => run(parsed(&printer), &printer),
+        None => run_line(arguments, &printer),
     };
     match result {
         Ok(()) if printer.lost() => ExitCode::from(failure::USAGE),
@@ -61,10 +62,21 @@ fn main() -> ExitCode {
     }
 }
 
+/// Runs a command line, and the plan file that it may name.
+fn run_line(words: &[String], printer: &Printer) -> Result<(), Failure> {
+    let given = plan_file::Given::of(words, printer)?;
+    let line = parsed(given.as_ref().map_or(words, |given| &given.words), printer);
+    let ran = Cli::from_arg_matches(&line).map_err(Failure::usage).and_then(|mut cli| {
+        plan_file::complete(&mut cli, &line, given.as_ref(), printer)?;
+        run(cli, printer)
+    });
+    ran.map_err(|failure| given.map_or(failure, |given| given.located(failure)))
+}
+
 /// The flags; help, the version and what is wrong with them end the process.
-fn parsed(printer: &Printer) -> Cli {
-    Cli::try_parse_from(words::all()).unwrap_or_else(|error| {
-        if let Some(meant) = cli::foreign_flags::of_refused(&error, words::all()) {
+fn parsed(words: &[String], printer: &Printer) -> ArgMatches {
+    Cli::command().try_get_matches_from(words).unwrap_or_else(|error| {
+        if let Some(meant) = cli::foreign_flags::of_refused(&error, words) {
             printer.error(&meant);
             std::process::exit(failure::USAGE.into())
         }

@@ -45,17 +45,27 @@ pub(crate) struct TomlFile<'a> {
 impl TomlFile<'_> {
     /// Reads it into `T`.
     pub(crate) fn parse<T: DeserializeOwned>(self) -> Result<T, TomlError> {
-        toml::from_str(self.text).map_err(|error: toml::de::Error| {
-            let at = error.span().unwrap_or_default();
-            let message = match DeTable::parse(self.text) {
-                // The file is no TOML at all: the parser's words are about characters, and good as they are.
-                Err(_) => format!("this is not TOML: {}.", error.message().trim_end_matches('.')),
-                Ok(table) => {
-                    sentence::sentence(error.message(), &position::position_of(table.get_ref(), &at))
-                }
-            };
-            self.error_at(at.start, message)
-        })
+        self.parse_without(|_| Ok(()))
+    }
+
+    /// The same, of what `take` leaves of it.
+    pub(crate) fn parse_without<T: DeserializeOwned>(
+        self,
+        take: impl FnOnce(&mut DeTable<'_>) -> Result<(), TomlError>,
+    ) -> Result<T, TomlError> {
+        let mut table = DeTable::parse(self.text).map_err(|error| self.refused(&error))?;
+        take(table.get_mut())?;
+        T::deserialize(toml::Deserializer::from(table)).map_err(|error| self.refused(&error))
+    }
+
+    fn refused(self, error: &toml::de::Error) -> TomlError {
+        let at = error.span().unwrap_or_default();
+        let message = match DeTable::parse(self.text) {
+            // The file is no TOML at all: the parser's words are about characters, and good as they are.
+            Err(_) => format!("this is not TOML: {}.", error.message().trim_end_matches('.')),
+            Ok(table) => sentence::sentence(error.message(), &position::position_of(table.get_ref(), &at)),
+        };
+        self.error_at(at.start, message)
     }
 
     /// An error of the meaning of a key, with the line of that key.

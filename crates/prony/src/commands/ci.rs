@@ -24,6 +24,7 @@ use super::{compare, logs, thresholds};
 use crate::cli::{CiArguments, CiCommand, CiCompareArguments};
 use crate::failure::{Failure, INTERRUPTED, MISSED, NOT_JUDGED};
 use crate::interrupt;
+use crate::plan_file;
 use crate::printer::Printer;
 use crate::words::FROM_INPUT;
 use files::Files;
@@ -56,8 +57,15 @@ fn run_compare(arguments: &CiCompareArguments, printer: &Printer) -> Result<(), 
     }
     let margins = compare::margins(&listed(arguments.margin.as_ref()))?;
     let conditions = compare::conditions(&listed(arguments.fail_if.as_ref()))?;
-    let slos = thresholds::parse(&listed(arguments.slo.as_ref()))?;
-    let load = flags(given(arguments.load.as_ref()).unwrap_or_default())?;
+    let mut load = flags(given(arguments.load.as_ref()).unwrap_or_default())?;
+    let mut wanted = listed(arguments.slo.as_ref());
+    if let Some(path) = given(arguments.plan.as_ref()) {
+        let (words, slos) =
+            plan_file::for_bench(path, &load, given(arguments.path.as_ref()).is_some(), printer)?;
+        load.extend(words);
+        wanted = if wanted.is_empty() { slos } else { wanted };
+    }
+    let slos = thresholds::parse(&wanted)?;
     // From here on a signal ends the child that runs, and the base's folder is removed.
     let _ = interrupt::of_a_short_run()?;
     let head = PathBuf::from(given(arguments.directory.as_ref()).unwrap_or("."));
@@ -67,7 +75,7 @@ fn run_compare(arguments: &CiCompareArguments, printer: &Printer) -> Result<(), 
     for (side, folder) in SIDES.iter().zip(&folders) {
         build(side, folder, given(arguments.build.as_ref()), printer)?;
     }
-    let missed = bench(arguments, &folders, load, &files)?;
+    let missed = bench(arguments, &folders, load, &wanted, &files)?;
     drop(checkout);
 
     let log = logs::read(&files.log)?;
@@ -164,6 +172,7 @@ fn bench(
     arguments: &CiCompareArguments,
     folders: &[PathBuf; 2],
     load: Vec<String>,
+    slos: &[String],
     files: &Files,
 ) -> Result<bool, Failure> {
     let failed = |e: std::io::Error| Failure::not_measured(format!("`prony bench` could not be run: {e}."));
@@ -182,7 +191,7 @@ fn bench(
     for (flag, value) in valued {
         words.extend(value.map(|value| format!("{flag}={value}")));
     }
-    words.extend(listed(arguments.slo.as_ref()).iter().map(|slo| format!("--slo={slo}")));
+    words.extend(slos.iter().map(|slo| format!("--slo={slo}")));
     words.extend(arguments.duet.then(|| "--duet".to_owned()));
     words.extend(load);
     words.extend(["-o".to_owned(), files.log.display().to_string()]);

@@ -14,6 +14,7 @@ use super::server_host::watched;
 use super::{fleet, reproduce};
 use crate::cli::OneTargetOptions;
 use crate::failure::Failure;
+use crate::plan_file;
 use crate::printer::Printer;
 
 /// Stands in for a target whose address is known only when its server runs.
@@ -60,6 +61,12 @@ impl OneTargetOptions {
             plan.cpus = super::parse_cpus(cpus)?;
         }
         Ok(plan)
+    }
+
+    /// Writes the plan file that --save names.
+    pub(crate) fn save(&self, printer: &Printer) -> Result<(), Failure> {
+        let (Some(path), Some(text)) = (&self.save, &self.saved) else { return Ok(()) };
+        plan_file::save(path, text, printer)
     }
 
     /// The run log to append to, where one is named; `command` is who asks.

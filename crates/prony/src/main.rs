@@ -24,6 +24,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
 use cli::{Cli, Command};
 use failure::Failure;
+use plan_file::Given;
 use printer::Printer;
 
 fn main() -> ExitCode {
@@ -64,19 +65,25 @@ fn main() -> ExitCode {
 
 /// Runs a command line, and the plan file that it may name.
 fn run_line(words: &[String], printer: &Printer) -> Result<(), Failure> {
-    let given = plan_file::Given::of(words, printer)?;
-    let line = parsed(given.as_ref().map_or(words, |given| &given.words), printer);
+    let given = Given::of(words, printer)?;
+    let line = parsed(words, given.as_ref(), printer);
     let ran = Cli::from_arg_matches(&line).map_err(Failure::usage).and_then(|mut cli| {
-        plan_file::complete(&mut cli, &line, given.as_ref(), printer)?;
+        plan_file::complete(&mut cli, &line, given.as_ref())?;
         run(cli, printer)
     });
-    ran.map_err(|failure| given.map_or(failure, |given| given.located(failure)))
+    ran.map_err(|failure| {
+        let given = given.filter(|_| failure.code == failure::USAGE);
+        given.and_then(|given| given.located(&failure.message)).map_or(failure, Failure::usage)
+    })
 }
 
 /// The flags; help, the version and what is wrong with them end the process.
-fn parsed(words: &[String], printer: &Printer) -> ArgMatches {
-    Cli::command().try_get_matches_from(words).unwrap_or_else(|error| {
-        if let Some(meant) = cli::foreign_flags::of_refused(&error, words) {
+fn parsed(words: &[String], given: Option<&Given>, printer: &Printer) -> ArgMatches {
+    let line = given.map_or(words, |given| &given.words);
+    Cli::command().try_get_matches_from(line).unwrap_or_else(|error| {
+        let of_file = given
+            .and_then(|given| given.located(error.to_string().lines().next()?.trim_start_matches("error: ")));
+        if let Some(meant) = of_file.or_else(|| cli::foreign_flags::of_refused(&error, line)) {
             printer.error(&meant);
             std::process::exit(failure::USAGE.into())
         }

@@ -244,11 +244,11 @@ fn check_plan(file: TomlFile<'_>, path: &[&str], raw: &LoadOptions) -> Result<()
 }
 
 pub(crate) fn check_name(file: TomlFile<'_>, path: &[&str], raw: &LoadOptions) -> Result<(), TomlError> {
+    let Some(name) = &raw.name else { return Ok(()) };
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let is_name = |name: &&String| (1..=40).contains(&name.len()) && name.chars().all(plain);
-    let Some(name) = raw.name.as_ref().filter(|name| !is_name(name)) else { return Ok(()) };
+    let is_name = (1..=40).contains(&name.len()) && name.chars().all(plain);
     let why = format!("{name:?} cannot be a plan's name: write 1 to 40 letters, digits, -, _ or dots.");
-    file.refuse(&[path, &["name"]].concat(), why)
+    file.refuse_if(!is_name, &[path, &["name"]].concat(), why)
 }
 
 fn check_sweep<T: Copy>(
@@ -380,7 +380,8 @@ fn check_secrets(
 ) -> Result<(), TomlError> {
     for (own, options) in [(path, raw), (&["load"][..], load)] {
         let mut headers = options.headers.iter().flatten();
-        let secret = headers.find_map(|h| written_secret(&h.name, h.value.as_deref().unwrap_or_default()));
+        let secret =
+            headers.find_map(|h| written_secret(&h.name, h.value.as_deref().unwrap_or_default(), &[]));
         if let Some(why) = secret {
             return file.refuse(&[own, &["headers"]].concat(), why);
         }

@@ -58,10 +58,11 @@ fn run_compare(arguments: &CiCompareArguments, printer: &Printer) -> Result<(), 
     let margins = compare::margins(&listed(arguments.margin.as_ref()))?;
     let conditions = compare::conditions(&listed(arguments.fail_if.as_ref()))?;
     let mut load = flags(given(arguments.load.as_ref()).unwrap_or_default())?;
+    let path = given(arguments.path.as_ref()).map(|path| format!("--path={path}"));
+    load.extend(path);
     let mut wanted = listed(arguments.slo.as_ref());
-    if let Some(path) = given(arguments.plan.as_ref()) {
-        let (words, slos) =
-            plan_file::for_bench(path, &load, given(arguments.path.as_ref()).is_some(), printer)?;
+    if let Some(file) = given(arguments.plan.as_ref()) {
+        let (words, slos) = plan_file::for_bench(file, &load, printer)?;
         load.extend(words);
         wanted = if wanted.is_empty() { slos } else { wanted };
     }
@@ -183,11 +184,7 @@ fn bench(
     }
     let is_fixed = arguments.duet || load.iter().any(|word| word.split('=').next() == Some("--blocks"));
     let precision = given(arguments.precision.as_ref()).or((!is_fixed).then_some(PRECISION));
-    let valued = [
-        ("--path", given(arguments.path.as_ref())),
-        ("--precision", precision),
-        ("--budget", given(arguments.budget.as_ref())),
-    ];
+    let valued = [("--precision", precision), ("--budget", given(arguments.budget.as_ref()))];
     for (flag, value) in valued {
         words.extend(value.map(|value| format!("{flag}={value}")));
     }

@@ -217,8 +217,8 @@ fn both_sides_are_measured_under_the_load_of_a_plan_file_that_flags_override() {
     world.write("repo/plan.toml", plan);
     let said = run(&world, &job, &["ci", "compare", "plan.toml"]);
     assert_eq!(said.code, Some(1), "no maximum is below a nanosecond: {said:?}");
-    assert!(said.err.contains("plan.toml:8: `prony ci compare` does not use \"json\""), "{said:?}");
-    let plan = world.lines("out/run.jsonl", "result")[0]["observed"]["plan"].clone();
+    assert!(said.err.contains("plan.toml:8: \"json\" is not used here"), "{said:?}");
+    let plan = world.lines("out/run.jsonl", "result")[0]["trial"]["plan"].clone();
     assert_eq!((&plan["connections"], &plan["threads"]), (&3.into(), &3.into()), "{plan}");
     assert!(plan["url"].as_str().unwrap().ends_with("/?a=b"), "{plan}");
     assert_eq!(plan["headers"][0], json!(["X-A", "b c"]), "{plan}");

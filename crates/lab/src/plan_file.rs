@@ -33,10 +33,6 @@ struct Raw {
 }
 
 impl PlanFile {
-    pub fn of(values: BTreeMap<String, Value>) -> PlanFile {
-        PlanFile { values, ..PlanFile::default() }
-    }
-
     /// Reads a file, whose keys may be these.
     pub fn read(path: &str, known: &[String]) -> Result<PlanFile, String> {
         let text = foreign_file::read_text(Path::new(path), FILE_MAX_BYTES);
@@ -75,13 +71,14 @@ impl PlanFile {
         Ok(values)
     }
 
-    /// The text of a file that says this, where it holds no secret.
-    pub fn to_text(&self) -> Result<String, String> {
-        let raw = Raw { schema: SCHEMA.to_owned(), plan: vec![self.values.clone()] };
-        match self.written_secret() {
-            Some((_, why)) => Err(why),
-            None => toml::to_string(&raw).map_err(|why| why.to_string()),
+    /// The text of a file that says this, where none of it is a secret.
+    pub fn to_text(values: BTreeMap<String, Value>) -> Result<String, String> {
+        let file = PlanFile { values, ..PlanFile::default() };
+        if let Some((_, why)) = file.written_secret() {
+            return Err(why);
         }
+        let raw = Raw { schema: SCHEMA.to_owned(), plan: vec![file.values] };
+        toml::to_string(&raw).map_err(|why| why.to_string())
     }
 
     /// An error with the line of a key.

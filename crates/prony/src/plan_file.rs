@@ -1,8 +1,6 @@
 //! Plan files: what the flags of `prony load` say, in a file: read in the place of a URL, and written by `--save`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches};
@@ -14,14 +12,9 @@ use crate::cli::{Cli, Command};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Flags that no plan file has, and why.
-pub(crate) const OF_ONE_INVOCATION: [(&str, &str); 5] = [
-    ("help", "it asks, and nothing is loaded"),
-    ("latency", "it has no effect"),
-    ("plain", "it is about the terminal in which the load is watched"),
-    ("quiet", "it is about the terminal in which the load is watched"),
-    ("save", "it names a plan file"),
-];
+/// Flags that no plan file has: `--help` asks, and nothing is loaded; `--latency` has no effect; `--plain` and `--quiet` are about
+/// the terminal in which one load is watched; `--save` names a plan file.
+const OF_ONE_INVOCATION: [&str; 5] = ["help", "latency", "plain", "quiet", "save"];
 
 /// A plan file that a command line names in the place of a URL.
 pub(crate) struct Given {
@@ -46,9 +39,8 @@ fn is_option(flag: &Arg) -> bool {
 /// What a flag is called in a file.
 fn key(flag: &Arg) -> Option<String> {
     let id = flag.get_id().as_str();
-    let is_kept = OF_ONE_INVOCATION.iter().all(|(name, _)| *name != id);
     let name = if id == "url" || is_option(flag) { id } else { flag.get_long()? };
-    is_kept.then(|| name.replace('-', "_"))
+    (!OF_ONE_INVOCATION.contains(&id)).then(|| name.replace('-', "_"))
 }
 
 fn is_typed(line: &ArgMatches, flag: &Arg) -> bool {
@@ -186,39 +178,23 @@ pub(crate) fn complete(cli: &mut Cli, line: &ArgMatches, given: Option<&Given>) 
     if headers != common.plan.headers.iter().flatten().count() {
         return Err(refused("a header is given twice, and a file holds each once.".to_owned()));
     }
-    common.saved = Some(PlanFile::of(values).to_text().map_err(refused)?);
+    common.saved = Some(PlanFile::to_text(values).map_err(refused)?);
     Ok(())
 }
 
-/// Writes the text of a plan file where there is none yet.
-pub(crate) fn save(path: &str, text: &str, printer: &Printer) -> Result<(), Failure> {
-    let written = OpenOptions::new().write(true).create_new(true).open(path);
-    written.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|why| {
-        let hint = if why.kind() == ErrorKind::AlreadyExists { "; remove it, or name another" } else { "" };
-        Failure::usage(format!("--save {path}: the file cannot be written: {why}{hint}."))
-    })?;
-    printer.note(&format!("plan: {path}"));
-    Ok(())
-}
-
-/// What a plan file says to a comparison of two builds: its load and the path of its URL, in flags of `prony bench` that are not
-/// in `typed`; and its thresholds.
-pub(crate) fn for_bench(
-    path: &str,
-    typed: &[String],
-    printer: &Printer,
-) -> Result<(Vec<String>, Vec<String>), Failure> {
+/// What a plan file says to a comparison of two builds: its load, its thresholds and the path of its URL, in flags of
+/// `prony bench` that are not in `typed`.
+pub(crate) fn for_bench(path: &str, typed: &[String], printer: &Printer) -> Result<Vec<String>, Failure> {
     let file = read(path)?;
     let line = [&["prony", "bench"].map(str::to_owned)[..], typed].concat();
-    let Some((_, typed)) = lenient(&line) else { return Ok(Default::default()) };
+    let Some((name, typed)) = lenient(&line) else { return Ok(Vec::new()) };
     let takes = |flag: &Arg| is_option(flag) || flag.get_id() == "slo";
-    let mut words = missing(&file, &command("bench"), &typed, takes, printer)?;
-    words.retain(|word| !word.starts_with("--slo="));
-    let url = file.texts("url").pop().unwrap_or_default();
-    let path = url.split_once("://").and_then(|(_, behind)| Some(&behind[behind.find('/')?..]));
+    let mut words = missing(&file, &command(&name), &typed, takes, printer)?;
+    let behind = file.texts("url").pop().and_then(|url| Some(url.split_once("://")?.1));
+    let path = behind.and_then(|behind| Some(&behind[behind.find('/')?..]));
     let path = path.filter(|path| *path != "/" && !typed.contains_id("path"));
     words.extend(path.map(|path| format!("--path={path}")));
-    Ok((words, file.texts("slo").into_iter().map(str::to_owned).collect()))
+    Ok(words)
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ fn every_flag_of_a_load_is_one_of_a_file_or_of_one_invocation() {
     let folder = folder();
     let lines = lines(folder.path());
     let mut had: Vec<&str> = lines.iter().map(|(id, _)| id.as_str()).collect();
-    had.extend(OF_ONE_INVOCATION.map(|(id, _)| id));
+    had.extend(OF_ONE_INVOCATION);
     let mut load = command("load");
     load.build();
     for flag in load.get_arguments() {
@@ -68,8 +68,8 @@ fn every_flag_of_a_load_is_one_of_a_file_or_of_one_invocation() {
             flag.get_id()
         );
     }
-    for (id, why) in OF_ONE_INVOCATION {
-        assert!(load.get_arguments().any(|flag| flag.get_id() == id) && why.len() > 10, "{id}");
+    for id in OF_ONE_INVOCATION {
+        assert!(load.get_arguments().any(|flag| flag.get_id() == id), "{id}");
     }
 }
 

@@ -58,15 +58,13 @@ fn run_compare(arguments: &CiCompareArguments, printer: &Printer) -> Result<(), 
     let margins = compare::margins(&listed(arguments.margin.as_ref()))?;
     let conditions = compare::conditions(&listed(arguments.fail_if.as_ref()))?;
     let mut load = flags(given(arguments.load.as_ref()).unwrap_or_default())?;
-    let path = given(arguments.path.as_ref()).map(|path| format!("--path={path}"));
-    load.extend(path);
-    let mut wanted = listed(arguments.slo.as_ref());
+    load.extend(given(arguments.path.as_ref()).map(|path| format!("--path={path}")));
+    load.extend(listed(arguments.slo.as_ref()).iter().map(|slo| format!("--slo={slo}")));
     if let Some(file) = given(arguments.plan.as_ref()) {
-        let (words, slos) = plan_file::for_bench(file, &load, printer)?;
-        load.extend(words);
-        wanted = if wanted.is_empty() { slos } else { wanted };
+        load.extend(plan_file::for_bench(file, &load, printer)?);
     }
-    let slos = thresholds::parse(&wanted)?;
+    let slos = load.iter().filter_map(|word| word.strip_prefix("--slo=").map(str::to_owned));
+    let slos = thresholds::parse(&slos.collect::<Vec<_>>())?;
     // From here on a signal ends the child that runs, and the base's folder is removed.
     let _ = interrupt::of_a_short_run()?;
     let head = PathBuf::from(given(arguments.directory.as_ref()).unwrap_or("."));
@@ -76,7 +74,7 @@ fn run_compare(arguments: &CiCompareArguments, printer: &Printer) -> Result<(), 
     for (side, folder) in SIDES.iter().zip(&folders) {
         build(side, folder, given(arguments.build.as_ref()), printer)?;
     }
-    let missed = bench(arguments, &folders, load, &wanted, &files)?;
+    let missed = bench(arguments, &folders, load, &files)?;
     drop(checkout);
 
     let log = logs::read(&files.log)?;
@@ -173,7 +171,6 @@ fn bench(
     arguments: &CiCompareArguments,
     folders: &[PathBuf; 2],
     load: Vec<String>,
-    slos: &[String],
     files: &Files,
 ) -> Result<bool, Failure> {
     let failed = |e: std::io::Error| Failure::not_measured(format!("`prony bench` could not be run: {e}."));
@@ -188,7 +185,6 @@ fn bench(
     for (flag, value) in valued {
         words.extend(value.map(|value| format!("{flag}={value}")));
     }
-    words.extend(slos.iter().map(|slo| format!("--slo={slo}")));
     words.extend(arguments.duet.then(|| "--duet".to_owned()));
     words.extend(load);
     words.extend(["-o".to_owned(), files.log.display().to_string()]);

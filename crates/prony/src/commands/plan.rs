@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::path::Path;
 
 use clap::{Args, Command};
 use prony_lab::watch::WatchedServer;
@@ -14,7 +15,6 @@ use super::server_host::watched;
 use super::{fleet, reproduce};
 use crate::cli::OneTargetOptions;
 use crate::failure::Failure;
-use crate::plan_file;
 use crate::printer::Printer;
 
 /// Stands in for a target whose address is known only when its server runs.
@@ -66,7 +66,11 @@ impl OneTargetOptions {
     /// Writes the plan file that --save names.
     pub(crate) fn save(&self, printer: &Printer) -> Result<(), Failure> {
         let (Some(path), Some(text)) = (&self.save, &self.saved) else { return Ok(()) };
-        plan_file::save(path, text, printer)
+        if Path::new(path).exists() {
+            let why = "there is such a file: remove it, or name another.";
+            return Err(Failure::usage(format!("--save {path}: {why}")));
+        }
+        super::write_output(text, Some(path), "plan", printer)
     }
 
     /// The run log to append to, where one is named; `command` is who asks.

@@ -55,10 +55,7 @@ fn a_command_is_saved_and_loaded_again_from_its_file() {
     let plan = |name: &str| serde_json::from_str::<Value>(&world.read(name)).unwrap()["plan"].take();
     assert_eq!(plan("b.json"), plan("a.json"));
     let again = run(&["load", "a.toml", "--save", "a.toml"]);
-    assert!(
-        again.code == Some(2) && again.err.contains("--save a.toml: the file cannot be written: File exists"),
-        "{again:?}"
-    );
+    assert!(again.code == Some(2) && again.err.contains("--save a.toml: there is such a file"), "{again:?}");
     assert_eq!(world.read("a.toml"), text);
     assert_eq!(target.ledger()["requests_received"], 60, "nothing is loaded where nothing is saved");
 }

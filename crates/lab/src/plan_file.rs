@@ -5,7 +5,7 @@ use std::path::Path;
 
 use prony_model::foreign_file;
 use prony_model::options::LoadOptions;
-use prony_model::secret::{has_secret_field, redacted_command};
+use prony_model::secret::{REDACTED, has_secret_field, redacted_command};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -50,16 +50,15 @@ impl PlanFile {
         file.refuse_if(schema != SCHEMA, &["schema"], why)?;
         let why = format!("a plan file has one [[plan]], and this one {}: write one file each.", plan.len());
         let [plan] = <[_; 1]>::try_from(plan).map_err(|_| file.error(&["plan", "1"], why))?;
-        let mut values = BTreeMap::new();
+        let (count, mut values) = (plan.len(), BTreeMap::new());
         for (key, value) in plan {
             if !known.contains(&key) {
                 let hint = suggest(&key, known.iter().map(String::as_str));
                 return Err(self.error(&key, format!("unknown key {key:?} in [[plan]]: {hint}")));
             }
             // An option of a load is what an experiment takes it for.
-            match serde_json::from_value::<LoadOptions>(json!({ &key: &value }))
-                .map_err(|why| why.to_string())
-            {
+            let option = serde_json::from_value::<LoadOptions>(json!({ &key: &value }));
+            match option.map_err(|why| why.to_string()) {
                 Ok(option) => {
                     check_name(file, &["plan", "0"], &option)?;
                     values.extend(option.table());
@@ -68,6 +67,8 @@ impl PlanFile {
                 Err(why) => return Err(file.misread(&["plan", "0", &key], &why)),
             }
         }
+        let why = "\"http2\" and \"protocol\" say the same: write one of them.";
+        file.refuse_if(values.len() < count, &["plan", "0", "protocol"], why)?;
         Ok(values)
     }
 
@@ -100,7 +101,8 @@ impl PlanFile {
         let secret = headers.find_map(|(name, value)| written_secret(name, value.as_str()?, &redact));
         // A file is only named.
         let has_field = |text: &str| !text.starts_with('@') && has_secret_field(text);
-        let is_secret = |text: &&str| redacted_command(text) != **text || has_field(text);
+        let is_secret =
+            |text: &&str| redacted_command(text) != **text || has_field(text) || text.contains(REDACTED);
         let key = || self.values.keys().find(|key| self.texts(key).iter().any(is_secret));
         let why = "has a part that is secret, and this file is kept: write @env:NAME in its place, and set NAME in the environment.";
         secret

@@ -1,6 +1,7 @@
 //! Plan files: what the flags of `prony load` say, in a file: read in the place of a URL, and written by `--save`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches};
@@ -32,8 +33,9 @@ fn command(name: &str) -> clap::Command {
 
 /// Whether it is one of the options that an experiment's plan has, too.
 fn is_option(flag: &Arg) -> bool {
-    let options = <LoadOptions as clap::Args>::augment_args(clap::Command::new("prony"));
-    options.get_arguments().any(|option| option.get_id() == flag.get_id())
+    static OPTIONS: LazyLock<clap::Command> =
+        LazyLock::new(|| <LoadOptions as clap::Args>::augment_args(clap::Command::new("prony")));
+    OPTIONS.get_arguments().any(|option| option.get_id() == flag.get_id())
 }
 
 /// What a flag is called in a file.

@@ -79,6 +79,7 @@ fn a_secret_that_is_written_out_is_neither_saved_nor_read() {
         ("headers = { Authorization = \"s3cret\" }", "Authorization is secret"),
         ("redact = [\"x-own\"]\nheaders = { X-Own = \"s3cret\" }", "X-Own is secret"),
         ("body = \"password=s3cret\"", "\"body\" has a part that is secret"),
+        ("url = \"http://h/?token=[redacted]\"", "\"url\" has a part that is secret"),
         ("url = \"http://me:s3cret@h/\"", "\"url\" has a part that is secret"),
     ] {
         let said = refused(&world, &format!("schema = \"prony.plan/1\"\n[[plan]]\n{key}\n"), &[]);
@@ -111,6 +112,7 @@ fn what_is_wrong_in_a_file_is_told_with_its_line() {
         ("export = { a = 1 }", 4, "\"export\" cannot be"),
         ("pin = \"x\"", 4, "--pin"),
         ("body = \"@nowhere\"", 4, "nowhere"),
+        ("http2 = true\nprotocol = \"http1\"", 5, "say the same"),
         ("url = 3", 3, "\"url\" cannot be 3"),
         ("name = \"a b\"", 4, "cannot be a plan's name"),
         ("[[plan]]", 4, "one [[plan]], and this one 2"),

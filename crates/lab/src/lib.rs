@@ -10,6 +10,7 @@ pub mod container;
 pub mod doctor;
 pub mod experiment;
 pub mod launch;
+pub mod plan_file;
 mod programs;
 pub mod provision;
 pub mod sample;

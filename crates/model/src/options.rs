@@ -230,7 +230,8 @@ impl LoadOptions {
         self.table().keys().cloned().collect()
     }
 
-    fn table(&self) -> serde_json::Map<String, serde_json::Value> {
+    /// The same, with their values.
+    pub fn table(&self) -> serde_json::Map<String, serde_json::Value> {
         let serde_json::Value::Object(mut table) = serde_json::to_value(self).unwrap_or_default() else {
             return serde_json::Map::new();
         };
@@ -254,7 +255,16 @@ impl LoadOptions {
     /// themselves how much and how long, and a rate replaces stages.
     pub fn or(&self, defaults: &LoadOptions) -> Result<LoadOptions, PlanError> {
         let (own, mut merged) = (self.table(), defaults.table());
-        let replaced: &[&str] = match self {
+        for name in self.replaces() {
+            merged.remove(*name);
+        }
+        merged.extend(own);
+        LoadOptions::of_table(merged)
+    }
+
+    /// What defaults may not say beside these options.
+    pub fn replaces(&self) -> &'static [&'static str] {
+        match self {
             LoadOptions { stages: Some(stages), .. }
                 if matches!(parse_stages(stages), Ok(Arrivals::ConnectionStages(_))) =>
             {
@@ -264,12 +274,7 @@ impl LoadOptions {
             LoadOptions { rate: Some(_), .. } => &["stages"],
             LoadOptions { requests: Some(_), duration: None, .. } => &["duration"],
             _ => &[],
-        };
-        for name in replaced {
-            merged.remove(*name);
         }
-        merged.extend(own);
-        LoadOptions::of_table(merged)
     }
 }
 

@@ -135,7 +135,7 @@ pub fn is_secret_by_custom(name: &str) -> bool {
 }
 
 /// Whether a header's value is never written: by custom, or because somebody asked for it (`--redact`).
-fn is_secret(name: &str, redact: &[String]) -> bool {
+pub fn is_secret(name: &str, redact: &[String]) -> bool {
     is_secret_by_custom(name) || redact.iter().any(|r| r.eq_ignore_ascii_case(name))
 }
 

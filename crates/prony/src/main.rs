@@ -9,6 +9,7 @@ mod lock;
 #[path = "../../../fuzz/bodies/mutate.rs"]
 #[allow(unreachable_pub, clippy::expect_used, reason = "a body that the fuzzer's binaries share")]
 mod mutate;
+mod plan_file;
 mod printer;
 mod result_file;
 mod thinned;
@@ -19,10 +20,11 @@ mod words;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
 use cli::{Cli, Command};
 use failure::Failure;
+use plan_file::Given;
 use printer::Printer;
 
 fn main() -> ExitCode {
@@ -47,7 +49,7 @@ fn main() -> ExitCode {
             printer.note(cli::FIRST_STEPS);
             Err(Failure::code(failure::USAGE))
         }
-        None => run(parsed(&printer), &printer),
+        None => run_line(arguments, &printer),
     };
     match result {
         Ok(()) if printer.lost() => ExitCode::from(failure::USAGE),
@@ -61,10 +63,27 @@ fn main() -> ExitCode {
     }
 }
 
+/// Runs a command line, and the plan file that it may name.
+fn run_line(words: &[String], printer: &Printer) -> Result<(), Failure> {
+    let given = Given::of(words, printer)?;
+    let line = parsed(words, given.as_ref(), printer);
+    let ran = Cli::from_arg_matches(&line).map_err(Failure::usage).and_then(|mut cli| {
+        plan_file::complete(&mut cli, &line, given.as_ref())?;
+        run(cli, printer)
+    });
+    ran.map_err(|failure| {
+        let given = given.filter(|_| failure.code == failure::USAGE);
+        given.and_then(|given| given.located(&failure.message)).map_or(failure, Failure::usage)
+    })
+}
+
 /// The flags; help, the version and what is wrong with them end the process.
-fn parsed(printer: &Printer) -> Cli {
-    Cli::try_parse_from(words::all()).unwrap_or_else(|error| {
-        if let Some(meant) = cli::foreign_flags::of_refused(&error, words::all()) {
+fn parsed(words: &[String], given: Option<&Given>, printer: &Printer) -> ArgMatches {
+    let line = given.map_or(words, |given| &given.words);
+    Cli::command().try_get_matches_from(line).unwrap_or_else(|error| {
+        let of_file = given
+            .and_then(|given| given.located(error.to_string().lines().next()?.trim_start_matches("error: ")));
+        if let Some(meant) = of_file.or_else(|| cli::foreign_flags::of_refused(&error, line)) {
             printer.error(&meant);
             std::process::exit(failure::USAGE.into())
         }

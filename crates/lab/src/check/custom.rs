@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use prony_model::request::check_header;
 use prony_model::secret::{
-    REDACTED, Secret, filled_in, has_secret_field, is_asked_for, is_secret_by_custom, text_or_variable,
+    REDACTED, Secret, filled_in, has_secret_field, is_asked_for, is_secret, is_secret_by_custom,
+    text_or_variable,
 };
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -160,10 +161,13 @@ pub(crate) fn validate_checks(file: TomlFile<'_>, checks: &[CustomCheck]) -> Res
     Ok(())
 }
 
-/// Why a header may not stand so in a file that a run log keeps: its value is secret, and written out.
-pub(crate) fn written_secret(name: &str, value: &str) -> Option<String> {
-    (is_secret_by_custom(name) && !is_asked_for(value)).then(|| {
-        format!("{name} is secret, and run logs keep this file: write \"@env:NAME\", and set NAME in the environment.")
+/// Why a header may not stand so in a file that is committed, or that a run log keeps: its value is secret, and written out.
+pub(crate) fn written_secret(name: &str, value: &str, redact: &[String]) -> Option<String> {
+    (is_secret(name, redact) && !is_asked_for(value)).then(|| {
+        format!(
+            "{name} is secret, and this file is kept: write \"@env:NAME\" as its value (in a flag, --header '{name}: @env:NAME'), and \
+             set NAME in the environment."
+        )
     })
 }
 
@@ -194,7 +198,7 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D
 fn table<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, Secret)>, D::Error> {
     let written = BTreeMap::<String, String>::deserialize(deserializer)?;
     let meant = written.into_iter().map(|(name, value)| {
-        if let Some(why) = written_secret(&name, &value) {
+        if let Some(why) = written_secret(&name, &value, &[]) {
             return Err(D::Error::custom(why));
         }
         let value = Secret::of_header(&name, &value).map_err(D::Error::custom)?;

@@ -29,6 +29,7 @@ mod raw;
 mod read;
 
 pub use published::parse as parse_published;
+pub(crate) use read::check_name;
 
 /// The schema's name; another number is another format.
 pub(crate) const SCHEMA: &str = "prony.experiment/1";

@@ -231,14 +231,7 @@ fn plans(file: TomlFile<'_>, raw: &RawExperiment) -> Result<Vec<ExperimentPlan>,
 /// What can be said of a table's own values, with the line of each.
 fn check_plan(file: TomlFile<'_>, path: &[&str], raw: &LoadOptions) -> Result<(), TomlError> {
     let key = |name| [path, &[name]].concat();
-    if let Some(name) = &raw.name {
-        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        file.refuse_if(
-            name.is_empty() || name.len() > 40 || !name.chars().all(plain),
-            &key("name"),
-            format!("{name:?} cannot be a plan's name: write 1 to 40 letters, digits, -, _ or dots."),
-        )?;
-    }
+    check_name(file, path, raw)?;
     file.refuse_if(
         raw.seed.is_some(),
         &key("seed"),
@@ -248,6 +241,14 @@ fn check_plan(file: TomlFile<'_>, path: &[&str], raw: &LoadOptions) -> Result<()
     file.refuse_if(raw.unix.is_some(), &key("unix"), why)?;
     check_sweep(file, &key("connections"), raw.connections.as_ref())?;
     check_sweep(file, &key("rate"), raw.rate.as_ref())
+}
+
+pub(crate) fn check_name(file: TomlFile<'_>, path: &[&str], raw: &LoadOptions) -> Result<(), TomlError> {
+    let Some(name) = &raw.name else { return Ok(()) };
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_name = (1..=40).contains(&name.len()) && name.chars().all(plain);
+    let why = format!("{name:?} cannot be a plan's name: write 1 to 40 letters, digits, -, _ or dots.");
+    file.refuse_if(!is_name, &[path, &["name"]].concat(), why)
 }
 
 fn check_sweep<T: Copy>(
@@ -379,7 +380,8 @@ fn check_secrets(
 ) -> Result<(), TomlError> {
     for (own, options) in [(path, raw), (&["load"][..], load)] {
         let mut headers = options.headers.iter().flatten();
-        let secret = headers.find_map(|h| written_secret(&h.name, h.value.as_deref().unwrap_or_default()));
+        let secret =
+            headers.find_map(|h| written_secret(&h.name, h.value.as_deref().unwrap_or_default(), &[]));
         if let Some(why) = secret {
             return file.refuse(&[own, &["headers"]].concat(), why);
         }

@@ -2,6 +2,7 @@
 //! the key, and the nearest word that would have been right.
 
 use std::fmt;
+use std::ops::Range;
 
 use serde::de::DeserializeOwned;
 use toml::de::DeTable;
@@ -45,17 +46,23 @@ pub(crate) struct TomlFile<'a> {
 impl TomlFile<'_> {
     /// Reads it into `T`.
     pub(crate) fn parse<T: DeserializeOwned>(self) -> Result<T, TomlError> {
-        toml::from_str(self.text).map_err(|error: toml::de::Error| {
-            let at = error.span().unwrap_or_default();
-            let message = match DeTable::parse(self.text) {
-                // The file is no TOML at all: the parser's words are about characters, and good as they are.
-                Err(_) => format!("this is not TOML: {}.", error.message().trim_end_matches('.')),
-                Ok(table) => {
-                    sentence::sentence(error.message(), &position::position_of(table.get_ref(), &at))
-                }
-            };
-            self.error_at(at.start, message)
-        })
+        let refused = |why: toml::de::Error| self.reworded(why.message(), why.span().unwrap_or_default());
+        toml::from_str(self.text).map_err(refused)
+    }
+
+    /// An error of serde's about the value of a key.
+    pub(crate) fn misread(self, path: &[&str], why: &str) -> TomlError {
+        let at = position::offset_of(self.text, path);
+        self.reworded(why, at..at + 1)
+    }
+
+    fn reworded(self, why: &str, at: Range<usize>) -> TomlError {
+        let message = match DeTable::parse(self.text) {
+            // The file is no TOML at all: the parser's words are about characters, and good as they are.
+            Err(_) => format!("this is not TOML: {}.", why.trim_end_matches('.')),
+            Ok(table) => sentence::sentence(why, &position::position_of(table.get_ref(), &at)),
+        };
+        self.error_at(at.start, message)
     }
 
     /// An error of the meaning of a key, with the line of that key.

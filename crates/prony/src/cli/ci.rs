@@ -22,6 +22,10 @@ pub(crate) enum CiCommand {
 /// Compares the repository's current state with a commit.
 #[derive(Debug, Args)]
 pub(crate) struct CiCompareArguments {
+    /// A plan file, whose load both are measured under: its options, thresholds and the path of its URL; --load, --slo
+    /// and --path override them
+    #[arg(value_name = "PLAN.toml", env = "PRONY_CI_PLAN", hide_env_values = true)]
+    pub(crate) plan: Option<String>,
     /// The command that starts the server, run by `sh` in the application's folder; it contains {port}
     #[arg(long, value_name = "COMMAND", env = "PRONY_CI_SERVE", hide_env_values = true)]
     pub(crate) serve: String,

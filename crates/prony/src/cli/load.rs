@@ -8,7 +8,8 @@ use super::FleetOptions;
 /// What is said of loads of one target, whether it is one load or a search.
 #[derive(Debug, Args)]
 pub(crate) struct OneTargetOptions {
-    /// The URL to load, http://HOST:PORT/PATH or https://…; without one, an embedded reference server is loaded
+    /// The URL to load, http://HOST:PORT/PATH or https://…; or a plan file, FILE.toml, whose keys are these flags,
+    /// which override them; without either, an embedded reference server is loaded
     pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) plan: LoadOptions,
@@ -36,6 +37,13 @@ pub(crate) struct OneTargetOptions {
     /// to without a password
     #[arg(long, value_name = "PID|:PORT|ssh:HOST:PORT")]
     pub(crate) watch: Option<String>,
+    /// Also write this command as a plan file, FILE.toml, for `prony load FILE.toml`; an existing file is refused, and
+    /// so is a secret that is not given as `@env:NAME`
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) save: Option<String>,
+    /// What to write there.
+    #[arg(skip)]
+    pub(crate) saved: Option<String>,
     #[command(flatten)]
     pub(crate) fleet: FleetOptions,
 }

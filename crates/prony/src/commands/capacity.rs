@@ -35,6 +35,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
     let embeds = common.is_embedded();
     let mut wanted = capacity_plan(arguments, given.or_else(|| embeds.then(plan::placeholder)))?;
     let log = common.log("capacity", printer)?;
+    common.save(printer)?;
     let interrupt = interrupt::of_a_run()?;
     let embedded = embeds.then(|| Embedded::start_for(&mut wanted.load)).transpose()?;
     let fleet = fleet::start(&common.fleet, &wanted.load, printer)?;

@@ -24,6 +24,7 @@ use super::{compare, logs, thresholds};
 use crate::cli::{CiArguments, CiCommand, CiCompareArguments};
 use crate::failure::{Failure, INTERRUPTED, MISSED, NOT_JUDGED};
 use crate::interrupt;
+use crate::plan_file;
 use crate::printer::Printer;
 use crate::words::FROM_INPUT;
 use files::Files;
@@ -56,8 +57,14 @@ fn run_compare(arguments: &CiCompareArguments, printer: &Printer) -> Result<(), 
     }
     let margins = compare::margins(&listed(arguments.margin.as_ref()))?;
     let conditions = compare::conditions(&listed(arguments.fail_if.as_ref()))?;
-    let slos = thresholds::parse(&listed(arguments.slo.as_ref()))?;
-    let load = flags(given(arguments.load.as_ref()).unwrap_or_default())?;
+    let mut load = flags(given(arguments.load.as_ref()).unwrap_or_default())?;
+    load.extend(given(arguments.path.as_ref()).map(|path| format!("--path={path}")));
+    load.extend(listed(arguments.slo.as_ref()).iter().map(|slo| format!("--slo={slo}")));
+    if let Some(file) = given(arguments.plan.as_ref()) {
+        load.extend(plan_file::for_bench(file, &load, printer)?);
+    }
+    let slos = load.iter().filter_map(|word| word.strip_prefix("--slo=").map(str::to_owned));
+    let slos = thresholds::parse(&slos.collect::<Vec<_>>())?;
     // From here on a signal ends the child that runs, and the base's folder is removed.
     let _ = interrupt::of_a_short_run()?;
     let head = PathBuf::from(given(arguments.directory.as_ref()).unwrap_or("."));
@@ -174,15 +181,10 @@ fn bench(
     }
     let is_fixed = arguments.duet || load.iter().any(|word| word.split('=').next() == Some("--blocks"));
     let precision = given(arguments.precision.as_ref()).or((!is_fixed).then_some(PRECISION));
-    let valued = [
-        ("--path", given(arguments.path.as_ref())),
-        ("--precision", precision),
-        ("--budget", given(arguments.budget.as_ref())),
-    ];
+    let valued = [("--precision", precision), ("--budget", given(arguments.budget.as_ref()))];
     for (flag, value) in valued {
         words.extend(value.map(|value| format!("{flag}={value}")));
     }
-    words.extend(listed(arguments.slo.as_ref()).iter().map(|slo| format!("--slo={slo}")));
     words.extend(arguments.duet.then(|| "--duet".to_owned()));
     words.extend(load);
     words.extend(["-o".to_owned(), files.log.display().to_string()]);

@@ -16,9 +16,9 @@ use crate::cli::{Cli, Command};
 use crate::failure::Failure;
 
 /// An option as a flag, as a key of a file, and what else it needs.
-struct Case {
-    option: &'static str,
-    flags: Vec<String>,
+pub(crate) struct Case {
+    pub(crate) option: &'static str,
+    pub(crate) flags: Vec<String>,
     toml: String,
     /// `https` for options of TLS.
     scheme: &'static str,
@@ -32,7 +32,7 @@ fn case(option: &'static str, flags: &[&str], toml: &str) -> Case {
 }
 
 /// One case for every option; `folder` has files for those that name one.
-fn cases(folder: &Path) -> Vec<Case> {
+pub(crate) fn cases(folder: &Path) -> Vec<Case> {
     // A new option does not compile until it stands here, and then not pass until it has a case below.
     let LoadOptions {
         threads: _,
@@ -112,7 +112,7 @@ fn cases(folder: &Path) -> Vec<Case> {
     ]
 }
 
-fn folder() -> tempfile::TempDir {
+pub(crate) fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n\
                -----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n";

@@ -45,6 +45,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let mut log = common.log("load", printer)?;
     let times = repeat::times(arguments)?;
     let watched = common.watched()?;
+    common.save(printer)?;
 
     warn(&plan, printer);
     let control = interrupt::control()?;
@@ -132,7 +133,8 @@ impl<'a> LoadContext<'a> {
         let rate = record.rate_per_s.map_or(String::new(), |rate| format!("-r{rate}"));
         let list =
             record.targets.as_ref().map_or(String::new(), |list| format!("-list-{}", list.fingerprint));
-        let name = format!("c{}{rate}{list}", record.connections);
+        let usual = format!("c{}{rate}{list}", record.connections);
+        let name = arguments.common.plan.name.clone().unwrap_or(usual);
         let embedded_target = arguments.common.is_embedded();
         LoadContext {
             candidate: if embedded_target { EMBEDDED.to_owned() } else { record.url.clone() },

@@ -11,7 +11,7 @@ pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod embedded;
 #[cfg(test)]
-mod every_option_tests;
+pub(crate) mod every_option_tests;
 mod export;
 pub(crate) mod fleet;
 mod histograms;

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::path::Path;
 
 use clap::{Args, Command};
 use prony_lab::watch::WatchedServer;
@@ -60,6 +61,16 @@ impl OneTargetOptions {
             plan.cpus = super::parse_cpus(cpus)?;
         }
         Ok(plan)
+    }
+
+    /// Writes the plan file that --save names.
+    pub(crate) fn save(&self, printer: &Printer) -> Result<(), Failure> {
+        let (Some(path), Some(text)) = (&self.save, &self.saved) else { return Ok(()) };
+        if Path::new(path).exists() {
+            let why = "there is such a file: remove it, or name another.";
+            return Err(Failure::usage(format!("--save {path}: {why}")));
+        }
+        super::write_output(text, Some(path), "plan", printer)
     }
 
     /// The run log to append to, where one is named; `command` is who asks.

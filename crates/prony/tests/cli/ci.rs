@@ -204,6 +204,29 @@ fn blocks_are_added_until_the_ratio_is_precise_unless_their_number_is_given() {
     }
 }
 
+#[test]
+fn both_sides_are_measured_under_the_load_of_a_plan_file_that_flags_override() {
+    let world = World::new();
+    let commits = repository(&world);
+    std::fs::create_dir(world.path("tmp")).unwrap();
+    let mut job = job(&world, &commits);
+    job.retain(|(name, _)| *name != "PRONY_CI_LOAD");
+    job.push(("PRONY_CI_LOAD", "-c 3 -d 200ms --warmup 0 --blocks 1".to_owned()));
+    let plan = "schema = \"prony.plan/1\"\n[[plan]]\nurl = \"http://127.0.0.1:1/?a=b\"\nconnections = 7\nthreads = 3\n\
+                headers = { X-A = \"b c\" }\nslo = \"max<1ns\"\njson = \"a.json\"\n";
+    world.write("repo/plan.toml", plan);
+    let said = run(&world, &job, &["ci", "compare", "plan.toml"]);
+    assert_eq!(said.code, Some(1), "no maximum is below a nanosecond: {said:?}");
+    assert!(said.err.contains("plan.toml:8: \"json\" is not used here"), "{said:?}");
+    let plan = world.lines("out/run.jsonl", "result")[0]["trial"]["plan"].clone();
+    assert_eq!((&plan["connections"], &plan["threads"]), (&3.into(), &3.into()), "{plan}");
+    assert!(plan["url"].as_str().unwrap().ends_with("/?a=b"), "{plan}");
+    assert_eq!(plan["headers"][0], json!(["X-A", "b c"]), "{plan}");
+    world.write("repo/plan.toml", "schema = \"prony.plan/1\"\n[[plan]]\nthread = 3\n");
+    let said = run(&world, &job, &["ci", "compare", "plan.toml"]);
+    assert!(said.code == Some(2) && said.err.contains("plan.toml:3: unknown key \"thread\""), "{said:?}");
+}
+
 /// A request as it came: its first line and its token, and its body.
 type Asked = Arc<Mutex<Vec<(String, Value)>>>;
 

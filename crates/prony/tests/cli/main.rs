@@ -33,6 +33,7 @@ mod metrics;
 mod misbehaviour;
 mod needs;
 mod own;
+mod plan_file;
 mod ports;
 mod repeat;
 mod schema;

@@ -31,7 +31,7 @@ const TAKE_SECRETS: [&str; 7] = ["body", "candidate", "expect-body", "header", "
 const OTHERS: &str = "agent-binary allow-commands agents arrivals blocks budget cacert cert connections controls disturbed dry-run duet duration expect-status \
                       export fleet fleet-key help http2 https insecure json key memory method metrics nats-ca nats-nkey \
                       no-keepalive noise-of only output pin pipeline plain plot precision quiet rate repeat requests \
-                      resolution resume runtime scale seed server-cores server-host servers shuffle skip slo source \
+                      resolution resume runtime save scale seed server-cores server-host servers shuffle skip slo source \
                       spin stage strict threads timeout tls-resumption unix user-clock wait warmup watch web \
                       workers";
 

@@ -1,0 +1,96 @@
+//! Every flag of a load, into a file and back.
+
+use clap::Parser;
+
+use super::*;
+use crate::cli::LoadArguments;
+use crate::commands::every_option_tests::{cases, folder};
+
+fn line(words: &[&str]) -> Vec<String> {
+    ["prony", "load"].iter().chain(words).map(|word| (*word).to_owned()).collect()
+}
+
+/// What a line means, the file that it may name included.
+fn meant(line: &[String]) -> Result<LoadArguments, String> {
+    let printer = Printer::new();
+    let given = Given::of(line, &printer).map_err(|why| why.message)?;
+    let words = given.as_ref().map_or(line, |given| &given.words);
+    let matches = Cli::command().try_get_matches_from(words).map_err(|why| why.to_string())?;
+    let mut cli = Cli::from_arg_matches(&matches).unwrap();
+    complete(&mut cli, &matches, given.as_ref()).map_err(|why| why.message)?;
+    let Command::Load(arguments) = cli.command else { panic!("it is a load") };
+    Ok(*arguments)
+}
+
+/// Lines that give each flag once, by its name in the code; it needs the others of its line.
+fn lines(folder: &std::path::Path) -> Vec<(String, Vec<String>)> {
+    let others: [&[&str]; 19] = [
+        &["url", "http://me:@env:PW@h/a?b=c"],
+        &["json", "--json", "-"],
+        &["output", "-o", "a b.jsonl"],
+        &["redact", "--redact", "X-A", "--redact", "X-B"],
+        &["pin", "--pin", "0"],
+        &["watch", "--watch", ":80"],
+        &["fleet", "--fleet", "local:2"],
+        &["agents", "--fleet", "nats://h", "--agents", "2"],
+        &["agent_binary", "--agent-binary", "/a"],
+        &["fleet_key", "--fleet", "nats://h", "--fleet-key", "k"],
+        &["nats_nkey", "--nats-nkey", "k"],
+        &["nats_ca", "--nats-ca", "c"],
+        &["export", "--export", "csv=a", "--export", "hlog=b"],
+        &["web", "--web"],
+        &["metrics", "--metrics", "9464"],
+        &["plot", "--plot"],
+        &["slo", "--slo", "p99<50ms", "--slo=errors<0.1%"],
+        &["strict", "--slo", "p99<50ms", "--strict"],
+        &["repeat", "--repeat", "3"],
+    ];
+    let others = others.map(|words| (words[0].to_owned(), line(&words[1..])));
+    let options = cases(folder).into_iter().map(|case| {
+        let flags: Vec<&str> = case.flags.iter().map(String::as_str).collect();
+        (case.option.to_owned(), line(&flags))
+    });
+    options.chain(others).collect()
+}
+
+#[test]
+fn every_flag_of_a_load_is_one_of_a_file_or_of_one_invocation() {
+    let folder = folder();
+    let lines = lines(folder.path());
+    let mut had: Vec<&str> = lines.iter().map(|(id, _)| id.as_str()).collect();
+    had.extend(OF_ONE_INVOCATION);
+    let mut load = command("load");
+    load.build();
+    for flag in load.get_arguments() {
+        assert!(
+            had.contains(&flag.get_id().as_str()),
+            "{} has no key in a plan file and no line in this test",
+            flag.get_id()
+        );
+    }
+    for id in OF_ONE_INVOCATION {
+        assert!(load.get_arguments().any(|flag| flag.get_id() == id), "{id}");
+    }
+}
+
+#[test]
+fn every_flag_of_a_load_is_written_into_a_file_and_read_back() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    for (number, (id, line)) in lines(folder.path()).into_iter().enumerate() {
+        let file = path(&format!("{number}.toml"));
+        let saved = [&line[..], &["--save".to_owned(), file.clone()]].concat();
+        let mut given = meant(&saved).unwrap_or_else(|why| panic!("{id}: {why}"));
+        let text = given.common.saved.take().unwrap();
+        given.common.save = None;
+        std::fs::write(&file, &text).unwrap();
+        let read = meant(&[&line[..2], &[file]].concat()).unwrap_or_else(|why| panic!("{id}: {why}\n{text}"));
+        assert_eq!(format!("{read:?}"), format!("{given:?}"), "{id}:\n{text}");
+        assert!(text.contains(&id), "{id} is no key:\n{text}");
+        // The same on the line overrides it.
+        let both = meant(&[&line[..2], &[path(&format!("{number}.toml"))], &line[2..]].concat());
+        if id != "url" {
+            assert_eq!(format!("{:?}", both.unwrap()), format!("{given:?}"), "{id}:\n{text}");
+        }
+    }
+}

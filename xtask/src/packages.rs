@@ -20,27 +20,23 @@ const PHP: [&str; 9] = ["7.0", "7.1", "7.2", "7.4", "8.1", "8.2", "8.3", "8.4", 
 const PHP_FIRST: &str = "7.4";
 /// Why a recipe does not offer a version of PHP that others do.
 const NOT_OFFERED: [(&str, &[&str], &str); 15] = [
-    ("aerys", &["8.1", "8.2", "8.3", "8.4", "8.5"], "Aerys stops on PHP 8 with a syntax error"),
+    ("aerys", &["8.1", "8.2", "8.3", "8.4", "8.5"], "Aerys stops on PHP 8 with a syntax error."),
     ("amphp", &["7.4"], LOCKED),
-    ("caddy-fpm", &["7.4", "8.1"], "Ubuntu 20.04 and 22.04, which have this PHP, have no package of Caddy"),
-    ("frankenphp", &["7.4", "8.1"], "FrankenPHP is for PHP 8.2 and newer"),
-    ("nginx-unit", &["7.4", "8.1", "8.5"], "no image of Unit 1.33 or 1.34 has this PHP"),
-    ("openswoole", &["7.4", "8.1", "8.5"], "OpenSwoole 25.2 is for PHP 8.2 to 8.4"),
+    ("caddy-fpm", &["7.4", "8.1"], "Ubuntu 20.04 and 22.04, which have this PHP, have no package of Caddy."),
+    ("frankenphp", &["7.4", "8.1"], "FrankenPHP is for PHP 8.2 and newer."),
+    ("nginx-unit", &["7.4", "8.1", "8.5"], "No image of Unit 1.33 or 1.34 has this PHP."),
+    ("openswoole", &["7.4", "8.1", "8.5"], "OpenSwoole 25.2 is for PHP 8.2 to 8.4."),
     ("php-pm", &["7.4"], LOCKED),
     ("reactphp", &["7.4"], LOCKED),
     ("reactphp-socket", &["7.4"], LOCKED),
     ("roadrunner", &["7.4"], LOCKED),
-    ("swoole", &["7.4", "8.1"], "Swoole 6.2 is for PHP 8.2 and newer"),
-    ("swow", &["7.4", "8.4", "8.5"], "Swow 1.4.1 is for PHP 8.0 to 8.3"),
-    (
-        "uwsgi-php",
-        &["7.4"],
-        "not tried: an image of Ubuntu 20.04, whose plugin of uWSGI for PHP nobody looked up",
-    ),
-    ("uwsgi-php", &["8.1"], "Ubuntu 22.04, which has this PHP, has no package of uWSGI's plugin for it"),
+    ("swoole", &["7.4", "8.1"], "Swoole 6.2 is for PHP 8.2 and newer."),
+    ("swow", &["7.4", "8.4", "8.5"], "Swow 1.4.1 is for PHP 8.0 to 8.3."),
+    ("uwsgi-php", &["7.4"], "Not tried: whether Ubuntu 20.04 has uWSGI's plugin for PHP."),
+    ("uwsgi-php", &["8.1"], "Ubuntu 22.04, which has this PHP, has no package of uWSGI's plugin for it."),
     ("workerman", &["7.4"], LOCKED),
 ];
-const LOCKED: &str = "its lock file is for PHP 8.1 and newer";
+const LOCKED: &str = "Its lock file is for PHP 8.1 and newer.";
 
 /// A system whose package lists were asked.
 struct System {
@@ -134,21 +130,26 @@ fn page(recipes: &Recipes, systems: &[System]) -> String {
     });
     format!(
         "# Servers by distribution\n\nWritten by `cargo xtask packages` from the recipes, from what `prony servers check --record` \
-         recorded, and from the package lists of these distributions as they were on {}.\n\n**run**: it was started there, in a root \
-         filesystem of its own or as the machine's system, and kept the contract. *lists*: it was not run there; the distribution's \
-         package lists have every package that the recipe names for its default, and the first of them in this version. **no**: they lack \
-         one. –: it names no package of a distribution, and takes what it needs from its language's registry or from a release. What a \
-         recipe takes besides packages (Packagist, PECL, Hex, crates, Go's modules, releases) is the same on each distribution.\n\n{}{}",
+         recorded, and from these distributions' package lists as they were on {}.\n\nA date: the server was run there and passed its \
+         checks. A package and its version: it was not run there, and the lists have every package that its default needs. **no**: they \
+         lack one. –: it needs none, and comes from its language's registry or a release.\n\n{}{}",
         date(),
         by_server(&heads, rows),
         php(recipes)
     )
 }
 
-/// A table with a column for each of these.
+/// A table with a column for each of these; servers of which the same is known share a row.
 fn by_server(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut alike: Vec<Vec<String>> = Vec::new();
+    for row in rows {
+        match alike.iter_mut().find(|before| before[1..] == row[1..]) {
+            Some(before) => before[0] = format!("{}, {}", before[0], row[0]),
+            None => alike.push(row),
+        }
+    }
     let rules = vec![":--"; heads.len() + 1].join("|");
-    table(&format!("server | {}", heads.join(" | ")), &rules, rows)
+    table(&format!("server | {}", heads.join(" | ")), &rules, alike.into_iter())
 }
 
 /// What is known of a server on a system.
@@ -163,34 +164,52 @@ fn on(system: &System, name: &str, recipe: &Table, records: &[Table]) -> String 
         field(record, "candidate") == name && field(record, "runtime") == "native" && is_here
     };
     if let Some(record) = records.iter().find(is_it) {
-        return format!("**run** {}", field(record, "date"));
+        return field(record, "date");
     }
     let named = packages(recipe);
     let missing: Vec<&str> =
         named.iter().filter(|package| !system.versions.contains_key(*package)).map(String::as_str).collect();
     match (named.first(), missing.as_slice()) {
         (None, _) => NONE.to_owned(),
-        (Some(first), []) => format!("lists: {first} {}", system.versions[first]),
+        (Some(first), []) => format!("{first} {}", system.versions[first]),
         (Some(_), missing) => format!("**no**: {}", missing.join(", ")),
     }
 }
 
-/// Which servers of PHP were run with which version in a container, and why not with the others.
+/// Which servers of PHP were run with which version in a container; the reasons why not are below the table, by number.
 fn php(recipes: &Recipes) -> String {
+    let mut reasons: Vec<String> = Vec::new();
+    let mut number = |why: String| {
+        let at = reasons.iter().position(|reason| *reason == why).unwrap_or(reasons.len());
+        if at == reasons.len() {
+            reasons.push(why);
+        }
+        (at + 1).to_string()
+    };
     let rows = recipes.iter().filter_map(|(name, (recipe, records))| {
         let offered = recipe.get("axes")?.get("php")?.as_table()?;
-        let cells = PHP.iter().map(|version| of_php(name, version, recipe, offered, records));
-        Some([format!("`{name}`")].into_iter().chain(cells).collect())
+        let cell =
+            |version: &&str| of_php(name, version, recipe, offered, records).unwrap_or_else(&mut number);
+        Some([format!("`{name}`")].into_iter().chain(PHP.iter().map(cell)).collect())
     });
+    let table = by_server(&PHP, rows);
+    let reasons: String =
+        reasons.iter().enumerate().map(|(at, why)| format!("{}. {why}\n", at + 1)).collect();
     format!(
-        "\n## Other versions of PHP, in containers\n\nThe setting `php` of a server runs it in a container of a distribution that has this \
-         version. A date is that of a run in an image, whose base was made by debootstrap, since no registry of images can be reached \
-         from the machine that ran them; what its recipe was then may have changed since ([servers.md](servers.md)).\n\n{}",
-        by_server(&PHP, rows)
+        "\n## Other versions of PHP, in containers\n\nThe setting `php` of a server runs it in a container of a distribution that has \
+         this version. A date is that of a run, on a base made by debootstrap; the recipe may have changed since \
+         ([servers.md](servers.md)). A number is the reason why there is none, below.\n\n{table}\n{reasons}"
     )
 }
 
-fn of_php(name: &str, version: &str, recipe: &Table, offered: &Table, records: &[Table]) -> String {
+/// When a server was run with this version of PHP (–: it is for none so old); else why not.
+fn of_php(
+    name: &str,
+    version: &str,
+    recipe: &Table,
+    offered: &Table,
+    records: &[Table],
+) -> Result<String, String> {
     let label = format!("{name}:{version}");
     let of = |record: &&Table, key: &str| record.get(key).and_then(Value::as_str).map(str::to_owned);
     // A version that is the default has no label of its own.
@@ -201,23 +220,26 @@ fn of_php(name: &str, version: &str, recipe: &Table, offered: &Table, records: &
         candidate == label || (is_default && in_image && candidate == name)
     };
     if let Some(date) = records.iter().filter(is_it).filter_map(|record| of(&record, "date")).max() {
-        return date;
+        return Ok(date);
     }
     if !offered.contains_key(version) {
         let why =
             NOT_OFFERED.iter().find(|(server, versions, _)| *server == name && versions.contains(&version));
-        let otherwise = if version < PHP_FIRST { NONE } else { "not offered" };
-        return why.map_or(otherwise, |(.., why)| why).to_owned();
+        return match why {
+            Some((.., why)) => Err((*why).to_owned()),
+            None if version < PHP_FIRST => Ok(NONE.to_owned()),
+            None => Err("not offered".to_owned()),
+        };
     }
     let requires = |key: &str| recipe.get("requires").is_some_and(|table| table.get(key).is_some());
     let sources = [("composer", "Packagist"), ("pecl", "PECL")];
     let sources: Vec<&str> =
         sources.into_iter().filter(|(key, _)| requires(key)).map(|(_, name)| name).collect();
     let from = match sources.as_slice() {
-        [] => "its image is the project's own".to_owned(),
-        sources => format!("its image is built with sources from {}", sources.join(" and ")),
+        [] => "the project's own image".to_owned(),
+        sources => format!("sources from {}", sources.join(" and ")),
     };
-    format!("not tried: {from}, which cannot be reached here")
+    Err(format!("Not tried: it needs {from}, which could not be reached."))
 }
 
 #[cfg(test)]
@@ -246,8 +268,8 @@ mod tests {
         };
         let all = ["nginx", "php-fpm", "make"];
         let said = |system: &System| on(system, "nginx-fpm", &recipe, std::slice::from_ref(&record));
-        assert_eq!(said(&system("Debian 13", &[])), "**run** 2026-01-02");
-        assert_eq!(said(&system("Debian 12", &all)), "lists: nginx 1.2");
+        assert_eq!(said(&system("Debian 13", &[])), "2026-01-02");
+        assert_eq!(said(&system("Debian 12", &all)), "nginx 1.2");
         assert_eq!(said(&system("Ubuntu 24.04", &all[..1])), "**no**: php-fpm, make");
         assert_eq!(on(&system("Debian 12", &[]), "deno", &Table::new(), &[]), "–");
     }
@@ -262,9 +284,9 @@ mod tests {
             toml::from_str("candidate = \"amphp:8.1\"\ndate = \"2026-01-02\"\nruntime = \"podman 4\"")
                 .unwrap();
         let said = |version: &str| of_php("amphp", version, &recipe, offered, std::slice::from_ref(&record));
-        assert_eq!(said("8.1"), "2026-01-02");
-        assert!(said("8.2").contains("sources from Packagist, which cannot be reached"));
-        assert!(said("7.4").contains("PHP 8.1 and newer"));
+        assert_eq!(said("8.1"), Ok("2026-01-02".to_owned()));
+        assert!(said("8.2").unwrap_err().contains("sources from Packagist, which could not be reached"));
+        assert!(said("7.4").unwrap_err().contains("PHP 8.1 and newer"));
     }
 
     #[test]
@@ -276,7 +298,7 @@ mod tests {
             };
             for version in PHP.iter().filter(|version| !offered.contains_key(**version)) {
                 let said = of_php(&name, version, &recipe, offered, &[]);
-                assert_ne!(said, "not offered", "{name}:{version}");
+                assert_ne!(said, Err("not offered".to_owned()), "{name}:{version}");
             }
         }
     }

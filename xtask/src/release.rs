@@ -127,7 +127,7 @@ mod tests {
         "docs/ci.md",
         "docs/containers.md",
         "docs/install.md",
-        "docs/tutorial.md",
+        "docs/slo-in-ci.md",
     ];
 
     #[test]

@@ -1,6 +1,7 @@
 //! What action.yml and the templates must be: the rules of GitHub's metadata for actions that this one could break, that
 //! no input is part of a shell's text, and that every name in one file is there in the other.
 
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -136,6 +137,12 @@ fn variables(place: &Place, action: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// The jobs that pages show, and by which schema each is checked, in the order of a page.
+const SHOWN: [(&str, [&str; 2]); 2] = [
+    ("docs/ci.md", ["vendor.github-workflows", "vendor.gitlab-ci"]),
+    ("docs/slo-in-ci.md", ["vendor.github-workflows", "vendor.gitlab-ci"]),
+];
+
 /// By the schemas that others keep, where their checker is installed.
 fn by_schema(place: &Place) -> Result<(), String> {
     if !programs::is_there(CHECKER, "--version") {
@@ -144,15 +151,29 @@ fn by_schema(place: &Place) -> Result<(), String> {
         );
         return Ok(());
     }
+    let valid = |schema: &str, file: &Path| {
+        let mut checker = Command::new(CHECKER);
+        programs::text(checker.args(["--builtin-schema", schema]).arg(file).current_dir(&place.root))
+            .map(drop)
+    };
     for (schema, file) in [
         ("vendor.github-actions", "action.yml"),
         ("vendor.github-workflows", "ci/nightly.yml"),
         ("vendor.github-workflows", ".github/workflows/release.yml"),
         ("vendor.gitlab-ci", "ci/gitlab.yml"),
     ] {
-        programs::text(
-            Command::new(CHECKER).args(["--builtin-schema", schema, file]).current_dir(&place.root),
-        )?;
+        valid(schema, Path::new(file))?;
+    }
+    for (page, schemas) in SHOWN {
+        let text = files::read(&place.root.join(page))?;
+        let blocks: Vec<&str> =
+            text.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+        ensure!(blocks.len() == schemas.len(), "{page} shows {} jobs", blocks.len());
+        for (schema, block) in schemas.into_iter().zip(blocks) {
+            let file = place.folder.join("shown.yml");
+            files::write(&file, block)?;
+            valid(schema, &file).map_err(|why| format!("{page}: {why}"))?;
+        }
     }
     Ok(())
 }

@@ -51,7 +51,7 @@ fn about(run: &Replication) -> String {
 fn conclusions(published: &Value) -> String {
     let mut text = format!(
         "## Conclusions\n\nWhat is concluded of {}, in its own words or by us as it is headed, each as a claim, and what \
-         became of it here. A claim holds only where its test finds it (docs/statistics.md), under each plan that \
+         became of it. A claim holds only where its test finds it (docs/statistics.md), under each plan that \
          it is about. Where the words have no number, the number in the claim is ours.\n",
         cell(&published["source"])
     );
@@ -60,7 +60,7 @@ fn conclusions(published: &Value) -> String {
         let by = serde_json::from_value::<By>(one["by"].clone()).unwrap_or_default();
         if at == 0 || by != above {
             text.push_str(&format!(
-                "\n**{by}**\n\n| conclusion | claim | there | here | judgement |\n|:--|:--|--:|:--|:--|\n"
+                "\n**{by}**\n\n| conclusion | claim | source | measured | judgement |\n|:--|:--|--:|:--|:--|\n"
             ));
         }
         above = by;

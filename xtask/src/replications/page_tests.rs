@@ -73,14 +73,14 @@ fn a_page_has_each_row_of_the_source_measured_or_with_a_reason() {
         "| c is slow | `rank(c) < 3` | – | c was skipped | **UNDECIDED** |",
         "### c100: 100 connections, workers as the source had them (b 8; it names no number of the others, which have as \
          many as the run's other plans)",
-        "| server | its name there | Throughput req/s there, 4 cores | here, 1 core | here, 4 cores | p99 ms here | Max ms \
-         there | × of Throughput there | × here | |",
+        "| server | source's name | Throughput req/s, source, 4 cores | measured, 1 core | measured, 4 cores | p99 ms, measured | \
+         Max ms, source | × of Throughput, source | ×, measured | |",
         "| b | B | 250 ? | 12,345 (11,110 to 13,580) | – | 3 (2.7 to 3.3) | – | – | 12.3 (11.1 to 13.6) | broken in 2 of 3 |",
         "| a | A | 100 | 1,000 (900 to 1,100) | – | 3 (2.7 to 3.3) | 9.5 | 1 | 1 (0.9 to 1.1) | broken in 2 of 3 |",
         "| d |  | – | 5 (4.5 to 5.5) | – | 3 (2.7 to 3.3) | – | – | 0.005 (0.0045 to 0.0055) | broken in 2 of 3 |",
-        "With 4 cores for the server, as there, it was not run here: this machine has 2 CPUs, and the client needs one. \
-         `--server-cores 4` runs it where there are more.",
-        "| in the source | load | Throughput req/s | why not here |",
+        "With 4 cores for the server, as in the source, it was not run: this machine has 2 CPUs, and the client needs one. \
+         `--server-cores 4` runs it on a machine with more.",
+        "| in the source | load | Throughput req/s | why not measured |",
         "| B | c=1 | 7 ? | no plan of this run repeats it |",
         "| B | c=10 | 70 | no plan of this run repeats it |",
         "| C\\|C | c=100 | 8 | Not installed: the command c. |",

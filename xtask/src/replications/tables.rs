@@ -140,8 +140,8 @@ impl Cores {
     fn said(&self) -> String {
         let Some(there) = self.missing() else { return String::new() };
         format!(
-            "\nWith {there} cores for the server, as there, it was not run here: this machine has {} CPUs, and the client \
-             needs one. `--server-cores {there}` runs it where there are more.\n",
+            "\nWith {there} cores for the server, as in the source, it was not run: this machine has {} CPUs, and the client \
+             needs one. `--server-cores {there}` runs it on a machine with more.\n",
             self.cpus
         )
     }
@@ -155,7 +155,7 @@ fn table(
     ratio: Option<&str>,
     cores: &Cores,
 ) -> String {
-    let mut head = vec!["server".to_owned(), "its name there".to_owned()];
+    let mut head = vec!["server".to_owned(), "source's name".to_owned()];
     let of_cores = |column: &Column| cores.missing().filter(|_| column.key == OWN[0]);
     for (column, there) in columns {
         let title = column.head();
@@ -164,16 +164,18 @@ fn table(
             None => [String::new(), String::new()],
         };
         match (*there, column.is_ours()) {
-            (true, true) => head.extend([format!("{title} there{cores_there}"), format!("here{cores_here}")]),
-            (true, false) => head.push(format!("{title} there")),
-            (false, _) => head.push(format!("{title} here{cores_here}")),
+            (true, true) => {
+                head.extend([format!("{title}, source{cores_there}"), format!("measured{cores_here}")])
+            }
+            (true, false) => head.push(format!("{title}, source")),
+            (false, _) => head.push(format!("{title}, measured{cores_here}")),
         }
-        head.extend(of_cores(column).map(|there| format!("here, {there} cores")));
+        head.extend(of_cores(column).map(|there| format!("measured, {there} cores")));
     }
     let right = head.len() - 2;
     if let Some(key) = ratio {
-        head.push(format!("× of {} there", title(key)));
-        head.extend((key == OWN[0]).then(|| "× here".to_owned()));
+        head.push(format!("× of {}, source", title(key)));
+        head.extend((key == OWN[0]).then(|| "×, measured".to_owned()));
         head.push(String::new());
     }
     let rules = [
@@ -291,11 +293,12 @@ pub(super) fn not_measured(run: &Replication) -> String {
         [vec![cell(&row["name"]), load(row)], figures, vec![why]].concat()
     });
     let heads = columns.iter().map(Column::head).collect();
-    let heads = [vec!["in the source".to_owned(), "load".to_owned()], heads, vec!["why not here".to_owned()]]
-        .concat();
+    let heads =
+        [vec!["in the source".to_owned(), "load".to_owned()], heads, vec!["why not measured".to_owned()]]
+            .concat();
     let rules = [vec![":--"; 2], vec!["--:"; columns.len()], vec![":--"]].concat().join("|");
     format!(
-        "\n### Printed there, not measured in this run\n\n{}",
+        "\n### In the source, not measured in this run\n\n{}",
         page::table(&heads.join(" | "), &rules, rows)
     )
 }

@@ -31,5 +31,8 @@ fn rows_without_a_figure_have_a_table() {
         analysis: json!({}),
     };
     let table = not_measured(&run);
-    assert!(table.contains("| in the source | load | why not here |\n|:--|:--|:--|\n| A | c=8 |"), "{table}");
+    assert!(
+        table.contains("| in the source | load | why not measured |\n|:--|:--|:--|\n| A | c=8 |"),
+        "{table}"
+    );
 }

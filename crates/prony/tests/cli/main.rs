@@ -42,6 +42,7 @@ mod secrets;
 mod server_host;
 mod servers;
 mod signals;
+mod slo_in_ci;
 mod ssh;
 mod targets;
 mod terminal;

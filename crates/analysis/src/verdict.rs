@@ -1,6 +1,7 @@
 //! Why a trial's figures can or cannot be trusted: the rule and the thresholds of each code of [`Code`], whose table says
 //! what a reason affects.
 
+use prony_model::Estimate;
 use prony_model::code::Code;
 use prony_model::host::Host;
 use prony_model::measurement::{ErrorKind, ErrorTally, Measurement, Parts, ReceiveClock, Tolerance};
@@ -49,6 +50,9 @@ const FAILED_MAX: f64 = 0.01;
 /// The share of requests that may wait while another worker has a free connection.
 const WAITED_BESIDE_MAX: f64 = 0.01;
 
+/// A throughput's interval that is wider tells little: half its width, as a share.
+const HALF_WIDTH_MAX: f64 = 0.10;
+
 /// What the reasons are found in.
 pub(crate) struct Facts<'a> {
     pub(crate) m: &'a Measurement,
@@ -64,6 +68,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) client_limits: bool,
     pub(crate) outcome: Outcome,
     pub(crate) response: &'a Summary,
+    pub(crate) throughput: &'a Estimate,
     pub(crate) growth: Option<Growth>,
     pub(crate) drifts: &'a [Drift],
     /// The machine that measured it.
@@ -88,6 +93,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
         not_steady(facts),
         overload(facts),
         too_few_samples(facts),
+        wide_interval(facts),
         host::listen_overflow(facts),
         host::packets_lost(facts),
         tolerated_responses(facts),
@@ -374,6 +380,18 @@ fn too_few_samples(f: &Facts<'_>) -> Option<Reason> {
             .with("samples_beyond", beyond)
             .with("samples_needed", real(BEYOND_MIN)),
     )
+}
+
+/// A window that knows its throughput so badly was too short; an interval narrows with the square root of the length.
+fn wide_interval(f: &Facts<'_>) -> Option<Reason> {
+    let half = f.throughput.relative_half_width().filter(|half| *half > HALF_WIDTH_MAX)?;
+    let needed_s = (real(f.window_ns) / 1e9 * (half / HALF_WIDTH_MAX).powi(2)).ceil();
+    let reason = Code::WideInterval.reason(format!(
+        "throughput is known to ±{} only: about -d {needed_s}s would give ±{}, if it varies as it did",
+        percent(half),
+        percent(HALF_WIDTH_MAX)
+    ));
+    Some(reason.with("half_width_share", half).with("needed_ns", needed_s * 1e9))
 }
 
 /// What of the answers a strict reading refuses, over the whole run.

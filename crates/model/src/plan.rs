@@ -277,6 +277,12 @@ impl Expect {
 }
 
 impl Plan {
+    /// Makes it measure for so long, after the warm-up that was given or else that of such a window.
+    pub fn measure_for(&mut self, window: Duration, warmup: Option<Duration>) {
+        self.stop.duration = Some(window);
+        self.warmup = warmup.unwrap_or(default_warmup(window));
+    }
+
     /// A closed load with every default.
     pub fn closed(target: Target) -> Plan {
         Plan {

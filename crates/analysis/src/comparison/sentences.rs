@@ -6,9 +6,10 @@ use prony_model::plan_record::PlanRecord;
 use prony_model::printable::harmless;
 use prony_model::run_log::RunLog;
 
-use super::fail_if::SPEED;
+use super::fail_if::{COSTS, SPEED};
 use super::{Comparison, FigureComparison, Options, PlanPair, RunCandidate, duet};
 use crate::compare::Finding;
+use crate::figure::Figure;
 use crate::look::Level;
 use crate::text::shortened;
 
@@ -139,97 +140,167 @@ fn asked(share: f64) -> String {
     format!("{} %", (share * 1e8).round() / 1e6)
 }
 
-fn with_interval(name: &str, ratio: &Estimate) -> String {
+/// A figure's title inside a sentence: `throughput`, `CPU per request`, `p99`.
+fn said_name(figure: Figure) -> String {
+    let mut title = figure.title.chars();
+    match (title.next(), figure.title.chars().nth(1)) {
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            format!("{}{}", first.to_lowercase(), title.as_str())
+        }
+        _ => figure.title.to_owned(),
+    }
+}
+
+fn with_interval(figure: Figure, ratio: &Estimate) -> String {
     let interval = ratio.ci_low.zip(ratio.ci_high);
     let interval = interval.map(|(low, high)| format!(" (95 %: {} to {})", change(low), change(high)));
-    format!("{name} {}{}", change(ratio.point), interval.unwrap_or_default())
+    format!("{} {}{}", said_name(figure), change(ratio.point), interval.unwrap_or_default())
+}
+
+/// Figures of a comparison, each with its plan, and what is said of them.
+struct Told<'a> {
+    comparison: &'a Comparison,
+    found: Vec<(&'a str, &'a FigureComparison)>,
+}
+
+impl<'a> Told<'a> {
+    fn of(comparison: &'a Comparison, figures: &[Figure]) -> Told<'a> {
+        let all = comparison.plans.iter().flat_map(|p| p.figures.iter().map(|f| (p.name.as_str(), f)));
+        Told { comparison, found: all.filter(|(_, f)| figures.contains(&f.figure)).collect() }
+    }
+
+    fn under(&self, said: String, plan: &str) -> String {
+        if self.comparison.plans.len() > 1 { format!("{said} under {plan}") } else { said }
+    }
+
+    /// What was found so, each with its change; empty where nothing was.
+    fn changes(&self, finding: Finding, stands: bool) -> String {
+        let of = self.found.iter().filter(|(_, f)| f.finding == Some(finding) && f.stands == stands);
+        let said =
+            of.filter_map(|(plan, f)| Some(self.under(with_interval(f.figure, f.ratio.as_ref()?), plan)));
+        shortened(&said.collect::<Vec<_>>(), "more")
+    }
+
+    /// What differs by itself and may by chance, of so many.
+    fn alone(&self) -> Option<String> {
+        let found = [Finding::Slower, Finding::Faster].map(|finding| self.changes(finding, false));
+        let found: Vec<String> = found.into_iter().filter(|said| !said.is_empty()).collect();
+        let all = self.comparison.hypotheses;
+        (!found.is_empty())
+            .then(|| format!("by itself {}, but one of {all} may differ so by chance", found.join(" and ")))
+    }
+
+    fn names(&self, finding: Finding) -> Vec<String> {
+        let of = self.found.iter().filter(|(_, f)| f.finding == Some(finding));
+        of.map(|(plan, f)| self.under(said_name(f.figure), plan)).collect()
+    }
+
+    /// What is undecided, and how many more blocks would tell all of it; of one that no number tells, none is promised.
+    fn open(&self) -> Option<String> {
+        let names = self.names(Finding::Inconclusive);
+        let of = self.found.iter().filter(|(_, f)| f.finding == Some(Finding::Inconclusive));
+        let more: Option<Vec<_>> = of.map(|(_, f)| f.blocks_needed).collect();
+        let more = more.and_then(|needed| needed.into_iter().max()).map_or(String::new(), |n| {
+            let what = if n == 1 { "block decides" } else { "blocks decide" };
+            format!("; {n} more {what} in 4 of 5 such runs")
+        });
+        (!names.is_empty()).then(|| format!("undecided in {}{more}", shortened(&names, "more")))
+    }
+
+    /// Within what they are equivalent: under every plan each figure once, those of one limit together.
+    fn alike(&self) -> String {
+        let mut within: Vec<(String, Vec<String>)> = Vec::new();
+        for (_, f) in self.found.iter().filter(|(_, f)| f.finding == Some(Finding::Equivalent)) {
+            let (limit, name) = (asked(f.smallest), said_name(f.figure));
+            match within.iter_mut().find(|(other, _)| *other == limit) {
+                Some((_, names)) if names.contains(&name) => {}
+                Some((_, names)) => names.push(name),
+                None => within.push((limit, vec![name])),
+            }
+        }
+        let said = within.iter().map(|(limit, names)| format!("{} within {limit}", names.join(", ")));
+        said.collect::<Vec<_>>().join("; ")
+    }
+
+    /// Of speed, where nothing that differs stands: what is known of it.
+    fn undiffering(&self) -> Option<String> {
+        let alike = self.names(Finding::Equivalent);
+        let no_slower = match alike.len() {
+            0 => None,
+            all if all == self.found.len() => Some("no slower".to_owned()),
+            _ => Some(format!("no slower in {}", shortened(&alike, "more"))),
+        };
+        self.alone().or_else(|| self.open()).or(no_slower)
+    }
 }
 
 /// The answer in one sentence: what is sure first, then what is alike, then what is open.
 pub(super) fn headline(c: &Comparison) -> String {
     let (a, b) = (c.a.said(&c.b), c.b.said(&c.a));
-    let many = c.plans.len() > 1;
-    let under = |plan: &str| if many { format!(" under {plan}") } else { String::new() };
-    let speed: Vec<(&str, &FigureComparison)> = c
-        .plans
-        .iter()
-        .flat_map(|plan| plan.figures.iter().map(|f| (plan.name.as_str(), f)))
-        .filter(|(_, f)| SPEED.contains(&f.figure))
-        .collect();
-    let told = |finding: Finding, stands: bool| -> Vec<String> {
-        let of = speed.iter().filter(|(_, f)| f.finding == Some(finding) && f.stands == stands);
-        of.filter_map(|(plan, f)| {
-            Some(format!("{}{}", with_interval(f.figure.name, f.ratio.as_ref()?), under(plan)))
-        })
-        .collect()
+    let (speed, costs) = (Told::of(c, &SPEED), Told::of(c, &COSTS));
+    let all = Told::of(c, &[&SPEED[..], &COSTS].concat());
+    let [slower, faster] = [Finding::Slower, Finding::Faster].map(|finding| speed.changes(finding, true));
+    let [more, less] = [Finding::Slower, Finding::Faster].map(|finding| costs.changes(finding, true));
+    let of_speed = match (faster.is_empty(), slower.is_empty()) {
+        (false, false) => Some(format!("{b} is better than {a} in {faster} and worse in {slower}")),
+        (false, true) => Some(format!("{b} is faster than {a}: {faster}")),
+        (true, false) => Some(format!("{b} is slower than {a}: {slower}")),
+        (true, true) => None,
     };
-    let (faster, slower) = (told(Finding::Faster, true), told(Finding::Slower, true));
-    if !faster.is_empty() && !slower.is_empty() {
-        return format!(
-            "{b} is better than {a} in {} and worse in {}",
-            shortened(&faster, "more"),
-            shortened(&slower, "more")
-        );
-    }
-    if !faster.is_empty() {
-        return format!("{b} is faster than {a}: {}", shortened(&faster, "more"));
-    }
-    if !slower.is_empty() {
-        return format!("{b} is slower than {a}: {}", shortened(&slower, "more"));
-    }
-    let alone = [told(Finding::Slower, false), told(Finding::Faster, false)].concat();
-    if !alone.is_empty() {
-        return format!(
-            "inconclusive between {b} and {a}: by itself {}, but one of {} may differ so by chance",
-            shortened(&alone, "more"),
-            c.hypotheses
-        );
-    }
-    let open: Vec<_> = speed.iter().filter(|(_, f)| f.finding == Some(Finding::Inconclusive)).collect();
-    let alike: Vec<_> = speed.iter().filter(|(_, f)| f.finding == Some(Finding::Equivalent)).collect();
-    if alike.is_empty() && open.is_empty() {
-        let one = c.plans.iter().all(|p| p.a_trials.min(p.b_trials) < 2);
-        let why = match (one && c.paired, c.duet && c.plans.iter().all(|p| p.blocks < 2)) {
-            _ if !c.paired => {
-                speed.iter().find_map(|(_, f)| f.why.as_deref()).unwrap_or("no figure could be compared")
-            }
-            (true, _) => "one trial each does not show how much trials vary",
-            (false, true) => "one block does not show how much blocks vary",
-            (false, false) => "no figure could be compared",
-        };
-        return format!("no verdict on {a} and {b}: {why}");
-    }
-    let within = |f: &FigureComparison| format!("{} within {}", f.figure.name, asked(f.smallest));
-    if open.is_empty() {
-        // Under every plan: each figure once.
-        let mut names: Vec<String> = Vec::new();
-        for name in alike.iter().map(|(_, f)| within(f)) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
+    // Of costs alone the first names both sides.
+    let than = if of_speed.is_some() { String::new() } else { format!(" than {a}") };
+    let of_costs = match (more.is_empty(), less.is_empty()) {
+        (false, false) => Some(format!("costs more{than}: {more}; costs less: {less}")),
+        (false, true) => Some(format!("costs more{than}: {more}")),
+        (true, false) => Some(format!("costs less{than}: {less}")),
+        (true, true) => None,
+    };
+    match (of_speed, of_costs) {
+        (Some(speed), None) => return speed,
+        (Some(speed), Some(costs)) => return format!("{speed}; {costs}"),
+        (None, Some(costs)) => {
+            let rest = speed.undiffering().map_or(String::new(), |rest| format!("; {rest}"));
+            return format!("{b} {costs}{rest}");
         }
-        return format!("{b} and {a} are equivalent: {}", shortened(&names, "more"));
+        (None, None) => {}
     }
-    // So many that all of them would be told; of one that no number tells, none is promised.
-    let more: Option<Vec<_>> = open.iter().map(|(_, f)| f.blocks_needed).collect();
-    let more = more.and_then(|needed| needed.into_iter().max()).map_or(String::new(), |n| {
-        let what = if n == 1 { "block decides" } else { "blocks decide" };
-        format!("; {n} more {what} in 4 of 5 such runs")
-    });
-    let open: Vec<String> =
-        open.iter().map(|(plan, f)| format!("{}{}", f.figure.name, under(plan))).collect();
-    let alike: Vec<String> = alike.iter().map(|(plan, f)| format!("{}{}", within(f), under(plan))).collect();
-    let known = if alike.is_empty() {
-        String::new()
-    } else {
-        format!("equivalent in {}, ", shortened(&alike, "more"))
-    };
-    format!("inconclusive between {b} and {a}: {known}undecided in {}{more}", shortened(&open, "more"))
+    if let Some(alone) = all.alone() {
+        return format!("inconclusive between {b} and {a}: {alone}");
+    }
+    let (alike, open) = (all.alike(), all.open());
+    match (alike.is_empty(), open) {
+        (true, None) => format!("no verdict on {a} and {b}: {}", without_verdict(c, &speed)),
+        (false, None) => format!("{b} and {a} are equivalent: {alike}"),
+        (_, Some(open)) if speed.open().is_none() && !speed.alike().is_empty() => {
+            format!("{b} is no slower than {a}: {}; {open}", speed.alike())
+        }
+        (true, Some(open)) => format!("inconclusive between {b} and {a}: {open}"),
+        (false, Some(open)) => {
+            let mut within = all.names(Finding::Equivalent);
+            within.dedup();
+            format!("inconclusive between {b} and {a}: equivalent in {}, {open}", shortened(&within, "more"))
+        }
+    }
+}
+
+/// Why nothing was tested, and what would do.
+fn without_verdict(c: &Comparison, speed: &Told<'_>) -> String {
+    let one = c.plans.iter().all(|p| p.a_trials.min(p.b_trials) < 2);
+    match (one && c.paired, c.duet && c.plans.iter().all(|p| p.blocks < 2)) {
+        _ if !c.paired => {
+            let why = speed.found.iter().find_map(|(_, f)| f.why.as_deref());
+            why.unwrap_or("no figure could be compared").to_owned()
+        }
+        (true, _) => format!("one trial each does not show how much trials vary, {BLOCKS_ASKED} blocks do"),
+        (false, true) => format!("one block does not show how much blocks vary, {BLOCKS_ASKED} do"),
+        (false, false) => "no figure could be compared".to_owned(),
+    }
 }
 
 /// The command that tells more, where something is open.
 pub(super) fn next(c: &Comparison, a: RunCandidate<'_>, plans: &[PlanPair<'_>]) -> Option<String> {
-    let figures = || c.plans.iter().flat_map(|p| &p.figures).filter(|f| SPEED.contains(&f.figure));
+    let told = Told::of(c, &[&SPEED[..], &COSTS].concat());
+    let figures = || told.found.iter().map(|(_, f)| *f);
     let too_few = c.plans.iter().any(|p| p.a_trials.min(p.b_trials) < 2 || (c.paired && p.blocks < 2));
     let is_open =
         |f: &&FigureComparison| f.finding.map_or(!c.paired, |finding| finding == Finding::Inconclusive);

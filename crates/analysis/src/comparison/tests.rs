@@ -133,7 +133,7 @@ fn equals_are_equivalent() {
     assert_eq!(of(&c, "throughput").finding, Some(Finding::Equivalent));
     assert_eq!(
         c.headline,
-        "b and a are equivalent: throughput within 2 %, p50 within 5 % and p99 within 5 %"
+        "b and a are equivalent: throughput within 2 %; p50, p99, CPU per request, peak memory within 5 %"
     );
     assert_eq!(c.answer().verdict, "equivalent");
     // Where 0.05 % matters, the same trials do not say.

@@ -23,7 +23,7 @@ fn refused(options: &LoadOptions) -> String {
     options.plan(target("http://h/"), &no_files).unwrap_err().0
 }
 
-fn duration(text: &str) -> Option<DurationValue> {
+fn duration(text: &str) -> Option<WindowValue> {
     Some(text.parse().unwrap())
 }
 

@@ -25,7 +25,7 @@ use super::embedded::Embedded;
 use super::export::Exports;
 use super::logs::Log;
 use super::watch::{self, Watch};
-use super::{fleet, plan, thresholds, write_json};
+use super::{fleet, plan, thresholds, window, write_json};
 use crate::cli::LoadArguments;
 use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
 use crate::interrupt;
@@ -38,10 +38,10 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let given = common.checked_target()?;
     let embeds = arguments.common.is_embedded();
     let target = given.or_else(|| embeds.then(plan::placeholder));
-    let mut plan = common.plan_of(&common.plan, target)?;
+    let piloted = window::piloted(&common.plan, common.fleet.fleet.is_some())?;
+    let mut plan = common.plan_of(piloted.as_ref().unwrap_or(&common.plan), target)?;
     let exports = Exports::parse(&arguments.export, common.json.as_deref(), common.output.as_deref())?;
     let slos = thresholds::parse(&arguments.slo)?;
-    plan.samples_max = exports.samples_max(&plan);
     let mut log = common.log("load", printer)?;
     let times = repeat::times(arguments)?;
     let watched = common.watched()?;
@@ -49,6 +49,13 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     warn(&plan, printer);
     let control = interrupt::control()?;
     let embedded = embeds.then(|| Embedded::start_for(&mut plan)).transpose()?;
+    if window::is_auto(&common.plan) {
+        let why = window::of_load(&mut plan, &common.plan, &slos, &control)?;
+        if !common.quiet {
+            printer.note(&why);
+        }
+    }
+    plan.samples_max = exports.samples_max(&plan);
     let fleet = fleet::start(&common.fleet, &plan, printer)?;
     let mut context = LoadContext::new(arguments, &plan, &control, &slos, printer);
     (context.fleet, context.outside.watched) = (fleet.as_ref(), watched);

@@ -88,6 +88,24 @@ pub(crate) fn tail(plan: &PlanComparison) -> Option<String> {
     })
 }
 
+/// Names what nothing asked for, with what was found to differ: `start-up SLOWER, tail`; `None` where there is nothing.
+pub(crate) fn not_asked(comparison: &Comparison) -> Option<String> {
+    let mut said: Vec<String> = Vec::new();
+    for plan in &comparison.plans {
+        let others = plan.figures.iter().filter(|found| !comparison.asked.contains(&found.figure));
+        let name = |found: &FigureComparison| match found.finding {
+            Some(Finding::Faster | Finding::Slower) => {
+                format!("{} {}", found.figure, verdict(found, comparison.paired))
+            }
+            _ => found.figure.to_string(),
+        };
+        said.extend(others.map(name).chain((!plan.tails.is_empty()).then(|| "tail".to_owned())));
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    said.retain(|name| seen.insert(name.clone()));
+    (!said.is_empty()).then(|| said.join(", "))
+}
+
 /// How much was measured: `6 blocks of one run, in alternation`, `5 and 6 trials of two runs`.
 pub(crate) fn amount(plan: &PlanComparison, comparison: &Comparison) -> String {
     if comparison.paired {

@@ -8,6 +8,7 @@ use prony_model::target::Target;
 use crate::cli::BenchArguments;
 use crate::commands::plan;
 use crate::commands::server_host::watched;
+use crate::commands::window;
 use crate::failure::Failure;
 
 /// Blocks unless told otherwise: enough for an interval.
@@ -51,7 +52,10 @@ pub(in crate::commands) fn experiment(
     // The flags mean what they mean for `load`; the target is each candidate's own.
     let tls = candidates.iter().any(|c| c.candidate.tls());
     let target = Target { tls, ..plan::placeholder() };
-    let mut plan = plan::plan(&arguments.plan, &arguments.redact, Some(target))?;
+    let by_fleet = arguments.fleet.fleet.is_some() && arguments.resume.is_none();
+    let piloted = window::piloted(&arguments.plan, by_fleet)?;
+    let options = piloted.as_ref().unwrap_or(&arguments.plan);
+    let mut plan = plan::plan(options, &arguments.redact, Some(target))?;
     plan.target.path = path(arguments, &candidates)?;
     let seed = plan.seed;
     let labels = candidates.iter().map(|c| c.candidate.label().to_owned()).collect();

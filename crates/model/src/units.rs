@@ -207,11 +207,13 @@ pub fn parse_precision(text: &str) -> Result<f64, PlanError> {
 pub struct DurationValue(pub Duration);
 
 /// How long a window is: a duration, or `auto`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum WindowValue {
     /// As long as a pilot shows to be enough.
     Auto,
-    Time(Duration),
+    #[serde(untagged)]
+    Time(DurationValue),
 }
 
 /// A rate in a TOML file: a text, a number of requests per second, or a share of a capacity, `"95%"`.
@@ -266,16 +268,7 @@ impl FromStr for WindowValue {
     type Err = PlanError;
 
     fn from_str(text: &str) -> Result<WindowValue, PlanError> {
-        if text == "auto" { Ok(WindowValue::Auto) } else { parse_duration(text).map(WindowValue::Time) }
-    }
-}
-
-impl Serialize for WindowValue {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self {
-            WindowValue::Auto => to.serialize_str("auto"),
-            WindowValue::Time(time) => DurationValue(*time).serialize(to),
-        }
+        if text == "auto" { Ok(WindowValue::Auto) } else { text.parse().map(WindowValue::Time) }
     }
 }
 
@@ -284,7 +277,11 @@ impl<'de> Deserialize<'de> for WindowValue {
         deserializer.deserialize_any(TextOrNumber {
             expecting: "a duration such as \"30s\", or \"auto\"",
             text: str::parse,
-            number: |seconds| from_nanoseconds(seconds * 1e9, &seconds.to_string()).map(WindowValue::Time),
+            number: |seconds| {
+                from_nanoseconds(seconds * 1e9, &seconds.to_string())
+                    .map(DurationValue)
+                    .map(WindowValue::Time)
+            },
         })
     }
 }

@@ -125,7 +125,7 @@ fn a_build_that_costs_more_is_not_called_equivalent_and_worse_fails_it() {
     assert_eq!(fails(&both, "worse"), ["p99 under c50 is slower", "cpu under c50 is higher"]);
     // What is undecided is said, with what would tell.
     let open = compared(&with_cpu(1.0, [1.2, 0.85, 1.15, 0.8, 1.1, 0.9]));
-    assert!(open.headline.starts_with("b is no slower than a: throughput within 2 %; p50, p99 within 5 %; undecided in CPU per request; "), "{}", open.headline);
+    assert!(open.headline.starts_with("b is no slower than a: throughput within 2 %, p50 within 5 % and p99 within 5 %; undecided in CPU per request; "), "{}", open.headline);
     assert!(open.headline.ends_with(" more blocks decide in 4 of 5 such runs"), "{}", open.headline);
     assert_eq!((open.answer().verdict, open.next.is_some()), ("inconclusive", true));
     assert_eq!(fails(&open, "slower,inconclusive"), [""; 0]);
@@ -161,7 +161,8 @@ fn worse_needs_what_a_server_costs() {
         ["cpu", "memory"].map(|of| format!("--fail-if: {of} under c50: no trial has it"))
     );
     assert!(
-        c.headline.starts_with("b and a are equivalent: throughput within 2 %; p50, p99 within"),
+        c.headline
+            .starts_with("b and a are equivalent: throughput within 2 %, p50 within 5 % and p99 within"),
         "{}",
         c.headline
     );

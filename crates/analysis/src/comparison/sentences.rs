@@ -142,13 +142,7 @@ fn asked(share: f64) -> String {
 
 /// A figure's title inside a sentence: `throughput`, `CPU per request`, `p99`.
 fn said_name(figure: Figure) -> String {
-    let mut title = figure.title.chars();
-    match (title.next(), figure.title.chars().nth(1)) {
-        (Some(first), Some(second)) if second.is_lowercase() => {
-            format!("{}{}", first.to_lowercase(), title.as_str())
-        }
-        _ => figure.title.to_owned(),
-    }
+    if figure == Figure::CPU_PER_REQUEST { figure.title.to_owned() } else { figure.title.to_lowercase() }
 }
 
 fn with_interval(figure: Figure, ratio: &Estimate) -> String {
@@ -157,80 +151,48 @@ fn with_interval(figure: Figure, ratio: &Estimate) -> String {
     format!("{} {}{}", said_name(figure), change(ratio.point), interval.unwrap_or_default())
 }
 
-/// Figures of a comparison, each with its plan, and what is said of them.
-struct Told<'a> {
-    comparison: &'a Comparison,
-    found: Vec<(&'a str, &'a FigureComparison)>,
-}
+/// Figures of a comparison, each with its plan.
+struct Told<'a>(&'a Comparison, Vec<(&'a str, &'a FigureComparison)>);
 
 impl<'a> Told<'a> {
     fn of(comparison: &'a Comparison, figures: &[Figure]) -> Told<'a> {
         let all = comparison.plans.iter().flat_map(|p| p.figures.iter().map(|f| (p.name.as_str(), f)));
-        Told { comparison, found: all.filter(|(_, f)| figures.contains(&f.figure)).collect() }
+        Told(comparison, all.filter(|(_, f)| figures.contains(&f.figure)).collect())
     }
 
-    fn under(&self, said: String, plan: &str) -> String {
-        if self.comparison.plans.len() > 1 { format!("{said} under {plan}") } else { said }
+    /// Those of which something is so, each as it is said and under which plan.
+    fn said(
+        &self,
+        is: impl Fn(&FigureComparison) -> bool,
+        say: impl Fn(&FigureComparison) -> String,
+    ) -> String {
+        let many = self.0.plans.len() > 1;
+        let under = |plan: &str| if many { format!(" under {plan}") } else { String::new() };
+        let of = self.1.iter().filter(|(_, f)| is(f));
+        shortened(&of.map(|(plan, f)| say(f) + &under(plan)).collect::<Vec<_>>(), "more")
     }
 
-    /// What was found so, each with its change; empty where nothing was.
-    fn changes(&self, finding: Finding, stands: bool) -> String {
-        let of = self.found.iter().filter(|(_, f)| f.finding == Some(finding) && f.stands == stands);
-        let said =
-            of.filter_map(|(plan, f)| Some(self.under(with_interval(f.figure, f.ratio.as_ref()?), plan)));
-        shortened(&said.collect::<Vec<_>>(), "more")
+    /// What was found so, each with its change.
+    fn changes(&self, found: &[Finding], stands: bool) -> String {
+        let is = |f: &FigureComparison| f.stands == stands && f.finding.is_some_and(|of| found.contains(&of));
+        self.said(is, |f| f.ratio.as_ref().map_or(String::new(), |ratio| with_interval(f.figure, ratio)))
     }
 
-    /// What differs by itself and may by chance, of so many.
-    fn alone(&self) -> Option<String> {
-        let found = [Finding::Slower, Finding::Faster].map(|finding| self.changes(finding, false));
-        let found: Vec<String> = found.into_iter().filter(|said| !said.is_empty()).collect();
-        let all = self.comparison.hypotheses;
-        (!found.is_empty())
-            .then(|| format!("by itself {}, but one of {all} may differ so by chance", found.join(" and ")))
+    fn alike(&self, say: impl Fn(&FigureComparison) -> String) -> String {
+        self.said(|f| f.finding == Some(Finding::Equivalent), say)
     }
 
-    fn names(&self, finding: Finding) -> Vec<String> {
-        let of = self.found.iter().filter(|(_, f)| f.finding == Some(finding));
-        of.map(|(plan, f)| self.under(said_name(f.figure), plan)).collect()
-    }
-
-    /// What is undecided, and how many more blocks would tell all of it; of one that no number tells, none is promised.
+    /// What is undecided, and so many more blocks that all of it would be told; of one that no number tells, none is promised.
     fn open(&self) -> Option<String> {
-        let names = self.names(Finding::Inconclusive);
-        let of = self.found.iter().filter(|(_, f)| f.finding == Some(Finding::Inconclusive));
-        let more: Option<Vec<_>> = of.map(|(_, f)| f.blocks_needed).collect();
+        let is = |f: &FigureComparison| f.finding.is_some() && !f.stands;
+        let open = self.said(is, |f| said_name(f.figure));
+        let more: Option<Vec<_>> =
+            self.1.iter().filter(|(_, f)| is(f)).map(|(_, f)| f.blocks_needed).collect();
         let more = more.and_then(|needed| needed.into_iter().max()).map_or(String::new(), |n| {
             let what = if n == 1 { "block decides" } else { "blocks decide" };
             format!("; {n} more {what} in 4 of 5 such runs")
         });
-        (!names.is_empty()).then(|| format!("undecided in {}{more}", shortened(&names, "more")))
-    }
-
-    /// Within what they are equivalent: under every plan each figure once, those of one limit together.
-    fn alike(&self) -> String {
-        let mut within: Vec<(String, Vec<String>)> = Vec::new();
-        for (_, f) in self.found.iter().filter(|(_, f)| f.finding == Some(Finding::Equivalent)) {
-            let (limit, name) = (asked(f.smallest), said_name(f.figure));
-            match within.iter_mut().find(|(other, _)| *other == limit) {
-                Some((_, names)) if names.contains(&name) => {}
-                Some((_, names)) => names.push(name),
-                None => within.push((limit, vec![name])),
-            }
-        }
-        let said = within.iter().map(|(limit, names)| format!("{} within {limit}", names.join(", ")));
-        said.collect::<Vec<_>>().join("; ")
-    }
-
-    /// Of speed, where nothing that differs stands: what is known of it.
-    fn undiffering(&self) -> Option<String> {
-        let alike = self.names(Finding::Equivalent);
-        let no_slower = match alike.len() {
-            0 => None,
-            all if all == self.found.len() => Some("no slower".to_owned()),
-            _ => Some(format!("no slower in {}", shortened(&alike, "more"))),
-        };
-        self.alone().or_else(|| self.open()).or(no_slower)
+        (!open.is_empty()).then(|| format!("undecided in {open}{more}"))
     }
 }
 
@@ -239,68 +201,68 @@ pub(super) fn headline(c: &Comparison) -> String {
     let (a, b) = (c.a.said(&c.b), c.b.said(&c.a));
     let (speed, costs) = (Told::of(c, &SPEED), Told::of(c, &COSTS));
     let all = Told::of(c, &[&SPEED[..], &COSTS].concat());
-    let [slower, faster] = [Finding::Slower, Finding::Faster].map(|finding| speed.changes(finding, true));
-    let [more, less] = [Finding::Slower, Finding::Faster].map(|finding| costs.changes(finding, true));
+    let within = |f: &FigureComparison| format!("{} within {}", said_name(f.figure), asked(f.smallest));
+    let [slower, faster] = [Finding::Slower, Finding::Faster].map(|finding| speed.changes(&[finding], true));
+    let [more, less] = [Finding::Slower, Finding::Faster].map(|finding| costs.changes(&[finding], true));
     let of_speed = match (faster.is_empty(), slower.is_empty()) {
-        (false, false) => Some(format!("{b} is better than {a} in {faster} and worse in {slower}")),
-        (false, true) => Some(format!("{b} is faster than {a}: {faster}")),
-        (true, false) => Some(format!("{b} is slower than {a}: {slower}")),
-        (true, true) => None,
+        (false, false) => format!("{b} is better than {a} in {faster} and worse in {slower}"),
+        (false, true) => format!("{b} is faster than {a}: {faster}"),
+        (true, false) => format!("{b} is slower than {a}: {slower}"),
+        (true, true) => String::new(),
     };
-    // Of costs alone the first names both sides.
-    let than = if of_speed.is_some() { String::new() } else { format!(" than {a}") };
-    let of_costs = match (more.is_empty(), less.is_empty()) {
-        (false, false) => Some(format!("costs more{than}: {more}; costs less: {less}")),
-        (false, true) => Some(format!("costs more{than}: {more}")),
-        (true, false) => Some(format!("costs less{than}: {less}")),
-        (true, true) => None,
+    let of_costs = [("more", more), ("less", less)].into_iter().filter(|(_, changes)| !changes.is_empty());
+    let mut of_costs = of_costs.map(|(what, changes)| (format!("costs {what}"), changes));
+    if !of_speed.is_empty() {
+        return of_costs.fold(of_speed, |said, (costs, changes)| format!("{said}; {costs}: {changes}"));
+    }
+    if let Some((costs, changes)) = of_costs.next() {
+        let said = format!("{b} {costs} than {a}: {changes}");
+        let said = of_costs.fold(said, |said, (costs, changes)| format!("{said}; {costs}: {changes}"));
+        let alike = speed.alike(|f| said_name(f.figure));
+        let rest = match speed.1.iter().all(|(_, f)| f.finding == Some(Finding::Equivalent)) {
+            true => Some("no slower".to_owned()),
+            false => speed.open().or((!alike.is_empty()).then(|| format!("no slower in {alike}"))),
+        };
+        return rest.map_or(said.clone(), |rest| format!("{said}; {rest}"));
+    }
+    let alone = all.changes(&[Finding::Slower, Finding::Faster], false);
+    if !alone.is_empty() {
+        return format!(
+            "inconclusive between {b} and {a}: by itself {alone}, but one of {} may differ so by chance",
+            c.hypotheses
+        );
+    }
+    let (alike, open) = (all.alike(within), all.open());
+    let Some(open) = open else {
+        if !alike.is_empty() {
+            return format!("{b} and {a} are equivalent: {alike}");
+        }
+        let one = c.plans.iter().all(|p| p.a_trials.min(p.b_trials) < 2);
+        let why = match (one && c.paired, c.duet && c.plans.iter().all(|p| p.blocks < 2)) {
+            _ if !c.paired => {
+                let why = speed.1.iter().find_map(|(_, f)| f.why.as_deref());
+                why.unwrap_or("no figure could be compared").to_owned()
+            }
+            (true, _) => {
+                format!("one trial each does not show how much trials vary; {BLOCKS_ASKED} blocks do")
+            }
+            (false, true) => format!("one block does not show how much blocks vary; {BLOCKS_ASKED} do"),
+            (false, false) => "no figure could be compared".to_owned(),
+        };
+        return format!("no verdict on {a} and {b}: {why}");
     };
-    match (of_speed, of_costs) {
-        (Some(speed), None) => return speed,
-        (Some(speed), Some(costs)) => return format!("{speed}; {costs}"),
-        (None, Some(costs)) => {
-            let rest = speed.undiffering().map_or(String::new(), |rest| format!("; {rest}"));
-            return format!("{b} {costs}{rest}");
-        }
-        (None, None) => {}
+    let known = speed.alike(within);
+    if speed.open().is_none() && !known.is_empty() {
+        return format!("{b} is no slower than {a}: {known}; {open}");
     }
-    if let Some(alone) = all.alone() {
-        return format!("inconclusive between {b} and {a}: {alone}");
-    }
-    let (alike, open) = (all.alike(), all.open());
-    match (alike.is_empty(), open) {
-        (true, None) => format!("no verdict on {a} and {b}: {}", without_verdict(c, &speed)),
-        (false, None) => format!("{b} and {a} are equivalent: {alike}"),
-        (_, Some(open)) if speed.open().is_none() && !speed.alike().is_empty() => {
-            format!("{b} is no slower than {a}: {}; {open}", speed.alike())
-        }
-        (true, Some(open)) => format!("inconclusive between {b} and {a}: {open}"),
-        (false, Some(open)) => {
-            let mut within = all.names(Finding::Equivalent);
-            within.dedup();
-            format!("inconclusive between {b} and {a}: equivalent in {}, {open}", shortened(&within, "more"))
-        }
-    }
-}
-
-/// Why nothing was tested, and what would do.
-fn without_verdict(c: &Comparison, speed: &Told<'_>) -> String {
-    let one = c.plans.iter().all(|p| p.a_trials.min(p.b_trials) < 2);
-    match (one && c.paired, c.duet && c.plans.iter().all(|p| p.blocks < 2)) {
-        _ if !c.paired => {
-            let why = speed.found.iter().find_map(|(_, f)| f.why.as_deref());
-            why.unwrap_or("no figure could be compared").to_owned()
-        }
-        (true, _) => format!("one trial each does not show how much trials vary, {BLOCKS_ASKED} blocks do"),
-        (false, true) => format!("one block does not show how much blocks vary, {BLOCKS_ASKED} do"),
-        (false, false) => "no figure could be compared".to_owned(),
-    }
+    let known = if alike.is_empty() { alike } else { format!("equivalent in {alike}, ") };
+    format!("inconclusive between {b} and {a}: {known}{open}")
 }
 
 /// The command that tells more, where something is open.
 pub(super) fn next(c: &Comparison, a: RunCandidate<'_>, plans: &[PlanPair<'_>]) -> Option<String> {
     let told = Told::of(c, &[&SPEED[..], &COSTS].concat());
-    let figures = || told.found.iter().map(|(_, f)| *f);
+    let figures = || told.1.iter().map(|(_, f)| *f);
     let too_few = c.plans.iter().any(|p| p.a_trials.min(p.b_trials) < 2 || (c.paired && p.blocks < 2));
     let is_open =
         |f: &&FigureComparison| f.finding.map_or(!c.paired, |finding| finding == Finding::Inconclusive);

@@ -81,25 +81,28 @@ impl LoadOptions {
     fn window(&self) -> Result<Option<Duration>, PlanError> {
         match self.duration {
             Some(WindowValue::Auto) => wrong(
-                "-d auto is measured before the run by prony load, bench --candidate and ci compare: give a time here, as 10s.",
+                "-d auto is for prony load, bench --candidate and ci compare: give a time here, as 10s.",
             ),
-            Some(WindowValue::Time(time)) => Ok(Some(time)),
+            Some(WindowValue::Time(time)) => Ok(Some(time.0)),
             None => Ok(None),
         }
     }
 
-    /// Of `-d auto`: these options with the window of its pilot; `None` where it is not asked for.
+    /// Whether `-d auto` is asked for.
+    pub fn is_auto(&self) -> bool {
+        self.duration == Some(WindowValue::Auto)
+    }
+
+    /// Of `-d auto`: these options with the window of its pilot; `None` where it is not asked for. (Stages are refused with any
+    /// -d.)
     pub fn pilot(&self, window: Duration) -> Result<Option<LoadOptions>, PlanError> {
-        match (self.duration, self.requests) {
-            (Some(WindowValue::Auto), Some(_)) => {
-                wrong("-d auto cannot be used with -n, which says when the load ends: leave one of them out.")
-            }
-            // Stages are refused with any -d.
-            (Some(WindowValue::Auto), None) => {
-                Ok(Some(LoadOptions { duration: Some(WindowValue::Time(window)), ..self.clone() }))
-            }
-            _ => Ok(None),
+        if self.is_auto() && self.requests.is_some() {
+            return wrong(
+                "-d auto cannot be used with -n, which says when the load ends: leave one of them out.",
+            );
         }
+        let duration = Some(WindowValue::Time(DurationValue(window)));
+        Ok(self.is_auto().then(|| LoadOptions { duration, ..self.clone() }))
     }
 
     /// What a search for a capacity, whose probes are loads at rates of its own, cannot take: which option, and why, in a

@@ -47,8 +47,8 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     }
     let interrupt = interrupt::of_a_run()?;
     let _lock = lock(&setup, arguments, &interrupt, printer)?;
-    if window::is_auto(&arguments.plan) && !setup.resume {
-        window::of_bench(&mut setup, &arguments.plan, &slos, &interrupt, printer)?;
+    if arguments.plan.is_auto() && !setup.resume {
+        printer.note(&window::of_bench(&mut setup, &arguments.plan, &slos, &interrupt)?);
     }
     if setup.log.as_os_str().is_empty() {
         setup.log = setup::default_log(&setup.experiment.name);

@@ -49,11 +49,8 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     warn(&plan, printer);
     let control = interrupt::control()?;
     let embedded = embeds.then(|| Embedded::start_for(&mut plan)).transpose()?;
-    if window::is_auto(&common.plan) {
-        let why = window::of_load(&mut plan, &common.plan, &slos, &control)?;
-        if !common.quiet {
-            printer.note(&why);
-        }
+    if common.plan.is_auto() {
+        printer.note(&window::of_load(&mut plan, &common.plan, &slos, &control)?);
     }
     plan.samples_max = exports.samples_max(&plan);
     let fleet = fleet::start(&common.fleet, &plan, printer)?;

@@ -1,35 +1,28 @@
-//! `-d auto`: the window, by the rate of -R or of a load before the run, whose result is kept nowhere.
+//! `-d auto`: the window, by the rate of -R or of a load before the run, which is kept nowhere.
 
 use std::time::Duration;
 
 use prony_analysis::slo::Slo;
-use prony_analysis::window::{BLOCKS, Chosen, PILOT, choose};
+use prony_analysis::window::{BLOCKS, PILOT, choose};
 use prony_lab::bench::{self, BenchSetup, Loads};
 use prony_load::{Control, Interrupt};
 use prony_model::Plan;
 use prony_model::options::LoadOptions;
-use prony_model::units::{WindowValue, show_duration};
+use prony_model::units::show_duration;
 
 use crate::failure::{Failure, INTERRUPTED};
-use crate::printer::Printer;
 
-/// These options with a pilot's window, where a pilot, or a rate, is to choose it: a fleet makes no pilot.
+/// These options with a pilot's window, where one is to be chosen: a fleet makes no pilot.
 pub(super) fn piloted(options: &LoadOptions, by_fleet: bool) -> Result<Option<LoadOptions>, Failure> {
     let piloted = options.pilot(PILOT).map_err(Failure::usage)?;
     if piloted.is_some() && by_fleet && options.rate.is_none() {
-        return Err(Failure::usage(
-            "-d auto cannot be used with --fleet unless -R says the rate: give a time, as -d 10s.",
-        ));
+        let why = "-d auto cannot be used with --fleet unless -R says the rate: give a time, as -d 10s.";
+        return Err(Failure::usage(why));
     }
     Ok(piloted)
 }
 
-/// Whether `-d auto` is asked for.
-pub(super) fn is_auto(options: &LoadOptions) -> bool {
-    options.duration == Some(WindowValue::Auto)
-}
-
-/// Sets a load's window.
+/// Sets a load's window; by what, in a sentence.
 pub(super) fn of_load(
     plan: &mut Plan,
     options: &LoadOptions,
@@ -37,50 +30,43 @@ pub(super) fn of_load(
     control: &Control,
 ) -> Result<String, Failure> {
     let rate = match plan.arrivals.rate() {
-        Some(rate) => (rate.as_per_s(), "which -R asks for"),
-        None => (prony_load::run(plan, control, &mut |_| ())?.ended_per_s(), "by a load of 1s before"),
+        Some(rate) => rate.as_per_s(),
+        None => prony_load::run(plan, control, &mut |_| ())?.ended_per_s(),
     };
     if control.stop_asked() {
         return Err(Failure::code(INTERRUPTED));
     }
-    let Chosen { window, why } = choose(rate, slos, &|_| true).map_err(Failure::usage)?;
-    plan.measure_for(window, options.warmup.map(|warmup| warmup.0));
+    let (window, why) = choose(rate, slos, &|_| true).map_err(Failure::usage)?;
+    plan.measure_for(window, options.warmup);
     Ok(why)
 }
 
-/// Sets the window of a bench of `--candidate`, in which six blocks fit its budget.
+/// Sets the window of a bench of `--candidate`, in which six blocks fit its budget; by what, in a sentence.
 pub(super) fn of_bench(
     setup: &mut BenchSetup,
     options: &LoadOptions,
     slos: &[Slo],
     interrupt: &Interrupt,
-    printer: &Printer,
-) -> Result<(), Failure> {
-    let at = setup.experiment.plans.first().and_then(|plan| plan.load.arrivals.rate());
-    let rate = match at {
-        Some(rate) => (rate.as_per_s(), "which -R asks for"),
+) -> Result<String, Failure> {
+    let rate = match setup.experiment.plans.first().and_then(|plan| plan.load.arrivals.rate()) {
+        Some(rate) => rate.as_per_s(),
         None => {
-            let rate = bench::pilot(setup, Loads::new(&prony_load::run), interrupt);
-            (rate.map_err(super::bench::failure)?, "of the slowest candidate, by a load of 1s before")
+            bench::pilot(setup, Loads::new(&prony_load::run), interrupt).map_err(super::bench::failure)?
         }
     };
     if interrupt.asked() {
         return Err(Failure::code(INTERRUPTED));
     }
-    let warmup = options.warmup.map(|warmup| warmup.0);
     let with = |window: Duration| {
         let mut setup = setup.clone();
-        setup.experiment.plans.iter_mut().for_each(|plan| plan.load.measure_for(window, warmup));
+        setup.experiment.plans.iter_mut().for_each(|plan| plan.load.measure_for(window, options.warmup));
+        setup.reproduce = setup.reproduce.replace(" -d auto", &format!(" -d {}", show_duration(window)));
         setup
     };
     let blocks = BLOCKS.min(setup.experiment.blocks.max);
-    let fits = |window: Duration| {
-        let total = with(window).forecast(blocks).total;
-        setup.experiment.budget.is_none_or(|budget| total <= budget)
-    };
-    let Chosen { window, why } = choose(rate, slos, &fits).map_err(Failure::usage)?;
-    printer.note(&why);
+    let budget = setup.experiment.budget.unwrap_or(Duration::MAX);
+    let chosen = choose(rate, slos, &|window| with(window).forecast(blocks).total <= budget);
+    let (window, why) = chosen.map_err(Failure::usage)?;
     *setup = with(window);
-    setup.reproduce = setup.reproduce.replace(" -d auto", &format!(" -d {}", show_duration(window)));
-    Ok(())
+    Ok(why)
 }

@@ -24,7 +24,7 @@ use super::{adaptive, candidates, controls, duet};
 use crate::cli::{BenchArguments, Disturbed};
 use crate::commands::server_host::connect;
 use crate::commands::servers::{catalogue, engine, layout, native_memory};
-use crate::commands::{fleet, parse_cpus, plan, reproduce, thresholds, window};
+use crate::commands::{fleet, parse_cpus, plan, reproduce, thresholds};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -413,7 +413,7 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
             shown(forecast.total)
         ),
     ];
-    if window::is_auto(&arguments.plan) && !setup.resume {
+    if arguments.plan.is_auto() && !setup.resume {
         lines.push("-d auto: 1s stands here for what a load before the run chooses, up to 30s".to_owned());
     }
     if candidates == 0 {

@@ -107,7 +107,7 @@ pub(super) fn measure(
 }
 
 fn plan(window: Duration, options: LoadOptions) -> Result<ExperimentPlan, String> {
-    let (duration, warmup) = (Some(WindowValue::Time(window)), Some(DurationValue(WARMUP)));
+    let (duration, warmup) = (Some(WindowValue::Time(DurationValue(window))), Some(DurationValue(WARMUP)));
     let target = Some(plans::placeholder());
     let load = LoadOptions { duration, warmup, ..options }.plan(target, &plans::read);
     load.map(ExperimentPlan::of).map_err(|why| why.to_string())

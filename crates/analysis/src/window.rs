@@ -36,7 +36,8 @@ pub fn choose(
     let Some(longest) = longest.filter(|_| rate_per_s > 0.0) else {
         let why = match longest {
             Some(_) => "no request ended in the load before the run: give a time, as -d 10s".to_owned(),
-            None => format!("{BLOCKS} blocks of 1s do not fit the budget: give a larger --budget"),
+            None => "windows of 1s are too long for the budget: give a larger --budget, or fewer --blocks"
+                .to_owned(),
         };
         return Err(format!("-d auto: {why}."));
     };
@@ -102,7 +103,7 @@ mod tests {
         assert_eq!(chosen(2_400.0, &[], 2).unwrap().0, 2, "the longest that the budget allows");
         let refused = chosen(100.0, &["p99<50ms"], 30).unwrap_err();
         assert!(refused.contains("; p99 takes -d 120s: give that -d, or leave"), "{refused}");
-        assert!(chosen(100.0, &[], 0).unwrap_err().contains("6 blocks of 1s do not fit the budget"));
+        assert!(chosen(100.0, &[], 0).unwrap_err().contains("windows of 1s are too long"));
         assert!(chosen(0.0, &[], 30).unwrap_err().contains("no request ended"));
     }
 }

@@ -31,6 +31,8 @@ mod inspect;
 mod load_target;
 mod order;
 mod pilot;
+#[cfg(test)]
+mod pilot_tests;
 mod planned_trial;
 mod precision;
 mod quiet;

@@ -93,12 +93,17 @@ impl LoadOptions {
         self.duration == Some(WindowValue::Auto)
     }
 
-    /// Of `-d auto`: these options with the window of its pilot; `None` where it is not asked for. (Stages are refused with any
-    /// -d.)
-    pub fn pilot(&self, window: Duration) -> Result<Option<LoadOptions>, PlanError> {
+    /// Of `-d auto`: these options with the window of its pilot, which a fleet does not make; `None` where it is not asked for.
+    /// (Stages are refused with any -d.)
+    pub fn pilot(&self, window: Duration, by_fleet: bool) -> Result<Option<LoadOptions>, PlanError> {
         if self.is_auto() && self.requests.is_some() {
             return wrong(
                 "-d auto cannot be used with -n, which says when the load ends: leave one of them out.",
+            );
+        }
+        if self.is_auto() && by_fleet && self.rate.is_none() {
+            return wrong(
+                "-d auto cannot be used with --fleet unless -R says the rate: give a time, as 10s.",
             );
         }
         let duration = Some(WindowValue::Time(DurationValue(window)));

@@ -49,6 +49,27 @@ fn defaults_are_those_of_the_documentation() {
 }
 
 #[test]
+fn auto_is_a_window_in_flags_and_files_that_a_pilot_replaces() {
+    let auto = LoadOptions { duration: duration("auto"), ..Default::default() };
+    let of_file: LoadOptions = toml::from_str("duration = \"auto\"").unwrap();
+    assert_eq!((of_file, auto.or(&LoadOptions::default()).unwrap()), (auto.clone(), auto.clone()));
+    let target = || Some(Target::parse("http://h/").unwrap());
+    let read: ReadFile<'_> = &|_, _| Err(String::new());
+    assert!(auto.plan(target(), read).unwrap_err().to_string().contains("give a time here"));
+    let second = Duration::from_secs(1);
+    let pilot = auto.pilot(second, false).unwrap().unwrap();
+    assert_eq!(pilot.plan(target(), read).unwrap().stop.duration, Some(second));
+    let mut plan = plan(&LoadOptions::default());
+    plan.measure_for(5 * second, None);
+    assert_eq!((plan.stop.duration, plan.warmup), (Some(5 * second), second / 2));
+    assert_eq!(LoadOptions::default().pilot(second, true).unwrap(), None);
+    let counted = LoadOptions { requests: Some(5), ..auto.clone() };
+    assert!(counted.pilot(second, false).unwrap_err().to_string().contains("-n"));
+    assert!(auto.pilot(second, true).unwrap_err().to_string().contains("--fleet"));
+    assert!(LoadOptions { rate: rate("5k"), ..auto }.pilot(second, true).unwrap().is_some());
+}
+
+#[test]
 fn the_default_plan_of_the_engine_has_the_same_defaults() {
     assert_eq!(plan(&LoadOptions::default()), Plan::closed(Target::parse("http://h/").unwrap()));
 }

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 
 use prony_analysis::slo::{self, Slo};
 use prony_analysis::trial::judge;
+use prony_analysis::window::PILOT;
 use prony_fleet::Fleet;
 use prony_lab::watch::LoadObserver;
 use prony_load::{Control, LoadError, Loader, Snapshot};
@@ -38,7 +39,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let given = common.checked_target()?;
     let embeds = arguments.common.is_embedded();
     let target = given.or_else(|| embeds.then(plan::placeholder));
-    let piloted = window::piloted(&common.plan, common.fleet.fleet.is_some())?;
+    let piloted = common.plan.pilot(PILOT, common.fleet.fleet.is_some()).map_err(Failure::usage)?;
     let mut plan = common.plan_of(piloted.as_ref().unwrap_or(&common.plan), target)?;
     let exports = Exports::parse(&arguments.export, common.json.as_deref(), common.output.as_deref())?;
     let slos = thresholds::parse(&arguments.slo)?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use prony_analysis::slo::Slo;
-use prony_analysis::window::{BLOCKS, PILOT, choose};
+use prony_analysis::window::{BLOCKS, choose};
 use prony_lab::bench::{self, BenchSetup, Loads};
 use prony_load::{Control, Interrupt};
 use prony_model::Plan;
@@ -11,16 +11,6 @@ use prony_model::options::LoadOptions;
 use prony_model::units::show_duration;
 
 use crate::failure::{Failure, INTERRUPTED};
-
-/// These options with a pilot's window, where one is to be chosen: a fleet makes no pilot.
-pub(super) fn piloted(options: &LoadOptions, by_fleet: bool) -> Result<Option<LoadOptions>, Failure> {
-    let piloted = options.pilot(PILOT).map_err(Failure::usage)?;
-    if piloted.is_some() && by_fleet && options.rate.is_none() {
-        let why = "-d auto cannot be used with --fleet unless -R says the rate: give a time, as -d 10s.";
-        return Err(Failure::usage(why));
-    }
-    Ok(piloted)
-}
 
 /// Sets a load's window; by what, in a sentence.
 pub(super) fn of_load(

@@ -51,4 +51,5 @@ mod tutorial_page;
 mod view;
 mod watch;
 mod web;
+mod window;
 mod world;

@@ -1,5 +1,6 @@
 //! `--candidate NAME='CMD {port}'` and `NAME=URL`: a run without a file.
 
+use prony_analysis::window::PILOT;
 use prony_lab::bench::BenchCandidate;
 use prony_lab::candidate::{Candidate, Listens};
 use prony_lab::experiment::{Experiment, ExperimentPlan};
@@ -8,7 +9,6 @@ use prony_model::target::Target;
 use crate::cli::BenchArguments;
 use crate::commands::plan;
 use crate::commands::server_host::watched;
-use crate::commands::window;
 use crate::failure::Failure;
 
 /// Blocks unless told otherwise: enough for an interval.
@@ -53,7 +53,7 @@ pub(in crate::commands) fn experiment(
     let tls = candidates.iter().any(|c| c.candidate.tls());
     let target = Target { tls, ..plan::placeholder() };
     let by_fleet = arguments.fleet.fleet.is_some() && arguments.resume.is_none();
-    let piloted = window::piloted(&arguments.plan, by_fleet)?;
+    let piloted = arguments.plan.pilot(PILOT, by_fleet).map_err(Failure::usage)?;
     let options = piloted.as_ref().unwrap_or(&arguments.plan);
     let mut plan = plan::plan(options, &arguments.redact, Some(target))?;
     plan.target.path = path(arguments, &candidates)?;

@@ -291,7 +291,7 @@ fn show(log: &RunLog) {
     if let Ok((a, b)) = choose_in(log, FILE, &[])
         && let Ok(comparison) = compare_candidates(a, b, &Options::default())
     {
-        printable(&terminal::comparison(&comparison, &options));
+        printable(&terminal::comparison(&comparison, true, &options));
     }
     // Without the front end there are no pages.
     let _ = page::report(log, Some("../"));

@@ -55,13 +55,14 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
         published::beside(source, &log.header.plans, baseline, &mut plans);
         published::analyse(source, &Evidence { log, results: &results, plans: &plans })
     });
-    let duet = log.header.duet.as_ref().and_then(|_| duet(log));
+    let of_two = of_two(log);
+    let duet = log.header.duet.as_ref().and(of_two.clone());
     ExperimentAnalysis {
         schema: SCHEMA,
         name: log.header.name.clone(),
         title: log.header.title.clone(),
-        headline: match &duet {
-            Some(duet) => duet.headline.clone(),
+        headline: match duet.as_ref().or(of_two.as_ref()) {
+            Some(comparison) => comparison.headline.clone(),
             None => headline(log, &plans, baseline),
         },
         created_at: log.header.created_at.clone(),
@@ -89,8 +90,12 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
     }
 }
 
-/// Both candidates of a duet beside each other; `None` where one has no trial that counts.
-fn duet(log: &RunLog) -> Option<Comparison> {
+/// The two candidates of a run beside each other, under plans that are loads; `None` where one has no trial that counts.
+fn of_two(log: &RunLog) -> Option<Comparison> {
+    let searches = log.header.plans.iter().any(|plan| plan.capacity.is_some() || plan.share.is_some());
+    if log.header.one_by_one || log.header.candidates.len() != 2 || searches {
+        return None;
+    }
     let (a, b) = choose_in(log, "this run", &[]).ok()?;
     compare_candidates(a, b, &Options::default()).ok()
 }

@@ -45,5 +45,6 @@ mod throughput;
 pub mod trial;
 mod usage;
 pub mod verdict;
+pub mod window;
 
 pub use analyse::analyse;

@@ -48,6 +48,8 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
     // Stages change by plan.
     let drifts =
         if arrivals.stages().is_some() { Vec::new() } else { drifts(m, window_ns, growth.is_some()) };
+    let bound = if client_limits { Bound::Lower } else { Bound::Exact };
+    let throughput = throughput(m, plan, &window, bound);
     let verdict = verdict(&Facts {
         m,
         o: observed,
@@ -59,6 +61,7 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
         client_limits,
         outcome,
         response: &latency.response,
+        throughput: &throughput.requests_per_s,
         growth,
         drifts: &drifts,
         host,
@@ -79,7 +82,7 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
         outcome,
         requests: m.requests,
         run_total: m.run_total,
-        throughput: throughput(m, plan, &window, if client_limits { Bound::Lower } else { Bound::Exact }),
+        throughput,
         latency,
         status: m.status.iter().map(|(status, count)| (status.to_string(), *count)).collect(),
         errors: m.errors.iter().map(|(kind, tally)| (kind.name().to_owned(), tally.count)).collect(),

@@ -48,6 +48,9 @@ const FAILED_MAX: f64 = 0.01;
 /// The share of requests that may wait while another worker has a free connection.
 const WAITED_BESIDE_MAX: f64 = 0.01;
 
+/// A throughput's interval that is wider tells little: half its width, as a share.
+const HALF_WIDTH_MAX: f64 = 0.10;
+
 /// All reasons, errors first, then by the table's order, and the worst of their effects.
 pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
     let single = [
@@ -66,6 +69,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
         not_steady(facts),
         overload(facts),
         too_few_samples(facts),
+        wide_interval(facts),
         host::listen_overflow(facts),
         host::packets_lost(facts),
         tolerated_responses(facts),
@@ -353,6 +357,18 @@ fn too_few_samples(f: &Facts<'_>) -> Option<Reason> {
             .with("samples_beyond", beyond)
             .with("samples_needed", real(BEYOND_MIN)),
     )
+}
+
+/// A window that knows its throughput so badly was too short; an interval narrows with the square root of the length.
+fn wide_interval(f: &Facts<'_>) -> Option<Reason> {
+    let half = f.throughput.relative_half_width().filter(|half| *half > HALF_WIDTH_MAX)?;
+    let needed_s = (real(f.window_ns) / 1e9 * (half / HALF_WIDTH_MAX).powi(2)).ceil();
+    let reason = Code::WideInterval.reason(format!(
+        "throughput is known to ±{} only: about -d {needed_s}s would give ±{}, if it varies as it did",
+        percent(half),
+        percent(HALF_WIDTH_MAX)
+    ));
+    Some(reason.with("half_width_share", half).with("needed_ns", needed_s * 1e9))
 }
 
 /// What of the answers a strict reading refuses, over the whole run.

@@ -426,6 +426,25 @@ fn a_withheld_p99_is_a_reason_with_the_duration_it_needs() {
 }
 
 #[test]
+fn a_window_too_short_to_know_its_throughput_says_how_long_would_do() {
+    let noted = |m: &Measurement| {
+        reasons(m, &closed_plan(), &Seen::default()).into_iter().find(|r| r.code == Code::WideInterval)
+    };
+    assert_eq!(noted(&healthy(10, 1000)), None);
+    let mut m = healthy(1, 1000);
+    for (at, bin) in m.bins.each.iter_mut().enumerate() {
+        bin.completed = if at < 4 { bin.completed * 3 / 2 } else { bin.completed * 2 / 3 };
+    }
+    let reason = noted(&m).unwrap();
+    let half = reason.values["half_width_share"];
+    assert!(half > 0.3 && reason.effect == Effect::Note, "{reason:?}");
+    let needed_s = (half * half * 100.0).ceil();
+    assert_eq!(reason.values["needed_ns"], needed_s * 1e9);
+    assert!(reason.detail.contains(&format!("about -d {needed_s}s would give ±10.0 %")), "{reason:?}");
+    assert_eq!(validity(&[reason]), Validity::Valid);
+}
+
+#[test]
 fn a_censored_p99_is_not_a_lack_of_samples() {
     let mut m = healthy(10, 1000);
     m.latency.rest.response.waiting = SparseHistogram::of_values([30 * S; 500]);

@@ -226,6 +226,12 @@ impl Measurement {
     pub fn lost_agent(&self) -> bool {
         self.fleet.as_ref().is_some_and(|fleet| fleet.lost.is_some())
     }
+
+    /// Requests that completed or failed, per second of the window.
+    pub fn ended_per_s(&self) -> f64 {
+        let window_ns = self.window_end_ns.saturating_sub(self.window_start_ns).max(1);
+        (self.requests.completed + self.requests.failed) as f64 * 1e9 / window_ns as f64
+    }
 }
 
 impl Tolerance {

@@ -19,7 +19,7 @@ use crate::plan::Arrivals;
 use crate::secret::Secret;
 #[cfg(feature = "flags")]
 use crate::units::count;
-use crate::units::{DurationValue, OneOrMany, RateValue, parse_stages};
+use crate::units::{DurationValue, OneOrMany, RateValue, WindowValue, parse_stages};
 
 /// The options of a load. What was not given is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -32,10 +32,11 @@ pub struct LoadOptions {
     /// Concurrent connections [default: 50; 100 with -R]
     #[cfg_attr(feature = "flags", arg(short, long, value_name = "N", value_parser = one::<u32>))]
     pub connections: Option<OneOrMany<u32>>,
-    /// How long to measure, after the warm-up: `30s`, `1m30s`; a bare number is seconds [default: 10s unless -n is
-    /// given]
+    /// How long to measure, after the warm-up: `30s`, `1m30s`; a bare number is seconds; `auto`: the shortest of 1, 2, 5,
+    /// 10 and 30 s in which p50, p99 and the percentiles of --slo have enough requests at the rate that a short load
+    /// before the run shows, or at that of -R [default: 10s unless -n is given]
     #[cfg_attr(feature = "flags", arg(short, long, value_name = "TIME"))]
-    pub duration: Option<DurationValue>,
+    pub duration: Option<WindowValue>,
     /// Stop after N requests in all, those of the warm-up included
     #[cfg_attr(feature = "flags", arg(short = 'n', long, value_name = "N", value_parser = count::<u64>))]
     pub requests: Option<u64>,

@@ -14,6 +14,7 @@ use crate::rate::{Rate, Stage};
 use crate::secret::Secret;
 use crate::target::Target;
 use crate::tls::Tls;
+use crate::units::DurationValue;
 
 /// The longest warm-up or duration: a day. Longer runs are a monitoring
 /// tool's work, and an unbounded one would make every buffer unbounded.
@@ -277,6 +278,12 @@ impl Expect {
 }
 
 impl Plan {
+    /// Makes it measure for so long, after the warm-up that was given or else that of such a window.
+    pub fn measure_for(&mut self, window: Duration, warmup: Option<DurationValue>) {
+        self.stop.duration = Some(window);
+        self.warmup = warmup.map_or_else(|| default_warmup(window), |given| given.0);
+    }
+
     /// A closed load with every default.
     pub fn closed(target: Target) -> Plan {
         Plan {

@@ -206,6 +206,16 @@ pub fn parse_precision(text: &str) -> Result<f64, PlanError> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DurationValue(pub Duration);
 
+/// How long a window is: a duration, or `auto`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WindowValue {
+    /// As long as a pilot shows to be enough.
+    Auto,
+    #[serde(untagged)]
+    Time(DurationValue),
+}
+
 /// A rate in a TOML file: a text, a number of requests per second, or a share of a capacity, `"95%"`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RateValue {
@@ -251,6 +261,28 @@ impl FromStr for DurationValue {
 
     fn from_str(text: &str) -> Result<DurationValue, PlanError> {
         parse_duration(text).map(DurationValue)
+    }
+}
+
+impl FromStr for WindowValue {
+    type Err = PlanError;
+
+    fn from_str(text: &str) -> Result<WindowValue, PlanError> {
+        if text == "auto" { Ok(WindowValue::Auto) } else { text.parse().map(WindowValue::Time) }
+    }
+}
+
+impl<'de> Deserialize<'de> for WindowValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<WindowValue, D::Error> {
+        deserializer.deserialize_any(TextOrNumber {
+            expecting: "a duration such as \"30s\", or \"auto\"",
+            text: str::parse,
+            number: |seconds| {
+                from_nanoseconds(seconds * 1e9, &seconds.to_string())
+                    .map(DurationValue)
+                    .map(WindowValue::Time)
+            },
+        })
     }
 }
 

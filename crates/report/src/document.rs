@@ -1,7 +1,7 @@
 //! What a view shows, once, as blocks: the terminal and Markdown render them, each in its own way.
 
 use prony_analysis::compare::Finding;
-use prony_analysis::comparison::{Comparison, FigureComparison};
+use prony_analysis::comparison::{Comparison, FigureComparison, PlanComparison};
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_analysis::figure::Figure;
 use prony_analysis::published::PublishedAnalysis;
@@ -202,36 +202,53 @@ pub(crate) fn details(analysis: &ExperimentAnalysis) -> Vec<Block> {
     skipped.chain(notes).chain([method, reproduce]).collect()
 }
 
-/// All of a comparison but its answer.
+/// Of a comparison what was asked for, but for its answer.
 pub(crate) fn comparison(comparison: &Comparison) -> Vec<Block> {
     let forced = comparison.not_comparable.iter().map(|difference| {
         item("✗", format!("NOT COMPARABLE, compared because of --force: {difference}"), Ink::BAD)
     });
     let mut blocks: Vec<Block> = forced.collect();
-    let (a, b) = compared::sides(comparison);
-    for plan in &comparison.plans {
-        let amount = compared::amount(plan, comparison);
-        blocks.push(Block::Part(format!("{}: {} · {amount}", plan.name, plan.describe), Ink::DIM));
-        let right = (Align::Right, 8);
-        let columns = [(Align::Left, 12), right, right, right, right, right, (Align::Left, 12)];
-        let mut table = Table::new(&columns);
-        table.row(["", &a, &b, "change", "95 %", "A/A", "verdict"].map(str::to_owned).to_vec());
-        for found in &plan.figures {
-            let verdict = compared::verdict(found, comparison.paired);
-            let cells = compared::cells(found).into_iter().chain([verdict]).collect();
-            table.row_ending_in(ink(found), cells);
-        }
-        blocks.push(Block::Table(table));
-        blocks.extend(compared::tail(plan).map(|tail| item("Tail", tail, Ink::PLAIN)));
-        let whys = plan.figures.iter().filter_map(|found| Some((found.figure, found.why.as_ref()?)));
-        blocks.extend(whys.map(|(figure, why)| item("–", format!("{figure}: {why}"), Ink::PLAIN)));
-    }
+    blocks.extend(comparison.plans.iter().flat_map(|plan| compared_figures(comparison, plan, true)));
     blocks.push(Block::Gap);
     blocks.extend(comparison.notes.iter().map(|note| item("·", note, Ink::WARN)));
     let how = [&comparison.method, compared::legend(comparison)];
     blocks.extend(how.map(|text| Block::Text(text.to_owned(), Ink::DIM)));
     blocks.extend(comparison.next.iter().map(|next| Block::Command("Next", next.clone())));
     blocks
+}
+
+/// Of a comparison what nothing asked for: the other figures and the tails.
+pub(crate) fn not_asked(comparison: &Comparison) -> Vec<Block> {
+    let of_plan = |plan: &PlanComparison| {
+        let mut blocks = compared_figures(comparison, plan, false);
+        blocks.extend(compared::tail(plan).map(|tail| item("Tail", tail, Ink::PLAIN)));
+        blocks
+    };
+    comparison.plans.iter().flat_map(of_plan).collect()
+}
+
+/// A plan's figures that were asked for, or the others, and why one has no finding.
+fn compared_figures(comparison: &Comparison, plan: &PlanComparison, asked: bool) -> Vec<Block> {
+    let found = plan.figures.iter().filter(|found| comparison.asked.contains(&found.figure) == asked);
+    let found: Vec<&FigureComparison> = found.collect();
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let amount = compared::amount(plan, comparison);
+    let head = Block::Part(format!("{}: {} · {amount}", plan.name, plan.describe), Ink::DIM);
+    let right = (Align::Right, 8);
+    let columns = [(Align::Left, 12), right, right, right, right, right, (Align::Left, 12)];
+    let mut table = Table::new(&columns);
+    let (a, b) = compared::sides(comparison);
+    table.row(["", &a, &b, "change", "95 %", "A/A", "verdict"].map(str::to_owned).to_vec());
+    for found in &found {
+        let verdict = compared::verdict(found, comparison.paired);
+        let cells = compared::cells(found).into_iter().chain([verdict]).collect();
+        table.row_ending_in(ink(found), cells);
+    }
+    let whys = found.iter().filter_map(|found| Some((found.figure, found.why.as_ref()?)));
+    let whys = whys.map(|(figure, why)| item("–", format!("{figure}: {why}"), Ink::PLAIN));
+    [head, Block::Table(table)].into_iter().chain(whys).collect()
 }
 
 fn ink(found: &FigureComparison) -> Ink {

@@ -40,6 +40,7 @@ pub(crate) fn answer_and_details(analysis: &ExperimentAnalysis) -> (String, Stri
     published(&mut out, analysis);
     if let Some(duet) = &analysis.duet {
         out.push_str(&blocks(&document::comparison(duet)));
+        out.push_str(&blocks(&document::not_asked(duet)));
     }
     if let Some(spread) = words::below(analysis) {
         out.push_str(&format!("\n{}\n", text(&spread)));
@@ -48,11 +49,18 @@ pub(crate) fn answer_and_details(analysis: &ExperimentAnalysis) -> (String, Stri
     (out, format!("{rest}\n{}\n", host_line(&analysis.host)))
 }
 
-/// A comparison as a comment on a pull request: the answer, a table per plan, what qualifies it.
-pub fn comparison(comparison: &Comparison) -> String {
-    let (a, b) = words::comparison::sides(comparison);
+/// A comparison as a comment on a pull request: the answer, a table per plan, what qualifies it, and folded, or with `all`
+/// open, what nothing asked for.
+pub fn comparison(comparison: &Comparison, all: bool) -> String {
     let below = blocks(&document::comparison(comparison));
-    format!("### {} against {}\n\n**{}**\n{below}", text(&b), text(&a), text(&comparison.headline))
+    let open = if all { " open" } else { "" };
+    let others = words::comparison::not_asked(comparison).map_or(String::new(), |others| {
+        let shown = blocks(&document::not_asked(comparison));
+        format!("\n<details{open}><summary>Also measured: {}</summary>\n{shown}\n</details>\n", text(&others))
+    });
+    let (a, b) = words::comparison::sides(comparison);
+    let answer = text(&comparison.headline);
+    format!("**{answer}**\n\n### {} against {}\n{below}{others}", text(&b), text(&a))
 }
 
 /// What a gate could not judge: what stands first.

@@ -179,11 +179,29 @@ fn a_twin_stands_below_its_plans_table() {
 }
 
 #[test]
+fn a_comparison_begins_with_its_answer_and_folds_what_nothing_asked_for() {
+    let compared = prony_analysis::analyse(&fixtures::duet()).duet.unwrap();
+    let terminal = |all| crate::terminal::comparison(&compared, all, &Default::default());
+    let (folded, all) = (terminal(false), terminal(true));
+    let answer = compared.headline.split_whitespace().next().unwrap();
+    assert!(
+        folded.starts_with(answer) && comparison(&compared, false).starts_with(&format!("**{answer}")),
+        "{folded}"
+    );
+    let shown = |text: &str| text.contains("start-up ms");
+    assert!(!shown(&folded) && shown(&all), "{folded}{all}");
+    assert!(folded.contains("Also measured: startup") && folded.contains("(--all shows them)"), "{folded}");
+    let markdown = comparison(&compared, false);
+    let (above, below) = markdown.split_once("<details><summary>Also measured: startup").unwrap();
+    assert!(!shown(above) && shown(below), "{markdown}");
+}
+
+#[test]
 fn a_forced_comparison_says_loudly_and_first_that_it_is_none() {
     let mut forced = prony_analysis::analyse(&fixtures::duet()).duet.unwrap();
     forced.not_comparable = vec!["the kernel is 6.1 in one and 6.2 in the other".to_owned()];
     let (markdown, terminal) =
-        (comparison(&forced), crate::terminal::comparison(&forced, &Default::default()));
+        (comparison(&forced, false), crate::terminal::comparison(&forced, false, &Default::default()));
     let said = "\n\n- **NOT COMPARABLE, compared because of --force: the kernel is 6.1 in one and 6.2 in the other**\n\n";
     assert!(markdown.find(said).unwrap() < markdown.find("\n| ").unwrap(), "{markdown}");
     assert!(terminal.find("✗ NOT COMPARABLE").unwrap() < terminal.find("A/A").unwrap(), "{terminal}");

@@ -7,12 +7,15 @@ use prony_model::units::plain_number;
 use super::{Comparison, FigureComparison};
 use crate::compare::Finding;
 use crate::figure::Figure;
+use crate::numbers::real_len;
 
 /// A condition of `--fail-if`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FailIf {
     /// B is worse in throughput, p50 or p99.
     Slower,
+    /// B is slower, or worse in CPU per request or memory.
+    Worse,
     /// Throughput, p50 or p99, or a figure that another condition names, is undecided.
     Inconclusive,
     /// The change of a figure is surely beyond a share.
@@ -25,13 +28,17 @@ pub enum FailIf {
     },
 }
 
-/// What a user feels: the findings on these are the answer, and what `slower` and `inconclusive` are about. What a
-/// server costs is named where it matters.
+/// What a user feels: what `slower` and `inconclusive` are about.
 pub(super) const SPEED: [Figure; 3] = [Figure::THROUGHPUT, Figure::P50, Figure::P99];
+
+/// What a server costs: the answer names these too, and `worse` is about both.
+pub(super) const COSTS: [Figure; 2] = [Figure::CPU_PER_REQUEST, Figure::MEMORY];
 
 /// Why a text is no condition: a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is not a condition: {why} Write slower, inconclusive, 'p99>+5%' or 'throughput<-3%'.")]
+#[error(
+    "{text:?} is not a condition: {why} Write slower, worse, inconclusive, 'p99>+5%' or 'throughput<-3%'."
+)]
 pub struct FailIfError {
     text: String,
     why: String,
@@ -46,6 +53,7 @@ fn one(text: &str) -> Result<FailIf, FailIfError> {
     let wrong = |why: &str| FailIfError { text: text.chars().take(60).collect(), why: why.to_owned() };
     match text {
         "slower" => return Ok(FailIf::Slower),
+        "worse" => return Ok(FailIf::Worse),
         "inconclusive" => return Ok(FailIf::Inconclusive),
         "" => return Err(wrong("it is empty.")),
         _ => {}
@@ -83,16 +91,18 @@ fn signed_share(text: &str) -> Option<f64> {
 pub fn figures(conditions: &[FailIf]) -> BTreeSet<Figure> {
     let named = |condition: &FailIf| match condition {
         FailIf::Slower | FailIf::Inconclusive => SPEED.to_vec(),
+        FailIf::Worse => [&SPEED[..], &COSTS].concat(),
         FailIf::Change { figure, .. } => vec![*figure],
     };
     conditions.iter().flat_map(named).collect()
 }
 
-/// What of the conditions holds: a sentence for each figure that fails, none where all is well. All figures under all
-/// plans that the conditions or the first line may name ([`super::Options::declared`]) are one-sided tests of one family;
-/// a server that died fails whatever is asked.
+/// What of the conditions holds: a sentence for each figure that fails, none where all is well. The figures that the
+/// conditions name, under all plans, are one-sided tests of one family: of `slower` three a plan, of `worse` five; a server
+/// that died fails whatever is asked.
 pub fn failures(conditions: &[FailIf], comparison: &Comparison) -> Vec<String> {
-    let each = comparison.error / f64::from(comparison.hypotheses.max(1));
+    let tests = figures(conditions).len() * comparison.plans.len();
+    let each = comparison.error / real_len(tests.max(1));
     let mut said = Vec::new();
     for (at, plan) in comparison.plans.iter().enumerate() {
         if let Some(deaths) = plan.b_died.filter(|_| !conditions.is_empty()) {
@@ -101,16 +111,21 @@ pub fn failures(conditions: &[FailIf], comparison: &Comparison) -> Vec<String> {
         for figure in &plan.figures {
             let under = format!("{} under {}", figure.figure, plan.name);
             let is_speed = SPEED.contains(&figure.figure);
-            let test = comparison.over_plans(figure.figure, 2.0)[at];
+            let test = comparison.over_plans(figure.figure, (2.0, tests))[at];
             let is_beyond = |above: bool, limit: f64| {
                 test.is_some_and(|t| if above { t.is_above(limit, each) } else { t.is_below(limit, each) })
             };
+            let is_worse =
+                figure.finding != Some(Finding::Equivalent) && is_beyond(!figure.figure.more_is_better, 0.0);
             for condition in conditions {
                 let fails = match condition {
-                    FailIf::Slower => (is_speed
-                        && figure.finding != Some(Finding::Equivalent)
-                        && is_beyond(!figure.figure.more_is_better, 0.0))
-                    .then(|| format!("{under} is slower")),
+                    FailIf::Slower | FailIf::Worse if is_speed => {
+                        is_worse.then(|| format!("{under} is slower"))
+                    }
+                    FailIf::Worse if COSTS.contains(&figure.figure) => {
+                        is_worse.then(|| format!("{under} is higher"))
+                    }
+                    FailIf::Slower | FailIf::Worse => None,
                     FailIf::Inconclusive => {
                         undecided(figure, conditions, is_speed).then(|| format!("{under} is undecided"))
                     }
@@ -136,12 +151,16 @@ pub fn not_judged(conditions: &[FailIf], comparison: &Comparison) -> Vec<String>
         // A ratio without an interval, of one block or of two runs, is nothing to judge by.
         let judged = |figure: Figure| of(figure).is_some_and(|of| of.finding.is_some());
         for condition in conditions {
-            let missing = match condition {
-                FailIf::Change { figure, .. } => (!judged(*figure)).then_some(*figure),
-                FailIf::Slower => (!SPEED.into_iter().any(judged)).then_some(Figure::THROUGHPUT),
-                FailIf::Inconclusive => None,
+            let speed = (!SPEED.into_iter().any(judged)).then_some(Figure::THROUGHPUT);
+            let missing: Vec<Figure> = match condition {
+                FailIf::Change { figure, .. } => [*figure].into_iter().filter(|of| !judged(*of)).collect(),
+                FailIf::Slower => speed.into_iter().collect(),
+                FailIf::Worse => {
+                    speed.into_iter().chain(COSTS.into_iter().filter(|of| !judged(*of))).collect()
+                }
+                FailIf::Inconclusive => Vec::new(),
             };
-            said.extend(missing.map(|figure| {
+            said.extend(missing.into_iter().map(|figure| {
                 let why = of(figure).and_then(|of| of.why.as_deref()).unwrap_or("no trial has it");
                 format!("--fail-if: {figure} under {}: {why}", plan.name)
             }));
@@ -160,6 +179,7 @@ fn holds(figure: &FigureComparison, share: f64) -> bool {
 fn undecided(figure: &FigureComparison, conditions: &[FailIf], is_speed: bool) -> bool {
     let named = conditions.iter().any(|condition| match condition {
         FailIf::Change { figure: of, share, .. } => *of == figure.figure && holds(figure, *share),
+        FailIf::Worse => COSTS.contains(&figure.figure) && figure.finding == Some(Finding::Inconclusive),
         FailIf::Slower | FailIf::Inconclusive => false,
     });
     let open = match figure.finding {
@@ -184,6 +204,7 @@ mod tests {
         let p99 = Figure::P99;
         assert_eq!(parse("slower").unwrap(), [Slower]);
         assert_eq!(parse("slower, inconclusive").unwrap(), [Slower, Inconclusive]);
+        assert_eq!(parse("worse").unwrap(), [FailIf::Worse]);
         assert_eq!(parse("p99>+5%").unwrap(), [Change { figure: p99, above: true, share: 0.05 }]);
         assert_eq!(parse("p99 > 5 %").unwrap(), parse("p99>=+5%").unwrap());
         assert_eq!(

@@ -54,7 +54,7 @@ pub struct Options {
     pub force: bool,
     /// Earlier runs of A's kind, A among them: what two runs are compared by.
     pub earlier: Option<EarlierRuns>,
-    /// Figures that a gate may name, beside those of the first line: each is one more that may differ by chance.
+    /// Figures that a gate names: the first line may name them beside its own.
     pub declared: BTreeSet<Figure>,
 }
 
@@ -97,8 +97,11 @@ pub struct Comparison {
     pub look: u32,
     /// The chance of an error, of each finding by itself and of the first line in all.
     pub error: f64,
-    /// Figures, under all plans, that the first line or a gate may name: their findings are tested together.
+    /// Figures, under all plans, that the first line may name: their findings are tested together.
     pub hypotheses: u32,
+    /// What a reader asked for: the first line's figures and those that a condition, a margin or a threshold names.
+    #[serde(skip)]
+    pub asked: BTreeSet<Figure>,
 }
 
 /// One side.
@@ -233,7 +236,7 @@ pub fn compare_candidates(
     let level = Level { widened: of_a.widened || of_b.widened, ..Level::look(of_a.look.max(of_b.look)) };
     let plans: Vec<PlanComparison> =
         both.iter().map(|plan| figures::plan_comparison(plan, paired, (options, level))).collect();
-    let first_line = first_line(options);
+    let first_line = first_line(options, &plans);
     let mut comparison = Comparison {
         schema: SCHEMA,
         headline: String::new(),
@@ -250,10 +253,12 @@ pub fn compare_candidates(
         look: level.look,
         error: level.error,
         hypotheses: count(both.len() * first_line.len()),
+        // There is a goodput where a threshold of --slo asks for one.
+        asked: first_line.iter().chain(options.margins.keys()).chain(&[Figure::GOODPUT]).copied().collect(),
     };
     let each = level.error / f64::from(comparison.hypotheses.max(1));
     for figure in first_line {
-        let tests = comparison.over_plans(figure, 1.0);
+        let tests = comparison.over_plans(figure, (1.0, comparison.hypotheses as usize));
         let found =
             comparison.plans.iter_mut().map(|plan| plan.figures.iter_mut().find(|f| f.figure == figure));
         for (found, test) in found.zip(tests) {
@@ -296,17 +301,19 @@ pub(crate) fn ratio_of(a: CandidateTrials<'_>, b: CandidateTrials<'_>, figure: F
     figures::figure_comparison(figure, &plan, paired, (&Options::default(), Level::look(1)))?.ratio
 }
 
-/// The figures that a first line may name: those of speed, and a gate's.
-fn first_line(options: &Options) -> BTreeSet<Figure> {
-    options.declared.iter().copied().chain(fail_if::SPEED).collect()
+/// The figures that a first line may name: those of speed, a gate's, and of what a server costs what was seen of it.
+fn first_line(options: &Options, plans: &[PlanComparison]) -> BTreeSet<Figure> {
+    let seen = |of: &Figure| plans.iter().flat_map(|plan| &plan.figures).any(|f| f.figure == *of);
+    let costs = fail_if::COSTS.into_iter().filter(seen);
+    options.declared.iter().copied().chain(fail_if::SPEED).chain(costs).collect()
 }
 
 impl Comparison {
-    /// A figure's tests under each plan, with what the other plans say of the spread: for two-sided tests of all
+    /// A figure's tests under each plan, with what the other plans say of the spread: for two-sided tests of so many
     /// hypotheses, or with 2 one-sided ones.
-    fn over_plans(&self, figure: Figure, sides: f64) -> Vec<Option<Difference>> {
+    fn over_plans(&self, figure: Figure, (sides, hypotheses): (f64, usize)) -> Vec<Option<Difference>> {
         let own = |plan: &PlanComparison| plan.figures.iter().find(|f| f.figure == figure)?.test;
-        let (error, all) = (sides * self.error, f64::from(self.hypotheses));
+        let (error, all) = (sides * self.error, real_len(hypotheses.max(1)));
         let share = error * real_len(self.plans.len()) / all;
         over_plans(&self.plans.iter().map(own).collect::<Vec<_>>(), error / all, share)
     }

@@ -6,9 +6,10 @@ use prony_model::plan_record::PlanRecord;
 use prony_model::printable::harmless;
 use prony_model::run_log::RunLog;
 
-use super::fail_if::SPEED;
+use super::fail_if::{COSTS, SPEED};
 use super::{Comparison, FigureComparison, Options, PlanPair, RunCandidate, duet};
 use crate::compare::Finding;
+use crate::figure::Figure;
 use crate::look::Level;
 use crate::text::shortened;
 
@@ -139,97 +140,129 @@ fn asked(share: f64) -> String {
     format!("{} %", (share * 1e8).round() / 1e6)
 }
 
-fn with_interval(name: &str, ratio: &Estimate) -> String {
+/// A figure's title inside a sentence: `throughput`, `CPU per request`, `p99`.
+fn said_name(figure: Figure) -> String {
+    if figure == Figure::CPU_PER_REQUEST { figure.title.to_owned() } else { figure.title.to_lowercase() }
+}
+
+fn with_interval(figure: Figure, ratio: &Estimate) -> String {
     let interval = ratio.ci_low.zip(ratio.ci_high);
     let interval = interval.map(|(low, high)| format!(" (95 %: {} to {})", change(low), change(high)));
-    format!("{name} {}{}", change(ratio.point), interval.unwrap_or_default())
+    format!("{} {}{}", said_name(figure), change(ratio.point), interval.unwrap_or_default())
+}
+
+/// Figures of a comparison, each with its plan.
+struct Told<'a>(&'a Comparison, Vec<(&'a str, &'a FigureComparison)>);
+
+impl<'a> Told<'a> {
+    fn of(comparison: &'a Comparison, figures: &[Figure]) -> Told<'a> {
+        let all = comparison.plans.iter().flat_map(|p| p.figures.iter().map(|f| (p.name.as_str(), f)));
+        Told(comparison, all.filter(|(_, f)| figures.contains(&f.figure)).collect())
+    }
+
+    /// Those of which something is so, each as it is said and under which plan.
+    fn said(
+        &self,
+        is: impl Fn(&FigureComparison) -> bool,
+        say: impl Fn(&FigureComparison) -> String,
+    ) -> String {
+        let many = self.0.plans.len() > 1;
+        let under = |plan: &str| if many { format!(" under {plan}") } else { String::new() };
+        let of = self.1.iter().filter(|(_, f)| is(f));
+        shortened(&of.map(|(plan, f)| say(f) + &under(plan)).collect::<Vec<_>>(), "more")
+    }
+
+    /// What was found so, each with its change.
+    fn changes(&self, found: &[Finding], stands: bool) -> String {
+        let is = |f: &FigureComparison| f.stands == stands && f.finding.is_some_and(|of| found.contains(&of));
+        self.said(is, |f| f.ratio.as_ref().map_or(String::new(), |ratio| with_interval(f.figure, ratio)))
+    }
+
+    fn alike(&self, say: impl Fn(&FigureComparison) -> String) -> String {
+        self.said(|f| f.finding == Some(Finding::Equivalent), say)
+    }
+
+    /// What is undecided, and so many more blocks that all of it would be told; of one that no number tells, none is promised.
+    fn open(&self) -> Option<String> {
+        let is = |f: &FigureComparison| f.finding.is_some() && !f.stands;
+        let open = self.said(is, |f| said_name(f.figure));
+        let more: Option<Vec<_>> =
+            self.1.iter().filter(|(_, f)| is(f)).map(|(_, f)| f.blocks_needed).collect();
+        let more = more.and_then(|needed| needed.into_iter().max()).map_or(String::new(), |n| {
+            let what = if n == 1 { "block decides" } else { "blocks decide" };
+            format!("; {n} more {what} in 4 of 5 such runs")
+        });
+        (!open.is_empty()).then(|| format!("undecided in {open}{more}"))
+    }
 }
 
 /// The answer in one sentence: what is sure first, then what is alike, then what is open.
 pub(super) fn headline(c: &Comparison) -> String {
     let (a, b) = (c.a.said(&c.b), c.b.said(&c.a));
-    let many = c.plans.len() > 1;
-    let under = |plan: &str| if many { format!(" under {plan}") } else { String::new() };
-    let speed: Vec<(&str, &FigureComparison)> = c
-        .plans
-        .iter()
-        .flat_map(|plan| plan.figures.iter().map(|f| (plan.name.as_str(), f)))
-        .filter(|(_, f)| SPEED.contains(&f.figure))
-        .collect();
-    let told = |finding: Finding, stands: bool| -> Vec<String> {
-        let of = speed.iter().filter(|(_, f)| f.finding == Some(finding) && f.stands == stands);
-        of.filter_map(|(plan, f)| {
-            Some(format!("{}{}", with_interval(f.figure.name, f.ratio.as_ref()?), under(plan)))
-        })
-        .collect()
+    let (speed, costs) = (Told::of(c, &SPEED), Told::of(c, &COSTS));
+    let all = Told::of(c, &[&SPEED[..], &COSTS].concat());
+    let within = |f: &FigureComparison| format!("{} within {}", said_name(f.figure), asked(f.smallest));
+    let [slower, faster] = [Finding::Slower, Finding::Faster].map(|finding| speed.changes(&[finding], true));
+    let [more, less] = [Finding::Slower, Finding::Faster].map(|finding| costs.changes(&[finding], true));
+    let of_speed = match (faster.is_empty(), slower.is_empty()) {
+        (false, false) => format!("{b} is better than {a} in {faster} and worse in {slower}"),
+        (false, true) => format!("{b} is faster than {a}: {faster}"),
+        (true, false) => format!("{b} is slower than {a}: {slower}"),
+        (true, true) => String::new(),
     };
-    let (faster, slower) = (told(Finding::Faster, true), told(Finding::Slower, true));
-    if !faster.is_empty() && !slower.is_empty() {
-        return format!(
-            "{b} is better than {a} in {} and worse in {}",
-            shortened(&faster, "more"),
-            shortened(&slower, "more")
-        );
+    let of_costs = [("more", more), ("less", less)].into_iter().filter(|(_, changes)| !changes.is_empty());
+    let mut of_costs = of_costs.map(|(what, changes)| (format!("costs {what}"), changes));
+    if !of_speed.is_empty() {
+        return of_costs.fold(of_speed, |said, (costs, changes)| format!("{said}; {costs}: {changes}"));
     }
-    if !faster.is_empty() {
-        return format!("{b} is faster than {a}: {}", shortened(&faster, "more"));
+    if let Some((costs, changes)) = of_costs.next() {
+        let said = format!("{b} {costs} than {a}: {changes}");
+        let said = of_costs.fold(said, |said, (costs, changes)| format!("{said}; {costs}: {changes}"));
+        let alike = speed.alike(|f| said_name(f.figure));
+        let rest = match speed.1.iter().all(|(_, f)| f.finding == Some(Finding::Equivalent)) {
+            true => Some("no slower".to_owned()),
+            false => speed.open().or((!alike.is_empty()).then(|| format!("no slower in {alike}"))),
+        };
+        return rest.map_or(said.clone(), |rest| format!("{said}; {rest}"));
     }
-    if !slower.is_empty() {
-        return format!("{b} is slower than {a}: {}", shortened(&slower, "more"));
-    }
-    let alone = [told(Finding::Slower, false), told(Finding::Faster, false)].concat();
+    let alone = all.changes(&[Finding::Slower, Finding::Faster], false);
     if !alone.is_empty() {
         return format!(
-            "inconclusive between {b} and {a}: by itself {}, but one of {} may differ so by chance",
-            shortened(&alone, "more"),
+            "inconclusive between {b} and {a}: by itself {alone}, but one of {} may differ so by chance",
             c.hypotheses
         );
     }
-    let open: Vec<_> = speed.iter().filter(|(_, f)| f.finding == Some(Finding::Inconclusive)).collect();
-    let alike: Vec<_> = speed.iter().filter(|(_, f)| f.finding == Some(Finding::Equivalent)).collect();
-    if alike.is_empty() && open.is_empty() {
+    let (alike, open) = (all.alike(within), all.open());
+    let Some(open) = open else {
+        if !alike.is_empty() {
+            return format!("{b} and {a} are equivalent: {alike}");
+        }
         let one = c.plans.iter().all(|p| p.a_trials.min(p.b_trials) < 2);
         let why = match (one && c.paired, c.duet && c.plans.iter().all(|p| p.blocks < 2)) {
             _ if !c.paired => {
-                speed.iter().find_map(|(_, f)| f.why.as_deref()).unwrap_or("no figure could be compared")
+                let why = speed.1.iter().find_map(|(_, f)| f.why.as_deref());
+                why.unwrap_or("no figure could be compared").to_owned()
             }
-            (true, _) => "one trial each does not show how much trials vary",
-            (false, true) => "one block does not show how much blocks vary",
-            (false, false) => "no figure could be compared",
+            (true, _) => {
+                format!("one trial each does not show how much trials vary; {BLOCKS_ASKED} blocks do")
+            }
+            (false, true) => format!("one block does not show how much blocks vary; {BLOCKS_ASKED} do"),
+            (false, false) => "no figure could be compared".to_owned(),
         };
         return format!("no verdict on {a} and {b}: {why}");
-    }
-    let within = |f: &FigureComparison| format!("{} within {}", f.figure.name, asked(f.smallest));
-    if open.is_empty() {
-        // Under every plan: each figure once.
-        let mut names: Vec<String> = Vec::new();
-        for name in alike.iter().map(|(_, f)| within(f)) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        return format!("{b} and {a} are equivalent: {}", shortened(&names, "more"));
-    }
-    // So many that all of them would be told; of one that no number tells, none is promised.
-    let more: Option<Vec<_>> = open.iter().map(|(_, f)| f.blocks_needed).collect();
-    let more = more.and_then(|needed| needed.into_iter().max()).map_or(String::new(), |n| {
-        let what = if n == 1 { "block decides" } else { "blocks decide" };
-        format!("; {n} more {what} in 4 of 5 such runs")
-    });
-    let open: Vec<String> =
-        open.iter().map(|(plan, f)| format!("{}{}", f.figure.name, under(plan))).collect();
-    let alike: Vec<String> = alike.iter().map(|(plan, f)| format!("{}{}", within(f), under(plan))).collect();
-    let known = if alike.is_empty() {
-        String::new()
-    } else {
-        format!("equivalent in {}, ", shortened(&alike, "more"))
     };
-    format!("inconclusive between {b} and {a}: {known}undecided in {}{more}", shortened(&open, "more"))
+    let known = speed.alike(within);
+    if speed.open().is_none() && !known.is_empty() {
+        return format!("{b} is no slower than {a}: {known}; {open}");
+    }
+    let known = if alike.is_empty() { alike } else { format!("equivalent in {alike}, ") };
+    format!("inconclusive between {b} and {a}: {known}{open}")
 }
 
 /// The command that tells more, where something is open.
 pub(super) fn next(c: &Comparison, a: RunCandidate<'_>, plans: &[PlanPair<'_>]) -> Option<String> {
-    let figures = || c.plans.iter().flat_map(|p| &p.figures).filter(|f| SPEED.contains(&f.figure));
+    let told = Told::of(c, &[&SPEED[..], &COSTS].concat());
+    let figures = || told.1.iter().map(|(_, f)| *f);
     let too_few = c.plans.iter().any(|p| p.a_trials.min(p.b_trials) < 2 || (c.paired && p.blocks < 2));
     let is_open =
         |f: &&FigureComparison| f.finding.map_or(!c.paired, |finding| finding == Finding::Inconclusive);

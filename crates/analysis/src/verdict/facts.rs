@@ -1,5 +1,6 @@
 //! What reasons are found in.
 
+use prony_model::Estimate;
 use prony_model::host::Host;
 use prony_model::measurement::{Measurement, Parts};
 use prony_model::observed::Observed;
@@ -26,6 +27,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) client_limits: bool,
     pub(crate) outcome: Outcome,
     pub(crate) response: &'a Summary,
+    pub(crate) throughput: &'a Estimate,
     pub(crate) growth: Option<Growth>,
     pub(crate) drifts: &'a [Drift],
     /// The machine that measured it.

@@ -30,6 +30,9 @@ mod header;
 mod inspect;
 mod load_target;
 mod order;
+mod pilot;
+#[cfg(test)]
+mod pilot_tests;
 mod planned_trial;
 mod precision;
 mod quiet;
@@ -47,8 +50,7 @@ pub use header::{header, named_plans};
 pub use inspect::Inspection;
 pub use inspect::{inspect, inspect_there};
 pub use order::Forecast;
-pub use order::forecast;
-pub use order::forecast_duets;
+pub use pilot::pilot;
 pub(crate) use resolve::found_here;
 pub use resolve::{Resolved, resolve};
 pub use runner::run;
@@ -134,8 +136,18 @@ impl BenchSetup {
         of.filter(|_| self.experiment.controls)
     }
 
+    /// What so many blocks will take.
+    pub fn forecast(&self, blocks: u32) -> Forecast {
+        let plans = || self.experiment.plans.iter().map(ExperimentPlan::load_time).collect::<Vec<_>>();
+        let budget = self.experiment.budget;
+        match self.duet {
+            Some(_) => order::forecast_duets(&plans(), blocks, budget),
+            None => order::forecast(&self.loads_of_a_block(), blocks, budget),
+        }
+    }
+
     /// How long the load of each trial of a block takes, for a forecast.
-    pub fn loads_of_a_block(&self) -> Vec<Duration> {
+    fn loads_of_a_block(&self) -> Vec<Duration> {
         let of = |plan: &ExperimentPlan| {
             let twin = self.twin().filter(|_| plan.capacity.is_none());
             let all = self.candidates.iter().chain(twin);

@@ -126,7 +126,7 @@ pub struct Forecast {
 /// Forecasts a duet: loads of two are applied at once, and their servers are started one after the other.
 ///
 /// `plans` are each plan's warm-up and window together.
-pub fn forecast_duets(plans: &[Duration], blocks: u32, budget: Option<Duration>) -> Forecast {
+pub(crate) fn forecast_duets(plans: &[Duration], blocks: u32, budget: Option<Duration>) -> Forecast {
     // Four trials a block and plan, in two halves: each takes half of its load's time.
     let halves: Vec<Duration> = plans.iter().flat_map(|load| [*load / 2; 4]).collect();
     forecast(&halves, blocks, budget)
@@ -135,7 +135,7 @@ pub fn forecast_duets(plans: &[Duration], blocks: u32, budget: Option<Duration>)
 /// Forecasts a run: per trial its warm-up and window, [`STARTUP_FORECAST`] and [`STOP_FORECAST`].
 ///
 /// `trials` are those of a block: each one's warm-up and window together.
-pub fn forecast(trials: &[Duration], blocks: u32, budget: Option<Duration>) -> Forecast {
+pub(crate) fn forecast(trials: &[Duration], blocks: u32, budget: Option<Duration>) -> Forecast {
     let overhead = STARTUP_FORECAST + STOP_FORECAST;
     let block: Duration = trials.iter().map(|load| *load + overhead).sum();
     let trials = u32::try_from(trials.len()).unwrap_or(u32::MAX);

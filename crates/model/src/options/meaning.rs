@@ -15,7 +15,7 @@ use crate::rate::Rate;
 use crate::secret::{ASKED, remember_body, text_or_variable};
 use crate::target::Target;
 use crate::tls::{Identity, IdentityError, IdentityFiles, Roots, Tls, Verify};
-use crate::units::{DurationValue, OneOrMany, RateValue, most_connections, parse_stages};
+use crate::units::{DurationValue, OneOrMany, RateValue, WindowValue, most_connections, parse_stages};
 
 /// Each has tens of thousands of ports.
 const SOURCES_MAX: usize = 1024;
@@ -41,8 +41,7 @@ impl LoadOptions {
     /// The same, whose client certificate and key are read by those who apply it, on their own hosts.
     pub fn plan_for_agents(&self, target: Option<Target>, read: ReadFile<'_>) -> Result<Plan, PlanError> {
         let arrivals = self.arrivals()?;
-        let (stop, warmup) =
-            ending(&arrivals, self.duration.map(|d| d.0), self.requests, self.warmup.map(|w| w.0));
+        let (stop, warmup) = ending(&arrivals, self.window()?, self.requests, self.warmup.map(|w| w.0));
         let (target, work) = self.work(target, read)?;
         let connections = match (single(self.connections.as_ref(), "-c")?, &arrivals) {
             (_, staged @ Arrivals::ConnectionStages(_)) => most_connections(staged),
@@ -78,6 +77,39 @@ impl LoadOptions {
         Ok(plan)
     }
 
+    /// The window that was given.
+    fn window(&self) -> Result<Option<Duration>, PlanError> {
+        match self.duration {
+            Some(WindowValue::Auto) => wrong(
+                "-d auto is for prony load, bench --candidate and ci compare: give a time here, as 10s.",
+            ),
+            Some(WindowValue::Time(time)) => Ok(Some(time.0)),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether `-d auto` is asked for.
+    pub fn is_auto(&self) -> bool {
+        self.duration == Some(WindowValue::Auto)
+    }
+
+    /// Of `-d auto`: these options with the window of its pilot, which a fleet does not make; `None` where it is not asked for.
+    /// (Stages are refused with any -d.)
+    pub fn pilot(&self, window: Duration, by_fleet: bool) -> Result<Option<LoadOptions>, PlanError> {
+        if self.is_auto() && self.requests.is_some() {
+            return wrong(
+                "-d auto cannot be used with -n, which says when the load ends: leave one of them out.",
+            );
+        }
+        if self.is_auto() && by_fleet && self.rate.is_none() {
+            return wrong(
+                "-d auto cannot be used with --fleet unless -R says the rate: give a time, as 10s.",
+            );
+        }
+        let duration = Some(WindowValue::Time(DurationValue(window)));
+        Ok(self.is_auto().then(|| LoadOptions { duration, ..self.clone() }))
+    }
+
     /// What a search for a capacity, whose probes are loads at rates of its own, cannot take: which option, and why, in a
     /// sentence behind the option's name.
     pub fn unfit_for_search(&self) -> Option<(&'static str, String)> {
@@ -96,7 +128,7 @@ impl LoadOptions {
         let unfit = unfit.into_iter().find(|(_, given, _)| *given);
         let unfit = unfit
             .map(|(option, _, why)| (option, format!("cannot be used in a search for a capacity: {why}.")));
-        let short = self.duration.filter(|length| length.0 < PROBE_MIN);
+        let short = self.window().ok().flatten().filter(|length| *length < PROBE_MIN);
         unfit.or(short.map(|_| ("duration", "is too short for a probe: give at least 200ms.".to_owned())))
     }
 

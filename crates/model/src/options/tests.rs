@@ -23,7 +23,7 @@ fn refused(options: &LoadOptions) -> String {
     options.plan(target("http://h/"), &no_files).unwrap_err().0
 }
 
-fn duration(text: &str) -> Option<DurationValue> {
+fn duration(text: &str) -> Option<WindowValue> {
     Some(text.parse().unwrap())
 }
 
@@ -46,6 +46,27 @@ fn defaults_are_those_of_the_documentation() {
 
     let posted = plan(&LoadOptions { body: Some("x".to_owned()), ..Default::default() });
     assert_eq!((posted.work.method(), posted.body.as_slice()), ("POST", b"x".as_slice()));
+}
+
+#[test]
+fn auto_is_a_window_in_flags_and_files_that_a_pilot_replaces() {
+    let auto = LoadOptions { duration: duration("auto"), ..Default::default() };
+    let of_file: LoadOptions = serde_json::from_str(r#"{"duration": "auto"}"#).unwrap();
+    assert_eq!((of_file, auto.or(&LoadOptions::default()).unwrap()), (auto.clone(), auto.clone()));
+    let target = || Some(Target::parse("http://h/").unwrap());
+    let read: ReadFile<'_> = &|_, _| Err(String::new());
+    assert!(auto.plan(target(), read).unwrap_err().to_string().contains("give a time here"));
+    let second = Duration::from_secs(1);
+    let pilot = auto.pilot(second, false).unwrap().unwrap();
+    assert_eq!(pilot.plan(target(), read).unwrap().stop.duration, Some(second));
+    let mut plan = plan(&LoadOptions::default());
+    plan.measure_for(5 * second, None);
+    assert_eq!((plan.stop.duration, plan.warmup), (Some(5 * second), second / 2));
+    assert_eq!(LoadOptions::default().pilot(second, true).unwrap(), None);
+    let counted = LoadOptions { requests: Some(5), ..auto.clone() };
+    assert!(counted.pilot(second, false).unwrap_err().to_string().contains("-n"));
+    assert!(auto.pilot(second, true).unwrap_err().to_string().contains("--fleet"));
+    assert!(LoadOptions { rate: rate("5k"), ..auto }.pilot(second, true).unwrap().is_some());
 }
 
 #[test]

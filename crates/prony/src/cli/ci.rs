@@ -42,7 +42,8 @@ pub(crate) struct CiCompareArguments {
     /// The path to request [default: /]
     #[arg(long, value_name = "PATH", env = "PRONY_CI_PATH", hide_env_values = true)]
     pub(crate) path: Option<String>,
-    /// Flags for `prony bench`, as one argument: '-c 100 -d 5s --blocks 8', quoted as in a shell
+    /// Flags for `prony bench`, as one argument: '-c 100 -d 5s --blocks 8', quoted as in a shell; without a -d, -n or
+    /// --stage the window is `-d auto`
     #[arg(
         long,
         value_name = "FLAGS",
@@ -61,7 +62,8 @@ pub(crate) struct CiCompareArguments {
     /// Measure for at most this long, `15m`
     #[arg(long, value_name = "TIME", env = "PRONY_CI_BUDGET", hide_env_values = true)]
     pub(crate) budget: Option<String>,
-    /// Exit code 1 if this holds: `slower`, `inconclusive`, `'p99>+5%'` (commas between); 4 if it cannot be judged
+    /// Exit code 1 if this holds: `slower`, `worse` (also in CPU per request and memory), `inconclusive`, `'p99>+5%'`
+    /// (commas between); 4 if it cannot be judged
     #[arg(long, value_name = "CONDITIONS", env = "PRONY_CI_FAIL_IF", hide_env_values = true)]
     pub(crate) fail_if: Option<String>,
     /// Exit code 1 if one of these thresholds is missed: `p99<50ms` (commas between)
@@ -70,6 +72,9 @@ pub(crate) struct CiCompareArguments {
     /// The smallest difference that matters: `throughput=1%` (commas between)
     #[arg(long, value_name = "FIGURE=SHARE", env = "PRONY_CI_MARGIN", hide_env_values = true)]
     pub(crate) margin: Option<String>,
+    /// Also show the figures that nothing asks for: start-up time, and response times along the tail
+    #[arg(long, env = "PRONY_CI_ALL", hide_env_values = true, value_parser = FalseyValueParser::new())]
+    pub(crate) all: bool,
     /// The folder for the run log, its HTML page, the comparison and JUnit XML; earlier ones are replaced
     #[arg(
         short = 'o',

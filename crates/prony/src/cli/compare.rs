@@ -22,15 +22,18 @@ pub(crate) struct CompareArguments {
     /// Write to FILE instead of standard output
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub(crate) output: Option<String>,
-    /// Exit code 1 if B is `slower` in throughput, p50 or p99, if one of these is `inconclusive`, or if a change is surely
-    /// beyond a limit: `'p99>+5%'`, `'throughput<-3%'` (repeatable, or comma-separated);
-    /// 4 if the figure is not there to be judged
+    /// Exit code 1 if B is `slower` in throughput, p50 or p99, if it is `worse` in these, CPU per request or memory, if one of
+    /// the former is `inconclusive`, or if a change is surely beyond a limit: `'p99>+5%'`, `'throughput<-3%'` (repeatable,
+    /// or comma-separated); 4 if the figure is not there to be judged
     #[arg(long, value_name = "CONDITION")]
     pub(crate) fail_if: Vec<String>,
     /// A folder of run logs: two runs are compared by how five or more earlier ones of A's kind (A among them) vary; without
     /// it two runs have no verdict
     #[arg(long, value_name = "DIR")]
     pub(crate) history: Option<String>,
+    /// Also show the figures that nothing asks for: start-up time, and response times along the tail
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Compare despite different hosts, plans, sampling methods or versions of Prony; the output names the differences
     #[arg(long)]
     pub(crate) force: bool,

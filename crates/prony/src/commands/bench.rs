@@ -25,6 +25,7 @@ use super::report::html_path;
 use super::reproduce;
 use super::thresholds;
 use super::watch::{self, Watch};
+use super::window;
 use super::write_file;
 use crate::cli::BenchArguments;
 use crate::failure::{Failure, INTERRUPTED};
@@ -46,6 +47,9 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     }
     let interrupt = interrupt::of_a_run()?;
     let _lock = lock(&setup, arguments, &interrupt, printer)?;
+    if arguments.plan.is_auto() && !setup.resume {
+        printer.note(&window::of_bench(&mut setup, &arguments.plan, &slos, &interrupt)?);
+    }
     if setup.log.as_os_str().is_empty() {
         setup.log = setup::default_log(&setup.experiment.name);
     }
@@ -125,7 +129,7 @@ fn lock(
 }
 
 /// A log that cannot be opened or resumed is the command's fault; the rest is the run's.
-fn failure(error: BenchError) -> Failure {
+pub(super) fn failure(error: BenchError) -> Failure {
     match error {
         BenchError::Open(_) | BenchError::Resume { .. } => Failure::usage(error),
         BenchError::Log(_)

@@ -14,7 +14,7 @@ use prony_model::plan_record::PlanRecord;
 use prony_model::rate::Rate;
 use prony_model::run_log::Header;
 use prony_model::trial::TargetRecord;
-use prony_model::units::{DurationValue, Share, show_duration};
+use prony_model::units::{DurationValue, Share, WindowValue, show_duration};
 use prony_model::{Tool, rfc3339};
 use prony_report::terminal::{self, TerminalOptions};
 
@@ -106,7 +106,7 @@ pub(super) fn capacity_plan(
     if let Some((option, why)) = flags.unfit_for_search() {
         return Err(Failure::usage(format!("{} {why}", plan::flag(option))));
     }
-    let duration = flags.duration.or(Some(DurationValue(PROBE)));
+    let duration = flags.duration.or(Some(WindowValue::Time(DurationValue(PROBE))));
     let options = LoadOptions { duration, ..flags.for_search() };
     let load = common.plan_of(&options, target)?;
     let start = flags.rate.as_ref().and(load.arrivals.rate()).map(Rate::as_per_s);

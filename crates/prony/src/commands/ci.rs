@@ -15,13 +15,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
+use clap::Args as _;
 use prony_analysis::comparison::{Options, choose_in, compare_candidates, fail_if};
 use prony_model::command::shell_word;
 use prony_model::secret::redacted_command;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::{compare, logs, thresholds};
-use crate::cli::{CiArguments, CiCommand, CiCompareArguments};
+use crate::cli::{BenchArguments, CiArguments, CiCommand, CiCompareArguments};
 use crate::failure::{Failure, INTERRUPTED, MISSED, NOT_JUDGED};
 use crate::interrupt;
 use crate::plan_file;
@@ -90,7 +91,7 @@ fn run_compare(arguments: &CiCompareArguments, printer: &Printer) -> Result<(), 
     let precision_asked = given(arguments.precision.as_ref()).is_some();
     not_judged.extend(thresholds::precision_not_judged(precision_asked, &log));
     comparison.not_judged = not_judged;
-    files.write(&log, &comparison, &failed, printer)?;
+    files.write(&log, &comparison, (&failed, arguments.all), printer)?;
     compare::concluded(&failed, &comparison.not_judged, missed)
 }
 
@@ -109,6 +110,14 @@ fn given(value: Option<&String>) -> Option<&str> {
 fn listed(value: Option<&String>) -> Vec<String> {
     let parts = given(value).unwrap_or_default().split(',').map(str::trim);
     parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// Whether flags of `prony bench` say when a load ends, or that a fleet applies it, by which no pilot is made.
+fn says_when(load: &[String]) -> bool {
+    let bench = BenchArguments::augment_args(clap::Command::new("bench")).no_binary_name(true);
+    let given = bench.ignore_errors(true).try_get_matches_from(load);
+    given
+        .is_ok_and(|given| ["duration", "requests", "stages", "fleet"].iter().any(|id| given.contains_id(id)))
 }
 
 /// Whether what the change runs must not find this variable.
@@ -186,6 +195,9 @@ fn bench(
         words.extend(value.map(|value| format!("{flag}={value}")));
     }
     words.extend(arguments.duet.then(|| "--duet".to_owned()));
+    if !says_when(&load) {
+        words.extend(["-d", "auto"].map(str::to_owned));
+    }
     words.extend(load);
     words.extend(["-o".to_owned(), files.log.display().to_string()]);
     let mut command = child(std::env::current_exe().map_err(failed)?, &folders[1]);
@@ -223,6 +235,23 @@ mod tests {
             assert!(hidden(name), "{name}");
         }
         assert!(!hidden("PATH") && !hidden("GITHUB_SHA") && !hidden("CI"));
+    }
+
+    #[test]
+    fn the_window_is_measured_where_no_flag_says_when_a_load_ends() {
+        let says = |text: &str| says_when(&flags(text).unwrap());
+        for text in [
+            "-d 5s",
+            "-d5s",
+            "-kd 5s",
+            "-c 50 --duration=5s --blocks 4",
+            "-n 100",
+            "--stage 10s:5c",
+            "--fleet 2",
+        ] {
+            assert!(says(text), "{text}");
+        }
+        assert!(["", "-c 50 -R 2000 --blocks 4", "-H 'A: -d 5s'"].iter().all(|text| !says(text)));
     }
 
     #[test]

@@ -30,11 +30,12 @@ pub(crate) fn run(arguments: &CompareArguments, printer: &Printer) -> Result<(),
     let not_judged = comparisons.iter().map(|c| c.not_judged.clone()).collect::<Vec<_>>().concat();
     let text = match arguments.format {
         CompareFormat::Terminal => {
-            let shown = joined(&comparisons, |c| terminal::comparison(c, &printer.options()));
+            let shown = joined(&comparisons, |c| terminal::comparison(c, arguments.all, &printer.options()));
             terminal::not_judged(&not_judged, &printer.options()) + &shown
         }
         CompareFormat::Markdown => {
-            markdown::not_judged(&not_judged) + &joined(&comparisons, markdown::comparison)
+            let shown = joined(&comparisons, |c| markdown::comparison(c, arguments.all));
+            markdown::not_judged(&not_judged) + &shown
         }
         CompareFormat::Json => json::pretty(&comparisons),
     };

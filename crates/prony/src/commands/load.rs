@@ -8,6 +8,7 @@ use std::time::SystemTime;
 
 use prony_analysis::slo::{self, Slo};
 use prony_analysis::trial::judge;
+use prony_analysis::window::PILOT;
 use prony_fleet::Fleet;
 use prony_lab::watch::LoadObserver;
 use prony_load::{Control, LoadError, Loader, Snapshot};
@@ -25,7 +26,7 @@ use super::embedded::Embedded;
 use super::export::Exports;
 use super::logs::Log;
 use super::watch::{self, Watch};
-use super::{fleet, plan, thresholds, write_json};
+use super::{fleet, plan, thresholds, window, write_json};
 use crate::cli::LoadArguments;
 use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
 use crate::interrupt;
@@ -38,10 +39,10 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let given = common.checked_target()?;
     let embeds = arguments.common.is_embedded();
     let target = given.or_else(|| embeds.then(plan::placeholder));
-    let mut plan = common.plan_of(&common.plan, target)?;
+    let piloted = common.plan.pilot(PILOT, common.fleet.fleet.is_some()).map_err(Failure::usage)?;
+    let mut plan = common.plan_of(piloted.as_ref().unwrap_or(&common.plan), target)?;
     let exports = Exports::parse(&arguments.export, common.json.as_deref(), common.output.as_deref())?;
     let slos = thresholds::parse(&arguments.slo)?;
-    plan.samples_max = exports.samples_max(&plan);
     let mut log = common.log("load", printer)?;
     let times = repeat::times(arguments)?;
     let watched = common.watched()?;
@@ -50,6 +51,10 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     warn(&plan, printer);
     let control = interrupt::control()?;
     let embedded = embeds.then(|| Embedded::start_for(&mut plan)).transpose()?;
+    if common.plan.is_auto() {
+        printer.note(&window::of_load(&mut plan, &common.plan, &slos, &control)?);
+    }
+    plan.samples_max = exports.samples_max(&plan);
     let fleet = fleet::start(&common.fleet, &plan, printer)?;
     let mut context = LoadContext::new(arguments, &plan, &control, &slos, printer);
     (context.fleet, context.outside.watched) = (fleet.as_ref(), watched);

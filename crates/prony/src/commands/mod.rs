@@ -32,6 +32,7 @@ pub(crate) mod servers;
 pub(crate) mod target;
 pub(crate) mod thresholds;
 pub(crate) mod watch;
+mod window;
 
 use std::io::Write;
 use std::path::Path;

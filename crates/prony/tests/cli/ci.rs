@@ -107,7 +107,11 @@ fn a_job_of_a_pull_request_is_compared_with_the_base_of_its_merge() {
     assert_eq!(names, ["verdict", "figure", "change", "low", "high", "report"]);
     assert_eq!(comparison[0]["b"]["candidate"], "head");
     let shown = world.read("out/comparison.md");
-    assert!(shown.starts_with("### head against base"), "{shown}");
+    let headline = comparison[0]["headline"].as_str().unwrap().split(':').next().unwrap();
+    assert!(
+        shown.starts_with(&format!("**{headline}")) && shown.contains("### head against base"),
+        "{shown}"
+    );
     assert_eq!(world.read("summary.md").trim_end(), shown.trim_end());
     let junit = world.read("out/junit.xml");
     let xml = roxmltree::Document::parse(&junit).unwrap();

@@ -60,7 +60,14 @@ fn a_candidate_at_half_the_throughput_is_slower_in_every_format_and_by_fail_if()
     ended(&said, 0, &["head is slower than base", "SLOWER", "4 blocks of", "alternation", "A/A"]);
     ended(&world.prony(&["compare", "r.jsonl", "head", "base"]), 0, &["base is faster than head", "FASTER"]);
     let markdown = world.prony(&["compare", "r.jsonl", "--format", "markdown"]);
-    ended(&markdown, 0, &["### head against base", "| req/s |", "**SLOWER**"]);
+    ended(&markdown, 0, &["### head against base", "| req/s |", "**SLOWER**", "<details>"]);
+    assert!(markdown.out.starts_with("**head is slower than base: throughput"), "{markdown:?}");
+    // Every view of the run itself begins so, too.
+    let said = world.prony(&["report", "r.jsonl", "--format", "terminal"]);
+    assert!(said.out.starts_with("head is slower than base: throughput"), "{said:?}");
+    let shown =
+        |flag: &[&str]| world.prony(&[&["compare", "r.jsonl"], flag].concat()).out.contains("start-up ms");
+    assert!(!shown(&[]) && shown(&["--all"]));
     let found = throughput(world, &[]);
     assert_eq!(found["finding"], "slower", "{found}");
     assert!(found["noise"]["half_width"].as_f64().unwrap() > 0.0, "{found}");

@@ -53,4 +53,5 @@ mod tutorial_page;
 mod view;
 mod watch;
 mod web;
+mod window;
 mod world;

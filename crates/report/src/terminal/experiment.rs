@@ -30,6 +30,7 @@ pub fn experiment(analysis: &ExperimentAnalysis, options: &TerminalOptions) -> S
     published(&mut out, analysis);
     if let Some(duet) = &analysis.duet {
         out.blocks(&document::comparison(duet));
+        out.blocks(&document::not_asked(duet));
     }
     out.line("");
     if let Some(spread) = words::below(analysis) {
@@ -39,11 +40,16 @@ pub fn experiment(analysis: &ExperimentAnalysis, options: &TerminalOptions) -> S
     out.text
 }
 
-/// Two candidates, figure by figure: the answer, a table a plan, what qualifies it.
-pub fn comparison(comparison: &Comparison, options: &TerminalOptions) -> String {
+/// Two candidates, figure by figure: the answer, a table a plan, what qualifies it, and with `all` what nothing asked for.
+pub fn comparison(comparison: &Comparison, all: bool, options: &TerminalOptions) -> String {
     let mut out = Lines::new(options);
     out.wrapped("", &comparison.headline, Ink::BOLD);
     out.blocks(&document::comparison(comparison));
+    if all {
+        out.blocks(&document::not_asked(comparison));
+    } else if let Some(others) = words::comparison::not_asked(comparison) {
+        out.wrapped("", &format!("Also measured: {others} (--all shows them)"), Ink::DIM);
+    }
     out.text
 }
 

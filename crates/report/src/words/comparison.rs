@@ -1,5 +1,7 @@
 //! Texts of comparisons that are the same in every view.
 
+use std::collections::BTreeSet;
+
 use prony_analysis::compare::Finding;
 use prony_analysis::comparison::{Comparison, FigureComparison, PlanComparison};
 use prony_analysis::figure::Figure;
@@ -86,6 +88,21 @@ pub(crate) fn tail(plan: &PlanComparison) -> Option<String> {
             said.collect::<Vec<_>>().join(", ")
         )
     })
+}
+
+/// Names what nothing asked for, with what was found to differ: `start-up SLOWER, tail`; `None` where there is nothing.
+pub(crate) fn not_asked(comparison: &Comparison) -> Option<String> {
+    let figures = || comparison.plans.iter().flat_map(|plan| &plan.figures);
+    let others = figures().filter(|found| !comparison.asked.contains(&found.figure));
+    let name = |found: &FigureComparison| match found.finding {
+        Some(Finding::Faster | Finding::Slower) => {
+            format!("{} {}", found.figure, verdict(found, comparison.paired))
+        }
+        _ => found.figure.to_string(),
+    };
+    let tails = comparison.plans.iter().any(|plan| !plan.tails.is_empty()).then(|| "tail".to_owned());
+    let said: BTreeSet<String> = others.map(name).chain(tails).collect();
+    (!said.is_empty()).then(|| said.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 /// How much was measured: `6 blocks of one run, in alternation`, `5 and 6 trials of two runs`.

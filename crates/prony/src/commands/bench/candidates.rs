@@ -1,5 +1,6 @@
 //! `--candidate NAME='CMD {port}'` and `NAME=URL`: a run without a file.
 
+use prony_analysis::window::PILOT;
 use prony_lab::bench::BenchCandidate;
 use prony_lab::candidate::{Candidate, Listens};
 use prony_lab::experiment::{Experiment, ExperimentPlan};
@@ -51,7 +52,10 @@ pub(in crate::commands) fn experiment(
     // The flags mean what they mean for `load`; the target is each candidate's own.
     let tls = candidates.iter().any(|c| c.candidate.tls());
     let target = Target { tls, ..plan::placeholder() };
-    let mut plan = plan::plan(&arguments.plan, &arguments.redact, Some(target))?;
+    let by_fleet = arguments.fleet.fleet.is_some() && arguments.resume.is_none();
+    let piloted = arguments.plan.pilot(PILOT, by_fleet).map_err(Failure::usage)?;
+    let options = piloted.as_ref().unwrap_or(&arguments.plan);
+    let mut plan = plan::plan(options, &arguments.redact, Some(target))?;
     plan.target.path = path(arguments, &candidates)?;
     let seed = plan.seed;
     let labels = candidates.iter().map(|c| c.candidate.label().to_owned()).collect();

@@ -398,27 +398,24 @@ fn given_pins(arguments: &BenchArguments, on_two_hosts: bool) -> Result<Option<P
 /// What `--dry-run` prints.
 pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result<String, Failure> {
     let experiment = &setup.experiment;
-    let plans: Vec<_> =
-        experiment.plans.iter().map(prony_lab::experiment::ExperimentPlan::load_time).collect();
+    let plans = experiment.plans.len();
     let candidates = u32::try_from(setup.candidates.len()).unwrap_or(u32::MAX);
-    let forecast = match setup.duet {
-        Some(_) => prony_lab::bench::forecast_duets(&plans, experiment.blocks.max, experiment.budget),
-        None => {
-            prony_lab::bench::forecast(&setup.loads_of_a_block(), experiment.blocks.max, experiment.budget)
-        }
-    };
+    let forecast = setup.forecast(experiment.blocks.max);
     let mut lines = vec![
         format!("{} ({})", experiment.title, experiment.name),
         format!(
             "{}{} × {} × {} = {}, about {}",
             count(u64::from(candidates), "candidate", "candidates"),
             setup.twin().map_or(String::new(), |twin| format!(" and a twin of {}", twin.candidate.label())),
-            count(plans.len() as u64, "plan", "plans"),
+            count(plans as u64, "plan", "plans"),
             count(u64::from(experiment.blocks.max), "block", "blocks"),
             count(u64::from(forecast.trials), "trial", "trials"),
             shown(forecast.total)
         ),
     ];
+    if arguments.plan.is_auto() && !setup.resume {
+        lines.push("-d auto: 1s stands here for what a load before the run chooses, up to 30s".to_owned());
+    }
     if candidates == 0 {
         lines.push("nothing can run: no candidate is available (see skipped below)".to_owned());
     }

@@ -50,10 +50,10 @@ impl Files {
         &self,
         log: &RunLog,
         comparison: &Comparison,
-        failed: &[String],
+        (failed, all): (&[String], bool),
         printer: &Printer,
     ) -> Result<(), Failure> {
-        let shown = markdown::not_judged(&comparison.not_judged) + &markdown::comparison(comparison);
+        let shown = markdown::not_judged(&comparison.not_judged) + &markdown::comparison(comparison, all);
         let answer = answer(comparison, &html_path(&self.log.to_string_lossy()));
         let texts = [
             (COMMENT, shown.as_str()),
@@ -75,7 +75,7 @@ impl Files {
             })?;
         }
         print_not_judged(&comparison.not_judged, false, printer);
-        printer.out(&terminal::comparison(comparison, &printer.options()));
+        printer.out(&terminal::comparison(comparison, all, &printer.options()));
         printer.note(&format!("Written to {}", self.folder.display()));
         Ok(())
     }

@@ -19,7 +19,7 @@ use prony_model::rate::Rate;
 use prony_model::rfc3339;
 use prony_model::run_log::RunLog;
 use prony_model::trial::Trial;
-use prony_model::units::{DurationValue, OneOrMany, RateValue};
+use prony_model::units::{DurationValue, OneOrMany, RateValue, WindowValue};
 use serde::Serialize;
 
 use crate::commands::plan as plans;
@@ -107,7 +107,7 @@ pub(super) fn measure(
 }
 
 fn plan(window: Duration, options: LoadOptions) -> Result<ExperimentPlan, String> {
-    let (duration, warmup) = (Some(DurationValue(window)), Some(DurationValue(WARMUP)));
+    let (duration, warmup) = (Some(WindowValue::Time(DurationValue(window))), Some(DurationValue(WARMUP)));
     let target = Some(plans::placeholder());
     let load = LoadOptions { duration, warmup, ..options }.plan(target, &plans::read);
     load.map(ExperimentPlan::of).map_err(|why| why.to_string())

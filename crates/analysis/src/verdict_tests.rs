@@ -430,7 +430,7 @@ fn a_window_too_short_to_know_its_throughput_says_how_long_would_do() {
     };
     assert_eq!(noted(&healthy(10, 1000)), None);
     let mut m = healthy(1, 1000);
-    for (at, bin) in m.bins.iter_mut().enumerate() {
+    for (at, bin) in m.bins.each.iter_mut().enumerate() {
         bin.completed = if at < 4 { bin.completed * 3 / 2 } else { bin.completed * 2 / 3 };
     }
     let reason = noted(&m).unwrap();

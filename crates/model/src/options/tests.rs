@@ -53,13 +53,10 @@ fn auto_is_a_window_in_flags_and_files_that_a_pilot_replaces() {
     let auto = LoadOptions { duration: duration("auto"), ..Default::default() };
     let of_file: LoadOptions = serde_json::from_str(r#"{"duration": "auto"}"#).unwrap();
     assert_eq!((of_file, auto.or(&LoadOptions::default()).unwrap()), (auto.clone(), auto.clone()));
-    let target = || Some(Target::parse("http://h/").unwrap());
-    let read: ReadFile<'_> = &|_, _| Err(String::new());
-    assert!(auto.plan(target(), read).unwrap_err().to_string().contains("give a time here"));
+    assert!(refused(&auto).contains("give a time here"));
     let second = Duration::from_secs(1);
-    let pilot = auto.pilot(second, false).unwrap().unwrap();
-    assert_eq!(pilot.plan(target(), read).unwrap().stop.duration, Some(second));
-    let mut plan = plan(&LoadOptions::default());
+    let mut plan = plan(&auto.pilot(second, false).unwrap().unwrap());
+    assert_eq!(plan.stop.duration, Some(second));
     plan.measure_for(5 * second, None);
     assert_eq!((plan.stop.duration, plan.warmup), (Some(5 * second), second / 2));
     assert_eq!(LoadOptions::default().pilot(second, true).unwrap(), None);

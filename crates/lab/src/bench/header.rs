@@ -94,7 +94,7 @@ fn candidate_record(c: &BenchCandidate, setup: &BenchSetup) -> CandidateRecord {
         settings: candidate
             .settings()
             .into_iter()
-            .map(|(axis, value)| Setting { axis: axis.to_owned(), value: value.to_owned() })
+            .map(|(axis, value)| Setting { axis: axis.to_owned(), value: value.into_owned() })
             .collect(),
         sleep: None,
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use prony_model::run_log::ServiceRecord;
 use prony_model::secret::{redacted_command, remember_command};
 use prony_model::units::show_duration;
 use serde::Deserialize;
@@ -86,9 +87,14 @@ impl Service {
         self.ready.as_deref().filter(|ready| ready.starts_with("http://") || ready.starts_with("https://"))
     }
 
-    /// As it is shown: without its secrets.
-    pub fn shown(&self) -> String {
-        redacted_command(&self.command)
+    /// As run logs have it: without its secrets.
+    pub(crate) fn record(&self) -> ServiceRecord {
+        ServiceRecord {
+            name: self.name.clone(),
+            command: redacted_command(&self.command),
+            ready: self.ready.as_deref().map(redacted_command),
+            keep: self.keep,
+        }
     }
 }
 
@@ -123,8 +129,11 @@ pub fn check(services: &[Service], more: &[&str]) -> Result<(), String> {
             let most = show_duration(READY_TIMEOUT_MAX);
             return Err(format!("The service {name:?} has no time to become ready in, or more than {most}."));
         }
-        remember_command(command);
-        let known: Vec<&str> = OWN_NAMES.iter().chain(more).copied().chain(ports(&services[..at])).collect();
+        [command].into_iter().chain(ready).for_each(|text| remember_command(text));
+        // What runs on does not find the next one of what does not.
+        let before = services[..at].iter().filter(|other| other.keep || !service.keep);
+        let before = before.map(|other| other.port_name.as_str());
+        let known: Vec<&str> = OWN_NAMES.iter().chain(more).copied().chain(before).collect();
         for text in [command].into_iter().chain(ready) {
             check_names(&format!("The service {name:?}"), text, &known)?;
         }

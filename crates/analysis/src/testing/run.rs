@@ -148,6 +148,7 @@ pub(crate) fn result(planned: PlannedTrial, rate: u64) -> TrialResult {
         },
         peak_pss_bytes: None,
         host: None,
+        services: Vec::new(),
     };
     TrialResult { planned, trial: Some(trial), server: Some(server), failure: None, capacity: None }
 }

@@ -133,9 +133,9 @@ pub(crate) fn beside(
         let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file);
         let written = made.and_then(|mut made| made.write_all(known.replace(command).as_bytes()));
         written.map_err(|why| format!("{} cannot be written: {why}.", file.display()))?;
-        let argv = ["/bin/sh", "-c", work.script(), &file.to_string_lossy(), &done(run).to_string_lossy()];
-        let ends = *work != Work::Serves;
-        Ok(ProcessSpec { argv: argv.map(str::to_owned).to_vec(), wait_for: None, ends })
+        let paths = [file, done(run)].map(|path| path.to_string_lossy().into_owned());
+        let argv = ["/bin/sh", "-c", work.script()].map(str::to_owned).into_iter().chain(paths).collect();
+        Ok(ProcessSpec { argv, wait_for: None, ends: *work != Work::Serves })
     };
     Ok(LaunchSpec {
         label: label.to_owned(),

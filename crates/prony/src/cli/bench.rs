@@ -42,6 +42,9 @@ pub(crate) struct BenchArguments {
     /// Take a service for ready when this command succeeds, or when this http:// URL responds (repeatable)
     #[arg(long, value_name = "NAME=COMMAND|URL")]
     pub(crate) service_ready: Vec<String>,
+    /// How long a service may take until it is ready (repeatable) [default: 60s]
+    #[arg(long, value_name = "NAME=TIME")]
+    pub(crate) service_timeout: Vec<String>,
     /// Let this service run on from trial to trial, instead of starting it anew for each (repeatable)
     #[arg(long, value_name = "NAME", conflicts_with = "duet")]
     pub(crate) keep_service: Vec<String>,

@@ -24,6 +24,10 @@ pub(super) fn apply(experiment: &mut Experiment, arguments: &BenchArguments) -> 
         let (name, ready) = named("--service-ready", "COMMAND", text)?;
         known(experiment, "--service-ready", name)?.ready = Some(ready.to_owned());
     }
+    for text in &arguments.service_timeout {
+        let (name, time) = named("--service-timeout", "60s", text)?;
+        known(experiment, "--service-timeout", name)?.ready_timeout = parse_duration(time)?;
+    }
     for name in &arguments.keep_service {
         known(experiment, "--keep-service", name)?.keep = true;
     }

@@ -135,14 +135,14 @@ mod tests {
 
     #[test]
     fn a_bound_port_is_not_free() {
-        let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = taken.local_addr().unwrap().port();
         assert!(!is_free(Ipv4Addr::LOCALHOST, port));
         drop(taken);
         // A child that another test starts at this moment holds all descriptors until it executes, and another program
         // may take the port: one that was let go is free in the end.
         prony_host::testing::wait_until("a free port", || {
-            let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let taken = TcpListener::bind("127.0.0.1:0").unwrap();
             let port = taken.local_addr().unwrap().port();
             drop(taken);
             is_free(Ipv4Addr::LOCALHOST, port)

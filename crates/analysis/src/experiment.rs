@@ -10,7 +10,7 @@ use crate::comparison::Comparison;
 pub use crate::curve::{CurvePoint, TrialSeries};
 use crate::protocols::ProtocolComparison;
 use crate::published::PublishedAnalysis;
-pub use crate::row::{CARRIED_WHOLE, PlanAnalysis, Row, RowReason};
+pub use crate::row::{CARRIED_WHOLE, PlanAnalysis, Row, RowReason, ServiceFigures};
 
 /// A run, analysed.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

@@ -13,9 +13,9 @@ use crate::cell::{CandidateTrials, Cell, Deaths};
 use crate::controls::Twin;
 use crate::curve::{CurvePoint, TrialSeries, latency_curve, series};
 use crate::figure::Figure;
-use crate::figures::Figures;
+use crate::figures::{self, Figures};
 use crate::look::Level;
-use crate::numbers::count;
+use crate::numbers::{count, real};
 use crate::ranking::{Planning, RankChange};
 use crate::starts::{still_rising, two_levels};
 
@@ -80,6 +80,9 @@ pub struct Row {
     pub latency_curve: Vec<CurvePoint>,
     /// Each trial over time.
     pub series: Vec<TrialSeries>,
+    /// What the services beside it cost.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceFigures>,
     /// What its starts together show besides: sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
@@ -103,6 +106,17 @@ impl Row {
     pub fn lower_bound(&self) -> bool {
         self.figures[Figure::THROUGHPUT].lower_bound
     }
+}
+
+/// What a service (a database, a cache, an upstream) cost beside a candidate: no part of the candidate's own figures.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ServiceFigures {
+    /// `db`.
+    pub name: String,
+    /// Its CPU time over the candidate's completed requests.
+    pub cpu_per_request_ns: Option<Estimate>,
+    /// The highest resident memory of any trial.
+    pub peak_memory_bytes: u64,
 }
 
 /// A verdict's code in a row.
@@ -165,11 +179,36 @@ pub(crate) fn row(candidate: &CandidateRecord, starts: &CandidateTrials<'_>, lev
         broken: with(Outcome::Broken),
         died: *died,
         reasons: reasons(cells),
+        services: services(counted, level),
         remarks: remarks(counted, &trials),
         latency_curve: latency_curve(&trials),
         series: cells.iter().map(|c| series(c.planned.block, c.trial, c.server)).collect(),
         published: None,
     }
+}
+
+/// What each service cost, over the trials that count.
+fn services(counted: &[Cell<'_>], level: Level) -> Vec<ServiceFigures> {
+    let mut all: Vec<(&str, Vec<f64>, u64)> = Vec::new();
+    for cell in counted {
+        for service in cell.server.iter().flat_map(|server| &server.services) {
+            if all.iter().all(|(name, ..)| *name != service.name) {
+                all.push((&service.name, Vec::new(), 0));
+            }
+            let Some((_, costs, most)) = all.iter_mut().find(|(name, ..)| *name == service.name) else {
+                continue;
+            };
+            let completed = cell.trial.requests.completed;
+            costs.extend((completed > 0).then(|| real(service.window_cpu_ns) / real(completed)));
+            *most = (*most).max(service.peak_memory_bytes);
+        }
+    }
+    let figures = |(name, costs, peak_memory_bytes): (&str, Vec<f64>, u64)| ServiceFigures {
+        name: name.to_owned(),
+        cpu_per_request_ns: figures::estimate(&costs, level),
+        peak_memory_bytes,
+    };
+    all.into_iter().map(figures).collect()
 }
 
 fn remarks(counted: &[Cell<'_>], trials: &[&Trial]) -> Vec<String> {

@@ -15,6 +15,7 @@ mod programs;
 pub mod provision;
 pub mod sample;
 pub mod server_host;
+pub mod service;
 pub mod supervise;
 mod sys;
 mod toml_file;

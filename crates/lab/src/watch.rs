@@ -11,7 +11,7 @@ use prony_model::host::{Host, HostWindow};
 use prony_model::observed::Observed;
 use prony_model::plan_record::PlanRecord;
 
-use crate::sample::{Processes, Watched};
+use crate::sample::{Processes, SampledService, Watched};
 use crate::server_host::{RemoteServer, SampledServer, Sampling, Seen, ServerHost};
 use crate::supervise::listener;
 
@@ -88,6 +88,7 @@ impl LoadObserver {
                 .map_err(|e| LoadError::System("starting to sample the server", e))?,
             startup: Duration::ZERO,
             server_cpus: &[],
+            services: Vec::new(),
             before: None,
         };
         let (mut observed, sampled) = observation.load(loader, plan, control, observe)?;
@@ -109,6 +110,8 @@ pub(crate) struct Observation<'a> {
     pub(crate) sampling: Option<Sampling>,
     pub(crate) startup: Duration,
     pub(crate) server_cpus: &'a [u32],
+    /// Those of the services beside it.
+    pub(crate) services: Vec<SampledService>,
     /// What else ran before the server was started; `None` of one that was there already.
     pub(crate) before: Option<Beside>,
 }
@@ -138,11 +141,15 @@ impl Observation<'_> {
         let window = measured.as_ref().ok().map(|m| (m.window_start_ns, m.window_end_ns));
         let finish = |sampling: Sampling| sampling.finish(window, self.startup, self.server_cpus);
         let seen = self.sampling.map_or(Ok(None), finish);
+        let services = self.services.into_iter().filter_map(|service| service.finish(window)).collect();
         let measured = measured?;
-        let (Seen { server, life }, sampled) = match seen {
+        let (Seen { mut server, life }, sampled) = match seen {
             Ok(seen) => (seen.unwrap_or_default(), Ok(())),
             Err(why) => (Seen::default(), Err(why)),
         };
+        if let Some(server) = &mut server {
+            server.services = services;
+        }
         let observed = Observed {
             host_window,
             client_columns: client.and_then(|client| client.finish(measured.window_start_ns)),

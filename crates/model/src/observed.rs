@@ -52,6 +52,8 @@ pub struct Observed {
 const SLO_MAX: usize = 1_000;
 /// The most CPUs or workers with samples of their own.
 const COLUMNS_MAX: usize = 10_000;
+/// The most services of a trial.
+const SERVICES_MAX: usize = 100;
 /// The longest name of how something was read.
 const METHOD_MAX: usize = 64;
 
@@ -96,6 +98,13 @@ impl ServerSamples {
         columns(&all.at_ns, &[&all.cpu_ns, &all.rss_bytes, &all.time_wait])?;
         columns(&all.pss_at_ns, &[&all.pss_bytes])?;
         columns_of_each(&all.core_busy_ns)?;
+        few("services", self.services.len(), SERVICES_MAX)?;
+        for service in &self.services {
+            few("CPUs of a service", service.cpus.len(), COLUMNS_MAX)?;
+            let longest = service.name.len().max(service.cpu_method.len());
+            few("bytes in the name of a service or a method", longest, METHOD_MAX)?;
+            numbers([service.window_cpu_ns, service.peak_memory_bytes])?;
+        }
         let Some(host) = &self.host else { return Ok(()) };
         let counted = [
             host.irq_ns,

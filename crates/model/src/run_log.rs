@@ -140,6 +140,30 @@ pub struct Header {
     /// The machine of the servers, where it is another than the client's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_host: Option<ServerHost>,
+    /// What runs beside the candidates (their recipes' own services not among them).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceRecord>,
+    /// CPUs of the services; empty: the servers'.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub service_cpus: Vec<u32>,
+    /// The command that is run before each trial, without its secrets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reset: Option<String>,
+}
+
+/// A service of the run.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ServiceRecord {
+    /// `db`.
+    pub name: String,
+    /// What is run, without its secrets.
+    pub command: String,
+    /// The command or URL by which it is ready; `None`: when its port accepts connections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<String>,
+    /// Whether it runs from its first trial to the end; else each trial has its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep: bool,
 }
 
 /// A run that stops by its own precision.

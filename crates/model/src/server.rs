@@ -35,6 +35,29 @@ pub struct ServerSamples {
     /// What the server's host did over the window, where that is another machine than the client's; `None` on one machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<ServerHostWindow>,
+    /// What the services beside it cost, which is no part of its own figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceSamples>,
+}
+
+/// What a service (a database, a cache, an upstream) cost over one trial.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ServiceSamples {
+    /// `db`.
+    pub name: String,
+    /// As that of a server.
+    pub cpu_method: String,
+    /// CPUs that it was pinned to; empty: not pinned.
+    pub cpus: Vec<u32>,
+    /// Whether these are the server's, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shares_cpus: bool,
+    /// CPU time of its whole tree within the window.
+    pub window_cpu_ns: u64,
+    /// The highest resident memory of its tree within the window.
+    pub peak_memory_bytes: u64,
+    /// Processes in its tree at the window's end.
+    pub processes: u32,
 }
 
 /// Samples of a server by column.

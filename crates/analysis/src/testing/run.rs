@@ -78,6 +78,9 @@ impl Log {
                 precision: None,
                 duet: None,
                 server_host: None,
+                services: Vec::new(),
+                service_cpus: Vec::new(),
+                reset: None,
             },
             results: Vec::new(),
             events: Vec::new(),
@@ -148,6 +151,7 @@ pub(crate) fn result(planned: PlannedTrial, rate: u64) -> TrialResult {
         },
         peak_pss_bytes: None,
         host: None,
+        services: Vec::new(),
     };
     TrialResult { planned, trial: Some(trial), server: Some(server), failure: None, capacity: None }
 }

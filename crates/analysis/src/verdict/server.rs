@@ -25,7 +25,7 @@ pub(super) fn reasons(f: &Facts<'_>) -> impl Iterator<Item = Reason> {
         Some(how) => [Some(Code::ServerDied.reason(how.clone())), None],
         None => [server_restarted(f), worker_lost(f)],
     };
-    changes.into_iter().chain([memory_grows(f), duet_shares(f)]).flatten()
+    changes.into_iter().chain([memory_grows(f), duet_shares(f), service_shares(f)]).flatten()
 }
 
 /// A worker in the place of another is a server that was started again: its caches were cold and its connections cut.
@@ -101,6 +101,15 @@ fn memory_grows(f: &Facts<'_>) -> Option<Reason> {
                 real(server.peak_memory_bytes) / 1e6
             ))
             .with("growth_bytes_per_s", slope)
+    })
+}
+
+/// A service on the server's own CPUs takes of them what the server cannot have.
+fn service_shares(f: &Facts<'_>) -> Option<Reason> {
+    let services = f.o.server.iter().flat_map(|server| &server.services);
+    let sharing: Vec<&str> = services.filter(|s| s.shares_cpus).map(|s| s.name.as_str()).collect();
+    (!sharing.is_empty()).then(|| {
+        Code::ServiceSharesCpus.reason(format!("{} shared the server's CPUs", crate::text::list(&sharing)))
     })
 }
 

@@ -89,6 +89,9 @@ impl Runner<'_> {
             observed
         });
         self.down(trial, &mut target)?;
+        if let Some(lost) = target.lost(trial) {
+            return Ok(lost);
+        }
         let why = if other_died && target.death.is_none() { "died" } else { "could not be loaded" };
         let ended = trial.ended(observed, target.death);
         if !matches!(ended, TrialEnd::Interrupted(_)) || self.interrupt.asked() {

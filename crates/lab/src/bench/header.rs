@@ -10,15 +10,16 @@ use prony_model::plan::Expect;
 use prony_model::plan_record::nanoseconds;
 use prony_model::run_log::{
     CandidateFacts, CandidateRecord, Control, Header, NamedPlan, PlannedTrial, PrecisionRecord, RunLog,
-    SCHEMA, Setting, TrialResult,
+    SCHEMA, ServiceRecord, Setting, TrialResult,
 };
-use prony_model::secret::REDACTED;
+use prony_model::secret::{REDACTED, redacted_command};
 use prony_model::{Tool, rfc3339};
 
 use super::planned_trial::Trial;
 use super::request_spec::RequestSpec;
 use super::{BenchCandidate, BenchSetup, CpuHalves, order};
 use crate::experiment::{Experiment, ExperimentPlan};
+use crate::service::Service;
 
 /// The header of a new run.
 pub fn header(setup: &BenchSetup) -> Header {
@@ -50,6 +51,9 @@ pub fn header(setup: &BenchSetup) -> Header {
             .map(|share| PrecisionRecord { share, blocks_min: experiment.blocks.min }),
         duet: setup.duet.as_ref().map(CpuHalves::record),
         server_host: setup.server_host.as_ref().map(|host| host.record()),
+        services: experiment.services.iter().map(Service::record).collect(),
+        service_cpus: setup.service_cpus.clone(),
+        reset: reset_record(setup),
     }
 }
 
@@ -76,6 +80,10 @@ fn order(setup: &BenchSetup) -> Vec<PlannedTrial> {
     order
 }
 
+fn reset_record(setup: &BenchSetup) -> Option<String> {
+    setup.experiment.reset.as_ref().map(|reset| redacted_command(&reset.command))
+}
+
 fn candidate_record(c: &BenchCandidate, setup: &BenchSetup) -> CandidateRecord {
     let candidate = &c.candidate;
     // A command without {workers} was told nothing, and a URL never is.
@@ -94,7 +102,7 @@ fn candidate_record(c: &BenchCandidate, setup: &BenchSetup) -> CandidateRecord {
         settings: candidate
             .settings()
             .into_iter()
-            .map(|(axis, value)| Setting { axis: axis.to_owned(), value: value.to_owned() })
+            .map(|(axis, value)| Setting { axis: axis.to_owned(), value: value.into_owned() })
             .collect(),
         sleep: None,
     }
@@ -173,6 +181,7 @@ pub(super) fn may_resume(log: &RunLog, setup: &BenchSetup) -> Result<(), String>
                 .to_owned(),
         );
     }
+    may_resume_services(old, setup)?;
     let wanted: BTreeSet<&str> = old.order.iter().map(|t| t.candidate.as_str()).collect();
     wanted.into_iter().try_for_each(|label| may_resume_candidate(label, old, setup))
 }
@@ -209,6 +218,18 @@ fn may_resume_on_hosts(old: &Header, setup: &BenchSetup) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// Whether what runs beside the candidates is what it was.
+fn may_resume_services(old: &Header, setup: &BenchSetup) -> Result<(), String> {
+    let services: Vec<ServiceRecord> = setup.experiment.services.iter().map(Service::record).collect();
+    let same = (&services, &setup.service_cpus, &reset_record(setup));
+    if same == (&old.services, &old.service_cpus, &old.reset) {
+        return Ok(());
+    }
+    Err("its services, their CPUs or its reset are not those asked for now: give the --service, --service-ready, \
+         --keep-service, --pin and --reset that it was begun with, or begin a new run."
+        .to_owned())
 }
 
 /// Whether a candidate is what it was before.

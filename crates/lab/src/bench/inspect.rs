@@ -8,6 +8,7 @@ use prony_host::state;
 use prony_model::plan::Protocol;
 
 use super::request_spec::RequestSpec;
+use super::services;
 use super::start::{ServerSide, start};
 use crate::candidate::{Candidate, Layout};
 use crate::check::{CheckReport, Route};
@@ -89,8 +90,19 @@ fn inspect_at(
             candidate.label()
         ));
     };
-    let started = start(candidate, &spec, place, (workers, &[]), first, cancelled);
-    let (mut running, endpoint) = match started {
+    let services = match place {
+        ServerSide::Here(layout, supervision) => {
+            let place = services::Place { layout, supervision, cpus: &[], shares: false };
+            services::bring_up(candidate, &[], place, &mut Vec::new(), cancelled)
+        }
+        ServerSide::There(_) => Ok(Vec::new()),
+    };
+    let started = services.and_then(|up| {
+        let started = start(candidate, &spec, place, (workers, &[]), first, &services::ports(&up), cancelled);
+        started.map(|(running, endpoint)| (running, endpoint, up))
+    });
+    // The services end last.
+    let (mut running, endpoint, _services) = match started {
         Ok(started) => started,
         Err(
             NotUp::NoFolder(why)

@@ -12,7 +12,9 @@ use prony_model::duet::DuetShared;
 use prony_model::observed::{Observed, ServerLife};
 
 use super::BenchSetup;
+use super::planned_trial::{Trial, TrialEnd};
 use super::running_server::RunningServer;
+use super::services::Up;
 use crate::server_host::{SampledServer, Sampling};
 use crate::watch::Observation;
 
@@ -26,12 +28,16 @@ pub(super) struct LoadTarget<'a> {
     pub(super) pins: &'a Pins,
     /// `None`: somebody else runs it.
     pub(super) running: Option<RunningServer>,
+    /// What runs beside it; declared after it, since it ends after it.
+    pub(super) services: Vec<Up>,
     /// What is sampled; asked once, since a container's engine takes 0.1 s and more to tell.
     pub(super) watched: Option<SampledServer>,
     /// How long it was under load so far.
     pub(super) under_load: Duration,
     /// Why it is no more, in a sentence, once that was seen.
     pub(super) death: Option<String>,
+    /// That one of its services is no more, in a sentence.
+    pub(super) service_lost: Option<String>,
     /// Why what it cost is not known, in a sentence.
     pub(super) unsampled: Option<String>,
     /// What else ran before it was started; `None` of one that was there already.
@@ -55,6 +61,11 @@ impl LoadTarget<'_> {
             self.unsampled = Some(why.to_string());
             None
         });
+        let services = self.services.iter().map(|up| up.sample(&pins.client)).collect::<Result<_, _>>();
+        let services = services.unwrap_or_else(|why: std::io::Error| {
+            self.unsampled = Some(why.to_string());
+            Vec::new()
+        });
         // The sampler of a server of ours on this machine has its CPUs already.
         let sampled_here = matches!(sampling, Some(Sampling::Here(_)));
         let client = || if sampled_here { ClientWatch::on(&[]) } else { ClientWatch::with_cores(&used) };
@@ -62,14 +73,15 @@ impl LoadTarget<'_> {
             cpus: &used,
             client: setup.duet.is_none().then(client),
             sampling,
+            services,
             startup: self.running.as_ref().map(RunningServer::startup).unwrap_or_default(),
             server_cpus: &pins.server,
             before: self.before.clone(),
         };
         let loaded = observation.load(loader, plan, control, &mut |snapshot| {
-            if self.death.is_none() {
+            if !self.is_over() {
                 self.look();
-                if self.death.is_some() {
+                if self.is_over() {
                     control.stop();
                 }
             }
@@ -82,8 +94,21 @@ impl LoadTarget<'_> {
         Ok(self.completed(observed))
     }
 
-    /// Looks whether it has died.
+    /// How its trial ended where one of its services was lost: without a measurement, since that is not the candidate's doing.
+    pub(super) fn lost(&mut self, trial: Trial<'_>) -> Option<TrialEnd> {
+        self.service_lost.take().map(|why| trial.failed(why))
+    }
+
+    /// Whether it is no more, or one of its services.
+    fn is_over(&self) -> bool {
+        self.death.is_some() || self.service_lost.is_some()
+    }
+
+    /// Looks whether it has died, or one of its services.
     pub(super) fn look(&mut self) {
+        if self.service_lost.is_none() {
+            self.service_lost = self.services.iter_mut().find_map(|up| up.died_beside(self.candidate));
+        }
         if self.death.is_none() {
             let died = self.running.as_mut().and_then(RunningServer::died);
             self.death = died.map(|death| death.said(self.candidate));
@@ -132,6 +157,8 @@ mod tests {
                 recycles,
                 pins: &pins,
                 running: None,
+                services: Vec::new(),
+                service_lost: None,
                 watched: None,
                 under_load: Duration::ZERO,
                 death: death.map(|death| death.said("server")),

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use prony_host::cpus::union;
 use prony_host::pins::Pins;
 use prony_load::{Loader, Snapshot};
 use prony_model::Plan;
@@ -42,6 +43,7 @@ mod resolve;
 mod runner;
 mod running_server;
 mod search;
+mod services;
 mod start;
 mod trial;
 
@@ -78,6 +80,8 @@ pub struct BenchSetup {
     /// Both sides' CPUs.
     pub pins: Pins,
     pub supervision: Supervision,
+    /// The services' CPUs; empty: the server's.
+    pub service_cpus: Vec<u32>,
     /// Where both candidates of a duet run; `pins` is then what both halves have together.
     pub duet: Option<CpuHalves>,
     /// Where servers run, if not on this machine; `layout` and `supervision` are then not used.
@@ -119,8 +123,15 @@ impl BenchSetup {
     fn used_here(&self, pins: &Pins) -> Vec<u32> {
         match &self.server_host {
             Some(_) => Pins { server: Vec::new(), client: pins.client.clone() }.used(),
-            None => pins.used(),
+            None => union(&pins.used(), &self.service_cpus),
         }
+    }
+
+    /// Where the services of a candidate with these CPUs run.
+    fn place_of_services<'a>(&'a self, pins: &'a Pins) -> services::Place<'a> {
+        let shares = self.service_cpus.is_empty();
+        let cpus = if shares { &pins.server } else { &self.service_cpus };
+        services::Place { layout: &self.layout, supervision: &self.supervision, cpus, shares }
     }
 
     /// Workers that a candidate is told to use, under this plan.

@@ -24,6 +24,7 @@ use super::quiet::Quiet;
 use super::repeats::Repeats;
 use super::request_spec::RequestSpec;
 use super::search::Capacities;
+use super::services::Up;
 use super::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Loads};
 use crate::supervise;
 
@@ -52,6 +53,8 @@ pub(super) struct Runner<'a> {
     looking: SequentialStop,
     repeats: Repeats,
     pub(super) quiet: Quiet,
+    /// Services that run on between trials.
+    pub(super) kept: Vec<Up>,
 }
 
 /// What a run knows of a candidate.
@@ -162,6 +165,7 @@ impl<'a> Runner<'a> {
             looking: SequentialStop::default(),
             repeats: Repeats::default(),
             quiet: Quiet::of(setup),
+            kept: Vec::new(),
         }
     }
 

@@ -97,6 +97,9 @@ impl Runner<'_> {
         let outcome = capacity::search_by(&wanted, &mut prober, self.interrupt, &mut heard);
         self.under_load += target.under_load;
         self.down(trial, &mut target)?;
+        if let Some(lost) = target.lost(trial) {
+            return Ok(lost);
+        }
         Ok(match outcome {
             Ok(outcome) => ended(planned, outcome),
             Err(why) => trial.not_loaded(&why, target.death),

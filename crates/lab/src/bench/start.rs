@@ -26,21 +26,22 @@ pub(super) enum ServerSide<'a> {
     There(&'a Arc<ServerHost>),
 }
 
-/// Starts a candidate with so many workers on these CPUs (empty: any), and waits until it answers what it is asked
-/// by this protocol.
+/// Starts a candidate with so many workers on these CPUs (empty: any) beside services on these ports, and waits until it
+/// answers what it is asked by this protocol.
 pub(super) fn start(
     candidate: &Candidate,
     spec: &RequestSpec,
     place: ServerSide<'_>,
     settings: (u32, &[u32]),
     protocol: Protocol,
+    services: &[(String, u16)],
     cancelled: &dyn Fn() -> bool,
 ) -> Result<(RunningServer, Endpoint), NotUp> {
     let asked = RefCell::new(Asked { spec, last_answer: String::new(), never: None });
     let cancelled = || asked.borrow().never.is_some() || cancelled();
     let started = match place {
         ServerSide::Here(layout, supervision) => {
-            let prepared = prepare(candidate, layout, Ipv4Addr::LOCALHOST, settings)?;
+            let prepared = prepare(candidate, layout, Ipv4Addr::LOCALHOST, settings, services)?;
             let target = spec.target(Ipv4Addr::LOCALHOST, prepared.port, candidate.tls());
             let endpoint =
                 spec.endpoint(target, prepared.socket.clone(), prepared.certificate.clone(), protocol);

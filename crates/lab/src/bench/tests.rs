@@ -49,6 +49,7 @@ pub(crate) fn setup(root: &Path, commands: &[(&str, &str)], blocks: u32) -> Benc
         host: Host { cpu_model: "a CPU".to_owned(), ..Host::default() },
         pins: Pins::default(),
         supervision: supervision(root),
+        service_cpus: Vec::new(),
         duet: None,
         server_host: None,
         repeats_disturbed: false,

@@ -14,6 +14,7 @@ use super::planned_trial::{Trial, TrialEnd};
 use super::request_spec::{self, Endpoint};
 use super::runner::Runner;
 use super::running_server::RunningServer;
+use super::services::{Up, bring_up, ports, reset};
 use super::start::start;
 use super::{BenchError, BenchEvent};
 use crate::supervise::NotUp;
@@ -39,11 +40,57 @@ impl Runner<'_> {
         })
     }
 
-    /// Brings a candidate up on these CPUs, checked; with it the load that is aimed at it.
+    /// Brings a candidate up on these CPUs, checked, beside its services; with it the load that is aimed at it.
     pub(super) fn come_up<'t>(
         &mut self,
         trial: Trial<'t>,
         pins: &'t Pins,
+    ) -> Result<(LoadTarget<'t>, Plan), TrialEnd>
+    where
+        Self: 't,
+    {
+        let (setup, candidate) = (self.setup, &trial.candidate.candidate);
+        let place = setup.place_of_services(pins);
+        let (asked, interrupt) = (&setup.experiment.services, self.interrupt);
+        let services = bring_up(candidate, asked, place, &mut self.kept, &|| interrupt.asked());
+        let services = services.map_err(|why| self.not_up(trial, why))?;
+        let ports = ports(&services);
+        let up = self.reset(trial, pins, &ports).and_then(|()| self.candidate_up(trial, pins, &ports));
+        match up {
+            Ok((target, load)) => Ok((LoadTarget { services, ..target }, load)),
+            Err(ended) => {
+                self.end_services(trial, services);
+                Err(ended)
+            }
+        }
+    }
+
+    /// Runs the reset, where there is one; a trial before which it fails is not measured.
+    fn reset(&mut self, trial: Trial<'_>, pins: &Pins, ports: &[(String, u16)]) -> Result<(), TrialEnd> {
+        let Some(wanted) = &self.setup.experiment.reset else { return Ok(()) };
+        let (place, interrupt) = (self.setup.place_of_services(pins), self.interrupt);
+        reset(wanted, place, ports.to_vec(), &|| interrupt.asked()).map_err(|why| match why {
+            NotUp::NotStarted(why) => trial.failed(why),
+            why => self.not_up(trial, why),
+        })
+    }
+
+    /// Ends services but those that run on.
+    fn end_services(&mut self, trial: Trial<'_>, services: Vec<Up>) {
+        for mut up in services {
+            if up.is_kept() {
+                self.kept.push(up);
+            } else {
+                self.states[trial.number].leftovers.extend(up.stop().leftovers);
+            }
+        }
+    }
+
+    fn candidate_up<'t>(
+        &mut self,
+        trial: Trial<'t>,
+        pins: &'t Pins,
+        ports: &[(String, u16)],
     ) -> Result<(LoadTarget<'t>, Plan), TrialEnd>
     where
         Self: 't,
@@ -60,7 +107,7 @@ impl Runner<'_> {
                 (None, there.map_err(TrialEnd::NotStarted)?)
             }
             None => {
-                let (running, endpoint) = self.start(trial, pins)?;
+                let (running, endpoint) = self.start(trial, pins, ports)?;
                 (Some(running), endpoint)
             }
         };
@@ -76,6 +123,8 @@ impl Runner<'_> {
                 let text = format!("responds as every server of this run must; GET /sleep: {sleep}.");
                 self.of_candidate(EventKind::Checked, candidate.label(), &text, Some(sleep))?;
             }
+            // The check has asked for all sorts of things.
+            self.reset(trial, pins, ports)?;
         }
         let spec = &self.states[trial.number].spec;
         let (aim, block) = (endpoint.target.clone(), trial.planned.block);
@@ -88,6 +137,8 @@ impl Runner<'_> {
             pins,
             watched: running.as_ref().map(RunningServer::sampled).or_else(|| trial.candidate.watched()),
             running,
+            services: Vec::new(),
+            service_lost: None,
             under_load: Duration::ZERO,
             death: None,
             unsampled: None,
@@ -97,22 +148,33 @@ impl Runner<'_> {
     }
 
     /// Starts a server of the lab's.
-    fn start(&mut self, trial: Trial<'_>, pins: &Pins) -> Result<(RunningServer, Endpoint), TrialEnd> {
+    fn start(
+        &mut self,
+        trial: Trial<'_>,
+        pins: &Pins,
+        ports: &[(String, u16)],
+    ) -> Result<(RunningServer, Endpoint), TrialEnd> {
         let (setup, candidate) = (self.setup, &trial.candidate.candidate);
         let (workers, cancelled) =
             (setup.workers(trial.candidate, Some(trial.plan)), || self.interrupt.asked());
         let state = &mut self.states[trial.number];
         let (place, by_protocol) = (setup.place(), trial.plan.load.protocol);
-        let started = start(candidate, &state.spec, place, (workers, &pins.server), by_protocol, &cancelled);
-        started.map_err(|why| match why {
+        let settings = (workers, &pins.server[..]);
+        let started = start(candidate, &state.spec, place, settings, by_protocol, ports, &cancelled);
+        started.map_err(|why| self.not_up(trial, why))
+    }
+
+    /// How a trial ends whose candidate or service is not up.
+    fn not_up(&mut self, trial: Trial<'_>, why: NotUp) -> TrialEnd {
+        match why {
             NotUp::NoFolder(why) => BenchError::RunDir(why).into(),
             NotUp::NotStarted(why) | NotUp::Late(why) => TrialEnd::NotStarted(why),
             NotUp::Cancelled(..) => TrialEnd::Interrupted(None),
             NotUp::Stranger(why, leftovers) => {
-                state.leftovers.extend(leftovers);
-                TrialEnd::NotStarted(format!("{} was not loaded: {why}", candidate.label()))
+                self.states[trial.number].leftovers.extend(leftovers);
+                TrialEnd::NotStarted(format!("{} was not loaded: {why}", trial.candidate.candidate.label()))
             }
-        })
+        }
     }
 
     fn load_once(
@@ -128,7 +190,7 @@ impl Runner<'_> {
         self.under_load += target.under_load;
         self.quiet.begin(Beside::read());
         self.down(trial, &mut target)?;
-        Ok(trial.ended(observed, target.death))
+        Ok(target.lost(trial).unwrap_or_else(|| trial.ended(observed, target.death)))
     }
 
     /// Stops a trial's server; says once of each candidate that it had to be killed.
@@ -139,8 +201,9 @@ impl Runner<'_> {
                 &format!("What {} costs is not known: {why}", target.candidate),
             )?;
         }
-        let Some(running) = &mut target.running else { return Ok(()) };
-        let stopped = running.stop();
+        let stopped = target.running.as_mut().map(RunningServer::stop);
+        self.end_services(trial, std::mem::take(&mut target.services));
+        let Some(stopped) = stopped else { return Ok(()) };
         let state = &mut self.states[trial.number];
         state.leftovers.extend(stopped.leftovers);
         if stopped.killed && !std::mem::replace(&mut state.needed_sigkill, true) {

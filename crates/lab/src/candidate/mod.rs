@@ -1,5 +1,6 @@
 //! A candidate: a server with its settings (`amphp:jit+ev`), a command, or a URL.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -47,6 +48,8 @@ pub struct Listens {
     pub tls: bool,
     /// The Unix socket that it listens on instead, `{run}/app.sock`: variables as in the command.
     pub unix: Option<String>,
+    /// The port that it listens on, where it cannot be told another.
+    pub port: Option<u16>,
 }
 
 impl Candidate {
@@ -68,9 +71,11 @@ impl Candidate {
     /// `A=1 server` and `cd x && server`: the shell's own process is ended with the rest.
     pub fn command(name: &str, command: &str, listens: Listens) -> Result<Candidate, String> {
         name_of(name)?;
-        if listens.unix.is_none() && !pieces(command).contains(&Piece::Name("port")) {
+        if listens.unix.is_none() && listens.port.is_none() && !pieces(command).contains(&Piece::Name("port"))
+        {
             return Err(format!(
-                "The command of {name:?} has no {{port}}: write {{port}} where it is told what to listen on."
+                "The command of {name:?} has no {{port}}: write {{port}} where it is told what to listen on, or give --port with the one that it \
+                 always has."
             ));
         }
         remember_command(command);
@@ -114,6 +119,11 @@ impl Candidate {
         Candidate { engine, ..self }
     }
 
+    /// The same without a container.
+    pub(crate) fn natively(&self) -> Candidate {
+        Candidate { engine: None, ..self.clone() }
+    }
+
     /// The engine of its container, if it runs in one.
     pub fn engine(&self) -> Option<&Engine> {
         self.engine.as_deref()
@@ -130,9 +140,12 @@ impl Candidate {
         Image::for_server(self.server()?, self.image(), self.engine()?)
     }
 
-    /// The port that its image listens on, where it cannot be told another.
+    /// The port that it or its image listens on, where it cannot be told another.
     pub fn fixed_port(&self) -> Option<u16> {
-        self.server()?.recipe.port
+        match &self.origin {
+            Origin::Command { listens, .. } => listens.port,
+            Origin::Recipe { .. } | Origin::Url { .. } => self.server()?.recipe.port,
+        }
     }
 
     /// What it is called: the server's name and what differs from its defaults, in the order of its axes.
@@ -157,7 +170,7 @@ impl Candidate {
     }
 
     /// The shell command, if it is one.
-    pub(crate) fn command_line(&self) -> Option<&str> {
+    pub fn command_line(&self) -> Option<&str> {
         match &self.origin {
             Origin::Command { command, .. } => Some(command),
             Origin::Recipe { .. } | Origin::Url { .. } => None,
@@ -224,13 +237,18 @@ impl Candidate {
     }
 
     /// Each axis with its chosen value, in the order of the axes, and of a command what it listens on: for the run log.
-    pub(crate) fn settings(&self) -> Vec<(&str, &str)> {
+    pub(crate) fn settings(&self) -> Vec<(&str, Cow<'_, str>)> {
         if let Origin::Command { listens, .. } = &self.origin {
-            let tls = listens.tls.then_some(("tls", "on"));
-            return tls.into_iter().chain(listens.unix.as_deref().map(|path| ("unix", path))).collect();
+            let tls = listens.tls.then_some(("tls", "on".into()));
+            let port = listens.port.map(|port| ("port", port.to_string().into()));
+            let unix = listens.unix.as_deref().map(|path| ("unix", path.into()));
+            return tls.into_iter().chain(unix).chain(port).collect();
         }
         let axes = self.server().map_or(&[][..], |server| &server.recipe.axes);
-        axes.iter().zip(self.chosen_values()).map(|(a, v)| (a.name.as_str(), v.name.as_str())).collect()
+        axes.iter()
+            .zip(self.chosen_values())
+            .map(|(a, v)| (a.name.as_str(), v.name.as_str().into()))
+            .collect()
     }
 
     /// The environment that its recipe and its settings give it.

@@ -53,6 +53,7 @@ fn context(run_dir: &Path) -> LaunchContext {
         address: "127.0.0.1:8123".parse().unwrap(),
         workers: 3,
         run_dir: run_dir.to_owned(),
+        services: vec![("db".to_owned(), 5432)],
         hidden: vec!["TOKEN".to_owned()],
     }
 }
@@ -199,13 +200,14 @@ fn commands_and_urls_are_candidates_too() {
 #[test]
 fn a_command_may_listen_on_a_socket_in_its_own_folder_and_speak_tls() {
     let dir = tempfile::tempdir().unwrap();
-    let listens = Listens { tls: true, unix: Some("{run}/{port}.sock".to_owned()) };
+    let listens = Listens { tls: true, unix: Some("{run}/{port}.sock".to_owned()), port: None };
     let command = Candidate::command("mine", "./s {run}/8123.sock", listens).unwrap();
     assert_eq!(command.socket(&context(dir.path())), Some(dir.path().join("8123.sock")));
-    assert_eq!(command.settings(), [("tls", "on"), ("unix", "{run}/{port}.sock")]);
+    assert_eq!(command.settings(), [("tls", "on".into()), ("unix", "{run}/{port}.sock".into())]);
     // It has a certificate of its own where it does not ask for one.
     assert!(!command.takes_certificate());
-    let asking = |tls| Candidate::command("a", "./s {port} {cert}", Listens { tls, unix: None }).unwrap();
+    let asking =
+        |tls| Candidate::command("a", "./s {port} {cert}", Listens { tls, ..Listens::default() }).unwrap();
     assert!(asking(true).takes_certificate() && !asking(false).takes_certificate());
 }
 

@@ -130,6 +130,7 @@ fn with_a_busy_client(server_saturated: Option<bool>) -> CapacityRecord {
             columns: SampleColumns::default(),
             peak_pss_bytes: None,
             host: None,
+            services: Vec::new(),
         });
         Ok(Probed::of(Observed { server, ..observed(m, load) }, &Host::default()))
     };

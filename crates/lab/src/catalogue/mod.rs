@@ -21,7 +21,7 @@ pub use files::DOCKERFILE;
 pub use recipe::Recipe;
 pub(crate) use recipe::{
     Axis, AxisValue, CAPABILITIES, Constraint, Download, Kind, Pecl, Piece, Processes, Requires, Values,
-    is_label_word, pieces,
+    is_label_word, is_name, pieces,
 };
 pub(crate) use requirements::{REQUIREMENTS_LOCK, is_builder, lock_in, requirements};
 pub use server::Server;

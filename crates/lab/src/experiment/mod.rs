@@ -19,6 +19,7 @@ use prony_model::run_log::{NamedPlan, ShareOf};
 use prony_model::target::Target;
 
 use crate::check::{CustomCheck, Route};
+use crate::service::{Reset, Service};
 use crate::toml_file::{TomlError, TomlFile, suggest};
 use prony_model::units::DurationValue;
 
@@ -82,6 +83,10 @@ pub struct Experiment {
     pub(crate) checks: Vec<CustomCheck>,
     /// Names of headers, in any case, whose values are secret wherever they come from: a plan, a check, a recipe.
     pub redact: Vec<String>,
+    /// What runs beside candidates.
+    pub services: Vec<Service>,
+    /// What is run before each trial.
+    pub reset: Option<Reset>,
     /// Where the file says that is, beside itself.
     published_path: Option<String>,
     scales: BTreeMap<String, Scale>,
@@ -309,6 +314,8 @@ impl Experiment {
             controls: false,
             checks: Vec::new(),
             redact: Vec::new(),
+            services: Vec::new(),
+            reset: None,
             published_path: None,
             scales: BTreeMap::new(),
         }

@@ -8,6 +8,7 @@ use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, MapAccess, Vi
 
 use super::{Blocks, Scale};
 use crate::check::{CustomCheck, Route};
+use crate::service::{self, Service};
 use prony_model::options::{LoadOptions, WorkerPolicy};
 use prony_model::units::DurationValue;
 
@@ -37,6 +38,10 @@ pub(super) struct RawExperiment {
     pub(super) controls: bool,
     #[serde(default)]
     pub(super) check: Vec<CustomCheck>,
+    #[serde(default, deserialize_with = "service::in_order")]
+    pub(super) service: Vec<Service>,
+    pub(super) reset: Option<String>,
+    pub(super) reset_timeout: Option<DurationValue>,
 }
 
 impl<'de> Deserialize<'de> for Blocks {

@@ -15,6 +15,7 @@ use super::{
     TomlFile, WorkerPolicy, plan_name, suggest,
 };
 use crate::check::{Route, validate_checks, written_field, written_secret};
+use crate::service::{self, RESET_TIMEOUT, Reset};
 
 /// The most values of one sweep.
 const SWEEP_MAX: usize = 100;
@@ -57,6 +58,8 @@ pub(super) fn experiment(
         "the experiment has {trials} trials, more than {TRIALS_MAX}: take fewer plans, candidates or blocks."
     );
     file.refuse_if(trials > TRIALS_MAX, &["blocks"], why)?;
+    service::check(&raw.service, &[]).map_err(|why| file.error(&["service"], why))?;
+    let reset = reset(file, &raw)?;
     let experiment = Experiment {
         name: name.to_owned(),
         text: file.text.to_owned(),
@@ -77,6 +80,8 @@ pub(super) fn experiment(
         published_path: raw.published,
         checks: raw.check,
         redact: Vec::new(),
+        services: raw.service,
+        reset,
         scales: raw.scale,
     };
     experiment.scales.iter().try_for_each(|(name, scale)| check_scale(file, name, scale))?;
@@ -185,6 +190,19 @@ fn precision(
         );
     }
     Ok(Some(share))
+}
+
+/// What is run before each trial, and how long that may take.
+fn reset(file: TomlFile<'_>, raw: &RawExperiment) -> Result<Option<Reset>, TomlError> {
+    let timeout = raw.reset_timeout.map_or(RESET_TIMEOUT, |timeout| timeout.0);
+    file.refuse_if(
+        timeout.is_zero(),
+        &["reset_timeout"],
+        "\"reset_timeout\" is 0: write how long it may take, 60s.",
+    )?;
+    let Some(command) = &raw.reset else { return Ok(None) };
+    service::check_reset(command, &raw.service).map_err(|why| file.error(&["reset"], why))?;
+    Ok(Some(Reset { command: command.clone(), timeout }))
 }
 
 fn check_blocks(file: TomlFile<'_>, path: &[&str], blocks: Blocks) -> Result<(), TomlError> {

@@ -67,6 +67,7 @@ pub(super) fn launch(
         add(&["--memory", memory]);
     }
     let given = candidate.env().into_iter().map(|(key, value)| (key, values.replace(&value)));
+    let given = given.chain(context.env());
     let (env, secret): (Vec<_>, Vec<_>) = given.partition(|(key, value)| !is_secret(key, value));
     env.iter().for_each(|(key, value)| add(&["--env", &format!("{key}={value}")]));
     secret.iter().for_each(|(key, _)| add(&["--env", key]));
@@ -87,7 +88,7 @@ pub(super) fn launch(
     }
     Ok(LaunchSpec {
         label: candidate.label().to_owned(),
-        processes: vec![ProcessSpec { argv, wait_for: None }],
+        processes: vec![ProcessSpec { argv, wait_for: None, ends: false }],
         cwd: work,
         env: secret,
         inherits_all_but: Some(
@@ -199,7 +200,9 @@ mod tests {
         fs::create_dir_all(&run_dir).unwrap();
         let address = "127.0.0.1:8123".parse().unwrap();
         let hidden = vec!["TOKEN".to_owned(), "OTHER".to_owned()];
-        candidate.launch(&layout, &LaunchContext { address, workers: 3, run_dir, hidden }).unwrap()
+        candidate
+            .launch(&layout, &LaunchContext { address, workers: 3, run_dir, services: Vec::new(), hidden })
+            .unwrap()
     }
 
     fn kept(spec: &LaunchSpec) -> Vec<&str> {

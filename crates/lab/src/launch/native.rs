@@ -1,7 +1,8 @@
 //! From a candidate to processes: variables replaced, templates rendered.
 
-use std::fs;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -54,18 +55,20 @@ pub(super) fn not_rendered(candidate: &Candidate, path: &Path) -> impl Fn(io::Er
 fn of_command(candidate: &Candidate, context: &LaunchContext) -> LaunchSpec {
     let command = of_context(context).replace(candidate.command_line().unwrap_or_default());
     // Everybody on this machine can read a process' arguments: a secret goes by the environment, which only its user can.
-    let (script, env) = if redacted_command(&command) == command {
+    let (script, mut env) = if redacted_command(&command) == command {
         (command, Vec::new())
     } else {
         (COMMAND_FROM_ENVIRONMENT.to_owned(), vec![(COMMAND.to_owned(), command)])
     };
+    env.extend(context.env());
     LaunchSpec {
         label: candidate.label().to_owned(),
         processes: vec![ProcessSpec {
             argv: vec!["/bin/sh".to_owned(), "-c".to_owned(), script],
             wait_for: None,
+            ends: false,
         }],
-        cwd: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
+        cwd: current_folder(),
         env,
         inherits_all_but: Some(context.hidden.clone()),
         run_dir: context.run_dir.clone(),
@@ -73,6 +76,82 @@ fn of_command(candidate: &Candidate, context: &LaunchContext) -> LaunchSpec {
         ready_timeout: COMMAND_READY_TIMEOUT,
         container: None,
     }
+}
+
+/// What a shell does beside candidates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// Runs until it is ended.
+    Serves,
+    /// Is repeated until it succeeds.
+    Probes,
+    /// Is run once.
+    Resets,
+}
+
+impl Work {
+    /// The shell's script around the file of the command, `$0`; what has succeeded makes the file `$1`.
+    fn script(self) -> &'static str {
+        match self {
+            Work::Serves => r#"exec /bin/sh "$0""#,
+            Work::Probes => r#"until /bin/sh "$0"; do sleep 0.02; done; : >"$1""#,
+            Work::Resets => r#"/bin/sh "$0" && : >"$1""#,
+        }
+    }
+}
+
+/// The file that is there once a probe or a reset has succeeded.
+pub(crate) fn done(run_dir: &Path) -> PathBuf {
+    run_dir.join("done")
+}
+
+/// Commands that run beside candidates, ready to be started: those of a recipe's service in the folder and with the
+/// environment of its server, others in the current folder with Prony's own.
+pub(crate) fn beside(
+    label: &str,
+    commands: &[(Work, &str)],
+    of: Option<(&Candidate, &Layout)>,
+    context: &LaunchContext,
+    ready_timeout: Duration,
+) -> Result<LaunchSpec, String> {
+    let of = of.map(|(candidate, layout)| (candidate.natively(), layout));
+    let (mut cwd, mut env_of, mut hidden) = (current_folder(), Vec::new(), Some(context.hidden.clone()));
+    let mut known = of_context(context);
+    if let Some((candidate, layout)) = &of
+        && let Some(server) = candidate.server()
+    {
+        cwd = layout.work(&server.name);
+        server.materialise(&cwd)?;
+        known = values(candidate, layout, context);
+        (env_of, hidden) = (env(candidate, &context.run_dir, &known), None);
+    }
+    env_of.extend(context.env());
+    let run = &context.run_dir;
+    let process = |(at, (work, command)): (usize, &(Work, &str))| {
+        // Not as an argument, which everybody on this machine can read.
+        let file = run.join(format!("{at}.sh"));
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file);
+        let written = made.and_then(|mut made| made.write_all(known.replace(command).as_bytes()));
+        written.map_err(|why| format!("{} cannot be written: {why}.", file.display()))?;
+        let paths = [file, done(run)].map(|path| path.to_string_lossy().into_owned());
+        let argv = ["/bin/sh", "-c", work.script()].map(str::to_owned).into_iter().chain(paths).collect();
+        Ok(ProcessSpec { argv, wait_for: None, ends: *work != Work::Serves })
+    };
+    Ok(LaunchSpec {
+        label: label.to_owned(),
+        processes: commands.iter().enumerate().map(process).collect::<Result<_, String>>()?,
+        cwd,
+        env: env_of,
+        inherits_all_but: hidden,
+        run_dir: run.clone(),
+        cpus: Vec::new(),
+        ready_timeout,
+        container: None,
+    })
+}
+
+fn current_folder() -> PathBuf {
+    std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"))
 }
 
 fn of_recipe(
@@ -102,14 +181,21 @@ fn of_recipe(
         .map(|helper| ProcessSpec {
             argv: argv(&values, &helper.command),
             wait_for: helper.wait_for.as_deref().map(|path| work.join(values.replace(path))),
+            ends: false,
         })
         .collect();
-    processes.push(ProcessSpec { argv: argv(&values, &server.recipe.start.command), wait_for: None });
+    processes.push(ProcessSpec {
+        argv: argv(&values, &server.recipe.start.command),
+        wait_for: None,
+        ends: false,
+    });
+    let mut env = env(candidate, &context.run_dir, &values);
+    env.extend(context.env());
     Ok(LaunchSpec {
         label: candidate.label().to_owned(),
         processes,
         cwd: work,
-        env: env(candidate, &context.run_dir, &values),
+        env,
         inherits_all_but: None,
         run_dir: context.run_dir.clone(),
         cpus: Vec::new(),
@@ -163,6 +249,13 @@ pub(super) fn values(candidate: &Candidate, layout: &Layout, context: &LaunchCon
     values
 }
 
+impl LaunchContext {
+    /// A text with its variables replaced.
+    pub(crate) fn replace(&self, text: &str) -> String {
+        of_context(self).replace(text)
+    }
+}
+
 pub(super) fn of_context(context: &LaunchContext) -> Values {
     let mut values = Values::default();
     values.set("host", context.address.ip().to_string());
@@ -171,6 +264,9 @@ pub(super) fn of_context(context: &LaunchContext) -> Values {
     values.set("run", context.run_dir.to_string_lossy());
     values.set("cert", context.run_dir.join(certificate::CERTIFICATE).to_string_lossy());
     values.set("key", context.run_dir.join(certificate::KEY).to_string_lossy());
+    for (service, port) in &context.services {
+        values.set(&format!("{service}_port"), port.to_string());
+    }
     values
 }
 

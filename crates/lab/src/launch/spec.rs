@@ -27,8 +27,18 @@ pub(crate) struct LaunchContext {
     /// A fresh, empty, private folder for sockets, pid files, configurations and logs;
     /// removed after the stop.
     pub(crate) run_dir: PathBuf,
+    /// The services that are up, with their ports.
+    pub(crate) services: Vec<(String, u16)>,
     /// Variables of Prony's own environment that a user's own command does not get: those of `@env:`.
     pub(crate) hidden: Vec<String>,
+}
+
+impl LaunchContext {
+    /// What tells of the services in the environment: `DB_PORT`.
+    pub(super) fn env(&self) -> impl Iterator<Item = (String, String)> {
+        let of = |(name, port): &(String, u16)| (format!("{}_PORT", name.to_uppercase()), port.to_string());
+        self.services.iter().map(of)
+    }
 }
 
 /// A server's processes, ready to be started in order. Travels to the guard as JSON.
@@ -110,6 +120,9 @@ pub(crate) struct ProcessSpec {
     pub(crate) argv: Vec<String>,
     /// A path that must exist before the next process is started.
     pub(crate) wait_for: Option<PathBuf>,
+    /// Whether it is to end, with exit code 0, once it has done its work.
+    #[serde(default)]
+    pub(crate) ends: bool,
 }
 
 #[cfg(test)]
@@ -123,6 +136,7 @@ mod tests {
             processes: vec![ProcessSpec {
                 argv: ["podman", "run", "--rm", "image"].map(str::to_owned).to_vec(),
                 wait_for: None,
+                ends: false,
             }],
             cwd: PathBuf::new(),
             env: Vec::new(),

@@ -21,6 +21,7 @@ impl Candidate {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             workers: 1,
             run_dir: std::env::temp_dir(),
+            services: Vec::new(),
             hidden: Vec::new(),
         };
         let values = native::values(self, layout, &context);

@@ -394,7 +394,8 @@ fn started_and_checked(candidate: &Candidate, layout: &Layout, run_dir: &Path) -
     drop(listener);
     let workers = candidate.workers(2);
     let run_dir = run_dir.to_owned();
-    let context = crate::launch::LaunchContext { address, workers, run_dir, hidden: Vec::new() };
+    let context =
+        crate::launch::LaunchContext { address, workers, run_dir, services: Vec::new(), hidden: Vec::new() };
     let spec = candidate.launch(layout, &context).unwrap();
     let mut children = Vec::new();
     for process in &spec.processes {

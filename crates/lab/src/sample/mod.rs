@@ -25,12 +25,14 @@ use process_tracker::ProcessTracker;
 mod cgroup;
 pub(crate) mod memory;
 mod process_tracker;
+mod service;
 mod window;
 
 pub(crate) use cgroup::{Cgroup, CgroupVersion};
 pub use memory::can_limit;
 pub use memory::parse_size;
 pub(crate) use process_tracker::Changes;
+pub(crate) use service::SampledService;
 
 /// Between two samples. A reading costs about 20 µs and 10 µs a process, so
 /// that twenty processes cost 0.2 % of one of the client's cores.
@@ -171,6 +173,7 @@ impl Samples {
             columns: window::columns(self, window_start_ns),
             peak_pss_bytes: window::peak_pss(&self.pss, window_start_ns, window_end_ns),
             host: self.host.window(window_start_ns, window_end_ns),
+            services: Vec::new(),
         })
     }
 

@@ -245,7 +245,7 @@ impl Agent {
                 "{name} is a command, and only servers of the catalogue are started there without --allow-commands."
             )),
             Named::Command { name, command, tls } => {
-                Candidate::command(name, command, Listens { tls: *tls, unix: None })
+                Candidate::command(name, command, Listens { tls: *tls, ..Listens::default() })
             }
         }
     }
@@ -269,7 +269,7 @@ impl Agent {
             return Err(format!("CPU {cpu} is not one that servers may use there."));
         }
         let settings = (workers, &*cpus);
-        let prepared = match prepare(&candidate, &agreed.layout, agreed.address, settings) {
+        let prepared = match prepare(&candidate, &agreed.layout, agreed.address, settings, &[]) {
             Ok(prepared) => prepared,
             Err(not_up) => return Ok(Err(not_up)),
         };

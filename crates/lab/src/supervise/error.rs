@@ -51,6 +51,9 @@ pub(crate) enum StartErrorKind {
     NoPath(std::path::PathBuf),
     #[error("was still starting when the run was interrupted.")]
     Interrupted,
+    /// In the words of who started it.
+    #[error("{0}")]
+    Said(String),
 }
 
 /// The last lines that a process wrote, behind a sentence about it.

@@ -27,7 +27,8 @@ pub(crate) use error::{StartError, StartErrorKind};
 pub use guard::GUARD_ARGUMENT;
 pub use guard::run_guard;
 pub(crate) use journal::clean_up;
-pub(crate) use prepare::{NotUp, prepare};
+pub(crate) use port::free_port;
+pub(crate) use prepare::{NotUp, prepare, run_folder};
 
 use guard::{CONTAINER_TIMEOUT, GuardEvent, GuardOrder, KILL_TIMEOUT, STOP_LINE, STOP_TIMEOUT};
 use journal::Entry;
@@ -101,7 +102,12 @@ pub(crate) struct Death {
 impl Death {
     /// The whole sentence, of a candidate under load.
     pub(crate) fn said(&self, candidate: &str) -> String {
-        format!("{candidate} {} while it was loaded.{}", self.how, error::wrote(&self.log_tail))
+        self.said_beside(candidate, "it")
+    }
+
+    /// The same of what was not loaded itself.
+    pub(crate) fn said_beside(&self, who: &str, loaded: &str) -> String {
+        format!("{who} {} while {loaded} was loaded.{}", self.how, error::wrote(&self.log_tail))
     }
 }
 

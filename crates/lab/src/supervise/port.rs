@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::sync::Mutex;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 
+use super::listener;
 use crate::candidate::Candidate;
 
 /// Ports below this are other services' by custom.
@@ -24,10 +25,15 @@ static RECENTLY_USED: Mutex<VecDeque<u16>> = Mutex::new(VecDeque::new());
 /// The port of this address that a candidate is started on: its image's own, or a free one.
 pub(crate) fn port_of(candidate: &Candidate, address: Ipv4Addr) -> Result<u16, String> {
     match candidate.fixed_port() {
-        Some(port) if is_free(address, port) => Ok(port),
-        Some(port) => Err(format!(
-            "Its image listens on port {port}, which is taken on this machine: end what listens there."
-        )),
+        Some(port) if is_free_again(address, port) => Ok(port),
+        Some(port) => {
+            let owner = listener::stranger(address, port, &[]);
+            let owner = owner.map_or_else(
+                || "which is taken on this machine".to_owned(),
+                |who| format!("which {who} has"),
+            );
+            Err(format!("{} listens on port {port}, {owner}: end what listens there.", candidate.label()))
+        }
         None => free_port(address)
             .ok_or_else(|| "No port below the ephemeral range is free: end what holds them.".to_owned()),
     }
@@ -48,6 +54,12 @@ pub(crate) fn free_port(address: Ipv4Addr) -> Option<u16> {
 fn is_free(address: Ipv4Addr, port: u16) -> bool {
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None);
     socket.is_ok_and(|socket| bind(&socket, &SocketAddrV4::new(address, port)).is_ok())
+}
+
+/// Whether a server that sets SO_REUSEADDR, as servers with a port of their own do, could listen there: connections that
+/// an earlier one has closed may linger.
+fn is_free_again(address: Ipv4Addr, port: u16) -> bool {
+    TcpListener::bind(SocketAddrV4::new(address, port)).is_ok()
 }
 
 /// A free port of a range that was not given out lately.
@@ -123,14 +135,14 @@ mod tests {
 
     #[test]
     fn a_bound_port_is_not_free() {
-        let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = taken.local_addr().unwrap().port();
         assert!(!is_free(Ipv4Addr::LOCALHOST, port));
         drop(taken);
         // A child that another test starts at this moment holds all descriptors until it executes, and another program
         // may take the port: one that was let go is free in the end.
         prony_host::testing::wait_until("a free port", || {
-            let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let taken = TcpListener::bind("127.0.0.1:0").unwrap();
             let port = taken.local_addr().unwrap().port();
             drop(taken);
             is_free(Ipv4Addr::LOCALHOST, port)

@@ -41,26 +41,33 @@ pub(crate) enum NotUp {
     Cancelled(String, Vec<String>),
 }
 
-/// Prepares a start of a candidate that is to listen on this address of the machine, with so many workers on these CPUs
-/// (empty: any).
-pub(crate) fn prepare(
-    candidate: &Candidate,
-    layout: &Layout,
-    address: Ipv4Addr,
-    (workers, cpus): (u32, &[u32]),
-) -> Result<Prepared, NotUp> {
-    let port = port_of(candidate, address).map_err(NotUp::NotStarted)?;
-    // Root's servers give up their rights, and a container's users are others outside of it.
-    let shared = geteuid().is_root() || candidate.engine().is_some();
-    let run_dir = run_dir::create(shared).map_err(|why| {
+/// A fresh folder for a start.
+pub(crate) fn run_folder(shared: bool) -> Result<PathBuf, NotUp> {
+    run_dir::create(shared).map_err(|why| {
         let folder = temp_dir();
         NotUp::NoFolder(format!(
             "No folder could be made in {}: {why}. Servers need one for their sockets and logs.",
             folder.display()
         ))
-    })?;
+    })
+}
+
+/// Prepares a start of a candidate that is to listen on this address of the machine, with so many workers on these CPUs
+/// (empty: any), beside services on these ports.
+pub(crate) fn prepare(
+    candidate: &Candidate,
+    layout: &Layout,
+    address: Ipv4Addr,
+    (workers, cpus): (u32, &[u32]),
+    services: &[(String, u16)],
+) -> Result<Prepared, NotUp> {
+    let port = port_of(candidate, address).map_err(NotUp::NotStarted)?;
+    // Root's servers give up their rights, and a container's users are others outside of it.
+    let shared = geteuid().is_root() || candidate.engine().is_some();
+    let run_dir = run_folder(shared)?;
     let socket_address = SocketAddr::from((address, port));
-    let context = LaunchContext { address: socket_address, workers, run_dir, hidden: names_asked_for() };
+    let (services, hidden) = (services.to_vec(), names_asked_for());
+    let context = LaunchContext { address: socket_address, workers, run_dir, services, hidden };
     let made = || {
         let takes = candidate.takes_certificate();
         let certificate = takes.then(|| certificate::make(&context.run_dir, address.into())).transpose()?;

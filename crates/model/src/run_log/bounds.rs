@@ -44,6 +44,7 @@ impl Header {
         few("planned trials", self.order.len(), ORDER_MAX)?;
         few("candidates", self.candidates.len(), NAMED_MAX)?;
         few("plans", self.plans.len(), NAMED_MAX)?;
+        few("services", self.services.len(), NAMED_MAX)?;
         few("rows of a source", source.map_or(0, |source| source.rows.len()), PUBLISHED_MAX)?;
         few("conclusions of a source", source.map_or(0, |source| source.conclusions.len()), PUBLISHED_MAX)?;
         self.order.iter().try_for_each(PlannedTrial::check)?;

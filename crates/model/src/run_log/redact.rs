@@ -38,6 +38,11 @@ impl Header {
             redact_name(&mut candidate.label);
             redact_name(&mut candidate.facts.title);
         }
+        for service in &mut self.services {
+            redact_name(&mut service.command);
+            service.ready.iter_mut().for_each(redact_name);
+        }
+        self.reset.iter_mut().for_each(redact_name);
         for skipped in &mut self.skipped {
             redact_name(&mut skipped.candidate);
             redact(&mut skipped.reason);

@@ -34,6 +34,36 @@ pub(crate) struct BenchArguments {
     /// each start, or with its own certificate for 127.0.0.1 (then give --cacert or -k)
     #[arg(long, conflicts_with = "experiment")]
     pub(crate) https: bool,
+    /// Start what candidates need beside them, a database or an upstream: NAME='COMMAND {port}', anew for each trial and on
+    /// CPUs of its own where there are three. Commands have its port as {NAME_port}, and as NAME_PORT in their environment;
+    /// it is ready when that port accepts connections (repeatable; in order)
+    #[arg(long = "service", value_name = "NAME=COMMAND")]
+    pub(crate) services: Vec<String>,
+    /// Take a service for ready when this command succeeds, or when this http:// URL responds (repeatable)
+    #[arg(long, value_name = "NAME=COMMAND|URL")]
+    pub(crate) service_ready: Vec<String>,
+    /// How long a service may take until it is ready (repeatable) [default: 60s]
+    #[arg(long, value_name = "NAME=TIME")]
+    pub(crate) service_timeout: Vec<String>,
+    /// Let this service run on from trial to trial, instead of starting it anew for each (repeatable)
+    #[arg(long, value_name = "NAME", conflicts_with = "duet")]
+    pub(crate) keep_service: Vec<String>,
+    /// Run this command before each trial, with the services up, to fill a database or to empty a cache; a trial whose
+    /// reset fails is not measured
+    #[arg(long, value_name = "COMMAND", conflicts_with = "duet")]
+    pub(crate) reset: Option<String>,
+    /// How long a reset may take [default: the experiment's, else 60s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) reset_timeout: Option<String>,
+    /// Every --candidate COMMAND listens on this port, as it cannot be told another: {port} is this one
+    #[arg(
+        long,
+        value_name = "PORT",
+        conflicts_with_all = ["experiment", "unix", "duet"],
+        requires = "candidates",
+        value_parser = value_parser!(u16).range(1..)
+    )]
+    pub(crate) port: Option<u16>,
     /// CPU cores of each server [default: the experiment's, else 1]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=CORES_MAX.into()))]
     pub(crate) server_cores: Option<u32>,
@@ -67,7 +97,8 @@ pub(crate) struct BenchArguments {
     /// Leave these candidates or plans out (repeatable)
     #[arg(long, value_name = "NAME", conflicts_with = "candidates")]
     pub(crate) skip: Vec<String>,
-    /// Pin server and client to these CPUs: `--pin server=1 --pin client=0` [default: the last CPUs for the server]
+    /// Pin server and client to these CPUs: `--pin server=1 --pin client=0` [default: the last CPUs for the server]; with
+    /// services, also `--pin service=2` [default: the server's]
     #[arg(long, value_name = "SIDE=CPUS")]
     pub(crate) pin: Vec<String>,
     #[command(flatten)]

@@ -39,6 +39,19 @@ pub(crate) struct CiCompareArguments {
     /// The application's folder, in a git repository [default: the current one]
     #[arg(long, value_name = "DIR", env = "PRONY_CI_DIRECTORY", hide_env_values = true)]
     pub(crate) directory: Option<String>,
+    /// Start what the server needs beside it, a database or an upstream: NAME='COMMAND {port}', for both alike; --serve has
+    /// its port as {NAME_port}, and as NAME_PORT in its environment (repeatable; in the variable, a line each)
+    #[arg(
+        long = "service",
+        value_name = "NAME=COMMAND",
+        env = "PRONY_CI_SERVICE",
+        hide_env_values = true,
+        value_delimiter = '\n'
+    )]
+    pub(crate) services: Vec<String>,
+    /// Run this command before each trial, with the services up, to fill a database or to empty a cache
+    #[arg(long, value_name = "COMMAND", env = "PRONY_CI_RESET", hide_env_values = true)]
+    pub(crate) reset: Option<String>,
     /// The path to request [default: /]
     #[arg(long, value_name = "PATH", env = "PRONY_CI_PATH", hide_env_values = true)]
     pub(crate) path: Option<String>,

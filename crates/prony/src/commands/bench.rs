@@ -4,6 +4,7 @@ mod adaptive;
 pub(super) mod candidates;
 mod controls;
 mod duet;
+mod services;
 mod setup;
 
 use std::path::Path;

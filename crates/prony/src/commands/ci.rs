@@ -190,10 +190,14 @@ fn bench(
     }
     let is_fixed = arguments.duet || load.iter().any(|word| word.split('=').next() == Some("--blocks"));
     let precision = given(arguments.precision.as_ref()).or((!is_fixed).then_some(PRECISION));
-    let valued = [("--precision", precision), ("--budget", given(arguments.budget.as_ref()))];
+    let reset = given(arguments.reset.as_ref());
+    let valued =
+        [("--precision", precision), ("--budget", given(arguments.budget.as_ref())), ("--reset", reset)];
     for (flag, value) in valued {
         words.extend(value.map(|value| format!("{flag}={value}")));
     }
+    let services = arguments.services.iter().filter_map(|service| given(Some(service)));
+    words.extend(services.map(|service| format!("--service={service}")));
     words.extend(arguments.duet.then(|| "--duet".to_owned()));
     if !says_when(&load) {
         words.extend(["-d", "auto"].map(str::to_owned));

@@ -41,6 +41,7 @@ mod search;
 mod secrets;
 mod server_host;
 mod servers;
+mod services;
 mod signals;
 mod slo_in_ci;
 mod ssh;

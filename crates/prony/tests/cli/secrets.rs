@@ -27,11 +27,22 @@ const IN_BASE64: [&str; 3] = ["emsrNyVxOT1tImFya", "prKzclcTk9bSJhcm", "6ays3JXE
 const VARIABLE: &str = "PRONY_MARK";
 
 /// Options that can be given a secret; a new one belongs here, with a way below, or among the others.
-const TAKE_SECRETS: [&str; 7] = ["body", "candidate", "expect-body", "header", "path", "redact", "targets"];
+const TAKE_SECRETS: [&str; 10] = [
+    "body",
+    "candidate",
+    "expect-body",
+    "header",
+    "path",
+    "redact",
+    "reset",
+    "service",
+    "service-ready",
+    "targets",
+];
 const OTHERS: &str = "agent-binary allow-commands agents arrivals blocks budget cacert cert connections controls disturbed dry-run duet duration expect-status \
-                      export fleet fleet-key help http2 https insecure json key memory method metrics nats-ca nats-nkey \
-                      no-keepalive noise-of only output pin pipeline plain plot precision quiet rate repeat requests \
-                      resolution resume runtime save scale seed server-cores server-host servers shuffle skip slo source \
+                      export fleet fleet-key help http2 https insecure json keep-service key memory method metrics nats-ca nats-nkey \
+                      no-keepalive noise-of only output pin pipeline plain plot port precision quiet rate repeat requests \
+                      reset-timeout resolution resume runtime save scale seed server-cores server-host servers service-timeout shuffle skip slo source \
                       spin stage strict threads timeout tls-resumption unix user-clock wait warmup watch web \
                       workers";
 
@@ -140,7 +151,7 @@ fn every_option_is_known_to_take_a_secret_or_none() {
     assert_eq!(all, known);
     let given = World::new();
     // A command and its path are tried with a server that dies.
-    let of_commands = ["candidate", "path"];
+    let of_commands = ["candidate", "path", "reset", "service", "service-ready"];
     let tried: BTreeSet<&str> = ways(&given).iter().map(|(option, ..)| *option).chain(of_commands).collect();
     assert!(TAKE_SECRETS.iter().all(|option| tried.contains(option)), "{tried:?}");
 }
@@ -207,7 +218,18 @@ fn a_failed_check_and_a_server_that_dies_tell_no_secret() {
     let words = format!("asked {MARK} of postgres://me:{MARK}@h/ {IN_URL} {IN_HTML} emsrNyVxOT1tImFyaw==");
     let command = format!("dead=echo '{words}' >&2; exit 7 # {{port}}");
     let path = format!("/?api_key={IN_URL}");
-    for flags in [&[][..], &["-H", "X-Own: @env:PRONY_MARK", "--path", &path]] {
+    let (service, reset) =
+        (format!("db=echo '{words}' >&2; exit 7 # {{port}}"), format!("echo '{words}' >&2; exit 7"));
+    let unready = format!("db=echo '{words}'; exit 1");
+    let waits =
+        ["--service", "db=sleep 600 # {port}", "--service-timeout", "db=1s", "--service-ready", &unready];
+    for flags in [
+        &[][..],
+        &["-H", "X-Own: @env:PRONY_MARK", "--path", &path],
+        &["--service", &service],
+        &["--reset", &reset],
+        &waits,
+    ] {
         let line = ["bench", "--candidate", &command, "-d", "200ms", "--blocks", "1", "-o", "dead.jsonl"];
         let said = prony(&world, &[&line[..], flags].concat());
         assert_eq!(said.code, Some(3), "{said:?}");

@@ -1,6 +1,6 @@
-//! What HTTP/2 changes, as a table that every view has.
+//! What HTTP/2 changes and what services cost, as tables that every view has.
 
-use prony_analysis::experiment::ExperimentAnalysis;
+use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row, ServiceFigures};
 use prony_analysis::figure::Figure;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,18 +11,18 @@ use crate::format;
 /// The figures of its columns; the others are in the JSON.
 const SHOWN: [Figure; 3] = [Figure::THROUGHPUT, Figure::P99, Figure::CPU_PER_REQUEST];
 
-/// A plan over HTTP/2 beside the same over HTTP/1.1.
+/// A plan over HTTP/2 beside the same over HTTP/1.1, or the services of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct ProtocolTable {
     /// What is compared, in a sentence.
     pub(crate) title: String,
     /// The heads of its columns; the first is the server's.
     pub(crate) head: Vec<String>,
-    /// A server each, as many cells as there are heads.
+    /// A server each, or one of its services, as many cells as there are heads.
     pub(crate) rows: Vec<Vec<String>>,
 }
 
-/// One for each pair of plans.
+/// One for each pair of plans, and one for each plan with services.
 pub(crate) fn protocols(analysis: &ExperimentAnalysis) -> Vec<ProtocolTable> {
     let table = |pair: &prony_analysis::protocols::ProtocolComparison| ProtocolTable {
         title: format!(
@@ -43,5 +43,31 @@ pub(crate) fn protocols(analysis: &ExperimentAnalysis) -> Vec<ProtocolTable> {
             })
             .collect(),
     };
-    analysis.protocols.iter().map(table).collect()
+    analysis.protocols.iter().map(table).chain(analysis.plans.iter().filter_map(services)).collect()
+}
+
+/// What the services beside the servers of a plan cost.
+fn services(plan: &PlanAnalysis) -> Option<ProtocolTable> {
+    let rows = plan.rows.iter().flat_map(|row| row.services.iter().map(move |service| (row, service)));
+    let cells = |(row, service): (&Row, &ServiceFigures)| {
+        let cpu = service.cpu_per_request_ns.as_ref();
+        let cpu = cpu.map(|e| format!("{}{}", format::duration(e.point), spaced_plus_minus(e)));
+        #[expect(clippy::cast_precision_loss, reason = "bytes of a machine's memory are exact in an f64")]
+        let memory = format::bytes(service.peak_memory_bytes as f64);
+        vec![
+            format::printable(&row.candidate),
+            format::printable(&service.name),
+            cpu.unwrap_or_else(|| WITHHELD.to_owned()),
+            memory,
+        ]
+    };
+    let rows: Vec<Vec<String>> = rows.map(cells).collect();
+    (!rows.is_empty()).then(|| ProtocolTable {
+        title: format!(
+            "Services under {}: their own costs, which are not in their servers'",
+            format::printable(&plan.name)
+        ),
+        head: ["server", "service", "CPU/req", "memory"].map(str::to_owned).to_vec(),
+        rows,
+    })
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::check::{CustomCheck, Route};
+use crate::service::{self, Service};
 use crate::toml_file::{TomlError, TomlFile};
 
 mod python;
@@ -20,7 +21,7 @@ mod variables;
 pub(crate) use python::Constraint;
 pub(crate) use requires::{Download, Pecl, Requires};
 pub(crate) use validate::{CAPABILITIES, is_label_word};
-pub(crate) use variables::{Piece, Values, Var, pieces};
+pub(crate) use variables::{Piece, Values, Var, is_name, pieces};
 
 /// What a recipe's `schema` must say.
 pub(crate) const SCHEMA: &str = "prony.server/1";
@@ -62,6 +63,9 @@ pub struct Recipe {
     /// Processes that must run before it, in order.
     #[serde(rename = "helper")]
     pub(crate) helpers: Vec<Helper>,
+    /// What must run beside it, started before it.
+    #[serde(rename = "service", deserialize_with = "service::in_order")]
+    pub(crate) services: Vec<Service>,
     /// How its version is asked for.
     pub(crate) version: Option<VersionCommand>,
     /// Its axes in the order of the file; the first value of each is the default.
@@ -207,6 +211,11 @@ impl Recipe {
         recipe.complete(file)?;
         validate::validate(file, &recipe)?;
         Ok(recipe)
+    }
+
+    /// Whether it asks for services beside it.
+    pub fn has_services(&self) -> bool {
+        !self.services.is_empty()
     }
 
     /// An image with a port may leave out the rest: it is then asked for `/`, and nothing is said of it.

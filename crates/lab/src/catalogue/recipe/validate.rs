@@ -4,6 +4,7 @@ use super::requires::{is_sha256, validate as requires};
 use super::variables::{BUILT_IN, Piece, Var, is_name, pieces};
 use super::{AxisValue, PROTOCOLS, Recipe, SCHEMA};
 use crate::check::validate_checks;
+use crate::service;
 use crate::toml_file::{TomlError, TomlFile, suggest};
 
 /// A server that takes longer than this to answer is not starting, it is hanging.
@@ -13,6 +14,9 @@ const OWN_WORDS: [&str; 7] = ["env", "requires", "keepalive", "processes", "imag
 /// What a recipe may leave to root in its container: what a server takes to listen, to read, and to become other users.
 pub(crate) const CAPABILITIES: [&str; 6] =
     ["CHOWN", "DAC_OVERRIDE", "KILL", "NET_BIND_SERVICE", "SETGID", "SETUID"];
+
+/// What the commands of a recipe's services may name beside what every service may.
+const OF_SERVICES: [&str; 6] = ["work", "venv", "ext", "opt", "user", "unprivileged_user"];
 
 pub(super) fn validate(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlError> {
     let schema = &recipe.schema;
@@ -33,6 +37,7 @@ pub(super) fn validate(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlEr
     protocols(file, &["protocols"], &recipe.protocols)?;
     image(file, recipe)?;
     vars(file, recipe)?;
+    service::check(&recipe.services, &OF_SERVICES).map_err(|why| file.error(&["service"], why))?;
     commands(file, recipe)?;
     let timeout = recipe.start.ready_timeout().as_secs();
     file.refuse_if(
@@ -132,7 +137,8 @@ fn var_value(file: TomlFile<'_>, path: &[&str], value: &Var) -> Result<(), TomlE
 /// The names of all variables of a recipe, and whether one is a list.
 fn variables(recipe: &Recipe) -> (Vec<&str>, impl Fn(&str) -> bool + Copy) {
     let declared = recipe.vars.keys().map(String::as_str);
-    let known = BUILT_IN.iter().map(|(name, _)| *name).chain(declared).collect();
+    let ports = recipe.services.iter().map(|service| service.port_name.as_str());
+    let known = BUILT_IN.iter().map(|(name, _)| *name).chain(declared).chain(ports).collect();
     (known, move |name: &str| matches!(recipe.vars.get(name), Some(Var::Many(_))))
 }
 

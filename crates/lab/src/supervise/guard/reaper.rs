@@ -208,6 +208,8 @@ impl Reaper {
             if detached && code == Some(0) {
                 self.daemon = Some(process);
             }
+            // What was to end has, and left its work to the others.
+            let detached = detached || self.order.spec.processes[process].ends;
             tell(&GuardEvent::Exited { process, code, signal, detached });
         }
     }

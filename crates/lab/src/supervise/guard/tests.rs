@@ -30,6 +30,7 @@ pub(crate) fn shell_spec(root: &Path, scripts: &[&str]) -> LaunchSpec {
     let process = |script: &&str| ProcessSpec {
         argv: ["sh", "-c", *script].map(str::to_owned).to_vec(),
         wait_for: None,
+        ends: false,
     };
     LaunchSpec {
         label: "shell".to_owned(),

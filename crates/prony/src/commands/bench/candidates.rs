@@ -28,7 +28,8 @@ pub(in crate::commands) fn experiment(
         let candidate = if what.starts_with("http://") || what.starts_with("https://") {
             Candidate::url(name, Target::given(what).map_err(Failure::usage)?)
         } else {
-            let listens = Listens { tls: arguments.https, unix: arguments.plan.unix.clone() };
+            let (tls, unix, port) = (arguments.https, arguments.plan.unix.clone(), arguments.port);
+            let listens = Listens { tls, unix, port };
             Candidate::command(name, what, listens)
         };
         let candidate = candidate.map_err(Failure::usage)?;
@@ -89,6 +90,9 @@ fn watch(arguments: &BenchArguments, candidates: &mut [BenchCandidate]) -> Resul
 /// Refuses `--https` and `--unix` where they could not mean anything.
 fn check_listens(arguments: &BenchArguments, candidates: &[BenchCandidate]) -> Result<(), Failure> {
     let url = candidates.iter().find(|c| c.candidate.as_url().is_some());
+    if arguments.port.is_some() && candidates.iter().all(|c| c.candidate.as_url().is_some()) {
+        return Err(Failure::usage("--port is for commands: write the port into the URL of each candidate."));
+    }
     if arguments.https && candidates.iter().all(|c| c.candidate.as_url().is_some()) {
         return Err(Failure::usage(
             "--https is for commands: write https:// into the URL of each candidate.",

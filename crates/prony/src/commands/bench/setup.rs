@@ -20,7 +20,7 @@ use prony_model::run_log::{Header, RunLog};
 use prony_model::units::{parse_duration, show_duration};
 use prony_report::format::count;
 
-use super::{adaptive, candidates, controls, duet};
+use super::{adaptive, candidates, controls, duet, services};
 use crate::cli::{BenchArguments, Disturbed};
 use crate::commands::server_host::connect;
 use crate::commands::servers::{catalogue, engine, layout, native_memory};
@@ -50,6 +50,8 @@ pub(super) fn setup(
         Some(log) => go_on(&mut experiment, &mut candidates, arguments, log)?,
     }
     apply_flags(&mut experiment, arguments)?;
+    services::apply(&mut experiment, arguments)?;
+    services::check_run(&experiment, &candidates, arguments, server_host.is_some())?;
     let memory_bytes = match &server_host {
         Some(_) => None, // it sees to that itself
         None => native_memory(&arguments.runtime)?,
@@ -59,6 +61,7 @@ pub(super) fn setup(
     }
     let log = resumed.or_else(|| arguments.output.as_ref().map(PathBuf::from));
     let (mut pins, places) = cpus_of(arguments, &experiment, &candidates, before, server_host.as_deref())?;
+    let service_cpus = services::cpus(&experiment, &candidates, arguments, before, &mut pins)?;
     if arguments.pin.is_empty() && agents.is_some_and(|agents| !matches!(agents, Agents::Local(_))) {
         // This machine's CPUs are none of another's.
         pins.client.clear();
@@ -68,6 +71,7 @@ pub(super) fn setup(
         reproduce: before
             .map_or_else(|| reproduce::own(&arguments.redact), |log| log.header.reproduce.clone()),
         supervision: Supervision::new(&state, &pins.client, memory_bytes),
+        service_cpus,
         host: prony_host::read(),
         resume: before.is_some(),
         experiment,
@@ -261,8 +265,13 @@ fn experiment(arguments: &BenchArguments, resumed: Option<&RunLog>) -> Result<Ex
             let read = Experiment::parse(&log.header.name, "the experiment in the run log", text);
             let mut experiment = read.map_err(Failure::usage)?;
             experiment.published.clone_from(&log.header.published);
-            // Nobody's file but the one that is named says which machine is reached.
+            // Nobody's file but the one that is named says which machine is reached, and which commands are run.
             experiment.server_host = None;
+            if !experiment.services.is_empty() || experiment.reset.is_some() {
+                return Err(Failure::usage(
+                    "This run's experiment has commands to run, services or a reset: name its file again with --resume.",
+                ));
+            }
             experiment
         }
         (None, None) => {
@@ -377,6 +386,7 @@ fn given_pins(arguments: &BenchArguments, on_two_hosts: bool) -> Result<Option<P
         match text.split_once('=') {
             Some(("server", cpus)) => pins.server = parse_cpus(cpus)?,
             Some(("client", cpus)) => pins.client = parse_cpus(cpus)?,
+            Some(("service", _)) => {} // see `services::cpus`
             _ => return Err(Failure::usage(format!("--pin {text:?}: write --pin server=1 --pin client=0."))),
         }
     }
@@ -440,6 +450,14 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
         cpus(&setup.pins.server),
         cpus(&setup.pins.client)
     ));
+    lines.extend(experiment.services.iter().map(|service| {
+        let on = if setup.service_cpus.is_empty() {
+            "the server's CPUs".to_owned()
+        } else {
+            cpus(&setup.service_cpus)
+        };
+        format!("service  {} on {on}", service.name)
+    }));
     if !setup.fleet.is_empty() {
         lines.push(format!("loads    by {}", setup.fleet.join(" ")));
     }

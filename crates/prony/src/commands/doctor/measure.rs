@@ -153,6 +153,7 @@ fn bench(
         // None of the candidates is installed: nothing of the current folder is used.
         layout: Layout::new(folder.path()).map_err(|e| format!("Not measured: {e}."))?,
         log: log.clone(),
+        service_cpus: Vec::new(),
         resume: false,
         reproduce: "prony doctor".to_owned(),
         host: host.clone(),

@@ -1,0 +1,231 @@
+//! Services of trials: up before their candidate, sampled beside it, down after it; and what resets them.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::time::Duration;
+
+use prony_model::plan::Protocol;
+use prony_model::secret::names_asked_for;
+use prony_model::server::ServiceSamples;
+use prony_model::target::Target;
+use prony_model::units::show_duration;
+use rustix::process::geteuid;
+
+use super::request_spec::RequestSpec;
+use crate::candidate::{Candidate, Layout};
+use crate::check::Route;
+use crate::launch::{LaunchContext, LaunchSpec, Work, beside, done, run_dir};
+use crate::sample::SampledService;
+use crate::service::{Reset, Service};
+use crate::supervise::{
+    NotUp, Running, StartError, StartErrorKind, StopReport, Supervision, free_port, run_folder,
+};
+
+/// One connect: the port is this machine's.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Where services run.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) supervision: &'a Supervision,
+    /// Their CPUs; empty: any.
+    pub(super) cpus: &'a [u32],
+    /// Whether these are the server's, too.
+    pub(super) shares: bool,
+}
+
+/// A service that is up. Dropping it ends it.
+#[derive(Debug)]
+pub(super) struct Up {
+    service: Service,
+    /// The candidate whose recipe asks for it; `None`: the run does.
+    of: Option<String>,
+    running: Running,
+    port: u16,
+    cpus: Vec<u32>,
+    shares: bool,
+}
+
+/// Brings up what a candidate needs, in order: what the run asks for, and what its recipe does besides. Those of `kept`
+/// that still run are taken from there, and come back where one does not come up.
+pub(super) fn bring_up(
+    candidate: &Candidate,
+    asked: &[Service],
+    place: Place<'_>,
+    kept: &mut Vec<Up>,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<Vec<Up>, NotUp> {
+    kept.retain_mut(|up| up.running.died().is_none());
+    let of_recipe = candidate.server().map_or(&[][..], |server| &server.recipe.services);
+    let besides = of_recipe.iter().filter(|own| asked.iter().all(|service| service.name != own.name));
+    let wanted = asked.iter().map(|service| (service, None));
+    let mut all: Vec<Up> = Vec::new();
+    for (service, of) in wanted.chain(besides.map(|service| (service, Some(candidate)))) {
+        let is_it = |up: &Up| up.service == *service && up.of.as_deref() == of.map(Candidate::label);
+        let up = match kept.iter().position(is_it) {
+            Some(at) => Ok(kept.remove(at)),
+            None => start(service, of, place, ports(&all), cancelled),
+        };
+        match up {
+            Ok(up) => all.push(up),
+            Err(why) => {
+                kept.extend(all.into_iter().filter(|up| up.service.keep));
+                return Err(why);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// By name, where each listens.
+pub(super) fn ports(services: &[Up]) -> Vec<(String, u16)> {
+    services.iter().map(|up| (up.service.name.clone(), up.port)).collect()
+}
+
+fn start(
+    service: &Service,
+    of: Option<&Candidate>,
+    place: Place<'_>,
+    before: Vec<(String, u16)>,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<Up, NotUp> {
+    let (address, label) = (Ipv4Addr::LOCALHOST, format!("service {}", service.name));
+    let failed = |why: String| NotUp::NotStarted(format!("{label} did not start: {why}"));
+    let port =
+        free_port(address).ok_or_else(|| failed("no port is free: end what holds them.".to_owned()))?;
+    let context = context(port, before)?;
+    let mut commands = vec![(Work::Serves, service.command.as_str())];
+    let (url, done) = (service.ready_url().map(|url| context.replace(url)), done(&context.run_dir));
+    let (probe, waits) = match (&service.ready, &url) {
+        (None, _) => (None, format!("nothing accepted connections on its port {port}.")),
+        (Some(_), Some(url)) => (None, format!("{url} gave no response of 2xx or 3xx.")),
+        (Some(command), None) => {
+            (Some(command), "the command by which it is ready did not succeed.".to_owned())
+        }
+    };
+    commands.extend(probe.map(|command| (Work::Probes, command.as_str())));
+    let asks = match &url {
+        None => None,
+        Some(url) => Some(asking(url).map_err(|why| {
+            run_dir::remove(&context.run_dir);
+            failed(why)
+        })?),
+    };
+    let mut ready = || match (&asks, probe) {
+        (Some(asks), _) => asks(),
+        (None, Some(_)) => done.exists(),
+        (None, None) => {
+            TcpStream::connect_timeout(&SocketAddr::from((address, port)), CONNECT_TIMEOUT).is_ok()
+        }
+    };
+    let of_recipe = of.map(|candidate| (candidate, place.layout));
+    let spec = launched(&label, &commands, of_recipe, &context, service.ready_timeout, place.cpus)?;
+    let started = Running::start(&spec, &unlimited(place.supervision), &mut ready, cancelled);
+    let mut running = started.map_err(|why| {
+        said(why, |kind| match kind {
+            StartErrorKind::Died(how) => format!("{how} before it was ready."),
+            StartErrorKind::NotReady(after) => {
+                format!("was not ready within {}: {waits}", show_duration(*after))
+            }
+            other => other.to_string(),
+        })
+    })?;
+    if let Some(who) = running.stranger_on(address, port) {
+        let why = format!("{label}: its port {port} was taken by {who} before it could listen there.");
+        return Err(NotUp::Stranger(why, running.stop().leftovers));
+    }
+    let (service, of, cpus) = (service.clone(), of.map(|of| of.label().to_owned()), place.cpus.to_vec());
+    Ok(Up { service, of, running, port, cpus, shares: place.shares })
+}
+
+/// Asks a URL whether it responds, each time that it is called.
+fn asking(url: &str) -> Result<impl Fn() -> bool + use<>, String> {
+    let target = Target::given(url).map_err(|why| why.to_string())?;
+    let candidate = Candidate::url("service", target.clone())?;
+    let spec = RequestSpec::of_server(&candidate, Route::Text, &[]);
+    let endpoint = spec.endpoint(target, None, None, Protocol::Http1)?;
+    Ok(move || spec.ready(&endpoint).is_ok())
+}
+
+/// Runs a reset to its end.
+pub(super) fn reset(
+    reset: &Reset,
+    place: Place<'_>,
+    services: Vec<(String, u16)>,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<(), NotUp> {
+    let context = context(0, services)?;
+    let done = done(&context.run_dir);
+    let commands = [(Work::Resets, reset.command.as_str())];
+    let spec = launched("The reset", &commands, None, &context, reset.timeout, place.cpus)?;
+    let run = Running::start(&spec, &unlimited(place.supervision), &mut || done.exists(), cancelled);
+    run.map(drop).map_err(|why| {
+        said(why, |kind| match kind {
+            StartErrorKind::Died(how) => format!("{how}."),
+            StartErrorKind::NotReady(after) => {
+                format!("did not end within {}: give it longer by --reset-timeout.", show_duration(*after))
+            }
+            other => other.to_string(),
+        })
+    })
+}
+
+/// Why it did not start, in these words.
+fn said(why: StartError, words: impl Fn(&StartErrorKind) -> String) -> NotUp {
+    let kind = StartErrorKind::Said(words(&why.kind));
+    match why.kind {
+        StartErrorKind::Interrupted => NotUp::Cancelled(why.to_string(), why.log_tail),
+        _ => NotUp::NotStarted(StartError { kind, ..why }.to_string()),
+    }
+}
+
+/// A limit of memory is the servers'.
+fn unlimited(supervision: &Supervision) -> Supervision {
+    Supervision { memory_bytes: None, ..supervision.clone() }
+}
+
+fn context(port: u16, services: Vec<(String, u16)>) -> Result<LaunchContext, NotUp> {
+    let run_dir = run_folder(geteuid().is_root())?;
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    Ok(LaunchContext { address, workers: 1, run_dir, services, hidden: names_asked_for() })
+}
+
+fn launched(
+    label: &str,
+    commands: &[(Work, &str)],
+    of: Option<(&Candidate, &Layout)>,
+    context: &LaunchContext,
+    timeout: Duration,
+    cpus: &[u32],
+) -> Result<LaunchSpec, NotUp> {
+    let mut spec = beside(label, commands, of, context, timeout).map_err(|why| {
+        run_dir::remove(&context.run_dir);
+        NotUp::NotStarted(format!("{label} did not start: {why}"))
+    })?;
+    spec.pin(cpus);
+    Ok(spec)
+}
+
+impl Up {
+    /// Whether it runs on, for the trials to come.
+    pub(super) fn is_kept(&mut self) -> bool {
+        self.service.keep && self.running.died().is_none()
+    }
+
+    /// That it ended while a candidate was loaded, in a sentence.
+    pub(super) fn died_beside(&mut self, candidate: &str) -> Option<String> {
+        let death = self.running.died()?;
+        Some(death.said_beside(&format!("service {}", self.service.name), candidate))
+    }
+
+    pub(super) fn stop(&mut self) -> StopReport {
+        self.running.stop()
+    }
+
+    /// Begins to sample it, by these CPUs (the client's).
+    pub(super) fn sample(&self, client: &[u32]) -> std::io::Result<SampledService> {
+        let (name, cpus, shares_cpus) = (self.service.name.clone(), self.cpus.clone(), self.shares);
+        let known = ServiceSamples { name, cpus, shares_cpus, ..ServiceSamples::default() };
+        SampledService::start(self.running.watched(), client, known)
+    }
+}

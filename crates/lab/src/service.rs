@@ -1,0 +1,218 @@
+//! A service: what candidates need beside them while they are measured (a database, a cache, an upstream), as it is asked for.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use prony_model::run_log::ServiceRecord;
+use prony_model::secret::{redacted_command, remember_command};
+use prony_model::units::show_duration;
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::catalogue::{Piece, is_name, pieces};
+use crate::toml_file::suggest;
+
+/// How long until it must be ready, unless told otherwise: a database may make its files first.
+const READY_TIMEOUT: Duration = Duration::from_secs(60);
+/// A service that takes longer is not starting, it is hanging.
+const READY_TIMEOUT_MAX: Duration = Duration::from_secs(600);
+/// The most services of a trial.
+const SERVICES_MAX: usize = 16;
+/// How the variable of a service's port ends.
+const PORT_ENDS: &str = "_port";
+/// What a command of a service may name, beside the ports of those that run already.
+const OWN_NAMES: [&str; 3] = ["host", "port", "run"];
+
+/// A helper process of trials.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Service {
+    pub name: String,
+    /// What `sh` runs.
+    pub command: String,
+    /// When it is ready; `None`: when its port accepts connections.
+    pub ready: Option<String>,
+    /// Whether it runs from its first trial to the run's end; else each trial has its own.
+    pub keep: bool,
+    pub ready_timeout: Duration,
+    /// The variable of its port in commands: `db_port`.
+    pub(crate) port_name: String,
+}
+
+/// What brings everything to its state before a trial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reset {
+    /// What `sh` runs.
+    pub command: String,
+    pub timeout: Duration,
+}
+
+/// How long a reset may take, unless told otherwise.
+pub const RESET_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// `[service.NAME]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    command: String,
+    ready: Option<String>,
+    #[serde(default)]
+    keep: bool,
+    ready_timeout: Option<prony_model::units::DurationValue>,
+}
+
+/// `[service]` in the order of the file: each may name the ports of those before it.
+pub(crate) fn in_order<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Service>, D::Error> {
+    let tables = BTreeMap::<Spanned<String>, Table>::deserialize(deserializer)?;
+    let mut tables: Vec<(Spanned<String>, Table)> = tables.into_iter().collect();
+    tables.sort_by_key(|(name, _)| name.span().start);
+    let service = |(name, table): (Spanned<String>, Table)| Service {
+        ready: table.ready,
+        keep: table.keep,
+        ready_timeout: table.ready_timeout.map_or(READY_TIMEOUT, |time| time.0),
+        ..Service::new(name.get_ref(), &table.command)
+    };
+    Ok(tables.into_iter().map(service).collect())
+}
+
+impl Service {
+    /// One that is ready when its port accepts connections.
+    pub fn new(name: &str, command: &str) -> Service {
+        let (port_name, command) = (format!("{name}{PORT_ENDS}"), command.to_owned());
+        let name = name.to_owned();
+        Service { name, command, ready: None, keep: false, ready_timeout: READY_TIMEOUT, port_name }
+    }
+
+    /// The URL by which it is ready, if it is by one.
+    pub(crate) fn ready_url(&self) -> Option<&str> {
+        self.ready.as_deref().filter(|ready| ready.starts_with("http://") || ready.starts_with("https://"))
+    }
+
+    /// As run logs have it: without its secrets.
+    pub(crate) fn record(&self) -> ServiceRecord {
+        ServiceRecord {
+            name: self.name.clone(),
+            command: redacted_command(&self.command),
+            ready: self.ready.as_deref().map(redacted_command),
+            keep: self.keep,
+        }
+    }
+}
+
+/// The variables of their ports.
+fn ports(services: &[Service]) -> impl Iterator<Item = &str> {
+    services.iter().map(|service| service.port_name.as_str())
+}
+
+/// Whether these can be the services of a run, each naming only what is known when it is started; `more` are names that
+/// their commands may have besides. Why not, in a sentence.
+pub fn check(services: &[Service], more: &[&str]) -> Result<(), String> {
+    if services.len() > SERVICES_MAX {
+        return Err(format!("{} services are more than {SERVICES_MAX}.", services.len()));
+    }
+    for (at, service) in services.iter().enumerate() {
+        let Service { name, command, ready, ready_timeout, .. } = service;
+        if !is_name(name) {
+            return Err(format!(
+                "{name:?} cannot be a service's name: write a lower-case letter, then letters, digits and _."
+            ));
+        }
+        if services[..at].iter().any(|other| other.name == *name) {
+            return Err(format!("Two services are called {name:?}: give each its own name."));
+        }
+        if ready.is_none() && !pieces(command).contains(&Piece::Name("port")) {
+            return Err(format!(
+                "The command of the service {name:?} has no {{port}}: write {{port}} where it is told what to listen on, or \
+                 say by what it is ready."
+            ));
+        }
+        if ready_timeout.is_zero() || *ready_timeout > READY_TIMEOUT_MAX {
+            let most = show_duration(READY_TIMEOUT_MAX);
+            return Err(format!("The service {name:?} has no time to become ready in, or more than {most}."));
+        }
+        [command].into_iter().chain(ready).for_each(|text| remember_command(text));
+        // What runs on does not find the next one of what does not.
+        let before = services[..at].iter().filter(|other| other.keep || !service.keep);
+        let before = before.map(|other| other.port_name.as_str());
+        let known: Vec<&str> = OWN_NAMES.iter().chain(more).copied().chain(before).collect();
+        for text in [command].into_iter().chain(ready) {
+            check_names(&format!("The service {name:?}"), text, &known)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the command of a reset can be run: it may name the ports of all services.
+pub fn check_reset(command: &str, services: &[Service]) -> Result<(), String> {
+    if command.trim().is_empty() {
+        return Err(
+            "The reset is empty: write the command that brings all to its state before a trial.".to_owned()
+        );
+    }
+    remember_command(command);
+    let known: Vec<&str> = ["run"].into_iter().chain(ports(services)).collect();
+    check_names("The reset", command, &known)
+}
+
+/// Whether a candidate's command names no other service than these. Its other braces are its own affair.
+pub fn check_candidate(name: &str, command: &str, services: &[Service]) -> Result<(), String> {
+    let known: Vec<&str> = ports(services).collect();
+    let unknown = pieces(command).into_iter().find_map(|piece| match piece {
+        Piece::Name(name) if name.ends_with(PORT_ENDS) && !known.contains(&name) => Some(name),
+        _ => None,
+    });
+    let Some(unknown) = unknown else { return Ok(()) };
+    let hint = match known.is_empty() {
+        true => format!("give --service {}='COMMAND {{port}}'.", unknown.trim_end_matches(PORT_ENDS)),
+        false => suggest(unknown, known),
+    };
+    Err(format!("The command of {name:?} has {{{unknown}}}, and there is no such service: {hint}"))
+}
+
+fn check_names(whose: &str, text: &str, known: &[&str]) -> Result<(), String> {
+    let mut names = pieces(text).into_iter().filter_map(|piece| match piece {
+        Piece::Name(name) => Some(name),
+        Piece::Text(_) => None,
+    });
+    match names.find(|name| !known.contains(name)) {
+        None => Ok(()),
+        Some(name) => Err(format!(
+            "{whose} has {{{name}}}, which is not known where it is started: {} Braces of the command's own have a blank \
+             in them: {{ {name} }}.",
+            suggest(name, known.iter().copied())
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_names_only_what_is_there_when_it_is_started() {
+        let of = |services: &[(&str, &str)]| {
+            let services: Vec<Service> = services.iter().map(|(n, c)| Service::new(n, c)).collect();
+            check(&services, &[]).err().unwrap_or_default()
+        };
+        assert_eq!(of(&[("db", "d {port} {run}"), ("cache", "c {port} {db_port} { x } ${y}")]), "");
+        for (services, words) in [
+            (
+                &[("db", "d {port} {cache_port}"), ("cache", "c {port}")][..],
+                "has {cache_port}, which is not known",
+            ),
+            (&[("db", "d {prot} {port}")], "has {prot}"),
+            (&[("db", "d")], "has no {port}"),
+            (&[("Db", "d {port}")], "cannot be a service's name"),
+            (&[("db", "d {port}"), ("db", "e {port}")], "Two services"),
+        ] {
+            assert!(of(services).contains(words), "{}", of(services));
+        }
+        let db = [Service::new("db", "d {port}")];
+        assert_eq!(check_reset("fill {db_port}", &db), Ok(()));
+        assert!(check_reset("fill {dp_port}", &db).unwrap_err().contains("{dp_port}"));
+        assert!(check_reset(" ", &db).unwrap_err().contains("empty"));
+        assert_eq!(check_candidate("a", "awk '{print}' {port} {db_port}", &db), Ok(()));
+        let unknown =
+            |services: &[Service]| check_candidate("a", "x {port} {dbb_port}", services).unwrap_err();
+        assert!(unknown(&db).contains("db_port") && unknown(&[]).contains("--service dbb='COMMAND {port}'"));
+    }
+}

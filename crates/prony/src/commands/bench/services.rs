@@ -1,0 +1,141 @@
+//! `--service`, `--reset` and what goes with them, over those of an experiment.
+
+use prony_host::pins::Pins;
+use prony_lab::bench::BenchCandidate;
+use prony_lab::experiment::Experiment;
+use prony_lab::service::{RESET_TIMEOUT, Reset, Service, check, check_candidate, check_reset};
+use prony_model::run_log::RunLog;
+use prony_model::units::parse_duration;
+
+use crate::cli::BenchArguments;
+use crate::commands::parse_cpus;
+use crate::failure::Failure;
+
+/// What flags say of services and of the reset; a service of an experiment gives way to one of its name.
+pub(super) fn apply(experiment: &mut Experiment, arguments: &BenchArguments) -> Result<(), Failure> {
+    let given = arguments.services.iter().map(|text| {
+        let (name, command) = named("--service", "COMMAND {port}", text)?;
+        Ok(Service::new(name, command))
+    });
+    let given = given.collect::<Result<Vec<Service>, Failure>>()?;
+    experiment.services.retain(|of_file| given.iter().all(|service| service.name != of_file.name));
+    experiment.services.extend(given);
+    for text in &arguments.service_ready {
+        let (name, ready) = named("--service-ready", "COMMAND", text)?;
+        known(experiment, "--service-ready", name)?.ready = Some(ready.to_owned());
+    }
+    for text in &arguments.service_timeout {
+        let (name, time) = named("--service-timeout", "60s", text)?;
+        known(experiment, "--service-timeout", name)?.ready_timeout = parse_duration(time)?;
+    }
+    for name in &arguments.keep_service {
+        known(experiment, "--keep-service", name)?.keep = true;
+    }
+    if let Some(command) = &arguments.reset {
+        experiment.reset = Some(Reset { command: command.clone(), timeout: RESET_TIMEOUT });
+    }
+    if let Some(timeout) = &arguments.reset_timeout {
+        let timeout = parse_duration(timeout)?;
+        let Some(reset) = experiment.reset.as_mut().filter(|_| !timeout.is_zero()) else {
+            return Err(Failure::usage(
+                "--reset-timeout is how long a --reset may take: give both, and more than 0.",
+            ));
+        };
+        reset.timeout = timeout;
+    }
+    check(&experiment.services, &[]).map_err(Failure::usage)?;
+    let reset = experiment.reset.as_ref();
+    reset.map_or(Ok(()), |reset| check_reset(&reset.command, &experiment.services)).map_err(Failure::usage)
+}
+
+/// `NAME=WHAT` of a flag.
+fn named<'a>(flag: &str, what: &str, text: &'a str) -> Result<(&'a str, &'a str), Failure> {
+    let split = text.split_once('=').filter(|(_, what)| !what.trim().is_empty());
+    split.ok_or_else(|| {
+        Failure::usage(format!("{flag} {text:?} says no name, or nothing: write NAME='{what}'."))
+    })
+}
+
+fn known<'a>(experiment: &'a mut Experiment, flag: &str, name: &str) -> Result<&'a mut Service, Failure> {
+    experiment.services.iter_mut().find(|service| service.name == name).ok_or_else(|| {
+        Failure::usage(format!(
+            "{flag} {name}: there is no such service: give --service {name}='COMMAND {{port}}'."
+        ))
+    })
+}
+
+/// Refuses what a run with services, or with a reset, cannot be.
+pub(super) fn check_run(
+    experiment: &Experiment,
+    candidates: &[BenchCandidate],
+    arguments: &BenchArguments,
+    on_server_host: bool,
+) -> Result<(), Failure> {
+    for c in candidates {
+        if let Some(command) = c.candidate.command_line() {
+            check_candidate(c.candidate.label(), command, &experiment.services).map_err(Failure::usage)?;
+        }
+    }
+    let services = !experiment.services.is_empty();
+    if on_server_host && (services || experiment.reset.is_some() || candidates.iter().any(is_of_recipe)) {
+        return Err(Failure::usage(
+            "Services and resets run on this machine, and --server-host starts the servers on another: start the services \
+             there by hand and leave --service and --reset out, or leave --server-host out.",
+        ));
+    }
+    if on_server_host && arguments.port.is_some() {
+        return Err(Failure::usage("--port is not known to --server-host: leave one of them out."));
+    }
+    if let Some(url) = candidates.iter().find(|c| services && c.candidate.as_url().is_some()) {
+        return Err(Failure::usage(format!(
+            "{} is a URL, whose server Prony does not start and cannot tell where a service is: leave it out, or --service.",
+            url.candidate.label()
+        )));
+    }
+    // Those of a file are refused as those of flags are.
+    let keeps = experiment.services.iter().any(|service| service.keep);
+    if arguments.duet && (keeps || experiment.reset.is_some()) {
+        return Err(Failure::usage(
+            "--duet runs two candidates at once: a reset, or a service that both use, would be of both. Leave --duet out.",
+        ));
+    }
+    Ok(())
+}
+
+/// The CPUs of services: those of --pin, or of the log that is resumed, or one of the client's where it has two; empty:
+/// the server's.
+pub(super) fn cpus(
+    experiment: &Experiment,
+    candidates: &[BenchCandidate],
+    arguments: &BenchArguments,
+    before: Option<&RunLog>,
+    pins: &mut Pins,
+) -> Result<Vec<u32>, Failure> {
+    let needed = !experiment.services.is_empty() || candidates.iter().any(is_of_recipe);
+    if let Some(given) = arguments.pin.iter().find_map(|text| text.strip_prefix("service=")) {
+        let cpus = parse_cpus(given)?;
+        let taken = cpus.iter().find(|cpu| pins.client.contains(cpu) || pins.server.contains(cpu));
+        return match taken {
+            Some(cpu) => Err(Failure::usage(format!(
+                "--pin: CPU {cpu} cannot be both the services' and another side's: leave service= out, and they share \
+                 the server's."
+            ))),
+            None if !needed => Err(Failure::usage(
+                "--pin service= is for a run with services: give --service, or leave it out.",
+            )),
+            None => Ok(cpus),
+        };
+    }
+    Ok(match before {
+        Some(log) => log.header.service_cpus.clone(),
+        None if needed && arguments.pin.is_empty() && !arguments.duet && pins.client.len() > 1 => {
+            pins.client.pop().into_iter().collect()
+        }
+        None => Vec::new(),
+    })
+}
+
+/// Whether its recipe asks for services.
+fn is_of_recipe(c: &BenchCandidate) -> bool {
+    c.candidate.server().is_some_and(|server| server.recipe.has_services())
+}

@@ -1,0 +1,277 @@
+//! Services, resets and ports that cannot be chosen: `bench` starts what candidates need beside them, and leaves nothing of it.
+
+use std::fs;
+use std::net::{Ipv4Addr, TcpListener};
+use std::process::{Child, Stdio};
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::world::{Said, World, processes_naming, send, wait_until};
+
+/// A world with the programs, and what each of them is called there.
+struct Shop {
+    world: World,
+    program: String,
+}
+
+impl Shop {
+    fn new() -> Shop {
+        let world = World::new();
+        world.write("services.py", include_str!("services.py"));
+        let program = format!("python3 {}", world.path("services.py").display());
+        Shop { world, program }
+    }
+
+    /// `@` in flags is the program.
+    fn words(&self, flags: &[&str]) -> Vec<String> {
+        let line = ["bench", "-n", "40", "-c", "4", "--warmup", "0", "-o", "r.jsonl"];
+        line.iter().chain(flags).map(|word| word.replace('@', &self.program)).collect()
+    }
+
+    fn bench(&self, flags: &[&str]) -> Said {
+        let words = self.words(flags);
+        self.world.prony(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    fn start(&self, flags: &[&str]) -> Child {
+        let words = self.words(flags);
+        let mut command = self.world.command(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// How many rows each database has counted.
+    fn rows(&self) -> Vec<usize> {
+        let files = fs::read_dir(self.world.path("")).unwrap().flatten();
+        let counted = files.filter(|file| file.file_name().to_string_lossy().starts_with("rows-"));
+        counted.map(|file| fs::read(file.path()).unwrap().len()).collect()
+    }
+
+    /// Why each trial was not measured; empty of one that was.
+    fn failures(&self) -> Vec<String> {
+        let of = |result: Value| result["failure"].as_str().unwrap_or_default().to_owned();
+        self.world.lines("r.jsonl", "result").into_iter().map(of).collect()
+    }
+
+    #[track_caller]
+    fn assert_nothing_left(&self) {
+        let mark = self.world.path("").display().to_string();
+        wait_until("what the run started is gone", || processes_naming(&mark).is_empty());
+        let journal = || fs::read_dir(self.world.path("state/journal")).map_or(0, Iterator::count);
+        assert_eq!(journal(), 0);
+    }
+}
+
+const DB: &str = "db=exec @ serve {port} rows-{port}";
+const APP: &str = "shop=exec @ app {port} {db_port}";
+const RESET: &str = "@ reset {db_port}";
+
+/// The reset after the check leaves a database without its rows: what it then counts is what was requested.
+#[test]
+fn rows_counted_since_the_reset_are_the_requests_and_what_it_cost_is_in_every_view() {
+    let shop = Shop::new();
+    let flags = ["--candidate", APP, "--service", DB, "--reset", RESET, "--blocks", "1"];
+    let said = shop.bench(&flags);
+    assert_eq!((said.code, shop.rows()), (Some(0), vec![40]), "{said:?}");
+    let result = shop.world.lines("r.jsonl", "result").remove(0);
+    let service = &result["server"]["services"][0];
+    assert_eq!((&service["name"], &service["processes"]), (&"db".into(), &1.into()), "{result}");
+    assert!(service["peak_memory_bytes"].as_u64().unwrap() > 0);
+    // Of the server's tree it is none.
+    assert_eq!(result["server"]["processes"], 1);
+    let reasons = result["trial"]["verdict"]["reasons"].as_array().unwrap();
+    let is_said = reasons.iter().any(|reason| reason["code"] == "service_shares_cpus");
+    assert_eq!(is_said, service["shares_cpus"] == true, "{reasons:?}");
+    let header = shop.world.lines("r.jsonl", "header").remove(0);
+    let client = header["client_cpus"].as_array().unwrap();
+    assert!(service["cpus"].as_array().unwrap().iter().all(|cpu| !client.contains(cpu)), "{header}");
+    assert!(
+        said.out.contains("Services under c4-n40") || said.out.contains("Services under"),
+        "{}",
+        said.out
+    );
+    let report = |format: &str| shop.world.prony(&["report", "r.jsonl", "--format", format]).out;
+    assert!(report("markdown").contains("| shop | db |"), "{}", report("markdown"));
+    let json: Value = serde_json::from_str(&report("json")).unwrap();
+    assert_eq!(json["plans"][0]["rows"][0]["services"][0]["name"], "db", "{json}");
+    assert!(shop.world.read("r.html").contains("Services under"));
+    shop.assert_nothing_left();
+}
+
+#[test]
+fn each_trial_has_its_own_service_unless_that_is_kept() {
+    for (keep, databases) in [(&[][..], 3), (&["--keep-service", "db"][..], 1)] {
+        let shop = Shop::new();
+        let flags = ["--candidate", APP, "--service", DB, "--blocks", "3"];
+        let said = shop.bench(&[&flags, keep].concat());
+        assert_eq!((said.code, shop.rows().len()), (Some(0), databases), "{said:?}");
+        assert!(shop.rows().iter().sum::<usize>() >= 120);
+        shop.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_service_may_be_ready_by_a_command_or_a_url_and_commands_find_its_port_in_their_environment() {
+    for ready in ["db=test -e up && test $CACHE_PORT = {cache_port}", "db=http://127.0.0.1:{port}/"] {
+        let shop = Shop::new();
+        let cache = ["--service", "cache=exec @ serve {port} cached"];
+        let db = "db=touch up; test {cache_port} = $CACHE_PORT && exec @ serve {port} rows-{port}";
+        let app = "env=test $DB_PORT = {db_port} && exec @ app {port} $DB_PORT";
+        let reset = "test $DB_PORT = {db_port} && test {cache_port} = $CACHE_PORT";
+        let flags = ["--service", db, "--service-ready", ready, "--candidate", app, "--reset", reset];
+        let said = shop.bench(&[&cache[..], &flags, &["--blocks", "1"]].concat());
+        assert_eq!((said.code, shop.failures()), (Some(0), vec![String::new()]), "{said:?}");
+        shop.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_service_or_a_reset_that_fails_is_said_of_each_trial_and_leaves_nothing() {
+    let hold = "db=exec @ hold {port}";
+    for (service, more, words) in [
+        (
+            "db=echo no luck {port}; exit 3",
+            &[][..],
+            "service db ended with exit code 3 before it was ready. It wrote:\n  no luck",
+        ),
+        (
+            hold,
+            &["--service-ready", "db=false"][..],
+            "service db was not ready within 1s: the command by which it is ready",
+        ),
+        (hold, &[][..], "service db was not ready within 1s: nothing accepted connections on its port"),
+        (
+            "db=exec @ mortal {port} 30",
+            &[][..],
+            "service db ended with exit code 4 while shop was loaded. It wrote:\n  no more rows",
+        ),
+        (
+            DB,
+            &["--reset", "echo not now >&2; exit 7"][..],
+            "The reset ended with exit code 7. It wrote:\n  not now",
+        ),
+        (
+            DB,
+            &["--reset", "exec @ hold held", "--reset-timeout", "1s"][..],
+            "The reset did not end within 1s",
+        ),
+        (DB, &["--reset", "nosuch-{db_port}"][..], "The reset ended with exit code 127"),
+    ] {
+        let shop = Shop::new();
+        let wait = if service == hold { &["--service-timeout", "db=1s"][..] } else { &[] };
+        let flags = ["--candidate", APP, "--service", service, "--blocks", "1"];
+        let said = shop.bench(&[&flags, more, wait].concat());
+        assert_eq!(said.code, Some(3), "{said:?}");
+        let failures = shop.failures();
+        assert!(failures.len() == 1 && failures[0].starts_with(words), "{failures:?}");
+        shop.assert_nothing_left();
+    }
+}
+
+/// However much it prints, its log is bounded and the run goes on.
+#[test]
+fn a_service_that_prints_for_ever_hinders_nothing() {
+    let shop = Shop::new();
+    let db = "db=yes & exec @ serve {port} rows-{port}";
+    let said = shop.bench(&["--candidate", APP, "--service", db, "--blocks", "1"]);
+    assert_eq!((said.code, shop.failures()), (Some(0), vec![String::new()]), "{said:?}");
+    shop.assert_nothing_left();
+}
+
+#[test]
+fn who_took_a_services_port_is_named() {
+    let shop = Shop::new();
+    let db = "db=echo {port} >port; exec @ hold {run}/x";
+    let child = shop.start(&["--candidate", APP, "--service", db, "--blocks", "1"]);
+    let port = || fs::read_to_string(shop.world.path("port")).ok()?.trim().parse::<u16>().ok();
+    wait_until("the service's port", || port().is_some());
+    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, port().unwrap())).unwrap();
+    let said: Said = child.wait_with_output().unwrap().into();
+    drop(taken);
+    let failure = shop.failures().concat();
+    let own = format!("was taken by process {} (", std::process::id());
+    assert!(failure.contains("service db: its port") && failure.contains(&own), "{failure} {said:?}");
+    shop.assert_nothing_left();
+}
+
+#[test]
+fn a_name_that_nothing_has_is_an_error_before_anything_starts() {
+    for (flags, words) in [
+        (&["--candidate", "a=x {port} {dp_port}", "--service", DB][..], "did you mean \"db_port\"?"),
+        (&["--candidate", "a=x {port} {db_port}"], "give --service db='COMMAND {port}'"),
+        (&["--candidate", APP, "--service", "db=x {prot} {port}"], "{prot}"),
+        (&["--candidate", APP, "--service", DB, "--reset", "x {pg_port}"], "The reset has {pg_port}"),
+        (&["--candidate", APP, "--service", DB, "--service-ready", "pg=true"], "there is no such service"),
+        (&["--candidate", APP, "--service", DB, "--keep-service", "pg"], "there is no such service"),
+        (&["--candidate", APP, "--service", "db=x"], "has no {port}"),
+        (&["--candidate", "a=http://127.0.0.1:1/", "--service", DB], "is a URL"),
+        (&["--candidate", APP, "--service", DB, "--reset-timeout", "5s"], "give both"),
+        (
+            &["--candidate", APP, "--candidate", "b=x {port}", "--service", DB, "--reset", "true", "--duet"],
+            "--duet",
+        ),
+        (&["--candidate", APP, "--service", DB, "--server-host", "ssh:nowhere.invalid"], "ssh"),
+    ] {
+        let shop = Shop::new();
+        let said = shop.bench(flags);
+        assert!(said.code == Some(2) && said.err.contains(words), "{flags:?}: {said:?}");
+        assert!(!shop.world.path("r.jsonl").exists());
+    }
+}
+
+/// In the reset, in mid load, and while a service is not ready: the guards end everything, and the run goes on.
+#[test]
+fn kill_9_of_prony_leaves_nothing_at_any_step_and_the_run_can_be_resumed() {
+    let held = "test -e go || exec @ hold held";
+    let db = |script: &str| format!("db={script}; exec @ serve {{port}} rows-{{port}}");
+    let probe = format!("db={held}");
+    let steps = [
+        (db(held), APP.to_owned(), vec![]),
+        (DB.to_owned(), APP.to_owned(), vec!["--service-ready", &probe]),
+        (DB.to_owned(), APP.to_owned(), vec!["--reset", held]),
+        (DB.to_owned(), format!("shop={held}; exec @ app {{port}} {{db_port}}"), vec![]),
+    ];
+    for (db, app, more) in &steps {
+        let shop = Shop::new();
+        let flags = [&["--candidate", app, "--service", db, "--blocks", "1"][..], more].concat();
+        let mut child = shop.start(&flags);
+        wait_until("the step", || shop.world.path("held").exists());
+        send(child.id(), Signal::SIGKILL);
+        child.wait().unwrap();
+        let mark = shop.world.path("").display().to_string();
+        wait_until("what the run started is gone", || processes_naming(&mark).is_empty());
+        shop.world.write("go", "");
+        let said = shop.bench(&[&flags[..], &["--resume"]].concat());
+        assert_eq!((said.code, shop.failures()), (Some(0), vec![String::new()]), "{db} {more:?}: {said:?}");
+        shop.assert_nothing_left();
+        // With another reset or service it is another run.
+        let said = shop.bench(&[&flags[..4], &["--resume", "--blocks", "2"]].concat());
+        assert!(more.is_empty() || said.err.contains("its services"), "{said:?}");
+    }
+}
+
+/// A server that closes its connections leaves its port in TIME_WAIT, and the next one listens there all the same.
+#[test]
+fn an_application_with_a_port_of_its_own_is_started_again_there_and_who_has_the_port_is_named() {
+    let shop = Shop::new();
+    // Below what is given out to anybody who asks for a free one.
+    let first = 7_000 + u16::try_from(std::process::id() % 2_000).unwrap();
+    let free = (first..9_500).find_map(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok()).unwrap();
+    let port = free.local_addr().unwrap().port().to_string();
+    let app = format!("fixed=exec @ serve {port} rows-{port}");
+    let flags = ["--candidate", &app, "--port", &port, "--blocks", "3", "--no-keepalive"];
+    let said = shop.bench(&flags);
+    let own = format!("fixed listens on port {port}, which process {} (", std::process::id());
+    assert!(
+        shop.failures().iter().all(|failure| failure.starts_with(&own)),
+        "{:?} {said:?}",
+        shop.failures()
+    );
+    drop(free);
+    fs::remove_file(shop.world.path("r.jsonl")).unwrap();
+    let said = shop.bench(&flags);
+    assert_eq!((said.code, shop.failures()), (Some(0), vec![String::new(); 3]), "{said:?}");
+    let header = shop.world.lines("r.jsonl", "header").remove(0);
+    assert_eq!(header["candidates"][0]["settings"][0]["value"], port.as_str());
+    shop.assert_nothing_left();
+}

@@ -252,7 +252,7 @@ export interface Comparison {
   error: number;
   /** The answer in one sentence. */
   headline: string;
-  /** Figures, under all plans, that the first line or a gate may name: their findings are tested together. */
+  /** Figures, under all plans, that the first line may name: their findings are tested together. */
   hypotheses: number;
   /** Which look at the log this is, from 1: each spends a part of the error that verdicts may have. */
   look: number;

@@ -78,6 +78,7 @@ fn sampled(columns: SampleColumns) -> ServerSamples {
         columns,
         peak_pss_bytes: None,
         host: None,
+        services: Vec::new(),
     }
 }
 

@@ -41,6 +41,7 @@ fn judge(m: &Measurement, plan: &PlanRecord, seen: &Seen) -> prony_model::Trial 
         columns: SampleColumns::default(),
         peak_pss_bytes: None,
         host: None,
+        services: Vec::new(),
     });
     let observed = Observed {
         host_window: seen.host_window.clone(),

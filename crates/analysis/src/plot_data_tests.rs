@@ -78,7 +78,7 @@ fn sampled(columns: SampleColumns) -> ServerSamples {
         columns,
         peak_pss_bytes: None,
         host: None,
-        services: vec![],
+        services: Vec::new(),
     }
 }
 

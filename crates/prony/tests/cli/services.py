@@ -2,7 +2,7 @@
 
 serve PORT FILE: counts requests of /row into FILE, one byte each; `/reset` empties it.
 mortal PORT N: ends with exit code 4 when /row was asked for N times.
-app PORT SERVICE: asks the service at 127.0.0.1:SERVICE for /row once for each request.
+app PORT SERVICE: asks the service at 127.0.0.1:SERVICE for /row once for each request; without it, it does not answer.
 reset SERVICE: asks the service for /reset.
 hold FILE: makes FILE, and waits.
 """
@@ -33,17 +33,21 @@ def serve(connection):
         while b"\r\n\r\n" in seen:
             head, seen = seen.split(b"\r\n\r\n", 1)
             path = head.split()[1]
-            with lock:
-                if mode == "app":
+            if mode == "app":
+                try:
                     ask(other, "/row")
-                elif path == b"/reset":
+                except OSError:
+                    time.sleep(3600)  # whoever waits for it learns why from elsewhere
+                path = b"/"
+            with lock:
+                if path == b"/reset" and other:
                     open(other, "wb").close()
                 elif mode == "mortal" and path == b"/row":
                     rows += 1
                     if rows == int(other):
                         print("no more rows", flush=True)
                         os._exit(4)
-                elif path == b"/row":
+                elif path == b"/row" and other:
                     with open(other, "ab") as counted:
                         counted.write(b"x")
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")

@@ -53,11 +53,10 @@ fn describe(root: &Path, binary: &Path, command: &[&str], page: &mut String) -> 
 
 /// The commands that a help text lists, but for `help` itself.
 fn subcommands(help: &str) -> Vec<&str> {
-    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let listed = listed.take_while(|line| !line.is_empty());
-    // A description that goes on is indented further.
-    let names = listed.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-    names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
+    // A flag begins with a dash, an argument with a bracket, and descriptions are indented further.
+    let entries = help.lines().filter_map(|line| line.strip_prefix("  "));
+    let names = entries.filter(|entry| entry.starts_with(|c: char| c.is_ascii_lowercase()));
+    names.filter_map(|entry| entry.split_whitespace().next()).filter(|name| *name != "help").collect()
 }
 
 /// From the recipes and the records of this tree, which may be newer than those in the binary.

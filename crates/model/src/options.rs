@@ -32,33 +32,41 @@ pub struct LoadOptions {
     /// Concurrent connections [default: 50; 100 with -R]
     #[cfg_attr(feature = "flags", arg(short, long, value_name = "N", value_parser = one::<u32>))]
     pub connections: Option<OneOrMany<u32>>,
-    /// How long to measure, after the warm-up: `30s`, `1m30s`; a bare number is seconds; `auto`: the shortest of 1, 2, 5,
-    /// 10 and 30 s in which p50, p99 and the percentiles of --slo have enough requests at the rate that a short load
-    /// before the run shows, or at that of -R [default: 10s unless -n is given]
+    /// How long to measure, `30s`, `1m30s` or `auto` [default: 10s]
+    ///
+    /// This time begins after the warm-up. A bare number is in seconds. With -n and without -d it has no limit. `auto` is
+    /// the shortest of 1, 2, 5, 10 and 30 s in which p50, p99 and the percentiles of --slo have enough requests, at the
+    /// rate that a short load before the run shows, or at that of -R
     #[cfg_attr(feature = "flags", arg(short, long, value_name = "TIME"))]
     pub duration: Option<WindowValue>,
-    /// Stop after N requests in all, those of the warm-up included
+    /// Stop after N requests in total, those of the warm-up included
     #[cfg_attr(feature = "flags", arg(short = 'n', long, value_name = "N", value_parser = count::<u64>))]
     pub requests: Option<u64>,
-    /// Requests per second, `2000`, `20k`, sent on schedule however slowly the server responds (open loop);
-    /// without it each connection sends its next request as soon as it has the last response (closed loop)
+    /// Requests per second in total, `2000`, `20k` (open loop)
+    ///
+    /// Each is sent when it is due, even if the server is slow. Without a rate, each connection sends its next
+    /// request when it has received a response (closed loop)
     #[cfg_attr(feature = "flags", arg(short = 'R', long, value_name = "RATE"))]
     pub rate: Option<OneOrMany<RateValue>>,
-    /// A request header, 'Name: value' (repeatable); the value `@env:NAME` is read from the environment variable NAME
+    /// A request header, 'Name: value' (repeatable)
+    ///
+    /// The value `@env:NAME` is read from the environment variable NAME
     #[cfg_attr(feature = "flags", arg(short = 'H', long = "header", value_name = "HEADER"))]
     #[serde(with = "header_table")]
     pub headers: Option<Vec<Header>>,
     /// The request method [default: GET; POST with -b]
     #[cfg_attr(feature = "flags", arg(short, long, value_name = "METHOD"))]
     pub method: Option<String>,
-    /// The request body: a text, a file's content or an environment variable's value
-    #[cfg_attr(feature = "flags", arg(short, long, value_name = "TEXT|@FILE|@env:NAME"))]
+    /// The request body; @FILE is the content of FILE
+    ///
+    /// `@env:NAME` is the value of the environment variable NAME
+    #[cfg_attr(feature = "flags", arg(short, long, value_name = "TEXT|@FILE"))]
     pub body: Option<String>,
-    /// A request that takes longer, or a connection that takes longer to open, counts as failed [default: 10s]
+    /// How long a request, or opening a connection, may take before it counts as failed [default: 10s]
     #[cfg_attr(feature = "flags", arg(long, short_alias = 'T', value_name = "TIME"))]
     pub timeout: Option<DurationValue>,
-    /// How long to load before measuring; these requests are not counted [default: a tenth of -d, at most 3s; none
-    /// with -n alone]
+    /// How long to load before measuring starts; these requests are not counted [default: a tenth of -d, at most
+    /// 3s; 0 with -n alone]
     #[cfg_attr(feature = "flags", arg(long, value_name = "TIME"))]
     pub warmup: Option<DurationValue>,
     /// Open a new connection for every request
@@ -67,54 +75,54 @@ pub struct LoadOptions {
     /// The only status that counts as success, `204` [default: any 2xx or 3xx]
     #[cfg_attr(feature = "flags", arg(long, value_name = "STATUS"))]
     pub expect_status: Option<u16>,
-    /// The body that every response must have: a text, a file's content, an environment variable's value or a SHA-256
+    /// The body that every response must have, or the request counts as failed: TEXT, the content of FILE, the
+    /// value of environment variable NAME, or a body with this SHA-256
     #[cfg_attr(feature = "flags", arg(long, value_name = "TEXT|@FILE|@env:NAME|sha256:HEX"))]
     pub expect_body: Option<String>,
-    /// How the requests of -R are spaced: `constant` (evenly) or `poisson` (at random, by --seed) [default: constant; in a
-    /// search for a capacity, and of an experiment at a rate with --slo, poisson]
+    /// How the requests of -R are spaced: `constant` (evenly) or `poisson` (randomly, as from independent users)
+    /// [default: constant; poisson in `prony capacity`, and in `prony bench` with -R and --slo]
     #[cfg_attr(feature = "flags", arg(long, value_name = "KIND"))]
     pub arrivals: Option<String>,
-    /// The seed of all random choices; results record it [default: 1, or the experiment's]
+    /// The seed of all random choices, an integer; results record it [default: 1, or the experiment's]
     #[cfg_attr(feature = "flags", arg(long, value_name = "N"))]
     pub seed: Option<u64>,
-    /// Requests in flight per connection: HTTP pipelining or, with --http2, streams [default: 1]
+    /// Requests in flight per connection, by HTTP pipelining or, with --http2, as streams [default: 1]
     #[cfg_attr(feature = "flags", arg(short, long, value_name = "N", value_parser = count::<u32>))]
     pub pipeline: Option<u32>,
-    /// Use HTTP/2: negotiated by ALPN for https://, with prior knowledge (h2c) for http://; -p is the number of
-    /// streams per connection
+    /// Use HTTP/2: negotiated by ALPN for https://, with prior knowledge (h2c) for http://
     #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
     #[serde(alias = "protocol", deserialize_with = "protocol_or_flag")]
     pub http2: Option<bool>,
-    /// Change the load linearly over TIME, from the previous stage's level (0 at first) to a rate, `30s:20k/s`, or to
-    /// a number of connections in a closed loop, `60s:5000c`; `0s:…` jumps there (repeatable, in order; the load ends
-    /// with the last stage)
+    /// Change the load linearly over TIME, from the previous stage's level (0 at first) to LEVEL: a rate,
+    /// `30s:20k/s`, or in a closed loop a number of connections, `60s:5000c`. `0s:LEVEL` changes it at once.
+    /// Repeatable, in order; the load ends with the last stage
     #[cfg_attr(feature = "flags", arg(long = "stage", value_name = "TIME:LEVEL"))]
     pub stages: Option<Vec<String>>,
     /// Connect from these local addresses in turn, `127.0.0.2,127.0.0.3` or `127.0.0.2-127.0.0.9`
     #[cfg_attr(feature = "flags", arg(long, value_name = "ADDRESSES"))]
     pub source: Option<String>,
-    /// Connect to this Unix socket; the URL still gives the path and the Host header
+    /// Connect to this Unix socket; the path and the Host header are still those of the URL
     #[cfg_attr(feature = "flags", arg(long, value_name = "PATH"))]
     pub unix: Option<String>,
-    /// Busy-wait before each request of -R, to send it within about a microsecond of its due time; each worker thread
-    /// then uses up to a whole CPU core
+    /// Busy-wait until each request of -R is due, and send it within about 1 µs of that time; each worker thread
+    /// then uses up to one whole CPU core
     #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
     pub spin: Option<bool>,
-    /// Timestamp responses when Prony reads them, not when the kernel receives them: takes less CPU, but latency then
-    /// includes the client's own delay
+    /// Record a response's time when Prony reads it, not when the kernel receives it: takes less CPU, but latency
+    /// then includes the client's own delay
     #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
     pub user_clock: Option<bool>,
-    /// Request several URLs in turn, one per line: URL, METHOD URL or a path; `-` is standard input. The URL argument
-    /// then names only the server; it may be left out if a line has a whole URL
+    /// Request several URLs in turn, one per line of FILE: URL, METHOD URL or a path; `-` is standard input. The
+    /// URL argument then gives only the server, and may be left out if a line has a whole URL
     #[cfg_attr(feature = "flags", arg(long, value_name = "FILE|-"))]
     pub targets: Option<String>,
-    /// Request the lines of --targets in a new random order each round, by --seed
+    /// Request the lines of --targets in a new random order in each round
     #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
     pub shuffle: Option<bool>,
-    /// Trusted CA certificates (PEM) for https://, instead of the system's
+    /// CA certificates (PEM) to trust for https://, instead of the system's
     #[cfg_attr(feature = "flags", arg(long, value_name = "FILE"))]
     pub cacert: Option<String>,
-    /// The client certificate (PEM) for https://, with its intermediate certificates
+    /// The client certificate (PEM) for https://, followed by its intermediate certificates
     #[cfg_attr(feature = "flags", arg(long, value_name = "FILE"))]
     pub cert: Option<String>,
     /// The private key (PEM) of --cert [default: the file of --cert]

@@ -20,7 +20,7 @@ mod words;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, FromArgMatches};
 
 use cli::{Cli, Command};
 use failure::Failure;
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     let result = match words::not_text().or_else(|| cli::foreign_flags::check(arguments)) {
         Some(message) => Err(Failure::usage(message)),
         None if arguments.len() < 2 => {
-            printer.note(cli::FIRST_STEPS);
+            printer.note(&cli::help::command(&[]).render_help().to_string());
             Err(Failure::code(failure::USAGE))
         }
         None => run_line(arguments, &printer),
@@ -80,7 +80,7 @@ fn run_line(words: &[String], printer: &Printer) -> Result<(), Failure> {
 /// The flags; help, the version and what is wrong with them end the process.
 fn parsed(words: &[String], given: Option<&Given>, printer: &Printer) -> ArgMatches {
     let line = given.map_or(words, |given| &given.words);
-    Cli::command().try_get_matches_from(line).unwrap_or_else(|error| {
+    cli::help::command(line).try_get_matches_from(line).unwrap_or_else(|error| {
         let of_file = given
             .and_then(|given| given.located(error.to_string().lines().next()?.trim_start_matches("error: ")));
         if let Some(meant) = of_file.or_else(|| cli::foreign_flags::of_refused(&error, line)) {

@@ -94,15 +94,15 @@ pub(crate) fn columns(
     columns.push(column(SERVER, Left, 0, &|row| Some(row.candidate.clone())));
     columns.push(column("req/s", Right, 10, &|row| Some(words::row_rate(row))));
     columns.push(match wide {
-        true => column("95 %", Right, 0, &|row| row.throughput().and_then(words::plus_minus)),
+        true => column("±95 %", Right, 0, &|row| row.throughput().and_then(words::plus_minus)),
         false => {
-            column("±", Right, 7, &|row| row.throughput().map_or(Some(String::new()), words::half_width))
+            column("±95 %", Right, 7, &|row| row.throughput().map_or(Some(String::new()), words::half_width))
         }
     });
     if let Some(name) = baseline.filter(|_| wide || plan.rows.iter().any(|row| row.ratio.is_some())) {
         let interval = |ratio: &Estimate| if wide { words::spaced_plus_minus(ratio) } else { String::new() };
         let cell = |ratio: &Estimate| format!("{}{}", words::ratio(ratio), interval(ratio));
-        columns.push(column(&format!("× {name}"), Right, 7, &|row| row.ratio.as_ref().map(cell)));
+        columns.push(column(&format!("vs {name}"), Right, 7, &|row| row.ratio.as_ref().map(cell)));
     }
     columns.extend(theirs.iter().map(|theirs| Column {
         head: theirs.head.clone(),

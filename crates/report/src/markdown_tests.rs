@@ -32,7 +32,7 @@ fn a_run_for_a_pull_request() {
 
     Workers: 1 each
 
-    | rank | server | req/s | 95 % | × nginx-fpm | p50 ms | p99 ms | CPU µs/req | peak MB | first byte p50 ms | first byte p99 ms | failed | trials |
+    | rank | server | req/s | ±95 % | vs nginx-fpm | p50 ms | p99 ms | CPU µs/req | peak MB | first byte p50 ms | first byte p99 ms | failed | trials |
     | :--- | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
     | 1 | hyper | ≥ 81,240 | ±0.9 % | 9.42 ±1.2 % | 0.580 | 0.986 | 11.2 | 8.10 | – | – | 0 | 5/5 |
     | 2 | &lt;b onmouseover="x"&gt;\|\` &lt;/script&gt; �\[31m | 52,310 | ±1.3 % | 6.06 ±1.7 % | 0.820 | &gt; 2 s | 18.4 | 21.4 | – | – | 0 | 5/5 |
@@ -74,7 +74,7 @@ fn a_sources_figures_are_in_the_table() {
 
     Workers: 1 each
 
-    | rank | server | req/s | 95 % | × amphp:opcache | 2020 p99 | p50 ms | p99 ms | CPU µs/req | peak MB | first byte p50 ms | first byte p99 ms | failed | trials |
+    | rank | server | req/s | ±95 % | vs amphp:opcache | 2020 p99 | p50 ms | p99 ms | CPU µs/req | peak MB | first byte p50 ms | first byte p99 ms | failed | trials |
     | :--- | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
     | 1 | amphp:opcache | ≥ 81,240 | ±0.9 % | 9.42 ±1.2 % | 1.00 × | 0.580 | 0.986 | 11.2 | 8.10 | – | – | 0 | 5/5 |
     | 2 | amphp:jit | 52,310 | ±1.3 % | 6.06 ±1.7 % | 0.605 × | 0.820 | 2.38 | 18.4 | 21.4 | – | – | 0 | 5/5 |
@@ -102,7 +102,7 @@ fn a_sources_figures_are_in_the_table() {
 
     Workers: 4 each; node-http 1
 
-    | rank | server | req/s | 95 % | × reactphp-socket | 2019 peak | 2019 failed | p50 ms | p99 ms | CPU µs/req | peak MB | first byte p50 ms | first byte p99 ms | failed | trials |
+    | rank | server | req/s | ±95 % | vs reactphp-socket | 2019 peak | 2019 failed | p50 ms | p99 ms | CPU µs/req | peak MB | first byte p50 ms | first byte p99 ms | failed | trials |
     | :--- | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
     | 1 | reactphp-socket | ≥ 81,240 | ±0.9 % | 9.42 ±1.2 % | 3,475/s? | ≥ 80 %? | 0.580 | 0.986 | 11.2 | 8.10 | – | – | 0 | 5/5 |
     | 2 | reactphp-socket:ev | 52,310 | ±1.3 % | 6.06 ±1.7 % | – | – | 0.820 | 2.38 | 18.4 | 21.4 | – | – | 0 | 5/5 |

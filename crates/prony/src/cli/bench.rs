@@ -8,11 +8,13 @@ use prony_model::options::LoadOptions;
 /// Runs an experiment.
 #[derive(Debug, Args)]
 pub(crate) struct BenchArguments {
-    /// A built-in experiment's name, or a TOML file
+    /// The name of a built-in experiment, or a TOML file
     pub(crate) experiment: Option<String>,
-    /// A server to measure, instead of an experiment: NAME='COMMAND {port}' or NAME=URL (repeatable). A command that
-    /// listens on a Unix socket has it in {run}, a new folder at each start: --unix '{run}/app.sock'
-    #[arg(long = "candidate", value_name = "NAME=COMMAND|URL", conflicts_with = "experiment")]
+    /// A server to measure: NAME='COMMAND {port}' or NAME=URL (repeatable)
+    ///
+    /// It takes the place of an experiment. Prony starts COMMAND with a free port in place of {port}. For a server
+    /// on a Unix socket, {run} is a new folder at each start: give its socket as --unix '{run}/app.sock'
+    #[arg(long = "candidate", value_name = "NAME=SERVER", conflicts_with = "experiment")]
     pub(crate) candidates: Vec<String>,
     /// Also measure the CPU time, memory and restarts of the server of a --candidate URL: the process PID and its
     /// descendants, or the process that listens on :PORT of this machine or of a machine that ssh can log in to
@@ -26,36 +28,40 @@ pub(crate) struct BenchArguments {
     pub(crate) watch: Vec<String>,
     #[command(flatten)]
     pub(crate) plan: LoadOptions,
-    /// The path to request from every --candidate COMMAND, under load and when checking that it is ready,
-    /// `/api/items`; a URL has its own [default: /]
+    /// The path to request, `/api/items` [default: /]
+    ///
+    /// It is requested from every --candidate COMMAND, also to see whether the server is ready. A --candidate URL
+    /// has its own path
     #[arg(long, value_name = "PATH", conflicts_with = "experiment")]
     pub(crate) path: Option<String>,
     /// Every --candidate COMMAND serves https:// on {port}: with the files {cert} and {key}, which Prony makes for
     /// each start, or with its own certificate for 127.0.0.1 (then give --cacert or -k)
     #[arg(long, conflicts_with = "experiment")]
     pub(crate) https: bool,
-    /// Start what candidates need beside them, a database or an upstream: NAME='COMMAND {port}', anew for each trial and on
-    /// CPUs of its own where there are three. Commands have its port as {NAME_port}, and as NAME_PORT in their environment;
-    /// it is ready when that port accepts connections (repeatable; in order)
+    /// Start what candidates need, such as a database: NAME='COMMAND {port}' (repeatable; started in this order)
+    ///
+    /// It is started anew for each trial, and on CPUs of its own if there are at least three. Commands get its port in
+    /// place of {NAME_port}, and in the environment variable NAME_PORT. It is ready when that port accepts connections
     #[arg(long = "service", value_name = "NAME=COMMAND")]
     pub(crate) services: Vec<String>,
-    /// Take a service for ready when this command succeeds, or when this http:// URL responds (repeatable)
+    /// The service is ready when this command succeeds, or when this http:// URL responds (repeatable)
     #[arg(long, value_name = "NAME=COMMAND|URL")]
     pub(crate) service_ready: Vec<String>,
-    /// How long a service may take until it is ready (repeatable) [default: 60s]
+    /// How long the service may take to become ready (repeatable) [default: 60s]
     #[arg(long, value_name = "NAME=TIME")]
     pub(crate) service_timeout: Vec<String>,
-    /// Let this service run on from trial to trial, instead of starting it anew for each (repeatable)
+    /// Keep this service running between trials instead of starting it anew for each (repeatable)
     #[arg(long, value_name = "NAME", conflicts_with = "duet")]
     pub(crate) keep_service: Vec<String>,
-    /// Run this command before each trial, with the services up, to fill a database or to empty a cache; a trial whose
-    /// reset fails is not measured
+    /// Run this command before each trial, with the services up: to fill a database or to empty a cache
+    ///
+    /// A trial is not measured if it fails
     #[arg(long, value_name = "COMMAND", conflicts_with = "duet")]
     pub(crate) reset: Option<String>,
     /// How long a reset may take [default: the experiment's, else 60s]
     #[arg(long, value_name = "TIME")]
     pub(crate) reset_timeout: Option<String>,
-    /// Every --candidate COMMAND listens on this port, as it cannot be told another: {port} is this one
+    /// The port on which every --candidate COMMAND listens, if it cannot be given one; {port} is then this one
     #[arg(
         long,
         value_name = "PORT",
@@ -64,31 +70,33 @@ pub(crate) struct BenchArguments {
         value_parser = value_parser!(u16).range(1..)
     )]
     pub(crate) port: Option<u16>,
-    /// CPU cores of each server [default: the experiment's, else 1]
+    /// CPU cores for each server [default: the experiment's, else 1]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=CORES_MAX.into()))]
     pub(crate) server_cores: Option<u32>,
-    /// Worker processes or threads of each server, set in its configuration or as {workers} in a command: a number,
-    /// `server_cores` (one per core) or `source` (as in the published comparison) [default: the experiment's, else
-    /// one per core]
+    /// Worker processes or threads of each server, set in its configuration or in place of {workers} in a command:
+    /// a number, `server_cores` (one per core) or `source` (as in the published comparison) [default: the
+    /// experiment's, else one per core]
     #[arg(long, value_name = "N|WORD")]
     pub(crate) workers: Option<WorkerPolicy>,
     /// Write the run log to this file [default: runs/DATE-NAME.jsonl]
     #[arg(short = 'o', long = "output", value_name = "RUN.jsonl")]
     pub(crate) output: Option<String>,
-    /// Continue the run in this run log, or with a larger --blocks add to it [default: the file of -o]
+    /// Continue an interrupted run in this run log; with a larger --blocks, add blocks to it [default: the file of
+    /// -o]
     #[arg(long, value_name = "RUN.jsonl", num_args = 0..=1, default_missing_value = "")]
     pub(crate) resume: Option<String>,
-    /// Print what would run, how long it would take and what is missing, and run nothing
+    /// Print what would run, how long it would take and what is missing; run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Start no block that would end later than TIME after the run's start, `30m`
+    /// Start no block that would end later than TIME after the run's start, `30m` [default: no limit]
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<String>,
-    /// How many blocks; in each, every candidate is loaded once with every plan, in random order [default: the
-    /// experiment's, else 5]
+    /// How many blocks to run [default: the experiment's, else 5]
+    ///
+    /// In each block, every candidate is loaded once with every plan, in random order
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=BLOCKS_MAX.into()))]
     pub(crate) blocks: Option<u32>,
-    /// Use the experiment's variant of this name: `short`, `full`
+    /// Use the variant of the experiment with this name, such as `short` or `full`
     #[arg(long, value_name = "NAME", conflicts_with = "candidates")]
     pub(crate) scale: Option<String>,
     /// Run only these candidates or plans (repeatable)
@@ -97,8 +105,8 @@ pub(crate) struct BenchArguments {
     /// Leave these candidates or plans out (repeatable)
     #[arg(long, value_name = "NAME", conflicts_with = "candidates")]
     pub(crate) skip: Vec<String>,
-    /// Pin server and client to these CPUs: `--pin server=1 --pin client=0` [default: the last CPUs for the server]; with
-    /// services, also `--pin service=2` [default: the server's]
+    /// Pin the server or the client to these CPUs (repeatable): `--pin server=1 --pin client=0,2-3` [default: the
+    /// last CPUs for the server]; with services also `--pin service=2` [default: the server's]
     #[arg(long, value_name = "SIDE=CPUS")]
     pub(crate) pin: Vec<String>,
     #[command(flatten)]
@@ -108,26 +116,25 @@ pub(crate) struct BenchArguments {
     /// Also use the servers in this folder (repeatable); those in ./prony/servers are always used
     #[arg(long, value_name = "DIR", conflicts_with = "candidates")]
     pub(crate) servers: Vec<String>,
-    /// Also redact the value of this header in all output (repeatable) [always redacted: names with auth, cookie,
-    /// credential, jwt, key, password, secret, session, signature or token]
+    /// Also hide the value of this header in all output (repeatable) [always hidden: names that contain auth,
+    /// cookie, credential, jwt, key, password, secret, session, signature or token]
     #[arg(long, value_name = "NAME")]
     pub(crate) redact: Vec<String>,
     /// Print no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Show the run on a web page while it runs, then its report; an address that other machines can reach
-    /// (--web=0.0.0.0:8080) needs the token in the printed URL
+    /// Show the run on a web page while it runs, and its report afterwards. If other machines can reach the address
+    /// (--web=0.0.0.0:8080), they need the token in the printed URL
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:0")]
     pub(crate) web: Option<String>,
-    /// Serve metrics at http://ADDRESS/metrics during the run, in OpenMetrics format: `9464` for this machine only,
-    /// `0.0.0.0:9464` for every machine that can reach it
+    /// Serve metrics at http://ADDRESS/metrics while the run lasts, in OpenMetrics format: `9464` for this machine
+    /// only, `0.0.0.0:9464` for every machine that can reach it
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<String>,
-    /// How long to wait for another bench on this machine to end; `0` does not wait [default: until it ends]
+    /// How long to wait for another bench on this machine to end; `0` does not wait [default: no limit]
     #[arg(long, value_name = "TIME")]
     pub(crate) wait: Option<String>,
-    /// What to do about other programs that use the run's CPUs: `repeat` waits up to 10 s for an idle second before each
-    /// load, and runs disturbed trials again at their block's end; `keep` does neither
+    /// What to do when other programs use the run's CPUs
     #[arg(
         long,
         value_name = "WAY",
@@ -136,30 +143,34 @@ pub(crate) struct BenchArguments {
         default_value = "repeat"
     )]
     pub(crate) disturbed: Disturbed,
-    /// Add blocks until the confidence interval of every ratio to the baseline is within ±SHARE, `2%`; --blocks is
+    /// Add blocks until each ratio is known to within ±SHARE, `2%`
+    ///
+    /// That is, until the 95 % confidence interval of every ratio to the baseline is within ±SHARE. --blocks is
     /// then the maximum [default: 30]
     #[arg(long, value_name = "SHARE")]
     pub(crate) precision: Option<String>,
-    /// Start the baseline (without one, the first candidate) once more in each block, as if it were another candidate,
-    /// and say whether the run tells the two apart and how often it would find a difference of 3 %; `--controls=false`
-    /// leaves out those of an experiment that has them
+    /// Measure the baseline a second time in each block, as if it were another candidate, and report whether the
+    /// run finds a difference between the two, and how often it would find one of 3 %. The baseline is the
+    /// experiment's, else the first candidate; `--controls=false` leaves out an experiment's own controls
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) controls: Option<bool>,
     /// With --dry-run: forecast the precision from the noise in this earlier run log
     #[arg(long, value_name = "RUN.jsonl", requires = "dry_run")]
     pub(crate) noise_of: Option<String>,
-    /// A threshold on any figure, `p99<50ms`, `errors<0.1%`, `throughput>5k` or `memory<200MB`, for every candidate
-    /// under every plan; exit code 1 if one is missed, 4 if its figure is not there to be judged (repeatable)
+    /// A threshold for every candidate, `p99<50ms` or `errors<0.1%` (repeatable); exit code 1 if it is missed
+    ///
+    /// It applies under every plan. Other figures: `throughput>5k`, `memory<200MB`. Exit code 4 if the figure is
+    /// withheld or missing
     #[arg(long, value_name = "THRESHOLD")]
     pub(crate) slo: Vec<String>,
     /// Exit with code 1 also if a threshold is undecided
     #[arg(long, requires = "slo")]
     pub(crate) strict: bool,
-    /// Run two candidates at the same time, each on half of the CPUs, then with the halves swapped, so that noise of the
-    /// machine affects both alike. Needs a rate (-R)
+    /// Run two candidates at the same time, each on half of the CPUs, then with the halves swapped, so that
+    /// disturbances of the machine affect both alike. Needs a rate (-R)
     #[arg(long)]
     pub(crate) duet: bool,
-    /// Print progress as plain lines on stderr instead of drawing the live view
+    /// Print progress as lines on standard error instead of drawing the live view
     #[arg(long)]
     pub(crate) plain: bool,
 }
@@ -167,8 +178,9 @@ pub(crate) struct BenchArguments {
 /// What is done about trials that other programs disturb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Disturbed {
-    /// Waits before loads, and repeats.
+    /// Wait up to 10 s for an idle second before each load, and run disturbed trials again at the end of their
+    /// block
     Repeat,
-    /// Takes them as they are.
+    /// Do neither
     Keep,
 }

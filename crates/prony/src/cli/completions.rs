@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 /// Prints what completes commands, flags, servers and experiments in a shell.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArguments {
-    /// The shell, and where its script goes
+    /// The shell
     #[arg(value_enum)]
     pub(crate) shell: Shell,
 }
@@ -24,7 +24,8 @@ pub(crate) enum Shell {
 /// Writes the manual pages.
 #[derive(Debug, Args)]
 pub(crate) struct ManArguments {
-    /// The folder for prony.1, prony-load.1 and so on; it is created. `~/.local/share/man/man1` is one where `man` looks
+    /// The folder for prony.1, prony-load.1 and so on, such as ~/.local/share/man/man1; it is created if it does
+    /// not exist
     #[arg(value_name = "DIR")]
     pub(crate) dir: std::path::PathBuf,
 }

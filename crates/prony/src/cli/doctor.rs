@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 /// Finds what on this host distorts results, and how to fix it.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
-    /// Skip the measurements of this client's limits and of the noise between identical servers, which take 20 s
+    /// Skip two measurements that take 20 s: this client's limits, and the noise between identical servers
     #[arg(long)]
     pub(crate) quick: bool,
     /// Fix the sysctls and CPU governors that distort results (needs root), and save their old values
@@ -16,12 +16,14 @@ pub(crate) struct DoctorArguments {
     /// Restore the values that --apply saved (needs root)
     #[arg(long)]
     pub(crate) restore: bool,
-    /// Examine another machine, which ssh can log in to without a password, and measure the round trip to it:
-    /// `ssh:HOST`, or `ssh:HOST=ADDRESS` with the address that loads connect to
+    /// Examine another machine, and measure the round trip to it: `ssh:HOST`, or `ssh:HOST=ADDRESS` with the
+    /// address that loads connect to
+    ///
+    /// ssh must be able to log in to it without a password
     #[arg(long, value_name = "HOST", conflicts_with_all = ["apply", "restore"])]
     pub(crate) host: Option<String>,
-    /// The Prony binary to copy to the host, if of its CPU architecture and not there yet; it must be of this version
-    /// (repeatable) [default: this program]
+    /// The Prony binary to copy to the host, if it has that CPU architecture and does not have the binary yet; its
+    /// version must be that of this program (repeatable) [default: this program]
     #[arg(long, value_name = "FILE", requires = "host")]
     pub(crate) agent_binary: Vec<PathBuf>,
     /// The output format

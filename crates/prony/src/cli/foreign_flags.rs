@@ -68,6 +68,9 @@ pub(crate) fn of_refused(error: &clap::Error, arguments: &[String]) -> Option<St
     let value = said(ContextKind::InvalidValue)?;
     let meant = match flag.split(' ').next()? {
         "--duration" if value.contains(['{', '[', '@', '=', '&']) => "-d is the duration here: a body is -b",
+        "--threads" if value.ends_with(".jmx") => {
+            "-t are threads here: Prony reads no test plans of JMeter's, and -m, -H, -b and --targets say what to request"
+        }
         "--threads" if value.ends_with(['S', 'M', 'H', 's', 'm', 'h']) => "-t are threads here: a time is -d",
         "--pipeline" if value.parse::<f64>().is_err() => {
             "-p are requests in flight here: ab's file to POST is -b @FILE"
@@ -90,6 +93,9 @@ fn advice(command: &str, flag: &str, value: Option<&str>) -> Option<String> {
             "--duet runs two candidates at once: prony bench --duet --candidate A=… --candidate B=… -R RATE"
                 .to_owned(),
         ),
+        "-H" | "--header" if value.is_some_and(|v| v.starts_with("http://") || v.starts_with("https://")) => Some(format!(
+            "{flag} is a header here (Locust's -H is the server): the URL stands without a flag, prony {command} URL."
+        )),
         "-m" if value.is_some_and(|v| v.parse::<f64>().is_ok()) => Some(
             "-m is the method: curl's -m, a time, is --timeout, and h2load's -m, streams, is -p with --http2.".to_owned(),
         ),
@@ -160,6 +166,18 @@ mod tests {
             ("prony load -rate=50 http://h/", "--rate."),
             ("prony load -duration=5s http://h/", "--duration."),
             ("prony load --vus 10 http://h/", "-c"),
+            ("prony load --users 10 --spawn-rate 5 http://h/", "-c"),
+            ("prony load --spawn-rate 5 http://h/", "--stage"),
+            ("prony load --run-time 5m http://h/", "-d"),
+            ("prony load --headless -H http://h/", "leave it out"),
+            ("prony load -H http://h/", "is a header"),
+            ("prony load --iterations 10 http://h/", "-n"),
+            ("prony load -Jthreads=10 http://h/", "no test plans"),
+            ("prony load -t plan.jmx http://h/", "no test plans"),
+            ("prony load --insecure-skip-tls-verify https://h/", "-k"),
+            ("prony load --csv out http://h/", "--export csv=FILE"),
+            ("prony load --out json=x http://h/", "--json"),
+            ("prony load --worker --master-host h http://h/", "--fleet"),
             ("prony load -n 100 -q 50 http://h/", "-R"),
             ("prony load -s post.lua http://h/", "Lua"),
             ("prony load --json http://h/", "is a URL"),

@@ -11,8 +11,8 @@ pub(crate) struct HistoryArguments {
     pub(crate) folder: String,
     #[arg(long, value_name = "NAME", default_value = "throughput", help = figure_help())]
     pub(crate) figure: String,
-    /// Show each figure as its ratio to that of this candidate in the same run, such as the last release: absolute figures
-    /// of hosted machines change with the machine
+    /// Show each figure as its ratio to that of this candidate, such as the last release, in the same run: absolute
+    /// figures differ between machines
     #[arg(long, value_name = "CANDIDATE")]
     pub(crate) relative_to: Option<String>,
     /// Only these candidates or plans (repeatable)

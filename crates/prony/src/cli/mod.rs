@@ -9,6 +9,7 @@ mod completions;
 mod doctor;
 mod fleet;
 pub(crate) mod foreign_flags;
+pub(crate) mod help;
 mod history;
 mod load;
 mod report;
@@ -37,54 +38,43 @@ pub(crate) use serve::ServeArguments;
 pub(crate) use servers::{ListFormat, RuntimeArguments, ServersArguments, ServersCommand};
 pub(crate) use target::TargetArguments;
 
-/// Load-tests HTTP servers: applies a known load and reports throughput, latency and
-/// the server's use of CPU and memory, with confidence intervals
+/// Load-tests HTTP servers, and compares them with confidence intervals
 #[derive(Debug, Parser)]
-#[command(name = "prony", version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(name = "prony", version, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 success; 1 a threshold was missed (--slo, --fail-if); 2 the command line or a \
-file is wrong; 3 the target could not be loaded, or nothing valid was measured; 4 not judged: a figure that --fail-if, --slo or \
---precision names was withheld or missing; 130 interrupted.";
-
-/// What `prony` alone says.
-pub(crate) const FIRST_STEPS: &str = "\
-Load one server           prony load http://127.0.0.1:8080/
-Find the highest rate     prony capacity http://127.0.0.1:8080/
-Compare two builds        prony bench --candidate old='./old --port {port}' --candidate new='./new --port {port}'
-
-Without a URL, prony load starts a test server and loads that. All commands: prony --help";
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Load-tests one URL and reports throughput and latency
+    /// Loads one URL and reports throughput and latency
     Load(Box<LoadArguments>),
-    /// Runs an experiment: compares servers and their settings under the same loads
+    /// Measures several servers, or builds of one, under the same loads
     Bench(Box<BenchArguments>),
     /// Searches for the highest request rate that a server sustains
     Capacity(Box<CapacityArguments>),
-    /// Shows a run log: in the terminal, or as Markdown, JSON, CSV, one HTML page and more
+    /// Shows a run log as text, HTML, Markdown, JSON, CSV and more
     Report(ReportArguments),
     /// Lists, installs and checks the servers of the catalogue
     Servers(ServersArguments),
-    /// Runs the reference server: responses with known delays, and exact counts of requests
+    /// Runs a test server: known delays, exact counts of requests
     Target(TargetArguments),
-    /// Serves run logs as web pages on this machine
+    /// Shows run logs as web pages
     Serve(ServeArguments),
-    /// Shows a figure over many runs, and the runs at which its level changed
+    /// Shows a figure over many runs, and where its level changed
     History(HistoryArguments),
-    /// Compares two candidates or runs: faster, slower, equivalent or inconclusive
+    /// Compares two results: faster, slower, equivalent, inconclusive
     Compare(CompareArguments),
-    /// Compares a change with its base in a CI job, and comments on the pull request
+    /// Compares a change with its base in a CI job, and comments on it
     Ci(CiArguments),
-    /// Finds what on this host distorts results, and how to fix it
+    /// Finds what on this machine distorts results, and how to fix it
     Doctor(DoctorArguments),
-    /// Shows and installs what `prony load --fleet` needs: nats-server, keys, manifests
+    /// Prepares loads from several machines: nats-server, keys
     Fleet(FleetArguments),
-    /// Waits for a controller (`prony load --fleet nats://…`) and applies its share of the load
+    /// Waits for a controller and applies its share of a load
+    ///
+    /// The controller is `prony load --fleet nats://…`; --fleet ssh: and local: start their agents themselves
     Agent(AgentArguments),
     /// Prints the JSON Schema of an output format
     Schema(SchemaArguments),

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 /// Shows a run log.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
-    /// A run log of `prony bench`, `prony load -o` or `prony capacity -o`
+    /// The run log of `prony bench`, `prony load -o` or `prony capacity -o`
     pub(crate) run: String,
     /// The output format
     #[arg(long, value_enum, default_value_t = ReportFormat::Terminal)]
@@ -26,25 +26,26 @@ pub(crate) struct ReportArguments {
 pub(crate) enum ReportFormat {
     /// Tables for a terminal
     Terminal,
-    /// Tables for a README or a pull request
+    /// Markdown tables, for a README or a pull request
     Markdown,
     /// The whole analysis: prony.analysis/1
     Json,
-    /// A JSON object per line for each trial, judged by this version of Prony: prony.trial/1 and its place in the run
+    /// A JSON object per line for each trial, judged by this version of Prony: prony.trial/1 with its place in the
+    /// run
     Trials,
     /// One self-contained HTML page
     Html,
-    /// A row per plan and candidate, or per trial of `prony load`
+    /// CSV: a row per plan and candidate, or per trial of `prony load`
     Csv,
     /// JUnit XML for CI: a test case per plan and candidate
     Junit,
     /// A step summary for GitHub Actions; appended to $GITHUB_STEP_SUMMARY if that is set and -o is not given
     Github,
-    /// OpenMetrics text with a sample per figure and trial
+    /// OpenMetrics text with one sample for each figure of each trial
     #[value(name = "openmetrics")]
     OpenMetrics,
-    /// The percentile table of one candidate under one plan, for HdrHistogram's plotter
+    /// The percentiles of one candidate under one plan, for HdrHistogram's plotter
     Hgrm,
-    /// The interval log of one candidate under one plan, for the HdrHistogram libraries
+    /// A histogram per second for one candidate under one plan, for the HdrHistogram libraries
     Hlog,
 }

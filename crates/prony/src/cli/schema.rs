@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 /// Prints the JSON Schema of an output format.
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArguments {
-    /// Which output
+    /// The output to describe
     #[arg(value_enum, default_value_t = Document::Trial)]
     pub(crate) of: Document,
 }

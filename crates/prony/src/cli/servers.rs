@@ -17,15 +17,16 @@ pub(crate) struct ServersArguments {
 /// Where servers run.
 #[derive(Debug, Args)]
 pub(crate) struct RuntimeArguments {
-    /// Where servers run: native, container (podman or docker, whichever works), podman or docker
+    /// Where to start servers: `native`, as processes of this machine; `podman`; `docker`; or `container`,
+    /// whichever of the two works
     #[arg(long, value_name = "RUNTIME", default_value = "native")]
     pub(crate) runtime: String,
     /// The memory limit of each server, `512m` [default: no limit]
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
-    /// Start servers on another machine, which ssh can log in to without a password, and load them from here:
-    /// `ssh:HOST`, or `ssh:HOST=ADDRESS` with the IPv4 address of that machine on which they listen [default: the
-    /// address that ssh connected to]
+    /// Start servers on another machine and load them from this one: `ssh:HOST`, or `ssh:HOST=ADDRESS` with the
+    /// IPv4 address on which they listen there [default: the address that ssh connects to]. ssh must be able to log
+    /// in without a password
     #[arg(long, value_name = "HOST")]
     pub(crate) server_host: Option<String>,
     /// Allow a --candidate COMMAND on the machine of --server-host, not only servers of the catalogue
@@ -50,7 +51,7 @@ impl RuntimeArguments {
 pub(crate) enum ListFormat {
     /// Text for a terminal
     Text,
-    /// A table with when and how each server was verified, as in docs/servers.md
+    /// A table that also says when and how each server was checked, as in docs/servers.md
     Markdown,
     /// JSON
     Json,
@@ -58,42 +59,42 @@ pub(crate) enum ListFormat {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServersCommand {
-    /// Lists the servers, and which are installed
+    /// Lists the servers, and which of them are installed
     List {
         /// The output format
         #[arg(long, value_enum, default_value = "text")]
         format: ListFormat,
     },
-    /// Installs servers: Debian packages through apt (asks first), everything else into .prony/
+    /// Installs servers: Debian packages with apt (asks first), all else into .prony/
     Install {
         /// Servers, or candidates with their settings, such as gunicorn:gevent
         #[arg(required_unless_present_any = ["all", "experiment"])]
         names: Vec<String>,
-        /// Every server of the catalogue
+        /// All servers of the catalogue
         #[arg(long)]
         all: bool,
         /// The servers of this experiment
         #[arg(long, value_name = "EXPERIMENT")]
         experiment: Option<String>,
-        /// Do not ask
+        /// Install Debian packages without asking
         #[arg(long, short)]
         yes: bool,
-        /// Also install what each of their settings needs
+        /// Also install what the settings of each server need
         #[arg(long)]
         settings: bool,
         #[command(flatten)]
         runtime: RuntimeArguments,
-        /// The Prony binary to copy to the host, if of its CPU architecture and not there yet; it must be of this
-        /// version (repeatable) [default: this program]
+        /// The Prony binary to copy to the host, if it has that CPU architecture and does not have the binary yet;
+        /// its version must be that of this program (repeatable) [default: this program]
         #[arg(long, value_name = "FILE", requires = "server_host")]
         agent_binary: Vec<PathBuf>,
     },
-    /// Starts each server, checks that it responds as every server of the catalogue must, and stops it
+    /// Starts each server, checks its responses, and stops it
     Check {
         /// Servers, or candidates with their settings
         #[arg(required_unless_present = "all")]
         names: Vec<String>,
-        /// Every server of the catalogue; those that are not installed are skipped
+        /// All servers of the catalogue that are installed
         #[arg(long)]
         all: bool,
         /// Also check each of their settings, one at a time
@@ -104,19 +105,19 @@ pub(crate) enum ServersCommand {
         record: bool,
         #[command(flatten)]
         runtime: RuntimeArguments,
-        /// The Prony binary to copy to the host, if of its CPU architecture and not there yet; it must be of this
-        /// version (repeatable) [default: this program]
+        /// The Prony binary to copy to the host, if it has that CPU architecture and does not have the binary yet;
+        /// its version must be that of this program (repeatable) [default: this program]
         #[arg(long, value_name = "FILE", requires = "server_host")]
         agent_binary: Vec<PathBuf>,
     },
-    /// Creates a recipe for a server of your own, as a copy of another server's
+    /// Creates a recipe for your own server, as a copy of another server's recipe
     New {
         /// The new server's name
         name: String,
         /// The server to copy
         #[arg(long, value_name = "SERVER", default_value = "node-http")]
         from: String,
-        /// The folder in which the server's folder is created
+        /// The folder in which to create the server's folder
         #[arg(long, value_name = "DIR", default_value = "prony/servers")]
         dir: String,
     },

@@ -8,7 +8,7 @@ use clap_complete::{Generator, aot};
 use prony_lab::catalogue::Catalogue;
 use prony_lab::experiment::Experiment;
 
-use crate::cli::{Cli, CompletionsArguments, ManArguments, Shell};
+use crate::cli::{Cli, CompletionsArguments, ManArguments, Shell, help};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -33,7 +33,7 @@ pub(crate) fn man(arguments: &ManArguments, printer: &Printer) -> Result<(), Fai
 }
 
 fn pages(dir: &Path) -> std::io::Result<()> {
-    clap_mangen::generate_to(Cli::command().disable_help_subcommand(true), dir)
+    clap_mangen::generate_to(help::command(&[]).disable_help_subcommand(true), dir)
 }
 
 fn script(shell: &impl Generator) -> Vec<u8> {

@@ -84,15 +84,12 @@ fn every_command_and_flag_is_still_taken() {
         let help = world.prony(&[&words[..], &["--help"]].concat()).out;
         let line = ["prony"].into_iter().chain(words).collect::<Vec<_>>().join(" ");
         today.insert(line.clone());
-        let mut section = "";
         for text in help.lines() {
-            if !text.starts_with(' ') && text.ends_with(':') {
-                section = text;
-            }
             let entry = text.trim_start();
             // Descriptions stand further to the right than names do.
             let indent = text.len() - entry.len();
-            if section == "Commands:" && indent == 2 {
+            // An argument stands in brackets.
+            if indent == 2 && entry.starts_with(|c: char| c.is_ascii_lowercase()) {
                 let name = entry.split_whitespace().next().unwrap_or_default();
                 if name != "help" {
                     left.push([&command[..], &[name.to_owned()]].concat());

@@ -138,7 +138,9 @@ fn ways(given: &World) -> Vec<(&'static str, Vec<String>, String)> {
 /// The flags of a command by its own help.
 fn options(command: &str) -> BTreeSet<String> {
     let said = World::new().prony(&[command, "--help"]);
-    let lines = said.out.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
+    // Descriptions are indented further.
+    let lines = said.out.lines().filter(|line| !line.starts_with("       ")).map(str::trim_start);
+    let lines = lines.filter(|line| line.starts_with('-'));
     let long = lines.filter_map(|line| line.split_once("--")?.1.split([' ', '[', '=', '.']).next());
     long.map(str::to_owned).collect()
 }

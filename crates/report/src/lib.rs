@@ -22,4 +22,4 @@ pub mod runs;
 pub mod terminal;
 mod words;
 
-pub use words::{conditions, planning, trial_counts, value};
+pub use words::planning;

@@ -295,7 +295,7 @@ fn show(log: &RunLog) {
     }
     // Without the front end there are no pages.
     let _ = page::report(log, Some("../"));
-    let _ = live::runs(&[live::entry(log, FILE, String::new())], None);
+    let _ = live::runs(&[&live::entry(log, FILE)], None);
     histories(log, &options);
 }
 

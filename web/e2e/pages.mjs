@@ -233,7 +233,7 @@ export async function history(world) {
       must(await dots() > 0, "the other figure has no points");
       await page.locator("#runs tbody a").first().click();
       await page.locator("#plot-ranking .mark circle").first().waitFor();
-      must(/runs\/\d+/.test(page.url()), page.url());
+      must(/runs\/.+/.test(page.url()), page.url());
       await page.getByRole("link", { name: "← Runs" }).click();
       await page.locator(".runs a").first().waitFor();
       must(problems.length === 0, problems.join("; "));

@@ -192,7 +192,7 @@ await check("the live page of a load, and then its report", async () => {
   // Far longer than it is looked at, and then ended as by Ctrl-C. At a rate, so that it leaves the browser some CPU.
   const run = start(["load", "-R", "2000", "-d", "1h", "--warmup", "1s", "-c", "20", "--web", "-q"], /Live page: (\S+)/);
   const url = await run.url;
-  const own = (to) => to === `${url}events` || to === `${url}report`;
+  const own = (to) => [`${url}events`, `${url}report`].includes(to) || to.startsWith(`${url}assets/`);
   const { page, context, problems } = await open(chromium, url, { allowed: own });
   await drawn(page, 3);
   await picture(page, pictures, "live-1280");
@@ -230,7 +230,7 @@ await check("prony serve lists runs, and refuses what is not a browser's", async
   const run = start(["serve", join(folder, "experiment.jsonl"), join(folder, "loads.jsonl"), "--listen", "127.0.0.1:0"], /(http:\S+)/);
   const url = await run.url;
   try {
-    const { page, context, problems } = await open(chromium, url, { allowed: (to) => to.startsWith(`${url}runs/`) });
+    const { page, context, problems } = await open(chromium, url, { allowed: (to) => /^(runs|assets)\//.test(to.slice(url.length)) });
     must(await page.locator(".runs a").count() === 2, "two runs are not listed");
     await picture(page, pictures, "runs-1280");
     const serious = await axe(page);

@@ -22,6 +22,11 @@ function topBar(nav: HTMLElement | null): HTMLElement {
     h("span", { class: "brand" }, brandMark(), "Prony"), nav, button);
 }
 
+function footer(tool: { version: string }): HTMLElement {
+  const file = document.querySelector("script#program") ? " This file loads nothing from anywhere." : "";
+  return h("footer", null, `Made by prony ${tool.version}.${file}`);
+}
+
 /** The brake: a drum and its lever. */
 function brandMark(): SVGElement {
   const ns = "http://www.w3.org/2000/svg";
@@ -67,7 +72,7 @@ function showRun(data: RunData, root: HTMLElement): void {
     window.setTimeout(() => { main.style.minHeight = ""; }, 300);
     restoreFocus(focused);
   };
-  replace(root, topBar(nav), hero(data), main, h("footer", null, `Made by prony ${data.tool.version}. This file loads nothing from anywhere.`));
+  replace(root, topBar(nav), hero(data), main, footer(data.tool));
   state.onChange(render);
   render();
 }
@@ -109,7 +114,7 @@ function start(): void {
   if (data.kind === "history") {
     const home = data.history.home;
     replace(root, topBar(home ? h("nav", { "aria-label": "Pages" }, h("a", { href: home, class: "home" }, "← Runs")) : null), main,
-      h("footer", null, `Made by prony ${data.tool.version}. This file loads nothing from anywhere.`));
+      footer(data.tool));
     const state = new State(location.hash);
     const draw = (): void => {
       const focused = describeFocus();

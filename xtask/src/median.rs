@@ -4,6 +4,7 @@ use prony_stats::Interval;
 use prony_stats::interval::paired_ratio_interval;
 use prony_stats::order::Quantile;
 use serde::Serialize;
+use statrs::distribution::{Binomial, DiscreteCDF};
 
 /// A median with its order-statistic interval at 95 %.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -34,26 +35,15 @@ impl Estimate {
     }
 }
 
-/// The largest rank j whose value is above the median in 2.5 % at most: P(Bin(n, ½) ≤ j − 1) ≤ 2.5 %, for some hundreds of
-/// values. Le Boudec (2010), *Performance Evaluation of Computer and Communication Systems*, theorem 2.1.
+/// The largest rank j whose value is above the median in 2.5 % at most: P(Bin(n, ½) ≤ j − 1) ≤ 2.5 %. Le Boudec (2010), *Performance Evaluation of Computer and Communication Systems*, theorem 2.1.
 fn rank_below(n: u64) -> u64 {
     let tail = (1.0 - prony_stats::CONFIDENCE) / 2.0;
     (0..n).take_while(|k| at_most(*k, n, 0.5) <= tail).count() as u64
 }
 
-/// P(X ≤ k) for X binomial of n and p, by its terms' logarithms.
+/// P(X ≤ k) for X binomial of n and p.
 pub(crate) fn at_most(k: u64, n: u64, p: f64) -> f64 {
-    if p <= 0.0 || k >= n {
-        return 1.0;
-    }
-    let odds = (p / (1.0 - p)).ln();
-    let mut term = real(n) * (1.0 - p).ln();
-    let mut sum = 0.0;
-    for i in 0..=k {
-        sum += term.exp();
-        term += (real(n - i) / real(i + 1)).ln() + odds;
-    }
-    sum.min(1.0)
+    Binomial::new(p, n).map_or(f64::NAN, |binomial| binomial.cdf(k))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts and nanoseconds, below 2^53")]

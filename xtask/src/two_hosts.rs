@@ -5,22 +5,19 @@
 //! of this machine: the CPUs, the kernel and the servers are the same, and only the way differs. The page says what that does
 //! to each figure, and why. The servers have to be installed: `prony servers install` in the repository's folder.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::Parser;
-use prony_analysis::compare::Finding;
 use prony_analysis::comparison::{Comparison, ComparisonError, Options, choose, compare_candidates};
-use prony_analysis::experiment::{ExperimentAnalysis, Row};
-use prony_analysis::figure::Figure;
-use prony_model::Estimate;
+use prony_analysis::experiment::ExperimentAnalysis;
 use prony_model::run_log::RunLog;
+use prony_report::markdown;
 use serde_json::Value;
 
 use crate::other_host::{GIVEN, OtherHost};
-use crate::page::{NONE, date, host, list, or_none, table};
+use crate::page::{date, host};
 use crate::programs::{self, commit};
 use crate::{built, own_prony};
 
@@ -30,8 +27,6 @@ const SERVERS: [&str; 3] = ["nginx-fpm", "node-http", "go-net-http"];
 const FOLDER: &str = "target/two-hosts";
 /// The run logs, of loopback first.
 const LOGS: [&str; 2] = ["loopback.jsonl", "two-hosts.jsonl"];
-/// What the page calls both.
-const WAYS: [&str; 2] = ["over loopback", "on two hosts"];
 
 #[derive(Parser)]
 pub(crate) struct Asked {
@@ -132,69 +127,14 @@ fn head(root: &Path, doctor: &Value, lines: &[String; 2]) -> String {
     )
 }
 
-/// The figures of both runs with their intervals, and what either says of the servers among themselves.
+/// Each server in both runs, and what either run says of the servers among themselves.
 fn figures(runs: &[ExperimentAnalysis; 2], compared: &[Comparison]) -> String {
-    let way =
-        |(way, run)| format!("{way}: {}; {}", prony_report::trial_counts(run), prony_report::conditions(run));
-    let ways = list(WAYS.iter().zip(runs).map(way));
-    let method = compared.first().map_or("", |c| c.method.as_str());
-    let (mut below, mut rows, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-    for comparison in compared {
-        let server = &comparison.b.candidate;
-        let mut row_of =
-            |figure: &Figure, a, b, ratio| rows.push([server.clone(), figure.head.to_owned(), a, b, ratio]);
-        for found in comparison.plans.iter().flat_map(|plan| &plan.figures) {
-            let side =
-                |e: &Option<Estimate>| shown(e.as_ref(), |v| prony_report::value(found.figure.unit, v));
-            row_of(&found.figure, side(&found.a), side(&found.b), shown(found.ratio.as_ref(), ratio));
-            below.extend(found.why.iter().map(|why| format!("{server}, {}: {why}", found.figure)));
-        }
-        let here_and_there = runs.each_ref().map(|run| row(run, server));
-        if let Some(row) = here_and_there[1] {
-            let figure = Figure::INTERRUPTS;
-            let there = shown(row.figures[figure].estimate.as_ref(), |v| prony_report::value(figure.unit, v));
-            row_of(&figure, NONE.to_owned(), there, NONE.to_owned());
-        }
-        let [here, there] = here_and_there.map(|row| shown(row.and_then(|row| row.ratio.as_ref()), ratio));
-        ratios.push([server.clone(), here, there]);
-        below.extend(comparison.notes.iter().cloned());
-    }
-    let findings: Vec<Option<Finding>> =
-        compared.iter().flat_map(|c| &c.plans).flat_map(|plan| &plan.figures).map(|f| f.finding).collect();
-    let count = |of: &[Finding]| findings.iter().flatten().filter(|finding| of.contains(finding)).count();
-    let mut told = BTreeSet::new();
-    below.retain(|note| told.insert(note.clone()));
-    let baseline = runs[1].baseline.as_deref().unwrap_or("the baseline");
+    let compared: String =
+        compared.iter().map(|comparison| markdown::comparison(comparison) + "\n").collect();
+    let [loopback, two_hosts] = runs.each_ref().map(markdown::experiment);
     format!(
-        "{ways}\nFigures are geometric means over blocks, those of interrupts means, each with its 95 % interval; the ratio is two \
-         hosts over loopback ({method}).\n\n{}\nOf {} figures a comparison finds {} better or worse on two hosts and {} equivalent; \
-         the rest it cannot tell from so many blocks.\n\n{}\nWhat either run says of the servers among themselves: throughput over \
-         {baseline}'s, paired within blocks.\n\n{}",
-        table(&format!("server | figure | {} | {} | ratio", WAYS[0], WAYS[1]), "---|---|---|---|---", rows),
-        findings.len(),
-        count(&[Finding::Faster, Finding::Slower]),
-        count(&[Finding::Equivalent]),
-        list(below),
-        table(&format!("server | {} | {}", WAYS[0], WAYS[1]), "---|---|---", ratios)
+        "A is over loopback, B on two hosts.\n\n{compared}## Over loopback\n\n{loopback}\n## On two hosts\n\n{two_hosts}"
     )
-}
-
-fn row<'a>(run: &'a ExperimentAnalysis, server: &str) -> Option<&'a Row> {
-    run.plans.iter().flat_map(|plan| &plan.rows).find(|row| row.candidate == server)
-}
-
-fn ratio(value: f64) -> String {
-    format!("{value:.3}")
-}
-
-/// A figure with its interval, or alone where it has none.
-fn shown(estimate: Option<&Estimate>, value: impl Fn(f64) -> String) -> String {
-    or_none(estimate, |estimate| {
-        let at_least = if estimate.at_least { "≥ " } else { "" };
-        let interval = estimate.ci_low.zip(estimate.ci_high);
-        let interval = interval.map(|(low, high)| format!(" ({} to {})", value(low), value(high)));
-        format!("{at_least}{}{}", value(estimate.point), interval.unwrap_or_default())
-    })
 }
 
 /// What does not depend on the day.
@@ -215,15 +155,3 @@ const WHY: &str = "\
 
 A network between two machines adds what is not here: cards with rings, offloads and coalesced interrupts, a switch, and other
 users of both. [two-hosts.md](../two-hosts.md) says what is recorded of it.";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_figure_has_its_interval_or_none() {
-        assert_eq!(shown(Some(&Estimate::new(0.8, 0.75, 0.85, 10)), ratio), "0.800 (0.750 to 0.850)");
-        assert_eq!(shown(Some(&Estimate::at_least(2.0, 10)), ratio), "≥ 2.000");
-        assert_eq!(shown(None, ratio), "–");
-    }
-}

@@ -3,6 +3,7 @@
 use std::io::BufRead;
 use std::path::Path;
 
+use prony_model::capacity::CapacityReport;
 use prony_model::host::Host;
 use prony_model::run_log::{RawResult, RunLog, RunLogError, TrialResult};
 
@@ -13,6 +14,14 @@ use crate::trial::judge;
 /// Reads a run log and judges its results by this version.
 pub fn read(path: &Path) -> Result<RunLog, RunLogError> {
     RunLog::read(path, &judge_result).map(resolved)
+}
+
+/// The same, or a search that `prony capacity --json` wrote, as a run log.
+pub fn read_any(path: &Path) -> Result<RunLog, RunLogError> {
+    read(path).or_else(|why| {
+        let search = CapacityReport::read(path);
+        search.map(|report| report.run_log(&report.target.url)).ok_or(why)
+    })
 }
 
 fn resolved(mut log: RunLog) -> RunLog {

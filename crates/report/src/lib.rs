@@ -1,6 +1,6 @@
 //! Views over analysed data: terminal, Markdown, HTML page, CSV and JSON.
 //!
-//! Every function takes a [`prony_model::Trial`], a
+//! Every view takes a [`prony_model::Trial`], a
 //! [`prony_analysis::experiment::ExperimentAnalysis`] or a whole run log, and returns a `String`.
 //! Nothing here measures, computes a statistic, or writes anywhere: what a
 //! view shows stands in its input, and a figure that is withheld there is
@@ -18,7 +18,8 @@ pub mod json;
 pub mod junit;
 pub mod markdown;
 pub mod page;
+pub mod runs;
 pub mod terminal;
 mod words;
 
-pub use words::{conditions, planning, trial_counts, value};
+pub use words::planning;

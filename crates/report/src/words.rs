@@ -287,7 +287,7 @@ pub(crate) fn trial_shape(analysis: &ExperimentAnalysis) -> String {
 }
 
 /// `9 candidates × 1 plan × 5 blocks = 45 trials: 42 valid, 1 lower bound, 2 not counted`.
-pub fn trial_counts(analysis: &ExperimentAnalysis) -> String {
+pub(crate) fn trial_counts(analysis: &ExperimentAnalysis) -> String {
     let t = &analysis.trials;
     let bounds = if t.lower_bound == 1 { "lower bound" } else { "lower bounds" };
     let kinds = [
@@ -307,7 +307,7 @@ pub fn trial_counts(analysis: &ExperimentAnalysis) -> String {
 }
 
 /// `3 min 42 s · seed 1 · server on CPU 1, client on CPU 0`.
-pub fn conditions(analysis: &ExperimentAnalysis) -> String {
+pub(crate) fn conditions(analysis: &ExperimentAnalysis) -> String {
     let cpus = |cpus: &[u32]| match cpus {
         [] => "not pinned".to_owned(),
         [one] => format!("on CPU {one}"),
@@ -368,7 +368,7 @@ pub(crate) fn ratio(estimate: &Estimate) -> String {
 }
 
 /// A value in the unit that people read it in, without its name.
-pub fn value(unit: Unit, value: f64) -> String {
+pub(crate) fn value(unit: Unit, value: f64) -> String {
     match unit {
         Unit::RequestsPerS | Unit::RequestsPerCpuS => format::rate(value),
         Unit::Milliseconds => format::milliseconds(value),

@@ -8,7 +8,7 @@ use super::measure::count_differs;
 use super::scenarios::{Scenario, Subject};
 use super::store::Comparison;
 use crate::median::Estimate;
-use crate::page::{list, or_none, table};
+use crate::page::{host, list, or_none, table};
 
 pub(super) fn page(comparison: &Comparison) -> String {
     let mut page = heading(comparison);
@@ -21,21 +21,16 @@ pub(super) fn page(comparison: &Comparison) -> String {
 }
 
 fn heading(comparison: &Comparison) -> String {
-    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-    let host = &comparison.host;
     let mut page = format!(
         "# Prony and other load generators, {}\n\n\
          `cargo xtask peers`: {} rounds, each tool with a run of Prony directly before or after it; the client on one \
          CPU, one server process on another. Requests are the server's count. Figures are medians, with order-statistic \
          intervals at 95 % in brackets where there are six rounds or more.\n\n\
-         Host: {}, {} CPUs, {}, {}{}.\n\n",
+         Host: {}{}.\n\n",
         comparison.date,
         comparison.rounds,
-        text(&host["cpu_model"]),
-        host["cpus_online"],
-        text(&host["kernel"]),
-        text(&host["os"]),
-        host["virtualisation"].as_str().map_or(String::new(), |v| format!(", {v}")),
+        host(&comparison.host),
+        comparison.host["virtualisation"].as_str().map_or(String::new(), |v| format!(", {v}")),
     );
     if comparison.rounds < super::ROUNDS {
         page.push_str(&format!(

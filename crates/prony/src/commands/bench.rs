@@ -4,6 +4,7 @@ mod adaptive;
 pub(super) mod candidates;
 mod controls;
 mod duet;
+mod forecast;
 mod services;
 mod setup;
 
@@ -40,7 +41,7 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     let mut setup = setup::setup(arguments, agents.as_ref(), printer)?;
     let slos = thresholds::parse(&arguments.slo)?;
     if arguments.dry_run {
-        printer.out(&setup::forecast(&setup, arguments)?);
+        printer.out(&forecast::forecast(&setup, arguments)?);
         return Ok(());
     }
     for skipped in &setup.skipped {
@@ -156,7 +157,7 @@ fn conclude(
         made = format!(
             "{} in {}: under load for {:.0} % of the time, warm-ups included; the rest is starts, stops and checks\n{made}",
             count(u64::from(outcome.trials), "trial", "trials"),
-            setup::shown(outcome.elapsed),
+            forecast::shown(outcome.elapsed),
             share * 100.0
         );
     }

@@ -21,7 +21,7 @@ use prony_model::command::shell_word;
 use prony_model::secret::redacted_command;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::{compare, logs, thresholds};
+use super::{compare, thresholds};
 use crate::cli::{BenchArguments, CiArguments, CiCommand, CiCompareArguments};
 use crate::failure::{Failure, INTERRUPTED, MISSED, NOT_JUDGED};
 use crate::interrupt;
@@ -78,7 +78,7 @@ fn run_compare(arguments: &CiCompareArguments, printer: &Printer) -> Result<(), 
     let missed = bench(arguments, &folders, load, &files)?;
     drop(checkout);
 
-    let log = logs::read(&files.log)?;
+    let log = prony_analysis::run_log::read_any(&files.log)?;
     let run = files.log.display().to_string();
     let named = SIDES.map(str::to_owned);
     let (base, head) = choose_in(&log, &run, &named).map_err(compare::failure)?;

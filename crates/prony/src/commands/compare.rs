@@ -11,9 +11,9 @@ use prony_analysis::earlier_runs::EarlierRuns;
 use prony_analysis::figure::Figure;
 use prony_analysis::history::take_earlier;
 use prony_model::run_log::RunLog;
-use prony_report::{json, markdown, terminal};
+use prony_report::{json, markdown, runs, terminal};
 
-use super::{history, logs, write_output};
+use super::{logs, write_output};
 use crate::cli::{CompareArguments, CompareFormat};
 use crate::failure::{Failure, MISSED, NOT_JUDGED};
 use crate::printer::Printer;
@@ -112,16 +112,16 @@ fn earlier(
     b: RunCandidate<'_>,
     printer: &Printer,
 ) -> Result<EarlierRuns, Failure> {
-    let mut runs = EarlierRuns::default();
-    let (files, left_out) = history::files(Path::new(folder))?;
+    let mut earlier = EarlierRuns::default();
+    let (files, left_out) = runs::files(Path::new(folder)).map_err(Failure::usage)?;
     let mut left_out: Vec<String> = left_out.into_iter().map(|l| format!("{}: {}", l.file, l.why)).collect();
-    take_earlier(&mut runs, a.log, a, b.log).map_err(Failure::usage)?;
+    take_earlier(&mut earlier, a.log, a, b.log).map_err(Failure::usage)?;
     for file in files {
-        let taken = history::read(&file).and_then(|log| take_earlier(&mut runs, &log, a, b.log));
+        let taken = runs::read(&file).and_then(|log| take_earlier(&mut earlier, &log, a, b.log));
         left_out.extend(taken.err().map(|why| format!("{}: {why}", file.display())));
     }
     left_out.iter().for_each(|why| printer.note(&format!("left out of --history: {why}")));
-    Ok(runs)
+    Ok(earlier)
 }
 
 fn read(path: &str, printer: &Printer) -> Result<RunLog, Failure> {

@@ -1,20 +1,12 @@
-//! Run logs as the commands read and write them; a search that `prony capacity --json` wrote is read as one.
+//! Run logs as the commands read and write them.
 
 use std::path::Path;
 
 use prony_analysis::run_log;
-use prony_model::capacity::CapacityReport;
-use prony_model::run_log::{Header, Line, RawResult, RunLog, RunLogError, RunLogWriter};
+use prony_model::run_log::{Header, Line, RawResult, RunLog, RunLogWriter};
 
 use crate::failure::Failure;
 use crate::printer::Printer;
-
-pub(crate) fn read(path: &Path) -> Result<RunLog, RunLogError> {
-    run_log::read(path).or_else(|why| {
-        let search = CapacityReport::read(path);
-        search.map(|report| report.run_log(&report.target.url)).ok_or(why)
-    })
-}
 
 /// A run log of this file, after a note where its last line is incomplete.
 pub(crate) fn noted(log: RunLog, path: &str, printer: &Printer) -> RunLog {

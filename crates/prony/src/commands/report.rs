@@ -22,7 +22,8 @@ use crate::printer::Printer;
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<(), Failure> {
-    let log = logs::noted(logs::read(Path::new(&arguments.run))?, &arguments.run, printer);
+    let log =
+        logs::noted(prony_analysis::run_log::read_any(Path::new(&arguments.run))?, &arguments.run, printer);
     if log.results.is_empty() {
         return Err(Failure::not_measured(format!(
             "{} holds no finished trial: there is nothing to report.",

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::history;
+use prony_report::runs::{self, RunIndex};
+
 use crate::cli::ServeArguments;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::printer::Printer;
-use crate::web::{self, RunIndex, Site};
+use crate::web::{self, Site};
 
 /// Where `prony bench` leaves its run logs.
 const RUNS: &str = "runs";
@@ -26,18 +27,16 @@ pub(crate) fn run(arguments: &ServeArguments, printer: &Printer) -> Result<(), F
 fn run_index(given: &[String]) -> Result<RunIndex, Failure> {
     let usual = [RUNS.to_owned()];
     let named = if given.is_empty() { &usual[..] } else { given };
-    let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) =
-        named.iter().map(PathBuf::from).partition(|path| path.is_dir());
-    if given.is_empty() && !history::files(Path::new(RUNS)).is_ok_and(|(found, _)| !found.is_empty()) {
+    if given.is_empty() && !runs::files(Path::new(RUNS)).is_ok_and(|(found, _)| !found.is_empty()) {
         return Err(Failure::usage(format!(
             "There is nothing to serve: {RUNS}/ has no run log. Name one, or create one with `prony bench` or `prony load -o`."
         )));
     }
-    if let Some(missing) = files.iter().find(|path| !Path::is_file(path)) {
+    let is_there = |path: &&String| Path::new(path).is_file() || Path::new(path).is_dir();
+    if let Some(missing) = named.iter().find(|path| !is_there(path)) {
         return Err(Failure::usage(format!(
-            "{} is neither a file nor a folder: name run logs, or a folder of them.",
-            missing.display()
+            "{missing} is neither a file nor a folder: name run logs, or a folder of them."
         )));
     }
-    Ok(RunIndex::new(files, folders))
+    Ok(RunIndex::new(named.iter().map(PathBuf::from)))
 }

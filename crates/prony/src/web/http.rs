@@ -116,7 +116,7 @@ pub(super) struct Response {
     pub(super) body: Arc<str>,
 }
 
-/// The head of every response: nothing is stored, framed, sniffed or sent as a referrer.
+/// The head of every response: nothing is framed, sniffed or sent as a referrer, nor stored unless its headers say so.
 fn head(status: u16, headers: &[(&str, String)]) -> String {
     let reason = match status {
         200 => "OK",
@@ -129,10 +129,12 @@ fn head(status: u16, headers: &[(&str, String)]) -> String {
         _ => "Internal Server Error",
     };
     let mut head = format!(
-        "HTTP/1.1 {status} {reason}\r\nConnection: close\r\nCache-Control: no-store\r\n\
-         X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\n\
+        "HTTP/1.1 {status} {reason}\r\nConnection: close\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\n\
          Cross-Origin-Resource-Policy: same-origin\r\nCross-Origin-Opener-Policy: same-origin\r\n"
     );
+    if headers.iter().all(|(name, _)| *name != "Cache-Control") {
+        head.push_str("Cache-Control: no-store\r\n");
+    }
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }

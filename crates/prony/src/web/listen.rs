@@ -7,13 +7,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use prony_report::export::openmetrics::text::CONTENT_TYPE;
-use prony_report::page::{self, live};
+use prony_report::page::{self, Asset, live};
+use prony_report::runs::RunIndex;
 
 use super::auth::{Admission, Auth};
 use super::broadcast::{Broadcast, Sent};
 use super::http::{self, Refusal, Response};
 use super::metrics::Metrics;
-use super::run_index::RunIndex;
 use super::slots::Slots;
 use crate::failure::Failure;
 
@@ -22,6 +22,8 @@ const SEND_EVERY: Duration = Duration::from_millis(250);
 /// A page that accepts no event for so long is gone.
 const EVENT_TIME: Duration = Duration::from_secs(5);
 const STACK_BYTES: usize = 512 << 10;
+/// The policy of what is no page.
+const NOTHING: &str = "default-src 'none'";
 
 #[derive(Debug)]
 pub(crate) enum Site {
@@ -130,13 +132,15 @@ fn route(site: &Site, path: &str) -> Response {
     let nothing = || text(404, "There is no such page.");
     match (site, path) {
         (Site::Live(broadcast), "/") => page(live::live(&broadcast.head).map_err(|e| e.to_string())),
-        (Site::Live(_), _) => nothing(),
-        (Site::Runs(run_index), "/") => page(run_index.list()),
-        (Site::Runs(run_index), "/history") => page(run_index.history()),
-        (Site::Runs(run_index), path) => {
-            let number = path.strip_prefix("/runs/").and_then(|n| n.parse::<usize>().ok());
-            number.and_then(|n| run_index.report(n)).map_or_else(nothing, page)
+        (Site::Live(_) | Site::Runs(_), path) if path.starts_with("/assets/") => {
+            let assets = page::assets().into_iter().flatten();
+            assets
+                .into_iter()
+                .find(|asset| path.strip_prefix('/') == Some(&asset.path))
+                .map_or_else(nothing, file)
         }
+        (Site::Live(_), _) => nothing(),
+        (Site::Runs(run_index), path) => run_index.page(path).map_or_else(nothing, page),
         (Site::Metrics(metrics), "/metrics") => {
             let headers = vec![("Content-Type", CONTENT_TYPE.to_owned())];
             Response { status: 200, headers, body: metrics.text().into() }
@@ -151,21 +155,27 @@ fn page(html: Result<impl Into<Arc<str>>, String>) -> Response {
         Ok(html) => html.into(),
         Err(why) => return text(500, &why),
     };
-    let policy = page::shell::App::embedded().map_or_else(
-        |_| "default-src 'none'".to_owned(),
-        |app| app.policy(&format!("{}; frame-ancestors 'none'", page::POLICY_LIVE)),
-    );
-    let headers =
-        vec![("Content-Type", "text/html; charset=utf-8".to_owned()), ("Content-Security-Policy", policy)];
-    Response { status: 200, headers, body }
+    let policy = page::site_policy().unwrap_or_else(|_| NOTHING.to_owned());
+    response(200, "text/html", &policy, body)
+}
+
+/// What pages load: kept by a browser, since its path is of these contents.
+fn file(asset: Asset) -> Response {
+    let mut response = response(200, asset.media_type, NOTHING, asset.text.into());
+    response.headers.push(("Cache-Control", "private, max-age=31536000, immutable".to_owned()));
+    response
 }
 
 fn text(status: u16, text: &str) -> Response {
+    response(status, "text/plain", NOTHING, text.into())
+}
+
+fn response(status: u16, media_type: &str, policy: &str, body: Arc<str>) -> Response {
     let headers = vec![
-        ("Content-Type", "text/plain; charset=utf-8".to_owned()),
-        ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'".to_owned()),
+        ("Content-Type", format!("{media_type}; charset=utf-8")),
+        ("Content-Security-Policy", format!("{policy}; frame-ancestors 'none'")),
     ];
-    Response { status, headers, body: text.into() }
+    Response { status, headers, body }
 }
 
 /// Sends a page the events until the run is over or the page is gone.

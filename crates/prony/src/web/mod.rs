@@ -12,10 +12,8 @@ mod broadcast;
 mod http;
 mod listen;
 mod metrics;
-mod run_index;
 mod slots;
 
 pub(crate) use broadcast::Broadcast;
 pub(crate) use listen::{Site, start};
 pub(crate) use metrics::Metrics;
-pub(crate) use run_index::RunIndex;

@@ -373,7 +373,7 @@ fn pages_and_metrics_show_no_secret() {
     if has_page {
         let mut serving = world.command(&["serve", "l.jsonl"]).stdout(Stdio::piped()).spawn().unwrap();
         let (found, said) = addresses(serving.stdout.take().unwrap(), 1);
-        for path in ["/", "/runs/0", "/history"] {
+        for path in ["/", "/runs/l", "/history"] {
             assert_not_in(path, &got(&found[0], path, u64::MAX));
         }
         end(serving);

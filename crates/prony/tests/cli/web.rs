@@ -43,12 +43,24 @@ fn run_logs_are_served_to_this_machine_only() {
     let address = address(serving.stdout.take().unwrap());
     let get = |path: &str, host: &str| raw(&address, &format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n"));
     let list = get("/", &address);
-    assert!(list.starts_with("HTTP/1.1 200 OK") && list.contains("runs/0"), "{list}");
+    assert!(list.starts_with("HTTP/1.1 200 OK") && list.contains("runs/r\""), "{list}");
     assert!(list.contains("Content-Security-Policy: default-src 'none'; script-src 'sha256-"), "{list}");
-    assert!(get("/runs/0", &address).contains("prony.page/1"));
-    for (path, host, status) in
-        [("/", "evil.example", 403), ("/runs/1", &address, 404), ("/runs/../r.jsonl", &address, 404)]
-    {
+    assert!(get("/runs/r", &address).contains("prony.page/1"));
+    // Pages load what they share, which a browser keeps by its address; they themselves are never kept.
+    assert!(list.contains("Cache-Control: no-store"), "{list}");
+    for asset in prony_report::page::assets().unwrap() {
+        assert!(list.contains(&format!("href=\"{}\"", asset.path)), "{} is not loaded", asset.path);
+        let file = get(&format!("/{}", asset.path), &address);
+        assert!(file.starts_with("HTTP/1.1 200 ") && file.ends_with(&asset.text), "{}", asset.path);
+        assert!(file.contains(&format!("Content-Type: {};", asset.media_type)) && file.contains("immutable"));
+        assert!(!file.contains("no-store"), "{}", asset.path);
+    }
+    for (path, host, status) in [
+        ("/", "evil.example", 403),
+        ("/runs/0", &address, 404),
+        ("/runs/../r.jsonl", &address, 404),
+        ("/assets/app.js", &address, 404),
+    ] {
         assert!(get(path, host).starts_with(&format!("HTTP/1.1 {status} ")), "{path} of {host}");
     }
     // Another site's picture is refused; a link from there that somebody follows is not.
@@ -107,6 +119,7 @@ fn a_load_sends_events_while_it_runs_and_then_serves_its_report() {
     assert!(rest.contains("\"type\":\"done\",\"report\":true"), "{rest}");
     let report = raw(&address, &format!("GET /report HTTP/1.1\r\n{host}"));
     assert!(report.contains("\"kind\":\"run\",\"experiment\":false"));
+    assert!(!report.contains("assets/"), "whoever serves it ends with it: it is one file");
     assert_eq!(load.wait().unwrap().code(), Some(130), "it ends when its page has the report");
 }
 
@@ -126,16 +139,16 @@ fn new_run_logs_of_a_served_folder_appear_with_their_history() {
     let address = address(serving.stdout.take().unwrap());
     let get = |path: &str| raw(&address, &format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n"));
     let list = get("/");
-    assert!(list.contains("\"href\":\"runs/0\"") && !list.contains("\"history\":"), "one run has no history");
+    assert!(list.contains("\"href\":\"runs/b\"") && !list.contains("\"history\":"), "one run has no history");
     load("a");
     let list = get("/");
-    assert!(list.contains("\"href\":\"runs/1\"") && list.contains("\"history\":\"history\""), "{list}");
+    assert!(list.contains("\"href\":\"runs/a\"") && list.contains("\"history\":\"history\""), "{list}");
     let history = get("/history");
     assert!(history.contains("\"kind\":\"history\"") && history.contains("\"runs\":2"), "{history}");
     assert!(history.contains("Content-Security-Policy: default-src 'none'"));
     // What was found first keeps its address.
-    assert!(get("/runs/0").contains("\"home\":\"../\"") && get("/runs/1").contains("\"kind\":\"run\""));
-    assert!(get("/runs/2").starts_with("HTTP/1.1 404 ") && get("/history/x").starts_with("HTTP/1.1 404 "));
+    assert!(get("/runs/b").contains("\"home\":\"../\"") && get("/runs/a").contains("\"kind\":\"run\""));
+    assert!(get("/runs/c").starts_with("HTTP/1.1 404 ") && get("/history/x").starts_with("HTTP/1.1 404 "));
     serving.kill().unwrap();
     serving.wait().unwrap();
 }

@@ -20,7 +20,7 @@ pub struct HistoryFrom<'a> {
     pub folder: &'a str,
     /// Where the report of a run log is, by its file; `None` where there is none to link to.
     pub href: &'a dyn Fn(&str) -> Option<String>,
-    /// Where the list of runs is, where there is one.
+    /// The way to the list of runs at the root of its site, where it is a page of one.
     pub home: Option<&'a str>,
 }
 
@@ -113,11 +113,11 @@ struct FigurePoints<'a> {
     levels: &'a [Level],
 }
 
-/// The page; it loads nothing.
+/// One file, or a page of a site.
 pub fn history(from: &HistoryFrom<'_>) -> Result<String, NoPage> {
     let app = App::embedded()?;
     let (data, chunks) = data(from);
-    Ok(app.file("History · Prony", &data, "", &chunks))
+    Ok(app.file("History · Prony", &data, from.home, &chunks))
 }
 
 /// The page's data as JSON, and its chunks.

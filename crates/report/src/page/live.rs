@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Page;
-use super::shell::{App, NoPage, POLICY_LIVE};
+use super::shell::{App, NoPage};
 
 /// What a run that goes on is about, known before it begins.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
@@ -163,23 +163,23 @@ pub struct RunEntry {
     pub failure: Option<String>,
 }
 
-/// The page of a run that goes on; it listens to `events`.
+/// The page of a run that goes on, at the root of its site; it listens to `events`.
 pub fn live(head: &LiveHead) -> Result<String, NoPage> {
-    Ok(App::embedded()?.file("Prony, live", &Page::Live { live: head }.json(), POLICY_LIVE, &[]))
+    Ok(App::embedded()?.file("Prony, live", &Page::Live { live: head }.json(), Some(""), &[]))
 }
 
-/// The page that lists run logs, with a link to their history where there is one.
-pub fn runs(entries: &[RunEntry], history: Option<&str>) -> Result<String, NoPage> {
+/// The page at a site's root that lists run logs, with a link to their history where there is one.
+pub fn runs(entries: &[&RunEntry], history: Option<&str>) -> Result<String, NoPage> {
     let data = Page::Runs { runs: entries, history }.json();
-    Ok(App::embedded()?.file("Runs · Prony", &data, POLICY_LIVE, &[]))
+    Ok(App::embedded()?.file("Runs · Prony", &data, Some(""), &[]))
 }
 
-/// A run log as a line of the list.
-pub fn entry(log: &prony_model::run_log::RunLog, file: &str, href: String) -> RunEntry {
+/// A run log as a line of the list, without the way to its report.
+pub fn entry(log: &prony_model::run_log::RunLog, file: &str) -> RunEntry {
     let analysis = prony_analysis::analyse(log);
     let experiment = !log.header.one_by_one;
     RunEntry {
-        href,
+        href: String::new(),
         file: file.to_owned(),
         title: analysis.title.clone(),
         headline: if experiment { analysis.headline.clone() } else { String::new() },

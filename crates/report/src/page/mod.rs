@@ -1,8 +1,8 @@
-//! The web page: a run's data, and the one HTML file around them.
+//! The web page: a run's data, and the HTML around them.
 //!
 //! [`data`] is the contract with the front end (`web/src/data.ts` is written
 //! from it by a test); [`assemble`] fills it from a run log; [`shell`] puts it,
-//! the script and the style into a file that loads nothing. The page computes no
+//! the script and the style into a file that loads nothing, or into a page of a site with the script and the style beside it. The page computes no
 //! statistic: every figure and every interval that it can show is in here.
 
 mod assemble;
@@ -16,7 +16,7 @@ mod names;
 mod pack;
 mod published;
 mod ranking;
-pub mod shell;
+pub(crate) mod shell;
 #[cfg(test)]
 mod source_tests;
 mod sweep;
@@ -27,7 +27,7 @@ mod trial_head;
 mod typescript_tests;
 
 pub use history::{HistoryFrom, history};
-pub use shell::{NoPage, POLICY_LIVE};
+pub use shell::{Asset, NoPage};
 
 use prony_model::Tool;
 use prony_model::run_log::RunLog;
@@ -54,7 +54,7 @@ enum Page<'a> {
     },
     /// A list of run logs.
     Runs {
-        runs: &'a [live::RunEntry],
+        runs: &'a [&'a live::RunEntry],
         /// Where their history is.
         #[serde(skip_serializing_if = "Option::is_none")]
         history: Option<&'a str>,
@@ -72,15 +72,25 @@ impl Page<'_> {
     }
 }
 
-/// A run log as one self-contained HTML file; `home` is where a server that shows it has a list of runs, relative to the
-/// page.
+/// A run log as one self-contained HTML file; or as a page of a site, whose list of runs is at its root: `home` is the way
+/// there.
 pub fn report(log: &RunLog, home: Option<&str>) -> Result<String, NoPage> {
     Ok(file(&shell::App::embedded()?, log, home))
 }
 
 fn file(app: &shell::App<'_>, log: &RunLog, home: Option<&str>) -> String {
     let (title, data, chunks) = assemble::page(log, home);
-    app.file(&title, &data, "", &chunks)
+    app.file(&title, &data, home, &chunks)
+}
+
+/// What the pages of a site load, each.
+pub fn assets() -> Result<[Asset; 2], NoPage> {
+    Ok(shell::App::embedded()?.assets())
+}
+
+/// The policy of a site's pages, as a header has it.
+pub fn site_policy() -> Result<String, NoPage> {
+    Ok(shell::App::embedded()?.policy(true))
 }
 
 /// Whether pages can be made.

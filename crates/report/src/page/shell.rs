@@ -1,5 +1,7 @@
-//! The HTML file around the data: it loads nothing, and its
-//! Content-Security-Policy lets it load nothing.
+//! The HTML around the data: one file, which loads nothing, or a page of a site, whose program and style stand beside it
+//! and are loaded once for all pages. Its Content-Security-Policy lets it load nothing else.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::data::Chunk;
 use super::pack;
@@ -14,7 +16,7 @@ pub struct NoPage;
 
 /// The front end, as built.
 #[derive(Debug, Clone, Copy)]
-pub struct App<'a> {
+pub(crate) struct App<'a> {
     /// Its program, packed as a chunk is.
     pub(super) program: &'a str,
     /// The script that unpacks the program and the data.
@@ -27,12 +29,17 @@ pub struct App<'a> {
 /// Data of so many bytes stand in the file as they are, for other programs to read; more are packed.
 const PLAIN_MAX: usize = 64 << 10;
 
-/// What the live page may do beside a report: listen to the server it came from.
-pub const POLICY_LIVE: &str = "connect-src 'self'";
+/// A file beside the pages of a site.
+pub struct Asset {
+    /// From the site's root. It names what is in it, so that it can be kept for ever.
+    pub path: String,
+    pub media_type: &'static str,
+    pub text: String,
+}
 
 impl App<'static> {
     /// The one inside this binary.
-    pub fn embedded() -> Result<App<'static>, NoPage> {
+    pub(super) fn embedded() -> Result<App<'static>, NoPage> {
         let app = App {
             program: include_str!(concat!(env!("OUT_DIR"), "/app.packed")),
             loader: include_str!(concat!(env!("OUT_DIR"), "/app.loader")),
@@ -44,44 +51,70 @@ impl App<'static> {
 }
 
 impl App<'_> {
-    /// What the page may do, as a header or a `<meta>` has it: run the two
-    /// scripts whose hashes these are and no other, be styled from within, and draw pictures that it made itself.
-    pub fn policy(&self, beside: &str) -> String {
-        let beside = if beside.is_empty() { String::new() } else { format!("; {beside}") };
+    /// What a page may do, as a header or a `<meta>` has it: run the two
+    /// scripts whose hashes these are and no other, be styled from within, and draw pictures that it made itself; one of a
+    /// site also load that site's program and style, and listen to it.
+    pub(super) fn policy(&self, of_site: bool) -> String {
+        let (own, listens) = if of_site { (" 'self'", "; connect-src 'self'") } else { ("", "") };
         format!(
-            "default-src 'none'; script-src {}; style-src 'unsafe-inline'; img-src data: blob:; \
-             base-uri 'none'; form-action 'none'{beside}",
+            "default-src 'none'; script-src {}{own}; style-src 'unsafe-inline'{own}; img-src data: blob:; \
+             base-uri 'none'; form-action 'none'{listens}",
             self.hashes.trim()
         )
     }
 
-    /// The file: `data` is JSON; `beside` is what its policy allows beside a report's; chunks stand after the scripts, so that the first
-    /// view waits for none but its data.
-    pub(super) fn file(&self, title: &str, data: &str, beside: &str, chunks: &[Chunk]) -> String {
-        let policy = self.policy(beside);
+    /// Where the program and the style of a site are, from its root.
+    fn paths(&self) -> [String; 2] {
+        let mut contents = DefaultHasher::new();
+        (self.program, self.style).hash(&mut contents);
+        ["js", "css"].map(|ending| format!("assets/{:016x}.{ending}", contents.finish()))
+    }
+
+    pub(super) fn assets(&self) -> [Asset; 2] {
+        let [program, style] = self.paths();
+        [
+            Asset { path: program, media_type: "text/javascript", text: pack::unpacked(self.program) },
+            Asset { path: style, media_type: "text/css", text: self.style.to_owned() },
+        ]
+    }
+
+    /// The page: `data` is JSON; `site` is the way to the root of the site that it is a page of, `None` for one file. Chunks
+    /// stand after the scripts, so that the first view waits for none but its data.
+    pub(super) fn file(&self, title: &str, data: &str, site: Option<&str>, chunks: &[Chunk]) -> String {
+        let policy = self.policy(site.is_some());
         let title = escape(title);
         let version = escape(&prony_model::Tool::this().version);
-        let Self { style, loader, .. } = self;
+        let chunk =
+            |name: &str, text: &str| format!("<script type=\"text/plain\" id=\"{name}\">{text}</script>\n");
+        let (head, program) = match site {
+            None => (format!("<style>{}</style>", self.style), chunk("program", self.program)),
+            Some(root) => {
+                let [program, style] = self.paths();
+                let links = format!(
+                    "<link rel=\"stylesheet\" href=\"{root}{style}\">\n\
+                     <link rel=\"preload\" as=\"script\" id=\"program\" href=\"{root}{program}\">"
+                );
+                (links, String::new())
+            }
+        };
         let mut html = format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
              <meta name=\"generator\" content=\"prony {version}\">\n<link rel=\"icon\" href=\"data:,\">\n\
-             <title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n<div id=\"app\"></div>\n\
+             <title>{title}</title>\n{head}\n</head>\n<body>\n<div id=\"app\"></div>\n\
              <noscript><p>{title}</p><p>This page draws with JavaScript, which is off. <code>prony report RUN</code> \
              shows the same run in a terminal, <code>--format markdown</code> as text.</p></noscript>\n"
         );
-        let chunk =
-            |name: &str, text: &str| format!("<script type=\"text/plain\" id=\"{name}\">{text}</script>\n");
         html.push_str(&match data.len() {
             0..=PLAIN_MAX => {
                 format!("<script type=\"application/json\" id=\"data\">{}</script>\n", script_safe(data))
             }
             _ => chunk("data", &pack::packed(data.as_bytes())),
         });
-        html.push_str(&chunk("program", self.program));
-        html.push_str(&format!("<script>{loader}</script>\n"));
+        html.push_str(&program);
+        html.push_str(&format!("<script>{}</script>\n", self.loader));
         html.extend(chunks.iter().map(|each| chunk(&each.name, &each.text)));
         html.push_str("</body>\n</html>\n");
         html

@@ -22,9 +22,7 @@ fn element<'a>(page: &'a str, id: &str) -> &'a str {
 }
 
 pub(super) fn unpacked(page: &str, id: &str) -> Value {
-    use base64::Engine;
-    let bytes = base64::engine::general_purpose::STANDARD.decode(element(page, id)).unwrap();
-    serde_json::from_reader(flate2::read::ZlibDecoder::new(bytes.as_slice())).unwrap()
+    serde_json::from_str(&pack::unpacked(element(page, id))).unwrap()
 }
 
 pub(super) fn data(page: &str) -> Value {
@@ -44,16 +42,33 @@ fn a_page_loads_nothing_and_runs_one_script() {
     for load in ["src=", "href=\"http", "href=\"//", "url(", "@import", "connect-src"] {
         assert!(!page.contains(load), "the page has {load}");
     }
-    assert!(APP.file("t", "{}", POLICY_LIVE, &[]).contains("connect-src 'self'"));
+}
+
+#[test]
+fn a_page_of_a_site_loads_its_program_and_style() {
+    let packed = pack::chunk(String::new(), &"program").text;
+    let app = App { program: &packed, ..APP };
+    let [program, style] = app.assets();
+    assert_eq!((program.text.as_str(), style.text.as_str()), ("\"program\"", "p{}"));
+    let page = super::file(&app, &fixtures::run(), Some("../"));
+    for Asset { path, .. } in [&program, &style] {
+        assert!(path.starts_with("assets/") && page.contains(&format!("href=\"../{path}\"")), "{path}");
+    }
+    assert!(page.contains("script-src 'sha256-aGFzaA==' 'self'; style-src 'unsafe-inline' 'self'"));
+    assert!(page.contains("<script>load()</script>") && page.contains("connect-src 'self'"));
+    assert!(!page.contains("<style>") && !page.contains(&packed), "they are not in every page");
+    assert_eq!(data(&page)["home"], "../");
+    let [other, _] = App { style: "a{}", ..app }.assets();
+    assert_ne!(program.path, other.path, "a path is of one contents");
 }
 
 #[test]
 fn data_that_are_long_are_packed() {
     let long = format!("{{\"a\":\"{}\"}}", "</script>".repeat(8_000));
-    let page = APP.file("t", &long, "", &[]);
+    let page = APP.file("t", &long, None, &[]);
     assert!(page.len() < 8_000, "{}", page.len());
     assert_eq!(data(&page)["a"].as_str().unwrap().len(), 72_000);
-    let short = APP.file("t", "{\"a\":\"</script>\"}", "", &[]);
+    let short = APP.file("t", "{\"a\":\"</script>\"}", None, &[]);
     assert!(short.contains("id=\"data\">{\"a\":\"\\u003c/script\\u003e\"}</script>"), "{short}");
     assert_eq!(data(&short)["a"], "</script>");
 }
@@ -475,7 +490,7 @@ fn a_historys_points_are_in_chunks_and_its_changes_in_the_head() {
     let href = |file: &str| Some(format!("runs/{}", file.len()));
     let from = HistoryFrom { histories: &histories, folder: "runs", href: &href, home: None };
     let (json, chunks) = history::data(&from);
-    let page = APP.file("History", &json, "", &chunks);
+    let page = APP.file("History", &json, None, &chunks);
     let data = data(&page);
     assert_eq!((&data["kind"], &data["history"]["runs"]), (&"history".into(), &10.into()));
     let series = data["history"]["series"].as_array().unwrap();

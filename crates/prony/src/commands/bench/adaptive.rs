@@ -96,7 +96,7 @@ pub(super) fn forecast(
     };
     let needs = match blocks_for(spread, wanted).map(|n| n.max(experiment.blocks.min)) {
         Some(needed) if needed <= blocks => {
-            let time = super::setup::shown(forecast.block.saturating_mul(needed));
+            let time = super::forecast::shown(forecast.block.saturating_mul(needed));
             format!("about {needed} of {blocks} blocks, {time}")
         }
         Some(needed) => {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use prony_fleet::Agents;
-use prony_host::cpus::{allowed, show_list};
+use prony_host::cpus::allowed;
 use prony_host::pins::{self, Pins};
 use prony_host::state;
 use prony_lab::bench::{BenchCandidate, BenchSetup, CpuHalves, Resolved, resolve};
@@ -17,8 +17,7 @@ use prony_lab::supervise::Supervision;
 use prony_model::plan::ArrivalKind;
 use prony_model::rfc3339;
 use prony_model::run_log::{Header, RunLog};
-use prony_model::units::{parse_duration, show_duration};
-use prony_report::format::count;
+use prony_model::units::parse_duration;
 
 use super::{adaptive, candidates, controls, duet, services};
 use crate::cli::{BenchArguments, Disturbed};
@@ -46,11 +45,11 @@ pub(super) fn setup(
         };
     let watches_another = arguments.watch.iter().any(|named| named.contains("=ssh:"));
     fleet::check_agent_binary(&arguments.fleet, watches_another || server_host.is_some())?;
+    choose(&mut experiment, arguments, before.map(|log| &log.header))?;
     match before {
         None => begin(&mut experiment, arguments)?,
         Some(log) => go_on(&mut experiment, &mut candidates, arguments, log)?,
     }
-    apply_flags(&mut experiment, arguments)?;
     services::apply(&mut experiment, arguments)?;
     services::check_run(&experiment, &candidates, arguments, server_host.is_some())?;
     let memory_bytes = match &server_host {
@@ -148,20 +147,22 @@ fn of_candidates(
     Ok((Resolved { experiment, candidates, skipped: Vec::new(), baseline }, host))
 }
 
-/// What flags say of any run, in place of the experiment and of the log that is resumed. A budget is that of each session.
-fn apply_flags(experiment: &mut Experiment, arguments: &BenchArguments) -> Result<(), Failure> {
-    if let Some(cores) = arguments.server_cores {
-        experiment.server_cores = cores;
+/// What new and resumed runs have alike: what the user gave, else what the log that is resumed says, else the experiment. A
+/// budget is that of each session.
+fn choose(
+    experiment: &mut Experiment,
+    arguments: &BenchArguments,
+    before: Option<&Header>,
+) -> Result<(), Failure> {
+    experiment.server_cores = arguments.server_cores.unwrap_or(experiment.server_cores);
+    let seed = arguments.plan.seed.or(before.map(|header| header.seed));
+    experiment.seed = seed.unwrap_or(experiment.seed);
+    let budget = arguments.budget.as_deref().map(parse_duration).transpose()?;
+    if budget.is_some_and(|budget| budget.is_zero()) {
+        return Err(Failure::usage("--budget 0 allows no trial: give how long the run may take, 30m."));
     }
-    if let Some(budget) = &arguments.budget {
-        experiment.budget = Some(parse_duration(budget)?).filter(|budget| !budget.is_zero());
-        if experiment.budget.is_none() {
-            return Err(Failure::usage("--budget 0 allows no trial: give how long the run may take, 30m."));
-        }
-    }
-    if let Some(seed) = arguments.plan.seed {
-        experiment.seed = seed;
-    }
+    let without = before.map_or(experiment.budget, |header| header.budget_ns.map(Duration::from_nanos));
+    experiment.budget = budget.or(without);
     match arguments.workers {
         None => {}
         Some(WorkerPolicy::Fixed(workers)) if !(1..=CORES_MAX).contains(&workers) => {
@@ -330,8 +331,8 @@ fn begin(experiment: &mut Experiment, arguments: &BenchArguments) -> Result<(), 
     adaptive::adapt(experiment, arguments)
 }
 
-/// A resumed run continues with its own candidates, plans, blocks, controls, seed and budget: the flags of the first session
-/// need not be repeated, and may not say otherwise.
+/// A resumed run continues with its own candidates, plans, blocks and controls: the flags of the first session need not be
+/// repeated, and may not say otherwise.
 fn go_on(
     experiment: &mut Experiment,
     candidates: &mut Vec<BenchCandidate>,
@@ -354,7 +355,6 @@ fn go_on(
     }
     candidates.retain(|c| header.candidates.iter().any(|known| known.label == c.candidate.label()));
     plans_as_before(experiment, header);
-    (experiment.budget, experiment.seed) = (header.budget_ns.map(Duration::from_nanos), header.seed);
     adaptive::as_before(experiment, arguments, log)
 }
 
@@ -406,87 +406,36 @@ fn given_pins(arguments: &BenchArguments, on_two_hosts: bool) -> Result<Option<P
     Ok(Some(pins))
 }
 
-/// What `--dry-run` prints.
-pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result<String, Failure> {
-    let experiment = &setup.experiment;
-    let plans = experiment.plans.len();
-    let candidates = u32::try_from(setup.candidates.len()).unwrap_or(u32::MAX);
-    let forecast = setup.forecast(experiment.blocks.max);
-    let mut lines = vec![
-        format!("{} ({})", experiment.title, experiment.name),
-        format!(
-            "{}{} × {} × {} = {}, about {}",
-            count(u64::from(candidates), "candidate", "candidates"),
-            setup.twin().map_or(String::new(), |twin| format!(" and a twin of {}", twin.candidate.label())),
-            count(plans as u64, "plan", "plans"),
-            count(u64::from(experiment.blocks.max), "block", "blocks"),
-            count(u64::from(forecast.trials), "trial", "trials"),
-            shown(forecast.total)
-        ),
-    ];
-    if arguments.plan.is_auto() && !setup.resume {
-        lines.push("-d auto: 1s stands here for what a load before the run chooses, up to 30s".to_owned());
-    }
-    if candidates == 0 {
-        lines.push("nothing can run: no candidate is available (see skipped below)".to_owned());
-    }
-    if let Some(budget) = experiment.budget.filter(|_| candidates > 0) {
-        lines.push(format!(
-            "budget {}: {} of {} blocks fit (a block takes about {})",
-            show_duration(budget),
-            forecast.blocks_in_budget,
-            experiment.blocks.max,
-            shown(forecast.block)
-        ));
-    }
-    match &setup.duet {
-        Some(places) => lines.push(duet::forecast(places)),
-        None if candidates == 0 => {}
-        None => lines.push(adaptive::forecast(experiment, &forecast, arguments)?),
-    }
-    let cpus = |cpus: &[u32]| if cpus.is_empty() { "any".to_owned() } else { show_list(cpus) };
-    lines.push(format!(
-        "seed {} · server CPUs {} · client CPUs {}",
-        experiment.seed,
-        cpus(&setup.pins.server),
-        cpus(&setup.pins.client)
-    ));
-    lines.extend(experiment.services.iter().map(|service| {
-        let on = if setup.service_cpus.is_empty() {
-            "the server's CPUs".to_owned()
-        } else {
-            cpus(&setup.service_cpus)
-        };
-        format!("service  {} on {on}", service.name)
-    }));
-    if !setup.fleet.is_empty() {
-        lines.push(format!("loads    by {}", setup.fleet.join(" ")));
-    }
-    let plans = prony_lab::bench::named_plans(setup).into_iter();
-    lines.extend(plans.map(|plan| format!("plan     {}: {}", plan.name, plan.describe)));
-    for BenchCandidate { candidate, version, .. } in &setup.candidates {
-        lines.push(
-            format!("runs     {}  {}", candidate.label(), version.as_deref().unwrap_or_default())
-                .trim_end()
-                .to_owned(),
-        );
-    }
-    for skipped in &setup.skipped {
-        lines.push(format!("skipped  {}: {}", skipped.candidate, skipped.reason_and_fix()));
-    }
-    Ok(lines.join("\n"))
-}
-
-/// For people, in whole seconds.
-pub(super) fn shown(duration: Duration) -> String {
-    show_duration(Duration::from_secs(duration.as_secs().max(1)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::{Cli, Command};
+    use clap::Parser;
     use prony_model::plan_record::PlanRecord;
     use prony_model::run_log::NamedPlan;
+
+    #[test]
+    fn a_flag_comes_before_the_resumed_log_and_that_before_the_experiment() {
+        let text = "schema = \"prony.experiment/1\"\ncandidates = [\"a\"]\nseed = 1\nbudget = \"1m\"\n[[plan]]\nname = \"p\"\n";
+        let header = Header { seed: 2, budget_ns: Some(120_000_000_000), ..Header::default() };
+        let chosen = |flags: &[&str], before: Option<&Header>| {
+            let words = ["prony", "bench", "e"].into_iter().chain(flags.iter().copied());
+            let Command::Bench(arguments) = Cli::try_parse_from(words).unwrap().command else {
+                panic!("a bench")
+            };
+            let mut experiment = Experiment::parse("e", "e.toml", text).unwrap();
+            choose(&mut experiment, &arguments, before).map(|()| (experiment.seed, experiment.budget))
+        };
+        let of = |seed: u64, minutes: u64| (seed, Some(Duration::from_secs(minutes * 60)));
+        let flags = ["--seed", "3", "--budget", "3m"];
+        assert_eq!(chosen(&[], None).unwrap(), of(1, 1));
+        assert_eq!(chosen(&[], Some(&header)).unwrap(), of(2, 2));
+        assert_eq!(chosen(&flags, Some(&header)).unwrap(), of(3, 3));
+        assert_eq!(chosen(&flags, None).unwrap(), of(3, 3));
+        let endless = Header { budget_ns: None, ..header };
+        assert_eq!(chosen(&[], Some(&endless)).unwrap(), (2, None), "what the run was begun without");
+        assert!(chosen(&["--budget", "0s"], Some(&endless)).is_err());
+    }
 
     #[test]
     fn a_scaled_run_goes_on_by_its_own_stages_without_its_scale() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use strum::{Display, IntoStaticStr};
+use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::list::TargetList;
 use crate::rate::{Rate, Stage};
@@ -110,7 +110,8 @@ pub struct Plan {
 }
 
 /// The version of HTTP that a load speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
+#[serde(rename_all = "lowercase")]
 pub enum Protocol {
     /// HTTP/1.1.
     Http1,
@@ -119,20 +120,48 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Its name for ALPN (RFC 7301).
-    pub fn alpn(self) -> &'static str {
+    /// What it is called over TLS or without.
+    pub fn id(self, tls: bool) -> ProtocolId {
         match self {
-            Protocol::Http1 => "http/1.1",
-            Protocol::Http2 => "h2",
+            Protocol::Http1 => ProtocolId::Http1,
+            Protocol::Http2 if tls => ProtocolId::H2,
+            Protocol::Http2 => ProtocolId::H2c,
         }
     }
 
-    /// Its name in recipes and in JSON: `http/1.1`, `h2` over TLS, `h2c` without.
-    pub fn name(self, tls: bool) -> &'static str {
-        match self {
-            Protocol::Http2 if !tls => "h2c",
-            spoken => spoken.alpn(),
-        }
+    /// Whether a connection carries several requests that do not wait for each other; else their answers come in order.
+    pub fn multiplexes(self) -> bool {
+        self == Protocol::Http2
+    }
+}
+
+/// A protocol by its name in ALPN (RFC 7301), recipes and JSON.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Display, IntoStaticStr, Serialize, Deserialize, JsonSchema,
+)]
+pub enum ProtocolId {
+    #[default]
+    #[serde(rename = "http/1.1")]
+    #[strum(serialize = "http/1.1")]
+    Http1,
+    /// HTTP/2 without TLS, by prior knowledge.
+    #[serde(rename = "h2c")]
+    #[strum(serialize = "h2c")]
+    H2c,
+    /// HTTP/2 over TLS.
+    #[serde(rename = "h2")]
+    #[strum(serialize = "h2")]
+    H2,
+}
+
+impl ProtocolId {
+    pub fn is_http1(&self) -> bool {
+        *self == ProtocolId::Http1
+    }
+
+    /// As [`Protocol::multiplexes`].
+    pub fn multiplexes(self) -> bool {
+        !self.is_http1()
     }
 }
 

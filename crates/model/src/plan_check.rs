@@ -143,7 +143,7 @@ impl Plan {
                 self.pipeline
             ));
         }
-        if self.protocol == Protocol::Http2 && !self.keepalive {
+        if self.protocol.multiplexes() && !self.keepalive {
             return wrong("--http2 keeps connections open: leave --http2 or --no-keepalive out.");
         }
         if self.protocol == Protocol::Http2 {

@@ -180,7 +180,7 @@ fn plan_fields(p: &PlanRecord) -> Vec<(&'static str, String)> {
         ("the plan's pipeline", p.pipeline.to_string()),
         ("the plan's spin", p.spin.to_string()),
         ("the plan's user clock", p.user_clock.to_string()),
-        ("the plan's protocol", p.protocol.clone().unwrap_or_else(|| "http/1.1".to_owned())),
+        ("the plan's protocol", p.protocol.to_string()),
         ("what the plan expects", format!("status {}, body {body}", or_none(p.expect_status))),
         ("the client's CPUs", joined(&p.cpus, ",", "any")),
         ("the plan's headers", joined(headers, ", ", "none")),

@@ -118,7 +118,7 @@ pub(crate) fn found_here(candidate: &Candidate, layout: &Layout) -> Found {
 fn not_spoken(candidate: &Candidate, plans: &[&ExperimentPlan]) -> Option<String> {
     let protocol = plans.first()?.load.protocol;
     let names: Vec<&str> = plans.iter().map(|plan| plan.name.as_str()).collect();
-    let name = protocol.name(candidate.tls());
+    let name = protocol.id(candidate.tls());
     let others = candidate.with_each_setting();
     let like_it = others.iter().find(|other| other.tls() == candidate.tls() && other.speaks(protocol));
     let over_tls = others.iter().find(|other| other.speaks(protocol));

@@ -9,12 +9,9 @@ use crate::recorder::latency::RequestTimes;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequestPlace(pub(crate) u32);
 
-/// A connection's unanswered requests.
+/// A connection's unanswered requests. Where answers come in order, places count from the oldest request; otherwise each has a
+/// place of its own until it is removed.
 pub(crate) trait Requests {
-    /// Whether answers come in the order of the requests. Then only the oldest one's time can be over, and that ends the
-    /// connection, and places count from the oldest request; otherwise each has a place of its own until it is removed.
-    const IN_ORDER: bool;
-
     /// None yet, of so many at most.
     fn with_room(most: usize, expected: &Expected) -> Self;
     fn len(&self) -> usize;
@@ -42,8 +39,6 @@ pub(crate) struct InOrder {
 }
 
 impl Requests for InOrder {
-    const IN_ORDER: bool = true;
-
     fn with_room(most: usize, expected: &Expected) -> InOrder {
         InOrder { times: VecDeque::with_capacity(most), body: BodyCheck::new(expected) }
     }
@@ -91,8 +86,6 @@ pub(crate) struct ByPlace {
 }
 
 impl Requests for ByPlace {
-    const IN_ORDER: bool = false;
-
     fn with_room(most: usize, expected: &Expected) -> ByPlace {
         ByPlace {
             places: vec![None; most],

@@ -28,7 +28,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         loop {
             // A request that an earlier step made room for may have opened another slot's connection since.
             let now = if C::DRAINS { read_ns.max(recorder.stamp_ns()) } else { read_ns };
-            if !C::Requests::IN_ORDER && !read.discarded {
+            if C::MULTIPLEXED && !read.discarded {
                 at = self.take_answers_fast(recorder, index, now, read, at);
                 if self.is_taken(index, read, at) {
                     return (index, now);
@@ -68,7 +68,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             let goes_on = match step.what {
                 What::Whole { reusable, .. } => {
                     let took_ns = now.saturating_sub(times.dispatched_ns.max(slot.time_from_ns));
-                    reusable && !(took_ns >= shared.timeout_ns && C::Requests::IN_ORDER)
+                    reusable && !(took_ns >= shared.timeout_ns && C::IN_ORDER)
                 }
                 what => !matches!(what, What::Broken(..)),
             };
@@ -224,7 +224,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         // The loop may have been kept from seeing in time that the time was over.
         if now.saturating_sub(slot.runs_since_ns(times)) >= self.shared.timeout_ns {
             let message = self.timeout_message("request");
-            if C::Requests::IN_ORDER {
+            if C::IN_ORDER {
                 self.fail(recorder, index, now, ErrorKind::RequestTimeout, || message);
             } else {
                 self.fail_one(recorder, index, place, now, ErrorKind::RequestTimeout, || message);

@@ -175,7 +175,7 @@ fn what_a_plan_says_replaces_what_its_defaults_say() {
         duration: duration("3s"),
         rate: rate("5k"),
         connections: Some(OneOrMany::Many(vec![5, 6])),
-        keepalive: Some(false),
+        keepalive: Some(Protocol::Http1),
         headers: Some(vec!["A: b".parse().unwrap()]),
         ..Default::default()
     };
@@ -184,7 +184,7 @@ fn what_a_plan_says_replaces_what_its_defaults_say() {
     let staged = LoadOptions { stages: Some(vec!["1s:5c".to_owned()]), ..Default::default() };
     let merged = staged.or(&defaults).unwrap();
     assert_eq!((merged.rate.clone(), merged.duration, merged.connections.clone()), (None, None, None));
-    assert_eq!((merged.keepalive, merged.headers), (Some(false), defaults.headers));
+    assert_eq!((merged.keepalive, merged.headers), (Some(Protocol::Http1), defaults.headers));
     let at_a_rate = LoadOptions { rate: rate("1k"), ..Default::default() };
     assert_eq!(at_a_rate.or(&staged).unwrap().stages, None);
 }
@@ -200,13 +200,14 @@ fn options_that_cannot_be_put_together_are_refused_and_never_dropped() {
 
 #[test]
 fn a_file_names_the_protocol_or_sets_the_flag() {
-    let read =
-        |value: serde_json::Value| serde_json::from_value::<LoadOptions>(value).map(|options| options.http2);
+    let read = |value: serde_json::Value| {
+        serde_json::from_value::<LoadOptions>(value).map(|options| options.protocol)
+    };
     for (given, http2) in [
         (serde_json::json!({}), None),
-        (serde_json::json!({"http2": true}), Some(true)),
-        (serde_json::json!({"protocol": "http2"}), Some(true)),
-        (serde_json::json!({"protocol": "http1"}), Some(false)),
+        (serde_json::json!({"http2": true}), Some(Protocol::Http2)),
+        (serde_json::json!({"protocol": "http2"}), Some(Protocol::Http2)),
+        (serde_json::json!({"protocol": "http1"}), Some(Protocol::Http1)),
     ] {
         assert_eq!(read(given.clone()).unwrap(), http2, "{given}");
     }

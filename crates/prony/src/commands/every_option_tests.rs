@@ -56,7 +56,7 @@ pub(crate) fn cases(folder: &Path) -> Vec<Case> {
         unix: _,
         spin: _,
         user_clock: _,
-        http2: _,
+        protocol: _,
         targets: _,
         shuffle: _,
         cacert: _,

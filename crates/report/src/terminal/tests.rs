@@ -44,7 +44,7 @@ fn a_trial_over_tls_names_cipher_and_unverified_certificate() {
     t.plan.tls = Some(prony_model::plan_record::TlsPlanRecord {
         verify: prony_model::tls::VerifyKind::None,
         resumption: "on".into(),
-        alpn: "http/1.1".into(),
+        alpn: prony_model::plan::ProtocolId::Http1,
         client_certificate: false,
     });
     t.tls = Some(prony_model::trial::TlsRecord {

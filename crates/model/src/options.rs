@@ -139,6 +139,9 @@ pub struct LoadOptions {
     /// Of a plan in a file: how many workers each server is told to use, where that is not the experiment's rule.
     #[cfg_attr(feature = "flags", arg(skip))]
     pub workers: Option<WorkerPolicy>,
+    /// Of a plan in a file: the route of the contract that it requests, where that is not the experiment's.
+    #[cfg_attr(feature = "flags", arg(skip))]
+    pub route: Option<String>,
     /// Of a plan in a file: whose capacity a rate in percent is a share of, `amphp:opcache knee`.
     #[cfg_attr(feature = "flags", arg(skip))]
     pub of: Option<String>,

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr, VariantArray};
 
-use crate::list::TargetList;
+use crate::list::{OwnParts, TargetList};
 use crate::rate::{Rate, Stage};
 use crate::secret::Secret;
 use crate::target::Target;
@@ -191,6 +191,52 @@ impl Work {
     }
 }
 
+/// A request of a plan: what it has of its own, or else what the plan gives to all.
+#[derive(Debug, Clone, Copy)]
+pub struct PlannedRequest<'p> {
+    plan: &'p Plan,
+    pub method: &'p str,
+    pub path: &'p str,
+    pub userinfo: Option<&'p Secret>,
+    own: Option<&'p OwnParts>,
+}
+
+impl<'p> PlannedRequest<'p> {
+    /// Those of the plan that are not given anew, and its own.
+    pub fn headers(&self) -> impl Iterator<Item = &'p (String, Secret)> {
+        let own = self.own_headers();
+        let is_common = move |(name, _): &&(String, Secret)| !gives(own, name);
+        self.plan.headers.iter().filter(is_common).chain(own)
+    }
+
+    pub fn own_headers(&self) -> &'p [(String, Secret)] {
+        self.own.map_or(&[], |own| &own.headers)
+    }
+
+    pub fn body(&self) -> &'p [u8] {
+        self.own_body().unwrap_or(&self.plan.body)
+    }
+
+    pub fn own_body(&self) -> Option<&'p [u8]> {
+        self.own?.body.as_deref()
+    }
+
+    pub fn expect(&self) -> &'p Expect {
+        self.own.and_then(|own| own.expect.as_ref()).unwrap_or(&self.plan.expect)
+    }
+
+    /// The length of its body, where it has one or its method asks for one.
+    pub fn content_length(&self) -> Option<usize> {
+        let has_body = !self.body().is_empty() || matches!(self.method, "POST" | "PUT" | "PATCH");
+        has_body.then(|| self.body().len())
+    }
+}
+
+/// Whether a header of this name is among them.
+pub fn gives(headers: &[(String, Secret)], name: &str) -> bool {
+    headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name))
+}
+
 /// When requests are due.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Arrivals {
@@ -279,7 +325,7 @@ pub struct Stop {
 }
 
 /// What an answer must be to count as completed.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Expect {
     /// The one status that is right; `None`: any 2xx or 3xx.
     pub status: Option<u16>,
@@ -306,6 +352,25 @@ impl Expect {
 }
 
 impl Plan {
+    /// Its requests, each once: those of its list, or the one of its target.
+    pub fn requests(&self) -> impl Iterator<Item = PlannedRequest<'_>> {
+        let one = |method| {
+            let (path, userinfo) = (self.target.path.as_str(), self.target.userinfo.as_ref());
+            PlannedRequest { plan: self, method, path, userinfo, own: None }
+        };
+        let (alone, list) = match &self.work {
+            Work::Request(method) => (Some(one(method.as_str())), &[][..]),
+            Work::List(list) => (None, list.requests.as_slice()),
+        };
+        alone.into_iter().chain(list.iter().map(|request| PlannedRequest {
+            plan: self,
+            method: &request.method,
+            path: &request.path,
+            userinfo: request.userinfo.as_ref(),
+            own: request.own.as_deref(),
+        }))
+    }
+
     /// A closed load with every default.
     pub fn closed(target: Target) -> Plan {
         Plan {

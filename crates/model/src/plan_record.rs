@@ -91,6 +91,9 @@ pub struct TargetsRecord {
     pub order: Order,
     /// Of the lines in their order, in hexadecimal: FNV-1a, 64 bits.
     pub fingerprint: String,
+    /// Requests whose responses are held against an expectation of their own, not the plan's.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub expecting: u64,
 }
 
 /// A stage: a linear change from the level before, 0 at first, to its own.
@@ -229,9 +232,14 @@ impl PlanRecord {
                 requests: list.requests.len() as u64,
                 order: list.order,
                 fingerprint: format!("{:016x}", list.fingerprint()),
+                expecting: list.expecting(),
             }),
         }
     }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Millionths of requests per second, as stages have them; a float's cast saturates.

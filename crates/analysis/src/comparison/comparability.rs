@@ -314,7 +314,7 @@ mod tests {
         let none = |_: &mut PlanRecord| {};
         let list = |p: &mut PlanRecord| {
             let (order, fingerprint) = (Order::InTurn, "00000000000000ff".to_owned());
-            p.targets = Some(TargetsRecord { lines: 9, requests: 3, order, fingerprint });
+            p.targets = Some(TargetsRecord { lines: 9, requests: 3, order, fingerprint, expecting: 0 });
         };
         let shuffled = |p: &mut PlanRecord| p.targets.as_mut().unwrap().order = Order::Shuffled;
         assert_eq!(
@@ -340,7 +340,7 @@ mod tests {
             p.tls = Some(TlsPlanRecord {
                 verify: VerifyKind::System,
                 resumption: "on".to_owned(),
-                alpn: "http/1.1".to_owned(),
+                alpn: prony_model::plan::ProtocolId::Http1,
                 client_certificate: false,
             });
         };

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::expect::{BodyCheck, Expected};
+use crate::expect::{BodyCheck, Expectations};
 use crate::recorder::latency::RequestTimes;
 
 /// Where a request stands among the unanswered ones of its connection.
@@ -13,7 +13,7 @@ pub(crate) struct RequestPlace(pub(crate) u32);
 /// place of its own until it is removed.
 pub(crate) trait Requests {
     /// None yet, of so many at most.
-    fn with_room(most: usize, expected: &Expected) -> Self;
+    fn with_room(most: usize, expected: &Expectations) -> Self;
     fn len(&self) -> usize;
     fn add(&mut self, times: RequestTimes) -> RequestPlace;
     fn get(&self, place: RequestPlace) -> Option<&RequestTimes>;
@@ -39,7 +39,7 @@ pub(crate) struct InOrder {
 }
 
 impl Requests for InOrder {
-    fn with_room(most: usize, expected: &Expected) -> InOrder {
+    fn with_room(most: usize, expected: &Expectations) -> InOrder {
         InOrder { times: VecDeque::with_capacity(most), body: BodyCheck::new(expected) }
     }
 
@@ -86,7 +86,7 @@ pub(crate) struct ByPlace {
 }
 
 impl Requests for ByPlace {
-    fn with_room(most: usize, expected: &Expected) -> ByPlace {
+    fn with_room(most: usize, expected: &Expectations) -> ByPlace {
         ByPlace {
             places: vec![None; most],
             bodies: (0..most).map(|_| BodyCheck::new(expected)).collect(),

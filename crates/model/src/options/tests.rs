@@ -175,7 +175,7 @@ fn what_a_plan_says_replaces_what_its_defaults_say() {
         duration: duration("3s"),
         rate: rate("5k"),
         connections: Some(OneOrMany::Many(vec![5, 6])),
-        keepalive: Some(Protocol::Http1),
+        keepalive: Some(false),
         headers: Some(vec!["A: b".parse().unwrap()]),
         ..Default::default()
     };
@@ -184,7 +184,7 @@ fn what_a_plan_says_replaces_what_its_defaults_say() {
     let staged = LoadOptions { stages: Some(vec!["1s:5c".to_owned()]), ..Default::default() };
     let merged = staged.or(&defaults).unwrap();
     assert_eq!((merged.rate.clone(), merged.duration, merged.connections.clone()), (None, None, None));
-    assert_eq!((merged.keepalive, merged.headers), (Some(Protocol::Http1), defaults.headers));
+    assert_eq!((merged.keepalive, merged.headers), (Some(false), defaults.headers));
     let at_a_rate = LoadOptions { rate: rate("1k"), ..Default::default() };
     assert_eq!(at_a_rate.or(&staged).unwrap().stages, None);
 }

@@ -69,6 +69,7 @@ pub(crate) fn cases(folder: &Path) -> Vec<Case> {
         name: _,
         capacity: _,
         workers: _,
+        route: _,
         of: _,
     } = LoadOptions::default();
     let file = |name: &str| folder.join(name).display().to_string();

@@ -210,7 +210,13 @@ fn the_next_command_after_a_sustained_rate_is_a_higher_rate() {
 #[test]
 fn after_a_closed_load_of_a_list_a_search_by_that_list_is_named() {
     let mut trial = fixtures::closed();
-    let list = TargetsRecord { lines: 2, requests: 2, order: Order::InTurn, fingerprint: "0".to_owned() };
+    let list = TargetsRecord {
+        lines: 2,
+        requests: 2,
+        order: Order::InTurn,
+        fingerprint: "0".to_owned(),
+        expecting: 0,
+    };
     trial.plan.targets = Some(list);
     let shown = super::trial(&trial, &plain());
     assert!(shown.contains("prony capacity ") && shown.matches("--targets FILE").count() == 2, "{shown}");

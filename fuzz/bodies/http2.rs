@@ -31,7 +31,12 @@ pub fn check(input: &[u8]) {
     let shared = [Field { name: ":authority", value: b"h", indexing: Indexing::Shared }];
     let mut requests = Requests::new(&shared, body);
     for (method, is_head) in [(b"GET".as_slice(), false), (b"HEAD".as_slice(), true)] {
-        requests.push(&[Field { name: ":method", value: method, indexing: Indexing::Once }], &[], is_head);
+        requests.push(
+            &[Field { name: ":method", value: method, indexing: Indexing::Once }],
+            &[],
+            is_head,
+            None,
+        );
     }
     let whole = play(&requests, std::iter::once(wire));
     assert_eq!(whole, play(&requests, pieces(wire, seed).into_iter()));

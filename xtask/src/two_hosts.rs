@@ -130,7 +130,7 @@ fn head(root: &Path, doctor: &Value, lines: &[String; 2]) -> String {
 /// Each server in both runs, and what either run says of the servers among themselves.
 fn figures(runs: &[ExperimentAnalysis; 2], compared: &[Comparison]) -> String {
     let compared: String =
-        compared.iter().map(|comparison| markdown::comparison(comparison) + "\n").collect();
+        compared.iter().map(|comparison| markdown::comparison(comparison, true) + "\n").collect();
     let [loopback, two_hosts] = runs.each_ref().map(markdown::experiment);
     format!(
         "A is over loopback, B on two hosts.\n\n{compared}## Over loopback\n\n{loopback}\n## On two hosts\n\n{two_hosts}"

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use prony_model::Estimate;
+use prony_model::plan::ProtocolId;
 use prony_model::plan_record::PlanRecord;
 use prony_model::run_log::{CandidateRecord, NamedPlan, RunLog, Setting};
 use schemars::JsonSchema;
@@ -44,8 +45,8 @@ pub struct ProtocolRow {
 /// Every pair of plans that differ in the protocol alone, with a server that was measured under both.
 pub(crate) fn compare(log: &RunLog, results: &Results<'_>) -> Vec<ProtocolComparison> {
     let plans = &log.header.plans;
-    let pairs = plans.iter().filter(|plan| !plan.plan.speaks_http2()).flat_map(|http1| {
-        let others = plans.iter().filter(|plan| plan.plan.speaks_http2());
+    let pairs = plans.iter().filter(|plan| plan.plan.protocol.is_http1()).flat_map(|http1| {
+        let others = plans.iter().filter(|plan| !plan.plan.protocol.is_http1());
         others.filter(|http2| are_the_same_work(http1, http2)).map(move |http2| (http1, http2))
     });
     let compared = pairs.map(|(http1, http2)| ProtocolComparison {
@@ -60,13 +61,13 @@ pub(crate) fn compare(log: &RunLog, results: &Results<'_>) -> Vec<ProtocolCompar
 fn are_the_same_work(a: &NamedPlan, b: &NamedPlan) -> bool {
     let work = |plan: &NamedPlan| {
         let mut rest = PlanRecord {
-            protocol: None,
+            protocol: ProtocolId::Http1,
             connections: plan.plan.connections.saturating_mul(plan.plan.pipeline),
             pipeline: 1,
             ..plan.plan.clone()
         };
         if let Some(tls) = &mut rest.tls {
-            tls.alpn.clear();
+            tls.alpn = ProtocolId::Http1;
         }
         (rest, plan.capacity.clone(), plan.share.clone(), plan.workers.clone())
     };
@@ -114,7 +115,7 @@ mod tests {
         let mut log = Log::new(&["http1", "http2"], 3).with(&rates).0;
         let mut second = log.header.plans[0].clone();
         second.name = "http2".to_owned();
-        (second.plan.protocol, second.plan.pipeline) = (Some("h2c".to_owned()), 10);
+        (second.plan.protocol, second.plan.pipeline) = (ProtocolId::H2c, 10);
         second.plan.connections /= 10;
         log.header.plans.push(second);
         for record in &mut log.header.candidates {

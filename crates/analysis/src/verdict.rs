@@ -125,7 +125,7 @@ fn errors(f: &Facts<'_>) -> Option<Reason> {
 
 /// Where nothing was completed: what may be spoken there instead, as far as the failures allow it.
 fn with_hint(f: &Facts<'_>, mut reason: Reason) -> Reason {
-    let (https, http2) = (f.plan.url.starts_with("https:"), f.plan.speaks_http2());
+    let (https, http2) = (f.plan.url.starts_with("https:"), !f.plan.protocol.is_http1());
     let of = |kinds: &[ErrorKind]| f.m.errors.keys().all(|kind| kinds.contains(kind));
     let is_silent = f.m.requests.completed == 0
         && f.m.status.is_empty()

@@ -7,6 +7,7 @@ use prony_model::histogram::SparseHistogram;
 use prony_model::host::{CpuQuota, Host, HostWindow};
 use prony_model::measurement::{ErrorTally, Http2Use};
 use prony_model::observed::Observed;
+use prony_model::plan::ProtocolId;
 use prony_model::plan_record::PlanRecord;
 use prony_model::server::{SampleColumns, ServerSamples};
 use prony_model::server_host::ServerHostWindow;
@@ -90,7 +91,7 @@ fn what_nobody_asked_for_makes_a_load_invalid() {
 
 #[test]
 fn where_nothing_was_completed_the_advice_says_what_may_be_spoken_there() {
-    let advice = |url: &str, protocol: Option<&str>, failed: Option<(ErrorKind, Option<u16>)>| {
+    let advice = |url: &str, protocol: ProtocolId, failed: Option<(ErrorKind, Option<u16>)>| {
         let mut m = healthy(10, 0);
         m.status.clear();
         m.requests.in_flight = 5;
@@ -98,24 +99,24 @@ fn where_nothing_was_completed_the_advice_says_what_may_be_spoken_there() {
             fail(&mut m, kind, 20);
             m.status.extend(status.map(|status| (status, 20)));
         }
-        let plan = PlanRecord { url: url.to_owned(), protocol: protocol.map(str::to_owned), ..closed_plan() };
+        let plan = PlanRecord { url: url.to_owned(), protocol, ..closed_plan() };
         let seen = reasons(&m, &plan, &Seen::default());
         let errors = seen.into_iter().find(|r| r.code == Code::Errors).unwrap();
         format!("{}: {}", errors.detail, errors.advice)
     };
     let closed = Some((ErrorKind::ClosedEarly, None));
     for failed in [closed, Some((ErrorKind::Reset, None)), None] {
-        let said = advice("http://h/", None, failed);
+        let said = advice("http://h/", ProtocolId::Http1, failed);
         assert!(said.contains("https://") && said.contains("--http2"), "{said}");
     }
-    assert!(advice("http://h/", None, None).contains("none of 5 requests had a response"));
-    let said = advice("https://h/", None, closed);
+    assert!(advice("http://h/", ProtocolId::Http1, None).contains("none of 5 requests had a response"));
+    let said = advice("https://h/", ProtocolId::Http1, closed);
     assert!(!said.contains("https://") && said.contains("give --http2"), "{said}");
-    assert!(advice("http://h/", Some("h2c"), closed).contains("leave --http2 out"));
-    let said = advice("http://h/", None, Some((ErrorKind::UnexpectedStatus, Some(400))));
+    assert!(advice("http://h/", ProtocolId::H2c, closed).contains("leave --http2 out"));
+    let said = advice("http://h/", ProtocolId::Http1, Some((ErrorKind::UnexpectedStatus, Some(400))));
     assert!(said.contains("https://") && said.contains("400"), "{said}");
     for other in [(ErrorKind::UnexpectedStatus, Some(404)), (ErrorKind::Tls, None)] {
-        assert!(!advice("http://h/", None, Some(other)).contains("https://"));
+        assert!(!advice("http://h/", ProtocolId::Http1, Some(other)).contains("https://"));
     }
 }
 

@@ -127,7 +127,7 @@ pub struct Connection {
     /// Requests that have no stream yet: their places, and which of the requests each is.
     queue: VecDeque<(StreamPlace, u32)>,
     /// Streams whose body is not wholly taken.
-    uploads: VecDeque<StreamPlace>,
+    uploads: VecDeque<(StreamPlace, u32)>,
     outgoing: sending::Outgoing,
     next_id: u32,
     /// No stream above this one was ended by us alone: to those above that are gone, the server sends nothing.
@@ -403,7 +403,7 @@ impl Connection {
             self.open.remove(at);
         }
         if !self.uploads.is_empty() {
-            self.uploads.retain(|other| *other != place);
+            self.uploads.retain(|(other, _)| *other != place);
         }
     }
 }

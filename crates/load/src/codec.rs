@@ -18,6 +18,12 @@ pub(crate) trait Codec {
     type Requests: Requests;
     /// What is kept of one connection.
     type Connection;
+    /// Whether answers come in the order of the requests. Then only the oldest one's time can be over, and that ends the
+    /// connection.
+    const IN_ORDER: bool;
+    /// Whether each answer names its request, and the peer says how many a connection may carry: what nobody asked for is
+    /// found out as it comes then.
+    const MULTIPLEXED: bool;
     /// Whether a connection may end for new requests while those that it carries are still answered. Another one is
     /// opened beside it then.
     const DRAINS: bool = false;

@@ -17,7 +17,7 @@ use std::time::Duration;
 use crate::codec::Codec;
 use crate::control::{Control, Gauge, Snapshot};
 use crate::error::LoadError;
-use crate::expect::Expected;
+use crate::expect::Expectations;
 use crate::http1::{Http1, RequestBytes};
 use crate::http2::{self, Http2};
 use crate::net::Linux;
@@ -110,7 +110,7 @@ pub fn run_shard(
         // Whose responses are not one each is asked one at a time: what more comes shows at once then, and counts nowhere.
         pipeline: if before.unasked > 0 { 1 } else { plan.pipeline },
         spin: plan.spin,
-        expect: Expected::of(&plan.expect),
+        expect: Expectations::of(plan),
         keepalive: plan.keepalive,
         timeout_ns: nanoseconds(plan.timeout),
         given_up: AtomicBool::new(false),

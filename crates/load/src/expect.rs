@@ -8,10 +8,12 @@
 //! difference, and is no proof against a server that builds one on purpose.
 //! A SHA-256 is, where the plan gives one.
 
+use std::collections::HashMap;
+
 use ring::digest::{Context, SHA256};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-use prony_model::plan::Expect;
+use prony_model::plan::{Expect, Plan};
 
 /// The longest expected body that is compared byte by byte: a page of memory.
 const COMPARED_MAX_BYTES: usize = 4 << 10;
@@ -53,29 +55,82 @@ impl Expected {
     }
 }
 
+/// What the answers to a plan's requests must be.
+#[derive(Debug)]
+pub(crate) struct Expectations {
+    /// The plan's own.
+    all: Expected,
+    /// Others, each once.
+    others: Vec<Expected>,
+    /// Of each request of a list: 0 for the plan's, or which of the others, from 1. Empty where there is none.
+    of_request: Vec<u32>,
+    checks_body: bool,
+}
+
+impl Expectations {
+    pub(crate) fn of(plan: &Plan) -> Expectations {
+        let mut known = HashMap::from([(&plan.expect, 0)]);
+        let mut others = Vec::new();
+        let mut of_request: Vec<u32> = Vec::new();
+        for one in plan.requests() {
+            let which = *known.entry(one.expect()).or_insert_with(|| {
+                others.push(Expected::of(one.expect()));
+                others.len() as u32
+            });
+            of_request.push(which);
+        }
+        let all = Expected::of(&plan.expect);
+        let checks_body = all.checks_body() || others.iter().any(Expected::checks_body);
+        if others.is_empty() {
+            of_request.clear();
+        }
+        Expectations { all, others, of_request, checks_body }
+    }
+
+    /// Of a request, by its number in the list.
+    #[inline]
+    pub(crate) fn of_request(&self, request: u32) -> &Expected {
+        match self.of_request.get(request as usize) {
+            None | Some(0) => &self.all,
+            Some(which) => &self.others[*which as usize - 1],
+        }
+    }
+
+    /// That of all requests, where they have one in common.
+    pub(crate) fn common(&self) -> Option<&Expected> {
+        self.of_request.is_empty().then_some(&self.all)
+    }
+
+    /// Whether anybody looks at bodies.
+    pub(crate) fn checks_body(&self) -> bool {
+        self.checks_body
+    }
+
+    fn any(&self, is: impl Fn(&ExpectedBody) -> bool) -> bool {
+        is(&self.all.body) || self.others.iter().any(|other| is(&other.body))
+    }
+}
+
 /// One connection's answer, as far as its body has come.
 pub(crate) struct BodyCheck {
     length: u64,
     /// So far. (Of a hash this is known at the end.)
     wrong: bool,
-    hasher: Hasher,
-}
-
-/// Boxed, since a connection without one should cost no more for it; made before the clock starts.
-enum Hasher {
-    None,
-    Xxh3(Box<Xxh3>),
-    Sha256(Box<Context>),
+    /// Boxed, since a connection without one should cost no more for it; made before the clock starts.
+    xxh3: Option<Box<Xxh3>>,
+    sha256: Option<Box<Context>>,
 }
 
 impl BodyCheck {
-    pub(crate) fn new(expected: &Expected) -> BodyCheck {
-        let hasher = match expected.body {
-            ExpectedBody::Any | ExpectedBody::Bytes(_) => Hasher::None,
-            ExpectedBody::Hash { .. } => Hasher::Xxh3(Box::new(Xxh3::new())),
-            ExpectedBody::Sha256(_) => Hasher::Sha256(Box::new(Context::new(&SHA256))),
-        };
-        BodyCheck { length: 0, wrong: false, hasher }
+    pub(crate) fn new(expected: &Expectations) -> BodyCheck {
+        let hashes = expected.any(|body| matches!(body, ExpectedBody::Hash { .. }));
+        let digests = expected.any(|body| matches!(body, ExpectedBody::Sha256(_)));
+        BodyCheck {
+            length: 0,
+            wrong: false,
+            xxh3: hashes.then(|| Box::new(Xxh3::new())),
+            sha256: digests.then(|| Box::new(Context::new(&SHA256))),
+        }
     }
 
     /// The next bytes of the body.
@@ -89,20 +144,20 @@ impl BodyCheck {
     fn compare(&mut self, expected: &Expected, bytes: &[u8]) {
         let begins = self.length;
         self.length += bytes.len() as u64;
-        match (&expected.body, &mut self.hasher) {
-            (ExpectedBody::Bytes(body), _) => {
+        match &expected.body {
+            ExpectedBody::Any => {}
+            ExpectedBody::Bytes(body) => {
                 let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
                 self.wrong |= body.get(at(begins)..at(self.length)) != Some(bytes);
             }
-            (ExpectedBody::Hash { length, .. }, Hasher::Xxh3(hasher)) => {
+            ExpectedBody::Hash { length, .. } => {
                 // What is too long already need not be hashed.
                 self.wrong |= self.length > *length;
-                if !self.wrong {
+                if let Some(hasher) = self.xxh3.as_mut().filter(|_| !self.wrong) {
                     hasher.update(bytes);
                 }
             }
-            (_, Hasher::Sha256(hasher)) => hasher.update(bytes),
-            _ => {}
+            ExpectedBody::Sha256(_) => self.sha256.iter_mut().for_each(|hasher| hasher.update(bytes)),
         }
     }
 
@@ -113,17 +168,17 @@ impl BodyCheck {
     }
 
     fn verdict(&mut self, expected: &Expected) -> Result<(), u64> {
-        let right = match (&expected.body, &mut self.hasher) {
-            (ExpectedBody::Any, _) => true,
-            (ExpectedBody::Bytes(body), _) => !self.wrong && self.length == body.len() as u64,
-            (ExpectedBody::Hash { length, xxh3 }, Hasher::Xxh3(hasher)) => {
-                !self.wrong && self.length == *length && hasher.digest128() == *xxh3
+        let right = match &expected.body {
+            ExpectedBody::Any => true,
+            ExpectedBody::Bytes(body) => !self.wrong && self.length == body.len() as u64,
+            ExpectedBody::Hash { length, xxh3 } => {
+                let hashed = || self.xxh3.as_ref().map(|hasher| hasher.digest128());
+                !self.wrong && self.length == *length && hashed() == Some(*xxh3)
             }
-            (ExpectedBody::Sha256(sha256), Hasher::Sha256(hasher)) => {
+            ExpectedBody::Sha256(sha256) => self.sha256.as_mut().is_some_and(|hasher| {
                 let hashed = std::mem::replace(&mut **hasher, Context::new(&SHA256)).finish();
                 hashed.as_ref() == sha256
-            }
-            _ => false,
+            }),
         };
         let length = self.length;
         self.reset();
@@ -137,35 +192,38 @@ impl BodyCheck {
         }
         self.length = 0;
         self.wrong = false;
-        match &mut self.hasher {
-            Hasher::None => {}
-            Hasher::Xxh3(hasher) => hasher.reset(),
-            Hasher::Sha256(hasher) => **hasher = Context::new(&SHA256),
-        }
+        self.xxh3.iter_mut().for_each(|hasher| hasher.reset());
+        self.sha256.iter_mut().for_each(|hasher| **hasher = Context::new(&SHA256));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_model::Target;
     use proptest::prelude::*;
 
     fn sha256(body: &[u8]) -> [u8; 32] {
         ring::digest::digest(&SHA256, body).as_ref().try_into().unwrap()
     }
 
+    fn of(expect: Expect) -> Expectations {
+        Expectations::of(&Plan { expect, ..Plan::closed(Target::parse("http://h/").unwrap()) })
+    }
+
     /// The body as text (or its hash), and as a SHA-256.
-    fn both(body: &[u8]) -> [Expected; 2] {
+    fn both(body: &[u8]) -> [Expectations; 2] {
         let text = Expect { body: Some(body.to_vec()), ..Expect::default() };
         let hash = Expect { sha256: Some(sha256(body)), ..Expect::default() };
-        [Expected::of(&text), Expected::of(&hash)]
+        [of(text), of(hash)]
     }
 
     fn checked<'a>(
         check: &mut BodyCheck,
-        expected: &Expected,
+        expected: &Expectations,
         pieces: impl Iterator<Item = &'a [u8]>,
     ) -> Result<(), u64> {
+        let expected = expected.common().unwrap();
         pieces.for_each(|piece| check.take(expected, piece));
         check.finish(expected)
     }
@@ -192,9 +250,9 @@ mod tests {
     fn an_empty_body_is_one_too() {
         for expected in both(b"") {
             let mut check = BodyCheck::new(&expected);
-            assert_eq!(check.finish(&expected), Ok(()));
+            assert_eq!(check.finish(expected.common().unwrap()), Ok(()));
             assert_eq!(checked(&mut check, &expected, [&b"x"[..]].into_iter()), Err(1));
-            assert_eq!(check.finish(&expected), Ok(()));
+            assert_eq!(check.finish(expected.common().unwrap()), Ok(()));
         }
     }
 
@@ -205,10 +263,10 @@ mod tests {
             0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea, 0x41, 0x41, 0x40, 0xde, 0x5d, 0xae, 0x22, 0x23,
             0xb0, 0x03, 0x61, 0xa3, 0x96, 0x17, 0x7a, 0x9c, 0xb4, 0x10, 0xff, 0x61, 0xf2, 0x00, 0x15, 0xad,
         ];
-        let expected = Expected::of(&Expect { sha256: Some(known), ..Expect::default() });
+        let expected = of(Expect { sha256: Some(known), ..Expect::default() });
         let mut check = BodyCheck::new(&expected);
         assert_eq!(checked(&mut check, &expected, [&b"a"[..], b"", b"bc"].into_iter()), Ok(()));
-        assert!(expected.checks_body() && !Expected::of(&Expect::default()).checks_body());
+        assert!(expected.checks_body() && !of(Expect::default()).checks_body());
     }
 
     proptest! {
@@ -239,7 +297,7 @@ mod tests {
                     let wrong = pieces(&wrong);
                     prop_assert!(checked(&mut check, &expected, wrong.iter().map(Vec::as_slice)).is_err());
                     // An answer that was given up half way.
-                    check.take(&expected, &body[..length / 2]);
+                    check.take(expected.common().unwrap(), &body[..length / 2]);
                     check.reset();
                 }
                 let right = pieces(&body);

@@ -87,6 +87,8 @@ impl Connection {
 impl Codec for Http1 {
     type Requests = InOrder;
     type Connection = Connection;
+    const IN_ORDER: bool = true;
+    const MULTIPLEXED: bool = false;
 
     fn connection(&self) -> Connection {
         Connection {

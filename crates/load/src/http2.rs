@@ -60,6 +60,8 @@ impl Http2 {
 impl Codec for Http2 {
     type Requests = ByPlace;
     type Connection = Connection;
+    const IN_ORDER: bool = false;
+    const MULTIPLEXED: bool = true;
     const DRAINS: bool = true;
 
     fn connection(&self) -> Connection {

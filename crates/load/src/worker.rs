@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::codec::Codec;
 use crate::control::Control;
-use crate::expect::Expected;
+use crate::expect::Expectations;
 use crate::net::{NO_HANDLE, Net};
 use crate::pace::request_order::{Lines, RequestOrder};
 use crate::recorder::latency::RequestTimes;
@@ -70,7 +70,7 @@ pub(crate) struct Shared {
     pub(crate) pipeline: u32,
     /// Whether workers stay awake before a due instant.
     pub(crate) spin: bool,
-    pub(crate) expect: Expected,
+    pub(crate) expect: Expectations,
     pub(crate) keepalive: bool,
     pub(crate) timeout_ns: u64,
     /// Set when the load is given up because another worker failed.

@@ -83,7 +83,7 @@ fn words(program: &str, plan: &PlanRecord, address: &str, url: &str, also: Optio
         (plan.pipeline > 1).then(|| format!("-p {}", plan.pipeline)),
         when(plan.spin, "--spin"),
         when(plan.user_clock, "--user-clock"),
-        when(plan.protocol.is_some(), "--http2"),
+        when(!plan.protocol.is_http1(), "--http2"),
         (!plan.sources.is_empty()).then(|| format!("--source {}", quoted(&plan.sources.join(",")))),
         (!cpus.is_empty()).then(|| format!("--pin {}", cpus.join(","))),
         when(tls(|tls| tls.verify == VerifyKind::None), "-k"),

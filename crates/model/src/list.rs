@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::fnv::fnv1a;
+use crate::plan::Expect;
 use crate::request;
 use crate::secret::{Secret, without_fields};
 use crate::target::{Target, without_userinfo};
@@ -30,6 +31,19 @@ pub struct ListedRequest {
     pub path: String,
     /// `user:password` of its URL, sent as Basic credentials and never printed.
     pub userinfo: Option<Secret>,
+    /// What it has of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<Box<OwnParts>>,
+}
+
+/// What a request has in place of what its plan gives to all.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct OwnParts {
+    /// Beside the plan's headers, but for those of the same names.
+    pub headers: Vec<(String, Secret)>,
+    #[serde(with = "crate::plan_wire::optional_bytes")]
+    pub body: Option<Vec<u8>>,
+    pub expect: Option<Expect>,
 }
 
 impl ListedRequest {
@@ -122,11 +136,21 @@ impl TargetList {
         lines
     }
 
-    /// FNV-1a (64 bits) over the names of all lines in their order, so that two lists can be told apart by their
-    /// records. Not made to withstand anybody.
+    /// FNV-1a (64 bits) over the names of all lines in their order, and the bodies of their own, so that two lists can be told
+    /// apart by their records. Not made to withstand anybody.
     pub fn fingerprint(&self) -> u64 {
-        let names: Vec<String> = self.requests.iter().map(|request| request.name() + "\n").collect();
-        fnv1a(self.lines.iter().flat_map(|line| names[*line as usize].bytes()))
+        let name = |request: &ListedRequest| {
+            let body = request.own.as_ref().and_then(|own| own.body.as_deref()).unwrap_or_default();
+            [request.name().as_bytes(), b"\n", body].concat()
+        };
+        let names: Vec<Vec<u8>> = self.requests.iter().map(name).collect();
+        fnv1a(self.lines.iter().flat_map(|line| names[*line as usize].iter().copied()))
+    }
+
+    /// How many requests have an expectation of their own.
+    pub fn expecting(&self) -> u64 {
+        self.requests.iter().filter(|one| one.own.as_ref().is_some_and(|own| own.expect.is_some())).count()
+            as u64
     }
 }
 
@@ -176,7 +200,7 @@ impl Reader {
             };
             // The host is no part of it: only what is wrong with the path can be found.
             let path = Target::parse(&format!("http://host{url}")).map_err(|e| e.0)?.path;
-            return Ok(ListedRequest { method, path, userinfo: server.userinfo.clone() });
+            return Ok(ListedRequest { method, path, userinfo: server.userinfo.clone(), own: None });
         }
         let target = Target::parse(url).map_err(|e| e.0)?;
         if let Some(server) = &self.server {
@@ -191,7 +215,7 @@ impl Reader {
         } else {
             self.server = Some(Target { userinfo: None, ..target.clone() });
         }
-        Ok(ListedRequest { method, path: target.path, userinfo: target.userinfo })
+        Ok(ListedRequest { method, path: target.path, userinfo: target.userinfo, own: None })
     }
 }
 

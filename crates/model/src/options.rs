@@ -15,7 +15,7 @@ use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
 use crate::error::PlanError;
-use crate::plan::Arrivals;
+use crate::plan::{Arrivals, Protocol};
 use crate::secret::Secret;
 #[cfg(feature = "flags")]
 use crate::units::count;
@@ -90,9 +90,9 @@ pub struct LoadOptions {
     #[cfg_attr(feature = "flags", arg(short, long, value_name = "N", value_parser = count::<u32>))]
     pub pipeline: Option<u32>,
     /// Use HTTP/2: negotiated by ALPN for https://, with prior knowledge (h2c) for http://
-    #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
-    #[serde(alias = "protocol", deserialize_with = "protocol_or_flag")]
-    pub http2: Option<bool>,
+    #[cfg_attr(feature = "flags", arg(id = "http2", long = "http2", num_args = 0, default_missing_value = "", value_parser = http2))]
+    #[serde(rename = "http2", alias = "protocol", with = "protocol_or_flag")]
+    pub protocol: Option<Protocol>,
     /// Change the load linearly over TIME, from the previous stage's level (0 at first) to LEVEL: a rate,
     /// `30s:20k/s`, or in a closed loop a number of connections, `60s:5000c`. `0s:LEVEL` changes it at once.
     /// Repeatable, in order; the load ends with the last stage
@@ -148,6 +148,9 @@ pub struct LoadOptions {
     /// Of a plan in a file: how many workers each server is told to use, where that is not the experiment's rule.
     #[cfg_attr(feature = "flags", arg(skip))]
     pub workers: Option<WorkerPolicy>,
+    /// Of a plan in a file: the route of the contract that it requests, where that is not the experiment's.
+    #[cfg_attr(feature = "flags", arg(skip))]
+    pub route: Option<String>,
     /// Of a plan in a file: whose capacity a rate in percent is a share of, `amphp:opcache knee`.
     #[cfg_attr(feature = "flags", arg(skip))]
     pub of: Option<String>,
@@ -156,6 +159,11 @@ pub struct LoadOptions {
 #[cfg(feature = "flags")]
 fn one<N: TryFrom<u64>>(text: &str) -> Result<OneOrMany<N>, String> {
     count(text).map(OneOrMany::One)
+}
+
+#[cfg(feature = "flags")]
+fn http2(_: &str) -> Result<Protocol, Infallible> {
+    Ok(Protocol::Http2)
 }
 
 /// A header as it is written: `Name: value`.
@@ -209,24 +217,28 @@ mod header_table {
     }
 }
 
-/// HTTP/2 or not, as a file says it: `protocol = "http2"` or `"http1"`, or as the flag, `http2 = true`.
-fn protocol_or_flag<'de, D: Deserializer<'de>>(from: D) -> Result<Option<bool>, D::Error> {
+/// The protocol as a file says it: `protocol = "http2"` or `"http1"`, or as the flag, `http2 = true`.
+mod protocol_or_flag {
+    use super::{Deserialize, Deserializer, Protocol, Serialize, Serializer};
+
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "protocol is \"http1\" or \"http2\", and http2 true or false")]
     enum Given {
         Flag(bool),
-        Protocol(Named),
+        Named(Protocol),
     }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "lowercase")]
-    enum Named {
-        Http1,
-        Http2,
+
+    pub(super) fn serialize<S: Serializer>(given: &Option<Protocol>, to: S) -> Result<S::Ok, S::Error> {
+        given.map(|protocol| protocol == Protocol::Http2).serialize(to)
     }
-    Ok(Option::<Given>::deserialize(from)?.map(|given| match given {
-        Given::Flag(is_http2) => is_http2,
-        Given::Protocol(named) => matches!(named, Named::Http2),
-    }))
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Protocol>, D::Error> {
+        Ok(Option::<Given>::deserialize(from)?.map(|given| match given {
+            Given::Flag(true) => Protocol::Http2,
+            Given::Flag(false) => Protocol::Http1,
+            Given::Named(protocol) => protocol,
+        }))
+    }
 }
 
 /// Reads a file that an option names, at most so many bytes: the option, the path, the limit. `-` is standard input.

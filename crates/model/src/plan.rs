@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use strum::{Display, IntoStaticStr};
+use strum::{Display, IntoStaticStr, VariantArray};
 
-use crate::list::TargetList;
+use crate::list::{OwnParts, TargetList};
 use crate::rate::{Rate, Stage};
 use crate::secret::Secret;
 use crate::target::Target;
@@ -111,7 +111,8 @@ pub struct Plan {
 }
 
 /// The version of HTTP that a load speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
+#[serde(rename_all = "lowercase")]
 pub enum Protocol {
     /// HTTP/1.1.
     Http1,
@@ -120,20 +121,48 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Its name for ALPN (RFC 7301).
-    pub fn alpn(self) -> &'static str {
+    /// What it is called over TLS or without.
+    pub fn id(self, tls: bool) -> ProtocolId {
         match self {
-            Protocol::Http1 => "http/1.1",
-            Protocol::Http2 => "h2",
+            Protocol::Http1 => ProtocolId::Http1,
+            Protocol::Http2 if tls => ProtocolId::H2,
+            Protocol::Http2 => ProtocolId::H2c,
         }
     }
 
-    /// Its name in recipes and in JSON: `http/1.1`, `h2` over TLS, `h2c` without.
-    pub fn name(self, tls: bool) -> &'static str {
-        match self {
-            Protocol::Http2 if !tls => "h2c",
-            spoken => spoken.alpn(),
-        }
+    /// Whether a connection carries several requests that do not wait for each other; else their answers come in order.
+    pub fn multiplexes(self) -> bool {
+        self == Protocol::Http2
+    }
+}
+
+/// A protocol by its name in ALPN (RFC 7301), recipes and JSON.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Display, IntoStaticStr, Serialize, Deserialize, JsonSchema,
+)]
+pub enum ProtocolId {
+    #[default]
+    #[serde(rename = "http/1.1")]
+    #[strum(serialize = "http/1.1")]
+    Http1,
+    /// HTTP/2 without TLS, by prior knowledge.
+    #[serde(rename = "h2c")]
+    #[strum(serialize = "h2c")]
+    H2c,
+    /// HTTP/2 over TLS.
+    #[serde(rename = "h2")]
+    #[strum(serialize = "h2")]
+    H2,
+}
+
+impl ProtocolId {
+    pub fn is_http1(&self) -> bool {
+        *self == ProtocolId::Http1
+    }
+
+    /// As [`Protocol::multiplexes`].
+    pub fn multiplexes(self) -> bool {
+        !self.is_http1()
     }
 }
 
@@ -161,6 +190,52 @@ impl Work {
             Work::List(list) => Some(list),
         }
     }
+}
+
+/// A request of a plan: what it has of its own, or else what the plan gives to all.
+#[derive(Debug, Clone, Copy)]
+pub struct PlannedRequest<'p> {
+    plan: &'p Plan,
+    pub method: &'p str,
+    pub path: &'p str,
+    pub userinfo: Option<&'p Secret>,
+    own: Option<&'p OwnParts>,
+}
+
+impl<'p> PlannedRequest<'p> {
+    /// Those of the plan that are not given anew, and its own.
+    pub fn headers(&self) -> impl Iterator<Item = &'p (String, Secret)> {
+        let own = self.own_headers();
+        let is_common = move |(name, _): &&(String, Secret)| !gives(own, name);
+        self.plan.headers.iter().filter(is_common).chain(own)
+    }
+
+    pub fn own_headers(&self) -> &'p [(String, Secret)] {
+        self.own.map_or(&[], |own| &own.headers)
+    }
+
+    pub fn body(&self) -> &'p [u8] {
+        self.own_body().unwrap_or(&self.plan.body)
+    }
+
+    pub fn own_body(&self) -> Option<&'p [u8]> {
+        self.own?.body.as_deref()
+    }
+
+    pub fn expect(&self) -> &'p Expect {
+        self.own.and_then(|own| own.expect.as_ref()).unwrap_or(&self.plan.expect)
+    }
+
+    /// The length of its body, where it has one or its method asks for one.
+    pub fn content_length(&self) -> Option<usize> {
+        let has_body = !self.body().is_empty() || matches!(self.method, "POST" | "PUT" | "PATCH");
+        has_body.then(|| self.body().len())
+    }
+}
+
+/// Whether a header of this name is among them.
+pub fn gives(headers: &[(String, Secret)], name: &str) -> bool {
+    headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name))
 }
 
 /// When requests are due.
@@ -251,7 +326,7 @@ pub struct Stop {
 }
 
 /// What an answer must be to count as completed.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Expect {
     /// The one status that is right; `None`: any 2xx or 3xx.
     pub status: Option<u16>,
@@ -282,6 +357,25 @@ impl Plan {
     pub fn measure_for(&mut self, window: Duration, warmup: Option<DurationValue>) {
         self.stop.duration = Some(window);
         self.warmup = warmup.map_or_else(|| default_warmup(window), |given| given.0);
+    }
+
+    /// Its requests, each once: those of its list, or the one of its target.
+    pub fn requests(&self) -> impl Iterator<Item = PlannedRequest<'_>> {
+        let one = |method| {
+            let (path, userinfo) = (self.target.path.as_str(), self.target.userinfo.as_ref());
+            PlannedRequest { plan: self, method, path, userinfo, own: None }
+        };
+        let (alone, list) = match &self.work {
+            Work::Request(method) => (Some(one(method.as_str())), &[][..]),
+            Work::List(list) => (None, list.requests.as_slice()),
+        };
+        alone.into_iter().chain(list.iter().map(|request| PlannedRequest {
+            plan: self,
+            method: &request.method,
+            path: &request.path,
+            userinfo: request.userinfo.as_ref(),
+            own: request.own.as_deref(),
+        }))
     }
 
     /// A closed load with every default.

@@ -8,6 +8,7 @@ use crate::plan_record::LIST_MAX;
 use crate::printable::harmless_within;
 use crate::rate::{Rate, Stage};
 use crate::request::{check_header, check_http2_header, check_method};
+use crate::secret::Secret;
 use crate::units::most_connections;
 
 /// How much of a wrong path or host is shown.
@@ -65,6 +66,11 @@ impl Plan {
         Ok(())
     }
 
+    /// Of all requests, and of single ones.
+    fn all_headers(&self) -> impl Iterator<Item = &(String, Secret)> {
+        self.headers.iter().chain(self.requests().flat_map(|one| one.own_headers()))
+    }
+
     /// Whether its requests are such that can be written.
     fn check_requests(&self) -> Result<(), PlanError> {
         let path = |path: &str| {
@@ -89,8 +95,11 @@ impl Plan {
         }
         check_method(self.work.method()).map_err(PlanError)?;
         path(&self.target.path)?;
-        for (name, value) in &self.headers {
+        for (name, value) in self.all_headers() {
             check_header(name, value.value())?;
+            if self.protocol == Protocol::Http2 {
+                check_http2_header(name, value.value())?;
+            }
         }
         if let Work::List(list) = &self.work {
             for request in &list.requests {
@@ -143,11 +152,8 @@ impl Plan {
                 self.pipeline
             ));
         }
-        if self.protocol == Protocol::Http2 && !self.keepalive {
+        if self.protocol.multiplexes() && !self.keepalive {
             return wrong("--http2 keeps connections open: leave --http2 or --no-keepalive out.");
-        }
-        if self.protocol == Protocol::Http2 {
-            self.headers.iter().try_for_each(|(name, value)| check_http2_header(name, value.value()))?;
         }
         if self.pipeline > 1 && !self.keepalive {
             return wrong(

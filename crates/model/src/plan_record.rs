@@ -3,7 +3,7 @@
 use crate::fnv::fnv1a;
 use crate::limits::{few, numbers};
 use crate::list::Order;
-use crate::plan::{ArrivalKind, Arrivals, CONNECTIONS_MAX, DURATION_MAX, Plan, Protocol, STAGES_MAX};
+use crate::plan::{ArrivalKind, Arrivals, CONNECTIONS_MAX, DURATION_MAX, Plan, ProtocolId, STAGES_MAX};
 use crate::rate::{Rate, Stage};
 use crate::secret::{REDACTED, is_asked_for, is_secret_by_custom, redacted_command};
 use crate::tls::VerifyKind;
@@ -58,9 +58,9 @@ pub struct PlanRecord {
     pub seed: u64,
     /// Requests that a connection may carry at once.
     pub pipeline: u32,
-    /// `h2` where HTTP/2 is spoken over TLS, `h2c` without; `None`: HTTP/1.1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub protocol: Option<String>,
+    /// `h2` where HTTP/2 is spoken over TLS, `h2c` without; left out of HTTP/1.1.
+    #[serde(default, skip_serializing_if = "ProtocolId::is_http1")]
+    pub protocol: ProtocolId,
     /// Whether workers stay awake before a request is due.
     pub spin: bool,
     /// Whether arrivals are timed when they are read, though the kernel would stamp them.
@@ -91,6 +91,9 @@ pub struct TargetsRecord {
     pub order: Order,
     /// Of the lines in their order, in hexadecimal: FNV-1a, 64 bits.
     pub fingerprint: String,
+    /// Requests whose responses are held against an expectation of their own, not the plan's.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub expecting: u64,
 }
 
 /// A stage: a linear change from the level before, 0 at first, to its own.
@@ -112,17 +115,12 @@ pub struct TlsPlanRecord {
     /// Whether sessions are resumed: `on` or `off`.
     pub resumption: String,
     /// The protocol offered by ALPN.
-    pub alpn: String,
+    pub alpn: ProtocolId,
     /// Whether the client has a certificate to show.
     pub client_certificate: bool,
 }
 
 impl PlanRecord {
-    /// Whether its requests go over HTTP/2.
-    pub fn speaks_http2(&self) -> bool {
-        self.protocol.is_some()
-    }
-
     /// Why it cannot be a plan's record, in a sentence.
     pub fn check(&self) -> Result<(), String> {
         self.check_numbers()?;
@@ -217,8 +215,7 @@ impl PlanRecord {
             expect_body: plan.expect.checks_body(),
             cpus: plan.cpus.clone(),
             seed: plan.seed,
-            protocol: (plan.protocol == Protocol::Http2)
-                .then(|| plan.protocol.name(plan.target.tls).to_owned()),
+            protocol: plan.protocol.id(plan.target.tls),
             pipeline: plan.pipeline,
             spin: plan.spin,
             user_clock: plan.user_clock,
@@ -227,7 +224,7 @@ impl PlanRecord {
             tls: plan.target.tls.then(|| TlsPlanRecord {
                 verify: plan.tls.verify.kind(),
                 resumption: if plan.tls.resumption { "on" } else { "off" }.to_owned(),
-                alpn: plan.protocol.alpn().to_owned(),
+                alpn: plan.protocol.id(true),
                 client_certificate: plan.tls.identity_files.is_some(),
             }),
             targets: plan.work.list().map(|list| TargetsRecord {
@@ -235,9 +232,14 @@ impl PlanRecord {
                 requests: list.requests.len() as u64,
                 order: list.order,
                 fingerprint: format!("{:016x}", list.fingerprint()),
+                expecting: list.expecting(),
             }),
         }
     }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Millionths of requests per second, as stages have them; a float's cast saturates.

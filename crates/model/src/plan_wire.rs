@@ -138,7 +138,7 @@ impl<'de> Deserialize<'de> for Roots {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::list::{ListedRequest, Order, TargetList};
+    use crate::list::{ListedRequest, Order, OwnParts, TargetList};
     use crate::plan::{Arrivals, Expect, Protocol, Stop, Work};
     use crate::rate::{Rate, Stage};
     use crate::target::Target;
@@ -158,21 +158,27 @@ mod tests {
         ]
     }
 
-    /// Method, path and userinfo of a request.
-    type Listed = (String, String, Option<String>);
+    /// Method, path, userinfo and own parts of a request.
+    type Listed = (String, String, Option<String>, Option<OwnParts>);
 
     fn work() -> impl Strategy<Value = Work> {
         let request = (
             "[A-Z]{1,6}",
             "/[a-z0-9?=%]{0,12}",
             prop::option::of(Just("wire-user:wire-password".to_owned())),
+            prop::option::of(Just(OwnParts {
+                headers: vec![("X-Own".to_owned(), Secret::hidden("wire-value"))],
+                body: Some(vec![0, 255]),
+                expect: Some(Expect { status: Some(201), ..Expect::default() }),
+            })),
         );
         let list = |(requests, lines): (Vec<Listed>, Vec<u32>)| {
             let count = requests.len() as u32;
-            let listed = |(method, path, userinfo): Listed| ListedRequest {
+            let listed = |(method, path, userinfo, own): Listed| ListedRequest {
                 method,
                 path,
                 userinfo: userinfo.map(Secret::hidden),
+                own: own.map(Box::new),
             };
             Work::List(TargetList {
                 method: "GET".to_owned(),
@@ -279,7 +285,12 @@ mod tests {
         assert!(refused(&|plan| plan.connections = 0));
         let list = |lines| TargetList {
             method: "GET".to_owned(),
-            requests: vec![ListedRequest { method: "GET".to_owned(), path: "/".to_owned(), userinfo: None }],
+            requests: vec![ListedRequest {
+                method: "GET".to_owned(),
+                path: "/".to_owned(),
+                userinfo: None,
+                own: None,
+            }],
             lines,
             order: Order::InTurn,
         };

@@ -65,7 +65,7 @@ impl PlanRecord {
     /// over HTTP/1.1.
     pub fn unusual(&self) -> String {
         let keepalive = if self.keepalive { "" } else { ", no keep-alive" };
-        let at_once = match (self.speaks_http2(), self.pipeline) {
+        let at_once = match (self.protocol.multiplexes(), self.pipeline) {
             (true, streams) => format!(", HTTP/2 with {} each", count(streams.into(), "stream", "streams")),
             (false, 1) => String::new(),
             (false, pipeline) => format!(", pipeline {pipeline}"),

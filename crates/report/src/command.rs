@@ -82,7 +82,7 @@ mod tests {
         trial.plan.tls = Some(TlsPlanRecord {
             verify: prony_model::tls::VerifyKind::None,
             resumption: "off".into(),
-            alpn: "http/1.1".into(),
+            alpn: prony_model::plan::ProtocolId::Http1,
             client_certificate: true,
         });
         assert!(line(&trial, "a").ends_with("-k --cert FILE --tls-resumption off"), "{}", line(&trial, "a"));

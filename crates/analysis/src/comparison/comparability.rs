@@ -180,7 +180,7 @@ fn plan_fields(p: &PlanRecord) -> Vec<(&'static str, String)> {
         ("the plan's pipeline", p.pipeline.to_string()),
         ("the plan's spin", p.spin.to_string()),
         ("the plan's user clock", p.user_clock.to_string()),
-        ("the plan's protocol", p.protocol.clone().unwrap_or_else(|| "http/1.1".to_owned())),
+        ("the plan's protocol", p.protocol.to_string()),
         ("what the plan expects", format!("status {}, body {body}", or_none(p.expect_status))),
         ("the client's CPUs", joined(&p.cpus, ",", "any")),
         ("the plan's headers", joined(headers, ", ", "none")),
@@ -314,7 +314,7 @@ mod tests {
         let none = |_: &mut PlanRecord| {};
         let list = |p: &mut PlanRecord| {
             let (order, fingerprint) = (Order::InTurn, "00000000000000ff".to_owned());
-            p.targets = Some(TargetsRecord { lines: 9, requests: 3, order, fingerprint });
+            p.targets = Some(TargetsRecord { lines: 9, requests: 3, order, fingerprint, expecting: 0 });
         };
         let shuffled = |p: &mut PlanRecord| p.targets.as_mut().unwrap().order = Order::Shuffled;
         assert_eq!(
@@ -340,7 +340,7 @@ mod tests {
             p.tls = Some(TlsPlanRecord {
                 verify: VerifyKind::System,
                 resumption: "on".to_owned(),
-                alpn: "http/1.1".to_owned(),
+                alpn: prony_model::plan::ProtocolId::Http1,
                 client_certificate: false,
             });
         };

@@ -373,7 +373,13 @@ fn memory_is_the_highest_of_the_trials_as_in_every_table() {
 #[test]
 fn after_loads_of_a_list_the_next_command_is_a_bench_of_that_list() {
     let mut log = Log::new(&["a", "b"], 1).with(&[&[10_000, 9_000]]).0;
-    let list = TargetsRecord { lines: 2, requests: 2, order: Order::InTurn, fingerprint: "0".to_owned() };
+    let list = TargetsRecord {
+        lines: 2,
+        requests: 2,
+        order: Order::InTurn,
+        fingerprint: "0".to_owned(),
+        expecting: 0,
+    };
     log.results.iter_mut().for_each(|r| r.trial.as_mut().unwrap().plan.targets = Some(list.clone()));
     log.header.experiment_toml = None;
     let next = compared(&log).next.unwrap();

@@ -259,7 +259,7 @@ impl Connection {
 
     /// A response is whole. What is left of its request is not sent any more.
     fn complete(&mut self, place: StreamPlace) {
-        if !self.uploads.is_empty() && self.uploads.contains(&place) {
+        if !self.uploads.is_empty() && self.uploads.iter().any(|(other, _)| *other == place) {
             self.end_stream(place, Code::CANCEL);
         } else {
             self.close(place);

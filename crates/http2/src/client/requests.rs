@@ -7,8 +7,8 @@ use crate::hpack::{Field, Forms, write_field};
 #[derive(Clone)]
 pub struct Requests {
     pub(super) shared: Forms,
-    pub(super) body: Vec<u8>,
-    /// The requests' own fields, all in one piece.
+    body: Vec<u8>,
+    /// The requests' own fields and bodies, all in one piece.
     own: Vec<u8>,
     each: Vec<Own>,
     /// Where there is but one, and it takes one frame: that, on no stream yet, with the shared fields taken from the table.
@@ -17,11 +17,14 @@ pub struct Requests {
 
 /// Where a request's own fields are.
 #[derive(Clone, Copy)]
-struct Own {
+pub(super) struct Own {
     from: usize,
     middle: usize,
     to: usize,
-    is_head: bool,
+    /// Where its own body ends, which begins with the fields' end.
+    body_to: Option<usize>,
+    pub(super) is_head: bool,
+    pub(super) has_body: bool,
 }
 
 impl Requests {
@@ -31,17 +34,20 @@ impl Requests {
     }
 
     /// Adds a request with fields of its own: `before` the shared ones (`:path`, say) and `behind` them. They enter no
-    /// table. `is_head` says that its method is HEAD. The first is request 0.
-    pub fn push(&mut self, before: &[Field<'_>], behind: &[Field<'_>], is_head: bool) {
+    /// table. `is_head` says that its method is HEAD; `body` is in place of that of all. The first is request 0.
+    pub fn push(&mut self, before: &[Field<'_>], behind: &[Field<'_>], is_head: bool, body: Option<&[u8]>) {
         let from = self.own.len();
         before.iter().for_each(|field| write_field(&mut self.own, field));
         let middle = self.own.len();
         behind.iter().for_each(|field| write_field(&mut self.own, field));
-        self.each.push(Own { from, middle, to: self.own.len(), is_head });
+        let to = self.own.len();
+        self.own.extend_from_slice(body.unwrap_or_default());
+        let (body_to, has_body) = (body.map(|_| self.own.len()), !body.unwrap_or(&self.body).is_empty());
+        self.each.push(Own { from, middle, to, body_to, is_head, has_body });
         self.frame.clear();
         if self.each.len() == 1 && self.block_length(0) <= FRAME_MAX_BYTES as usize {
-            let parts = [&self.own[..middle], self.shared.indexed.as_slice(), &self.own[middle..]];
-            write::headers(&mut self.frame, 0, self.body.is_empty(), &parts);
+            let parts = [&self.own[..middle], self.shared.indexed.as_slice(), &self.own[middle..to]];
+            write::headers(&mut self.frame, 0, !has_body, &parts);
         }
     }
 
@@ -52,8 +58,9 @@ impl Requests {
     /// The length in bytes of a request that is not a connection's first, with its frames' headers.
     pub fn length(&self, request: u32) -> usize {
         const HEADER_BYTES: usize = 9;
-        let frames = self.body.len().div_ceil(FRAME_MAX_BYTES as usize);
-        HEADER_BYTES + self.block_length(request) + frames * HEADER_BYTES + self.body.len()
+        let body_bytes = self.body(request).len();
+        let frames = body_bytes.div_ceil(FRAME_MAX_BYTES as usize);
+        HEADER_BYTES + self.block_length(request) + frames * HEADER_BYTES + body_bytes
     }
 
     /// The length of its header block, with the shared fields taken from the table.
@@ -73,8 +80,13 @@ impl Requests {
         (&self.own[one.from..one.middle], &self.own[one.middle..one.to])
     }
 
-    /// Whether its method is HEAD.
-    pub(super) fn is_head(&self, request: u32) -> bool {
-        self.each[request as usize].is_head
+    pub(super) fn body(&self, request: u32) -> &[u8] {
+        let one = self.each[request as usize];
+        one.body_to.map_or(&self.body, |end| &self.own[one.to..end])
+    }
+
+    #[inline]
+    pub(super) fn each(&self, request: u32) -> &Own {
+        &self.each[request as usize]
     }
 }

@@ -65,7 +65,7 @@ impl Connection {
             if self.draining.is_none() {
                 self.begin_requests(requests);
             }
-            self.go_on_with_bodies(&requests.body);
+            self.go_on_with_bodies(requests);
         }
         (self.first_unsent(), &self.outgoing.bytes[self.outgoing.written..])
     }
@@ -105,29 +105,28 @@ impl Connection {
             && self.outgoing.waiting() < OUTGOING_BYTES
             && let Some((place, request)) = self.queue.pop_front()
         {
-            let id = self.next_id;
+            let (id, one) = (self.next_id, requests.each(request));
             self.next_id += 2;
             self.streams[usize::from(place)] = Stream {
                 id,
                 begins: self.outgoing.bytes.len(),
                 window: self.stream_window,
-                to_head: requests.is_head(request),
+                to_head: one.is_head,
                 ..Stream::default()
             };
             self.open.push_back((id, place));
             self.unsent += 1;
-            let ends = requests.body.is_empty();
             match requests.frame() {
                 Some(frame) if self.encoding.indexed => write::copied(&mut self.outgoing.bytes, id, frame),
                 _ => {
                     let (before, behind) = requests.own(request);
                     let (resize, shared) = self.shared_fields(requests);
                     let parts = [resize.as_slice(), before, shared, behind];
-                    write::headers(&mut self.outgoing.bytes, id, ends, &parts);
+                    write::headers(&mut self.outgoing.bytes, id, !one.has_body, &parts);
                 }
             }
-            if !ends {
-                self.uploads.push_back(place);
+            if one.has_body {
+                self.uploads.push_back((place, request));
             }
             if self.next_id > ID_LAST {
                 self.draining = Some(Draining { last: ID_LAST, code: Code::NO_ERROR, told: false });
@@ -159,19 +158,19 @@ impl Connection {
     }
 
     /// Sends what the windows allow of the requests' bodies, a frame of each in turn.
-    fn go_on_with_bodies(&mut self, body: &[u8]) {
+    fn go_on_with_bodies(&mut self, requests: &Requests) {
         let mut held = 0;
         while held < self.uploads.len()
             && self.outgoing.waiting() < OUTGOING_BYTES
-            && let Some(place) = self.uploads.pop_front()
+            && let Some((place, request)) = self.uploads.pop_front()
         {
             let stream = &mut self.streams[usize::from(place)];
-            let left = &body[stream.sent..];
+            let left = &requests.body(request)[stream.sent..];
             let window = self.window.min(stream.window).clamp(0, i64::from(FRAME_MAX_BYTES));
             let (now, later) = left.split_at(left.len().min(window as usize));
             if now.is_empty() {
                 held += 1;
-                self.uploads.push_back(place);
+                self.uploads.push_back((place, request));
                 continue;
             }
             held = 0;
@@ -180,7 +179,7 @@ impl Connection {
             stream.window -= now.len() as i64;
             self.window -= now.len() as i64;
             if !later.is_empty() {
-                self.uploads.push_back(place);
+                self.uploads.push_back((place, request));
             }
         }
     }

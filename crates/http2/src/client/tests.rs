@@ -165,8 +165,8 @@ fn requests(body: &[u8]) -> Requests {
         Field { name: "user-agent", value: b"prony", indexing: Indexing::Shared },
     ];
     let mut requests = Requests::new(&shared, body.to_vec());
-    requests.push(&[once(":method", "GET"), once(":path", "/a")], &[], false);
-    requests.push(&[once(":method", "HEAD"), once(":path", "/b")], &[once("x-own", "1")], true);
+    requests.push(&[once(":method", "GET"), once(":path", "/a")], &[], false, None);
+    requests.push(&[once(":method", "HEAD"), once(":path", "/b")], &[once("x-own", "1")], true, None);
     requests
 }
 

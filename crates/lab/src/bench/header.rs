@@ -65,15 +65,16 @@ fn order(setup: &BenchSetup) -> Vec<PlannedTrial> {
     let Experiment { plans, blocks, seed, .. } = &setup.experiment;
     if setup.duet.is_some() {
         // Half a duet is none.
-        let spoken =
-            |plan: &&ExperimentPlan| setup.candidates.iter().all(|c| c.candidate.speaks(plan.load.protocol));
-        let plans: Vec<String> = plans.iter().filter(spoken).map(|plan| plan.name.clone()).collect();
+        let asked = |plan: &&ExperimentPlan| {
+            setup.candidates.iter().all(|c| setup.experiment.asks(&c.candidate, plan))
+        };
+        let plans: Vec<String> = plans.iter().filter(asked).map(|plan| plan.name.clone()).collect();
         return order::order_of_duets(&candidates, &plans, blocks.max, *seed);
     }
     let twin = loaded(&mut setup.twin().into_iter(), Some(Control::Twin));
     let all = [candidates, twin].concat();
     let mut order = order::order_in_phases(&all, &setup.experiment.phases(), blocks.max, *seed);
-    order.retain(|planned| Trial::of(setup, planned).is_some_and(|trial| trial.is_run()));
+    order.retain(|planned| Trial::of(setup, planned).is_some_and(|trial| trial.is_run(&setup.experiment)));
     for (index, trial) in (0..).zip(&mut order) {
         trial.index = index;
     }
@@ -113,10 +114,10 @@ pub fn named_plans(setup: &BenchSetup) -> Vec<NamedPlan> {
     let experiment = &setup.experiment;
     let first = setup.candidates.first();
     let spec = first.map(|c| RequestSpec::of(&c.candidate, experiment));
-    let path = spec.as_ref().map_or(experiment.route.path(), |spec| &spec.path).to_owned();
+    let path = experiment.route.path().to_owned();
     let tls = setup.candidates.iter().any(|c| c.candidate.tls());
     let address = setup.server_host.as_ref().map_or(Ipv4Addr::LOCALHOST, |host| host.address());
-    let target = Target { host: address.to_string(), port: 80, path: path.clone(), userinfo: None, tls };
+    let target = Target { host: address.to_string(), port: 80, path, userinfo: None, tls };
     let (cpus, seed) = (&setup.pins.client, experiment.seed);
     let aimed = |plan: &ExperimentPlan| match &spec {
         Some(spec) => spec.plan(plan, target.clone(), cpus, experiment, 0),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use prony_host::state;
 use prony_model::plan::Protocol;
+use strum::VariantArray;
 
 use super::request_spec::RequestSpec;
 use super::services;
@@ -81,9 +82,7 @@ fn inspect_at(
         if routes.contains(&Route::Text) { Route::Text } else { *routes.first().unwrap_or(&Route::Text) };
     let mut spec = RequestSpec::of_server(candidate, route, &[]);
     let workers = candidate.workers(1);
-    let spoken =
-        [Protocol::Http1, Protocol::Http2].into_iter().filter(|protocol| candidate.speaks(*protocol));
-    let mut spoken = spoken.collect::<Vec<_>>().into_iter();
+    let mut spoken = Protocol::VARIANTS.iter().copied().filter(|protocol| candidate.speaks(*protocol));
     let Some(first) = spoken.next() else {
         return Inspection::NotStarted(format!(
             "{} cannot be checked: \"protocols\" of its recipe has none for how it is started here (h2c and http/1.1 without TLS, h2 and http/1.1 with it).",

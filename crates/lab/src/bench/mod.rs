@@ -162,8 +162,8 @@ impl BenchSetup {
         let of = |plan: &ExperimentPlan| {
             let twin = self.twin().filter(|_| plan.capacity.is_none());
             let all = self.candidates.iter().chain(twin);
-            let spoken = all.filter(|c| c.candidate.speaks(plan.load.protocol));
-            spoken.map(|c| self.experiment.load_time(plan, c.candidate.label())).collect::<Vec<_>>()
+            let asked = all.filter(|c| self.experiment.asks(&c.candidate, plan));
+            asked.map(|c| self.experiment.load_time(plan, c.candidate.label())).collect::<Vec<_>>()
         };
         self.experiment.plans.iter().flat_map(of).collect()
     }

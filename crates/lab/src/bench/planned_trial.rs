@@ -7,7 +7,7 @@ use prony_model::observed::Observed;
 use prony_model::run_log::{PlannedTrial, RawResult};
 
 use super::{BenchCandidate, BenchError, BenchSetup};
-use crate::experiment::ExperimentPlan;
+use crate::experiment::{Experiment, ExperimentPlan};
 
 /// A planned trial, and what it is of.
 #[derive(Clone, Copy)]
@@ -51,10 +51,10 @@ impl<'a> Trial<'a> {
         self.plan.load_time()
     }
 
-    /// Whether it is run: its candidate speaks what its plan asks for, and of a search there is no control.
-    pub(super) fn is_run(&self) -> bool {
+    /// Whether it is run: its candidate has what its plan asks for, and of a search there is no control.
+    pub(super) fn is_run(&self, experiment: &Experiment) -> bool {
         let is_of_loads = self.planned.control.is_none() || self.plan.capacity.is_none();
-        is_of_loads && self.candidate.candidate.speaks(self.plan.load.protocol)
+        is_of_loads && experiment.asks(&self.candidate.candidate, self.plan)
     }
 
     /// It was not measured, and why.

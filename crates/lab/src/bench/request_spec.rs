@@ -1,10 +1,12 @@
 //! What each kind of candidate is asked, and what answer is right.
 
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use prony_load::dial::Dialer;
-use prony_model::plan::{Expect, Protocol, seed_of};
+use prony_model::list::OwnParts;
+use prony_model::plan::{Expect, Protocol, Work, seed_of};
 use prony_model::secret::hide_headers;
 use prony_model::tls::{Roots, Tls, Verify};
 use prony_model::{Plan, Secret, Target};
@@ -24,10 +26,10 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    /// A load of it: over its socket, and trusting its certificate.
+    /// A load that is aimed at it, over its socket, and trusting its certificate.
     pub(super) fn reached_by(&self, load: Plan) -> Plan {
         let tls = trusting(&load.tls, self.certificate.as_ref());
-        Plan { target: self.target.clone(), unix: self.unix.clone(), tls, ..load }
+        Plan { unix: self.unix.clone(), tls, ..load }
     }
 
     /// The same by another protocol, as [`RequestSpec::endpoint`].
@@ -47,10 +49,11 @@ fn trusting(asked: &Tls, certificate: Option<&Roots>) -> Tls {
 /// What is asked of one candidate.
 #[derive(Debug, Clone)]
 pub(super) struct RequestSpec {
-    pub(super) path: String,
+    /// What its loads request; `None`: what their plans say.
+    path: Option<String>,
     expect: Expect,
-    /// The route of the contract, where it is that.
-    route: Option<Route>,
+    /// The bodies that the contract's routes were right with, where it is held to the contract.
+    contract: Option<BTreeMap<Route, Vec<u8>>>,
     /// By what it is ready.
     request: CustomCheck,
     /// Headers of the load beside the plan's own.
@@ -72,12 +75,11 @@ impl RequestSpec {
             return RequestSpec { tls: load.tls.clone(), ..spec };
         }
         let mut expectation = candidate.expectation();
-        let own = expectation.custom.first().map(|check| check.method_and_path().1.to_owned());
-        let path = own.filter(|_| candidate.as_url().is_some()).unwrap_or_else(|| load.target.path.clone());
-        let request = as_check(load, &path, candidate.as_url());
+        let path = candidate.as_url().map(|url| url.path.clone());
+        let request = as_check(load, path.as_ref().unwrap_or(&load.target.path), candidate.as_url());
         expectation.custom = vec![request.clone()];
         let (expect, headers, tls) = (load.expect.clone(), Vec::new(), load.tls.clone());
-        RequestSpec { path, expect, route: None, request, headers, tls, expectation }
+        RequestSpec { path, expect, contract: None, request, headers, tls, expectation }
     }
 
     /// Of a server of the catalogue; `checks` are the experiment's, which replace the contract and a recipe's own.
@@ -90,14 +92,13 @@ impl RequestSpec {
         if let Some(own) = expectation.custom.iter().find(|check| check.is_loadable()) {
             let body = own.body.clone().map(String::into_bytes);
             let expect = Expect { status: own.status, body, ..Expect::default() };
-            let (path, request) = (own.method_and_path().1.to_owned(), own.clone());
+            let (path, request) = (Some(own.method_and_path().1.to_owned()), own.clone());
             let (headers, tls) = (request.headers.clone(), Tls::default());
-            return RequestSpec { path, expect, route: None, request, headers, tls, expectation };
+            return RequestSpec { path, expect, contract: None, request, headers, tls, expectation };
         }
-        let expect = Expect { status: Some(200), body: expected_body(route), ..Expect::default() };
-        let path = route.path().to_owned();
-        let (request, headers) = (CustomCheck::of_route(route), Vec::new());
-        RequestSpec { path, expect, route: Some(route), request, headers, tls: Tls::default(), expectation }
+        let (request, headers, contract) = (CustomCheck::of_route(route), Vec::new(), Some(BTreeMap::new()));
+        let (expect, tls) = (Expect::default(), Tls::default());
+        RequestSpec { path: None, expect, contract, request, headers, tls, expectation }
     }
 
     /// The endpoint of a candidate that is reached so, by this protocol.
@@ -125,7 +126,18 @@ impl RequestSpec {
         block: u32,
     ) -> Plan {
         let seed = seed_of(experiment.seed, block);
-        let mut plan = plan.aimed(target, self.expect.clone(), cpus, seed);
+        let (path, expect) = self.path_and_expect(plan, experiment);
+        let mut own = self.own_parts(&plan.load, experiment);
+        let mut plan = plan.aimed(Target { path, ..target }, expect, cpus, seed);
+        if let Work::List(list) = &mut plan.work {
+            for request in &mut list.requests {
+                let parts = own.get_mut(&(request.method.clone(), request.path.clone()));
+                request.own = parts.map(|parts| {
+                    hide_headers(&mut parts.headers, &experiment.redact);
+                    Box::new(parts.clone())
+                });
+            }
+        }
         for (name, value) in &self.headers {
             if !plan.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
                 plan.headers.push((name.clone(), value.clone()));
@@ -135,11 +147,52 @@ impl RequestSpec {
         plan
     }
 
+    /// What a plan requests where it has no list, and what answer is right.
+    fn path_and_expect(&self, plan: &ExperimentPlan, experiment: &Experiment) -> (String, Expect) {
+        let route = plan.route.unwrap_or(experiment.route);
+        if let Some(seen) = &self.contract {
+            return (route.path().to_owned(), right_answer(route, seen));
+        }
+        let own = self.path.clone().filter(|_| plan.route.is_none());
+        (own.unwrap_or_else(|| plan.load.target.path.clone()), self.expect.clone())
+    }
+
+    /// What single lines of a plan's list have of their own, by method and path: what the experiment's `[[check]]` of that
+    /// request sends and expects, or what the contract says of that route. What the plan itself expects is of all lines.
+    fn own_parts(&self, load: &Plan, experiment: &Experiment) -> BTreeMap<(String, String), OwnParts> {
+        let is_open = load.expect == Expect::default();
+        let of_check = |check: &CustomCheck| {
+            let (method, path) = check.method_and_path();
+            let body = check.body.clone().map(String::into_bytes);
+            let expect = Expect { status: check.status, body, sha256: None };
+            let (headers, body) = (check.headers.clone(), check.send.clone());
+            (
+                (method.to_owned(), path.to_owned()),
+                OwnParts { headers, body, expect: is_open.then_some(expect) },
+            )
+        };
+        // Of two checks of a request the first is its own.
+        let mut own: BTreeMap<_, _> = experiment.checks.iter().rev().map(of_check).collect();
+        if let Some(seen) = self.contract.as_ref().filter(|_| is_open) {
+            for route in &self.expectation.routes {
+                let expect = match route {
+                    // Without a time the contract says nothing of it.
+                    Route::Sleep => continue,
+                    Route::Echo => Expect { status: Some(200), body: Some(load.body.clone()), sha256: None },
+                    Route::Text | Route::Json | Route::Work => right_answer(*route, seen),
+                };
+                let request = (route.method().to_owned(), route.path().to_owned());
+                own.insert(request, OwnParts { expect: Some(expect), ..OwnParts::default() });
+            }
+        }
+        own
+    }
+
     /// Asks once whether it answers.
     pub(super) fn ready(&self, endpoint: &Endpoint) -> Result<(), NotReady> {
         // A route is loaded with its right answer, and ready with any that is none of an error.
         let any = Expect::default();
-        let expect = if self.route.is_some() { &any } else { &self.expect };
+        let expect = if self.contract.is_some() { &any } else { &self.expect };
         check::ready(&endpoint.dialer, &self.request, expect)
     }
 
@@ -148,16 +201,24 @@ impl RequestSpec {
     pub(super) fn check(&mut self, endpoint: &Endpoint, workers: u32) -> CheckReport {
         self.expectation.workers = workers;
         let report = check::check(&endpoint.dialer, &self.expectation);
-        if let Some(route) = self.route.filter(|_| self.expect.body.is_none()) {
-            self.expect.body = report.body_seen(route).map(<[u8]>::to_vec);
+        for (route, body) in report.bodies() {
+            if let Some(seen) = &mut self.contract {
+                seen.entry(*route).or_insert_with(|| body.clone());
+            }
         }
         report
     }
 
     /// What is loaded of a server of the lab's that was given this address and port.
     pub(super) fn target(&self, address: Ipv4Addr, port: u16, tls: bool) -> Target {
-        Target { host: address.to_string(), port, path: self.path.clone(), userinfo: None, tls }
+        Target { host: address.to_string(), port, path: "/".to_owned(), userinfo: None, tls }
     }
+}
+
+/// The answer of the contract; where it leaves a body some freedom, that which was seen.
+fn right_answer(route: Route, seen: &BTreeMap<Route, Vec<u8>>) -> Expect {
+    let body = expected_body(route).or_else(|| seen.get(&route).cloned());
+    Expect { status: Some(200), body, sha256: None }
 }
 
 /// A load's request, of a list its first, as the check that it is answered, by a candidate that has this URL.
@@ -193,32 +254,101 @@ pub(super) fn failures(label: &str, report: &CheckReport) -> String {
 
 #[cfg(test)]
 mod tests {
-    use prony_model::list::{Order, TargetList};
-    use prony_model::plan::Work;
+    use prony_model::list::{ListedRequest, Order, TargetList};
 
+    use super::super::BenchSetup;
     use super::super::tests::setup;
     use super::*;
+    use crate::check::GREETING;
 
-    #[test]
-    fn the_lines_of_a_list_are_held_to_no_routes_answer_and_its_first_is_what_a_command_is_checked_by() {
+    fn setup_with_list(text: &[u8]) -> (tempfile::TempDir, BenchSetup) {
         let root = tempfile::tempdir().unwrap();
         let mut setup = setup(root.path(), &[("a", "SELF serve {port}")], 1);
-        let target = Target::parse("http://127.0.0.1/").unwrap();
-        let list = TargetList::parse(b"POST /b?c\n/json\n", Some(&target), "GET", Order::InTurn).unwrap().1;
+        let list = TargetList::parse(text, Some(&target()), "GET", Order::InTurn).unwrap().1;
         setup.experiment.plans[0].load.work = Work::List(list);
+        (root, setup)
+    }
+
+    fn target() -> Target {
+        Target::parse("http://127.0.0.1/").unwrap()
+    }
+
+    /// What each line's answer must be, in the order of the list; `None`: what the plan says of all.
+    fn expected(plan: &Plan) -> Vec<Option<Expect>> {
+        let own = |one: &ListedRequest| one.own.as_ref().and_then(|own| own.expect.clone());
+        plan.work.list().unwrap().requests.iter().map(own).collect()
+    }
+
+    fn ok(body: &str) -> Expect {
+        Expect { status: Some(200), body: Some(body.into()), sha256: None }
+    }
+
+    #[test]
+    fn each_line_of_a_list_is_held_to_its_own_route_of_the_contract() {
+        let (_root, setup) = setup_with_list(b"/\n/json\n/other\nPOST /json\n/sleep\n");
+        let (candidate, experiment) = (&setup.candidates[0].candidate, &setup.experiment);
+        let mut spec = RequestSpec::of_server(candidate, Route::Text, &[]);
+        spec.expectation.routes = vec![Route::Text, Route::Json, Route::Sleep];
+        spec.contract = Some(BTreeMap::from([(Route::Json, b"{}".to_vec())])); // as its check has seen it
+        let mut named = experiment.plans[0].clone();
+        let plan = |named: &ExperimentPlan| spec.plan(named, target(), &[], experiment, 0);
+        assert_eq!(expected(&plan(&named)), [Some(ok(GREETING)), Some(ok("{}")), None, None, None]);
+        assert_eq!(plan(&named).expect, Expect::default());
+        named.load.expect.status = Some(204);
+        assert_eq!(
+            expected(&plan(&named)),
+            [const { None }; 5],
+            "what the plan itself says is for every line"
+        );
+        assert_eq!(plan(&named).expect.status, Some(204));
+    }
+
+    #[test]
+    fn a_line_of_a_list_sends_and_expects_what_its_check_says() {
+        let (_root, mut setup) = setup_with_list(b"/\nPOST /b\n");
+        let check = CustomCheck {
+            request: "POST /b".to_owned(),
+            send: Some(b"sent".to_vec()),
+            headers: vec![("X-A".to_owned(), Secret::hidden("1"))],
+            status: Some(201),
+            ..CustomCheck::default()
+        };
+        setup.experiment.checks = vec![CustomCheck::answers("/"), check];
         let (candidate, experiment) = (&setup.candidates[0].candidate, &setup.experiment);
         let spec = RequestSpec::of(candidate, experiment);
-        assert_eq!((spec.request.request.as_str(), spec.path.as_str()), ("POST /b?c", "/"));
-        // Of a server of the catalogue, whose contract has a body for its route.
+        let plan = spec.plan(&experiment.plans[0], target(), &[], experiment, 0);
+        let requests: Vec<_> = plan.requests().collect();
+        assert_eq!(requests[1].own_headers(), experiment.checks[1].headers);
+        assert_eq!((requests[0].body(), requests[1].body()), (&b""[..], &b"sent"[..]));
+        assert_eq!((requests[0].expect().status, requests[1].expect().status), (None, Some(201)));
+        assert_eq!(plan.check(), Ok(()));
+    }
+
+    #[test]
+    fn a_list_is_checked_by_its_first_line() {
+        let (_root, setup) = setup_with_list(b"POST /b?c\n/json\n");
+        let spec = RequestSpec::of(&setup.candidates[0].candidate, &setup.experiment);
+        assert_eq!(spec.request.request, "POST /b?c");
+    }
+
+    #[test]
+    fn plans_of_one_experiment_may_request_different_routes() {
+        let root = tempfile::tempdir().unwrap();
+        let setup = setup(root.path(), &[("a", "SELF serve {port}")], 1);
+        let (candidate, experiment) = (&setup.candidates[0].candidate, &setup.experiment);
         let mut spec = RequestSpec::of_server(candidate, Route::Text, &[]);
-        spec.expect.body = Some(b"Hello, World!".to_vec()); // as its check has seen it
-        let plan = |named: &ExperimentPlan| spec.plan(named, target.clone(), &[], experiment, 0).expect;
-        assert_eq!(plan(&experiment.plans[0]), Expect::default());
-        let mut own = experiment.plans[0].clone();
-        own.load.expect.status = Some(200);
-        assert_eq!(plan(&own).status, Some(200), "what the plan itself says is for every line");
-        own.load.work = Work::Request("GET".to_owned());
-        own.load.expect = Expect::default();
-        assert_eq!(plan(&own), spec.expect);
+        spec.contract = Some(BTreeMap::from([(Route::Json, b"{}".to_vec())]));
+        let mut named = experiment.plans[0].clone();
+        let asked = |spec: &RequestSpec, named: &ExperimentPlan| {
+            let plan = spec.plan(named, target(), &[], experiment, 0);
+            (plan.target.path, plan.expect)
+        };
+        assert_eq!(asked(&spec, &named), ("/".to_owned(), ok(GREETING)));
+        named.route = Some(Route::Json);
+        named.load.target.path = "/json".to_owned();
+        assert_eq!(asked(&spec, &named), ("/json".to_owned(), ok("{}")));
+        // A command is asked for what the plan says, and held to nothing.
+        let command = RequestSpec::of(candidate, experiment);
+        assert_eq!(asked(&command, &named), ("/json".to_owned(), Expect::default()));
     }
 }

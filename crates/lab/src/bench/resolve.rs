@@ -58,10 +58,11 @@ pub fn resolve(
             skip(written, format!("It is the same as {label}, which runs already."), None);
             continue;
         }
-        let route = experiment.route;
-        let own = !candidate.expectation().custom.is_empty() || !experiment.checks.is_empty();
-        if !own && !candidate.routes().contains(&route) {
-            skip(&label, format!("Its recipe has no route {:?}.", route.to_string()), None);
+        let (plans, has) =
+            (&experiment.plans, |plan: &&ExperimentPlan| experiment.has_route(&candidate, plan));
+        if let Some(first) = plans.first().filter(|_| !plans.iter().any(|plan| has(&plan))) {
+            let route = first.route.unwrap_or(experiment.route).to_string();
+            skip(&label, format!("Its recipe has no route {route:?}."), None);
             continue;
         }
         if candidate.workers(2) > 1 && experiment.workers_of(None, &label).is_none() {
@@ -83,12 +84,17 @@ pub fn resolve(
             skip(&label, format!("Not installed: {}.", what.join(", ")), Some(first.mend.clone()));
             continue;
         }
+        let (answered, without): (Vec<&ExperimentPlan>, Vec<_>) = plans.iter().partition(has);
+        if let Some(first) = without.first() {
+            let route = first.route.unwrap_or(experiment.route).to_string();
+            skip(&label, format!("Not in {}: its recipe has no route {route:?}.", names_of(&without)), None);
+        }
         let unspoken: Vec<&ExperimentPlan> =
-            experiment.plans.iter().filter(|plan| !candidate.speaks(plan.load.protocol)).collect();
+            answered.into_iter().filter(|plan| !candidate.speaks(plan.load.protocol)).collect();
         if let Some(why) = not_spoken(&candidate, &unspoken) {
             skip(&label, why, None);
         }
-        if unspoken.len() == experiment.plans.len() {
+        if !plans.iter().any(|plan| experiment.asks(&candidate, plan)) {
             continue;
         }
         let version = found.version;
@@ -114,11 +120,14 @@ pub(crate) fn found_here(candidate: &Candidate, layout: &Layout) -> Found {
     Found { missing, version }
 }
 
+fn names_of(plans: &[&ExperimentPlan]) -> String {
+    plans.iter().map(|plan| plan.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
 /// That it takes no part in these plans, whose protocol it does not speak; `None` where there are none.
 fn not_spoken(candidate: &Candidate, plans: &[&ExperimentPlan]) -> Option<String> {
     let protocol = plans.first()?.load.protocol;
-    let names: Vec<&str> = plans.iter().map(|plan| plan.name.as_str()).collect();
-    let name = protocol.name(candidate.tls());
+    let name = protocol.id(candidate.tls());
     let others = candidate.with_each_setting();
     let like_it = others.iter().find(|other| other.tls() == candidate.tls() && other.speaks(protocol));
     let over_tls = others.iter().find(|other| other.speaks(protocol));
@@ -127,5 +136,5 @@ fn not_spoken(candidate: &Candidate, plans: &[&ExperimentPlan]) -> Option<String
         (None, Some(other)) if other.tls() => format!(" ({} does over TLS)", other.label()),
         _ => String::new(),
     };
-    Some(format!("Not in {}: by its recipe it does not speak {name}{other}.", names.join(", ")))
+    Some(format!("Not in {}: by its recipe it does not speak {name}{other}.", names_of(plans)))
 }

@@ -190,8 +190,7 @@ impl Candidate {
     pub fn speaks(&self, protocol: Protocol) -> bool {
         let Some(server) = self.server() else { return true };
         let chosen = self.chosen_values().filter_map(|value| value.protocols.as_ref()).last();
-        let name = protocol.name(self.tls());
-        chosen.unwrap_or(&server.recipe.protocols).iter().any(|spoken| spoken == name)
+        chosen.unwrap_or(&server.recipe.protocols).contains(&protocol.id(self.tls()))
     }
 
     /// The Unix socket that it listens on instead of its port, its variables not replaced.

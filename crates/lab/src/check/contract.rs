@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 use prony_load::dial::Dialer;
-use prony_model::plan::{Expect, Protocol};
+use prony_model::plan::Expect;
 use prony_model::secret::redacted;
 use strum::VariantArray;
 
@@ -41,7 +41,7 @@ pub(crate) fn check(dialer: &Dialer, expectation: &ContractExpectation) -> Check
     let nobody = checks.report.results.iter().all(|r| !r.passed && r.wire.is_none());
     if !nobody {
         // Whether HTTP/2 keeps its connections is no setting of a server's.
-        let declared = expectation.keepalive.filter(|_| dialer.protocol() == Protocol::Http1);
+        let declared = expectation.keepalive.filter(|_| !dialer.protocol().multiplexes());
         checks.keepalive(&probe, declared);
         checks.fragmented(&probe);
         if expectation.custom.is_empty() {

@@ -40,7 +40,10 @@ fn a_right_server_passes_in_full_over_http2() {
     // What a recipe says of keep-alive is about HTTP/1.1.
     let kept = result(&report, "keep-alive over HTTP/2");
     assert_eq!((kept.note, kept.detail.as_str()), (true, "Two requests on one connection got responses."));
-    assert_eq!(report.body_seen(Route::Json), Some(&b"{\"message\":\"Hello, World!\"}"[..]));
+    assert_eq!(
+        report.bodies().get(&Route::Json).map(Vec::as_slice),
+        Some(&b"{\"message\":\"Hello, World!\"}"[..])
+    );
 }
 
 #[test]

@@ -87,10 +87,10 @@ impl CheckReport {
         self.results.iter().filter(|result| !result.passed && !result.note)
     }
 
-    /// The body that a route was right with: what each answer under load is compared with,
+    /// The bodies that routes were right with: what each answer under load is compared with,
     /// where the contract leaves the bytes open (spaces in JSON, the order of keys).
-    pub(crate) fn body_seen(&self, route: Route) -> Option<&[u8]> {
-        self.bodies.get(&route).map(Vec::as_slice)
+    pub(crate) fn bodies(&self) -> &BTreeMap<Route, Vec<u8>> {
+        &self.bodies
     }
 }
 
@@ -103,7 +103,7 @@ fn named(name: &str, protocol: Protocol) -> String {
 }
 
 /// The body that the contract prescribes byte by byte; `None` where it leaves some freedom, and
-/// [`CheckReport::body_seen`] says what this server answers.
+/// [`CheckReport::bodies`] says what this server answers.
 pub(crate) fn expected_body(route: Route) -> Option<Vec<u8>> {
     match route {
         Route::Text | Route::Sleep => Some(GREETING.as_bytes().to_vec()),

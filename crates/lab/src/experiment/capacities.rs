@@ -20,9 +20,9 @@ pub(super) fn searched_for(
     let why = "a search for a capacity finds its own rates: remove \"rate\" or \"capacity\".";
     file.refuse_if(raw.rate.is_some(), &[path, &["rate"]].concat(), why)?;
     // Of what [load] has for all plans, a search leaves out what it has no use for; but in a pipeline it would be loaded.
-    let LoadOptions { http2, pipeline, .. } =
+    let LoadOptions { protocol, pipeline, .. } =
         raw.or(load).map_err(|why| file.error(path, why.to_string()))?;
-    if let Some((option, why)) = (LoadOptions { http2, pipeline, ..raw.clone() }).unfit_for_search() {
+    if let Some((option, why)) = (LoadOptions { protocol, pipeline, ..raw.clone() }).unfit_for_search() {
         return file.refuse(&[path, &[option]].concat(), format!("{option:?} {why}"));
     }
     if text.trim() == "default" {

@@ -18,6 +18,7 @@ use prony_model::rate::Rate;
 use prony_model::run_log::{NamedPlan, ShareOf};
 use prony_model::target::Target;
 
+use crate::candidate::Candidate;
 use crate::check::{CustomCheck, Route};
 use crate::service::{Reset, Service};
 use crate::toml_file::{TomlError, TomlFile, suggest};
@@ -124,6 +125,8 @@ pub struct ExperimentPlan {
     pub workers: Option<WorkerPolicy>,
     /// Whether somebody said how its requests are spaced.
     pub arrivals_given: bool,
+    /// The route that it requests, where that is not the experiment's.
+    pub route: Option<Route>,
 }
 
 impl ExperimentPlan {
@@ -131,7 +134,7 @@ impl ExperimentPlan {
     pub fn of(load: Plan) -> ExperimentPlan {
         let name = plan_name(None, load.connections, false, load.arrivals.rate(), false);
         let (group, capacity, share, workers) = (None, None, None, None);
-        ExperimentPlan { name, group, load, capacity, share, workers, arrivals_given: false }
+        ExperimentPlan { name, group, load, capacity, share, workers, arrivals_given: false, route: None }
     }
 
     /// Spaces the requests of a rate at random or evenly.
@@ -330,6 +333,17 @@ impl Experiment {
             WorkerPolicy::Source => self.published.as_ref()?.workers_of(label),
         };
         plan.and_then(|plan| number(plan.workers?)).or_else(|| number(self.workers))
+    }
+
+    /// Whether a candidate has the route that a plan requests; what is held to no contract has any.
+    pub(crate) fn has_route(&self, candidate: &Candidate, plan: &ExperimentPlan) -> bool {
+        let is_held = self.checks.is_empty() && candidate.expectation().custom.is_empty();
+        !is_held || candidate.routes().contains(&plan.route.unwrap_or(self.route))
+    }
+
+    /// Whether a candidate takes part in a plan.
+    pub(crate) fn asks(&self, candidate: &Candidate, plan: &ExperimentPlan) -> bool {
+        candidate.speaks(plan.load.protocol) && self.has_route(candidate, plan)
     }
 
     /// How long the load of a candidate's trial takes, for a forecast: one that ends by its requests, as long as they take

@@ -51,6 +51,9 @@ pub(super) fn experiment(
         "a \"budget\" of 0 allows no trial: write how long the run may take, 30m.",
     )?;
     let plans = plans(file, &raw)?;
+    let named = plans.iter().position(|plan| plan.route.is_some()).filter(|_| !raw.check.is_empty());
+    let why = "a [[check]] replaces the contract, and says what is requested: remove the plans' \"route\".";
+    file.refuse_if(named.is_some(), &["check"], why)?;
     check_shares(file, &raw.candidates, &plans)?;
     let trials =
         (raw.candidates.len() as u64 + u64::from(raw.controls)) * plans.len() as u64 * u64::from(blocks.max);
@@ -300,6 +303,7 @@ fn sweep(
     let given_arrivals = raw.arrivals.is_some() || load.arrivals.is_some();
     let (rates, swept_r) = values(meant.rate.as_ref());
     let (counts, swept_c) = values(meant.connections.as_ref());
+    let route = meant.route.as_deref().map(|name| loaded_route(file, path, raw, name)).transpose()?;
     let mut plans = Vec::new();
     for rate in rates {
         let share = match rate {
@@ -307,7 +311,7 @@ fn sweep(
             _ => None,
         };
         for count in &counts {
-            let load = match one_load(&meant, *count, rate, tls) {
+            let mut load = match one_load(&meant, *count, rate, tls) {
                 Ok(load) => load,
                 Err(why) => {
                     // The key without which it could be run is the one that is wrong.
@@ -323,6 +327,9 @@ fn sweep(
                     return file.refuse(&[table, &key].concat(), why.to_string());
                 }
             };
+            if let Some(route) = route {
+                route.path().clone_into(&mut load.target.path);
+            }
             let (given, connections) = (raw.name.as_deref(), load.connections);
             let rate = load.arrivals.rate().filter(|_| capacity.is_none());
             let name = match &share {
@@ -334,10 +341,26 @@ fn sweep(
             };
             let (group, capacity, share) = (raw.name.clone(), capacity.clone(), share.clone());
             let (workers, arrivals_given) = (meant.workers, given_arrivals);
-            plans.push(ExperimentPlan { name, group, load, capacity, share, workers, arrivals_given });
+            plans.push(ExperimentPlan { name, group, load, capacity, share, workers, arrivals_given, route });
         }
     }
     Ok(plans)
+}
+
+/// The route that a plan requests.
+fn loaded_route(
+    file: TomlFile<'_>,
+    path: &[&str],
+    raw: &LoadOptions,
+    name: &str,
+) -> Result<Route, TomlError> {
+    let table = if raw.route.is_some() { path } else { &["load"][..] };
+    let key = [table, &["route"]].concat();
+    let why = "the lines of \"targets\" say what is requested: remove \"route\".";
+    file.refuse_if(raw.targets.is_some(), &key, why)?;
+    let known = [Route::Text, Route::Json].into_iter().find(|route| route.to_string() == name);
+    let why = format!("the route {name:?} cannot be loaded: write \"text\" or \"json\".");
+    known.ok_or_else(|| file.error(&key, why))
 }
 
 /// A plan's own keys, and those of `[load]`; a search finds its own rates.

@@ -2,21 +2,18 @@
 
 use std::collections::VecDeque;
 
-use crate::expect::{BodyCheck, Expected};
+use crate::expect::{BodyCheck, Expectations};
 use crate::recorder::latency::RequestTimes;
 
 /// Where a request stands among the unanswered ones of its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequestPlace(pub(crate) u32);
 
-/// A connection's unanswered requests.
+/// A connection's unanswered requests. Where answers come in order, places count from the oldest request; otherwise each has a
+/// place of its own until it is removed.
 pub(crate) trait Requests {
-    /// Whether answers come in the order of the requests. Then only the oldest one's time can be over, and that ends the
-    /// connection, and places count from the oldest request; otherwise each has a place of its own until it is removed.
-    const IN_ORDER: bool;
-
     /// None yet, of so many at most.
-    fn with_room(most: usize, expected: &Expected) -> Self;
+    fn with_room(most: usize, expected: &Expectations) -> Self;
     fn len(&self) -> usize;
     fn add(&mut self, times: RequestTimes) -> RequestPlace;
     fn get(&self, place: RequestPlace) -> Option<&RequestTimes>;
@@ -42,9 +39,7 @@ pub(crate) struct InOrder {
 }
 
 impl Requests for InOrder {
-    const IN_ORDER: bool = true;
-
-    fn with_room(most: usize, expected: &Expected) -> InOrder {
+    fn with_room(most: usize, expected: &Expectations) -> InOrder {
         InOrder { times: VecDeque::with_capacity(most), body: BodyCheck::new(expected) }
     }
 
@@ -91,9 +86,7 @@ pub(crate) struct ByPlace {
 }
 
 impl Requests for ByPlace {
-    const IN_ORDER: bool = false;
-
-    fn with_room(most: usize, expected: &Expected) -> ByPlace {
+    fn with_room(most: usize, expected: &Expectations) -> ByPlace {
         ByPlace {
             places: vec![None; most],
             bodies: (0..most).map(|_| BodyCheck::new(expected)).collect(),

@@ -1,13 +1,12 @@
 //! The request's bytes, built once before the clock starts.
 
-use prony_model::Plan;
-use prony_model::secret::Secret;
+use prony_model::plan::PlannedRequest;
 use prony_model::target::basic;
 
-/// A request of a plan as it goes over the wire, with the plan's headers and body.
-pub(crate) fn build(plan: &Plan, method: &str, path: &str, userinfo: Option<&Secret>) -> Vec<u8> {
-    let mut bytes = format!("{method} {path} HTTP/1.1\r\n").into_bytes();
-    let given = |name: &str| plan.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
+/// A request as it goes over the wire, to a server that is called so.
+pub(crate) fn build(host: &str, keepalive: bool, one: &PlannedRequest<'_>) -> Vec<u8> {
+    let mut bytes = format!("{} {} HTTP/1.1\r\n", one.method, one.path).into_bytes();
+    let given = |name: &str| one.headers().any(|(n, _)| n.eq_ignore_ascii_case(name));
     let mut line = |name: &str, value: &str| {
         bytes.extend_from_slice(name.as_bytes());
         bytes.extend_from_slice(b": ");
@@ -15,32 +14,35 @@ pub(crate) fn build(plan: &Plan, method: &str, path: &str, userinfo: Option<&Sec
         bytes.extend_from_slice(b"\r\n");
     };
     if !given("host") {
-        line("Host", &plan.target.host_header());
+        line("Host", host);
     }
     if !given("user-agent") {
         line("User-Agent", concat!("prony/", env!("CARGO_PKG_VERSION")));
     }
-    if let (Some(userinfo), false) = (userinfo, given("authorization")) {
+    if let (Some(userinfo), false) = (one.userinfo, given("authorization")) {
         line("Authorization", &basic(userinfo));
     }
-    for (name, value) in &plan.headers {
+    for (name, value) in one.headers() {
         line(name, value.value());
     }
-    if !plan.keepalive && !given("connection") {
+    if !keepalive && !given("connection") {
         line("Connection", "close");
     }
-    if !plan.body.is_empty() || matches!(method, "POST" | "PUT" | "PATCH") {
-        line("Content-Length", &plan.body.len().to_string());
+    if let Some(length) = one.content_length() {
+        line("Content-Length", &length.to_string());
     }
     bytes.extend_from_slice(b"\r\n");
-    bytes.extend_from_slice(&plan.body);
+    bytes.extend_from_slice(one.body());
     bytes
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_model::Plan;
+    use prony_model::list::{Order, OwnParts, TargetList};
     use prony_model::plan::Work;
+    use prony_model::secret::Secret;
     use prony_model::target::Target;
 
     fn plan(url: &str) -> Plan {
@@ -48,8 +50,8 @@ mod tests {
     }
 
     fn text(plan: &Plan) -> String {
-        let Plan { work, target, .. } = plan;
-        String::from_utf8(build(plan, work.method(), &target.path, target.userinfo.as_ref())).unwrap()
+        let one = plan.requests().next().unwrap();
+        String::from_utf8(build(&plan.target.host_header(), plan.keepalive, &one)).unwrap()
     }
 
     #[test]
@@ -73,6 +75,22 @@ mod tests {
         assert!(got.contains("host: other\r\n") && got.contains("Connection: close\r\n"));
         assert!(got.contains("Authorization: Basic bWU6cGFzcw==\r\n"));
         assert!(got.ends_with("Content-Length: 5\r\n\r\nhello"));
+    }
+
+    #[test]
+    fn a_lines_own_headers_and_body_replace_the_plans() {
+        let mut p = plan("http://h/");
+        let text = b"POST /a\n/b\n";
+        let mut list = TargetList::parse(text, Some(&p.target), "GET", Order::InTurn).unwrap().1;
+        let headers = vec![("x-own".to_owned(), Secret::hidden("2"))];
+        list.requests[0].own = Some(Box::new(OwnParts { headers, body: Some(b"ab".to_vec()), expect: None }));
+        p.headers =
+            vec![("X-Own".to_owned(), Secret::hidden("1")), ("X-All".to_owned(), Secret::hidden("3"))];
+        (p.work, p.body) = (Work::List(list), b"plan".to_vec());
+        let texts: Vec<String> =
+            p.requests().map(|one| String::from_utf8(build("h", true, &one)).unwrap()).collect();
+        assert!(texts[0].ends_with("X-All: 3\r\nx-own: 2\r\nContent-Length: 2\r\n\r\nab"), "{}", texts[0]);
+        assert!(texts[1].ends_with("X-Own: 1\r\nX-All: 3\r\nContent-Length: 4\r\n\r\nplan"), "{}", texts[1]);
     }
 
     #[test]

@@ -35,38 +35,33 @@ struct Listed {
 
 impl RequestBytes {
     pub(crate) fn of(plan: &Plan) -> Result<RequestBytes, PlanError> {
-        let pipeline = plan.pipeline as usize;
-        let Some(list) = plan.work.list() else {
-            let target = &plan.target;
-            let one = request::build(plan, plan.work.method(), &target.path, target.userinfo.as_ref());
+        let (pipeline, host) = (plan.pipeline as usize, plan.target.host_header());
+        let (mut bytes, mut bounds, mut is_head) = (Vec::new(), vec![0], Vec::new());
+        let mut left = plan.requests().fold(BYTES_MAX, |left, one| left.saturating_sub(one.body().len()));
+        for one in plan.requests() {
+            if left == 0 {
+                return Err(PlanError(format!(
+                    "The list's {} requests take over {} MiB with their headers and bodies: give a shorter list or body.",
+                    plan.requests().count(),
+                    BYTES_MAX >> 20
+                )));
+            }
+            bytes.extend(request::build(&host, plan.keepalive, &one));
+            left = left.min(BYTES_MAX.saturating_sub(bytes.len()));
+            bounds.push(bytes.len());
+            is_head.push(one.method == "HEAD");
+        }
+        if plan.work.list().is_none() {
+            let length = bytes.len();
             return Ok(RequestBytes {
-                bytes: one.repeat(pipeline),
-                length: one.len(),
-                is_head: plan.work.method() == "HEAD",
+                bytes: bytes.repeat(pipeline),
+                length,
+                is_head: is_head == [true],
                 list: None,
                 pipeline,
             });
-        };
-        let too_large = || {
-            PlanError(format!(
-                "The list's {} requests take over {} MiB with their headers and body: give a shorter list or body.",
-                list.requests.len(),
-                BYTES_MAX >> 20
-            ))
-        };
-        if list.requests.len().saturating_mul(plan.body.len()) > BYTES_MAX {
-            return Err(too_large());
-        }
-        let (mut bytes, mut bounds) = (Vec::new(), vec![0]);
-        for one in &list.requests {
-            bytes.extend(request::build(plan, &one.method, &one.path, one.userinfo.as_ref()));
-            if bytes.len() > BYTES_MAX {
-                return Err(too_large());
-            }
-            bounds.push(bytes.len());
         }
         bytes.shrink_to_fit();
-        let is_head = list.requests.iter().map(|one| one.method == "HEAD").collect();
         let list = Some(Listed { bounds, is_head });
         Ok(RequestBytes { bytes, length: 0, is_head: false, list, pipeline })
     }

@@ -1,83 +1,97 @@
 //! The plan's requests as header blocks, ready before the clock starts.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
+
 use prony_http2::client::Requests;
 use prony_http2::hpack::{Field, Indexing};
 use prony_model::Plan;
-use prony_model::secret::Secret;
+use prony_model::plan::PlannedRequest;
 use prony_model::target::basic;
 
-/// A header of all requests, its name in lower case.
-struct Header {
-    name: String,
-    value: Vec<u8>,
+/// A header of a request, its name in lower case.
+struct Header<'a> {
+    name: Cow<'a, str>,
+    value: Cow<'a, [u8]>,
     indexing: Indexing,
+    /// Whether all requests have it.
+    common: bool,
 }
 
-impl Header {
+impl Header<'_> {
     fn field(&self) -> Field<'_> {
         Field { name: &self.name, value: &self.value, indexing: self.indexing }
     }
 }
 
 pub(crate) fn build(plan: &Plan) -> Requests {
-    let headers = headers(plan);
-    let authority = plan.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host"));
-    let authority =
-        authority.map_or_else(|| plan.target.host_header(), |(_, value)| value.value().to_owned());
-    let shared = |name, value| Field { name, value, indexing: Indexing::Shared };
-    let once = |name, value| Field { name, value, indexing: Indexing::Once };
-    let scheme: &[u8] = if plan.target.tls { b"https" } else { b"http" };
-    let mut fields = vec![shared(":scheme", scheme), shared(":authority", authority.as_bytes())];
-    let Some(list) = plan.work.list() else {
-        let (method, path) = (plan.work.method(), plan.target.path.as_str());
-        fields.extend([shared(":method", method.as_bytes()), shared(":path", path.as_bytes())]);
-        let length = length(plan, method);
-        let own = authorization(plan, plan.target.userinfo.as_ref());
-        fields.extend(headers.iter().chain(&own).chain(&length).map(Header::field));
-        let mut requests = Requests::new(&fields, plan.body.clone());
-        requests.push(&[], &[], method == "HEAD");
-        return requests;
-    };
-    fields.extend(headers.iter().map(Header::field));
-    let mut requests = Requests::new(&fields, plan.body.clone());
-    for one in &list.requests {
-        let before = [once(":method", one.method.as_bytes()), once(":path", one.path.as_bytes())];
-        let length = length(plan, &one.method);
-        let own = authorization(plan, one.userinfo.as_ref());
-        let behind: Vec<Field<'_>> = own.iter().chain(&length).map(Header::field).collect();
-        requests.push(&before, &behind, one.method == "HEAD");
+    let own = plan.requests().flat_map(|one| one.own_headers()).map(|(name, _)| name.to_ascii_lowercase());
+    let common = Common { own: own.collect(), alone: plan.work.list().is_none() };
+    let (scheme, host) = (if plan.target.tls { "https" } else { "http" }, plan.target.host_header());
+    let mut requests: Option<Requests> = None;
+    for one in plan.requests() {
+        let headers = headers(&one, scheme, &host, &common);
+        let requests = requests.get_or_insert_with(|| {
+            let shared: Vec<Field<'_>> = headers.iter().filter(|h| h.common).map(Header::field).collect();
+            Requests::new(&shared, plan.body.clone())
+        });
+        let own: Vec<Field<'_>> = headers.iter().filter(|h| !h.common).map(Header::field).collect();
+        let (before, behind) = own.split_at(own.partition_point(|field| field.name.starts_with(':')));
+        requests.push(before, behind, one.method == "HEAD", one.own_body());
     }
-    requests
+    // A plan without a request is refused before.
+    requests.unwrap_or_else(|| Requests::new(&[], Vec::new()))
 }
 
-/// The headers that all requests have, but for `Host`, which is `:authority`.
-fn headers(plan: &Plan) -> Vec<Header> {
-    let given = |name: &str| plan.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
-    let mut headers = Vec::new();
-    if !given("user-agent") {
-        let value = concat!("prony/", env!("CARGO_PKG_VERSION")).as_bytes().to_vec();
-        headers.push(Header { name: "user-agent".to_owned(), value, indexing: Indexing::Shared });
+/// Which headers all requests have.
+struct Common {
+    /// Those that some have of their own.
+    own: HashSet<String>,
+    /// There is but one request.
+    alone: bool,
+}
+
+impl Common {
+    fn header<'a>(&self, name: Cow<'a, str>, value: impl Into<Cow<'a, [u8]>>, hidden: bool) -> Header<'a> {
+        let of_each = matches!(&*name, ":method" | ":path");
+        let as_header = if name == ":authority" { "host" } else { &name };
+        let common = self.alone || !(of_each || self.own.contains(as_header));
+        let indexing = match (hidden, common) {
+            (true, _) => Indexing::Never,
+            (false, true) => Indexing::Shared,
+            (false, false) => Indexing::Once,
+        };
+        Header { value: value.into(), name, indexing, common }
     }
-    for (name, value) in &plan.headers {
-        let lower = name.to_ascii_lowercase();
-        if lower != "host" {
-            let indexing = if value.is_hidden() { Indexing::Never } else { Indexing::Shared };
-            headers.push(Header { name: lower, value: value.value().trim().into(), indexing });
-        }
+}
+
+/// All headers of a request; pseudo-headers come first.
+fn headers<'a>(one: &PlannedRequest<'a>, scheme: &'a str, host: &'a str, common: &Common) -> Vec<Header<'a>> {
+    let given =
+        |name: &str| one.headers().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value);
+    let plain = |name: &'static str, value: &'a str| common.header(name.into(), value.as_bytes(), false);
+    let mut headers = vec![
+        plain(":scheme", scheme),
+        plain(":authority", given("host").map_or(host, |value| value.value())),
+        plain(":method", one.method),
+        plain(":path", one.path),
+    ];
+    if given("user-agent").is_none() {
+        headers.push(plain("user-agent", concat!("prony/", env!("CARGO_PKG_VERSION"))));
+    }
+    for (name, value) in one.headers().filter(|(name, _)| !name.eq_ignore_ascii_case("host")) {
+        let text = value.value().trim().as_bytes();
+        headers.push(common.header(name.to_ascii_lowercase().into(), text, value.is_hidden()));
+    }
+    let of_one = |name: &'static str, value: String, indexing| {
+        let value = value.into_bytes().into();
+        Header { name: name.into(), value, indexing, common: common.alone }
+    };
+    if let (Some(userinfo), None) = (one.userinfo, given("authorization")) {
+        headers.push(of_one("authorization", basic(userinfo), Indexing::Never));
+    }
+    if let Some(length) = one.content_length() {
+        headers.push(of_one("content-length", length.to_string(), Indexing::Once));
     }
     headers
-}
-
-/// The user and password of a URL, where no header gives them.
-fn authorization(plan: &Plan, userinfo: Option<&Secret>) -> Option<Header> {
-    let given = plan.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
-    let value = basic(userinfo.filter(|_| !given)?).into_bytes();
-    Some(Header { name: "authorization".to_owned(), value, indexing: Indexing::Never })
-}
-
-/// The body's length, where there is one or the method has one.
-fn length(plan: &Plan, method: &str) -> Option<Header> {
-    let has_body = !plan.body.is_empty() || matches!(method, "POST" | "PUT" | "PATCH");
-    let value = plan.body.len().to_string().into_bytes();
-    has_body.then(|| Header { name: "content-length".to_owned(), value, indexing: Indexing::Once })
 }

@@ -7,7 +7,7 @@
 use crate::recorder::by_request::are_fine;
 use crate::recorder::window_delta::WindowDelta;
 use prony_model::measurement::{Bin, Censored, ErrorKind, Measurement, Parts, RequestFigures};
-use prony_model::plan::{Plan, Protocol};
+use prony_model::plan::Plan;
 use prony_model::plan_record::nanoseconds;
 
 /// The identities that a share breaks, as sentences: those that hold at every edge, whatever came after it.
@@ -55,8 +55,8 @@ pub(crate) fn of_share(share: &WindowDelta, plan: &Plan) -> Vec<String> {
             worker.in_flight_integral_ns,
             worker.overlap_sum_ns,
         );
-        // Over HTTP/2 a request that is moved is in flight between its connections, too: the simulation holds it there.
-        if plan.protocol == Protocol::Http1 {
+        // One that is moved is in flight between its connections, too: the simulation holds it there.
+        if !plan.protocol.multiplexes() {
             let most = worker.connections_integral_ns.saturating_mul(u64::from(plan.pipeline));
             equal(
                 &format!("worker {number}: ∫ in flight dt ≤ ∫ connections dt × pipeline"),

@@ -44,7 +44,7 @@ use crate::codec::Codec;
 use crate::control::{Control, Gauge};
 use crate::engine::{request_order, shares};
 use crate::error::LoadError;
-use crate::expect::Expected;
+use crate::expect::Expectations;
 use crate::http1::{Http1, RequestBytes};
 use crate::net::Net;
 use crate::pace::request_order::Lines;
@@ -197,7 +197,7 @@ impl Case {
             spin: plan.spin,
             tls: None,
             list,
-            expect: Expected::of(&plan.expect),
+            expect: Expectations::of(plan),
             keepalive: plan.keepalive,
             timeout_ns: nanoseconds(plan.timeout),
             given_up: AtomicBool::new(false),

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use crate::error::LoadError;
 use prony_model::histogram::SparseHistogram;
-use prony_model::list::{Order, TargetList};
+use prony_model::list::{Order, OwnParts, TargetList};
 use prony_model::measurement::{ErrorKind, Measurement, Tolerance};
-use prony_model::plan::{Arrivals, Plan, Stop, Work};
+use prony_model::plan::{Arrivals, Expect, Plan, Stop, Work};
 use prony_model::rate::{Rate, Stage};
 use prony_model::target::Target;
 
@@ -32,6 +32,7 @@ const REQUESTS: u64 = 300;
 const MS: u64 = 1_000_000;
 /// Lists, pipelines and stages are drawn from streams of their own.
 const LISTS: u64 = 0x6c69_7374_6564;
+const OWN_PARTS: u64 = 0x6f77_6e5f_7061_7274;
 const PIPELINES: u64 = 0x7069_7065;
 const STAGES: u64 = 0x7374_6167_6573;
 const UNUSUAL: u64 = 0x75_6e75_7375_616c;
@@ -89,7 +90,8 @@ impl Case {
         let chance = &mut Chance::new(seed);
         let service_ns = chance.scale(2_000, 50 * MS);
         let mut plan = plan(chance, service_ns);
-        if let Some(list) = list(&mut Chance::new(seed ^ LISTS)) {
+        if let Some(mut list) = list(&mut Chance::new(seed ^ LISTS)) {
+            own_parts(&mut Chance::new(seed ^ OWN_PARTS), &mut list);
             plan.work = Work::List(list);
         }
         pipeline(&mut Chance::new(seed ^ PIPELINES), &mut plan);
@@ -228,6 +230,20 @@ fn list(chance: &mut Chance) -> Option<TargetList> {
     let order = if chance.per_mille(500) { Order::InTurn } else { Order::Shuffled };
     let server = Target::parse("http://simulated/").unwrap();
     Some(TargetList::parse(text.as_bytes(), Some(&server), "GET", order).unwrap().1)
+}
+
+/// In half of the lists, half of the requests have a body and an expectation of their own.
+fn own_parts(chance: &mut Chance, list: &mut TargetList) {
+    if chance.per_mille(500) {
+        return;
+    }
+    for request in &mut list.requests {
+        let status = chance.per_mille(500).then_some(200);
+        let body = chance.per_mille(500).then(|| BODY.to_vec());
+        let expect = chance.per_mille(700).then_some(Expect { status, body, sha256: None });
+        let body = chance.per_mille(300).then(|| vec![b'o'; chance.size(0, 3_000)]);
+        request.own = chance.per_mille(500).then(|| Box::new(OwnParts { headers: Vec::new(), body, expect }));
+    }
 }
 
 fn nature(chance: &mut Chance, seed: u64, service_ns: u64, plan: &Plan) -> Nature {

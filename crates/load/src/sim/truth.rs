@@ -81,7 +81,8 @@ pub(super) struct Truth {
     /// `None`: closed arrivals.
     pub(super) schedule: Option<Schedule>,
     pub(super) timeout_ns: u64,
-    pub(super) expect: Expect,
+    /// Of each request of the list, or of the one there is.
+    expects: Vec<Expect>,
     pub(super) kernel_clock: bool,
     pub(super) pipeline: usize,
     slots: Vec<Slot>,
@@ -114,7 +115,7 @@ impl Truth {
             start_ns: 0,
             schedule: Schedule::new(&plan.arrivals, worker, plan.threads, limit, plan.seed),
             timeout_ns: nanoseconds(plan.timeout),
-            expect: plan.expect.clone(),
+            expects: plan.requests().map(|one| one.expect().clone()).collect(),
             kernel_clock: false,
             pipeline: plan.pipeline as usize,
             slots: vec![slot; slots],
@@ -236,9 +237,10 @@ impl Truth {
 
     /// A whole answer was read, in time.
     pub(super) fn answered(&mut self, request: Request, at_ns: u64, status: u16, body_right: bool) {
-        let what = if !self.expect.accepts_status(status) {
+        let expect = &self.expects[request.which as usize];
+        let what = if !expect.accepts_status(status) {
             What::Failed(ErrorKind::UnexpectedStatus)
-        } else if self.expect.checks_body() && !body_right {
+        } else if expect.checks_body() && !body_right {
             What::Failed(ErrorKind::BodyMismatch)
         } else {
             What::Completed

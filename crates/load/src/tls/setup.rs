@@ -59,7 +59,7 @@ impl Setup {
                 builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(own)))
             }
         };
-        config.alpn_protocols = vec![plan.protocol.alpn().into()];
+        config.alpn_protocols = vec![<&str>::from(plan.protocol.id(true)).into()];
         Ok(Some(Setup { config: Arc::new(config), name, resumption: plan.tls.resumption }))
     }
 

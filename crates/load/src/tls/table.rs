@@ -219,7 +219,7 @@ fn live(peers: &mut [Option<Box<Live>>], fd: Handle) -> io::Result<&mut Live> {
 
 /// Whether the server agreed on HTTP/2 where it was offered. (Of HTTP/1.1, one that knows no ALPN is taken at its word.)
 pub(super) fn speaks_what_was_asked(config: &ClientConfig, agreed: Option<&[u8]>) -> bool {
-    let http2 = Protocol::Http2.alpn().as_bytes();
+    let http2 = <&str>::from(Protocol::Http2.id(true)).as_bytes();
     config.alpn_protocols.iter().all(|offered| offered != http2) || agreed == Some(http2)
 }
 

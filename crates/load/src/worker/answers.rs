@@ -28,7 +28,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         loop {
             // A request that an earlier step made room for may have opened another slot's connection since.
             let now = if C::DRAINS { read_ns.max(recorder.stamp_ns()) } else { read_ns };
-            if !C::Requests::IN_ORDER && !read.discarded {
+            if C::MULTIPLEXED && !read.discarded {
                 at = self.take_answers_fast(recorder, index, now, read, at);
                 if self.is_taken(index, read, at) {
                     return (index, now);
@@ -48,7 +48,10 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 let requests = &mut slot.requests;
                 let input = &buffer[at..read.count];
                 codec.take(&mut slot.connection, input, &mut |place, bytes: &[u8]| {
-                    requests.body(place).take(&shared.expect, bytes);
+                    if shared.expect.checks_body() {
+                        let request = requests.get(place).map_or(0, |times| times.request);
+                        requests.body(place).take(shared.expect.of_request(request), bytes);
+                    }
                 })
             };
             let from = at;
@@ -68,7 +71,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             let goes_on = match step.what {
                 What::Whole { reusable, .. } => {
                     let took_ns = now.saturating_sub(times.dispatched_ns.max(slot.time_from_ns));
-                    reusable && !(took_ns >= shared.timeout_ns && C::Requests::IN_ORDER)
+                    reusable && !(took_ns >= shared.timeout_ns && C::IN_ORDER)
                 }
                 what => !matches!(what, What::Broken(..)),
             };
@@ -168,7 +171,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
     ) -> usize {
         let is_home = self.home(index) == index;
         let Worker { net, codec, slots, source, deadlines, buffer, shared, request_order, .. } = self;
-        let Source::Closed { left } = source else { return at };
+        let (Source::Closed { left }, Some(expect)) = (source, shared.expect.common()) else { return at };
         let slot = &mut slots[index as usize];
         let goes_on =
             is_home && slot.state == State::Connected && shared.keepalive && slot.retry_at_ns <= now;
@@ -181,7 +184,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             && let Some(answer) = codec.take_fast(&mut slot.connection, &buffer[at..read.count])
         {
             at += answer.used;
-            slot.requests.body(answer.place).take(&shared.expect, answer.bytes);
+            slot.requests.body(answer.place).take(expect, answer.bytes);
             let Some(times) = slot.requests.get_mut(answer.place) else {
                 recorder.read_of_none(answer.used);
                 continue;
@@ -191,7 +194,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             if request_order.is_some() {
                 recorder.read_of(times.request, answer.used);
             }
-            enter(recorder, &shared.expect, &mut slot.requests, answer.place, now, answer.status);
+            enter(recorder, expect, &mut slot.requests, answer.place, now, answer.status);
             *left -= 1;
             recorder.dispatched(now, 0);
             net.begun(u64::from(index));
@@ -224,14 +227,15 @@ impl<N: Net, C: Codec> Worker<N, C> {
         // The loop may have been kept from seeing in time that the time was over.
         if now.saturating_sub(slot.runs_since_ns(times)) >= self.shared.timeout_ns {
             let message = self.timeout_message("request");
-            if C::Requests::IN_ORDER {
+            if C::IN_ORDER {
                 self.fail(recorder, index, now, ErrorKind::RequestTimeout, || message);
             } else {
                 self.fail_one(recorder, index, place, now, ErrorKind::RequestTimeout, || message);
             }
             return now;
         }
-        enter(recorder, &self.shared.expect, &mut slot.requests, place, now, status);
+        let expect = self.shared.expect.of_request(times.request);
+        enter(recorder, expect, &mut slot.requests, place, now, status);
         slot.requests.remove(place);
         slot.failures = 0;
         self.last_resolved_ns = now;

@@ -142,9 +142,9 @@ impl<N: Net, C: Codec> Worker<N, C> {
             Ok(0) => Err(Over::default()),
             Ok(count) => match self.codec.take_unasked(&mut slot.connection, &self.buffer[..count]) {
                 Unasked::GoesOn => Ok(count),
-                // What HTTP/1.1 says unasked is not counted as bytes of the load.
+                // What is no frame of the protocol's own is not counted as bytes of the load.
                 unasked => Err(Over {
-                    read: if C::Requests::IN_ORDER { 0 } else { count },
+                    read: if C::MULTIPLEXED { count } else { 0 },
                     unasked: unasked == Unasked::Wrong,
                     why: None,
                 }),

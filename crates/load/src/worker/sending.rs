@@ -22,7 +22,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         connection_wait_ns: u64,
         now: u64,
     ) {
-        if !C::Requests::IN_ORDER && connection_wait_ns > 0 {
+        if C::MULTIPLEXED && connection_wait_ns > 0 {
             let stands = self.slots[index as usize].state == State::Connected;
             recorder.waited_for_place(connection_wait_ns, stands);
         }
@@ -118,7 +118,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
 
     /// Takes note of how many of the slot's requests wait for the peer's leave to send more of their bodies.
     pub(super) fn note_flow_blocked(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
-        if C::Requests::IN_ORDER {
+        if !C::MULTIPLEXED {
             return;
         }
         let slot = &mut self.slots[index as usize];

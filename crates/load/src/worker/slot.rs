@@ -2,7 +2,7 @@
 
 use crate::codec::Codec;
 use crate::codec::requests::{RequestPlace, Requests};
-use crate::expect::Expected;
+use crate::expect::Expectations;
 use crate::net::{Handle, NO_HANDLE, Net};
 use crate::recorder::latency::RequestTimes;
 
@@ -45,7 +45,7 @@ pub(super) struct Slot<C: Codec> {
 }
 
 impl<C: Codec> Slot<C> {
-    pub(super) fn new(connection: C::Connection, pipeline: usize, expected: &Expected) -> Slot<C> {
+    pub(super) fn new(connection: C::Connection, pipeline: usize, expected: &Expectations) -> Slot<C> {
         Slot {
             handle: NO_HANDLE,
             state: State::Unconnected,

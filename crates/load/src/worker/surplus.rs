@@ -25,8 +25,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             return Ok(());
         }
         for (token, slot) in (0..).zip(&mut self.slots) {
-            // Over HTTP/2 a response that nobody asked for is found out as it comes.
-            let tells = slot.state == State::Connected && (C::Requests::IN_ORDER || slot.requests.is_empty());
+            let tells = slot.state == State::Connected && (!C::MULTIPLEXED || slot.requests.is_empty());
             let writes = slot.watches_writing;
             if !tells || (writes && self.net.watch(slot.handle, Interest::Read, token).is_err()) {
                 slot.disconnect(&mut self.net);

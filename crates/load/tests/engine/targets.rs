@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use prony_load::by_request::{FINE_MAX, ROWS_MAX};
-use prony_model::list::{Order, TargetList};
+use prony_model::list::{Order, OwnParts, TargetList};
 use prony_model::measurement::ErrorKind;
 use prony_model::measurement::{OTHERS, RequestFigures};
-use prony_model::plan::{Arrivals, Work};
+use prony_model::plan::{Arrivals, Expect, Protocol, Work};
 use prony_model::rate::{Rate, Stage};
 use prony_model::{Measurement, Plan, Secret};
 use prony_target::{Config, Target};
@@ -258,6 +258,35 @@ fn each_line_has_its_own_credentials_and_all_the_plan_s_headers() {
     let lengths: Vec<u64> = m.listed.iter().map(|(_, bytes)| *bytes).collect();
     assert_eq!(lengths[0] - lengths[1], "Authorization: Basic YTpi\r\n".len() as u64);
     assert_eq!(m.samples.iter().map(|s| s.request).collect::<Vec<_>>(), [0, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
+}
+
+#[test]
+fn each_line_sends_its_own_body_and_is_held_to_its_own_expectation() {
+    for (protocol, pipeline) in [(Protocol::Http1, 1), (Protocol::Http1, 4), (Protocol::Http2, 4)] {
+        let target = Target::start(&Config::default()).unwrap();
+        let mut p = listed(target.address(), "/\nPOST /echo\n/json\n/nope\n", Order::InTurn);
+        (p.protocol, p.pipeline, p.connections, p.stop.requests) = (protocol, pipeline, 2, Some(40));
+        p.body = b"the plan's".to_vec();
+        let long = vec![b'o'; 40_000];
+        let Work::List(list) = &mut p.work else { unreachable!() };
+        let bodies = [
+            (Some(200), Some(&b"Hello, World!"[..])),
+            (None, Some(&long)),
+            (None, Some(b"no")),
+            (Some(404), None),
+        ];
+        for (one, (status, body)) in list.requests.iter_mut().zip(bodies) {
+            let sent = (one.path == "/echo").then(|| long.clone());
+            let expect = Some(Expect { status, body: body.map(<[u8]>::to_vec), sha256: None });
+            one.own = Some(Box::new(OwnParts { headers: Vec::new(), body: sent, expect }));
+        }
+        let m = run(&p).unwrap();
+        let completed = ["GET /", "POST /echo", "GET /json", "GET /nope"].map(|name| row(&m, name).completed);
+        assert_eq!(completed, [10, 10, 0, 10], "{protocol:?}: {:?}", m.errors);
+        assert_eq!(m.errors[&ErrorKind::BodyMismatch].count, 10);
+        let ledger = settled(target, 2);
+        assert_eq!(ledger.requests_received, 40);
+    }
 }
 
 #[test]

@@ -65,7 +65,7 @@ impl LoadOptions {
             keepalive: self.keepalive.unwrap_or(true),
             expect: Expect { status: self.expect_status, body: expected, sha256 },
             seed: self.seed.unwrap_or(SEED),
-            protocol: if self.http2 == Some(true) { Protocol::Http2 } else { Protocol::Http1 },
+            protocol: self.protocol.unwrap_or(Protocol::Http1),
             pipeline: self.pipeline.unwrap_or(1),
             spin: self.spin.unwrap_or(false),
             user_clock: self.user_clock.unwrap_or(false),
@@ -113,7 +113,7 @@ impl LoadOptions {
     /// What a search for a capacity, whose probes are loads at rates of its own, cannot take: which option, and why, in a
     /// sentence behind the option's name.
     pub fn unfit_for_search(&self) -> Option<(&'static str, String)> {
-        let pipelined = self.pipeline.is_some() && self.http2 != Some(true);
+        let pipelined = self.pipeline.is_some() && !self.protocol.is_some_and(Protocol::multiplexes);
         let unfit = [
             ("requests", self.requests.is_some(), "its probes end after a time, which -d sets. Leave it out"),
             ("stages", self.stages.is_some(), "it finds its own rates. Leave it out"),

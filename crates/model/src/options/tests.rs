@@ -218,13 +218,14 @@ fn options_that_cannot_be_put_together_are_refused_and_never_dropped() {
 
 #[test]
 fn a_file_names_the_protocol_or_sets_the_flag() {
-    let read =
-        |value: serde_json::Value| serde_json::from_value::<LoadOptions>(value).map(|options| options.http2);
+    let read = |value: serde_json::Value| {
+        serde_json::from_value::<LoadOptions>(value).map(|options| options.protocol)
+    };
     for (given, http2) in [
         (serde_json::json!({}), None),
-        (serde_json::json!({"http2": true}), Some(true)),
-        (serde_json::json!({"protocol": "http2"}), Some(true)),
-        (serde_json::json!({"protocol": "http1"}), Some(false)),
+        (serde_json::json!({"http2": true}), Some(Protocol::Http2)),
+        (serde_json::json!({"protocol": "http2"}), Some(Protocol::Http2)),
+        (serde_json::json!({"protocol": "http1"}), Some(Protocol::Http1)),
     ] {
         assert_eq!(read(given.clone()).unwrap(), http2, "{given}");
     }

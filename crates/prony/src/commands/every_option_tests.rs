@@ -56,7 +56,7 @@ pub(crate) fn cases(folder: &Path) -> Vec<Case> {
         unix: _,
         spin: _,
         user_clock: _,
-        http2: _,
+        protocol: _,
         targets: _,
         shuffle: _,
         cacert: _,
@@ -69,6 +69,7 @@ pub(crate) fn cases(folder: &Path) -> Vec<Case> {
         name: _,
         capacity: _,
         workers: _,
+        route: _,
         of: _,
     } = LoadOptions::default();
     let file = |name: &str| folder.join(name).display().to_string();

@@ -202,7 +202,7 @@ mod tests {
             probes: vec![probe(900.0, 1_000, None)],
             void: None,
         };
-        let plan = PlanRecord { protocol: Some("h2".to_owned()), pipeline: 8, ..trial.plan };
+        let plan = PlanRecord { protocol: prony_model::plan::ProtocolId::H2, pipeline: 8, ..trial.plan };
         let shown = capacity(&found, &plan, &trial.target.address, false, &TerminalOptions::default());
         assert!(shown.contains("100 connections, HTTP/2 with 8 streams each · constant arrivals"), "{shown}");
     }

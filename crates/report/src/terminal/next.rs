@@ -27,7 +27,7 @@ pub(super) fn after(trial: &Trial, target: Option<&str>) -> Vec<Vec<String>> {
 fn next_search(trial: &Trial, target: Option<&str>) -> Option<Vec<String>> {
     let closed = trial.outcome == Outcome::Carried && trial.plan.rate_per_s.is_none();
     // A pipeline is refused by a search.
-    let refused = trial.plan.pipeline > 1 && !trial.plan.speaks_http2();
+    let refused = trial.plan.pipeline > 1 && !trial.plan.protocol.multiplexes();
     if !closed || refused {
         return None;
     }

@@ -44,7 +44,7 @@ fn a_trial_over_tls_names_cipher_and_unverified_certificate() {
     t.plan.tls = Some(prony_model::plan_record::TlsPlanRecord {
         verify: prony_model::tls::VerifyKind::None,
         resumption: "on".into(),
-        alpn: "http/1.1".into(),
+        alpn: prony_model::plan::ProtocolId::Http1,
         client_certificate: false,
     });
     t.tls = Some(prony_model::trial::TlsRecord {
@@ -210,7 +210,13 @@ fn the_next_command_after_a_sustained_rate_is_a_higher_rate() {
 #[test]
 fn after_a_closed_load_of_a_list_a_search_by_that_list_is_named() {
     let mut trial = fixtures::closed();
-    let list = TargetsRecord { lines: 2, requests: 2, order: Order::InTurn, fingerprint: "0".to_owned() };
+    let list = TargetsRecord {
+        lines: 2,
+        requests: 2,
+        order: Order::InTurn,
+        fingerprint: "0".to_owned(),
+        expecting: 0,
+    };
     trial.plan.targets = Some(list);
     let shown = super::trial(&trial, &plain());
     assert!(shown.contains("prony capacity ") && shown.matches("--targets FILE").count() == 2, "{shown}");

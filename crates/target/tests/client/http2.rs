@@ -45,7 +45,7 @@ pub(crate) fn requests(list: &[(&str, &str)], body: &[u8]) -> Requests {
             value: value.as_bytes(),
             indexing: Indexing::Once,
         });
-        requests.push(&own, &[], *method == "HEAD");
+        requests.push(&own, &[], *method == "HEAD", None);
     }
     requests
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use prony_model::plan::ProtocolId;
 use serde::{Deserialize, Serialize};
 
 use crate::check::{CustomCheck, Route};
@@ -25,9 +26,6 @@ pub(crate) use variables::{Piece, Values, Var, is_name, pieces};
 
 /// What a recipe's `schema` must say.
 pub(crate) const SCHEMA: &str = "prony.server/1";
-
-/// What a server may speak: HTTP/1.1, HTTP/2 without TLS (by prior knowledge), and HTTP/2 over TLS (by ALPN).
-pub(crate) const PROTOCOLS: [&str; 3] = ["http/1.1", "h2c", "h2"];
 
 /// What a recipe must say; that of an image may leave all of it out.
 const REQUIRED: [&str; 8] =
@@ -51,8 +49,8 @@ pub struct Recipe {
     pub(crate) processes: Processes,
     /// Whether it keeps connections open between requests; `None` of an image of which nobody said.
     pub(crate) keepalive: Option<bool>,
-    /// What it speaks, of [`PROTOCOLS`]: over TLS where it is set to speak TLS, else without.
-    pub(crate) protocols: Vec<String>,
+    /// What it speaks: over TLS where it is set to speak TLS, else without.
+    pub(crate) protocols: Vec<ProtocolId>,
     /// Files that it has in common with other servers: the place in its folder, and the name below `_shared`.
     pub(crate) shared: BTreeMap<String, String>,
     /// What must be installed for it.
@@ -195,7 +193,7 @@ pub struct AxisValue {
     pub(crate) keepalive: Option<bool>,
     pub(crate) processes: Option<Processes>,
     pub(crate) image: Option<String>,
-    pub(crate) protocols: Option<Vec<String>>,
+    pub(crate) protocols: Option<Vec<ProtocolId>>,
     /// Whether the server speaks TLS on its port, with the certificate `{cert}` and its `{key}`.
     pub(crate) tls: bool,
 }
@@ -206,7 +204,7 @@ impl Recipe {
         let file = TomlFile { name: file, text };
         let mut recipe: Recipe = file.parse()?;
         if !file.parse::<toml::Table>()?.contains_key("protocols") {
-            recipe.protocols.push(PROTOCOLS[0].to_owned());
+            recipe.protocols.push(ProtocolId::Http1);
         }
         recipe.complete(file)?;
         validate::validate(file, &recipe)?;

@@ -142,15 +142,19 @@ fn variables_must_be_known_and_lists_stand_alone() {
 
 #[test]
 fn a_server_speaks_what_there_is_to_speak() {
-    assert_eq!(Recipe::parse("s.toml", GOOD).unwrap().protocols, ["http/1.1"], "unless it says otherwise");
+    assert_eq!(
+        Recipe::parse("s.toml", GOOD).unwrap().protocols,
+        [ProtocolId::Http1],
+        "unless it says otherwise"
+    );
     assert_eq!(
         error("keepalive = true", "keepalive = true\nprotocols = [\"http/1.1\", \"h3\"]"),
-        "s.toml:10: the protocol \"h3\" is not known: known: http/1.1, h2c, h2."
+        "s.toml:10: unknown variant `h3`, expected one of `http/1.1`, `h2c`, `h2`"
     );
     let none = error("keepalive = true", "keepalive = true\nprotocols = []");
     assert_eq!(none, "s.toml:10: protocols is empty: name at least \"http/1.1\".");
     let axis = error("opcache = { php_flags", "opcache = { protocols = [\"http2\"], php_flags");
-    assert!(axis.starts_with("s.toml:29: the protocol \"http2\" is not known: "), "{axis}");
+    assert!(axis.starts_with("s.toml:29: unknown variant `http2`"), "{axis}");
 }
 
 #[test]

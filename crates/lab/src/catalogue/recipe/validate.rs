@@ -2,10 +2,11 @@
 
 use super::requires::{is_sha256, validate as requires};
 use super::variables::{BUILT_IN, Piece, Var, is_name, pieces};
-use super::{AxisValue, PROTOCOLS, Recipe, SCHEMA};
+use super::{AxisValue, Recipe, SCHEMA};
 use crate::check::validate_checks;
 use crate::service;
 use crate::toml_file::{TomlError, TomlFile, suggest};
+use prony_model::plan::ProtocolId;
 
 /// A server that takes longer than this to answer is not starting, it is hanging.
 const READY_TIMEOUT_S_MAX: u64 = 600;
@@ -56,14 +57,8 @@ pub(super) fn validate(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlEr
     axes(file, recipe)
 }
 
-fn protocols(file: TomlFile<'_>, path: &[&str], spoken: &[String]) -> Result<(), TomlError> {
-    file.refuse_if(spoken.is_empty(), path, "protocols is empty: name at least \"http/1.1\".")?;
-    for (i, name) in spoken.iter().enumerate() {
-        let why = format!("the protocol {name:?} is not known: {}", suggest(name, PROTOCOLS));
-        let wrong = !PROTOCOLS.contains(&name.as_str());
-        file.refuse_if(wrong, &[path, &[i.to_string().as_str()]].concat(), why)?;
-    }
-    Ok(())
+fn protocols(file: TomlFile<'_>, path: &[&str], spoken: &[ProtocolId]) -> Result<(), TomlError> {
+    file.refuse_if(spoken.is_empty(), path, "protocols is empty: name at least \"http/1.1\".")
 }
 
 fn image(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlError> {

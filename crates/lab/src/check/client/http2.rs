@@ -199,7 +199,7 @@ fn requests(scheme: &str, request: &Request<'_>) -> Result<Requests, Fault> {
     let behind: Vec<Field<'_>> =
         own.iter().map(|(name, value, indexing)| field(name, value.as_bytes(), *indexing)).collect();
     let mut requests = Requests::new(&shared, request.body.unwrap_or_default().to_vec());
-    requests.push(&before, &behind, request.method == "HEAD");
+    requests.push(&before, &behind, request.method == "HEAD", None);
     Ok(requests)
 }
 

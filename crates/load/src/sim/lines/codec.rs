@@ -124,6 +124,8 @@ impl Connection {
 impl Codec for LineProtocol {
     type Requests = ByPlace;
     type Connection = Connection;
+    const IN_ORDER: bool = false;
+    const MULTIPLEXED: bool = true;
 
     fn connection(&self) -> Connection {
         Connection::default()

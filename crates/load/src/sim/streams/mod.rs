@@ -61,7 +61,7 @@ impl StreamCase {
         plan.work = Work::List(TargetList {
             method: "GET".to_owned(),
             requests: paths
-                .map(|path| ListedRequest { method: "GET".to_owned(), path, userinfo: None })
+                .map(|path| ListedRequest { method: "GET".to_owned(), path, userinfo: None, own: None })
                 .collect(),
             lines: (0..requests).collect(),
             order: Order::InTurn,

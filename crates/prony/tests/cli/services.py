@@ -33,17 +33,18 @@ def serve(connection):
         while b"\r\n\r\n" in seen:
             head, seen = seen.split(b"\r\n\r\n", 1)
             path = head.split()[1]
+            if mode == "app":
+                ask(other, "/row")
+                path = b"/"
             with lock:
-                if mode == "app":
-                    ask(other, "/row")
-                elif path == b"/reset":
+                if path == b"/reset" and other:
                     open(other, "wb").close()
                 elif mode == "mortal" and path == b"/row":
                     rows += 1
                     if rows == int(other):
                         print("no more rows", flush=True)
                         os._exit(4)
-                elif path == b"/row":
+                elif path == b"/row" and other:
                     with open(other, "ab") as counted:
                         counted.write(b"x")
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")

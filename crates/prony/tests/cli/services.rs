@@ -2,11 +2,14 @@
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Child, Stdio};
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
+use crate::tutorial_page::commands;
 use crate::world::{Said, World, processes_naming, send, wait_until};
 
 /// A world with the programs, and what each of them is called there.
@@ -274,4 +277,24 @@ fn an_application_with_a_port_of_its_own_is_started_again_there_and_who_has_the_
     let header = shop.world.lines("r.jsonl", "header").remove(0);
     assert_eq!(header["candidates"][0]["settings"][0]["value"], port.as_str());
     shop.assert_nothing_left();
+}
+
+/// As they stand on the page, with programs of these names beside them.
+#[test]
+fn the_page_s_commands_with_services_run_as_they_stand_there() {
+    let shop = Shop::new();
+    for (name, does) in [("shop", "app"), ("db", "serve"), ("fill", "reset"), ("ping", "reset")] {
+        let script = format!("#!/bin/sh\nexec {} {does} \"$@\"\n", shop.program);
+        shop.world.write(name, &script);
+        fs::set_permissions(shop.world.path(name), fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/your-application.md");
+    let page = fs::read_to_string(path).unwrap();
+    let commands = commands(page.split("## With a database").nth(1).unwrap());
+    assert_eq!(commands.len(), 2);
+    for command in commands {
+        let said = shop.world.shell(&command);
+        assert!(said.code == Some(0) && said.out.contains("Services under"), "{command}: {said:?}");
+        shop.assert_nothing_left();
+    }
 }

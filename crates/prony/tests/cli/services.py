@@ -2,7 +2,7 @@
 
 serve PORT FILE: counts requests of /row into FILE, one byte each; `/reset` empties it.
 mortal PORT N: ends with exit code 4 when /row was asked for N times.
-app PORT SERVICE: asks the service at 127.0.0.1:SERVICE for /row once for each request.
+app PORT SERVICE: asks the service at 127.0.0.1:SERVICE for /row once for each request; without it, it does not answer.
 reset SERVICE: asks the service for /reset.
 hold FILE: makes FILE, and waits.
 """
@@ -34,7 +34,10 @@ def serve(connection):
             head, seen = seen.split(b"\r\n\r\n", 1)
             path = head.split()[1]
             if mode == "app":
-                ask(other, "/row")
+                try:
+                    ask(other, "/row")
+                except OSError:
+                    time.sleep(3600)  # whoever waits for it learns why from elsewhere
                 path = b"/"
             with lock:
                 if path == b"/reset" and other:

@@ -64,6 +64,25 @@ fn known<'a>(experiment: &'a mut Experiment, flag: &str, name: &str) -> Result<&
     })
 }
 
+/// Refuses what `--server-host` does not do, before it is reached.
+pub(super) fn check_host(arguments: &BenchArguments) -> Result<(), Failure> {
+    let BenchArguments { services, reset, port, runtime, .. } = arguments;
+    match runtime.server_host {
+        Some(_) if port.is_some() => {
+            Err(Failure::usage("--port is not known to --server-host: leave one of them out."))
+        }
+        Some(_) if reset.is_some() || !services.is_empty() => Err(elsewhere()),
+        _ => Ok(()),
+    }
+}
+
+fn elsewhere() -> Failure {
+    Failure::usage(
+        "Services and resets run on this machine, and --server-host starts the servers on another: start the services there \
+         by hand and leave --service and --reset out, or leave --server-host out.",
+    )
+}
+
 /// Refuses what a run with services, or with a reset, cannot be.
 pub(super) fn check_run(
     experiment: &Experiment,
@@ -78,13 +97,7 @@ pub(super) fn check_run(
     }
     let services = !experiment.services.is_empty();
     if on_server_host && (services || experiment.reset.is_some() || candidates.iter().any(is_of_recipe)) {
-        return Err(Failure::usage(
-            "Services and resets run on this machine, and --server-host starts the servers on another: start the services \
-             there by hand and leave --service and --reset out, or leave --server-host out.",
-        ));
-    }
-    if on_server_host && arguments.port.is_some() {
-        return Err(Failure::usage("--port is not known to --server-host: leave one of them out."));
+        return Err(elsewhere());
     }
     if let Some(url) = candidates.iter().find(|c| services && c.candidate.as_url().is_some()) {
         return Err(Failure::usage(format!(

@@ -35,6 +35,7 @@ pub(super) fn setup(
     agents: Option<&Agents>,
     printer: &Printer,
 ) -> Result<BenchSetup, Failure> {
+    services::check_host(arguments)?;
     let (resumed, before) = resumed_log(arguments)?.unzip();
     let before = before.as_ref();
     let layout = layout()?;

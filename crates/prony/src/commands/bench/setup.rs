@@ -268,11 +268,7 @@ fn experiment(arguments: &BenchArguments, resumed: Option<&RunLog>) -> Result<Ex
             experiment.published.clone_from(&log.header.published);
             // Nobody's file but the one that is named says which machine is reached, and which commands are run.
             experiment.server_host = None;
-            if !experiment.services.is_empty() || experiment.reset.is_some() {
-                return Err(Failure::usage(
-                    "This run's experiment has commands to run, services or a reset: name its file again with --resume.",
-                ));
-            }
+            services::check_resumed(&experiment)?;
             experiment
         }
         (None, None) => {
@@ -451,14 +447,7 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
         cpus(&setup.pins.server),
         cpus(&setup.pins.client)
     ));
-    lines.extend(experiment.services.iter().map(|service| {
-        let on = if setup.service_cpus.is_empty() {
-            "the server's CPUs".to_owned()
-        } else {
-            cpus(&setup.service_cpus)
-        };
-        format!("service  {} on {on}", service.name)
-    }));
+    lines.extend(services::forecast(setup));
     if !setup.fleet.is_empty() {
         lines.push(format!("loads    by {}", setup.fleet.join(" ")));
     }

@@ -7,7 +7,7 @@ use prony_lab::bench::{BenchCandidate, BenchSetup};
 use prony_model::units::show_duration;
 use prony_report::format::count;
 
-use super::{adaptive, duet};
+use super::{adaptive, duet, services};
 use crate::cli::BenchArguments;
 use crate::failure::Failure;
 
@@ -56,14 +56,7 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
         cpus(&setup.pins.server),
         cpus(&setup.pins.client)
     ));
-    lines.extend(experiment.services.iter().map(|service| {
-        let on = if setup.service_cpus.is_empty() {
-            "the server's CPUs".to_owned()
-        } else {
-            cpus(&setup.service_cpus)
-        };
-        format!("service  {} on {on}", service.name)
-    }));
+    lines.extend(services::forecast(setup));
     if !setup.fleet.is_empty() {
         lines.push(format!("loads    by {}", setup.fleet.join(" ")));
     }

@@ -1,7 +1,8 @@
 //! `--service`, `--reset` and what goes with them, over those of an experiment.
 
+use prony_host::cpus::show_list;
 use prony_host::pins::Pins;
-use prony_lab::bench::BenchCandidate;
+use prony_lab::bench::{BenchCandidate, BenchSetup};
 use prony_lab::experiment::Experiment;
 use prony_lab::service::{RESET_TIMEOUT, Reset, Service, check, check_candidate, check_reset};
 use prony_model::run_log::RunLog;
@@ -146,6 +147,25 @@ pub(super) fn cpus(
         }
         None => Vec::new(),
     })
+}
+
+/// Nobody's file but the one that is named says which commands are run: that of a log does not.
+pub(super) fn check_resumed(experiment: &Experiment) -> Result<(), Failure> {
+    if experiment.services.is_empty() && experiment.reset.is_none() {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        "This run's experiment has commands to run, services or a reset: name its file again with --resume.",
+    ))
+}
+
+/// What `--dry-run` says of each service.
+pub(super) fn forecast(setup: &BenchSetup) -> Vec<String> {
+    let on = match setup.service_cpus[..] {
+        [] => "the server's CPUs".to_owned(),
+        _ => format!("CPUs {}", show_list(&setup.service_cpus)),
+    };
+    setup.experiment.services.iter().map(|service| format!("service  {} on {on}", service.name)).collect()
 }
 
 /// Whether its recipe asks for services.

@@ -269,11 +269,7 @@ fn experiment(arguments: &BenchArguments, resumed: Option<&RunLog>) -> Result<Ex
             experiment.published.clone_from(&log.header.published);
             // Nobody's file but the one that is named says which machine is reached, and which commands are run.
             experiment.server_host = None;
-            if !experiment.services.is_empty() || experiment.reset.is_some() {
-                return Err(Failure::usage(
-                    "This run's experiment has commands to run, services or a reset: name its file again with --resume.",
-                ));
-            }
+            services::check_resumed(&experiment)?;
             experiment
         }
         (None, None) => {

@@ -149,7 +149,7 @@ fn by_server(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String 
         }
     }
     let rules = vec![":--"; heads.len() + 1].join("|");
-    table(&format!("server | {}", heads.join(" | ")), &rules, alike.into_iter())
+    table(&format!("server | {}", heads.join(" | ")), &rules, alike)
 }
 
 /// What is known of a server on a system.

@@ -165,7 +165,7 @@ fn table(
         };
         match (*there, column.is_ours()) {
             (true, true) => {
-                head.extend([format!("{title}, source{cores_there}"), format!("measured{cores_here}")])
+                head.extend([format!("{title}, source{cores_there}"), format!("measured{cores_here}")]);
             }
             (true, false) => head.push(format!("{title}, source")),
             (false, _) => head.push(format!("{title}, measured{cores_here}")),

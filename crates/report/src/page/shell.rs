@@ -139,3 +139,28 @@ fn script_safe(json: &str) -> String {
         .replace('\u{2028}', "\\u2028")
         .replace('\u{2029}', "\\u2029")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+    use crate::page::{self, tests::APP};
+
+    #[test]
+    fn a_page_of_a_site_loads_its_program_and_style() {
+        let packed = pack::chunk(String::new(), &"program").text;
+        let app = App { program: &packed, ..APP };
+        let [program, style] = app.assets();
+        assert_eq!((program.text.as_str(), style.text.as_str()), ("\"program\"", "p{}"));
+        let page = page::file(&app, &fixtures::run(), Some("../"));
+        for Asset { path, .. } in [&program, &style] {
+            assert!(path.starts_with("assets/") && page.contains(&format!("href=\"../{path}\"")), "{path}");
+        }
+        assert!(page.contains("script-src 'sha256-aGFzaA==' 'self'; style-src 'unsafe-inline' 'self'"));
+        assert!(page.contains("<script>load()</script>") && page.contains("connect-src 'self'"));
+        assert!(!page.contains("<style>") && !page.contains(&packed), "they are not in every page");
+        assert_eq!(page::tests::data(&page)["home"], "../");
+        let [other, _] = App { style: "a{}", ..app }.assets();
+        assert_ne!(program.path, other.path, "a path is of one contents");
+    }
+}

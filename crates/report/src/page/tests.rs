@@ -11,7 +11,8 @@ use super::shell::App;
 use super::*;
 use crate::fixtures;
 
-const APP: App<'_> = App { program: "cGFja2Vk", loader: "load()", style: "p{}", hashes: "'sha256-aGFzaA=='" };
+pub(super) const APP: App<'_> =
+    App { program: "cGFja2Vk", loader: "load()", style: "p{}", hashes: "'sha256-aGFzaA=='" };
 
 pub(super) fn file(log: &RunLog) -> String {
     super::file(&APP, log, None)
@@ -42,24 +43,6 @@ fn a_page_loads_nothing_and_runs_one_script() {
     for load in ["src=", "href=\"http", "href=\"//", "url(", "@import", "connect-src"] {
         assert!(!page.contains(load), "the page has {load}");
     }
-}
-
-#[test]
-fn a_page_of_a_site_loads_its_program_and_style() {
-    let packed = pack::chunk(String::new(), &"program").text;
-    let app = App { program: &packed, ..APP };
-    let [program, style] = app.assets();
-    assert_eq!((program.text.as_str(), style.text.as_str()), ("\"program\"", "p{}"));
-    let page = super::file(&app, &fixtures::run(), Some("../"));
-    for Asset { path, .. } in [&program, &style] {
-        assert!(path.starts_with("assets/") && page.contains(&format!("href=\"../{path}\"")), "{path}");
-    }
-    assert!(page.contains("script-src 'sha256-aGFzaA==' 'self'; style-src 'unsafe-inline' 'self'"));
-    assert!(page.contains("<script>load()</script>") && page.contains("connect-src 'self'"));
-    assert!(!page.contains("<style>") && !page.contains(&packed), "they are not in every page");
-    assert_eq!(data(&page)["home"], "../");
-    let [other, _] = App { style: "a{}", ..app }.assets();
-    assert_ne!(program.path, other.path, "a path is of one contents");
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Every flag of a load, into a file and back.
 
-use clap::Parser;
-
 use super::*;
 use crate::cli::LoadArguments;
 use crate::commands::every_option_tests::{cases, folder};

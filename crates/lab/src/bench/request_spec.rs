@@ -67,11 +67,14 @@ impl RequestSpec {
     /// Of a candidate of an experiment: of a server of the catalogue the experiment's route or checks, of a command
     /// what the plans say, and of a URL that of its path.
     pub(super) fn of(candidate: &Candidate, experiment: &Experiment) -> RequestSpec {
+        // It is ready by what the first of its plans requests.
+        let asked = experiment.plans.iter().find(|plan| experiment.has_route(candidate, plan));
+        let route = asked.and_then(|plan| plan.route).unwrap_or(experiment.route);
         let Some(ExperimentPlan { load, .. }) = experiment.plans.first() else {
-            return RequestSpec::of_server(candidate, experiment.route, &experiment.checks);
+            return RequestSpec::of_server(candidate, route, &experiment.checks);
         };
         if candidate.server().is_some() {
-            let spec = RequestSpec::of_server(candidate, experiment.route, &experiment.checks);
+            let spec = RequestSpec::of_server(candidate, route, &experiment.checks);
             return RequestSpec { tls: load.tls.clone(), ..spec };
         }
         let mut expectation = candidate.expectation();

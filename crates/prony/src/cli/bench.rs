@@ -14,7 +14,7 @@ pub(crate) struct BenchArguments {
     ///
     /// It takes the place of an experiment. Prony starts COMMAND with a free port in place of {port}. For a server
     /// on a Unix socket, {run} is a new folder at each start: give its socket as --unix '{run}/app.sock'
-    #[arg(long = "candidate", value_name = "NAME=SERVER", conflicts_with = "experiment")]
+    #[arg(long = "candidate", value_name = "NAME=WHAT", conflicts_with = "experiment")]
     pub(crate) candidates: Vec<String>,
     /// Also measure the CPU time, memory and restarts of the server of a --candidate URL: the process PID and its
     /// descendants, or the process that listens on :PORT of this machine or of a machine that ssh can log in to
@@ -85,13 +85,15 @@ pub(crate) struct BenchArguments {
     /// -o]
     #[arg(long, value_name = "RUN.jsonl", num_args = 0..=1, default_missing_value = "")]
     pub(crate) resume: Option<String>,
-    /// Print what would run, how long it would take and what is missing; run nothing
+    /// Print what would run and how long; run nothing
+    ///
+    /// Also what is missing
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Start no block that would end later than TIME after the run's start, `30m` [default: no limit]
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<String>,
-    /// How many blocks to run [default: the experiment's, else 5]
+    /// Blocks to run [default: the experiment's, else 5]
     ///
     /// In each block, every candidate is loaded once with every plan, in random order
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=BLOCKS_MAX.into()))]
@@ -157,10 +159,10 @@ pub(crate) struct BenchArguments {
     /// With --dry-run: forecast the precision from the noise in this earlier run log
     #[arg(long, value_name = "RUN.jsonl", requires = "dry_run")]
     pub(crate) noise_of: Option<String>,
-    /// A threshold for every candidate, `p99<50ms` or `errors<0.1%` (repeatable); exit code 1 if it is missed
+    /// A threshold, `p99<50ms` (repeatable); exit code 1 if it is missed
     ///
-    /// It applies under every plan. Other figures: `throughput>5k`, `memory<200MB`. Exit code 4 if the figure is
-    /// withheld or missing
+    /// It applies to every candidate under every plan. Other figures: `errors<0.1%`, `throughput>5k`,
+    /// `memory<200MB`. Exit code 4 if the figure is withheld or missing
     #[arg(long, value_name = "THRESHOLD")]
     pub(crate) slo: Vec<String>,
     /// Exit with code 1 also if a threshold is undecided

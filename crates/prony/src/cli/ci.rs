@@ -12,7 +12,7 @@ pub(crate) struct CiArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CiCommand {
-    /// Builds a change and its base, measures both in alternation, and reports which is faster
+    /// Measures a change and its base in alternation, and reports which is faster
     Compare(Box<CiCompareArguments>),
     /// Posts the result of `prony ci compare` on the pull request or merge request
     ///
@@ -101,8 +101,9 @@ pub(crate) struct CiCompareArguments {
     /// Also show the figures that nothing asks for: start-up time, and response times along the tail
     #[arg(long, env = "PRONY_CI_ALL", hide_env_values = true, value_parser = FalseyValueParser::new())]
     pub(crate) all: bool,
-    /// The folder for the run log, its HTML page, the comparison and JUnit XML; those of an earlier comparison are
-    /// replaced
+    /// The folder for run log, HTML page, comparison and JUnit XML
+    ///
+    /// Those of an earlier comparison are replaced
     #[arg(
         short = 'o',
         long,

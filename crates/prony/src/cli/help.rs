@@ -54,7 +54,8 @@ fn arranged(root: Command) -> Command {
         groups(&COMMANDS[..COMMANDS.len() - 1])
     );
     let long = format!(
-        "{FIRST_STEPS}{}\nFlags of a command: prony COMMAND --help\n\n{EXIT_CODES}",
+        "{FIRST_STEPS}{}\n{header}Options:{header:#}\n  -h, --help     Print help ('-h' is shorter)\n  -V, --version  Print version\n\n\
+         Flags of a command: prony COMMAND --help\n\n{EXIT_CODES}",
         groups(&COMMANDS)
     );
     let root = root.help_template("{about}\n\n{usage-heading} {usage}{after-help}");
@@ -72,8 +73,8 @@ fn arrange(command: Command, parent: &str) -> Command {
         let place = rows.iter().find_map(|(row, (_, heading, flags))| {
             position(flags, &name).map(|column| (*heading, WIDEST * row + column))
         });
-        let is_used = used.is_none_or(|used| position(used, &name).is_some());
-        let flag = flag.clone().hide_short_help(!is_used && !flag.is_positional());
+        let is_shown = flag.is_positional() || used.is_none_or(|used| position(used, &name).is_some());
+        let flag = flag.hide_short_help(!is_shown);
         match place {
             Some((heading, order)) => flag.help_heading(heading).display_order(order),
             None => flag,

@@ -169,7 +169,7 @@ mod tests {
             ("prony load --users 10 --spawn-rate 5 http://h/", "-c"),
             ("prony load --spawn-rate 5 http://h/", "--stage"),
             ("prony load --run-time 5m http://h/", "-d"),
-            ("prony load --headless -H http://h/", "leave it out"),
+            ("prony load --headless http://h/", "leave it out"),
             ("prony load -H http://h/", "is a header"),
             ("prony load --iterations 10 http://h/", "-n"),
             ("prony load -Jthreads=10 http://h/", "no test plans"),

@@ -68,7 +68,8 @@ fn a_trial_over_tls_names_cipher_and_unverified_certificate() {
 #[test]
 fn an_overloaded_trial_in_open_arrivals() {
     insta::assert_snapshot!(trial(&fixtures::overloaded(), &plain()), @"
-    OVERLOADED  completed 19,880 of 21,000 req/s ±0.3 %; queueing delay grows by 53 ms every second
+    OVERLOADED
+    completed 19,880 of 21,000 req/s ±0.3 %; queueing delay grows by 53 ms a second
     GET / · 500 connections, constant 21,000/s · 30.0 s after 3.0 s warm-up
 
      ms           p50     p90      p99    p99.9   p99.99     max    mean
@@ -277,16 +278,16 @@ fn a_run_with_a_published_source() {
 
      c50  50 connections, closed loop, GET /
      workers: 1 each
-     rank    server            req/s  ±95 % vs nginx-fpm    2023  p99 ms µs/req    MB
-     1       hyper          ≥ 81,240  0.9 %         9.42       –   0.986   11.2  8.10
-     2       go-net-http      52,310  1.3 %         6.06       –    2.38   18.4  21.4
-     3–4     bjoern-bottle    17,020  2.1 %         1.97       –    3.74   57.1  34.9
-     3–4     node-http        16,790  2.4 %         1.95    1.50    6.05   58.9  78.3
-     5       nginx-fpm         8,628  1.2 %            1    1.00    9.14    114  58.2
-     6–7     caddy-fpm         6,104  1.9 %        0.707       –    16.6    161  92.5
-     6–7   ? apache-fpm        5,980  2.8 %        0.693       ?    20.9    166  88.0
-     8     ! php-server        5,322  1.7 %        0.617       –    11.1    187  29.7
-     9       gunicorn          1,412  3.4 %        0.164       –       –    706  46.3
+     rank    server            req/s  ±95 % vs base    2023  p99 ms µs/req    MB
+     1       hyper          ≥ 81,240  0.9 %    9.42       –   0.986   11.2  8.10
+     2       go-net-http      52,310  1.3 %    6.06       –    2.38   18.4  21.4
+     3–4     bjoern-bottle    17,020  2.1 %    1.97       –    3.74   57.1  34.9
+     3–4     node-http        16,790  2.4 %    1.95    1.50    6.05   58.9  78.3
+     5       nginx-fpm         8,628  1.2 %       1    1.00    9.14    114  58.2
+     6–7     caddy-fpm         6,104  1.9 %   0.707       –    16.6    161  92.5
+     6–7   ? apache-fpm        5,980  2.8 %   0.693       ?    20.9    166  88.0
+     8     ! php-server        5,322  1.7 %   0.617       –    11.1    187  29.7
+     9       gunicorn          1,412  3.4 %   0.164       –       –    706  46.3
      ≥ hyper: client saturated in 5 of 5 trials: a worker was outside epoll_wait for
        98 % of the window
      ? apache-fpm: 4 of 5 trials count; host noisy in 1 of 5 trials: the hypervisor
@@ -334,10 +335,10 @@ fn a_source_without_throughput_has_a_column_of_its_figure() {
     c50  50 connections, closed loop, GET /
     workers: 1 each
     rank    server               req/s  ±95 % vs base 2020 p99  p99 ms µs/req    MB
-    1       amphp:opcache     ≥ 81,240  0.9 %   9.42   1.00 ×   0.986   11.2  8.10
-    2       amphp:jit           52,310  1.3 %   6.06  0.605 ×    2.38   18.4  21.4
-    3–4     reactphp:opcache    17,020  2.1 %   1.97        –    3.74   57.1  34.9
-    3–4     reactphp:jit        16,790  2.4 %   1.95        ?    6.05   58.9  78.3
+    1       amphp:opcache     ≥ 81,240  0.9 %    9.42   1.00 ×   0.986   11.2  8.10
+    2       amphp:jit           52,310  1.3 %    6.06  0.605 ×    2.38   18.4  21.4
+    3–4     reactphp:opcache    17,020  2.1 %    1.97        –    3.74   57.1  34.9
+    3–4     reactphp:jit        16,790  2.4 %    1.95        ?    6.05   58.9  78.3
     at this noise, 5 blocks find a difference of 7.3 % in 4 of 5 runs; 2 % takes 39
     blocks, 5 % takes 9, 10 % takes more than 1,000
 
@@ -355,10 +356,10 @@ fn a_source_without_throughput_has_a_column_of_its_figure() {
     insta::assert_snapshot!(middle(&fixtures::with_ramp()), @r"
     c50  50 connections, closed loop, GET /
     workers: 4 each; node-http 1
-    rank    server               req/s  ±95 % vs base 2019 peak  p99 ms µs/req    MB
-    1       reactphp-socket   ≥ 81,240  0.9 %   9.42  3,475/s?   0.986   11.2  8.10
-    2       reactph…ocket:ev    52,310  1.3 %   6.06         –    2.38   18.4  21.4
-    3–4     node-http           17,020  2.1 %   1.97         –    3.74   57.1  34.9
+    rank    server              req/s  ±95 % vs base 2019 peak  p99 ms µs/req    MB
+    1       reactphp-socket  ≥ 81,240  0.9 %    9.42  3,475/s?   0.986   11.2  8.10
+    2       reactph…cket:ev    52,310  1.3 %    6.06         –    2.38   18.4  21.4
+    3–4     node-http          17,020  2.1 %    1.97         –    3.74   57.1  34.9
     2019 failed  reactphp-socket ≥ 80 %?
     at this noise, 5 blocks find a difference of 7.3 % in 4 of 5 runs; 2 % takes 39
     blocks, 5 % takes 9, 10 % takes more than 1,000
@@ -401,11 +402,11 @@ fn a_run_with_hostile_labels_and_a_candidate_without_figures() {
 
      c"50' onload=x  50 connections, closed loop, GET /
      workers: 1 each
-     rank    server                         req/s  ±95 % vs base  p99 ms µs/req    MB
-     1       hyper                       ≥ 81,240  0.9 %   9.42   0.986   11.2  8.10
-     2       <b onmouseov…script> �[31m    52,310  1.3 %   6.06   > 2 s   18.4  21.4
-     3–4   ! bjoern-bottle                 17,020  2.1 %   1.97    3.74   57.1  34.9
-     –     ✗ node-http                          –             –       –      –  78.3
+     rank    server                        req/s  ±95 % vs base  p99 ms µs/req    MB
+     1       hyper                      ≥ 81,240  0.9 %    9.42   0.986   11.2  8.10
+     2       <b onmouseov…cript> �[31m    52,310  1.3 %    6.06   > 2 s   18.4  21.4
+     3–4   ! bjoern-bottle                17,020  2.1 %    1.97    3.74   57.1  34.9
+     –     ✗ node-http                         –              –       –      –  78.3
      ≥ hyper: client saturated in 5 of 5 trials: a worker was outside epoll_wait for
        98 % of the window
      ! bjoern-bottle: overloaded in 3 of 5 trials: the wait for a connection grew to

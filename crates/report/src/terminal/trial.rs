@@ -140,8 +140,7 @@ fn finding(trial: &Trial) -> String {
         trial.throughput.offered_per_s.map(|due| format!(" of {}", format::rate(due))).unwrap_or_default();
     let overload = trial.verdict.reasons.iter().find(|r| r.code == Code::Overload);
     let growth = overload.and_then(|reason| reason.values.get("growth_per_s_ns"));
-    let growth =
-        growth.map(|ns| format!(" by {} every second", format::short_duration(*ns))).unwrap_or_default();
+    let growth = growth.map(|ns| format!(" by {} a second", format::short_duration(*ns))).unwrap_or_default();
     format!("completed {completed}{of} req/s{pm}; queueing delay grows{growth}")
 }
 

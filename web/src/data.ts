@@ -1145,11 +1145,11 @@ export interface ProtocolRow {
   ratios: Record<string, Estimate>;
 }
 
-/** A plan over HTTP/2 beside the same over HTTP/1.1. */
+/** A plan over HTTP/2 beside the same over HTTP/1.1, or the services of a plan. */
 export interface ProtocolTable {
   /** The heads of its columns; the first is the server's. */
   head: string[];
-  /** A server each, as many cells as there are heads. */
+  /** A server each, or one of its services, as many cells as there are heads. */
   rows: string[][];
   /** What is compared, in a sentence. */
   title: string;
@@ -1405,6 +1405,8 @@ export interface Row {
   sent_bytes_per_s: Estimate | null;
   /** Each trial over time. */
   series: TrialSeries[];
+  /** What the services beside it cost. */
+  services?: ServiceFigures[];
   /** From the start of the process to its first valid response. */
   startup_ns: Estimate | null;
   /** Standard deviation of response time. */
@@ -1667,6 +1669,8 @@ export interface ServerSamples {
   peak_pss_bytes?: number;
   /** Processes in the tree at the window's end. */
   processes: number;
+  /** What the services beside it cost, which is no part of its own figures. */
+  services?: ServiceSamples[];
   /** From the start of the process to its first valid response; 0 of a server that somebody else started. */
   startup_ns: number;
   /** Threads in the tree at the window's end. */
@@ -1687,6 +1691,34 @@ export interface ServerSeries {
   pss_at_ns: number[];
   /** The most memory by proportional shares since the point before; empty where it was not read. */
   pss_bytes: number[];
+}
+
+/** What a service (a database, a cache, an upstream) cost beside a candidate: no part of the candidate's own figures. */
+export interface ServiceFigures {
+  /** Its CPU time over the candidate's completed requests. */
+  cpu_per_request_ns: Estimate | null;
+  /** `db`. */
+  name: string;
+  /** The highest resident memory of any trial. */
+  peak_memory_bytes: number;
+}
+
+/** What a service (a database, a cache, an upstream) cost over one trial. */
+export interface ServiceSamples {
+  /** As that of a server. */
+  cpu_method: string;
+  /** CPUs that it was pinned to; empty: not pinned. */
+  cpus: number[];
+  /** `db`. */
+  name: string;
+  /** The highest resident memory of its tree within the window. */
+  peak_memory_bytes: number;
+  /** Processes in its tree at the window's end. */
+  processes: number;
+  /** Whether these are the server's, too. */
+  shares_cpus?: boolean;
+  /** CPU time of its whole tree within the window. */
+  window_cpu_ns: number;
 }
 
 /** An axis of a server's recipe, and the value that a candidate has on it. */

@@ -1,6 +1,8 @@
 //! Thousands of loads by chance against worlds by chance: whatever happens,
 //! what is recorded is the truth, the identities hold, and nothing leaks or spins.
 
+mod lists;
+
 use std::collections::BTreeMap;
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -9,9 +11,8 @@ use std::time::Duration;
 
 use crate::error::LoadError;
 use prony_model::histogram::SparseHistogram;
-use prony_model::list::{Order, OwnParts, TargetList};
 use prony_model::measurement::{ErrorKind, Measurement, Tolerance};
-use prony_model::plan::{Arrivals, Expect, Plan, Stop, Work};
+use prony_model::plan::{Arrivals, Plan, Stop, Work};
 use prony_model::rate::{Rate, Stage};
 use prony_model::target::Target;
 
@@ -90,8 +91,8 @@ impl Case {
         let chance = &mut Chance::new(seed);
         let service_ns = chance.scale(2_000, 50 * MS);
         let mut plan = plan(chance, service_ns);
-        if let Some(mut list) = list(&mut Chance::new(seed ^ LISTS)) {
-            own_parts(&mut Chance::new(seed ^ OWN_PARTS), &mut list);
+        if let Some(mut list) = lists::list(&mut Chance::new(seed ^ LISTS)) {
+            lists::own_parts(&mut Chance::new(seed ^ OWN_PARTS), &mut list);
             plan.work = Work::List(list);
         }
         pipeline(&mut Chance::new(seed ^ PIPELINES), &mut plan);
@@ -214,35 +215,6 @@ fn arrivals(chance: &mut Chance, rate: Rate, length: Option<Duration>) -> Arriva
             Arrivals::RateStages(stages.map(|(duration, to)| Stage { duration, to }).to_vec())
         }
         _ => Arrivals::Constant(rate),
-    }
-}
-
-/// A third of the loads have a list: a few requests, some of them on several lines, or too many for fine figures.
-fn list(chance: &mut Chance) -> Option<TargetList> {
-    let requests = chance.pick(&[(0, 8), (1, 1), (4, 2), (50, 1)]);
-    if requests == 0 {
-        return None;
-    }
-    let path = |i: usize| "/".to_owned() + &"abc".repeat(i);
-    let text: String = (0..2 * requests)
-        .map(|_| ["", "DELETE "][chance.size(0, 1)].to_owned() + &path(chance.size(0, requests - 1)) + "\n")
-        .collect();
-    let order = if chance.per_mille(500) { Order::InTurn } else { Order::Shuffled };
-    let server = Target::parse("http://simulated/").unwrap();
-    Some(TargetList::parse(text.as_bytes(), Some(&server), "GET", order).unwrap().1)
-}
-
-/// In half of the lists, half of the requests have a body and an expectation of their own.
-fn own_parts(chance: &mut Chance, list: &mut TargetList) {
-    if chance.per_mille(500) {
-        return;
-    }
-    for request in &mut list.requests {
-        let status = chance.per_mille(500).then_some(200);
-        let body = chance.per_mille(500).then(|| BODY.to_vec());
-        let expect = chance.per_mille(700).then_some(Expect { status, body, sha256: None });
-        let body = chance.per_mille(300).then(|| vec![b'o'; chance.size(0, 3_000)]);
-        request.own = chance.per_mille(500).then(|| Box::new(OwnParts { headers: Vec::new(), body, expect }));
     }
 }
 

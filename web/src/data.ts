@@ -1023,8 +1023,8 @@ export interface PlanRecord {
   method: string;
   /** Requests that a connection may carry at once. */
   pipeline: number;
-  /** `h2` where HTTP/2 is spoken over TLS, `h2c` without; `None`: HTTP/1.1. */
-  protocol?: string;
+  /** `h2` where HTTP/2 is spoken over TLS, `h2c` without; left out of HTTP/1.1. */
+  protocol?: ProtocolId;
   /** Requests per second asked for; `None` in closed arrivals and stages. */
   rate_per_s: number | null;
   /** Requests scheduled in all; `None` where only a duration ends the load. */
@@ -1134,6 +1134,9 @@ export interface ProtocolComparison {
   /** The servers that were measured under both, in the order of the run. */
   rows: ProtocolRow[];
 }
+
+/** A protocol by its name in ALPN (RFC 7301), recipes and JSON. */
+export type ProtocolId = "http/1.1" | "h2c" | "h2";
 
 /** One server under both. */
 export interface ProtocolRow {
@@ -1941,6 +1944,8 @@ export interface TargetRecord {
 
 /** A list of requests, as it can be told from another. The requests themselves are the trial's `targets`. */
 export interface TargetsRecord {
+  /** Requests whose responses are held against an expectation of their own, not the plan's. */
+  expecting?: number;
   /** Of the lines in their order, in hexadecimal: FNV-1a, 64 bits. */
   fingerprint: string;
   /** Lines with a request. */
@@ -1968,7 +1973,7 @@ export interface Throughput {
 /** How TLS is spoken, as JSON. */
 export interface TlsPlanRecord {
   /** The protocol offered by ALPN. */
-  alpn: string;
+  alpn: ProtocolId;
   /** Whether the client has a certificate to show. */
   client_certificate: boolean;
   /** Whether sessions are resumed: `on` or `off`. */

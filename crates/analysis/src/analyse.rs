@@ -55,7 +55,9 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
         published::beside(source, &log.header.plans, baseline, &mut plans);
         published::analyse(source, &Evidence { log, results: &results, plans: &plans })
     });
-    let of_two = of_two(log);
+    // A lower bound is said as one, which a ratio with an interval is not.
+    let has_lower_bound = plans.iter().flat_map(|plan| &plan.rows).any(Row::lower_bound);
+    let of_two = of_two(log).filter(|_| !has_lower_bound);
     let duet = log.header.duet.as_ref().and(of_two.clone());
     ExperimentAnalysis {
         schema: SCHEMA,

@@ -117,7 +117,7 @@ fn one_block_has_figures_and_no_order() {
     assert_eq!(ranks_of(&analysis), [("a", Some((1, 2))), ("base", Some((1, 2)))]);
     assert_eq!(
         analysis.headline,
-        "a measured highest, 300 req/s at c=50, but one trial each gives no ranking"
+        "no verdict on base and a: one trial each does not show how much trials vary; 6 blocks do"
     );
     let estimate = analysis.plans[0].rows[0].throughput().unwrap();
     assert_eq!((estimate.point, estimate.no_interval.as_deref()), (300.0, Some("one trial has no interval")));
@@ -371,6 +371,10 @@ fn a_candidate_whose_server_died_is_not_ranked_and_the_others_are() {
 #[test]
 fn equals_are_not_told_apart_and_it_is_said_what_may_be_missed() {
     let log = Log::new(&["a", "base"], 4).with(&[&[300, 304], &[303, 299], &[301, 302], &[299, 300]]);
+    let headline = log.analyse().headline;
+    assert_eq!(headline, "a and base are equivalent: throughput within 2 %, p50 within 5 % and 2 more");
+    let log = Log::new(&["a", "b", "c"], 4);
+    let log = log.with(&[&[300, 304, 301], &[303, 299, 302], &[301, 302, 300], &[299, 300, 303]]);
     let headline = log.analyse().headline;
     assert!(headline.contains("are not told apart at c=50 by 4 blocks; differences under "), "{headline}");
     assert!(headline.ends_with(" % may be missed"), "{headline}");

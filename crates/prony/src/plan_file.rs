@@ -97,14 +97,15 @@ fn missing(
     let mut all = Vec::new();
     let is_flag = |(own, value): &(&String, &Value)| *own != "name" && (*own != "url" || !value.is_string());
     for (own, value) in file.values.iter().filter(is_flag) {
+        let refused = || Failure::usage(file.error(own, format!("{own:?} cannot be {value}.")));
+        if own == "url" {
+            return Err(refused());
+        }
         let mut flags = command.get_arguments();
         match flags.find(|flag| key(flag).as_ref() == Some(own) && takes(flag)) {
             None => printer.note(&file.error(own, format!("{own:?} is not used here.")).to_string()),
             Some(flag) if is_typed(typed, flag) || replaced.contains(&own.as_str()) => {}
-            Some(flag) => {
-                let refused = || Failure::usage(file.error(own, format!("{own:?} cannot be {value}.")));
-                all.extend(words(flag, value).ok_or_else(refused)?);
-            }
+            Some(flag) => all.extend(words(flag, value).ok_or_else(refused)?),
         }
     }
     Ok(all)

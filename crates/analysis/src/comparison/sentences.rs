@@ -147,7 +147,8 @@ fn said_name(figure: Figure) -> String {
 
 fn with_interval(figure: Figure, ratio: &Estimate) -> String {
     let interval = ratio.ci_low.zip(ratio.ci_high);
-    let interval = interval.map(|(low, high)| format!(" (95 %: {} to {})", change(low), change(high)));
+    let interval = interval
+        .map(|(low, high)| format!(" (95 %: {} to {})", change(low).trim_end_matches(" %"), change(high)));
     format!("{} {}{}", said_name(figure), change(ratio.point), interval.unwrap_or_default())
 }
 

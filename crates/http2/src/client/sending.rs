@@ -65,7 +65,9 @@ impl Connection {
             if self.draining.is_none() {
                 self.begin_requests(requests);
             }
-            self.go_on_with_bodies(requests);
+            if !self.uploads.is_empty() {
+                self.go_on_with_bodies(requests);
+            }
         }
         (self.first_unsent(), &self.outgoing.bytes[self.outgoing.written..])
     }
@@ -158,6 +160,8 @@ impl Connection {
     }
 
     /// Sends what the windows allow of the requests' bodies, a frame of each in turn.
+    // Out of the way of requests without a body.
+    #[inline(never)]
     fn go_on_with_bodies(&mut self, requests: &Requests) {
         let mut held = 0;
         while held < self.uploads.len()

@@ -138,7 +138,8 @@ fn a_launch_has_command_environment_and_templates_filled_in() {
     let folder = env!("CARGO_MANIFEST_DIR");
     let of_recipe = [("CARGO_MANIFEST_DIR", folder), ("HOME", run.to_str().unwrap()), ("J", "1"), ("W", "3")];
     expected.extend(of_recipe.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    assert_eq!(spec.env, expected.into_iter().collect::<Vec<_>>());
+    let service = ("DB_PORT".to_owned(), "5432".to_owned());
+    assert_eq!(spec.env, expected.into_iter().chain([service]).collect::<Vec<_>>());
     assert_eq!(spec.inherits_all_but, None);
     let [helper, server] = &spec.processes[..] else { panic!("two processes") };
     assert_eq!(helper.wait_for, Some(run.join("sock")));

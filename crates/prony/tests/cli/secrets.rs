@@ -138,8 +138,9 @@ fn ways(given: &World) -> Vec<(&'static str, Vec<String>, String)> {
 /// The flags of a command by its own help.
 fn options(command: &str) -> BTreeSet<String> {
     let said = World::new().prony(&[command, "--help"]);
-    // Descriptions are indented further.
-    let lines = said.out.lines().filter(|line| !line.starts_with("       ")).map(str::trim_start);
+    // Descriptions are indented further, and what stands below the flags not at all.
+    let is_flag = |line: &&str| line.starts_with(' ') && !line.starts_with("       ");
+    let lines = said.out.lines().filter(is_flag).map(str::trim_start);
     let lines = lines.filter(|line| line.starts_with('-'));
     let long = lines.filter_map(|line| line.split_once("--")?.1.split([' ', '[', '=', '.']).next());
     long.map(str::to_owned).collect()

@@ -66,8 +66,8 @@ fn misspelt_keys_and_words_name_the_nearest() {
     assert_eq!(
         error("keepalive = true", "keep_alive = true"),
         "s.toml:9: unknown key \"keep_alive\" in the file: did you mean \"keepalive\"? Known: schema, title, \
-         language, kind, versus, routes, processes, keepalive, protocols, shared, requires, vars, start, helper, version, axes, check, image, port, \
-         recycles, capabilities."
+         language, kind, versus, routes, processes, keepalive, protocols, shared, requires, vars, start, helper, service, \
+         version, axes, check, image, port, recycles, capabilities."
     );
     assert_eq!(
         error("templates =", "template ="),
@@ -149,7 +149,7 @@ fn a_server_speaks_what_there_is_to_speak() {
     );
     assert_eq!(
         error("keepalive = true", "keepalive = true\nprotocols = [\"http/1.1\", \"h3\"]"),
-        "s.toml:10: unknown variant `h3`, expected one of `http/1.1`, `h2c`, `h2`"
+        "s.toml:10: \"protocols\" cannot be \"h3\": known: http/1.1, h2c, h2."
     );
     let none = error("keepalive = true", "keepalive = true\nprotocols = []");
     assert_eq!(none, "s.toml:10: protocols is empty: name at least \"http/1.1\".");

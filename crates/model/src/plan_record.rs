@@ -58,8 +58,8 @@ pub struct PlanRecord {
     pub seed: u64,
     /// Requests that a connection may carry at once.
     pub pipeline: u32,
-    /// `h2` where HTTP/2 is spoken over TLS, `h2c` without; null where it is HTTP/1.1.
-    #[serde(default, with = "http1_is_null")]
+    /// `h2` where HTTP/2 is spoken over TLS, `h2c` without; left out of HTTP/1.1.
+    #[serde(default, skip_serializing_if = "ProtocolId::is_http1")]
     #[schemars(with = "Option<ProtocolId>")]
     pub protocol: ProtocolId,
     /// Whether workers stay awake before a request is due.
@@ -106,21 +106,6 @@ pub struct StageRecord {
     pub to_rate_per_s: Option<f64>,
     /// Connections at its end; `None` in stages of a rate.
     pub to_connections: Option<u64>,
-}
-
-mod http1_is_null {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use crate::plan::ProtocolId;
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-    pub(super) fn serialize<S: Serializer>(id: &ProtocolId, to: S) -> Result<S::Ok, S::Error> {
-        Some(id).filter(|id| !id.is_http1()).serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<ProtocolId, D::Error> {
-        Ok(Option::deserialize(from)?.unwrap_or_default())
-    }
 }
 
 /// How TLS is spoken, as JSON.

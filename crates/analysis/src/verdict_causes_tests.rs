@@ -1,6 +1,12 @@
 //! Known causes are named where they are, and not beside.
 
+use std::time::Duration;
+
+use prony_model::plan::Arrivals;
+use prony_model::rate::Stage;
+
 use super::*;
+use crate::testing::with_arrivals;
 
 /// A load whose service times and first bytes are these, one value per share of 100 requests.
 fn timed(service: &[(u64, u64)], first: &[(u64, u64)]) -> Measurement {
@@ -48,8 +54,12 @@ fn connections_that_the_server_closes_are_named_and_those_of_failures_are_not() 
         .expect("150 connections for 50");
     assert!((reason.values["requests_per_connection"] - 10_000.0 / 150.0).abs() < 1e-9);
     let mut failing = m.clone();
-    fail(&mut failing, ErrorKind::RequestTimeout, 100);
+    // In the warm-up as well as in the window.
+    failing.run_total.completed -= 1;
     assert!(!has(&failing, &plan, Code::ConnectionsClosed));
+    let mut unasked = m.clone();
+    unasked.run_total.unasked = 1;
+    assert!(!has(&unasked, &plan, Code::ConnectionsClosed));
     assert!(!has(&m, &PlanRecord { keepalive: false, ..plan.clone() }, Code::ConnectionsClosed));
     m.run_total.connections = 50 + 99;
     assert!(!has(&m, &plan, Code::ConnectionsClosed));
@@ -73,6 +83,10 @@ fn stalls_at_equal_distances_are_named_with_their_period() {
         .expect("six stalls 10.2 s apart");
     assert!((reason.values["period_ns"] - 10.2e9).abs() < 1.0, "{:?}", reason.values);
     assert!((reason.values["stall_ns"] - 0.1e9).abs() < 1.0, "{:?}", reason.values);
+    // Stages that ask for less at equal distances.
+    let stage = Stage { duration: Duration::from_secs(60), to: 1_000_000_000 };
+    let stages = with_arrivals(Arrivals::RateStages(vec![stage]));
+    assert!(!has(&every_10_s, &stages, Code::PeriodicStalls));
     for others in [&[50, 152, 254, 356][..], &[50, 152, 204, 356, 458, 560], &[50, 52, 54, 56, 58, 60]] {
         assert!(!has(&with_stalls(others), &plan, Code::PeriodicStalls), "{others:?}");
     }

@@ -70,9 +70,10 @@ fn delayed_ack(f: &Facts<'_>) -> Option<Reason> {
 /// Connections that were to be kept, and that the server ended.
 fn connections_closed(f: &Facts<'_>) -> Option<Reason> {
     let (opened, asked) = (f.m.run_total.connections, u64::from(f.plan.connections));
-    let failed: u64 = f.m.errors.values().map(|tally| tally.count).sum();
+    let failed = f.m.run_total.sent.saturating_sub(f.m.run_total.completed) + f.m.run_total.unasked;
     let kept = f.plan.keepalive && !matches!(f.arrivals, Arrivals::ConnectionStages(_));
-    // A failed request costs its connection, which is no habit of the server's.
+    // What failed, or was unanswered at the end, and bytes that nobody asked for may each have cost a connection, over the
+    // whole run as the connections are: that is no habit of the server's.
     let closed = opened.saturating_sub(asked).saturating_sub(failed);
     (kept && closed >= REOPENED_MIN.saturating_mul(asked)).then(|| {
         let each = real(f.m.run_total.sent) / real(opened);
@@ -93,6 +94,10 @@ fn connections_closed(f: &Facts<'_>) -> Option<Reason> {
 
 /// Stalls at equal distances: whatever a timer starts.
 fn periodic_stalls(f: &Facts<'_>) -> Option<Reason> {
+    // Stages may ask for less at equal distances.
+    if f.arrivals.stages().is_some() {
+        return None;
+    }
     let bins = &f.m.bins;
     let whole = bins.each.len().saturating_sub(1);
     let completed: Vec<f64> = bins.each.iter().take(whole).map(|bin| real(bin.completed)).collect();

@@ -17,6 +17,8 @@ pub(crate) fn broken(root: &Path, pages: &[(&str, String)]) -> Vec<String> {
             let known = headings.get(&*linked.to_string_lossy());
             if !root.join(&linked).exists() {
                 found.push(format!("{file}: {target} names no file"));
+            } else if file.starts_with("docs/") && !linked.starts_with("docs") {
+                found.push(format!("{file}: {target} is outside of docs/, which is all that the site has"));
             } else if !anchor.is_empty() && known.is_some_and(|known| !known.contains(anchor)) {
                 found.push(format!("{file}: {target} names no heading"));
             }

@@ -55,16 +55,15 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
         published::beside(source, &log.header.plans, baseline, &mut plans);
         published::analyse(source, &Evidence { log, results: &results, plans: &plans })
     });
-    // A lower bound is said as one, which a ratio with an interval is not.
-    let has_lower_bound = plans.iter().flat_map(|plan| &plan.rows).any(Row::lower_bound);
-    let of_two = of_two(log).filter(|_| !has_lower_bound);
+    let of_two = of_two(log);
     let duet = log.header.duet.as_ref().and(of_two.clone());
     ExperimentAnalysis {
         schema: SCHEMA,
         name: log.header.name.clone(),
         title: log.header.title.clone(),
-        headline: match duet.as_ref().or(of_two.as_ref()) {
-            Some(comparison) => comparison.headline.clone(),
+        // A comparison's sentence has no lower bounds, which a ranking's has.
+        headline: match of_two.filter(|_| duet.is_some() || !has_lower_bound(&plans)) {
+            Some(comparison) => comparison.headline,
             None => headline(log, &plans, baseline),
         },
         created_at: log.header.created_at.clone(),
@@ -90,6 +89,10 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
         published,
         duet,
     }
+}
+
+fn has_lower_bound(plans: &[PlanAnalysis]) -> bool {
+    plans.iter().flat_map(|plan| &plan.rows).any(Row::lower_bound)
 }
 
 /// The two candidates of a run beside each other, under plans that are loads; `None` where one has no trial that counts.

@@ -362,9 +362,14 @@ fn too_few_samples(f: &Facts<'_>) -> Option<Reason> {
 /// A window that knows its throughput so badly was too short; an interval narrows with the square root of the length.
 fn wide_interval(f: &Facts<'_>) -> Option<Reason> {
     let half = f.throughput.relative_half_width().filter(|half| *half > HALF_WIDTH_MAX)?;
-    let needed_s = (real(f.window_ns) / 1e9 * (half / HALF_WIDTH_MAX).powi(2)).ceil();
+    let times = (half / HALF_WIDTH_MAX).powi(2);
+    let needed_s = (real(f.window_ns) / 1e9 * times).ceil();
+    let needed = match f.plan.duration_ns {
+        Some(_) => format!("-d {needed_s}s"),
+        None => format!("-n {:.0}", real(f.m.run_total.sent) * times),
+    };
     let reason = Code::WideInterval.reason(format!(
-        "throughput is known to ±{} only: about -d {needed_s}s would give ±{}, if it varies as it did",
+        "throughput is known to ±{} only: about {needed} would give ±{}, if it varies as it did",
         percent(half),
         percent(HALF_WIDTH_MAX)
     ));

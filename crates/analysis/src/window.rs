@@ -56,7 +56,7 @@ pub fn choose(
     if enough.is_none() {
         why += &format!("; p{} takes -d {}s", (all * 1e8).round() / 1e6, needed_s(all));
     }
-    if real(longest) < needed_s(asked) {
+    if asked > 0.0 && real(longest) < needed_s(asked) {
         return Err(format!("{why}: give that -d, or leave the threshold out."));
     }
     Ok((window, why))
@@ -97,6 +97,8 @@ mod tests {
 
     #[test]
     fn what_no_window_has_samples_for_is_said_and_of_a_threshold_refused() {
+        assert_eq!(chosen(3.0, &[], 30).unwrap().0, 30, "nobody asked for a percentile");
+        assert_eq!(chosen(3.0, &["errors<1%"], 30).unwrap().0, 30);
         let (window, why) = chosen(100.0, &[], 30).unwrap();
         assert_eq!(window, 30);
         assert!(why.ends_with("; p99 takes -d 120s"), "{why}");

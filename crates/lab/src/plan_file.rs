@@ -90,8 +90,12 @@ impl PlanFile {
     /// The texts of a key.
     pub fn texts(&self, key: &str) -> Vec<&str> {
         let Some(value) = self.values.get(key) else { return Vec::new() };
-        let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-        items.iter().filter_map(Value::as_str).collect()
+        let items: Vec<&Value> = match value {
+            Value::Array(items) => items.iter().collect(),
+            Value::Object(table) => table.values().collect(),
+            one => vec![one],
+        };
+        items.into_iter().filter_map(Value::as_str).collect()
     }
 
     /// The key of a secret that is written out, and why it may not be.

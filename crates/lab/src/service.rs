@@ -119,6 +119,11 @@ pub fn check(services: &[Service], more: &[&str]) -> Result<(), String> {
         if services[..at].iter().any(|other| other.name == *name) {
             return Err(format!("Two services are called {name:?}: give each its own name."));
         }
+        if [command].into_iter().chain(ready).any(|text| text.trim().is_empty()) {
+            return Err(format!(
+                "The service {name:?} has an empty command, or is ready by one: write the command, or leave \"ready\" out."
+            ));
+        }
         if ready.is_none() && !pieces(command).contains(&Piece::Name("port")) {
             return Err(format!(
                 "The command of the service {name:?} has no {{port}}: write {{port}} where it is told what to listen on, or \
@@ -201,6 +206,7 @@ mod tests {
             ),
             (&[("db", "d {prot} {port}")], "has {prot}"),
             (&[("db", "d")], "has no {port}"),
+            (&[("db", " ")], "has an empty command"),
             (&[("Db", "d {port}")], "cannot be a service's name"),
             (&[("db", "d {port}"), ("db", "e {port}")], "Two services"),
         ] {

@@ -73,6 +73,11 @@ impl Expectations {
         let mut others = Vec::new();
         let mut of_request: Vec<u32> = Vec::new();
         for one in plan.requests() {
+            // The plan's is not looked up for each line: it may be long, and they many.
+            if std::ptr::eq(one.expect(), &plan.expect) {
+                of_request.push(0);
+                continue;
+            }
             let which = *known.entry(one.expect()).or_insert_with(|| {
                 others.push(Expected::of(one.expect()));
                 others.len() as u32

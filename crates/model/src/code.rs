@@ -161,7 +161,7 @@ impl Code {
                 "Let the load last longer (-d, or -n)."),
             Code::WideInterval => entry(&["throughput"], Effect::Note,
                 const { &[share("half_width_share"), time("needed_ns")] },
-                "Let the load last longer (-d): an interval so wide tells little."),
+                "Let the load last longer (-d, or -n): an interval so wide tells little."),
             Code::ListenOverflow => entry(&["throughput", "response"], Effect::Note,
                 const { &[count("listen_overflows"), count("listen_drops")] },
                 "Raise the server's backlog and net.core.somaxconn, or open fewer connections at once."),

@@ -292,6 +292,7 @@ impl LoadOptions {
                 &["rate", "arrivals", "duration", "warmup", "requests", "connections"]
             }
             LoadOptions { stages: Some(_), .. } => &["rate", "arrivals", "duration", "warmup", "requests"],
+            LoadOptions { rate: Some(_), requests: Some(_), duration: None, .. } => &["stages", "duration"],
             LoadOptions { rate: Some(_), .. } => &["stages"],
             LoadOptions { requests: Some(_), duration: None, .. } => &["duration"],
             _ => &[],

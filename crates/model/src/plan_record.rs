@@ -8,7 +8,7 @@ use crate::rate::{Rate, Stage};
 use crate::secret::{REDACTED, is_asked_for, is_secret_by_custom, redacted_command};
 use crate::tls::VerifyKind;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::time::Duration;
 
 /// The most headers, CPUs or addresses of a plan.
@@ -59,7 +59,7 @@ pub struct PlanRecord {
     /// Requests that a connection may carry at once.
     pub pipeline: u32,
     /// `h2` where HTTP/2 is spoken over TLS, `h2c` without; left out of HTTP/1.1.
-    #[serde(default, skip_serializing_if = "ProtocolId::is_http1")]
+    #[serde(default, skip_serializing_if = "ProtocolId::is_http1", deserialize_with = "null_is_http1")]
     #[schemars(with = "Option<ProtocolId>")]
     pub protocol: ProtocolId,
     /// Whether workers stay awake before a request is due.
@@ -106,6 +106,10 @@ pub struct StageRecord {
     pub to_rate_per_s: Option<f64>,
     /// Connections at its end; `None` in stages of a rate.
     pub to_connections: Option<u64>,
+}
+
+fn null_is_http1<'de, D: Deserializer<'de>>(from: D) -> Result<ProtocolId, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
 /// How TLS is spoken, as JSON.

@@ -75,9 +75,12 @@ fn words(flag: &Arg, value: &Value) -> Option<Vec<String>> {
             let is_given = *is_so != long.starts_with("no-");
             Some(is_given.then(|| format!("--{long}")).into_iter().collect())
         }
-        Value::Object(headers) if long == "header" => {
-            headers.iter().map(|(name, value)| word(&format!("{name}: {}", value.as_str()?).into())).collect()
-        }
+        Value::Object(headers) if long == "header" => headers
+            .iter()
+            .map(|(name, value)| {
+                word(&format!("{name}: {}", value.as_str().filter(|_| !name.contains(':'))?).into())
+            })
+            .collect(),
         Value::Array(items) if matches!(flag.get_action(), ArgAction::Append) => {
             items.iter().map(word).collect()
         }
@@ -162,6 +165,10 @@ pub(crate) fn complete(cli: &mut Cli, line: &ArgMatches, given: Option<&Given>) 
         common.plan.name = file.texts("name").pop().map(str::to_owned);
     }
     let (Some(path), Some((name, line))) = (&common.save, line.subcommand()) else { return Ok(()) };
+    // The plan refuses it.
+    if common.plan.headers.iter().flatten().any(|header| header.value.is_none()) {
+        return Ok(());
+    }
     let refused = |why: String| Failure::usage(format!("--save {path}: {why}"));
     let mut values = BTreeMap::new();
     for flag in command(name).get_arguments().filter(|flag| is_typed(line, flag) && !is_option(flag)) {
@@ -193,8 +200,19 @@ pub(crate) fn for_bench(path: &str, typed: &[String], printer: &Printer) -> Resu
     let Some((name, typed)) = lenient(&line) else { return Ok(Vec::new()) };
     let takes = |flag: &Arg| is_option(flag) || flag.get_id() == "slo";
     let mut words = missing(&file, &command(&name), &typed, takes, printer)?;
-    let behind = file.texts("url").pop().and_then(|url| Some(url.split_once("://")?.1));
-    let path = behind.and_then(|behind| Some(&behind[behind.find('/')?..]));
+    let url = file.texts("url").pop().and_then(|url| url.split_once("://"));
+    if let Some((scheme, behind)) = url {
+        let authority = behind.split(['/', '?', '#']).next().unwrap_or_default();
+        if authority.contains('@') {
+            let why = "the user and password of a URL are not used here: write headers = { Authorization = \"@env:NAME\" }.";
+            return Err(Failure::usage(file.error("url", why)));
+        }
+        if scheme == "https" && !typed.contains_id("https") {
+            let why = "https:// is not used here: give --https in --load if the server speaks TLS.";
+            printer.note(&file.error("url", why).to_string());
+        }
+    }
+    let path = url.and_then(|(_, behind)| Some(&behind[behind.find('/')?..]));
     let path = path.filter(|path| *path != "/" && !typed.contains_id("path"));
     words.extend(path.map(|path| format!("--path={path}")));
     Ok(words)

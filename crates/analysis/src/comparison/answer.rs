@@ -20,9 +20,19 @@ pub struct Answer {
 }
 
 impl Comparison {
+    /// What a server costs, for the first line: of one whose speed nothing could be told of, as where all requests failed, a
+    /// low cost says nothing.
+    pub(super) fn costs(&self) -> &'static [Figure] {
+        let is_judged = |figures: &[FigureComparison]| {
+            figures.iter().any(|f| SPEED.contains(&f.figure) && f.finding.is_some())
+        };
+        if self.plans.iter().all(|plan| is_judged(&plan.figures)) { &COSTS } else { &[] }
+    }
+
     /// The answer in a word. It is that of [`Comparison::headline`].
     pub fn answer(&self) -> Answer {
-        let all = [&SPEED[..], &COSTS].concat();
+        let costs = self.costs();
+        let all = [&SPEED[..], costs].concat();
         let of = |figures: &[Figure]| -> Vec<&FigureComparison> {
             let found = self.plans.iter().flat_map(|p| &p.figures);
             found.filter(|f| figures.contains(&f.figure)).collect()
@@ -32,20 +42,20 @@ impl Comparison {
         };
         let differs = |figures| (is(figures, Finding::Slower), is(figures, Finding::Faster));
         let open = of(&all).iter().any(|f| f.finding.is_some() && !f.stands);
-        let (verdict, finding, among) = match (differs(&SPEED), differs(&COSTS)) {
+        let (verdict, finding, among) = match (differs(&SPEED), differs(costs)) {
             ((true, true), _) => ("mixed", Finding::Slower, &SPEED[..]),
             ((true, false), _) => ("slower", Finding::Slower, &SPEED[..]),
             ((false, true), _) => ("faster", Finding::Faster, &SPEED[..]),
-            (_, (true, true)) => ("mixed", Finding::Slower, &COSTS[..]),
-            (_, (true, false)) => ("costs_more", Finding::Slower, &COSTS[..]),
-            (_, (false, true)) => ("costs_less", Finding::Faster, &COSTS[..]),
+            (_, (true, true)) => ("mixed", Finding::Slower, costs),
+            (_, (true, false)) => ("costs_more", Finding::Slower, costs),
+            (_, (false, true)) => ("costs_less", Finding::Faster, costs),
             _ if !open && is(&SPEED, Finding::Equivalent) => ("equivalent", Finding::Equivalent, &all[..]),
             _ => ("inconclusive", Finding::Inconclusive, &all[..]),
         };
         let change = |f: &&FigureComparison| f.ratio.as_ref().map_or(0.0, |ratio| ratio.point.ln().abs());
         let decides = of(among)
             .into_iter()
-            .filter(|f| f.finding == Some(finding) && (f.stands || open))
+            .filter(|f| f.finding == Some(finding) && (f.stands || finding == Finding::Inconclusive))
             .max_by(|a, b| change(a).total_cmp(&change(b)));
         Answer { verdict, figure: decides.map(|f| f.figure), ratio: decides.and_then(|f| f.ratio.clone()) }
     }

@@ -205,3 +205,19 @@ fn a_server_that_died_is_worse_or_undecided_and_fails_every_gate() {
     let note = c.notes.iter().find(|note| note.contains("died")).unwrap();
     assert!(note.starts_with("B, b, died in 1 of 6 starts under c50"), "{note}");
 }
+
+#[test]
+fn a_build_whose_speed_nothing_tells_of_is_not_called_cheaper() {
+    let mut c = compared(&with_cpu(0.5, [1.0; 6]));
+    assert_eq!(c.answer().verdict, "costs_less");
+    // As where all of its requests failed.
+    for figure in c.plans.iter_mut().flat_map(|plan| &mut plan.figures) {
+        if fail_if::SPEED.contains(&figure.figure) {
+            (figure.finding, figure.stands) = (None, false);
+            figure.why = Some("a trial's throughput is 0".to_owned());
+        }
+    }
+    assert_eq!((c.answer().verdict, c.answer().figure), ("inconclusive", None));
+    let said = sentences::headline(&c);
+    assert_eq!(said, "no verdict on a and b: a trial's throughput is 0");
+}

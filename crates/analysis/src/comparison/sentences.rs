@@ -200,8 +200,8 @@ impl<'a> Told<'a> {
 /// The answer in one sentence: what is sure first, then what is alike, then what is open.
 pub(super) fn headline(c: &Comparison) -> String {
     let (a, b) = (c.a.said(&c.b), c.b.said(&c.a));
-    let (speed, costs) = (Told::of(c, &SPEED), Told::of(c, &COSTS));
-    let all = Told::of(c, &[&SPEED[..], &COSTS].concat());
+    let (speed, costs) = (Told::of(c, &SPEED), Told::of(c, c.costs()));
+    let all = Told::of(c, &[&SPEED[..], c.costs()].concat());
     let within = |f: &FigureComparison| format!("{} within {}", said_name(f.figure), asked(f.smallest));
     let [slower, faster] = [Finding::Slower, Finding::Faster].map(|finding| speed.changes(&[finding], true));
     let [more, less] = [Finding::Slower, Finding::Faster].map(|finding| costs.changes(&[finding], true));
@@ -239,16 +239,15 @@ pub(super) fn headline(c: &Comparison) -> String {
             return format!("{b} and {a} are equivalent: {alike}");
         }
         let one = c.plans.iter().all(|p| p.a_trials.min(p.b_trials) < 2);
-        let why = match (one && c.paired, c.duet && c.plans.iter().all(|p| p.blocks < 2)) {
-            _ if !c.paired => {
-                let why = speed.1.iter().find_map(|(_, f)| f.why.as_deref());
-                why.unwrap_or("no figure could be compared").to_owned()
-            }
+        let why = match (one && c.paired, c.paired && c.duet && c.plans.iter().all(|p| p.blocks < 2)) {
             (true, _) => {
                 format!("one trial each does not show how much trials vary; {BLOCKS_ASKED} blocks do")
             }
             (false, true) => format!("one block does not show how much blocks vary; {BLOCKS_ASKED} do"),
-            (false, false) => "no figure could be compared".to_owned(),
+            (false, false) => {
+                let why = speed.1.iter().find_map(|(_, f)| f.why.as_deref());
+                why.unwrap_or("no figure could be compared").to_owned()
+            }
         };
         return format!("no verdict on {a} and {b}: {why}");
     };

@@ -14,6 +14,8 @@ use crate::text::{digits, duration, percent};
 const DELAYED_ACK_NS: (u64, u64) = (38_000_000, 50_000_000);
 /// Service times just below it; a server that is slow for another reason has as many there.
 const BELOW_DELAYED_ACK_NS: (u64, u64) = (26_000_000, 38_000_000);
+/// And just above.
+const ABOVE_DELAYED_ACK_NS: (u64, u64) = (50_000_000, 62_000_000);
 /// The share of requests that must wait so.
 const DELAYED_MIN: f64 = 0.2;
 /// A larger response may be in flight that long.
@@ -49,7 +51,9 @@ fn delayed_ack(f: &Facts<'_>) -> Option<Reason> {
     };
     // Those whose first byte was late already wait for something else.
     let waiting = within(service, DELAYED_ACK_NS).saturating_sub(within(first, DELAYED_ACK_NS));
-    let is_peak = within(service, BELOW_DELAYED_ACK_NS) < waiting / 4;
+    let is_peak = [BELOW_DELAYED_ACK_NS, ABOVE_DELAYED_ACK_NS]
+        .iter()
+        .all(|beside| within(service, *beside) < waiting / 4);
     let delayed = share(waiting, completed);
     let is_small = f.m.read_bytes / completed.max(1) < SMALL_RESPONSE_BYTES;
     (delayed >= DELAYED_MIN && is_peak && is_small).then(|| {
@@ -71,7 +75,12 @@ fn delayed_ack(f: &Facts<'_>) -> Option<Reason> {
 fn connections_closed(f: &Facts<'_>) -> Option<Reason> {
     let (opened, asked) = (f.m.run_total.connections, u64::from(f.plan.connections));
     let failed = f.m.run_total.sent.saturating_sub(f.m.run_total.completed) + f.m.run_total.unasked;
-    let kept = f.plan.keepalive && !matches!(f.arrivals, Arrivals::ConnectionStages(_));
+    let asks_to_close = |(name, value): &(String, String)| {
+        name.eq_ignore_ascii_case("connection") && value.to_ascii_lowercase().contains("close")
+    };
+    let kept = f.plan.keepalive
+        && !f.plan.headers.iter().any(asks_to_close)
+        && !matches!(f.arrivals, Arrivals::ConnectionStages(_));
     // What failed, or was unanswered at the end, and bytes that nobody asked for may each have cost a connection, over the
     // whole run as the connections are: that is no habit of the server's.
     let closed = opened.saturating_sub(asked).saturating_sub(failed);
@@ -94,11 +103,14 @@ fn connections_closed(f: &Facts<'_>) -> Option<Reason> {
 
 /// Stalls at equal distances: whatever a timer starts.
 fn periodic_stalls(f: &Facts<'_>) -> Option<Reason> {
+    let bins = &f.m.bins;
+    // Connections of a closed loop that are answered together: bins with fewer than two rounds differ by that alone.
+    let round_ns = f.parts.service.completed.value_at_quantile(0.5);
+    let in_rounds = !f.arrivals.are_open() && round_ns.saturating_mul(2) > bins.width_ns;
     // Stages may ask for less at equal distances.
-    if f.arrivals.stages().is_some() {
+    if in_rounds || f.arrivals.stages().is_some() {
         return None;
     }
-    let bins = &f.m.bins;
     let whole = bins.each.len().saturating_sub(1);
     let completed: Vec<f64> = bins.each.iter().take(whole).map(|bin| real(bin.completed)).collect();
     let typical = median(&completed).filter(|typical| *typical >= STALL_MEDIAN_MIN)?;

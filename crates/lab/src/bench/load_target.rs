@@ -38,8 +38,8 @@ pub(super) struct LoadTarget<'a> {
     pub(super) death: Option<String>,
     /// That one of its services is no more, in a sentence.
     pub(super) service_lost: Option<String>,
-    /// Why what it cost is not known, in a sentence.
-    pub(super) unsampled: Option<String>,
+    /// What costs are not known and why, in sentences.
+    pub(super) unsampled: Vec<String>,
     /// What else ran before it was started; `None` of one that was there already.
     pub(super) before: Option<Beside>,
 }
@@ -58,14 +58,19 @@ impl LoadTarget<'_> {
         let used = setup.used_here(pins);
         let sampling = self.watched.as_ref().map(|server| server.start(&pins.client, &used)).transpose();
         let sampling = sampling.unwrap_or_else(|why| {
-            self.unsampled = Some(why.to_string());
+            self.unsampled.push(format!("What {} costs is not known: {why}", self.candidate));
             None
         });
-        let services = self.services.iter().map(|up| up.sample(&pins.client)).collect::<Result<_, _>>();
-        let services = services.unwrap_or_else(|why: std::io::Error| {
-            self.unsampled = Some(why.to_string());
-            Vec::new()
-        });
+        let mut services = Vec::new();
+        for up in &self.services {
+            match up.sample(&pins.client) {
+                Ok(sampled) => services.push(sampled),
+                Err(why) => {
+                    let name = up.name();
+                    self.unsampled.push(format!("What the service {name} costs is not known: {why}"));
+                }
+            }
+        }
         // The sampler of a server of ours on this machine has its CPUs already.
         let sampled_here = matches!(sampling, Some(Sampling::Here(_)));
         let client = || if sampled_here { ClientWatch::on(&[]) } else { ClientWatch::with_cores(&used) };
@@ -90,7 +95,8 @@ impl LoadTarget<'_> {
         self.look();
         self.under_load += begun.elapsed();
         let (observed, sampled) = loaded?;
-        self.unsampled = sampled.err().or(self.unsampled.take());
+        self.unsampled
+            .extend(sampled.err().map(|why| format!("What {} costs is not known: {why}", self.candidate)));
         Ok(self.completed(observed))
     }
 
@@ -162,7 +168,7 @@ mod tests {
                 watched: None,
                 under_load: Duration::ZERO,
                 death: death.map(|death| death.said("server")),
-                unsampled: None,
+                unsampled: Vec::new(),
                 before: None,
             };
             let plan = Plan::closed(prony_model::Target::parse("http://127.0.0.1/").unwrap());

@@ -17,8 +17,9 @@ fn a_pilot_gives_the_slowest_candidates_rate_and_keeps_nothing() {
     let loader = |_: &Plan, _: &prony_load::Control, _: &mut dyn FnMut(&Snapshot)| {
         Ok(healthy(1, [4_000, 9_000][loads.fetch_add(1, Ordering::Relaxed) as usize]))
     };
-    let rate = pilot(&setup, Loads::new(&loader), &Interrupt::new()).unwrap();
+    let (rate, ended) = pilot(&setup, Loads::new(&loader), &Interrupt::new()).unwrap();
     assert!((rate - 4_000.0).abs() < 1.0, "{rate}");
+    assert_eq!(ended, [""; 0], "nothing was left to end");
     assert_eq!(loads.into_inner(), 2, "one load each, of those that start");
     assert!(!setup.log.exists());
     assert_nothing_left(root.path());

@@ -42,6 +42,8 @@ pub(super) struct Up {
     of: Option<String>,
     running: Running,
     port: u16,
+    /// The services that it was told of, by name and port.
+    told: Vec<(String, u16)>,
     cpus: Vec<u32>,
     shares: bool,
 }
@@ -62,9 +64,13 @@ pub(super) fn bring_up(
     let mut all: Vec<Up> = Vec::new();
     for (service, of) in wanted.chain(besides.map(|service| (service, Some(candidate)))) {
         let is_it = |up: &Up| up.service == *service && up.of.as_deref() == of.map(Candidate::label);
-        let up = match kept.iter().position(is_it) {
-            Some(at) => Ok(kept.remove(at)),
-            None => start(service, of, place, ports(&all), cancelled),
+        // What runs on is told only of what runs on, and is started again where one of those was.
+        let heard = all.iter().filter(|up| up.service.keep || !service.keep);
+        let told: Vec<_> = heard.map(|up| (up.service.name.clone(), up.port)).collect();
+        let known = kept.iter().position(is_it).map(|at| kept.remove(at)).filter(|up| up.told == told);
+        let up = match known {
+            Some(up) => Ok(up),
+            None => start(service, of, place, told, cancelled),
         };
         match up {
             Ok(up) => all.push(up),
@@ -86,14 +92,14 @@ fn start(
     service: &Service,
     of: Option<&Candidate>,
     place: Place<'_>,
-    before: Vec<(String, u16)>,
+    told: Vec<(String, u16)>,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Up, NotUp> {
     let (address, label) = (Ipv4Addr::LOCALHOST, format!("service {}", service.name));
     let failed = |why: String| NotUp::NotStarted(format!("{label} did not start: {why}"));
     let port =
         free_port(address).ok_or_else(|| failed("no port is free: end what holds them.".to_owned()))?;
-    let context = context(port, before)?;
+    let context = context(port, told.clone())?;
     let mut commands = vec![(Work::Serves, service.command.as_str())];
     let (url, done) = (service.ready_url().map(|url| context.replace(url)), done(&context.run_dir));
     let (probe, waits) = match (&service.ready, &url) {
@@ -131,11 +137,14 @@ fn start(
         })
     })?;
     if let Some(who) = running.stranger_on(address, port) {
-        let why = format!("{label}: its port {port} was taken by {who} before it could listen there.");
+        let why = format!(
+            "{label}: {who} listens on its port {port} and is not below its command: another program took the port, or the \
+             command hands its work to one that runs already, as docker does. Give the program itself."
+        );
         return Err(NotUp::Stranger(why, running.stop().leftovers));
     }
     let (service, of, cpus) = (service.clone(), of.map(|of| of.label().to_owned()), place.cpus.to_vec());
-    Ok(Up { service, of, running, port, cpus, shares: place.shares })
+    Ok(Up { service, of, running, port, told, cpus, shares: place.shares })
 }
 
 /// Asks a URL whether it responds, each time that it is called.
@@ -216,6 +225,10 @@ impl Up {
     pub(super) fn died_beside(&mut self, candidate: &str) -> Option<String> {
         let death = self.running.died()?;
         Some(death.said_beside(&format!("service {}", self.service.name), candidate))
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.service.name
     }
 
     pub(super) fn stop(&mut self) -> StopReport {

@@ -141,7 +141,7 @@ impl Runner<'_> {
             service_lost: None,
             under_load: Duration::ZERO,
             death: None,
-            unsampled: None,
+            unsampled: Vec::new(),
             before,
         };
         Ok((target, load))
@@ -195,11 +195,8 @@ impl Runner<'_> {
 
     /// Stops a trial's server; says once of each candidate that it had to be killed.
     pub(super) fn down(&mut self, trial: Trial<'_>, target: &mut LoadTarget<'_>) -> Result<(), BenchError> {
-        if let Some(why) = target.unsampled.take() {
-            self.event(
-                EventKind::NotSampled,
-                &format!("What {} costs is not known: {why}", target.candidate),
-            )?;
+        for why in std::mem::take(&mut target.unsampled) {
+            self.event(EventKind::NotSampled, &why)?;
         }
         let stopped = target.running.as_mut().map(RunningServer::stop);
         self.end_services(trial, std::mem::take(&mut target.services));

@@ -203,7 +203,11 @@ fn reset(file: TomlFile<'_>, raw: &RawExperiment) -> Result<Option<Reset>, TomlE
         &["reset_timeout"],
         "\"reset_timeout\" is 0: write how long it may take, 60s.",
     )?;
-    let Some(command) = &raw.reset else { return Ok(None) };
+    let Some(command) = &raw.reset else {
+        let why = "\"reset_timeout\" is how long a reset may take: write \"reset\", too.";
+        file.refuse_if(raw.reset_timeout.is_some(), &["reset_timeout"], why)?;
+        return Ok(None);
+    };
     service::check_reset(command, &raw.service).map_err(|why| file.error(&["reset"], why))?;
     Ok(Some(Reset { command: command.clone(), timeout }))
 }
@@ -303,7 +307,8 @@ fn sweep(
     let given_arrivals = raw.arrivals.is_some() || load.arrivals.is_some();
     let (rates, swept_r) = values(meant.rate.as_ref());
     let (counts, swept_c) = values(meant.connections.as_ref());
-    let route = meant.route.as_deref().map(|name| loaded_route(file, path, raw, name)).transpose()?;
+    let route =
+        meant.route.as_deref().map(|name| loaded_route(file, path, (raw, &meant), name)).transpose()?;
     let mut plans = Vec::new();
     for rate in rates {
         let share = match rate {
@@ -351,13 +356,13 @@ fn sweep(
 fn loaded_route(
     file: TomlFile<'_>,
     path: &[&str],
-    raw: &LoadOptions,
+    (raw, meant): (&LoadOptions, &LoadOptions),
     name: &str,
 ) -> Result<Route, TomlError> {
     let table = if raw.route.is_some() { path } else { &["load"][..] };
     let key = [table, &["route"]].concat();
     let why = "the lines of \"targets\" say what is requested: remove \"route\".";
-    file.refuse_if(raw.targets.is_some(), &key, why)?;
+    file.refuse_if(meant.targets.is_some(), &key, why)?;
     let known = [Route::Text, Route::Json].into_iter().find(|route| route.to_string() == name);
     let why = format!("the route {name:?} cannot be loaded: write \"text\" or \"json\".");
     known.ok_or_else(|| file.error(&key, why))

@@ -93,9 +93,13 @@ fn advice(command: &str, flag: &str, value: Option<&str>) -> Option<String> {
             "--duet runs two candidates at once: prony bench --duet --candidate A=… --candidate B=… -R RATE"
                 .to_owned(),
         ),
-        "-H" | "--header" if value.is_some_and(|v| v.starts_with("http://") || v.starts_with("https://")) => Some(format!(
-            "{flag} is a header here (Locust's -H is the server): the URL stands without a flag, prony {command} URL."
-        )),
+        "-H" | "--header" if value.is_some_and(|v| v.starts_with("http://") || v.starts_with("https://")) => {
+            let url = match command {
+                "bench" => "give the URL as --candidate NAME=URL".to_owned(),
+                _ => format!("the URL stands without a flag, prony {command} URL"),
+            };
+            Some(format!("{flag} is a header here (Locust's -H is the server): {url}."))
+        }
         "-m" if value.is_some_and(|v| v.parse::<f64>().is_ok()) => Some(
             "-m is the method: curl's -m, a time, is --timeout, and h2load's -m, streams, is -p with --http2.".to_owned(),
         ),

@@ -50,7 +50,8 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     let interrupt = interrupt::of_a_run()?;
     let _lock = lock(&setup, arguments, &interrupt, printer)?;
     if arguments.plan.is_auto() && !setup.resume {
-        printer.note(&window::of_bench(&mut setup, &arguments.plan, &slos, &interrupt)?);
+        let heard = (&interrupt, printer);
+        printer.note(&window::of_bench(&mut setup, &arguments.plan, &slos, &arguments.redact, heard)?);
     }
     if setup.log.as_os_str().is_empty() {
         setup.log = setup::default_log(&setup.experiment.name);

@@ -10,7 +10,9 @@ use prony_model::Plan;
 use prony_model::options::LoadOptions;
 use prony_model::units::show_duration;
 
+use super::reproduce;
 use crate::failure::{Failure, INTERRUPTED};
+use crate::printer::Printer;
 
 /// Sets a load's window; by what, in a sentence.
 pub(super) fn of_load(
@@ -36,21 +38,26 @@ pub(super) fn of_bench(
     setup: &mut BenchSetup,
     options: &LoadOptions,
     slos: &[Slo],
-    interrupt: &Interrupt,
+    redact: &[String],
+    (interrupt, printer): (&Interrupt, &Printer),
 ) -> Result<String, Failure> {
     let rate = match setup.experiment.plans.first().and_then(|plan| plan.load.arrivals.rate()) {
         Some(rate) => rate.as_per_s(),
         None => {
-            bench::pilot(setup, Loads::new(&prony_load::run), interrupt).map_err(super::bench::failure)?
+            let piloted = bench::pilot(setup, Loads::new(&prony_load::run), interrupt);
+            // Whatever else came of it.
+            if interrupt.asked() {
+                return Err(Failure::code(INTERRUPTED));
+            }
+            let (rate, ended) = piloted.map_err(super::bench::failure)?;
+            ended.iter().for_each(|what| printer.note(what));
+            rate
         }
     };
-    if interrupt.asked() {
-        return Err(Failure::code(INTERRUPTED));
-    }
     let with = |window: Duration| {
         let mut setup = setup.clone();
         setup.experiment.plans.iter_mut().for_each(|plan| plan.load.measure_for(window, options.warmup));
-        setup.reproduce = setup.reproduce.replace(" -d auto", &format!(" -d {}", show_duration(window)));
+        setup.reproduce = reproduce::with_window(redact, &show_duration(window));
         setup
     };
     let blocks = BLOCKS.min(setup.experiment.blocks.max);

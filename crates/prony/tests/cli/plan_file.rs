@@ -66,6 +66,7 @@ fn a_secret_that_is_written_out_is_neither_saved_nor_read() {
     for (flags, says) in [
         (&["-H", "authorization: s3cret"][..], "--header 'authorization: @env:NAME'"),
         (&["-H", "X-Own: s3cret", "--redact", "x-own"], "--header 'X-Own: @env:NAME'"),
+        (&["-H", "Referer: http://me:s3cret@h/"], "\"headers\" has a part that is secret"),
         (&["-b", "password=s3cret"], "\"body\" has a part that is secret"),
         (&["http://me:s3cret@127.0.0.1:1/"], "\"url\" has a part that is secret"),
         (&["http://127.0.0.1:1/?token=s3cret"], "\"url\" has a part that is secret"),
@@ -78,6 +79,7 @@ fn a_secret_that_is_written_out_is_neither_saved_nor_read() {
     for (key, what) in [
         ("headers = { Authorization = \"s3cret\" }", "Authorization is secret"),
         ("redact = [\"x-own\"]\nheaders = { X-Own = \"s3cret\" }", "X-Own is secret"),
+        ("headers = { X-Next = \"http://h/?token=s3cret\" }", "\"headers\" has a part that is secret"),
         ("body = \"password=s3cret\"", "\"body\" has a part that is secret"),
         ("url = \"http://h/?token=[redacted]\"", "\"url\" has a part that is secret"),
         ("url = \"http://me:s3cret@h/\"", "\"url\" has a part that is secret"),

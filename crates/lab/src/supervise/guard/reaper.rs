@@ -205,11 +205,13 @@ impl Reaper {
             // Its last words before the word of its end: whoever hears of it reads them.
             self.started[process].log.catch_up();
             let (code, signal) = (ended.exit_status(), ended.terminating_signal());
-            if detached && code == Some(0) {
+            let ends = self.order.spec.processes[process].ends;
+            // What was to end is no daemon, whose orphans are another's.
+            if detached && !ends && code == Some(0) {
                 self.daemon = Some(process);
             }
-            // What was to end has, and left its work to the others.
-            let detached = detached || self.order.spec.processes[process].ends;
+            // It has, and left its work to the others.
+            let detached = detached || ends;
             tell(&GuardEvent::Exited { process, code, signal, detached });
         }
     }

@@ -19,8 +19,19 @@ pub(super) fn apply(experiment: &mut Experiment, arguments: &BenchArguments) -> 
         Ok(Service::new(name, command))
     });
     let given = given.collect::<Result<Vec<Service>, Failure>>()?;
-    experiment.services.retain(|of_file| given.iter().all(|service| service.name != of_file.name));
-    experiment.services.extend(given);
+    // In its place: others may name it. A second one of a name is refused below.
+    let of_file = experiment.services.len();
+    let mut replaced = Vec::new();
+    for service in given {
+        let at = experiment.services[..of_file].iter().position(|other| other.name == service.name);
+        match at.filter(|at| !replaced.contains(at)) {
+            Some(at) => {
+                experiment.services[at] = service;
+                replaced.push(at);
+            }
+            None => experiment.services.push(service),
+        }
+    }
     for text in &arguments.service_ready {
         let (name, ready) = named("--service-ready", "COMMAND", text)?;
         known(experiment, "--service-ready", name)?.ready = Some(ready.to_owned());
@@ -33,7 +44,8 @@ pub(super) fn apply(experiment: &mut Experiment, arguments: &BenchArguments) -> 
         known(experiment, "--keep-service", name)?.keep = true;
     }
     if let Some(command) = &arguments.reset {
-        experiment.reset = Some(Reset { command: command.clone(), timeout: RESET_TIMEOUT });
+        let timeout = experiment.reset.as_ref().map_or(RESET_TIMEOUT, |of_file| of_file.timeout);
+        experiment.reset = Some(Reset { command: command.clone(), timeout });
     }
     if let Some(timeout) = &arguments.reset_timeout {
         let timeout = parse_duration(timeout)?;

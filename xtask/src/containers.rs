@@ -18,6 +18,9 @@ use crate::other_host::{GIVEN, OtherHost};
 use crate::programs::{self, Checks, Running};
 use crate::{files, web_data};
 
+/// An application in an image that has nothing else.
+const APP: &str = include_str!("containers/app.rs");
+const OWN: &str = "localhost/shop:pr-12";
 /// One of a language's own runtime, one of a built-in server, one with a helper process and templates.
 const SERVERS: [&str; 3] = ["node-http", "php-server", "nginx-fpm"];
 /// Prony's, by which its containers are found.
@@ -74,6 +77,7 @@ fn checks(world: &World, root: &Path) -> Vec<(&'static str, Result<(), String>)>
         ("nothing is left after a run", world.nothing_left(Duration::ZERO)),
         ("a run in containers on another host is measured there", world.bench_there()),
         ("nothing is left on another host", world.nothing_left(Duration::ZERO)),
+        ("an image of one's own is measured, and recorded by its content", world.own_image()),
         ("nothing is left after kill -9 of Prony", world.killed()),
         ("a container of somebody else's was not touched", bystander.and_then(|id| world.lives(&id))),
     ]
@@ -153,15 +157,7 @@ impl World {
         let mut command = Command::new(&self.binary);
         command.args(bench_line("containers.jsonl")).args(more).envs(path.map(|path| ("PATH", path)));
         programs::text(self.engine.in_world(&mut command))?;
-        let text = self.prony(&["report", "containers.jsonl", "--format", "json"])?;
-        let analysis: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
-        let rows = analysis["plans"][0]["rows"].as_array().cloned().unwrap_or_default();
-        let measured =
-            rows.iter().filter(|r| r["requests_per_s"]["point"].as_f64().is_some_and(|v| v > 0.0)).count();
-        let failed: u64 = rows.iter().filter_map(|r| r["failed"].as_u64()).sum();
-        if measured != 2 || failed > 0 {
-            return Err(format!("{measured} servers measured, {failed} requests failed"));
-        }
+        self.measured("containers.jsonl")?;
         let trials = web_data::lines(&self.engine.folder.join("work/containers.jsonl"))?;
         let servers: Vec<&Value> = trials.iter().flat_map(|line| find(line, "window_cpu_ns")).collect();
         // Of a window: something, and no more than one core could give while it was sampled (half as much again, as a
@@ -179,6 +175,54 @@ impl World {
         match (servers.len(), busy.count()) {
             (4, 4) if by_cgroup => Ok(()),
             (all, busy) => Err(format!("{all} trials sampled, {busy} of them busy: {servers:?}")),
+        }
+    }
+
+    /// Whether both candidates of a run have a throughput, and no request failed.
+    fn measured(&self, log: &str) -> Result<(), String> {
+        let text = self.prony(&["report", log, "--format", "json"])?;
+        let analysis: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+        let rows = analysis["plans"][0]["rows"].as_array().cloned().unwrap_or_default();
+        let measured =
+            rows.iter().filter(|r| r["requests_per_s"]["point"].as_f64().is_some_and(|v| v > 0.0)).count();
+        let failed: u64 = rows.iter().filter_map(|r| r["failed"].as_u64()).sum();
+        if measured != 2 || failed > 0 {
+            return Err(format!("{log}: {measured} servers measured, {failed} requests failed"));
+        }
+        Ok(())
+    }
+
+    /// Builds an image from scratch and measures it twice: told its port by `PORT`, and by an argument.
+    fn own_image(&self) -> Result<(), String> {
+        let folder = self.engine.folder.join("own");
+        files::write(&folder.join("app.rs"), APP)?;
+        files::write(&folder.join("Dockerfile"), "FROM scratch\nCOPY app /app\nENTRYPOINT [\"/app\"]\n")?;
+        let (app, source) = (folder.join("app"), folder.join("app.rs"));
+        let line = ["--edition=2024", "-O", "-C", "target-feature=+crt-static", "-o"];
+        programs::text(Command::new("rustc").args(line).arg(&app).arg(&source))?;
+        self.engine.command("podman", &["build", "--tag", OWN, &folder.display().to_string()])?;
+        let id = self.engine.command("podman", &["image", "inspect", "--format", "{{.Id}}", OWN])?;
+        let candidates = [format!("old=image:{OWN}"), format!("new=image:{OWN}")];
+        let [old, new] = candidates.each_ref().map(String::as_str);
+        let run = ["bench", "--candidate", old, "--candidate", new, "-q", "--blocks", "2", "-d", "1s"];
+        for (log, more) in [
+            ("by-variable.jsonl", &["--expect-body", "{\"items\":[]}"][..]),
+            ("by-argument.jsonl", &["--args", "--listen={port} --db=postgres://me:s3cret@h/db"]),
+        ] {
+            let _ = fs::remove_file(self.engine.folder.join("work").join(log));
+            self.prony(&[&run[..], &["-o", log], more].concat())?;
+            self.measured(log)?;
+            let text = files::read(&self.engine.folder.join("work").join(log))?;
+            if text.contains("s3cret") || !text.contains(&format!("{id} in podman")) {
+                return Err(format!("{log} has a secret, or no image by its content"));
+            }
+        }
+        self.nothing_left(Duration::ZERO)?;
+        match self.prony(&["bench", "--candidate", "new=image:localhost/absent:1", "--dry-run"]) {
+            Err(said) if said.contains("podman has no image localhost/absent:1 here: build it first") => {
+                Ok(())
+            }
+            other => Err(format!("an image that is not here: {other:?}")),
         }
     }
 

@@ -53,6 +53,7 @@ const LANES: [&[Step]; 3] = [
     &[
         ("the web page in a browser", |run| run.task("web", "web")),
         ("h2spec's servers", |run| run.task("h2spec", "h2spec")),
+        ("an application over a database", |run| run.task("shop", "shop")),
     ],
     &[
         ("what a release consists of", Run::release),

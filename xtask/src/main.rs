@@ -29,6 +29,7 @@ mod release;
 mod replication;
 mod replications;
 mod rotation;
+mod shop;
 mod site;
 mod soak;
 mod suite;
@@ -64,6 +65,8 @@ enum Task {
     Action,
     /// Run servers in containers
     Containers,
+    /// Compare two commits of an application over a database
+    Shop,
     /// Make a site of docs/
     Site(site::Asked),
     /// Open the web page in a browser; --cost measures what a watched page costs a load
@@ -122,6 +125,7 @@ fn main() -> ExitCode {
         Task::E2e => e2e::run(root),
         Task::Action => action::run(root),
         Task::Containers => containers::run(root),
+        Task::Shop => shop::run(root),
         Task::Site(asked) => site::run(root, &asked),
         Task::Web(asked) if asked.cost => web_cost::run(root, &asked),
         Task::Web(_) => web::run(root),

@@ -89,13 +89,8 @@ fn inspect_at(
             candidate.label()
         ));
     };
-    let services = match place {
-        ServerSide::Here(layout, supervision) => {
-            let place = services::Place { layout, supervision, cpus: &[], shares: false };
-            services::bring_up(candidate, &[], place, &mut Vec::new(), cancelled)
-        }
-        ServerSide::There(_) => Ok(Vec::new()),
-    };
+    let beside = services::Place { side: place, cpus: &[], shares: false };
+    let services = services::bring_up(candidate, &[], beside, &mut Vec::new(), cancelled);
     let started = services.and_then(|up| {
         let started = start(candidate, &spec, place, (workers, &[]), first, &services::ports(&up), cancelled);
         started.map(|(running, endpoint)| (running, endpoint, up))

@@ -43,7 +43,7 @@ mod resolve;
 mod runner;
 mod running_server;
 mod search;
-mod services;
+pub(crate) mod services;
 mod start;
 mod trial;
 
@@ -56,6 +56,8 @@ pub use pilot::pilot;
 pub(crate) use resolve::found_here;
 pub use resolve::{Resolved, resolve};
 pub use runner::run;
+pub(crate) use running_server::RunningServer;
+pub(crate) use start::ServerSide;
 
 /// Everything that a run needs to know before it begins.
 #[derive(Debug, Clone)]
@@ -112,10 +114,10 @@ impl<'a> Loads<'a> {
 
 impl BenchSetup {
     /// Where servers are started.
-    fn place(&self) -> start::ServerSide<'_> {
+    fn place(&self) -> ServerSide<'_> {
         match &self.server_host {
-            Some(host) => start::ServerSide::There(host),
-            None => start::ServerSide::Here(&self.layout, &self.supervision),
+            Some(host) => ServerSide::There(host),
+            None => ServerSide::Here(&self.layout, &self.supervision),
         }
     }
 
@@ -131,7 +133,7 @@ impl BenchSetup {
     fn place_of_services<'a>(&'a self, pins: &'a Pins) -> services::Place<'a> {
         let shares = self.service_cpus.is_empty();
         let cpus = if shares { &pins.server } else { &self.service_cpus };
-        services::Place { layout: &self.layout, supervision: &self.supervision, cpus, shares }
+        services::Place { side: self.place(), cpus, shares }
     }
 
     /// Workers that a candidate is told to use, under this plan.

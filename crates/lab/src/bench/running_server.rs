@@ -8,7 +8,7 @@ use crate::supervise::{Death, Running, StopReport};
 
 /// A server that the lab started. Dropping it stops it.
 #[derive(Debug)]
-pub(super) enum RunningServer {
+pub(crate) enum RunningServer {
     Here(Box<Running>),
     There(Arc<RemoteServer>),
 }

@@ -1,6 +1,7 @@
 //! Services of trials: up before their candidate, sampled beside it, down after it; and what resets them.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::Duration;
 
 use prony_model::plan::Protocol;
@@ -11,10 +12,13 @@ use prony_model::units::show_duration;
 use rustix::process::geteuid;
 
 use super::request_spec::RequestSpec;
+use super::running_server::RunningServer;
+use super::start::ServerSide;
 use crate::candidate::{Candidate, Layout};
 use crate::check::Route;
 use crate::launch::{LaunchContext, LaunchSpec, Work, beside, done, run_dir};
 use crate::sample::SampledService;
+use crate::server_host::RemoteServer;
 use crate::service::{Reset, Service};
 use crate::supervise::{
     NotUp, Running, StartError, StartErrorKind, StopReport, Supervision, free_port, run_folder,
@@ -25,13 +29,12 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Where services run.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
-    pub(super) layout: &'a Layout,
-    pub(super) supervision: &'a Supervision,
+pub(crate) struct Place<'a> {
+    pub(crate) side: ServerSide<'a>,
     /// Their CPUs; empty: any.
-    pub(super) cpus: &'a [u32],
+    pub(crate) cpus: &'a [u32],
     /// Whether these are the server's, too.
-    pub(super) shares: bool,
+    pub(crate) shares: bool,
 }
 
 /// A service that is up. Dropping it ends it.
@@ -40,7 +43,7 @@ pub(super) struct Up {
     service: Service,
     /// The candidate whose recipe asks for it; `None`: the run does.
     of: Option<String>,
-    running: Running,
+    running: RunningServer,
     port: u16,
     /// The services that it was told of, by name and port.
     told: Vec<(String, u16)>,
@@ -70,7 +73,10 @@ pub(super) fn bring_up(
         let known = kept.iter().position(is_it).map(|at| kept.remove(at)).filter(|up| up.told == told);
         let up = match known {
             Some(up) => Ok(up),
-            None => start(service, of, place, told, cancelled),
+            None => start(service, of, place, &told, cancelled).map(|(running, port)| {
+                let (service, of) = (service.clone(), of.map(|of| of.label().to_owned()));
+                Up { service, of, running, port, told, cpus: place.cpus.to_vec(), shares: place.shares }
+            }),
         };
         match up {
             Ok(up) => all.push(up),
@@ -88,18 +94,27 @@ pub(super) fn ports(services: &[Up]) -> Vec<(String, u16)> {
     services.iter().map(|up| (up.service.name.clone(), up.port)).collect()
 }
 
-fn start(
+/// Starts a service, of a candidate's recipe or of the run, beside those that it is told of; and its port.
+pub(crate) fn start(
     service: &Service,
     of: Option<&Candidate>,
     place: Place<'_>,
-    told: Vec<(String, u16)>,
+    told: &[(String, u16)],
     cancelled: &dyn Fn() -> bool,
-) -> Result<Up, NotUp> {
+) -> Result<(RunningServer, u16), NotUp> {
+    let (layout, supervision) = match place.side {
+        ServerSide::Here(layout, supervision) => (layout, supervision),
+        ServerSide::There(host) => {
+            let beside = (told, place.cpus);
+            let (server, port) = RemoteServer::start_service(host, service, of, beside, cancelled)?;
+            return Ok((RunningServer::There(Arc::new(server)), port));
+        }
+    };
     let (address, label) = (Ipv4Addr::LOCALHOST, format!("service {}", service.name));
     let failed = |why: String| NotUp::NotStarted(format!("{label} did not start: {why}"));
     let port =
         free_port(address).ok_or_else(|| failed("no port is free: end what holds them.".to_owned()))?;
-    let context = context(port, told.clone())?;
+    let context = context(port, told.to_vec())?;
     let mut commands = vec![(Work::Serves, service.command.as_str())];
     let (url, done) = (service.ready_url().map(|url| context.replace(url)), done(&context.run_dir));
     let (probe, waits) = match (&service.ready, &url) {
@@ -124,9 +139,9 @@ fn start(
             TcpStream::connect_timeout(&SocketAddr::from((address, port)), CONNECT_TIMEOUT).is_ok()
         }
     };
-    let of_recipe = of.map(|candidate| (candidate, place.layout));
+    let of_recipe = of.map(|candidate| (candidate, layout));
     let spec = launched(&label, &commands, of_recipe, &context, service.ready_timeout, place.cpus)?;
-    let started = Running::start(&spec, &unlimited(place.supervision), &mut ready, cancelled);
+    let started = Running::start(&spec, &unlimited(supervision), &mut ready, cancelled);
     let mut running = started.map_err(|why| {
         said(why, |kind| match kind {
             StartErrorKind::Died(how) => format!("{how} before it was ready."),
@@ -143,8 +158,7 @@ fn start(
         );
         return Err(NotUp::Stranger(why, running.stop().leftovers));
     }
-    let (service, of, cpus) = (service.clone(), of.map(|of| of.label().to_owned()), place.cpus.to_vec());
-    Ok(Up { service, of, running, port, told, cpus, shares: place.shares })
+    Ok((RunningServer::Here(Box::new(running)), port))
 }
 
 /// Asks a URL whether it responds, each time that it is called.
@@ -157,17 +171,23 @@ fn asking(url: &str) -> Result<impl Fn() -> bool + use<>, String> {
 }
 
 /// Runs a reset to its end.
-pub(super) fn reset(
+pub(crate) fn reset(
     reset: &Reset,
     place: Place<'_>,
     services: Vec<(String, u16)>,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<(), NotUp> {
+    let supervision = match place.side {
+        ServerSide::Here(_, supervision) => supervision,
+        ServerSide::There(host) => {
+            return RemoteServer::reset(host, reset, (&services, place.cpus), cancelled);
+        }
+    };
     let context = context(0, services)?;
     let done = done(&context.run_dir);
     let commands = [(Work::Resets, reset.command.as_str())];
     let spec = launched("The reset", &commands, None, &context, reset.timeout, place.cpus)?;
-    let run = Running::start(&spec, &unlimited(place.supervision), &mut || done.exists(), cancelled);
+    let run = Running::start(&spec, &unlimited(supervision), &mut || done.exists(), cancelled);
     run.map(drop).map_err(|why| {
         said(why, |kind| match kind {
             StartErrorKind::Died(how) => format!("{how}."),
@@ -239,6 +259,6 @@ impl Up {
     pub(super) fn sample(&self, client: &[u32]) -> std::io::Result<SampledService> {
         let (name, cpus, shares_cpus) = (self.service.name.clone(), self.cpus.clone(), self.shares);
         let known = ServiceSamples { name, cpus, shares_cpus, ..ServiceSamples::default() };
-        SampledService::start(self.running.watched(), client, known)
+        SampledService::start(&self.running.sampled(), client, known)
     }
 }

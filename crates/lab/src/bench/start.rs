@@ -21,7 +21,7 @@ const TAKEN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Where candidates are started.
 #[derive(Clone, Copy)]
-pub(super) enum ServerSide<'a> {
+pub(crate) enum ServerSide<'a> {
     Here(&'a Layout, &'a Supervision),
     There(&'a Arc<ServerHost>),
 }
@@ -63,6 +63,7 @@ pub(super) fn start(
                 host,
                 named,
                 settings,
+                services,
                 &mut |listening| {
                     if endpoint.is_none() {
                         let pem = listening.certificate.as_ref().map(|pem| Roots::from_pem(pem.as_bytes()));

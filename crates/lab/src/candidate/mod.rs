@@ -1,8 +1,9 @@
-//! A candidate: a server with its settings (`amphp:jit+ev`), a command, or a URL.
+//! A candidate: a server with its settings (`amphp:jit+ev`), a command, an image, or a URL.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use prony_model::plan::Protocol;
 use prony_model::secret::{REDACTED, redacted_command, remember_command};
 
 use crate::catalogue::{
-    AxisValue, Catalogue, Kind, Piece, Processes, Requires, Server, is_label_word, pieces,
+    AxisValue, Catalogue, Kind, Piece, Processes, Recipe, Requires, Server, is_label_word, pieces,
 };
 use crate::check::{ContractExpectation, CustomCheck, Route};
 use crate::container::{Engine, Image};
@@ -38,6 +39,8 @@ enum Origin {
     Recipe { server: Arc<Server>, chosen: Vec<usize> },
     /// A shell command, and how it is shown: without its secrets.
     Command { command: String, shown: String, listens: Listens },
+    /// An image, by a recipe that is made of its name, and how that is shown.
+    Image { recipe: Arc<Recipe>, shown: String },
     /// Somebody else runs it there.
     Url { target: Target, shown: String },
 }
@@ -84,6 +87,26 @@ impl Candidate {
         Ok(Candidate { label: name.to_owned(), origin, engine: None })
     }
 
+    /// The image of this name, run in containers of this engine. It is told its port by `PORT`, and by what its own command
+    /// is given, a text that is split as a shell splits it.
+    pub fn of_image(
+        name: &str,
+        reference: &str,
+        args: &[String],
+        port: Option<u16>,
+        engine: &Arc<Engine>,
+    ) -> Result<Candidate, String> {
+        name_of(name)?;
+        let recipe =
+            Recipe::of_image(reference, args.to_vec(), port).map_err(|why| format!("{name}: {why}"))?;
+        let given =
+            [format!("image:{reference}")].into_iter().chain(args.iter().cloned()).collect::<Vec<_>>();
+        let given = given.join(" ");
+        remember_command(&given);
+        let origin = Origin::Image { recipe: Arc::new(recipe), shown: redacted_command(&given) };
+        Ok(Candidate { label: name.to_owned(), origin, engine: Some(engine.clone()) })
+    }
+
     /// A server that somebody else runs. It is neither started nor stopped.
     pub fn url(name: &str, target: Target) -> Result<Candidate, String> {
         name_of(name)?;
@@ -115,7 +138,7 @@ impl Candidate {
     /// The same in containers of this engine, if it is a server of the catalogue: somebody's own
     /// command or URL runs where it runs.
     pub fn in_container(self, engine: &Arc<Engine>) -> Candidate {
-        let engine = self.server().is_some().then(|| engine.clone());
+        let engine = self.server().map_or(self.engine.clone(), |_| Some(engine.clone()));
         Candidate { engine, ..self }
     }
 
@@ -132,19 +155,41 @@ impl Candidate {
     /// The image that its recipe or one of its settings names: then it runs in containers only.
     pub fn image(&self) -> Option<&str> {
         let chosen = self.chosen_values().filter_map(|value| value.image.as_deref()).last();
-        chosen.or_else(|| self.server()?.recipe.image.as_deref())
+        chosen.or_else(|| self.recipe()?.image.as_deref())
     }
 
     /// The image that it runs in; `None` where it runs in no container, or has neither Dockerfile nor image.
     pub(crate) fn run_image(&self) -> Option<Image> {
-        Image::for_server(self.server()?, self.image(), self.engine()?)
+        match self.server() {
+            Some(server) => Image::for_server(server, self.image(), self.engine()?),
+            None => Some(Image::named(self.image()?, self.engine()?)),
+        }
+    }
+
+    /// Where it is an image by its name: what the image is by its content, and its engine; pulled first where it is not
+    /// here and may be.
+    pub fn image_version(&self, pull: bool, layout: &Layout) -> Result<Option<String>, String> {
+        let Origin::Image { recipe, .. } = &self.origin else { return Ok(None) };
+        let Some(image) = self.run_image() else { return Ok(None) };
+        let name = recipe.image.as_deref().unwrap_or_default();
+        if pull && !image.exists() {
+            let folder = layout.root();
+            fs::create_dir_all(folder)
+                .map_err(|why| format!("{} cannot be made: {why}.", folder.display()))?;
+            image.make(&self.label, folder, &folder.join("pull.log"))?;
+        }
+        let id = image.id().ok_or_else(|| {
+            let engine = image.engine.name;
+            format!("{self}: {engine} has no image {name} here: build it first, or add --pull to fetch it from its registry.")
+        })?;
+        Ok(Some(format!("{id} in {}", image.engine.describe())))
     }
 
     /// The port that it or its image listens on, where it cannot be told another.
     pub fn fixed_port(&self) -> Option<u16> {
         match &self.origin {
             Origin::Command { listens, .. } => listens.port,
-            Origin::Recipe { .. } | Origin::Url { .. } => self.server()?.recipe.port,
+            Origin::Recipe { .. } | Origin::Image { .. } | Origin::Url { .. } => self.recipe()?.port,
         }
     }
 
@@ -157,6 +202,15 @@ impl Candidate {
     pub fn server(&self) -> Option<&Server> {
         match &self.origin {
             Origin::Recipe { server, .. } => Some(server),
+            Origin::Command { .. } | Origin::Image { .. } | Origin::Url { .. } => None,
+        }
+    }
+
+    /// The recipe that it is started by, if it is by one.
+    pub(crate) fn recipe(&self) -> Option<&Recipe> {
+        match &self.origin {
+            Origin::Recipe { server, .. } => Some(&server.recipe),
+            Origin::Image { recipe, .. } => Some(recipe),
             Origin::Command { .. } | Origin::Url { .. } => None,
         }
     }
@@ -165,7 +219,7 @@ impl Candidate {
     pub fn as_url(&self) -> Option<&Target> {
         match &self.origin {
             Origin::Url { target, .. } => Some(target),
-            Origin::Recipe { .. } | Origin::Command { .. } => None,
+            Origin::Recipe { .. } | Origin::Command { .. } | Origin::Image { .. } => None,
         }
     }
 
@@ -173,7 +227,16 @@ impl Candidate {
     pub fn command_line(&self) -> Option<&str> {
         match &self.origin {
             Origin::Command { command, .. } => Some(command),
-            Origin::Recipe { .. } | Origin::Url { .. } => None,
+            Origin::Recipe { .. } | Origin::Image { .. } | Origin::Url { .. } => None,
+        }
+    }
+
+    /// What it is told in words of the user's own: its command, or the arguments of its image.
+    pub fn told(&self) -> Vec<&str> {
+        match &self.origin {
+            Origin::Command { command, .. } => vec![command],
+            Origin::Image { recipe, .. } => recipe.start.args.iter().map(String::as_str).collect(),
+            Origin::Recipe { .. } | Origin::Url { .. } => Vec::new(),
         }
     }
 
@@ -181,6 +244,7 @@ impl Candidate {
         match &self.origin {
             Origin::Recipe { .. } => self.chosen_values().any(|value| value.tls),
             Origin::Command { listens, .. } => listens.tls,
+            Origin::Image { .. } => false,
             Origin::Url { target, .. } => target.tls,
         }
     }
@@ -197,7 +261,7 @@ impl Candidate {
     pub fn unix(&self) -> Option<&str> {
         match &self.origin {
             Origin::Command { listens, .. } => listens.unix.as_deref(),
-            Origin::Recipe { .. } | Origin::Url { .. } => None,
+            Origin::Recipe { .. } | Origin::Image { .. } | Origin::Url { .. } => None,
         }
     }
 
@@ -205,7 +269,7 @@ impl Candidate {
     pub(crate) fn title(&self) -> &str {
         match &self.origin {
             Origin::Recipe { server, .. } => &server.recipe.title,
-            Origin::Command { shown, .. } | Origin::Url { shown, .. } => shown,
+            Origin::Command { shown, .. } | Origin::Image { shown, .. } | Origin::Url { shown, .. } => shown,
         }
     }
 
@@ -252,7 +316,7 @@ impl Candidate {
 
     /// The environment that its recipe and its settings give it.
     pub(crate) fn env(&self) -> BTreeMap<String, String> {
-        let mut env = self.server().map(|server| server.recipe.start.env.clone()).unwrap_or_default();
+        let mut env = self.recipe().map(|recipe| recipe.start.env.clone()).unwrap_or_default();
         self.chosen_values().for_each(|value| env.extend(value.env.clone()));
         env
     }
@@ -282,7 +346,7 @@ impl Candidate {
                 custom: server.recipe.checks.clone(),
                 workers: 0,
             },
-            Origin::Command { .. } => ContractExpectation {
+            Origin::Command { .. } | Origin::Image { .. } => ContractExpectation {
                 custom: vec![CustomCheck::answers("/")],
                 ..ContractExpectation::default()
             },
@@ -310,7 +374,7 @@ impl Candidate {
     pub(crate) fn chosen_values(&self) -> impl Iterator<Item = &AxisValue> {
         let (axes, chosen) = match &self.origin {
             Origin::Recipe { server, chosen } => (&server.recipe.axes[..], &chosen[..]),
-            Origin::Command { .. } | Origin::Url { .. } => (&[][..], &[][..]),
+            Origin::Command { .. } | Origin::Image { .. } | Origin::Url { .. } => (&[][..], &[][..]),
         };
         axes.iter().zip(chosen).filter_map(|(axis, i)| axis.values.get(*i))
     }

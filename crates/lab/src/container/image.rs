@@ -81,6 +81,18 @@ impl Image {
         Some(Image { engine: engine.clone(), reference, base, built: true })
     }
 
+    /// The image of a name, which somebody else has built.
+    pub(crate) fn named(reference: &str, engine: &Engine) -> Image {
+        Image { engine: engine.clone(), reference: reference.to_owned(), base: None, built: false }
+    }
+
+    /// What it is by its content: a name can mean another tomorrow; `None`: it is not here.
+    pub(crate) fn id(&self) -> Option<String> {
+        let said = self.engine.capture(&["image", "inspect", "--format", "{{.Id}}", &self.reference])?;
+        let id = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+        (said.success && !id.is_empty()).then_some(id)
+    }
+
     pub(crate) fn exists(&self) -> bool {
         self.engine.has_image(&self.reference)
     }

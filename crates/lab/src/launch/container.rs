@@ -45,13 +45,14 @@ pub(super) fn launch(
     context: &LaunchContext,
     values: &Values,
 ) -> Result<LaunchSpec, String> {
-    let (Some(server), Some(image)) = (candidate.server(), candidate.run_image()) else {
+    let (Some(recipe), Some(image)) = (candidate.recipe(), candidate.run_image()) else {
         return Err(format!(
             "{candidate} has no image: put a Dockerfile beside its server.toml, or name an image there."
         ));
     };
     let name = container_name(&context.run_dir);
-    let start = &server.recipe.start;
+    let (server, start) =
+        (candidate.server().map_or(candidate.label(), |server| &server.name), &recipe.start);
     let run = context.run_dir.to_string_lossy().into_owned();
     let mut argv =
         engine.argv(&["run", "--rm", "--pull", "never", "--network", "host", "--log-driver", "none"]);
@@ -60,7 +61,7 @@ pub(super) fn launch(
     if let Some(made) = &made {
         add(&["--cidfile", &made.to_string_lossy()]);
     }
-    add(&["--name", &name, "--label", LABEL, "--label", &format!("org.prony.server={}", server.name)]);
+    add(&["--name", &name, "--label", LABEL, "--label", &format!("org.prony.server={server}")]);
     add(&["--security-opt", "label=disable", "--volume", &format!("{run}:{run}")]);
     add(&confined(candidate, engine, context.workers).iter().map(String::as_str).collect::<Vec<_>>());
     if let Some(memory) = &engine.memory {
@@ -75,8 +76,8 @@ pub(super) fn launch(
     for name in &start.inherit {
         add(&["--env", name]);
     }
-    let work = layout.context(&server.name);
     if !start.command.is_empty() {
+        let work = layout.context(server);
         let script = context.run_dir.join(SCRIPT);
         fs::write(&script, script_of(candidate, values)).map_err(not_rendered(candidate, &script))?;
         if !image.built {
@@ -85,11 +86,12 @@ pub(super) fn launch(
         add(&["--workdir", WORK, "--entrypoint", "/bin/sh", &image.reference, &script.to_string_lossy()]);
     } else {
         add(&[&image.reference]);
+        add(&values.argv(&start.args).iter().map(String::as_str).collect::<Vec<_>>());
     }
     Ok(LaunchSpec {
         label: candidate.label().to_owned(),
         processes: vec![ProcessSpec { argv, wait_for: None, ends: false }],
-        cwd: work,
+        cwd: context.run_dir.clone(),
         env: secret,
         inherits_all_but: Some(
             context.hidden.iter().filter(|name| !start.inherit.contains(name)).cloned().collect(),
@@ -127,7 +129,7 @@ pub(super) fn ask_version(candidate: &Candidate, engine: &Engine, values: &Value
 /// The options that keep a container small: root without rights but those that its recipe names, no way to more of them,
 /// nothing of its client's environment, and bounds on processes and open files.
 fn confined(candidate: &Candidate, engine: &Engine, workers: u32) -> Vec<String> {
-    let recipe = candidate.server().map(|server| &server.recipe);
+    let recipe = candidate.recipe();
     let said = recipe.and_then(|recipe| recipe.capabilities.as_deref());
     // An image that is all of a recipe starts as its maker meant it, often by giving up root's rights itself.
     let image_alone = recipe.is_some_and(|recipe| recipe.start.command.is_empty());

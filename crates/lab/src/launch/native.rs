@@ -26,12 +26,15 @@ impl Candidate {
     /// Its processes, ready to be started: copies the recipe's folder if it has changed, and renders
     /// the templates into the run's folder.
     pub(crate) fn launch(&self, layout: &Layout, context: &LaunchContext) -> Result<LaunchSpec, String> {
-        match self.server() {
-            Some(server) => of_recipe(self, server, layout, context),
-            None if self.as_url().is_some() => {
+        match (self.server(), self.engine()) {
+            (Some(server), _) => of_recipe(self, server, layout, context),
+            (None, Some(engine)) => {
+                container::launch(self, engine, layout, context, &values(self, layout, context))
+            }
+            (None, None) if self.as_url().is_some() => {
                 Err(format!("{self} is a URL: it is loaded where it runs, not started."))
             }
-            None => Ok(of_command(self, context)),
+            (None, None) => Ok(of_command(self, context)),
         }
     }
 

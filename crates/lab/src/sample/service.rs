@@ -5,31 +5,29 @@ use std::time::Duration;
 
 use prony_model::server::ServiceSamples;
 
-use super::{Sampler, Watched, WholeHost};
+use crate::server_host::{SampledServer, Sampling};
 
 /// A service that is being sampled.
 #[derive(Debug)]
 pub(crate) struct SampledService {
-    sampler: Sampler,
+    sampling: Sampling,
     known: ServiceSamples,
 }
 
 impl SampledService {
     /// Begins, by these CPUs (the client's); what is `known` is what it is called and where it runs.
     pub(crate) fn start(
-        watched: Watched,
+        server: &SampledServer,
         client: &[u32],
         known: ServiceSamples,
     ) -> io::Result<SampledService> {
-        let sampler = Sampler::start(watched, client, &[], WholeHost::default())?;
-        Ok(SampledService { sampler, known })
+        Ok(SampledService { sampling: server.start(client, &[])?, known })
     }
 
     /// Ends: what it cost within a window.
     pub(crate) fn finish(self, window: Option<(u64, u64)>) -> Option<ServiceSamples> {
-        let samples = self.sampler.finish();
-        let (start_ns, end_ns) = window?;
-        let seen = samples.window(start_ns, end_ns, Duration::ZERO, &[])?;
+        // A host that is lost is said of its server.
+        let seen = self.sampling.finish(window, Duration::ZERO, &[]).ok()??.server?;
         Some(ServiceSamples {
             cpu_method: seen.cpu_method,
             window_cpu_ns: seen.window_cpu_ns,

@@ -18,9 +18,12 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::agent_link::AgentLink;
-use super::message::{FromAgent, Greeted, Greeting, Installed, Listening, Named, Request, Started};
+use super::message::{
+    FromAgent, Greeted, Greeting, Installed, Listening, Named, Request, ServiceStarted, Started,
+};
 use super::{SERVERS_MAX, SampledServer, Seen};
-use crate::bench::found_here;
+use crate::bench::services::{self, Place};
+use crate::bench::{RunningServer, ServerSide, found_here};
 use crate::candidate::{Candidate, Layout, Listens};
 use crate::catalogue::Catalogue;
 use crate::container::Engine;
@@ -28,6 +31,7 @@ use crate::doctor::{self, Asked, Finding, Tree};
 use crate::experiment::CORES_MAX;
 use crate::provision;
 use crate::sample::{Sampler, Watched, WholeHost, can_limit, parse_size};
+use crate::service::Service;
 use crate::supervise::{self, Running, Supervision, prepare};
 use crate::watch::WatchedServer;
 
@@ -150,7 +154,17 @@ impl Agent {
             Request::Find(candidate) => {
                 json(&found_here(&self.candidate(&candidate)?, &self.agreed()?.layout))
             }
-            Request::Start { candidate, workers, cpus } => json(&self.start(&candidate, workers, cpus)?),
+            Request::Start { candidate, workers, cpus, services } => {
+                json(&self.start(&candidate, (workers, cpus), &services)?)
+            }
+            Request::StartService { service, of, told, cpus } => {
+                json(&self.start_service(&service, of.as_ref(), told, cpus)?)
+            }
+            Request::Reset { reset, services, cpus } => {
+                self.allows(&format!("The reset {:?}", reset.command))?;
+                let place = self.place(&cpus)?;
+                json(&services::reset(&reset, place, services, &|| self.link.is_to_end()))
+            }
             Request::Watch(named) => json(&self.watch(&named)?),
             Request::Sample(server) => json(&self.sample(server)?),
             Request::Measure(server, window) => json(&self.measure(server, window)?),
@@ -241,10 +255,8 @@ impl Agent {
                     None => candidate,
                 })
             }
-            Named::Command { name, .. } if !self.options.allow_commands => Err(format!(
-                "{name} is a command, and only servers of the catalogue are started there without --allow-commands."
-            )),
             Named::Command { name, command, tls } => {
+                self.allows(name)?;
                 Candidate::command(name, command, Listens { tls: *tls, ..Listens::default() })
             }
         }
@@ -259,17 +271,78 @@ impl Agent {
         self.cpus.iter().copied().filter(|cpu| !self.server_cpus.contains(cpu)).collect()
     }
 
-    fn start(&mut self, named: &Named, workers: u32, cpus: Vec<u32>) -> Result<Started, String> {
+    /// Refuses a command of the controller's own where only the catalogue's servers may be started.
+    fn allows(&self, what: &str) -> Result<(), String> {
+        match self.options.allow_commands {
+            true => Ok(()),
+            false => Err(format!(
+                "{what} is a command, and only servers of the catalogue are started there without --allow-commands."
+            )),
+        }
+    }
+
+    /// Whether one more can be started on these CPUs.
+    fn has_room_on(&self, cpus: &[u32]) -> Result<(), String> {
+        if self.servers.len() >= SERVERS_MAX {
+            return Err(format!("{SERVERS_MAX} servers and services at once at most."));
+        }
+        match cpus.iter().find(|cpu| !self.cpus.contains(cpu)) {
+            Some(cpu) => Err(format!("CPU {cpu} is not one that servers may use there.")),
+            None => Ok(()),
+        }
+    }
+
+    /// Where services run, and resets.
+    fn place<'a>(&'a self, cpus: &'a [u32]) -> Result<Place<'a>, String> {
+        self.has_room_on(cpus)?;
+        let side = ServerSide::Here(&self.agreed()?.layout, &self.options.supervision);
+        Ok(Place { side, cpus, shares: false })
+    }
+
+    fn start_service(
+        &mut self,
+        service: &Service,
+        of: Option<&Named>,
+        told: Vec<(String, u16)>,
+        cpus: Vec<u32>,
+    ) -> Result<ServiceStarted, String> {
+        let of = of.map(|named| self.candidate(named)).transpose()?;
+        let is_of_recipe = |of: &Candidate| of.recipe().is_some_and(|own| own.services.contains(service));
+        if !of.as_ref().is_some_and(is_of_recipe) {
+            self.allows(&format!("The service {}", service.name))?;
+        }
+        let place = self.place(&cpus)?;
+        let (port, running) =
+            match services::start(service, of.as_ref(), place, &told, &|| self.link.is_to_end()) {
+                Ok((RunningServer::Here(running), port)) => (port, running),
+                Ok(_) => return Err(unknown()),
+                Err(not_up) => return Ok(Err(not_up)),
+            };
+        let number = self.serves(Served {
+            watched: running.watched(),
+            sampler: None,
+            cpus,
+            startup: Duration::ZERO,
+            has_died: false,
+            running: Some(*running),
+        });
+        Ok(Ok((number, port)))
+    }
+
+    fn start(
+        &mut self,
+        named: &Named,
+        (workers, cpus): (u32, Vec<u32>),
+        services: &[(String, u16)],
+    ) -> Result<Started, String> {
         let candidate = self.candidate(named)?;
         let agreed = self.agreed()?;
-        if self.servers.len() >= SERVERS_MAX || !(1..=CORES_MAX).contains(&workers) {
-            return Err(format!("{SERVERS_MAX} servers at once at most, with 1 to {CORES_MAX} workers."));
+        if !(1..=CORES_MAX).contains(&workers) {
+            return Err(format!("A server has 1 to {CORES_MAX} workers."));
         }
-        if let Some(cpu) = cpus.iter().find(|cpu| !self.cpus.contains(cpu)) {
-            return Err(format!("CPU {cpu} is not one that servers may use there."));
-        }
+        self.has_room_on(&cpus)?;
         let settings = (workers, &*cpus);
-        let prepared = match prepare(&candidate, &agreed.layout, agreed.address, settings, &[]) {
+        let prepared = match prepare(&candidate, &agreed.layout, agreed.address, settings, services) {
             Ok(prepared) => prepared,
             Err(not_up) => return Ok(Err(not_up)),
         };

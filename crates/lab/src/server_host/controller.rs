@@ -9,6 +9,7 @@ use prony_model::Tool;
 use prony_model::clock::Offset;
 use prony_model::host::Host;
 use prony_model::observed::ServerLife;
+use serde::de::DeserializeOwned;
 
 use super::link::{Link, read, said, strange};
 use super::message::{Found, FromController, Greeted, Greeting, Installed, Named, Request};
@@ -148,7 +149,17 @@ impl ServerHost {
         cancelled: &dyn Fn() -> bool,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Installed, String> {
-        let call = self.link.begin_call(Request::Install(self.all_named(candidates)?))?;
+        self.call_until(Request::Install(self.all_named(candidates)?), cancelled, progress)
+    }
+
+    /// Asks for what takes its time, and has it given up once `cancelled`.
+    pub(super) fn call_until<T: DeserializeOwned>(
+        &self,
+        request: Request,
+        cancelled: &dyn Fn() -> bool,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<T, String> {
+        let call = self.link.begin_call(request)?;
         let mut was_cancelled = false;
         loop {
             let answer = self.link.answer(call, BEAT_EVERY);

@@ -7,10 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::provision::Missing;
+use crate::service::{Reset, Service};
 use crate::supervise::{Death, NotUp};
 
 /// The number of a server and how long it took to start, or why it is not up.
 pub(super) type Started = Result<(u64, u64), NotUp>;
+/// The number of a service and its port, or why it is not up.
+pub(super) type ServiceStarted = Result<(u64, u16), NotUp>;
 /// Each label, and why it is not installed.
 pub type Installed = Vec<(String, Option<String>)>;
 
@@ -44,7 +47,19 @@ pub(super) enum Request {
         workers: u32,
         /// Its CPUs; empty: any.
         cpus: Vec<u32>,
+        /// The services that are up, with their ports.
+        services: Vec<(String, u16)>,
     },
+    /// To start a service, which those before it are up for, on these CPUs (empty: any): [`ServiceStarted`].
+    StartService {
+        service: Service,
+        /// The candidate whose recipe it is of.
+        of: Option<Named>,
+        told: Vec<(String, u16)>,
+        cpus: Vec<u32>,
+    },
+    /// To run a reset on these CPUs: `Result<(), NotUp>`.
+    Reset { reset: Reset, services: Vec<(String, u16)>, cpus: Vec<u32> },
     /// To find a server that somebody else started, by its process or its port, to sample it: its number.
     Watch(String),
     /// To begin to sample a server.

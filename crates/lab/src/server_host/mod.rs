@@ -14,6 +14,7 @@ mod round_trips;
 mod sampling;
 mod starting;
 
+use crate::service::SERVICES_MAX;
 use std::time::Duration;
 
 pub use agent::{AgentOptions, serve};
@@ -31,8 +32,8 @@ const BEAT_EVERY: Duration = Duration::from_millis(250);
 const LEASE: Duration = Duration::from_secs(4);
 /// A controller that has not been answered for so long has lost its agent, whose lease is over by then.
 const LOST: Duration = Duration::from_secs(5);
-/// Servers that are up at once: those of a duet.
-const SERVERS_MAX: usize = 2;
+/// Servers and services that are up at once: those of a duet.
+const SERVERS_MAX: usize = 2 * (1 + SERVICES_MAX);
 
 #[cfg(test)]
 mod tests;

@@ -7,8 +7,10 @@ use prony_host::monotonic_ns;
 use serde_json::value::RawValue;
 
 use super::link::{read, strange};
-use super::message::{FromController, Listening, Named, Request, Started};
+use super::message::{FromController, Listening, Named, Request, ServiceStarted, Started};
 use super::{Seen, ServerHost};
+use crate::candidate::Candidate;
+use crate::service::{Reset, Service};
 use crate::supervise::{Death, NotUp, StopReport};
 
 /// Between two looks whether a server on another host answers, as on this one.
@@ -37,11 +39,13 @@ impl RemoteServer {
         host: &Arc<ServerHost>,
         candidate: Named,
         (workers, cpus): (u32, &[u32]),
+        services: &[(String, u16)],
         ready: &mut dyn FnMut(&Listening) -> Result<bool, String>,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<RemoteServer, NotUp> {
         let link = host.link();
-        let request = Request::Start { candidate, workers, cpus: cpus.to_vec() };
+        let services = services.to_vec();
+        let request = Request::Start { candidate, workers, cpus: cpus.to_vec(), services };
         let call = link.begin_call(request).map_err(NotUp::NotStarted)?;
         let mut patience = LOOK_MIN;
         let given_up = loop {
@@ -79,6 +83,36 @@ impl RemoteServer {
             }
             Some(why) => Err(why),
         }
+    }
+
+    /// Starts a service there, of a candidate's recipe or of the run, beside those that it is told of; and its port.
+    pub(crate) fn start_service(
+        host: &Arc<ServerHost>,
+        service: &Service,
+        of: Option<&Candidate>,
+        (told, cpus): (&[(String, u16)], &[u32]),
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<(RemoteServer, u16), NotUp> {
+        let of = of.map(|candidate| host.named(candidate)).transpose().map_err(NotUp::NotStarted)?;
+        let (service, told, cpus) = (service.clone(), told.to_vec(), cpus.to_vec());
+        let answer =
+            host.call_until(Request::StartService { service, of, told, cpus }, cancelled, &mut |_| ());
+        let (number, port) =
+            answer.unwrap_or_else(|why: String| -> ServiceStarted { Err(NotUp::NotStarted(why)) })?;
+        let (startup, stopped) = (Duration::ZERO, Mutex::default());
+        Ok((RemoteServer { host: Arc::clone(host), number, startup, stopped }, port))
+    }
+
+    /// Runs a reset there.
+    pub(crate) fn reset(
+        host: &Arc<ServerHost>,
+        reset: &Reset,
+        (services, cpus): (&[(String, u16)], &[u32]),
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<(), NotUp> {
+        let (reset, services, cpus) = (reset.clone(), services.to_vec(), cpus.to_vec());
+        let answer = host.call_until(Request::Reset { reset, services, cpus }, cancelled, &mut |_| ());
+        answer.unwrap_or_else(|why: String| Err(NotUp::NotStarted(why)))
     }
 
     /// A server that somebody else started there, by its process (`1234`) or its port (`:8080`). It is not stopped.

@@ -127,7 +127,7 @@ fn an_agent_whose_controller_falls_silent_ends_its_servers_by_its_lease() {
     let candidate = message::Named::Command { name: "a".into(), command, tls: false };
     for (call, request) in [
         (1, message::Request::Greet(greeting)),
-        (2, message::Request::Start { candidate, workers: 1, cpus: Vec::new() }),
+        (2, message::Request::Start { candidate, workers: 1, cpus: Vec::new(), services: Vec::new() }),
     ] {
         lines::say(&mut pipe, &message::FromController::Call(call, request)).unwrap();
     }

@@ -10,10 +10,11 @@ use prony_model::options::LoadOptions;
 pub(crate) struct BenchArguments {
     /// The name of a built-in experiment, or a TOML file
     pub(crate) experiment: Option<String>,
-    /// A server to measure: NAME='COMMAND {port}' or NAME=URL (repeatable)
+    /// A server to measure: NAME='COMMAND {port}', NAME=URL or NAME=image:IMAGE (repeatable)
     ///
     /// It takes the place of an experiment. Prony starts COMMAND with a free port in place of {port}. For a server
-    /// on a Unix socket, {run} is a new folder at each start: give its socket as --unix '{run}/app.sock'
+    /// on a Unix socket, {run} is a new folder at each start: give its socket as --unix '{run}/app.sock'. IMAGE is run
+    /// in a container by podman or docker (--runtime), with the port in its environment variable PORT
     #[arg(long = "candidate", value_name = "NAME=WHAT", conflicts_with = "experiment")]
     pub(crate) candidates: Vec<String>,
     /// Also measure the CPU time, memory and restarts of the server of a --candidate URL: the process PID and its
@@ -38,7 +39,8 @@ pub(crate) struct BenchArguments {
     /// each start, or with its own certificate for 127.0.0.1 (then give --cacert or -k)
     #[arg(long, conflicts_with = "experiment")]
     pub(crate) https: bool,
-    /// Start what candidates need, such as a database: NAME='COMMAND {port}' (repeatable; started in this order)
+    /// Start what candidates need, such as a database: NAME='COMMAND {port}', or NAME=postgresql[:SEED.sql]
+    /// (repeatable; started in this order)
     ///
     /// It is started anew for each trial, and on CPUs of its own if there are at least three. Commands get its port in
     /// place of {NAME_port}, and in the environment variable NAME_PORT. It is ready when that port accepts connections
@@ -61,7 +63,13 @@ pub(crate) struct BenchArguments {
     /// How long a reset may take [default: the experiment's, else 60s]
     #[arg(long, value_name = "TIME")]
     pub(crate) reset_timeout: Option<String>,
-    /// The port on which every --candidate COMMAND listens, if it cannot be given one; {port} is then this one
+    /// Give these arguments to every image: '--listen {port}'. They are split as a shell splits them
+    #[arg(long, value_name = "WORDS", requires = "candidates", allow_hyphen_values = true)]
+    pub(crate) args: Option<String>,
+    /// Pull images that are not on this machine [default: a run without them is refused]
+    #[arg(long, requires = "candidates")]
+    pub(crate) pull: bool,
+    /// The port on which every --candidate COMMAND or image listens, if it cannot be given one; {port} is then this one
     #[arg(
         long,
         value_name = "PORT",

@@ -18,7 +18,7 @@ pub(crate) struct ServersArguments {
 #[derive(Debug, Args)]
 pub(crate) struct RuntimeArguments {
     /// Where to start servers: `native`, as processes of this machine; `podman`; `docker`; or `container`,
-    /// whichever of the two works
+    /// whichever of the two works. A --candidate image: runs in `container` unless another engine is given
     #[arg(long, value_name = "RUNTIME", default_value = "native")]
     pub(crate) runtime: String,
     /// The memory limit of each server, `512m` [default: no limit]

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use clap::Parser;
+use prony_lab::candidate::Layout;
 use prony_lab::experiment::Experiment;
 use prony_model::options::LoadOptions;
 use prony_model::plan_record::PlanRecord;
@@ -137,7 +138,8 @@ fn benched(scheme: &str, flags: &[String]) -> Plan {
     let candidate = ["prony", "bench", "--candidate", "a=./a {port}", "--https"];
     let candidate = if scheme == "https" { &candidate[..] } else { &candidate[..4] };
     let Command::Bench(arguments) = parsed(candidate, flags) else { panic!("it is a bench") };
-    bench::candidates::experiment(&arguments).unwrap().0.plans[0].load.clone()
+    let layout = Layout::new(Path::new("unused")).unwrap();
+    bench::candidates::experiment(&arguments, &layout).unwrap().0.plans[0].load.clone()
 }
 
 fn in_a_file(scheme: &str, toml: &str) -> Result<Plan, String> {

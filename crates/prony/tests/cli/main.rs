@@ -42,6 +42,7 @@ mod secrets;
 mod server_host;
 mod servers;
 mod services;
+mod services_there;
 mod signals;
 mod slo_in_ci;
 mod ssh;

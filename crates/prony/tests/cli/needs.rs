@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::ssh::{SSH, SSHD};
 
-/// What is to be there, by name: `PRONY_TESTS_NEED="nats ssh netns manifests"`.
+/// What is to be there, by name: `PRONY_TESTS_NEED="nats ssh netns manifests postgresql"`.
 const NEEDED: &str = "PRONY_TESTS_NEED";
 
 /// Something that a test needs.
@@ -20,6 +20,8 @@ pub enum Need {
     Netns,
     /// What holds manifests against the schema of Kubernetes' API.
     Manifests,
+    /// PostgreSQL as Debian has it.
+    Postgresql,
 }
 
 impl Need {
@@ -29,6 +31,7 @@ impl Need {
             Need::Ssh => "ssh",
             Need::Netns => "netns",
             Need::Manifests => "manifests",
+            Need::Postgresql => "postgresql",
         }
     }
 
@@ -46,6 +49,12 @@ impl Need {
             ],
             Need::Manifests => {
                 vec![("kubernetes-validate on PATH", runs("kubernetes-validate", &["--version"]))]
+            }
+            Need::Postgresql => {
+                vec![(
+                    "PostgreSQL (apt-get install postgresql)",
+                    runs("sh", &["-c", "ls /usr/lib/postgresql/*/bin/initdb"]),
+                )]
             }
         };
         lacks.into_iter().find(|(_, is_there)| !is_there).map(|(what, _)| what)

@@ -25,15 +25,15 @@ const AHEAD_S: i64 = 500_000;
 /// The servers' names.
 const NAMES: [&str; 3] = ["one", "two", "three"];
 
-struct TwoHosts {
-    world: World,
+pub struct TwoHosts {
+    pub world: World,
     hosts: Hosts,
     relay: Relay,
     _sshd: Daemon,
 }
 
 impl TwoHosts {
-    fn new(test: &str) -> Option<TwoHosts> {
+    pub fn new(test: &str) -> Option<TwoHosts> {
         if !has(test, &[Need::Netns, Need::Ssh]) {
             return None;
         }
@@ -94,7 +94,7 @@ impl TwoHosts {
     }
 
     /// With servers on the other host, by the address that loads reach.
-    fn prony(&self, arguments: &[&str]) -> Said {
+    pub fn prony(&self, arguments: &[&str]) -> Said {
         self.command(arguments).args(["--server-host", &self.given()]).output().unwrap().into()
     }
 
@@ -130,7 +130,7 @@ impl TwoHosts {
 
     /// Guards and servers, agents and ssh, and their files.
     #[track_caller]
-    fn nothing_is_left(&self) {
+    pub fn nothing_is_left(&self) {
         let own = self.world.path("").display().to_string();
         // sshd itself stays, and those that wait for the next connection.
         let left = || {

@@ -2,7 +2,7 @@
 
 serve PORT FILE: counts requests of /row into FILE, one byte each; `/reset` empties it.
 mortal PORT N: ends with exit code 4 when /row was asked for N times.
-app PORT SERVICE: asks the service at 127.0.0.1:SERVICE for /row once for each request; without it, it does not answer.
+app PORT SERVICE [HOST]: asks the service at 127.0.0.1:SERVICE for /row once for each request; without it, it does not answer.
 reset SERVICE: asks the service for /reset.
 hold FILE: makes FILE, and waits.
 """
@@ -14,6 +14,7 @@ import threading
 import time
 
 mode, port, other = (sys.argv + [""])[1:4]
+host = sys.argv[4] if len(sys.argv) > 4 else "127.0.0.1"
 lock = threading.Lock()
 rows = 0
 
@@ -71,7 +72,7 @@ if mode == "reset":
     sys.exit(0)
 listener = socket.socket()
 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-listener.bind(("127.0.0.1", int(port)))
+listener.bind((host, int(port)))
 listener.listen(64)
 while True:
     threading.Thread(target=begin, args=(listener.accept()[0],), daemon=True).start()

@@ -9,6 +9,7 @@ use std::process::{Child, Stdio};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
+use crate::needs::{Need, has};
 use crate::tutorial_page::commands;
 use crate::world::{Said, World, processes_naming, send, wait_until};
 
@@ -167,6 +168,42 @@ fn a_service_or_a_reset_that_fails_is_said_of_each_trial_and_leaves_nothing() {
     }
 }
 
+/// Its seed is in it before anything else asks.
+#[test]
+fn postgresql_is_started_with_its_seed_and_a_seed_that_fails_is_quoted() {
+    if !has("postgresql_is_started_with_its_seed_and_a_seed_that_fails_is_quoted", &[Need::Postgresql]) {
+        return;
+    }
+    let shop = Shop::new();
+    shop.world.write("seed.sql", "CREATE TABLE item AS SELECT generate_series(1, 3);\n");
+    let seed = format!("db=postgresql:{}", shop.world.path("seed.sql").display());
+    let ask = "psql -X -h 127.0.0.1 -p {db_port} -U prony prony";
+    let count = format!("n=$({ask} -Atc 'SELECT count(*) FROM item') && [ $n = 3 ]");
+    let flags = [
+        "--candidate",
+        "shop=exec @ serve {port} rows-{port}",
+        "--blocks",
+        "2",
+        "--service",
+        &seed,
+        "--reset",
+        &count,
+    ];
+    let said = shop.bench(&flags);
+    assert_eq!(shop.failures(), [""; 2].map(str::to_owned), "{said:?}");
+    let header = shop.world.lines("r.jsonl", "header").remove(0);
+    let recorded = header["services"][0]["command"].as_str().unwrap_or_default();
+    assert!(recorded.starts_with("postgresql, seed ") && recorded.ends_with("seed.sql"), "{recorded}");
+    shop.assert_nothing_left();
+    let shop = Shop::new();
+    shop.world.write("wrong.sql", "CREATE TABEL item (id integer);\n");
+    let wrong = format!("db=postgresql:{}", shop.world.path("wrong.sql").display());
+    shop.bench(&["--candidate", APP, "--blocks", "1", "--service", &wrong]);
+    let said = shop.failures().concat();
+    assert!(said.starts_with("service db ended with exit code 3") && said.contains("TABEL"), "{said}");
+    shop.assert_nothing_left();
+}
+
 /// However much it prints, its log is bounded and the run goes on.
 #[test]
 fn a_service_that_prints_for_ever_hinders_nothing() {
@@ -211,10 +248,6 @@ fn a_name_that_nothing_has_is_an_error_before_anything_starts() {
         (
             &["--candidate", APP, "--candidate", "b=x {port}", "--service", DB, "--reset", "true", "--duet"],
             "--duet",
-        ),
-        (
-            &["--candidate", APP, "--service", DB, "--server-host", "ssh:nowhere.invalid"],
-            "--server-host starts",
         ),
     ] {
         let shop = Shop::new();

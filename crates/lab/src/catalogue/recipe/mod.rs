@@ -10,7 +10,7 @@ use prony_model::plan::ProtocolId;
 use serde::{Deserialize, Serialize};
 
 use crate::check::{CustomCheck, Route};
-use crate::service::{self, Service};
+use crate::service::{self, POSTGRESQL, Service};
 use crate::toml_file::{TomlError, TomlFile};
 
 mod python;
@@ -117,7 +117,11 @@ pub(crate) enum Processes {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
+    #[serde(default)]
     pub command: Vec<String>,
+    /// What the image's own command is given, in the place of a command.
+    #[serde(default)]
+    pub(crate) args: Vec<String>,
     /// Set on top of what every server finds in its environment.
     #[serde(default)]
     pub(crate) env: BTreeMap<String, String>,
@@ -137,6 +141,7 @@ impl Default for Start {
     fn default() -> Start {
         Start {
             command: Vec::new(),
+            args: Vec::new(),
             env: BTreeMap::new(),
             inherit: Vec::new(),
             templates: Vec::new(),
@@ -211,6 +216,14 @@ impl Recipe {
         Ok(recipe)
     }
 
+    /// That of an image and nothing else, which is told its port by `PORT`, or has its own.
+    pub(crate) fn of_image(reference: &str, args: Vec<String>, port: Option<u16>) -> Result<Recipe, String> {
+        validate::image_name(reference)?;
+        let env = BTreeMap::from([("PORT".to_owned(), "{port}".to_owned())]);
+        let start = Start { args, env, ..Start::default() };
+        Ok(Recipe { image: Some(reference.to_owned()), port, start, ..Recipe::default() })
+    }
+
     /// Whether it asks for services beside it.
     pub fn has_services(&self) -> bool {
         !self.services.is_empty()
@@ -218,6 +231,9 @@ impl Recipe {
 
     /// An image with a port may leave out the rest: it is then asked for `/`, and nothing is said of it.
     fn complete(&mut self, file: TomlFile<'_>) -> Result<(), TomlError> {
+        if self.services.iter().any(Service::is_postgresql) {
+            self.requires.apt.push(POSTGRESQL.to_owned());
+        }
         let given: toml::Table = file.parse()?;
         let is_missing = |key: &str| !given.contains_key(key);
         let Some(image) = &self.image else {

@@ -71,7 +71,7 @@ fn misspelt_keys_and_words_name_the_nearest() {
     );
     assert_eq!(
         error("templates =", "template ="),
-        "s.toml:20: unknown key \"template\" in [start]: did you mean \"templates\"? Known: command, env, \
+        "s.toml:20: unknown key \"template\" in [start]: did you mean \"templates\"? Known: command, args, env, \
          inherit, templates, ready_timeout_s."
     );
     assert_eq!(

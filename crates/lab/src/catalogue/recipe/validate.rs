@@ -2,7 +2,7 @@
 
 use super::requires::{is_sha256, validate as requires};
 use super::variables::{BUILT_IN, Piece, Var, is_name, pieces};
-use super::{AxisValue, Recipe, SCHEMA};
+use super::{AxisValue, Recipe, SCHEMA, Start};
 use crate::check::validate_checks;
 use crate::service;
 use crate::toml_file::{TomlError, TomlFile, suggest};
@@ -62,17 +62,7 @@ fn protocols(file: TomlFile<'_>, path: &[&str], spoken: &[ProtocolId]) -> Result
 }
 
 fn image(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlError> {
-    let check = |path: &[&str], image: &str| {
-        let is_image = image.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && image.bytes().all(|b| b.is_ascii_graphic());
-        file.refuse_if(!is_image, path, format!("{image:?} is not the name of an image: write NAME:TAG."))?;
-        // An engine would refuse half a digest, too, but only at the installation.
-        let digest =
-            image.split_once('@').map(|(_, digest)| digest.strip_prefix("sha256:").unwrap_or_default());
-        let why =
-            format!("{image:?} has no whole digest: write NAME:TAG@sha256: and its 64 hexadecimal digits.");
-        file.refuse_if(!digest.is_none_or(is_sha256), path, why)
-    };
+    let check = |path: &[&str], image: &str| image_name(image).map_err(|why| file.error(path, why));
     recipe.image.iter().try_for_each(|image| check(&["image"], image))?;
     for axis in &recipe.axes {
         for (value, image) in axis.values.iter().filter_map(|value| Some((value, value.image.as_ref()?))) {
@@ -88,8 +78,30 @@ fn image(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlError> {
         let wrong = !CAPABILITIES.contains(&name.as_str());
         file.refuse_if(wrong, &["capabilities", &i.to_string()], why)?;
     }
+    let Start { command, args, .. } = &recipe.start;
+    let why = "args are an image's, and take the place of its command's: leave them out, or the command.";
+    file.refuse_if(!args.is_empty() && (!image || !command.is_empty()), &["start", "args"], why)?;
     let why = "the image needs a port: write port = 8080, on which it listens, or a [start] with {port}.";
-    file.refuse_if(image && port.is_none() && recipe.start.command.is_empty(), &["image"], why)
+    let mut told = args.iter().chain(recipe.start.env.values());
+    let is_told = !command.is_empty() || told.any(|text| pieces(text).contains(&Piece::Name("port")));
+    file.refuse_if(image && port.is_none() && !is_told, &["image"], why)
+}
+
+/// Refuses what cannot be an image's name.
+pub(super) fn image_name(image: &str) -> Result<(), String> {
+    let is_image =
+        image.starts_with(|c: char| c.is_ascii_alphanumeric()) && image.bytes().all(|b| b.is_ascii_graphic());
+    if !is_image {
+        return Err(format!("{image:?} is not the name of an image: write NAME:TAG."));
+    }
+    // An engine would refuse half a digest, too, but only at the installation.
+    let digest = image.split_once('@').map(|(_, digest)| digest.strip_prefix("sha256:").unwrap_or_default());
+    if !digest.is_none_or(is_sha256) {
+        return Err(format!(
+            "{image:?} has no whole digest: write NAME:TAG@sha256: and its 64 hexadecimal digits."
+        ));
+    }
+    Ok(())
 }
 
 fn vars(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlError> {
@@ -139,13 +151,8 @@ fn variables(recipe: &Recipe) -> (Vec<&str>, impl Fn(&str) -> bool + Copy) {
 
 fn commands(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlError> {
     let (known, is_list) = variables(recipe);
-    let check = |path: &[&str], command: &[String], known: &[&str]| -> Result<(), TomlError> {
-        file.refuse_if(
-            command.first().is_none_or(|program| program.trim().is_empty()),
-            path,
-            "the command is empty: name a program.",
-        )?;
-        for (i, argument) in command.iter().enumerate() {
+    let words = |path: &[&str], words: &[String], known: &[&str]| -> Result<(), TomlError> {
+        for (i, argument) in words.iter().enumerate() {
             let i = i.to_string();
             let path = [path, &[i.as_str()]].concat();
             let whole = matches!(pieces(argument)[..], [Piece::Name(_)]);
@@ -153,6 +160,12 @@ fn commands(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlError> {
         }
         Ok(())
     };
+    let check = |path: &[&str], command: &[String], known: &[&str]| {
+        let is_empty = command.first().is_none_or(|program| program.trim().is_empty());
+        file.refuse_if(is_empty, path, "the command is empty: name a program.")?;
+        words(path, command, known)
+    };
+    words(&["start", "args"], &recipe.start.args, &known)?;
     // An image may bring its own.
     if recipe.image.is_none() || !recipe.start.command.is_empty() {
         check(&["start", "command"], &recipe.start.command, &known)?;

@@ -1,32 +1,48 @@
-//! `--candidate NAME='CMD {port}'` and `NAME=URL`: a run without a file.
+//! `--candidate NAME='CMD {port}'`, `NAME=image:IMAGE` and `NAME=URL`: a run without a file.
 
 use prony_analysis::window::PILOT;
 use prony_lab::bench::BenchCandidate;
-use prony_lab::candidate::{Candidate, Listens};
+use std::sync::Arc;
+
+use prony_lab::candidate::{Candidate, Layout, Listens};
+use prony_lab::container::Engine;
 use prony_lab::experiment::{Experiment, ExperimentPlan};
 use prony_model::target::Target;
 
 use crate::cli::BenchArguments;
 use crate::commands::plan;
 use crate::commands::server_host::watched;
+use crate::commands::servers;
 use crate::failure::Failure;
 
 /// Blocks unless told otherwise: enough for an interval.
 const BLOCKS: u32 = 5;
+/// How what is measured begins where it is an image.
+const IMAGE: &str = "image:";
 
 /// The experiment of a command line and its candidates; its plan says what is asked of them.
 pub(in crate::commands) fn experiment(
     arguments: &BenchArguments,
+    layout: &Layout,
 ) -> Result<(Experiment, Vec<BenchCandidate>), Failure> {
+    let engine = engine(arguments)?;
+    let args = arguments.args.as_deref().unwrap_or_default();
+    let args = shlex::split(args).ok_or_else(|| {
+        Failure::usage(format!(
+            "--args {args:?} has a quote that does not end: close it, or put \\ before it."
+        ))
+    })?;
     let mut candidates = Vec::new();
     for text in &arguments.candidates {
         let Some((name, what)) = text.split_once('=') else {
             return Err(Failure::usage(format!(
-                "--candidate {text:?} has no name: write NAME='COMMAND {{port}}' or NAME=URL."
+                "--candidate {text:?} has no name: write NAME='COMMAND {{port}}', NAME=image:IMAGE or NAME=URL."
             )));
         };
         let candidate = if what.starts_with("http://") || what.starts_with("https://") {
             Candidate::url(name, Target::given(what).map_err(Failure::usage)?)
+        } else if let (Some(image), Some(engine)) = (what.strip_prefix(IMAGE), &engine) {
+            Candidate::of_image(name, image, &args, arguments.port, engine)
         } else {
             let (tls, unix, port) = (arguments.https, arguments.plan.unix.clone(), arguments.port);
             let listens = Listens { tls, unix, port };
@@ -38,7 +54,8 @@ pub(in crate::commands) fn experiment(
                 "Two candidates are called {name:?}: give each its own name."
             )));
         }
-        candidates.push(BenchCandidate::new(candidate, None));
+        let version = candidate.image_version(arguments.pull, layout).map_err(Failure::usage)?;
+        candidates.push(BenchCandidate::new(candidate, version));
     }
     watch(arguments, &mut candidates)?;
     check_listens(arguments, &candidates)?;
@@ -65,6 +82,42 @@ pub(in crate::commands) fn experiment(
         ExperimentPlan { arrivals_given: arguments.plan.arrivals.is_some(), ..ExperimentPlan::of(plan) };
     let experiment = Experiment::of_candidates(labels, plan, blocks, seed);
     Ok((experiment, candidates))
+}
+
+/// The engine of the images among the candidates, if there are any.
+fn engine(arguments: &BenchArguments) -> Result<Option<Arc<Engine>>, Failure> {
+    let is_image = |text: &String| text.split_once('=').is_some_and(|(_, what)| what.starts_with(IMAGE));
+    let images = arguments.candidates.iter().filter(|text| is_image(text)).count();
+    let (runtime, memory) = (&arguments.runtime.runtime, &arguments.runtime.memory);
+    let refusals = [
+        (
+            images < arguments.candidates.len() && runtime != "native",
+            "--runtime is for an experiment's servers and for images: a --candidate runs as its own command says.",
+        ),
+        (images == 0 && arguments.args.is_some(), "--args is for images: write arguments into the command."),
+        (
+            images == 0 && arguments.pull,
+            "--pull is for images, --candidate NAME=image:IMAGE, and there is none.",
+        ),
+        (images > 0 && arguments.https, "--https is for commands: an image gets no certificate."),
+        (
+            images > 0 && arguments.plan.unix.is_some(),
+            "--unix is for commands: an image listens on the port that it is given.",
+        ),
+        (
+            images > 0 && arguments.runtime.server_host.is_some(),
+            "--server-host starts commands and the catalogue's servers there, no images: leave one of them out.",
+        ),
+        (
+            images > 0 && images < arguments.candidates.len() && memory.is_some(),
+            "--memory is for images or for commands, not for both in one run: leave it out, or put both in images.",
+        ),
+    ];
+    if let Some((_, why)) = refusals.iter().find(|(refused, _)| *refused) {
+        return Err(Failure::usage(*why));
+    }
+    let runtime = if runtime == "native" { "container" } else { runtime };
+    if images == 0 { Ok(None) } else { servers::engine(runtime, memory.as_deref()) }
 }
 
 /// The servers of `--watch NAME=SERVER`, each a URL's.

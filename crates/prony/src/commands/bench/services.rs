@@ -4,6 +4,7 @@ use prony_host::cpus::show_list;
 use prony_host::pins::Pins;
 use prony_lab::bench::{BenchCandidate, BenchSetup};
 use prony_lab::experiment::Experiment;
+use prony_lab::server_host::ServerHost;
 use prony_lab::service::{RESET_TIMEOUT, Reset, Service, check, check_candidate, check_reset};
 use prony_model::run_log::RunLog;
 use prony_model::units::parse_duration;
@@ -16,7 +17,7 @@ use crate::failure::Failure;
 pub(super) fn apply(experiment: &mut Experiment, arguments: &BenchArguments) -> Result<(), Failure> {
     let given = arguments.services.iter().map(|text| {
         let (name, command) = named("--service", "COMMAND {port}", text)?;
-        Ok(Service::new(name, command))
+        Service::given(name, command).map_err(Failure::usage)
     });
     let given = given.collect::<Result<Vec<Service>, Failure>>()?;
     // In its place: others may name it. A second one of a name is refused below.
@@ -79,21 +80,13 @@ fn known<'a>(experiment: &'a mut Experiment, flag: &str, name: &str) -> Result<&
 
 /// Refuses what `--server-host` does not do, before it is reached.
 pub(super) fn check_host(arguments: &BenchArguments) -> Result<(), Failure> {
-    let BenchArguments { services, reset, port, runtime, .. } = arguments;
+    let BenchArguments { port, runtime, .. } = arguments;
     match runtime.server_host {
         Some(_) if port.is_some() => {
             Err(Failure::usage("--port is not known to --server-host: leave one of them out."))
         }
-        Some(_) if reset.is_some() || !services.is_empty() => Err(elsewhere()),
         _ => Ok(()),
     }
-}
-
-fn elsewhere() -> Failure {
-    Failure::usage(
-        "Services and resets run on this machine, and --server-host starts the servers on another: start the services there \
-         by hand and leave --service and --reset out, or leave --server-host out.",
-    )
 }
 
 /// Refuses what a run with services, or with a reset, cannot be.
@@ -101,17 +94,13 @@ pub(super) fn check_run(
     experiment: &Experiment,
     candidates: &[BenchCandidate],
     arguments: &BenchArguments,
-    on_server_host: bool,
 ) -> Result<(), Failure> {
     for c in candidates {
-        if let Some(command) = c.candidate.command_line() {
-            check_candidate(c.candidate.label(), command, &experiment.services).map_err(Failure::usage)?;
+        for words in c.candidate.told() {
+            check_candidate(c.candidate.label(), words, &experiment.services).map_err(Failure::usage)?;
         }
     }
     let services = !experiment.services.is_empty();
-    if on_server_host && (services || experiment.reset.is_some() || candidates.iter().any(is_of_recipe)) {
-        return Err(elsewhere());
-    }
     if let Some(url) = candidates.iter().find(|c| services && c.candidate.as_url().is_some()) {
         return Err(Failure::usage(format!(
             "{} is a URL, whose server Prony does not start and cannot tell where a service is: leave it out, or --service.",
@@ -134,13 +123,15 @@ pub(super) fn cpus(
     experiment: &Experiment,
     candidates: &[BenchCandidate],
     arguments: &BenchArguments,
-    before: Option<&RunLog>,
+    (before, there): (Option<&RunLog>, Option<&ServerHost>),
     pins: &mut Pins,
 ) -> Result<Vec<u32>, Failure> {
     let needed = !experiment.services.is_empty() || candidates.iter().any(is_of_recipe);
     if let Some(given) = arguments.pin.iter().find_map(|text| text.strip_prefix("service=")) {
         let cpus = parse_cpus(given)?;
-        let taken = cpus.iter().find(|cpu| pins.client.contains(cpu) || pins.server.contains(cpu));
+        // Of another host, the client has none.
+        let clients = |cpu: &u32| there.is_none() && pins.client.contains(cpu);
+        let taken = cpus.iter().find(|cpu| clients(cpu) || pins.server.contains(cpu));
         return match taken {
             Some(cpu) => Err(Failure::usage(format!(
                 "--pin: CPU {cpu} cannot be both the services' and another side's: leave service= out, and they share \
@@ -154,10 +145,19 @@ pub(super) fn cpus(
     }
     Ok(match before {
         Some(log) => log.header.service_cpus.clone(),
-        None if needed && arguments.pin.is_empty() && !arguments.duet && pins.client.len() > 1 => {
-            pins.client.pop().into_iter().collect()
-        }
-        None => Vec::new(),
+        None if !needed || !arguments.pin.is_empty() || arguments.duet => Vec::new(),
+        None => match there {
+            // The last that is no server's; a host may be this machine by another address.
+            Some(host) => {
+                let free = host.host().cpus_allowed.iter().rev().find(|cpu| !pins.server.contains(cpu));
+                let is_here = host.host().boot_id == prony_host::boot_id();
+                let own = free.filter(|cpu| !is_here || pins.client.iter().any(|client| client != *cpu));
+                pins.client.retain(|cpu| !is_here || Some(cpu) != own);
+                own.copied().into_iter().collect()
+            }
+            None if pins.client.len() > 1 => pins.client.pop().into_iter().collect(),
+            None => Vec::new(),
+        },
     })
 }
 

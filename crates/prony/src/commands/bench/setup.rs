@@ -41,7 +41,7 @@ pub(super) fn setup(
     let (Resolved { mut experiment, mut candidates, skipped, baseline }, server_host) =
         match arguments.candidates.is_empty() {
             true => of_experiment(arguments, before, &layout, printer)?,
-            false => of_candidates(arguments, printer)?,
+            false => of_candidates(arguments, &layout, printer)?,
         };
     let watches_another = arguments.watch.iter().any(|named| named.contains("=ssh:"));
     fleet::check_agent_binary(&arguments.fleet, watches_another || server_host.is_some())?;
@@ -51,9 +51,10 @@ pub(super) fn setup(
         Some(log) => go_on(&mut experiment, &mut candidates, arguments, log)?,
     }
     services::apply(&mut experiment, arguments)?;
-    services::check_run(&experiment, &candidates, arguments, server_host.is_some())?;
+    services::check_run(&experiment, &candidates, arguments)?;
     let memory_bytes = match &server_host {
         Some(_) => None, // it sees to that itself
+        None if candidates.iter().all(|c| c.candidate.engine().is_some()) => None, // their engines do
         None => native_memory(&arguments.runtime)?,
     };
     if let Some(size) = &arguments.runtime.memory {
@@ -61,7 +62,8 @@ pub(super) fn setup(
     }
     let log = resumed.or_else(|| arguments.output.as_ref().map(PathBuf::from));
     let (mut pins, places) = cpus_of(arguments, &experiment, &candidates, before, server_host.as_deref())?;
-    let service_cpus = services::cpus(&experiment, &candidates, arguments, before, &mut pins)?;
+    let service_cpus =
+        services::cpus(&experiment, &candidates, arguments, (before, server_host.as_deref()), &mut pins)?;
     if arguments.pin.is_empty() && agents.is_some_and(|agents| !matches!(agents, Agents::Local(_))) {
         // This machine's CPUs are none of another's.
         pins.client.clear();
@@ -134,14 +136,10 @@ fn of_experiment(
 /// The same of `--candidate`.
 fn of_candidates(
     arguments: &BenchArguments,
+    layout: &Layout,
     printer: &Printer,
 ) -> Result<(Resolved, Option<Arc<ServerHost>>), Failure> {
-    if arguments.runtime.runtime != "native" {
-        return Err(Failure::usage(
-            "--runtime is for an experiment's servers: a --candidate runs as its own command says.",
-        ));
-    }
-    let (experiment, candidates) = candidates::experiment(arguments)?;
+    let (experiment, candidates) = candidates::experiment(arguments, layout)?;
     let host = connect(&arguments.runtime, &arguments.fleet.agent_binary, None, printer)?;
     let baseline = experiment.baseline.clone();
     Ok((Resolved { experiment, candidates, skipped: Vec::new(), baseline }, host))

@@ -1,12 +1,13 @@
 //! A service: what candidates need beside them while they are measured (a database, a cache, an upstream), as it is asked for.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use prony_model::run_log::ServiceRecord;
 use prony_model::secret::{redacted_command, remember_command};
 use prony_model::units::show_duration;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use crate::catalogue::{Piece, is_name, pieces};
@@ -17,18 +18,24 @@ const READY_TIMEOUT: Duration = Duration::from_secs(60);
 /// A service that takes longer is not starting, it is hanging.
 const READY_TIMEOUT_MAX: Duration = Duration::from_secs(600);
 /// The most services of a trial.
-const SERVICES_MAX: usize = 16;
+pub(crate) const SERVICES_MAX: usize = 16;
 /// How the variable of a service's port ends.
 const PORT_ENDS: &str = "_port";
+/// The word by which PostgreSQL is asked for, and its package.
+pub(crate) const POSTGRESQL: &str = "postgresql";
+/// Starts it, `SETTINGS` and `SEED` being replaced.
+const POSTGRESQL_SCRIPT: &str = include_str!("postgresql.sh");
 /// What a command of a service may name, beside the ports of those that run already.
 const OWN_NAMES: [&str; 3] = ["host", "port", "run"];
 
 /// A helper process of trials.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Service {
     pub name: String,
     /// What `sh` runs.
     pub command: String,
+    /// What that is called where it is a script of Prony's own.
+    known: Option<String>,
     /// When it is ready; `None`: when its port accepts connections.
     pub ready: Option<String>,
     /// Whether it runs from its first trial to the run's end; else each trial has its own.
@@ -39,7 +46,7 @@ pub struct Service {
 }
 
 /// What brings everything to its state before a trial.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reset {
     /// What `sh` runs.
     pub command: String,
@@ -53,11 +60,25 @@ pub const RESET_TIMEOUT: Duration = Duration::from_secs(60);
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
-    command: String,
+    command: Option<String>,
+    /// Instead of it: one that Prony knows how to start.
+    service: Option<Known>,
+    /// A file of SQL that is run once it is up.
+    seed: Option<String>,
+    /// Of its configuration.
+    #[serde(default)]
+    settings: BTreeMap<String, String>,
     ready: Option<String>,
     #[serde(default)]
     keep: bool,
     ready_timeout: Option<prony_model::units::DurationValue>,
+}
+
+/// A service that Prony knows how to start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Known {
+    Postgresql,
 }
 
 /// `[service]` in the order of the file: each may name the ports of those before it.
@@ -65,21 +86,79 @@ pub(crate) fn in_order<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Res
     let tables = BTreeMap::<Spanned<String>, Table>::deserialize(deserializer)?;
     let mut tables: Vec<(Spanned<String>, Table)> = tables.into_iter().collect();
     tables.sort_by_key(|(name, _)| name.span().start);
-    let service = |(name, table): (Spanned<String>, Table)| Service {
-        ready: table.ready,
-        keep: table.keep,
-        ready_timeout: table.ready_timeout.map_or(READY_TIMEOUT, |time| time.0),
-        ..Service::new(name.get_ref(), &table.command)
+    let service = |(name, table): (Spanned<String>, Table)| {
+        let name = name.get_ref();
+        let service = match (&table.command, table.service) {
+            (Some(command), None) if table.seed.is_none() && table.settings.is_empty() => {
+                Ok(Service::new(name, command))
+            }
+            // It is ready once its seed is in it, and by nothing else.
+            (None, Some(Known::Postgresql)) if table.ready.is_none() => {
+                Service::postgresql(name, table.seed.as_deref(), &table.settings)
+            }
+            _ => Err(format!(
+                "the service {name:?} needs either command, or service = \"postgresql\" with its seed and settings, and no ready."
+            )),
+        };
+        let service = service.map_err(serde::de::Error::custom)?;
+        Ok(Service {
+            ready: table.ready.or(service.ready),
+            keep: table.keep,
+            ready_timeout: table.ready_timeout.map_or(READY_TIMEOUT, |time| time.0),
+            ..service
+        })
     };
-    Ok(tables.into_iter().map(service).collect())
+    tables.into_iter().map(service).collect()
 }
 
 impl Service {
     /// One that is ready when its port accepts connections.
     pub fn new(name: &str, command: &str) -> Service {
         let (port_name, command) = (format!("{name}{PORT_ENDS}"), command.to_owned());
-        let name = name.to_owned();
-        Service { name, command, ready: None, keep: false, ready_timeout: READY_TIMEOUT, port_name }
+        let (name, ready_timeout) = (name.to_owned(), READY_TIMEOUT);
+        Service { name, command, known: None, ready: None, keep: false, ready_timeout, port_name }
+    }
+
+    /// The service of a flag: a command, or `postgresql`, also with a file of SQL, `postgresql:seed.sql`.
+    pub fn given(name: &str, text: &str) -> Result<Service, String> {
+        match text.split_once(':').unwrap_or((text, "")) {
+            (POSTGRESQL, "") => Service::postgresql(name, None, &BTreeMap::new()),
+            (POSTGRESQL, seed) if !Path::new(seed).is_file() => Err(format!(
+                "--service {name}: there is no file {seed:?} here, which PostgreSQL is to run: write its path."
+            )),
+            (POSTGRESQL, seed) => Service::postgresql(name, Some(seed), &BTreeMap::new()),
+            _ => Ok(Service::new(name, text)),
+        }
+    }
+
+    /// A cluster of PostgreSQL's own in `{run}`, with the database `prony` of the user `prony`, ready once its seed is in it.
+    fn postgresql(
+        name: &str,
+        seed: Option<&str>,
+        settings: &BTreeMap<String, String>,
+    ) -> Result<Service, String> {
+        let is_name = |key: &str| key.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.".contains(&b));
+        if let Some(wrong) = settings.keys().find(|key| key.is_empty() || !is_name(key)) {
+            return Err(format!(
+                "{wrong:?} cannot be a setting of PostgreSQL's: write one such as fsync = \"off\"."
+            ));
+        }
+        let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+        let set = settings.iter().map(|(key, value)| format!("-c {}", quoted(&format!("{key}={value}"))));
+        let set: Vec<String> = set.collect();
+        let load = seed.map(|seed| format!("cd \"$folder\"; ask -d prony -f {}", quoted(seed)));
+        let script = POSTGRESQL_SCRIPT.replace("SETTINGS", &set.join(" "));
+        let script = script.replace("SEED", &load.unwrap_or_default());
+        let words =
+            [POSTGRESQL.to_owned()].into_iter().chain(seed.map(|seed| format!("seed {seed}"))).chain(set);
+        let known = Some(words.collect::<Vec<_>>().join(", "));
+        let ready = Some("test -e {run}/seeded".to_owned());
+        Ok(Service { known, ready, ..Service::new(name, &script) })
+    }
+
+    /// Whether it is PostgreSQL, whose package is then needed.
+    pub(crate) fn is_postgresql(&self) -> bool {
+        self.known.is_some()
     }
 
     /// The URL by which it is ready, if it is by one.
@@ -91,7 +170,7 @@ impl Service {
     pub(crate) fn record(&self) -> ServiceRecord {
         ServiceRecord {
             name: self.name.clone(),
-            command: redacted_command(&self.command),
+            command: redacted_command(self.known.as_ref().unwrap_or(&self.command)),
             ready: self.ready.as_deref().map(redacted_command),
             keep: self.keep,
         }
@@ -220,5 +299,36 @@ mod tests {
         let unknown =
             |services: &[Service]| check_candidate("a", "x {port} {dbb_port}", services).unwrap_err();
         assert!(unknown(&db).contains("db_port") && unknown(&[]).contains("--service dbb='COMMAND {port}'"));
+    }
+
+    #[test]
+    fn postgresql_is_started_by_a_script_with_its_settings_and_its_seed() {
+        #[derive(Deserialize)]
+        struct File {
+            #[serde(deserialize_with = "in_order")]
+            service: Vec<Service>,
+        }
+        let read = |text: &str| toml::from_str::<File>(text).map(|file| file.service);
+        let text =
+            "[service.db]\nservice = \"postgresql\"\nseed = \"it's.sql\"\nsettings = { fsync = \"off\" }\n";
+        let services = read(text).unwrap();
+        assert_eq!(check(&services, &[]), Ok(()));
+        let db = &services[0];
+        assert!(db.command.contains("-c 'fsync=off' &"), "{}", db.command);
+        assert!(db.command.contains(r"ask -d prony -f 'it'\''s.sql'"), "{}", db.command);
+        assert_eq!(db.record().command, "postgresql, seed it's.sql, -c 'fsync=off'");
+        let unknown = Service::given("db", "postgresql:nosuch.sql").unwrap_err();
+        assert!(unknown.contains("no file \"nosuch.sql\""), "{unknown}");
+        assert_eq!(Service::given("db", "postgresql2 {port}").unwrap().command, "postgresql2 {port}");
+        for wrong in [
+            "[service.db]\nservice = \"postgresql\"\ncommand = \"x {port}\"\n",
+            "[service.db]\ncommand = \"x {port}\"\nseed = \"a.sql\"\n",
+            "[service.db]\nservice = \"postgresql\"\nready = \"true\"\n",
+            "[service.db]\n",
+            "[service.db]\nservice = \"mysql\"\n",
+            "[service.db]\nservice = \"postgresql\"\nsettings = { \"a b\" = \"c\" }\n",
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
     }
 }

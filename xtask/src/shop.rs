@@ -1,0 +1,67 @@
+//! An application over a database, for real: `cargo xtask shop` takes examples/shop-api in each language, makes a commit
+//! with a query per row, and sees that `prony ci compare` finds it slower. It is fifty queries for one: no machine is so
+//! noisy that this passes for chance.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::{files, programs};
+
+/// A folder of the example, a program that it takes, how it is built, and how it is started.
+const LANGUAGES: [[&str; 4]; 3] = [
+    ["node", "npm", "npm ci --silent", "node server.js {port}"],
+    [
+        "python",
+        "python3",
+        "python3 -m venv v && v/bin/pip install -q -r requirements.txt",
+        "v/bin/python server.py {port}",
+    ],
+    ["go", "go", "go build -o shop .", "./shop {port}"],
+];
+
+pub(crate) fn run(root: &Path) -> Result<(), String> {
+    let binary = crate::prony(root)?;
+    let database = "ls /usr/lib/postgresql/*/bin/initdb";
+    if programs::text(Command::new("sh").args(["-c", database])).is_err() {
+        println!("skipped: PostgreSQL is not installed (apt-get install postgresql)");
+        return Ok(());
+    }
+    let mut all = programs::Checks::default();
+    for [language, program, build, serve] in LANGUAGES {
+        if programs::text(Command::new("sh").args(["-c", &format!("command -v {program}")])).is_err() {
+            println!("skipped: {program} is not installed");
+            continue;
+        }
+        let name = format!("a query per row is found in the shop in {language}");
+        all.count(&name, found(root, &binary, language, [build, serve]));
+    }
+    all.ended("an application over a database")
+}
+
+fn found(root: &Path, binary: &Path, language: &str, [build, serve]: [&str; 2]) -> Result<(), String> {
+    let (from, to) = (root.join("examples/shop-api"), root.join("target/shop").join(language));
+    files::anew(&to)?;
+    for name in ["seed.sql", language] {
+        programs::text(Command::new("cp").arg("-r").arg(from.join(name)).arg(&to))?;
+    }
+    let git = |folder: &Path, line: &str| {
+        let who = ["-c", "user.name=xtask", "-c", "user.email=xtask@localhost"];
+        programs::text(Command::new("git").current_dir(folder).args(who).args(line.split(' '))).map(drop)
+    };
+    for line in ["init -q", "add .", "commit -qm A", "tag fast"] {
+        git(&to, line)?;
+    }
+    git(&to.join(language), "apply query-per-row.patch")?;
+    git(&to, "commit -qam B")?;
+    let line =
+        ["ci", "compare", "--base", "fast", "--directory", language, "--build", build, "--serve", serve];
+    let load = ["--service", "db=postgresql:../seed.sql", "--load", "-c 4 -d 1s --blocks 5"];
+    let mut command = Command::new(binary);
+    command.current_dir(&to).args(line).args(load).args(["--fail-if", "slower"]);
+    let ended = programs::output(&mut command)?;
+    let said = programs::trimmed(&ended.stdout);
+    if ended.status.code() == Some(1) && said.contains("head is slower than base") && said.contains("db") {
+        return Ok(());
+    }
+    Err(format!("{}: {said}\n{}", ended.status, programs::trimmed(&ended.stderr)))
+}

@@ -158,7 +158,7 @@ impl Agent {
                 json(&self.start(&candidate, (workers, cpus), &services)?)
             }
             Request::StartService { service, of, told, cpus } => {
-                json(&self.start_service(&service, of.as_ref(), told, cpus)?)
+                json(&self.start_service(&service, of.as_ref(), &told, cpus)?)
             }
             Request::Reset { reset, services, cpus } => {
                 self.allows(&format!("The reset {:?}", reset.command))?;
@@ -303,7 +303,7 @@ impl Agent {
         &mut self,
         service: &Service,
         of: Option<&Named>,
-        told: Vec<(String, u16)>,
+        told: &[(String, u16)],
         cpus: Vec<u32>,
     ) -> Result<ServiceStarted, String> {
         let of = of.map(|named| self.candidate(named)).transpose()?;
@@ -313,7 +313,7 @@ impl Agent {
         }
         let place = self.place(&cpus)?;
         let (port, running) =
-            match services::start(service, of.as_ref(), place, &told, &|| self.link.is_to_end()) {
+            match services::start(service, of.as_ref(), place, told, &|| self.link.is_to_end()) {
                 Ok((RunningServer::Here(running), port)) => (port, running),
                 Ok(_) => return Err(unknown()),
                 Err(not_up) => return Ok(Err(not_up)),

@@ -69,7 +69,7 @@ impl AgentLink {
                 FromController::Call(call, request) => {
                     self.is_cancelled.store(false, Ordering::Relaxed);
                     self.ready_ns.store(0, Ordering::Relaxed);
-                    if calls.try_send((call, request)).is_err() {
+                    if calls.try_send((call, *request)).is_err() {
                         break Err("The controller asks for too much at once.".to_owned());
                     }
                 }

@@ -186,7 +186,7 @@ impl Link {
         let call = state.calls;
         (state.waits_for, state.answer, state.listening) = (Some(call), None, None);
         drop(state);
-        self.say(&FromController::Call(call, request));
+        self.say(&FromController::Call(call, Box::new(request)));
         Ok(call)
     }
 

@@ -22,7 +22,7 @@ pub(super) enum FromController {
     /// It lives; the answer tells the agent's clock.
     Beat(u64),
     /// Something to be done; one at a time.
-    Call(u64, Request),
+    Call(u64, Box<Request>),
     /// The server that is being started gives the right answer, since this instant of the agent's clock.
     Ready(u64),
     /// What is being done is to be given up.

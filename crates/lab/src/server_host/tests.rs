@@ -129,7 +129,7 @@ fn an_agent_whose_controller_falls_silent_ends_its_servers_by_its_lease() {
         (1, message::Request::Greet(greeting)),
         (2, message::Request::Start { candidate, workers: 1, cpus: Vec::new(), services: Vec::new() }),
     ] {
-        lines::say(&mut pipe, &message::FromController::Call(call, request)).unwrap();
+        lines::say(&mut pipe, &message::FromController::Call(call, Box::new(request))).unwrap();
     }
     let listening = said.find(|line| line.contains("Listening")).unwrap();
     let message::FromAgent::Listening(listening) = serde_json::from_str(&listening).unwrap() else {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use prony_analysis::comparison::Comparison;
 use prony_model::Tool;
 use prony_model::run_log::{PlannedTrial, RunLog, TrialResult};
-use prony_model::slo::Decision;
+use prony_model::slo::{Decision, SloRecord};
 use prony_model::trial::{Outcome, Reason, Validity};
 
 use crate::page::shell::escape;
@@ -21,7 +21,7 @@ const TRIALS_MAX: usize = 50;
 
 /// A run log as JUnit XML.
 ///
-/// A case fails where a trial of it is invalid, was not measured, ended broken, or missed a threshold; it is
+/// A case fails where a trial of it is invalid, was not measured, ended broken, or missed a threshold, or where one was not judged; it is
 /// skipped where the candidate was, or where no trial of it ran. An overload is a finding and does not fail.
 pub fn run(log: &RunLog) -> String {
     document(log, &suites(log))
@@ -108,6 +108,14 @@ impl Case {
         }
         let mut case = Case { name: name.to_owned(), ..Case::default() };
         results.iter().for_each(|result| case.take(result));
+        // As its exit code: where no trial has the figure.
+        let all = || results.iter().filter_map(|result| result.trial.as_ref());
+        for held in all().next().into_iter().flat_map(|trial| &trial.slo) {
+            let is_it = |other: &SloRecord| other.slo == held.slo && other.not_judged;
+            if all().all(|trial| trial.slo.iter().any(is_it)) {
+                case.failures.extend(held.not_judged().map(|why| ("not_judged", why)));
+            }
+        }
         case
     }
 
@@ -281,6 +289,16 @@ mod tests {
         assert_eq!(messages[2], "block 1: the port <was> taken");
         assert_eq!(messages[3], "block 1: MISSED p99<5ms: 9.61 ms");
         assert_eq!(document.root_element().attribute("failures"), Some("4"));
+        // A figure that no trial of a case has.
+        let mut log = fixtures::run();
+        let withheld = SloRecord { not_judged: true, ..slo(Decision::Undecided) };
+        for trial in log.results.iter_mut().filter_map(|result| result.trial.as_mut()) {
+            trial.slo = vec![withheld.clone()];
+        }
+        let text = run(&log);
+        let document = roxmltree::Document::parse(&text).unwrap();
+        assert!(attribute(&document, "failure", "type").iter().all(|kind| kind == "not_judged"));
+        assert_eq!(attribute(&document, "failure", "message")[0], "p99<5ms: 9.61 ms");
     }
 
     #[test]

@@ -27,12 +27,12 @@ export function conclusions(context: Context): HTMLElement | null {
   const list = data.conclusions ?? [];
   if (!source && list.length === 0) return null;
   const counts = Object.keys(TONE).map((v) => [v, list.filter((c) => c.judged.judgement === v).length] as const).filter(([, n]) => n > 0);
-  return h("section", { class: "card published", id: "published" }, h("h2", null, "What is concluded there, and what is here"),
+  return h("section", { class: "card published", id: "published" }, h("h2", null, "What the source concludes, and what was measured"),
     source ? h("p", null, h("b", null, source.source), ` · ${source.method}`) : null,
     counts.length > 0 ? h("p", { class: "judged" }, counts.map(([v, n]) => [`${n} `, judged(v), "  "]).flat()) : null,
     [...new Set(list.map((c) => c.by))].map((by) => h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": by }, h("table", { class: "main-table conclusions" },
       h("caption", null, by),
-      h("thead", null, h("tr", null, ["Conclusion", "There", "Here", "Judged"].map((c) => h("th", { scope: "col" }, c)))),
+      h("thead", null, h("tr", null, ["Conclusion", "Source", "Measured", "Judged"].map((c) => h("th", { scope: "col" }, c)))),
       h("tbody", null, list.filter((c) => c.by === by).map((c) => h("tr", null,
         h("th", { scope: "row" }, c.judged.text, c.judged.claim ? h("small", null, h("code", null, c.judged.claim)) : null),
         h("td", null, c.there),
@@ -42,5 +42,5 @@ export function conclusions(context: Context): HTMLElement | null {
     data.source && data.source.agreement.length > 0 ? h("div", null, h("h3", null, "Do both orders agree?"), h("ul", { class: "reasons" }, data.source.agreement.map((said) => h("li", null, said)))) : null,
     source && source.doubts.length > 0 ? h("div", null, h("h3", null, "Figures of the source in doubt"), h("ul", { class: "reasons" }, source.doubts.map((doubt) => h("li", null, h("b", null, doubt.candidate), `: ${doubt.reason}`)))) : null,
     sourceTable(context),
-    source ? facts([["In its tables, and not measured here", source.not_here.join(", ")], ...Object.entries(source.facts).map(([key, text]): [string, string] => [words(key), text])]) : null);
+    source ? facts([["In its tables, and not measured", source.not_here.join(", ")], ...Object.entries(source.facts).map(([key, text]): [string, string] => [words(key), text])]) : null);
 }

@@ -60,7 +60,7 @@ export function sourceTable({ data, state }: Context): HTMLElement | null {
       row.printed.name === row.printed.candidate ? null : h("small", null, row.printed.name)] },
     { id: "s-load", name: "Its load", value: ({ printed }) => printed.rate_per_s ?? printed.connections, files: [
       { name: "Connections", value: (row) => row.printed.connections }, { name: "Rate per s", value: (row) => row.printed.rate_per_s }, { name: "Workers", value: (row) => row.printed.workers ?? null }], cell: (row) => loadOf(row.printed) || WITHHELD },
-    { id: "s-plan", name: "Plan here", value: planOf, cell: (row) => planOf(row) ?? h("small", null, row.index === null ? "not measured here" : "no such plan here") },
+    { id: "s-plan", name: "Measured plan", value: planOf, cell: (row) => planOf(row) ?? h("small", null, row.index === null ? "not measured" : "no such plan") },
     ...source.columns.map(figure),
     ...(rows.some((row) => words(row) !== "") ? [{ id: "s-words", name: "In words", value: words, cell: (row: SourceRow) => h("small", { class: "words" }, words(row)) }] : []),
   ];

@@ -204,7 +204,9 @@ impl World {
         let id = self.engine.command("podman", &["image", "inspect", "--format", "{{.Id}}", OWN])?;
         let candidates = [format!("old=image:{OWN}"), format!("new=image:{OWN}")];
         let [old, new] = candidates.each_ref().map(String::as_str);
+        let db = format!("db={} target --port {{port}}", self.binary.display());
         let run = ["bench", "--candidate", old, "--candidate", new, "-q", "--blocks", "2", "-d", "1s"];
+        let run = [&run[..], &["--service", &db]].concat();
         for (log, more) in [
             ("by-variable.jsonl", &["--expect-body", "{\"items\":[]}"][..]),
             ("by-argument.jsonl", &["--args", "--listen={port} --db=postgres://me:s3cret@h/db"]),

@@ -1,4 +1,5 @@
-//! An application as an image has it: `{"items":[]}` on the port of its first argument, `--listen=PORT`, else of `PORT`.
+//! An application as an image has it: `{"items":[]}` on the port of its first argument, `--listen=PORT`, else of `PORT`. It needs
+//! a database, and looks for it where `DB_PORT` says.
 //! Not a part of xtask: `cargo xtask containers` compiles it alone, into an image that has nothing else.
 
 use std::io::{Read, Write};
@@ -22,6 +23,8 @@ fn serve(mut stream: TcpStream) -> std::io::Result<()> {
 fn main() {
     let given = std::env::args().nth(1).and_then(|text| text.strip_prefix("--listen=").map(str::to_owned));
     let port = given.or_else(|| std::env::var("PORT").ok()).expect("no port");
+    let database = std::env::var("DB_PORT").expect("no DB_PORT").parse().expect("DB_PORT is no number");
+    TcpStream::connect(("127.0.0.1", database)).expect("no database");
     let listener = TcpListener::bind(format!("127.0.0.1:{port}")).expect("the port is taken");
     for stream in listener.incoming().flatten() {
         std::thread::spawn(move || serve(stream));

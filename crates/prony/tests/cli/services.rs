@@ -98,6 +98,57 @@ fn rows_counted_since_the_reset_are_the_requests_and_what_it_cost_is_in_every_vi
     shop.assert_nothing_left();
 }
 
+/// Of the window alone, it is less than what the kernel charged the service for its whole life.
+#[test]
+fn a_service_costs_no_more_than_the_kernel_charged_it() {
+    let shop = Shop::new();
+    let db = "db=exec @ cost {port} cost";
+    let said = shop.bench(&["--candidate", APP, "--service", db, "--blocks", "1"]);
+    assert_eq!((said.code, shop.failures()), (Some(0), vec![String::new()]), "{said:?}");
+    let result = shop.world.lines("r.jsonl", "result").remove(0);
+    let service = &result["server"]["services"][0];
+    let charged: Vec<u64> = shop.world.read("cost").split(' ').map(|n| n.parse().unwrap()).collect();
+    let figure = |name: &str| service[name].as_u64().unwrap();
+    assert!((1..=charged[0]).contains(&figure("window_cpu_ns")), "{service} {charged:?}");
+    assert!((1 << 20..=charged[1]).contains(&figure("peak_memory_bytes")), "{service} {charged:?}");
+    shop.assert_nothing_left();
+}
+
+/// Those of the run come up before those of the recipe, and all of them before the candidate.
+#[test]
+fn an_experiment_and_a_recipe_have_services_of_their_own() {
+    let shop = Shop::new();
+    let (program, folder) = (&shop.program, shop.world.path("").display().to_string());
+    let words: Vec<String> = program.split(' ').map(|word| format!("{word:?}")).collect();
+    let recipe = format!(
+        "schema = \"prony.server/1\"\ntitle = \"A shop\"\nlanguage = \"Python\"\nkind = \"runtime\"\nroutes = []\n\
+         processes = \"single\"\nkeepalive = true\n[start]\ncommand = [{}, \"app\", \"{{port}}\", \"{{db_port}}\"]\n\
+         [service.db]\ncommand = \"exec {program} serve {{port}} {folder}/rows-db-{{port}}\"\n\
+         [[check]]\nrequest = \"GET /\"\nstatus = 200\n",
+        words.join(", ")
+    );
+    fs::create_dir_all(shop.world.path("prony/servers/shop")).unwrap();
+    shop.world.write("prony/servers/shop/server.toml", &recipe);
+    let experiment = format!(
+        "schema = \"prony.experiment/1\"\ntitle = \"t\"\ncandidates = [\"shop\"]\nblocks = 2\n\
+         reset = \"exec {program} reset {{cache_port}}\"\n[service.cache]\ncommand = \"exec {program} serve {{port}} {folder}/rows-cache\"\n\
+         keep = true\n[load]\nconnections = 4\nrequests = 40\nwarmup = \"0s\"\n[[plan]]\n"
+    );
+    shop.world.write("e.toml", &experiment);
+    let said = shop.world.prony(&["bench", "e.toml", "-q", "-o", "r.jsonl"]);
+    assert_eq!((said.code, shop.failures()), (Some(0), vec![String::new(); 2]), "{said:?}");
+    for result in shop.world.lines("r.jsonl", "result") {
+        let services = result["server"]["services"].as_array().unwrap();
+        let names: Vec<&Value> = services.iter().map(|service| &service["name"]).collect();
+        assert_eq!(names, ["cache", "db"], "{result}");
+    }
+    // What the recipe's is asked, its readiness and checks included; the other one is only reset.
+    let rows = shop.rows();
+    assert!(rows.len() == 3 && rows.iter().filter(|rows| **rows >= 40).count() == 2, "{rows:?}");
+    assert_eq!(shop.world.read("rows-cache"), "");
+    shop.assert_nothing_left();
+}
+
 #[test]
 fn each_trial_has_its_own_service_unless_that_is_kept() {
     for (keep, databases) in [(&[][..], 3), (&["--keep-service", "db"][..], 1)] {

@@ -12,7 +12,7 @@ use super::request_spec::RequestSpec;
 use super::services;
 use super::start::{ServerSide, start};
 use crate::candidate::{Candidate, Layout};
-use crate::check::{CheckReport, Route};
+use crate::check::CheckReport;
 use crate::provision::{self, Missing};
 use crate::server_host::ServerHost;
 use crate::supervise::{NotUp, Supervision};
@@ -77,10 +77,7 @@ fn inspect_at(
     version: &dyn Fn() -> Option<String>,
     cancelled: &dyn Fn() -> bool,
 ) -> Inspection {
-    let routes = candidate.expectation().routes;
-    let route =
-        if routes.contains(&Route::Text) { Route::Text } else { *routes.first().unwrap_or(&Route::Text) };
-    let mut spec = RequestSpec::of_server(candidate, route, &[]);
+    let mut spec = RequestSpec::of_contract(candidate);
     let workers = candidate.workers(1);
     let mut spoken = Protocol::VARIANTS.iter().copied().filter(|protocol| candidate.speaks(*protocol));
     let Some(first) = spoken.next() else {

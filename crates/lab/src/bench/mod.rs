@@ -43,6 +43,7 @@ mod resolve;
 mod runner;
 mod running_server;
 mod search;
+mod serve;
 pub(crate) mod services;
 mod start;
 mod trial;
@@ -57,6 +58,7 @@ pub(crate) use resolve::found_here;
 pub use resolve::{Resolved, resolve};
 pub use runner::run;
 pub(crate) use running_server::RunningServer;
+pub use serve::{Serving, script};
 pub(crate) use start::ServerSide;
 
 /// Everything that a run needs to know before it begins.

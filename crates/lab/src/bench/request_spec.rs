@@ -85,6 +85,14 @@ impl RequestSpec {
         RequestSpec { path, expect, contract: None, request, headers, tls, expectation }
     }
 
+    /// Of a server of the catalogue outside of an experiment: its text, or the first route that it has.
+    pub(super) fn of_contract(candidate: &Candidate) -> RequestSpec {
+        let routes = candidate.routes();
+        let route =
+            if routes.contains(&Route::Text) { Route::Text } else { *routes.first().unwrap_or(&Route::Text) };
+        RequestSpec::of_server(candidate, route, &[])
+    }
+
     /// Of a server of the catalogue; `checks` are the experiment's, which replace the contract and a recipe's own.
     pub(super) fn of_server(candidate: &Candidate, route: Route, checks: &[CustomCheck]) -> RequestSpec {
         let mut expectation = candidate.expectation();

@@ -31,6 +31,8 @@ pub struct Candidate {
     origin: Origin,
     /// What it runs in; without one, it runs as a process of this machine.
     engine: Option<Arc<Engine>>,
+    /// The port that it is started on, where that is said.
+    port: Option<u16>,
 }
 
 #[derive(Debug, Clone)]
@@ -65,6 +67,7 @@ impl Candidate {
             label,
             origin: Origin::Recipe { server: Arc::new(server.clone()), chosen },
             engine: None,
+            port: None,
         })
     }
 
@@ -84,7 +87,7 @@ impl Candidate {
         remember_command(command);
         let shown = redacted_command(command);
         let origin = Origin::Command { command: command.to_owned(), shown, listens };
-        Ok(Candidate { label: name.to_owned(), origin, engine: None })
+        Ok(Candidate { label: name.to_owned(), origin, engine: None, port: None })
     }
 
     /// The image of this name, run in containers of this engine. It is told its port by `PORT`, and by what its own command
@@ -104,7 +107,7 @@ impl Candidate {
         let given = given.join(" ");
         remember_command(&given);
         let origin = Origin::Image { recipe: Arc::new(recipe), shown: redacted_command(&given) };
-        Ok(Candidate { label: name.to_owned(), origin, engine: Some(engine.clone()) })
+        Ok(Candidate { label: name.to_owned(), origin, engine: Some(engine.clone()), port: None })
     }
 
     /// A server that somebody else runs. It is neither started nor stopped.
@@ -116,7 +119,7 @@ impl Candidate {
             None => url,
         };
         let origin = Origin::Url { target, shown };
-        Ok(Candidate { label: name.to_owned(), origin, engine: None })
+        Ok(Candidate { label: name.to_owned(), origin, engine: None, port: None })
     }
 
     /// It, and the same with each value of each axis in the place of its own, one at a time.
@@ -129,7 +132,7 @@ impl Candidate {
                 other[i] = value;
                 let label = label::canonical(server, &other);
                 let origin = Origin::Recipe { server: server.clone(), chosen: other };
-                all.push(Candidate { label, origin, engine: self.engine.clone() });
+                all.push(Candidate { label, origin, ..self.clone() });
             }
         }
         all
@@ -185,12 +188,22 @@ impl Candidate {
         Ok(Some(format!("{id} in {}", image.engine.describe())))
     }
 
-    /// The port that it or its image listens on, where it cannot be told another.
+    /// The same on this port; refused where its image has another.
+    pub fn on_port(self, port: u16) -> Result<Candidate, String> {
+        match self.fixed_port() {
+            Some(own) if own != port => {
+                Err(format!("{self} listens on port {own} and can be told no other."))
+            }
+            _ => Ok(Candidate { port: Some(port), ..self }),
+        }
+    }
+
+    /// The port that it is started on, where that is said, or it or its image cannot be told another.
     pub fn fixed_port(&self) -> Option<u16> {
-        match &self.origin {
+        self.port.or_else(|| match &self.origin {
             Origin::Command { listens, .. } => listens.port,
             Origin::Recipe { .. } | Origin::Image { .. } | Origin::Url { .. } => self.recipe()?.port,
-        }
+        })
     }
 
     /// What it is called: the server's name and what differs from its defaults, in the order of its axes.

@@ -8,6 +8,7 @@ pub(crate) mod run_dir;
 mod spec;
 mod version;
 
+pub(crate) use container::quoted as shell_word;
 pub(crate) use native::{Work, beside, done};
 pub use spec::LaunchSpec;
 pub(crate) use spec::ProcessSpec;

@@ -75,13 +75,14 @@ impl Supervision {
 /// A server that runs. Dropping it stops it.
 #[derive(Debug)]
 pub struct Running {
+    /// What was started, in order.
+    pub(crate) commands: Vec<Vec<String>>,
     guard: Child,
     orders: Option<ChildStdin>,
     events: Receiver<GuardEvent>,
     entry: Entry,
     root: PathBuf,
     patience: Duration,
-    expected: usize,
     first_started_ns: Option<u64>,
     ended: Option<(usize, String)>,
     failed: Option<String>,
@@ -185,7 +186,7 @@ impl Running {
             entry,
             root: supervision.root.clone(),
             patience: supervision.stop_timeout + KILL_TIMEOUT + CONTAINER_TIMEOUT + GUARD_END,
-            expected: spec.processes.len(),
+            commands: spec.processes.iter().map(|process| process.argv.clone()).collect(),
             first_started_ns: None,
             ended: None,
             failed: None,
@@ -233,7 +234,7 @@ impl Running {
             if self.guard_lost {
                 return Err((last, StartErrorKind::GuardLost));
             }
-            if let Some(since_ns) = self.first_started_ns.filter(|_| started == self.expected)
+            if let Some(since_ns) = self.first_started_ns.filter(|_| started == self.commands.len())
                 && ready()
             {
                 return Ok(Duration::from_nanos(prony_host::monotonic_ns().saturating_sub(since_ns)));
@@ -243,13 +244,13 @@ impl Running {
             }
             if Instant::now() >= deadline {
                 let missing = spec.processes.get(last).and_then(|p| p.wait_for.clone());
-                let kind = match missing.filter(|_| started < self.expected) {
+                let kind = match missing.filter(|_| started < self.commands.len()) {
                     Some(path) => StartErrorKind::NoPath(path),
                     None => StartErrorKind::NotReady(spec.ready_timeout),
                 };
                 return Err((last, kind));
             }
-            if started == self.expected {
+            if started == self.commands.len() {
                 period = (period * 5 / 4).min(READY_PERIOD_MAX);
             }
         }
@@ -344,6 +345,11 @@ impl Running {
     /// The servers' cgroup, where it could be made.
     pub(crate) fn cgroup(&self) -> Option<&Cgroup> {
         self.entry.cgroup.as_ref()
+    }
+
+    /// What its own process writes, the last of those that were started.
+    pub(crate) fn log(&self) -> PathBuf {
+        run_dir::log_path(&self.entry.run_dir, self.commands.len().saturating_sub(1))
     }
 
     /// Whether a process has ended since the start, and how.

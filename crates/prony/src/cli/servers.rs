@@ -110,6 +110,25 @@ pub(crate) enum ServersCommand {
         #[arg(long, value_name = "FILE", requires = "server_host")]
         agent_binary: Vec<PathBuf>,
     },
+    /// Starts a server in the foreground, until Ctrl-C
+    ///
+    /// It prints the URL, the command that runs, and where the log is. It can be loaded at any time, by any tool
+    Start {
+        /// The server, or a candidate with its settings, such as gunicorn:gevent
+        name: String,
+        /// The port on which it listens [default: a free one; with --print 8080]
+        #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+        port: Option<u16>,
+        /// Worker processes or threads
+        #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1024))]
+        workers: u32,
+        /// Where to start it: `native`, `container`, `podman` or `docker`
+        #[arg(long, value_name = "RUNTIME", default_value = "native")]
+        runtime: String,
+        /// Print a shell script that starts it without Prony; start nothing
+        #[arg(long)]
+        print: bool,
+    },
     /// Creates a recipe for your own server, as a copy of another server's recipe
     New {
         /// The new server's name

@@ -6,8 +6,11 @@ mod list;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use prony_host::state;
+use prony_lab::bench::{Serving, script};
 use prony_lab::candidate::{Candidate, Layout};
 use prony_lab::catalogue::Catalogue;
 use prony_lab::container::Engine;
@@ -16,6 +19,7 @@ use prony_lab::provision;
 use prony_lab::sample::{can_limit, parse_size};
 use prony_lab::server_host::ServerHost;
 use prony_load::Control;
+use prony_model::secret::redacted_command;
 
 use super::server_host::connect;
 use crate::cli::{ListFormat, RuntimeArguments, ServersArguments, ServersCommand};
@@ -24,6 +28,10 @@ use crate::printer::Printer;
 
 /// Where installed servers and everything else of the laboratory live.
 pub(crate) const ROOT: &str = ".prony";
+/// Where the script of `servers start --print` has a server listen unless told otherwise.
+const PRINTED_PORT: u16 = 8080;
+/// How often a server that was started is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 pub(crate) fn run(arguments: &ServersArguments, printer: &Printer) -> Result<(), Failure> {
     let catalogue = catalogue(&arguments.servers, printer);
@@ -61,6 +69,22 @@ pub(crate) fn run(arguments: &ServersArguments, printer: &Printer) -> Result<(),
             let memory_bytes = if host.is_some() { None } else { native_memory(runtime)? };
             let options = check::Options { all: *all, record: *record, memory_bytes };
             check::run(&candidates, &layout, host.as_ref(), options, printer)
+        }
+        ServersCommand::Start { name, port, workers, runtime, print } => {
+            let mut candidate = Candidate::parse(name, &catalogue).map_err(Failure::usage)?;
+            if let Some(engine) = engine(runtime, None)? {
+                candidate = candidate.in_container(&engine);
+            }
+            let port = port.or(candidate.fixed_port()).or(print.then_some(PRINTED_PORT));
+            if let Some(port) = port {
+                candidate = candidate.on_port(port).map_err(Failure::usage)?;
+            }
+            if *print {
+                let script = script(&candidate, &layout, port.unwrap_or(PRINTED_PORT), *workers);
+                printer.out(&script.map_err(Failure::not_measured)?);
+                return Ok(());
+            }
+            start(&candidate, &layout, *workers, printer)
         }
         ServersCommand::New { name, from, dir } => {
             let folder = catalogue.scaffold(name, from, Path::new(dir)).map_err(Failure::usage)?;
@@ -158,6 +182,41 @@ fn candidates(
         }
     }
     Ok(candidates)
+}
+
+/// Runs a server until it is asked to end, or ends by itself.
+fn start(candidate: &Candidate, layout: &Layout, workers: u32, printer: &Printer) -> Result<(), Failure> {
+    let control = crate::interrupt::control()?;
+    let started = Serving::start(candidate, layout, workers, &|| control.stop_asked());
+    let mut serving = match started {
+        Err(_) if control.stop_asked() => return Err(Failure::code(INTERRUPTED)),
+        started => started.map_err(Failure::not_measured)?,
+    };
+    printer.out(&format!("{candidate} listens on {}", serving.url));
+    for command in &serving.commands {
+        printer.out(&format!("  command  {}", redacted_command(&command.join(" "))));
+    }
+    printer.out(&format!(
+        "  log      {}\nCtrl-C ends it. In another terminal: prony load {}",
+        serving.log.display(),
+        serving.url
+    ));
+    let death = loop {
+        if control.stop_asked() {
+            break None;
+        }
+        if let Some(death) = serving.died(candidate) {
+            break Some(death);
+        }
+        thread::sleep(LOOK_EVERY);
+    };
+    let (kept, leftovers) = serving.stop();
+    match kept {
+        Ok(kept) => printer.note(&format!("Its log is now {}", kept.display())),
+        Err(why) => printer.note(&why),
+    }
+    leftovers.iter().for_each(|left| printer.note(&format!("left behind after the stop: {left}")));
+    death.map_or(Ok(()), |death| Err(Failure::not_measured(death)))
 }
 
 fn install(candidates: &[Candidate], layout: &Layout, yes: bool, printer: &Printer) -> Result<(), Failure> {

@@ -1,9 +1,11 @@
 //! `prony servers`: recipes begun, refused, checked and written down.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::Stdio;
 
-use crate::world::World;
+use crate::world::{World, interrupt};
 
 /// The example of a page of the documentation whose text holds `mark`.
 fn example(page: &str, mark: &str) -> String {
@@ -112,4 +114,27 @@ fn a_recipe_of_an_image_and_a_port_runs_only_in_containers() {
     let said = world.prony(&["servers", "check", "boxed", "--servers", "recipes", "--runtime", "lxc"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.err.contains("native, container, podman or docker"), "{said:?}");
+}
+
+#[test]
+fn a_started_server_runs_until_ctrl_c_and_its_log_is_kept() {
+    let world = World::new();
+    write(&world, "shop", &example("adding-a-server.md", "title     = \"Our shop\""));
+    let line = ["servers", "start", "shop", "--servers", "recipes"];
+    let mut child = world.command(&line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
+    let first = said.next().unwrap().unwrap();
+    let url = first.strip_prefix("shop listens on ").expect(&first).to_owned();
+    assert!(said.next().unwrap().unwrap().starts_with("  command  "));
+    let loaded = world.prony(&["load", &format!("{url}server.toml"), "-n", "10", "-c", "1", "--warmup", "0"]);
+    assert_eq!(loaded.code, Some(0), "it is loaded while it runs: {loaded:?}");
+    interrupt(child.id());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(world.path(".prony/servers/shop/start.log").is_file());
+    let script = world.prony(&[&line[..], &["--print", "--port", "8123"]].concat()).out;
+    assert!(
+        script.starts_with("#!/bin/sh\n# shop on http://127.0.0.1:8123/") && script.contains("8123"),
+        "{script}"
+    );
+    assert_eq!(world.prony(&["servers", "start", "nosuch"]).code, Some(2));
 }

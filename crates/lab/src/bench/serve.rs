@@ -1,0 +1,148 @@
+//! `prony servers start`: a candidate that runs until its user ends it, and the same as a script.
+
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use prony_host::state;
+use prony_model::plan::Protocol;
+use strum::VariantArray;
+
+use super::request_spec::RequestSpec;
+use super::running_server::RunningServer;
+use super::services::{self, Place, Up};
+use super::start::{ServerSide, start};
+use crate::candidate::{Candidate, Layout};
+use crate::launch::{LaunchContext, shell_word};
+use crate::provision;
+use crate::supervise::{NotUp, Supervision};
+
+/// The file of its folder that a server's log is kept in.
+const LOG: &str = "start.log";
+/// The folder that `--print` has a server run in.
+const RUN: &str = "run";
+
+/// A server that is up. Dropping it stops it.
+pub struct Serving {
+    running: RunningServer,
+    /// What it needs; declared after it, since it ends after it.
+    _services: Vec<Up>,
+    pub url: String,
+    /// What was started, in order.
+    pub commands: Vec<Vec<String>>,
+    /// What it writes, while it runs.
+    pub log: PathBuf,
+    kept: PathBuf,
+}
+
+impl Serving {
+    /// Starts a candidate with so many workers, and waits until it gives the right answer.
+    pub fn start(
+        candidate: &Candidate,
+        layout: &Layout,
+        workers: u32,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Serving, String> {
+        is_installed(candidate, layout)?;
+        let supervision = Supervision::new(&state::folder()?, &[], None);
+        let side = ServerSide::Here(layout, &supervision);
+        let spec = RequestSpec::of_contract(candidate);
+        let spoken = Protocol::VARIANTS.iter().copied().find(|protocol| candidate.speaks(*protocol));
+        let protocol = spoken.unwrap_or(Protocol::Http1);
+        let place = Place { side, cpus: &[], shares: false };
+        let up = services::bring_up(candidate, &[], place, &mut Vec::new(), cancelled);
+        let started = up.and_then(|up| {
+            let settings = (candidate.workers(workers), &[][..]);
+            let ports = services::ports(&up);
+            let started = start(candidate, &spec, side, settings, protocol, &ports, cancelled);
+            started.map(|(running, endpoint)| (running, endpoint, up))
+        });
+        let (running, endpoint, services) = started.map_err(|not_up| match not_up {
+            NotUp::NoFolder(why)
+            | NotUp::NotStarted(why)
+            | NotUp::Late(why)
+            | NotUp::Stranger(why, _)
+            | NotUp::Cancelled(why, _) => why,
+        })?;
+        let RunningServer::Here(own) = &running else { return Err("It runs on another host.".to_owned()) };
+        let (commands, log) = (own.commands.clone(), own.log());
+        let kept = folder(candidate, layout).join(LOG);
+        let url = endpoint.target.display_url();
+        Ok(Serving { running, _services: services, url, commands, log, kept })
+    }
+
+    /// That it has ended by itself, in a sentence.
+    pub fn died(&mut self, candidate: &Candidate) -> Option<String> {
+        self.running.died().map(|death| death.said(candidate.label()))
+    }
+
+    /// Ends it. Where its log is now, and the processes that outlived it.
+    pub fn stop(mut self) -> (Result<PathBuf, String>, Vec<String>) {
+        let copied = fs::copy(&self.log, &self.kept);
+        let kept = copied.map(|_| self.kept.clone());
+        let kept = kept.map_err(|why| format!("Its log cannot be kept in {}: {why}.", self.kept.display()));
+        (kept, self.running.stop().leftovers)
+    }
+}
+
+fn is_installed(candidate: &Candidate, layout: &Layout) -> Result<(), String> {
+    match provision::missing(candidate, layout).into_iter().next() {
+        Some(missing) => {
+            Err(format!("{candidate} is not installed, {} is missing: {}", missing.what, missing.mend))
+        }
+        None => Ok(()),
+    }
+}
+
+fn folder(candidate: &Candidate, layout: &Layout) -> PathBuf {
+    layout.server_dir(candidate.server().map_or(candidate.label(), |server| &server.name))
+}
+
+/// A script that starts a candidate on this port without Prony: its files, its processes in order, the last in the
+/// foreground.
+pub fn script(candidate: &Candidate, layout: &Layout, port: u16, workers: u32) -> Result<String, String> {
+    is_installed(candidate, layout)?;
+    if candidate.recipe().is_some_and(|recipe| recipe.has_services()) || candidate.takes_certificate() {
+        return Err(format!(
+            "{candidate} takes services or a certificate, which Prony makes: start it by prony servers start."
+        ));
+    }
+    let run_dir = folder(candidate, layout).join(RUN);
+    let failed = |why: std::io::Error| format!("{} cannot be written: {why}.", run_dir.display());
+    let _ = fs::remove_dir_all(&run_dir); // of an earlier script
+    fs::create_dir_all(&run_dir).map_err(failed)?;
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let workers = candidate.workers(workers);
+    let context = LaunchContext {
+        address,
+        workers,
+        run_dir: run_dir.clone(),
+        services: Vec::new(),
+        hidden: Vec::new(),
+    };
+    let spec = candidate.launch(layout, &context)?;
+    let word = |path: &Path| shell_word(&path.to_string_lossy());
+    let mut text = format!(
+        "#!/bin/sh\n# {candidate} on http://127.0.0.1:{port}/, as Prony starts it; its files are in {}.\nset -e\ncd {}\n",
+        run_dir.display(),
+        word(&spec.cwd)
+    );
+    let inherits = if spec.inherits_all_but.is_some() { "env" } else { "env -i" };
+    let set = spec.env.iter().map(|(name, value)| shell_word(&format!("{name}={value}")));
+    let env = [inherits.to_owned()].into_iter().chain(set).collect::<Vec<_>>().join(" ");
+    for (at, process) in spec.processes.iter().enumerate() {
+        let command = process.argv.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
+        if at + 1 == spec.processes.len() {
+            text.push_str(&format!("{env} {command}\n"));
+            break;
+        }
+        text.push_str(&format!("{env} {command} &\n"));
+        if let Some(path) = &process.wait_for {
+            text.push_str(&format!("until [ -e {} ]; do sleep 0.05; done\n", word(path)));
+        }
+    }
+    if spec.processes.len() > 1 {
+        text = text.replacen("set -e\n", "set -e\ntrap 'trap \"\" TERM; kill 0' EXIT INT TERM\n", 1);
+    }
+    Ok(text)
+}

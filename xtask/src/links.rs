@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_are_read_outside_of_code_and_headings_named_as_github_names_them() {
+    fn links_are_read_outside_code_and_headings_named_as_on_github() {
         let page = "# A `b`: c, d_e\n## A\n## A\n[x](a.md#b) `[no](no.md)` [y](https://h/)\n```\n[no](no.md)\n# No\n```\n";
         assert_eq!(targets(page), ["a.md#b"]);
         let names: Vec<String> = anchors(page).into_iter().collect();

@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_those_that_would_be_installed_and_of_the_program_itself() {
+    fn versions_are_the_programs_own_as_they_would_be_installed() {
         let policy = "php-fpm:\n  Installed: (none)\n  Candidate: 2:8.4+96\n  Version table:\n     2:8.4+96 500\n\
                       elixir:\n  Installed: (none)\n  Candidate: 1.18.3.dfsg-1\nh2o:\n  Candidate: (none)\n";
         let found = candidates(policy);

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn each_experiment_with_a_source_has_a_page_with_a_place_for_its_figures() {
+    fn each_experiment_with_a_source_has_a_page_for_its_figures() {
         let root = crate::root();
         let names = experiments(&root).unwrap();
         assert_eq!(names.len(), 5, "{names:?}");

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn every_server_has_its_turn_within_six_days_and_the_quick_ones_daily() {
+    fn every_server_has_its_turn_in_six_days_and_quick_ones_daily() {
         let mut seen = std::collections::BTreeSet::new();
         let mut left_out = Vec::new();
         for day in 20_000..20_000 + PARTS {

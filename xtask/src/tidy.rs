@@ -175,7 +175,7 @@ mod tests {
 
     /// Of security review 14: the page was built by a Node of no fixed version, and CI ran no `make deny`.
     #[test]
-    fn builds_take_only_what_a_lock_names_and_ci_checks_dependencies() {
+    fn builds_take_only_what_a_lock_names_and_ci_checks_it() {
         let build = read("web/build.sh");
         assert!(build.contains("npm ci ") && !build.contains("npm install") && !build.contains("npx"));
         let lock = read("web/node/package-lock.json");

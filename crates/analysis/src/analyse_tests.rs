@@ -202,7 +202,7 @@ fn lower_bounds_are_counted_and_in_the_headline() {
 }
 
 #[test]
-fn a_percentile_over_trials_is_that_of_all_their_requests_and_withheld_or_censored_as_that_is() {
+fn a_percentile_over_trials_is_that_of_all_their_requests() {
     use prony_model::histogram::SparseHistogram;
     let mut log = Log::new(&["a"], 3).with(&[&[300], &[301], &[302]]);
     let p99 = |log: &Log| {
@@ -275,7 +275,7 @@ fn a_stand_in_for_a_rate_that_a_run_finds_is_in_no_headline() {
 }
 
 #[test]
-fn behind_a_rate_that_all_carry_a_search_for_the_highest_is_the_headline() {
+fn a_search_is_the_headline_before_a_rate_that_all_carry() {
     let rates: [&[u64]; 4] = [&[9000, 3000], &[9010, 3001], &[8990, 2999], &[9005, 3000]];
     let searched = Log::new(&["a", "base"], 4).with(&rates).0;
     let even: [&[u64]; 4] = [&[2000, 2000]; 4];
@@ -354,7 +354,7 @@ fn candidates_that_share_a_reason_share_a_note() {
 }
 
 #[test]
-fn a_candidate_whose_server_died_is_not_ranked_and_the_others_are() {
+fn only_a_candidate_whose_server_died_is_not_ranked() {
     let mut log =
         Log::new(&["a", "b", "base"], 3).with(&[&[300, 200, 100], &[301, 202, 101], &[299, 201, 99]]);
     let trial = log.trial(0);

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn the_only_request_of_a_list_has_the_trials_percentiles_without_intervals() {
+    fn an_only_request_has_the_trials_figures_without_intervals() {
         let mut m = healthy(12, 2000);
         m.by_request = vec![figures("GET /", &m.latency.plain, 0)];
         let mut plan = closed_plan();

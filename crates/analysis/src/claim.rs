@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn relabelling_changes_the_candidates_of_a_claim_and_nothing_else() {
+    fn relabelling_changes_only_the_candidates_of_a_claim() {
         let louder = |label: &str| if label == "a:x" { "a".to_owned() } else { label.to_uppercase() };
         for (claim, renamed) in [
             ("throughput(a:x) > 1.2 * throughput( b )", "throughput(a) > 1.2 * throughput( B )"),

@@ -51,7 +51,7 @@ fn pairing_cancels_differences_between_blocks() {
 }
 
 #[test]
-fn any_difference_that_is_found_has_a_direction_unless_it_is_surely_within_what_matters() {
+fn any_found_difference_has_a_direction_unless_surely_small() {
     // 1.5 % for certain but for noise: 2 % are not excluded, and 0 is.
     let unclear = [1.015, 1.005, 1.025, 1.010, 1.020, 1.015];
     assert_eq!(compared(&unclear, throughput()).finding, Finding::Faster);
@@ -72,7 +72,7 @@ fn each_look_needs_more_and_so_does_one_of_many_hypotheses() {
 }
 
 #[test]
-fn the_blocks_forecast_grow_with_noise_up_to_a_thousand_and_not_with_what_was_seen() {
+fn forecast_blocks_grow_with_noise_to_a_thousand_at_most() {
     let needed = |noise: f64, ratio: f64| -> Vec<Option<u32>> {
         let swing: [f64; 4] = [noise, -noise, 0.8 * noise, -0.8 * noise];
         let test = compared(&swing.map(|s| ratio * s.exp()), throughput()).test;
@@ -123,7 +123,7 @@ proptest! {
 }
 
 #[test]
-fn a_run_is_held_against_earlier_ones_by_the_prediction_interval_by_hand() {
+fn a_run_is_held_against_earlier_ones_by_prediction_interval() {
     // Logarithms −0.02, −0.01, 0, 0.01, 0.02: s² = 0.001/4; t(0.975; 4) = 2.776445, √(1 + 1/5).
     let earlier = [-0.02f64, -0.01, 0.0, 0.01, 0.02].map(f64::exp);
     let found = compare_with_runs(&earlier, 0.1f64.exp(), throughput()).unwrap();
@@ -137,7 +137,7 @@ fn a_run_is_held_against_earlier_ones_by_the_prediction_interval_by_hand() {
 }
 
 #[test]
-fn one_more_run_of_the_same_kind_is_a_winner_in_five_percent_at_most() {
+fn one_more_equal_run_is_a_winner_in_five_percent_at_most() {
     let mut noise = crate::testing::noise(29);
     let wrong = (0..4_000).filter(|_| {
         let mut run = || (0.02 * noise.next().unwrap()).exp();

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_twin_that_differs_by_noise_is_not_told_apart_and_by_what_is_planted_it_is() {
+    fn a_twin_is_told_apart_by_what_is_planted_and_not_by_noise() {
         let analysis = log(&STEADY).analyse();
         let twin = twin_of(&analysis);
         assert_eq!((twin.of.as_str(), twin.figure, twin.apart), ("a", "throughput", Some(false)));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_twin_of_another_speed_is_told_apart_and_noise_hides_what_is_planted() {
+    fn noise_hides_what_is_planted_and_another_speed_shows() {
         let slower = log(&STEADY.map(|rate| rate * 95 / 100)).analyse();
         assert_eq!(twin_of(&slower).apart, Some(true));
         // 10 % of noise in everything.
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_twin_is_compared_by_p99_at_a_rate_and_not_at_all_where_its_server_died_or_in_one_block() {
+    fn a_twin_is_compared_by_p99_at_a_rate_unless_its_server_died() {
         let mut at_a_rate = log(&STEADY);
         at_a_rate.0.header.plans[0].plan = constant_plan(1_000.0);
         for result in at_a_rate.0.results.iter_mut().chain(&mut at_a_rate.0.controls) {

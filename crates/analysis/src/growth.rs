@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_too_short_for_a_trend_is_overloaded_by_its_unsent_requests() {
+    fn a_short_window_is_overloaded_by_its_unsent_requests() {
         let short = |served_per_s| {
             growth(&Line { rate_per_s: 2000, served_per_s, window_ns: S / 2, ..Line::default() })
         };
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_that_ends_by_count_is_overloaded_without_unsent_requests() {
+    fn a_load_by_count_is_overloaded_without_unsent_requests() {
         let mut m = Line { rate_per_s: 2000, served_per_s: 1900, ..Line::default() }.measure();
         m.requests.never_sent = 0;
         assert_eq!(overload(&m, &constant_plan(2000.0), 10 * S), None);

@@ -51,7 +51,7 @@ fn a_rate_is_never_withheld_for_the_width_of_its_interval() {
 }
 
 #[test]
-fn the_means_interval_is_symmetric_on_its_reciprocal_and_without_an_upper_end_where_parts_differ_much() {
+fn the_means_interval_has_no_upper_end_where_parts_differ_much() {
     let of = |times_ns| {
         let m = fifths([100; 5], times_ns);
         let mut summary = Summary {
@@ -71,7 +71,7 @@ fn the_means_interval_is_symmetric_on_its_reciprocal_and_without_an_upper_end_wh
 }
 
 #[test]
-fn a_percentile_has_an_interval_where_a_second_of_the_window_is_beyond_it() {
+fn a_percentile_has_an_interval_with_a_second_beyond_it() {
     let known = |m| percentiles(&m);
     let ten = known(healthy(10, 20_000));
     assert_eq!(ten.half.keys().copied().collect::<Vec<_>>(), ["p50_ns", "p75_ns", "p90_ns"]);
@@ -102,7 +102,7 @@ fn a_part_without_an_answer_is_a_rate_of_zero() {
 }
 
 #[test]
-fn windows_of_three_or_four_seconds_have_as_many_parts_and_shorter_ones_none() {
+fn windows_of_three_or_four_seconds_have_as_many_parts() {
     let of = |n| WindowParts::of(&healthy(n, 1_000));
     assert_eq!((of(2).response.len(), of(3).response.len(), of(7).response.len()), (0, 3, 5));
     let two = healthy(2, 1_000);

@@ -14,7 +14,7 @@ fn histogram(values: impl IntoIterator<Item = (u64, u64)>) -> SparseHistogram {
 }
 
 #[test]
-fn a_curve_has_the_histograms_quantiles_and_ends_where_fewer_than_ten_are_beyond() {
+fn a_curve_has_quantiles_up_to_the_last_with_ten_values_beyond() {
     let found = &histogram((1..=1000).map(|v| (v * 1000, 1)));
     let curve = values(found, 0);
     // 10 of 1,000 are beyond p99, k = 16; the next is p99.25.

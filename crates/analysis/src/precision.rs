@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn candidates_whose_throughput_is_a_lower_bound_are_not_assessed() {
+    fn a_throughput_that_is_a_lower_bound_is_not_assessed() {
         let mut log = Log::new(&["a", "base"], 2).with(&[&[10, 10], &[20, 10]]);
         for result in [0, 2] {
             log.trial(result).throughput.bound = prony_model::trial::Bound::Lower;
@@ -189,7 +189,7 @@ mod tests {
 
     /// Runs that stop by their precision cover the truth as often as they say.
     #[test]
-    fn widened_intervals_of_runs_that_stop_by_precision_cover_in_95_percent() {
+    fn widened_intervals_cover_in_95_percent_after_a_precise_stop() {
         let mut normal = noise(17);
         for precision in [1.0, 0.7, 0.5] {
             let covered = (0..2000)

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn pairing_within_blocks_finds_an_order_that_noise_between_blocks_hides() {
+    fn pairing_finds_an_order_that_noise_between_blocks_hides() {
         // The host swings by a factor of two between blocks; a is 10 % ahead in each.
         let swing = [100.0, 200.0, 150.0, 120.0];
         let a = candidate(&swing.map(|s| s * 1.1));
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_do_takes_no_pair_apart_that_is_told_apart_by_itself() {
+    fn a_pair_that_is_told_apart_stays_so_whatever_others_do() {
         // c is ahead of a by a clear, steady 10 %; two others wander over everything.
         let a = candidate(&[100.0, 100.1, 99.9, 100.0, 100.1]);
         let c = candidate(&[110.0, 110.1, 109.9, 110.0, 110.2]);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slower_one_of_nine_is_found_in_three_of_four_pairs_and_equals_seldom() {
+    fn a_slower_one_of_nine_is_found_and_equals_only_seldom() {
         let mut noise = crate::testing::noise(3);
         let (mut found, mut wrong) = (0, 0);
         for _ in 0..500 {
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn planning_says_what_these_blocks_find_and_how_many_find_others() {
+    fn planning_says_what_these_and_more_blocks_would_find() {
         let found = planning(12, 0.042_426, 2, Level::look(1));
         let blocks: Vec<u32> = found.to_find.iter().filter_map(|f| f.blocks).collect();
         assert_eq!(blocks, [43, 9, 5]);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn no_candidate_ranks_above_one_whose_throughput_is_a_lower_bound() {
+    fn no_candidate_ranks_above_one_known_by_a_lower_bound() {
         let a = candidate(&[200.0, 201.0, 199.0]);
         let b = ByBlock { at_least: true, ..candidate(&[100.0, 101.0, 99.5]) };
         assert_eq!(ranks(&[&a, &b]), [(1, 2), (1, 2)]);

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_undisturbed_trial_counts_and_the_first_ones_are_kept() {
+    fn the_first_undisturbed_trial_counts_and_others_are_kept() {
         let log = log(&[(0, 1), (0, 2), (1, 1)], &[(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]);
         assert_eq!(counting(&log, 0), (2, true));
         assert_eq!(counting(&log, 1), (0, true), "no time for a second repeat: the first stands");
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_whose_three_repeats_were_disturbed_too_does_not_count() {
+    fn a_trial_does_not_count_if_all_three_repeats_were_disturbed() {
         let all = [(0, 1), (0, 2), (0, 3)];
         let log = log(&all, &[&all[..], &[(0, 0)]].concat());
         assert_eq!(counting(&log, 0), (0, false));
@@ -194,7 +194,7 @@ mod tests {
 
     /// 4 of 6 of one candidate, and none of the other's: 15 in 495.
     #[test]
-    fn where_one_candidate_alone_is_disturbed_the_first_trials_stand() {
+    fn first_trials_stand_where_one_candidate_alone_is_disturbed() {
         assert!((at_least(4, 6, 4, 12) - 15.0 / 495.0).abs() < 1e-12);
         assert!((at_least(0, 6, 4, 12) - 1.0).abs() < 1e-12);
         let plain = Log::new(&["a", "b"], 6).with(&[&[900, 1_000][..]; 6]).0;

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_is_held_by_the_share_of_requests_beyond_over_starts() {
+    fn a_percentile_is_judged_by_the_share_beyond_over_starts() {
         let found = |slow: &[u64]| held(&starts(slow), "p90<1.5ms").decision;
         assert_eq!(found(&[50, 55, 45, 52, 48, 50]), Decision::Met);
         assert_eq!(found(&[150, 155, 145, 152, 148, 150]), Decision::Missed);

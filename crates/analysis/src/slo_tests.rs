@@ -57,7 +57,7 @@ fn a_mean_is_met_or_missed_by_its_interval() {
 }
 
 #[test]
-fn a_withheld_percentile_is_missed_by_the_requests_above_the_limit() {
+fn a_withheld_percentile_is_missed_by_requests_above_the_limit() {
     // Forty answers of about 1 ms: two above the limit are already more than a p99 below it lets happen.
     let trial = judge(&Observed::new(healthy(1, 40), closed_plan()), &Host::default());
     assert_eq!(trial.latency.response.p99_ns, None);
@@ -68,7 +68,7 @@ fn a_withheld_percentile_is_missed_by_the_requests_above_the_limit() {
 }
 
 #[test]
-fn a_threshold_without_its_figure_is_not_judged_and_one_whose_interval_holds_the_limit_is() {
+fn only_a_threshold_without_its_figure_is_not_judged() {
     let few = judge(&Observed::new(healthy(1, 40), closed_plan()), &Host::default());
     let of = |slo: &str, trial: &Trial| Slo::parse(slo).unwrap().hold(trial, None).not_judged;
     for (slo, expected) in [
@@ -115,7 +115,7 @@ fn requests_without_an_answer_are_above_every_limit() {
 }
 
 #[test]
-fn failures_count_as_above_the_limit_and_a_lower_bound_is_not_missed() {
+fn failures_are_above_the_limit_and_a_lower_bound_not_missed() {
     let mut trial = trial();
     trial.requests.failed = 1_000;
     trial.series.iter_mut().for_each(|entry| entry.failed = 100);
@@ -149,7 +149,7 @@ fn two_times(slow: [u64; 10]) -> Trial {
 }
 
 #[test]
-fn a_percentile_without_an_interval_is_decided_by_the_share_beyond_in_the_windows_parts() {
+fn a_percentile_without_interval_is_judged_by_the_share_beyond() {
     use Decision::{Met, Missed, Undecided};
     let found = |slow| decision("p99<1.5ms", &two_times(slow));
     // 0.5 % and 2 % in each second alike, against the 1 % that p99 allows.
@@ -175,7 +175,7 @@ fn of_a_window_whose_level_moves_a_calm_tail_is_not_met() {
 }
 
 #[test]
-fn requests_that_waited_longer_when_the_window_closed_are_beyond_the_limit() {
+fn requests_still_waiting_beyond_the_limit_count_against_it() {
     let mut trial = two_times([0; 10]);
     trial.latency.waiting = SparseHistogram::of_values(vec![9_000_000; 1_000]);
     assert_eq!(decision("p99<10ms", &trial), Decision::Met);
@@ -183,7 +183,7 @@ fn requests_that_waited_longer_when_the_window_closed_are_beyond_the_limit() {
 }
 
 #[test]
-fn goodput_is_what_meets_every_response_time_and_even_arrivals_are_said() {
+fn goodput_meets_every_response_time_and_says_even_arrivals() {
     let mut trial = two_times([500; 10]);
     let held = |slos: &[&str], trial: &mut Trial| {
         trial.slo.clear();
@@ -280,7 +280,7 @@ fn every_figure_of_the_table_can_be_a_threshold() {
 }
 
 #[test]
-fn a_figure_of_the_server_is_undecided_without_its_samples_and_no_threshold_of_a_search() {
+fn a_figure_of_the_server_is_undecided_without_its_samples() {
     let held = Slo::parse("memory<200MB").unwrap().hold(&trial(), None);
     assert_eq!((held.decision, held.seen.as_str()), (Decision::Undecided, "not measured"));
     assert!(held.to_decide.unwrap().contains("prony bench"));

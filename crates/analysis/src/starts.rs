@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn starts_alike_know_the_median_and_failures_leave_the_tail_open() {
+    fn equal_starts_know_the_median_and_failures_leave_a_tail_open() {
         let values: Vec<u64> = (0..1_000).map(|i| 1_000_000 + i * 1_000).collect();
         let starts = |failed| (0..6).map(|_| start(&values, failed)).collect::<Vec<_>>();
         let (low, high) = interval(&starts(0), 0.5, share::factor(6));

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warm_up_that_lasts_beyond_half_of_the_window_is_not_steady() {
+    fn a_warm_up_beyond_half_of_the_window_is_not_steady() {
         let mut m = healthy(10, 1000);
         for bin in &mut m.bins.each[..60] {
             bin.completed = 60;
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rise_is_of_the_rate_in_a_closed_loop_and_else_of_the_response() {
+    fn a_rise_is_of_the_rate_in_a_closed_loop_else_of_the_response() {
         // Two seconds, the first 400 ms of which carry 80 of 100, and take 1.5 ms instead of 1.
         let mut m = healthy(2, 1000);
         for bin in &mut m.bins.each[..4] {

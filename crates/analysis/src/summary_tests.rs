@@ -69,7 +69,7 @@ fn a_percentile_needs_a_hundred_samples_beyond_it() {
 }
 
 #[test]
-fn a_percentile_with_too_few_samples_is_withheld_and_not_censored() {
+fn a_percentile_of_too_few_samples_is_withheld_not_censored() {
     let s = summary_of(&censored(&[], &vec![S; 150], &[]));
     assert!(s.needs_duration_ns.contains_key("p50_ns") && s.censored_at_ns.is_empty());
     let s = summary_of(&censored(&[], &vec![S; 300], &[]));
@@ -86,7 +86,7 @@ fn an_empty_distribution_has_an_empty_summary() {
 }
 
 #[test]
-fn a_percentile_has_its_interval_or_the_window_that_would_give_one() {
+fn a_percentile_has_an_interval_or_says_which_window_gives_one() {
     let answers: Vec<u64> = (1..=10_000).map(|i| i * 1000).collect();
     let durations = censored(&answers, &[], &[]);
     let known = PercentileIntervals {

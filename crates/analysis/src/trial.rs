@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_without_an_answer_is_broken_and_one_without_a_request_is_not() {
+    fn a_load_without_answers_is_broken_unless_it_sent_no_request() {
         let mut m = healthy(10, 0);
         m.requests = RequestCounts { scheduled: 50, sent: 50, in_flight: 50, ..Default::default() };
         assert_eq!(judged(&m).outcome, Outcome::Broken);
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn first_bytes_are_exact_by_the_kernels_clock_where_every_head_was_read_alone() {
+    fn first_bytes_are_exact_where_the_kernel_stamped_heads_alone() {
         let mut m = healthy(10, 2000);
         m.clock = ReceiveClock::Kernel;
         let clocks = |m: &Measurement, pipeline| {

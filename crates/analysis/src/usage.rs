@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn long_loads_have_at_most_240_spans_short_ones_some_and_unordered_samples_none() {
+    fn loads_have_at_most_240_spans_and_unordered_samples_none() {
         let long: Vec<i64> = (0..100_000).map(|i| i * 100 * MS).collect();
         let n = spans(&long, CORE_SPAN_MIN_NS).count() as i64;
         assert!(n <= POINTS_MAX && n > POINTS_MAX / 2, "{n}");

@@ -46,7 +46,7 @@ fn responses_held_for_a_delayed_acknowledgement_are_named() {
 }
 
 #[test]
-fn connections_that_the_server_closes_are_named_and_those_of_failures_are_not() {
+fn closed_connections_are_named_and_those_of_failures_are_not() {
     let plan = closed_plan();
     let mut m = healthy(10, 1000);
     m.run_total.connections = 50 + 100;

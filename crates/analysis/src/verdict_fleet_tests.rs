@@ -29,7 +29,7 @@ fn an_agent_that_sends_late_is_named_though_the_sum_is_on_time() {
 }
 
 #[test]
-fn a_window_that_a_lost_agent_cut_is_suspect_and_a_short_one_invalid() {
+fn a_window_cut_by_a_lost_agent_is_suspect_or_if_short_invalid() {
     let lost = |seconds: u64, planned_ns: Option<u64>| {
         let lost = LostAgent { agent: "two".to_owned(), why: "it was gone".to_owned(), planned_ns };
         let found =

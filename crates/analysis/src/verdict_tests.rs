@@ -90,7 +90,7 @@ fn what_nobody_asked_for_makes_a_load_invalid() {
 }
 
 #[test]
-fn where_nothing_was_completed_the_advice_says_what_may_be_spoken_there() {
+fn where_nothing_completed_the_advice_names_what_is_spoken() {
     let advice = |url: &str, protocol: ProtocolId, failed: Option<(ErrorKind, Option<u16>)>| {
         let mut m = healthy(10, 0);
         m.status.clear();
@@ -154,7 +154,7 @@ fn one_connect_without_a_port_makes_the_throughput_invalid() {
 }
 
 #[test]
-fn a_busy_worker_is_client_saturated_unless_the_server_is_the_limit_or_embedded() {
+fn a_busy_worker_is_saturated_unless_the_server_is_the_limit() {
     let mut m = healthy(10, 2000);
     m.workers[0].busy_ns = 9 * S - 1;
     assert!(!has(&m, &closed_plan(), Code::ClientSaturated));
@@ -168,7 +168,7 @@ fn a_busy_worker_is_client_saturated_unless_the_server_is_the_limit_or_embedded(
 }
 
 #[test]
-fn waits_beside_another_workers_free_connection_are_uneven_workers() {
+fn waits_beside_others_free_connections_are_uneven_workers() {
     let mut m = healthy(10, 2000);
     m.workers[0].waited_beside_free = 200;
     m.workers[0].waited_beside_free_ns = 200 * 3_000_000;
@@ -349,7 +349,7 @@ fn what_the_servers_host_lost_or_turned_away_is_noted() {
 }
 
 #[test]
-fn responses_that_are_only_tolerated_are_noted_in_words_and_change_no_figure() {
+fn merely_tolerated_responses_are_noted_and_change_no_figure() {
     let mut m = healthy(10, 2000);
     assert!(!has(&m, &closed_plan(), Code::ToleratedResponses));
     let before = judge(&m, &closed_plan(), &Seen::default());
@@ -428,7 +428,7 @@ fn a_withheld_p99_is_a_reason_with_the_duration_it_needs() {
 }
 
 #[test]
-fn a_window_too_short_to_know_its_throughput_says_how_long_would_do() {
+fn a_window_too_short_for_throughput_says_how_long_would_do() {
     let noted = |m: &Measurement| {
         reasons(m, &closed_plan(), &Seen::default()).into_iter().find(|r| r.code == Code::WideInterval)
     };
@@ -454,7 +454,7 @@ fn a_censored_p99_is_not_a_lack_of_samples() {
 }
 
 #[test]
-fn a_container_is_said_where_its_network_or_its_machine_stands_between() {
+fn a_container_between_client_and_server_is_mentioned() {
     let (m, plan) = (healthy(10, 1_000), closed_plan());
     let said = |host: Host, embedded_target| {
         let seen = Seen { host, embedded_target, ..Seen::default() };

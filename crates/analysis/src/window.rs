@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_window_is_taken_in_which_each_named_percentile_has_its_samples() {
+    fn the_shortest_window_that_serves_each_percentile_is_taken() {
         // p99 needs 10,000 requests, and a fifth more in reserve.
         for (rate, window) in [
             (50_000.0, 1),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_window_has_samples_for_is_said_and_of_a_threshold_refused() {
+    fn a_threshold_that_no_window_has_samples_for_is_refused() {
         assert_eq!(chosen(3.0, &[], 30).unwrap().0, 30, "nobody asked for a percentile");
         assert_eq!(chosen(3.0, &["errors<1%"], 30).unwrap().0, 30);
         let (window, why) = chosen(100.0, &[], 30).unwrap();

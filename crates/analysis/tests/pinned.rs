@@ -43,7 +43,7 @@ fn pinned_logs_have_pinned_judgements() {
 }
 
 #[test]
-fn what_was_observed_is_judged_alike_before_and_after_it_is_written() {
+fn what_is_judged_is_the_same_before_and_after_writing() {
     for entry in std::fs::read_dir(folder()).unwrap() {
         let log = entry.unwrap().path();
         let Some(text) =

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_pieces_are_left_out_and_what_stays_open_is_bounded() {
+    fn malformed_pieces_are_left_out_and_open_ones_are_bounded() {
         let mut joining = Joining::default();
         let long = vec![1; 2 * FRAGMENT_BYTES];
         for number in 0..100 {
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_first_makes_room_whatever_its_number_and_bytes_are_bounded_in_all() {
+    fn the_oldest_piece_makes_room_and_all_bytes_are_bounded() {
         let mut joining = Joining::default();
         let small = |number: u64| [&number.to_le_bytes()[..], &[0; 4], &2u32.to_le_bytes(), b"x"].concat();
         for number in 0..OPEN_MAX as u64 {

@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_silent_connection_does_not_bring_comes_over_one_that_is_begun_beside_it() {
+    fn a_second_connection_brings_what_a_silent_one_does_not() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("nats://{}", listener.local_addr().unwrap());
         let server = thread::spawn(move || {

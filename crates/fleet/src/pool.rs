@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_answered_once_within_its_time_and_from_the_pinned_controller_alone() {
+    fn a_call_is_answered_once_and_to_the_pinned_controller_alone() {
         let (own, stranger) = (new_key().unwrap(), new_key().unwrap());
         let pool: Pool = "nats://h/p".parse().unwrap();
         let run = pool.new_run().unwrap();

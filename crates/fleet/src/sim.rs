@@ -409,7 +409,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn whatever_the_network_does_nobody_sends_unasked_and_nothing_is_counted_twice() {
+fn in_any_network_nothing_is_sent_unasked_or_counted_twice() {
     let mut seen: BTreeMap<&'static str, u64> = BTreeMap::new();
     let (first, count) = match number("PRONY_FLEET_SEED") {
         Some(seed) => (seed, 1),

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_binary_is_missing_then_copied_whole_and_run_and_of_a_part_nothing_stays() {
+    fn a_missing_binary_is_copied_whole_and_a_part_never_stays() {
         let home = tempfile::tempdir().unwrap();
         let mut means = means();
         let (_, said) = shell(home.path(), &means.run_script("agent"), b"");

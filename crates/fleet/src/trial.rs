@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_that_no_agent_can_have_are_refused_and_the_agent_is_named() {
+    fn impossible_figures_of_an_agent_are_refused_with_its_name() {
         let of = |change: fn(&mut AgentEnd)| {
             let mut end = AgentEnd { address: "10.0.0.1:80".to_owned(), ..AgentEnd::default() };
             change(&mut end);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agents_own_fault_before_the_start_is_not_the_loss_of_another() {
+    fn an_agents_fault_before_the_start_is_not_anothers_loss() {
         // The second agent has no part in the load, and is lost.
         let mut controller = Controller::of(2, 0);
         controller.begin(0, vec![()], u64::MAX);

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bench_that_waits_for_the_lock_is_told_once_and_gets_it_next() {
+    fn a_waiting_bench_is_told_once_and_gets_the_lock_next() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("turn");
         let first = now(&path).unwrap();
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prepared_link_or_named_pipe_is_neither_written_to_nor_waited_for() {
+    fn a_prepared_link_or_pipe_is_neither_written_nor_waited_for() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let process = Identity::of(std::process::id()).unwrap();
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_of_somebody_unknown_is_said_with_the_way_to_find_out_who() {
+    fn a_lock_of_somebody_unknown_says_how_to_find_out_who() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("turn");
         let somebody = File::create(&path).unwrap();

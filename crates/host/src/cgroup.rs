@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_of_version_2_is_found_at_every_level_up_to_the_mount() {
+    fn a_version_2_quota_is_found_at_every_level_up_to_the_mount() {
         let stat = "usage_usec 12\nnr_periods 36\nnr_throttled 34\nthrottled_usec 1500\n";
         let own = ("/proc/self/cgroup", "0::/pod/container/own\n");
         let mounts = ("/proc/self/mountinfo", "30 24 0:26 / /cg rw - cgroup2 cgroup2 rw\n");
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_of_version_1_is_found_at_every_level_up_to_the_mount() {
+    fn a_version_1_quota_is_found_at_every_level_up_to_the_mount() {
         let stat = "nr_periods 36\nnr_throttled 34\nthrottled_time 1500\n";
         let own = ("/proc/self/cgroup", "3:cpu,cpuacct:/docker/abc\n0::/\n");
         let mounts = ("/proc/self/mountinfo", MOUNTS);

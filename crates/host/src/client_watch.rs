@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_load_keeps_few_samples_its_whole_work_and_its_highest_memory() {
+    fn a_long_load_keeps_its_whole_work_and_its_highest_memory() {
         let columns = watch(100_000).finish(5_000).unwrap();
         let n = columns.at_ns.len();
         assert!(n <= SAMPLES_MAX && n > SAMPLES_MAX / 2, "{n}");

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn the_commit_is_read_through_a_loose_or_packed_branch_from_a_subfolder() {
+    fn the_commit_is_read_through_a_loose_or_packed_branch() {
         let dir = tempfile::TempDir::new().unwrap();
         let root = dir.path();
         write(root, ".git/HEAD", "ref: refs/heads/main\n");

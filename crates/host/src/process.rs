@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grandchild_process_is_found_and_one_with_another_start_time_is_not_signalled() {
+    fn a_grandchild_is_found_and_a_reused_id_is_not_signalled() {
         let mut child = std::process::Command::new("sh").args(["-c", "sleep 600 & wait"]).spawn().unwrap();
         let me = std::process::id();
         let below = |pid: u32| descendants(pid);

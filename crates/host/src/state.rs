@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_of_state_is_the_user_s_own_and_a_given_one_comes_first() {
+    fn the_state_folder_is_the_user_s_own_unless_one_is_given() {
         assert_eq!(places(None, 0)[0], Path::new("/run/prony"));
         let of_a_user = places(Some(OsString::new()), 1000);
         assert_eq!(of_a_user[0], Path::new("/run/user/1000/prony"));
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_state_is_made_private_and_one_that_others_may_use_is_refused() {
+    fn a_state_folder_is_private_and_one_others_may_use_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let place = dir.path().join("state");
         private(&place).unwrap();

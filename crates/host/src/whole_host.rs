@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_has_its_share_of_times_and_every_event_that_may_be_in_it() {
+    fn a_window_has_its_share_of_times_and_every_possible_event() {
         let mut host = WholeHost::reached_by("eth0");
         assert_eq!(host.window(0, 9), None);
         host.readings = [(1_000, 0), (1_100, 100), (1_200, 200)]

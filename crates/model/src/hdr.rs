@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_claims_gigabytes_is_refused_before_it_gets_them() {
+    fn a_header_that_claims_gigabytes_is_refused_beforehand() {
         // 41 bytes: 4 GiB of counts to come, and one.
         let claims = "HISTFAAAADR4AQEpANb/HISTE/////8AAAAAAAAAAwAAAAAAAAABAAADRjC4oAA/8AAAAAAAAALf+AhJ";
         let said = decode(claims).unwrap_err().to_string();

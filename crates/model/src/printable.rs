@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_stay_lines_and_nothing_else_of_a_terminals_language_is_left() {
+    fn lines_stay_and_all_other_terminal_controls_are_replaced() {
         assert_eq!(
             harmless_lines("a\n\tb\u{1b}]0;x\u{7}\r\n\u{9b}2J\u{202e}"),
             "a\n b\u{fffd}]0;x\u{fffd} \n\u{fffd}2J\u{fffd}"

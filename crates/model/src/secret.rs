@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_from_outside_are_shown_without_passwords_of_urls_and_values_of_secret_fields() {
+    fn texts_from_outside_are_shown_without_passwords_and_secrets() {
         for (text, shown) in [
             ("no postgres://me:s3cret@h/db", "no postgres://[redacted]@h/db"),
             ("http://me:@env:PW@h/?token=s&a=b c", "http://me:@env:PW@h/?token=[redacted]&a=b c"),

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_whose_folder_may_not_be_changed_is_overwritten_where_it_may_be() {
+    fn a_result_in_a_read_only_folder_is_overwritten_in_place() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         for name in ["mine", "others"] {

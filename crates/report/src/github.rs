@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_trials_are_shown_and_a_long_summary_says_that_it_is_cut() {
+    fn only_the_last_trials_are_shown_and_a_cut_summary_says_so() {
         let many: Vec<_> = (0..25).map(|i| (format!("url · c50 · #{i}"), fixtures::closed())).collect();
         let text = trials(&many);
         assert!(text.contains("5 earlier trials not shown") && !text.contains("\\#4\n"), "{text}");

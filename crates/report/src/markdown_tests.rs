@@ -179,7 +179,7 @@ fn a_twin_stands_below_its_plans_table() {
 }
 
 #[test]
-fn a_comparison_begins_with_its_answer_and_folds_what_nothing_asked_for() {
+fn a_comparison_begins_with_its_answer_and_folds_the_unasked() {
     let compared = prony_analysis::analyse(&fixtures::duet()).duet.unwrap();
     let terminal = |all| crate::terminal::comparison(&compared, all, &Default::default());
     let (folded, all) = (terminal(false), terminal(true));

@@ -135,7 +135,7 @@ mod tests {
         }
 
         #[test]
-        fn any_lists_have_a_coefficient_between_minus_one_and_one_or_none(x in prop::collection::vec(any::<f64>(), 0..9), y in prop::collection::vec(any::<f64>(), 0..9)) {
+        fn any_lists_have_a_coefficient_from_minus_one_to_one_or_none(x in prop::collection::vec(any::<f64>(), 0..9), y in prop::collection::vec(any::<f64>(), 0..9)) {
             prop_assert!(kendall_tau_b(&x, &y, 0.95).is_none_or(|tau| tau.coefficient.abs() <= 1.0));
         }
     }

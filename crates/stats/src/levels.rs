@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn normal_values_look_two_level_in_one_percent_at_most_and_two_levels_do() {
+    fn normal_values_seldom_look_two_level_and_two_levels_do() {
         let mut stream = Stream(19);
         for n in [6, 8, 12, 30] {
             let said = (0..4_000)

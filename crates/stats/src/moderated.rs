@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn one_wild_candidate_among_equals_errs_no_more_often_than_asked() {
+    fn a_wild_one_among_equals_errs_no_more_often_than_asked() {
         let mut stream = Stream(5);
         let wrong = (0..2000).filter(|_| {
             let blocks: Vec<Vec<f64>> = (0..3)

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn five_parts_cover_in_93_percent_with_memory_up_to_a_tenth_of_the_window() {
+    fn five_parts_cover_in_93_percent_with_memory_to_a_tenth() {
         // A hundred steps, whose 1/e time is 0, 1.4, 4.5 and 9.5 of them.
         let mut stream = Stream(7);
         for phi in [0.0, 0.5, 0.8, 0.9] {

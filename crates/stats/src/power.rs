@@ -166,7 +166,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn power_is_the_share_of_simulated_runs_that_find_the_difference() {
+    fn power_is_the_share_of_simulated_runs_that_find_it() {
         let mut stream = Stream(12);
         let found = (0..4000).filter(|_| {
             let values: Vec<f64> = (0..6).map(|_| 0.05 + 0.0424 * stream.normal()).collect();
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_forecast_from_few_decide_in_four_of_five_runs_in_the_mean() {
+    fn blocks_forecast_from_few_decide_in_four_of_five_runs() {
         // The forecast is made from six blocks' spread, and judged on fresh ones.
         let mut stream = Stream(21);
         for difference in [0.0, 0.01, 0.03] {
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_difference_found_is_the_one_that_so_many_blocks_find() {
+    fn the_smallest_difference_is_what_so_many_blocks_find() {
         for candidates in [2, 9] {
             let smallest = smallest_found(12, 0.0424, candidates, 0.035, 0.8).unwrap();
             assert_eq!(blocks_to_find(smallest, 0.0424, candidates, 0.035, 0.8), Some(12));

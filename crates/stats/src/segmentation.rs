@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn series_of_60_without_a_step_have_one_named_at_any_look_as_rarely_as_promised() {
+    fn series_without_a_step_have_one_named_as_rarely_as_promised() {
         let mut stream = Stream(77);
         let mut two_level = |_: usize| -> Vec<f64> {
             (0..60).map(|_| stream.normal() * 0.3 + if stream.uniform() < 0.5 { 0.0 } else { 3.0 }).collect()
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_of_three_deviations_after_twenty_values_is_seen_within_eight() {
+    fn a_step_of_three_deviations_is_seen_within_eight_values() {
         let seen = (0..500).filter(|seed| !at(&series(&[(20, 0.0), (8, 3.0)], 1.0, 1000 + seed)).is_empty());
         let seen = seen.count();
         assert!(seen >= 450, "{seen} of 500");
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_look_that_names_a_step_is_that_of_the_slow_definition() {
+    fn the_first_look_to_name_a_step_is_the_slow_definitions() {
         let mut first = 0;
         for seed in 0..100 {
             let values = series(&[(9, 0.0), (9, 4.0)], 1.0, seed);

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn clusters_alike_are_known_as_well_as_independent_ones_and_no_better() {
+    fn equal_clusters_are_known_just_as_well_as_independent_ones() {
         let alike = share(&[(10_000, 100); 4], 1.0, 40_000.0).unwrap();
         assert!(((alike.high / 0.01).ln() - (0.99f64 / 400.0).sqrt()).abs() < 1e-9, "{alike:?}");
         let one = share(&[(10_000, 100)], factor(1), 10_000.0).unwrap();

@@ -83,7 +83,7 @@ proptest! {
 
     /// A variance that is w times as large is a factor √w on the normal quantile: Sen's interval of another confidence.
     #[test]
-    fn dependent_slopes_are_sens_at_the_confidence_that_the_effective_size_makes_of_it(
+    fn dependent_slopes_are_sens_at_the_effective_confidence(
         ys in prop::collection::vec(-100.0f64..100.0, 5..40),
     ) {
         let plain = trend::theil_sen(&points(&ys), 0.95).unwrap();
@@ -108,7 +108,7 @@ proptest! {
 
     /// Every slope outside is rejected by Kendall's test, and none inside is, by more than the rounding of ranks.
     #[test]
-    fn the_interval_of_theil_sen_is_the_slopes_that_kendalls_test_does_not_reject(
+    fn theil_sens_interval_is_the_slopes_that_kendall_accepts(
         ys in prop::collection::vec(-100.0f64..100.0, 4..25),
     ) {
         let n = ys.len() as f64;

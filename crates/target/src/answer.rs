@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_say_their_type_their_length_and_what_becomes_of_the_connection() {
+    fn answers_say_their_type_length_and_the_connections_fate() {
         assert_eq!(
             written(Route::Text, false, Persistence::Keep),
             "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!"

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_waits_is_told_to_go_on_and_one_that_does_not_is_not() {
+    fn only_a_client_that_waits_is_told_to_continue() {
         let head = "POST /echo HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n";
         let mut decoder = Decoder::default();
         assert_eq!(decoder.take(head.as_bytes()), (head.len(), Step::Continue));

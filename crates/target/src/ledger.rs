@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ledger_sums_the_counts_of_all_threads_and_its_histogram_reads_back() {
+    fn the_ledger_sums_all_threads_and_its_histogram_reads_back() {
         let books = Books::new(2, sys::now_ns(), true);
         for (thread, latency_ns) in [(0, 1_000), (0, 2_000_000), (1, 4_000_000_000)] {
             let mut book = books.open(thread);

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn partial_writes_keep_the_order_of_bytes_and_count_each_answer_once() {
+    fn partial_writes_keep_the_order_and_count_each_answer_once() {
         let arrival = Arrival::new(5, 0, Some(3));
         let answers = [(Account::Request(arrival), 7), (Account::Ledger, 20), (Account::Uncounted, 3)];
         for width in 1..70 {
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_is_taken_if_it_lies_between_the_one_before_and_the_read() {
+    fn a_stamp_is_taken_if_between_the_last_one_and_the_read() {
         for (stamp, arrived_ns, is_stamped) in [
             (Some(50), 50, true),
             (Some(40), 40, true),

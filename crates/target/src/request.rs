@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn every_prefix_of_a_head_is_incomplete_and_what_follows_is_ignored() {
+    fn a_heads_prefix_is_incomplete_and_what_follows_is_ignored() {
         let text = "GET /json HTTP/1.1\r\nHost: localhost\r\nUser-Agent: x\r\n\r\n";
         for end in 0..text.len() {
             assert_eq!(parse(&text.as_bytes()[..end]), Ok(None), "{end}");

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn stalls_take_their_share_of_time_and_no_stall_begins_where_one_ends() {
+    fn stalls_take_their_share_of_time_and_none_follows_directly() {
         let stalls = Stalls::new("3ms/10ms".parse().unwrap(), 1_000_000_000);
         let mut stalled = 0;
         for at_ns in random_arrivals_ns(20_000, 777_777) {

@@ -108,7 +108,7 @@ fn each_answer_leaves_when_it_is_due_whatever_came_before() {
 }
 
 #[test]
-fn delays_last_at_least_as_long_as_asked_and_a_capacity_is_one_queue() {
+fn delays_last_at_least_as_asked_and_a_capacity_is_one_queue() {
     let target = start(&Config { delay: Delay::Fixed(50 * MS), ..Config::default() });
     let mut client = Http2Client::connect(&target, 20, requests(GET, b""));
     let before = Instant::now();
@@ -145,7 +145,7 @@ fn large_bodies_go_both_ways_within_the_windows() {
 }
 
 #[test]
-fn goaway_comes_after_as_many_requests_as_asked_and_those_beyond_are_not_processed() {
+fn goaway_comes_as_asked_and_later_requests_are_not_processed() {
     let goaway_after = NonZeroU32::new(3);
     let target = start(&with(Http2Config { goaway_after, ..Http2Config::default() }));
     let mut client = Http2Client::connect(&target, 5, requests(GET, b""));
@@ -241,7 +241,7 @@ fn a_client_that_gives_a_request_up_frees_its_stream() {
 }
 
 #[test]
-fn a_connection_that_does_not_begin_as_http_2_ends_with_a_goaway() {
+fn a_connection_not_begun_as_http_2_ends_with_a_goaway() {
     let target = start(&Config::default());
     let mut client = Client::connect(&target);
     // A PING is no client's first frame.

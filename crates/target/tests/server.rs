@@ -52,7 +52,7 @@ fn routes_of_the_contract() {
 }
 
 #[test]
-fn pipelined_requests_are_answered_in_order_whatever_their_delays() {
+fn pipelined_requests_are_answered_in_order_despite_delays() {
     for delay in ["none", "exp:300us"] {
         let target = start(&Config { delay: delay.parse().unwrap(), ..Config::default() });
         let mut client = Client::connect(&target);
@@ -152,7 +152,7 @@ fn a_ledger_request_behind_others_in_a_pipeline_counts_them() {
 }
 
 #[test]
-fn close_mode_sends_connection_close_and_ends_each_connection_after_one_answer() {
+fn close_mode_says_close_and_ends_after_one_answer() {
     let target = start(&Config { close: true, ..Config::default() });
     for _ in 0..20 {
         let mut client = Client::connect(&target);
@@ -167,7 +167,7 @@ fn close_mode_sends_connection_close_and_ends_each_connection_after_one_answer()
 }
 
 #[test]
-fn a_closed_connection_is_given_up_when_the_client_never_ends_its_side() {
+fn a_closed_connection_is_given_up_if_the_client_never_ends_it() {
     let target = start(&Config { close: true, ..Config::default() });
     let mut client = Client::connect(&target);
     client.ask(&get("/"));
@@ -256,7 +256,7 @@ fn malformed_requests_are_refused_and_the_connection_closed() {
 }
 
 #[test]
-fn a_body_too_large_gets_its_answer_while_it_is_still_being_sent() {
+fn a_body_too_large_is_answered_while_it_is_being_sent() {
     let target = start(&Config::default());
     let mut client = Client::connect(&target);
     client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 20000000\r\n\r\n");
@@ -350,7 +350,7 @@ fn in_the_foreground_it_runs_until_it_is_stopped() {
 }
 
 #[test]
-fn residence_is_of_every_answer_and_no_shorter_than_its_latency() {
+fn every_answer_has_a_residence_no_shorter_than_its_latency() {
     for delay in ["none", "exp:300us"] {
         let config = Config { delay: delay.parse().unwrap(), threads: 2, ..Config::default() };
         let target = start(&config);
@@ -374,7 +374,7 @@ fn residence_is_of_every_answer_and_no_shorter_than_its_latency() {
 }
 
 #[test]
-fn what_waits_for_the_server_to_wake_is_in_its_residence_and_not_in_its_latency() {
+fn waiting_for_the_server_to_wake_is_residence_not_latency() {
     // The kernel switches its stamping on in its own time, and keeps it on for as long as anybody asks for it.
     let other = start(&Config::default());
     if other.ledger().residence_clock == "user" {

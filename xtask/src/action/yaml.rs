@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_files_are_written_in_is_read_and_the_rest_is_refused() {
+    fn the_yaml_that_the_files_use_is_read_and_the_rest_refused() {
         let text = "# c\na: b c\nlist:\n  - x: \"1: 2\"\n    run: |\n      one\n      two\n\n  - y: z\n  - 'no\nlast:\n";
         assert!(parse(text).unwrap_err().contains("quote it"));
         let read = parse(&text.replace("  - 'no\n", "  - if $A: b\n")).unwrap_err();

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_of_prony_run_in_every_group_and_no_tool_always_goes_first() {
+    fn both_ways_of_prony_run_and_no_tool_always_goes_first() {
         let first = order(3, 2, 0);
         assert_eq!(first.iter().filter(|(_, t)| *t == Turn::Ours(1)).count(), 2);
         assert_eq!(first.iter().filter(|(group, _)| *group == 0).count(), 4);

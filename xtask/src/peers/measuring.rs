@@ -75,7 +75,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn each_response_is_timed_from_its_own_request_in_pieces_of_any_size() {
+    fn each_response_in_any_pieces_is_timed_from_its_own_request() {
         let mut bytes = Vec::new();
         canned::answer(&mut bytes, 1, b"Hello");
         canned::answer(&mut bytes, 3, b"Hello");

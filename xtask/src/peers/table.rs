@@ -137,7 +137,7 @@ mod tests {
     use crate::peers::figures::tests::run;
 
     #[test]
-    fn a_page_says_what_was_reached_what_was_not_counted_and_what_was_skipped() {
+    fn a_page_says_what_was_reached_not_counted_and_skipped() {
         let mut runs = Vec::new();
         for round in 0..9 {
             runs.push(run("prony", round, 5_000_000, 1_000));

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn with_connections_to_spare_a_stall_delays_its_own_requests_alone() {
+    fn with_spare_connections_a_stall_delays_only_its_own_requests() {
         let queue = Queue {
             per_s: 2000,
             connections: 500,

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn of_the_doctors_findings_those_that_move_any_figure_are_noise() {
+    fn findings_of_the_doctor_that_move_any_figure_are_noise() {
         let finding = |code: &str, state: &str| {
             let value = "60 % of a used core: cc (process 9) 58 %";
             serde_json::json!({"code": code, "state": state, "what": "other programs", "value": value})

@@ -39,7 +39,7 @@ fn a_line_says_what_is_known_what_was_found_and_the_verdict() {
 }
 
 #[test]
-fn the_page_has_a_row_for_each_figure_and_a_line_for_each_reason() {
+fn the_page_has_a_row_per_figure_and_a_line_per_reason() {
     let answers =
         vec![found(Ok(7_960.0), false), found(Ok(7_000.0), true), found(Err("a|b\nc".to_owned()), true)];
     let page = page::page(&page::without_a_doctor(answers));

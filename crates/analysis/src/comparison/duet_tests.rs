@@ -138,7 +138,7 @@ fn decided_in_turn(log: &RunLog) -> bool {
 }
 
 #[test]
-fn a_duet_finds_five_percent_where_the_machine_varies_by_thirty_percent() {
+fn a_duet_finds_five_percent_on_a_machine_varying_by_thirty() {
     let template = template();
     let (mut at_once, mut in_turn, mut covered) = (0, 0, 0);
     for seed in 0..200 {
@@ -156,7 +156,7 @@ fn a_duet_finds_five_percent_where_the_machine_varies_by_thirty_percent() {
 }
 
 #[test]
-fn equals_have_a_winner_in_under_five_percent_whatever_their_places() {
+fn equals_have_a_winner_in_under_five_percent_in_any_place() {
     let template = template();
     let equals = Machine { slower: 0.0, ..USUAL };
     let (mut winners, mut beyond) = (0, 0);

@@ -5,7 +5,7 @@ use super::*;
 use crate::testing::run::Log;
 
 #[test]
-fn conditions_fail_where_the_finding_or_the_whole_interval_says_so() {
+fn conditions_fail_by_the_finding_or_by_the_whole_interval() {
     use super::fail_if::{failures, parse};
     let fails = |factor: f64, text: &str| {
         let (log, conditions) = (run(factor), parse(text).unwrap());
@@ -29,7 +29,7 @@ fn conditions_fail_where_the_finding_or_the_whole_interval_says_so() {
 }
 
 #[test]
-fn a_figure_that_a_condition_names_and_that_is_not_there_is_not_judged() {
+fn a_missing_figure_that_a_condition_names_is_not_judged() {
     use super::fail_if::{not_judged, parse};
     let said = |log: &RunLog, text: &str| not_judged(&parse(text).unwrap(), &compared(log));
     assert!(
@@ -59,7 +59,7 @@ fn a_figure_that_a_condition_names_and_that_is_not_there_is_not_judged() {
 }
 
 #[test]
-fn a_gate_counts_every_figure_under_every_plan_that_it_or_its_first_line_may_name() {
+fn a_gate_counts_every_figure_that_it_may_name_in_every_plan() {
     use super::fail_if::{failures, figures, parse};
     let log = of_two_plans(6);
     let hypotheses = |text: &str| {
@@ -97,7 +97,7 @@ fn with_cpu(factor: f64, wobble: [f64; 6]) -> RunLog {
 }
 
 #[test]
-fn a_build_that_costs_more_is_not_called_equivalent_and_worse_fails_it() {
+fn a_build_that_costs_more_is_not_equivalent_but_worse() {
     use super::fail_if::{failures, parse};
     let c = compared(&with_cpu(1.68, [1.02, 0.98, 1.01, 0.99, 1.015, 0.985]));
     assert!(
@@ -133,7 +133,7 @@ fn a_build_that_costs_more_is_not_called_equivalent_and_worse_fails_it() {
 }
 
 #[test]
-fn slower_is_corrected_for_three_figures_a_plan_and_worse_for_five() {
+fn slower_is_corrected_for_three_figures_and_worse_for_five() {
     use super::fail_if::{failures, figures, parse};
     let count = |text: &str| figures(&parse(text).unwrap()).len();
     assert_eq!(["slower", "worse", "slower,worse", "p99>5%"].map(count), [3, 5, 5, 1]);
@@ -169,7 +169,7 @@ fn worse_needs_what_a_server_costs() {
 }
 
 #[test]
-fn a_server_that_died_is_worse_or_undecided_and_fails_every_gate() {
+fn a_server_that_died_fails_every_gate() {
     use super::fail_if::{failures, parse};
     let crashed = |candidate: &str, factor: f64| {
         let mut log = run(factor);

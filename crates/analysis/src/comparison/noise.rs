@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_a_difference_between_both_sides_nor_a_drift_is_noise() {
+    fn neither_a_difference_of_the_sides_nor_a_drift_is_noise() {
         let mut normal = crate::testing::noise(11);
         let mut draw = |level: f64, drift: f64| -> Vec<f64> {
             (0..200).map(|i| level * (0.02 * normal.next().unwrap() + drift * f64::from(i)).exp()).collect()

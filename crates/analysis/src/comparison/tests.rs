@@ -54,7 +54,7 @@ fn over_a_network(mut log: RunLog, machine: &str) -> RunLog {
 }
 
 #[test]
-fn loopback_and_a_network_are_not_compared_unless_forced_nor_are_two_servers_machines() {
+fn other_networks_or_machines_are_compared_only_if_forced() {
     let mut loopback = run(0.95);
     for result in &mut loopback.results {
         result.trial.as_mut().unwrap().target.address = "127.0.0.1:8080".to_owned();
@@ -98,7 +98,7 @@ fn another_run(mut log: RunLog) -> RunLog {
 }
 
 #[test]
-fn pairing_within_blocks_finds_five_percent_where_blocks_vary_by_half() {
+fn pairing_finds_five_percent_where_blocks_vary_by_half() {
     let c = compared(&run(0.95));
     let throughput = of(&c, "throughput");
     assert!(c.paired && c.plans[0].blocks == 6);
@@ -209,7 +209,7 @@ fn one_trial_each_has_no_verdict_and_a_command_that_gives_one() {
 }
 
 #[test]
-fn two_runs_have_no_verdict_without_earlier_ones_and_a_note_says_so() {
+fn two_runs_without_earlier_ones_have_a_note_and_no_verdict() {
     let (log, later) = (run(0.95), another_run(run(0.95)));
     let c = compare_candidates(part(&log, "a"), part(&later, "b"), &Options::default()).unwrap();
     assert!(!c.paired);
@@ -235,7 +235,7 @@ fn on_day(day: u32, rate: u64) -> RunLog {
 }
 
 #[test]
-fn two_runs_are_compared_by_how_earlier_ones_of_the_same_kind_vary() {
+fn two_runs_are_compared_by_how_earlier_ones_like_them_vary() {
     let rates = [10_000, 10_100, 9_900, 10_050, 9_950];
     let earlier: Vec<RunLog> = (1..).zip(rates).map(|(day, rate)| on_day(day, rate)).collect();
     let found = |rate: u64, logs: &[RunLog]| {
@@ -271,7 +271,7 @@ fn two_runs_are_compared_by_how_earlier_ones_of_the_same_kind_vary() {
 }
 
 #[test]
-fn differences_between_runs_are_named_where_refused_and_where_forced() {
+fn differences_of_runs_are_named_if_refused_and_if_forced() {
     let log = run(1.0);
     let refused = |later: &RunLog, words: &[&str]| {
         let (a, b) = (part(&log, "a"), part(later, "b"));
@@ -309,7 +309,7 @@ fn differences_between_runs_are_named_where_refused_and_where_forced() {
 }
 
 #[test]
-fn trials_of_one_run_with_different_sampling_methods_are_not_comparable() {
+fn trials_with_different_sampling_methods_are_not_comparable() {
     let mut log = run(1.0);
     for result in log.results.iter_mut().filter(|r| r.planned.candidate == "b") {
         result.server.as_mut().unwrap().memory_method = "pss".to_owned();
@@ -320,7 +320,7 @@ fn trials_of_one_run_with_different_sampling_methods_are_not_comparable() {
 }
 
 #[test]
-fn a_lower_bound_allows_only_findings_that_more_of_it_could_not_change() {
+fn a_lower_bound_allows_only_findings_that_more_cannot_change() {
     let mark = |candidate: &str, factor: f64| {
         let mut log = run(factor);
         for result in log.results.iter_mut().filter(|r| r.planned.candidate == candidate) {
@@ -371,7 +371,7 @@ fn memory_is_the_highest_of_the_trials_as_in_every_table() {
 }
 
 #[test]
-fn after_loads_of_a_list_the_next_command_is_a_bench_of_that_list() {
+fn after_loads_of_a_list_a_bench_of_that_list_is_proposed() {
     let mut log = Log::new(&["a", "b"], 1).with(&[&[10_000, 9_000]]).0;
     let list = TargetsRecord {
         lines: 2,
@@ -387,7 +387,7 @@ fn after_loads_of_a_list_the_next_command_is_a_bench_of_that_list() {
 }
 
 #[test]
-fn candidates_are_chosen_by_name_by_baseline_or_where_there_are_two() {
+fn candidates_are_chosen_by_name_or_baseline_or_if_only_two() {
     let log = run(1.0);
     let named = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
     let pair = |names: &[&str]| {
@@ -423,7 +423,7 @@ fn candidates_are_chosen_by_name_by_baseline_or_where_there_are_two() {
 }
 
 #[test]
-fn tails_have_five_percentiles_up_to_the_last_that_every_trial_has() {
+fn tails_have_five_percentiles_that_every_trial_has() {
     let with = |last: bool, factor: f64| {
         let mut log = run(1.0);
         for result in &mut log.results {

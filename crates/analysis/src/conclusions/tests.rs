@@ -99,7 +99,7 @@ fn windows_under_a_minute_decide_nothing_about_growing_memory() {
 }
 
 #[test]
-fn readings_and_questions_come_after_the_source_s_own_words_and_some_are_not_judged() {
+fn readings_and_questions_come_after_the_source_s_own_words() {
     let of = |text: &str, by| Conclusion {
         text: text.to_owned(),
         claim: "rank(a) <= 1".to_owned(),
@@ -170,7 +170,7 @@ fn agreement_is_kendalls_tau_of_both_orders() {
 }
 
 #[test]
-fn a_claim_on_a_candidate_that_did_not_run_is_undecided_with_the_reason() {
+fn a_claim_on_a_candidate_that_did_not_run_is_undecided() {
     let mut log = three();
     log.0.header.skipped.push(Skipped {
         candidate: "d".to_owned(),
@@ -205,7 +205,7 @@ fn rows(of: &[(&str, f64)]) -> Vec<PublishedRow> {
 }
 
 #[test]
-fn a_rank_counts_the_sources_candidates_and_those_not_measured_as_better() {
+fn a_rank_allows_that_unmeasured_candidates_are_better() {
     use Judgement::{Fails, Holds, Undecided};
     let judged = |claim: &str, of: &[(&str, f64)]| {
         let published = Published { rows: rows(of), ..concluded(claim, At::default()) };

@@ -65,7 +65,7 @@ fn a_lower_bound_is_a_point_that_takes_no_part_in_the_tests() {
 }
 
 #[test]
-fn every_trial_of_load_is_a_run_and_a_log_without_a_time_is_refused() {
+fn every_trial_is_a_run_and_a_log_without_a_time_is_refused() {
     let mut log = run(0, [5_000, 7_000]);
     log.header.name = "load".into();
     assert_eq!(
@@ -83,7 +83,7 @@ fn every_trial_of_load_is_a_run_and_a_log_without_a_time_is_refused() {
 }
 
 #[test]
-fn a_ratio_is_to_the_same_runs_candidate_so_that_a_faster_machine_is_no_change() {
+fn a_faster_machine_does_not_change_a_ratio_within_each_run() {
     // On every other day the machine is twice as fast; from day 6 on `a` needs a tenth more than `b`.
     let mut logs: Vec<RunLog> = (0..10)
         .map(|day| {

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_bytes_mean_something_else_once_the_table_has_changed() {
+    fn the_same_bytes_mean_another_thing_once_the_table_changed() {
         let mut heads = Heads::default();
         // Literals with indexing: `:status: 201`, then `:status: 202`.
         let enters = |status: &[u8]| [&[0x48, 3][..], status].concat();

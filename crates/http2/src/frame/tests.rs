@@ -119,7 +119,7 @@ fn a_frame_may_have_16_384_bytes_and_no_more() {
 }
 
 #[test]
-fn padding_and_priority_are_left_out_and_padding_fits_its_frame() {
+fn padding_and_priority_are_left_out_and_padding_must_fit() {
     let all = flag::PADDED | flag::PRIORITY | flag::END_HEADERS;
     let wire = [
         settings(),

@@ -47,7 +47,7 @@ fn integers_are_those_of_appendix_c_1() {
 }
 
 #[test]
-fn an_integer_leaves_the_bits_before_it_and_the_bytes_behind_it() {
+fn an_integer_leaves_the_bits_before_and_the_bytes_behind_it() {
     let mut input: &[u8] = &[0b1110_1010, 7];
     assert_eq!((integer(&mut input, 5), input), (Ok(10), &[7][..]));
     let mut out = Vec::new();
@@ -277,7 +277,7 @@ fn field<'a>(name: &'a str, value: &'a str, indexing: Indexing) -> Field<'a> {
 }
 
 #[test]
-fn all_three_forms_are_the_same_fields_and_the_first_fills_the_table() {
+fn all_three_forms_are_the_same_fields_and_one_fills_the_table() {
     let list = [
         field(":method", "GET", Indexing::Shared),
         field(":authority", "h:8080", Indexing::Shared),
@@ -307,7 +307,7 @@ fn all_three_forms_are_the_same_fields_and_the_first_fills_the_table() {
 }
 
 #[test]
-fn a_secret_is_marked_as_one_for_all_on_the_way_and_never_taken_from_a_table() {
+fn a_secret_is_marked_as_one_and_never_taken_from_a_table() {
     let mut out = Vec::new();
     write_field(&mut out, &field("authorization", "s", Indexing::Never));
     assert_eq!(out, [0x1f, 8, 1, b's'], "never indexed, with the name of entry 23");
@@ -328,7 +328,7 @@ fn a_list_item_leaves_the_table_alone() {
 }
 
 #[test]
-fn header_fields_that_do_not_fit_into_the_table_are_not_indexed() {
+fn header_fields_too_large_for_the_table_are_not_indexed() {
     let long = "x".repeat(3_000);
     let list = [
         field("a", &long, Indexing::Shared),

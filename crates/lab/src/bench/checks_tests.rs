@@ -85,7 +85,7 @@ fn a_server_that_fails_an_experiments_check_is_left_out() {
 }
 
 #[test]
-fn servers_get_the_source_s_workers_and_those_without_are_skipped() {
+fn servers_get_the_source_s_workers_or_are_skipped() {
     let root = tempfile::tempdir().unwrap();
     let mut setup = setup(root.path(), &[], 1);
     setup.experiment.candidates = vec!["lie".to_owned(), "many".to_owned()];

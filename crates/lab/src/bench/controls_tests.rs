@@ -4,7 +4,7 @@ use super::tests::*;
 use super::*;
 
 #[test]
-fn a_twin_is_started_measured_and_gone_on_with_like_a_candidate() {
+fn a_twin_is_started_measured_and_resumed_like_a_candidate() {
     let root = tempfile::tempdir().unwrap();
     let mut setup = setup(root.path(), &[("a", SERVE), ("b", SERVE)], 2);
     assert!(setup.twin().is_none());

@@ -109,7 +109,7 @@ fn both_servers_of_a_duet_run_at_once_and_swap_sides() {
 }
 
 #[test]
-fn a_server_that_does_not_start_ends_its_duet_and_the_other_is_not_measured() {
+fn a_duet_is_not_measured_if_one_server_does_not_start() {
     let root = tempfile::tempdir().unwrap();
     let setup = duet(root.path(), &[("a", SERVE), ("dead", "exit 3 # {port}")], 6);
     let outcome = run_plain(&setup).unwrap();
@@ -130,7 +130,7 @@ fn a_server_that_does_not_start_ends_its_duet_and_the_other_is_not_measured() {
 }
 
 #[test]
-fn a_server_that_dies_under_load_ends_its_duet_and_is_told_from_the_other() {
+fn a_server_that_dies_in_a_duet_ends_it_and_is_named() {
     let root = tempfile::tempdir().unwrap();
     let (stop, me) = (root.path().join("stop"), root.path().display());
     let command = format!(

@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_goes_on_with_more_blocks_in_the_order_that_it_would_have_had() {
+    fn a_run_goes_on_with_more_blocks_in_its_intended_order() {
         let root = tempfile::tempdir().unwrap();
         let of = |blocks| setup(root.path(), &[("a", "run {port}"), ("b", "run {port}")], blocks);
         let old = header(&of(2));

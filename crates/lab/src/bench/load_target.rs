@@ -152,7 +152,7 @@ mod tests {
     use crate::supervise::Death;
 
     #[test]
-    fn a_load_during_which_a_worker_was_exchanged_is_invalid_unless_its_recipe_says_so() {
+    fn a_load_with_an_exchanged_worker_is_invalid_unless_allowed() {
         let root = tempfile::tempdir().unwrap();
         let setup = setup(root.path(), &[], 1);
         let pins = Pins::default();

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_twin_is_in_each_block_once_at_each_place_about_as_often_as_its_candidate() {
+    fn a_twin_takes_each_place_about_as_often_as_its_candidate() {
         let loaded = [all(&["a", "b"]), vec![("a".to_owned(), Some(Control::Twin))]].concat();
         let order = order(&loaded, &names(&["x"]), 3000, 3);
         assert_eq!(order.len(), 9000);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn each_candidate_is_at_each_position_of_a_block_about_equally_often() {
+    fn each_candidate_has_each_position_of_a_block_equally_often() {
         let order = order(&all(&["a", "b", "c", "d"]), &names(&["x"]), 4000, 3);
         for place in 0..4 {
             let first = order.chunks(4).filter(|block| block[place].candidate == "a").count();

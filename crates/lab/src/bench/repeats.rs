@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disturbed_trial_is_repeated_up_to_three_times_within_a_share_of_the_load_time() {
+    fn a_disturbed_trial_is_repeated_three_times_at_most() {
         let mut repeats = Repeats::default();
         (0..10).for_each(|index| repeats.take(&result(index)));
         assert_eq!(repeats.next(None), None, "none was disturbed");

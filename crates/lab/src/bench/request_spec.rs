@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn each_line_of_a_list_is_held_to_its_own_route_of_the_contract() {
+    fn each_line_of_a_list_is_held_to_its_own_route() {
         let (_root, setup) = setup_with_list(b"/\n/json\n/other\nPOST /json\n/sleep\n");
         let (candidate, experiment) = (&setup.candidates[0].candidate, &setup.experiment);
         let mut spec = RequestSpec::of_server(candidate, Route::Text, &[]);

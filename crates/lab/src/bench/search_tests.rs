@@ -41,7 +41,7 @@ fn searched(setup: &mut BenchSetup, loader: &Loader<'_>) -> TrialResult {
 }
 
 #[test]
-fn a_capacity_record_has_the_server_s_samples_and_cost_per_request() {
+fn a_capacity_record_has_the_server_s_samples_and_costs() {
     let root = tempfile::tempdir().unwrap();
     let mut setup = setup(root.path(), &[("a", SERVE)], 1);
     let result = searched(&mut setup, &|plan, _, observe| load(plan, observe));
@@ -57,7 +57,7 @@ fn a_capacity_record_has_the_server_s_samples_and_cost_per_request() {
 }
 
 #[test]
-fn a_server_that_dies_during_a_capacity_search_ends_it_without_a_result() {
+fn a_server_that_dies_ends_a_capacity_search_without_a_result() {
     let root = tempfile::tempdir().unwrap();
     let pid_file = root.path().join("pid");
     let command = format!("echo $$ >{}; {SERVE}", pid_file.display());

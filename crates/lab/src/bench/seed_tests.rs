@@ -4,7 +4,7 @@ use super::*;
 
 /// Blocks that replayed one sequence of arrivals would be one sample of it.
 #[test]
-fn candidates_of_a_block_share_its_seed_and_each_block_has_another_in_its_plans() {
+fn candidates_share_their_blocks_seed_and_blocks_differ() {
     let root = tempfile::tempdir().unwrap();
     let setup = setup(root.path(), &[("a", SERVE), ("b", SERVE)], 3);
     run_quick(&setup).unwrap();

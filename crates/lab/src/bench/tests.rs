@@ -425,7 +425,7 @@ fn a_full_disk_ends_the_run_with_the_server_down() {
 }
 
 #[test]
-fn a_fleet_that_cannot_load_ends_the_run_which_goes_on_by_the_same_fleet_alone() {
+fn a_run_whose_fleet_failed_goes_on_by_the_same_fleet_alone() {
     let root = tempfile::tempdir().unwrap();
     let fleet = vec!["--fleet".to_owned(), "ssh:a".to_owned()];
     let loads = AtomicU32::new(0);
@@ -480,7 +480,7 @@ fn a_url_is_checked_and_loaded_without_a_server_of_the_lab() {
 }
 
 #[test]
-fn a_run_without_usable_candidates_is_refused_with_their_reasons() {
+fn a_run_without_usable_candidates_is_refused_with_reasons() {
     let root = tempfile::tempdir().unwrap();
     let mut setup = setup(root.path(), &[], 1);
     setup.skipped.push(Skipped {

@@ -199,7 +199,7 @@ fn commands_and_urls_are_candidates_too() {
 }
 
 #[test]
-fn a_command_may_listen_on_a_socket_in_its_own_folder_and_speak_tls() {
+fn a_command_may_listen_on_its_own_socket_and_speak_tls() {
     let dir = tempfile::tempdir().unwrap();
     let listens = Listens { tls: true, unix: Some("{run}/{port}.sock".to_owned()), port: None };
     let command = Candidate::command("mine", "./s {run}/8123.sock", listens).unwrap();
@@ -227,7 +227,7 @@ fn children_of(label: &str, file: &str, key: &str) -> String {
 }
 
 #[test]
-fn php_behind_a_server_has_as_many_processes_as_workers_unless_a_pool_is_asked_for() {
+fn php_has_as_many_processes_as_workers_or_as_its_pool_says() {
     for server in ["nginx-fpm", "apache-fpm", "caddy-fpm", "lighttpd-fpm"] {
         assert_eq!(children_of(server, "php-fpm.conf", "pm.max_children"), "3", "{server}");
         let pool = format!("{server}:4");

@@ -95,7 +95,7 @@ fn the_knee_of_a_queue_is_where_its_servers_are_always_busy() {
 
 /// However long a probe is: a server that is always busy completes what it can, and what is left over grows with the probe.
 #[test]
-fn without_a_threshold_the_interval_is_about_what_the_servers_carry() {
+fn without_a_threshold_the_search_finds_what_the_servers_carry() {
     let truth = f64::from(SERVERS) * SERVED_PER_S;
     for seed in 1..=4 {
         let record = found(Arrivals::Poisson(rate(1.0)), None, 0.04, seed);
@@ -107,7 +107,7 @@ fn without_a_threshold_the_interval_is_about_what_the_servers_carry() {
 
 /// With a threshold: M/M/4, whose 90th percentile of response is 20 ms at 653 a second.
 #[test]
-fn a_threshold_is_met_up_to_the_rate_that_queueing_theory_gives() {
+fn a_threshold_is_met_up_to_the_rate_of_queueing_theory() {
     let truth = MultiServer { servers: SERVERS, served_per_s: SERVED_PER_S }.rate_with(0.9, 0.020);
     assert!((truth - 653.0).abs() < 1.0, "{truth}");
     for seed in 1..=2 {

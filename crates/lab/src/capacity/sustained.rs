@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_on_its_way_at_the_end_is_no_request_that_was_not_carried() {
+    fn a_request_on_its_way_at_the_end_counts_as_carried() {
         let requests = |scheduled, completed, in_flight| RequestCounts {
             scheduled,
             completed,

@@ -169,7 +169,7 @@ fn voided_by(code: Code, number: usize, mismatches: u64) -> (CapacityOutcome, us
 }
 
 #[test]
-fn a_restarted_or_changed_server_ends_the_search_without_a_capacity() {
+fn a_restarted_or_changed_server_leaves_no_capacity() {
     for (code, mismatches) in [(Code::ServerRestarted, 0), (Code::ServerDied, 0), (Code::WrongAnswer, 1)] {
         // The first two loads are one connection alone, and a burst.
         let (outcome, loads) = voided_by(code, 5, mismatches);

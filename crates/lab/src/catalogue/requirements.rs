@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn every_pin_gets_the_hashes_of_the_lock_and_one_without_is_refused() {
+    fn every_pin_gets_its_locked_hashes_and_one_without_is_refused() {
         let wanted = pins(&["Flask==3.1.3", "importlib_metadata==8.7.1; python_version<'3.10'"]);
         let lines = requirements(&wanted, Some(LOCKED)).unwrap();
         assert_eq!(

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_taken_or_impossible_are_refused_and_nothing_is_written() {
+    fn taken_or_impossible_names_are_refused_and_write_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let catalogue = Catalogue::load(&[]);
         let error = |name: &str, from: &str| catalogue.scaffold(name, from, dir.path()).unwrap_err();

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn no_file_below_servers_exists_twice_and_each_shared_one_is_used_by_two_servers_or_more() {
+    fn no_server_file_exists_twice_and_each_shared_one_is_used() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../servers");
         let files = files::read_all("", &Origin::Folder(root.clone())).unwrap();
         let mut seen: BTreeMap<&[u8], &Path> = BTreeMap::new();
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_ones_own_may_take_the_binarys_shared_files_and_replace_them() {
+    fn an_own_folder_may_take_and_replace_the_shared_files() {
         let dir = tempfile::tempdir().unwrap();
         write(dir.path(), "app/server.toml", &taking("\"app.py\" = \"python/flask_app.py\""));
         let app = || {
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_files_that_are_unknown_or_have_no_free_place_are_refused_with_file_and_line() {
+    fn unknown_or_misplaced_shared_files_are_refused_with_the_line() {
         let dir = tempfile::tempdir().unwrap();
         write(dir.path(), "_shared/any/app.py", "shared");
         write(dir.path(), "app/app.py", "own");

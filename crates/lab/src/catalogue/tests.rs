@@ -66,7 +66,7 @@ fn a_broken_recipe_is_reported_and_the_others_are_loaded() {
 }
 
 #[test]
-fn a_later_folder_replaces_servers_and_a_missing_folder_is_reported() {
+fn a_later_folder_replaces_servers_and_a_missing_one_is_said() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     folder(first.path(), "same", RECIPE);
     let later = folder(second.path(), "same", &RECIPE.replace("\"t\"", "\"later\""));
@@ -78,7 +78,7 @@ fn a_later_folder_replaces_servers_and_a_missing_folder_is_reported() {
 }
 
 #[test]
-fn own_servers_in_place_of_built_in_ones_are_told_and_taken_only_if_nobody_else_may_write_them() {
+fn own_servers_replace_built_in_ones_if_no_one_else_may_write() {
     let dir = tempfile::tempdir().unwrap();
     let own = dir.path().join("prony/servers");
     let hyper = folder(&own, "hyper", RECIPE);
@@ -100,7 +100,7 @@ fn own_servers_in_place_of_built_in_ones_are_told_and_taken_only_if_nobody_else_
 }
 
 #[test]
-fn materialising_again_touches_nothing_and_keeps_what_was_built() {
+fn materialising_again_changes_nothing_that_was_built() {
     let dir = tempfile::tempdir().unwrap();
     let source = folder(dir.path(), "app", RECIPE);
     fs::write(source.join("run.sh"), "#!/bin/sh\n").unwrap();

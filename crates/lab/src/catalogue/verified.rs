@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_record_replaces_the_earlier_of_the_same_candidate_runtime_and_system() {
+    fn a_later_record_replaces_the_earlier_of_the_same_kind() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("app");
         fs::create_dir(&folder).unwrap();

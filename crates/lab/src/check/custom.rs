@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_taken_from_the_environment_and_not_from_the_file() {
+    fn a_secret_is_taken_from_the_environment_not_from_the_file() {
         let read =
             |headers: &str| toml::from_str::<CustomCheck>(&format!("request = \"/\"\nheaders = {headers}"));
         let refused = |headers: &str| read(headers).unwrap_err().to_string();

@@ -47,7 +47,7 @@ fn a_right_server_passes_in_full_over_http2() {
 }
 
 #[test]
-fn what_a_server_does_to_a_request_is_said_with_what_went_over_the_wire() {
+fn a_fault_of_a_server_is_shown_with_what_went_over_the_wire() {
     let every = |n: u32| NonZeroU32::new(n);
     let reset = checked(Http2Config { reset_every: every(1), ..Http2Config::default() });
     let text = result(&reset, "GET / over HTTP/2");

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn json_paths_that_are_invalid_or_could_name_several_values_are_refused() {
+    fn invalid_json_paths_and_those_of_several_values_are_refused() {
         for path in [
             "", "a", "$a", "$.", "$..a", "$.*", "$[*]", "$[-1]", "$[01]", "$[1:2]", "$['a", "$['a'", "$[",
             "$.0",

@@ -127,7 +127,7 @@ fn a_right_server_passes_in_full() {
 
 /// A server that waits in its two threads: however fast the machine, 16 requests take eight turns.
 #[test]
-fn a_server_that_sleeps_in_its_worker_threads_is_found_to_block() {
+fn a_server_that_sleeps_in_its_workers_is_found_to_block() {
     const WORKERS: u32 = 2;
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -321,7 +321,7 @@ fn surplus_bytes_after_an_answer_fail_the_keepalive_check() {
 }
 
 #[test]
-fn chunked_answers_and_those_that_end_with_the_connection_are_read() {
+fn chunked_answers_and_those_ending_the_connection_are_read() {
     let chunked = |target: &str, answer: &dyn Fn() -> Vec<u8>| match target {
         "/" => b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n\
                  7\r\nHello, \r\n6;x=y\r\nWorld!\r\n0\r\nT: r\r\n\r\n"
@@ -377,7 +377,7 @@ fn readiness_is_told_by_one_request() {
 }
 
 #[test]
-fn the_expected_body_of_work_is_the_nth_number_of_the_generator() {
+fn the_expected_body_of_work_is_the_generators_nth_number() {
     assert_eq!((work(0), work(1), work(2)), ("0".into(), "1013904223".into(), "1196435762".into()));
     assert_eq!(expected_body(Route::Text).as_deref(), Some(GREETING.as_bytes()));
     assert_eq!(expected_body(Route::Json), None);

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_container_has_our_own_limits_and_at_most_pid_max_processes() {
+    fn a_container_has_our_limits_and_at_most_pid_max_processes() {
         let text = "Limit  Soft  Hard  Units\nMax processes             96365                96365                processes\n\
             Max open files            1024                 unlimited            files\n";
         assert_eq!(limits_of(text, Some(32768)), ["nofile=1024:-1", "nproc=32768:32768"]);

@@ -143,7 +143,7 @@ mod tests {
     use crate::doctor::State;
 
     #[test]
-    fn an_interface_is_described_by_its_files_and_its_losses_are_said() {
+    fn an_interface_is_described_by_its_files_with_its_losses() {
         let root = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| {
             let path = root.path().join(path);

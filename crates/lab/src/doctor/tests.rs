@@ -93,7 +93,7 @@ fn a_well_configured_machine_has_no_findings() {
 }
 
 #[test]
-fn each_distorting_setting_is_found_and_the_command_that_mends_it_is_given() {
+fn each_distorting_setting_is_found_with_its_mending_command() {
     let cases = [
         ("governor", GOVERNOR, "powersave\n", "cpupower frequency-set -g performance"),
         ("turbo", "/sys/devices/system/cpu/intel_pstate/no_turbo", "0\n", "echo 1 > "),
@@ -134,7 +134,7 @@ fn each_distorting_setting_is_found_and_the_command_that_mends_it_is_given() {
 }
 
 #[test]
-fn the_process_s_own_cpus_limits_build_and_virtual_machine_are_judged() {
+fn the_process_s_own_limits_build_and_machine_are_judged() {
     let tree = Machine::new(&GOOD).tree();
     let one = Asked { server_cpus: vec![], client_cpus: vec![], ..asked() };
     assert!(distorts(&examine(&tree, &one), "cpus"));
@@ -166,7 +166,7 @@ fn a_small_mtu_of_loopback_is_noted_and_never_changed() {
 }
 
 #[test]
-fn pins_to_whole_cores_are_proposed_where_hardware_threads_share_a_core() {
+fn pins_to_whole_cores_are_proposed_where_threads_share_one() {
     let siblings = |cpu: u32, list: &str| {
         (format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"), list.to_owned())
     };
@@ -250,7 +250,7 @@ impl MapTrim for (String, String) {
 }
 
 #[test]
-fn a_restore_file_of_another_boot_or_with_forged_paths_changes_nothing() {
+fn an_old_or_forged_restore_file_changes_nothing() {
     let machine = Machine::new(&GOOD);
     machine.set(SOMAXCONN, "128\n");
     let root = machine.state();
@@ -293,7 +293,7 @@ fn a_restore_file_of_another_boot_or_with_forged_paths_changes_nothing() {
 }
 
 #[test]
-fn settings_that_could_not_be_restored_are_reported_and_not_changed() {
+fn settings_that_could_not_be_restored_are_not_changed() {
     let machine = Machine::new(&GOOD);
     machine.set(GOVERNOR, "power-2\n");
     let (tree, state) = (machine.tree(), machine.state());

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_without_connections_take_the_file_s_and_keep_their_figures_and_doubt() {
+    fn rows_without_connections_take_those_of_the_file() {
         let p = read(
             "php = \"7.0\"\nplots = [\"a\", \"b\"]\n[[row]]\nname = \"X\"\ncandidate = \"x:close\"\nrequests_per_s = 5\n\
              p99_ms = 1.5\ndoubt = \"ports\"\n[[row]]\nname = \"Y\"\ncandidate = \"y\"\nconnections = 7\nrate_per_s = 20\n",
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_candidate_s_workers_are_those_of_its_row_or_else_of_the_file() {
+    fn a_candidate_s_workers_are_its_rows_or_else_the_files() {
         let rows = "[[row]]\nname = \"X\"\ncandidate = \"x\"\nworkers = 4\n[[row]]\nname = \"Y\"\ncandidate = \"y:jit\"\n";
         let p = read(rows).unwrap();
         assert_eq!((p.workers_of("x"), p.workers_of("y:jit"), p.workers_of("z")), (Some(4), None, None));
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_connections_and_rates_at_which_a_conclusion_holds_are_read() {
+    fn the_connections_and_rates_of_a_conclusion_are_read() {
         let p = read(
             "[[conclusion]]\ntext = \"t\"\nclaim = \"p99(a) < 0.1 * p99(b)\"\n\
              at = { connections = [1, 2], rate = [\"5k\", \"105% of b:x knee\"] }\n",
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conclusion_says_whose_it_is_and_may_say_why_it_is_not_judged() {
+    fn a_conclusion_says_whose_it_is_or_why_it_is_not_judged() {
         let p = read(
             "[[conclusion]]\ntext = \"a leads\"\nclaim = \"rank(a) <= 1\"\n\
              [[conclusion]]\ntext = \"a is first\"\nclaim = \"rank(a) <= 1\"\nby = \"reading\"\n\

@@ -2,7 +2,7 @@ use super::tests::{described, names, read, said};
 use prony_model::plan::Arrivals;
 
 #[test]
-fn a_capacity_search_is_a_plan_and_shares_of_it_are_rates_of_other_plans() {
+fn a_capacity_search_is_a_plan_and_its_shares_are_rates() {
     let e = read(
         "[[plan]]\nname = \"knee\"\nconnections = [10, 20]\ncapacity = \"p99<50ms, errors<1%\"\n\
          [[plan]]\nname = \"stress\"\nconnections = 20\nrate = [\"50%\", \"105%\"]\nof = \"b:jit knee\"\n\

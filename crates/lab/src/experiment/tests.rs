@@ -105,7 +105,7 @@ fn blocks_may_be_a_range() {
 }
 
 #[test]
-fn contradictory_or_impossible_settings_are_refused_with_their_line() {
+fn contradictory_or_impossible_settings_are_refused_by_line() {
     for (rest, line, words) in [
         ("baseline = \"b\"", 3, "did you mean \"b:jit\""),
         ("\nserver_host = \"big\"", 4, "\"server_host\" names no host"),
@@ -209,7 +209,7 @@ fn devices_are_no_experiments_and_no_files_of_a_plan() {
 }
 
 #[test]
-fn a_plan_may_have_stages_a_request_count_and_every_other_load_option() {
+fn a_plan_may_have_stages_and_every_other_load_option() {
     let e = read(
         "[[plan]]\nname = \"ramp\"\nstages = [\"60s:5000c\", \"60s:5000c\"]\n\
          [[plan]]\nrate = \"1k\"\narrivals = \"poisson\"\n[[plan]]\nname = \"post\"\nbody = \"x\"\n\
@@ -351,7 +351,7 @@ fn every_source_is_read_with_its_rows_and_conclusions() {
 }
 
 #[test]
-fn a_source_that_concludes_nothing_has_readings_alone_and_wrk2_s_last_percentile_is_there() {
+fn a_source_that_concludes_nothing_has_readings_alone() {
     let of = |name: &str| Experiment::find(name).unwrap().published.unwrap();
     assert!(of("app-servers-2018").conclusions.iter().all(|one| one.by == By::Reading));
     let rows = of("php8-jit-2020").rows;
@@ -395,7 +395,7 @@ fn labels_in_every_published_source_are_those_of_the_run() {
 }
 
 #[test]
-fn a_label_that_names_a_default_value_becomes_the_label_without_it() {
+fn a_label_with_a_default_value_becomes_the_label_without() {
     let source =
         prony_model::published::CapacityOf { candidate: "cowboy:v2".to_owned(), plan: "knee".to_owned() };
     let mut e = read("[[plan]]\nname = \"knee\"\ncapacity = \"default\"\n").unwrap();

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_has_no_rights_but_those_its_recipe_names_and_its_bounds() {
+    fn a_container_has_only_the_rights_that_its_recipe_names() {
         let dir = tempfile::tempdir().unwrap();
         let catalogue = Catalogue::load(&[]);
         let options =
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_of_one_s_own_may_give_up_root_s_rights_and_gets_the_variables_it_asks_for() {
+    fn an_own_image_may_give_up_roots_rights_and_gets_variables() {
         let dir = tempfile::tempdir().unwrap();
         for (name, more) in [
             ("alone", "port = 8080\n"),

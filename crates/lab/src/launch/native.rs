@@ -298,7 +298,7 @@ mod tests {
     use super::users_of;
 
     #[test]
-    fn the_unprivileged_user_of_root_is_another_and_of_others_themselves() {
+    fn the_unprivileged_user_is_another_only_for_root() {
         let passwd = "root:x:0:0::/root:/bin/sh\nwww-data:x:33:33::/:/x\nann:x:1000:1000::/h/ann:/bin/sh\n";
         assert_eq!(users_of(0, passwd), ("root".into(), "www-data".into()));
         assert_eq!(users_of(1000, passwd), ("ann".into(), "ann".into()));

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_run_folder_is_new_private_and_short_enough_for_a_socket() {
+    fn each_run_folder_is_new_private_and_short_for_a_socket() {
         let (first, second) = (create(false).unwrap(), create(true).unwrap());
         assert_ne!(first, second);
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_folder_is_not_removed_by_a_link_to_it_or_for_a_link_in_place_of_its_mark() {
+    fn a_run_folder_is_not_removed_by_a_link_to_it_or_to_its_mark() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         for folder in ["marked", "other"] {

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_of_an_unknown_engine_or_of_another_name_is_not_ours() {
+    fn a_container_of_another_engine_or_name_is_not_ours() {
         let find = |name: &str| Some(PathBuf::from(format!("/usr/bin/{name}")));
         let is_ours = |engine: &str, name: &str| {
             ContainerSpec { engine: engine.into(), name: name.to_owned(), made: None }.is_ours(&find)

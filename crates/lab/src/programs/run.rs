@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_command_shows_its_last_lines_and_not_those_of_the_one_before() {
+    fn a_failed_command_shows_its_own_last_lines_only() {
         let dir = tempfile::tempdir().unwrap();
         let log = dir.path().join("a/install.log");
         let run = |script: &str, timeout| {
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_captured_command_has_the_environment_that_it_is_given_and_no_other() {
+    fn a_captured_command_has_only_the_environment_it_is_given() {
         let env = [("GIVEN".to_owned(), "value".to_owned())];
         let argv = ["/usr/bin/env".to_owned()];
         let said = capture(&argv, Path::new("/"), &env, PATIENCE).unwrap();
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_of_several_lines_and_one_that_is_cut_are_in_no_last_line() {
+    fn a_secret_of_several_lines_or_a_cut_one_is_in_no_last_line() {
         let dir = tempfile::tempdir().unwrap();
         let log = dir.path().join("log");
         prony_model::Secret::of_header("X-Key", "first-line\nother-line").unwrap();

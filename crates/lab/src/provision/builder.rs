@@ -124,7 +124,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn root_builds_as_a_user_whom_nobody_is_where_such_a_user_can_use_what_is_needed() {
+    fn root_builds_as_an_unused_user_who_can_use_what_is_needed() {
         if !geteuid().is_root() || sudo_user().is_some() || find_command("setpriv").is_none() {
             return eprintln!("not tested: only root itself can act as another user");
         }

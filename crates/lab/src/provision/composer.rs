@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_locked_package_is_taken_at_its_commit_and_refused_where_its_repository_has_no_such() {
+    fn a_locked_package_is_taken_at_its_commit_or_refused() {
         if find_command("composer").is_none() || find_command("git").is_none() {
             return eprintln!("not tested: there is no Composer here");
         }

@@ -156,7 +156,7 @@ mod tests {
     use crate::candidate::Layout;
 
     #[test]
-    fn a_file_with_another_hash_is_refused_and_one_with_the_right_is_kept() {
+    fn a_file_is_kept_with_the_right_hash_and_refused_with_another() {
         let dir = tempfile::tempdir().unwrap();
         let layout = Layout::new(&dir.path().join(".prony")).unwrap();
         let log = layout.install_log("s");

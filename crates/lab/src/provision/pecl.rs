@@ -118,7 +118,7 @@ mod tests {
     use crate::candidate::Layout;
 
     #[test]
-    fn of_an_archive_with_another_hash_nothing_is_unpacked_or_built() {
+    fn an_archive_with_another_hash_is_not_unpacked_or_built() {
         let dir = tempfile::tempdir().unwrap();
         let layout = Layout::new(&dir.path().join(".prony")).unwrap();
         let log = layout.install_log("s");

@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_locked_is_installed_with_its_hashes_and_built_with_nothing_else() {
+    fn what_is_locked_is_installed_and_built_by_its_hashes_alone() {
         let begin = "-m pip install --disable-pip-version-check --no-input";
         let said = |builders, locked| {
             commands("r", builders, locked).iter().map(|c| c.join(" ")).collect::<Vec<_>>()

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn services_are_kept_from_starting_only_while_the_prony_that_installs_lives() {
+    fn services_may_not_start_while_the_installing_prony_lives() {
         let me = Identity::of(std::process::id()).unwrap();
         assert_eq!(asked(&script_of(me)), (Some(FORBIDDEN), String::new()));
         // Somebody else has its number by now, or nobody has.

@@ -101,7 +101,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn newly_enabled_services_are_found_and_masked_ones_and_systemds_own_are_not() {
+    fn newly_enabled_services_are_found_but_not_masked_ones() {
         let dir = tempfile::tempdir().unwrap();
         let at = |path: &str| dir.path().join(path);
         for made in ["etc/systemd/system/multi-user.target.wants", "etc/rc2.d", "var/lib/dpkg/info"] {

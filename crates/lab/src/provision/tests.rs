@@ -84,7 +84,7 @@ fn a_server_without_requirements_counts_as_installed() {
 }
 
 #[test]
-fn missing_requirements_are_named_with_the_command_that_installs_them() {
+fn missing_requirements_are_named_with_their_install_command() {
     let bench = Bench::new();
     bench.add("lacking", "commands = [\"prony-no-such-program\"]", &[]);
     let lacks = missing(&bench.parse("lacking"), &bench.layout);
@@ -118,7 +118,7 @@ fn one_environment_serves_all_candidates_with_the_same_pins() {
 }
 
 #[test]
-fn npm_go_and_cargo_take_what_their_locks_name_and_npm_runs_no_scripts_unless_it_is_told_to() {
+fn npm_go_and_cargo_take_what_locks_name_and_run_no_scripts() {
     let bench = Bench::new();
     bench.add("npm", "npm = true", &[("package-lock.json", "{}")]);
     bench.add("scripts", "npm = true\nnpm_scripts = true", &[("package-lock.json", "{}")]);
@@ -168,7 +168,7 @@ fn scripted_engine(folder: &Path) -> Arc<Engine> {
 }
 
 #[test]
-fn a_base_by_its_digest_is_what_an_image_is_made_of_and_what_is_recorded() {
+fn an_image_is_made_of_its_base_by_digest_and_that_is_recorded() {
     let pinned = |digit: &str| format!("debian:trixie-slim@sha256:{}", digit.repeat(64));
     let dockerfile = "ARG IMAGE=debian:bookworm-slim\nFROM ${IMAGE}\n";
     // With a Dockerfile and as it is, by a digest, by a tag, and by a digest that nothing has.
@@ -235,7 +235,7 @@ fn images_take_only_what_a_lock_or_a_checksum_names() {
 }
 
 #[test]
-fn in_the_catalogue_all_is_locked_and_no_package_is_taken_unsigned() {
+fn the_catalogue_is_all_locked_and_takes_no_unsigned_package() {
     let dir = tempfile::tempdir().unwrap();
     let layout = Layout::new(dir.path()).unwrap();
     let catalogue = Catalogue::load(&[]);
@@ -264,7 +264,7 @@ fn is_commit(text: &str) -> bool {
 }
 
 #[test]
-fn every_locked_package_of_composer_is_fetched_by_its_commit_and_is_the_version_that_is_pinned() {
+fn every_composer_package_is_the_pinned_version_by_its_commit() {
     let mut seen = 0;
     for server in Catalogue::load(&[]).servers.values().filter(|server| server.has_file("composer.json")) {
         let dir = tempfile::tempdir().unwrap();
@@ -297,7 +297,7 @@ fn every_locked_package_of_composer_is_fetched_by_its_commit_and_is_the_version_
 }
 
 #[test]
-fn every_dependency_of_mix_is_locked_by_two_hashes_or_its_commit() {
+fn every_mix_dependency_is_locked_by_two_hashes_or_its_commit() {
     let mut seen = 0;
     for server in Catalogue::load(&[]).servers.values().filter(|server| server.has_file("mix.exs")) {
         let dir = tempfile::tempdir().unwrap();

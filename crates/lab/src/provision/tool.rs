@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_build_step_has_the_rights_of_its_user_and_no_way_to_more_and_what_it_writes_is_that_user_s() {
+    fn a_build_step_has_only_the_rights_of_its_user() {
         let argv = as_user((1000, 100));
         assert_eq!(argv, ["--reuid=1000", "--regid=100", "--clear-groups", "--no-new-privs", "--"]);
         if find_command("setpriv").is_none() || !geteuid().is_root() {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn files_built_as_the_unused_user_become_root_s_and_its_processes_are_ended() {
+    fn files_built_as_the_unused_user_become_root_s_afterwards() {
         if find_command("setpriv").is_none() || !geteuid().is_root() {
             return eprintln!("not tested: only root can act as another user");
         }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_built_replaces_a_link_and_is_not_written_where_it_leads() {
+    fn a_link_is_replaced_by_what_was_built_and_never_followed() {
         let dir = tempfile::tempdir().unwrap();
         let layout = Layout::new(&dir.path().join(".prony")).unwrap();
         let [built, precious, link] = ["built", "precious", "link"].map(|name| dir.path().join(name));

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_executes_a_program_in_its_place_counts_as_replaced() {
+    fn a_process_that_executes_another_program_counts_as_replaced() {
         assert_eq!(pids(&with_stacks(&[7, 7, 8, 8])), (vec![(ONE.0, ONE.0)], vec![]));
         // A child that has just been forked executes its program: nothing that served has gone.
         let mut tracker = ProcessTracker::default();

@@ -54,7 +54,7 @@ pub(crate) fn of_a_restart() -> Samples {
 }
 
 #[test]
-fn schedstat_sees_a_busy_child_and_remembers_it_when_it_is_gone() {
+fn schedstat_sees_a_busy_child_and_remembers_it_afterwards() {
     // A shell between, so that no other test's children are below the root.
     let folder = tempfile::tempdir().unwrap();
     let mut tree = Tree::of("sh -c 'while :; do :; done' & wait", folder.path());

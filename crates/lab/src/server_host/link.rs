@@ -314,7 +314,7 @@ mod tests {
     use crate::doctor::Finding;
 
     #[test]
-    fn every_text_of_an_answer_is_safe_to_show_and_its_length_bounded() {
+    fn every_text_of_an_answer_is_safe_to_show_and_bounded() {
         let answer = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
         let finding = r#"[{"code":"a\u001b[2J","what":"b\u0007","value":"postgres://me:s3cret@h/d","state":"good","why":"c"}]"#;
         let found: Vec<Finding> = read(&answer(finding)).unwrap();
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_is_not_answered_loses_the_agent_and_blocks_no_other() {
+    fn an_unanswered_call_loses_the_agent_and_blocks_no_other() {
         let (ours, silent) = UnixStream::pair().unwrap();
         let link = Link::begin(Box::new(ours.try_clone().unwrap()), Box::new(ours)).unwrap();
         let call = link.begin_call(Request::Echo).unwrap();

@@ -69,7 +69,7 @@ fn on(root: &Path, host: ServerHost) -> BenchSetup {
 }
 
 #[test]
-fn a_run_with_servers_at_the_other_end_is_whole_and_has_their_costs() {
+fn a_run_with_servers_elsewhere_is_whole_and_has_their_costs() {
     let root = tempfile::tempdir().unwrap();
     let (pipe, served) = agent(root.path(), true);
     let setup = on(root.path(), greeted(&pipe).unwrap());
@@ -89,7 +89,7 @@ fn a_run_with_servers_at_the_other_end_is_whole_and_has_their_costs() {
 }
 
 #[test]
-fn a_pipe_that_ends_in_mid_load_ends_the_servers_and_the_run_goes_on_with_another() {
+fn a_pipe_cut_in_mid_load_ends_its_servers_and_the_run_goes_on() {
     let root = tempfile::tempdir().unwrap();
     let (pipe, served) = agent(root.path(), true);
     let setup = on(root.path(), greeted(&pipe).unwrap());
@@ -117,7 +117,7 @@ fn a_pipe_that_ends_in_mid_load_ends_the_servers_and_the_run_goes_on_with_anothe
 }
 
 #[test]
-fn an_agent_whose_controller_falls_silent_ends_its_servers_by_its_lease() {
+fn an_agents_lease_ends_its_servers_after_controller_silence() {
     let root = tempfile::tempdir().unwrap();
     let (mut pipe, served) = agent(root.path(), true);
     let mut said = BufReader::new(pipe.try_clone().unwrap()).lines().map(Result::unwrap);
@@ -143,7 +143,7 @@ fn an_agent_whose_controller_falls_silent_ends_its_servers_by_its_lease() {
 }
 
 #[test]
-fn commands_that_are_not_allowed_are_not_started_and_a_malformed_message_ends_the_agent() {
+fn forbidden_commands_are_refused_and_garbage_ends_the_agent() {
     let root = tempfile::tempdir().unwrap();
     let (pipe, served) = agent(root.path(), false);
     let setup = on(root.path(), greeted(&pipe).unwrap());
@@ -187,7 +187,7 @@ fn a_program_that_is_not_an_agent_is_refused() {
 }
 
 #[test]
-fn an_agent_that_names_another_address_than_it_was_given_is_refused() {
+fn an_agent_that_names_another_address_than_given_is_refused() {
     for (wanted, is_refused) in [(Ipv4Addr::LOCALHOST, false), (Ipv4Addr::new(127, 9, 9, 9), true)] {
         let (ours, mut its) = UnixStream::pair().unwrap();
         let named = thread::spawn(move || greeted_at(&ours, Some(wanted)).map(|host| host.address()));

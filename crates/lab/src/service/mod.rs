@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn postgresql_is_started_by_a_script_with_its_settings_and_its_seed() {
+    fn postgresql_is_started_by_a_script_with_settings_and_seed() {
         #[derive(Deserialize)]
         struct File {
             #[serde(deserialize_with = "in_order")]

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_that_a_killed_guard_left_is_removed_by_its_engine() {
+    fn a_container_left_by_a_killed_guard_is_removed_by_its_engine() {
         let root = tempfile::tempdir().unwrap();
         let mut entry = entry(root.path(), gone(), Vec::new());
         let mark = root.path().join("removed");
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_only_a_file_says_to_be_in_our_cgroup_is_never_killed() {
+    fn a_process_is_not_killed_because_a_file_claims_our_cgroup() {
         let root = tempfile::tempdir().unwrap();
         let mut stranger = sleeper();
         let mut entry = entry(root.path(), gone(), Vec::new());
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_in_another_container_that_shares_the_folder_is_left_to_it() {
+    fn what_another_container_of_the_same_folder_runs_is_left() {
         let root = tempfile::tempdir().unwrap();
         let mut entry = entry(root.path(), gone(), Vec::new());
         entry.pid_namespace += 1;

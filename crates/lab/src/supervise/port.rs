@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn only_free_ports_are_chosen_and_none_twice_while_others_are_free() {
+    fn only_free_ports_are_chosen_and_none_twice_if_avoidable() {
         let mut recent = VecDeque::new();
         let mut next = 0;
         let mut given = |is_free: fn(u16) -> bool| {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_chosen_on_this_machine_are_in_its_range_and_not_chosen_twice() {
+    fn ports_chosen_here_are_in_the_range_and_not_chosen_twice() {
         let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap();
         let (lowest, above) = port_range(&range);
         let ports: Vec<u16> = (0..50).map(|_| free_port(Ipv4Addr::LOCALHOST).unwrap()).collect();

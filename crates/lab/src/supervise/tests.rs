@@ -68,7 +68,7 @@ fn a_server_is_started_and_ended_with_nothing_left() {
 }
 
 #[test]
-fn a_server_s_environment_is_what_it_is_given_and_of_prony_s_own_only_what_it_inherits() {
+fn a_server_s_environment_is_given_or_inherited_and_no_more() {
     let root = tempfile::tempdir().unwrap();
     let seen = |inherits_all_but: Option<Vec<String>>| {
         let mut spec = LaunchSpec { inherits_all_but, ..shell_spec(root.path(), &[""]) };
@@ -162,7 +162,7 @@ fn helpers_come_first_and_are_waited_for() {
 }
 
 #[test]
-fn a_server_that_ends_at_its_start_is_reported_with_its_last_output() {
+fn a_server_that_ends_at_its_start_is_reported_with_its_output() {
     let root = tempfile::tempdir().unwrap();
     let spec = shell_spec(root.path(), &["echo bind: address in use >&2; exit 7"]);
     let why = Running::start(&spec, &supervision(root.path()), &mut || false, &|| false).unwrap_err();
@@ -173,7 +173,7 @@ fn a_server_that_ends_at_its_start_is_reported_with_its_last_output() {
 }
 
 #[test]
-fn a_server_or_guard_that_cannot_be_started_is_reported_with_the_reason() {
+fn a_server_or_guard_that_cannot_start_is_reported_with_why() {
     let root = tempfile::tempdir().unwrap();
     let mut spec = shell_spec(root.path(), &[""]);
     spec.processes[0].argv = vec!["/no/such/server".to_owned()];
@@ -266,7 +266,7 @@ fn a_server_runs_on_its_own_cpus_and_the_guard_on_the_client_s() {
 }
 
 #[test]
-fn kill_9_of_prony_leaves_no_process_and_the_journal_is_cleaned() {
+fn kill_9_of_prony_leaves_no_process_and_a_clean_journal() {
     let root = tempfile::tempdir().unwrap();
     let script = "trap '' HUP; setsid sleep 300 & echo $! >pid.new; mv pid.new pid; exec sleep 300";
     let spec = shell_spec(root.path(), &[script]);
@@ -369,7 +369,7 @@ fn a_server_has_no_more_memory_than_its_limit() {
 
 /// A monitor that is told itself ends without its word, for which the client would wait until it is killed.
 #[test]
-fn only_the_engine_s_client_gets_the_stop_signal_of_a_container() {
+fn only_the_engine_s_client_gets_a_containers_stop_signal() {
     let root = tempfile::tempdir().unwrap();
     let told = root.path().join("told");
     let monitor = format!(

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_in_a_list_of_tables_is_named_with_the_nearest() {
+    fn an_unknown_key_in_a_table_list_is_named_with_the_nearest() {
         let text = "title = \"a\"\n[[plan]]\nconnections = 1\n[[plan]]\nconections = 2\n";
         assert_eq!(
             error(text),

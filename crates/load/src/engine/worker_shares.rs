@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_is_divided_over_agents_and_one_agent_has_no_stream_of_its_own() {
+    fn a_count_is_divided_over_agents_and_one_has_no_own_stream() {
         let mut plan = poisson(1_000.0);
         plan.stop.requests = Some(100);
         let counts: Vec<usize> = arrivals(&plan, 3, u64::MAX).iter().map(Vec::len).collect();

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_the_agent_does_not_allow_is_not_connected_to() {
+    fn an_address_that_the_agent_forbids_is_not_connected_to() {
         let (other, listener) = two();
         let open = listener.local_addr().unwrap();
         let mut plan = plan();

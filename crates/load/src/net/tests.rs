@@ -22,7 +22,7 @@ fn wall_ns() -> i64 {
 }
 
 #[test]
-fn a_step_of_the_wall_clock_is_made_good_at_once_and_is_no_event() {
+fn a_step_of_the_wall_clock_is_corrected_and_is_no_event() {
     let target = Target::start(&Config::default()).unwrap();
     let endpoint = Endpoint::of(&plan(&target), None).unwrap();
     let mut net = Linux::new(endpoint, None, true).unwrap();
@@ -48,7 +48,7 @@ fn a_step_of_the_wall_clock_is_made_good_at_once_and_is_no_event() {
 }
 
 #[test]
-fn a_load_whose_limit_of_open_files_may_not_be_raised_has_what_there_is() {
+fn a_load_runs_where_the_limit_of_open_files_cannot_be_raised() {
     let target = Target::start(&Config::default()).unwrap();
     let mut plan = plan(&target);
     plan.stop = prony_model::plan::Stop { duration: None, requests: Some(100) };

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_is_in_its_bucket_of_the_shape_and_buckets_are_narrow() {
+    fn every_value_is_in_its_own_bucket_and_buckets_are_narrow() {
         for bucket in 0..COARSE_BUCKETS - 1 {
             let (begins, ends) = (CoarseHistogram::begins_ns(bucket), CoarseHistogram::begins_ns(bucket + 1));
             let width = (ends - begins) as f64 / begins as f64;

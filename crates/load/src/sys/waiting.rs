@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn where_pwait2_is_refused_a_timer_ends_waits_to_the_nanosecond() {
+    fn without_pwait2_a_timer_ends_waits_to_the_nanosecond() {
         for errno in [libc::ENOSYS, libc::EPERM] {
             thread::spawn(move || {
                 refuse_here(libc::SYS_epoll_pwait2, 0, errno);

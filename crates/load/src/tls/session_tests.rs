@@ -302,7 +302,7 @@ fn what_came_before_a_broken_record_is_given_first() {
 }
 
 #[test]
-fn a_certificate_of_an_untrusted_issuer_is_refused_with_an_alert() {
+fn an_untrusted_issuers_certificate_is_refused_with_an_alert() {
     let mut other = rcgen::CertificateParams::default();
     other.distinguished_name.push(rcgen::DnType::CommonName, "another");
     let other = other.self_signed(&rcgen::KeyPair::generate().unwrap()).unwrap();

@@ -119,7 +119,7 @@ fn every_framing_is_read() {
 }
 
 #[test]
-fn answers_that_browsers_take_are_taken_and_counted_over_all_workers() {
+fn answers_that_browsers_take_are_counted_over_all_workers() {
     let folded: &[u8] = b"HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 5, 5\r\n\r\nhello";
     let both: &[u8] =
         b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";

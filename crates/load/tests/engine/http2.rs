@@ -71,7 +71,7 @@ fn at_a_rate_no_more_streams_are_used_than_the_server_allows() {
 }
 
 #[test]
-fn where_a_server_ends_each_connection_after_some_requests_none_is_lost() {
+fn no_request_is_lost_where_a_server_ends_its_connections() {
     let http2_config = Http2Config { goaway_after: NonZeroU32::new(10), ..Http2Config::default() };
     let target = Target::start(&Config { http2: http2_config, ..Config::default() }).unwrap();
     let m = run(&http2(&target, 2, 4, 200)).unwrap();
@@ -91,7 +91,7 @@ fn a_stream_that_the_server_resets_fails_alone() {
 }
 
 #[test]
-fn a_body_that_the_server_takes_a_part_of_runs_into_the_timeout() {
+fn a_body_that_is_only_partly_taken_runs_into_the_timeout() {
     let http2_config = Http2Config { starve_uploads: Some(1_000), ..Http2Config::default() };
     let target = Target::start(&Config { http2: http2_config, ..Config::default() }).unwrap();
     let mut p = http2(&target, 1, 2, 4);
@@ -125,7 +125,7 @@ fn over_tls_the_target_is_the_same_server() {
 }
 
 #[test]
-fn a_client_that_does_not_trust_the_targets_own_certificate_is_told_so() {
+fn a_client_that_distrusts_the_targets_certificate_is_told_so() {
     let [target, another] =
         [0, 0].map(|_| Target::start(&Config { tls: true, ..Config::default() }).unwrap());
     let mut p = http2(&target, 1, 1, 2);

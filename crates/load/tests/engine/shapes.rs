@@ -88,7 +88,7 @@ fn what_a_closing_server_leaves_of_a_pipeline_has_failed() {
 }
 
 #[test]
-fn a_pipelines_timeout_is_the_oldest_requests_and_abandons_the_others() {
+fn the_oldest_request_times_out_and_the_others_are_abandoned() {
     let address = lying::serve(|mut stream, _| while lying::read_request(&mut stream) {});
     let mut p = plan(address);
     (p.pipeline, p.stop.requests, p.timeout) = (4, Some(8), Duration::from_millis(300));
@@ -273,7 +273,7 @@ fn connections_come_from_the_sources_in_turn() {
 }
 
 #[test]
-fn one_wrong_byte_in_a_mebibyte_is_a_body_mismatch_in_any_framing() {
+fn one_wrong_byte_in_a_mebibyte_is_a_mismatch_in_any_framing() {
     let body: Vec<u8> = (0..1u32 << 20).map(|i| (i ^ i >> 9) as u8).collect();
     let wrong = {
         let mut wrong = body.clone();

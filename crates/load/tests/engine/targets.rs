@@ -230,7 +230,7 @@ fn long_requests_of_a_pipeline_are_written_whole() {
 }
 
 #[test]
-fn a_long_list_has_coarser_figures_and_a_longer_one_a_row_for_the_rest() {
+fn a_long_list_has_coarser_figures_or_one_row_for_the_rest() {
     for (requests, rows) in
         [(FINE_MAX + 1, FINE_MAX + 1), (ROWS_MAX, ROWS_MAX), (ROWS_MAX + 200, ROWS_MAX + 1)]
     {
@@ -247,7 +247,7 @@ fn a_long_list_has_coarser_figures_and_a_longer_one_a_row_for_the_rest() {
 }
 
 #[test]
-fn each_line_has_its_own_credentials_and_all_the_plan_s_headers() {
+fn each_line_has_its_own_credentials_and_the_plan_s_headers() {
     let (address, _) = recording();
     let mut p = plan(address);
     let lines = format!("http://a:b@{address}/0/a\nhttp://{address}/0/b");
@@ -261,7 +261,7 @@ fn each_line_has_its_own_credentials_and_all_the_plan_s_headers() {
 }
 
 #[test]
-fn each_line_sends_its_own_body_and_is_held_to_its_own_expectation() {
+fn each_line_sends_its_own_body_and_has_its_own_expectation() {
     for (protocol, pipeline) in [(Protocol::Http1, 1), (Protocol::Http1, 4), (Protocol::Http2, 4)] {
         let target = Target::start(&Config::default()).unwrap();
         let mut p = listed(target.address(), "/\nPOST /echo\n/json\n/nope\n", Order::InTurn);

@@ -141,7 +141,7 @@ fn a_certificate_for_another_name_or_another_time_is_refused() {
 }
 
 #[test]
-fn a_self_signed_certificate_that_is_named_is_trusted_within_its_name_and_dates() {
+fn a_named_self_signed_certificate_is_trusted_within_its_dates() {
     let serve = |pair: Pair| {
         let pair = leaked(pair);
         let (address, _) = server::always(&Speaks { pair, ..Speaks::default() }, HELLO);
@@ -273,7 +273,7 @@ fn a_large_request_arrives_whole() {
 }
 
 #[test]
-fn an_answer_that_ends_with_its_connection_needs_a_close_notify() {
+fn an_answer_ending_with_its_connection_needs_a_close_notify() {
     const UNTIL_CLOSE: &[u8] = b"HTTP/1.1 200 OK\r\n\r\nhello";
     let half = &HELLO[..HELLO.len() - 2];
     for (answer, clean, fails) in [
@@ -307,7 +307,7 @@ fn an_answer_that_ends_with_its_connection_needs_a_close_notify() {
 }
 
 #[test]
-fn the_end_is_seen_even_where_the_connection_stays_open_after_it() {
+fn the_end_is_seen_even_where_the_connection_stays_open() {
     let address = server::serve(&Speaks::default(), |stream| {
         if server::read_request(stream).is_some() {
             // The answer and its end in one write, and then nothing, not even TCP's end.

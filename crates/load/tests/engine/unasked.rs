@@ -57,7 +57,7 @@ fn more_than_one_response_in_a_read_is_told_in_every_mode() {
 
 /// A request that is begun again changes nothing, so that a pipeline is tried before the clock.
 #[test]
-fn a_pipeline_is_tried_before_the_clock_where_requests_are_safe() {
+fn a_pipeline_of_safe_requests_is_tried_before_the_clock() {
     for (method, tried) in [("GET", 4), ("HEAD", 4), ("OPTIONS", 4), ("POST", 0), ("DELETE", 0)] {
         let target = prony_target::Target::start(&prony_target::Config::default()).unwrap();
         let m = run(&asking(target.address(), method, 4, true)).unwrap();
@@ -87,7 +87,7 @@ fn said_on_an_idle_connection(says: &'static [u8]) -> Measurement {
 }
 
 #[test]
-fn a_response_on_an_idle_connection_is_told_but_for_one_that_closes_it() {
+fn a_response_on_an_idle_connection_is_told_unless_it_closes() {
     for says in [OK, b"\r\n", b"SSH-2.0-x\r\n"] {
         assert!(is_told(&said_on_an_idle_connection(says)), "{says:?}");
     }

@@ -175,7 +175,7 @@ fn of_the_connection() -> Vec<Trap> {
 }
 
 #[test]
-fn what_no_http2_server_may_send_ends_the_connection_with_its_code() {
+fn what_http2_forbids_a_server_ends_the_connection_with_a_code() {
     in_bounded_memory(|| {
         for (what, begin, more, code, says) in of_the_connection() {
             let (told, codes) = mpsc::channel();
@@ -193,7 +193,7 @@ fn what_no_http2_server_may_send_ends_the_connection_with_its_code() {
 }
 
 #[test]
-fn what_was_not_read_yet_does_not_keep_a_server_from_being_told() {
+fn a_server_is_told_its_error_even_with_unread_bytes_left() {
     in_bounded_memory(|| {
         let (told, ends) = mpsc::channel();
         let server = lying::serve(move |mut stream, _| {
@@ -292,7 +292,7 @@ fn a_server_that_never_goes_on_times_out() {
 }
 
 #[test]
-fn a_window_that_is_lowered_below_nothing_holds_the_body_and_no_more_is_sent() {
+fn a_window_lowered_below_nothing_stops_the_body() {
     in_bounded_memory(|| {
         let (told, sent) = mpsc::channel();
         let server = lying::serve(move |mut stream, _| {

@@ -208,7 +208,7 @@ fn what_a_plan_says_replaces_what_its_defaults_say() {
 }
 
 #[test]
-fn options_that_cannot_be_put_together_are_refused_and_never_dropped() {
+fn options_that_exclude_each_other_are_refused_never_dropped() {
     let defaults = LoadOptions { connections: Some(OneOrMany::One(7)), ..Default::default() };
     let own = LoadOptions { headers: Some(vec!["no colon".parse().unwrap()]), ..Default::default() };
     for refused in [own.or(&defaults), own.without("duration")] {

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn trials_without_a_result_are_unfinished_in_the_order_of_their_last_start() {
+    fn unfinished_trials_are_in_the_order_of_their_last_start() {
         let result = "{\"type\":\"result\",\"index\":2,\"block\":0,\"candidate\":\"a\",\"plan\":\"p\"}\n";
         let lines = [start(0), start(1), start(0), start(2), result.to_owned()].concat();
         assert_eq!(unfinished(&read(&lines).unwrap()), [1, 0]);

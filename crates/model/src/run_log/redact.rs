@@ -82,7 +82,7 @@ mod tests {
     use crate::run_log::{CandidateRecord, Event, NamedPlan, RawResult, TrialStart};
 
     #[test]
-    fn a_stand_in_for_a_rate_that_a_run_finds_is_left_out_on_reading() {
+    fn a_placeholder_for_a_rate_to_be_found_is_left_out_on_reading() {
         let plan = PlanRecord { rate_per_s: Some(1.0), ..PlanRecord::default() };
         let mut header = Header {
             plans: [None, Some("default".to_owned())]

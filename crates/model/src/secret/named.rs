@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_of_secret_names_are_found_in_queries_forms_commands_and_json() {
+    fn secret_values_are_found_in_queries_forms_commands_and_json() {
         for (text, shown) in [
             ("/a?b=c&api_key=s&d=e", "/a?b=c&api_key=[redacted]&d=e"),
             ("user=me&Password=s", "user=me&Password=[redacted]"),

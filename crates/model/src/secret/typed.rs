@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_from_before_its_secrets_were_known_is_written_without_them() {
+    fn an_earlier_line_is_written_without_secrets_known_later() {
         let older = r#"prony bench -H 'X-Session: it'\''s3cret' -b '{"jwt":"s3cret"}' --candidate 'a=http://h/?key=s3cret'"#;
         let shown = r#"prony bench -H 'X-Session: @env:X_SESSION' -b '{"jwt":"[redacted]"}' --candidate 'a=http://h/?key=[redacted]'"#;
         assert_eq!(typed_again(older), shown);

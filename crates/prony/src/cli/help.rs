@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flag_stands_under_a_heading_and_every_name_of_the_tables_is_a_flag() {
+    fn every_flag_has_a_heading_and_each_listed_name_is_a_flag() {
         let mut known = Vec::new();
         for (path, command) in all(command(&[])) {
             let path = path.trim_start_matches("prony").trim_start();

@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_change_runs_finds_neither_tokens_nor_the_runners_files() {
+    fn what_a_change_runs_finds_no_tokens_and_no_runners_files() {
         let hidden = |name: &str| is_runners(OsStr::new(name));
         for name in [
             "PRONY_CI_TOKEN",
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_are_split_as_a_shell_splits_them_and_nothing_is_expanded() {
+    fn flags_are_split_as_by_a_shell_and_nothing_is_expanded() {
         let split = |text: &str| flags(text).map_err(|failure| failure.message);
         assert_eq!(split("  -c 100\t-d\n5s ").unwrap(), ["-c", "100", "-d", "5s"]);
         assert_eq!(

@@ -170,7 +170,7 @@ fn every_option_has_a_case() {
 }
 
 #[test]
-fn every_option_means_the_same_for_load_bench_an_experiment_and_capacity() {
+fn every_option_means_the_same_for_every_command() {
     let folder = folder();
     for Case { option, flags, toml, scheme, not_in_a_search } in cases(folder.path()) {
         let url = format!("{scheme}://127.0.0.1/");
@@ -212,7 +212,7 @@ fn every_option_means_the_same_for_load_bench_an_experiment_and_capacity() {
 }
 
 #[test]
-fn every_option_is_in_the_run_log_and_in_the_command_that_reproduces_it() {
+fn every_option_is_in_the_run_log_and_the_reproducing_command() {
     let folder = folder();
     for Case { option, flags, scheme, .. } in cases(folder.path()) {
         let url = format!("{scheme}://127.0.0.1/");
@@ -242,7 +242,7 @@ fn every_option_is_in_the_run_log_and_in_the_command_that_reproduces_it() {
 }
 
 #[test]
-fn a_search_by_a_list_of_whole_urls_loads_the_server_that_they_name() {
+fn a_search_by_a_list_of_whole_urls_loads_their_server() {
     let folder = folder();
     let path = folder.path().join("urls.txt");
     std::fs::write(&path, "http://127.0.0.2:81/a\nPOST http://127.0.0.2:81/b\n").unwrap();
@@ -256,7 +256,7 @@ fn a_search_by_a_list_of_whole_urls_loads_the_server_that_they_name() {
 }
 
 #[test]
-fn a_search_whose_probes_threads_cannot_share_the_connections_is_refused_before_anything_is_loaded() {
+fn a_search_with_uneven_threads_is_refused_before_any_load() {
     let flags = ["-t", "8", "-c", "50"].map(str::to_owned);
     assert_eq!(loaded("http://127.0.0.1/", &flags).threads, 8, "a closed load");
     let refused = searched("http://127.0.0.1/", &flags).unwrap_err();

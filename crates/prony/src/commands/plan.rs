@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_from_an_unset_variable_is_refused_naming_the_variable() {
+    fn a_header_from_an_unset_variable_is_refused_by_its_name() {
         let options = LoadOptions {
             headers: Some(vec!["A: @env:PRONY_NO_SUCH_VARIABLE".parse().unwrap()]),
             ..Default::default()

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chosen_window_replaces_auto_however_it_is_written_and_nothing_else() {
+    fn a_chosen_window_replaces_only_auto_however_it_is_written() {
         for auto in [
             &["-d", "auto"][..],
             &["-dauto"],

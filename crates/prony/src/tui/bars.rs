@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_distribution_leaves_out_its_tails_only_and_fits_its_columns() {
+    fn a_distribution_fits_its_columns_and_leaves_out_tails_only() {
         assert_eq!(distribution(&CoarseHistogram::default(), 40), None);
         // One straggler of 10,000 is left out, the body is not.
         let wide = shape(&[(100, 5_000), (140, 4_999), (400, 1)]);

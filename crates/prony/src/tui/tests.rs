@@ -265,7 +265,7 @@ fn lasting(milliseconds: u64) -> Plan {
 }
 
 #[test]
-fn a_trial_of_an_experiment_is_shown_at_the_rate_and_by_the_stages_of_its_own_plan() {
+fn a_trial_is_shown_by_the_rate_and_stages_of_its_own_plan() {
     let order = [PlannedTrial::one_by_one(0, "a", "half")];
     let offered = |arrivals: Arrivals, at_ns: u64| {
         let mut bench = BenchState::planned("t", vec!["a".to_owned()], vec!["half".to_owned()], &order);

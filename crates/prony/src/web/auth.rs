@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn metrics_on_loopback_admit_only_loopback_host_names_and_elsewhere_everybody() {
+    fn metrics_on_loopback_admit_only_loopback_host_names() {
         let of = |address: &str| Auth::for_metrics(address.parse().unwrap());
         assert!(matches!(
             admitted(&of("127.0.0.1:4000"), Some("evil.example"), &[], ""),

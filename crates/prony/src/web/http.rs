@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_browsers_request_is_parsed_and_any_part_of_it_is_incomplete() {
+    fn a_browsers_request_is_parsed_and_any_part_is_incomplete() {
         let bytes = b"GET /report?a=1 HTTP/1.1\r\nHost: localhost:1\r\ncookie: x=1\r\nCookie: y=2\r\n\r\n";
         let request = parse(bytes).unwrap().unwrap();
         assert_eq!((request.path.as_str(), request.query.as_str()), ("/report", "a=1"));

@@ -216,7 +216,7 @@ fn a_run_log_has_one_writer() {
 }
 
 #[test]
-fn wrong_flags_of_servers_are_refused_before_their_host_is_asked() {
+fn wrong_server_flags_are_refused_before_the_host_is_asked() {
     let world = World::new();
     for (flags, says) in [
         (["--memory", "much"], "--memory \"much\" is not a size"),
@@ -268,7 +268,7 @@ fn a_command_line_may_come_over_standard_input() {
 }
 
 #[test]
-fn an_argument_that_is_no_text_is_refused_and_names_no_other_file() {
+fn an_argument_that_is_no_text_is_refused_and_writes_no_file() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     let odd = OsStr::from_bytes(b"odd\xff.jsonl");

@@ -56,7 +56,7 @@ fn two_candidates_are_compared_and_reported_in_every_format() {
 }
 
 #[test]
-fn controls_are_run_in_each_block_reported_in_every_format_and_gone_on_with() {
+fn controls_run_in_each_block_and_are_in_every_format() {
     let world = World::new();
     let said = run(&world, &bench(&["--controls", "--blocks", "2", "--dry-run"]));
     assert!(said.out.contains("2 candidates and a twin of one × 1 plan × 2 blocks = 6 trials"), "{said:?}");
@@ -119,7 +119,7 @@ fn held() -> Lab {
 }
 
 #[test]
-fn a_killed_run_keeps_its_trials_leaves_no_process_and_can_be_resumed() {
+fn a_killed_run_leaves_no_process_and_can_be_resumed() {
     let lab = held();
     let mut child = lab.start_and_wait_in_mid_load(&[]);
     child.kill().unwrap(); // SIGKILL
@@ -227,7 +227,7 @@ fn a_dry_run_runs_nothing() {
 }
 
 #[test]
-fn a_wrong_experiment_is_refused_with_file_line_and_the_nearest_key() {
+fn a_wrong_experiment_is_refused_with_line_and_nearest_key() {
     let world = World::new();
     let experiment = |body: &str| {
         format!("schema = \"prony.experiment/1\"\ntitle = \"t\"\ncandidates = [\"node-http\"]\n{body}")
@@ -266,7 +266,7 @@ fn a_wrong_experiment_is_refused_with_file_line_and_the_nearest_key() {
 }
 
 #[test]
-fn every_server_of_a_run_has_the_limit_of_open_files_that_prony_was_started_with() {
+fn every_server_has_the_limit_of_open_files_that_prony_had() {
     let world = World::new();
     let candidate = |name: &str| {
         format!(

@@ -81,7 +81,7 @@ fn run(world: &World, job: &[(&'static str, String)], arguments: &[&str]) -> Sai
 }
 
 #[test]
-fn a_job_of_a_pull_request_is_compared_with_the_base_of_its_merge() {
+fn a_pull_requests_job_is_compared_with_the_base_of_its_merge() {
     let world = World::new();
     let commits = repository(&world);
     std::fs::create_dir(world.path("tmp")).unwrap();
@@ -119,7 +119,7 @@ fn a_job_of_a_pull_request_is_compared_with_the_base_of_its_merge() {
 }
 
 #[test]
-fn a_job_whose_gate_cannot_be_judged_ends_with_4_and_leaves_its_files_all_the_same() {
+fn a_job_without_a_judged_gate_ends_with_4_but_keeps_its_files() {
     let world = World::new();
     let commits = repository(&world);
     std::fs::create_dir(world.path("tmp")).unwrap();
@@ -187,7 +187,7 @@ fn wrong_inputs_of_a_job_are_refused_with_the_reason() {
 }
 
 #[test]
-fn blocks_are_added_until_the_ratio_is_precise_unless_their_number_is_given() {
+fn blocks_are_added_until_precise_unless_their_number_is_given() {
     let world = World::new();
     let commits = repository(&world);
     std::fs::create_dir(world.path("tmp")).unwrap();
@@ -209,7 +209,7 @@ fn blocks_are_added_until_the_ratio_is_precise_unless_their_number_is_given() {
 }
 
 #[test]
-fn both_sides_are_measured_under_the_load_of_a_plan_file_that_flags_override() {
+fn both_sides_get_the_load_of_a_plan_file_that_flags_override() {
     let world = World::new();
     let commits = repository(&world);
     std::fs::create_dir(world.path("tmp")).unwrap();
@@ -306,7 +306,7 @@ const MARK: &str = "<!-- prony ci: prony -->\n";
 const GITHUB: (&str, &str) = ("GITHUB_API_URL", "{api}");
 
 #[test]
-fn the_first_job_comments_on_the_pull_request_and_the_next_updates_the_comment() {
+fn the_first_job_comments_and_the_next_updates_the_comment() {
     let body = json!({ "body": format!("{MARK}### head against \"base\"\n") });
     let stranger = json!({ "id": 1, "body": MARK, "user": { "type": "User" }, "author_association": "NONE" });
     let other = json!({ "id": 2, "body": "LGTM", "user": { "type": "User" }, "author_association": "OWNER" });

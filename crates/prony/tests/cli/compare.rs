@@ -51,7 +51,7 @@ fn ended(said: &Said, code: i32, words: &[&str]) {
 }
 
 #[test]
-fn a_candidate_at_half_the_throughput_is_slower_in_every_format_and_by_fail_if() {
+fn half_the_throughput_is_slower_in_every_format_and_fail_if() {
     let lab = lab();
     let world = &lab.world;
     ended(&bench(&lab, &["--blocks", "4"]), 0, &[]);
@@ -194,7 +194,7 @@ fn a_gate_does_not_pass_unmeasured() {
 }
 
 #[test]
-fn a_load_whose_threshold_has_no_figure_says_so_first_and_ends_with_4() {
+fn a_threshold_without_a_figure_is_said_first_and_ends_with_4() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     let url = target.url();

@@ -60,7 +60,7 @@ fn fields(root: &Value, at: &Value, path: &str, within: &mut Vec<String>, found:
 }
 
 #[test]
-fn every_field_of_json_output_is_still_written_as_the_same_type() {
+fn every_field_of_json_output_still_has_the_same_type() {
     let world = World::new();
     let mut today = BTreeSet::new();
     for document in ["trial", "repeat", "run", "capacity", "analysis", "comparison", "history"] {

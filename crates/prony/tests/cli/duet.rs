@@ -36,7 +36,7 @@ fn has_room(world: &World) -> bool {
 }
 
 #[test]
-fn a_duet_runs_both_at_once_swaps_cpus_and_reports_the_slower_one() {
+fn a_duet_runs_both_at_once_and_reports_the_slower_one() {
     let world = World::new();
     if !has_room(&world) {
         return;

@@ -98,7 +98,7 @@ fn all_exports_of_a_counted_load_agree_with_the_json() {
 }
 
 #[test]
-fn all_exports_of_a_rate_on_several_workers_agree_with_the_json() {
+fn all_exports_of_several_workers_agree_with_the_json() {
     let world = World::new();
     let target = TargetProcess::start(&["--delay", "exp:2ms"]);
     let said = load(&world, &target.url(), &["-R", "900", "-d", "1500ms", "-t", "2", "-c", "20"]);

@@ -25,7 +25,7 @@ pub fn sum(json: &Value, figure: &str) -> u64 {
 }
 
 #[test]
-fn agents_their_sum_and_the_targets_ledger_agree_to_the_request() {
+fn agents_and_their_sum_and_the_ledger_agree_to_the_request() {
     if !has_nats_server("the counts of a fleet") {
         return;
     }
@@ -270,7 +270,7 @@ pub fn is_quiet(target: &TargetProcess) {
 }
 
 #[test]
-fn an_agent_that_is_killed_cuts_the_window_at_the_last_second_of_all() {
+fn a_killed_agent_cuts_the_window_at_the_last_second_of_all() {
     if !has_nats_server("the loss of an agent") {
         return;
     }
@@ -307,7 +307,7 @@ fn an_agent_that_is_stopped_beyond_its_lease_sends_no_backlog() {
 }
 
 #[test]
-fn without_its_nats_server_a_fleet_ends_with_what_was_delivered() {
+fn a_fleet_without_its_nats_server_ends_with_what_it_has() {
     if !has_nats_server("the loss of nats-server") {
         return;
     }
@@ -333,7 +333,7 @@ fn whatever_a_killed_controller_started_ends() {
 }
 
 #[test]
-fn the_agents_of_a_controller_that_is_stopped_end_by_their_lease() {
+fn the_agents_of_a_stopped_controller_end_by_their_lease() {
     if !has_nats_server("a controller that is stopped") {
         return;
     }

@@ -6,7 +6,7 @@ use crate::tls::server_that_asks_who_comes;
 use crate::world::{BINARY, World};
 
 #[test]
-fn a_bench_by_agents_of_this_machine_is_exact_and_one_by_others_needs_servers_that_they_reach() {
+fn a_bench_by_agents_is_exact_and_needs_reachable_servers() {
     let candidate = format!("t={BINARY} target --port {{port}}");
     let line = [
         "bench",
@@ -44,7 +44,7 @@ fn a_bench_by_agents_of_this_machine_is_exact_and_one_by_others_needs_servers_th
 }
 
 #[test]
-fn options_that_a_fleet_cannot_apply_are_refused_before_anything_is_started() {
+fn options_that_no_fleet_can_apply_are_refused_beforehand() {
     let world = World::new();
     world.write(
         "e.toml",
@@ -69,7 +69,7 @@ fn options_that_a_fleet_cannot_apply_are_refused_before_anything_is_started() {
 }
 
 #[test]
-fn the_agents_of_a_bench_read_the_clients_certificate_and_key_as_those_of_a_load() {
+fn agents_of_a_bench_read_the_clients_certificate_and_key() {
     if !has_nats_server("a bench by a fleet with a client's certificate") {
         return;
     }

@@ -179,7 +179,7 @@ fn is_exact(machines: &Machines, json: &Value, load: &[&str]) {
 }
 
 #[test]
-fn hosts_their_sum_and_the_ledger_agree_to_the_request_and_clocks_are_known_within_their_bounds() {
+fn hosts_and_ledger_agree_to_the_request_and_clocks_are_known() {
     let Some(mut machines) = Machines::new("a fleet of hosts") else { return };
     let lines: String = (0..7).map(|i| format!("/{}\n", ["json", "", "json"][i % 3])).collect();
     machines.world.write("list.txt", &lines);
@@ -258,13 +258,13 @@ fn is_exact_after_a_cut(machines: &Machines, cut: impl Fn(&Machines, bool)) {
 }
 
 #[test]
-fn a_partition_of_a_tunnel_that_is_shorter_than_the_lease_leaves_every_count_exact() {
+fn a_partition_shorter_than_the_lease_leaves_counts_exact() {
     let Some(machines) = Machines::new("a partition") else { return };
     is_exact_after_a_cut(&machines, |machines, is_cut| machines.relays[0].cut(is_cut));
 }
 
 #[test]
-fn packets_dropped_for_less_than_the_lease_leave_every_count_exact() {
+fn packets_dropped_within_the_lease_leave_every_count_exact() {
     let Some(machines) = Machines::pool("dropped packets") else { return };
     is_exact_after_a_cut(&machines, |machines, is_cut| machines.hosts.cut(LEAD, LOADING[0], is_cut));
 }

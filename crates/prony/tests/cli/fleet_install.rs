@@ -83,7 +83,7 @@ impl Machine {
 const SUM: &str = "h1:4TEQd0Y4zvcW0IsVxjlXnRso1hBkQl3TS0BI+SxgPhE=";
 
 #[test]
-fn nats_server_comes_from_the_first_source_that_has_one_which_will_do() {
+fn nats_server_comes_from_the_first_source_that_will_do() {
     let machine = Machine::new();
     let none = machine.prony(&["fleet", "install"]);
     assert_eq!(none.code, Some(3), "{none:?}");
@@ -136,7 +136,7 @@ fn what_a_source_said_is_told_where_none_has_it() {
 }
 
 #[test]
-fn a_nats_server_that_is_too_old_is_named_and_one_that_is_installed_takes_its_place() {
+fn a_nats_server_that_is_too_old_is_named_and_replaced() {
     let machine = Machine::new();
     machine.nats_server("bin/nats-server", "2.1.9");
     let target = TargetProcess::start(&[]);

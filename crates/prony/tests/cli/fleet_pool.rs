@@ -238,7 +238,7 @@ fn an_agent_reads_certificates_in_its_own_folder_alone() {
 }
 
 #[test]
-fn agents_that_do_not_come_are_counted_and_one_of_another_version_is_named() {
+fn missing_agents_are_counted_and_other_versions_are_named() {
     if !has_nats_server("agents that do not come") {
         return;
     }
@@ -334,7 +334,7 @@ fn under_way(pool: &PoolWorld, target: &TargetProcess) -> Child {
 }
 
 #[test]
-fn the_agents_of_a_killed_controller_end_their_load_keep_what_they_measured_and_serve_the_next() {
+fn agents_of_a_killed_controller_end_and_serve_the_next_one() {
     if !has_nats_server("a pool whose controller is killed") {
         return;
     }
@@ -367,7 +367,7 @@ fn the_agents_of_a_killed_controller_end_their_load_keep_what_they_measured_and_
 }
 
 #[test]
-fn a_nats_server_that_dies_ends_the_run_named_with_what_was_delivered() {
+fn a_nats_server_that_dies_is_named_and_ends_the_run() {
     if !has_nats_server("a pool whose NATS server dies") {
         return;
     }

@@ -105,7 +105,7 @@ impl Hosts {
 }
 
 #[test]
-fn two_hosts_count_to_the_request_as_one_and_are_given_the_binary_once() {
+fn two_hosts_count_exactly_as_one_and_get_the_binary_once() {
     if !has_ssh("a fleet over ssh") {
         return;
     }
@@ -167,7 +167,7 @@ fn a_clients_certificate_is_the_hosts_where_its_agent_is() {
 }
 
 #[test]
-fn an_agent_an_ssh_or_a_controller_that_is_killed_leaves_nothing_on_either_side() {
+fn a_killed_agent_or_ssh_or_controller_leaves_nothing_behind() {
     if !has_ssh("deaths in a fleet over ssh") {
         return;
     }

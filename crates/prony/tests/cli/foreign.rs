@@ -48,7 +48,7 @@ fn run(world: &World, line: &[String]) -> Said {
 
 /// An entry as an earlier Prony kept it there: a container's removal by a command line, and a process of this boot.
 #[test]
-fn a_journal_in_the_current_folder_runs_nothing_and_ends_nobody() {
+fn a_journal_in_the_current_folder_runs_and_ends_nothing() {
     let world = World::new();
     let mut stranger = Command::new("sleep").arg("600").spawn().unwrap();
     let alive = Identity::of(stranger.id()).unwrap();
@@ -74,7 +74,7 @@ fn a_journal_in_the_current_folder_runs_nothing_and_ends_nobody() {
 }
 
 #[test]
-fn installed_servers_that_somebody_else_may_have_written_are_refused_with_the_next_step() {
+fn installed_servers_that_others_may_have_written_are_refused() {
     let world = World::new();
     fs::create_dir(world.path(".prony")).unwrap();
     let list: &[&str] = &["servers", "list"];
@@ -109,7 +109,7 @@ fn installed_servers_that_somebody_else_may_have_written_are_refused_with_the_ne
 }
 
 #[test]
-fn a_server_in_place_of_a_built_in_one_is_named_once_and_not_taken_from_somebody_else() {
+fn only_ones_own_server_replaces_a_built_in_and_is_named_once() {
     let world = World::new();
     // A name that the catalogue has already is refused for a copy: somebody brings it.
     assert_eq!(world.prony(&["servers", "new", "mine", "--from", "node-http"]).code, Some(0));
@@ -132,7 +132,7 @@ fn a_server_in_place_of_a_built_in_one_is_named_once_and_not_taken_from_somebody
 }
 
 #[test]
-fn settings_that_the_current_folder_says_were_saved_are_not_put_back() {
+fn saved_settings_in_the_current_folder_are_not_put_back() {
     const CORE_PATTERN: &str = "/proc/sys/kernel/core_pattern";
     let world = World::new();
     let before = fs::read_to_string(CORE_PATTERN).unwrap();
@@ -149,7 +149,7 @@ fn settings_that_the_current_folder_says_were_saved_are_not_put_back() {
 }
 
 #[test]
-fn a_folder_of_state_that_somebody_else_may_use_is_refused_with_the_next_step() {
+fn a_state_folder_that_others_may_use_is_refused_with_advice() {
     let world = World::new();
     let refused = || {
         for line in [vec!["doctor".to_owned(), "--restore".to_owned()], bench(BINARY)] {
@@ -234,7 +234,7 @@ fn a_user_follows_no_symlink_that_another_user_prepared() {
 
 /// The compiler is a script that says who runs it.
 #[test]
-fn servers_installed_by_root_are_built_as_an_unused_user_and_belong_to_root_afterwards() {
+fn servers_built_as_an_unused_user_belong_to_root_afterwards() {
     if !is_root() {
         return;
     }

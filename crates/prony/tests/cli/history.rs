@@ -112,7 +112,7 @@ fn the_history_page_has_every_figure() {
 /// Run logs of a bench of `head` beside `release`, on a machine that is twice as fast every other day; head needs a tenth
 /// more from the seventh on.
 #[test]
-fn a_history_relative_to_another_candidate_shows_the_change_and_not_the_machine() {
+fn a_relative_history_shows_the_change_and_not_the_machine() {
     let (world, target) = (World::new(), TargetProcess::start(&[]));
     let candidate = |name: &str| format!("{name}={}", target.url());
     let (release, head) = (candidate("release"), candidate("head"));

@@ -107,7 +107,7 @@ fn trial(world: &World, said: &Said, file: &str) -> Value {
 }
 
 #[test]
-fn headers_of_an_http1_connection_are_refused_before_anything_is_sent() {
+fn headers_of_an_http1_connection_are_refused_before_sending() {
     let (world, target) = (World::new(), TargetProcess::start(&[]));
     let before = target.ledger()["requests_received"].as_u64();
     for header in ["Connection: close", "Upgrade: h2c", "Keep-Alive: timeout=5", "Proxy-Connection: close"] {
@@ -161,7 +161,7 @@ fn fields(mut block: &[u8]) -> Vec<(u8, Vec<u8>)> {
 }
 
 #[test]
-fn a_secret_header_is_in_each_request_whole_and_marked_as_never_to_be_indexed() {
+fn a_secret_header_is_whole_in_each_request_and_never_indexed() {
     // Bytes whose Huffman codes are longer than they are: they stand on the wire as they are.
     const SECRET: &str = "{~}<{~}>{~}";
     let (world, (address, frames)) = (World::new(), server(at_once));

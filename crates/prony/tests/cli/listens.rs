@@ -59,7 +59,7 @@ fn assert_not_trusted(world: &World) {
 }
 
 #[test]
-fn a_certificate_made_for_a_command_is_trusted_unless_another_is_named() {
+fn a_command_s_certificate_is_trusted_unless_another_is_named() {
     let world = world();
     let tls = ["--candidate", "a=python3 listens.py tls {port} {cert} {key}", "--https"];
     let said = bench(&world, &tls);

@@ -10,7 +10,7 @@ const FILES: u64 = 20_000;
 const MEMORY_MAX_BYTES: u64 = 96 << 20;
 
 #[test]
-fn ten_thousand_connections_need_at_most_twenty_thousand_open_files() {
+fn ten_thousand_connections_need_at_most_twice_as_many_files() {
     let world = World::new();
     if world.shell(&format!("ulimit -Hn {FILES}")).code != Some(0) {
         return eprintln!("not tested: this user may not have {FILES} open files");

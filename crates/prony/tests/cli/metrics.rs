@@ -75,7 +75,7 @@ fn metrics_of_a_load_are_served_while_it_runs() {
 }
 
 #[test]
-fn metrics_of_an_experiment_name_the_running_trial_and_count_finished_ones() {
+fn metrics_name_the_running_trial_and_count_finished_ones() {
     let world = World::new();
     let (a, b) = (TargetProcess::start(&[]), TargetProcess::start(&[]));
     let (a, b) = (format!("one={}", a.url()), format!("two={}", b.url()));

@@ -36,7 +36,7 @@ fn a_server_killed_during_a_trial_makes_it_invalid() {
 }
 
 #[test]
-fn a_restarted_worker_makes_the_trial_invalid_and_a_steady_one_does_not() {
+fn only_a_restarted_worker_makes_the_trial_invalid() {
     let lab = Lab::new("restart", "", SOME);
     let said = lab.bench();
     assert_eq!(said.code, Some(3), "{said:?}");

@@ -14,7 +14,7 @@ fn refused(world: &World, text: &str, flags: &[&str]) -> Said {
 }
 
 #[test]
-fn the_example_is_loaded_with_its_thresholds_and_outputs_and_flags_override_it() {
+fn the_example_plan_is_loaded_and_flags_override_it() {
     let (world, target) = (World::new(), TargetProcess::start(&[]));
     world.write("plan.toml", &EXAMPLE.replace("http://127.0.0.1:8080/", &target.url()));
     let flags = ["-d", "300ms", "-R", "100", "--slo", "errors<99%", "-o", "run.jsonl", "-q"];

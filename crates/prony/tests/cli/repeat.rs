@@ -92,7 +92,7 @@ fn logs_of_repeated_loads_can_be_compared() {
 }
 
 #[test]
-fn repeated_loads_print_json_alone_and_decide_thresholds_over_all_trials() {
+fn repeated_loads_print_json_and_judge_over_all_trials() {
     let world = World::new();
     let target = TargetProcess::start(&["--delay", "20ms"]);
     let url = target.url();

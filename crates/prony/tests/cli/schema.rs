@@ -43,7 +43,7 @@ fn a_repeated_load_is_valid_by_its_schema() {
 }
 
 #[test]
-fn run_logs_reports_comparisons_and_histories_are_valid_by_their_schemas() {
+fn logs_reports_comparisons_and_histories_fit_their_schemas() {
     let world = World::new();
     let candidate = |name: &str| format!("{name}={BINARY} target --port {{port}} --capacity 300/s");
     let (a, b) = (candidate("a"), candidate("b"));

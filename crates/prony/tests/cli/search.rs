@@ -37,7 +37,7 @@ fn a_search_is_stored_in_a_run_log_and_reported() {
 }
 
 #[test]
-fn a_search_into_the_run_log_of_an_experiment_is_refused_before_the_load() {
+fn a_search_into_an_experiments_log_is_refused_before_the_load() {
     let world = World::new();
     assert_eq!(world.prony(&["load", "-n", "50", "-q", "-o", "e.jsonl"]).code, Some(0));
     let of_an_experiment =

@@ -206,7 +206,7 @@ fn write_recipe(world: &World, home: &str, name: &str) {
 }
 
 #[test]
-fn servers_on_another_host_count_what_the_run_sent_and_their_costs_come_with_their_clock() {
+fn servers_on_another_host_count_each_request_and_their_costs() {
     let Some(hosts) = TwoHosts::new("servers on another host") else { return };
     let said = hosts.prony(&["servers", "check", "one", "two", "three"]);
     assert_eq!(
@@ -250,7 +250,7 @@ fn servers_on_another_host_count_what_the_run_sent_and_their_costs_come_with_the
 }
 
 #[test]
-fn a_controller_an_agent_or_an_ssh_that_is_killed_leaves_nothing_and_the_run_is_resumed_whole() {
+fn a_killed_controller_agent_or_ssh_leaves_a_resumable_run() {
     let Some(hosts) = TwoHosts::new("deaths in a run on two hosts") else { return };
     let mut controller = hosts.held(&[]);
     send(controller.id(), Signal::SIGKILL);
@@ -278,7 +278,7 @@ fn a_controller_an_agent_or_an_ssh_that_is_killed_leaves_nothing_and_the_run_is_
 }
 
 #[test]
-fn a_connection_that_is_cut_without_a_word_ends_the_run_on_both_sides() {
+fn a_silently_cut_connection_ends_the_run_on_both_sides() {
     let Some(hosts) = TwoHosts::new("a cut on two hosts") else { return };
     let controller = hosts.held(&[]);
     hosts.relay.cut(true);
@@ -299,7 +299,7 @@ fn is_lost(controller: Child) {
 }
 
 #[test]
-fn what_the_servers_host_may_not_or_cannot_do_is_refused_in_a_sentence() {
+fn what_the_servers_host_cannot_do_is_refused_in_a_sentence() {
     let Some(hosts) = TwoHosts::new("refusals of a server's host") else { return };
     let target = format!("t={BINARY} target --host {{host}} --port {{port}}");
     let load = ["-n", "100", "-c", "2", "--blocks", "1", "-q", "-o", "c.jsonl"];
@@ -330,7 +330,7 @@ fn what_the_servers_host_may_not_or_cannot_do_is_refused_in_a_sentence() {
 }
 
 #[test]
-fn a_fleet_loads_another_host_s_servers_to_the_request_and_a_run_goes_on_by_the_same_fleet_alone() {
+fn a_fleet_loads_another_host_s_servers_to_the_exact_request() {
     let test = "a fleet that loads another host's servers";
     let Some(hosts) = TwoHosts::new(test).filter(|_| has_nats_server(test)) else { return };
     let _loader = hosts.loader();
@@ -368,7 +368,7 @@ fn a_fleet_loads_another_host_s_servers_to_the_request_and_a_run_goes_on_by_the_
 }
 
 #[test]
-fn a_duet_a_search_and_a_memory_limit_are_on_another_host_what_they_are_on_one() {
+fn duets_searches_and_memory_limits_work_on_another_host() {
     let Some(hosts) = TwoHosts::new("a duet on another host") else { return };
     let e = |plan: &str| {
         format!(
@@ -428,7 +428,7 @@ fn a_duet_a_search_and_a_memory_limit_are_on_another_host_what_they_are_on_one()
 }
 
 #[test]
-fn a_server_that_somebody_else_started_there_is_sampled_and_its_machine_is_examined() {
+fn a_server_started_there_by_others_is_sampled_and_examined() {
     let Some(hosts) = TwoHosts::new("a server watched on another host") else { return };
     let address = Hosts::address(SERVERS).to_string();
     let mut target = hosts.hosts.command(SERVERS, BINARY);

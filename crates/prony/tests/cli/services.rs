@@ -72,7 +72,7 @@ const RESET: &str = "@ reset {db_port}";
 
 /// The reset after the check leaves a database without its rows: what it then counts is what was requested.
 #[test]
-fn rows_counted_since_the_reset_are_the_requests_and_what_it_cost_is_in_every_view() {
+fn rows_since_the_reset_are_the_requests_and_costs_are_shown() {
     let shop = Shop::new();
     let flags = ["--candidate", APP, "--service", DB, "--reset", RESET, "--blocks", "1"];
     let said = shop.bench(&flags);
@@ -162,7 +162,7 @@ fn each_trial_has_its_own_service_unless_that_is_kept() {
 }
 
 #[test]
-fn a_service_may_be_ready_by_a_command_or_a_url_and_commands_find_its_port_in_their_environment() {
+fn a_service_is_ready_by_command_or_url_and_its_port_is_given() {
     for ready in ["db=@ reset {port} && test $CACHE_PORT = {cache_port}", "db=http://127.0.0.1:{port}/"] {
         let shop = Shop::new();
         let cache = ["--service", "cache=exec @ serve {port} cached"];
@@ -177,7 +177,7 @@ fn a_service_may_be_ready_by_a_command_or_a_url_and_commands_find_its_port_in_th
 }
 
 #[test]
-fn a_service_or_a_reset_that_fails_is_said_of_each_trial_and_leaves_nothing() {
+fn a_failed_service_or_reset_is_said_of_each_trial() {
     let hold = "db=exec @ hold {port}";
     for (service, more, words) in [
         (
@@ -221,8 +221,8 @@ fn a_service_or_a_reset_that_fails_is_said_of_each_trial_and_leaves_nothing() {
 
 /// Its seed is in it before anything else asks.
 #[test]
-fn postgresql_is_started_with_its_seed_and_a_seed_that_fails_is_quoted() {
-    if !has("postgresql_is_started_with_its_seed_and_a_seed_that_fails_is_quoted", &[Need::Postgresql]) {
+fn postgresql_is_started_with_its_seed_or_quotes_its_failure() {
+    if !has("postgresql_is_started_with_its_seed_or_quotes_its_failure", &[Need::Postgresql]) {
         return;
     }
     let shop = Shop::new();
@@ -310,7 +310,7 @@ fn a_name_that_nothing_has_is_an_error_before_anything_starts() {
 
 /// In the reset, in mid load, and while a service is not ready: the guards end everything, and the run goes on.
 #[test]
-fn kill_9_of_prony_leaves_nothing_at_any_step_and_the_run_can_be_resumed() {
+fn kill_9_of_prony_at_any_step_leaves_only_a_resumable_run() {
     let held = "test -e go || exec @ hold held";
     let db = |script: &str| format!("db={script}; exec @ serve {{port}} rows-{{port}}");
     let probe = format!("db={held}");
@@ -341,7 +341,7 @@ fn kill_9_of_prony_leaves_nothing_at_any_step_and_the_run_can_be_resumed() {
 
 /// A server that closes its connections leaves its port in TIME_WAIT, and the next one listens there all the same.
 #[test]
-fn an_application_with_a_port_of_its_own_is_started_again_there_and_who_has_the_port_is_named() {
+fn an_application_s_own_port_is_used_again_or_its_owner_named() {
     let shop = Shop::new();
     // Below what is given out to anybody who asks for a free one.
     let first = 7_000 + u16::try_from(std::process::id() % 2_000).unwrap();

@@ -13,7 +13,7 @@ fn failures(hosts: &TwoHosts) -> Vec<String> {
 }
 
 #[test]
-fn services_and_resets_run_on_the_servers_host_and_are_sampled_there() {
+fn services_and_resets_run_and_are_sampled_on_the_servers_host() {
     let Some(hosts) = TwoHosts::new("services on a server's host") else { return };
     hosts.world.write("services.py", include_str!("services.py"));
     let program = format!("exec python3 {}", hosts.world.path("services.py").display());

@@ -128,7 +128,7 @@ pub fn program(world: &World, name: &str, script: &str) -> String {
 /// Of Debian's switch against services: in a mount namespace whose /usr/sbin is a folder of the test, and with an
 /// apt-get that goes on when the test lets it.
 #[test]
-fn after_any_signal_packages_may_start_services_as_before_the_installation() {
+fn after_any_signal_packages_may_start_services_as_before() {
     const RECIPE: &str = "schema = \"prony.server/1\"\ntitle = \"t\"\nlanguage = \"C\"\nkind = \"runtime\"\n\
         routes = [\"text\"]\nprocesses = \"single\"\nkeepalive = true\n\
         [requires]\napt = [\"prony-test-no-such-package\"]\n[start]\ncommand = [\"true\", \"{port}\"]\n";
@@ -202,7 +202,7 @@ fn a_build_that_completes_its_mix_lock_is_refused() {
 
 /// The compiler is a script that takes its time.
 #[test]
-fn a_second_signal_ends_the_step_of_an_installation_and_what_it_started() {
+fn a_second_signal_ends_an_installations_step_and_its_children() {
     let world = World::new();
     let folder = world.path("recipes/built");
     fs::create_dir_all(&folder).unwrap();
@@ -232,7 +232,7 @@ fn a_second_signal_ends_the_step_of_an_installation_and_what_it_started() {
 }
 
 #[test]
-fn a_child_whose_parent_is_gone_before_it_is_tied_starts_nothing() {
+fn a_child_whose_parent_is_already_gone_starts_nothing() {
     let world = World::new();
     let tied = |parent: u32| world.prony(&["__tied", &parent.to_string(), "echo", "started"]);
     let said = tied(std::process::id());

@@ -23,7 +23,7 @@ fn by_path(json: &Value) -> Value {
 }
 
 #[test]
-fn each_request_of_a_list_has_figures_that_agree_with_the_ledger() {
+fn each_request_of_a_list_agrees_with_the_ledger() {
     let world = World::new();
     let target = TargetProcess::start(&[]);
     world.write("list.txt", "# three\n/\n/json\nHEAD /\n/\n");

@@ -103,7 +103,7 @@ fn tls_version_cipher_and_handshakes_are_recorded() {
 }
 
 #[test]
-fn an_unverified_certificate_is_reported_on_stderr_and_in_the_result() {
+fn an_unverified_certificate_is_said_on_stderr_and_in_results() {
     let world = World::new();
     let (address, _) = tls_server();
     let url = format!("https://{address}/");

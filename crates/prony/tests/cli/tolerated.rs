@@ -28,7 +28,7 @@ fn words(text: &str) -> String {
 const NOTED: &str = "20 with one Content-Length several times, 20 with a header folded over several lines";
 
 #[test]
-fn a_load_says_once_what_of_the_responses_a_strict_client_refuses() {
+fn a_load_says_once_what_a_strict_client_refuses() {
     let (world, url) = (World::new(), format!("http://{}/", serve(0, server)));
     let said = world.prony(&["load", &url, "-n", "20", "-c", "2", "-o", "r.jsonl"]);
     assert_eq!(said.code, Some(0), "{said:?}");

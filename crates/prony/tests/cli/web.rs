@@ -94,7 +94,7 @@ fn every_address_of_this_machine_alone_may_be_listened_on() {
 }
 
 #[test]
-fn a_load_sends_events_while_it_runs_and_then_serves_its_report() {
+fn a_load_sends_events_and_then_serves_its_report() {
     if prony_report::page::available().is_err() {
         return;
     }

@@ -25,7 +25,7 @@ fn the_window_of_a_load_is_in_its_plan_and_its_reproduction() {
 }
 
 #[test]
-fn a_bench_writes_its_windows_before_it_runs_and_refuses_what_does_not_fit() {
+fn a_bench_writes_windows_first_and_refuses_what_does_not_fit() {
     let (world, target) = (World::new(), TargetProcess::start(&[]));
     let candidates = [format!("a={}", target.url()), format!("b={}", target.url())];
     let bench = |more: &[&str]| {

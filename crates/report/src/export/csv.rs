@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn cpu_per_request_and_requests_per_cpu_second_both_have_columns() {
+    fn cpu_per_request_and_requests_per_cpu_second_are_columns() {
         let text = experiment(&fixtures::experiment());
         let mut lines = text.split_terminator("\r\n").map(|line| line.split(',').collect::<Vec<_>>());
         let (head, first) = (lines.next().unwrap(), lines.next().unwrap());

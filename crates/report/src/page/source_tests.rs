@@ -66,7 +66,7 @@ fn all_figures_of_a_source_are_a_table_with_the_measured_ones() {
 }
 
 #[test]
-fn candidates_have_one_value_per_axis_and_in_older_logs_a_single_axis() {
+fn candidates_have_a_value_per_axis_and_older_logs_one_axis() {
     let mut log = fixtures::run();
     let axes = |log: &RunLog| data(&file(log))["candidates"].as_array().unwrap().clone();
     assert!(axes(&log)[0].get("axes").is_none(), "the only nginx-fpm differs from no other");

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_a_capacity_sweep_over_the_share_and_searches_over_connections() {
+    fn shares_sweep_over_the_share_and_searches_over_connections() {
         let mut plans = Vec::new();
         for connections in [500, 800] {
             let mut knee = plan(&format!("knee-c{connections}"), connections, None);

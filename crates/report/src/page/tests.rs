@@ -112,7 +112,7 @@ fn every_figure_of_every_plan_is_ranked_with_every_ratio() {
 }
 
 #[test]
-fn first_bytes_and_interrupts_are_columns_and_the_servers_host_is_described_where_they_are_known() {
+fn first_bytes_and_interrupts_are_columns_where_known() {
     let page = file(&fixtures::on_two_hosts());
     let data = data(&page);
     let ids: Vec<&str> =
@@ -156,7 +156,7 @@ fn a_trials_first_byte_stands_beside_its_service_time() {
 }
 
 #[test]
-fn a_page_of_single_loads_opens_on_the_trial_and_has_its_command() {
+fn a_page_of_single_loads_opens_on_the_trial_with_its_command() {
     let mut log = fixtures::run();
     log.header.one_by_one = true;
     log.results.truncate(1);
@@ -358,7 +358,7 @@ pub(super) fn search(found: Option<f64>) -> CapacityRecord {
 }
 
 #[test]
-fn probes_of_searches_are_in_a_chunk_and_the_capacities_in_the_head() {
+fn search_probes_are_in_a_chunk_and_capacities_in_the_head() {
     let mut log = fixtures::run();
     for result in log.results.iter_mut().filter(|r| r.planned.plan == "c50") {
         let found = match (result.planned.candidate.as_str(), result.planned.block) {

@@ -149,7 +149,7 @@ fn object(schema: &Value) -> String {
 }
 
 #[test]
-fn what_may_be_missing_is_optional_and_what_may_be_none_is_null() {
+fn fields_left_out_are_optional_and_those_of_none_are_null() {
     #![expect(dead_code, reason = "only their types are of interest")]
     /// Of all kinds: see [`Tagged`].
     #[derive(serde::Serialize, schemars::JsonSchema)]

@@ -48,7 +48,7 @@ mod tests {
     use crate::terminal::{TerminalOptions, trial};
 
     #[test]
-    fn the_slowest_requests_of_a_list_are_shown_with_the_number_of_the_others() {
+    fn the_slowest_requests_are_shown_with_the_number_of_others() {
         let t = fixtures::listed();
         let shown = trial(&t, &TerminalOptions::default());
         insta::assert_snapshot!(shown, @r"

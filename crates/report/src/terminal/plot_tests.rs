@@ -36,7 +36,7 @@ fn a_trial_with_its_percentiles_drawn() {
 }
 
 #[test]
-fn the_plot_shows_response_and_service_and_fewer_points_on_a_narrow_terminal() {
+fn the_plot_shows_both_times_with_fewer_points_if_narrow() {
     let mut t = fixtures::overloaded();
     t.latency.service.hdr = with_a_tail().latency.service.hdr;
     t.latency.response.hdr = SparseHistogram::of_values((0..100_000).map(|i| 50_000_000 + i * 10_000));

@@ -118,7 +118,7 @@ fn a_broken_trial() {
 }
 
 #[test]
-fn a_load_whose_every_response_has_an_error_status_says_so_in_its_first_line() {
+fn a_load_with_error_responses_alone_says_so_in_line_one() {
     let mut trial = fixtures::broken();
     trial.requests.completed = 0;
     trial.requests.failed = 5_000;
@@ -209,7 +209,7 @@ fn the_next_command_after_a_sustained_rate_is_a_higher_rate() {
 }
 
 #[test]
-fn after_a_closed_load_of_a_list_a_search_by_that_list_is_named() {
+fn after_a_closed_load_of_a_list_a_search_by_it_is_named() {
     let mut trial = fixtures::closed();
     let list = TargetsRecord {
         lines: 2,

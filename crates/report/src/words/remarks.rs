@@ -187,7 +187,7 @@ mod tests {
     use crate::fixtures;
 
     #[test]
-    fn reasons_that_rows_share_are_listed_once_and_others_with_their_row() {
+    fn shared_reasons_are_listed_once_and_others_with_their_row() {
         let mut rows = fixtures::experiment().plans.remove(0).rows;
         rows.truncate(3);
         let reason = |code, trials, stolen: [f64; 2], detail: &str| RowReason {

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn accepted_connections_are_stamped_between_the_sending_and_the_reading() {
+    fn accepted_connections_are_stamped_between_send_and_read() {
         let listener = listen("127.0.0.1:0".parse().unwrap(), false).unwrap();
         let stamps = Stamps::ask(&listener).expect("Linux stamps what a socket that asks for it receives");
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

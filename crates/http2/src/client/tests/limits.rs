@@ -9,7 +9,7 @@ fn is_drained(c: &Connection) -> bool {
 }
 
 #[test]
-fn permits_are_what_was_asked_for_or_less_where_the_server_allows_less() {
+fn permits_are_what_was_asked_for_or_what_the_server_allows() {
     let requests = requests(b"");
     let limit = |streams| settings(&[(setting::MAX_CONCURRENT_STREAMS, streams)]);
     let mut c = standing_with(10, &[(setting::MAX_CONCURRENT_STREAMS, 4)], &requests);
@@ -144,7 +144,7 @@ fn a_server_that_never_reads_its_answers_is_left() {
 }
 
 #[test]
-fn a_flood_of_empty_frames_is_bounded_and_small_ones_are_no_flood() {
+fn a_flood_of_empty_frames_is_bounded_and_small_ones_are_not() {
     let mut c = asked(1);
     take(&mut c, &headers(1, OK, false)).unwrap();
     assert_eq!(take(&mut c, &data(1, b"", false).repeat(1_000)), Ok(vec![]));
@@ -160,7 +160,7 @@ fn a_flood_of_empty_frames_is_bounded_and_small_ones_are_no_flood() {
 }
 
 #[test]
-fn windows_are_given_back_when_a_half_of_them_was_used_padding_included() {
+fn windows_are_given_back_when_half_used_padding_included() {
     let (mut c, requests) = (asked(1), requests(b""));
     take(&mut c, &headers(1, OK, false)).unwrap();
     let payload = [&[255][..], &[b'x'; 16_128][..], &[0; 255][..]].concat();
@@ -231,7 +231,7 @@ fn a_fault_tells_the_server_its_code_and_is_final() {
 }
 
 #[test]
-fn the_end_of_a_connection_fails_what_was_sent_and_moves_what_was_not() {
+fn a_connections_end_fails_what_was_sent_and_moves_the_rest() {
     let requests = requests(b"");
     let mut c = standing_with(4, &[], &requests);
     c.submit(0, 0);

@@ -160,7 +160,7 @@ fn hostile() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn a_well_formed_server_is_understood_in_any_order_and_any_pieces(
+    fn a_well_formed_server_is_understood_in_any_order_and_pieces(
         responses in proptest::collection::vec(response(), 1..6),
         order in proptest::collection::vec(0usize..1_000, 0..60),
         cuts in proptest::collection::vec(0usize..2_000, 0..30),
@@ -207,7 +207,7 @@ proptest! {
 
     /// Responses that are alike are taken another way than others: that decides nothing.
     #[test]
-    fn a_response_that_is_nearly_like_the_last_one_means_what_it_says(
+    fn a_response_nearly_like_the_last_one_means_what_it_says(
         swaps in proptest::collection::vec((0usize..8, 0usize..8), 0..3),
         heads in prop_oneof![3 => Just(0u8), 1 => any::<u8>()],
         wrong in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),

@@ -19,7 +19,7 @@ fn a_response_is_its_head_its_body_and_its_end() {
 }
 
 #[test]
-fn a_response_may_end_with_its_head_with_an_empty_frame_or_with_trailers() {
+fn a_response_may_end_with_head_or_empty_frame_or_trailers() {
     let mut c = asked(3);
     let wire = [
         headers(1, &[(":status", "204")], true),
@@ -106,7 +106,7 @@ fn a_content_length_is_what_the_body_has() {
 }
 
 #[test]
-fn a_response_to_head_and_one_of_204_or_304_have_no_body_whatever_their_length() {
+fn responses_to_head_and_of_204_or_304_have_no_body() {
     let requests = requests(b"");
     for (request, status) in [(1, "200"), (0, "204"), (0, "304")] {
         let fields = [(":status", status), ("content-length", "5")];
@@ -193,7 +193,7 @@ fn a_reset_after_the_whole_response_changes_nothing() {
 }
 
 #[test]
-fn a_response_that_goes_on_after_its_end_is_an_error_of_the_connection() {
+fn a_response_beyond_its_end_is_an_error_of_the_connection() {
     for more in [data(1, b"x", false), data(1, b"", true), headers(1, &[("a", "b")], true)] {
         let mut c = asked(1);
         take(&mut c, &headers(1, OK, true)).unwrap();
@@ -202,7 +202,7 @@ fn a_response_that_goes_on_after_its_end_is_an_error_of_the_connection() {
 }
 
 #[test]
-fn what_comes_on_a_stream_that_never_was_is_an_error_of_the_connection() {
+fn frames_on_an_unopened_stream_are_an_error_of_the_connection() {
     for stream in [2, 3, 4, 0x7fff_ffff] {
         for wire in [
             headers(stream, OK, true),
@@ -216,7 +216,7 @@ fn what_comes_on_a_stream_that_never_was_is_an_error_of_the_connection() {
 }
 
 #[test]
-fn a_request_that_is_given_up_is_reset_and_what_still_comes_of_it_is_ignored() {
+fn a_request_given_up_is_reset_and_its_late_frames_are_ignored() {
     let mut c = asked(2);
     assert_eq!(take(&mut c, &headers(1, OK, false)), Ok(vec![Said::Head(0, 200)]));
     c.cancel(0);
@@ -230,7 +230,7 @@ fn a_request_that_is_given_up_is_reset_and_what_still_comes_of_it_is_ignored() {
 }
 
 #[test]
-fn a_header_block_on_a_stream_that_was_given_up_still_changes_the_table() {
+fn a_header_block_of_a_given_up_stream_still_changes_the_table() {
     let mut c = asked(2);
     c.cancel(0);
     let enters = frame(kind::HEADERS, flag::END_HEADERS, 1, &[0x48, 3, b'2', b'0', b'1']);
@@ -240,7 +240,7 @@ fn a_header_block_on_a_stream_that_was_given_up_still_changes_the_table() {
 }
 
 #[test]
-fn giving_up_between_two_steps_or_two_pieces_of_a_frame_leaves_nothing_behind() {
+fn giving_up_between_pieces_of_a_frame_leaves_nothing_behind() {
     let mut c = asked(2);
     let wire = [headers(1, OK, true), headers(3, OK, false), data(3, b"abcdef", true)].concat();
     let (front, behind) = wire.split_at(wire.len() - 3);

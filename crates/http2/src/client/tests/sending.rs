@@ -36,7 +36,7 @@ fn a_connection_stands_once_the_servers_settings_have_come() {
 }
 
 #[test]
-fn requests_have_odd_ascending_ids_and_the_shared_fields_go_over_once() {
+fn requests_have_odd_ascending_ids_and_send_shared_fields_once() {
     let requests = requests(b"");
     let mut c = standing_with(4, &[], &requests);
     for (place, request) in [(3, 0), (0, 1), (2, 0)] {
@@ -132,7 +132,7 @@ fn the_first_byte_of_each_request_is_told_when_it_is_written() {
 }
 
 #[test]
-fn a_request_that_was_given_up_before_it_was_written_is_told_of_no_more() {
+fn a_request_given_up_before_it_was_written_is_told_no_more() {
     let requests = requests(b"");
     let mut c = standing_with(1, &[], &requests);
     c.submit(0, 0);
@@ -154,7 +154,7 @@ fn a_request_that_was_given_up_before_it_was_written_is_told_of_no_more() {
 }
 
 #[test]
-fn a_body_waits_for_the_windows_of_its_stream_and_of_the_connection() {
+fn a_body_waits_for_the_windows_of_stream_and_connection() {
     let body = vec![b'x'; 100_000];
     let requests = requests(&body);
     let mut c = standing_with(2, &[(setting::INITIAL_WINDOW_SIZE, 40_000)], &requests);
@@ -183,7 +183,7 @@ fn a_body_waits_for_the_windows_of_its_stream_and_of_the_connection() {
 }
 
 #[test]
-fn a_lowered_initial_window_is_taken_from_streams_that_are_open_even_below_nothing() {
+fn a_lowered_initial_window_can_put_open_streams_below_nothing() {
     let requests = requests(&[b'x'; 1_000]);
     let mut c = standing_with(2, &[(setting::INITIAL_WINDOW_SIZE, 600)], &requests);
     c.submit(0, 0);

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_as_a_whole_argument_becomes_several_and_may_become_none() {
+    fn a_list_as_a_whole_argument_becomes_several_or_none() {
         let mut values = Values::default();
         values.set("port", "80");
         let built_in = values.clone();

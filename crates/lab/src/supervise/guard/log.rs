@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn output_is_in_the_log_even_while_another_process_keeps_the_pipe_open() {
+    fn output_is_logged_even_while_another_process_holds_the_pipe() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("0.log");
         let (reader, mut writer) = io::pipe().unwrap();

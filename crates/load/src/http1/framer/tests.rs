@@ -170,7 +170,7 @@ const COUNTED: [(&str, &[Tolerance]); 10] = [
 ];
 
 #[test]
-fn a_head_that_is_only_tolerated_counts_once_wherever_it_is_cut() {
+fn a_merely_tolerated_head_counts_once_wherever_it_is_cut() {
     for (fields, why) in COUNTED {
         let wire = format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\nok");
         for at in 0..=wire.len() {
@@ -187,7 +187,7 @@ fn a_head_that_is_only_tolerated_counts_once_wherever_it_is_cut() {
 }
 
 #[test]
-fn an_answer_whose_chunks_lines_lack_carriage_returns_counts_once() {
+fn chunk_lines_without_carriage_returns_count_once() {
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (chunks, count) in [
         ("2\r\nok\r\n0\r\n\r\n", 0),

@@ -94,7 +94,7 @@ fn unfinished_heads_beyond_64_mib_are_a_kind_of_failure() {
 }
 
 #[test]
-fn a_request_expires_at_its_timeout_and_not_when_it_is_answered() {
+fn a_request_expires_at_its_timeout_not_when_it_is_answered() {
     for deed in [Deed::Never, Deed::Slow] {
         let mut nature = Nature::ideal(MS);
         nature.deeds = vec![(deed, 1)];
@@ -111,7 +111,7 @@ fn a_request_expires_at_its_timeout_and_not_when_it_is_answered() {
 }
 
 #[test]
-fn an_answer_at_the_last_instant_is_late_and_a_nanosecond_before_is_not() {
+fn an_answer_at_the_last_instant_is_late_but_not_just_before() {
     for (service_ns, kept) in [(10 * MS, false), (10 * MS - 1, true)] {
         let mut case = Case::closed(Nature::ideal(service_ns));
         case.plan.timeout = Duration::from_millis(10);
@@ -184,7 +184,7 @@ fn after_a_good_answer_the_pause_is_the_first_again() {
 }
 
 #[test]
-fn connections_left_to_the_server_are_bounded_and_let_go_after_a_second() {
+fn connections_left_to_the_server_are_bounded_and_soon_let_go() {
     for closing_max in [0, 1, 5, 50] {
         let mut nature = Nature::ideal(MS);
         // It never closes.
@@ -209,7 +209,7 @@ fn connections_left_to_the_server_are_bounded_and_let_go_after_a_second() {
 }
 
 #[test]
-fn idle_connections_that_the_server_closes_are_opened_anew_in_time() {
+fn idle_connections_the_server_closes_are_opened_anew_in_time() {
     for mischief in [Mischief::Close, Mischief::Reset, Mischief::Talk] {
         let mut nature = Nature::ideal(100_000);
         (nature.mischief, nature.mischief_ns) = (vec![(mischief, 1)], 100_000);

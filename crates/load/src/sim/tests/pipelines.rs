@@ -48,7 +48,7 @@ fn answers_of_one_read_are_each_their_own_request_s() {
 }
 
 #[test]
-fn a_request_waits_for_the_answers_before_it_and_that_is_its_service() {
+fn waiting_for_earlier_answers_counts_as_a_requests_service() {
     let mut nature = Nature::ideal(0);
     nature.service = Service::Queue { low_ns: MS, high_ns: MS };
     let mut case = pipelined(4, nature);
@@ -60,7 +60,7 @@ fn a_request_waits_for_the_answers_before_it_and_that_is_its_service() {
 }
 
 #[test]
-fn a_pipeline_that_ends_at_any_byte_keeps_the_answers_before_it() {
+fn a_pipeline_cut_at_any_byte_keeps_the_answers_before_it() {
     let requests = 5;
     let mut case = pipelined(requests, Nature::ideal(MS));
     case.plan.stop = Stop { duration: None, requests: Some(requests.into()) };
@@ -95,7 +95,7 @@ fn behind_one_that_expires_all_are_abandoned_at_its_timeout() {
 }
 
 #[test]
-fn the_time_of_those_behind_the_first_runs_from_the_connects_end_too() {
+fn pipelined_requests_are_timed_from_the_connects_end() {
     // The connection from before the clock is closed before the start: the requests wait for another one.
     let mut nature = Nature::ideal(0);
     (nature.mischief, nature.mischief_ns) = (vec![(Mischief::Close, 1)], MS);

@@ -44,7 +44,7 @@ fn paused_connections_connect_again() {
 }
 
 #[test]
-fn one_that_is_given_up_while_its_number_goes_and_comes_begins_once() {
+fn a_given_up_connection_whose_number_returns_begins_once() {
     let mut nature = Nature::ideal(MS);
     (nature.deeds, nature.early_wake_per_mille) = (vec![(Deed::Never, 1)], 800);
     for seed in 0..60 {
@@ -59,7 +59,7 @@ fn one_that_is_given_up_while_its_number_goes_and_comes_begins_once() {
 }
 
 #[test]
-fn one_found_to_have_ended_begins_anew_however_late_the_worker_is() {
+fn an_ended_connection_begins_anew_however_late_the_worker_is() {
     // A call lasts as long as the number is away.
     let mut nature = Nature::ideal(MS);
     nature.call_cost_ns = 5 * MS;

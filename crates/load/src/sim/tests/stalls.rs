@@ -76,7 +76,7 @@ fn held_against_its_queue(connections: u32, periods: u32) -> (Played, Vec<Carrie
 }
 
 #[test]
-fn a_stalled_server_shows_in_response_time_from_the_intended_instant() {
+fn a_stall_shows_in_response_time_from_the_intended_instant() {
     let (played, truth) = held_against_its_queue(500, 5);
     let m = played.sound();
     assert_eq!((m.requests.scheduled, m.requests.completed, truth.len()), (20_000, 20_000, 20_000));

@@ -71,7 +71,7 @@ fn without_keepalive_each_request_waits_for_its_connect() {
 }
 
 #[test]
-fn with_kernel_timestamps_a_busy_client_is_not_in_the_service_time() {
+fn kernel_timestamps_keep_a_busy_client_out_of_service_time() {
     let mut nature = Nature::ideal(500_000);
     // Ten connections are answered at the same instants, and each answer costs the client 60 µs.
     (nature.call_cost_ns, nature.clock_cost_ns) = (20_000, 5_000);

@@ -52,7 +52,7 @@ fn never_sent_requests_count_for_their_lines() {
 }
 
 #[test]
-fn a_wait_beside_another_workers_free_connection_is_counted_to_the_nanosecond() {
+fn a_wait_beside_anothers_free_connection_is_counted_exactly() {
     // A request a millisecond, each of three, over one connection: the k-th is sent after 3 k ms, having waited for 2 k.
     let case = open(Nature::ideal(3 * MS), 1000.0, 1);
     let sent = 2_000_u64.div_ceil(3);
@@ -79,7 +79,7 @@ fn a_wait_beside_another_workers_free_connection_is_counted_to_the_nanosecond() 
 }
 
 #[test]
-fn connections_of_stages_are_open_from_their_beginning_to_their_last_answer() {
+fn connections_of_stages_are_open_until_their_last_answer() {
     for service_ms in [1, 7, 10] {
         let mut case = Case::closed(Nature::ideal(service_ms * MS));
         // Ten come, one every 10 ms; stay for 50 ms; and go as they came. Then nobody is left for 40 ms.

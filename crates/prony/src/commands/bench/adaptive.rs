@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_forecast_says_which_claims_it_decides_and_of_which_it_says_nothing() {
+    fn a_forecast_says_which_claims_it_decides_and_which_it_cannot() {
         let of = |name: &str, half| claims(&Experiment::find(name).unwrap(), Some(half));
         let said = of("aerys-2017", 0.0093);
         for words in [

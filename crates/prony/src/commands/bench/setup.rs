@@ -409,7 +409,7 @@ mod tests {
     use prony_model::run_log::NamedPlan;
 
     #[test]
-    fn a_flag_comes_before_the_resumed_log_and_that_before_the_experiment() {
+    fn a_flag_precedes_the_resumed_log_and_that_the_experiment() {
         let text = "schema = \"prony.experiment/1\"\ncandidates = [\"a\"]\nseed = 1\nbudget = \"1m\"\n[[plan]]\nname = \"p\"\n";
         let header = Header { seed: 2, budget_ns: Some(120_000_000_000), ..Header::default() };
         let chosen = |flags: &[&str], before: Option<&Header>| {

@@ -13,11 +13,9 @@ use crate::check::written_secret;
 use crate::experiment::check_name;
 use crate::toml_file::{TomlError, TomlFile, suggest};
 
-/// The schema's name; another number is another format.
 const SCHEMA: &str = "prony.plan/1";
 const FILE_MAX_BYTES: u64 = 1 << 20;
 
-/// What a plan file says.
 #[derive(Debug, Default)]
 pub struct PlanFile {
     pub values: BTreeMap<String, Value>,
@@ -33,7 +31,6 @@ struct Raw {
 }
 
 impl PlanFile {
-    /// Reads a file, whose keys may be these.
     pub fn read(path: &str, known: &[String]) -> Result<PlanFile, String> {
         let text = foreign_file::read_text(Path::new(path), FILE_MAX_BYTES);
         let text = text.map_err(|why| format!("{path} cannot be read: {why}."))?;
@@ -82,12 +79,10 @@ impl PlanFile {
         toml::to_string(&raw).map_err(|why| why.to_string())
     }
 
-    /// An error with the line of a key.
     pub fn error(&self, key: &str, why: impl Into<String>) -> TomlError {
         TomlFile { name: &self.name, text: &self.text }.error(&["plan", "0", key], why)
     }
 
-    /// The texts of a key.
     pub fn texts(&self, key: &str) -> Vec<&str> {
         let Some(value) = self.values.get(key) else { return Vec::new() };
         let items: Vec<&Value> = match value {

@@ -1,7 +1,5 @@
 //! The system calls of the laboratory that no dependency makes: how signals reach a guard, and what is done in a
-//! server's process before its first instruction.
-//!
-//! All of the crate's unsafe code is here; each function is safe to call with any argument.
+//! server's process before its first instruction. All unsafe code is here; each function is safe to call.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -53,9 +51,8 @@ pub(crate) fn limit_open_files(command: &mut Command, soft: Option<u64>) {
     unsafe { command.pre_exec(before_exec) };
 }
 
-/// Prepares a server's process: its own group, default signals, its CPUs, and
-/// its cgroup joined before its first instruction, so that every cycle is counted; and the
-/// cgroup that limits its memory, without which it does not start.
+/// Prepares a server's process: its own group, default signals, its CPUs, and its cgroup joined before its first
+/// instruction, so that every cycle is counted; and the cgroup that limits its memory, without which it does not start.
 pub(crate) fn prepare_server(
     command: &mut Command,
     cpus: &[u32],

@@ -48,7 +48,6 @@ impl WatchedServer {
         })
     }
 
-    /// The same on another host, by what its name is there.
     pub fn there(host: &Arc<ServerHost>, named: &str) -> Result<WatchedServer, String> {
         let server = RemoteServer::watch(host, named).map_err(|why| format!("On {}: {why}", host.given()))?;
         let named = format!("{}{named}", host.given());
@@ -60,13 +59,10 @@ impl WatchedServer {
     }
 }
 
-/// What is known of a load from outside of its server.
 #[derive(Debug, Clone)]
 pub struct LoadObserver {
     pub host: Host,
-    /// Whether the target is Prony's own.
     pub embedded_target: bool,
-    /// The server's processes, where somebody named them.
     pub watched: Option<WatchedServer>,
 }
 
@@ -100,7 +96,6 @@ impl LoadObserver {
     }
 }
 
-/// What is looked at while a load is applied.
 pub(crate) struct Observation<'a> {
     /// The CPUs that its figures depend on; empty: any.
     pub(crate) cpus: &'a [u32],

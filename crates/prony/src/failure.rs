@@ -11,7 +11,6 @@ pub(crate) const NOT_MEASURED: u8 = 3;
 pub(crate) const NOT_JUDGED: u8 = 4;
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Why a command ended early.
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// A sentence for the user; empty where everything is printed already.
@@ -28,7 +27,6 @@ impl Failure {
         Failure { message: message.to_string(), code: NOT_MEASURED }
     }
 
-    /// An exit code, with everything printed.
     pub(crate) fn code(code: u8) -> Failure {
         Failure { message: String::new(), code }
     }

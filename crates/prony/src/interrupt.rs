@@ -1,6 +1,5 @@
-//! Ctrl-C: the first asks for the end and keeps what was measured, the
-//! second ends at once (the guards then end the lab's servers). SIGTERM, and
-//! SIGHUP of a terminal that is gone, are the same; SIGQUIT ends at once.
+//! Ctrl-C: the first asks for the end and keeps what was measured, the second ends at once (the guards then end the
+//! lab's servers). SIGTERM, and SIGHUP of a terminal that is gone, are the same; SIGQUIT ends at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -15,7 +14,6 @@ use crate::tui;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the end was asked for, by a signal or a key.
 pub(crate) fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
@@ -26,7 +24,6 @@ pub(crate) fn ask() {
     let _ = raise(SIGINT);
 }
 
-/// A control of one load that Ctrl-C and SIGTERM stop.
 pub(crate) fn control() -> Result<Control, Failure> {
     on_first(Control::new(), Control::stop, end_at_once)
 }

@@ -63,7 +63,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a command line, and the plan file that it may name.
 fn run_line(words: &[String], printer: &Printer) -> Result<(), Failure> {
     let given = Given::of(words, printer)?;
     let line = parsed(words, given.as_ref(), printer);

@@ -13,8 +13,7 @@ use crate::cli::{Cli, Command};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Flags that no plan file has: `--help` asks, and nothing is loaded; `--latency` has no effect; `--plain` and `--quiet` are about
-/// the terminal in which one load is watched; `--save` names a plan file.
+/// Flags of no plan file: `--latency` has no effect, others ask, name a plan file, or are about the terminal.
 const OF_ONE_INVOCATION: [&str; 5] = ["help", "latency", "plain", "quiet", "save"];
 
 /// A plan file that a command line names in the place of a URL.
@@ -31,14 +30,12 @@ fn command(name: &str) -> clap::Command {
     Cli::command().find_subcommand(name).cloned().unwrap_or_default()
 }
 
-/// Whether it is one of the options that an experiment's plan has, too.
 fn is_option(flag: &Arg) -> bool {
     static OPTIONS: LazyLock<clap::Command> =
         LazyLock::new(|| <LoadOptions as clap::Args>::augment_args(clap::Command::new("prony")));
     OPTIONS.get_arguments().any(|option| option.get_id() == flag.get_id())
 }
 
-/// What a flag is called in a file.
 fn key(flag: &Arg) -> Option<String> {
     let id = flag.get_id().as_str();
     let name = if id == "url" || is_option(flag) { id } else { flag.get_long()? };
@@ -115,7 +112,6 @@ fn missing(
 }
 
 impl Given {
-    /// The plan file in the place of a line's URL.
     pub(crate) fn of(line: &[String], printer: &Printer) -> Result<Option<Given>, Failure> {
         let is_load = |(name, _): &(String, ArgMatches)| matches!(name.as_str(), "load" | "capacity");
         let Some((name, typed)) = lenient(line).filter(is_load) else { return Ok(None) };
@@ -192,8 +188,7 @@ pub(crate) fn complete(cli: &mut Cli, line: &ArgMatches, given: Option<&Given>) 
     Ok(())
 }
 
-/// What a plan file says to a comparison of two builds: its load, its thresholds and the path of its URL, in flags of
-/// `prony bench` that are not in `typed`.
+/// A plan file's load, thresholds and URL path for a comparison: flags of `prony bench` that are not in `typed`.
 pub(crate) fn for_bench(path: &str, typed: &[String], printer: &Printer) -> Result<Vec<String>, Failure> {
     let file = read(path)?;
     let line = [&["prony", "bench"].map(str::to_owned)[..], typed].concat();

@@ -14,9 +14,7 @@ use crate::lock::locked;
 #[derive(Debug)]
 pub(crate) struct Printer {
     color: bool,
-    /// The last notes.
     notes: Mutex<Vec<String>>,
-    /// A result could not be written.
     lost: AtomicBool,
 }
 
@@ -32,7 +30,6 @@ impl Printer {
         }
     }
 
-    /// How the terminal's views are laid out.
     pub(crate) fn options(&self) -> TerminalOptions {
         TerminalOptions { color: self.color, ..TerminalOptions::default() }
     }
@@ -49,12 +46,10 @@ impl Printer {
         }
     }
 
-    /// Whether a result could not be written.
     pub(crate) fn lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Something worth knowing that is no result.
     pub(crate) fn note(&self, text: &str) {
         let text = harmless_lines(text);
         // With a closed stderr there is no place for an error.
@@ -71,7 +66,6 @@ impl Printer {
         locked(&self.notes).clone()
     }
 
-    /// Progress, as it is: with its own line breaks.
     pub(crate) fn progress(&self, text: &str) {
         let mut stderr = io::stderr().lock();
         let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());

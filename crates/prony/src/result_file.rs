@@ -1,8 +1,6 @@
-//! Files with results: whole or not there, in place of what had their name.
-//!
-//! A link is replaced and not followed: a folder that somebody else has filled leads nowhere. What an earlier result was stays
-//! until the new one is on the disk, where its folder may be changed; else it is overwritten. Pipes, and what /dev and /proc
-//! name, are written to as they are.
+//! Files with results: whole or not there, in place of what had their name. A link is replaced, not followed. An
+//! earlier result stays until the new one is on the disk where its folder allows, else it is overwritten. Pipes, and
+//! what /dev and /proc name, are written to as they are.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -11,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-/// Writes one by `write`.
 pub(crate) fn write(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
     let there = fs::symlink_metadata(path).ok();
     let is_pipe = there.as_ref().is_some_and(|m| m.file_type().is_fifo() || m.file_type().is_char_device());

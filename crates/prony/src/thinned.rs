@@ -14,8 +14,7 @@ impl<T: Copy> Thinned<T> {
         Thinned { entries: Vec::new(), most, each: 1, in_last: 0 }
     }
 
-    /// Adds what follows, and gives whether entries became one for it. `join` makes one of two neighbours; it has the entry
-    /// before them, too.
+    /// Adds what follows; whether entries became one for it. `join` makes one of two, and has the one before.
     pub(crate) fn add(&mut self, one: T, join: impl Fn(Option<&T>, &T, &T) -> T) -> bool {
         if !self.in_last.is_multiple_of(self.each)
             && let [before @ .., last] = self.entries.as_mut_slice()

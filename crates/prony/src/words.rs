@@ -1,7 +1,5 @@
-//! The words of the command line.
-//!
-//! Those of a child that `prony ci` starts come over its standard input: they may hold a secret, and every user of the
-//! machine can read a process's arguments.
+//! The words of the command line. Those of a child that `prony ci` starts come over its standard input: they may hold a
+//! secret, and every user of the machine can read a process's arguments.
 
 use std::io::Read;
 use std::sync::OnceLock;
@@ -13,7 +11,6 @@ const BYTES_MAX: u64 = 4 << 20;
 
 static WORDS: OnceLock<Vec<String>> = OnceLock::new();
 
-/// All of them, the program's name first.
 pub(crate) fn all() -> &'static [String] {
     WORDS.get_or_init(|| {
         let mut words: Vec<String> =

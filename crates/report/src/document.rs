@@ -12,29 +12,23 @@ use crate::format;
 use crate::terminal::{Align, Ink, Table};
 use crate::words::{self, PublishedColumn, WITHHELD, comparison as compared};
 
-/// A part of a view.
 pub(crate) enum Block {
     /// What follows is apart from what stands before.
     Gap,
     /// Begins a part, with a sentence that says what it is about.
     Part(String, Ink),
-    /// A sentence.
     Text(String, Ink),
     Item(Item),
     Table(Table),
-    /// What to do next: a word, and a command.
     Command(&'static str, String),
 }
 
-/// One of several things to know.
 pub(crate) struct Item {
     /// A mark or a word: what kind of thing it is.
     pub(crate) lead: &'static str,
-    /// Whom it is about.
     pub(crate) of: Option<String>,
     pub(crate) text: String,
     pub(crate) ink: Ink,
-    /// The command that fixes it.
     pub(crate) fix: Option<String>,
 }
 
@@ -53,18 +47,15 @@ fn item_of(lead: &'static str, of: &str, text: impl Into<String>, fix: Option<St
     Block::Item(Item { lead, of: Some(of.to_owned()), text: text.into(), ink: Ink::PLAIN, fix })
 }
 
-/// A column of a plan's table.
 pub(crate) struct Column {
     pub(crate) head: String,
     align: Align,
     /// The least width in a terminal, its gap to the left included.
     least: usize,
-    /// One for each row of the plan.
     pub(crate) cells: Vec<String>,
 }
 
 impl Column {
-    /// The width that it takes in a terminal.
     pub(crate) fn width(&self) -> usize {
         let longest = self.cells.iter().chain([&self.head]).map(|cell| cell.chars().count()).max();
         self.least.max(longest.unwrap_or(0) + 1)
@@ -126,10 +117,8 @@ pub(crate) fn columns(
     columns
 }
 
-/// The head of the column of candidates.
 pub(crate) const SERVER: &str = "server";
 
-/// A table of these columns.
 pub(crate) fn table(columns: &[Column]) -> Block {
     let mut table = Table::new(&columns.iter().map(|c| (c.align, c.least)).collect::<Vec<_>>());
     table.row(columns.iter().map(|column| column.head.clone()).collect());

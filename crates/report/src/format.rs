@@ -2,9 +2,8 @@
 
 pub use prony_model::printable::{count, harmless as printable, thousands};
 
-/// A figure to so many significant digits, with thousands separated:
-/// `0.0852`, `6.98`, `56.0`, `1,235`. Digits before the point are never
-/// rounded away. `–` for what is not a finite number.
+/// To so many significant digits, thousands separated: `0.0852`, `56.0`, `1,235`. No digit before the point is rounded
+/// away.
 pub fn significant(value: f64, digits: usize) -> String {
     fixed(value, decimals_for(value, digits))
 }
@@ -75,8 +74,7 @@ pub fn percent(fraction: f64) -> String {
 
 const DURATIONS: [(f64, &str); 4] = [(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")];
 
-/// Nanoseconds to three significant digits in the unit that suits them:
-/// `850 ns`, `5.70 µs`, `6.98 ms`, `12.3 s`.
+/// Nanoseconds to three significant digits in the unit that suits them: `850 ns`, `5.70 µs`, `12.3 s`.
 pub fn duration(ns: f64) -> String {
     let (figure, unit) = scaled(ns, DURATIONS);
     format!("{figure} {unit}")
@@ -88,8 +86,7 @@ pub fn short_duration(ns: f64) -> String {
     format!("{} {unit}", trimmed(&figure))
 }
 
-/// Nanoseconds as milliseconds without the unit, for a column of them: three
-/// significant digits, but no finer than a microsecond.
+/// Nanoseconds as milliseconds without the unit: three significant digits, no finer than a microsecond.
 pub(crate) fn milliseconds(ns: f64) -> String {
     let ms = ns / 1e6;
     fixed(ms, decimals_for(ms, 3).min(3))
@@ -128,11 +125,9 @@ pub fn bytes(bytes: f64) -> String {
     format!("{figure} {unit}")
 }
 
-/// The eight heights of a sparkline.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// A bar per value, scaled from zero to the highest: a steady series looks
-/// steady, and a second without answers is the lowest bar.
+/// A bar per value, scaled from zero to the highest: steady looks steady, a second without answers is the lowest bar.
 pub(crate) fn sparkline(values: &[f64]) -> String {
     let highest = values.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max);
     let bar = |value: &f64| {

@@ -1,5 +1,4 @@
-//! A run as a step summary of GitHub Actions: the answer and the tables, and
-//! the rest folded away.
+//! A run as a step summary of GitHub Actions: the answer and the tables, and the rest folded away.
 
 use prony_analysis::experiment::ExperimentAnalysis;
 use prony_model::Trial;
@@ -44,7 +43,6 @@ pub fn trials(trials: &[(String, Trial)]) -> String {
     bounded(&out)
 }
 
-/// The first heading with a mark before its text.
 fn marked(markdown: &str, mark: &str) -> String {
     markdown.replacen("### ", &format!("### {mark} "), 1)
 }

@@ -1,9 +1,6 @@
-//! A run as JUnit XML, for CI: a test case for each candidate under each plan.
-//!
-//! There is no standard; what is written is what the readers have in common
-//! (Jenkins' junit plugin, GitLab, Azure DevOps): `testsuites`, a `testsuite`
-//! a plan, `testcase` with at most one `failure` or `skipped`, and the figures
-//! as `system-out`. Names, messages and figures come from outside and are escaped.
+//! A run as JUnit XML, for CI: a test case for each candidate under each plan. There is no standard; what is written is
+//! what the readers have in common (Jenkins' junit plugin, GitLab, Azure DevOps): `testcase` with at most one `failure`
+//! or `skipped`, the figures as `system-out`. Texts come from outside and are escaped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,16 +16,13 @@ use crate::{format, words};
 /// Trials whose figures are written out in a case; of the others there is the number.
 const TRIALS_MAX: usize = 50;
 
-/// A run log as JUnit XML.
-///
-/// A case fails where a trial of it is invalid, was not measured, ended broken, or missed a threshold, or where one was not judged; it is
-/// skipped where the candidate was, or where no trial of it ran. An overload is a finding and does not fail.
+/// A run log as JUnit XML. A case fails where a trial is invalid, not measured, broken or over a threshold, or one was
+/// not judged; it is skipped where the candidate or all trials were. An overload is a finding and does not fail.
 pub fn run(log: &RunLog) -> String {
     document(log, &suites(log))
 }
 
-/// The same, with a case for the comparison of two of its candidates: it fails where `failed` has a sentence,
-/// or where something was not judged.
+/// The same with a case for the comparison of two candidates, failed by a sentence of `failed` or what was not judged.
 pub fn compared(log: &RunLog, comparison: &Comparison, failed: &[String]) -> String {
     let case = Case {
         name: format!("{} against {}", comparison.b.candidate, comparison.a.candidate),
@@ -74,7 +68,6 @@ fn suites(log: &RunLog) -> Vec<(&str, Vec<Case>)> {
     suites
 }
 
-/// A trial's plan and its candidate.
 fn place(planned: &PlannedTrial) -> (&str, &str) {
     (planned.plan.as_str(), planned.candidate.as_str())
 }
@@ -92,7 +85,6 @@ struct Case {
     time_ns: u64,
     /// Why it fails, each with its kind: the first one's is the case's.
     failures: Vec<(&'static str, String)>,
-    /// Why it is skipped, if it is.
     skipped: Option<String>,
     out: Vec<String>,
 }
@@ -199,7 +191,6 @@ fn push(out: &mut String, case: &Case, class: &str) {
     out.push_str("    </testcase>\n");
 }
 
-/// The first lines, and how many more there are.
 fn lines<'a>(lines: impl ExactSizeIterator<Item = &'a String>) -> String {
     let more = lines.len().saturating_sub(TRIALS_MAX);
     let mut shown: Vec<String> = lines.take(TRIALS_MAX).map(|line| escaped(line)).collect();
@@ -221,8 +212,7 @@ fn stamp(created_at: &str) -> Option<&str> {
     shaped.then_some(at)
 }
 
-/// A text as character data or an attribute's value. What XML 1.0 does not have (2.2: control characters,
-/// U+FFFE, U+FFFF) becomes U+FFFD.
+/// A text as character data or an attribute's value; what XML 1.0 does not have (2.2) becomes U+FFFD.
 fn escaped(text: &str) -> String {
     escape(text).replace('\'', "&apos;").replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }

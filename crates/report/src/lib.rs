@@ -1,11 +1,6 @@
-//! Views over analysed data: terminal, Markdown, HTML page, CSV and JSON.
-//!
-//! Every view takes a [`prony_model::Trial`], a
-//! [`prony_analysis::experiment::ExperimentAnalysis`] or a whole run log, and returns a `String`.
-//! Nothing here measures, computes a statistic, or writes anywhere: what a
-//! view shows stands in its input, and a figure that is withheld there is
-//! withheld here. Labels, URLs and error messages come from outside and are
-//! escaped for the format they are put into.
+//! Views over analysed data: terminal, Markdown, HTML page, CSV and JSON. Nothing here measures, computes a statistic
+//! or writes: what a view shows stands in its input, and what is withheld there is withheld here. Labels, URLs and
+//! messages come from outside and are escaped for their format.
 
 pub mod command;
 mod document;

@@ -1,7 +1,5 @@
-//! Tables for a README or a pull request, in GitHub's Markdown.
-//!
-//! Labels, messages and URLs come from outside: they are shown as text, and
-//! never become a table cell, a tag, a link or a mention.
+//! Tables for a README or a pull request, in GitHub's Markdown. Labels, messages and URLs come from outside: they are
+//! shown as text, and never become a table cell, a tag, a link or a mention.
 
 use std::fmt::Display;
 
@@ -49,8 +47,7 @@ pub(crate) fn answer_and_details(analysis: &ExperimentAnalysis) -> (String, Stri
     (out, format!("{rest}\n{}\n", host_line(&analysis.host)))
 }
 
-/// A comparison as a comment on a pull request: the answer, a table per plan, what qualifies it, and folded, or with `all`
-/// open, what nothing asked for.
+/// A comparison as a comment on a pull request: answer, tables, what qualifies them; what nothing asked for is folded.
 pub fn comparison(comparison: &Comparison, all: bool) -> String {
     let below = blocks(&document::comparison(comparison));
     let open = if all { " open" } else { "" };
@@ -68,7 +65,6 @@ pub fn not_judged(said: &[String]) -> String {
     said.iter().map(|why| format!("**NOT JUDGED** {}\n\n", text(why))).collect()
 }
 
-/// Blocks, each apart from the one before; items as a list.
 fn blocks(blocks: &[Block]) -> String {
     let (mut out, mut in_list) = (String::new(), false);
     for block in blocks {
@@ -117,7 +113,6 @@ fn push_table(out: &mut String, table: &Table) {
     }
 }
 
-/// A table of thresholds and what became of them; nothing without one.
 fn thresholds(slos: &[SloRecord]) -> String {
     if slos.is_empty() {
         return String::new();
@@ -131,7 +126,6 @@ fn thresholds(slos: &[SloRecord]) -> String {
     out
 }
 
-/// A source's claims, judged.
 fn published(out: &mut String, analysis: &ExperimentAnalysis) {
     let Some(published) = &analysis.published else { return };
     out.push_str(&format!("\n#### {} claims\n", text(&published.source)));
@@ -216,7 +210,6 @@ fn percentiles(out: &mut String, trial: &Trial) {
     }
 }
 
-/// The requests of a list, the slowest first.
 fn by_request(out: &mut String, trial: &Trial) {
     let all = words::slowest_first(trial);
     if all.is_empty() {
@@ -251,9 +244,7 @@ fn push_row<T: Display>(out: &mut String, cells: impl IntoIterator<Item = T>) {
     out.push_str(&format!("|{cells}\n"));
 }
 
-/// A text from outside as Markdown that shows exactly it. `@name` would call
-/// somebody and `http://` become a link on GitHub, whatever is escaped around
-/// them; an empty comment and a backslash keep them apart.
+/// A text from outside as Markdown that shows exactly it: comments and backslashes keep `@name` and `http://` apart.
 pub(crate) fn text(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     for c in format::printable(raw.trim()).chars() {

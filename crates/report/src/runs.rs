@@ -45,7 +45,6 @@ pub fn files(folder: &Path) -> Result<(Vec<PathBuf>, Vec<LeftOut>), String> {
     Ok((files.split_off(too_many), left_out))
 }
 
-/// The run log of a file among others; why it cannot be read, without the path.
 pub fn read(path: &Path) -> Result<RunLog, String> {
     let metadata = fs::metadata(path).map_err(|e| e.to_string())?;
     // To open a pipe would wait for its writer.
@@ -61,7 +60,6 @@ pub fn read(path: &Path) -> Result<RunLog, String> {
     })
 }
 
-/// What a run log has of each figure.
 pub fn figures_of(
     log: &RunLog,
     file: &str,
@@ -89,18 +87,15 @@ pub fn histories(
     each.map(|(figure, runs)| history::history(runs, *figure, relative_to, left_out.clone())).collect()
 }
 
-/// A site of run logs. A file is read when it is asked for, and again when it has changed: a run may be going on. What the
-/// list and the history need of it is kept, since both need all of them.
+/// A site of run logs. A file is read when asked for, and again when changed: a run may be going on.
 #[derive(Debug)]
 pub struct RunIndex {
     files: Vec<PathBuf>,
-    /// Folders that are looked through each time.
     folders: Vec<PathBuf>,
     /// Held while a file is read, so that one run log at a time is in memory.
     runs: Mutex<Vec<Run>>,
 }
 
-/// What is kept of a file while it stays as it was.
 #[derive(Debug)]
 struct Run {
     path: PathBuf,
@@ -110,7 +105,6 @@ struct Run {
     figures: Result<Vec<RunFigures>, String>,
 }
 
-/// Length and time of a file.
 type Stamp = (u64, Option<SystemTime>);
 
 impl RunIndex {

@@ -32,10 +32,8 @@ pub(crate) use published::{
 };
 pub(crate) use remarks::{CellVerdict, own_remarks, row_mark, row_remarks, row_verdict, shared_remarks};
 
-/// Where a figure is withheld.
 pub(crate) const WITHHELD: &str = "–";
 
-/// An outcome or a verdict as a word that stands out.
 pub(crate) fn loud(word: impl Into<&'static str>) -> String {
     word.into().to_uppercase()
 }
@@ -93,7 +91,6 @@ pub(crate) fn effect_mark(effect: Effect) -> &'static str {
     }
 }
 
-/// The clock of a summary's response timestamps.
 pub(crate) fn clock(clock: Clock) -> &'static str {
     match clock {
         Clock::Kernel => "kernel clock",
@@ -107,8 +104,7 @@ pub(crate) fn percentile(field: &str) -> &str {
     Figure::all().find(|figure| figure.field == field).map_or(field, |figure| figure.title)
 }
 
-/// The fields of the percentiles that a trial's table has, of those chosen: p99.999 only where the trial has samples
-/// enough for it.
+/// The percentile fields of a trial's table, of those chosen: p99.999 only where there are samples enough for it.
 pub(crate) fn shown_percentiles(trial: &Trial, chosen: fn(&Figure) -> bool) -> Vec<&'static str> {
     let head = headline(trial).1;
     let has = |field: &&str| *field != "p99999_ns" || head.percentile(field).is_some();
@@ -116,9 +112,8 @@ pub(crate) fn shown_percentiles(trial: &Trial, chosen: fn(&Figure) -> bool) -> V
     percentiles.map(|figure| figure.field).filter(has).collect()
 }
 
-/// The summary that a trial's first line shows, with its name. In closed
-/// arrivals on kept connections no request waits before it is sent, so
-/// response time is service time, and is called so.
+/// The summary of a trial's first line, with its name. In closed arrivals on kept connections no request waits before
+/// it is sent: response time is service time, and called so.
 pub(crate) fn headline(trial: &Trial) -> (&'static str, &Summary) {
     let waited = trial.latency.connect_wait.max_ns.unwrap_or(0) > 0;
     if trial.plan.arrivals == ArrivalKind::Closed && trial.plan.keepalive && !waited {
@@ -133,8 +128,7 @@ pub(crate) fn headline_of<'a>(trial: &Trial, target: &'a TargetFigures) -> &'a S
     if headline(trial).0 == "service" { &target.service } else { &target.response }
 }
 
-/// The requests of a list by their mean, the slowest first, and before them those without a response.
-/// Those that were never sent are last.
+/// The requests of a list by mean, the slowest first; before them those without a response, last those never sent.
 pub(crate) fn slowest_first(trial: &Trial) -> Vec<&TargetFigures> {
     let mut all: Vec<&TargetFigures> = trial.targets.iter().collect();
     let mean = |target: &TargetFigures| headline_of(trial, target).mean_ns.unwrap_or(u64::MAX);
@@ -164,8 +158,7 @@ pub(crate) fn milliseconds_cell(ns: Option<u64>) -> String {
     ns.map_or_else(|| WITHHELD.to_owned(), |ns| format::milliseconds(ns as f64))
 }
 
-/// The worst mark that the verdict puts on a figure, if any: on `throughput`,
-/// or on a summary by its JSON name.
+/// The worst mark that the verdict puts on a figure: on `throughput`, or on a summary by its JSON name.
 pub(crate) fn figure_mark(trial: &Trial, figure: &str) -> &'static str {
     let worst = trial.verdict.reasons.iter().filter(|r| r.touches(figure)).map(|r| r.effect).max();
     match worst {

@@ -7,7 +7,6 @@ use std::time::Duration;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Budget {
     allowed: Option<Duration>,
-    /// Of each plan, the time and the number of its trials.
     of_plans: BTreeMap<String, (Duration, u32)>,
 }
 
@@ -16,14 +15,12 @@ impl Budget {
         Budget { allowed, ..Budget::default() }
     }
 
-    /// Takes in a trial of a plan that took so long, start and stop included.
     pub(super) fn took(&mut self, plan: &str, trial: Duration) {
         let of = self.of_plans.entry(plan.to_owned()).or_default();
         *of = (of.0 + trial, of.1 + 1);
     }
 
-    /// How long trials of these plans will take, by the means of those done; where a plan has none yet, by the mean of
-    /// all. `None` before the first.
+    /// How long trials of these plans will take, by the means of those done, else of all; `None` before any.
     pub(super) fn forecast<'a>(&self, plans: impl IntoIterator<Item = &'a str>) -> Option<Duration> {
         let (spent, trials) =
             self.of_plans.values().fold((Duration::ZERO, 0), |all, of| (all.0 + of.0, all.1 + of.1));
@@ -41,8 +38,7 @@ impl Budget {
         }
     }
 
-    /// Whether a block of these plans ends in time if it is begun now. The first trials of a plan always may be
-    /// begun: without them there is nothing of it to report.
+    /// Whether a block of these plans ends in time. The first trials of a plan may always begin: else it has no report.
     pub(super) fn allows_block(&self, elapsed: Duration, plans: &[&str]) -> bool {
         let first = plans.iter().any(|plan| !self.of_plans.contains_key(*plan));
         match (self.allowed, self.forecast(plans.iter().copied())) {

@@ -7,11 +7,8 @@ use prony_model::duet::{DuetCpus, DuetRecord, DuetShared};
 /// Both places. Servers have as many CPUs on the left as on the right, and so have clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuHalves {
-    /// The first CPUs of each side.
     pub left: Pins,
-    /// The last ones.
     pub right: Pins,
-    /// What is not one's own.
     pub shared: DuetShared,
 }
 
@@ -46,7 +43,6 @@ impl CpuHalves {
         }
     }
 
-    /// Halves of what `--pin` gives to servers and to clients.
     pub fn of_pins(pins: &Pins) -> Result<CpuHalves, String> {
         if pins.server.is_empty() || !pins.server.len().is_multiple_of(2) {
             return Err(format!(
@@ -58,14 +54,12 @@ impl CpuHalves {
         Ok(CpuHalves::halved(&pins.server, &pins.client))
     }
 
-    /// Those of a run log, to go on with it.
     pub fn of_record(record: &DuetRecord) -> CpuHalves {
         let pins =
             |cpus: &DuetCpus| Pins { server: cpus.server_cpus.clone(), client: cpus.client_cpus.clone() };
         CpuHalves { left: pins(&record.left), right: pins(&record.right), shared: record.shared }
     }
 
-    /// As a run log keeps them.
     pub(crate) fn record(&self) -> DuetRecord {
         let cpus =
             |pins: &Pins| DuetCpus { server_cpus: pins.server.clone(), client_cpus: pins.client.clone() };
@@ -86,7 +80,6 @@ impl CpuHalves {
         }
     }
 
-    /// Both sides' CPUs, of all.
     pub fn all(&self) -> Pins {
         Pins {
             server: union(&self.left.server, &self.right.server),

@@ -17,7 +17,6 @@ use super::runner::Runner;
 use super::{BenchError, BenchEvent, CpuHalves};
 
 impl Runner<'_> {
-    /// Both up, loaded at once, and down: how each ended.
     pub(super) fn duet(
         &mut self,
         [one, other]: [Trial<'_>; 2],
@@ -75,7 +74,6 @@ impl Runner<'_> {
         })
     }
 
-    /// Takes a server down, and says how its trial ended, beside another whose server died or not.
     fn side_ended(
         &mut self,
         trial: Trial<'_>,

@@ -21,7 +21,6 @@ use super::{BenchCandidate, BenchSetup, CpuHalves, order};
 use crate::experiment::{Experiment, ExperimentPlan};
 use crate::service::Service;
 
-/// The header of a new run.
 pub fn header(setup: &BenchSetup) -> Header {
     let experiment = &setup.experiment;
     Header {
@@ -139,8 +138,7 @@ pub(super) fn with_more_blocks(old: &Header, setup: &BenchSetup) -> Result<Optio
     Ok(Some(Header { blocks, order, ..old.clone() }))
 }
 
-/// Whether a log may be gone on with by this setup: the same tool, plans, CPUs
-/// and versions, so that all of its trials stay comparable. Why not, in a sentence.
+/// Whether this setup may go on with a log: same tool, plans, CPUs and versions. Why not, in a sentence.
 pub(super) fn may_resume(log: &RunLog, setup: &BenchSetup) -> Result<(), String> {
     let old = &log.header;
     let this = Tool::this();
@@ -187,7 +185,6 @@ pub(super) fn may_resume(log: &RunLog, setup: &BenchSetup) -> Result<(), String>
     wanted.into_iter().try_for_each(|label| may_resume_candidate(label, old, setup))
 }
 
-/// Whether client and servers run where they ran before.
 fn may_resume_on_hosts(old: &Header, setup: &BenchSetup) -> Result<(), String> {
     match (&old.server_host, &setup.server_host) {
         (None, None) => {}
@@ -221,7 +218,6 @@ fn may_resume_on_hosts(old: &Header, setup: &BenchSetup) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether what runs beside the candidates is what it was.
 fn may_resume_services(old: &Header, setup: &BenchSetup) -> Result<(), String> {
     let services: Vec<ServiceRecord> = setup.experiment.services.iter().map(Service::record).collect();
     let same = (&services, &setup.service_cpus, &reset_record(setup));
@@ -233,7 +229,6 @@ fn may_resume_services(old: &Header, setup: &BenchSetup) -> Result<(), String> {
         .to_owned())
 }
 
-/// Whether a candidate is what it was before.
 fn may_resume_candidate(label: &str, old: &Header, setup: &BenchSetup) -> Result<(), String> {
     let Some(now) = setup.candidates.iter().find(|c| c.candidate.label() == label) else {
         return Err(format!(
@@ -270,8 +265,7 @@ fn may_resume_candidate(label: &str, old: &Header, setup: &BenchSetup) -> Result
     Ok(())
 }
 
-/// The planned trials that still need a result, in order. A trial that was
-/// interrupted is run again, and of a duet the one beside it, too.
+/// The planned trials without a result, in order; one that was interrupted is run again, of a duet both.
 pub(super) fn remaining(log: &RunLog) -> Vec<PlannedTrial> {
     let mut done: BTreeSet<u32> = log
         .results

@@ -1,5 +1,4 @@
-//! One candidate, started, held against the contract and stopped: what
-//! `prony servers check` does.
+//! One candidate, started, held against the contract and stopped: what `prony servers check` does.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,26 +18,20 @@ use crate::supervise::{NotUp, Supervision};
 
 #[derive(Debug)]
 pub enum Inspection {
-    /// It cannot be started here.
     Missing(Vec<Missing>),
-    /// It did not come up, and why.
     NotStarted(String),
-    /// It was started, checked and stopped.
     Checked {
-        /// Its own word for its version.
         version: Option<String>,
         /// From its start to its first valid response.
         startup: Duration,
         report: CheckReport,
         /// Processes that outlived the stop: none, if all is well.
         leftovers: Vec<String>,
-        /// Whether it did not heed SIGTERM and needed SIGKILL.
         killed: bool,
     },
 }
 
-/// Starts a candidate with one worker, checks it in full by all that it speaks, and stops it. It may have `memory_bytes`, where it
-/// is no container, which has its engine's limit.
+/// Starts a candidate with one worker, checks it by all that it speaks, stops it. `memory_bytes` is not for containers.
 pub fn inspect(
     candidate: &Candidate,
     layout: &Layout,
@@ -58,7 +51,6 @@ pub fn inspect(
     inspect_at(candidate, ServerSide::Here(layout, &supervision), &version, cancelled)
 }
 
-/// The same on another host, by this machine.
 pub fn inspect_there(
     candidate: &Candidate,
     host: &Arc<ServerHost>,

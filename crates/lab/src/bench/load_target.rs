@@ -1,6 +1,4 @@
-//! One load of a server that is up, sampled and watched.
-//!
-//! A trial is one such load; a search for a capacity is many, of one server; a duet is two at once.
+//! One load of a server that is up, sampled and watched: a trial is one, a search many, a duet two at once.
 
 use std::time::{Duration, Instant};
 
@@ -18,13 +16,11 @@ use super::services::Up;
 use crate::server_host::{SampledServer, Sampling};
 use crate::watch::Observation;
 
-/// A server that is up, on its CPUs, to be loaded as often as asked.
 pub(super) struct LoadTarget<'a> {
     pub(super) setup: &'a BenchSetup,
     pub(super) candidate: &'a str,
     /// Whether a worker that another replaces is nothing strange.
     pub(super) recycles: bool,
-    /// Its CPUs and its client's.
     pub(super) pins: &'a Pins,
     /// `None`: somebody else runs it.
     pub(super) running: Option<RunningServer>,
@@ -34,9 +30,7 @@ pub(super) struct LoadTarget<'a> {
     pub(super) watched: Option<SampledServer>,
     /// How long it was under load so far.
     pub(super) under_load: Duration,
-    /// Why it is no more, in a sentence, once that was seen.
     pub(super) death: Option<String>,
-    /// That one of its services is no more, in a sentence.
     pub(super) service_lost: Option<String>,
     /// What costs are not known and why, in sentences.
     pub(super) unsampled: Vec<String>,
@@ -105,12 +99,10 @@ impl LoadTarget<'_> {
         self.service_lost.take().map(|why| trial.failed(why))
     }
 
-    /// Whether it is no more, or one of its services.
     fn is_over(&self) -> bool {
         self.death.is_some() || self.service_lost.is_some()
     }
 
-    /// Looks whether it has died, or one of its services.
     pub(super) fn look(&mut self) {
         if self.service_lost.is_none() {
             self.service_lost = self.services.iter_mut().find_map(|up| up.died_beside(self.candidate));
@@ -121,7 +113,6 @@ impl LoadTarget<'_> {
         }
     }
 
-    /// What is known of the load beside what was seen of it.
     fn completed(&self, observed: Observed) -> Observed {
         Observed {
             host: Some(self.setup.host.clone()),

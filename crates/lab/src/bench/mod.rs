@@ -1,9 +1,5 @@
-//! A run: every planned trial on a fresh server, in the planned order, recorded as it goes.
-//!
-//! A trial that fails is recorded and the run goes on; a candidate that fails
-//! its check is left out of the rest. Whatever ends the run (its end, the
-//! budget, Ctrl-C, a full disk), the server is stopped first and the log can
-//! be resumed.
+//! A run: every planned trial on a fresh server, in the planned order, recorded as it goes. A failed trial is recorded,
+//! a candidate that fails its check is left out; the log of an ended run can be resumed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -61,27 +57,19 @@ pub(crate) use running_server::RunningServer;
 pub use serve::{Serving, script};
 pub(crate) use start::ServerSide;
 
-/// Everything that a run needs to know before it begins.
 #[derive(Debug, Clone)]
 pub struct BenchSetup {
     /// The experiment, scaled and filtered as asked.
     pub experiment: Experiment,
-    /// Who runs, in the experiment's order.
     pub candidates: Vec<BenchCandidate>,
-    /// Who does not, and why.
     pub skipped: Vec<Skipped>,
-    /// The baseline's label, canonical.
     pub baseline: Option<String>,
-    /// `.prony`.
     pub layout: Layout,
     pub log: PathBuf,
-    /// Whether to go on with an existing log.
     pub resume: bool,
-    /// The command that reproduces the run.
     pub reproduce: String,
     /// The machine, read before anything was pinned.
     pub host: Host,
-    /// Both sides' CPUs.
     pub pins: Pins,
     pub supervision: Supervision,
     /// The services' CPUs; empty: the server's.
@@ -94,28 +82,23 @@ pub struct BenchSetup {
     pub repeats_disturbed: bool,
     /// The flags of the fleet that applies the loads; empty: this process does.
     pub fleet: Vec<String>,
-    /// Thresholds that each trial is held against.
     pub slo: Vec<String>,
 }
 
-/// What applies a run's loads.
 #[derive(Clone, Copy)]
 pub struct Loads<'a> {
-    /// A trial's, on its fresh server: once.
     pub trial: &'a Loader<'a>,
     /// Each of a search's, one after the other on one server: a fleet repeats it where it lost an agent.
     pub probe: &'a Loader<'a>,
 }
 
 impl<'a> Loads<'a> {
-    /// All by the same.
     pub fn new(loader: &'a Loader<'a>) -> Loads<'a> {
         Loads { trial: loader, probe: loader }
     }
 }
 
 impl BenchSetup {
-    /// Where servers are started.
     fn place(&self) -> ServerSide<'_> {
         match &self.server_host {
             Some(host) => ServerSide::There(host),
@@ -131,14 +114,12 @@ impl BenchSetup {
         }
     }
 
-    /// Where the services of a candidate with these CPUs run.
     fn place_of_services<'a>(&'a self, pins: &'a Pins) -> services::Place<'a> {
         let shares = self.service_cpus.is_empty();
         let cpus = if shares { &pins.server } else { &self.service_cpus };
         services::Place { side: self.place(), cpus, shares }
     }
 
-    /// Workers that a candidate is told to use, under this plan.
     fn workers(&self, c: &BenchCandidate, plan: Option<&ExperimentPlan>) -> u32 {
         // Where the source does not say, only servers that can have no more than one run (`resolve`).
         c.candidate.workers(self.experiment.workers_of(plan, c.candidate.label()).unwrap_or(1))
@@ -151,7 +132,6 @@ impl BenchSetup {
         of.filter(|_| self.experiment.controls)
     }
 
-    /// What so many blocks will take.
     pub fn forecast(&self, blocks: u32) -> Forecast {
         let plans = || self.experiment.plans.iter().map(ExperimentPlan::load_time).collect::<Vec<_>>();
         let budget = self.experiment.budget;
@@ -161,7 +141,6 @@ impl BenchSetup {
         }
     }
 
-    /// How long the load of each trial of a block takes, for a forecast.
     fn loads_of_a_block(&self) -> Vec<Duration> {
         let of = |plan: &ExperimentPlan| {
             let twin = self.twin().filter(|_| plan.capacity.is_none());
@@ -176,7 +155,6 @@ impl BenchSetup {
 #[derive(Debug, Clone)]
 pub struct BenchCandidate {
     pub candidate: Candidate,
-    /// Its own word for its version.
     pub version: Option<String>,
     /// The server of a URL, where it is to be sampled.
     pub watched: Option<WatchedServer>,
@@ -192,12 +170,10 @@ impl BenchCandidate {
     }
 }
 
-/// What happens in a run, for progress lines.
 #[derive(Debug)]
 pub enum BenchEvent<'a> {
     Begun {
         log: &'a Path,
-        /// Trials of the whole order.
         total: u32,
         /// Trials still to run: fewer when resumed.
         remaining: u32,
@@ -206,11 +182,8 @@ pub enum BenchEvent<'a> {
     Note(&'a Event),
     TrialBegins {
         planned: &'a PlannedTrial,
-        /// How many were run in this session before it.
         done: u32,
-        /// Trials to run in this session.
         remaining: u32,
-        /// Since the run began.
         elapsed: Duration,
     },
     /// The server is up and the load runs; about ten times a second.
@@ -224,21 +197,17 @@ pub enum BenchEvent<'a> {
         result: &'a TrialResult,
         /// How many were run in this session, it included.
         done: u32,
-        /// Trials to run in this session.
         remaining: u32,
-        /// Since the run began.
         elapsed: Duration,
         /// What is left, by the mean of those done.
         left: Option<Duration>,
     },
 }
 
-/// How a run ended, when nothing went wrong with the run itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BenchOutcome {
     pub end: End,
     pub log: PathBuf,
-    /// Trials run in this session.
     pub trials: u32,
     pub elapsed: Duration,
     /// How much of it servers were under load, warm-ups included: the rest are starts, stops and checks.
@@ -257,10 +226,8 @@ impl BenchOutcome {
 pub enum End {
     /// Every planned trial that could be run has a result.
     Finished,
-    /// No further block would have ended within the budget.
     BudgetSpent,
     Interrupted,
-    /// Every ratio is as precise as was asked.
     PrecisionReached,
 }
 
@@ -271,7 +238,6 @@ pub enum BenchError {
     Log(RunLogError),
     #[error(transparent)]
     Open(RunLogError),
-    /// The log is of another run than the one that is asked for.
     #[error("{path} cannot be resumed: {why}")]
     Resume {
         path: PathBuf,
@@ -284,7 +250,6 @@ pub enum BenchError {
     Fleet(String),
     #[error("None of the candidates can run here: {0}")]
     NoCandidates(String),
-    /// A folder for a server could not be made.
     #[error("{0}")]
     RunDir(String),
 }

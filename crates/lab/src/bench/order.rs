@@ -1,10 +1,8 @@
 //! Which trial comes when: randomised complete blocks.
 //!
-//! Every block holds every candidate under every plan once, in an order of its
-//! own, so that a machine that grows warm or busy touches all alike (Box,
-//! Hunter & Hunter, *Statistics for Experimenters*, ch. 3–4). The order is a
-//! function of the seed and the block's number alone: for ever the same, and
-//! the same for the first blocks however many follow.
+//! Every block holds every candidate under every plan once, so that a machine that grows warm or busy touches all alike
+//! (Box, Hunter & Hunter, *Statistics for Experimenters*, ch. 3–4). The order is a function of the seed and the block's
+//! number alone: the same for ever, and for the first blocks however many follow.
 
 use std::time::Duration;
 
@@ -18,10 +16,8 @@ pub(crate) const STARTUP_FORECAST: Duration = Duration::from_millis(500);
 /// What stopping a server takes, for the forecast.
 pub(crate) const STOP_FORECAST: Duration = Duration::from_millis(300);
 
-/// Who is loaded in a block: a candidate's label, or a control of it.
 type Loaded = (String, Option<Control>);
 
-/// Every trial of an experiment in the order it is to be run.
 pub(crate) fn order(loaded: &[Loaded], plans: &[String], blocks: u32, seed: u64) -> Vec<PlannedTrial> {
     let mut order = Vec::with_capacity(loaded.len() * plans.len() * blocks as usize);
     for block in 0..blocks {
@@ -111,30 +107,23 @@ fn below(bound: u64, random: &mut ChaCha8Rng) -> usize {
     }
 }
 
-/// What a run will take, for `--dry-run`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Forecast {
-    /// Trials of all blocks.
     pub trials: u32,
     pub block: Duration,
-    /// All blocks' time.
     pub total: Duration,
     /// Blocks that end within the budget, at least one; all of them without a budget.
     pub blocks_in_budget: u32,
 }
 
-/// Forecasts a duet: loads of two are applied at once, and their servers are started one after the other.
-///
-/// `plans` are each plan's warm-up and window together.
+/// Forecasts a duet: two loads at once, their servers started in turn. `plans`: each plan's warm-up and window.
 pub(crate) fn forecast_duets(plans: &[Duration], blocks: u32, budget: Option<Duration>) -> Forecast {
     // Four trials a block and plan, in two halves: each takes half of its load's time.
     let halves: Vec<Duration> = plans.iter().flat_map(|load| [*load / 2; 4]).collect();
     forecast(&halves, blocks, budget)
 }
 
-/// Forecasts a run: per trial its warm-up and window, [`STARTUP_FORECAST`] and [`STOP_FORECAST`].
-///
-/// `trials` are those of a block: each one's warm-up and window together.
+/// Forecasts a run: [`STARTUP_FORECAST`] and [`STOP_FORECAST`] besides a block's `trials`, each warm-up and window.
 pub(crate) fn forecast(trials: &[Duration], blocks: u32, budget: Option<Duration>) -> Forecast {
     let overhead = STARTUP_FORECAST + STOP_FORECAST;
     let block: Duration = trials.iter().map(|load| *load + overhead).sum();

@@ -8,8 +8,7 @@ use super::runner::Runner;
 use super::{BenchError, BenchSetup, Loads};
 use crate::experiment::Blocks;
 
-/// Loads each candidate once as the setup says; requests that ended per second, of the slowest, and what processes of earlier
-/// runs or of its own were ended. Of candidates that fail here the run says why.
+/// Loads each candidate once: the slowest one's requests per second, and what processes were ended.
 pub fn pilot(
     setup: &BenchSetup,
     loads: Loads<'_>,

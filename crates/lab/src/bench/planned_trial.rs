@@ -9,26 +9,20 @@ use prony_model::run_log::{PlannedTrial, RawResult};
 use super::{BenchCandidate, BenchError, BenchSetup};
 use crate::experiment::{Experiment, ExperimentPlan};
 
-/// A planned trial, and what it is of.
 #[derive(Clone, Copy)]
 pub(super) struct Trial<'a> {
     pub(super) planned: &'a PlannedTrial,
-    /// The candidate's place among the setup's.
     pub(super) number: usize,
     pub(super) candidate: &'a BenchCandidate,
     pub(super) plan: &'a ExperimentPlan,
 }
 
 pub(super) enum TrialEnd {
-    /// With a result, whatever it says.
     Result(Box<RawResult>),
-    /// Its server did not start.
     NotStarted(String),
-    /// Its server failed the full check.
     CheckFailed(String),
     /// Somebody asked to end; what was measured until then.
     Interrupted(Option<Box<RawResult>>),
-    /// The run cannot go on.
     Broken(BenchError),
 }
 
@@ -46,7 +40,6 @@ impl<'a> Trial<'a> {
         Some(Trial { planned, number, candidate: &setup.candidates[number], plan })
     }
 
-    /// How long its load takes.
     pub(super) fn load_time(&self) -> Duration {
         self.plan.load_time()
     }
@@ -57,12 +50,10 @@ impl<'a> Trial<'a> {
         is_of_loads && experiment.asks(&self.candidate.candidate, self.plan)
     }
 
-    /// It was not measured, and why.
     pub(super) fn failed(&self, why: String) -> TrialEnd {
         TrialEnd::Result(Box::new(RawResult::failed(self.planned.clone(), why)))
     }
 
-    /// How it ended, of one load, whose server is down.
     pub(super) fn ended(&self, observed: Result<Observed, LoadError>, death: Option<String>) -> TrialEnd {
         let observed = match observed {
             Ok(observed) => observed,

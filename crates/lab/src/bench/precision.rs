@@ -7,7 +7,6 @@ use prony_analysis::precision::{SequentialStop, Widest, blocks_for, expected};
 use super::BenchSetup;
 use prony_model::units::show_duration;
 
-/// The sentence that ends the run before this block, where a precision was asked for and is reached.
 pub(super) fn reached(setup: &BenchSetup, looking: &SequentialStop, block: u32) -> Option<String> {
     let wanted = setup.experiment.precision?;
     if block < setup.experiment.blocks.min {

@@ -16,7 +16,6 @@ const WAIT_MAX: Duration = Duration::from_secs(10);
 /// Between two looks whether somebody asked to end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The waits of a run.
 #[derive(Debug, Default)]
 pub(super) struct Quiet {
     /// What may still be waited in all: a share of the time that the run's loads take.

@@ -1,7 +1,5 @@
-//! Trials that other programs or the hypervisor disturbed, again at their block's end: pure.
-//!
-//! What the machine did is seen without a look at the result, by a rule that stands before the run
-//! (`prony_analysis::repeats`; docs/decisions/0041): the quiet machine is what is estimated.
+//! Trials that other programs or the hypervisor disturbed, again at their block's end: pure. The rule stands before the
+//! run and looks at no result (`prony_analysis::repeats`; docs/decisions/0041).
 
 use std::time::Duration;
 
@@ -11,7 +9,6 @@ use prony_model::run_log::{PlannedTrial, RunLog, TrialResult};
 /// Repeats, and waits for an idle second, take at most this share of the time under load each.
 pub(super) const SHARE_MAX: f64 = 0.15;
 
-/// What is to be repeated, and what repeats have taken.
 #[derive(Debug, Clone, Default)]
 pub struct Repeats {
     due: Vec<PlannedTrial>,
@@ -20,7 +17,6 @@ pub struct Repeats {
 }
 
 impl Repeats {
-    /// Of a log that is gone on with: what is due of its last block.
     pub(super) fn of(log: &RunLog) -> Repeats {
         let mut results: Vec<&TrialResult> =
             log.results.iter().chain(&log.replaced).chain(&log.controls).collect();
@@ -54,12 +50,10 @@ impl Repeats {
         self.due.iter().find(|planned| Some(planned.block) != before).cloned()
     }
 
-    /// Whether there is time for another one that takes so long.
     pub fn allows(&self, load: Duration) -> bool {
         (self.repeated + load).as_secs_f64() <= SHARE_MAX * self.loaded.as_secs_f64()
     }
 
-    /// Leaves the rest as it is.
     pub fn end_block(&mut self, before: Option<u32>) {
         self.due.retain(|planned| Some(planned.block) == before);
     }

@@ -15,24 +15,20 @@ use crate::candidate::Candidate;
 use crate::check::{self, CheckReport, ContractExpectation, CustomCheck, NotReady, Route, expected_body};
 use crate::experiment::{Experiment, ExperimentPlan};
 
-/// Where a candidate is, once it is up: what its check and its load connect to.
 pub(super) struct Endpoint {
     pub(super) target: Target,
     /// The Unix socket instead of the target's host and port.
     pub(super) unix: Option<PathBuf>,
     pub(super) dialer: Dialer,
-    /// The certificate that was made for it.
     certificate: Option<Roots>,
 }
 
 impl Endpoint {
-    /// A load that is aimed at it, over its socket, and trusting its certificate.
     pub(super) fn reached_by(&self, load: Plan) -> Plan {
         let tls = trusting(&load.tls, self.certificate.as_ref());
         Plan { unix: self.unix.clone(), tls, ..load }
     }
 
-    /// The same by another protocol, as [`RequestSpec::endpoint`].
     pub(super) fn over(&self, spec: &RequestSpec, protocol: Protocol) -> Result<Endpoint, String> {
         spec.endpoint(self.target.clone(), self.unix.clone(), self.certificate.clone(), protocol)
     }
@@ -46,7 +42,6 @@ fn trusting(asked: &Tls, certificate: Option<&Roots>) -> Tls {
     }
 }
 
-/// What is asked of one candidate.
 #[derive(Debug, Clone)]
 pub(super) struct RequestSpec {
     /// What its loads request; `None`: what their plans say.
@@ -54,11 +49,9 @@ pub(super) struct RequestSpec {
     expect: Expect,
     /// The bodies that the contract's routes were right with, where it is held to the contract.
     contract: Option<BTreeMap<Route, Vec<u8>>>,
-    /// By what it is ready.
     request: CustomCheck,
     /// Headers of the load beside the plan's own.
     headers: Vec<(String, Secret)>,
-    /// How TLS is spoken, where it speaks it.
     tls: Tls,
     expectation: ContractExpectation,
 }
@@ -112,7 +105,6 @@ impl RequestSpec {
         RequestSpec { path: None, expect, contract, request, headers, tls, expectation }
     }
 
-    /// The endpoint of a candidate that is reached so, by this protocol.
     pub(super) fn endpoint(
         &self,
         target: Target,
@@ -158,7 +150,6 @@ impl RequestSpec {
         plan
     }
 
-    /// What a plan requests where it has no list, and what answer is right.
     fn path_and_expect(&self, plan: &ExperimentPlan, experiment: &Experiment) -> (String, Expect) {
         let route = plan.route.unwrap_or(experiment.route);
         if let Some(seen) = &self.contract {
@@ -199,7 +190,6 @@ impl RequestSpec {
         own
     }
 
-    /// Asks once whether it answers.
     pub(super) fn ready(&self, endpoint: &Endpoint) -> Result<(), NotReady> {
         // A route is loaded with its right answer, and ready with any that is none of an error.
         let any = Expect::default();
@@ -220,7 +210,6 @@ impl RequestSpec {
         report
     }
 
-    /// What is loaded of a server of the lab's that was given this address and port.
     pub(super) fn target(&self, address: Ipv4Addr, port: u16, tls: bool) -> Target {
         Target { host: address.to_string(), port, path: "/".to_owned(), userinfo: None, tls }
     }
@@ -251,7 +240,6 @@ fn as_check(load: &Plan, path: &str, url: Option<&Target>) -> CustomCheck {
     }
 }
 
-/// The failures of a check as a sentence, with what went over the wire.
 pub(super) fn failures(label: &str, report: &CheckReport) -> String {
     let mut text = format!("{label} does not respond as every server of this run must:");
     for failure in report.failures() {

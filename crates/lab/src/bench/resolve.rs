@@ -12,20 +12,16 @@ use crate::experiment::{Experiment, ExperimentPlan};
 use crate::provision;
 use crate::server_host::{Found, ServerHost};
 
-/// Who runs, and who doesn't.
 #[derive(Debug, Clone)]
 pub struct Resolved {
-    /// They can be started here.
     pub candidates: Vec<BenchCandidate>,
     pub skipped: Vec<Skipped>,
-    /// The baseline's label, canonical.
     pub baseline: Option<String>,
     /// The experiment, what it says of labels being said of those of its candidates.
     pub experiment: Experiment,
 }
 
-/// Looks up an experiment's candidates, to run on another host where there is one, or here in containers where there is an
-/// engine; asks whether they are installed, and for their versions.
+/// Looks candidates up, for another host or an engine where there is one: whether they are installed, their versions.
 pub fn resolve(
     experiment: &Experiment,
     catalogue: &Catalogue,
@@ -103,7 +99,6 @@ pub fn resolve(
     Ok(Resolved { candidates, skipped, baseline, experiment })
 }
 
-/// What there is of a candidate on this machine.
 pub(crate) fn found_here(candidate: &Candidate, layout: &Layout) -> Found {
     let missing = provision::missing(candidate, layout);
     if !missing.is_empty() {

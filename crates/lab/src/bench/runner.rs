@@ -28,11 +28,9 @@ use super::services::Up;
 use super::{BenchError, BenchEvent, BenchOutcome, BenchSetup, End, Loads};
 use crate::supervise;
 
-/// A candidate that never started is given up after so many attempts: each
-/// may wait for half a minute.
+/// A candidate that never started is given up after so many attempts: each may wait for half a minute.
 const START_ATTEMPTS: u32 = 2;
 
-/// Where lines go: the run log, or a test's.
 pub(super) type Append<'a> = dyn FnMut(Line) -> Result<(), RunLogError> + 'a;
 
 pub(super) struct Runner<'a> {
@@ -43,12 +41,10 @@ pub(super) struct Runner<'a> {
     append: &'a mut Append<'a>,
     /// What is known of each candidate, in the setup's order.
     pub(super) states: Vec<CandidateState>,
-    /// Capacities found so far.
     pub(super) capacities: Capacities,
     budget: Budget,
     began: Instant,
     trials: u32,
-    /// How long servers were under load.
     pub(super) under_load: Duration,
     looking: SequentialStop,
     repeats: Repeats,
@@ -57,16 +53,12 @@ pub(super) struct Runner<'a> {
     pub(super) kept: Vec<Up>,
 }
 
-/// What a run knows of a candidate.
 pub(super) struct CandidateState {
     pub(super) spec: RequestSpec,
-    /// The protocols by which it has passed its full check.
     pub(super) checked: Vec<Protocol>,
-    /// Whether it was said that it needed SIGKILL.
     pub(super) needed_sigkill: bool,
     /// Its processes that outlived SIGKILL, not reported yet.
     pub(super) leftovers: Vec<String>,
-    /// Whether it is left out of the rest.
     excluded: bool,
     failed_starts: u32,
 }
@@ -169,7 +161,6 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Runs the trials that are left, of a duet in pairs that stand together.
     pub(super) fn run(mut self, left: &[PlannedTrial], resumed: bool) -> Result<BenchOutcome, BenchError> {
         let _pinned = PinnedProcess::to(&self.setup.pins.client);
         let left: Option<Vec<Trial<'_>>> = left.iter().map(|trial| Trial::of(self.setup, trial)).collect();
@@ -219,8 +210,7 @@ impl<'a> Runner<'a> {
         self.finished(&left)
     }
 
-    /// Runs trials again that other programs disturbed, of blocks that ended before this one, while there is time; false
-    /// when somebody asked to end.
+    /// Runs disturbed trials of blocks before this one again, while there is time; false when asked to end.
     fn repeat_disturbed(&mut self, before: Option<u32>, left: &[Trial<'_>]) -> Result<bool, BenchError> {
         while let Some(planned) = self.repeats.next(before).filter(|_| self.setup.repeats_disturbed) {
             if self.interrupt.asked() {
@@ -247,7 +237,6 @@ impl<'a> Runner<'a> {
         self.states[trial.number].excluded
     }
 
-    /// Whether the run ends before this block, by its precision or its budget.
     fn ends_before(&mut self, block: u32, left: &[Trial<'_>]) -> Result<Option<End>, BenchError> {
         // Where rates are shares of a knee, blocks of the searches say nothing of those of the loads.
         let alone = self.setup.experiment.phases().len() == 1;
@@ -271,7 +260,6 @@ impl<'a> Runner<'a> {
         Ok(None)
     }
 
-    /// Every trial that could be run has been.
     fn finished(mut self, left: &[Trial<'_>]) -> Result<BenchOutcome, BenchError> {
         let more = self.what_more_would_buy();
         if !left.is_empty() && !more.is_empty() {
@@ -290,7 +278,6 @@ impl<'a> Runner<'a> {
         Ok(self.outcome(End::Finished))
     }
 
-    /// Where a precision was asked for: what there is, and what it would take.
     fn what_more_would_buy(&self) -> String {
         let plans = self.setup.experiment.plans.iter().map(|plan| plan.name.as_str());
         let each = self.budget.forecast(plans).unwrap_or_default();
@@ -298,14 +285,12 @@ impl<'a> Runner<'a> {
         precision::what_more_would_buy(self.setup, &self.looking, block).unwrap_or_default()
     }
 
-    /// The plan of each of these trials that will be run; of one block, or of all.
     fn runnable<'t>(&self, left: &[Trial<'t>], block: Option<u32>) -> Vec<&'t str> {
         let runs = |t: &&Trial<'t>| !self.excludes(t) && block.is_none_or(|b| t.planned.block == b);
         left.iter().filter(runs).map(|t| t.planned.plan.as_str()).collect()
     }
 
-    /// Runs and records one trial, or the two of a duet's half, which are the first of those left; false when somebody
-    /// asked to end.
+    /// Runs and records one trial, or the two of a duet's half, the first of those left; false when asked to end.
     fn run_at_once(&mut self, trials: &[Trial<'_>], left: &[Trial<'_>]) -> Result<bool, BenchError> {
         let started = Instant::now();
         for trial in trials {
@@ -334,7 +319,6 @@ impl<'a> Runner<'a> {
         Ok(goes_on)
     }
 
-    /// Writes that a trial begins, and says so.
     fn begins(&mut self, trial: &Trial<'_>, left: &[Trial<'_>]) -> Result<(), BenchError> {
         let planned = trial.planned;
         let start = TrialStart { planned: planned.clone(), at: rfc3339(SystemTime::now()) };
@@ -436,7 +420,6 @@ impl<'a> Runner<'a> {
         self.write_event(kind, detail, None)
     }
 
-    /// Of one candidate, with what its full check found out, for its record.
     pub(super) fn of_candidate(
         &mut self,
         kind: EventKind,

@@ -28,7 +28,6 @@ impl RunningServer {
         }
     }
 
-    /// Whether it has ended since its start, and how.
     pub(super) fn died(&mut self) -> Option<Death> {
         match self {
             RunningServer::Here(running) => running.died(),
@@ -36,7 +35,6 @@ impl RunningServer {
         }
     }
 
-    /// Ends it, with everything that it started.
     pub(super) fn stop(&mut self) -> StopReport {
         match self {
             RunningServer::Here(running) => running.stop(),

@@ -18,19 +18,16 @@ use crate::experiment::{Experiment, ExperimentPlan};
 /// A search's rates about the edge are this far apart: as `prony capacity`'s are.
 const RESOLUTION: f64 = 0.04;
 
-/// Capacities found so far in a run.
 #[derive(Debug, Default)]
 pub(super) struct Capacities(BTreeMap<(String, String), Vec<f64>>);
 
 impl Capacities {
-    /// Those of results that a log has already.
     pub(super) fn of(results: &[TrialResult]) -> Capacities {
         let mut capacities = Capacities::default();
         results.iter().for_each(|result| capacities.take(result));
         capacities
     }
 
-    /// Takes in a result; one without a search changes nothing.
     pub(super) fn take(&mut self, result: &TrialResult) {
         let found = result.capacity.as_ref().and_then(|c| c.capacity_per_s.as_ref());
         if let Some(found) = found {
@@ -39,8 +36,7 @@ impl Capacities {
         }
     }
 
-    /// The rate that a share of a knee is: the geometric mean of the capacities that its candidate had under
-    /// the search with as many connections. Why there is none, in a sentence.
+    /// A share's rate: of the geometric mean of its candidate's capacities with as many connections. Or why none.
     pub(super) fn rate(
         &self,
         experiment: &Experiment,
@@ -107,7 +103,6 @@ impl Runner<'_> {
     }
 }
 
-/// What a search is to its run log.
 fn ended(planned: &PlannedTrial, outcome: CapacityOutcome) -> TrialEnd {
     let CapacityOutcome { record, observed, interrupted, .. } = outcome;
     if interrupted {

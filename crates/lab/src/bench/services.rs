@@ -27,13 +27,11 @@ use crate::supervise::{
 /// One connect: the port is this machine's.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Where services run.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) side: ServerSide<'a>,
     /// Their CPUs; empty: any.
     pub(crate) cpus: &'a [u32],
-    /// Whether these are the server's, too.
     pub(crate) shares: bool,
 }
 
@@ -45,7 +43,6 @@ pub(super) struct Up {
     of: Option<String>,
     running: RunningServer,
     port: u16,
-    /// The services that it was told of, by name and port.
     told: Vec<(String, u16)>,
     cpus: Vec<u32>,
     shares: bool,
@@ -89,7 +86,6 @@ pub(super) fn bring_up(
     Ok(all)
 }
 
-/// By name, where each listens.
 pub(super) fn ports(services: &[Up]) -> Vec<(String, u16)> {
     services.iter().map(|up| (up.service.name.clone(), up.port)).collect()
 }
@@ -161,7 +157,6 @@ pub(crate) fn start(
     Ok((RunningServer::Here(Box::new(running)), port))
 }
 
-/// Asks a URL whether it responds, each time that it is called.
 fn asking(url: &str) -> Result<impl Fn() -> bool + use<>, String> {
     let target = Target::given(url).map_err(|why| why.to_string())?;
     let candidate = Candidate::url("service", target.clone())?;
@@ -170,7 +165,6 @@ fn asking(url: &str) -> Result<impl Fn() -> bool + use<>, String> {
     Ok(move || spec.ready(&endpoint).is_ok())
 }
 
-/// Runs a reset to its end.
 pub(crate) fn reset(
     reset: &Reset,
     place: Place<'_>,
@@ -199,7 +193,6 @@ pub(crate) fn reset(
     })
 }
 
-/// Why it did not start, in these words.
 fn said(why: StartError, words: impl Fn(&StartErrorKind) -> String) -> NotUp {
     let kind = StartErrorKind::Said(words(&why.kind));
     match why.kind {
@@ -236,12 +229,10 @@ fn launched(
 }
 
 impl Up {
-    /// Whether it runs on, for the trials to come.
     pub(super) fn is_kept(&mut self) -> bool {
         self.service.keep && self.running.died().is_none()
     }
 
-    /// That it ended while a candidate was loaded, in a sentence.
     pub(super) fn died_beside(&mut self, candidate: &str) -> Option<String> {
         let death = self.running.died()?;
         Some(death.said_beside(&format!("service {}", self.service.name), candidate))
@@ -255,7 +246,6 @@ impl Up {
         self.running.stop()
     }
 
-    /// Begins to sample it, by these CPUs (the client's).
     pub(super) fn sample(&self, client: &[u32]) -> std::io::Result<SampledService> {
         let (name, cpus, shares_cpus) = (self.service.name.clone(), self.cpus.clone(), self.shares);
         let known = ServiceSamples { name, cpus, shares_cpus, ..ServiceSamples::default() };

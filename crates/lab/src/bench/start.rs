@@ -19,15 +19,13 @@ use crate::supervise::{NotUp, StartError, StartErrorKind, Supervision, prepare};
 /// How long a socket's listener is waited for where there should be none.
 const TAKEN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Where candidates are started.
 #[derive(Clone, Copy)]
 pub(crate) enum ServerSide<'a> {
     Here(&'a Layout, &'a Supervision),
     There(&'a Arc<ServerHost>),
 }
 
-/// Starts a candidate with so many workers on these CPUs (empty: any) beside services on these ports, and waits until it
-/// answers what it is asked by this protocol.
+/// Starts a candidate on these CPUs (empty: any) beside services on these ports, and waits for the protocol's answer.
 pub(super) fn start(
     candidate: &Candidate,
     spec: &RequestSpec,
@@ -91,7 +89,6 @@ pub(super) fn start(
     started.map_err(|not_up| asked.into_inner().explain(candidate, not_up))
 }
 
-/// Whether a server that is being started answers, and what it did last.
 struct Asked<'a> {
     spec: &'a RequestSpec,
     last_answer: String,
@@ -107,7 +104,6 @@ impl Asked<'_> {
         asked.is_ok()
     }
 
-    /// Why it is not up, by what it answered: that it will never be ready, or the last answer in time.
     fn explain(self, candidate: &Candidate, not_up: NotUp) -> NotUp {
         let last = self.last_answer;
         match (not_up, self.never) {

@@ -75,7 +75,6 @@ impl Runner<'_> {
         })
     }
 
-    /// Ends services but those that run on.
     fn end_services(&mut self, trial: Trial<'_>, services: Vec<Up>) {
         for mut up in services {
             if up.is_kept() {
@@ -147,7 +146,6 @@ impl Runner<'_> {
         Ok((target, load))
     }
 
-    /// Starts a server of the lab's.
     fn start(
         &mut self,
         trial: Trial<'_>,
@@ -164,7 +162,6 @@ impl Runner<'_> {
         started.map_err(|why| self.not_up(trial, why))
     }
 
-    /// How a trial ends whose candidate or service is not up.
     fn not_up(&mut self, trial: Trial<'_>, why: NotUp) -> TrialEnd {
         match why {
             NotUp::NoFolder(why) => BenchError::RunDir(why).into(),

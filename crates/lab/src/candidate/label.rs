@@ -6,7 +6,6 @@ use crate::toml_file::suggest;
 /// A switch that is on. Its label is the axis' name: `app:close` is `app:close=yes`.
 const YES: &str = "yes";
 
-/// The name of the server that a label is of.
 pub(crate) fn server_name(label: &str) -> &str {
     label.split(':').next().unwrap_or_default().trim()
 }
@@ -75,8 +74,7 @@ pub(super) fn canonical(server: &Server, chosen: &[usize]) -> String {
     if differs.is_empty() { server.name.clone() } else { format!("{}:{}", server.name, differs.join("+")) }
 }
 
-/// The shortest name of a value: with its axis only where another axis has the same, and the axis alone
-/// where it is the `yes` of a switch.
+/// The shortest name of a value: with its axis only where that is needed, and the axis alone for the `yes` of a switch.
 fn name(server: &Server, axis: &str, value: &str) -> String {
     let switch = value == YES && server.recipe.axes.iter().any(|a| a.name == axis && is_switch(a));
     let short = if switch { axis } else { value };
@@ -84,7 +82,6 @@ fn name(server: &Server, axis: &str, value: &str) -> String {
     if same > 0 { format!("{axis}={value}") } else { short.to_owned() }
 }
 
-/// Whether an axis can only be off or on: its name says more than its `yes`.
 fn is_switch(axis: &Axis) -> bool {
     matches!(&axis.values[..], [off, on] if off.name == "no" && on.name == YES)
 }

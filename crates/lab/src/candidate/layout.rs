@@ -3,7 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where the laboratory keeps what it installs and builds: `.prony/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     root: PathBuf,
@@ -43,17 +42,14 @@ impl Layout {
         self.server_dir(server).join("context")
     }
 
-    /// The home folder of what builds servers, with the caches of package managers.
     pub(crate) fn home(&self) -> PathBuf {
         self.root.join("home")
     }
 
-    /// The released files that were fetched for servers, each checked.
     pub(crate) fn downloads(&self) -> PathBuf {
         self.root.join("downloads")
     }
 
-    /// What the installation of a server printed.
     pub(crate) fn install_log(&self, server: &str) -> PathBuf {
         self.server_dir(server).join("install.log")
     }

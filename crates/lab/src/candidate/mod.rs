@@ -24,7 +24,6 @@ mod layout;
 pub(crate) use label::server_name;
 pub use layout::Layout;
 
-/// Something that is put under load.
 #[derive(Debug, Clone)]
 pub struct Candidate {
     label: String,
@@ -47,7 +46,6 @@ enum Origin {
     Url { target: Target, shown: String },
 }
 
-/// What a command listens on, beside its port of 127.0.0.1.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Listens {
     pub tls: bool,
@@ -138,19 +136,16 @@ impl Candidate {
         all
     }
 
-    /// The same in containers of this engine, if it is a server of the catalogue: somebody's own
-    /// command or URL runs where it runs.
+    /// The same in containers of this engine, if it is of the catalogue: a command or URL runs where it runs.
     pub fn in_container(self, engine: &Arc<Engine>) -> Candidate {
         let engine = self.server().map_or(self.engine.clone(), |_| Some(engine.clone()));
         Candidate { engine, ..self }
     }
 
-    /// The same without a container.
     pub(crate) fn natively(&self) -> Candidate {
         Candidate { engine: None, ..self.clone() }
     }
 
-    /// The engine of its container, if it runs in one.
     pub fn engine(&self) -> Option<&Engine> {
         self.engine.as_deref()
     }
@@ -169,8 +164,7 @@ impl Candidate {
         }
     }
 
-    /// Where it is an image by its name: what the image is by its content, and its engine; pulled first where it is not
-    /// here and may be.
+    /// Of an image by its name: its content's id and its engine; pulled first where it may be.
     pub fn image_version(&self, pull: bool, layout: &Layout) -> Result<Option<String>, String> {
         let Origin::Image { recipe, .. } = &self.origin else { return Ok(None) };
         let Some(image) = self.run_image() else { return Ok(None) };
@@ -206,12 +200,10 @@ impl Candidate {
         })
     }
 
-    /// What it is called: the server's name and what differs from its defaults, in the order of its axes.
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// The server of the catalogue, if it is one.
     pub fn server(&self) -> Option<&Server> {
         match &self.origin {
             Origin::Recipe { server, .. } => Some(server),
@@ -219,7 +211,6 @@ impl Candidate {
         }
     }
 
-    /// The recipe that it is started by, if it is by one.
     pub(crate) fn recipe(&self) -> Option<&Recipe> {
         match &self.origin {
             Origin::Recipe { server, .. } => Some(&server.recipe),
@@ -228,7 +219,6 @@ impl Candidate {
         }
     }
 
-    /// Where it is, if somebody else runs it.
     pub fn as_url(&self) -> Option<&Target> {
         match &self.origin {
             Origin::Url { target, .. } => Some(target),
@@ -236,7 +226,6 @@ impl Candidate {
         }
     }
 
-    /// The shell command, if it is one.
     pub fn command_line(&self) -> Option<&str> {
         match &self.origin {
             Origin::Command { command, .. } => Some(command),
@@ -262,15 +251,13 @@ impl Candidate {
         }
     }
 
-    /// Whether it speaks this on its port: its recipe and its settings say so. Of a command or a URL nobody said what it
-    /// does not speak: its check will tell.
+    /// Whether it speaks this on its port, as its recipe says; of a command or a URL the check will tell.
     pub fn speaks(&self, protocol: Protocol) -> bool {
         let Some(server) = self.server() else { return true };
         let chosen = self.chosen_values().filter_map(|value| value.protocols.as_ref()).last();
         chosen.unwrap_or(&server.recipe.protocols).contains(&protocol.id(self.tls()))
     }
 
-    /// The Unix socket that it listens on instead of its port, its variables not replaced.
     pub fn unix(&self) -> Option<&str> {
         match &self.origin {
             Origin::Command { listens, .. } => listens.unix.as_deref(),
@@ -286,12 +273,10 @@ impl Candidate {
         }
     }
 
-    /// The language of its applications, if known.
     pub fn language(&self) -> Option<&str> {
         self.server().map(|server| server.recipe.language.as_str())
     }
 
-    /// What sort of server it is, if known.
     pub fn kind(&self) -> Option<Kind> {
         self.server().map(|server| server.recipe.kind)
     }
@@ -307,7 +292,6 @@ impl Candidate {
         self.chosen_values().filter_map(|v| v.keepalive).last().or(server.recipe.keepalive)
     }
 
-    /// Whether it exchanges its workers by itself while it serves: its recipe says so.
     pub(crate) fn recycles(&self) -> bool {
         self.server().is_some_and(|server| server.recipe.recycles)
     }
@@ -327,14 +311,12 @@ impl Candidate {
             .collect()
     }
 
-    /// The environment that its recipe and its settings give it.
     pub(crate) fn env(&self) -> BTreeMap<String, String> {
         let mut env = self.recipe().map(|recipe| recipe.start.env.clone()).unwrap_or_default();
         self.chosen_values().for_each(|value| env.extend(value.env.clone()));
         env
     }
 
-    /// What must be installed: the server's needs and those of its settings.
     pub(crate) fn requires(&self) -> Requires {
         let Some(server) = self.server() else { return Requires::default() };
         self.chosen_values().fold(server.recipe.requires.clone(), |all, value| all.merged(&value.requires))
@@ -350,7 +332,6 @@ impl Candidate {
         }
     }
 
-    /// What [`crate::check::check`] is to expect of it.
     pub(crate) fn expectation(&self) -> ContractExpectation {
         match &self.origin {
             Origin::Recipe { server, .. } => ContractExpectation {
@@ -383,7 +364,6 @@ impl Candidate {
         dir.join(format!("venv-{:016x}", hash_of(mine.pip.iter().chain(python).map(String::as_bytes))))
     }
 
-    /// The value of each axis that was chosen.
     pub(crate) fn chosen_values(&self) -> impl Iterator<Item = &AxisValue> {
         let (axes, chosen) = match &self.origin {
             Origin::Recipe { server, chosen } => (&server.recipe.axes[..], &chosen[..]),
@@ -399,7 +379,6 @@ impl fmt::Display for Candidate {
     }
 }
 
-/// Two candidates are the same if they are called the same.
 impl PartialEq for Candidate {
     fn eq(&self, other: &Candidate) -> bool {
         self.label == other.label

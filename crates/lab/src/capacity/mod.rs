@@ -1,11 +1,10 @@
 //! The highest sustainable rate of one server: [`prony_stats::search`] over open loads.
 //!
-//! A probe is an open load at one rate. It is sustained when the backlog does not grow, failures
-//! stay below a thousandth, what is due is carried, and every threshold asked for is kept. A probe that
-//! clearly fails is ended early, and the server is given time to drain before the next. One that dies, is
-//! started again or answers with something else ends the search: its rates would be of several servers.
-//! What probes about the edge counted beyond each limit gives the rate its interval ([`prony_stats::crossing`]);
-//! docs/decisions/0041 says why.
+//! A probe is an open load at one rate. It is sustained when the backlog does not grow, failures stay below a
+//! thousandth, what is due is carried, and every threshold asked for is kept. A probe that clearly fails is ended
+//! early, and the server is given time to drain before the next. One that dies, is started again or answers with
+//! something else ends the search: its rates would be of several servers. What probes about the edge counted beyond
+//! each limit gives the rate its interval ([`prony_stats::crossing`]); docs/decisions/0041 says why.
 
 use std::time::{Duration, Instant};
 
@@ -34,12 +33,10 @@ use sustained::{ENDED_MIN, Hopeless, JudgedProbe, Limited, beyond_limits, most_c
 /// Failures that a sustained rate may have, where no threshold says more.
 pub(crate) const ERRORS_MAX_SHARE: f64 = 0.001;
 
-/// How a capacity is searched for.
 #[derive(Debug, Clone)]
 pub struct CapacityPlan {
     /// The load but for its rate and its length.
     pub load: Plan,
-    /// What must be kept besides.
     pub slos: Vec<Slo>,
     /// How long a probe lasts, its warm-up not counted; those about the edge ¾ of it, and those before them half.
     pub probe: Duration,
@@ -66,13 +63,10 @@ const DRAIN_MAX: Duration = Duration::from_secs(10);
 /// Between two looks whether it has drained.
 const DRAIN_PAUSE: Duration = Duration::from_millis(100);
 
-/// What happens in a search, for progress lines.
 #[derive(Debug)]
 pub enum CapacityEvent<'a> {
     Begins {
-        /// Requests per second.
         rate_per_s: f64,
-        /// Its part in the search.
         phase: &'static str,
         /// What is left at most, this probe included.
         left: Duration,
@@ -85,15 +79,12 @@ pub enum CapacityEvent<'a> {
     Ended(&'a ProbeRecord),
 }
 
-/// What became of a search.
 #[derive(Debug, Clone)]
 pub struct CapacityOutcome {
     pub record: CapacityRecord,
     /// The last probe about the edge that was sustained, else the last probe; of a void search, the load that voided it.
     pub trial: Option<Trial>,
-    /// What was observed of that trial.
     pub observed: Option<Observed>,
-    /// Whether it was ended early.
     pub interrupted: bool,
 }
 
@@ -235,12 +226,10 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Whether nothing more is to be loaded.
     fn is_over(&self) -> bool {
         self.void.is_some() || self.interrupt.asked()
     }
 
-    /// One probe; `None` where somebody asked for the end.
     fn probe(&mut self, probe: Probe, probes_left: f64) -> Result<Option<Answer>, LoadError> {
         let Some(rate) = Rate::per_s(probe.level) else { return Ok(Some(Answer::OutOfReach)) };
         let about_the_edge = probe.phase == Phase::UpDown;
@@ -312,7 +301,6 @@ impl Run<'_, '_> {
         Duration::from_secs_f64(needed).max(self.plan.probe.mul_f64(phase.length()))
     }
 
-    /// Applies a load; why it was ended early, where it can only fail.
     fn apply(
         &mut self,
         load: &Plan,
@@ -345,7 +333,6 @@ impl Run<'_, '_> {
         Ok(probed.trial.throughput.requests_per_s.point)
     }
 
-    /// The median response of one connection; `None` where it did not answer.
     fn alone(&mut self) -> Result<Option<u64>, LoadError> {
         const REQUESTS: u64 = 220; // a median is printed from 200 on
         let length = Duration::from_secs(1);
@@ -418,7 +405,6 @@ fn real(count: u64) -> f64 {
     count as f64
 }
 
-/// The requests of a probe that shows what the plan asks.
 fn requests_needed(plan: &CapacityPlan) -> f64 {
     let beyond = |slo: &Slo| slo.response_percentile().map_or(0.0, |(_, q, _)| 100.0 / (1.0 - q));
     plan.slos.iter().map(beyond).fold(REQUESTS_MIN, f64::max)

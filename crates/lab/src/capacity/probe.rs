@@ -9,7 +9,6 @@ use prony_model::trial::Trial;
 
 use crate::watch::LoadObserver;
 
-/// A load that was applied and judged.
 #[derive(Debug, Clone)]
 pub(crate) struct Probed {
     pub(crate) observed: Observed,
@@ -17,7 +16,6 @@ pub(crate) struct Probed {
 }
 
 impl Probed {
-    /// What was observed on this machine, judged.
     pub(crate) fn of(observed: Observed, host: &Host) -> Probed {
         Probed { trial: judge(&observed, host), observed }
     }

@@ -33,11 +33,9 @@ pub(super) fn void(trial: &Trial) -> Option<String> {
     reasons.find(|reason| ends(reason)).map(|reason| reason.detail.clone())
 }
 
-/// What a trial says of its rate.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct JudgedProbe {
     pub(super) answer: Answer,
-    /// What decided it, in a few words.
     pub(super) why: String,
     /// Thresholds that hold by their points, and not by their intervals.
     pub(super) undecided: Option<String>,
@@ -55,7 +53,6 @@ impl JudgedProbe {
     }
 }
 
-/// What of a trial is beyond a limit, and how large a share of it may be.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Limited {
     pub(super) beyond: u64,
@@ -153,11 +150,9 @@ fn carried(requests: &RequestCounts, service_ns: Option<u64>, window_ns: u64) ->
 #[derive(Debug)]
 pub(super) struct Hopeless {
     rate: Option<Rate>,
-    /// Requests due in the window, at most.
     due: f64,
     /// Thresholds on response percentiles: the share of requests that may be beyond, and what they may not be.
     limits: Vec<(f64, u64, String)>,
-    /// Failures that are let pass, as a share.
     errors: f64,
 }
 
@@ -185,12 +180,10 @@ impl Hopeless {
         }
     }
 
-    /// Only by its backlog.
     pub(super) fn by_backlog(self) -> Hopeless {
         Hopeless { limits: Vec::new(), errors: f64::INFINITY, ..self }
     }
 
-    /// Why the probe can only fail, in a few words.
     #[expect(clippy::cast_precision_loss, reason = "counts of a probe, far below 2^53")]
     pub(super) fn why(&self, snapshot: &Snapshot) -> Option<String> {
         let rate = self.rate?;

@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 use include_dir::{Dir, DirEntry, include_dir};
 use prony_model::fnv::hash_of;
 
-/// What a recipe's folder must hold.
 pub(super) const RECIPE_FILE: &str = "server.toml";
-/// The file that its image is built from.
 pub const DOCKERFILE: &str = "Dockerfile";
 /// When, where and how somebody saw it keep the contract.
 pub(super) const VERIFIED_FILE: &str = "verified.toml";
@@ -26,21 +24,18 @@ const TEXT_BYTES_MAX: u64 = 1 << 20;
 const LEFT_OUT: [&str; 9] =
     [".git", "node_modules", "target", "__pycache__", ".venv", "venv", "vendor", "_build", VERIFIED_FILE];
 
-/// Where a recipe is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
     Embedded,
     Folder(PathBuf),
 }
 
-/// What is said of a file that cannot be copied.
 pub(super) fn not_copied(path: &Path) -> impl Fn(io::Error) -> String + '_ {
     move |why| format!("{} cannot be copied: {why}.", path.display())
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct RecipeFile {
-    /// Relative to the folder.
     pub(super) path: PathBuf,
     pub(super) bytes: Vec<u8>,
 }
@@ -70,7 +65,6 @@ pub(super) fn exists(name: &str, source: &Origin, file: &str) -> bool {
     }
 }
 
-/// The files of a folder, sorted by their paths.
 pub(super) fn read_all(name: &str, source: &Origin) -> Result<Vec<RecipeFile>, String> {
     let mut files = Vec::new();
     match source {

@@ -22,7 +22,6 @@ pub(crate) fn requirements(pins: &[String], lock: Option<&str>) -> Result<Vec<St
     pins.iter().map(line).collect()
 }
 
-/// The lock in a recipe's folder, if there is one.
 pub(crate) fn lock_in(folder: &Path) -> Result<Option<String>, String> {
     let path = folder.join(REQUIREMENTS_LOCK);
     match fs::read_to_string(&path) {
@@ -36,7 +35,6 @@ pub(crate) fn is_builder(line: &str) -> bool {
     BUILDERS.iter().any(|begin| line.starts_with(begin))
 }
 
-/// The `--hash=…` that follow a pin in a lock.
 fn hashes<'a>(lock: &'a str, pin: &str) -> Vec<&'a str> {
     let plain = |text: &str| text.to_ascii_lowercase().replace(['_', '.'], "-");
     // Behind a semicolon stands for which Pythons it is.

@@ -8,8 +8,7 @@ use super::files::RECIPE_FILE;
 use super::recipe::is_label_word;
 
 impl Catalogue {
-    /// Copies the server `from` as a new one called `name` into a folder of that name below `parent`; returns
-    /// that folder. The copy keeps the contract as the original does.
+    /// Copies the server `from` as `name` into a new folder below `parent`, and returns that.
     pub fn scaffold(&self, name: &str, from: &str, parent: &Path) -> Result<PathBuf, String> {
         if !is_label_word(name) {
             return Err(format!(

@@ -9,17 +9,14 @@ use crate::toml_file::{TomlError, TomlFile};
 
 #[derive(Debug, Clone)]
 pub struct Server {
-    /// The folder's name, by which candidates call it.
     pub name: String,
     pub recipe: Recipe,
-    /// Where the recipe is from.
     pub(crate) source: Origin,
     /// The shared files that it takes, in its folder's places.
     pub(super) shared: Vec<files::RecipeFile>,
 }
 
 impl Server {
-    /// Reads the recipe of a folder, and whether what it names is there.
     pub(super) fn read(name: &str, source: Origin) -> Result<Server, String> {
         if !is_label_word(name) {
             return Err(format!(
@@ -39,7 +36,6 @@ impl Server {
         Ok(server)
     }
 
-    /// What the recipe names of its folder must be there.
     fn check_files(&self, file: TomlFile<'_>) -> Result<(), TomlError> {
         let missing = |path: &[&str], name: &str| {
             let why = format!("the file {name:?} is needed, but it is not beside server.toml.");
@@ -60,7 +56,6 @@ impl Server {
         needed.into_iter().try_for_each(|(_, key, name)| missing(&["requires", key], name))
     }
 
-    /// A sentence about a key of its recipe.
     pub(super) fn error_at(&self, path: &[&str], message: String) -> String {
         let file = file_name(&self.name, &self.source);
         let text = files::read_text(&self.name, &self.source, RECIPE_FILE).ok().flatten().unwrap_or_default();
@@ -88,7 +83,6 @@ impl Server {
     }
 }
 
-/// What errors call a recipe's file.
 fn file_name(name: &str, source: &Origin) -> String {
     match source {
         Origin::Embedded => format!("servers/{name}/{RECIPE_FILE}"),

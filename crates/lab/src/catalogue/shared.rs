@@ -24,8 +24,7 @@ fn all(source: &Origin) -> Result<BTreeMap<String, Vec<u8>>, String> {
 }
 
 impl Server {
-    /// Reads the files that the recipe takes from there. Each must exist, and no file of the server's own may be in
-    /// its place.
+    /// Reads the files that the recipe takes from there. Each must exist, and none of the server's own be in its place.
     pub(super) fn take_shared(&mut self, file: TomlFile<'_>) -> Result<(), String> {
         if self.recipe.shared.is_empty() {
             return Ok(());

@@ -1,7 +1,5 @@
 //! `verified.toml` beside a recipe: when, where and how somebody saw it keep the contract.
-//!
-//! Written by `prony servers check --record` alone, so that docs/servers.md says
-//! what was run and not what somebody believes.
+//! Only `prony servers check --record` writes it: docs/servers.md says what was run, not what somebody believes.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,7 +12,6 @@ use crate::toml_file::TomlFile;
 
 const HEAD: &str = "# Written by `prony servers check --record`: not by hand.\n";
 
-/// One candidate, seen to keep the contract.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verified {
@@ -30,7 +27,6 @@ pub struct Verified {
     /// programs were there) or, in a container, `image`; and of an image whose base is not the one that its Dockerfile
     /// names, what stands in for it.
     pub how: String,
-    /// The machine's system, architecture and count of CPUs.
     pub machine: String,
     /// The recipe's hash at that time: another one now says that the recipe has changed since.
     pub recipe: String,

@@ -22,9 +22,7 @@ const SLEEP_EARLY: Duration = Duration::from_millis(10);
 const WORK_STEPS: u32 = 1234;
 const ECHO_BYTES: usize = 512;
 
-/// Checks a server against what is expected of it.
-///
-/// Takes some milliseconds of a good server, and is bounded to some seconds per request of a bad one.
+/// Checks a server against what is expected: milliseconds for a good one, some seconds a request at most for a bad one.
 pub(crate) fn check(dialer: &Dialer, expectation: &ContractExpectation) -> CheckReport {
     let mut checks = Checks { dialer, report: CheckReport::default() };
     if expectation.custom.is_empty() {
@@ -51,7 +49,6 @@ pub(crate) fn check(dialer: &Dialer, expectation: &ContractExpectation) -> Check
     checks.report
 }
 
-/// Why a server is not ready.
 #[derive(Debug)]
 pub(crate) struct NotReady {
     pub(crate) why: String,
@@ -59,16 +56,13 @@ pub(crate) struct NotReady {
     pub(crate) never: Option<Never>,
 }
 
-/// Why a server will never be ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Never {
     NotTrusted,
-    /// It does not speak the protocol that it is asked by.
     NotSpoken,
 }
 
-/// Asks once whether a server answers, by the request of a check, with the status that is expected of its answer: for its
-/// start, and before each trial.
+/// Asks once whether a server answers a check's request with its status: for its start, and before each trial.
 pub(crate) fn ready(dialer: &Dialer, check: &CustomCheck, expect: &Expect) -> Result<(), NotReady> {
     let asked = Connection::open(dialer).and_then(|mut c| c.exchange(&check.request(dialer.host(), false)));
     let (why, never) = match asked {
@@ -90,7 +84,6 @@ pub(crate) fn ready(dialer: &Dialer, check: &CustomCheck, expect: &Expect) -> Re
     Err(NotReady { why, never })
 }
 
-/// The request by which connections are tried out.
 fn probe_of(expectation: &ContractExpectation) -> CustomCheck {
     let route = expectation.routes.first().copied().unwrap_or(Route::Text);
     expectation.custom.first().cloned().unwrap_or_else(|| CustomCheck::of_route(route))
@@ -121,7 +114,6 @@ impl Checks<'_> {
         self.send(&Request { method, path, host: self.dialer.host(), headers: &[], body, fragmented: false })
     }
 
-    /// As [`Checks::ask`].
     fn send(&self, request: &Request<'_>) -> (Result<Response, Fault>, Option<String>) {
         match Connection::open(self.dialer) {
             Err(fault) => (Err(fault), None),
@@ -242,7 +234,6 @@ impl Checks<'_> {
     }
 }
 
-/// Whether a route's answer is what the contract says.
 fn judge(route: Route, response: &Response, sent: Option<&[u8]>, took: Duration) -> Result<String, String> {
     if response.status != 200 {
         return Err(format!("Status {}, expected 200.", response.status));
@@ -284,7 +275,6 @@ fn judge(route: Route, response: &Response, sent: Option<&[u8]>, took: Duration)
     Ok(format!("Status 200, {} bytes.", response.body.len()))
 }
 
-/// Whether an answer took as long as `/sleep` was asked to wait.
 fn waited(took: Duration) -> Result<(), String> {
     if took + SLEEP_EARLY < SLEEP {
         let (took_ms, sleep_ms) = (took.as_millis(), SLEEP.as_millis());

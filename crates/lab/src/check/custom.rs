@@ -16,9 +16,7 @@ use super::json_path::{JsonPath, same};
 use super::route::Route;
 use crate::toml_file::{TomlError, TomlFile};
 
-/// The most values that one check holds an answer against.
 const VALUES_MAX: usize = 100;
-/// The longest path of a request.
 const PATH_MAX_BYTES: usize = 8 << 10;
 
 /// A request and what its answer must be. Replaces the contract.
@@ -46,7 +44,6 @@ pub(crate) struct CustomCheck {
 }
 
 impl CustomCheck {
-    /// The check that a path answers a GET with 2xx or 3xx.
     pub(crate) fn answers(path: &str) -> CustomCheck {
         CustomCheck { request: format!("GET {path}"), ..CustomCheck::default() }
     }
@@ -62,7 +59,6 @@ impl CustomCheck {
         CustomCheck { request: format!("{} {light}", route.method()), send, ..CustomCheck::default() }
     }
 
-    /// What is asked, of a server that is called so.
     pub(super) fn request<'a>(&'a self, host: &'a str, fragmented: bool) -> Request<'a> {
         let (method, path) = self.method_and_path();
         Request { method, path, host, headers: &self.headers, body: self.send.as_deref(), fragmented }
@@ -81,7 +77,6 @@ impl CustomCheck {
         self.method_and_path().0 == "GET" && self.send.is_none()
     }
 
-    /// Refuses what cannot be meant.
     fn validate(&self, file: TomlFile<'_>, number: &str) -> Result<(), TomlError> {
         let refuse_if =
             |wrong: bool, key: &str, why: String| file.refuse_if(wrong, &["check", number, key], why);
@@ -171,8 +166,7 @@ pub(crate) fn written_secret(name: &str, value: &str, redact: &[String]) -> Opti
     })
 }
 
-/// Why a text may not stand so in such a file: a value in it is secret by its field's name, and written out. `instead` is
-/// what may stand there.
+/// Why a text may not stand in such a file: a secret by its field's name, written out. `instead` is what may stand.
 pub(crate) fn written_field(key: &str, text: &str, instead: &str) -> Option<String> {
     has_secret_field(text).then(|| {
         format!(

@@ -1,9 +1,7 @@
 //! Whether a server does what every server of an experiment must do.
 //!
-//! A server that answers something else, or less, than the others would be compared by
-//! another job than theirs: the contract is checked in full once per candidate. The client is one of its own, one
-//! request at a time; what an answer of HTTP/1.1 or HTTP/2 is, the load engine's framing says, so that a server that passes
-//! can be measured, and one whose answers the engine would refuse is told why before any load.
+//! One that answers something else, or less, would be compared by another job: the contract is checked in full once per
+//! candidate. The client is its own; what an answer is, the load engine's framing says, so who passes can be measured.
 
 use std::collections::BTreeMap;
 
@@ -25,10 +23,8 @@ pub(crate) use route::Route;
 /// Every route of text answers this.
 pub(crate) const GREETING: &str = "Hello, World!";
 
-/// What is expected of a server.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ContractExpectation {
-    /// The routes of the contract that it answers.
     pub(crate) routes: Vec<Route>,
     /// Whether it keeps connections; `None`: nobody said, so only what is seen is noted.
     pub(crate) keepalive: Option<bool>,
@@ -38,10 +34,8 @@ pub(crate) struct ContractExpectation {
     pub(crate) workers: u32,
 }
 
-/// What was found about a server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CheckReport {
-    /// One for each thing checked, in order.
     pub results: Vec<CheckResult>,
     /// The body of the first right answer of each route.
     bodies: BTreeMap<Route, Vec<u8>>,
@@ -54,11 +48,9 @@ pub struct CheckReport {
 pub struct CheckResult {
     /// What was checked, `GET /json`.
     pub name: String,
-    /// Whether it was as expected.
     pub passed: bool,
     /// A note says something worth knowing; the server may be measured all the same.
     pub note: bool,
-    /// What was seen, in a sentence.
     pub detail: String,
     /// What went over the wire, printable and at most 2 KiB, if it was not as expected.
     pub wire: Option<String>,
@@ -70,31 +62,26 @@ impl CheckReport {
         self.results.iter().all(|result| result.passed || result.note)
     }
 
-    /// Adds what was found by another protocol.
     pub(crate) fn add(&mut self, other: CheckReport) {
         self.results.extend(other.results);
         self.sleep = self.sleep.or(other.sleep);
     }
 
-    /// Adds that nothing could be asked by a protocol, and why.
     pub(crate) fn fail(&mut self, protocol: Protocol, why: String) {
         let name = named("connection", protocol);
         self.results.push(CheckResult { name, passed: false, note: false, detail: why, wire: None });
     }
 
-    /// What is not as expected, notes left out.
     pub(crate) fn failures(&self) -> impl Iterator<Item = &CheckResult> {
         self.results.iter().filter(|result| !result.passed && !result.note)
     }
 
-    /// The bodies that routes were right with: what each answer under load is compared with,
-    /// where the contract leaves the bytes open (spaces in JSON, the order of keys).
+    /// The bodies that routes were right with: for answers under load, where the contract leaves bytes open.
     pub(crate) fn bodies(&self) -> &BTreeMap<Route, Vec<u8>> {
         &self.bodies
     }
 }
 
-/// What a check is called by a protocol.
 fn named(name: &str, protocol: Protocol) -> String {
     match protocol {
         Protocol::Http1 => name.to_owned(),
@@ -102,8 +89,7 @@ fn named(name: &str, protocol: Protocol) -> String {
     }
 }
 
-/// The body that the contract prescribes byte by byte; `None` where it leaves some freedom, and
-/// [`CheckReport::bodies`] says what this server answers.
+/// The body that the contract prescribes byte by byte; `None` where it leaves freedom: see [`CheckReport::bodies`].
 pub(crate) fn expected_body(route: Route) -> Option<Vec<u8>> {
     match route {
         Route::Text | Route::Sleep => Some(GREETING.as_bytes().to_vec()),

@@ -13,8 +13,7 @@ use super::client::{Connection, Fault, Request};
 const WAIT: Duration = Duration::from_millis(50);
 /// Requests at once for each worker: a server that blocks then needs as many turns.
 const TURNS: u32 = 4;
-/// Connections at once at least: a server may have more that do the work than its recipe is told to start, as a web
-/// server with one worker before four processes of PHP.
+/// Connections at least: a server may have more that do the work than its recipe starts (a web server before PHP).
 const AT_ONCE_MIN: u32 = 16;
 /// Connections at once: more workers than a quarter of these are asked no more.
 const AT_ONCE_MAX: u32 = 64;

@@ -3,9 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-/// A route of the contract.
-///
-/// Its name is the word in recipes and experiments; [`Route::VARIANTS`] are all of them, in the order they are checked.
+/// Its name is the word in recipes and experiments; [`Route::VARIANTS`] are all, in the order they are checked.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::Display, VariantArray,
 )]
@@ -25,7 +23,6 @@ pub enum Route {
 }
 
 impl Route {
-    /// The path without a query.
     pub fn path(self) -> &'static str {
         match self {
             Route::Text => "/",

@@ -10,8 +10,7 @@ use super::{Engine, LABEL, limits};
 use crate::catalogue::{DOCKERFILE, Server, lock_in, requirements};
 use crate::programs::{Run, environment};
 
-/// The Python packages of the recipe and of all its settings, one a line, as pip reads them, with their hashes: so that a
-/// Dockerfile need not say again what server.toml says.
+/// The Python packages of the recipe and its settings, for pip, with hashes: a Dockerfile need not repeat them.
 const REQUIREMENTS: &str = "requirements.prony.txt";
 /// How a Dockerfile says that it builds packages with what their lock has.
 const BUILDS_LOCKED: &str = "--no-build-isolation";
@@ -23,7 +22,6 @@ const NO_VALUE: &str = "<no value>";
 /// A base image, a distribution's packages and a compiled server.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// An image that a candidate runs in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
     pub(crate) engine: Engine,
@@ -35,7 +33,6 @@ pub struct Image {
     pub(crate) built: bool,
 }
 
-/// Makes the folder that an image is built from.
 pub(crate) fn context(server: &Server, to: &Path) -> Result<(), String> {
     server.materialise(to)?;
     let values = server.recipe.axes.iter().flat_map(|axis| &axis.values);
@@ -119,13 +116,11 @@ impl Image {
         serde_json::from_slice::<Vec<String>>(&said.stdout).ok()?.into_iter().next()
     }
 
-    /// What is done to have it.
     pub(crate) fn describe(&self) -> String {
         let verb = if self.built { "build" } else { "pull" };
         format!("{} {verb} {}", self.engine.name, self.reference)
     }
 
-    /// Builds it from `context`, or pulls it.
     pub(crate) fn make(&self, server: &str, context: &Path, log: &Path) -> Result<(), String> {
         let context_text = context.to_string_lossy();
         let dockerfile = context.join(DOCKERFILE);

@@ -1,9 +1,8 @@
 //! Servers in containers, by podman or docker: the same recipes, in an image of the folder's Dockerfile.
 //!
-//! Everything that is made carries the label [`LABEL`], and nothing else is ever
-//! looked at, ended or removed. The network is the host's, so that what is measured is
-//! the server and no bridge; CPUs are given by the engine's own cpuset, and by
-//! affinity where podman starts the container below the guard.
+//! Everything that is made carries the label [`LABEL`], and nothing else is ever looked at, ended or removed. The
+//! network is the host's, so that what is measured is the server and no bridge; CPUs are given by the engine's own
+//! cpuset, and by affinity where podman starts the container below the guard.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,13 +23,10 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 /// The engines that are known, the preferred one first.
 pub(crate) const ENGINES: [&str; 2] = ["podman", "docker"];
 
-/// A program that runs containers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Engine {
     pub(crate) program: PathBuf,
-    /// `podman` or `docker`.
     pub(crate) name: &'static str,
-    /// Its own word for its version.
     pub(crate) version: String,
     /// What a container may use at most, as the engine takes it (`512m`).
     pub(crate) memory: Option<String>,
@@ -91,7 +87,6 @@ impl Engine {
         command(&self.program, arguments)
     }
 
-    /// Whether an image is there.
     pub(crate) fn has_image(&self, reference: &str) -> bool {
         self.capture(&["image", "inspect", "--format", "{{.Id}}", reference]).is_some_and(|said| said.success)
     }
@@ -102,7 +97,6 @@ impl Engine {
     }
 }
 
-/// A command line of an engine's program.
 pub(crate) fn command(program: &Path, arguments: &[&str]) -> Vec<String> {
     let program = program.to_string_lossy().into_owned();
     std::iter::once(program).chain(arguments.iter().map(ToString::to_string)).collect()

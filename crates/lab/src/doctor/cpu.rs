@@ -227,7 +227,6 @@ fn battery(tree: &Tree) -> Option<Finding> {
     (!mains.is_empty()).then(|| found.distorts_if(on_battery, "plug it in"))
 }
 
-/// Whether any of these distorts.
 #[cfg(test)]
 pub(super) fn distorts(findings: &[Finding], code: &str) -> bool {
     findings.iter().any(|finding| finding.code == code && finding.state == State::Distorts)

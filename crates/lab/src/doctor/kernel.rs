@@ -14,7 +14,6 @@ const OPEN_FILES_MIN: u64 = 10_000;
 /// The kernel's own default.
 const LOOPBACK_MTU: u64 = 65_536;
 
-/// A sysctl and what it should be.
 struct Sysctl {
     code: &'static str,
     name: &'static str,

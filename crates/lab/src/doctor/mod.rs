@@ -1,8 +1,5 @@
-//! What on this host distorts results, and what mends it.
-//!
-//! Reading and judging are apart: a [`Tree`] is the machine, or a test's
-//! folder laid out as one; each judge turns what it reads there into
-//! [`Finding`]s. Nothing here changes anything but [`restore`].
+//! What on this host distorts results, and what mends it. Judges turn what they read in a [`Tree`], the machine or a
+//! test's folder, into [`Finding`]s; only [`restore`] changes.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -28,27 +25,20 @@ use programs::programs;
 /// How long other programs are watched.
 const WATCHED: Duration = Duration::from_secs(1);
 
-/// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// A word for programs: `somaxconn`.
     pub(crate) code: Cow<'static, str>,
-    /// What was looked at, for people.
     pub what: String,
     pub value: String,
-    /// What to make of it.
     pub state: State,
-    /// Why it matters, in a sentence.
     pub why: String,
-    /// The command that mends it, or what to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mend: Option<String>,
-    /// What `--apply` would write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<Setting>,
 }
 
-/// What to make of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -57,7 +47,6 @@ pub enum State {
     Good,
 }
 
-/// A file of the kernel's that holds a setting, and what it should hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
     /// `/proc/sys/net/core/somaxconn`.
@@ -84,12 +73,10 @@ impl Finding {
         self
     }
 
-    /// It distorts where this is so.
     fn distorts_if(self, is_so: bool, mend: impl Into<String>) -> Finding {
         if is_so { self.distorts(mend) } else { self }
     }
 
-    /// Worth knowing where this is so, and this would change it.
     fn note_if(mut self, is_so: bool, mend: Option<String>) -> Finding {
         if is_so {
             (self.state, self.mend) = (State::Note, mend);
@@ -98,7 +85,6 @@ impl Finding {
     }
 }
 
-/// A machine's files, below `/` or below a test's folder.
 #[derive(Debug, Clone)]
 pub struct Tree {
     root: PathBuf,
@@ -109,12 +95,10 @@ impl Tree {
         Tree::below(Path::new("/"))
     }
 
-    /// A machine that is laid out in a folder.
     pub(crate) fn below(root: &Path) -> Tree {
         Tree { root: root.to_owned() }
     }
 
-    /// Where a file of the machine is.
     pub(crate) fn place(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.root.join(path.strip_prefix("/").unwrap_or(path))
@@ -129,7 +113,6 @@ impl Tree {
         self.text(path)?.parse().ok()
     }
 
-    /// The names in a folder, in order.
     fn names(&self, path: impl AsRef<Path>) -> Vec<String> {
         let entries = std::fs::read_dir(self.place(path)).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries.filter_map(|e| e.file_name().into_string().ok()).collect();
@@ -138,25 +121,19 @@ impl Tree {
     }
 }
 
-/// What is known of this process and asked of the host.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
-    /// CPUs a bench would give to servers.
     pub server_cpus: Vec<u32>,
-    /// CPUs a bench would give to the client.
     pub client_cpus: Vec<u32>,
     /// Soft and hard limit of open files.
     pub open_files: (u64, u64),
-    /// What the host record says of virtualisation.
     pub virtualisation: Option<String>,
-    /// Whether this Prony was built without optimisation.
     pub debug_build: bool,
     /// Whether another machine loads the servers of this one: the client's CPUs are then those of what samples them.
     pub load_is_elsewhere: bool,
 }
 
 impl Asked {
-    /// What a bench on this machine would have.
     pub fn of(host: &Host, pins: &Pins) -> Asked {
         Asked {
             server_cpus: pins.server.clone(),
@@ -196,7 +173,6 @@ pub fn examine(tree: &Tree, asked: &Asked) -> Vec<Finding> {
     sorted(findings)
 }
 
-/// What distorts first, the rest as it comes.
 pub(crate) fn sorted(mut findings: Vec<Finding>) -> Vec<Finding> {
     findings.sort_by_key(|finding| finding.state);
     findings

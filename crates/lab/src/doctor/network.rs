@@ -1,7 +1,5 @@
-//! What the interface does that loads come in by, where they come from another machine.
-//!
-//! What is not in files is asked of ethtool, where it is installed: ring sizes, offloads, coalescing, and counters of a
-//! cloud's own.
+//! What the interface does that loads come in by, where they come from another machine. What is not in files is asked
+//! of ethtool, where installed: ring sizes, offloads, coalescing, a cloud's counters.
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,7 +15,6 @@ const LOST: [&str; 5] = ["rx_dropped", "tx_dropped", "rx_missed_errors", "rx_fif
 /// What ethtool said, of which interface.
 type Judge = fn(&str, &str) -> Option<Finding>;
 
-/// What is to be known of an interface that servers are reached by.
 pub(crate) fn network(tree: &Tree, interface: &str) -> Vec<Finding> {
     let ask = |flag: &str| {
         let argv =
@@ -86,7 +83,6 @@ fn rings(text: &str, interface: &str) -> Option<Finding> {
     Some(finding.note_if(now < most, Some(format!("ethtool -G {interface} rx {most}"))))
 }
 
-/// `ethtool -k`.
 fn offloads(text: &str, interface: &str) -> Option<Finding> {
     const NAMES: [(&str, &str); 3] = [
         ("generic-receive-offload", "gro"),
@@ -108,7 +104,6 @@ fn offloads(text: &str, interface: &str) -> Option<Finding> {
         .then(|| Finding::new("offloads", "offloads", value, why).note_if(!off.is_empty(), Some(mend)))
 }
 
-/// `ethtool -c`.
 fn coalescing(text: &str, interface: &str) -> Option<Finding> {
     let waits = number(text, "rx-usecs", 0)?;
     let adaptive = value(text, "Adaptive RX", 0).is_some_and(|found| found.starts_with("on"));

@@ -19,7 +19,6 @@ const TICKS_PER_S: f64 = cpu_ticks::TICKS_PER_S as f64;
 /// Less memory than this, and pages go to disk during a run.
 const MEMORY_MIN_BYTES: u64 = 1 << 30;
 
-/// What was read at one instant.
 #[derive(Debug, Clone, Default)]
 struct Instant {
     cpus: BTreeMap<u32, CpuTicks>,
@@ -27,14 +26,12 @@ struct Instant {
     processes: BTreeMap<u32, (String, u64)>,
 }
 
-/// Looks twice at what the machine does beside this process.
 #[derive(Debug)]
 pub(super) struct Watch {
     first: Instant,
 }
 
 impl Watch {
-    /// The first look.
     pub(super) fn begin(tree: &Tree) -> Watch {
         Watch { first: Instant::read(tree) }
     }

@@ -8,7 +8,6 @@ use crate::programs::{capture, find_command};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// One interpreter and how it is asked.
 struct Program {
     name: &'static str,
     code: &'static str,
@@ -47,7 +46,6 @@ const PROGRAMS: [Program; 3] = [
     },
 ];
 
-/// What is installed of them.
 pub(super) fn programs() -> Vec<Finding> {
     PROGRAMS.iter().filter_map(|program| ask(program, TIMEOUT)).collect()
 }

@@ -1,10 +1,7 @@
-//! What `--apply` changes, remembered so that `--restore` puts back exactly
-//! what was there, and only what was changed.
+//! What `--apply` changes, remembered so that `--restore` puts back exactly what was there, and only what was changed.
 //!
-//! The memory is written before each change: a Prony that is killed in the
-//! middle has written down at least what it changed. Settings do not outlive a
-//! boot, so that a memory of another boot is worthless and said to be so. It is in
-//! a folder that only the user may use who changes the settings, which is root.
+//! The memory is written before each change, in case Prony is killed. Settings do not outlive a boot: a memory of
+//! another one is worthless, and said to be so. Its folder is its user's alone, which is root.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -40,11 +37,9 @@ struct Change {
     set: String,
 }
 
-/// What was done, a sentence for each setting.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Done {
     pub changed: Vec<String>,
-    /// Settings that were not, and why.
     pub left: Vec<String>,
 }
 
@@ -165,7 +160,6 @@ pub(super) fn is_allowed(path: &Path, value: &str) -> bool {
     cpu.is_some_and(|number| number.parse::<u16>().is_ok()) && are(1, GOVERNOR_MAX, u8::is_ascii_lowercase)
 }
 
-/// What is said of one that is not [`is_allowed`].
 fn no_setting(path: &Path) -> String {
     format!("{}: is not a setting that --apply changes, or not a value of one", path.display())
 }
@@ -224,7 +218,6 @@ fn remove(state: &Path) -> Result<(), String> {
     fs::remove_file(&path).map_err(refused(&path))
 }
 
-/// What is said where the memory cannot be read, written or removed.
 fn refused(path: &Path) -> impl Fn(io::Error) -> String {
     move |why| format!("{}: {why}.", path.display())
 }

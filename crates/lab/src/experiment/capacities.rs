@@ -32,7 +32,6 @@ pub(super) fn searched_for(
     slos.map(Some).or_else(|why| file.refuse(&key, why.to_string()))
 }
 
-/// Whose knee a share is of.
 pub(super) fn share_of(
     file: TomlFile<'_>,
     path: &[&str],

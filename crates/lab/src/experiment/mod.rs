@@ -1,7 +1,4 @@
-//! Experiments: a matrix of candidates and plans, described by a TOML file.
-//!
-//! The file is read strictly: an unknown key, a value that cannot be meant, or
-//! a feature that this version does not have is refused with its line.
+//! Experiments: a matrix of candidates and plans, described by a TOML file that is read strictly.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -33,22 +30,18 @@ mod read;
 pub use published::parse as parse_published;
 pub(crate) use read::check_name;
 
-/// The schema's name; another number is another format.
 pub(crate) const SCHEMA: &str = "prony.experiment/1";
 /// The most blocks of one run; beyond it, somebody has mistyped.
 pub const BLOCKS_MAX: u32 = 1_000;
 /// The most trials of one run: a month of short ones.
 pub(crate) const TRIALS_MAX: u64 = 100_000;
-/// The most cores or workers of a server.
 pub const CORES_MAX: u32 = 1_024;
 
 /// The longest file of an experiment, and of a published comparison: one of 10,000 rows takes 3 MB.
 const FILE_MAX_BYTES: u64 = 16 << 20;
 
-/// The experiments that travel inside the binary.
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
 
-/// An experiment, checked, sweeps unrolled.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
     pub name: String,
@@ -58,23 +51,16 @@ pub struct Experiment {
     /// Candidates as written; at least one, each once.
     pub candidates: Vec<String>,
     pub baseline: Option<String>,
-    /// What is asked for: `text` or `json`.
     pub route: Route,
     /// The machine on which servers are started, `ssh:HOST` or `ssh:HOST=ADDRESS`; `None`: this one.
     pub server_host: Option<String>,
-    /// Cores that each server gets.
     pub server_cores: u32,
-    /// How many workers each server is told to use.
     pub workers: WorkerPolicy,
-    /// How often everything is repeated.
     pub blocks: Blocks,
-    /// The time the run may take.
     pub budget: Option<Duration>,
-    /// The seed of the order.
     pub seed: u64,
     /// At least one, names unique.
     pub plans: Vec<ExperimentPlan>,
-    /// What somebody else printed of the same question.
     pub published: Option<Published>,
     /// Blocks are added, from `blocks.min` on, until every ratio to the baseline is within this share.
     pub precision: Option<f64>,
@@ -84,19 +70,15 @@ pub struct Experiment {
     pub(crate) checks: Vec<CustomCheck>,
     /// Names of headers, in any case, whose values are secret wherever they come from: a plan, a check, a recipe.
     pub redact: Vec<String>,
-    /// What runs beside candidates.
     pub services: Vec<Service>,
-    /// What is run before each trial.
     pub reset: Option<Reset>,
     /// Where the file says that is, beside itself.
     published_path: Option<String>,
     scales: BTreeMap<String, Scale>,
 }
 
-/// How often everything is repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocks {
-    /// At least so often.
     pub min: u32,
     /// At most so often: what is planned, and run while the budget allows.
     pub max: u32,
@@ -137,15 +119,13 @@ impl ExperimentPlan {
         ExperimentPlan { name, group, load, capacity, share, workers, arrivals_given: false, route: None }
     }
 
-    /// Spaces the requests of a rate at random or evenly.
     pub fn space(&mut self, poisson: bool) {
         if let Some(rate) = self.load.arrivals.rate() {
             self.load.arrivals = if poisson { Arrivals::Poisson(rate) } else { Arrivals::Constant(rate) };
         }
     }
 
-    /// The load plan, aimed at a target. What the plan itself expects of responses comes before `expect`, which is of one
-    /// request, and of none of a list's.
+    /// The load plan, aimed at a target. Its own expectations come before `expect`, which is of one request only.
     pub fn aimed(&self, target: Target, expect: Expect, client_cpus: &[u32], seed: u64) -> Plan {
         let own = self.load.expect != Expect::default() || self.load.work.list().is_some();
         Plan {
@@ -157,7 +137,6 @@ impl ExperimentPlan {
         }
     }
 
-    /// As run logs have it, where it is aimed so.
     pub fn named(&self, aimed: &Plan) -> NamedPlan {
         // What a search finds, or is a share of that, is not known yet: the load's rate is a stand-in.
         let rate = aimed.arrivals.rate().filter(|_| self.capacity.is_none() && self.share.is_none());
@@ -197,8 +176,7 @@ impl ExperimentPlan {
         }
     }
 
-    /// How long one load of this plan takes: warm-up and window; of one that ends by its requests, as if it were the usual
-    /// window.
+    /// How long one load takes: warm-up and window; of one that ends by its requests, as if it were the usual window.
     pub fn load_time(&self) -> Duration {
         // A search lasts as long as about so many whole probes, the first of a threshold on p99 lengthened.
         const PROBES: u32 = 26;
@@ -260,7 +238,6 @@ impl Experiment {
         Experiment::with_published(name_or_path, Path::new(&format!("{name_or_path}.toml")), &read)
     }
 
-    /// Reads an experiment's file, and the one that it names as published beside it.
     fn with_published(
         name: &str,
         path: &Path,
@@ -277,7 +254,6 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// The embedded experiments' names, sorted.
     pub fn names() -> Vec<&'static str> {
         let toml = EMBEDDED.files().filter(|f| f.path().extension().is_some_and(|e| e == "toml"));
         let mut names: Vec<&str> = toml.filter_map(|f| f.path().file_stem()?.to_str()).collect();
@@ -285,13 +261,11 @@ impl Experiment {
         names
     }
 
-    /// Reads an experiment's text; `file` is what errors call it.
     pub fn parse(name: &str, file: &str, text: &str) -> Result<Experiment, TomlError> {
         let file = TomlFile { name: file, text };
         read::experiment(name, file, file.parse()?)
     }
 
-    /// An experiment without a file: the candidates and the plan of a command line.
     pub fn of_candidates(
         candidates: Vec<String>,
         plan: ExperimentPlan,
@@ -341,7 +315,6 @@ impl Experiment {
         !is_held || candidate.routes().contains(&plan.route.unwrap_or(self.route))
     }
 
-    /// Whether a candidate takes part in a plan.
     pub(crate) fn asks(&self, candidate: &Candidate, plan: &ExperimentPlan) -> bool {
         candidate.speaks(plan.load.protocol) && self.has_route(candidate, plan)
     }

@@ -1,6 +1,4 @@
-//! Published comparisons: `prony.published/1` files, read strictly.
-//!
-//! A misspelt figure would otherwise be a figure that is silently not compared.
+//! Published comparisons, `prony.published/1`: read strictly, since a misspelt figure would silently not be compared.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +10,6 @@ use super::CORES_MAX;
 use crate::toml_file::{TomlError, TomlFile, suggest};
 use prony_model::units::{Share, parse_rate};
 
-/// The schema's name; another number is another format.
 pub(crate) const SCHEMA: &str = "prony.published/1";
 
 /// The most rows and the most conclusions of a file: far above any table that people print.
@@ -41,7 +38,6 @@ fn workers_of(file: TomlFile<'_>, value: &Value, path: &[&str]) -> Result<u32, T
         .ok_or_else(|| file.error(path, format!("\"workers\" must be a whole number from 1 to {CORES_MAX}.")))
 }
 
-/// Reads a published comparison; `file` is only what errors call it.
 pub fn parse(file: &str, text: &str) -> Result<Published, TomlError> {
     let file = TomlFile { name: file, text };
     let table: Table = file.parse()?;

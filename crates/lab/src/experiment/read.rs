@@ -17,17 +17,14 @@ use super::{
 use crate::check::{Route, validate_checks, written_field, written_secret};
 use crate::service::{self, RESET_TIMEOUT, Reset};
 
-/// The most values of one sweep.
 const SWEEP_MAX: usize = 100;
 
-/// Whether a number is from 1 to the most there may be.
 fn in_range(file: TomlFile<'_>, path: &[&str], value: u32, most: u32) -> Result<(), TomlError> {
     let key = path.last().copied().unwrap_or_default();
     let why = format!("{key:?} is {value}: write a number from 1 to {most}.");
     file.refuse_if(!(1..=most).contains(&value), path, why)
 }
 
-/// Checks everything and unrolls the sweeps.
 pub(super) fn experiment(
     name: &str,
     file: TomlFile<'_>,
@@ -97,7 +94,6 @@ pub(super) fn experiment(
     Ok(experiment)
 }
 
-/// What stands apart from plans and blocks: the schema, the published figures, the contract, the candidates and their host.
 fn check_head(file: TomlFile<'_>, raw: &RawExperiment) -> Result<(), TomlError> {
     file.refuse_if(
         raw.schema != SCHEMA,
@@ -195,7 +191,6 @@ fn precision(
     Ok(Some(share))
 }
 
-/// What is run before each trial, and how long that may take.
 fn reset(file: TomlFile<'_>, raw: &RawExperiment) -> Result<Option<Reset>, TomlError> {
     let timeout = raw.reset_timeout.map_or(RESET_TIMEOUT, |timeout| timeout.0);
     file.refuse_if(
@@ -289,7 +284,6 @@ fn check_sweep<T: Copy>(
     file.refuse_if(count > SWEEP_MAX, path, why)
 }
 
-/// The product of a plan's lists.
 fn sweep(
     file: TomlFile<'_>,
     path: &[&str],
@@ -352,7 +346,6 @@ fn sweep(
     Ok(plans)
 }
 
-/// The route that a plan requests.
 fn loaded_route(
     file: TomlFile<'_>,
     path: &[&str],
@@ -399,12 +392,10 @@ fn values<T: Copy>(given: Option<&OneOrMany<T>>) -> (Vec<Option<T>>, bool) {
     })
 }
 
-/// Where a plan is aimed until it has a server.
 fn nowhere(tls: bool) -> Target {
     Target { host: "127.0.0.1".to_owned(), port: 80, path: "/".to_owned(), userinfo: None, tls }
 }
 
-/// Whether a candidate's label chooses the setting `tls`.
 fn speaks_tls(label: &str) -> bool {
     label.split([':', '+']).skip(1).any(|setting| matches!(setting.trim(), "tls" | "tls=yes"))
 }

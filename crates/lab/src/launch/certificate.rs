@@ -5,9 +5,7 @@ use std::path::Path;
 
 use prony_model::tls::Roots;
 
-/// Where a start's certificate is, in its run folder.
 pub(crate) const CERTIFICATE: &str = "cert.pem";
-/// Where the certificate's key is.
 pub(super) const KEY: &str = "key.pem";
 
 /// Makes a certificate for this address and localhost with a key of its own, and writes both into the run's folder. Every

@@ -37,7 +37,6 @@ pub(super) fn values(built_in: &mut Values) {
     built_in.set("unprivileged_user", "www-data");
 }
 
-/// The container of a candidate, ready to be started by the guard.
 pub(super) fn launch(
     candidate: &Candidate,
     engine: &Engine,
@@ -108,7 +107,6 @@ fn is_secret(key: &str, value: &str) -> bool {
     is_secret_by_custom(key) || redacted(value) != value
 }
 
-/// Its own word for its version, asked in its image.
 pub(super) fn ask_version(candidate: &Candidate, engine: &Engine, values: &Values) -> Option<Captured> {
     let command = values.argv(&candidate.server()?.recipe.version.as_ref()?.command);
     let image = candidate.run_image()?;

@@ -23,8 +23,7 @@ const COMMAND_FROM_ENVIRONMENT: &str =
     "prony_command=$PRONY_COMMAND; unset PRONY_COMMAND; eval \"$prony_command\"";
 
 impl Candidate {
-    /// Its processes, ready to be started: copies the recipe's folder if it has changed, and renders
-    /// the templates into the run's folder.
+    /// Its processes, ready to be started: copies the recipe's folder if changed, renders templates into the run's.
     pub(crate) fn launch(&self, layout: &Layout, context: &LaunchContext) -> Result<LaunchSpec, String> {
         match (self.server(), self.engine()) {
             (Some(server), _) => of_recipe(self, server, layout, context),
@@ -49,7 +48,6 @@ impl Candidate {
     }
 }
 
-/// What is said of a template, or of what it was to become, where that cannot be read or written.
 pub(super) fn not_rendered(candidate: &Candidate, path: &Path) -> impl Fn(io::Error) -> String {
     let template = format!("{candidate} cannot be started: the template {}", path.display());
     move |why| format!("{template} cannot be rendered: {why}.")
@@ -81,14 +79,10 @@ fn of_command(candidate: &Candidate, context: &LaunchContext) -> LaunchSpec {
     }
 }
 
-/// What a shell does beside candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// Runs until it is ended.
     Serves,
-    /// Is repeated until it succeeds.
     Probes,
-    /// Is run once.
     Resets,
 }
 
@@ -103,7 +97,6 @@ impl Work {
     }
 }
 
-/// The file that is there once a probe or a reset has succeeded.
 pub(crate) fn done(run_dir: &Path) -> PathBuf {
     run_dir.join("done")
 }
@@ -229,7 +222,6 @@ pub(super) fn argv(values: &Values, command: &[String]) -> Vec<String> {
     argv
 }
 
-/// All variables of a candidate.
 pub(super) fn values(candidate: &Candidate, layout: &Layout, context: &LaunchContext) -> Values {
     let mut built_in = of_context(context);
     if let Some(server) = candidate.server() {
@@ -253,7 +245,6 @@ pub(super) fn values(candidate: &Candidate, layout: &Layout, context: &LaunchCon
 }
 
 impl LaunchContext {
-    /// A text with its variables replaced.
     pub(crate) fn replace(&self, text: &str) -> String {
         of_context(self).replace(text)
     }

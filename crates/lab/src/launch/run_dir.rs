@@ -1,11 +1,7 @@
 //! A fresh private folder per server start: `{run}`.
 //!
-//! It lies in the system's temporary folder and not below `.prony/`, for two
-//! reasons found by running the catalogue: a Unix socket's path may have at
-//! most 107 bytes, and workers that a server starts as another user must be
-//! able to reach it, which they cannot below a home folder of mode 0700. The
-//! guard removes it after the stop; the journal knows it for the case that
-//! the guard could not.
+//! It lies in the system's temporary folder and not below `.prony/`: a Unix socket's path may have at most 107 bytes,
+//! and a server's workers of another user must reach it. The guard removes it, or else whoever reads the journal.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io;
@@ -31,7 +27,6 @@ pub(crate) fn create(shared: bool) -> io::Result<PathBuf> {
     Ok(made.keep())
 }
 
-/// The log of the i-th process in a run folder.
 pub(crate) fn log_path(run_dir: &Path, process: usize) -> PathBuf {
     run_dir.join(format!("{process}.log"))
 }

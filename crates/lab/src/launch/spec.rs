@@ -9,25 +9,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::container;
 
-/// How the name of each container of Prony's begins.
 pub(super) const NAME_PREFIX: &str = "prony-";
 
-/// Whether a character may stand in it.
 pub(super) fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || "-_.".contains(c)
 }
 
-/// What the catalogue is told about one start.
 #[derive(Debug, Clone)]
 pub(crate) struct LaunchContext {
-    /// Where the server is to listen.
     pub(crate) address: SocketAddr,
-    /// Worker processes or threads it is to use.
     pub(crate) workers: u32,
-    /// A fresh, empty, private folder for sockets, pid files, configurations and logs;
-    /// removed after the stop.
+    /// A fresh, empty, private folder for sockets, pid files, configurations and logs; removed after the stop.
     pub(crate) run_dir: PathBuf,
-    /// The services that are up, with their ports.
     pub(crate) services: Vec<(String, u16)>,
     /// Variables of Prony's own environment that a user's own command does not get: those of `@env:`.
     pub(crate) hidden: Vec<String>,
@@ -44,11 +37,9 @@ impl LaunchContext {
 /// A server's processes, ready to be started in order. Travels to the guard as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchSpec {
-    /// The candidate's label, for messages and the journal.
     pub(crate) label: String,
     /// Helpers first, the server itself last.
     pub(crate) processes: Vec<ProcessSpec>,
-    /// The folder the processes start in.
     pub(crate) cwd: PathBuf,
     /// The environment of the processes, or what is set on top of what they inherit.
     pub(crate) env: Vec<(String, String)>,
@@ -60,9 +51,7 @@ pub struct LaunchSpec {
     pub(crate) run_dir: PathBuf,
     /// CPUs the processes may use; empty: any.
     pub(crate) cpus: Vec<u32>,
-    /// How long until it must answer.
     pub(crate) ready_timeout: Duration,
-    /// What is to be known of its container, if it runs in one.
     #[serde(default)]
     pub(crate) container: Option<ContainerSpec>,
 }
@@ -70,7 +59,6 @@ pub struct LaunchSpec {
 /// A container, by its engine and its name: no command line, since the journal keeps it too.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ContainerSpec {
-    /// The engine's program, with its whole path.
     pub(crate) engine: PathBuf,
     pub(crate) name: String,
     /// The file that is there once the engine has made it; `None` where its client makes it itself. A service goes on making
@@ -85,8 +73,7 @@ impl ContainerSpec {
         container::command(&self.engine, &["inspect", "--format", "{{.Id}} {{.State.Pid}}", &self.name])
     }
 
-    /// The command that ends and removes it, whatever its state, and prints its name if there was one; harmless when it
-    /// is gone.
+    /// The command that ends and removes it, whatever its state, and prints its name; harmless when it is gone.
     pub(crate) fn remove(&self) -> Vec<String> {
         container::removal(&self.engine, &self.name)
     }
@@ -116,7 +103,6 @@ impl LaunchSpec {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProcessSpec {
-    /// Program and arguments, all variables replaced.
     pub(crate) argv: Vec<String>,
     /// A path that must exist before the next process is started.
     pub(crate) wait_for: Option<PathBuf>,

@@ -24,8 +24,7 @@ const BUILDS: &str = "ALL_PROXY HTTPS_PROXY HTTP_PROXY NO_PROXY all_proxy https_
 /// Toolchains that their users have in their homes: the variable that says where, and the usual folder.
 const TOOLCHAINS: [(&str, &str); 2] = [("PYENV_ROOT", ".pyenv"), ("RUSTUP_HOME", ".rustup")];
 
-/// What a server gets, but for its home: language, time zone, folder of temporary files, and a PATH with the folders
-/// where servers are.
+/// What a server gets, but for its home: language, time zone, temporary folder, and a PATH with servers' folders.
 pub(crate) fn of_servers() -> BTreeMap<String, String> {
     with_path(allowed(env::vars_os(), false))
 }

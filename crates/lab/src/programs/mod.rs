@@ -20,7 +20,6 @@ pub(crate) fn find_command(name: &str) -> Option<PathBuf> {
     search_path().into_iter().map(|dir| dir.join(name)).find(|path| runs(path))
 }
 
-/// PATH, and the folders of servers where it lacks them.
 fn search_path() -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let mut dirs: Vec<PathBuf> = Vec::new();

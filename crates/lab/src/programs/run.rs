@@ -26,7 +26,6 @@ const TAIL_BYTES: u64 = 16 << 10;
 pub(crate) const TIMEOUT: &str = "/usr/bin/timeout";
 const TIMED_OUT: [i32; 2] = [124, 137];
 
-/// Whether the steps of an installation are to end now.
 static ENDED: AtomicBool = AtomicBool::new(false);
 
 /// Ends what [`Run::run`] waits for, now and ever after.
@@ -34,7 +33,6 @@ pub(crate) fn end_runs() {
     ENDED.store(true, Ordering::Relaxed);
 }
 
-/// What a short command printed.
 #[derive(Debug, Default)]
 pub(crate) struct Captured {
     pub(crate) stdout: Vec<u8>,
@@ -45,8 +43,7 @@ pub(crate) struct Captured {
     pub(crate) code: Option<i32>,
 }
 
-/// Runs a short command; `None` if it cannot be started or does not end in time. `env` is its whole environment; where
-/// that is empty, Prony's own without the variables of `@env:`.
+/// Runs a short command; `None` if it does not start or end in time. An empty `env`: Prony's own without `@env:`'s.
 pub(crate) fn capture(
     argv: &[String],
     cwd: &Path,
@@ -87,7 +84,6 @@ fn reader(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
     receive
 }
 
-/// One command of an installation.
 pub(crate) struct Run<'a> {
     /// What errors call it; the log has the whole command.
     pub(crate) name: String,
@@ -101,12 +97,10 @@ pub(crate) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs it to its end, or to [`end_runs`].
     pub(crate) fn run(&self) -> Result<(), String> {
         self.run_unless(|| ENDED.load(Ordering::Relaxed))
     }
 
-    /// Runs it to its end, or until `over`.
     pub(crate) fn run_unless(&self, over: impl Fn() -> bool) -> Result<(), String> {
         let line = &self.name;
         let log_error = |e: std::io::Error| format!("The log {} cannot be written: {e}.", self.log.display());
@@ -172,8 +166,7 @@ fn wait(child: &mut Child, deadline: Instant, over: impl Fn() -> bool) -> Option
     }
 }
 
-/// The last lines of a log from `begins` on that are not blank, each without secrets and `shown` so; none where it cannot
-/// be read.
+/// The last lines of a log from `begins` on that are not blank, without secrets, `shown` so; none if unreadable.
 pub(crate) fn last_lines(
     log: &Path,
     begins: u64,

@@ -20,7 +20,6 @@ const ROUNDS: usize = 20;
 /// Folders that package managers are told to use.
 const FOLDERS: [&str; 4] = ["COMPOSER_HOME", "HEX_HOME", "MIX_ARCHIVES", "MIX_HOME"];
 
-/// Whose rights a build step has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Builder {
     /// Prony's own, which are not root's.
@@ -84,7 +83,6 @@ fn spare(needed: &[PathBuf]) -> Result<u32, String> {
     }
 }
 
-/// Whether a user, a group or a process has the number.
 fn is_taken(number: u32) -> bool {
     let known = |database: &str| {
         let argv = ["getent", database, &number.to_string()].map(str::to_owned);

@@ -12,7 +12,6 @@ use crate::programs::{Run, capture};
 /// The largest file that is fetched: 1 GiB.
 const BYTES_MAX: &str = "1073741824";
 
-/// Puts all files of a server into its `{opt}`.
 pub(super) fn fetch(files: &[Download], site: &Site<'_>) -> Result<Origin, String> {
     let opt = site.layout.opt(site.server);
     if opt.exists() {
@@ -119,7 +118,6 @@ fn place(file: &Download, from: &Path, opt: &Path, site: &Site<'_>) -> Result<()
     run(site, "tar", &["-xf", &source, "-C", &target, "--no-same-owner", &strip])
 }
 
-/// Moves what is in the only folder one level up.
 fn unwrap_folder(opt: &Path) -> Result<(), String> {
     let error = not_written(opt);
     let entries: Vec<PathBuf> =

@@ -7,9 +7,8 @@ use super::{InstallPlan, apt};
 use crate::candidate::{Candidate, Layout};
 use crate::container;
 
-/// Carries out a plan for these candidates (those it was made for); for each, in the plan's order,
-/// whether it can now be started, or a sentence with the next step. `cancelled` is asked between steps: what is under way ends
-/// first (the terminal's Ctrl-C reaches it too), what is left is not begun.
+/// Carries out a plan: for each candidate, in order, whether it can now start, or a sentence with the next step.
+/// `cancelled` is asked between steps: what is under way ends first (Ctrl-C reaches it too), the rest is not begun.
 pub fn install(
     plan: &InstallPlan,
     candidates: &[Candidate],

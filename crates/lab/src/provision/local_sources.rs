@@ -11,10 +11,8 @@ pub(super) const REPOSITORIES: &str = "PRONY_COMPOSER_REPOSITORIES";
 pub(super) const FILES: &str = "PRONY_DOWNLOADS";
 /// Names a folder with a folder for each dependency. mix.exs reads it, and names them by `path:`.
 pub(super) const DEPENDENCIES: &str = "PRONY_MIX_DEPS";
-/// Names a folder with a folder for each extension, NAME-VERSION or NAME, to be built instead of what
-/// pecl.php.net has.
+/// Names a folder with a folder for each extension, NAME-VERSION or NAME, to be built instead of what pecl.php.net has.
 pub(super) const SOURCES: &str = "PRONY_PECL_SOURCES";
-/// All of these variables.
 pub(super) const ALL: [&str; 4] = [REPOSITORIES, FILES, DEPENDENCIES, SOURCES];
 
 /// The folder or file that somebody names in the environment, to stand in for a registry.

@@ -1,8 +1,5 @@
-//! What servers need: whether it is there, and how it gets there.
-//!
-//! Packages come from the distribution; everything else goes under `.prony/` and nowhere
-//! else. Installing never starts a service and never leaves one enabled: a web server
-//! that a package started would hold ports, and cores that are being measured.
+//! What servers need: whether it is there, and how it gets there. Packages are the distribution's, all else goes under
+//! `.prony/`. Installing leaves no service running or enabled: it would hold ports, and cores that are being measured.
 
 use std::collections::BTreeSet;
 
@@ -41,27 +38,21 @@ pub fn end_steps() {
 /// Nothing of it was installed by anybody that Prony knows: its programs were there.
 const FOUND: &str = "found on PATH";
 
-/// Something that a candidate needs and that is not there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
     pub what: String,
     pub mend: String,
 }
 
-/// What is to be done so that candidates can be started.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InstallPlan {
-    /// Debian packages that are missing, of all candidates.
     pub(crate) apt: Vec<String>,
     /// The same for each candidate, to find the culprit if they cannot be installed together.
     pub(crate) apt_of: Vec<(String, Vec<String>)>,
-    /// What is built, in this order.
     pub(crate) steps: Vec<Step>,
     /// Why build steps have root's rights, where they must.
     pub(crate) as_root: BTreeSet<String>,
-    /// What Prony cannot install, by candidate.
     pub(crate) unmendable: Vec<(String, Missing)>,
-    /// All candidates of the plan.
     pub(crate) labels: Vec<String>,
 }
 
@@ -138,7 +129,6 @@ pub fn plan(candidates: &[Candidate], layout: &Layout) -> InstallPlan {
 }
 
 impl InstallPlan {
-    /// Whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
         self.apt.is_empty() && self.steps.is_empty()
     }

@@ -6,8 +6,7 @@ use std::process::{Command, Stdio};
 use super::python;
 use crate::programs::find_command;
 
-/// Packages that bring one program and nothing else that a recipe relies on: whoever has
-/// the program from elsewhere (Node from its own archive, Go under /usr/local) needs no second one.
+/// Packages of one program: whoever has that from elsewhere (Go in /usr/local) needs no second one.
 const STAND_INS: [(&str, &str); 9] = [
     ("cargo", "cargo"),
     ("caddy", "caddy"),
@@ -20,8 +19,7 @@ const STAND_INS: [(&str, &str); 9] = [
     ("python3", "python3"),
 ];
 
-/// Those of the packages that are neither installed nor stood in for. Where there is no dpkg,
-/// nothing can be said, and the recipe's commands decide.
+/// Those of the packages neither installed nor stood in for; without dpkg the recipe's commands decide.
 pub(super) fn missing(wanted: &[String]) -> Vec<String> {
     if wanted.is_empty() {
         return Vec::new();
@@ -43,7 +41,6 @@ fn stood_in(package: &str) -> bool {
     STAND_INS.iter().any(|(p, command)| *p == package && find_command(command).is_some())
 }
 
-/// Whether a package is known to bring a command.
 pub(super) fn brings(package: &str, command: &str) -> bool {
     let php_dev = package.starts_with("php") && package.ends_with("-dev");
     STAND_INS.iter().any(|(p, c)| *p == package && *c == command)
@@ -51,7 +48,6 @@ pub(super) fn brings(package: &str, command: &str) -> bool {
         || (command == "pecl" && package == "php-pear")
 }
 
-/// What brings a command, in words.
 pub(super) fn mend(command: &str) -> String {
     match command {
         "npm" => "apt-get install nodejs npm, or Node's own archive.".to_owned(),

@@ -15,7 +15,6 @@ const BUILD_TIMEOUT: Duration = Duration::from_secs(3600);
 /// Where `phpize` must be run in sources that keep the extension beside other things.
 const CONFIG: &str = "config.m4";
 
-/// Folders of this machine in place of what is fetched.
 #[derive(Debug, Default)]
 pub(super) struct Local {
     /// Sources, by the extension's name.
@@ -25,13 +24,11 @@ pub(super) struct Local {
 }
 
 impl Local {
-    /// Those that somebody names in the environment.
     pub(super) fn named() -> Local {
         Local { sources: stand_in(SOURCES), archives: stand_in(local_sources::FILES) }
     }
 }
 
-/// Builds one extension into the server's `{ext}`.
 pub(super) fn build(extension: &Pecl, local: &Local, site: &Site<'_>) -> Result<Origin, String> {
     let build = site.layout.server_dir(site.server).join("build").join(&extension.name);
     if build.exists() {

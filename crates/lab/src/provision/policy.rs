@@ -29,7 +29,6 @@ pub(super) struct Policy<'a> {
 }
 
 impl Policy<'_> {
-    /// Puts the switch in place.
     pub(super) fn forbid(access: &Root) -> Result<Policy<'_>, String> {
         let owner = Identity::of(std::process::id()).ok_or("/proc cannot be read.")?;
         if !is_ours() && Path::new(POLICY).exists() {

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use super::apt::Root;
 use crate::programs::find_command;
 
-/// The links that make services start at boot.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Enabled(BTreeSet<PathBuf>);
 
@@ -40,7 +39,6 @@ impl Enabled {
         Enabled(links)
     }
 
-    /// Links that are here and were not there before.
     fn since(&self, before: &Enabled) -> Vec<PathBuf> {
         self.0.difference(&before.0).cloned().collect()
     }

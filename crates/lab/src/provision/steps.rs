@@ -21,13 +21,10 @@ use crate::programs::{Run, environment, find_command};
 const VENV_STAMP: &str = ".prony-stamp";
 /// The second line of the stamp of what was made from sources on this machine.
 const LOCAL: &str = "local sources\n";
-/// Something that is built for one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// The candidates that need it.
     pub(crate) labels: Vec<String>,
     pub(crate) server: String,
-    /// Where it is built.
     pub(crate) dir: PathBuf,
     pub(crate) kind: StepKind,
     /// What would say what its packages' contents are, where the recipe does not have it.
@@ -38,23 +35,17 @@ pub(crate) struct Step {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StepKind {
-    /// An environment of Python with these packages.
     Venv {
         python: Option<String>,
         pip: Vec<String>,
     },
-    /// `npm ci`.
     Npm {
         /// Whether packages may run scripts of their own.
         scripts: bool,
     },
-    /// `go build`.
     Go,
-    /// `cargo build --release --locked`.
     Cargo,
-    /// `composer install --no-dev`.
     Composer,
-    /// `mix deps.get` and `mix compile`.
     Mix,
     Pecl(Pecl),
     Download(Vec<Download>),
@@ -81,7 +72,6 @@ impl StepKind {
         self.words().2
     }
 
-    /// The program that does it.
     pub(super) fn tool(&self) -> Option<&'static str> {
         self.words().1
     }
@@ -111,7 +101,6 @@ impl StepKind {
     }
 }
 
-/// The steps that a candidate still needs.
 pub(super) fn pending(candidate: &Candidate, requires: &Requires, layout: &Layout) -> Vec<Step> {
     let Some(server) = candidate.server() else { return Vec::new() };
     let step = |dir, kind, stamp| Step::new(candidate, server, dir, kind, stamp);
@@ -156,7 +145,6 @@ pub(super) fn pending(candidate: &Candidate, requires: &Requires, layout: &Layou
     steps
 }
 
-/// The image that a candidate still needs.
 pub(super) fn pending_image(candidate: &Candidate, layout: &Layout) -> Vec<Step> {
     let Some(server) = candidate.server() else { return Vec::new() };
     let image = candidate.run_image().filter(|image| !image.exists());
@@ -246,7 +234,6 @@ impl Step {
         Ok(origin)
     }
 
-    /// Whose rights its programs have, none of which is root's if that can be.
     pub(super) fn builder(&self, layout: &Layout) -> Builder {
         // Before the first installation the folder is not there yet.
         let root = layout.root();
@@ -321,7 +308,6 @@ impl Step {
         commands.iter().try_for_each(|arguments| run(&python, arguments))
     }
 
-    /// Puts what cargo built where it is started from.
     fn take_program(&self, site: &Site<'_>) -> Result<(), String> {
         let built = self.dir.join("target/release");
         let binary =
@@ -333,7 +319,6 @@ impl Step {
     }
 }
 
-/// Whether anything of a server was made from sources on this machine instead of their registry.
 pub(crate) fn from_local_sources(server: &str, layout: &Layout) -> bool {
     let entries = fs::read_dir(layout.server_dir(server)).into_iter().flatten().flatten();
     let mut stamps =
@@ -341,7 +326,6 @@ pub(crate) fn from_local_sources(server: &str, layout: &Layout) -> bool {
     stamps.any(|path| fs::read_to_string(path).is_ok_and(|text| text.ends_with(LOCAL)))
 }
 
-/// The one executable file of a folder, if there is one.
 fn only_program(dir: &Path) -> Option<PathBuf> {
     let mut programs = fs::read_dir(dir).ok()?.filter_map(|entry| {
         let path = entry.ok()?.path();

@@ -12,16 +12,13 @@ use crate::programs::{Run, find_command};
 /// A whole Rust server with its dependencies takes minutes on one core.
 pub(super) const STEP_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Where what is built came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// From where its publisher keeps it.
     Registry,
     /// From sources on this machine, which stand in for it.
     Local,
 }
 
-/// Where a step of one server's installation is done.
 pub(super) struct Site<'a> {
     pub(super) server: &'a str,
     pub(super) dir: &'a Path,
@@ -32,8 +29,7 @@ pub(super) struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// A command of an installed program, called by both in errors; the path of one may be its name. Its home is a folder
-    /// of Prony's.
+    /// A command of an installed program; its path may be its name, by which errors call it. Its home is Prony's.
     pub(super) fn tool<'b>(
         &'b self,
         program: &str,
@@ -59,8 +55,7 @@ impl Site<'_> {
         Ok(Run { name, argv, cwd, env, log: &self.log, timeout: STEP_TIMEOUT })
     }
 
-    /// Copies what was built, with the rights of who built it: its folders may hold links. A file that is in use is not
-    /// written to but replaced.
+    /// Copies what was built with its builder's rights: it may hold links. A file in use is replaced, not written to.
     pub(super) fn copy(&self, from: &Path, to: &Path) -> Result<(), String> {
         let (from, to) = (from.to_string_lossy(), to.to_string_lossy());
         self.tool("install", &["-D", "--", &from, &to], self.layout.root())?.run()
@@ -87,7 +82,6 @@ impl Site<'_> {
     }
 }
 
-/// What is said of a file that cannot be written.
 pub(super) fn not_written(path: &Path) -> impl Fn(std::io::Error) -> String + '_ {
     move |why| format!("{} cannot be written: {why}.", path.display())
 }

@@ -1,5 +1,4 @@
-//! A cgroup of its own for each server: the kernel's count of a whole tree's
-//! CPU time, processes that have ended included, for one small read.
+//! A cgroup for each server: the kernel's count of its tree's CPU time, ended processes included, for one small read.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -13,7 +12,6 @@ use serde::{Deserialize, Serialize};
 const REMOVE_TRIES: u32 = 50;
 const REMOVE_PAUSE: Duration = Duration::from_millis(4);
 
-/// Which of the kernel's two interfaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum CgroupVersion {
@@ -23,7 +21,6 @@ pub(crate) enum CgroupVersion {
     V2,
 }
 
-/// A cgroup that was made for one server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Cgroup {
     /// Its folder, named `prony-<guard pid>`.
@@ -97,7 +94,6 @@ impl Cgroup {
         }
     }
 
-    /// The processes in it now.
     pub(crate) fn pids(&self) -> Vec<u32> {
         let text = self.read("cgroup.procs").unwrap_or_default();
         text.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid != 0).collect()
@@ -109,7 +105,6 @@ impl Cgroup {
         cgroups.lines().any(|line| Path::new(line).file_name() == self.path.file_name())
     }
 
-    /// The name of the method in records.
     pub(crate) fn method(&self) -> &'static str {
         match self.version {
             CgroupVersion::V1 => "cgroup-v1",

@@ -1,7 +1,5 @@
-//! A limit on the memory of a server's processes together, kept by the kernel.
-//!
-//! It is a cgroup of our own, below one that lets its children be limited already: no controller is switched
-//! on for anybody, and what is there is left as it is. Where there is none, there is no limit, and that is said.
+//! A limit on the memory of a server's processes together, kept by the kernel. It is a cgroup below one that lets its
+//! children be limited already: no controller is switched on for anybody.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,13 +8,10 @@ use std::process::{Command, Stdio};
 use super::cgroup::{Cgroup, CgroupVersion};
 use crate::sys;
 
-/// The kernel's files of a limit, by interface.
 struct Files {
-    /// Where the most is written, in bytes.
     limit: &'static str,
     /// What keeps the limit from being a limit on pages in memory alone, and what is written there; not everywhere.
     swap: &'static str,
-    /// Where it counts what it ended.
     events: &'static str,
 }
 
@@ -67,7 +62,6 @@ pub fn can_limit() -> Result<(), String> {
     if tried { Ok(()) } else { Err(refused()) }
 }
 
-/// Why there is no limit.
 fn refused() -> String {
     "--memory needs a cgroup below which Prony may limit memory, and there is none here: run it in one of your \
      own (systemd-run --user --scope prony bench …), as root, or in containers (--runtime container)."

@@ -1,10 +1,9 @@
 //! What a server's process tree costs, sampled ten times a second beside the load.
 //!
-//! CPU time is the cgroup's where one could be made, else the sum of
-//! `schedstat` over threads, of which those that came and went between two
-//! samples are missed: the method is recorded. Memory is the sum of resident
-//! pages, which counts pages that processes share in each of them; once a
-//! second it is also the sum of proportional shares, which counts them once.
+//! CPU time is the cgroup's where one could be made, else the sum of `schedstat` over threads, of which those that came
+//! and went between two samples are missed: the method is recorded. Memory is the sum of resident pages, which counts
+//! pages that processes share in each of them; once a second it is also the sum of proportional shares, which counts
+//! them once.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -46,9 +45,7 @@ const INSPECT_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Reading {
     pub(crate) at_ns: u64,
-    /// CPU time of the tree since its start.
     pub(crate) cpu_ns: u64,
-    /// Resident memory, summed over processes.
     pub(crate) rss_bytes: u64,
     pub(crate) processes: u32,
     pub(crate) threads: u32,
@@ -58,14 +55,12 @@ pub(crate) struct Reading {
 pub(crate) enum Processes {
     /// Everything below this process: its guard, or its container's monitor.
     Below(u32),
-    /// These processes and everything below them.
     Of(Vec<Identity>),
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Watched {
     pub(crate) processes: Processes,
-    /// The server's cgroup, where it has one.
     pub(crate) cgroup: Option<Cgroup>,
 }
 
@@ -85,27 +80,21 @@ impl Watched {
     }
 }
 
-/// A thread that samples until it is told to finish.
 #[derive(Debug)]
 pub(crate) struct Sampler {
     finish: Sender<()>,
     thread: JoinHandle<Samples>,
 }
 
-/// All readings of a trial.
 #[derive(Debug, Default)]
 pub(crate) struct Samples {
-    /// How CPU was read.
     pub(crate) cpu_method: &'static str,
     /// In the order of time, the first before the load and the last after it.
     readings: Vec<Reading>,
-    /// The processes that were seen.
     tracker: ProcessTracker,
-    /// What the used CPUs did meanwhile.
     machine: Machine,
     /// Proportional memory: the instant, and bytes over the tree. Empty where it may not be read.
     pss: Vec<(u64, u64)>,
-    /// What the whole machine did, where that is looked at.
     host: WholeHost,
 }
 
@@ -144,7 +133,6 @@ impl Sampler {
         Ok(Sampler { finish, thread })
     }
 
-    /// Takes a last reading and ends.
     pub(crate) fn finish(self) -> Samples {
         let _ = self.finish.send(());
         self.thread.join().unwrap_or_default()
@@ -213,7 +201,6 @@ impl Meter {
         }
     }
 
-    /// Takes everything that is due now.
     fn take(&mut self, samples: &mut Samples) {
         let processes = self.processes();
         let reading = self.reading(&processes);

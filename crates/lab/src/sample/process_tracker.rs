@@ -1,15 +1,8 @@
 //! The processes of a tree over a trial, and which took another's place.
 //!
-//! A server whose worker died and was started again is another server than
-//! before: its caches are cold and its connections were cut. Between two
-//! samples that shows as one process gone and a later one in its place.
-//!
-//! A process that executes a program in its own place, as some servers do to
-//! load their code anew, keeps its number and is another one all the same.
-//!
-//! What it cannot see: a process that lives for less than two samples (a
-//! child for each request, as CGI has it, is no worker; one that was there
-//! before the load is, however soon it ends).
+//! A server whose worker was started again is another one: its caches are cold and its connections were cut. A process
+//! that executes another program keeps its number and is another one, too. Not seen: a process that lives for less than
+//! two samples (a child for each request, as CGI has it, is no worker; one that was there before the load is).
 
 use std::collections::BTreeMap;
 
@@ -23,17 +16,13 @@ const REMEMBERED_MAX: usize = 4_096;
 /// Seen fewer times than this, a process was no worker.
 const SEEN_MIN: u32 = 2;
 
-/// One process over a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Life {
     pub(crate) pid: u32,
     pub(crate) name: String,
-    /// The sample it was first seen in, CLOCK_MONOTONIC.
     pub(crate) first_ns: u64,
-    /// The sample it was last seen in.
     pub(crate) last_ns: u64,
     seen: u32,
-    /// As [`ProcessStat::stack`].
     stack: u64,
 }
 
@@ -55,7 +44,6 @@ impl Life {
     }
 }
 
-/// What became of a tree's processes up to an instant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
     /// Processes that ended and whose place a later one took: `(old, new)`, in the order of the ends.
@@ -64,7 +52,6 @@ pub(crate) struct Changes {
     pub(crate) lost: Vec<Life>,
 }
 
-/// What a verdict is told of them.
 impl From<Changes> for ServerLife {
     fn from(changes: Changes) -> ServerLife {
         let process = |life: Life| Process { pid: life.pid, name: life.name };
@@ -76,7 +63,6 @@ impl From<Changes> for ServerLife {
     }
 }
 
-/// Follows the processes of a tree from sample to sample.
 #[derive(Debug, Default)]
 pub(super) struct ProcessTracker {
     living: BTreeMap<Identity, Life>,
@@ -121,16 +107,14 @@ impl ProcessTracker {
         self.ended.append(&mut ended);
     }
 
-    /// All that were seen often enough.
     pub(super) fn lives(&self) -> impl Iterator<Item = &Life> {
         self.ended.iter().chain(self.living.values().filter(|life| life.seen >= SEEN_MIN))
     }
 
     /// What changed from the first sample to `until_ns`, by samples at these instants.
     ///
-    /// A process took another's place if it was first seen after the other was
-    /// last seen; each takes at most one place, the earliest that is open. A pool
-    /// that grows and then shrinks therefore has replaced nothing.
+    /// A process took another's place if it was first seen after the other was last seen; each takes at most one, the
+    /// earliest open one. A pool that grows and then shrinks has therefore replaced nothing.
     pub(super) fn changes(&self, samples_at_ns: &[u64], until_ns: u64) -> Changes {
         let Some(last_sample) = samples_at_ns.iter().copied().filter(|at| *at <= until_ns).max() else {
             return Changes::default();

@@ -7,7 +7,6 @@ use prony_model::server::ServiceSamples;
 
 use crate::server_host::{SampledServer, Sampling};
 
-/// A service that is being sampled.
 #[derive(Debug)]
 pub(crate) struct SampledService {
     sampling: Sampling,
@@ -15,7 +14,6 @@ pub(crate) struct SampledService {
 }
 
 impl SampledService {
-    /// Begins, by these CPUs (the client's); what is `known` is what it is called and where it runs.
     pub(crate) fn start(
         server: &SampledServer,
         client: &[u32],
@@ -24,7 +22,6 @@ impl SampledService {
         Ok(SampledService { sampling: server.start(client, &[])?, known })
     }
 
-    /// Ends: what it cost within a window.
     pub(crate) fn finish(self, window: Option<(u64, u64)>) -> Option<ServiceSamples> {
         // A host that is lost is said of its server.
         let seen = self.sampling.finish(window, Duration::ZERO, &[]).ok()??.server?;

@@ -4,7 +4,6 @@ use prony_model::server::SampleColumns;
 
 use super::{Reading, Samples};
 
-/// What a tree cost within a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Figures {
     pub(super) cpu_ns: u64,
@@ -13,11 +12,8 @@ pub(super) struct Figures {
     pub(super) threads: u32,
 }
 
-/// The figures of a window; `None` without readings.
-///
-/// CPU time is interpolated linearly at both edges, and flat beyond the first
-/// and last reading. The peak is over the readings within the window, and
-/// those next to it where it holds none.
+/// The figures of a window; `None` without readings. CPU time is interpolated linearly at both edges, and flat beyond
+/// the first and last reading; the peak is over readings within the window, and those next to it where it holds none.
 pub(super) fn figures(readings: &[Reading], start_ns: u64, end_ns: u64) -> Option<Figures> {
     let first = readings.first()?;
     let upto_end = readings.partition_point(|r| r.at_ns <= end_ns);
@@ -35,7 +31,6 @@ pub(super) fn figures(readings: &[Reading], start_ns: u64, end_ns: u64) -> Optio
     })
 }
 
-/// The tree's CPU time at an instant.
 fn cpu_at(readings: &[Reading], at_ns: u64) -> u64 {
     let after = readings.partition_point(|r| r.at_ns <= at_ns);
     match (after.checked_sub(1).map(|i| readings[i]), readings.get(after)) {

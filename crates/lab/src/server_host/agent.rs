@@ -40,21 +40,16 @@ const CALLS_MAX: usize = 4;
 /// How often an agent looks whether its servers live.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// What the one who starts an agent allows, and where it finds what it needs.
 #[derive(Debug, Clone)]
 pub struct AgentOptions {
     /// Whether it starts commands, too, and not only its catalogue's recipes.
     pub allow_commands: bool,
-    /// The address by which ssh reached this machine.
     pub reached_by: Option<Ipv4Addr>,
-    /// Where what is installed lies.
     pub root: PathBuf,
     pub supervision: Supervision,
-    /// The file that a run locks.
     pub lock: PathBuf,
 }
 
-/// Serves a controller until it is gone.
 pub fn serve(
     from_controller: impl Read + Send + 'static,
     to_controller: impl Write + Send + 'static,
@@ -85,7 +80,6 @@ pub fn serve(
     Ok(())
 }
 
-/// What was agreed on with the controller.
 struct Agreed {
     address: Ipv4Addr,
     interface: Option<String>,
@@ -111,7 +105,6 @@ struct Agent {
     greeted: Option<Agreed>,
     servers: BTreeMap<u64, Served>,
     started: u64,
-    /// All that it may use.
     cpus: Vec<u32>,
     server_cpus: Vec<u32>,
     /// While a run is served: no other one runs, and this process keeps off the servers' CPUs.
@@ -266,7 +259,6 @@ impl Agent {
         all.iter().map(|named| self.candidate(named)).collect()
     }
 
-    /// CPUs that are no server's.
     fn other_cpus(&self) -> Vec<u32> {
         self.cpus.iter().copied().filter(|cpu| !self.server_cpus.contains(cpu)).collect()
     }
@@ -281,7 +273,6 @@ impl Agent {
         }
     }
 
-    /// Whether one more can be started on these CPUs.
     fn has_room_on(&self, cpus: &[u32]) -> Result<(), String> {
         if self.servers.len() >= SERVERS_MAX {
             return Err(format!("{SERVERS_MAX} servers and services at once at most."));
@@ -292,7 +283,6 @@ impl Agent {
         }
     }
 
-    /// Where services run, and resets.
     fn place<'a>(&'a self, cpus: &'a [u32]) -> Result<Place<'a>, String> {
         self.has_room_on(cpus)?;
         let side = ServerSide::Here(&self.agreed()?.layout, &self.options.supervision);

@@ -16,7 +16,6 @@ use crate::provision;
 /// The longest message of a controller: the names of a whole catalogue, or a command.
 const MESSAGE_MAX_BYTES: u64 = 1 << 20;
 
-/// What both threads of an agent know.
 pub(super) struct AgentLink {
     to_controller: Mutex<Box<dyn Write + Send>>,
     heard_ns: AtomicU64,
@@ -28,7 +27,6 @@ pub(super) struct AgentLink {
     is_cancelled: AtomicBool,
     /// Since when the server that is being started answers; 0: not yet.
     ready_ns: AtomicU64,
-    /// Whether something is being installed.
     installs: AtomicBool,
 }
 
@@ -45,7 +43,6 @@ impl AgentLink {
         }
     }
 
-    /// Hears the controller until it is gone.
     pub(super) fn read(
         &self,
         mut from: BufReader<impl Read>,
@@ -95,7 +92,6 @@ impl AgentLink {
         self.heard_ns.store(boottime_ns(), Ordering::Relaxed);
     }
 
-    /// Since when the server that is being started answers; 0: not yet.
     pub(super) fn ready_ns(&self) -> u64 {
         self.ready_ns.load(Ordering::Relaxed)
     }
@@ -105,19 +101,16 @@ impl AgentLink {
         self.installs.store(installs, Ordering::Relaxed);
     }
 
-    /// Whether nothing more will be heard of the controller.
     pub(super) fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Relaxed)
     }
 
-    /// Whether there is no controller any more.
     pub(super) fn is_over(&self) -> bool {
         let silent = boottime_ns().saturating_sub(self.heard_ns.load(Ordering::Relaxed));
         let is_gone = self.has_ended() || self.is_deaf.load(Ordering::Relaxed);
         is_gone || Duration::from_nanos(silent) > LEASE
     }
 
-    /// Whether what is being done is to be given up.
     pub(super) fn is_to_end(&self) -> bool {
         self.is_cancelled.load(Ordering::Relaxed) || self.is_over()
     }

@@ -19,16 +19,13 @@ use crate::candidate::Candidate;
 use crate::doctor::Finding;
 use crate::supervise::{Death, StopReport};
 
-/// What carries messages to an agent and back.
 pub struct Pipe {
     /// To it. When this is dropped, it ends.
     pub to_agent: Box<dyn Write + Send>,
     pub from_agent: Box<dyn Read + Send>,
-    /// What lives as long as the pipe: ssh.
     pub carrier: Box<dyn Send + Sync>,
 }
 
-/// What a controller wants of a server's host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
     /// As it was written: `ssh:HOST=ADDRESS`.
@@ -37,7 +34,6 @@ pub struct Wanted {
     pub address: Option<Ipv4Addr>,
     /// `native`, or the engine of their containers.
     pub runtime: String,
-    /// The memory limit of each server.
     pub memory: Option<String>,
 }
 
@@ -71,22 +67,18 @@ impl ServerHost {
         Ok(ServerHost { link, wanted, greeted, first_rtt_ns, _carrier: pipe.carrier })
     }
 
-    /// As it was written: `ssh:HOST=ADDRESS`.
     pub fn given(&self) -> &str {
         &self.wanted.given
     }
 
-    /// The address that servers listen on.
     pub fn address(&self) -> Ipv4Addr {
         self.greeted.address
     }
 
-    /// The machine, as far as it says who it is.
     pub fn host(&self) -> &Host {
         &self.greeted.host
     }
 
-    /// As a run log keeps it.
     pub fn record(&self) -> prony_model::server_host::ServerHost {
         prony_model::server_host::ServerHost {
             host: self.greeted.host.clone(),
@@ -101,14 +93,12 @@ impl ServerHost {
         self.link.lost()
     }
 
-    /// Gets ready for a run: what was left there of others is cleaned up, of which it returns what was done, and no other
-    /// bench runs there until this is dropped.
+    /// Gets ready for a run: cleans up, returns what was done; no other bench runs there until this is dropped.
     pub(crate) fn begin(&self, experiment: &str, server_cpus: &[u32]) -> Result<Vec<String>, String> {
         let request = Request::Begin { experiment: experiment.to_owned(), server_cpus: server_cpus.to_vec() };
         self.link.call(request)
     }
 
-    /// A candidate by what it is there.
     pub(crate) fn named(&self, candidate: &Candidate) -> Result<Named, String> {
         if let Some(server) = candidate.server() {
             let recipe = server.recipe_hash(self.wanted.runtime != "native");
@@ -126,7 +116,6 @@ impl ServerHost {
         Ok(Named::Command { name, command: command.to_owned(), tls })
     }
 
-    /// Whether a candidate can be started there.
     pub(crate) fn find(&self, candidate: &Candidate) -> Result<Found, String> {
         let mut found: Found = self.link.call(Request::Find(self.named(candidate)?))?;
         for missing in &mut found.missing {
@@ -152,7 +141,6 @@ impl ServerHost {
         self.call_until(Request::Install(self.all_named(candidates)?), cancelled, progress)
     }
 
-    /// Asks for what takes its time, and has it given up once `cancelled`.
     pub(super) fn call_until<T: DeserializeOwned>(
         &self,
         request: Request,
@@ -179,7 +167,6 @@ impl ServerHost {
         candidates.iter().map(|candidate| self.named(candidate)).collect()
     }
 
-    /// What on its machine distorts results.
     pub fn examine(&self) -> Result<Vec<Finding>, String> {
         let mut findings: Vec<Finding> = self.link.call(Request::Examine)?;
         // Nothing of it is set by this machine.
@@ -187,7 +174,6 @@ impl ServerHost {
         Ok(findings)
     }
 
-    /// How long a byte takes to its address and back.
     pub fn round_trips(&self) -> Result<RoundTrips, String> {
         let port: u16 = self.link.call(Request::Echo)?;
         RoundTrips::measure((self.address(), port).into())
@@ -220,12 +206,10 @@ impl ServerHost {
         self.link.call(Request::Stop(server))
     }
 
-    /// How a server ended by itself, if it has.
     pub(super) fn died(&self, server: u64) -> Option<Death> {
         self.link.died(server)
     }
 
-    /// What is known of its clock.
     pub(super) fn offset(&self) -> Option<Offset> {
         self.link.offset(monotonic_ns())
     }

@@ -30,7 +30,6 @@ const SENTENCE_MAX_CHARS: usize = 16_384;
 /// Sentences that wait to be shown.
 const PROGRESS_MAX: usize = 1_000;
 
-/// Both threads of the pipe and who calls.
 pub(super) struct Link {
     /// `None` once nothing more is to be said.
     to_agent: Mutex<Option<Box<dyn Write + Send>>>,
@@ -43,7 +42,6 @@ pub(super) struct Link {
 #[derive(Default)]
 struct State {
     calls: u64,
-    /// The call that is waited for.
     waits_for: Option<u64>,
     answer: Option<Result<Box<RawValue>, String>>,
     listening: Option<Listening>,
@@ -84,7 +82,6 @@ pub(super) fn read<T: DeserializeOwned>(answer: &RawValue) -> Result<T, String> 
     value.and_then(|value| serde_json::from_value(safe(value)).ok()).ok_or_else(strange)
 }
 
-/// What an agent says, and when it last did.
 struct Heard<'a> {
     from_agent: Box<dyn Read + Send>,
     at_ns: &'a AtomicU64,
@@ -99,7 +96,6 @@ impl Read for Heard<'_> {
 }
 
 impl Link {
-    /// Begins to read, and to say that this end lives.
     pub(super) fn begin(
         to_agent: Box<dyn Write + Send>,
         from_agent: Box<dyn Read + Send>,
@@ -129,27 +125,22 @@ impl Link {
         state.rtt_min_ns.unwrap_or(0)
     }
 
-    /// Why the agent is out of reach, if it is.
     pub(super) fn lost(&self) -> Option<String> {
         locked(&self.state).lost.clone()
     }
 
-    /// How a server ended by itself, if it has.
     pub(super) fn died(&self, server: u64) -> Option<Death> {
         locked(&self.state).died.get(&server).cloned()
     }
 
-    /// What is known of the agent's clock.
     pub(super) fn offset(&self, now_ns: u64) -> Option<Offset> {
         locked(&self.state).clock.offset(now_ns)
     }
 
-    /// What the agent said of an installation since this was asked.
     pub(super) fn progress(&self) -> Vec<String> {
         std::mem::take(&mut locked(&self.state).progress)
     }
 
-    /// Asks, and waits for the answer.
     pub(super) fn call<T: DeserializeOwned>(&self, request: Request) -> Result<T, String> {
         read(&self.call_raw(request)?)
     }
@@ -190,7 +181,6 @@ impl Link {
         Ok(call)
     }
 
-    /// The answer to the call that was begun, waiting for it for so long.
     pub(super) fn answer(&self, call: u64, patience: Duration) -> Option<Result<Box<RawValue>, String>> {
         let mut state = locked(&self.state);
         if state.answer.is_none() && state.lost.is_none() {
@@ -208,7 +198,6 @@ impl Link {
         Some(answer)
     }
 
-    /// Where the server that is being started listens, once all of it runs.
     pub(super) fn listening(&self) -> Option<Listening> {
         locked(&self.state).listening.clone()
     }

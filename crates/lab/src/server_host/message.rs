@@ -25,7 +25,6 @@ pub(super) enum FromController {
     Call(u64, Box<Request>),
     /// The server that is being started gives the right answer, since this instant of the agent's clock.
     Ready(u64),
-    /// What is being done is to be given up.
     Cancel,
 }
 
@@ -47,7 +46,6 @@ pub(super) enum Request {
         workers: u32,
         /// Its CPUs; empty: any.
         cpus: Vec<u32>,
-        /// The services that are up, with their ports.
         services: Vec<(String, u16)>,
     },
     /// To start a service, which those before it are up for, on these CPUs (empty: any): [`ServiceStarted`].
@@ -83,16 +81,12 @@ pub(super) struct Greeting {
     pub(super) version: String,
     /// The address that servers are to listen on, if not the one that ssh reached.
     pub(super) address: Option<Ipv4Addr>,
-    /// `native`, or the engine of their containers.
     pub(super) runtime: String,
-    /// The memory limit of each server.
     pub(super) memory: Option<String>,
 }
 
-/// A candidate by what it is on both machines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Named {
-    /// A server of the catalogue.
     Recipe {
         label: String,
         /// The hash of its files, which must be the same there.
@@ -109,11 +103,8 @@ pub(crate) enum Named {
 pub(super) enum FromAgent {
     /// The answer to a beat: its number, and the agent's clock.
     Beat(u64, u64),
-    /// All processes of the server that is being started run.
     Listening(Listening),
-    /// A server has ended by itself.
     Died(u64, Death),
-    /// How an installation goes on.
     Progress(String),
     /// A call's answer, of the type that its [`Request`] names, or why there is none, in a sentence.
     Answer(u64, Result<Box<RawValue>, String>),
@@ -122,20 +113,16 @@ pub(super) enum FromAgent {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Greeted {
     pub(super) host: Host,
-    /// The address that servers listen on.
     pub(super) address: Ipv4Addr,
     pub(super) interface: Option<String>,
 }
 
-/// A candidate on its host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Found {
     pub(crate) missing: Vec<Missing>,
-    /// Its own word for its version.
     pub(crate) version: Option<String>,
 }
 
-/// Where a server that is being started is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Listening {
     pub(crate) port: u16,

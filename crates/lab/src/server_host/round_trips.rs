@@ -13,12 +13,9 @@ const TRIPS: usize = 1_100;
 const WARM_UP: usize = 100;
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Round trips of a byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct RoundTrips {
-    /// The shortest.
     pub min_ns: u64,
-    /// The median.
     pub p50_ns: u64,
     /// The 99th percentile: the noise of the way and of both machines.
     pub p99_ns: u64,

@@ -17,14 +17,12 @@ pub(crate) enum SampledServer {
     There(Arc<RemoteServer>),
 }
 
-/// A server that is being sampled.
 #[derive(Debug)]
 pub(crate) enum Sampling {
     Here(Sampler),
     There(Arc<RemoteServer>),
 }
 
-/// What was seen of a server within a window.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
     pub(crate) server: Option<ServerSamples>,
@@ -47,8 +45,7 @@ impl SampledServer {
 }
 
 impl Sampling {
-    /// Ends: what was seen in a window of CLOCK_MONOTONIC, if there was one, of a server that took so long to start on these
-    /// CPUs.
+    /// Ends: what was seen in a window of CLOCK_MONOTONIC, of a server that took so long to start on these CPUs.
     pub(crate) fn finish(
         self,
         window: Option<(u64, u64)>,

@@ -103,7 +103,6 @@ impl RemoteServer {
         Ok((RemoteServer { host: Arc::clone(host), number, startup, stopped }, port))
     }
 
-    /// Runs a reset there.
     pub(crate) fn reset(
         host: &Arc<ServerHost>,
         reset: &Reset,
@@ -127,7 +126,6 @@ impl RemoteServer {
         self.startup
     }
 
-    /// Whether it has ended since the start, and how; or its host is out of reach.
     pub(crate) fn died(&self) -> Option<Death> {
         let lost = || {
             self.host.lost().map(|how| Death { how: format!("is gone, since {how}"), log_tail: Vec::new() })

@@ -17,7 +17,6 @@ use crate::toml_file::suggest;
 const READY_TIMEOUT: Duration = Duration::from_secs(60);
 /// A service that takes longer is not starting, it is hanging.
 const READY_TIMEOUT_MAX: Duration = Duration::from_secs(600);
-/// The most services of a trial.
 pub(crate) const SERVICES_MAX: usize = 16;
 /// How the variable of a service's port ends.
 const PORT_ENDS: &str = "_port";
@@ -28,7 +27,6 @@ const POSTGRESQL_SCRIPT: &str = include_str!("postgresql.sh");
 /// What a command of a service may name, beside the ports of those that run already.
 const OWN_NAMES: [&str; 3] = ["host", "port", "run"];
 
-/// A helper process of trials.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Service {
     pub name: String,
@@ -45,18 +43,14 @@ pub struct Service {
     pub(crate) port_name: String,
 }
 
-/// What brings everything to its state before a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reset {
-    /// What `sh` runs.
     pub command: String,
     pub timeout: Duration,
 }
 
-/// How long a reset may take, unless told otherwise.
 pub const RESET_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// `[service.NAME]`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
@@ -65,7 +59,6 @@ struct Table {
     service: Option<Known>,
     /// A file of SQL that is run once it is up.
     seed: Option<String>,
-    /// Of its configuration.
     #[serde(default)]
     settings: BTreeMap<String, String>,
     ready: Option<String>,
@@ -74,7 +67,6 @@ struct Table {
     ready_timeout: Option<prony_model::units::DurationValue>,
 }
 
-/// A service that Prony knows how to start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Known {
@@ -161,7 +153,6 @@ impl Service {
         self.known.is_some()
     }
 
-    /// The URL by which it is ready, if it is by one.
     pub(crate) fn ready_url(&self) -> Option<&str> {
         self.ready.as_deref().filter(|ready| ready.starts_with("http://") || ready.starts_with("https://"))
     }
@@ -177,13 +168,11 @@ impl Service {
     }
 }
 
-/// The variables of their ports.
 fn ports(services: &[Service]) -> impl Iterator<Item = &str> {
     services.iter().map(|service| service.port_name.as_str())
 }
 
-/// Whether these can be the services of a run, each naming only what is known when it is started; `more` are names that
-/// their commands may have besides. Why not, in a sentence.
+/// Whether these can be a run's services, each naming only what is known by then, or `more`. Why not, in a sentence.
 pub fn check(services: &[Service], more: &[&str]) -> Result<(), String> {
     if services.len() > SERVICES_MAX {
         return Err(format!("{} services are more than {SERVICES_MAX}.", services.len()));

@@ -7,9 +7,7 @@ use crate::launch::run_dir::log_path;
 use crate::programs::last_lines;
 use prony_model::units::show_duration;
 
-/// Lines of a log that an error shows.
 const TAIL_LINES: usize = 10;
-/// Bytes of a line that an error shows.
 const LINE_MAX_CHARS: usize = 300;
 
 /// Why a server did not start. Displays as a sentence, then the last lines it wrote.
@@ -22,36 +20,27 @@ pub struct StartError {
     pub(crate) log_tail: Vec<String>,
 }
 
-/// What happened at a start, behind the candidate's label.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StartErrorKind {
-    /// The guard could not be started, or the journal not written.
     #[error("was not started: the process that supervises it could not be set up: {0}.")]
     Guard(std::io::Error),
-    /// The guard ended before it should.
     #[error("was ended, since the process that supervises it ended during the start: was that killed?")]
     GuardLost,
-    /// A program could not be started: a sentence.
     #[error("did not start: {0}")]
     NotStarted(String),
     /// A process ended before the server answered: `ended with exit code 1`.
     #[error("{0} before it responded.")]
     Died(String),
-    /// It did not answer rightly in time.
     #[error("gave no valid response within {}.", show_duration(*.0))]
     NotReady(Duration),
-    /// Its certificate is refused: what the last attempt found.
     #[error("is not trusted. {0} Correct the certificate, name its issuer by --cacert, or check none by -k.")]
     NotTrusted(String),
-    /// It does not speak the protocol that it is asked by: what the last attempt found.
     #[error("does not speak the load's protocol. {0} Let it serve HTTP/2, or leave --http2 out.")]
     NotSpoken(String),
-    /// It waited for this path, which did not appear in time.
     #[error("did not start: {} did not appear in time.", .0.display())]
     NoPath(std::path::PathBuf),
     #[error("was still starting when the run was interrupted.")]
     Interrupted,
-    /// In the words of who started it.
     #[error("{0}")]
     Said(String),
 }
@@ -61,8 +50,7 @@ pub(super) fn wrote(log_tail: &[String]) -> String {
     if log_tail.is_empty() { String::new() } else { format!(" It wrote:\n  {}", log_tail.join("\n  ")) }
 }
 
-/// The last lines that a process wrote, at most [`TAIL_LINES`], with what a
-/// terminal could take as a command made visible.
+/// The last lines that a process wrote, at most [`TAIL_LINES`], with a terminal's commands made visible.
 pub(super) fn log_tail(run_dir: &Path, process: usize) -> Vec<String> {
     last_lines(&log_path(run_dir, process), 0, TAIL_LINES, printable)
 }

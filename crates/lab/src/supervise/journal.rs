@@ -1,11 +1,9 @@
 //! What is running, on disk: so that a later Prony can end what a killed one left.
 //!
-//! One small file per guard, written before the guard is told to start
-//! anything and removed when it has ended. A process is known by its pid, its
-//! start time and the machine's boot: only one that all three prove to be ours
-//! is ever sent a signal. The entries are in a folder that only the effective user
-//! may use (`prony_host::state`) and never in the current one, where anybody's
-//! files may lie: whoever could write one could have any process ended.
+//! One small file per guard, written before the guard is told to start anything and removed when it has ended. A
+//! process is known by its pid, its start time and the machine's boot: only one that all three prove to be ours is ever
+//! sent a signal. The entries are in a folder that only the effective user may use (`prony_host::state`) and never in
+//! the current one, where anybody's files may lie: whoever could write one could have any process ended.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -27,11 +25,9 @@ const GUARD_PATIENCE: Duration = Duration::from_secs(5);
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// One guard and what it watches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
     pub(crate) guard: Identity,
-    /// The Prony that started it.
     pub(crate) owner: Identity,
     /// `/proc/sys/kernel/random/boot_id`: pids and start times mean nothing in another boot.
     pub(crate) boot_id: String,
@@ -39,10 +35,8 @@ pub(crate) struct Entry {
     #[serde(default)]
     pub(crate) pid_namespace: u64,
     pub(crate) label: String,
-    /// The folder of this start.
     pub(crate) run_dir: PathBuf,
     pub(crate) cgroup: Option<Cgroup>,
-    /// The processes that the guard started itself.
     pub(crate) processes: Vec<Identity>,
     #[serde(default)]
     pub(crate) container: Option<ContainerSpec>,
@@ -130,17 +124,14 @@ fn clean_entry(path: &Path, engine: &dyn Fn(&str) -> Option<PathBuf>) -> Option<
     Some(text)
 }
 
-/// What became of an entry's processes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct EntryEnd {
-    /// How many were sent SIGKILL.
     pub(crate) killed: usize,
     pub(crate) leftovers: Vec<String>,
 }
 
 impl Entry {
-    /// Waits for the guard to end its servers, then ends whatever of them is left.
-    /// The entry must be of this boot.
+    /// Waits for the guard to end its servers, then ends what is left of them. The entry must be of this boot.
     pub(crate) fn end(&self, patience: Duration) -> EntryEnd {
         let until = Instant::now() + patience;
         while self.guard.lives() && Instant::now() < until {
@@ -176,9 +167,8 @@ impl Entry {
         self.cgroups().for_each(Cgroup::remove);
     }
 
-    /// What lives of the guard, the processes it started, all below them, and
-    /// all in their cgroup: each proven by descent, by identity or by a cgroup
-    /// that only we have filled.
+    /// What lives of the guard, the processes it started, all below them, and all in their cgroup: each proven by
+    /// descent, by identity or by a cgroup that only we have filled.
     fn living(&self) -> Vec<Identity> {
         let mut living: Vec<Identity> = Vec::new();
         let mut add = |found: Option<Identity>| {

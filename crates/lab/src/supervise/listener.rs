@@ -1,8 +1,5 @@
-//! Whose port it is: that the one who answers is the server that was started.
-//!
-//! A port is free when it is chosen and bound some milliseconds later; whoever
-//! takes it in between would be loaded in the server's place, and answer rightly
-//! if it is a web server too.
+//! Whose port it is: that the one who answers is the server that was started. A port is chosen free and bound
+//! milliseconds later: who takes it in between would be loaded in the server's place.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,8 +10,7 @@ use prony_host::process;
 /// /proc/net/tcp: `0A` is LISTEN.
 const LISTEN: &str = "0A";
 
-/// Who else listens on a port of an address of this machine, `4321 (nginx)`, beside or instead of these processes.
-/// `None`: nobody, or it cannot be told (their descriptors may not be read).
+/// Who else listens on a port of this machine, `4321 (nginx)`, besides these processes; `None`: nobody, or not known.
 pub(crate) fn stranger(address: Ipv4Addr, port: u16, own: &[u32]) -> Option<String> {
     let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let mut listening = listeners(&text("/proc/net/tcp"), address, port);

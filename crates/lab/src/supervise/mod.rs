@@ -33,8 +33,7 @@ pub(crate) use prepare::{NotUp, prepare, run_folder};
 use guard::{CONTAINER_TIMEOUT, GuardEvent, GuardOrder, KILL_TIMEOUT, STOP_LINE, STOP_TIMEOUT};
 use journal::Entry;
 
-/// Between two looks whether a server answers: short at first, since most
-/// start within 100 ms; no longer than [`READY_PERIOD_MAX`], the resolution of start-up times.
+/// Between two looks whether a server answers: short at first, since most start within 100 ms.
 const READY_PERIOD_MIN: Duration = Duration::from_millis(1);
 const READY_PERIOD_MAX: Duration = Duration::from_millis(20);
 /// How often somebody else must be seen on a server's port.
@@ -51,15 +50,12 @@ pub struct Supervision {
     /// Where the journal is: a folder that nobody else may write to, `prony_host::state`.
     pub(crate) root: PathBuf,
     pub(crate) stop_timeout: Duration,
-    /// Whether to count CPU time by a cgroup, where one can be made.
     pub(crate) cgroup: bool,
-    /// What a server's processes may have of memory together, swap included; of a container its engine sees to
-    /// that. See [`crate::sample::can_limit`].
+    /// A server's processes' memory together, swap included; a container's engine sees to its own.
     pub(crate) memory_bytes: Option<u64>,
 }
 
 impl Supervision {
-    /// By this very program, below `root`, with the defaults.
     pub fn new(root: &Path, guard_cpus: &[u32], memory_bytes: Option<u64>) -> Supervision {
         Supervision {
             guard_exe: PathBuf::from("/proc/self/exe"),
@@ -91,22 +87,18 @@ pub struct Running {
     startup: Duration,
 }
 
-/// How a server ended by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Death {
     /// A part of a sentence: `was ended by signal 9`.
     pub(crate) how: String,
-    /// The last lines it wrote, printable.
     pub(crate) log_tail: Vec<String>,
 }
 
 impl Death {
-    /// The whole sentence, of a candidate under load.
     pub(crate) fn said(&self, candidate: &str) -> String {
         self.said_beside(candidate, "it")
     }
 
-    /// The same of what was not loaded itself.
     pub(crate) fn said_beside(&self, who: &str, loaded: &str) -> String {
         format!("{who} {} while {loaded} was loaded.{}", self.how, error::wrote(&self.log_tail))
     }
@@ -114,7 +106,6 @@ impl Death {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct StopReport {
-    /// Whether a process ignored SIGTERM and needed SIGKILL.
     pub(crate) killed: bool,
     /// Processes that live on all the same, `1234 (nginx)`: none in any sound run.
     pub(crate) leftovers: Vec<String>,
@@ -333,7 +324,6 @@ impl Running {
         Duration::from_nanos(at_ns.saturating_sub(self.first_started_ns.unwrap_or(at_ns)))
     }
 
-    /// What a sampler is to watch.
     pub(crate) fn watched(&self) -> Watched {
         let of_container = self.entry.container.as_ref().and_then(Watched::of_container);
         of_container.unwrap_or_else(|| Watched {
@@ -342,7 +332,6 @@ impl Running {
         })
     }
 
-    /// The servers' cgroup, where it could be made.
     pub(crate) fn cgroup(&self) -> Option<&Cgroup> {
         self.entry.cgroup.as_ref()
     }
@@ -352,7 +341,6 @@ impl Running {
         run_dir::log_path(&self.entry.run_dir, self.commands.len().saturating_sub(1))
     }
 
-    /// Whether a process has ended since the start, and how.
     pub(crate) fn died(&mut self) -> Option<Death> {
         self.take_events(Duration::ZERO);
         if let Some((process, how)) = &self.ended {
@@ -365,9 +353,8 @@ impl Running {
             .then(|| Death { how: "lost the process that supervises it".to_owned(), log_tail: Vec::new() })
     }
 
-    /// Ends every process and removes the run folder; returns when they are
-    /// gone, after at most the stop timeout and some seconds. A second call
-    /// returns the first one's report.
+    /// Ends every process and removes the run folder; returns when they are gone, after at most the stop timeout and
+    /// some seconds. A second call returns the first one's report.
     pub(crate) fn stop(&mut self) -> StopReport {
         if let Some(mut orders) = self.orders.take() {
             // A guard that is gone needs no telling; closing the pipe says the same.
@@ -418,7 +405,6 @@ impl Drop for Running {
     }
 }
 
-/// Reads a guard's events on a thread, until its pipe closes.
 fn read_events(told: ChildStdout) -> io::Result<Receiver<GuardEvent>> {
     let (sender, events) = mpsc::channel();
     std::thread::Builder::new().name("guard events".to_owned()).spawn(move || {

@@ -39,8 +39,7 @@ pub(crate) fn port_of(candidate: &Candidate, address: Ipv4Addr) -> Result<u16, S
     }
 }
 
-/// A port of an address of this machine on which nothing listens and nothing lingers now.
-/// `None` when hundreds of tries found none.
+/// A port of an address of this machine with nothing listening or lingering; `None` after hundreds of tries.
 pub(crate) fn free_port(address: Ipv4Addr) -> Option<u16> {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
     let mut recent = RECENTLY_USED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

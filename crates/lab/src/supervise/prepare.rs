@@ -18,22 +18,16 @@ use crate::launch::{LaunchContext, LaunchSpec, certificate, run_dir};
 pub(crate) struct Prepared {
     launch: LaunchSpec,
     address: Ipv4Addr,
-    /// The port that it is to listen on.
     pub(crate) port: u16,
-    /// The Unix socket instead of it.
     pub(crate) socket: Option<PathBuf>,
-    /// The certificate that was made for it.
     pub(crate) certificate: Option<Roots>,
 }
 
-/// Why a server is not up, each in a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum NotUp {
     /// A folder for its files could not be made: no other server would start either.
     NoFolder(String),
-    /// It did not start, or did not answer.
     NotStarted(String),
-    /// It did not give a right answer in time.
     Late(String),
     /// Somebody else answers on its port; and the processes that outlived its stop.
     Stranger(String, Vec<String>),
@@ -41,7 +35,6 @@ pub(crate) enum NotUp {
     Cancelled(String, Vec<String>),
 }
 
-/// A fresh folder for a start.
 pub(crate) fn run_folder(shared: bool) -> Result<PathBuf, NotUp> {
     run_dir::create(shared).map_err(|why| {
         let folder = temp_dir();
@@ -52,8 +45,7 @@ pub(crate) fn run_folder(shared: bool) -> Result<PathBuf, NotUp> {
     })
 }
 
-/// Prepares a start of a candidate that is to listen on this address of the machine, with so many workers on these CPUs
-/// (empty: any), beside services on these ports.
+/// Prepares a start: listening on this address, with so many workers on these CPUs (empty: any), beside these services.
 pub(crate) fn prepare(
     candidate: &Candidate,
     layout: &Layout,
@@ -107,13 +99,11 @@ impl Prepared {
         }
     }
 
-    /// Its certificate as a file has it.
     pub(crate) fn certificate_pem(&self) -> Option<String> {
         let path = self.launch.run_dir.join(certificate::CERTIFICATE);
         self.certificate.as_ref().and_then(|_| std::fs::read_to_string(path).ok())
     }
 
-    /// Leaves nothing of it, where it is not started.
     pub(crate) fn give_up(&self) {
         run_dir::remove(&self.launch.run_dir);
     }

@@ -44,13 +44,11 @@ pub(crate) struct TomlFile<'a> {
 }
 
 impl TomlFile<'_> {
-    /// Reads it into `T`.
     pub(crate) fn parse<T: DeserializeOwned>(self) -> Result<T, TomlError> {
         let refused = |why: toml::de::Error| self.reworded(why.message(), why.span().unwrap_or_default());
         toml::from_str(self.text).map_err(refused)
     }
 
-    /// An error of serde's about the value of a key.
     pub(crate) fn misread(self, path: &[&str], why: &str) -> TomlError {
         let at = position::offset_of(self.text, path);
         self.reworded(why, at..at + 1)
@@ -74,12 +72,10 @@ impl TomlFile<'_> {
         self.error_at(position::offset_of(self.text, path), message.into())
     }
 
-    /// The same, where nothing goes on.
     pub(crate) fn refuse<T>(self, path: &[&str], message: impl Into<String>) -> Result<T, TomlError> {
         Err(self.error(path, message))
     }
 
-    /// The same, where this is so.
     pub(crate) fn refuse_if(
         self,
         is_so: bool,
@@ -96,7 +92,6 @@ impl TomlFile<'_> {
     }
 }
 
-/// The known word nearest to the one written, if one is near at all.
 fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = word.to_lowercase();
     known

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
-/// Where in the document a byte lies.
 #[derive(Debug, Default)]
 pub(super) struct Position {
     /// Names down to the innermost key whose name or value holds the byte.

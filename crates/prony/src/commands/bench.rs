@@ -143,7 +143,6 @@ pub(super) fn failure(error: BenchError) -> Failure {
     }
 }
 
-/// Prints the results, and writes the page beside the log.
 fn conclude(
     setup: &BenchSetup,
     outcome: &BenchOutcome,

@@ -1,7 +1,5 @@
-//! `prony ci`: a change against its base, in one job, on one machine.
-//!
-//! One command, and no script, is what GitHub's action and GitLab's template call: it needs git and a shell for the
-//! build alone, and is the same on a developer's machine.
+//! `prony ci`: a change against its base, in one job, on one machine. GitHub's action and GitLab's template call it,
+//! and no script; it needs git, and a shell for the build alone.
 
 mod comment;
 mod files;
@@ -40,9 +38,7 @@ const RUNNERS: [&str; 5] =
 const RUNNERS_PREFIX: &str = "ACTIONS_";
 /// How precise a comparison is unless told otherwise: what matters of throughput.
 const PRECISION: &str = "2%";
-/// How often a child is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// What both sides are called.
 const SIDES: [&str; 2] = ["base", "head"];
 
 pub(crate) fn run(arguments: &CiArguments, printer: &Printer) -> Result<(), Failure> {
@@ -106,7 +102,6 @@ fn given(value: Option<&String>) -> Option<&str> {
     value.map(|text| text.trim()).filter(|text| !text.is_empty())
 }
 
-/// The parts of a text with commas between.
 fn listed(value: Option<&String>) -> Vec<String> {
     let parts = given(value).unwrap_or_default().split(',').map(str::trim);
     parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
@@ -152,7 +147,6 @@ fn ended(mut child: Child) -> std::io::Result<ExitStatus> {
     }
 }
 
-/// An error where a signal has asked for the end.
 fn unless_interrupted() -> Result<(), Failure> {
     if interrupt::asked() { Err(Failure::code(INTERRUPTED)) } else { Ok(()) }
 }
@@ -175,7 +169,6 @@ fn build(side: &str, folder: &Path, command: Option<&str>, printer: &Printer) ->
     if status.success() { Ok(()) } else { Err(failed(status.to_string())) }
 }
 
-/// Measures both by `prony bench`; whether a threshold was missed.
 fn bench(
     arguments: &CiCompareArguments,
     folders: &[PathBuf; 2],

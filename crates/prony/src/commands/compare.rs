@@ -105,7 +105,6 @@ fn compare(
     pairs.into_iter().map(with).collect()
 }
 
-/// A's run and the earlier runs of its kind in a folder.
 fn earlier(
     folder: &str,
     a: RunCandidate<'_>,

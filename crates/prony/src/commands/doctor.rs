@@ -24,7 +24,6 @@ const SCHEMA: &str = "prony.doctor/1";
 struct Report {
     schema: &'static str,
     host: Host,
-    /// What distorts first.
     findings: Vec<Finding>,
     /// `None` with `--quick`, or where nothing could be measured.
     measured: Option<measure::Measured>,
@@ -70,7 +69,6 @@ pub(crate) fn run(arguments: &DoctorArguments, printer: &Printer) -> Result<(), 
     if interrupt::asked() { Err(Failure::code(INTERRUPTED)) } else { Ok(()) }
 }
 
-/// What an agent there finds, and how far away it is.
 fn of_another_host(given: &str, arguments: &DoctorArguments, printer: &Printer) -> Result<(), Failure> {
     let host = examined(given, &arguments.agent_binary)?;
     let findings = host.examine().map_err(Failure::not_measured)?;

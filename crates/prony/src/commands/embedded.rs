@@ -1,5 +1,4 @@
-//! The embedded target: a `prony target` of our own as a child process, so
-//! that its work is not charged to the client.
+//! The embedded target: a `prony target` of our own as a child process, so that its work is not charged to the client.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -15,7 +14,6 @@ pub(crate) struct Embedded {
 }
 
 impl Embedded {
-    /// Starts it, and makes it the plan's target.
     pub(crate) fn start_for(plan: &mut Plan) -> Result<Embedded, Failure> {
         let refused =
             |what: &str| Failure::not_measured(format!("The embedded target could not be started: {what}."));

@@ -15,8 +15,7 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::result_file;
 
-/// The single requests that are kept of a closed load which only a duration
-/// ends: how many it will make is not known before. 160 MB.
+/// The requests kept of a closed load that only a duration ends: how many it will make is not known. 160 MB.
 const CLOSED_SAMPLES: u64 = 5_000_000;
 /// A list of requests is long: it is written in pieces of this size.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -30,7 +29,6 @@ enum Kind {
     Openmetrics,
 }
 
-/// What is exported, and where to.
 #[derive(Debug, Default)]
 pub(crate) struct Exports(Vec<(Kind, String)>);
 
@@ -61,9 +59,7 @@ impl Exports {
         Ok(Exports(exports))
     }
 
-    /// How many single requests the load must keep for these exports: none, or
-    /// as many as it can make, as far as that is known before it and within
-    /// the engine's bound.
+    /// How many single requests the load must keep: none, or all that it can make, as far as known and within bounds.
     pub(crate) fn samples_max(&self, plan: &Plan) -> u64 {
         if !self.0.iter().any(|(kind, _)| *kind == Kind::Jtl) {
             return 0;
@@ -121,8 +117,7 @@ fn kind_and_path(text: &str) -> Result<(Kind, &str), Failure> {
     Ok((kind, path))
 }
 
-/// Checks that the result (`-` is no file) and the run log, whose folder is made if need be, can be written, and are not
-/// the same file.
+/// Checks that the result (`-` is no file) and the run log can be written, its folder made, and are not the same file.
 fn apart(result: Option<&str>, log: Option<&str>) -> Result<(), Failure> {
     let result = result.filter(|path| *path != "-");
     let folder_is_there = |path: &&str| {

@@ -43,17 +43,14 @@ pub(crate) fn fleet_key(given: Option<&PathBuf>, side: Side) -> Result<PathBuf, 
     }
 }
 
-/// Where this user's keys are.
 fn key_folder() -> Result<PathBuf, Failure> {
     Ok(user_folder("XDG_CONFIG_HOME", ".config")?.join("prony/fleet"))
 }
 
-/// As whom to speak with a NATS server.
 pub(crate) fn login(options: &NatsOptions) -> NatsLogin {
     NatsLogin { nkey: options.nats_nkey.clone(), ca: options.nats_ca.clone() }
 }
 
-/// The agents that `--fleet` names, if it does.
 pub(crate) fn agents(options: &FleetOptions) -> Result<Option<Agents>, Failure> {
     let Some(text) = &options.fleet else {
         let alone = [
@@ -70,8 +67,7 @@ pub(crate) fn agents(options: &FleetOptions) -> Result<Option<Agents>, Failure> 
     Agents::parse(text, options.agents).map(Some).map_err(Failure::usage)
 }
 
-/// Refuses `--agent-binary` where nobody would be given it: neither is the fleet one of hosts that ssh reaches, nor is another
-/// host reached.
+/// Refuses `--agent-binary` where nobody would be given it: no fleet of ssh hosts, and no other host.
 pub(crate) fn check_agent_binary(options: &FleetOptions, another_host: bool) -> Result<(), Failure> {
     let by_ssh = options.fleet.as_deref().is_some_and(|fleet| fleet.starts_with("ssh:"));
     if options.agent_binary.is_empty() || by_ssh || another_host {
@@ -147,7 +143,6 @@ fn assemble(
     Fleet::start(setup).map_err(Failure::not_measured)
 }
 
-/// Refuses what of a bench these agents cannot apply.
 pub(crate) fn check_bench(agents: &Agents, setup: &BenchSetup) -> Result<(), Failure> {
     if setup.duet.is_some() {
         return Err(Failure::usage(
@@ -170,7 +165,6 @@ pub(crate) fn check_bench(agents: &Agents, setup: &BenchSetup) -> Result<(), Fai
     Ok(())
 }
 
-/// Starts these agents for a bench's loads.
 pub(crate) fn start_for_bench(
     options: &FleetOptions,
     agents: Agents,

@@ -11,7 +11,6 @@ use crate::cli::{HistoryArguments, HistoryFormat};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Where the page is written unless told otherwise.
 const PAGE: &str = "history.html";
 
 pub(crate) fn run(arguments: &HistoryArguments, printer: &Printer) -> Result<(), Failure> {

@@ -97,7 +97,6 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     thresholds::conclude(&trial.slo, &thresholds::not_judged(&trial.slo), arguments.strict)
 }
 
-/// Says what makes the load's result worth less than it looks.
 fn warn(plan: &Plan, printer: &Printer) {
     if plan.target.tls && plan.tls.verify == Verify::Nothing {
         printer.note("-k: the server's certificate is NOT verified.");
@@ -111,7 +110,6 @@ fn warn(plan: &Plan, printer: &Printer) {
     }
 }
 
-/// What every load of a command line has in common.
 struct LoadContext<'a> {
     arguments: &'a LoadArguments,
     plan: &'a Plan,
@@ -121,7 +119,6 @@ struct LoadContext<'a> {
     control: &'a Control,
     slos: &'a [Slo],
     printer: &'a Printer,
-    /// Who applies it, if not this process.
     fleet: Option<&'a Fleet>,
     outside: LoadObserver,
 }
@@ -154,8 +151,7 @@ impl<'a> LoadContext<'a> {
         }
     }
 
-    /// Applies the load once, by its plan or with another seed, and judges it. `which` stands before what is shown of its
-    /// progress.
+    /// Applies the load once, by its plan or with another seed, and judges it. `which` stands before its progress.
     fn measure(
         &self,
         plan: &Plan,
@@ -192,7 +188,6 @@ impl<'a> LoadContext<'a> {
         Ok((observed, trial))
     }
 
-    /// A run log of these trials alone.
     fn run_log(&self, trials: &[Trial]) -> Option<RunLog> {
         let header = self.header(trials.first()?);
         let result = |(index, trial): (u32, &Trial)| TrialResult {

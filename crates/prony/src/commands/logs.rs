@@ -16,8 +16,7 @@ pub(crate) fn noted(log: RunLog, path: &str, printer: &Printer) -> RunLog {
     log
 }
 
-/// The run log that trials made one by one are appended to: opened before the load, so that a file that cannot be
-/// written is found before minutes of load are lost.
+/// The run log that trials are appended to: opened before the load, so that one that cannot be written costs no load.
 pub(crate) enum Log {
     New(String),
     /// With the number of the next trial.
@@ -25,7 +24,6 @@ pub(crate) enum Log {
 }
 
 impl Log {
-    /// A new run log, or one of trials made one by one; `command` is who asks.
     pub(crate) fn open(path: &str, command: &str, printer: &Printer) -> Result<Log, Failure> {
         if !Path::new(path).exists() {
             return Ok(Log::New(path.to_owned()));

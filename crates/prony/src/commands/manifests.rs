@@ -22,7 +22,6 @@ pub(crate) fn run(arguments: &ManifestsArguments, printer: &Printer) -> Result<(
     Ok(())
 }
 
-/// The arguments of `prony agent`.
 fn agent_arguments(arguments: &ManifestsArguments) -> Vec<String> {
     let fixed = ["agent", "--pool", &arguments.pool, "--key", KEY].map(str::to_owned);
     let allowed = arguments.allow.iter().flat_map(|target| ["--allow".to_owned(), target.clone()]);

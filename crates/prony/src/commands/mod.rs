@@ -46,7 +46,6 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::result_file;
 
-/// Writes a file whole, or says why not.
 pub(crate) fn write_file(path: &str, text: &str) -> Result<(), Failure> {
     result_file::write(Path::new(path), |mut file| file.write_all(text.as_bytes()))
         .map_err(|e| Failure::usage(format!("{path} could not be written: {e}.")))
@@ -69,8 +68,7 @@ pub(crate) fn write_output(
     Ok(())
 }
 
-/// Writes a result as JSON where `--json` says: to a file, or for `-` to standard output, where nothing else is printed
-/// then. Whether it was that.
+/// Writes a result as JSON where `--json` says: to a file, or for `-` alone to standard output. Whether it was that.
 pub(crate) fn write_json(
     path: Option<&str>,
     result: &impl Serialize,

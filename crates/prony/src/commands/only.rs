@@ -6,8 +6,7 @@ use prony_report::format::printable;
 
 use crate::failure::Failure;
 
-/// Keeps the rows of the candidates that are named, and of the plans: all where none is. A name that is both is
-/// a candidate's. `of_row` is a row's candidate and plan, `run` what the rows are of.
+/// Keeps the rows of the named candidates and plans: all where none is. A name that is both is a candidate's.
 pub(super) fn keep<T>(
     rows: &mut Vec<T>,
     only: &[String],

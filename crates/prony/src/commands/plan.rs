@@ -22,8 +22,7 @@ pub(crate) fn placeholder() -> Target {
     Target { host: "127.0.0.1".to_owned(), port: 80, path: "/".to_owned(), userinfo: None, tls: false }
 }
 
-/// The plan that the flags mean, for this target or for the one that a list names; headers of the names in `redact` are
-/// secret.
+/// The plan that the flags mean, for this target or the one that a list names; headers named in `redact` are secret.
 pub(crate) fn plan(
     options: &LoadOptions,
     redact: &[String],
@@ -43,13 +42,11 @@ impl OneTargetOptions {
         self.url.as_deref().map(Target::given).transpose().map_err(Failure::usage)
     }
 
-    /// Whether a server of Prony's own is loaded: where neither a URL nor a list of requests names one.
     pub(crate) fn is_embedded(&self) -> bool {
         self.url.is_none() && self.plan.targets.is_none()
     }
 
-    /// The plan that these options mean, by whoever applies it: where that is a fleet, its agents read the client's
-    /// certificate and key.
+    /// The plan that these options mean; where a fleet applies it, its agents read the client's certificate and key.
     pub(crate) fn plan_of(&self, options: &LoadOptions, target: Option<Target>) -> Result<Plan, Failure> {
         let plan = match &self.fleet.fleet {
             None => options.plan(target, &read),
@@ -63,7 +60,6 @@ impl OneTargetOptions {
         Ok(plan)
     }
 
-    /// Writes the plan file that --save names.
     pub(crate) fn save(&self, printer: &Printer) -> Result<(), Failure> {
         let (Some(path), Some(text)) = (&self.save, &self.saved) else { return Ok(()) };
         if Path::new(path).exists() {
@@ -78,7 +74,6 @@ impl OneTargetOptions {
         self.output.as_deref().map(|path| Log::open(path, command, printer)).transpose()
     }
 
-    /// The server that is watched, where one is named.
     pub(crate) fn watched(&self) -> Result<Option<WatchedServer>, Failure> {
         self.watch.as_deref().map(|named| watched(named, &self.fleet.agent_binary)).transpose()
     }
@@ -94,7 +89,6 @@ pub(crate) fn read(path: &str, most: u64) -> Result<Vec<u8>, String> {
     read.map(|_| bytes).map_err(|e| e.to_string())
 }
 
-/// The flag of an option of [`LoadOptions`], as it is typed.
 pub(crate) fn flag(option: &str) -> String {
     let command = LoadOptions::augment_args(Command::new("prony"));
     let argument = command.get_arguments().find(|argument| argument.get_id() == option);

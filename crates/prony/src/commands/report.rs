@@ -53,12 +53,10 @@ pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<(), 
     }
 }
 
-/// The file of a step's summary, in GitHub Actions.
 fn summary() -> Option<OsString> {
     std::env::var_os(STEP_SUMMARY).filter(|path| !path.is_empty())
 }
 
-/// Whether GitHub Actions shows a step's summary.
 pub(super) fn in_github() -> bool {
     summary().is_some()
 }

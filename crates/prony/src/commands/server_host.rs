@@ -54,7 +54,6 @@ pub(crate) fn connect(
     Ok(Some(host))
 }
 
-/// What names a host, in its parts.
 fn parsed(flag: &str, given: &str) -> Result<SshHost, Failure> {
     let host = given.strip_prefix("ssh:").ok_or_else(|| {
         Failure::usage(format!(
@@ -106,7 +105,6 @@ fn reach(
     ServerHost::greet(pipe, wanted).map(Arc::new).map_err(Failure::not_measured)
 }
 
-/// The host of `prony doctor --host`.
 pub(crate) fn examined(given: &str, agent_binaries: &[PathBuf]) -> Result<Arc<ServerHost>, Failure> {
     reach("--host", given, &RuntimeArguments::native(), agent_binaries)
 }

@@ -229,7 +229,6 @@ fn install(candidates: &[Candidate], layout: &Layout, yes: bool, printer: &Print
     installed(results, control.stop_asked(), printer)
 }
 
-/// The same on another host.
 fn install_there(
     host: &ServerHost,
     candidates: &[Candidate],
@@ -243,8 +242,7 @@ fn install_there(
     installed(results.map_err(Failure::not_measured)?, control.stop_asked(), printer)
 }
 
-/// Shows what is to be installed and asks whether it may be, unless that is known. From here on Ctrl-C ends the
-/// installation between its steps, so that what apt needs undone is undone.
+/// Shows what is to be installed and asks, unless known. Ctrl-C then ends it between steps, so that apt's is undone.
 fn agreed(plan: &str, is_known: bool, printer: &Printer) -> Result<Control, Failure> {
     printer.note(plan);
     if !is_known && !printer.confirm("Continue?") {
@@ -253,7 +251,6 @@ fn agreed(plan: &str, is_known: bool, printer: &Printer) -> Result<Control, Fail
     crate::interrupt::of_an_installation()
 }
 
-/// Says what was installed, and why the rest was not.
 fn installed(
     results: Vec<(String, Option<String>)>,
     interrupted: bool,

@@ -47,8 +47,7 @@ fn stop_when_stdin_ends(stopper: &Stopper) {
     stopper.stop();
 }
 
-/// Two, so that the responses that a stall held back go out in half the time and
-/// the true distribution stays near its formula; more would take the load's processors.
+/// Two: what a stall held back goes out in half the time. More would take the load's processors.
 fn default_threads() -> usize {
     thread::available_parallelism().map_or(1, |processors| processors.get().min(2))
 }
@@ -86,7 +85,6 @@ fn config(arguments: &TargetArguments) -> Result<Config, Failure> {
     })
 }
 
-/// An error's text as a sentence.
 fn sentence(error: &dyn std::error::Error) -> String {
     let text = error.to_string();
     let mut letters = text.chars();

@@ -25,12 +25,10 @@ pub(crate) fn conclude(slos: &[SloRecord], not_judged: &[String], strict: bool) 
     if not_judged.is_empty() { Ok(()) } else { Err(Failure::code(NOT_JUDGED)) }
 }
 
-/// What could not be judged, a sentence each.
 pub(crate) fn not_judged(slos: &[SloRecord]) -> Vec<String> {
     slos.iter().filter_map(SloRecord::not_judged).collect()
 }
 
-/// Prints what could not be judged, before anything else.
 pub(crate) fn print_not_judged(said: &[String], quiet: bool, printer: &Printer) {
     let mut options = printer.options();
     if quiet {
@@ -42,7 +40,6 @@ pub(crate) fn print_not_judged(said: &[String], quiet: bool, printer: &Printer) 
     }
 }
 
-/// The thresholds' decisions per candidate and plan.
 pub(crate) fn of_run(slos: &[Slo], log: &RunLog) -> Vec<SloRecord> {
     let named = |RunSlo { plan, candidate, held }: RunSlo| SloRecord {
         seen: format!("{candidate} under {plan}: {}", held.seen),

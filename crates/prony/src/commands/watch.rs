@@ -19,19 +19,16 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::web::{self, Broadcast, Metrics, Site};
 
-/// A page that watched has this long to load its report: a second is enough, but a busy machine's browser and the
-/// server's threads, which have the lowest priority, may wait for a CPU.
+/// A page that watched has this long to load its report: on a busy machine browser and threads may wait for a CPU.
 const REPORT_TIME: Duration = Duration::from_secs(120);
 
-/// A run that is watched on a web page, if it is.
 pub(crate) struct Watch {
     broadcast: Option<Arc<Broadcast>>,
     metrics: Option<Arc<Metrics>>,
 }
 
 impl Watch {
-    /// Listens where `--web` and `--metrics` say, and prints where; nothing without them. `rates` are the plans' offered
-    /// rates, by name. The servers' threads run on `cpus`.
+    /// Listens where `--web` and `--metrics` say, and prints where. `rates` are offered, by plan; threads on `cpus`.
     pub(crate) fn start(
         web: Option<(&str, LiveHead)>,
         metrics: Option<(&str, BTreeMap<String, f64>)>,
@@ -61,7 +58,6 @@ impl Watch {
         self.broadcast.as_deref()
     }
 
-    /// A load's snapshot; in an experiment, which trial's it is.
     pub(crate) fn snapshot(&self, of: Option<&PlannedTrial>, snapshot: &Snapshot) {
         if let Some(broadcast) = &self.broadcast {
             broadcast.snapshot(snapshot);
@@ -71,7 +67,6 @@ impl Watch {
         }
     }
 
-    /// How a fleet's agents stand.
     pub(crate) fn agents(&self, agents: &[LiveAgent]) {
         if let Some(broadcast) = &self.broadcast {
             broadcast.agents(agents);
@@ -81,7 +76,6 @@ impl Watch {
         }
     }
 
-    /// An event of a `bench`.
     pub(crate) fn on_event(&self, event: &BenchEvent<'_>) {
         match event {
             BenchEvent::Begun { remaining, .. } => {
@@ -127,7 +121,6 @@ impl Watch {
     }
 }
 
-/// What the page of a `load` is about; headers called in `redact` are secret, too.
 pub(crate) fn load_head(plan: &Plan, redact: &[String]) -> LiveHead {
     let record = PlanRecord::of(plan);
     LiveHead {
@@ -141,7 +134,6 @@ pub(crate) fn load_head(plan: &Plan, redact: &[String]) -> LiveHead {
     }
 }
 
-/// What the page of a `bench` is about.
 pub(crate) fn bench_head(header: &Header) -> LiveHead {
     let order = header.order.iter().map(|p| LiveTrial {
         index: p.index,
@@ -158,7 +150,6 @@ pub(crate) fn bench_head(header: &Header) -> LiveHead {
     }
 }
 
-/// A `load`'s offered rate.
 pub(crate) fn load_rate(plan: &Plan) -> BTreeMap<String, f64> {
     let rate = plan.arrivals.rate().map(prony_model::rate::Rate::as_per_s);
     rate.into_iter().map(|rate| (String::new(), rate)).collect()

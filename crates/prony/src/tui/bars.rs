@@ -6,8 +6,7 @@ use prony_load::live_summary::{COARSE_BUCKETS, CoarseHistogram};
 /// An eighth more with each.
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Columns of a height in rows, the highest row first. `top` is the value at
-/// the upper edge; a value over nothing shows at least an eighth, no value shows nothing.
+/// Columns of a height in rows, the highest row first; `top` is at the upper edge. Values over nothing show an eighth.
 pub(super) fn columns(values: &[Option<f64>], top: f64, rows: u16) -> Vec<String> {
     let eighths: Vec<usize> = values
         .iter()
@@ -46,8 +45,7 @@ pub(super) struct Distribution {
     pub(super) edges_ns: Vec<u64>,
 }
 
-/// The share of requests left out at each end, so that a single straggler does
-/// not press the body into a few columns. (The table has the longest.)
+/// The share of requests left out at each end, so that a straggler does not press the body into a few columns.
 const TAIL: f64 = 0.001;
 /// At least so many buckets are shown: an octave.
 const BUCKETS_MIN: usize = 16;
@@ -81,7 +79,6 @@ pub(super) fn distribution(shape: &CoarseHistogram, width: usize) -> Option<Dist
     Some(Distribution { values, edges_ns })
 }
 
-/// The first bucket in this order with which more than so many requests are passed.
 fn first_after(
     shape: &CoarseHistogram,
     mut order: impl Iterator<Item = usize>,
@@ -113,8 +110,7 @@ pub(super) fn labels(marks: impl Iterator<Item = (usize, String)>, width: usize)
 /// Below so many columns before the first round instant there is no room for a label where the axis begins.
 const LABEL_ROOM: usize = 9;
 
-/// Round instants of a distribution's axis, by column: 1, 2 and 5 times powers of ten; before
-/// them the axis' beginning, where there is room.
+/// Round instants of a distribution's axis by column: 1, 2, 5 times powers of ten; where there is room, its beginning.
 pub(super) fn ticks(of: &Distribution) -> Vec<(usize, u64)> {
     let steps = (3..11).flat_map(|power| [1, 2, 5].map(|step| step * 10u64.pow(power)));
     let column = |ns: u64| {

@@ -1,5 +1,4 @@
-//! The state of an experiment that runs: a grid of its trials, the one in
-//! progress, and the last messages. Pure.
+//! The state of an experiment that runs: a grid of its trials, the one in progress, and the last messages. Pure.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +18,6 @@ use super::view::{Message, View};
 /// Lines of trials that a tall screen may show.
 const RECENT_MAX: usize = 12;
 
-/// What became of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord)]
 pub(super) enum Mark {
     #[default]
@@ -59,7 +57,6 @@ impl Mark {
     }
 }
 
-/// An experiment so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BenchState {
     pub(super) title: String,
@@ -68,24 +65,19 @@ pub(crate) struct BenchState {
     pub(super) blocks: usize,
     /// One for each candidate, plan and block, in this order; what is never planned stays `None`.
     marks: Arc<Vec<Option<Mark>>>,
-    /// Each candidate's last throughput under each plan, in this order.
     lasts: Arc<Vec<Option<f64>>>,
     /// The trial under way, and its load once it runs.
     pub(super) running: Option<(PlannedTrial, Option<Box<LoadState>>)>,
     pub(super) done: u32,
     pub(super) remaining: u32,
-    /// Time left at an instant of the run.
     left: Option<(Duration, Duration)>,
-    /// Since the run began, at the last event.
     elapsed: Duration,
-    /// The last messages.
     pub(super) recent: Vec<String>,
     /// Messages that have not been taken by [`View::messages`].
     messages: Vec<Message>,
 }
 
 impl BenchState {
-    /// A run that has not begun; a resumed one is read from its log, where its trials are to be `shown`.
     pub(crate) fn new(setup: &BenchSetup, header: Header, shown: bool) -> BenchState {
         let log = if setup.resume && shown { prony_analysis::run_log::read(&setup.log).ok() } else { None };
         let (header, results) = log.map_or((header, Vec::new()), |log| (log.header, log.results));
@@ -98,7 +90,6 @@ impl BenchState {
         state
     }
 
-    /// A run of these candidates, plans and trials.
     pub(super) fn planned(
         title: &str,
         candidates: Vec<String>,
@@ -209,12 +200,10 @@ impl BenchState {
         self.marks.get(cell * self.blocks..(cell + 1) * self.blocks).unwrap_or_default()
     }
 
-    /// A candidate's last throughput under a plan, in requests per second.
     pub(super) fn last(&self, candidate: usize, plan: usize) -> Option<f64> {
         self.lasts.get(candidate * self.plans.len() + plan).copied().flatten()
     }
 
-    /// The marks there are, each with how often.
     pub(super) fn tally(&self) -> BTreeMap<Mark, usize> {
         let mut found = BTreeMap::new();
         self.marks.iter().flatten().for_each(|mark| *found.entry(*mark).or_default() += 1);

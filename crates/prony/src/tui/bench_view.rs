@@ -16,14 +16,12 @@ use super::load_view;
 const LABEL_MAX: usize = 24;
 /// A plan's name above its trials, where these are fewer.
 const NAME_MAX: usize = 10;
-/// Columns of a candidate's last throughput.
 const LAST: usize = 11;
 /// Lower, no row is left free.
 const SPACED: usize = 18;
 /// Rows of the trial that runs, at least.
 const RUNNING_MIN: usize = 4;
 
-/// The whole screen of an experiment.
 pub(super) fn draw(bench: &BenchState, now: Duration, canvas: &mut Canvas<'_>) {
     head(bench, now, canvas);
     let spaced = canvas.height() >= SPACED;
@@ -62,7 +60,6 @@ fn head(bench: &BenchState, now: Duration, canvas: &mut Canvas<'_>) {
     canvas.line(line);
 }
 
-/// How a grid fits: plans from..to, each column's width, whether cells are marks or counts.
 #[derive(Debug, PartialEq, Eq)]
 struct Fit {
     label: usize,
@@ -245,7 +242,6 @@ fn running(bench: &BenchState, canvas: &mut Canvas<'_>) {
     load_view::body_or_facts(load, canvas);
 }
 
-/// The last messages, where rows are left.
 fn recent(bench: &BenchState, canvas: &mut Canvas<'_>) {
     let rows = canvas.left().saturating_sub(1);
     let lines = &bench.recent[bench.recent.len().saturating_sub(rows)..];

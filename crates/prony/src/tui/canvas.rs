@@ -7,8 +7,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
-/// The view's colours: the terminal's own sixteen, so that they suit its theme. Nothing is shown by
-/// colour alone; with NO_COLOR only bold and dim remain.
+/// The view's colours: the terminal's own sixteen. Nothing is shown by colour alone; NO_COLOR leaves bold and dim.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Theme {
     color: bool,
@@ -23,7 +22,6 @@ impl Theme {
         if self.color { Style::new().fg(color) } else { Style::new() }
     }
 
-    /// The figure that a line is about.
     pub(super) fn strong() -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
@@ -32,7 +30,6 @@ impl Theme {
         Style::new().add_modifier(Modifier::DIM)
     }
 
-    /// Throughput, and what is done.
     pub(super) fn rate(self) -> Style {
         self.in_color(Color::Cyan)
     }
@@ -65,7 +62,6 @@ pub(crate) struct Canvas<'a> {
 }
 
 impl<'a> Canvas<'a> {
-    /// The part of a buffer that lies within it, with a margin of a column at each side.
     pub(super) fn new(buffer: &'a mut Buffer, area: Rect, theme: Theme) -> Canvas<'a> {
         let area = area.intersection(buffer.area);
         let margin = u16::from(area.width > 2);
@@ -179,7 +175,6 @@ pub(super) fn flow<'a>(
     lines
 }
 
-/// A figure with words around it.
 pub(super) fn figure<'a>(before: &'a str, value: String, style: Style, after: &'a str) -> Vec<Span<'a>> {
     vec![Span::styled(before, Theme::dim()), Span::styled(value, style), Span::styled(after, Theme::dim())]
 }

@@ -15,13 +15,11 @@ use super::load::{LoadState, Offered};
 use super::load_view;
 use super::view::{Message, View};
 
-/// A search so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CapacityState {
     load: LoadState,
     slo: String,
     phase: &'static str,
-    /// What was left at most when the probe began.
     left: Option<Duration>,
     /// Whether a probe runs: the loads between them drain the server, or begin the search.
     probing: bool,
@@ -30,7 +28,6 @@ pub(crate) struct CapacityState {
 }
 
 impl CapacityState {
-    /// A search that has not begun.
     pub(crate) fn of(plan: &CapacityPlan) -> CapacityState {
         let slo: Vec<String> = plan.slos.iter().map(ToString::to_string).collect();
         let slo = if slo.is_empty() { "no growing backlog".to_owned() } else { slo.join(", ") };
@@ -67,7 +64,6 @@ impl CapacityState {
         self.load.timeline = Default::default();
     }
 
-    /// What is left at most.
     fn left_ns(&self) -> Option<u64> {
         Some(nanoseconds(self.left?).saturating_sub(self.load.now.elapsed_ns))
     }

@@ -19,20 +19,17 @@ pub(crate) struct Live<'a, V: View> {
     awaited: Option<Vec<u32>>,
     plain: Plain,
     began: Instant,
-    /// Messages for after the view.
     kept: Vec<String>,
 }
 
 impl<'a, V: View> Live<'a, V> {
-    /// Shows it from its first update on: a load that cannot begin leaves the terminal alone.
-    /// The drawing thread, if there is one, runs on `cpus` (empty: anywhere).
+    /// Shows it from its first update on: a load that cannot begin leaves the terminal alone. It draws on `cpus`.
     pub(crate) fn start(mode: ProgressMode, view: V, cpus: &[u32], printer: &'a Printer) -> Live<'a, V> {
         let awaited = (mode == ProgressMode::Screen).then(|| cpus.to_vec());
         let plain = Plain::new(mode, V::LOGS);
         Live { view, printer, painter: None, awaited, plain, began: Instant::now(), kept: Vec::new() }
     }
 
-    /// Changes its state, and shows the new one.
     pub(crate) fn update(&mut self, change: impl FnOnce(&mut V)) {
         change(&mut self.view);
         if let Some(cpus) = self.awaited.take() {

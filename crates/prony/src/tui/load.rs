@@ -1,5 +1,4 @@
-//! The state of a load that runs, from its snapshots, for the screen and for
-//! plain lines. Pure: no clock, no terminal.
+//! The state of a load that runs, from its snapshots, for the screen and for plain lines. Pure: no clock, no terminal.
 
 use prony_load::Snapshot;
 use prony_load::pace::Ramp;
@@ -12,13 +11,10 @@ use prony_report::format;
 
 use super::timeline::Timeline;
 
-/// The load that is offered over time.
 #[derive(Debug, Clone, Default)]
 pub(super) enum Offered {
-    /// A closed loop: no rate.
     #[default]
     Closed,
-    /// So many requests a second.
     Rate(f64),
     Ramp(Ramp),
     Connections(Ramp),
@@ -34,7 +30,6 @@ impl Offered {
         }
     }
 
-    /// Requests per second offered at an instant of the load.
     pub(super) fn rate_at(&self, at_ns: u64) -> Option<f64> {
         match self {
             Offered::Rate(rate) => Some(*rate),
@@ -57,28 +52,23 @@ impl Offered {
     }
 }
 
-/// A load so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LoadState {
     pub(super) title: String,
     pub(super) describe: String,
     pub(super) warmup_ns: u64,
-    /// Warm-up and window; `None` where only a count ends the load.
     pub(super) total_ns: Option<u64>,
     /// Requests that end the load.
     pub(super) requests: Option<u64>,
     pub(super) connections: u64,
     pub(super) workers: u32,
     pub(super) offered: Offered,
-    /// The last snapshot.
     pub(super) now: Snapshot,
     pub(super) timeline: Timeline,
-    /// How a fleet's agents stand; none without one.
     pub(super) agents: Vec<LiveAgent>,
 }
 
 impl LoadState {
-    /// A load that has not begun.
     pub(crate) fn of(plan: &Plan) -> LoadState {
         let record = PlanRecord::of(plan);
         let what = match &record.targets {
@@ -109,7 +99,6 @@ impl LoadState {
         self.timeline.take(snapshot, self.warmup_ns);
     }
 
-    /// Takes in how a fleet's agents stand.
     pub(crate) fn take_agents(&mut self, agents: Vec<LiveAgent>) {
         self.agents = agents;
     }
@@ -142,8 +131,7 @@ impl LoadState {
         })
     }
 
-    /// Requests that are due and have no connection yet; `None` without a rate,
-    /// or where there are no more than become due between two snapshots.
+    /// Requests due without a connection; `None` without a rate, or for no more than become due between snapshots.
     pub(super) fn behind(&self) -> Option<u64> {
         let due = self.offered.due(self.now.elapsed_ns)?;
         let behind = due.saturating_sub(self.now.completed + self.now.failed + self.now.in_flight);
@@ -159,7 +147,6 @@ impl LoadState {
         found
     }
 
-    /// `warm-up`, or nothing.
     pub(super) fn phase(&self) -> &'static str {
         if self.now.in_window || self.now.elapsed_ns >= self.warmup_ns { "" } else { "warm-up" }
     }

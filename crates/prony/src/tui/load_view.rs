@@ -34,7 +34,6 @@ impl View for LoadState {
         body(self, canvas);
     }
 
-    /// `12.0 s · 13,870 req/s · …`.
     fn line(&self) -> String {
         let now = &self.now;
         let total = self.total_ns.map_or(String::new(), |ns| format!(" of {}", format::seconds(ns)));
@@ -96,7 +95,6 @@ pub(super) fn body_or_facts(load: &LoadState, canvas: &mut Canvas<'_>) {
     facts(load, canvas.theme, canvas.width()).into_iter().take(rows).for_each(|line| canvas.line(line));
 }
 
-/// A load's plots and figures in the rows that are left.
 fn body(load: &LoadState, canvas: &mut Canvas<'_>) {
     let room = canvas.left();
     let wide = canvas.width() >= WIDE;
@@ -187,8 +185,7 @@ fn p99_bars(load: &LoadState, canvas: &mut Canvas<'_>, rows: usize) {
     plot(canvas, &values, [top, 0.0], rows, [&label, "p99"], canvas.theme.latency());
 }
 
-/// Columns up to `top`, with a dashed row at `level` (0: none); the first row is labelled with the value
-/// of their upper end, the last one with their name.
+/// Columns up to `top`, a dashed row at `level` (0: none); the first row has the top's value, the last the name.
 fn plot(
     canvas: &mut Canvas<'_>,
     values: &[Option<f64>],

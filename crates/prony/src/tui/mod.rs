@@ -1,12 +1,8 @@
-//! The terminal while something runs: its progress, its figures so far, and
-//! whether the client keeps up.
+//! The terminal while something runs: its progress, its figures so far, and whether the client keeps up.
 //!
-//! A state (`load`, `bench`, `capacity`) takes in events, in the run's own thread, and knows
-//! no terminal. `mode` decides what is shown of it: the view, or plain lines (`plain`). The view is a pure
-//! function of a state (`load_view`, `bench_view`, `capacity`; `bars` and `canvas` are what they
-//! draw with) into a buffer of characters; `painter` is the thread that draws it, and `screen` the
-//! terminal, which is restored however the program ends; `live` has all of it until the run ends. Why so:
-//! docs/decisions/0015.
+//! A state (`load`, `bench`, `capacity`) takes in events in the run's thread and knows no terminal. `mode` decides: the
+//! view or plain lines (`plain`). The view is a pure function of a state; `painter` is the thread that draws it,
+//! `screen` the terminal, restored however the program ends; `live` has all of it. Why so: docs/decisions/0015.
 
 mod bars;
 mod bench;

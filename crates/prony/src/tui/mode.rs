@@ -1,5 +1,4 @@
-//! How progress is shown: as the view, one line, plain lines, or not at all.
-//! Decided once.
+//! How progress is shown, decided once: as the view, one line, plain lines, or not at all.
 
 use std::io::{self, IsTerminal};
 
@@ -18,7 +17,6 @@ pub(crate) enum ProgressMode {
     Screen,
 }
 
-/// What the choice depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Facts {
     quiet: bool,
@@ -33,7 +31,6 @@ struct Facts {
 }
 
 impl ProgressMode {
-    /// What suits this process's standard streams.
     pub(crate) fn here(quiet: bool, plain: bool) -> ProgressMode {
         ProgressMode::of(Facts {
             quiet,

@@ -1,6 +1,5 @@
-//! The drawing thread. The run publishes a copy of its state when nobody holds
-//! the lock, and goes on; this thread takes it four times a second, under
-//! the kernel's idle policy, and writes what has changed since its last frame.
+//! The drawing thread. The run publishes a copy of its state when nobody holds the lock, and goes on; this thread takes
+//! it four times a second, under the kernel's idle policy, and writes what has changed since its last frame.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,7 +47,6 @@ impl Pace {
     }
 }
 
-/// The last frame, and what makes the next one of it.
 #[derive(Default)]
 pub(super) struct Frames {
     shown: Buffer,
@@ -78,7 +76,6 @@ impl Frames {
     }
 }
 
-/// What the run and the drawing thread share.
 #[derive(Debug)]
 pub(super) struct Shared<V> {
     newest: Mutex<Arc<V>>,
@@ -86,8 +83,7 @@ pub(super) struct Shared<V> {
 }
 
 impl<V: Clone> Shared<V> {
-    /// Replaces the newest state, unless the drawing thread is just taking the one before: it runs below
-    /// everything else, and waiting for it could take long. The next update comes in a tenth of a second.
+    /// Replaces the newest state, unless the drawing thread, which runs below everything else, is taking one.
     pub(super) fn publish(&self, view: &V) {
         if let Ok(mut newest) = self.newest.try_lock() {
             *newest = Arc::new(view.clone());

@@ -26,7 +26,6 @@ impl Plain {
         Plain { mode, logs, pace: Pace { next: Duration::from_secs(1) }, shown: false }
     }
 
-    /// What is to be written for a message.
     pub(super) fn message(&mut self, text: &str) -> Option<String> {
         let text = format::printable(text);
         match self.mode {
@@ -66,7 +65,6 @@ impl Plain {
         }
     }
 
-    /// What is to be written in the end.
     pub(super) fn end(&mut self) -> Option<String> {
         std::mem::take(&mut self.shown).then(|| ERASE.to_owned())
     }

@@ -1,9 +1,5 @@
-//! The terminal itself: taken over for the view, and restored,
-//! however the program ends.
-//!
-//! The view has the alternate screen of stderr, so that what stood there before
-//! stands there afterwards (docs/decisions/0015). Of the terminal's mode only
-//! echo and line buffering are switched off: Ctrl-C stays a signal.
+//! The terminal itself: taken over for the view, and restored, however the program ends. The view has the alternate
+//! screen of stderr (docs/decisions/0015); only echo and line buffering are off: Ctrl-C stays a signal.
 
 use std::io::{self, IsTerminal, Write};
 use std::panic;
@@ -31,7 +27,6 @@ static WRITING: Mutex<()> = Mutex::new(());
 /// A terminal that accepts no bytes for so long is restored without leaving the alternate screen.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Columns and rows of stderr's terminal.
 pub(super) fn size() -> Option<(u16, u16)> {
     let size = tcgetwinsize(io::stderr()).ok()?;
     (size.ws_col > 0 && size.ws_row > 0).then_some((size.ws_col, size.ws_row))
@@ -113,7 +108,6 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// From stdin, if it is a terminal.
     pub(super) fn new() -> Keys {
         Keys { readable: io::stdin().is_terminal() }
     }

@@ -12,7 +12,6 @@ const SECONDS_MAX: usize = 600;
 const NOW_NS: u64 = 1_000_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Counts at an instant of the load.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Point {
     at_ns: u64,
@@ -23,12 +22,10 @@ struct Point {
 /// A finished second, or several.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Second {
-    /// From the load's start.
     at_ns: u64,
     p99_ns: Option<u64>,
 }
 
-/// The load so far.
 #[derive(Debug, Clone)]
 pub(super) struct Timeline {
     /// Of several the last one stays.
@@ -37,7 +34,6 @@ pub(super) struct Timeline {
     recent: Vec<Point>,
     /// Of several the worst stays: a bad second must not vanish from a long load's picture.
     seconds: Thinned<Second>,
-    /// Where the window began, once it is seen.
     window_ns: Option<u64>,
     newest_second_ns: Option<u64>,
 }
@@ -107,7 +103,6 @@ impl Timeline {
         Some((self.at(to_ns).completed - self.at(from_ns).completed) * 1e9 / span as f64)
     }
 
-    /// Completed requests per second over the last second.
     pub(super) fn rate_now(&self) -> Option<f64> {
         let (first, last) = (self.recent.first()?, self.recent.last()?);
         let span = last.at_ns.checked_sub(first.at_ns).filter(|span| *span > 0)?;

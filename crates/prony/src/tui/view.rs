@@ -8,7 +8,6 @@ use ratatui::text::Span;
 
 use super::canvas::{Canvas, Theme};
 
-/// A line about something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) text: String,
@@ -16,7 +15,6 @@ pub(crate) struct Message {
     pub(crate) stays: bool,
 }
 
-/// Something whose progress can be shown.
 pub(crate) trait View: Clone + Send + Sync + 'static {
     /// Whether its messages are written to a log that nobody asked for.
     const LOGS: bool = false;
@@ -26,7 +24,6 @@ pub(crate) trait View: Clone + Send + Sync + 'static {
 
     fn line(&self) -> String;
 
-    /// The messages since this was last called.
     fn messages(&mut self) -> Vec<Message> {
         Vec::new()
     }

@@ -1,5 +1,4 @@
-//! Access to the pages: on loopback for everybody on this machine, elsewhere
-//! with the token.
+//! Access to the pages: on loopback for everybody on this machine, elsewhere with the token.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,17 +9,14 @@ use super::http::Request;
 /// Bytes of a token: 128 bits cannot be guessed.
 const TOKEN_BYTES: usize = 16;
 
-/// What a request must show.
 #[derive(Debug, Clone)]
 pub(super) struct Auth {
     port: u16,
     /// None on loopback.
     token: Option<String>,
-    /// Every request is admitted.
     open: bool,
 }
 
-/// What becomes of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Admission {
     Admitted,
@@ -30,14 +26,12 @@ pub(super) enum Admission {
 }
 
 impl Auth {
-    /// For a server that listens there.
     pub(super) fn new(address: SocketAddr) -> io::Result<Auth> {
         let token = if address.ip().is_loopback() { None } else { Some(random_token()?) };
         Ok(Auth { port: address.port(), token, open: false })
     }
 
-    /// For metrics, which are scraped by programs without cookies: on loopback as
-    /// [`Auth::new`], elsewhere open. That is why nothing secret is among them.
+    /// For metrics, scraped without cookies: on loopback as [`Auth::new`], elsewhere open. Nothing secret is in them.
     pub(super) fn for_metrics(address: SocketAddr) -> Auth {
         Auth { port: address.port(), token: None, open: !address.ip().is_loopback() }
     }

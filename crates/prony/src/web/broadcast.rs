@@ -1,7 +1,6 @@
-//! From the run to the pages that watch it: the run stores its events here, and
-//! each page's thread fetches them four times a second. The run wakes no page, and
-//! a load does not wait for one: pages' threads run below everything else, so that one that has the lock may not get
-//! on before the load ends. An update that finds the lock taken is left out: the next has all that it had.
+//! From the run to the pages that watch it: it stores events here, and each page's thread fetches them four times a
+//! second. No load waits for a page: its thread, which runs below everything else, may not get on before the load ends.
+//! An update that finds the lock taken is left out: the next has all that it had.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -18,7 +17,6 @@ const UPDATE_EVERY_NS: u64 = 250_000_000;
 /// Where there are more points than a plot has pixels, neighbours become one, and so do those that follow.
 const POINTS_MAX: usize = 1_000;
 
-/// What happened so far, and the report when there is one.
 #[derive(Debug, Default)]
 pub(crate) struct Broadcast {
     pub(super) head: LiveHead,
@@ -30,7 +28,6 @@ struct State {
     ends: Vec<LiveEvent>,
     begun: Option<LiveEvent>,
     points: Points,
-    /// How a fleet's agents stand, and how often that has changed.
     agents: Vec<LiveAgent>,
     agents_changed: usize,
     done: Option<LiveEvent>,
@@ -47,7 +44,6 @@ struct State {
 #[derive(Debug)]
 struct Points {
     thinned: Thinned<LivePoint>,
-    /// The last update.
     now: Option<LivePoint>,
 }
 
@@ -65,14 +61,12 @@ impl Points {
     }
 }
 
-/// What a page has been sent.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
     epoch: Option<u64>,
     ends: usize,
     points: usize,
     agents_changed: usize,
-    /// The instant of the last point or update.
     now_ns: u64,
     done: bool,
 }
@@ -91,7 +85,6 @@ impl Broadcast {
         Arc::new(Broadcast { head, ..Broadcast::default() })
     }
 
-    /// A load's snapshot; of ten a second, four become updates.
     pub(crate) fn snapshot(&self, snapshot: &Snapshot) {
         let Some(mut state) = if_free(&self.state) else { return };
         let before = state.points.now.unwrap_or_default();
@@ -117,7 +110,6 @@ impl Broadcast {
         state.epoch += u64::from(merged);
     }
 
-    /// How a fleet's agents stand.
     pub(crate) fn agents(&self, agents: &[LiveAgent]) {
         let Some(mut state) = if_free(&self.state) else { return };
         if state.agents != agents {
@@ -150,8 +142,7 @@ impl Broadcast {
         state.watching_at_end = state.watching;
     }
 
-    /// Waits until every page that watched at the end has its report, and no
-    /// longer than this. A page that has it no longer needs this process.
+    /// Waits until every page that watched at the end has its report, and no longer than this.
     pub(crate) fn wait_for_pages(&self, longest: Duration) {
         let until = Instant::now() + longest;
         loop {
@@ -169,7 +160,6 @@ impl Broadcast {
         }
     }
 
-    /// The report, once the run is over.
     pub(super) fn report(&self) -> Option<Arc<str>> {
         locked(&self.state).report.clone()
     }

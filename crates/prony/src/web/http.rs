@@ -22,10 +22,9 @@ pub(super) struct Request {
     pub(super) query: String,
     pub(super) host: Option<String>,
     pub(super) cookies: Vec<String>,
-    /// A page of another origin asks for it, as a browser says (Sec-Fetch-Site), and not a person who follows a link:
-    /// such a page cannot read the response, but could make this server work for it. A page of another port of this
-    /// machine (`same-site`) is another's, too. What follows a link (`navigate` to a `document`) shows itself, and
-    /// is neither framed nor readable.
+    /// A page of another origin or port asks for it, as a browser says (Sec-Fetch-Site): such a page cannot read the
+    /// response, but could make this server work. What follows a link (`navigate` to a `document`) is neither framed
+    /// nor readable.
     pub(super) foreign: bool,
     /// `HEAD`: the response has no body.
     pub(super) head_only: bool,
@@ -109,7 +108,6 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Result<Request, Refusal>> {
     Some(Ok(request))
 }
 
-/// A response's status, its own headers and its body.
 pub(super) struct Response {
     pub(super) status: u16,
     pub(super) headers: Vec<(&'static str, String)>,
@@ -168,7 +166,6 @@ pub(super) fn begin_events(stream: &mut TcpStream) -> io::Result<()> {
     write_until(stream, head(200, &headers).as_bytes(), Instant::now() + HEAD_TIME)
 }
 
-/// Writes all of it, by then.
 pub(super) fn write_until(stream: &mut TcpStream, mut bytes: &[u8], until: Instant) -> io::Result<()> {
     while !bytes.is_empty() {
         let left = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());

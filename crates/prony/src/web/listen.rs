@@ -27,10 +27,8 @@ const NOTHING: &str = "default-src 'none'";
 
 #[derive(Debug)]
 pub(crate) enum Site {
-    /// A run that goes on, and its report when it is over.
     Live(Arc<Broadcast>),
     Runs(RunIndex),
-    /// A run's metrics, for programs.
     Metrics(Arc<Metrics>),
 }
 
@@ -40,8 +38,7 @@ struct Shared {
     slots: Arc<Slots>,
 }
 
-/// Listens on `listen` (`127.0.0.1:0`) until the process ends; all threads run on `cpus` (empty: anywhere) with the lowest
-/// priority. The URL to open.
+/// Listens on `listen` (`127.0.0.1:0`), threads on `cpus` with the lowest priority. The URL to open.
 pub(crate) fn start(listen: &str, site: Site, cpus: &[u32]) -> Result<String, Failure> {
     let metrics = matches!(site, Site::Metrics(_));
     if !metrics {

@@ -1,8 +1,5 @@
-//! What `--metrics` serves: a run's state, in OpenMetrics' text format.
-//!
-//! Counters run over the whole command and never fall, whatever trials begin
-//! and end; gauges are of the current load. Nothing is kept per scrape: each
-//! is a text made of the last snapshot.
+//! What `--metrics` serves: a run's state, in OpenMetrics' text format. Counters run over the whole command and never
+//! fall; gauges are of the current load. Each scrape is a text made of the last snapshot.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -30,10 +27,8 @@ struct Counts {
 
 #[derive(Debug, Clone, Default)]
 struct State {
-    /// The trial of an experiment that runs.
     now: Option<PlannedTrial>,
     snapshot: Option<Snapshot>,
-    /// How a fleet's agents stand.
     agents: Vec<LiveAgent>,
     before: BTreeMap<LoadId, Counts>,
     /// Ended trials by their validity; empty in `prony load`.
@@ -64,7 +59,6 @@ impl Metrics {
         }
     }
 
-    /// How many trials there are to run.
     pub(crate) fn begun(&self, trials: u64) {
         self.change(|state| state.trials_to_run = Some(trials));
     }
@@ -80,7 +74,6 @@ impl Metrics {
         });
     }
 
-    /// How a fleet's agents stand.
     pub(crate) fn agents(&self, agents: &[LiveAgent]) {
         self.change(|state| state.agents = agents.to_vec());
     }
@@ -107,7 +100,6 @@ impl Metrics {
 }
 
 impl State {
-    /// Which load the snapshot is of.
     fn load(&self) -> LoadId {
         let of = |now: &PlannedTrial| LoadId { candidate: now.who(), plan: now.plan.clone() };
         self.now.as_ref().map(of).unwrap_or_default()

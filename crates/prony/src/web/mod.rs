@@ -1,9 +1,6 @@
-//! The web server inside the binary: the live page, its events, and reports.
-//!
-//! Standard library and `httparse`, a thread a connection, few connections,
-//! everything bounded: what it serves is a page for one reader on the same
-//! machine, and an asynchronous server would be more code in the binary than
-//! the rest of it (docs/decisions/0011). Its threads have the lowest priority.
+//! The web server inside the binary: the live page, its events, and reports. Standard library and `httparse`, a thread
+//! a connection, everything bounded: it serves one reader on the same machine, and an asynchronous server would be more
+//! code than the rest (docs/decisions/0011). Its threads have the lowest priority.
 
 #[cfg(test)]
 mod any_request_tests;

@@ -10,7 +10,6 @@ const CONNECTIONS_MAX: usize = 32;
 /// Of these, from one other machine: two browsers. On this one, everybody has the same address.
 const PER_MACHINE_MAX: usize = 12;
 
-/// The machines that connections are from.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
     taken: Mutex<Vec<IpAddr>>,

@@ -11,7 +11,6 @@ use prony_model::{Estimate, Tool, Trial};
 use super::field;
 use crate::format::printable;
 
-/// What a column holds of a trial.
 type OfTrial = fn(&Trial) -> String;
 
 /// The columns of a trial of `prony load`, after its name.
@@ -57,7 +56,6 @@ pub fn trials(trials: &[(String, Trial)]) -> String {
     [head].into_iter().chain(lines).collect()
 }
 
-/// The version of Prony that judged.
 const JUDGED_BY: &str = "judged_by";
 
 /// Figures before and behind the column [`JUDGED_BY`], which readers may know by its position.
@@ -66,10 +64,8 @@ fn by_place(wanted: impl Fn(&Figure) -> bool) -> [Vec<Figure>; 2] {
     [before, behind]
 }
 
-/// What a column holds of a plan's row.
 type OfRow = Box<dyn Fn(&PlanAnalysis, &Row) -> String>;
 
-/// A column of a run: its name, and what it holds.
 struct Column {
     name: String,
     value: OfRow,
@@ -83,7 +79,6 @@ fn point(figure: Figure) -> Column {
     of_estimate(figure, figure.field, |estimate| Some(estimate.point))
 }
 
-/// A figure's estimate, and the ends of its interval.
 fn whole(figure: Figure) -> [Column; 3] {
     let [low, high] = ["ci_low", "ci_high"].map(|end| end_of_interval(figure.field, end));
     let (low, high) = (of_estimate(figure, &low, |e| e.ci_low), of_estimate(figure, &high, |e| e.ci_high));
@@ -146,12 +141,9 @@ fn columns() -> Vec<Column> {
     columns
 }
 
-/// One line per plan and candidate, after a line of column names. Durations
-/// are nanoseconds; a figure that is withheld is an empty field; `reasons`
-/// are the verdicts' codes, separated by spaces. Of a run beside a source, what
-/// that printed follows: its word for the candidate, its ratio to the same
-/// baseline, why its row is doubted, and every figure that any of its rows has,
-/// in the unit that the name ends in. Lines end in CR LF; a text that begins as a formula does has a `'` before it.
+/// One line per plan and candidate, after column names. Durations are nanoseconds; a figure that is withheld is an
+/// empty field; `reasons` are the verdicts' codes, separated by spaces. Beside a source, what that printed follows, in
+/// the unit that the name ends in. Lines end in CR LF; a text that begins as a formula does has a `'` before it.
 pub fn experiment(analysis: &ExperimentAnalysis) -> String {
     let theirs = published(analysis);
     let columns = columns();

@@ -1,10 +1,9 @@
 //! `.hgrm`: the percentile table that HdrHistogram's plotter draws.
 //!
-//! The layout is that of `outputPercentileDistribution` of HdrHistogram for
-//! Java (org.hdrhistogram:HdrHistogram 2.2.2): a line of names, an empty line,
-//! a line per step with five steps to each halving of the distance to 100 %,
-//! and a footer. Values are milliseconds, the plotter's default unit, with six
-//! decimals, so that nothing of a nanosecond is lost (wrk2 prints three).
+//! The layout is `outputPercentileDistribution`'s of HdrHistogram for Java (org.hdrhistogram:HdrHistogram 2.2.2):
+//! names, an empty line, a line per step with five steps to each halving of the distance to 100 %, and a footer. Values
+//! are milliseconds, the plotter's default unit, with six decimals, so that nothing of a nanosecond is lost (wrk2
+//! prints three).
 
 use std::io::{self, Write};
 
@@ -18,9 +17,8 @@ const TICKS_PER_HALF_DISTANCE: u32 = 5;
 /// Values of one bucket: two times 10³, rounded up to a power of two (three significant digits).
 const SUB_BUCKETS: u32 = 2048;
 
-/// Writes the response times of the window's completed requests, of several trials together: their histograms are
-/// added, nothing is averaged. Requests that failed or were not answered are not in the table, and a comment says how
-/// many.
+/// Writes the response times of the window's completed requests, of several trials together: histograms are added,
+/// nothing is averaged. Of requests that failed or were not answered, a comment has the number.
 pub fn write(trials: &[&Trial], out: &mut dyn Write) -> io::Result<()> {
     let all = SparseHistogram::sum(trials.iter().map(|trial| &trial.latency.response.hdr));
     let histogram = hdr::to_hdr(&all);

@@ -1,7 +1,4 @@
-//! `.hlog`: HdrHistogram's interval log, a histogram per second.
-//!
-//! Written by the `hdrhistogram` crate, whose reader, HistogramLogReader of
-//! the other languages' libraries and HistogramLogAnalyzer read it.
+//! `.hlog`: HdrHistogram's interval log, a histogram per second, written by the `hdrhistogram` crate.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -22,9 +19,8 @@ const LEGEND: &str =
 /// The column Interval_Max is for people: in milliseconds. The histograms are in nanoseconds.
 const MAX_DIVISOR: f64 = 1e6;
 
-/// Writes the response times of the window's completed requests, an interval for each entry of the series, of several
-/// trials in the order of their starts. Timestamps are seconds since the first one's window began, which is the log's
-/// base time: between the entries of one trial and the next is as much time as there was.
+/// Writes the response times of the window's completed requests, an interval per entry of the series, of several trials
+/// by start. Timestamps are seconds since the first one's window began, the log's base time.
 pub fn write(trials: &[&Trial], out: &mut dyn Write) -> io::Result<()> {
     let mut out = out;
     let mut serializer = V2DeflateSerializer::new();

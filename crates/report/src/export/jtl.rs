@@ -1,9 +1,6 @@
-//! JTL: JMeter's result log as CSV, a line per request.
-//!
-//! The columns and their order are those that JMeter 5.6 writes by default.
-//! Every line is a request that was made: none is made up or filled in. What
-//! JMeter would know and Prony doesn't keep (the reason phrase, the data type)
-//! is left empty. JMeter counts in whole milliseconds, and so does the log.
+//! JTL: JMeter's result log as CSV, a line per request, in the columns and their order that JMeter 5.6 writes by
+//! default. No line is made up: what Prony doesn't keep (the reason phrase, the data type) is empty. JMeter counts
+//! whole milliseconds.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -17,8 +14,7 @@ use super::field;
 const COLUMNS: &str = "timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,\
                        failureMessage,bytes,sentBytes,grpThreads,allThreads,URL,Latency,IdleTime,Connect";
 
-/// What JMeter puts before the reason where there was no answer with a status;
-/// tools that read its logs look for it.
+/// What JMeter puts before the reason where there was no answer with a status; its readers look for it.
 const NO_STATUS: &str = "Non HTTP response code: ";
 
 /// Writes a line of names, and a line per single request of the trial's measurement, in the order in which they ended.
@@ -58,13 +54,11 @@ pub fn write(trial: &Trial, measured: &Measurement, out: &mut dyn Write) -> io::
     Ok(())
 }
 
-/// Whether any of the request was written.
 fn was_sent(sample: &Sample) -> bool {
     !sample.failure.is_some_and(ErrorKind::is_before_sending)
 }
 
-/// The nearest whole number of `unit`s. It keeps order, so that a latency is
-/// never longer than its elapsed time.
+/// The nearest whole number of `unit`s. It keeps order, so that a latency is never longer than its elapsed time.
 fn rounded(value: u64, unit: u64) -> u64 {
     value.saturating_add(unit / 2) / unit
 }

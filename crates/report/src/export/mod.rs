@@ -1,9 +1,6 @@
-//! Results in the formats of other tools, for their readers.
-//!
-//! `hgrm`, `hlog` and `seconds` are made of the stored trial alone, so that any
-//! run log can still be exported; `jtl` has a line per request and needs the
-//! samples of the load itself; `csv` has the table of a run. None of them computes a statistic: what they
-//! hold was in the trial. docs/exports.md says column by column what that is.
+//! Results in the formats of other tools. None of them computes a statistic; docs/exports.md has their columns. `hgrm`,
+//! `hlog` and `seconds` are made of the stored trial, so that any run log can be exported; `jtl` needs the samples of
+//! the load itself; `csv` has the table of a run.
 
 pub mod csv;
 pub mod hgrm;

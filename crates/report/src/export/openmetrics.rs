@@ -1,7 +1,5 @@
-//! Trials as OpenMetrics' text: what was measured, for whoever keeps metrics.
-//!
-//! A sample says what stands in the trial, in base units (seconds, bytes).
-//! What is withheld there has no sample here.
+//! Trials as OpenMetrics' text, for whoever keeps metrics. A sample says what stands in the trial, in base units
+//! (seconds, bytes); what is withheld there has no sample here.
 
 pub mod text;
 
@@ -18,7 +16,6 @@ use prony_model::trial::{Bound, Outcome, PERCENTILES, Summary, Trial, Validity};
 use super::seconds;
 use text::{Kind, Text, Value};
 
-/// Writes one trial, without labels of its own.
 pub fn write(trial: &Trial, out: &mut dyn Write) -> io::Result<()> {
     let alone = Labelled { labels: Vec::new(), trial: Some(trial), server: None };
     out.write_all(text(&[alone]).as_bytes())
@@ -53,7 +50,6 @@ impl<'a> Labelled<'a> {
         Labelled { labels: labels.into(), trial: result.trial.as_ref(), server: result.server.as_ref() }
     }
 
-    /// Its labels, and some more.
     fn with<'l>(&'l self, more: &[(&'l str, &'l str)]) -> Vec<(&'l str, &'l str)> {
         let own = self.labels.iter().map(|(name, value)| (*name, value.as_str()));
         own.chain(more.iter().copied()).collect()
@@ -203,7 +199,6 @@ fn throughput(text: &mut Text, all: &[Labelled<'_>]) {
     );
 }
 
-/// Which part of a trial's latency.
 type PickSummary = fn(&Trial) -> &Summary;
 
 fn latencies(text: &mut Text, all: &[Labelled<'_>]) {

@@ -8,8 +8,7 @@ use prony_model::{Trial, rfc3339};
 const COLUMNS: &str =
     "at_s,length_s,completed,failed,connections,requests_per_s,p50_ns,p99_ns,max_ns,starts_at";
 
-/// Writes a line of names and a line per entry of the series. A percentile
-/// that the trial withholds is an empty field.
+/// Writes a line of names and a line per entry of the series. A percentile that the trial withholds is an empty field.
 pub fn write(trial: &Trial, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{COLUMNS}\r\n")?;
     let whole = |value: Option<u64>| value.map_or(String::new(), |v| v.to_string());

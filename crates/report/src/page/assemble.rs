@@ -13,8 +13,7 @@ use super::names::Names;
 use super::{Page, capacity, detail, duet, published, ranking, sweep, trial_head};
 use crate::{document, words};
 
-/// The page's title, its data as JSON, and the parts of these that are unpacked when they are looked at. `home` is where
-/// the list of runs is.
+/// The page's title, its data as JSON, and the parts unpacked when looked at. `home` is where the list of runs is.
 pub(super) fn page(log: &RunLog, home: Option<&str>) -> (String, String, Vec<Chunk>) {
     let analysis = analyse(log);
     let candidates = candidates(log, &analysis);

@@ -65,7 +65,6 @@ struct Search<'a> {
     found: &'a CapacityRecord,
 }
 
-/// A search's answer in a sentence.
 pub(super) fn answer(found: &CapacityRecord) -> String {
     format!("{} ({})", words::capacity(found), found.slo)
 }

@@ -17,7 +17,6 @@ use super::sweep::Sweep;
 use super::trial_head::TrialHead;
 use crate::words::{CellVerdict, ProtocolTable};
 
-/// The schema's name.
 pub(crate) const SCHEMA: &str = "prony.page/1";
 
 /// A run.

@@ -32,7 +32,6 @@ pub(super) struct Detail {
     picture: Option<PlotData>,
 }
 
-/// The details of all trials of which anything was measured, by their numbers.
 pub(super) fn chunks(results: &[&TrialResult]) -> Vec<Chunk> {
     let mut chunks: BTreeMap<u32, BTreeMap<u32, Detail>> = BTreeMap::new();
     for (index, detail) in results.iter().filter_map(|r| Some((r.planned.index, detail(r)?))) {

@@ -13,7 +13,6 @@ use super::pack;
 use super::shell::{App, NoPage};
 use crate::words;
 
-/// What a page of a history is made from.
 pub struct HistoryFrom<'a> {
     /// A history for each figure, all of the same runs.
     pub histories: &'a [History],
@@ -120,7 +119,6 @@ pub fn history(from: &HistoryFrom<'_>) -> Result<String, NoPage> {
     Ok(app.file("History · Prony", &data, from.home, &chunks))
 }
 
-/// The page's data as JSON, and its chunks.
 pub(super) fn data(from: &HistoryFrom<'_>) -> (String, Vec<Chunk>) {
     let histories = from.histories;
     let first = histories.first();

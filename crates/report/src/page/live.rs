@@ -174,7 +174,6 @@ pub fn runs(entries: &[&RunEntry], history: Option<&str>) -> Result<String, NoPa
     Ok(App::embedded()?.file("Runs · Prony", &data, Some(""), &[]))
 }
 
-/// A run log as a line of the list, without the way to its report.
 pub fn entry(log: &prony_model::run_log::RunLog, file: &str) -> RunEntry {
     let analysis = prony_analysis::analyse(log);
     let experiment = !log.header.one_by_one;

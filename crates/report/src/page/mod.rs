@@ -1,9 +1,6 @@
-//! The web page: a run's data, and the HTML around them.
-//!
-//! [`data`] is the contract with the front end (`web/src/data.ts` is written
-//! from it by a test); [`assemble`] fills it from a run log; [`shell`] puts it,
-//! the script and the style into a file that loads nothing, or into a page of a site with the script and the style beside it. The page computes no
-//! statistic: every figure and every interval that it can show is in here.
+//! The web page: a run's data, and the HTML around them. [`data`] is the contract with the front end (a test writes
+//! `web/src/data.ts` from it); [`assemble`] fills it from a run log; [`shell`] makes a file that loads nothing, or a
+//! page of a site. The page computes no statistic.
 
 mod assemble;
 mod capacity;
@@ -66,14 +63,12 @@ enum Page<'a> {
 }
 
 impl Page<'_> {
-    /// As it stands in the file.
     fn json(self) -> String {
         pack::json(&PageData { schema: data::SCHEMA, page: self })
     }
 }
 
-/// A run log as one self-contained HTML file; or as a page of a site, whose list of runs is at its root: `home` is the way
-/// there.
+/// A run log as one self-contained HTML file; or as a page of a site: `home` is the way to its list of runs.
 pub fn report(log: &RunLog, home: Option<&str>) -> Result<String, NoPage> {
     Ok(file(&shell::App::embedded()?, log, home))
 }
@@ -93,7 +88,6 @@ pub fn site_policy() -> Result<String, NoPage> {
     Ok(shell::App::embedded()?.policy(true))
 }
 
-/// Whether pages can be made.
 pub fn available() -> Result<(), NoPage> {
     shell::App::embedded().map(|_| ())
 }

@@ -1,6 +1,5 @@
 //! What the page calls candidates and plans by: their places in its lists.
 
-/// The names of candidates and plans, whose indices the page's rows refer to.
 pub(super) struct Names {
     pub(super) candidates: Vec<String>,
     pub(super) plans: Vec<String>,

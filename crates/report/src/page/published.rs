@@ -100,8 +100,7 @@ struct SourceFigure {
     at_least: bool,
 }
 
-/// The figure of ours that a source's is, and how many of our units are one of theirs. Counts and maxima grow with the
-/// length of a load, so that ours stand beside none of them.
+/// The figure of ours that a source's is, and our units in one of theirs. Counts and maxima grow with a load's length.
 fn ours(name: &str) -> Option<(Figure, f64)> {
     Figure::all().find_map(|figure| {
         let (theirs, factor) = figure.published?;

@@ -46,8 +46,7 @@ pub(super) struct Ratios<'a> {
     ratios: Vec<Vec<&'a [Option<Estimate>]>>,
 }
 
-/// The figures that are shown of candidates: those that they are ranked by and, behind them, the other columns of views of
-/// which something is known.
+/// The figures that are shown: those to rank by and, behind them, other columns of views of which something is known.
 pub(super) fn figures(analysis: &ExperimentAnalysis) -> Vec<Figure> {
     let rows = || analysis.plans.iter().flat_map(|plan| &plan.rows);
     let is_known = |figure: &Figure| rows().any(|row| row.figures[*figure].estimate.is_some());

@@ -1,12 +1,10 @@
-//! The HTML around the data: one file, which loads nothing, or a page of a site, whose program and style stand beside it
-//! and are loaded once for all pages. Its Content-Security-Policy lets it load nothing else.
+//! The HTML around the data: one file, which loads nothing, or a page of a site, whose program and style are beside it.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::data::Chunk;
 use super::pack;
 
-/// Why there is no page: a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "This prony was built without its web page, which needs Node 20 to be built: run `make build` where it is installed, \
@@ -14,7 +12,6 @@ use super::pack;
 )]
 pub struct NoPage;
 
-/// The front end, as built.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct App<'a> {
     /// Its program, packed as a chunk is.
@@ -29,7 +26,6 @@ pub(crate) struct App<'a> {
 /// Data of so many bytes stand in the file as they are, for other programs to read; more are packed.
 const PLAIN_MAX: usize = 64 << 10;
 
-/// A file beside the pages of a site.
 pub struct Asset {
     /// From the site's root. It names what is in it, so that it can be kept for ever.
     pub path: String,
@@ -38,7 +34,6 @@ pub struct Asset {
 }
 
 impl App<'static> {
-    /// The one inside this binary.
     pub(super) fn embedded() -> Result<App<'static>, NoPage> {
         let app = App {
             program: include_str!(concat!(env!("OUT_DIR"), "/app.packed")),
@@ -51,9 +46,8 @@ impl App<'static> {
 }
 
 impl App<'_> {
-    /// What a page may do, as a header or a `<meta>` has it: run the two
-    /// scripts whose hashes these are and no other, be styled from within, and draw pictures that it made itself; one of a
-    /// site also load that site's program and style, and listen to it.
+    /// What a page may do, as a header or a `<meta>` has it: run the two scripts of these hashes, inline styles,
+    /// pictures of its own; one of a site also loads that site's program and style, and listens to it.
     pub(super) fn policy(&self, of_site: bool) -> String {
         let (own, listens) = if of_site { (" 'self'", "; connect-src 'self'") } else { ("", "") };
         format!(
@@ -130,8 +124,7 @@ pub(crate) fn escape(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// JSON that cannot end the script element it stands in, nor break a line of
-/// JavaScript. All five characters occur in JSON only within strings.
+/// JSON that cannot end its script element, nor break a line of JavaScript. All five occur only within strings.
 fn script_safe(json: &str) -> String {
     json.replace('&', "\\u0026")
         .replace('<', "\\u003c")

@@ -53,8 +53,7 @@ pub(crate) struct SweepPoint {
 
 const AXES: [Against; 3] = [Against::Rate, Against::Share, Against::Connections];
 
-/// A plan without what makes no other sweep of it: where it goes, how long it lasts, and by which seed. Stages have a page
-/// of their own.
+/// A plan without what makes no other sweep of it: target, length and seed. Stages have a page of their own.
 fn swept(plan: &PlanRecord) -> Option<NamedPlan> {
     (plan.stages.is_empty() && plan.arrivals != ArrivalKind::Stages).then(|| NamedPlan {
         plan: PlanRecord {
@@ -106,7 +105,6 @@ impl Against {
     }
 }
 
-/// The sweeps of an experiment's plans.
 pub(super) fn of_plans(log: &RunLog, names: &Names) -> Vec<Sweep> {
     let plans = log.header.plans.iter().filter_map(|named| {
         let NamedPlan { group, capacity, share, .. } = named.clone();
@@ -116,7 +114,6 @@ pub(super) fn of_plans(log: &RunLog, names: &Names) -> Vec<Sweep> {
     sweeps(&plans.collect::<Vec<_>>())
 }
 
-/// The sweeps of trials that were made one by one.
 pub(super) fn of_trials(results: &[&TrialResult]) -> Vec<Sweep> {
     let plans = results.iter().filter_map(|result| {
         let mut named = swept(&result.trial.as_ref()?.plan)?;

@@ -7,7 +7,6 @@ use crate::{format, words};
 
 /// Rows at most; the others are in Markdown and JSON.
 const ROWS_MAX: usize = 5;
-/// The narrowest column of names.
 const NAME_MIN: usize = 12;
 
 /// The table's lines, and how many more requests there are; nothing without a list.

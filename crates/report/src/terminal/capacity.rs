@@ -11,8 +11,7 @@ use crate::{command, format, words};
 /// Rows of the plot of latency against load.
 const PLOT_ROWS: usize = 8;
 
-/// A search with a plan's connections and requests at an `address`: the answer first, the probes by rate, latency
-/// against load as a picture. `interrupted` is one that was ended early. Every line ends in a newline.
+/// A search of a plan at an `address`: the answer, the probes by rate, a picture. `interrupted`: it was ended early.
 pub fn capacity(
     found: &CapacityRecord,
     plan: &PlanRecord,
@@ -90,7 +89,6 @@ fn table(out: &mut Lines, probes: &[Probe]) {
     out.table(&table.lines());
 }
 
-/// Points of the plot at least.
 const POINTS_MIN: usize = 3;
 
 /// p99 against the offered rate, both logarithmic; p50 where more than half of the probes have no p99.

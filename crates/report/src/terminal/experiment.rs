@@ -14,12 +14,10 @@ use crate::{format, words};
 /// A label's characters at least, where columns leave it no more, and at most.
 const LABEL_MIN: usize = 10;
 const LABEL_MAX: usize = 40;
-/// Characters of the baseline's name in the head of its ratios.
 const BASELINE_WIDTH: usize = 12;
 
-/// A run: the answer, the trials by what became of them, a ranking per plan,
-/// what did not run and how to fix that, and the command that reproduces it.
-/// Every line ends in a newline.
+/// A run: the answer, the trials, a ranking per plan, what did not run and how to fix that, and the reproducing
+/// command.
 pub fn experiment(analysis: &ExperimentAnalysis, options: &TerminalOptions) -> String {
     let mut out = Lines::new(options);
     out.wrapped("", &analysis.headline, Ink::BOLD);

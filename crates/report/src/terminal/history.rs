@@ -64,7 +64,6 @@ fn push_change(out: &mut Lines, change: &Change) {
     change.also.iter().for_each(|also| out.wrapped("     also changed  ", also, Ink::PLAIN));
 }
 
-/// The last runs.
 fn table(out: &mut Lines, history: &History, series: &HistorySeries) {
     let earlier = series.points.len().saturating_sub(ROWS);
     if earlier > 0 {

@@ -4,15 +4,13 @@ use super::table::Table;
 use crate::document::{Block, Item};
 use crate::format;
 
-/// How a terminal view is laid out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TerminalOptions {
     /// Columns; under 40 counts as 40. Commands to copy are never broken, however long.
     pub width: usize,
     /// Whether to use ANSI colour. The layout is the same without it.
     pub color: bool,
-    /// How the target is written in the commands of `Next`: `None` is the
-    /// plan's URL, an empty text the embedded target, which needs none.
+    /// How commands of `Next` write the target: `None` is the plan's URL, an empty text the embedded one.
     pub target: Option<String>,
     /// Whether a trial's latency by percentile is drawn.
     pub plot: bool,
@@ -60,7 +58,6 @@ impl Lines {
         self.text.extend([line, "\n"]);
     }
 
-    /// Adds a table's lines, the first one dim.
     pub(super) fn table(&mut self, lines: &[String]) {
         for (i, line) in lines.iter().enumerate() {
             self.line(&self.paint(if i == 0 { Ink::DIM } else { Ink::PLAIN }, line));
@@ -116,8 +113,7 @@ impl Lines {
         self.table(&lines);
     }
 
-    /// Adds a text, made safe to show, in lines of the width, the first behind `lead`, the others indented as far
-    /// (but no further than [`HANG_MAX`]).
+    /// Adds a text, made safe, in lines of the width, the first behind `lead`, others indented (at most [`HANG_MAX`]).
     pub(super) fn wrapped(&mut self, lead: &str, text: &str, ink: Ink) {
         const HANG_MAX: usize = 10;
         let lead_width = lead.chars().count();

@@ -48,7 +48,6 @@ fn round_duration(ns: u64) -> String {
     }
 }
 
-/// The load after this one.
 fn next_load(trial: &Trial, target: Option<&str>) -> Option<Vec<String>> {
     let completed = trial.throughput.requests_per_s.point;
     let of = |plan: &PlanRecord| command::next(plan, &trial.target.address, target.unwrap_or(&plan.url));
@@ -81,7 +80,6 @@ fn next_load(trial: &Trial, target: Option<&str>) -> Option<Vec<String>> {
     Some(of(&PlanRecord { rate_per_s, arrivals, ..trial.plan.clone() }))
 }
 
-/// Commands in bold, one below the other.
 pub(super) fn push(out: &mut Lines, commands: &[Vec<String>]) {
     for (i, command) in commands.iter().enumerate() {
         push_command(out, if i == 0 { LABEL } else { INDENT }, command);

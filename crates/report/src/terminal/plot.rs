@@ -1,6 +1,5 @@
-//! Latency by percentile, drawn in characters on the scale of `HdrHistogram`'s
-//! plots: each step to the right is as many times rarer, and the vertical axis
-//! is logarithmic, so that the tail does not flatten the rest.
+//! Latency by percentile, drawn in characters on the scale of `HdrHistogram`'s plots: each step to the right is as many
+//! times rarer, and the vertical axis is logarithmic, so that the tail does not flatten the rest.
 
 use prony_analysis::plot_data::{latency_curves, quantiles};
 use prony_model::trial::Trial;

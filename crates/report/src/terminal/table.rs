@@ -2,7 +2,6 @@
 
 use super::lines::Ink;
 
-/// Which side a column's cells are aligned to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
@@ -18,7 +17,6 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table of these columns, each with its least width, its gap to the left included.
     pub(crate) fn new(columns: &[(Align, usize)]) -> Table {
         Table { columns: columns.to_vec(), rows: Vec::new() }
     }

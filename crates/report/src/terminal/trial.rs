@@ -12,9 +12,7 @@ use crate::{format, words};
 /// Bars in the sparkline at most; longer windows are drawn in as many equal parts.
 const SPARKS: usize = 30;
 
-/// One trial: the answer in the first line, then the load, the latencies,
-/// the counts of requests, the verdict's reasons and the next commands.
-/// Every line ends in a newline.
+/// One trial: the answer first, then load, latencies, counts, the verdict's reasons and the next commands.
 pub fn trial(trial: &Trial, options: &TerminalOptions) -> String {
     let mut out = Lines::new(options);
     first_line(&mut out, trial);
@@ -90,7 +88,6 @@ fn first_line(out: &mut Lines, trial: &Trial) {
     }
 }
 
-/// Throughput, two percentiles and failures; failures first when they are a reason.
 fn answer(trial: &Trial) -> Vec<String> {
     let mut parts = words::lead(trial, true);
     let failed = trial.requests.failed;
@@ -102,7 +99,6 @@ fn answer(trial: &Trial) -> Vec<String> {
     parts
 }
 
-/// The share of the ended requests that failed.
 fn failed_share(trial: &Trial) -> String {
     let ended = trial.requests.failed + trial.requests.completed;
     if ended == 0 { "0 %".to_owned() } else { format::percent(trial.requests.failed as f64 / ended as f64) }
@@ -160,8 +156,7 @@ fn spark_line(trial: &Trial) -> Option<String> {
     Some(format!(" req/s  {}   {range}{steadiness}", format::sparkline(&rates)))
 }
 
-/// Completed requests per second in at most [`SPARKS`] equal parts of the window. A last part of under half
-/// a second is left out: its rate is mostly chance.
+/// Completed requests per second in at most [`SPARKS`] parts; a last part under half a second is left out as chance.
 fn rates(trial: &Trial) -> Vec<f64> {
     let points: Vec<_> = trial.series.iter().filter(|p| p.length_ns >= 500_000_000).collect();
     let per_bar = points.len().div_ceil(SPARKS).max(1);
@@ -208,8 +203,7 @@ fn counts(out: &mut Lines, trial: &Trial) {
     }
 }
 
-/// The server's CPU time is read every 100 ms and interpolated at the window's edges: in less than ten times that the
-/// edges are too large a part.
+/// CPU time is read every 100 ms and interpolated at the edges, which are too large a part in less than ten times that.
 const SERVER_CPU_WINDOW_MIN_NS: f64 = 1e9;
 
 /// What a server cost that somebody else started.
@@ -305,7 +299,6 @@ fn errors(out: &mut Lines, trial: &Trial) {
     }
 }
 
-/// Why figures are marked, and what to do about it.
 fn reasons(out: &mut Lines, trial: &Trial) {
     let estimate = &trial.throughput.requests_per_s;
     if let Some(why) = estimate.no_interval.as_deref().filter(|_| trial.requests.completed > 0) {

@@ -132,7 +132,6 @@ pub(crate) fn sides(comparison: &Comparison) -> (String, String) {
     }
 }
 
-/// The legend below a table.
 pub(crate) fn legend(comparison: &Comparison) -> &'static str {
     if !comparison.paired {
         "Two runs: how identical candidates differ between runs is unknown from these two."

@@ -101,7 +101,6 @@ pub(crate) fn minute(at: &str) -> String {
     at.get(..16).unwrap_or(at).replace('T', " ")
 }
 
-/// The first digits of a commit.
 pub(crate) fn short_commit(commit: &str) -> String {
     commit.chars().take(COMMIT).collect()
 }

@@ -17,7 +17,6 @@ pub(crate) fn source_tag(source: &str) -> String {
     year.unwrap_or("source").to_owned()
 }
 
-/// A column of what a source printed under a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PublishedColumn {
     /// `2023`, `2020 p99`.
@@ -29,8 +28,7 @@ pub(crate) struct PublishedColumn {
 /// Response times that stand for a source's throughput where it printed none, the first that it has.
 const TIMES: [(&str, &str); 3] = [("p99_ms", "p99"), ("p50_ms", "p50"), ("mean_ms", "mean")];
 
-/// What the source printed under a plan, the most important first: the ratio of throughput to the same baseline, or
-/// that of a response time, or the figure itself where it has no baseline. Doubtful figures have a question mark.
+/// What the source printed under a plan, the ratio of throughput first, else of a time, else figures; `?` is doubtful.
 pub(crate) fn published_columns(analysis: &ExperimentAnalysis, plan: &PlanAnalysis) -> Vec<PublishedColumn> {
     let theirs: Vec<Option<&PublishedFigures>> = plan.rows.iter().map(|row| row.published.as_ref()).collect();
     let tag = analysis.published.as_ref().map(|p| source_tag(&p.source)).unwrap_or_default();
@@ -97,8 +95,7 @@ pub(crate) fn not_measured(published: &PublishedAnalysis) -> Option<String> {
     (!parts.is_empty()).then(|| format::printable(&parts.join(", ")))
 }
 
-/// The workers that the servers of a plan were configured with: `1 each`, `4 each; flask, php-server 1`. `None` where
-/// none was.
+/// The workers of a plan's servers: `1 each`, `4 each; flask, php-server 1`. `None` where none was configured.
 pub(crate) fn workers(plan: &PlanAnalysis) -> Option<String> {
     let mut by_count: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
     for row in &plan.rows {
@@ -144,7 +141,6 @@ pub(crate) fn judged_measured(judged: &JudgedConclusion) -> String {
     judged.here.as_ref().map_or_else(String::new, |e| judged_value(judged, e.point))
 }
 
-/// The 95 % interval of that figure.
 pub(crate) fn judged_interval(judged: &JudgedConclusion) -> Option<String> {
     let here = judged.here.as_ref()?;
     let [low, high] = [here.ci_low?, here.ci_high?].map(|end| judged_value(judged, end));

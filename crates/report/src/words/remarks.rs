@@ -12,8 +12,7 @@ use crate::format;
 /// Candidates that a sentence names before "and N more".
 const NAMED_MAX: usize = 4;
 
-/// Reasons that several rows of a plan have: each once, with the rows that have it, in how many of their trials, the
-/// ranges of its values, and the detail of the worst row; with the sign of its worst effect.
+/// Reasons that several rows have: each once, with those rows, trials, value ranges, the worst row's detail and sign.
 pub(crate) fn shared_remarks(rows: &[Row]) -> Vec<(&'static str, String)> {
     let shared = shared_codes(rows).into_iter().map(|code| {
         let having: Vec<(&Row, &RowReason)> = having(rows, code).collect();
@@ -73,7 +72,6 @@ fn having<'a>(rows: &'a [Row], code: Code) -> impl Iterator<Item = (&'a Row, &'a
         .filter_map(of)
 }
 
-/// Whether a row has a remark of its own about a reason.
 fn has_own_remark(row: &Row, reason: &RowReason) -> bool {
     (reason.code == Code::Overload && row.overloaded > 0) || (reason.code == Code::Errors && row.failed > 0)
 }

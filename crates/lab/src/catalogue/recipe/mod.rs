@@ -1,7 +1,5 @@
-//! A recipe: what a folder of the catalogue says about its server (`server.toml`).
-//!
-//! Read strictly: a misspelt key in a recipe would otherwise be a setting that is silently
-//! not applied, and a figure of something else than its label says.
+//! A recipe: what a folder of the catalogue says about its server (`server.toml`). Read strictly: a misspelt key would
+//! be a setting silently not applied, and a figure of something else than its label.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,28 +22,22 @@ pub(crate) use requires::{Download, Pecl, Requires};
 pub(crate) use validate::{CAPABILITIES, is_label_word};
 pub(crate) use variables::{Piece, Values, Var, is_name, pieces};
 
-/// What a recipe's `schema` must say.
 pub(crate) const SCHEMA: &str = "prony.server/1";
 
 /// What a recipe must say; that of an image may leave all of it out.
 const REQUIRED: [&str; 8] =
     ["schema", "title", "language", "kind", "routes", "processes", "keepalive", "start"];
 
-/// One server of the catalogue, as its `server.toml` describes it.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Recipe {
-    /// [`SCHEMA`].
     schema: String,
     pub title: String,
     pub language: String,
-    /// What sort of server it is.
     pub kind: Kind,
     /// The server that its ratio is taken to.
     pub(crate) versus: Option<String>,
-    /// The routes of the contract that it answers.
     pub(crate) routes: Vec<Route>,
-    /// Whether it can use more than one worker.
     pub(crate) processes: Processes,
     /// Whether it keeps connections open between requests; `None` of an image of which nobody said.
     pub(crate) keepalive: Option<bool>,
@@ -53,9 +45,7 @@ pub struct Recipe {
     pub(crate) protocols: Vec<ProtocolId>,
     /// Files that it has in common with other servers: the place in its folder, and the name below `_shared`.
     pub(crate) shared: BTreeMap<String, String>,
-    /// What must be installed for it.
     pub requires: Requires,
-    /// Its variables and their defaults.
     pub(crate) vars: BTreeMap<String, Var>,
     pub start: Start,
     /// Processes that must run before it, in order.
@@ -64,7 +54,6 @@ pub struct Recipe {
     /// What must run beside it, started before it.
     #[serde(rename = "service", deserialize_with = "service::in_order")]
     pub(crate) services: Vec<Service>,
-    /// How its version is asked for.
     pub(crate) version: Option<VersionCommand>,
     /// Its axes in the order of the file; the first value of each is the default.
     #[serde(deserialize_with = "read::axes")]
@@ -103,17 +92,14 @@ pub enum Kind {
     Runtime,
 }
 
-/// Whether a server can use more than one worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Processes {
     #[default]
     Single,
-    /// As many as `{workers}` says.
     Workers,
 }
 
-/// `[start]`: how a server is started.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
@@ -122,7 +108,6 @@ pub struct Start {
     /// What the image's own command is given, in the place of a command.
     #[serde(default)]
     pub(crate) args: Vec<String>,
-    /// Set on top of what every server finds in its environment.
     #[serde(default)]
     pub(crate) env: BTreeMap<String, String>,
     /// Variables of Prony's own environment that it gets too.
@@ -131,7 +116,6 @@ pub struct Start {
     /// Files of the folder that are rendered into `{run}` before the start.
     #[serde(default)]
     pub(crate) templates: Vec<String>,
-    /// How long until it must answer, in seconds.
     #[serde(default = "a_minute")]
     ready_timeout_s: u32,
 }
@@ -151,7 +135,6 @@ impl Default for Start {
 }
 
 impl Start {
-    /// How long until it must answer.
     pub fn ready_timeout(&self) -> Duration {
         Duration::from_secs(self.ready_timeout_s.into())
     }
@@ -162,7 +145,6 @@ fn a_minute() -> u32 {
     60
 }
 
-/// `[[helper]]`: a process that must run before the server.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Helper {
@@ -171,7 +153,6 @@ pub(crate) struct Helper {
     pub(crate) wait_for: Option<String>,
 }
 
-/// `[version]`: how a server's version is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct VersionCommand {
@@ -179,7 +160,6 @@ pub(crate) struct VersionCommand {
     pub(crate) command: Vec<String>,
 }
 
-/// One thing that can be set in a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     pub name: String,
@@ -187,13 +167,11 @@ pub struct Axis {
     pub values: Vec<AxisValue>,
 }
 
-/// One setting of an axis, and what it changes.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AxisValue {
     pub name: String,
     pub(crate) vars: BTreeMap<String, Var>,
     pub(crate) env: BTreeMap<String, String>,
-    /// What it needs besides the server's own.
     pub(crate) requires: Requires,
     pub(crate) keepalive: Option<bool>,
     pub(crate) processes: Option<Processes>,
@@ -224,7 +202,6 @@ impl Recipe {
         Ok(Recipe { image: Some(reference.to_owned()), port, start, ..Recipe::default() })
     }
 
-    /// Whether it asks for services beside it.
     pub fn has_services(&self) -> bool {
         !self.services.is_empty()
     }

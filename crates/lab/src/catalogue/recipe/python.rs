@@ -23,7 +23,6 @@ impl Constraint {
         Ok(Constraint { bounds })
     }
 
-    /// Whether a version meets it.
     pub(crate) fn allows(&self, text: &str) -> bool {
         let Some(version) = version(text) else { return false };
         self.bounds.iter().all(|(operator, bound)| {

@@ -5,13 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::python::Constraint;
 use crate::toml_file::{TomlError, TomlFile};
 
-/// What must be installed for a server.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Requires {
     /// Debian packages needed to run.
     pub apt: Vec<String>,
-    /// Programs that must be found.
     pub(crate) commands: Vec<String>,
     /// Debian packages needed to build what pip, npm, go, cargo, pecl, composer or mix build.
     pub(crate) apt_build: Vec<String>,
@@ -66,25 +64,19 @@ pub struct Download {
 }
 
 impl Download {
-    /// The file's name: the last part of the URL's path.
     pub(crate) fn file_name(&self) -> &str {
         file_name(&self.url)
     }
 
-    /// Whether it is for the machine we run on.
     pub(crate) fn is_for_this_machine(&self) -> bool {
         self.arch.as_deref().is_none_or(|arch| arch == std::env::consts::ARCH)
     }
 }
 
-/// Where PHP extensions are published.
 const PECL: &str = "https://pecl.php.net/get/";
-/// What begins the word of a `pecl` entry that says what its archive must be.
 const SHA256: &str = "sha256=";
-/// What begins the word that says where the archive is, if not at PECL.
 const URL: &str = "url=";
 
-/// One entry of `pecl`, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pecl {
     /// The extension's name, which is also its file's: `ev.so`.
@@ -94,7 +86,6 @@ pub(crate) struct Pecl {
     pub(crate) sha256: Option<String>,
     /// Where its archive is, if not at PECL; only with a checksum.
     pub(crate) url: Option<String>,
-    /// What its `configure` is told.
     pub(crate) options: Vec<String>,
 }
 
@@ -136,7 +127,6 @@ impl Pecl {
         }
     }
 
-    /// Its archive, where it is known what that must be.
     pub(crate) fn archive(&self) -> Option<Download> {
         let sha256 = self.sha256.clone()?;
         let url = self.url.clone().unwrap_or_else(|| format!("{PECL}{}.tgz", self.pin()));
@@ -150,7 +140,6 @@ fn is_file_url(url: &str) -> bool {
     is_url && is_plain(file_name(url))
 }
 
-/// The last part of a URL's path.
 fn file_name(url: &str) -> &str {
     let path = url.split(['?', '#']).next().unwrap_or_default();
     path.rsplit('/').next().unwrap_or_default()
@@ -185,7 +174,6 @@ impl Requires {
         }
     }
 
-    /// Whether there is a virtual environment of Python to make.
     pub(crate) fn needs_venv(&self) -> bool {
         !self.pip.is_empty()
     }
@@ -195,7 +183,6 @@ impl Requires {
         self.pecl.iter().filter_map(|text| Pecl::parse(text)).collect()
     }
 
-    /// The files of other people's releases for this machine.
     pub(crate) fn downloads(&self) -> Vec<Download> {
         self.download.iter().filter(|d| d.is_for_this_machine()).cloned().collect()
     }

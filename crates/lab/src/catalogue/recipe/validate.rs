@@ -87,7 +87,6 @@ fn image(file: TomlFile<'_>, recipe: &Recipe) -> Result<(), TomlError> {
     file.refuse_if(image && port.is_none() && !is_told, &["image"], why)
 }
 
-/// Refuses what cannot be an image's name.
 pub(super) fn image_name(image: &str) -> Result<(), String> {
     let is_image =
         image.starts_with(|c: char| c.is_ascii_alphanumeric()) && image.bytes().all(|b| b.is_ascii_graphic());
@@ -210,7 +209,6 @@ fn env(
     Ok(())
 }
 
-/// Whether a word can be the name of an environment variable.
 fn is_variable(name: &str) -> bool {
     !name.is_empty() && !name.contains(['=', '\0'])
 }
@@ -288,7 +286,6 @@ fn label_word(file: TomlFile<'_>, path: &[&str], word: &str) -> Result<(), TomlE
     file.refuse_if(!is_label_word(word), path, why)
 }
 
-/// Whether a word can be a server's, an axis' or a value's name.
 pub(crate) fn is_label_word(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_alphanumeric())
         && word.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_".contains(&b))

@@ -1,13 +1,10 @@
-//! `{name}` in commands, environments and templates.
-//!
-//! Only names are variables: braces around anything else (`sed '{n;p}'`, nginx's blocks)
+//! `{name}` in commands, environments and templates. Braces around anything but a name (`sed '{n;p}'`, nginx's blocks)
 //! are text, and so is `${name}`, which belongs to a shell or to the server's own configuration.
 
 use std::collections::BTreeMap;
 
 use prony_model::units::OneOrMany;
 
-/// The variables that every recipe has, with what they are.
 pub(super) const BUILT_IN: [(&str, &str); 12] = [
     ("host", "the address to listen on"),
     ("port", "the port to listen on"),
@@ -23,14 +20,12 @@ pub(super) const BUILT_IN: [(&str, &str); 12] = [
     ("key", "the key of that certificate, PEM"),
 ];
 
-/// A variable's value: a text, which may also stand inside an argument; or a list, which stands as a whole argument and
-/// becomes as many as it has elements.
+/// A text, which may stand inside an argument; or a list, which is a whole argument and becomes one for each element.
 pub(crate) type Var = OneOrMany<String>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
     Text(&'a str),
-    /// `{name}`, without its braces.
     Name(&'a str),
 }
 
@@ -63,7 +58,6 @@ pub(crate) fn is_name(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
 }
 
-/// Values of all variables, ready to be put in.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Values {
     values: BTreeMap<String, Vec<String>>,
@@ -71,7 +65,6 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    /// Sets a built-in variable.
     pub(crate) fn set(&mut self, name: &str, value: impl Into<String>) {
         self.values.insert(name.to_owned(), vec![value.into()]);
     }

@@ -7,7 +7,6 @@ use prony_load::http1::{Fields, Framer, Heads, Progress};
 
 use super::{BODY_BYTES_MAX, Connection, Fault, Request, Response, WIRE_BYTES_MAX};
 
-/// What it is called where an answer is none of it.
 const NAME: &str = "HTTP/1.1";
 
 impl Connection {
@@ -70,7 +69,6 @@ struct Answer {
     /// Its first bytes as they came, all of its head among them.
     start: Vec<u8>,
     body: Vec<u8>,
-    /// Bytes that came behind it.
     beyond: usize,
 }
 
@@ -86,7 +84,6 @@ impl Answer {
         }
     }
 
-    /// Takes the next bytes; gives the answer once it is whole.
     fn take(&mut self, piece: &[u8]) -> Result<Option<Response>, Fault> {
         if self.framer.awaits_head() || self.start.len() < WIRE_BYTES_MAX {
             self.start.extend_from_slice(piece);
@@ -116,7 +113,6 @@ impl Answer {
         Response { status, headers, body: std::mem::take(&mut self.body), keeps }
     }
 
-    /// Its head, and those of interim responses before it.
     fn head(&self) -> &[u8] {
         &self.start[..Fields::of(&self.start).map_or(0, |head| head.end)]
     }

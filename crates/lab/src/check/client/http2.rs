@@ -10,7 +10,6 @@ use prony_http2::{Fault as Broken, fields};
 
 use super::{BODY_BYTES_MAX, Connection, Fault, Request, Response, WIRE_BYTES_MAX};
 
-/// What it is called where an answer is none of it.
 const NAME: &str = "HTTP/2";
 /// The one place that requests are at, one after the other.
 const PLACE: StreamPlace = 0;
@@ -32,7 +31,6 @@ struct Headers {
 
 #[derive(Default)]
 struct Answer {
-    /// Its first bytes as they came.
     start: Vec<u8>,
     status: u16,
     body: Vec<u8>,
@@ -102,7 +100,6 @@ impl Headers {
         }
     }
 
-    /// As a head of HTTP/1.1 is written.
     fn shown(&self) -> String {
         let mut shown = String::new();
         for (name, value) in &self.fields {

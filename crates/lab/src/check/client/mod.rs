@@ -36,7 +36,6 @@ pub(super) struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Whether a header is given.
     fn gives(&self, name: &str) -> bool {
         self.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name))
     }
@@ -71,15 +70,12 @@ impl Response {
     }
 }
 
-/// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Fault {
     #[error("No connection to {0}: {1}.")]
     Connect(String, String),
-    /// The server's certificate is refused.
     #[error("No connection to {0}: {1}.")]
     Certificate(String, String),
-    /// The server does not speak the protocol that it is asked by.
     #[error("{0}.")]
     NotSpoken(String),
     #[error("No complete response within 5 s.")]
@@ -97,7 +93,6 @@ pub(super) enum Fault {
     Request(String),
 }
 
-/// One connection, and a transcript of what went over it.
 pub(super) struct Connection {
     stream: Box<dyn dial::Connection>,
     /// What HTTP/2 keeps of a connection; `None`: HTTP/1.1 is spoken.
@@ -131,7 +126,6 @@ impl Connection {
         Some(shown).filter(|shown| !shown.is_empty())
     }
 
-    /// Sends a request and reads its answer.
     pub(super) fn exchange(&mut self, request: &Request<'_>) -> Result<Response, Fault> {
         let deadline = Instant::now() + EXCHANGE_TIMEOUT;
         match self.http2.take() {
@@ -144,7 +138,6 @@ impl Connection {
         }
     }
 
-    /// Writes bytes, in pieces that end at these places where there are any.
     fn send(&mut self, bytes: &[u8], cuts: &[usize], deadline: Instant) -> Result<(), Fault> {
         for (i, piece) in pieces(bytes, cuts).into_iter().enumerate() {
             if i > 0 {
@@ -156,7 +149,6 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads what has come; 0 at the end.
     fn receive(&mut self, buffer: &mut [u8], deadline: Instant) -> Result<usize, Fault> {
         loop {
             self.stream.set_timeout(left(deadline)?).map_err(|e| Fault::Io(plain(&e)))?;
@@ -181,7 +173,6 @@ impl Connection {
         }
     }
 
-    /// Takes note of an answer, or of why there is none and what came instead.
     fn note_answer(&mut self, head: &[u8], came: &[u8], response: &Result<Response, Fault>) {
         match response {
             Ok(response) => {
@@ -202,7 +193,6 @@ impl Connection {
     }
 }
 
-/// Writes words of the wire, as far as there is room.
 fn show(wire: &mut String, sign: char, bytes: &[u8]) {
     for line in without_secrets(bytes).split(|b| *b == b'\n') {
         let room = WIRE_BYTES_MAX.saturating_sub(wire.len() + 4);
@@ -215,8 +205,7 @@ fn show(wire: &mut String, sign: char, bytes: &[u8]) {
     }
 }
 
-/// Bytes from outside, as many as are looked through, without what is secret in them. What is no text stays as it is where
-/// nothing is.
+/// Bytes from outside, as many as are looked through, without secrets; without one they stay, text or not.
 pub(super) fn without_secrets(bytes: &[u8]) -> Vec<u8> {
     let bytes = &bytes[..bytes.len().min(KEPT_BYTES_MAX)];
     let text = String::from_utf8_lossy(bytes);
@@ -224,7 +213,6 @@ pub(super) fn without_secrets(bytes: &[u8]) -> Vec<u8> {
     if shown == text { bytes.to_vec() } else { shown.into_bytes() }
 }
 
-/// The bytes between these places, which go up.
 fn pieces<'b>(whole: &'b [u8], cuts: &[usize]) -> Vec<&'b [u8]> {
     let mut start = 0;
     let mut pieces = Vec::new();
@@ -267,7 +255,6 @@ fn fault_of(error: &std::io::Error) -> Fault {
     }
 }
 
-/// The system's sentence without its number.
 fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()

@@ -1,7 +1,5 @@
-//! A server's output: a pipe, drained by the guard into a file of bounded size.
-//!
-//! Why not the file itself as stdout: a server that logs each request fills
-//! the disk within a long run, and RLIMIT_FSIZE would end the server instead.
+//! A server's output: a pipe, drained by the guard into a file of bounded size. The file itself as stdout would fill
+//! the disk where a server logs each request, and RLIMIT_FSIZE would end the server instead.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, PipeReader, Read, Seek, SeekFrom, Write};
@@ -21,7 +19,6 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// No pipe holds more: the kernel's own limit of /proc/sys/fs/pipe-max-size unless root raised it.
 const PIPE_MAX_BYTES: usize = 1 << 20;
 
-/// A process's output and the file it is written to.
 pub(super) struct Log {
     pipe: PipeReader,
     written: Mutex<Written>,
@@ -50,8 +47,7 @@ pub(super) fn drain(pipe: PipeReader, path: &Path) -> io::Result<Arc<Log>> {
 }
 
 impl Log {
-    /// Writes down what is in the pipe now, without waiting for more; false once all writers have closed it. What a
-    /// process wrote is in the pipe when it ends: called after that, nothing of it is missing in the file.
+    /// Writes down what is in the pipe now, after a process's end all of it; false once all writers closed it.
     pub(super) fn catch_up(&self) -> bool {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let Written { file, length, chunk } = &mut *written;

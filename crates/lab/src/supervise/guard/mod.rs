@@ -1,10 +1,9 @@
 //! The guard: a small child of Prony between it and a server's processes.
 //!
-//! It starts them, tells what becomes of them, and ends every one of them when
-//! it is told to, or when the pipe from Prony closes, which happens even when
-//! Prony is killed by SIGKILL. As a sub-reaper it is handed every orphan below
-//! it, so that a server that detaches (double fork, own session) is found too.
-//! A process group or PR_SET_PDEATHSIG would lose exactly those.
+//! It starts them, tells what becomes of them, and ends every one of them when it is told to, or when the pipe from
+//! Prony closes, which happens even when Prony is killed by SIGKILL. As a sub-reaper it is handed every orphan below
+//! it, so that a server that detaches (double fork, own session) is found too. A process group or PR_SET_PDEATHSIG
+//! would lose exactly those.
 //!
 //! The protocol is JSON Lines: one [`GuardOrder`] on stdin, then `stop` or the
 //! end of the pipe; [`GuardEvent`]s on stdout.
@@ -33,22 +32,19 @@ pub const GUARD_ARGUMENT: &str = "__guard";
 pub(crate) const STOP_LINE: &str = "stop";
 /// How long processes have between SIGTERM and SIGKILL.
 pub(crate) const STOP_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long the kernel has to end what was sent SIGKILL: a process in an
-/// uninterruptible wait outlives it, and is then reported, not waited for.
+/// How long the kernel has after SIGKILL: a process in an uninterruptible wait outlives it, and is then reported.
 pub(crate) const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a container engine has to remove what is left of a container.
 pub(crate) const CONTAINER_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest order: a command line and its environment are under 2 MiB.
 const ORDER_MAX_BYTES: usize = 8 << 20;
 
-/// What a guard is told first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct GuardOrder {
     pub(crate) spec: LaunchSpec,
     /// CPUs of the guard itself: the client's, never the server's; empty: any.
     pub(crate) guard_cpus: Vec<u32>,
     pub(crate) stop_timeout: Duration,
-    /// Whether to count CPU time by a cgroup, where one can be made.
     pub(crate) cgroup: bool,
     /// What the processes may have together, swap included; where that cannot be kept, none is started.
     #[serde(default)]
@@ -58,16 +54,13 @@ pub(crate) struct GuardOrder {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(crate) enum GuardEvent {
-    /// The order was understood.
     Watching {
         /// The cgroup made for the servers; `None` where it is not allowed.
         cgroup: Option<Cgroup>,
-        /// The cgroup that limits their memory; it may be the same.
         #[serde(default)]
         memory: Option<Cgroup>,
     },
     Started {
-        /// Its place in the order.
         process: usize,
         pid: u32,
         /// Its start time, `/proc/PID/stat` field 22: with the pid, its identity.
@@ -77,9 +70,7 @@ pub(crate) enum GuardEvent {
     },
     /// A process could not be started; none after it will be.
     Failed { why: String },
-    /// A process that was started ended.
     Exited {
-        /// Its place in the order.
         process: usize,
         /// Its exit code, unless a signal ended it.
         code: Option<i32>,
@@ -91,8 +82,7 @@ pub(crate) enum GuardEvent {
     Stopped(StopReport),
 }
 
-/// The guard's whole life. To be called as first thing by the binary when its
-/// first argument is [`GUARD_ARGUMENT`], before it starts any thread; returns the exit code.
+/// The guard's whole life, before any thread is started, when the first argument is [`GUARD_ARGUMENT`]: the exit code.
 pub fn run_guard() -> i32 {
     let mut input = Input { buffer: Vec::new() };
     let prepared = become_guard().and_then(|()| sys::child_events());
@@ -154,7 +144,6 @@ struct Input {
 }
 
 impl Input {
-    /// The next line, waiting for it; `None` at the end of the pipe.
     fn line(&mut self) -> Option<String> {
         loop {
             if let Some(line) = self.take_line() {

@@ -112,7 +112,6 @@ impl Reaper {
         }
     }
 
-    /// Starts, watches, and in the end stops everything.
     pub(super) fn run(mut self, input: &mut Input) {
         let memory = self.memory.as_ref().ok().cloned().flatten();
         tell(&GuardEvent::Watching { cgroup: self.cgroup.clone(), memory: memory.clone() });
@@ -193,7 +192,6 @@ impl Reaper {
         Ok(())
     }
 
-    /// Takes in children that ended, and tells of those that were started by the order.
     fn take_in(&mut self) {
         self.forget_child_events();
         while let Ok(Some((pid, ended))) = wait(WaitOptions::NOHANG) {
@@ -236,7 +234,6 @@ impl Reaper {
         lives(&first) || (!first.is_empty() && lives(&orphans()))
     }
 
-    /// Whether a process gets its SIGTERM from here.
     fn is_told(&self, pid: u32) -> bool {
         self.order.spec.container.is_none() || self.started.iter().any(|started| started.pid == pid)
     }

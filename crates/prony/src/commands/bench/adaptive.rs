@@ -16,8 +16,7 @@ use prony_report::format;
 use crate::cli::BenchArguments;
 use crate::failure::Failure;
 
-/// Gives an experiment the precision of the command line, and the blocks that go with it: `--blocks` is
-/// then the most.
+/// Gives an experiment the command line's precision, and blocks that go with it: `--blocks` is then the most.
 pub(super) fn adapt(experiment: &mut Experiment, arguments: &BenchArguments) -> Result<(), Failure> {
     if let Some(text) = &arguments.precision {
         experiment.precision = Some(parse_precision(text)?);
@@ -49,7 +48,6 @@ pub(super) fn adapt(experiment: &mut Experiment, arguments: &BenchArguments) -> 
     Ok(())
 }
 
-/// A resumed run has the precision it was begun with.
 pub(super) fn as_before(
     experiment: &mut Experiment,
     arguments: &BenchArguments,
@@ -70,8 +68,7 @@ pub(super) fn as_before(
     Ok(())
 }
 
-/// How precise the run will be, as far as can be said before it: by the noise of an earlier run
-/// (`--noise-of`), or by an assumed one.
+/// How precise the run will be, by the noise of an earlier run (`--noise-of`) or an assumed one.
 pub(super) fn forecast(
     experiment: &Experiment,
     forecast: &Forecast,

@@ -15,7 +15,6 @@ use crate::commands::server_host::watched;
 use crate::commands::servers;
 use crate::failure::Failure;
 
-/// Blocks unless told otherwise: enough for an interval.
 const BLOCKS: u32 = 5;
 /// How what is measured begins where it is an image.
 const IMAGE: &str = "image:";
@@ -84,7 +83,6 @@ pub(in crate::commands) fn experiment(
     Ok((experiment, candidates))
 }
 
-/// The engine of the images among the candidates, if there are any.
 fn engine(arguments: &BenchArguments) -> Result<Option<Arc<Engine>>, Failure> {
     let is_image = |text: &String| text.split_once('=').is_some_and(|(_, what)| what.starts_with(IMAGE));
     let images = arguments.candidates.iter().filter(|text| is_image(text)).count();
@@ -120,7 +118,6 @@ fn engine(arguments: &BenchArguments) -> Result<Option<Arc<Engine>>, Failure> {
     if images == 0 { Ok(None) } else { servers::engine(runtime, memory.as_deref()) }
 }
 
-/// The servers of `--watch NAME=SERVER`, each a URL's.
 fn watch(arguments: &BenchArguments, candidates: &mut [BenchCandidate]) -> Result<(), Failure> {
     for text in &arguments.watch {
         let (name, server) = text.split_once('=').ok_or_else(|| {
@@ -140,7 +137,6 @@ fn watch(arguments: &BenchArguments, candidates: &mut [BenchCandidate]) -> Resul
     Ok(())
 }
 
-/// Refuses `--https` and `--unix` where they could not mean anything.
 fn check_listens(arguments: &BenchArguments, candidates: &[BenchCandidate]) -> Result<(), Failure> {
     let url = candidates.iter().find(|c| c.candidate.as_url().is_some());
     if arguments.port.is_some() && candidates.iter().all(|c| c.candidate.as_url().is_some()) {

@@ -12,8 +12,7 @@ use super::candidates;
 use crate::cli::BenchArguments;
 use crate::failure::Failure;
 
-/// The places of a run's two candidates, if it is a duet: as the log that is resumed has them, else by
-/// `--pin`, else by the machine.
+/// The places of a duet's two candidates: of the log that is resumed, else by `--pin`, else by the machine.
 pub(super) fn places(
     arguments: &BenchArguments,
     experiment: &Experiment,
@@ -42,7 +41,6 @@ pub(super) fn places(
     places.map(Some).map_err(Failure::usage)
 }
 
-/// Refuses candidates and plans that cannot run as a duet.
 fn check(experiment: &Experiment, candidates: &[BenchCandidate]) -> Result<(), Failure> {
     let labels: Vec<&str> = candidates.iter().map(|c| c.candidate.label()).collect();
     let [a, b] = candidates else {
@@ -88,7 +86,6 @@ fn check(experiment: &Experiment, candidates: &[BenchCandidate]) -> Result<(), F
     }
 }
 
-/// What `--dry-run` prints of it.
 pub(super) fn forecast(places: &CpuHalves) -> String {
     let half = |name: &str, pins: &Pins| {
         format!("{name} server CPUs {}, client CPUs {}", show_list(&pins.server), show_list(&pins.client))

@@ -11,7 +11,6 @@ use super::{adaptive, duet, services};
 use crate::cli::BenchArguments;
 use crate::failure::Failure;
 
-/// What `--dry-run` prints.
 pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result<String, Failure> {
     let experiment = &setup.experiment;
     let plans = experiment.plans.len();
@@ -75,7 +74,6 @@ pub(super) fn forecast(setup: &BenchSetup, arguments: &BenchArguments) -> Result
     Ok(lines.join("\n"))
 }
 
-/// For people, in whole seconds.
 pub(super) fn shown(duration: Duration) -> String {
     show_duration(Duration::from_secs(duration.as_secs().max(1)))
 }

@@ -62,7 +62,6 @@ pub(super) fn apply(experiment: &mut Experiment, arguments: &BenchArguments) -> 
     reset.map_or(Ok(()), |reset| check_reset(&reset.command, &experiment.services)).map_err(Failure::usage)
 }
 
-/// `NAME=WHAT` of a flag.
 fn named<'a>(flag: &str, what: &str, text: &'a str) -> Result<(&'a str, &'a str), Failure> {
     let split = text.split_once('=').filter(|(_, what)| !what.trim().is_empty());
     split.ok_or_else(|| {
@@ -89,7 +88,6 @@ pub(super) fn check_host(arguments: &BenchArguments) -> Result<(), Failure> {
     }
 }
 
-/// Refuses what a run with services, or with a reset, cannot be.
 pub(super) fn check_run(
     experiment: &Experiment,
     candidates: &[BenchCandidate],
@@ -117,8 +115,7 @@ pub(super) fn check_run(
     Ok(())
 }
 
-/// The CPUs of services: those of --pin, or of the log that is resumed, or one of the client's where it has two; empty:
-/// the server's.
+/// The CPUs of services: of --pin or the resumed log, or one of the client's where it has two; empty: the server's.
 pub(super) fn cpus(
     experiment: &Experiment,
     candidates: &[BenchCandidate],
@@ -171,7 +168,6 @@ pub(super) fn check_resumed(experiment: &Experiment) -> Result<(), Failure> {
     ))
 }
 
-/// What `--dry-run` says of each service.
 pub(super) fn forecast(setup: &BenchSetup) -> Vec<String> {
     let on = match setup.service_cpus[..] {
         [] => "the server's CPUs".to_owned(),
@@ -180,7 +176,6 @@ pub(super) fn forecast(setup: &BenchSetup) -> Vec<String> {
     setup.experiment.services.iter().map(|service| format!("service  {} on {on}", service.name)).collect()
 }
 
-/// Whether its recipe asks for services.
 fn is_of_recipe(c: &BenchCandidate) -> bool {
     c.candidate.server().is_some_and(|server| server.recipe.has_services())
 }

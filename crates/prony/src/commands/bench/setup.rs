@@ -27,8 +27,7 @@ use crate::commands::{fleet, parse_cpus, plan, reproduce, thresholds};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Everything that a run needs, from the command line, or from the log that is resumed; `agents` apply its loads, where
-/// there are any.
+/// Everything that a run needs, from the command line or the resumed log; `agents` apply its loads, if any.
 pub(super) fn setup(
     arguments: &BenchArguments,
     agents: Option<&Agents>,
@@ -95,7 +94,6 @@ pub(super) fn setup(
     Ok(setup)
 }
 
-/// What an experiment has run, and the host of its servers, if that is another.
 fn of_experiment(
     arguments: &BenchArguments,
     before: Option<&RunLog>,
@@ -133,7 +131,6 @@ fn of_experiment(
     Ok((resolved, host))
 }
 
-/// The same of `--candidate`.
 fn of_candidates(
     arguments: &BenchArguments,
     layout: &Layout,
@@ -145,8 +142,7 @@ fn of_candidates(
     Ok((Resolved { experiment, candidates, skipped: Vec::new(), baseline }, host))
 }
 
-/// What new and resumed runs have alike: what the user gave, else what the log that is resumed says, else the experiment. A
-/// budget is that of each session.
+/// What new and resumed runs have alike: the user's word, else the log's or experiment's. A budget is a session's.
 fn choose(
     experiment: &mut Experiment,
     arguments: &BenchArguments,
@@ -187,7 +183,6 @@ fn limited(candidates: &mut [BenchCandidate], size: &str) {
     }
 }
 
-/// Both sides' CPUs, and in a duet those of both places.
 fn cpus_of(
     arguments: &BenchArguments,
     experiment: &Experiment,
@@ -252,7 +247,6 @@ fn resumed_log(arguments: &BenchArguments) -> Result<Option<(PathBuf, RunLog)>, 
     Ok(Some((PathBuf::from(path), log)))
 }
 
-/// The experiment named, or the one that the resumed log was begun with.
 fn experiment(arguments: &BenchArguments, resumed: Option<&RunLog>) -> Result<Experiment, Failure> {
     let experiment = match (&arguments.experiment, resumed) {
         (Some(name), _) => Experiment::find(name).map_err(Failure::usage)?,
@@ -282,7 +276,6 @@ fn experiment(arguments: &BenchArguments, resumed: Option<&RunLog>) -> Result<Ex
     }
 }
 
-/// `--only` and `--skip` name candidates or plans.
 fn filter(experiment: &mut Experiment, arguments: &BenchArguments) -> Result<(), Failure> {
     let (only_candidates, only_plans): (Vec<String>, Vec<String>) =
         arguments.only.iter().cloned().partition(|name| experiment.candidates.contains(name));
@@ -311,7 +304,6 @@ fn filter(experiment: &mut Experiment, arguments: &BenchArguments) -> Result<(),
     Ok(())
 }
 
-/// What flags say of a new run.
 fn begin(experiment: &mut Experiment, arguments: &BenchArguments) -> Result<(), Failure> {
     if let Some(blocks) = arguments.blocks {
         experiment.blocks = Blocks { min: blocks, max: blocks };
@@ -325,8 +317,7 @@ fn begin(experiment: &mut Experiment, arguments: &BenchArguments) -> Result<(), 
     adaptive::adapt(experiment, arguments)
 }
 
-/// A resumed run continues with its own candidates, plans, blocks and controls: the flags of the first session need not be
-/// repeated, and may not say otherwise.
+/// A resumed run has its own candidates, plans, blocks and controls: flags need not repeat them, nor may differ.
 fn go_on(
     experiment: &mut Experiment,
     candidates: &mut Vec<BenchCandidate>,
@@ -374,7 +365,6 @@ pub(super) fn default_log(name: &str) -> PathBuf {
     iter::once(log(String::new())).chain(numbered).find(|log| !log.exists()).unwrap_or_default()
 }
 
-/// The CPUs of `--pin`, if it is given.
 fn given_pins(arguments: &BenchArguments, on_two_hosts: bool) -> Result<Option<Pins>, Failure> {
     let mut pins = Pins::default();
     for text in &arguments.pin {

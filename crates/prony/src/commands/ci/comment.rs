@@ -1,6 +1,5 @@
-//! `prony ci comment`: what was compared, on the pull request. One comment, written again by each job.
-//!
-//! It goes through curl: Prony's own engine is made for loads, not for somebody's API behind proxies.
+//! `prony ci comment`: what was compared, on the pull request: one comment, written again by each job. It goes through
+//! curl: Prony's own engine is made for loads, not for somebody's API behind proxies.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -81,7 +80,6 @@ fn body(mark: &str, text: &str) -> Value {
     json!({ "body": body })
 }
 
-/// Somebody's HTTP interface, and who asks.
 #[derive(Debug)]
 struct Api {
     comments: Comments,
@@ -174,7 +172,6 @@ fn is_trusted(comment: &Value) -> bool {
     comment["user"]["type"] == "Bot" || by.is_none_or(|by| matches!(by, "OWNER" | "MEMBER" | "COLLABORATOR"))
 }
 
-/// A value in curl's own configuration.
 fn quoted(value: &str) -> String {
     format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }

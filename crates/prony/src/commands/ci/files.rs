@@ -16,7 +16,6 @@ use crate::commands::write_file;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// The comparison for a pull request.
 pub(super) const COMMENT: &str = "comparison.md";
 /// The answer, as GitLab's `dotenv` reports have it.
 const ANSWER: &str = "answer.env";
@@ -30,7 +29,6 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// The folder, without what an earlier job left there.
     pub(super) fn fresh(folder: &str) -> Result<Files, Failure> {
         let wrong = |e| Failure::usage(format!("--output {folder}: {e}."));
         fs::create_dir_all(folder).map_err(wrong)?;

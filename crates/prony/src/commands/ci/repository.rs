@@ -12,9 +12,7 @@ use crate::printer::Printer;
 /// Both sides' folders. The base's is in a work tree of git's that ends with this value.
 #[derive(Debug)]
 pub(super) struct Checkout {
-    /// The application's folder at the base.
     pub(super) base: PathBuf,
-    /// The application's folder as it is.
     pub(super) head: PathBuf,
     worktree: PathBuf,
     _folder: TempDir,
@@ -62,7 +60,6 @@ impl Drop for Checkout {
     }
 }
 
-/// The base of this job's pull request or merge request.
 fn of_this_job(head: &Path) -> Result<String, Failure> {
     let base = request::base()?.ok_or_else(|| {
         Failure::usage(

@@ -11,7 +11,6 @@ use crate::failure::Failure;
 /// GitHub's events are below this.
 const EVENT_MAX_BYTES: u64 = 32 << 20;
 
-/// What a request is to be merged into.
 #[derive(Debug)]
 pub(super) struct Base {
     pub(super) commit: String,
@@ -19,7 +18,6 @@ pub(super) struct Base {
     pub(super) head: Option<String>,
 }
 
-/// Where a request's comments are.
 #[derive(Debug)]
 pub(super) struct Comments {
     /// Lists them by GET, and makes one by POST.
@@ -31,7 +29,6 @@ pub(super) struct Comments {
     pub(super) token: &'static str,
 }
 
-/// A variable that is set and not empty.
 fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }
@@ -80,7 +77,6 @@ fn part(text: &str) -> Result<&str, Failure> {
     )))
 }
 
-/// The pull request of GitHub's event.
 fn pull_request() -> Result<Option<Value>, Failure> {
     let Some(path) = variable("GITHUB_EVENT_PATH") else { return Ok(None) };
     let wrong = |why: String| Failure::usage(format!("{path} ($GITHUB_EVENT_PATH): {why}."));

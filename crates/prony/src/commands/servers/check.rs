@@ -14,13 +14,10 @@ use prony_model::rfc3339;
 use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
 use crate::printer::Printer;
 
-/// What is done besides the check.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Options {
-    /// What is missing is no failure.
     pub(super) all: bool,
     pub(super) record: bool,
-    /// The memory limit of a native server.
     pub(super) memory_bytes: Option<u64>,
 }
 

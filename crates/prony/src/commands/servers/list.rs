@@ -69,7 +69,6 @@ pub(super) fn json(catalogue: &Catalogue, layout: &Layout) -> String {
     pretty(&servers)
 }
 
-/// Where a server's packages come from.
 fn registries(server: &Server) -> Vec<&'static str> {
     let requires = &server.recipe.requires;
     let all = [
@@ -146,7 +145,6 @@ pub(super) fn markdown(catalogue: &Catalogue) -> String {
     )
 }
 
-/// What the records of a server come to.
 struct Row {
     ran: bool,
     /// Whether the default was run in an image, with the recipe as it is.

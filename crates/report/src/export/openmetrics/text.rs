@@ -1,21 +1,17 @@
 //! The text format of OpenMetrics 1.0, as far as Prony writes it.
 //!
-//! Source: *OpenMetrics, a cloud-native, highly scalable metrics protocol*,
-//! version 1.0 (IETF draft-richih-opsawg-openmetrics-00, section 3.2): families
-//! that are not interleaved, each with TYPE, UNIT and HELP before its samples;
-//! units are base units and end the family's name; counters' samples end in
-//! `_total`; labels are escaped; the text ends in `# EOF`. Samples bear no
-//! time stamps, which the draft advises against.
+//! Source: *OpenMetrics, a cloud-native, highly scalable metrics protocol*, version 1.0 (IETF
+//! draft-richih-opsawg-openmetrics-00, section 3.2): families are not interleaved, each with TYPE, UNIT and HELP before
+//! its samples; base units end the family's name; labels are escaped. Samples bear no time stamps, which the draft
+//! advises against.
 
 #[cfg(test)]
 #[path = "grammar_tests.rs"]
 #[allow(unreachable_pub, reason = "the tests of the binary include it, too")]
 pub(crate) mod grammar;
 
-/// What a server of this text calls it.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// What a family's samples are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
 #[strum(serialize_all = "lowercase")]
 pub enum Kind {
@@ -56,7 +52,6 @@ impl From<bool> for Value {
     }
 }
 
-/// Labels of a sample, by name.
 pub type Labels<'a> = [(&'a str, &'a str)];
 
 #[derive(Debug, Default)]
@@ -135,15 +130,13 @@ impl Text {
         }
     }
 
-    /// The whole text, with the line that ends it.
     pub fn end(mut self) -> String {
         self.out.push_str("# EOF\n");
         self.out
     }
 }
 
-/// A label's value or a help text: backslash, quote and line feed escaped. A carriage return or any other
-/// control character is allowed and would confuse who looks at the file: it becomes U+FFFD.
+/// A label's value or a help text, escaped. A carriage return or other control character becomes U+FFFD.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

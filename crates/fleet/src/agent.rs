@@ -15,7 +15,6 @@ const BEATS_MAX: usize = 512;
 /// An agent that hears of its start later than this before it cannot be sure to make it.
 const ARM_AHEAD_NS: u64 = 20_000_000;
 
-/// What the agent's process has to do.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Act<J> {
     /// Begin to prepare this load: connect, and wait for its start.
@@ -26,12 +25,10 @@ pub(crate) enum Act<J> {
     Lend(u64),
     /// The load ends at this instant of the agent's clock.
     StopAt(u64),
-    /// The load is given up at once.
     Abandon,
     Leave,
 }
 
-/// A piece of the result that is not confirmed.
 #[derive(Debug)]
 struct Unconfirmed<P> {
     what: P,
@@ -40,7 +37,6 @@ struct Unconfirmed<P> {
 }
 
 impl<P> Unconfirmed<P> {
-    /// When it is to be sent.
     fn due_ns(&self) -> u64 {
         self.sent_ns.map_or(0, |at| at + AGAIN_NS)
     }
@@ -55,7 +51,6 @@ pub(crate) struct Agent<P> {
     trial: u32,
     phase: Phase,
     failure: Option<String>,
-    /// The load's connections stand.
     is_connected: bool,
     start_ns: u64,
     lease_ns: u64,
@@ -92,12 +87,10 @@ impl<P: Clone> Agent<P> {
         self.phase
     }
 
-    /// The load that it has.
     pub(crate) fn trial(&self) -> u32 {
         self.trial
     }
 
-    /// What it knows of the controller's clock.
     pub(crate) fn offset(&self, now_ns: u64) -> Option<Offset> {
         self.clock.offset(now_ns)
     }
@@ -116,13 +109,11 @@ impl<P: Clone> Agent<P> {
         self.pieces.is_empty() && (self.has_last || self.first_piece == 0)
     }
 
-    /// Whether the controller has nothing to say to it, or to hear of it, for the time being.
     pub(crate) fn rests(&self) -> bool {
         self.phase == Phase::Idle
             || (self.phase == Phase::Ended && self.knows_clock() && self.pieces.is_empty())
     }
 
-    /// How long it waits between two beats.
     fn beat_every_ns(&self, now_ns: u64) -> u64 {
         match self.phase {
             _ if self.rests() => BEAT_NS,
@@ -132,12 +123,10 @@ impl<P: Clone> Agent<P> {
         }
     }
 
-    /// Its load's connections stand.
     pub(crate) fn prepared(&mut self) {
         self.is_connected = true;
     }
 
-    /// Its load measured a piece of its result.
     pub(crate) fn measured(&mut self, what: P, is_last: bool) {
         self.has_last |= is_last;
         self.pieces.push_back(Unconfirmed { what, is_last, sent_ns: None });
@@ -154,7 +143,6 @@ impl<P: Clone> Agent<P> {
         self.clock.restart();
     }
 
-    /// When it next has something to say.
     pub(crate) fn next_ns(&self) -> u64 {
         let pieces = self.pieces.iter().map(Unconfirmed::due_ns).min().unwrap_or(u64::MAX);
         let lease = if self.phase == Phase::Running { self.lease_ns } else { u64::MAX };
@@ -247,7 +235,6 @@ impl<P: Clone> Agent<P> {
         }
     }
 
-    /// What is wanted of it with the load that it has.
     fn obey<J>(&mut self, now_ns: u64, asked_ns: u64, order: &Order<J>, acts: &mut Vec<Act<J>>) {
         match (order, self.phase) {
             (Order::Arm(at_ns), Phase::Ready) => {

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use ring::digest::{Context, SHA256};
 
-/// A binary of Prony for an architecture.
 #[derive(Debug, Clone)]
 pub(crate) struct AgentBinary {
     pub(crate) path: PathBuf,

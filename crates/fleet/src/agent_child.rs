@@ -62,12 +62,10 @@ impl AgentChild {
         }
     }
 
-    /// Whether the binary is on its way, which takes its time.
     pub(crate) fn is_copying(&self) -> bool {
         matches!(self, AgentChild::Ssh { start, .. } if start.is_copying())
     }
 
-    /// Does what the start of the agent of this name needs by now.
     pub(crate) fn proceed(&mut self, name: &str) -> Result<(), String> {
         let AgentChild::Ssh { start, is_here, untold } = self else {
             let is_running = self.process().is_running();

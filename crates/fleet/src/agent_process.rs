@@ -25,18 +25,14 @@ use crate::session::{Opening, Session, Side};
 
 /// What waits to be taken; what is beyond it is lost, as in a network.
 const INPUTS_MAX: usize = 4096;
-/// The longest first line.
 const BOOTSTRAP_MAX_BYTES: u64 = 1 << 20;
-/// How often it looks whether its load is ready.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
-/// How often it greets until it is answered.
 const GREET_EVERY: Duration = Duration::from_millis(200);
 /// A controller that has not answered the greeting by then will not.
 const GREET_TIMEOUT: Duration = Duration::from_secs(30);
 /// One that has not answered an agent of a pool by then has others.
 const NEED_TIMEOUT: Duration = Duration::from_secs(10);
-/// An agent whose controller has not answered for so long ends, whatever has become of it: a connection that was cut without
-/// a word leaves nothing behind.
+/// An agent whose controller has not answered for so long ends: a connection cut without a word leaves nothing behind.
 const UNHEARD_TIMEOUT: Duration = Duration::from_secs(60);
 /// One whose load failed is of no use to it sooner.
 const FAILED_TIMEOUT: Duration = Duration::from_secs(10);
@@ -48,7 +44,6 @@ enum Input {
     ControllerGone,
 }
 
-/// A run that an agent serves: where its controller is, and who both are.
 pub(crate) struct AgentSession {
     pub(crate) run: String,
     /// Which agent it is, as its subjects name it.
@@ -72,8 +67,7 @@ pub(crate) enum Ended {
     NotNeeded,
 }
 
-/// Reads who its controller is from standard input, and serves it until it says so, or is gone. `say` is given what somebody
-/// wants to read, as sentences.
+/// Reads its controller from standard input, and serves it until it says so, or is gone. `say` gets sentences to read.
 pub fn run(say: &dyn Fn(&str)) -> Result<(), String> {
     let mut first = String::new();
     let mut input = BufReader::new(stdin());
@@ -204,7 +198,6 @@ struct AgentRuntime<'a> {
     loading: Option<Loading>,
     /// Its clock before the load.
     before: Option<Offset>,
-    /// What CPU quotas had done by then.
     quotas_before: Vec<CpuQuota>,
     /// What is to be said at the end, once clocks are compared again.
     end: Option<AgentEnd>,

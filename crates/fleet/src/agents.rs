@@ -6,7 +6,6 @@ use prony_model::fleet::AGENTS_MAX;
 
 use crate::pool::Pool;
 
-/// Which agents there are to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Agents {
     /// So many processes on this machine.
@@ -33,7 +32,6 @@ impl Agents {
         }
     }
 
-    /// The address of its own from which an agent loads, if one is given.
     pub(crate) fn data(&self, agent: u32) -> Option<IpAddr> {
         match self {
             Agents::Local(_) | Agents::Pool(..) => None,

@@ -10,7 +10,6 @@ use prony_model::units::most_connections;
 
 use crate::certificates::Certificates;
 
-/// A target that may be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allow {
     host: Host,
@@ -20,7 +19,6 @@ pub struct Allow {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Host {
-    /// A name, as the load's URL has it.
     Name(String),
     /// Addresses that begin as this one does, for so many bits.
     Network(IpAddr, u32),
@@ -89,7 +87,6 @@ fn is_within(address: IpAddr, network: IpAddr, bits: u32) -> bool {
 pub struct Bounds {
     /// Addresses that it may load, whatever they are called: those of the plan, where its controller started it.
     pub addresses: Vec<SocketAddr>,
-    /// Targets that it may load.
     pub allow: Vec<Allow>,
     /// Requests per second that its part of a load may have.
     pub rate_max: Option<Rate>,
@@ -100,7 +97,6 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// The addresses that this part of a load may connect to.
     pub fn admit(&self, plan: &Plan, shard: Shard) -> Result<Vec<SocketAddr>, String> {
         let part =
             |whole: u64| (u128::from(whole) * u128::from(shard.count)).div_ceil(u128::from(shard.of.max(1)));

@@ -5,10 +5,8 @@ use std::path::{Component, PathBuf};
 
 use prony_model::{Plan, PlanError, foreign_file};
 
-/// Which files of its host an agent reads for a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Certificates {
-    /// None.
     #[default]
     None,
     /// Any that it can: it runs as the user by whom its controller started it.
@@ -25,7 +23,6 @@ impl Certificates {
         Ok(())
     }
 
-    /// The first bytes of a file.
     fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, String> {
         let path = match self {
             Certificates::None => return Err("this agent reads none (--allow-cert)".to_owned()),

@@ -10,7 +10,6 @@ use prony_model::printable::harmless;
 
 /// How long it has to end by itself once its standard input has ended.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
-/// How often that is looked at.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(5);
 pub(crate) const LINE_MAX_BYTES: u64 = 4096;
 
@@ -30,7 +29,6 @@ struct Said {
 }
 
 impl ChildHandle {
-    /// Starts it; with it, what comes from it.
     pub(crate) fn start(mut command: Command) -> io::Result<(ChildHandle, Option<ChildStdout>)> {
         let mut child = command.spawn()?;
         let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -53,7 +51,6 @@ impl ChildHandle {
         input.write_all(line.as_bytes()).and_then(|()| input.flush())
     }
 
-    /// Its standard input, for who ends it.
     pub(crate) fn take_input(&mut self) -> Option<ChildStdin> {
         self.input.take()
     }
@@ -63,8 +60,7 @@ impl ChildHandle {
         locked(&self.said).tunnel_port
     }
 
-    /// What it said last on standard error, safe to show. Of one that has ended all is heard first, unless somebody else
-    /// holds its end of the pipe.
+    /// Its last words on standard error, safe to show: all, of one that has ended, unless somebody else holds the pipe.
     pub(crate) fn last_words(&mut self) -> String {
         let hears = |handle: &mut ChildHandle| {
             !handle.is_running() && handle.listens.as_ref().is_some_and(|thread| !thread.is_finished())

@@ -11,7 +11,6 @@ const START_AHEAD_BOUNDS: u64 = 40;
 /// A stop that is asked for comes so much later, so that all agents hear of it before and end at the same instant.
 const STOP_AHEAD_NS: u64 = 700_000_000;
 
-/// What the controller's process hears of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Event<P> {
     /// The next piece of this agent's result.
@@ -37,10 +36,8 @@ pub(crate) enum Event<P> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// No load.
     Idle,
     Preparing,
-    /// They are told when to start.
     Arming {
         at_ns: u64,
     },
@@ -48,13 +45,11 @@ enum Stage {
     Started {
         at_ns: u64,
     },
-    /// It is given up, or over.
     Over,
 }
 
 #[derive(Debug, Clone)]
 struct AgentState {
-    /// When it was last heard of.
     heard_ns: u64,
     /// The number of its newest beat.
     beat: u64,
@@ -81,7 +76,6 @@ pub(crate) struct Controller<J> {
 }
 
 impl<J: Clone> Controller<J> {
-    /// Of so many agents, each heard of now.
     pub(crate) fn of(agents: usize, now_ns: u64) -> Controller<J> {
         let state = AgentState {
             heard_ns: now_ns,
@@ -117,7 +111,6 @@ impl<J: Clone> Controller<J> {
         }
     }
 
-    /// Asks for the load's end.
     pub(crate) fn stop(&mut self, now_ns: u64) {
         match self.stage {
             Stage::Started { at_ns } if self.stop.is_none() => {
@@ -145,7 +138,6 @@ impl<J: Clone> Controller<J> {
         (0..self.states.len()).filter(|agent| self.states[*agent].is_lost).collect()
     }
 
-    /// What is known of an agent's clock.
     pub(crate) fn clock(&self, agent: usize) -> Option<Offset> {
         self.states.get(agent)?.clock
     }
@@ -193,7 +185,6 @@ impl<J: Clone> Controller<J> {
         }
     }
 
-    /// Looks who was not heard of for too long.
     pub(crate) fn look<P>(&mut self, now_ns: u64) -> Vec<Event<P>> {
         let mut events = Vec::new();
         for agent in 0..self.states.len() {
@@ -246,7 +237,6 @@ impl<J: Clone> Controller<J> {
         }
     }
 
-    /// The agents that the load has.
     fn members(&self) -> impl Iterator<Item = &AgentState> {
         self.states.iter().take(self.jobs.len())
     }

@@ -1,7 +1,5 @@
-//! What an agent measures, in a file of its own until its controller has all of it.
-//!
-//! Where the controller dies, or is cut off, nobody has what an agent measured: its file stays, a line of JSON for each
-//! piece. Where the controller has confirmed all pieces, the file goes.
+//! What an agent measures, in a file of its own, a line of JSON for each piece: it stays where the controller dies, or
+//! is cut off, and goes where all pieces are confirmed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -47,7 +45,6 @@ impl DeltaFile {
         Ok(DeltaFile { path, file, bytes: 0 })
     }
 
-    /// Adds a piece, as a line.
     pub(crate) fn add(&mut self, json: &str) -> std::io::Result<()> {
         let line = format!("{json}\n");
         self.bytes += line.len() as u64;
@@ -57,7 +54,6 @@ impl DeltaFile {
         self.file.write_all(line.as_bytes())
     }
 
-    /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

@@ -11,8 +11,7 @@ use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 /// The argument by which the binary becomes a program that ends with its parent.
 pub const DIE_WITH_PARENT_ARGUMENT: &str = "__tied";
 
-/// Becomes a program that is ended when its parent is: the kernel sees to it, so that it holds after kill -9, too.
-/// It returns only what keeps it from that.
+/// Becomes a program that the kernel ends when its parent is, also by kill -9. It returns only what keeps it from that.
 pub fn run_dying_with_parent(arguments: &[OsString]) -> String {
     let Some((parent, arguments)) = arguments.split_first() else { return "no parent is named".to_owned() };
     if let Err(e) = set_parent_process_death_signal(Some(Signal::KILL)) {

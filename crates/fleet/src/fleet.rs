@@ -37,11 +37,9 @@ pub struct Fleet {
     live: Mutex<Vec<LiveAgent>>,
 }
 
-/// What a fleet is to be.
 #[derive(Debug)]
 pub struct Setup {
     pub agents: Agents,
-    /// The flags that say so.
     pub flags: Vec<String>,
     pub own: PathBuf,
     /// Where nats-server is if it is not on PATH.
@@ -66,8 +64,7 @@ impl Fleet {
         Ok(Fleet { members: Mutex::new(members), live: Mutex::default() })
     }
 
-    /// Applies a load as [`prony_load::run`] does, by all agents together; one of fewer connections than the agents have
-    /// threads, by as many of them as have one each.
+    /// Applies a load as [`prony_load::run`] does, by all agents together, or by as many as there are connections for.
     pub fn load(
         &self,
         plan: &Plan,
@@ -85,7 +82,6 @@ impl Fleet {
         })
     }
 
-    /// How each agent stands; what a load's observer may ask.
     pub fn live(&self) -> Vec<LiveAgent> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -100,7 +96,6 @@ impl Fleet {
     }
 }
 
-/// Applies a load by the first so many agents.
 fn apply(
     members: &mut Members,
     plan: &Plan,

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 /// The most bytes of a message in one piece.
 const FRAGMENT_BYTES: usize = 512 << 10;
-/// The longest message: a plan, or a second's share with the figures of a thousand requests.
 pub(crate) const MESSAGE_MAX_BYTES: usize = 48 << 20;
 /// Messages of which pieces wait for the rest, and their bytes in all. What is lost is sent again whole.
 const OPEN_MAX: usize = 8;

@@ -11,12 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::protocol::Up;
 use crate::session::Greeting;
 
-/// A load for an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     /// The plan as [`prony_model::Plan::to_wire`] writes it.
     pub plan: String,
-    /// Which of its workers are the agent's.
     pub shard: Shard,
 }
 
@@ -26,7 +24,6 @@ pub enum Piece {
     /// What it measured in the next second of the window, or in what is left of it.
     Part {
         share: Box<WindowDelta>,
-        /// Whether no part follows.
         is_last: bool,
         /// The machine that it runs on, with the first part.
         host: Option<Box<Host>>,
@@ -35,30 +32,24 @@ pub enum Piece {
     End(AgentEnd),
 }
 
-/// What is known of an agent's part of a load at its end.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct AgentEnd {
-    /// The address that it connected to.
     pub address: String,
     /// CPU time of its process in the window.
     pub process_cpu_ns: u64,
     /// Its process's peak resident memory.
     pub max_rss_bytes: u64,
-    /// What ended its workers' waits.
     pub waits: Waits,
     /// The length of one request; 0 with a list.
     pub request_bytes: u64,
     /// How long its control group's CPU quota kept it from running; `None` without a quota.
     pub throttled_ns: Option<u64>,
-    /// Its clock before the load.
     pub clock_before: Option<Offset>,
-    /// Its clock after it.
     pub clock_after: Option<Offset>,
     /// Whether the load ended before its plan did.
     pub interrupted: bool,
 }
 
-/// What an agent is told when it is started, over its standard input: nobody else sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bootstrap {
     pub run: String,
@@ -66,7 +57,6 @@ pub struct Bootstrap {
     pub agent: String,
     /// Where the NATS server is.
     pub url: String,
-    /// The seed of its nkey there.
     pub nkey: String,
     /// The CPUs of what carries its messages: those of its load; empty: any.
     pub cpus: Vec<u32>,
@@ -85,21 +75,17 @@ impl Bootstrap {
 
 /// What begins a message that is a greeting, as JSON: its length is protocol 2's, so that each version hears of the other.
 const GREETING: [u8; 17] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0];
-/// What begins one that is sealed.
 const SEALED: u8 = 1;
 
 /// A message as it goes over NATS.
 #[derive(Debug)]
 pub enum Frame {
-    /// A half of a key agreement, in the clear.
     Greeting(Greeting),
-    /// A sealed piece of a [`FromAgent`], or of an [`Answer`](crate::protocol::Answer) with a [`Job`]. Pieces are sealed one by
-    /// one: nothing that a stranger sends is kept.
+    /// A sealed piece of a [`FromAgent`], or an [`Answer`](crate::protocol::Answer): a stranger's are not kept.
     Sealed(Vec<u8>),
 }
 
 impl Frame {
-    /// Its bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
             Frame::Greeting(greeting) => {
@@ -120,12 +106,10 @@ impl Frame {
 
 pub type FromAgent = Up<Piece>;
 
-/// A run's subject of what an agent says.
 pub fn up(run: &str, agent: &str) -> String {
     format!("prony.{run}.up.{agent}")
 }
 
-/// A run's subject of what an agent hears.
 pub fn down(run: &str, agent: &str) -> String {
     format!("prony.{run}.down.{agent}")
 }

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::session::{Side, new_key};
 
-/// The longest key file.
 const FILE_MAX_BYTES: u64 = 4096;
 
 /// One side's file: its own key, and the other side's public one.
@@ -26,9 +25,7 @@ pub struct KeyFile {
 
 #[derive(Clone)]
 pub struct Keys {
-    /// Its own, PKCS#8.
     pub private: Vec<u8>,
-    /// The other side's public one.
     pub peer: Vec<u8>,
 }
 

@@ -21,7 +21,6 @@ use crate::server::{self, Server, random_name};
 use crate::session::{Greeting, Opening, Side, new_key, public_key};
 use crate::ssh::SshMeans;
 
-/// Messages that wait to be heard.
 const INPUTS_MAX: usize = 4096;
 /// How long agents have to be there, those left out to which the binary is copied.
 const ASSEMBLE_TIMEOUT: Duration = Duration::from_secs(20);
@@ -32,7 +31,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How long an agent of a pool has to hear that it is free again.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How agents are reached.
 pub(crate) enum Transport {
     /// This process starts them here, over a nats-server of its own.
     Local(Server),
@@ -43,7 +41,6 @@ pub(crate) enum Transport {
 }
 
 impl Transport {
-    /// The nats-server of this process.
     pub(crate) fn server(&mut self) -> Option<&mut Server> {
         match self {
             Transport::Local(server) | Transport::Ssh(server, _) => Some(server),
@@ -56,13 +53,11 @@ impl Transport {
     }
 }
 
-/// The place of one agent.
 #[derive(Default)]
 pub(crate) struct AgentSlot {
     pub(crate) name: String,
     /// Its agent, as subjects name it; `None`: an agent of a pool that did not come yet.
     id: Option<String>,
-    /// The public key of its agent.
     key: Vec<u8>,
     pub(crate) child: Option<AgentChild>,
     session: Option<SealedMessages>,
@@ -98,7 +93,6 @@ pub(crate) struct Members {
     pub(crate) transport: Transport,
     pub(crate) link: Link,
     pub(crate) taken: Receiver<Message>,
-    /// The controller's signing key.
     key: Vec<u8>,
     pub(crate) slots: Vec<AgentSlot>,
     pub(crate) core: Controller<Job>,
@@ -115,7 +109,6 @@ impl std::fmt::Debug for Members {
 }
 
 impl Members {
-    /// A controller, and no agents yet.
     pub(crate) fn of(setup: Setup) -> Result<Members, String> {
         let (inputs, taken) = sync_channel(INPUTS_MAX);
         let (run, transport, address, key, peer) = match &setup.agents {
@@ -152,7 +145,6 @@ impl Members {
         Ok(Members { setup, run, transport, link, taken, key, slots, core, refused: None })
     }
 
-    /// Takes a message of an agent's.
     pub(crate) fn hear(&mut self, (subject, bytes): &Message) -> Vec<Event<Piece>> {
         let Some(id) = subject.rsplit('.').next() else { return Vec::new() };
         let Some(agent) = self.slots.iter().position(|slot| slot.id.as_deref() == Some(id)) else {
@@ -243,7 +235,6 @@ impl Members {
         Ok(())
     }
 
-    /// Starts the agents that are not there, and waits for them.
     pub(crate) fn assemble(&mut self) -> Result<(), String> {
         if self.transport.server().is_some_and(|server| !server.is_running()) {
             return Err("The fleet's nats-server has ended: run the load again.".to_owned());

@@ -1,7 +1,5 @@
-//! The one file that knows NATS and an async runtime: a thread of its own carries messages between channels and a server.
-//!
-//! The runtime is tokio's, on that one thread. Loads run on threads of their own, which never wait for it; what it costs is
-//! the client process's CPU time, and counted as that.
+//! The one file that knows NATS and an async runtime: a thread of its own, tokio's, carries messages between channels
+//! and a server. Loads never wait for it; what it costs is counted as the client process's CPU time.
 
 use std::ops::Deref;
 use std::path::PathBuf;
@@ -25,7 +23,6 @@ use crate::server::judge;
 const OUT_MAX: usize = 4096;
 /// The bytes of messages that have come and wait to be heard; more are dropped, and said again.
 const WAITING_MAX_BYTES: usize = 128 << 20;
-/// How long a first connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest version that a server may have.
 const VERSION_MAX_CHARS: usize = 64;
@@ -41,7 +38,6 @@ pub(crate) const SILENT: Duration = Duration::from_secs(1);
 /// Between the beginnings of two connections beside it; none waits for another, since on a long way each takes its time.
 const RENEW_EVERY: Duration = Duration::from_millis(100);
 
-/// Where a NATS server is, and as whom to speak with it.
 #[derive(Debug, Clone)]
 pub struct Address {
     /// `nats://HOST:PORT`, or `tls://` where TLS is a must.
@@ -56,7 +52,6 @@ pub struct Address {
 /// As whom to speak with a NATS server.
 #[derive(Clone)]
 pub enum Login {
-    /// Nobody: the server asks for nothing.
     Nobody,
     /// The user of this nkey's seed.
     Nkey(String),
@@ -71,7 +66,6 @@ impl std::fmt::Debug for Login {
     }
 }
 
-/// A message: its subject and what it says.
 pub(crate) type Message = (String, Payload);
 
 /// What a message says. Until it is dropped it counts as waiting.
@@ -106,14 +100,12 @@ impl Drop for Payload {
     }
 }
 
-/// What the thread of a connection is asked for.
 #[derive(Debug)]
 enum Ask {
     Send(String, Vec<u8>),
     Renew,
 }
 
-/// The client that is used now.
 type Current = Arc<Mutex<Client>>;
 
 /// A connection to a NATS server. It ends when this is dropped.
@@ -122,12 +114,10 @@ pub(crate) struct Link {
     out: Sender<Ask>,
     current: Current,
     version: String,
-    /// When a new connection was last asked for.
     renewed: Instant,
 }
 
 impl Link {
-    /// The server's version, as it says.
     pub(crate) fn version(&self) -> &str {
         &self.version
     }
@@ -199,14 +189,12 @@ pub(crate) fn connect<T: Send + 'static>(
     Ok(Link { out, current, version, renewed: Instant::now() })
 }
 
-/// Where messages come from and go to.
 struct Ends<T> {
     subject: String,
     take: fn(Message) -> T,
     to: SyncSender<T>,
 }
 
-/// A connection that stands, and what comes over it.
 struct Connection {
     client: Client,
     incoming: Subscriber,

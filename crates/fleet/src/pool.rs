@@ -1,8 +1,6 @@
-//! Pools: agents that stand by at a NATS server that exists, and the calls by which a controller asks for some of them.
-//!
-//! A call is signed by the controller's key, says which pool and run it is for and until when it holds, and has a number of
-//! its own: an agent answers each once, and none of another key, of another pool or of the past. All that it
-//! answers with is a greeting; what it is told after that is sealed by keys of this run alone (`session`).
+//! Pools: agents that stand by at a NATS server, and the calls by which a controller asks for some. A call is signed by
+//! the controller's key, names pool and run, and has an end and a number: an agent answers each once, with a greeting;
+//! what it is told after that is sealed by keys of this run alone (`session`).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,7 +18,6 @@ const CALL_S: u64 = 30;
 const CALLS_MAX: usize = 4096;
 /// What is stale is said once in so many seconds, however often somebody plays it again.
 const STALE_SAID_EVERY_S: u64 = 60;
-/// The pool that is meant where none is named.
 const DEFAULT_POOL: &str = "default";
 
 /// A pool of a NATS server.
@@ -66,7 +63,6 @@ impl FromStr for Pool {
 }
 
 impl Pool {
-    /// How to speak with its server.
     pub(crate) fn address(&self, login: &NatsLogin) -> Result<Address, String> {
         let seed = login.nkey.as_ref().map(|path| {
             let text = std::fs::read_to_string(path)
@@ -90,7 +86,6 @@ impl Pool {
         Ok(format!("pool.{}.{}", self.name, random_name()?))
     }
 
-    /// Whether a run's name is one of this pool.
     fn has_run(&self, run: &str) -> bool {
         let name = run.strip_prefix("pool.").and_then(|rest| rest.strip_prefix(self.name.as_str()));
         let random = name.and_then(|rest| rest.strip_prefix('.'));
@@ -110,7 +105,6 @@ pub struct NatsLogin {
 #[derive(Debug, Serialize, Deserialize)]
 struct Call {
     run: String,
-    /// A number of its own.
     nonce: String,
     /// Seconds since 1970 between which it holds.
     from_s: u64,
@@ -139,7 +133,6 @@ pub(crate) struct Calls {
     stale_said_s: Option<u64>,
 }
 
-/// Why a call is not answered.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Unanswered {
     /// It is nobody's that the agent knows, or for another pool, or was answered, or is one more stale one.

@@ -12,11 +12,9 @@ use crate::server::random_name;
 
 /// Calls that wait to be looked at; more are not answered.
 const CALLS_MAX: usize = 64;
-/// The longest name of an agent.
 const NAME_MAX: usize = 64;
 
 pub struct PoolAgent {
-    /// Where.
     pub pool: Pool,
     /// As whom, to the NATS server.
     pub login: NatsLogin,

@@ -1,8 +1,6 @@
-//! What controller and agents say to each other.
-//!
-//! An agent tells how it stands, again and again, and the controller answers with what it wants of it. Whatever of that is
-//! lost, doubled or out of order, the next exchange says all of it again: nobody has to remember what the other may have
-//! missed. Only pieces of the result are numbered, and kept by the agent until they are confirmed.
+//! What controller and agents say to each other. An agent tells again and again how it stands, and the controller what
+//! it wants: whatever is lost, doubled or out of order, the next exchange says all of it again. Only pieces of the
+//! result are numbered, and kept by the agent until they are confirmed.
 
 use prony_model::clock::Offset;
 use serde::{Deserialize, Serialize};
@@ -14,8 +12,7 @@ pub(crate) const PROTOCOL: u32 = 3;
 /// send, so that it ends with its connection to the controller, and after SIGSTOP.
 pub(crate) const LEASE_NS: u64 = 4_000_000_000;
 
-/// An agent that was not heard of for so long is lost for good. It has ended by then: its lease began no later than the
-/// controller heard of it.
+/// An agent unheard of for so long is lost for good, and has ended: its lease began no later than it was heard.
 pub(crate) const LOST_NS: u64 = 5_000_000_000;
 
 /// Between two beats of an agent that has a load to prepare, to start or to end.
@@ -39,12 +36,10 @@ pub(crate) const CLOCK_SAMPLES: u32 = 32;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Up<P> {
     Beat(Beat),
-    /// A part of its result.
     Piece {
         trial: u32,
         /// The number of the piece, from 0.
         sequence: u64,
-        /// Whether none follows.
         is_last: bool,
         what: P,
     },
@@ -60,7 +55,6 @@ pub struct Beat {
     pub phase: Phase,
     /// Why it cannot do it, in a sentence; its phase is [`Phase::Ended`] then.
     pub failure: Option<String>,
-    /// What it knows of the controller's clock.
     pub clock: Option<Offset>,
 }
 
@@ -80,7 +74,6 @@ pub enum Phase {
     Ended,
 }
 
-/// The controller's answer to a beat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer<J> {
     pub number: u64,
@@ -90,7 +83,6 @@ pub struct Answer<J> {
     pub expires_ns: u64,
     /// The load that it speaks of, from 1.
     pub trial: u32,
-    /// What it wants of the agent.
     pub order: Order<J>,
     /// How many pieces of that load have arrived.
     pub confirmed: u64,

@@ -25,7 +25,6 @@ const KEPT: Duration = Duration::from_secs(86_400);
 const OLDEST: [u64; 3] = [2, 2, 0];
 /// Connections that each user may have: one, and those that are begun beside one which is silent.
 const CONNECTIONS_EACH: usize = 64;
-/// How often that is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// A running nats-server; it ends when this is dropped, and when this process does, however it does.
@@ -65,7 +64,6 @@ pub fn find(installed: &Path) -> Result<(PathBuf, String), String> {
     Err(refused)
 }
 
-/// The version of this nats-server, as the program says.
 pub fn version(program: &Path) -> Result<String, String> {
     let shown = program.display();
     let said = Command::new(program).arg("--version").stdin(Stdio::null()).output();
@@ -146,7 +144,6 @@ impl Server {
         Err(format!("it did not listen within {} s", START_TIMEOUT.as_secs()))
     }
 
-    /// As whom the controller speaks with it.
     pub fn controller(&self) -> Result<Address, String> {
         Ok(Address {
             url: self.url.clone(),
@@ -166,7 +163,6 @@ impl Server {
         key.seed().map_err(|e| format!("a user's key of the run's nats-server cannot be given: {e}"))
     }
 
-    /// Its port on this machine's loopback.
     pub fn port(&self) -> u16 {
         self.url.rsplit(':').next().and_then(|port| port.trim_end_matches('/').parse().ok()).unwrap_or(0)
     }
@@ -203,7 +199,6 @@ fn remove_old(folder: &Path) {
     }
 }
 
-/// Where it says that it listens: the file that it writes, once it does.
 fn listening_at(ports: &Path) -> Option<String> {
     let file = fs::read_dir(ports)
         .ok()?

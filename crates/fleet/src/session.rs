@@ -1,10 +1,8 @@
-//! Who speaks: a key agreement of fresh keys on both sides, each signed by a key that the other knows beforehand.
-//!
-//! Whatever goes over NATS after it is sealed: secrets of a plan are readable by its agent alone, and an agent obeys nobody
-//! but the controller whose key it was given. Whoever reaches the NATS server can keep messages back, and no more. What was
-//! recorded of another run opens nothing, since both keys are of this one; what is played again within it is old to the
-//! protocol, which counts; what is kept back for longer than a lease has expired. So no plan needs a signature and a nonce of
-//! its own.
+//! Who speaks: an agreement of fresh keys on both sides, each signed by a key that the other knows beforehand. Whatever
+//! goes over NATS after it is sealed: a plan's secrets are for its agent alone, which obeys only the controller whose
+//! key it was given. Who reaches the NATS server can keep messages back, no more: what was recorded of another run
+//! opens nothing, what is played again is old to the protocol, which counts, and what is kept back longer than a lease
+//! has expired. So no plan needs a signature and a nonce of its own.
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::agreement::{EphemeralPrivateKey, UnparsedPublicKey, X25519, agree_ephemeral};
@@ -54,7 +52,6 @@ pub fn version() -> String {
     format!("{} protocol {}", env!("CARGO_PKG_VERSION"), crate::protocol::PROTOCOL)
 }
 
-/// A new signing key as PKCS#8, and its public half.
 pub fn new_key() -> Result<(Vec<u8>, Vec<u8>), String> {
     let pkcs8 = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).map_err(|_| no_random())?;
     let public = key_pair(pkcs8.as_ref())?.public_key().as_ref().to_vec();
@@ -69,7 +66,6 @@ fn no_random() -> String {
     "the system gave no random numbers".to_owned()
 }
 
-/// The public half of a signing key.
 pub fn public_key(pkcs8: &[u8]) -> Result<Vec<u8>, String> {
     Ok(key_pair(pkcs8)?.public_key().as_ref().to_vec())
 }
@@ -83,8 +79,7 @@ pub(crate) fn verify(public: &[u8], text: &[u8], signature: &[u8]) -> Option<()>
     signature::UnparsedPublicKey::new(&signature::ED25519, public).verify(text, signature).ok()
 }
 
-/// What a greeting's signature is over: the run and the agent that it is for, the side that speaks, its version, name and key,
-/// and the other's key where it is known.
+/// What a greeting's signature is over; the other's key only where it is known.
 fn signed(channel: &str, side: Side, version: &str, name: &str, key: &[u8], theirs: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     for part in [
@@ -102,7 +97,6 @@ fn signed(channel: &str, side: Side, version: &str, name: &str, key: &[u8], thei
     text
 }
 
-/// One side before it knows the other's half.
 pub struct Opening {
     side: Side,
     channel: String,
@@ -127,15 +121,13 @@ impl Opening {
         Ok(Greeting { version, name: name.to_owned(), key: self.public.clone(), signature })
     }
 
-    /// Whether the other's half is signed by whom it must be. Of the two, the agent speaks first, so that the controller's half
-    /// is over the agent's key, too.
+    /// Whether the other's half is signed by whom it must be. The agent speaks first: the other half is over its key.
     pub fn is_genuine(&self, theirs: &Greeting, their_key: &[u8]) -> bool {
         let mine = if self.side == Side::Agent { self.public.as_slice() } else { &[] };
         let text = signed(&self.channel, self.side.other(), &theirs.version, &theirs.name, &theirs.key, mine);
         verify(their_key, &text, &theirs.signature).is_some()
     }
 
-    /// The session, once the other's half is there.
     pub fn agree(self, theirs: &Greeting, their_key: &[u8]) -> Result<Session, String> {
         if !self.is_genuine(theirs, their_key) {
             return Err(format!("the {}'s greeting is not signed by its key", self.side.other().name()));
@@ -165,7 +157,6 @@ impl Opening {
     }
 }
 
-/// The key by which `side` seals what it says.
 fn sealing_key(secret: &[u8], channel: &str, side: Side, keys: &[u8]) -> Option<LessSafeKey> {
     let random = Salt::new(HKDF_SHA256, channel.as_bytes()).extract(secret);
     let info = [side.name().as_bytes(), keys];
@@ -173,7 +164,6 @@ fn sealing_key(secret: &[u8], channel: &str, side: Side, keys: &[u8]) -> Option<
     Some(LessSafeKey::new(key))
 }
 
-/// What seals and opens messages.
 #[derive(Debug)]
 pub struct Session {
     sends: LessSafeKey,

@@ -1,6 +1,5 @@
-//! Controller and agents in a simulated network: messages are lost, doubled, late and out of order; ways are cut; agents stop,
-//! go on, or die; the controller dies. Every clock has its own offset and drift. What must hold is held against what
-//! truly happened.
+//! Controller and agents in a simulated network: messages are lost, doubled, late, out of order; ways are cut; agents
+//! stop, go on, or die, as may the controller; each clock has its own offset and drift.
 //!
 //! `PRONY_FLEET_SEEDS=100000 cargo test -p prony-fleet sim` plays more than the usual number of seeds, and
 //! `PRONY_FLEET_SEED=N` one alone.
@@ -35,7 +34,6 @@ enum Message {
     Down(Answer<u32>),
 }
 
-/// A clock that began elsewhere and goes a little wrong.
 #[derive(Debug, Clone, Copy)]
 struct OwnClock {
     ahead_ns: i64,
@@ -49,7 +47,6 @@ impl OwnClock {
     }
 }
 
-/// A simulated agent's process.
 #[derive(Debug)]
 struct Process {
     core: Agent<Piece>,
@@ -356,7 +353,6 @@ impl World {
         }
     }
 
-    /// What must hold in any world.
     fn check(&mut self) {
         let fate = self.fate.clone();
         for (agent, process) in self.processes.iter().enumerate() {

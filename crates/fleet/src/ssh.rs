@@ -1,9 +1,7 @@
-//! An agent on a host that ssh reaches.
-//!
-//! One ssh runs the agent, with a tunnel back to this machine's nats-server: nothing listens on the network, on either side.
-//! sshd chooses the tunnel's port on the host's loopback and ssh says which; only then is the agent told, over its standard input, where
-//! its NATS server is and by which keys to speak. That input ends with ssh, and ssh with this process, so that the agent
-//! ends with either. Where the host lacks the binary, another ssh copies it, under a name that is its hash.
+//! An agent on a host that ssh reaches. One ssh runs it, with a tunnel back to this machine's nats-server: nothing
+//! listens on the network. sshd chooses the tunnel's port and ssh says which; then the agent is told, over its standard
+//! input, where its NATS server is and which keys to use. That input ends with ssh, and ssh with this process, so that
+//! the agent ends with either. Where the host lacks the binary, another ssh copies it, under a name that is its hash.
 
 use std::io::BufReader;
 use std::path::PathBuf;
@@ -27,9 +25,7 @@ const MARK: &str = "prony-agent:";
 pub(crate) struct SshMeans {
     pub(crate) own: PathBuf,
     pub(crate) ssh: PathBuf,
-    /// The nats-server's port on this machine.
     pub(crate) nats_port: u16,
-    /// One for each architecture.
     pub(crate) binaries: Vec<AgentBinary>,
 }
 
@@ -114,13 +110,11 @@ pub(crate) fn copy_script(binary: &AgentBinary) -> String {
 pub(crate) struct SshStart {
     means: Arc<SshMeans>,
     host: SshHost,
-    /// Whether a tunnel leads back to this machine's nats-server.
     has_tunnel: bool,
     arguments: String,
     ssh: ChildHandle,
     /// The script's words, and what comes after them.
     answers: Receiver<Heard>,
-    /// The binary on its way, between two ssh.
     copying: Option<Copying>,
     was_copied: bool,
 }
@@ -176,7 +170,6 @@ impl SshStart {
         }
     }
 
-    /// Whether the binary is on its way, which takes its time.
     pub(crate) fn is_copying(&self) -> bool {
         self.copying.is_some()
     }

@@ -12,7 +12,6 @@ use crate::agents::SshHost;
 use crate::child::ChildHandle;
 use crate::ssh::{SshMeans, copy_script, lacks};
 
-/// A copy that takes longer is given up.
 const COPY_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The program on its way to a host that lacks it; it is given up when this is dropped.

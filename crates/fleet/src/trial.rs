@@ -23,7 +23,6 @@ const REASON_MAX_CHARS: usize = 1_000;
 
 pub(crate) struct Trial<'a> {
     plan: &'a Plan,
-    /// The agents'.
     names: Vec<String>,
     gathered: Gathered<'a>,
     ends: BTreeMap<usize, AgentEnd>,
@@ -95,7 +94,6 @@ impl<'a> Trial<'a> {
         Ok(())
     }
 
-    /// How each agent stands.
     pub(crate) fn live(&self) -> Vec<LiveAgent> {
         let of = |(agent, name): (usize, &String)| {
             let share = self.gathered.share_of(agent);

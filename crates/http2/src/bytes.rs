@@ -1,9 +1,7 @@
 //! Whether bytes are the same, as is asked of each response.
 
-/// Whether both are the same bytes.
-///
-/// The static binary's C library, musl, compares byte by byte, which was a third of the instructions of a pipelined request
-/// over HTTP/1.1 (docs/benchmarks/gate-builds-2026-11-25.md); so there the comparison is our own. glibc has nothing to gain.
+/// Where musl compares byte by byte (a third of a pipelined request's instructions over HTTP/1.1,
+/// docs/benchmarks/gate-builds-2026-11-25.md) the comparison is our own. glibc has nothing to gain.
 #[inline]
 #[must_use]
 pub fn equal(a: &[u8], b: &[u8]) -> bool {

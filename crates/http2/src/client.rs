@@ -1,7 +1,5 @@
-//! One connection: what comes in as steps, what goes out as bytes.
-//!
-//! Its requests are at places, numbers below the number of streams that were asked for; who drives it chooses a free
-//! one. Everything a request needs is allocated with the connection.
+//! One connection: what comes in as steps, what goes out as bytes. Its requests are at places, numbers below the number
+//! of streams asked for; who drives it chooses a free one. Everything a request needs is allocated with the connection.
 
 mod receiving;
 mod requests;
@@ -20,8 +18,7 @@ use crate::{Code, Fault};
 /// Where a connection keeps a request until its response is whole.
 pub type StreamPlace = u16;
 
-/// The window of the connection and of each stream for what the server sends: so large that it never waits for one, as
-/// body bytes are taken as they come. A half is given back when a half has been used.
+/// The window of the connection and of each stream: so large that the server never waits. A used half is given back.
 pub const WINDOW_BYTES: u32 = (1 << 30) - 1;
 /// The server's window for a stream, and for the connection, before it says anything.
 const WINDOW_FIRST: i64 = 65_535;
@@ -55,8 +52,7 @@ pub enum Step<'b> {
     },
     /// There will be no (whole) response, and the place is free.
     Failed { place: StreamPlace, failure: Failure },
-    /// The connection takes no more requests: the server ends it, with this code, or no stream ids are left. Requests
-    /// that were sent may still be answered.
+    /// The connection takes no more requests: ended by the server so, or out of ids. Sent ones may still be answered.
     Draining(Code),
     /// The request was surely not processed: it may be sent again on another connection. The place is free.
     Moved(StreamPlace),
@@ -71,11 +67,9 @@ pub enum Failure {
     Reset(Code),
     /// The response is not one: what is wrong with it. The stream was ended.
     Malformed(&'static str),
-    /// The connection ended before the response was whole.
     Closed,
 }
 
-/// A request whose response is not whole.
 #[derive(Debug, Clone, Copy, Default)]
 struct Stream {
     id: u32,
@@ -94,7 +88,6 @@ struct Stream {
     interim: u8,
 }
 
-/// Why a connection takes no more requests.
 #[derive(Debug, Clone, Copy)]
 struct Draining {
     /// Streams above this one were not processed.
@@ -158,7 +151,6 @@ enum Found {
 }
 
 impl Connection {
-    /// A connection for so many streams at once, at its beginning.
     pub fn new(streams: StreamPlace) -> Connection {
         let most = usize::from(streams);
         let mut connection = Connection {
@@ -231,12 +223,10 @@ impl Connection {
         self.reader.beyond_kept()
     }
 
-    /// Whether the server's settings came.
     pub fn is_ready(&self) -> bool {
         self.ready
     }
 
-    /// Whether it takes no more requests.
     pub fn is_draining(&self) -> bool {
         self.draining.is_some()
     }
@@ -255,8 +245,7 @@ impl Connection {
         if self.outgoing.is_empty() { self.uploads.len() } else { 0 }
     }
 
-    /// Takes the next step from the front of `input`, as often as it says anything but [`Step::More`]. Between two
-    /// steps anything else may be called.
+    /// Takes the next step from `input`, until [`Step::More`]. Between two steps anything else may be called.
     pub fn take<'b>(&mut self, input: &mut &'b [u8]) -> Result<Step<'b>, Fault> {
         if let Some((place, status, bytes)) = self.take_fast(input) {
             return Ok(Step::End { place, status: Some(status), bytes });
@@ -292,7 +281,6 @@ impl Connection {
         Step::Failed { place, failure: Failure::Closed }
     }
 
-    /// What an earlier step has left to say.
     fn owed(&mut self) -> Option<Step<'static>> {
         let draining = self.draining.as_mut()?;
         if !draining.told {

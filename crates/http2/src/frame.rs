@@ -1,6 +1,5 @@
-//! Frames (RFC 9113, sections 4 and 6): read from any split of a connection's bytes, and held against the rules that need
-//! no knowledge of streams. What DATA brings is passed on as it comes; other frames are given whole, and a header
-//! block is joined from its frames.
+//! Frames (RFC 9113, sections 4 and 6): read from any split of bytes, held against the rules that need no knowledge of
+//! streams. DATA is passed on as it comes; others are given whole, a header block joined.
 
 pub mod write;
 
@@ -10,8 +9,7 @@ use crate::{Code, Fault};
 pub const FRAME_MAX_BYTES: u32 = 16_384;
 /// The longest header block, as it comes.
 const BLOCK_MAX_BYTES: usize = 256 << 10;
-/// The most frames after the first of a header block. An honest peer sends a block of 256 KiB in 16; one that
-/// sends it a few bytes at a time, or none, keeps this side busy for nothing.
+/// The most frames after a header block's first: 16 for 256 KiB by an honest peer; tiny ones keep this side busy.
 const CONTINUATIONS_MAX: u32 = 64;
 /// What a connection keeps of the memory that frames in pieces took.
 const PARTIAL_KEPT_BYTES: usize = 4 << 10;
@@ -56,7 +54,6 @@ const fn size(reason: &'static str) -> Fault {
     Fault { code: Code::FRAME_SIZE_ERROR, reason }
 }
 
-/// What stands before a frame's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// The payload's length in bytes.
@@ -107,15 +104,12 @@ pub enum Piece<'s, 'b> {
         first: Option<u32>,
         /// Those that have come now.
         bytes: &'b [u8],
-        /// Whether the frame ends here, padding and all.
         last: bool,
     },
-    /// A whole frame of another type that the standard has; of HEADERS the header of the first frame, and the whole
-    /// block, without padding and priority.
+    /// A whole frame of another standard type; of HEADERS its first header, and the block without padding and priority.
     Whole(Header, &'s [u8]),
 }
 
-/// Where within a frame the reader stands.
 #[derive(Debug, Clone, Copy)]
 enum At {
     PadLength(Header),
@@ -132,16 +126,13 @@ pub struct Reader {
     /// A header that came in pieces, and how much of it is there.
     header: [u8; 9],
     got: usize,
-    /// A payload that came in pieces.
     partial: Vec<u8>,
-    /// A header block of several frames.
     block: Vec<u8>,
     /// The HEADERS frame whose block is to go on, and the frames that followed it.
     opening: Option<Header>,
     continuations: u32,
     /// What stands in `partial`, or `block`, has been given.
     spent: bool,
-    /// The first frame has come.
     begun: bool,
 }
 
@@ -158,13 +149,11 @@ impl Reader {
         beyond(&self.partial) + beyond(&self.block)
     }
 
-    /// Whether the next byte begins a frame, and not one that a header block is waiting for.
     #[inline]
     pub(crate) fn is_between_frames(&self) -> bool {
         self.at.is_none() && self.got == 0 && self.opening.is_none()
     }
 
-    /// Takes the next piece from the front of `input`.
     pub fn next<'s, 'b: 's>(&'s mut self, input: &mut &'b [u8]) -> Result<Piece<'s, 'b>, Fault> {
         if self.spent {
             self.forget();

@@ -17,8 +17,7 @@ const fn wrong(reason: &'static str) -> Fault {
     Fault { code: Code::COMPRESSION_ERROR, reason }
 }
 
-/// Reads an integer from the low bits of the first byte and, where these do not hold it, from those that follow
-/// (RFC 7541, section 5.1).
+/// Reads an integer from the first byte's low bits and, where they do not suffice, the next (RFC 7541, section 5.1).
 fn integer(input: &mut &[u8], prefix_bits: u32) -> Result<usize, Fault> {
     let (first, mut rest) = input.split_first().ok_or(CUT)?;
     let most = (1u32 << prefix_bits) - 1;
@@ -43,7 +42,6 @@ fn integer(input: &mut &[u8], prefix_bits: u32) -> Result<usize, Fault> {
     Ok(value as usize)
 }
 
-/// Writes an integer behind the bits in `flags`.
 fn write_integer(out: &mut Vec<u8>, flags: u8, prefix_bits: u32, value: usize) {
     let most = (1usize << prefix_bits) - 1;
     if value < most {

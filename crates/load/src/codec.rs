@@ -1,8 +1,5 @@
-//! What a protocol is to a worker: which bytes go out for its requests, and what the bytes that come in are.
-//!
-//! A codec does no input or output and knows no clock. The worker asks it for one step at a time, so that stamps,
-//! deadlines, writes put together and bodies dropped unread stay the worker's, whatever protocol it speaks. The worker
-//! is generic over it: which protocol a load speaks is decided once, and costs no request a branch.
+//! What a protocol is to a worker: what goes out for its requests, what comes in. It knows no I/O and no clock: stamps,
+//! deadlines and writes stay the worker's, which is generic over it, so that the choice costs no request a branch.
 
 pub(crate) mod requests;
 
@@ -16,42 +13,32 @@ use requests::{RequestPlace, Requests};
 pub(crate) trait Codec {
     /// How a connection's unanswered requests are kept: in the order of their answers, or each at a place of its own.
     type Requests: Requests;
-    /// What is kept of one connection.
     type Connection;
-    /// Whether answers come in the order of the requests. Then only the oldest one's time can be over, and that ends the
-    /// connection.
+    /// Answers come in the order of the requests: only the oldest's time can be over, and that ends the connection.
     const IN_ORDER: bool;
-    /// Whether each answer names its request, and the peer says how many a connection may carry: what nobody asked for is
-    /// found out as it comes then.
+    /// Each answer names its request, and the peer says how many a connection may carry: others are found as they come.
     const MULTIPLEXED: bool;
-    /// Whether a connection may end for new requests while those that it carries are still answered. Another one is
-    /// opened beside it then.
+    /// A connection may end for new requests while its own are still answered; another is opened beside it then.
     const DRAINS: bool = false;
 
-    /// What is kept of a connection that is still to be opened.
     fn connection(&self) -> Self::Connection;
 
-    /// A new connection begins: nothing of a former one's input and output is left. Requests that were submitted go
-    /// over this one.
+    /// A new connection begins without a former one's input and output. Requests that were submitted go over it.
     fn open(&mut self, connection: &mut Self::Connection);
 
-    /// An answer ended the connection. Requests that were begun, the oldest ones, are forgotten, and their count given;
-    /// the others go over the next connection.
+    /// An answer ended the connection: forgets and counts the begun requests, the oldest; others go over the next.
     fn forget_begun(&mut self, connection: &mut Self::Connection) -> usize;
 
     /// All requests of the connection have failed, and it is closed.
     fn forget_all(&mut self, connection: &mut Self::Connection);
 
-    /// How many requests the open connection may carry at once by what the peer has said so far.
     fn stream_limit(&self, connection: &Self::Connection) -> usize;
 
     /// Takes a request on; `request` is its number in the plan's list, 0 without one.
     fn submit(&mut self, connection: &mut Self::Connection, place: RequestPlace, request: u32);
 
-    /// A request's time is over: gives it up, and says what is of no use any more.
     fn cancel(&mut self, connection: &mut Self::Connection, place: RequestPlace) -> Cancelled;
 
-    /// Whether something is to be written.
     fn has_output(&mut self, connection: &mut Self::Connection) -> bool;
 
     /// What is to be written, as much as goes into one write; and the first request in it of which nothing is written.
@@ -74,8 +61,7 @@ pub(crate) trait Codec {
         body: &mut impl FnMut(RequestPlace, &[u8]),
     ) -> Step;
 
-    /// Takes the first of the bytes where they are a whole answer like one before, and the connection goes on as it was. It
-    /// may always leave it to [`Codec::take`], and does so where answers come in order.
+    /// Takes a whole answer like one before; it may leave it to [`Codec::take`], and does where answers come in order.
     fn take_fast<'b>(
         &mut self,
         _connection: &mut Self::Connection,
@@ -95,8 +81,7 @@ pub(crate) trait Codec {
     /// Takes bytes that were read while no request was unanswered.
     fn take_unasked(&mut self, connection: &mut Self::Connection, input: &[u8]) -> Unasked;
 
-    /// Whether a byte of a request was written that has no whole response yet. Always, where the protocol itself tells what
-    /// is asked for.
+    /// Whether a written request has no whole response yet; always, where the protocol itself tells what is asked for.
     fn awaits_response(&self, _connection: &Self::Connection) -> bool {
         true
     }
@@ -104,7 +89,6 @@ pub(crate) trait Codec {
     /// The peer closed the connection: whose answer that ends, and its status; `None` where it ends none.
     fn end_of_stream(&mut self, connection: &mut Self::Connection) -> Option<(RequestPlace, u16)>;
 
-    /// Whether the connection takes no more requests.
     fn is_spent(&self, _connection: &Self::Connection) -> bool {
         false
     }
@@ -119,20 +103,17 @@ pub(crate) trait Codec {
         0
     }
 
-    /// The fewest requests that a peer has let a connection carry at once so far, at most what the plan asks for; `None`
-    /// where its protocol has no such limit, or no peer has said one.
+    /// The fewest requests a peer let a connection carry at once, at most the plan's; `None`: no limit, or none said.
     fn lowest_stream_limit(&self) -> Option<u64> {
         None
     }
 
-    /// How many answers so far were only tolerated, and why.
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64>;
 }
 
 /// What bytes are that came while no request was unanswered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unasked {
-    /// The protocol's own: the connection goes on.
     GoesOn,
     /// The peer's word that it ends the connection.
     Ends,
@@ -144,7 +125,6 @@ pub(crate) enum Unasked {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cancelled {
     Request,
-    /// The connection, with all of its requests.
     Connection,
 }
 
@@ -163,10 +143,8 @@ pub(crate) struct Step {
 /// A whole answer that is like one before.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FastAnswer<'b> {
-    /// How many bytes it takes.
     pub(crate) used: usize,
     pub(crate) place: RequestPlace,
-    /// As in [`Step`].
     pub(crate) only_head: bool,
     pub(crate) status: u16,
     pub(crate) bytes: &'b [u8],
@@ -182,7 +160,6 @@ pub(crate) enum What {
         /// Whether the connection may carry another request. Always, where answers come in any order.
         reusable: bool,
     },
-    /// The server gave up one request.
     Failed(ErrorKind, &'static str),
     /// The connection takes no more requests ([`Codec::is_spent`]).
     Draining,

@@ -10,14 +10,12 @@ use crate::start_barrier::StartBarrier;
 use crate::sys;
 use prony_model::measurement::ErrorKind;
 
-/// Workers look at the stop flag every 100 ms; an end this far ahead is seen
-/// by all before it comes, so that all windows end at the same instant.
+/// Workers look at the stop flag every 100 ms: all see an end this far ahead, so that all windows end at once.
 pub(crate) const STOP_AHEAD_NS: u64 = 150_000_000;
 
 /// A machine that is suspended is so for longer.
 const SUSPENDED_MIN_NS: u64 = 1_000_000;
 
-/// No instant of the workers' clock.
 const NOT_ASKED: u64 = 0;
 
 /// Ends a load early. Clones end the same load.
@@ -48,22 +46,19 @@ impl Lease {
 }
 
 impl Control {
-    /// A control that has not been asked anything.
     pub fn new() -> Control {
         Control::default()
     }
 
-    /// The control of several loads, each to be given a clone in a thread of its own: their
-    /// schedules begin at the same instant, and a stop ends all. Where one of them cannot begin, none
-    /// does: the others end with [`LoadError::Interrupted`](crate::LoadError::Interrupted).
+    /// For several loads, a clone each: they start at the same instant, a stop ends all, and where one cannot begin,
+    /// none does: the others end with [`LoadError::Interrupted`](crate::LoadError::Interrupted).
     pub fn together(loads: u32) -> Control {
         Control { start_barrier: Some(Arc::new(StartBarrier::new(loads))), ..Control::new() }
     }
 
-    /// The control of a load that is one of several on different machines: it waits for [`Control::start_at`] once it is
-    /// [ready](Control::is_ready), and sends nothing unless and until [`Control::lend`] says so. Where its lease ends
-    /// before the plan does, the load ends there, as an interrupted one. It connects to these addresses and no others;
-    /// port 0 stands for every port.
+    /// Of one of several machines' loads: [ready](Control::is_ready), it waits for [`Control::start_at`], and sends
+    /// only until what [`Control::lend`] says; there it ends, as interrupted. It connects to these addresses alone;
+    /// port 0: any.
     pub fn leased(allowed: &[SocketAddr]) -> Control {
         Control {
             start_barrier: Some(Arc::new(StartBarrier::new(u32::MAX))),
@@ -73,7 +68,6 @@ impl Control {
         }
     }
 
-    /// Whether the workers have connected, and wait for their start.
     pub fn is_ready(&self) -> bool {
         self.start_barrier().is_some_and(|barrier| barrier.arrived() > 0)
     }
@@ -97,12 +91,10 @@ impl Control {
         self.lease.as_ref().is_some_and(|lease| lease.was_suspended(sys::suspended_ns().0))
     }
 
-    /// What it may connect to, if there are bounds.
     pub(crate) fn allowed(&self) -> Option<&[SocketAddr]> {
         self.allowed.as_deref()
     }
 
-    /// Until when the load may send.
     pub(crate) fn lease_ns(&self) -> u64 {
         let Some(lease) = &self.lease else { return u64::MAX };
         if lease.was_suspended(sys::suspended_ns().0) { 0 } else { lease.until_ns.load(Ordering::Relaxed) }
@@ -112,13 +104,11 @@ impl Control {
         self.start_barrier.as_deref()
     }
 
-    /// Asks the load to end. What was measured so far is kept and marked
-    /// interrupted. Only the first call counts. Safe in any thread.
+    /// Asks the load to end. What was measured is kept and marked interrupted. Only the first call counts. Thread-safe.
     pub fn stop(&self) {
         self.stop_at(sys::now_ns() + STOP_AHEAD_NS);
     }
 
-    /// Asks for the end at an instant of CLOCK_MONOTONIC.
     pub fn stop_at(&self, at: u64) {
         // A second request must not move the end that workers may have seen already.
         let _ = self.stop_at_ns.compare_exchange(NOT_ASKED, at, Ordering::Relaxed, Ordering::Relaxed);
@@ -128,7 +118,6 @@ impl Control {
         self.stop_at_ns().is_some()
     }
 
-    /// Whether somebody asked, or the lease is over.
     pub(crate) fn end_asked(&self) -> bool {
         self.stop_asked() || self.lease_ns() <= sys::now_ns()
     }
@@ -148,9 +137,7 @@ pub struct Snapshot {
     pub in_window: bool,
     /// Requests completed so far, warm-up included.
     pub completed: u64,
-    /// Requests written so far.
     pub sent: u64,
-    /// Requests on a connection now.
     pub in_flight: u64,
     /// The last second of the window that all workers have finished.
     pub last_second: Option<LastSecond>,
@@ -171,23 +158,19 @@ pub struct LastSecond {
     pub at_ns: u64,
     pub completed: u64,
     pub failed: u64,
-    /// Connections open at its end.
     pub connections: u64,
     /// Median response of its completed requests; `None` without any.
     pub p50_ns: Option<u64>,
     /// 99th percentile, given 100 of them.
     pub p99_ns: Option<u64>,
-    /// The longest.
     pub max_ns: Option<u64>,
-    /// How late its completed requests were sent by the client's own doing, on average: send lag
-    /// without waits for a connection.
+    /// How late the client itself sent its completed requests, on average: send lag without waits for a connection.
     pub lateness_mean_ns: u64,
     pub lateness_max_ns: u64,
     /// How long its completed requests waited for a free connection, on average.
     pub connection_wait_mean_ns: u64,
 }
 
-/// One worker's counters, published by it and read by the observer's thread.
 #[derive(Debug, Default)]
 pub(crate) struct Gauge {
     completed: AtomicU64,

@@ -1,5 +1,4 @@
-//! From a plan to a measurement: resolves, connects, runs the workers, and
-//! puts together what they recorded.
+//! From a plan to a measurement: resolves, connects, runs the workers, and puts together what they recorded.
 
 mod probe;
 mod process_cpu;
@@ -40,12 +39,10 @@ use started::Started;
 use worker_shares::samples_share;
 pub(crate) use worker_shares::{poisson_of_agent, request_order, shares};
 
-/// How often the observer is called.
 const OBSERVE_EVERY: Duration = Duration::from_millis(100);
 /// Files the process needs beside its connections: standard streams, epolls, logs, libraries.
 const FILES_BESIDE: u64 = 64;
 
-/// What a worker tells the engine.
 enum FromWorker {
     Ready(io::Result<Preconnected>),
     Done(io::Result<End>),
@@ -62,22 +59,18 @@ struct WorkerHandle {
     gauge: Arc<Gauge>,
 }
 
-/// Where what workers measure while they run goes.
 struct Outlets {
     to_engine: Sender<FromWorker>,
     parts: Sender<Box<Part>>,
-    /// Whether somebody asks for each.
     parts_asked: bool,
 }
 
-/// What comes out of them.
 struct Inlets {
     from_workers: Receiver<FromWorker>,
     parts: Receiver<Box<Part>>,
 }
 
-/// Applies the load and waits for its end. `observe` is called about ten
-/// times a second, in the calling thread.
+/// Applies the load and waits for its end. `observe` is called about ten times a second, in the calling thread.
 pub fn run(
     plan: &Plan,
     control: &Control,
@@ -157,7 +150,6 @@ pub fn run_shard(
     result.map(|measurement| Measurement { request_bytes, listed, ..measurement })
 }
 
-/// The plan's requests in the form that its protocol writes them.
 enum Requests {
     Http1(Arc<RequestBytes>),
     Http2(Arc<prony_http2::client::Requests>),
@@ -171,8 +163,7 @@ impl Requests {
         })
     }
 
-    /// A request's length, by its number in the list; without one, of the one there is. Of HTTP/2 that of each but a
-    /// connection's first, frames included.
+    /// A request's length, by its number in the list if there is one. HTTP/2: not of a connection's first; with frames.
     fn length(&self, request: u32) -> usize {
         match self {
             Requests::Http1(bytes) => bytes.length(request),
@@ -191,7 +182,6 @@ fn listed(plan: &Plan, requests: &Requests) -> Vec<(String, u64)> {
 /// What a panic in a worker is to who applies the load.
 const PANICKED: LoadError = LoadError::Internal("a worker thread panicked");
 
-/// The connections of a shard's workers together.
 fn connections_of(plan: &Plan, shard: Shard) -> u32 {
     shard.workers().map(|worker| shares(plan, worker, shard.of).0).sum()
 }
@@ -207,8 +197,7 @@ fn check_open_files(plan: &Plan, shard: Shard) -> Result<u64, LoadError> {
     Ok(limit)
 }
 
-/// How many connections each worker may leave to the server to close: as many
-/// again as it loads, if the limit of open files has room for them.
+/// Connections each worker may leave to the server to close: as many as it loads, if the open files allow.
 fn closing_max(plan: &Plan, shard: Shard, open_files: u64) -> usize {
     let connections = u64::from(connections_of(plan, shard));
     let room = open_files.saturating_sub(FILES_BESIDE + connections).min(connections);

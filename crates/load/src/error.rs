@@ -1,5 +1,4 @@
-//! Why a load could not be applied. What goes wrong with single requests is
-//! counted, not returned.
+//! Why a load could not be applied. What goes wrong with single requests is counted, not returned.
 
 use std::fmt;
 use std::io;
@@ -7,21 +6,17 @@ use std::io;
 use prony_model::PlanError;
 use prony_model::measurement::ErrorKind;
 
-/// Why a load could not be applied: a sentence for the user.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// More connections than this process may open files.
     #[error(
         "{connections} connections need {needed} open files and the limit here is {limit}: \
          raise it with `ulimit -n {needed}` (as root, or by LimitNOFILE or /etc/security/limits.conf), or give a smaller -c."
     )]
     OpenFiles { connections: u32, needed: u64, limit: u64 },
-    /// The host name has no address.
     #[error("The host {host:?} could not be resolved: {reason}. Check the name, or give its address.")]
     Resolve { host: String, reason: String },
-    /// No connection could be opened.
     #[error("No connection to {url} ({address}) could be opened: {reason}. {}", advice(*.kind))]
     Unreachable {
         /// The URL, without userinfo.
@@ -54,7 +49,6 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// From the failure of a plain connect.
     pub(crate) fn unreachable_by(url: &str, address: &dyn fmt::Display, error: &io::Error) -> LoadError {
         let kind = match error.kind() {
             io::ErrorKind::ConnectionRefused => ErrorKind::ConnectRefused,

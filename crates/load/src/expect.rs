@@ -1,12 +1,8 @@
-//! Whether an answer is the one that was asked for, byte by byte or by hash, in
-//! whatever pieces its body comes.
+//! Whether an answer is the one that was asked for, byte by byte or by hash, in whatever pieces its body comes.
 //!
-//! A short expected body is compared with memcmp. A long one would be read
-//! beside each answer, and of several connections in turn drive the answers out of the cache; so what
-//! comes is hashed instead, and nothing of it is kept. The hash is XXH3's of
-//! 128 bits, which runs at the speed of memory: it finds every chance
-//! difference, and is no proof against a server that builds one on purpose.
-//! A SHA-256 is, where the plan gives one.
+//! A short body is compared with memcmp. A long one would drive answers out of the cache; so it is hashed (XXH3, 128
+//! bits, at the speed of memory): it finds every chance difference, but is no proof against a server that builds one on
+//! purpose. A SHA-256 is, where the plan gives one.
 
 use std::collections::HashMap;
 
@@ -44,12 +40,10 @@ impl Expected {
         Expected { status: Expect { status: expect.status, ..Expect::default() }, body }
     }
 
-    /// Whether an answer of this status counts as right.
     pub(crate) fn accepts_status(&self, status: u16) -> bool {
         self.status.accepts_status(status)
     }
 
-    /// Whether anybody looks at bodies.
     pub(crate) fn checks_body(&self) -> bool {
         !matches!(self.body, ExpectedBody::Any)
     }
@@ -92,7 +86,6 @@ impl Expectations {
         Expectations { all, others, of_request, checks_body }
     }
 
-    /// Of a request, by its number in the list.
     #[inline]
     pub(crate) fn of_request(&self, request: u32) -> &Expected {
         match self.of_request.get(request as usize) {
@@ -106,7 +99,6 @@ impl Expectations {
         self.of_request.is_empty().then_some(&self.all)
     }
 
-    /// Whether anybody looks at bodies.
     pub(crate) fn checks_body(&self) -> bool {
         self.checks_body
     }
@@ -138,7 +130,6 @@ impl BodyCheck {
         }
     }
 
-    /// The next bytes of the body.
     #[inline]
     pub(crate) fn take(&mut self, expected: &Expected, bytes: &[u8]) {
         if expected.checks_body() {
@@ -190,7 +181,6 @@ impl BodyCheck {
         if right { Ok(()) } else { Err(length) }
     }
 
-    /// Forgets what has come of an answer.
     pub(crate) fn reset(&mut self) {
         if self.length == 0 {
             return;

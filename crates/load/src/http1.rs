@@ -21,7 +21,6 @@ const OUTPUT_BYTES: usize = 64 << 10;
 /// The oldest unanswered request, which the next answer is of.
 const OLDEST: RequestPlace = RequestPlace(0);
 
-/// HTTP/1.1, with what the connections of one worker share.
 pub(crate) struct Http1 {
     requests: Arc<RequestBytes>,
     heads: Heads,
@@ -200,8 +199,7 @@ impl Codec for Http1 {
         Http1::step(connection, Ok(progress), count)
     }
 
-    /// What a server says before it is asked is no answer; only that it closes for want of a request, it may say (408;
-    /// RFC 9110, section 15.5.9).
+    /// What comes unasked is no answer; only that it closes for want of a request may be said (408; RFC 9110, 15.5.9).
     fn take_unasked(&mut self, _connection: &mut Connection, input: &[u8]) -> Unasked {
         let closes = input.starts_with(b"HTTP/1.") && input.get(8..12) == Some(b" 408");
         if closes { Unasked::Ends } else { Unasked::Wrong }

@@ -24,12 +24,9 @@ pub(crate) const OWN_SETTINGS: Http2Settings = Http2Settings {
     frame_bytes: FRAME_MAX_BYTES,
 };
 
-/// HTTP/2, with what the connections of one worker share.
 pub(crate) struct Http2 {
     requests: Arc<client::Requests>,
-    /// How many requests a connection may carry at once by the plan.
     streams: u16,
-    /// The fewest that a server's settings let one carry.
     fewest: Option<u32>,
     /// What HTTP/2 leaves to tolerance is refused.
     tolerated: BTreeMap<Tolerance, u64>,
@@ -41,7 +38,6 @@ pub(crate) struct Connection {
     client: client::Connection,
     /// The status of each place's answer, once its head has come.
     status: Vec<u16>,
-    /// Its part of [`Http2::partial_bytes`].
     partial_bytes: usize,
 }
 
@@ -199,7 +195,6 @@ impl Codec for Http2 {
         Step { used: count, place: None, only_head: true, what: What::Part }
     }
 
-    /// The server's settings, answers to ours, PING. A server that ends the idle connection is believed at once.
     fn take_unasked(&mut self, connection: &mut Connection, mut input: &[u8]) -> Unasked {
         while !input.is_empty() || self.has_buffered_events(connection) {
             let step = self.take(connection, input, &mut |_, _: &[u8]| {});

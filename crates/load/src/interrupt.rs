@@ -23,13 +23,11 @@ struct Asked {
 }
 
 impl Interrupt {
-    /// One that has not been asked.
     pub fn new() -> Interrupt {
         Interrupt::default()
     }
 
-    /// Asks the run to end: the load at once, the server after it. Takes a
-    /// lock: to be called from a thread that waits for signals, not from a handler.
+    /// Asks the run to end: the load at once, the server after it. Takes a lock: not for a signal handler.
     pub fn ask(&self) {
         self.0.asked.store(true, Ordering::SeqCst);
         if let Some(load) = &*self.0.load.lock().unwrap_or_else(PoisonError::into_inner) {

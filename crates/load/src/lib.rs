@@ -1,11 +1,8 @@
 //! Prony's load engine: a [`Plan`] in, a raw [`Measurement`] out.
 //!
-//! It knows no files, no terminals and no server processes. One worker is one
-//! thread with one epoll loop that owns its connections and its histograms;
-//! nothing is shared while the clock runs.
-//!
-//! Why not an async runtime: its timers round to a millisecond, its scheduler
-//! moves work between threads, and both would be charged to the server.
+//! It knows no files, terminals or server processes. A worker is a thread with an epoll loop, its connections and its
+//! histograms; nothing is shared while the clock runs. No async runtime: its timers round to a millisecond, its
+//! scheduler moves work between threads, and both would be charged to the server.
 
 mod codec;
 mod control;

@@ -1,7 +1,5 @@
-//! What a worker needs of the world: a clock, connections and a way to wait.
-//!
-//! A worker is generic over this trait and nothing else, so that the very
-//! loop that loads servers also runs under a simulated clock and network.
+//! What a worker needs of the world: a clock, connections and a way to wait. A worker is generic over this trait alone,
+//! so that the very loop that loads servers also runs under a simulated clock and network.
 
 pub mod dial;
 pub(crate) mod endpoint;
@@ -15,46 +13,34 @@ pub(crate) use crate::sys::{Connecting, Handle, Interest, would_block};
 use crate::tls;
 use prony_model::measurement::{TlsUse, Waits};
 
-/// No connection.
 pub(crate) const NO_HANDLE: Handle = -1;
 
-/// A clock, connections, and a way to wait for either.
 pub(crate) trait Net {
     /// The monotonic clock in nanoseconds.
     fn now_ns(&mut self) -> u64;
-    /// CPU time of this worker in nanoseconds.
     fn cpu_ns(&mut self) -> u64;
     /// Starts a connect and watches it under `token`: for its end where it is pending, for reading where it is done.
     fn connect(&mut self, token: u64) -> io::Result<(Handle, Connecting)>;
-    /// How a pending connect ended; `WouldBlock` while it has not, because more than TCP has to
-    /// be agreed on.
+    /// How a pending connect ended; `WouldBlock` while more than TCP has to be agreed on.
     fn connect_result(&mut self, handle: Handle) -> io::Result<()>;
-    /// Changes what is waited for.
     fn watch(&mut self, handle: Handle, interest: Interest, token: u64) -> io::Result<()>;
     fn send(&mut self, handle: Handle, bytes: &[u8]) -> io::Result<usize>;
     /// Reads what has arrived; 0 is the peer's end.
     fn recv(&mut self, handle: Handle, buffer: &mut [u8]) -> io::Result<usize>;
-    /// Reads what has arrived of an answer, and when its last byte did by the
-    /// kernel's stamp, on the clock of [`Net::now_ns`]; 0 bytes is the peer's end.
+    /// Reads, with the kernel's stamp of the last byte on the clock of [`Net::now_ns`]; 0 bytes is the peer's end.
     fn recv_stamped(&mut self, handle: Handle, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)>;
-    /// Drops what has arrived, at most `most` bytes, without copying it, and
-    /// gives what [`Net::recv_stamped`] would. Only where [`Net::discards`].
+    /// Drops at most `most` arrived bytes uncopied; gives what [`Net::recv_stamped`] would. Only if [`Net::discards`].
     fn discard(&mut self, handle: Handle, most: usize) -> io::Result<(usize, Option<u64>)>;
-    /// Whether bytes can be dropped in the kernel.
     fn discards(&self) -> bool;
-    /// Whether arrivals are stamped by the kernel.
     fn stamps(&self) -> bool;
     /// Asks for no event before so many bytes have arrived, the peer's end apart; 1 for any.
     fn wake_at(&mut self, _handle: Handle, _bytes: u32) {}
-    /// Whether connections are read on after their use.
     fn lingers(&self) -> bool {
         false
     }
     fn close(&mut self, handle: Handle);
-    /// Waits for events, at most until `until_ns`; it may return earlier with none.
-    /// Gives how many there are.
+    /// Waits for events until `until_ns`, or less, maybe with none. Gives how many there are.
     fn wait(&mut self, now_ns: u64, until_ns: u64) -> io::Result<usize>;
-    /// The token of event `i` of the last wait.
     fn token(&self, i: usize) -> u64;
     /// Sends what a connect that succeeded still owes, where no request follows at once.
     fn settle(&mut self, _handle: Handle) -> io::Result<()> {
@@ -64,10 +50,8 @@ pub(crate) trait Net {
     fn leave(&mut self, _handle: Handle) {}
     /// The same, and the server is told that nothing more is sent.
     fn end(&mut self, _handle: Handle) {}
-    /// A request begins on the slot of this token, before any call for it. Nothing to a network; but who keeps
-    /// an account from the other side could not see it while it waits behind others.
+    /// A request begins on this token's slot, before any call for it: for who keeps an account of the worker.
     fn begun(&mut self, _token: u64) {}
-    /// What ends a wait in time.
     fn waits(&self) -> Waits {
         Waits::Pwait2
     }
@@ -77,18 +61,15 @@ pub(crate) trait Net {
     }
 }
 
-/// Longer waits end this much early and are taken up again: a processor that
-/// slept deeply wakes late, and the second, short wait repairs it.
+/// Longer waits end so much early and go on: a deeply sleeping processor wakes late, which the second wait repairs.
 const EARLY_NS: u64 = 5_000_000;
 /// Waits longer than this are taken in two steps.
 const LONG_WAIT_NS: u64 = 10_000_000;
 
-/// The events looked at in one round. More wait for the next; a round of 64
-/// takes a quarter of a millisecond, so that deadlines and gaps are looked at often.
+/// Events looked at in one round: 64 take a quarter of a millisecond, so that deadlines and gaps are looked at often.
 const EVENTS_MAX: usize = 64;
 
-/// How often the offset between the wall clock, which stamps are of, and the
-/// monotonic one is read anew, beside every step of the wall clock. Both are slewed alike.
+/// How often the wall clock's offset (stamps are of it) is read anew, beside each step. Both clocks are slewed alike.
 const OFFSET_EVERY_NS: u64 = 100_000_000;
 
 /// The token of what tells of steps: none of a connection's, nor the waits' own.
@@ -99,15 +80,13 @@ pub(crate) struct Linux {
     events: sys::Events,
     endpoint: Endpoint,
     next_source: usize,
-    /// Keeps the kernel's stamping switched on: the first packets after the
-    /// switch go without. `None` where nobody asks, or the kernel refuses.
+    /// Keeps the kernel's stamping on (packets just after switching go without). `None`: not asked for, or refused.
     stamper: Option<OwnedFd>,
     /// Tells of steps of the wall clock, where stamps are of it and the kernel will.
     steps: Option<sys::ClockSteps>,
     /// Wall clock − monotonic clock.
     offset_ns: i64,
     offset_read_ns: u64,
-    /// Where TLS is spoken.
     tls: Option<tls::Table>,
 }
 

@@ -1,7 +1,5 @@
-//! When requests are due: pure functions from an index to an instant.
-//!
-//! The schedule is an absolute function of k, never a sum of sleeps: a late
-//! wake-up delays one request, not all that follow.
+//! When requests are due: pure functions from an index to an instant. Never a sum of sleeps: a late wake-up delays one
+//! request, not all that follow.
 
 mod poisson;
 mod ramp;

@@ -1,9 +1,6 @@
-//! A worker's recorder: what it counts and times, over the run and over the window.
-//!
-//! Everything that happens is entered with the stamp at which it happened,
-//! and stamps never go back. [`Recorder::at`] must see a stamp before anything is
-//! entered under it: that is where the window opens and closes, so that every
-//! count is on the right side of both edges and the identities are exact.
+//! What a worker counts and times, over the run and over the window. Everything is entered with its stamp, and stamps
+//! never go back. [`Recorder::at`] must see a stamp first: there the window opens and closes, so that counts are on the
+//! right side of both edges and the identities are exact.
 
 pub(crate) mod audit;
 pub mod by_request;
@@ -29,7 +26,6 @@ pub use gathered::Gathered;
 pub(crate) use gathered::TakePart;
 pub(crate) use part::{AtEdge, End, Part, PartSink};
 
-/// A second of the series.
 const SECOND_NS: u64 = 1_000_000_000;
 const BINS_PER_SECOND: u64 = SECOND_NS / BIN_NS;
 /// A gap in the loop's attention shorter than this is its ordinary work.
@@ -50,9 +46,7 @@ enum Phase {
     Over,
 }
 
-/// What one worker has recorded.
 pub(crate) struct Recorder {
-    /// The schedule's first instant.
     start_ns: u64,
     edges: Edges,
     phase: Phase,
@@ -63,9 +57,7 @@ pub(crate) struct Recorder {
     /// The last stamp up to which the integrals reach.
     stamp_ns: u64,
     pub(crate) run: RunTotal,
-    /// Requests given a connection, over the run.
     dispatched: u64,
-    /// Requests completed or failed, over the run.
     pub(crate) resolved: u64,
     in_flight: u64,
     connections: u64,
@@ -99,17 +91,14 @@ pub(crate) struct Recorder {
     /// Waits ready: a part is put together long before the next is over.
     spare: Option<LatencyRecorder>,
     samples: Samples,
-    /// Where the plan has a list.
     by_request: Option<Box<ByRequest>>,
     keeps_each: bool,
     /// Failures over the run, warm-up included, for who watches.
     failed_by_kind: [u64; ERROR_KINDS],
-    /// The window's last part, once it is over.
     last: Option<WindowDelta>,
 }
 
 impl Recorder {
-    /// A recorder that begins at `start_ns` with `connections` open already.
     pub(crate) fn open(
         start_ns: u64,
         edges: Edges,
@@ -162,14 +151,12 @@ impl Recorder {
         }
     }
 
-    /// Counts each of so many requests of a list by itself, too.
     pub(crate) fn count_by_request(&mut self, requests: usize) {
         self.by_request = Some(Box::new(ByRequest::new(requests)));
         self.keeps_each = true;
     }
 
-    /// Brings the recorder to `now`: opens and closes the window and its
-    /// subdivisions, for which it asks `around` the worker.
+    /// Brings the recorder to `now`: opens and closes the window and its parts, for which it asks `around` the worker.
     #[inline]
     pub(crate) fn at<A: AtEdge>(&mut self, now_ns: u64, around: impl FnOnce() -> A) {
         if now_ns >= self.next_edge_ns {
@@ -177,7 +164,6 @@ impl Recorder {
         }
     }
 
-    /// Whether the window is over: nothing more counts.
     pub(crate) fn over(&self) -> bool {
         self.phase == Phase::Over
     }
@@ -187,14 +173,11 @@ impl Recorder {
         self.next_edge_ns
     }
 
-    /// Requests given a connection and unresolved.
     pub(crate) fn in_flight(&self) -> u64 {
         self.in_flight
     }
 
-    /// Brings the window's end nearer, as an interruption does, but
-    /// not to before what was entered already. An end within the warm-up
-    /// leaves a window of no length.
+    /// Brings the window's end nearer, but not before what was entered. In the warm-up it leaves a window of no length.
     pub(crate) fn end_at(&mut self, end_ns: u64) {
         self.edges.end_ns = self.edges.end_ns.min(end_ns.max(self.stamp_ns));
         self.edges.start_ns = self.edges.start_ns.min(self.edges.end_ns);
@@ -263,7 +246,6 @@ impl Recorder {
         self.close_last_part(around);
     }
 
-    /// Extends the integrals to `now`.
     fn integrate(&mut self, now_ns: u64) {
         debug_assert!(now_ns >= self.stamp_ns, "stamps never go back");
         let passed = now_ns - self.stamp_ns;
@@ -286,13 +268,11 @@ impl Recorder {
         self.run.connections += 1;
     }
 
-    /// A connection was given up, established or not.
     pub(crate) fn connection_closed(&mut self, now_ns: u64) {
         self.integrate(now_ns);
         self.connections -= 1;
     }
 
-    /// A request was given a connection (or a connect).
     pub(crate) fn dispatched(&mut self, now_ns: u64, connection_wait_ns: u64) {
         self.integrate(now_ns);
         self.dispatched += 1;
@@ -332,12 +312,10 @@ impl Recorder {
         }
     }
 
-    /// The last instant that anything was entered at.
     pub(crate) fn stamp_ns(&self) -> u64 {
         self.stamp_ns
     }
 
-    /// A request that was surely not processed is sent again.
     pub(crate) fn moved(&mut self) {
         if self.phase == Phase::Window {
             self.moved += 1;
@@ -352,14 +330,12 @@ impl Recorder {
         }
     }
 
-    /// Bytes of requests were written.
     pub(crate) fn wrote(&mut self, bytes: usize) {
         if self.phase == Phase::Window {
             self.sent_bytes += bytes as u64;
         }
     }
 
-    /// Bytes were read.
     pub(crate) fn read(&mut self, bytes: usize) {
         if self.phase == Phase::Window {
             self.read_bytes += bytes as u64;
@@ -374,8 +350,7 @@ impl Recorder {
         }
     }
 
-    /// When bytes arrived that were read at `now`: by the kernel's stamp, if it
-    /// lies between the earliest instant at which they can have, and the reading.
+    /// When bytes read at `now` arrived: by the kernel's stamp, if it lies between `earliest_ns` and the reading.
     pub(crate) fn arrival(&mut self, now_ns: u64, earliest_ns: u64, stamp_ns: Option<u64>) -> u64 {
         match stamp_ns {
             Some(stamp) if (earliest_ns..=now_ns).contains(&stamp) => stamp,

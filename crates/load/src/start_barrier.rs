@@ -5,14 +5,12 @@ use std::time::Duration;
 
 use crate::sys;
 
-/// The clock starts this long after the last load is ready: the others are asleep until then, and a
-/// busy machine takes some milliseconds to wake them and their workers.
+/// The clock starts this long after the last load is ready: a busy machine takes milliseconds to wake the others.
 const START_AHEAD_NS: u64 = 20_000_000;
 
 /// How often a load that waits looks whether it was asked to end.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// Where loads wait for each other.
 #[derive(Debug)]
 pub(crate) struct StartBarrier {
     loads: u32,
@@ -48,7 +46,6 @@ impl StartBarrier {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many loads are there.
     pub(crate) fn arrived(&self) -> u32 {
         self.state().arrived
     }
@@ -63,8 +60,7 @@ impl StartBarrier {
         Participant(self)
     }
 
-    /// Waits for the others; the first instant of all, on the workers' clock. `None` where one of
-    /// them left, or `stopped`.
+    /// Waits for the others; the first instant of all on the workers' clock. `None` where one left, or `stopped`.
     pub(crate) fn pass(&self, stopped: &dyn Fn() -> bool) -> Option<u64> {
         let mut state = self.state();
         state.arrived += 1;

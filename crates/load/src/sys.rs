@@ -1,7 +1,6 @@
-//! The system calls of the engine: the one unsafe module of this crate, with its parts in `sys/`.
-//!
-//! What happens for each answer goes through `libc`: rustix and mio round a wait to milliseconds, and a pacer that wakes
-//! up to a millisecond late is not one; nor has rustix the kernel's receive stamps. Everything else is rustix's.
+//! The system calls of the engine: the one unsafe module of this crate, with its parts in `sys/`. Each answer goes
+//! through `libc`: rustix and mio round waits to milliseconds, and rustix lacks receive stamps. Everything else is
+//! rustix's.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -30,7 +29,6 @@ pub(crate) use waiting::{Epoll, Events, Interest};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// Turns a C return value into a result.
 fn check(value: libc::c_int) -> io::Result<libc::c_int> {
     if value < 0 { Err(io::Error::last_os_error()) } else { Ok(value) }
 }
@@ -54,19 +52,16 @@ pub(crate) fn now_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC)
 }
 
-/// CPU time of the calling thread in nanoseconds.
 pub(crate) fn thread_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// For how long the machine was suspended since its start, at least and at most: CLOCK_BOOTTIME counts that, and
-/// CLOCK_MONOTONIC does not.
+/// How long the machine was suspended since its start, at least and at most: CLOCK_BOOTTIME − CLOCK_MONOTONIC.
 pub(crate) fn suspended_ns() -> (u64, u64) {
     let (before, boot, after) = (now_ns(), clock_ns(libc::CLOCK_BOOTTIME), now_ns());
     (boot.saturating_sub(after), boot.saturating_sub(before))
 }
 
-/// CPU time of the process in nanoseconds.
 pub(crate) fn process_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
@@ -94,8 +89,7 @@ fn max_rss_bytes_by_usage() -> u64 {
 /// The soft limit of open files before a load raised it.
 static OPEN_FILES_AT_START: OnceLock<Option<u64>> = OnceLock::new();
 
-/// The soft limit of open files that this process was started with, whatever a load has raised it to: what other programs are
-/// to be started with. `None`: none.
+/// The soft limit of open files at this process's start: what other programs are started with. `None`: none.
 pub fn open_files_at_start() -> Option<u64> {
     *OPEN_FILES_AT_START.get_or_init(|| getrlimit(Resource::Nofile).current)
 }
@@ -109,7 +103,6 @@ pub(crate) fn raise_open_files() -> u64 {
     (if is_raised { maximum } else { current }).unwrap_or(u64::MAX)
 }
 
-/// Pins the calling thread to one CPU.
 pub(crate) fn pin_thread(cpu: u32) -> io::Result<()> {
     let cpu = usize::try_from(cpu).ok().filter(|cpu| *cpu < CpuSet::MAX_CPU).ok_or(Errno::INVAL)?;
     let mut set = CpuSet::new();
@@ -117,8 +110,7 @@ pub(crate) fn pin_thread(cpu: u32) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// Asks the kernel to wake the calling thread within 1 ns of a timer instead
-/// of its default 50 µs. (Best effort: a refusal costs precision, which is measured.)
+/// Wakes the calling thread within 1 ns of a timer, not 50 µs. (Best effort: a refusal costs precision, measured.)
 pub(crate) fn tighten_timer_slack() {
     let _ = set_current_timer_slack(NonZeroU64::new(1));
 }
@@ -194,20 +186,17 @@ fn set_option(fd: RawFd, level: libc::c_int, option: libc::c_int, value: libc::c
     check(unsafe { libc::setsockopt(fd, level, option, (&raw const value).cast(), length) }).map(|_| ())
 }
 
-/// Asks for no event before so many bytes have arrived (SO_RCVLOWAT, socket(7)). The end of the stream,
-/// and a receive window that is full before, are events all the same. A refusal costs wake-ups only.
+/// No event before so many bytes arrived (SO_RCVLOWAT, socket(7)), end and full window apart. A refusal costs wake-ups.
 pub(crate) fn wake_at(fd: RawFd, bytes: u32) {
     let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
     let _ = set_option(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, bytes);
 }
 
-/// How a pending connect ended.
 pub(crate) fn connect_result(fd: RawFd) -> io::Result<()> {
     Ok(sockopt::socket_error(borrow(fd))??)
 }
 
-/// Whether a socket that was connected to `peer` is connected to itself, which TCP allows when a client on
-/// an ephemeral port dials that very port: it would answer its own requests.
+/// Whether a socket is connected to itself, as TCP allows on an ephemeral port: it would answer its own requests.
 pub(crate) fn connected_to_itself(fd: RawFd, peer: &SocketAddr) -> bool {
     let own = net::getsockname(borrow(fd)).and_then(SocketAddr::try_from);
     own.is_ok_and(|own| (own.ip(), own.port()) == (peer.ip(), peer.port()))

@@ -1,14 +1,10 @@
-//! One worker: one thread, one event loop, its own connections and recorder.
+//! One worker: one thread, one event loop, its own connections and recorder. The loop reads the clock once per answer:
+//! the stamp of its last byte is also when a closed loop's next request is due and sent. Failures never start the next
+//! request by themselves; they queue the slot, so that a server that fails everything cannot make the loop recurse.
 //!
-//! The loop reads the clock once per answer: the stamp of an answer's last
-//! byte is also the instant at which a closed loop's next request is due and
-//! sent. Failures never start the next request by themselves; they queue the
-//! slot, so that a server that fails everything cannot make the loop recurse.
-//!
-//! This file has the loop and what is due by time; `source` when that is,
-//! `slot` a connection's place, `bounds` how long and how many its requests may
-//! be, `sending` the way out, `events` what connections bring, `answers` what that is to
-//! requests, `preconnect` what comes before the clock.
+//! This file has the loop and what is due by time; `source` says when that is, `slot` is a connection's place, `bounds`
+//! limits its requests, `sending` is the way out, `events` what comes in, `answers` what that is to requests,
+//! `preconnect` what comes before the clock.
 
 mod answers;
 mod around;
@@ -49,16 +45,13 @@ pub(crate) use preconnect::Preconnected;
 use slot::{Slot, State};
 pub(crate) use source::Source;
 
-/// One read takes at most this much. Answers of a page fit whole, and the
-/// buffer, shared by all connections of a worker, stays in the L2 cache.
+/// One read's most: answers of a page fit whole, and the worker's shared buffer stays in the L2 cache.
 const READ_BUFFER_BYTES: usize = 64 << 10;
 /// The loop looks at the stop flag at least this often.
 const TICK_NS: u64 = 100_000_000;
-/// The connections looked at in one turn for requests whose time is over: where thousands time out at once, what arrives
-/// meanwhile is still read in time.
+/// Connections looked at in one turn for timeouts: where thousands time out, what arrives is still read in time.
 const LOOKS_MAX: usize = 64;
-/// Before a due instant a spinning worker is awake for this long: twice what
-/// a sleeping processor of a virtual machine is late.
+/// Before a due instant a spinning worker is awake so long: twice what a sleeping virtual processor is late.
 const SPIN_NS: u64 = 150_000;
 /// In the last of it only the clock is looked at: a look at the connections takes about a microsecond.
 const LAST_LOOK_NS: u64 = 2_000;
@@ -66,7 +59,6 @@ const LAST_LOOK_NS: u64 = 2_000;
 /// What all workers of a load share, read-only.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    /// How many requests a connection may carry at once.
     pub(crate) pipeline: u32,
     /// Whether workers stay awake before a due instant.
     pub(crate) spin: bool,
@@ -80,19 +72,15 @@ pub(crate) struct Shared {
     pub(crate) control: Control,
     /// Which workers have a free connection.
     pub(crate) idle: Arc<Idle>,
-    /// Where TLS is spoken.
     pub(crate) tls: Option<tls::Setup>,
-    /// Where the plan has a list.
     pub(crate) list: Option<Arc<Lines>>,
 }
 
-/// What one worker is to do.
 pub(crate) struct Assignment {
     /// Which of this process's workers it is, from 0.
     pub(crate) place: u32,
     pub(crate) connections: u32,
     pub(crate) source: Source,
-    /// Which request of the list the next one is, where the plan has one.
     pub(crate) request_order: Option<RequestOrder>,
     /// What was sent and received before there were workers.
     pub(crate) before: RunTotal,
@@ -121,17 +109,14 @@ pub(crate) struct Worker<N: Net, C: Codec> {
     buffer: Vec<u8>,
     /// Answers are being taken: what follows from them is written when all are.
     corked: bool,
-    /// Whether bodies are dropped unread.
     drops_bodies: bool,
     /// Whether answers have long bodies lately.
     reads_short: bool,
     /// What was counted before the clock: connections, whether or not they are still open, and the probe's requests.
     before: RunTotal,
-    /// The schedule's first instant.
     start_ns: u64,
     /// The last request's end, where only a count ends the load.
     last_resolved_ns: u64,
-    /// Which request of the list the next one is, where the plan has one.
     request_order: Option<RequestOrder>,
 }
 
@@ -246,7 +231,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         self.close(recorder)
     }
 
-    /// Gives up a worker that never ran.
     pub(crate) fn abandon(mut self) {
         self.close_connections();
     }
@@ -258,7 +242,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         self.closing.close_all(&mut self.net);
     }
 
-    /// Whether the count is reached and every request resolved.
     fn all_done(&self, recorder: &Recorder) -> bool {
         self.source.is_exhausted() && recorder.in_flight() == 0
     }
@@ -295,8 +278,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         due.map(|due| self.start_ns + due)
     }
 
-    /// Waits for events until an instant. Where the plan asks for it, it stays
-    /// awake before a due one: a processor that sleeps wakes 20 to 60 µs late.
+    /// Waits until an instant; where planned, awake before a due one: a sleeping processor wakes 20 to 60 µs late.
     fn wait(&mut self, now: u64, until: u64) -> io::Result<usize> {
         if !self.shared.spin || self.next_due_ns(now) != Some(until) {
             return self.net.wait(now, until);
@@ -368,14 +350,12 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
     }
 
-    /// Reads the clock and brings the recorder up to it.
     fn fresh_stamp(&mut self, recorder: &mut Recorder) -> u64 {
         let stamp = self.net.now_ns();
         self.bring(recorder, stamp);
         stamp
     }
 
-    /// Brings the recorder up to an instant.
     fn bring(&mut self, recorder: &mut Recorder, to_ns: u64) {
         let Worker { net, codec, slots, moved, source, request_order, shared, start_ns, .. } = self;
         recorder.at(to_ns, move || Around {
@@ -390,8 +370,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         });
     }
 
-    /// A place on a slot's connection is free since `since`: for its own next
-    /// request, or, in open arrivals, for any that is due.
+    /// A place is free since `since`: for its connection's next request or, in open arrivals, for any that is due.
     fn on_free(&mut self, recorder: &mut Recorder, slot: u32, since: u64, now: u64) {
         let slot = self.home(slot);
         let retry_at = self.slots[slot as usize].retry_at_ns;

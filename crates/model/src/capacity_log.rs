@@ -56,7 +56,6 @@ impl CapacityReport {
         few("entries in its series", seconds, SERIES_MAX)
     }
 
-    /// A run log of it alone, of a candidate called so.
     pub fn run_log(&self, candidate: &str) -> RunLog {
         let RawResult { planned, failure, capacity, .. } = self.raw(candidate, 0, None);
         let trial = self.confirmation.clone();

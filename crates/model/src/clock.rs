@@ -1,9 +1,7 @@
-//! Comparing the clocks of two machines.
-//!
-//! Of an exchange the one who asked knows when it did (t0), what the other's clock said meanwhile (t1), and when it had the
-//! answer (t3). The other's clock said t1 at some instant between t0 and t3 of its own, so that its lead is
-//! t1 − (t0 + t3) / 2, within half of the round trip: however asymmetric the ways are, and whatever is lost. The shortest
-//! round trip says most (D. Mills, *Internet time synchronization: the Network Time Protocol*, IEEE Trans. Comm. 1991).
+//! Comparing the clocks of two machines. Of an exchange one knows when one asked (t0), the other's clock (t1), and the
+//! answer's instant (t3): the other's lead is t1 − (t0 + t3) / 2, within half of the round trip, however asymmetric the
+//! ways. The shortest round trip says most (D. Mills, *Internet time synchronization: the Network Time Protocol*, IEEE
+//! Trans. Comm. 1991).
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +17,6 @@ pub struct Offset {
     pub bound_ns: u64,
 }
 
-/// The best of the exchanges so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Clock {
     best: Option<Sample>,
@@ -58,7 +55,6 @@ impl Clock {
         *self = Clock::default();
     }
 
-    /// How many exchanges it rests on.
     pub fn samples(&self) -> u32 {
         self.samples
     }
@@ -70,12 +66,10 @@ impl Clock {
 }
 
 impl Offset {
-    /// An instant of the other's clock by the own one.
     pub fn to_own(self, theirs_ns: u64) -> u64 {
         u64::try_from(i128::from(theirs_ns) - i128::from(self.offset_ns)).unwrap_or(0)
     }
 
-    /// An instant of the own clock by the other's.
     pub fn to_theirs(self, own_ns: u64) -> u64 {
         u64::try_from(i128::from(own_ns) + i128::from(self.offset_ns)).unwrap_or(0)
     }

@@ -1,5 +1,4 @@
-//! The one table of verdicts' codes: what each is called, which figures it affects and how, what to do about it, and the
-//! values that it comes with. Every view shows an entry of it; `analysis::verdict` has the function that finds it.
+//! The one table of verdicts' codes: names, affected figures, advice, values. Every view shows an entry.
 
 use std::collections::BTreeMap;
 
@@ -64,14 +63,11 @@ pub enum Code {
     PeriodicStalls,
 }
 
-/// What the table says of a code.
 #[derive(Debug)]
 pub struct Entry {
     /// The figures that it affects: `throughput`, `response.p99_ns`.
     pub affects: &'static [&'static str],
-    /// What it does to them.
     pub effect: Effect,
-    /// What to do about it.
     pub advice: &'static str,
     /// What it may come with, the most telling first.
     pub values: &'static [Value],
@@ -81,7 +77,6 @@ pub struct Entry {
 pub struct Value {
     /// Its name in JSON, which ends in its unit's unless it is a count.
     pub name: &'static str,
-    /// What it is counted in.
     pub unit: Unit,
     /// Whether it is what another value is held against.
     pub is_limit: bool,
@@ -116,7 +111,6 @@ const fn limit(name: &'static str, unit: Unit) -> Value {
 }
 
 impl Code {
-    /// What the table says of it.
     #[rustfmt::skip]
     pub fn entry(self) -> Entry {
         let entry = |affects, effect, values, advice| Entry { affects, effect, advice, values };
@@ -209,7 +203,6 @@ impl Code {
         }
     }
 
-    /// The reason with what was seen.
     pub fn reason(self, detail: String) -> Reason {
         let Entry { affects, effect, advice, .. } = self.entry();
         let affects = affects.iter().map(|figure| (*figure).to_owned()).collect();

@@ -16,9 +16,8 @@ pub const EMBEDDED: &str = "embedded target";
 /// What an address begins with that is a Unix socket's path.
 const UNIX: &str = "unix:";
 
-/// `prony load http://127.0.0.1:8080/ -c 100 -d 30s`: flags where they are not the defaults, of a plan
-/// that was applied to an `address` (`127.0.0.1:8080`, `unix:/run/app.sock`). What the record does not
-/// hold (a body, a secret, a certificate) stands in it as what is to be put there: `@BODY`, `@env:NAME`.
+/// `prony load http://127.0.0.1:8080/ -c 100 -d 30s`: the flags that are not defaults of a plan applied to an `address`
+/// (`127.0.0.1:8080`, `unix:/run/app.sock`); for what the record does not hold: `@BODY`, `@env:NAME`.
 pub fn command(plan: &PlanRecord, address: &str, candidate: &str) -> String {
     // The embedded target has another port each time, and is what is loaded without a URL.
     let url = if candidate == EMBEDDED { "" } else { &plan.url };
@@ -26,9 +25,8 @@ pub fn command(plan: &PlanRecord, address: &str, candidate: &str) -> String {
     words("prony load", plan, address, url, Some(warmup)).join(" ")
 }
 
-/// The line that applies a plan which comes after one that was applied to `address`: with the usual warm-up, and with
-/// `url` as somebody wrote it, nothing for the embedded target. In pieces that belong together (`-c 100`), for who has
-/// to break it.
+/// The line of a plan after one applied to `address`: with the usual warm-up, `url` as written, nothing for the
+/// embedded target. In pieces that belong together (`-c 100`), for who breaks it.
 pub fn next(plan: &PlanRecord, address: &str, url: &str) -> Vec<String> {
     words("prony load", plan, address, url, None)
 }
@@ -40,8 +38,7 @@ pub fn capacity(plan: &PlanRecord, address: &str, url: &str, slo: &str) -> Vec<S
     words("prony capacity", &plan, address, url, Some(format!("--slo {}", quoted(slo))))
 }
 
-/// The flags of a plan that was applied to `address`, without the URL, the warm-up included: what `prony load` and
-/// `prony bench --candidate` both take.
+/// A plan's flags without the URL, with the warm-up: what `prony load` and `prony bench --candidate` both take.
 pub fn flags(plan: &PlanRecord, address: &str) -> Vec<String> {
     let warmup = format!("--warmup {}", time(plan.warmup_ns));
     words("", plan, address, "", Some(warmup)).into_iter().filter(|word| !word.is_empty()).collect()

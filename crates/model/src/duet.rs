@@ -1,7 +1,5 @@
-//! Two candidates at once: who ran where, as a run log keeps it.
-//!
-//! A block of a duet has two halves. In each both candidates are loaded over the same window, one on
-//! the left CPUs and one on the right; in the second half they have changed places.
+//! Two candidates at once: who ran where. A block of a duet has two halves; in each both are loaded over the same
+//! window, on the left and the right CPUs; in the second they have changed places.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,4 @@
-//! No bare float reaches a report: an estimate says how sure it is, or why
-//! it cannot.
+//! No bare float reaches a report: an estimate says how sure it is, or why it cannot.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,7 +23,6 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// A figure with its interval.
     pub fn new(point: f64, ci_low: f64, ci_high: f64, n: u64) -> Estimate {
         Estimate {
             ci_low: Some(ci_low),
@@ -34,13 +32,11 @@ impl Estimate {
         }
     }
 
-    /// A figure whose interval may have no upper end, and the reason then.
     pub fn from_low(point: f64, low: f64, high: Option<f64>, n: u64, reason: &str) -> Estimate {
         let open = Estimate { ci_low: Some(low), ..Estimate::bare(point, n, reason) };
         high.map_or(open, |high| Estimate::new(point, low, high, n))
     }
 
-    /// A figure without an interval, and the reason.
     pub fn bare(point: f64, n: u64, reason: impl Into<String>) -> Estimate {
         let no_interval = Some(reason.into());
         Estimate { point, ci_low: None, ci_high: None, n, no_interval, at_least: false }

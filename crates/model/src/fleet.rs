@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
 
-/// The most agents of a fleet.
 pub const AGENTS_MAX: u32 = 256;
 
 /// How an agent of a fleet stands while the load runs, up to the last second that all agents have given.

@@ -19,7 +19,6 @@ pub fn open(path: &Path) -> io::Result<File> {
     Err(io::Error::other("it is a pipe or a device and not a regular file: write it to a file first"))
 }
 
-/// The text of a regular file of at most so many bytes.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     let mut text = String::new();
     let read = open(path)?.take(most.saturating_add(1)).read_to_string(&mut text)?;

@@ -1,5 +1,4 @@
-//! Histograms as text: base64 of the compressed V2 form, which every
-//! HdrHistogram implementation reads.
+//! Histograms as text: base64 of the compressed V2 form, which every HdrHistogram implementation reads.
 
 use std::io::Read;
 
@@ -10,8 +9,7 @@ use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 
-/// The most bytes a histogram may take as text, and once unpacked; a hostile
-/// run log must not make us allocate more. Ours take 256 KiB.
+/// The most bytes of a histogram as text, and unpacked: a hostile log must not make us allocate more. Ours: 256 KiB.
 const ENCODED_MAX_BYTES: usize = 4 << 20;
 /// The cookie of the compressed V2 form, and the container's header: cookie and length.
 const COMPRESSED_COOKIE: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
@@ -23,7 +21,6 @@ const HEADER_BYTES: usize = 40;
 /// The most bytes that a count takes in the V2 form (ZigZag LEB128-64b9B).
 const NUMBER_BYTES: usize = 9;
 
-/// Why a text is not a histogram.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("this is not a histogram of Prony's (base64 of the compressed V2 form): {0}")]
 pub struct HdrError(String);
@@ -67,8 +64,7 @@ pub fn decode(text: &str) -> Result<SparseHistogram, HdrError> {
     ))
 }
 
-/// The V2 form out of its compressed container. What its header claims is
-/// looked at first: the deserializer allocates whatever that says, 4 GiB of counts included.
+/// The V2 form out of its container. The header's claim is looked at first: the deserializer allocates it, even 4 GiB.
 fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, HdrError> {
     let packed = bytes.strip_prefix(&COMPRESSED_COOKIE).and_then(|_| bytes.get(CONTAINER_BYTES..));
     let packed = packed.ok_or_else(|| HdrError("it does not begin as one".to_owned()))?;

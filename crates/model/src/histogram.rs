@@ -1,9 +1,7 @@
 //! The one histogram of durations: dense where it is recorded, sparse where it is kept, with one rule for buckets and
-//! one for quantiles.
-//!
-//! Values are nanoseconds from 0 to an hour, at three significant decimal digits: each power of two is shared by 1024
-//! buckets, as HdrHistogram counts at that precision, so that its formats (`hdr`) lose nothing. A quantile is the value
-//! at the nearest rank, quoted as the highest of its bucket; means take the middle of each bucket.
+//! one for quantiles. Values are nanoseconds from 0 to an hour, at three significant decimal digits: each power of two
+//! has 1024 buckets, as HdrHistogram counts, so that its formats (`hdr`) lose nothing. A quantile is the value at the
+//! nearest rank, quoted as the highest of its bucket; means take the middle of each bucket.
 
 use std::io::{Read, Write};
 
@@ -19,18 +17,15 @@ use crate::unpacking;
 /// The longest duration, in nanoseconds: an hour. Longer ones count as this.
 pub const HIGH_NS: u64 = 3_600_000_000_000;
 pub(crate) const DIGITS: u8 = 3;
-/// The binary digits of a bucket's number within its power of two: at three
-/// decimal digits 1024 buckets share each.
+/// The binary digits of a bucket's number within its power of two: 1024 buckets at three decimal digits.
 pub const BUCKET_BITS: u32 = 10;
 const BUCKETS: usize = 33_421;
-/// The most that a count of a file may be, of requests or of durations: a day at the highest rate has 2^43, and a sum of
-/// those of 200,000 trials is exact in 64 bits.
+/// The most that a file's count may be: a day at the highest rate has 2^43; 200,000 trials' sum is exact in 64 bits.
 pub const COUNT_MAX: u64 = 1 << 44;
 /// The most bytes that a histogram's text may take, and its packed buckets; a hostile run log must not make us allocate
 /// more. Ours take a tenth.
 const TEXT_MAX_BYTES: usize = 2 << 20;
 
-/// The number of a value's bucket.
 #[inline]
 pub fn bucket_of(value_ns: u64) -> u64 {
     numbered_bucket(value_ns, BUCKET_BITS)
@@ -50,7 +45,6 @@ pub fn value_of_numbered(bucket: u64, bits: u32) -> u64 {
     (bucket - (exponent << bits)) << exponent
 }
 
-/// The least value of a bucket.
 pub fn lowest_ns(bucket: u64) -> u64 {
     value_of_numbered(bucket, BUCKET_BITS)
 }
@@ -65,8 +59,7 @@ pub fn middle_ns(bucket: u64) -> u64 {
     low + (lowest_ns(bucket + 1) - low) / 2
 }
 
-/// The nearest rank, from 1, of a quantile from 0 to 1 among `n` values: the least k with k/n ≥ q. In integers, since in
-/// floats 0.07 × 100 is more than 7.
+/// The nearest rank, from 1, of a quantile from 0 to 1: the least k with k/n ≥ q. In floats 0.07 × 100 is more than 7.
 pub fn nearest_rank(quantile: f64, n: u64) -> u64 {
     const PARTS: f64 = 1e12;
     let scaled = u128::from(n) * (quantile.clamp(0.0, 1.0) * PARTS).round() as u128;
@@ -96,13 +89,11 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Counts a duration.
     #[inline]
     pub fn record(&mut self, value_ns: u64) {
         self.record_n(value_ns, 1);
     }
 
-    /// Counts a duration so many times.
     #[inline]
     pub fn record_n(&mut self, value_ns: u64, count: u64) {
         // The bucket of an hour is the last.
@@ -110,13 +101,11 @@ impl Histogram {
         self.len += count;
     }
 
-    /// Takes in another's counts.
     pub fn add(&mut self, other: &Histogram) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(to, from)| *to += from);
         self.len += other.len;
     }
 
-    /// Takes in the counts of a sparse one.
     pub fn add_sparse(&mut self, other: &SparseHistogram) {
         for (bucket, count) in other.buckets() {
             self.counts[bucket as usize] += count;
@@ -131,7 +120,6 @@ impl Histogram {
         self.len = 0;
     }
 
-    /// How many durations were counted.
     pub fn len(&self) -> u64 {
         self.len
     }
@@ -176,20 +164,16 @@ impl Histogram {
     }
 }
 
-/// A histogram to be kept: only the buckets with something in them, two or three bytes each. A second of a load takes a
-/// few kilobytes.
-///
-/// As text it is the Base64 (without padding) of the raw DEFLATE of its packed buckets (see [`pack`]).
+/// A histogram to be kept: only non-empty buckets, two or three bytes each, some kilobytes a second. As text it is the
+/// Base64 (without padding) of the raw DEFLATE of its packed buckets (see [`pack`]).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SparseHistogram {
     packed: Vec<u8>,
-    /// The sum of the counts.
     len: u64,
 }
 
-/// Appends buckets with their counts, ascending, as pairs of LEB128 numbers: buckets skipped
-/// since the one before, and the count. Two lists merged are never longer than both together: a
-/// bucket of both is written once, and a sum takes at most a byte more than the larger count.
+/// Appends buckets with their counts, ascending, as LEB128 pairs: buckets skipped, and the count. Two merged lists are
+/// never longer than both: a common bucket is written once, and a sum takes at most a byte more than the larger.
 pub fn pack(buckets: impl Iterator<Item = (u64, u64)>, into: &mut Vec<u8>) {
     let mut next = 0;
     for (bucket, count) in buckets {
@@ -247,7 +231,6 @@ pub fn merged(
 }
 
 impl SparseHistogram {
-    /// From buckets with their counts, ascending.
     pub fn from_buckets(buckets: impl Iterator<Item = (u64, u64)>) -> SparseHistogram {
         let (mut packed, mut len) = (Vec::new(), 0);
         pack(buckets.inspect(|(_, count)| len += count), &mut packed);
@@ -270,7 +253,6 @@ impl SparseHistogram {
         )
     }
 
-    /// Takes in another's counts.
     pub fn add(&mut self, other: &SparseHistogram) {
         if self.is_empty() {
             self.clone_from(other);
@@ -301,7 +283,6 @@ impl SparseHistogram {
         unpack(&self.packed)
     }
 
-    /// How many durations were counted.
     pub fn len(&self) -> u64 {
         self.len
     }

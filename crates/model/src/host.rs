@@ -61,7 +61,6 @@ impl Host {
         self
     }
 
-    /// Whether it is such that [`Host::of_another`] gives.
     pub fn check(&self) -> Result<(), String> {
         let longest = self.clone().texts().into_iter().map(|text| text.chars().count()).max().unwrap_or(0);
         few("characters in a text of an agent's host", longest, TEXT_MAX_CHARS)?;
@@ -75,8 +74,7 @@ impl Host {
         always.into_iter().chain(known.into_iter().flatten()).collect()
     }
 
-    /// Whether this and the other surely are two machines. One boot is of one machine, whatever its containers have
-    /// for a machine id.
+    /// Whether these surely are two machines. One boot is of one, whatever its containers have for a machine id.
     pub fn is_another_machine(&self, other: &Host) -> bool {
         let one_boot = !self.boot_id.is_empty() && self.boot_id == other.boot_id;
         !one_boot && self.machine.as_ref().zip(other.machine.as_ref()).is_some_and(|(a, b)| a != b)

@@ -1,9 +1,6 @@
-//! What was measured, as data: the trial, the run log, and how both travel.
-//!
-//! Measuring, storing and reporting are three verbs joined by a file. This
-//! crate is the file: types whose serde form is the contract, and nothing
-//! that measures or computes a statistic. Unknown fields are ignored on
-//! reading, so that an older Prony reads a newer one's log of the same schema.
+//! What was measured, as data: the trial, the run log, and how both travel. Measuring, storing and reporting are joined
+//! by a file: types whose serde form is the contract, and nothing that measures or computes. Unknown fields are ignored
+//! on reading, so that an older Prony reads a newer one's log of the same schema.
 
 pub mod capacity;
 mod capacity_log;

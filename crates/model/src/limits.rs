@@ -8,7 +8,6 @@ pub fn numbers(all: impl IntoIterator<Item = u64>) -> Result<(), String> {
     within(all, NUMBER_MAX)
 }
 
-/// Whether no number is above this one.
 pub fn within(all: impl IntoIterator<Item = u64>, most: u64) -> Result<(), String> {
     match all.into_iter().find(|number| *number > most) {
         Some(number) => Err(format!("its measurement has the number {number}, which no load can have")),

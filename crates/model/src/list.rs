@@ -1,7 +1,4 @@
-//! A list of requests to one server, read from a text with one a line.
-//!
-//! The text is somebody's file: whatever is in it becomes a request or a
-//! sentence with its line.
+//! A list of requests to one server, read from somebody's file with one a line: each becomes a request or a sentence.
 
 use std::collections::HashMap;
 
@@ -13,8 +10,7 @@ use crate::request;
 use crate::secret::{Secret, without_fields};
 use crate::target::{Target, without_userinfo};
 
-/// The most lines with a request. Each takes 4 bytes, and about 200 where its request stands on no other line:
-/// a list of so many is below 256 MB, and turning once through it takes seconds even at 100,000 requests a second.
+/// The most lines with a request, of 4 bytes, 200 where it is new: below 256 MB, and seconds at 100,000 a second.
 pub const LINES_MAX: usize = 1_000_000;
 
 /// The longest line. Servers are asked to take request lines of 8,000 bytes (RFC 9112, section 3); few take twice that.
@@ -31,7 +27,6 @@ pub struct ListedRequest {
     pub path: String,
     /// `user:password` of its URL, sent as Basic credentials and never printed.
     pub userinfo: Option<Secret>,
-    /// What it has of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<Box<OwnParts>>,
 }
@@ -83,24 +78,20 @@ pub struct TargetList {
     pub requests: Vec<ListedRequest>,
     /// The request of each line, an index into `requests`.
     pub lines: Vec<u32>,
-    /// In which order lines are taken.
     pub order: Order,
 }
 
-/// Why a text is not a list of requests.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{why}", line.map_or_else(String::new, |line| format!("line {line}: ")))]
 pub struct ListError {
     /// The line, from 1; `None`: no single one.
     pub line: Option<usize>,
-    /// A sentence for the user.
     pub why: String,
 }
 
 impl TargetList {
-    /// Reads a list: a URL or `METHOD URL` a line, or only a path where `server` is known from elsewhere; empty lines
-    /// and those that begin with `#` are skipped. `method` is that of lines without one. Gives the server as a target
-    /// without a path of its own, and the list.
+    /// Reads a list: a URL or `METHOD URL` a line, or only a path where `server` is known; empty lines and `#` are
+    /// skipped. Gives the server as a target without a path, and the list.
     pub fn parse(
         text: &[u8],
         server: Option<&Target>,
@@ -127,7 +118,6 @@ impl TargetList {
         }
     }
 
-    /// How many lines say each request.
     pub fn lines_of_each(&self) -> Vec<u64> {
         let mut lines = vec![0; self.requests.len()];
         for request in &self.lines {
@@ -136,8 +126,7 @@ impl TargetList {
         lines
     }
 
-    /// FNV-1a (64 bits) over the names of all lines in their order, and the bodies of their own, so that two lists can be told
-    /// apart by their records. Not made to withstand anybody.
+    /// FNV-1a (64 bits) over all lines' names in order and own bodies: tells lists apart. It withstands nobody.
     pub fn fingerprint(&self) -> u64 {
         let name = |request: &ListedRequest| {
             let body = request.own.as_ref().and_then(|own| own.body.as_deref()).unwrap_or_default();
@@ -147,7 +136,6 @@ impl TargetList {
         fnv1a(self.lines.iter().flat_map(|line| names[*line as usize].iter().copied()))
     }
 
-    /// How many requests have an expectation of their own.
     pub fn expecting(&self) -> u64 {
         self.requests.iter().filter(|one| one.own.as_ref().is_some_and(|own| own.expect.is_some())).count()
             as u64

@@ -1,5 +1,4 @@
-//! What a load measured, raw: counts, histograms and instants, before any
-//! statistic, verdict or unit is chosen.
+//! What a load measured, raw: counts, histograms and instants, before any statistic, verdict or unit is chosen.
 
 use std::collections::BTreeMap;
 
@@ -18,15 +17,12 @@ mod sums;
 pub use bins::{BIN_NS, BINS_MAX, Bin, Bins};
 pub use latency::{Censored, Latency, Parts};
 
-/// The result of one load.
-///
-/// The single requests of an export ([`Measurement::samples`]) are not in a run log.
+/// The result of one load. [`Measurement::samples`] are not in a run log.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Measurement {
     /// The wall clock, since 1970, when the first request could be sent.
     #[serde(rename = "started_at")]
     pub started_at_ns: u64,
-    /// The address that was connected to.
     pub address: String,
     /// CLOCK_MONOTONIC at the first instant of the schedule.
     pub schedule_start_ns: u64,
@@ -36,8 +32,7 @@ pub struct Measurement {
     pub window_end_ns: u64,
     /// Whether somebody ended it before the plan did.
     pub interrupted: bool,
-    /// Whether the load ended because the count of requests was reached, so
-    /// that the window is as long as the work took.
+    /// Whether the count of requests ended the load: the window is as long as the work took.
     pub ended_by_count: bool,
     /// The window's requests, by what became of them.
     pub requests: RequestCounts,
@@ -48,14 +43,11 @@ pub struct Measurement {
     /// Bytes of requests written in the window, heads included.
     #[serde(default)]
     pub sent_bytes: u64,
-    /// Responses in the window by status, right ones and wrong ones.
     pub status: BTreeMap<u16, u64>,
-    /// Failed requests of the window by kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<ErrorKind, ErrorTally>,
     pub latency: Latency,
-    /// The window's parts, in order: a second each, or in a long window a power of two of
-    /// seconds, all of them alike but the last, which may be shorter.
+    /// The window's parts, in order: a second each, or a power of two of seconds, alike but a shorter last one.
     pub series: Vec<Second>,
     /// Of the window's parts of [`BIN_NS`], for intervals, steadiness and growth; in a long window of a power of two of
     /// those, so that there are at most [`BINS_MAX`].
@@ -76,14 +68,12 @@ pub struct Measurement {
     pub samples_dropped: u64,
     /// The length of one request as it is written, its head included; 0 with a list.
     pub request_bytes: u64,
-    /// What TLS was agreed on; `None` where it is not spoken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsUse>,
     /// What HTTP/2 came to; `None` where it is not spoken, or no server's settings came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http2: Option<Http2Use>,
-    /// Heads of answers that were taken although a strict reading refuses them, over the whole run; one with two faults
-    /// counts in both.
+    /// Heads taken although a strict reading refuses them, over the whole run; one with two faults counts in both.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tolerated: BTreeMap<Tolerance, u64>,
     /// The figures of each request of the plan's list, in its order; empty without one.
@@ -163,24 +153,17 @@ pub struct Second {
     pub response: SparseHistogram,
 }
 
-/// What the client itself cost, over the window.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientCost {
-    /// CPU time of the worker threads.
     pub cpu_ns: u64,
-    /// CPU time of the whole process.
     pub process_cpu_ns: u64,
     pub threads: u32,
-    /// The process's peak resident memory.
     pub max_rss_bytes: u64,
-    /// Reads whose kernel stamp was missing or not between their request's
-    /// sending and their reading; the user clock stands in for it.
+    /// Reads with a kernel stamp missing or not between sending and reading; the user clock stands in for it.
     pub stamps_rejected: u64,
-    /// What ended the workers' waits in time.
     pub waits: Waits,
 }
 
-/// One worker's counts and integrals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerAudit {
     /// Time outside `epoll_wait` within the window.
@@ -356,41 +339,34 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// All kinds, in the order of their discriminants.
     pub const ALL: &[ErrorKind] = ErrorKind::VARIANTS;
 
-    /// Whether a request that failed so was never sent, for want of a connection. (With TLS 1.3 a
-    /// server that refuses the client's certificate says so only after the request was sent.)
+    /// Whether it was never sent, for want of a connection. (With TLS 1.3 a client's certificate is refused later.)
     pub fn is_before_sending(self) -> bool {
         use ErrorKind::{ConnectFailed, ConnectRefused, ConnectTimeout, NoPorts, Tls};
         matches!(self, ConnectRefused | ConnectTimeout | NoPorts | ConnectFailed | Tls)
     }
 
-    /// The kind's name in JSON and on screens.
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
-/// How often a kind of failure happened, and what the first one said.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorTally {
-    /// Requests that failed so.
     pub count: u64,
     /// The first one's message, at most 200 bytes.
     pub first: String,
 }
 
-/// One request that was completed or failed within the window. 40 bytes, so
-/// that five million take 200 MB.
+/// A request completed or failed within the window. 40 bytes, so that five million take 200 MB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sample {
     /// When it was due, since the schedule's start.
     pub intended_ns: u64,
     /// Intended to last byte; of a failed request, to its failure.
     pub response_ns: u64,
-    /// Intended to the answer's first byte, 0 where none came. In
-    /// microseconds, so that it has room for 71 minutes, beyond which it stays.
+    /// Intended to first byte, 0: none came. In microseconds, to have room for 71 minutes, beyond which it stays.
     pub first_byte_us: u32,
     /// The connect that it waited for, else 0; of a failed connect, its length. As `first_byte_us`.
     pub connect_wait_us: u32,
@@ -423,7 +399,6 @@ pub const OTHERS: &str = "other requests";
 pub struct RequestFigures {
     /// `GET /a`, or [`OTHERS`].
     pub request: String,
-    /// Lines of the list that are counted here.
     pub lines: u64,
     /// Written over the whole run, warm-up included.
     pub run_sent: u64,
@@ -433,9 +408,7 @@ pub struct RequestFigures {
     pub waiting: u64,
     /// Bytes read in the window for it.
     pub read_bytes: u64,
-    /// Responses in the window by status.
     pub status: BTreeMap<u16, u64>,
-    /// Failed requests of the window by kind.
     pub errors: BTreeMap<ErrorKind, u64>,
     /// Intended instant to last byte.
     pub response: Censored,

@@ -77,7 +77,6 @@ impl Observed {
         self.measurement.interrupted && self.life.died.is_none()
     }
 
-    /// Of a measurement of a plan, with nothing else seen.
     pub fn new(measurement: Measurement, plan: PlanRecord) -> Observed {
         Observed { tool: Tool::this(), plan, measurement, ..Observed::default() }
     }
@@ -154,7 +153,6 @@ pub struct ServerLife {
 }
 
 impl ServerLife {
-    /// Whether nothing happened that a verdict could tell.
     fn is_uneventful(&self) -> bool {
         self.died.is_none() && self.replaced.is_empty() && self.lost.is_empty()
     }

@@ -30,7 +30,6 @@ impl Header {
 }
 
 impl CandidateRecord {
-    /// A candidate of which only its name is known.
     pub fn named(label: &str) -> CandidateRecord {
         CandidateRecord {
             label: label.to_owned(),

@@ -200,7 +200,6 @@ impl Header {
     }
 }
 
-/// Headers as a table of a file: names to values.
 mod header_table {
     use super::{BTreeMap, Deserialize, Deserializer, Header, Serializer};
 

@@ -1,5 +1,4 @@
-//! What defines a load. A [`Plan`] is plain data: it is checked once, here,
-//! and everything after it may rely on it.
+//! What defines a load. A [`Plan`] is plain data, checked once, here, and everything after it may rely on it.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -16,21 +15,16 @@ use crate::target::Target;
 use crate::tls::Tls;
 use crate::units::DurationValue;
 
-/// The longest warm-up or duration: a day. Longer runs are a monitoring
-/// tool's work, and an unbounded one would make every buffer unbounded.
+/// The longest warm-up or duration: longer runs are a monitoring tool's work, and would make buffers unbounded.
 pub const DURATION_MAX: Duration = Duration::from_secs(24 * 3600);
 
-/// The most connections of one plan: far more than any host's files and ports
-/// allow, so that those limits, which can be raised, are the ones that speak.
+/// Far more than any host's files and ports allow, so that those limits, which can be raised, are the ones that speak.
 pub const CONNECTIONS_MAX: u32 = 1_000_000;
 
-/// The most requests that a connection may carry at once.
 pub const PIPELINE_MAX: u32 = 1024;
 
-/// The most stages of one plan.
 pub const STAGES_MAX: usize = 1000;
 
-/// The most worker threads of one plan.
 pub const THREADS_MAX: u32 = 256;
 
 /// The most single requests that a plan may keep: 400 MB of them.
@@ -42,14 +36,12 @@ pub(crate) const CONNECTIONS_CLOSED: u32 = 50;
 pub const CONNECTIONS_AT_A_RATE: u32 = 100;
 /// The window unless something else ends the load.
 pub const DURATION: Duration = Duration::from_secs(10);
-/// The longest warm-up by default.
 const WARMUP_MAX: Duration = Duration::from_secs(3);
 /// How long a request or a connect may take unless said otherwise.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 /// Traffic before the window of a search's probe.
 pub const PROBE_WARMUP: Duration = Duration::from_millis(300);
 
-/// The seed unless one is given.
 pub(crate) const SEED: u64 = 1;
 
 /// The warm-up where none is given: a tenth of the window, at most 3 s.
@@ -57,11 +49,9 @@ pub(crate) fn default_warmup(duration: Duration) -> Duration {
     (duration / 10).min(WARMUP_MAX)
 }
 
-/// Everything that defines a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     pub target: Target,
-    /// What is requested of it.
     pub work: Work,
     /// Headers of every request, beside those Prony writes itself (`Host`, `Content-Length`, `Connection`).
     pub headers: Vec<(String, Secret)>,
@@ -72,14 +62,11 @@ pub struct Plan {
     pub connections: u32,
     /// Worker threads, 1 to [`THREADS_MAX`], and no more than connections.
     pub threads: u32,
-    /// When requests are due.
     pub arrivals: Arrivals,
-    /// When the load ends.
     pub stop: Stop,
     /// Traffic that is sent but not counted, before the window.
     pub warmup: Duration,
-    /// How long a request may take from its sending to its answer's last
-    /// byte, and how long a connect that it waits for may take.
+    /// How long a request may take from sending to the answer's last byte, and how long a connect that it waits for.
     pub timeout: Duration,
     /// Whether a connection serves more than one request.
     pub keepalive: bool,
@@ -89,18 +76,15 @@ pub struct Plan {
     pub cpus: Vec<u32>,
     /// The seed of everything random in the load (recorded; constant arrivals draw nothing from it); see [`seed_of`].
     pub seed: u64,
-    /// What is spoken with the server.
     pub protocol: Protocol,
     /// Requests that a connection may carry at once, 1 to [`PIPELINE_MAX`]: over 1 is HTTP pipelining, or so many streams.
     pub pipeline: u32,
-    /// Whether workers stay awake shortly before a request is due. It takes
-    /// a core, and sends within about a microsecond of the due instant.
+    /// Whether workers stay awake before a request is due: takes a core, and sends within a microsecond of the instant.
     pub spin: bool,
     /// Whether arrivals are timed when they are read instead of by the kernel's receive stamps. It saves the client
     /// a few percent of its CPU, and charges what it is late itself to the server.
     pub user_clock: bool,
-    /// How many single requests of the window are kept, the first of each worker's;
-    /// 0 for none, at most [`SAMPLES_MAX`]. Every one takes 40 bytes before the clock starts.
+    /// How many single requests are kept, each worker's first; 0 for none, at most [`SAMPLES_MAX`], 40 bytes each.
     pub samples_max: u64,
     /// Local addresses that connections come from, in turn; empty: the kernel's choice.
     pub sources: Vec<IpAddr>,
@@ -110,18 +94,15 @@ pub struct Plan {
     pub tls: Tls,
 }
 
-/// The version of HTTP that a load speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
-    /// HTTP/1.1.
     Http1,
     /// HTTP/2: agreed on by ALPN over TLS, by prior knowledge without (RFC 9113, section 3.3).
     Http2,
 }
 
 impl Protocol {
-    /// What it is called over TLS or without.
     pub fn id(self, tls: bool) -> ProtocolId {
         match self {
             Protocol::Http1 => ProtocolId::Http1,
@@ -160,7 +141,6 @@ impl ProtocolId {
         *self == ProtocolId::Http1
     }
 
-    /// As [`Protocol::multiplexes`].
     pub fn multiplexes(self) -> bool {
         !self.is_http1()
     }
@@ -183,7 +163,6 @@ impl Work {
         }
     }
 
-    /// The list, where it is one.
     pub fn list(&self) -> Option<&TargetList> {
         match self {
             Work::Request(_) => None,
@@ -247,11 +226,9 @@ pub enum Arrivals {
     Constant(Rate),
     /// Requests are due as a Poisson process of this rate has them, drawn from the plan's seed.
     Poisson(Rate),
-    /// The rate changes linearly from stage to stage, from 0 on; levels are
-    /// millionths of requests per second. The load ends with the last stage.
+    /// The rate (millionths per second) changes linearly from stage to stage, from 0 on. The last one ends the load.
     RateStages(Vec<Stage>),
-    /// As closed, but the number of connections in use changes linearly from
-    /// stage to stage, from 0 on, as the users of a thread group do. The load ends with the last stage.
+    /// As closed, but connections in use change linearly from stage to stage, from 0 on; the last one ends the load.
     ConnectionStages(Vec<Stage>),
 }
 
@@ -261,7 +238,6 @@ impl Arrivals {
         matches!(self, Arrivals::Constant(_) | Arrivals::Poisson(_) | Arrivals::RateStages(_))
     }
 
-    /// The one rate of all the load, if it has one.
     pub fn rate(&self) -> Option<Rate> {
         match self {
             Arrivals::Constant(rate) | Arrivals::Poisson(rate) => Some(*rate),
@@ -278,7 +254,6 @@ impl Arrivals {
         }
     }
 
-    /// The stages, of whatever they are.
     pub fn stages(&self) -> Option<&[Stage]> {
         match self {
             Arrivals::RateStages(stages) | Arrivals::ConnectionStages(stages) => Some(stages),
@@ -315,11 +290,9 @@ pub enum ArrivalKind {
     Stages,
 }
 
-/// When the load ends: whichever comes first of those that are set.
-/// At least one is.
+/// When the load ends: whichever comes first of those that are set. At least one is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stop {
-    /// The length of the window.
     pub duration: Option<Duration>,
     /// How many requests are scheduled in all, warm-up included.
     pub requests: Option<u64>,
@@ -338,12 +311,10 @@ pub struct Expect {
 }
 
 impl Expect {
-    /// Whether anything is asked of the body.
     pub fn checks_body(&self) -> bool {
         self.body.is_some() || self.sha256.is_some()
     }
 
-    /// Whether an answer of this status counts as right.
     pub fn accepts_status(&self, status: u16) -> bool {
         match self.status {
             Some(expected) => status == expected,

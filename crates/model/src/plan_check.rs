@@ -66,7 +66,6 @@ impl Plan {
         Ok(())
     }
 
-    /// Of all requests, and of single ones.
     fn all_headers(&self) -> impl Iterator<Item = &(String, Secret)> {
         self.headers.iter().chain(self.requests().flat_map(|one| one.own_headers()))
     }

@@ -197,7 +197,6 @@ impl PlanRecord {
         }
     }
 
-    /// The stored form of a plan.
     pub fn of(plan: &Plan) -> PlanRecord {
         // With the user and the password of the URL, which `url` has not.
         let headers = plan.target.headers(plan.headers.clone());
@@ -252,8 +251,7 @@ fn micro_per_s(per_s: f64) -> u64 {
     (per_s * 1e6).round() as u64
 }
 
-/// Short, and so that many bodies have the same one: a body may hold a secret, which a longer one would let somebody
-/// confirm who guesses.
+/// Short, so that many bodies share it: a longer one would let somebody confirm a guess of a secret in it.
 fn fingerprint(bytes: &[u8]) -> String {
     let hash = fnv1a(bytes.iter().copied());
     format!("{:08x}", (hash >> 32) ^ (hash & 0xffff_ffff))

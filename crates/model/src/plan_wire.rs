@@ -1,5 +1,4 @@
-//! A plan as it goes to another machine: all of it, secrets included. So it is text that must be sealed before it goes
-//! anywhere, and whoever reads it checks it as anything else from outside.
+//! A whole plan, secrets included, as it goes to another machine: sealed first, and checked by whoever reads it.
 
 use std::borrow::Cow;
 use std::cell::Cell;

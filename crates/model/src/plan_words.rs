@@ -34,7 +34,6 @@ impl PlanRecord {
         format!("{}, {pace}{threads}{}", self.connections(), self.unusual())
     }
 
-    /// `100 connections`.
     pub fn connections(&self) -> String {
         count(self.connections.into(), "connection", "connections")
     }
@@ -56,7 +55,6 @@ impl PlanRecord {
         }
     }
 
-    /// How the requests of a rate are spaced.
     pub fn spacing(&self) -> &'static str {
         if self.arrivals == ArrivalKind::Poisson { "Poisson" } else { "constant" }
     }

@@ -3,8 +3,7 @@
 /// The longest sentence about somebody's file: what it holds may be echoed in it, and that may be megabytes.
 const CHARS_MAX: usize = 400;
 
-/// What a file made a reader say, as one line for a terminal: the text without line breaks and other control
-/// characters, which would let a file write where it wants to on the reader's terminal, and not longer than a sentence.
+/// What a file made a reader say, in a line for a terminal: without control characters, which could write elsewhere.
 pub(crate) fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len().min(CHARS_MAX));
     for (at, c) in text.chars().enumerate() {
@@ -21,10 +20,8 @@ pub(crate) fn printable(text: &str) -> String {
     shown
 }
 
-/// A text from outside, made safe to show: line breaks and tabs become
-/// spaces; control characters and those that reorder text (Unicode
-/// TR 36, bidirectional overrides) become `\u{fffd}`, so that neither a terminal
-/// nor a reader is steered by a server's error message.
+/// A text made safe to show: line breaks and tabs become spaces; control characters and those that reorder text
+/// (Unicode TR 36) `\u{fffd}`, so that a server's error message steers no terminal and no reader.
 pub fn harmless(text: &str) -> String {
     let shown = |c: char| match c {
         '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => ' ',

@@ -1,5 +1,4 @@
-//! What somebody else printed: a source's figures and conclusions, kept in the run log so that
-//! a report can set ours beside theirs without any other file.
+//! A source's figures and conclusions, kept in the run log so that a report can set ours beside theirs.
 
 use std::collections::BTreeMap;
 

@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 const NS_PER_S: u128 = 1_000_000_000;
 const MICRO: u128 = 1_000_000;
 
-/// A rate of requests, exact: an integer of millionths per second, so that
-/// the k-th instant is right to the nanosecond for any k.
+/// An exact rate: an integer of millionths per second, so that the k-th instant is right to the nanosecond for any k.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "u64", into = "u64")]
 pub struct Rate {
@@ -20,8 +19,7 @@ impl Rate {
     /// The highest rate a plan may ask for, per second.
     pub const MAX_PER_S: f64 = 1e8;
 
-    /// A rate from requests per second; `None` unless it lies between
-    /// 0.000001 and [`Rate::MAX_PER_S`].
+    /// `None` unless it lies between 0.000001 and [`Rate::MAX_PER_S`].
     pub fn per_s(per_s: f64) -> Option<Rate> {
         if !(per_s > 0.0 && per_s <= Rate::MAX_PER_S) {
             return None;
@@ -47,8 +45,7 @@ impl Rate {
         u64::try_from(ns).unwrap_or(u64::MAX)
     }
 
-    /// How many requests are due strictly before `at_ns` after the schedule's
-    /// start: the inverse of [`Rate::due_ns`].
+    /// How many requests are due strictly before `at_ns`: the inverse of [`Rate::due_ns`].
     pub fn due_before(self, at_ns: u64) -> u64 {
         // due_ns(k) < at  <=>  floor(k*M/r) < at  <=>  k*M < at*r  <=>  k < at*r/M
         let scaled = u128::from(at_ns) * u128::from(self.micro_per_s);
@@ -79,8 +76,7 @@ impl fmt::Display for Rate {
     }
 }
 
-/// One stage: the level it ends at, and how long it takes to get there from
-/// the level of the stage before (the first begins at 0).
+/// A stage: the level it ends at, and how long it takes there from that of the stage before (the first begins at 0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stage {
     /// How long it takes; zero is a jump.

@@ -1,9 +1,6 @@
-//! A run log: JSON Lines, appended and synced between trials.
-//!
-//! The first line is the header; then trial starts, results and events, in
-//! the order they happened. Results are raw: what a trial means is judged by who reads
-//! (`prony_analysis::run_log`), so that a later version can judge it again. A last line that was cut off by a crash is normal
-//! and is dropped on reading; a broken line elsewhere is an error.
+//! A run log: JSON Lines, appended and synced between trials. The first line is the header; then trial starts, results
+//! and events in order. Results are raw: who reads judges them (`prony_analysis::run_log`), and a later version can
+//! judge again. A last line that a crash cut off is dropped on reading; a broken line elsewhere is an error.
 
 mod bounds;
 mod file;
@@ -34,8 +31,7 @@ use crate::{Tool, Trial, is_default};
 /// The schema's name; another number is another format.
 pub const SCHEMA: &str = "prony.run/2";
 
-/// The longest line that is read: a trial of a day with its histograms takes
-/// under 100 MB, and with the samples of 16 CPUs 200.
+/// The longest line: a day's trial with histograms takes under 100 MB, with the samples of 16 CPUs 200.
 const LINE_MAX_BYTES: u64 = 256 << 20;
 
 /// One line of a run log.
@@ -54,8 +50,7 @@ pub enum Line {
 }
 
 impl Line {
-    /// A line of a file, without what is secret in it. Its kind is looked for first, since a tag within the line would make
-    /// serde hold all of it twice.
+    /// A line of a file, without its secrets. Its kind is looked for first: a tag would make serde hold the line twice.
     fn read(text: &[u8]) -> Result<Line, serde_json::Error> {
         #[derive(Deserialize)]
         #[serde(rename_all = "snake_case")]
@@ -245,7 +240,6 @@ pub struct Skipped {
 }
 
 impl Skipped {
-    /// The reason, and what to do about it.
     pub fn reason_and_fix(&self) -> String {
         let fix = self.mend.as_deref().map_or(String::new(), |command| format!(" Fix: {command}"));
         format!("{}{fix}", self.reason)
@@ -367,7 +361,6 @@ impl RawResult {
     }
 }
 
-/// A trial's result as it was judged by who read or made it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TrialResult {
     #[serde(flatten)]
@@ -390,7 +383,6 @@ pub struct TrialResult {
 pub enum EventKind {
     /// The run was ended before its last trial.
     Interrupted,
-    /// It was taken up again.
     Resumed,
     /// Its last trial is done.
     Finished,
@@ -403,17 +395,13 @@ pub enum EventKind {
     Checked,
     /// They were not as they must be.
     CheckFailed,
-    /// A server did not start.
     StartFailed,
     /// A server that somebody else started did not respond.
     NoResponse,
-    /// What an earlier run had left was ended.
     CleanedUp,
     /// Processes were left after a stop.
     Leftovers,
-    /// A server was ended by force.
     Killed,
-    /// What a server costs could not be read.
     NotSampled,
 }
 
@@ -432,7 +420,6 @@ pub struct Event {
 }
 
 impl Event {
-    /// Whether it is one of these kinds.
     pub fn is_one_of(&self, kinds: &[EventKind]) -> bool {
         kinds.iter().any(|kind| self.what == <&str>::from(kind))
     }
@@ -449,17 +436,14 @@ impl Event {
     }
 }
 
-/// A whole run log, read and judged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunLog {
     pub header: Header,
-    /// Results in order.
     pub results: Vec<TrialResult>,
     /// Results in whose place others of the same planned trial count: see [`PlannedTrial::repeat`].
     pub replaced: Vec<TrialResult>,
     /// Results of controls, which are no candidate's; see [`RunLog::set_controls_aside`].
     pub controls: Vec<TrialResult>,
-    /// Events in order.
     pub events: Vec<Event>,
     /// Trials that began and have no result, unless begun again.
     pub unfinished: Vec<PlannedTrial>,

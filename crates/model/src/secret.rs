@@ -1,7 +1,6 @@
-//! Values that may be secret: sent as they are, and printed and stored only as far as they may be.
-//!
-//! A [`Secret`] is written as where it came from. What this process was given of secrets is known here besides, so that
-//! they are found in texts from outside, a server's last words or its answer in a failed check: see [`redacted`].
+//! Values that may be secret: sent as they are, printed and stored only as far as they may be. A [`Secret`] is written
+//! as where it came from; this process's secrets are known, too, so that texts from outside lose them: see
+//! [`redacted`].
 
 mod known;
 mod named;
@@ -37,9 +36,8 @@ const SECRET_PARTS: [&str; 13] = [
     "token",
 ];
 
-/// A value that may be secret. Only [`Secret::value`] gives it; `Display` and `Debug` write `@env:NAME` for one that the
-/// environment holds, [`REDACTED`] for another secret, and the value itself, as [`redacted_command`] shows it, where it is
-/// none.
+/// Only [`Secret::value`] gives it; `Display` and `Debug` write `@env:NAME`, [`REDACTED`], or an open value as
+/// [`redacted_command`] does.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Secret {
     value: String,
@@ -48,7 +46,6 @@ pub struct Secret {
 
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum SecretSource {
-    /// No secret.
     Open,
     /// A secret that was written out where it was given.
     Given,
@@ -56,8 +53,7 @@ pub(crate) enum SecretSource {
 }
 
 impl Secret {
-    /// A header's value as it was written: `@env:NAME` is that variable's, and what carries credentials by custom is
-    /// secret.
+    /// A header's value: `@env:NAME` is that variable's, and what carries credentials by custom is secret.
     pub fn of_header(header: &str, written: &str) -> Result<Secret, String> {
         if let Some(variable) = written.strip_prefix(ASKED) {
             let value = from_environment(&format!("The header {header}"), variable)?;
@@ -71,7 +67,6 @@ impl Secret {
         Ok(secret)
     }
 
-    /// A value that is never written.
     pub fn hidden(value: impl Into<String>) -> Secret {
         Secret { value: value.into(), source: SecretSource::Given }
     }
@@ -89,7 +84,6 @@ impl Secret {
         &self.value
     }
 
-    /// Whether it is never written.
     pub fn is_hidden(&self) -> bool {
         self.source != SecretSource::Open
     }
@@ -139,7 +133,6 @@ pub fn is_secret(name: &str, redact: &[String]) -> bool {
     is_secret_by_custom(name) || redact.iter().any(|r| r.eq_ignore_ascii_case(name))
 }
 
-/// Whether a header's value is asked of the environment.
 pub fn is_asked_for(value: &str) -> bool {
     value.trim().starts_with(ASKED)
 }
@@ -150,7 +143,6 @@ pub(crate) fn asked_for(name: &str) -> String {
     format!("{name}: {ASKED}{}", name.chars().map(plain).collect::<String>())
 }
 
-/// What the environment holds of a variable that somebody (`The header X`) asks for.
 fn from_environment(asker: &str, variable: &str) -> Result<String, String> {
     let value = std::env::var(variable).map_err(|_| {
         format!(
@@ -169,8 +161,7 @@ pub fn text_or_variable(asker: &str, written: &str) -> Result<String, String> {
     }
 }
 
-/// A part of a URL with the value of each `@env:NAME` in its place: in a path percent-encoded, so that any value can stand
-/// there.
+/// A part of a URL with each `@env:NAME`'s value; percent-encoded in a path, so that any value can stand there.
 pub fn filled_in(url: &str, is_path: bool) -> Result<String, String> {
     let mut out = String::with_capacity(url.len());
     let mut rest = url;
@@ -208,9 +199,8 @@ fn percent_encoded(text: &str) -> String {
     out
 }
 
-/// A text from outside as it may be shown and stored: without this process' secrets, without the user and password of
-/// URLs, and without the values of fields with secret names (`token=…`, `"password": "…"`). The same again when it is done
-/// twice.
+/// A text from outside as it may be shown and stored: without this process' secrets, URLs' user and password, and
+/// values of fields with secret names (`token=…`, `"password": "…"`). The same again when it is done twice.
 pub fn redacted(text: &str) -> String {
     without_fields(&known::without(text))
 }

@@ -12,7 +12,6 @@ use crate::secret::{Secret, filled_in, percent_bytes, redacted, remember_url};
 pub struct Target {
     /// Host name or address, an IPv6 address without its brackets; a link-local one with its interface (`fe80::1%eth0`).
     pub host: String,
-    /// Port; 80, or 443 with TLS, unless the URL says another.
     pub port: u16,
     /// Path and query, always beginning with `/`.
     pub path: String,
@@ -77,7 +76,6 @@ impl Target {
         self.host.split('%').next().unwrap_or_default()
     }
 
-    /// The `Host` header's value.
     pub fn host_header(&self) -> String {
         self.authority(self.name())
     }

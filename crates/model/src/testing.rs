@@ -18,8 +18,7 @@ use crate::{Estimate, Tool};
 
 const S: u64 = 1_000_000_000;
 
-/// A trial with a second for each list of response times in nanoseconds,
-/// on 8 connections, from noon on with a warm-up of 1.5 s.
+/// A second for each list of response times in nanoseconds, on 8 connections, from noon on, warm-up 1.5 s.
 pub fn trial(seconds: &[&[u64]]) -> Trial {
     let mut all = SparseHistogram::default();
     let series: Vec<SeriesPoint> = (0..)

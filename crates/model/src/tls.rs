@@ -1,5 +1,4 @@
-//! How TLS is spoken with an `https://` target: whom to trust, who to be, and whether a connection may resume the session
-//! of one before it.
+//! How TLS is spoken with an `https://` target: whom to trust, who to be, and whether to resume earlier sessions.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +10,6 @@ use serde::{Deserialize, Serialize};
 /// How TLS is spoken; of no effect on an `http://` target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tls {
-    /// Against what the server's certificate is checked.
     pub verify: Verify,
     /// The client's own certificate, for servers that ask for one.
     #[serde(skip)]
@@ -69,7 +67,6 @@ pub enum VerifyKind {
 pub struct Roots(Arc<Vec<CertificateDer<'static>>>);
 
 impl Roots {
-    /// All certificates of a PEM text.
     pub fn from_pem(pem: &[u8]) -> Result<Roots, String> {
         certificates(pem).map(|list| Roots(Arc::new(list)))
     }

@@ -95,7 +95,6 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The version of Prony that judged it.
     pub fn judged_by(&self) -> &str {
         self.judged_by.as_ref().unwrap_or(&self.tool.version)
     }

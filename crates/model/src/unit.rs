@@ -6,10 +6,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use strum::VariantArray;
 
-/// The unit of a figure's values and the one that people read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
 pub enum Unit {
-    /// Requests per second.
     RequestsPerS,
     /// Requests per second of the server's CPU time.
     RequestsPerCpuS,
@@ -45,12 +43,10 @@ impl Unit {
         }
     }
 
-    /// The unit of the values, as JSON names it.
     pub fn stored(self) -> &'static str {
         self.names().0
     }
 
-    /// The unit that people read.
     pub fn shown(self) -> &'static str {
         self.names().1
     }

@@ -1,5 +1,4 @@
-//! How people write durations and rates: `1m30s`, `5k`. One place for the
-//! experiment files and the command line, so that both read the same.
+//! How people write durations and rates, `1m30s`, `5k`: the same in experiment files and on the command line.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -17,8 +16,7 @@ use serde::{Serialize, Serializer};
 const DURATION_UNITS: [(&str, f64); 6] =
     [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 6e10), ("h", 3.6e12)];
 
-/// Reads a duration: `3s`, `500ms`, `1m30s`, `1.5h`; a bare number is seconds.
-/// Zero is a duration; a day is the longest.
+/// Reads `3s`, `500ms`, `1m30s`, `1.5h`; a bare number is seconds. Zero is a duration; a day is the longest.
 pub fn parse_duration(text: &str) -> Result<Duration, PlanError> {
     let wrong = || PlanError(format!("{text:?} is not a duration: write 30s, 500ms or 1m30s."));
     let compact = text.trim().replace('µ', "u").to_ascii_lowercase();

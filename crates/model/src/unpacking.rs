@@ -1,5 +1,4 @@
-//! How much memory the histograms of a text may take together: a few bytes of text can be hundreds of kilobytes of
-//! histogram, and a text has room for many.
+//! How much memory a text's histograms may take together: few bytes of text can be hundreds of kilobytes of histogram.
 
 use std::cell::Cell;
 
@@ -16,7 +15,6 @@ pub(crate) fn within<T>(most: usize, read: impl FnOnce() -> T) -> (T, usize) {
     (made, most.saturating_sub(left))
 }
 
-/// Takes bytes for a histogram.
 pub(crate) fn take(bytes: usize) -> Result<(), &'static str> {
     let Some(left) = LEFT.get() else { return Ok(()) };
     let rest = left.checked_sub(bytes);

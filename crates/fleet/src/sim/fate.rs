@@ -19,7 +19,6 @@ impl Chance {
     }
 }
 
-/// What happens to a seed's network and machines.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Fate {
     pub(super) agents: usize,

@@ -81,7 +81,6 @@ impl Connection {
             && self.reader.is_between_frames()
     }
 
-    /// Takes a header block's fields: a response's head, or its trailers.
     pub(super) fn head(&mut self, frame: Header, head: Head) -> Result<Step<'static>, Fault> {
         let Some(place) = self.answered(frame.stream)? else { return Ok(Step::Wire(None)) };
         let ends = frame.has(flag::END_STREAM);
@@ -121,8 +120,7 @@ impl Connection {
         }
     }
 
-    /// Takes a DATA frame, or a part of it. All that it may not be is found with its first part, so that what becomes of
-    /// a response does not depend on how its bytes were cut.
+    /// Takes (a part of) a DATA frame. What it may not be is found with its first part, however its bytes were cut.
     pub(super) fn data<'b>(
         &mut self,
         frame: Header,
@@ -159,7 +157,6 @@ impl Connection {
         Ok(if bytes.is_empty() { Step::Wire(Some(place)) } else { Step::Body { place, bytes } })
     }
 
-    /// Counts a DATA frame of this length against the connection's window.
     #[inline]
     fn count_received(&mut self, length: u32) {
         if let Some(used) = used(&mut self.received, length) {
@@ -257,7 +254,6 @@ impl Connection {
         Step::Failed { place, failure: Failure::Malformed(reason) }
     }
 
-    /// A response is whole. What is left of its request is not sent any more.
     fn complete(&mut self, place: StreamPlace) {
         if !self.uploads.is_empty() && self.uploads.iter().any(|(other, _)| *other == place) {
             self.end_stream(place, Code::CANCEL);

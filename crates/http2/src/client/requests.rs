@@ -15,7 +15,6 @@ pub struct Requests {
     frame: Vec<u8>,
 }
 
-/// Where a request's own fields are.
 #[derive(Clone, Copy)]
 pub(super) struct Own {
     from: usize,
@@ -63,7 +62,6 @@ impl Requests {
         HEADER_BYTES + self.block_length(request) + frames * HEADER_BYTES + body_bytes
     }
 
-    /// The length of its header block, with the shared fields taken from the table.
     fn block_length(&self, request: u32) -> usize {
         let (before, behind) = self.own(request);
         before.len() + self.shared.indexed.len() + behind.len()
@@ -74,7 +72,6 @@ impl Requests {
         (!self.frame.is_empty()).then_some(self.frame.as_slice())
     }
 
-    /// A request's own fields before and behind the shared ones.
     pub(super) fn own(&self, request: u32) -> (&[u8], &[u8]) {
         let one = self.each[request as usize];
         (&self.own[one.from..one.middle], &self.own[one.middle..one.to])

@@ -7,7 +7,6 @@ use crate::{Fault, fields};
 /// A longer block is decoded each time.
 const LAST_BLOCK_MAX_BYTES: usize = 2 << 10;
 
-/// What a block of header fields says of its response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Head {
     /// `None` of trailers.
@@ -41,7 +40,6 @@ pub(super) struct Ordinary {
 }
 
 impl Ordinary {
-    /// None yet.
     pub(super) fn none() -> Ordinary {
         Ordinary { begins: [0; 5], goes_on: Vec::new(), body_bytes: 0, status: 0, changes: u64::MAX }
     }

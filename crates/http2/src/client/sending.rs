@@ -9,7 +9,6 @@ const OUTGOING_BYTES: usize = 64 << 10;
 /// The most answers to PING and SETTINGS that wait for a server which sends these and does not read.
 const ANSWERS_MAX: u32 = 10_000;
 
-/// What is to be written.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     /// Whole frames, of which the first bytes may be written already.
@@ -29,7 +28,6 @@ impl Outgoing {
         self.written == self.bytes.len()
     }
 
-    /// Counts an answer to PING or SETTINGS.
     pub(super) fn answered(&mut self) -> Result<Step<'static>, Fault> {
         self.answers += 1;
         if self.answers > ANSWERS_MAX {
@@ -101,7 +99,6 @@ impl Connection {
         }
     }
 
-    /// Gives streams to requests that wait for one.
     fn begin_requests(&mut self, requests: &Requests) {
         while self.open.len() < self.streams() as usize
             && self.outgoing.waiting() < OUTGOING_BYTES

@@ -8,8 +8,7 @@ pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// A connection's window before any WINDOW_UPDATE, whatever the settings say.
 pub const CONNECTION_WINDOW_FIRST: u32 = 65_535;
 
-/// A client's beginning: the settings, and a window of such a size, of at least 65,535, for the connection and for each
-/// of its streams.
+/// A client's beginning: settings, and a window of this size, at least 65,535, for the connection and each stream.
 pub fn preface(out: &mut Vec<u8>, window: u32, list_max: u32) {
     out.extend_from_slice(PREFACE);
     settings(
@@ -100,7 +99,6 @@ pub fn window_update(out: &mut Vec<u8>, stream: u32, bytes: u32) {
     out.extend_from_slice(&bytes.to_be_bytes());
 }
 
-/// A stream's end before its time.
 pub fn rst_stream(out: &mut Vec<u8>, stream: u32, code: Code) {
     header(out, 4, kind::RST_STREAM, 0, stream);
     out.extend_from_slice(&code.0.to_be_bytes());

@@ -5,8 +5,7 @@ use super::table::{ENTRY_BYTES, Table};
 use super::{CUT, huffman, integer, wrong};
 use crate::Fault;
 
-/// The size of the table that fields of responses may take: the standard's initial one. Servers build their blocks with
-/// it, as for browsers; a table of none would change their work.
+/// The table that fields of responses may take: the standard's initial one, as servers build their blocks for browsers.
 pub const TABLE_MAX_BYTES: usize = 4096;
 /// The most that a block's fields may take together, each with 32 bytes beside its name and value.
 pub const LIST_MAX_BYTES: usize = 256 << 10;
@@ -45,7 +44,6 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// One at a connection's beginning.
     pub fn new() -> Decoder {
         Decoder { table: Table::new(TABLE_MAX_BYTES), changes: 0, scratch: Vec::new() }
     }

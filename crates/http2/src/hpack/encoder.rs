@@ -1,8 +1,6 @@
-//! Header blocks of requests, made once before the load.
-//!
-//! Fields that are the same in all of a load's requests are put into the server's table by a connection's first
-//! request; those after it name the entries. Nothing else ever enters the table: what stands in it follows from the
-//! number of requests before, and a request's block is one of three that were made in advance.
+//! Header blocks of requests, made once before the load. A connection's first request puts what all share into the
+//! server's table; later ones name the entries. Nothing else enters it: a request's block is one of three made in
+//! advance.
 
 use super::static_table::FIELDS;
 use super::table::ENTRY_BYTES;
@@ -35,9 +33,7 @@ pub struct Field<'a> {
 pub struct Forms {
     /// Nothing enters the table or is taken from it: for a server whose table is smaller than `table_bytes`.
     pub plain: Vec<u8>,
-    /// The shared fields enter the table.
     pub first: Vec<u8>,
-    /// They are taken from it.
     pub indexed: Vec<u8>,
     pub table_bytes: usize,
 }
@@ -105,7 +101,6 @@ fn literal(out: &mut Vec<u8>, flags: u8, prefix_bits: u32, field: &Field<'_>) {
     string(out, field.value);
 }
 
-/// Appends a string in the shorter of its two forms.
 fn string(out: &mut Vec<u8>, text: &[u8]) {
     let coded = huffman::coded_length(text);
     if coded < text.len() {

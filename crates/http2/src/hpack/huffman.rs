@@ -1,5 +1,4 @@
-//! The Huffman code of HPACK (RFC 7541, Appendix B). It is canonical: codes of one length are consecutive, in the order of
-//! their symbols, so that the lengths alone give it.
+//! The Huffman code of HPACK (RFC 7541, Appendix B). It is canonical, so that the codes' lengths alone give it.
 
 use super::{Fault, wrong};
 
@@ -11,7 +10,6 @@ const LONGEST_BITS: usize = 30;
 /// As many ones as the longest code has bits: the code of the end, whose beginning is what pads a string.
 const ONES: u32 = (1 << LONGEST_BITS) - 1;
 
-/// The bits of each symbol's code.
 const LENGTHS: [u8; SYMBOLS] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, //
     28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28, //
@@ -75,7 +73,6 @@ const fn codes() -> Codes {
     made
 }
 
-/// Appends the text of a coded string.
 pub(super) fn decode(input: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
     // The low `count` bits of `bits` are still to be read.
     let (mut bits, mut count) = (0u64, 0usize);

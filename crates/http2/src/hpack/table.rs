@@ -21,13 +21,11 @@ pub(super) struct Table {
     gone: usize,
     /// The oldest first.
     entries: VecDeque<Entry>,
-    /// What the entries count together.
     size: usize,
     limit: usize,
 }
 
 impl Table {
-    /// An empty one of such a size.
     pub(super) fn new(limit: usize) -> Table {
         Table { bytes: Vec::new(), gone: 0, entries: VecDeque::new(), size: 0, limit }
     }
@@ -62,7 +60,6 @@ impl Table {
         self.bytes.get(from..from + entry.name + entry.value).map(|field| field.split_at(entry.name))
     }
 
-    /// Makes room for an entry of such a size, the oldest first.
     fn evict(&mut self, room: usize) {
         while self.size + room > self.limit
             && let Some(oldest) = self.entries.pop_front()

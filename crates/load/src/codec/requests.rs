@@ -9,19 +9,15 @@ use crate::recorder::latency::RequestTimes;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequestPlace(pub(crate) u32);
 
-/// A connection's unanswered requests. Where answers come in order, places count from the oldest request; otherwise each has a
-/// place of its own until it is removed.
+/// A connection's unanswered requests. In order, places count from the oldest; else each keeps its own until removed.
 pub(crate) trait Requests {
-    /// None yet, of so many at most.
     fn with_room(most: usize, expected: &Expectations) -> Self;
     fn len(&self) -> usize;
     fn add(&mut self, times: RequestTimes) -> RequestPlace;
     fn get(&self, place: RequestPlace) -> Option<&RequestTimes>;
     fn get_mut(&mut self, place: RequestPlace) -> Option<&mut RequestTimes>;
-    /// Whether the body of the request's answer is the one expected, as far as it has come.
     fn body(&mut self, place: RequestPlace) -> &mut BodyCheck;
     fn remove(&mut self, place: RequestPlace) -> Option<RequestTimes>;
-    /// The first of them: the oldest, where answers come in order.
     fn first(&self) -> Option<RequestPlace>;
     /// All, in no certain order.
     fn iter(&self) -> impl Iterator<Item = (RequestPlace, &RequestTimes)>;
@@ -78,7 +74,6 @@ impl Requests for InOrder {
     }
 }
 
-/// Where answers come in any order.
 pub(crate) struct ByPlace {
     places: Vec<Option<RequestTimes>>,
     bodies: Vec<BodyCheck>,

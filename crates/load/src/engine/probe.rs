@@ -15,9 +15,8 @@ const RESPONSES: Duration = Duration::from_secs(1);
 /// Nothing more is to come once so long nothing came.
 const SILENCE: Duration = Duration::from_millis(50);
 
-/// Sends as many requests as the load's connections carry at once over one connection of its own, and counts them,
-/// their responses, and whether more comes. Only requests that a server may be sent any number of times (RFC 9110,
-/// section 9.2.1). Whatever else goes wrong, the load itself will say.
+/// Sends as many requests as a connection carries at once, and counts them, their responses, and whether more comes.
+/// Only requests that may be repeated (RFC 9110, section 9.2.1). Whatever else goes wrong, the load itself will say.
 pub(super) fn probe(
     plan: &Plan,
     requests: &RequestBytes,

@@ -36,7 +36,6 @@ impl ProcessCpu {
     }
 }
 
-/// How long the calling thread may wait until it is to look again.
 pub(super) fn until_next_look(cpu: &ProcessCpu, edges: Edges) -> Duration {
     let now = sys::now_ns();
     let next_edge = if cpu.at_start.is_none() { edges.start_ns } else { edges.end_ns };

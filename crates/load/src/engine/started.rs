@@ -20,7 +20,6 @@ use super::{FromWorker, Inlets, PANICKED, WorkerHandle};
 /// The clock starts this long after the last worker is ready, so that all see the instant coming.
 const START_AHEAD_NS: u64 = 2_000_000;
 
-/// A load whose workers are started.
 pub(super) struct Started<'a> {
     pub(super) plan: &'a Plan,
     pub(super) shard: Shard,
@@ -64,7 +63,6 @@ impl Started<'_> {
         })
     }
 
-    /// Tells the workers the first instant and the window.
     fn start_clock(&self) -> Result<Clock, LoadError> {
         let Started { plan, control, handles, .. } = *self;
         let start_ns = match control.start_barrier() {
@@ -83,7 +81,6 @@ impl Started<'_> {
         Ok(Clock { start_ns, started_at_ns, edges })
     }
 
-    /// Takes what the workers record until all have ended. Gives their ends.
     fn collect(
         &self,
         clock: &Clock,
@@ -122,7 +119,6 @@ impl Started<'_> {
         Ok(ends)
     }
 
-    /// What is known of the load beside its workers' parts.
     fn known(&self, clock: &Clock, ends: &[End], cpu: &ProcessCpu) -> Measurement {
         // Of this process, and of none that loads beside it.
         let client = ClientCost {

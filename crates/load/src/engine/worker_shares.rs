@@ -14,8 +14,7 @@ fn up_to(total: u64, workers: u32, of: u32) -> u64 {
     u64::try_from(share).unwrap_or(total)
 }
 
-/// A worker's connections, and its requests of `-n`: as its connections are to
-/// all, so that none is done long before the others. There are `of` workers in all.
+/// A worker's connections, and its share of `-n` in proportion, so that none is done long before the others.
 pub(crate) fn shares(plan: &Plan, worker: u32, of: u32) -> (u32, u64) {
     let connections = |workers| up_to(u64::from(plan.connections), workers, of) as u32;
     let (before, after) = (connections(worker), connections(worker + 1));
@@ -25,7 +24,6 @@ pub(crate) fn shares(plan: &Plan, worker: u32, of: u32) -> (u32, u64) {
     (after - before, requests)
 }
 
-/// The worker's requests of the plan's list.
 pub(crate) fn request_order(
     plan: &Plan,
     worker: u32,
@@ -37,10 +35,9 @@ pub(crate) fn request_order(
     list.map(|list| RequestOrder::of(plan, worker, of, before, list))
 }
 
-/// A worker's arrivals where a Poisson process is applied from several places: each has a stream of its own, of its part of
-/// the rate, drawn from the seed and its number. Independent Poisson processes add up to one of the sum of their rates,
-/// however far apart the places' clocks are; of one stream dealt out, every n-th arrival would be none. `None` where one place
-/// applies all of it.
+/// A worker's arrivals where a Poisson process is applied from several places: a stream of its own, of its part of the
+/// rate, drawn from seed and number. Independent processes add up to one of the summed rate, however far apart the
+/// clocks are; every n-th arrival of one stream would be none. `None` where one place applies all of it.
 pub(crate) fn poisson_of_agent(plan: &Plan, worker: u32, shard: Shard) -> Option<Schedule> {
     let Arrivals::Poisson(rate) = &plan.arrivals else { return None };
     if shard.count >= shard.of {

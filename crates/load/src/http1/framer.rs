@@ -1,9 +1,5 @@
-//! Where an answer ends: HTTP/1.1 framing, pure. Bytes in, decisions out.
-//!
-//! Heads are read by httparse; what a head says of the body's length, and
-//! everything after, is decided here by RFC 9112, section 6. What curl and
-//! browsers take beyond it is taken, too, and counted; what they refuse is
-//! refused (docs/decisions/0034).
+//! Where an answer ends: HTTP/1.1 framing, pure. httparse reads heads; what they say of the body's length is decided by
+//! RFC 9112, section 6. What curl and browsers tolerate is taken and counted, the rest refused (docs/decisions/0034).
 
 mod fields;
 mod head;
@@ -25,8 +21,7 @@ const CHUNK_LINE_MAX_BYTES: u32 = 4096;
 /// The most 1xx answers before the real one; a server that sends more is stuck.
 const INTERIM_MAX: u8 = 16;
 
-/// What a connection keeps of the memory that a head in pieces took: enough for honest heads in pieces again and again.
-/// What is longer shares [`heads::PARTIAL_MAX_BYTES`] with the worker's other connections.
+/// What a connection keeps of a head in pieces; what is longer shares [`heads::PARTIAL_MAX_BYTES`] with the others.
 const PARTIAL_KEPT_BYTES: usize = 4 << 10;
 
 const HEAD_TOO_LONG: ProtocolError = ProtocolError("the response's head is longer than 256 KiB");
@@ -36,13 +31,11 @@ pub(crate) const NO_ROOM: ProtocolError = ProtocolError(
      or more workers (-t)",
 );
 
-/// What one step of the framer found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// All input is used; the answer goes on.
     More,
     Done {
-        /// How much of the input belonged to it.
         consumed: usize,
         status: u16,
         /// Whether the connection may carry another request.
@@ -55,7 +48,6 @@ pub enum Progress {
 pub struct ProtocolError(pub &'static str);
 
 impl ProtocolError {
-    /// The failure that it is.
     pub fn kind(&self) -> ErrorKind {
         if *self == NO_ROOM { ErrorKind::PartialHeads } else { ErrorKind::Protocol }
     }
@@ -80,7 +72,6 @@ enum SizePart {
     AfterCr,
 }
 
-/// Reads one answer after another.
 #[derive(Debug)]
 pub struct Framer {
     state: State,
@@ -101,7 +92,6 @@ impl Default for Framer {
 }
 
 impl Framer {
-    /// A framer at the start of an answer.
     pub fn new() -> Framer {
         Framer {
             state: State::Head,
@@ -114,14 +104,12 @@ impl Framer {
         }
     }
 
-    /// Forgets an unfinished answer; for a new connection.
     pub fn reset(&mut self, heads: &mut Heads) {
         self.state = State::Head;
         self.forget_partial(heads);
         self.interim = 0;
     }
 
-    /// Whether any byte of an unfinished answer has been seen.
     pub fn in_progress(&self) -> bool {
         self.state != State::Head || !self.partial.is_empty() || self.interim > 0
     }
@@ -144,7 +132,6 @@ impl Framer {
         }
     }
 
-    /// Takes note of `count` bytes of [`Framer::body_left`] that came and were dropped.
     pub(crate) fn skip(&mut self, count: usize) -> Progress {
         let left = self.body_left().saturating_sub(count as u64);
         match self.state {
@@ -157,8 +144,7 @@ impl Framer {
         Progress::More
     }
 
-    /// Takes the next bytes of a response (to HEAD, if `to_head`: such have
-    /// no body); body bytes are handed to `body` as they come.
+    /// Takes the next bytes of a response (one to HEAD has no body); body bytes are handed to `body` as they come.
     // Its one hot caller is the worker's loop; left to itself, the compiler calls it there as that loop grows, for some 60
     // instructions an answer (callgrind).
     #[inline(always)]
@@ -220,8 +206,7 @@ impl Framer {
         }
     }
 
-    /// The peer closed the connection: the end of the answer where its length
-    /// is given so, `None` where the answer is cut off.
+    /// The peer closed: the end of an answer whose length is given so; `None` where the answer is cut off.
     pub fn end_of_stream(&mut self) -> Option<u16> {
         if self.state == State::UntilClose {
             self.state = State::Head;

@@ -5,21 +5,16 @@ use std::collections::VecDeque;
 use super::{OUTPUT_BYTES, request};
 use prony_model::{Plan, PlanError};
 
-/// The most that all requests of a list may take together, each with its headers and body: with the
-/// largest list that is half a kilobyte each.
+/// The most that all requests of a list may take together: with the largest list half a kilobyte each.
 const BYTES_MAX: usize = 512 << 20;
 
-/// A plan's requests, read-only.
 #[derive(Debug)]
 pub(crate) struct RequestBytes {
-    /// The different requests, one after the other; where the plan has but one, as often as a connection may carry it
-    /// at once.
+    /// The different requests in turn; where the plan has one, as often as a connection may carry it at once.
     bytes: Vec<u8>,
     /// The one's length; 0 where there is a list.
     length: usize,
-    /// Whether the one's method is HEAD, whose answers have no body.
     is_head: bool,
-    /// Where the plan has a list.
     list: Option<Listed>,
     pipeline: usize,
 }
@@ -29,7 +24,6 @@ pub(crate) struct RequestBytes {
 struct Listed {
     /// Where each begins and ends; one more than there are requests.
     bounds: Vec<usize>,
-    /// Whether each one's method is HEAD.
     is_head: Vec<bool>,
 }
 
@@ -66,7 +60,6 @@ impl RequestBytes {
         Ok(RequestBytes { bytes, length: 0, is_head: false, list, pipeline })
     }
 
-    /// Whether the plan has a list.
     #[inline(always)]
     pub(super) fn are_listed(&self) -> bool {
         self.list.is_some()
@@ -91,7 +84,6 @@ impl RequestBytes {
         }
     }
 
-    /// A request's bytes.
     pub(crate) fn bytes(&self, request: u32) -> &[u8] {
         let at = request as usize;
         match &self.list {
@@ -115,8 +107,7 @@ impl RequestBytes {
         &self.bytes[written..times * self.length]
     }
 
-    /// The requests of these numbers from place `first` on, as many as are written at once, but for the first's bytes
-    /// that are written: one as it stands, several put together in `room`.
+    /// The requests from place `first` on that go at once, without the first's written bytes: several go into `room`.
     #[inline(never)]
     pub(super) fn several<'a>(
         &'a self,

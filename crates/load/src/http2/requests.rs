@@ -14,7 +14,6 @@ struct Header<'a> {
     name: Cow<'a, str>,
     value: Cow<'a, [u8]>,
     indexing: Indexing,
-    /// Whether all requests have it.
     common: bool,
 }
 
@@ -47,7 +46,6 @@ pub(crate) fn build(plan: &Plan) -> Requests {
 struct Common {
     /// Those that some have of their own.
     own: HashSet<String>,
-    /// There is but one request.
     alone: bool,
 }
 

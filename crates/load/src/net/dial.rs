@@ -42,7 +42,6 @@ impl Dialer {
         Ok(Dialer { host, destination, protocol, tls: tls::Setup::of(plan)? })
     }
 
-    /// For an endpoint that was chosen already.
     pub(crate) fn to(endpoint: &Endpoint, plan: &Plan, tls: Option<&tls::Setup>) -> Dialer {
         let destination = match endpoint {
             Endpoint::Tcp { address, .. } => Destination::Tcp(vec![*address]),
@@ -56,18 +55,15 @@ impl Dialer {
         &self.host
     }
 
-    /// What is spoken over its connections.
     pub fn protocol(&self) -> Protocol {
         self.protocol
     }
 
-    /// Whether that is over TLS.
     pub fn is_tls(&self) -> bool {
         self.tls.is_some()
     }
 
-    /// Connects, by the first address that accepts, and does TLS's handshake. Each step, and each later call of the
-    /// connection until it is told otherwise, takes `timeout` at most.
+    /// Connects, by the first address that accepts, and shakes hands. Each step and later call takes `timeout` at most.
     pub fn connect(&self, timeout: Duration) -> io::Result<Box<dyn Connection>> {
         match &self.destination {
             Destination::Unix(path) => self.over(connect_unix(path, timeout)?, timeout),
@@ -117,10 +113,8 @@ fn set_timeout(socket: BorrowedFd<'_>, timeout: Duration) -> io::Result<()> {
     Ok(sockopt::set_socket_timeout(socket, sockopt::Timeout::Send, timeout)?)
 }
 
-/// A connection of a [`Dialer`]: a socket, with TLS over it where it is spoken.
-///
-/// A read gives 0 where the other end said that there is no more. With TLS a connection that ends without that is
-/// `UnexpectedEof`.
+/// A connection of a [`Dialer`]. A read gives 0 where the other end said that there is no more; with TLS a connection
+/// that ends without that is `UnexpectedEof`.
 pub trait Connection: AsFd + Read + Write + Send + fmt::Debug {
     /// Lets each read and each write take so long at most; what takes longer ends with `WouldBlock`.
     fn set_timeout(&self, timeout: Duration) -> io::Result<()> {

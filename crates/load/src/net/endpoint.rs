@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use crate::error::LoadError;
 use prony_model::{Plan, PlanError};
 
-/// The other end of every connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Endpoint {
     /// TCP, from these local addresses in turn, or from whichever the kernel chooses if there are none.
@@ -30,8 +29,7 @@ impl fmt::Display for Endpoint {
 }
 
 impl Endpoint {
-    /// The plan's: its Unix socket, or the first of its name's addresses that accepts a connection. Where only some are
-    /// `allowed`, nothing is sent to any other.
+    /// The plan's: its Unix socket, or the first of its name's addresses that accepts; none but the `allowed` is tried.
     pub(crate) fn of(plan: &Plan, allowed: Option<&[SocketAddr]>) -> Result<Endpoint, LoadError> {
         if let Some(path) = plan.unix.as_ref().filter(|_| allowed.is_none()) {
             let url = plan.target.display_url();
@@ -88,7 +86,6 @@ fn check_sources(sources: &[IpAddr]) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// All addresses of the plan's name.
 pub fn resolve(plan: &Plan) -> Result<Vec<SocketAddr>, LoadError> {
     let target = &plan.target;
     let addresses = (target.host.as_str(), target.port)

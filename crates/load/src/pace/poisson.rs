@@ -7,20 +7,16 @@ use prony_model::rate::Rate;
 
 const PS_PER_S: f64 = 1e12;
 
-/// The instants of a Poisson process, one after the other. The gaps are
-/// exponential (by inversion), rounded to a picosecond and summed in
-/// integers, so that the sum has no error that grows. The stream of ChaCha8 is fixed by
-/// its specification: a seed means the same instants for ever.
+/// The instants of a Poisson process: gaps by inversion, rounded to a picosecond and summed in integers, so that no
+/// error grows. ChaCha8's stream is fixed by its specification: a seed means the same instants for ever.
 #[derive(Debug, Clone)]
 pub struct Poisson {
     random: ChaCha8Rng,
     mean_gap_ps: f64,
-    /// The instant of the arrival that was drawn last.
     at_ps: u64,
 }
 
 impl Poisson {
-    /// The process of this rate and seed, before its first arrival.
     pub fn new(rate: Rate, seed: u64) -> Poisson {
         let mean_gap_ps = PS_PER_S / rate.as_per_s();
         Poisson { random: ChaCha8Rng::seed_from_u64(seed), mean_gap_ps, at_ps: 0 }
@@ -30,8 +26,7 @@ impl Poisson {
 impl Iterator for Poisson {
     type Item = u64;
 
-    /// The next arrival, in nanoseconds after the start; the process has no end
-    /// within the 213 days that 64 bits of picoseconds hold.
+    /// The next arrival, in nanoseconds after the start; endless within the 213 days that 64 bits of picoseconds hold.
     fn next(&mut self) -> Option<u64> {
         // 53 bits, never 0: a float in (0, 1].
         let uniform = ((self.random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;

@@ -1,16 +1,11 @@
-//! A level that changes linearly from corner to corner: stages of a rate, or
-//! of a number of connections.
-//!
-//! The k-th arrival of a ramped rate is where the area below the ramp is k.
-//! It is the root of a quadratic, taken in the form whose terms all have one
-//! sign, so that nothing cancels (a falling leg is walked from its end), and
-//! then put right in integers.
+//! A level that changes linearly from corner to corner: stages of a rate, or of connections. The k-th arrival is where
+//! the area below the ramp is k: the root of a quadratic in the form whose terms all have one sign, so that nothing
+//! cancels (a falling leg is walked from its end), then put right in integers.
 
 use prony_model::plan_record::nanoseconds;
 use prony_model::rate::Stage;
 
-/// An area is counted in halves of (millionths per second) × nanoseconds, so
-/// that a leg's is an integer; this much is one request.
+/// One request's area, in halves of (millionths per second) × nanoseconds, so that a leg's is an integer.
 const REQUEST: u128 = 2 * 1_000_000 * 1_000_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,19 +14,16 @@ struct Leg {
     length_ns: u64,
     from: u64,
     to: u64,
-    /// The area before it.
     before: u128,
 }
 
-/// Stages one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ramp {
     legs: Vec<Leg>,
 }
 
 impl Ramp {
-    /// The ramp of these stages. Levels are at most 10^14 and lengths a day,
-    /// which [`prony_model::plan::Plan::check`] sees to.
+    /// Levels are at most 10^14 and lengths a day, which [`prony_model::plan::Plan::check`] sees to.
     pub fn new(stages: &[Stage]) -> Ramp {
         let (mut start_ns, mut from, mut before) = (0u64, 0, 0);
         let legs = stages.iter().map(|stage| {
@@ -45,8 +37,7 @@ impl Ramp {
         Ramp { legs: legs.collect() }
     }
 
-    /// The instant of the k-th arrival (from 0) of a ramped rate, in
-    /// nanoseconds after the start, rounded down; `None` when the ramp ends before it.
+    /// The k-th arrival (from 0) of a rate, in nanoseconds, rounded down; `None`: the ramp ends before.
     pub(crate) fn due_ns(&self, k: u64) -> Option<u64> {
         let wanted = u128::from(k) * REQUEST;
         // The first leg whose end is beyond the area wanted.
@@ -71,9 +62,7 @@ impl Ramp {
         count
     }
 
-    /// How many connections of a ramp of connections are active at `at_ns`:
-    /// while they grow, connection j (from 0) begins when the level reaches j;
-    /// while they shrink, it ends when the level falls to j.
+    /// Connections active at `at_ns`: j (from 0) begins when a rising level reaches j and ends when a falling one does.
     pub fn active(&self, at_ns: u64) -> u64 {
         let last = self.legs.partition_point(|leg| leg.start_ns <= at_ns);
         let Some(leg) = last.checked_sub(1).map(|i| self.legs[i]) else { return 0 };
@@ -108,7 +97,6 @@ impl Ramp {
         begins.filter(move |at| j < self.active(*at))
     }
 
-    /// The highest level.
     pub(crate) fn highest(&self) -> u64 {
         self.legs.iter().map(|leg| leg.to).max().unwrap_or(0)
     }

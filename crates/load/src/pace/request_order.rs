@@ -9,16 +9,12 @@ use prony_model::plan::Plan;
 const SWAPS: u64 = 32;
 /// 2⁶⁴ over the golden ratio, odd: the increment of SplitMix64.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-/// Rounds between the workers of a closed load without a count, so that no two of them walk the same ones:
-/// more than a day of two requests in turn at 90,000 a second.
+/// Rounds between workers of a closed load without a count, so that none walk the same ones: over a day at 90,000/s.
 const ROUNDS_APART: u64 = 1 << 32;
 
-/// The line (from 0) that request `number` (from 0) of a load takes, of `lines` (at least 1, at most 2³²).
-///
-/// In turn it is `number` mod `lines`. Shuffled, each round of `lines` requests is a permutation of all of them, drawn
-/// for that round from the seed. So every line is sent as often as any other, to the one, whatever the order: the mix of
-/// a window is the list's, and a line's figures rest on as many samples as another's. Independent draws would add the
-/// binomial noise of the mix to every figure of the whole, and leave rare lines out of short loads.
+/// The line (from 0) of request `number` (from 0), of `lines` (1 to 2³²): in turn, or shuffled, where each round is a
+/// permutation drawn from the seed. So every line is sent equally often; independent draws would add binomial noise of
+/// the mix to every figure, and leave rare lines out of short loads.
 pub(crate) fn line_of(order: Order, seed: u64, lines: u64, number: u64) -> u64 {
     let (round, place) = (number / lines, number % lines);
     match order {
@@ -27,9 +23,8 @@ pub(crate) fn line_of(order: Order, seed: u64, lines: u64, number: u64) -> u64 {
     }
 }
 
-/// Where `place` is in the permutation of 0..`count` that `key` names: the swap-or-not shuffle (V. T. Hoang, B. Morris,
-/// P. Rogaway, *An Enciphering Scheme Based on a Card Shuffle*, CRYPTO 2012). It gives any place of any permutation
-/// without storing one, so that a round of a million lines begins at once.
+/// Where `place` is in the permutation of 0..`count` that `key` names: the swap-or-not shuffle (Hoang, Morris, Rogaway,
+/// *An Enciphering Scheme Based on a Card Shuffle*, CRYPTO 2012). It stores nothing: a million lines begin at once.
 fn permuted(key: u64, count: u64, place: u64) -> u64 {
     let mut place = place;
     for swap in 0..SWAPS {
@@ -55,16 +50,13 @@ pub(crate) fn mixed(mut word: u64) -> u64 {
 /// The lines of a plan's list and their order, read-only.
 #[derive(Debug)]
 pub(crate) struct Lines {
-    /// The request of each line.
     requests: Vec<u32>,
-    /// How many different requests there are.
     different: usize,
     order: Order,
     seed: u64,
 }
 
 impl Lines {
-    /// The plan's; `None` where it has no list.
     pub(crate) fn of(plan: &Plan) -> Option<Lines> {
         let list = plan.work.list()?;
         let (requests, different) = (list.lines.clone(), list.requests.len());
@@ -75,7 +67,6 @@ impl Lines {
         self.requests.len() as u64
     }
 
-    /// The request that the load's request of this number is.
     fn of_number(&self, number: u64) -> u32 {
         self.requests[line_of(self.order, self.seed, self.count(), number) as usize]
     }
@@ -85,16 +76,14 @@ impl Lines {
 #[derive(Debug, Clone)]
 pub(crate) struct RequestOrder {
     lines: Arc<Lines>,
-    /// The next one's number.
     number: u64,
     /// From one to the next.
     step: u64,
 }
 
 impl RequestOrder {
-    /// Those of `worker` (from 0) of so many. At a rate they are the numbers of its arrivals, w, w + W, … In closed arrivals with a count
-    /// they follow on the `before` ones that the workers before it have, so that all together are 0 to n − 1; without
-    /// one each worker goes round from an offset of its own.
+    /// Of `worker` (from 0): at a rate w, w + W, …; closed with a count, those after the `before` of earlier workers, 0
+    /// to n − 1 in all; without one each worker goes round from an offset of its own.
     pub(crate) fn of(
         plan: &Plan,
         worker: u32,
@@ -114,7 +103,6 @@ impl RequestOrder {
         RequestOrder { lines: Arc::clone(lines), number, step }
     }
 
-    /// How many different requests there are.
     pub(crate) fn different(&self) -> usize {
         self.lines.different
     }
@@ -124,7 +112,6 @@ impl RequestOrder {
         self.lines.of_number(self.number)
     }
 
-    /// The same, and goes on.
     #[inline(never)]
     pub(crate) fn take(&mut self) -> u32 {
         let request = self.peek();
@@ -136,8 +123,7 @@ impl RequestOrder {
         self.number = self.number.wrapping_add(self.step.wrapping_mul(count));
     }
 
-    /// The least number from `count` on that shares no factor with the list's length: of requests so far apart,
-    /// no line is left out for good.
+    /// The least number from `count` on coprime with the list's length: of requests so far apart, no line is left out.
     pub(crate) fn coprime(&self, count: u64) -> u64 {
         let lines = self.lines.count();
         let shares = |mut a: u64, mut b: u64| {

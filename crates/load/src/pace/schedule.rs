@@ -13,13 +13,10 @@ pub struct Schedule {
     workers: u64,
     /// Arrivals of the whole schedule, at most.
     limit: u64,
-    /// Arrivals of this worker's that were taken.
     taken: u64,
-    /// When the next is due.
     next_ns: Option<u64>,
 }
 
-/// Where instants come from.
 #[derive(Debug, Clone)]
 enum Course {
     /// Functions of the arrival's number.
@@ -35,8 +32,7 @@ enum Course {
 }
 
 impl Schedule {
-    /// The schedule of `worker` (from 0) among `workers`, of the first `limit`
-    /// arrivals; `None` for closed arrivals, which have none.
+    /// Of `worker` (from 0) among `workers`, of the first `limit` arrivals; `None` for closed arrivals.
     pub fn new(
         arrivals: &Arrivals,
         worker: u32,
@@ -65,8 +61,7 @@ impl Schedule {
         Some(schedule)
     }
 
-    /// When this worker's next arrival is due, in nanoseconds after the start;
-    /// `None` when the schedule is over.
+    /// When its next arrival is due, in nanoseconds after the start; `None` when the schedule is over.
     pub(crate) fn next_ns(&self) -> Option<u64> {
         self.next_ns
     }
@@ -75,7 +70,6 @@ impl Schedule {
         self.skip(1);
     }
 
-    /// Takes the next `count` arrivals.
     pub(crate) fn skip(&mut self, count: u64) {
         if count > 0 {
             self.taken = self.taken.saturating_add(count);
@@ -92,8 +86,7 @@ impl Schedule {
         self.taken
     }
 
-    /// How many of this worker's arrivals are due strictly before `at_ns`.
-    /// (Of a Poisson process by walking it anew: some nanoseconds an arrival.)
+    /// How many of this worker's arrivals are due strictly before `at_ns`. (A Poisson process is walked anew.)
     pub fn due_before(&self, at_ns: u64) -> u64 {
         let total = match &self.course {
             Course::Constant(rate) => rate.due_before(at_ns),

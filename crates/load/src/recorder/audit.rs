@@ -1,8 +1,4 @@
-//! The arithmetic of every run, asserted in integers.
-//!
-//! Published tables fail arithmetic that anyone can check: more answers than
-//! connections and time allow, histograms that miss what was counted. A run
-//! whose own counts don't balance says so and is invalid.
+//! The arithmetic of every run, asserted in integers: a run whose own counts do not balance says so and is invalid.
 
 use crate::recorder::by_request::are_fine;
 use crate::recorder::window_delta::WindowDelta;

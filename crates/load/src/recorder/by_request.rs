@@ -1,11 +1,7 @@
-//! What is counted and timed for each request of a list.
-//!
-//! The memory is bounded and there before the clock starts. Up to [`FINE_MAX`]
-//! requests have histograms as fine as the whole's, more have coarser ones, and
-//! beyond [`ROWS_MAX`] they share a row. Each worker's histograms take 1.1 MB a
-//! row where they are fine (35 MB in all), 76 KB where they are coarse, and 8 KB
-//! for statuses (84 MB in all); of that the kernel gives only the pages that
-//! something was counted on, a tenth as a rule.
+//! What is counted and timed for each request of a list, in memory that is bounded and there before the clock starts.
+//! Up to [`FINE_MAX`] requests have fine histograms (1.1 MB a row and worker, 35 MB in all), more have coarser ones (76
+//! KB, and 8 KB for statuses: 84 MB); beyond [`ROWS_MAX`] they share a row. The kernel gives only pages counted on, a
+//! tenth.
 
 use std::collections::BTreeMap;
 
@@ -20,13 +16,10 @@ use prony_model::measurement::{Censored, ErrorKind, OTHERS, RequestFigures};
 pub const ROWS_MAX: usize = 1000;
 /// The most requests whose figures are as fine as the whole's, 0.1 %.
 pub const FINE_MAX: usize = 32;
-/// The binary digits of a coarse bucket's number within its power of two: 64 buckets, so that a bucket is 1.6 % wide and
-/// its middle, which stands for what is in it, within 0.8 % of it.
+/// The bits of a coarse bucket's number in its power of two: 64, each 1.6 % wide, its middle within 0.8 % of all in it.
 const COARSE_BITS: u32 = 6;
 
-/// Statuses are counted in an array of this size.
 pub(crate) const STATUS_MAX: usize = 1000;
-/// How many kinds of failures there are.
 pub(crate) const ERROR_KINDS: usize = ErrorKind::ALL.len();
 
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +32,6 @@ enum Timing {
 
 const PARTS: usize = 4;
 
-/// A worker's counts.
 #[derive(Debug)]
 pub(crate) struct ByRequest {
     rows: Vec<Row>,
@@ -63,7 +55,6 @@ struct Row {
 }
 
 impl ByRequest {
-    /// For a list of so many requests.
     pub(crate) fn new(requests: usize) -> ByRequest {
         let rows = if requests > ROWS_MAX { ROWS_MAX + 1 } else { requests };
         let bits = if requests > FINE_MAX { COARSE_BITS } else { BUCKET_BITS };
@@ -92,12 +83,10 @@ impl ByRequest {
         self.buckets[(row * PARTS + part as usize) * self.width + bucket] += 1;
     }
 
-    /// A request's first bytes were written.
     pub(crate) fn sent(&mut self, request: u32) {
         self.rows[ByRequest::row_of(request)].run_sent += 1;
     }
 
-    /// Bytes were read for a request within the window.
     pub(crate) fn read(&mut self, request: u32, bytes: usize) {
         self.rows[ByRequest::row_of(request)].read_bytes += bytes as u64;
     }
@@ -123,7 +112,6 @@ impl ByRequest {
         }
     }
 
-    /// A request was unresolved when the window closed.
     pub(crate) fn waiting(&mut self, end_ns: u64, times: &RequestTimes) {
         self.never_sent(times.request, end_ns - times.intended_ns, 1);
         if times.sent_ns > 0 {
@@ -142,7 +130,6 @@ impl ByRequest {
         *self.waiting.entry(place).or_default() += count;
     }
 
-    /// The figures, row by row.
     pub(crate) fn figures(&self, list: &TargetList) -> Vec<RequestFigures> {
         let mut lines = list.lines_of_each();
         if lines.len() > ROWS_MAX {
@@ -207,7 +194,6 @@ impl ByRequest {
     }
 }
 
-/// Whether the figures of so many requests have buckets as fine as the whole's.
 pub(crate) fn are_fine(requests: usize) -> bool {
     requests <= FINE_MAX
 }

@@ -28,7 +28,6 @@ pub struct Gathered<'a> {
     whole: Option<WindowDelta>,
     bins: Bins,
     series: Series,
-    /// Of the newest second.
     response: Histogram,
     responses_so_far: Histogram,
     last_second: Option<LastSecond>,
@@ -47,12 +46,10 @@ struct Place {
 }
 
 impl<'a> Gathered<'a> {
-    /// Of so many machines, none of which has given anything.
     pub fn new(plan: &'a Plan, places: usize) -> Gathered<'a> {
         Gathered { are_told_apart: true, ..Gathered::of_workers(plan, places) }
     }
 
-    /// Of so many workers of this process.
     pub(crate) fn of_workers(plan: &'a Plan, workers: usize) -> Gathered<'a> {
         Gathered {
             plan,
@@ -96,7 +93,6 @@ impl<'a> Gathered<'a> {
         place.has_ended = is_last;
     }
 
-    /// The next part that all places have given, as one.
     pub(crate) fn next_part(&mut self) -> Option<WindowDelta> {
         if self.places.iter().any(|place| place.waiting.is_empty() && !place.has_ended) {
             return None;
@@ -123,7 +119,6 @@ impl<'a> Gathered<'a> {
         Some(merged)
     }
 
-    /// Whether every place has given its last part.
     pub(crate) fn is_over(&self) -> bool {
         self.places.iter().all(|place| place.has_ended && place.waiting.is_empty())
     }
@@ -146,23 +141,19 @@ impl<'a> Gathered<'a> {
         self.last_second = Some(last_second(index, part, &self.response));
     }
 
-    /// How much of the window all places have given.
     pub fn window_ns(&self) -> u64 {
         self.whole.as_ref().map_or(0, |whole| whole.end_ns.saturating_sub(whole.start_ns))
     }
 
-    /// What a place measured of that.
     pub fn share_of(&self, place: usize) -> Option<&WindowDelta> {
         self.places.get(place)?.own.as_ref()
     }
 
-    /// The identities that a place's own share breaks.
     pub fn broken_identities_of(&self, place: usize) -> Vec<String> {
         self.share_of(place).map_or_else(Vec::new, |share| audit::of_share(share, self.plan))
     }
 
-    /// How the load stood at the end of the last second that all places have given; at first, as before its start. Of any
-    /// later instant nothing is known, so that its counts would look like a backlog.
+    /// How the load stood after the last second that all places gave: later counts would look like a backlog.
     pub fn snapshot(&self) -> Snapshot {
         let Some(whole) = &self.whole else { return Snapshot::default() };
         let mut failed_by_kind = [0; ErrorKind::ALL.len()];
@@ -187,8 +178,7 @@ impl<'a> Gathered<'a> {
         Snapshot { last_second: self.last_second, so_far: self.so_far, ..now }
     }
 
-    /// The measurement of the window, audited: `known` is what is known of the load beside its parts. `None` where there
-    /// is no window.
+    /// The audited measurement; `known` is what is known beside the parts. `None` where there is no window.
     pub fn finish(self, known: Measurement) -> Option<Measurement> {
         let measured = merge::measurement(known, self.plan, self.whole?, self.bins, self.series);
         (measured.window_end_ns > measured.window_start_ns).then_some(measured)

@@ -4,7 +4,6 @@
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     count: u64,
-    /// Up to when `total_ns` reaches.
     until_ns: u64,
     total_ns: u64,
 }

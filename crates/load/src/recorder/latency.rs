@@ -1,7 +1,5 @@
-//! The parts of requests' times, recorded.
-//!
-//! For each completed request `response = send_lag + connect_wait + service`,
-//! exactly, because all are differences of the same four instants.
+//! The parts of requests' times. For each completed request `response = send_lag + connect_wait + service`, exactly,
+//! because all are differences of the same four instants.
 
 use prony_model::histogram::{Histogram, SparseHistogram};
 use prony_model::measurement::{Censored, Latency, Parts};
@@ -19,8 +17,7 @@ pub(crate) struct RequestTimes {
     pub(crate) last_byte_ns: u64,
     /// The part of `asked − intended` during which no connection was free.
     pub(crate) connection_wait_ns: u64,
-    /// Beside the instants, what a sample of the request needs: the bytes read for it
-    /// (4 GiB at most) and its answer's status, 0 until the answer is whole.
+    /// For samples, the bytes read for it (4 GiB at most).
     pub(crate) read_bytes: u32,
     pub(crate) status: u16,
     /// The first byte was read together with nothing but its head.
@@ -32,7 +29,6 @@ pub(crate) struct RequestTimes {
 }
 
 impl RequestTimes {
-    /// Of a request that is given a connection.
     #[inline(always)]
     pub(crate) fn asked(
         intended_ns: u64,
@@ -60,12 +56,9 @@ impl RequestTimes {
     }
 }
 
-/// The histograms of all parts.
 #[derive(Default)]
 pub(crate) struct LatencyRecorder {
-    /// Requests whose whole time was their service time, with an answer that
-    /// came in one piece: one entry here stands for one in each histogram, and
-    /// in a closed loop nearly all are such.
+    /// Requests of service time alone, in one piece (nearly all in a closed loop): an entry for all histograms.
     plain: Histogram,
     response: DenseCensored,
     service: DenseCensored,
@@ -106,7 +99,6 @@ impl LatencyRecorder {
         self.lateness.record_n(send_lag - times.connection_wait_ns, count);
     }
 
-    /// A request failed at `now`.
     pub(crate) fn failed(&mut self, now_ns: u64, times: &RequestTimes) {
         self.response.failed.record(now_ns - times.intended_ns);
         if times.sent_ns > 0 {
@@ -114,7 +106,6 @@ impl LatencyRecorder {
         }
     }
 
-    /// A request was unresolved when the window closed.
     pub(crate) fn waiting(&mut self, end_ns: u64, times: &RequestTimes) {
         self.response.waiting.record(end_ns - times.intended_ns);
         if times.sent_ns > 0 {
@@ -122,7 +113,6 @@ impl LatencyRecorder {
         }
     }
 
-    /// So many requests had waited so long for a connection when the window closed.
     pub(crate) fn never_sent(&mut self, wait_ns: u64, count: u64) {
         self.response.waiting.record_n(wait_ns, count);
     }

@@ -1,6 +1,4 @@
-//! The window so far, for who watches a load: a few percentiles and the
-//! distribution's shape, small enough to be copied ten times a second. The
-//! record has the whole histogram.
+//! The window so far, for who watches a load: small enough to be copied ten times a second.
 
 use prony_model::histogram::{Histogram, highest_ns, nearest_rank, numbered_bucket, value_of_numbered};
 
@@ -13,19 +11,14 @@ pub const COARSE_BUCKETS: usize = 416;
 /// A percentile has at least so many samples beyond it, as everywhere.
 const BEYOND_MIN: u64 = 100;
 
-/// The finished seconds of the window together: response times of completed requests, failed
-/// ones ranking last (docs/decisions/0002). Requests that still wait are not in it.
+/// The finished seconds together: response times, failed ones ranking last (docs/decisions/0002), none still waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LiveSummary {
     pub completed: u64,
     pub failed: u64,
-    /// The median.
     pub p50: LivePercentile,
-    /// 90th percentile.
     pub p90: LivePercentile,
-    /// 99th percentile.
     pub p99: LivePercentile,
-    /// 99.9th percentile.
     pub p999: LivePercentile,
     /// The longest of the completed; `None` without any.
     pub max_ns: Option<u64>,
@@ -33,7 +26,6 @@ pub struct LiveSummary {
     pub shape: CoarseHistogram,
 }
 
-/// A percentile, or why there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LivePercentile {
     /// Fewer than 100 samples lie beyond it.
@@ -75,7 +67,6 @@ impl CoarseHistogram {
         bucket.map_or(0, |bucket| self.counts[bucket..].iter().sum())
     }
 
-    /// Where a bucket begins, in nanoseconds; it ends where the next begins.
     pub fn begins_ns(bucket: usize) -> u64 {
         value_of_numbered(FIRST + bucket as u64, BITS)
     }

@@ -8,13 +8,11 @@ use prony_model::measurement::{Bins, ClientCost, ErrorTally, Http2Use, Measureme
 use prony_model::plan::Plan;
 use prony_model::plan_record::nanoseconds;
 
-/// Whether somebody's stop ended the load before its plan did. Where a worker's count is reached
-/// and all of it answered, a stop that came meanwhile has cut nothing of it. The window's end is since the start.
+/// Whether a stop cut the load short (not after a count was reached and answered). The window's end is since the start.
 pub(crate) fn was_interrupted(stop_asked: bool, ends: &[End], window_end_ns: u64) -> bool {
     stop_asked && ends.iter().any(|end| !end.all_done && end.at_ns < window_end_ns)
 }
 
-/// Joins a share to what there is.
 pub(crate) fn join(
     sum: &mut Option<WindowDelta>,
     share: WindowDelta,

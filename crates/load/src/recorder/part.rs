@@ -13,16 +13,12 @@ use prony_model::measurement::{ErrorKind, Latency, RequestCounts, RunTotal, TlsU
 /// Bins of a part that is a second long, and the one that the edge at its end opens.
 pub(super) const BINS: usize = BINS_PER_SECOND as usize + 1;
 
-/// What the recorder asks of its worker at an edge.
 pub(crate) trait AtEdge {
-    /// CPU time of the worker so far.
     fn cpu_ns(&mut self) -> u64;
-    /// Requests that were given a connection (or a connect) and have no answer.
     fn unresolved(&self) -> impl Iterator<Item = &RequestTimes>;
     /// How many requests are due before an instant; `None` where each is due when it is given a connection.
     fn due_before(&self, at_ns: u64) -> Option<u64>;
-    /// Requests due before an instant that were not given a connection: how long they had waited by then, how many had,
-    /// and which of the list's they are.
+    /// How long requests due and not given a connection had waited, how many, and which of the list's they are.
     fn never_sent(&self, at_ns: u64) -> impl Iterator<Item = (u64, u64, u32)>;
     /// Responses so far that a strict client refuses.
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64>;
@@ -30,7 +26,6 @@ pub(crate) trait AtEdge {
     fn lowest_stream_limit(&self) -> Option<u64>;
     /// Until when the load may send.
     fn lease_ns(&self) -> u64;
-    /// What TLS was agreed on so far, and when first.
     fn tls(&self) -> Option<(TlsUse, u64)>;
 }
 
@@ -42,7 +37,6 @@ pub(crate) struct Part {
     pub(crate) is_last: bool,
     share: WindowDelta,
     recorder: LatencyRecorder,
-    /// With the last one.
     by_request: Option<Box<ByRequest>>,
 }
 
@@ -61,8 +55,7 @@ pub(crate) struct PartSink {
     pub(crate) worker: u32,
     /// Its place among those of this process.
     pub(crate) place: usize,
-    /// Whether each part has the waits of what stands at its end, not the window's last alone: with many connections, or a
-    /// long queue, counting them keeps the worker from its work.
+    /// Whether each part has the waits at its end, not the last alone: with long queues they take the worker's time.
     pub(crate) counts_waits: bool,
     pub(crate) finished: Sender<Box<Part>>,
     pub(crate) empty: Receiver<LatencyRecorder>,
@@ -76,7 +69,6 @@ impl PartSink {
     }
 }
 
-/// How a worker's load ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct End {
     /// The end of its window, since the schedule's start.
@@ -171,7 +163,6 @@ impl Recorder {
         share
     }
 
-    /// Counts the requests of a part that have no answer at its end, and those that were due and not sent.
     fn take_unanswered(&mut self, end_ns: u64, around: &impl AtEdge) {
         let from_ns = std::mem::replace(&mut self.overlap_from_ns, end_ns);
         for times in around.unresolved() {
@@ -205,7 +196,6 @@ impl Recorder {
         self.sink.send((share, recorder), false, None);
     }
 
-    /// Closes the part that ends with the window.
     pub(super) fn close_last_part(&mut self, around: &mut impl AtEdge) {
         let end_ns = self.edges.end_ns;
         if let Some(by_request) = &mut self.by_request {
@@ -228,7 +218,6 @@ impl Recorder {
         end
     }
 
-    /// The window's time outside `epoll_wait` so far.
     pub(crate) fn busy_ns(&self) -> u64 {
         self.part.busy_ns + self.audit.busy_ns
     }

@@ -26,7 +26,6 @@ impl Recorder {
         }
     }
 
-    /// A request succeeded, and its last byte read at `now`.
     #[inline]
     pub(crate) fn completed(&mut self, now_ns: u64, times: &RequestTimes) {
         self.resolve(now_ns, times);
@@ -62,7 +61,6 @@ impl Recorder {
         }
     }
 
-    /// Enters so many requests of these instants that succeeded.
     #[inline]
     fn enter(&mut self, now_ns: u64, times: &RequestTimes, count: u64) {
         let response_ns = times.last_byte_ns - times.intended_ns;
@@ -73,7 +71,6 @@ impl Recorder {
         self.parts.completed(now_ns, times, count);
     }
 
-    /// A request failed at `now`.
     pub(crate) fn failed(
         &mut self,
         now_ns: u64,

@@ -1,16 +1,11 @@
-//! Single requests, kept when a plan asks for them.
-//!
-//! Histograms are what figures are made of; a list of requests is for tools
-//! that want one line for each (JMeter's result log). So none is kept unless
-//! [`Plan::samples_max`](prony_model::Plan::samples_max) says how many, and their
-//! room is there before the clock starts.
+//! Single requests, for tools that want a line for each (JMeter's result log): as many as
+//! [`Plan::samples_max`](prony_model::Plan::samples_max) says, in room that is there before the clock starts.
 
 use std::io;
 
 use crate::recorder::latency::RequestTimes;
 use prony_model::measurement::{ErrorKind, Sample};
 
-/// The first requests of a worker's window.
 #[derive(Debug, Default)]
 pub(crate) struct Samples {
     kept: Vec<Sample>,
@@ -18,13 +13,11 @@ pub(crate) struct Samples {
     room: usize,
     dropped: u64,
     worker: u16,
-    /// The schedule's first instant.
     start_ns: u64,
 }
 
 impl Samples {
-    /// Room for so many. Its memory is written once, so that no page of it is
-    /// fetched from the kernel while the clock runs.
+    /// Its memory is written once, so that no page of it is fetched from the kernel while the clock runs.
     pub(crate) fn with_room(worker: u32, room: u64) -> io::Result<Samples> {
         let too_many = || io::Error::new(io::ErrorKind::OutOfMemory, format!("no memory for {room} samples"));
         let worker = u16::try_from(worker).unwrap_or(u16::MAX);
@@ -37,12 +30,10 @@ impl Samples {
         Ok(samples)
     }
 
-    /// The schedule's first instant, which samples count from.
     pub(crate) fn count_from(&mut self, start_ns: u64) {
         self.start_ns = start_ns;
     }
 
-    /// Whether samples are asked for.
     pub(crate) fn are_kept(&self) -> bool {
         self.room > 0
     }

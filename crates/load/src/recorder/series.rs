@@ -1,8 +1,5 @@
-//! The window second by second, in bounded memory (docs/decisions/0008).
-//!
-//! Entries are a second long until there are too many of them, or their
-//! histograms take too much room; then neighbours are merged two by two, and
-//! entries are twice as long from there on: all of one length at any time.
+//! The window second by second, in bounded memory (docs/decisions/0008). Where entries are too many or take too much
+//! room, neighbours are merged two by two, and all are twice as long from there on.
 
 use crate::recorder::SECOND_NS;
 use crate::recorder::window_delta::WindowDelta;
@@ -17,20 +14,17 @@ struct Limits {
     bytes: usize,
 }
 
-/// Ten minutes of seconds, and a day in entries of 256 s. A second of a fast and steady server
-/// takes 4 to 16 KiB, so that the bytes hold four minutes or more of seconds; were every bucket
-/// of a histogram filled, they would still hold 50 entries, and trends take 20.
+/// Ten minutes of seconds, a day in entries of 256 s. A fast steady server's second takes 4 to 16 KiB: four minutes or
+/// more; were every bucket filled, 50 entries would still fit, and trends take 20.
 const LIMITS: Limits = Limits { entries: 600, bytes: 4 << 20 };
 
 /// What a second may need, to tell how much memory a load of a given length will.
 const SECOND_BYTES: u64 = 16 << 10;
 
-/// The window's seconds so far.
 #[derive(Debug)]
 pub(crate) struct Series {
     limits: Limits,
     seconds: u64,
-    /// An entry's length: a power of two.
     seconds_each: u64,
     entries: Vec<Entry>,
     /// The entries' histograms one after the other, each as [`pack`] writes it.
@@ -49,8 +43,7 @@ struct Entry {
 }
 
 impl Series {
-    /// Room for a window of `duration_ns`; `None` where only a count ends it. What such a window
-    /// may need is taken from the system here, before the clock starts, so that memory does not grow under load.
+    /// Room for a window of `duration_ns` (`None`: a count ends it), taken now: memory does not grow under load.
     pub(crate) fn with_room(duration_ns: Option<u64>) -> Series {
         let seconds = duration_ns.map_or(0, |ns| ns.div_ceil(SECOND_NS));
         let taken = usize::try_from(seconds.saturating_mul(SECOND_BYTES)).unwrap_or(usize::MAX);
@@ -99,12 +92,10 @@ impl Series {
         }
     }
 
-    /// How many seconds were added.
     pub(crate) fn seconds(&self) -> u64 {
         self.seconds
     }
 
-    /// Where an entry's histogram begins and ends.
     fn range(&self, at: usize) -> (usize, usize) {
         let ends = self.entries.get(at + 1).map_or(self.packed.len(), |next| next.begins);
         (self.entries[at].begins, ends)
@@ -141,7 +132,6 @@ impl Series {
         self.entries.truncate(self.entries.len().div_ceil(2));
     }
 
-    /// The entries of a window of this length.
     pub(crate) fn finish(self, window_ns: u64) -> Vec<Second> {
         let each_ns = self.seconds_each * SECOND_NS;
         let second = |(at, entry): (usize, &Entry)| {

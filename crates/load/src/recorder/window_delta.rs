@@ -29,27 +29,21 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// All workers of a plan.
     pub fn whole(plan: &Plan) -> Shard {
         Shard { first: 0, count: plan.threads, of: plan.threads }
     }
 
-    /// The numbers of the workers here.
     pub(crate) fn workers(self) -> std::ops::Range<u32> {
         self.first..self.first.saturating_add(self.count)
     }
 }
 
-/// What a set of workers measured in one part of the window, raw. The first part has what came before the window, too.
-///
-/// What happened in the part adds up. What stands at its end (requests in flight, waiting or never sent, open
-/// connections) belongs to that instant: it adds up over workers, and over time the later one counts. Instants are
-/// nanoseconds since the schedule's start.
+/// What a set of workers measured in one part of the window, raw; the first part has what came before the window, too.
+/// Events add up. What stands at its end (in flight, waiting, never sent, open connections) adds up over workers, and
+/// over time the later one counts. Instants are nanoseconds since the schedule's start.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct WindowDelta {
-    /// Where the part begins.
     pub start_ns: u64,
-    /// Where it ends.
     pub end_ns: u64,
     /// Its requests by fate. Carried in are those that stand at its start, in flight and never sent at its end.
     pub requests: RequestCounts,
@@ -63,31 +57,24 @@ pub struct WindowDelta {
     pub protocol_bytes: u64,
     /// Bytes of requests written, heads included.
     pub sent_bytes: u64,
-    /// Connections open at its end.
     pub connections: u64,
     pub status: BTreeMap<u16, u64>,
     pub errors: BTreeMap<ErrorKind, Failures>,
     /// Durations; `waiting` are the waits so far of what stands at its end.
     pub latency: Latency,
-    /// Its tenths of a second.
     pub bins: Vec<Bin>,
-    /// Each worker's own figures, by the worker's number.
     pub workers: BTreeMap<u32, WorkerAudit>,
-    /// CPU time of the workers.
     pub cpu_ns: u64,
     /// Reads whose kernel stamp was missing or could not be.
     pub stamps_rejected: u64,
     /// Requests that one connection surely did not process and that were sent again, each time.
     pub moved: u64,
-    /// Waits of requests that ended when a connection that stood could carry another one. None of HTTP/1.1, whose waits
-    /// are in the latencies alone.
+    /// Waits that ended when a standing connection could carry another request. None of HTTP/1.1 (see latencies).
     pub no_stream: WaitTotal,
-    /// Those that ended with no connection standing.
     pub no_connection: WaitTotal,
     /// The time that requests waited for the server's leave to send more of their bodies, of all of them together.
     pub held_ns: u64,
-    /// The fewest requests that a connection was let carry at once, since the load began; `None` where the protocol has
-    /// no such limit.
+    /// The fewest requests a connection was let carry at once since the load began; `None`: the protocol has no limit.
     pub lowest_stream_limit: Option<u64>,
     /// Whether a worker had no stamps of the kernel's at all.
     pub user_clock: bool,
@@ -97,8 +84,7 @@ pub struct WindowDelta {
     #[serde(skip)]
     pub samples: Vec<Sample>,
     pub samples_dropped: u64,
-    /// The figures of each request of a list over the whole window. They come with each worker's last part: `None`
-    /// where later parts of a worker are left out.
+    /// Figures of each listed request over the whole window, with a worker's last part; `None` where later parts miss.
     pub by_request: Option<Vec<RequestFigures>>,
 }
 
@@ -122,7 +108,6 @@ impl<T> First<T> {
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Failures {
-    /// Requests that failed so.
     pub count: u64,
     /// What the first one said.
     pub first: First<String>,
@@ -132,9 +117,7 @@ pub struct Failures {
 pub struct TlsDelta {
     /// In the first handshake that succeeded.
     pub agreed: Option<First<TlsAgreed>>,
-    /// Handshakes in which the server showed its certificate.
     pub full: u64,
-    /// Handshakes that resumed an earlier session.
     pub resumed: u64,
 }
 
@@ -263,8 +246,7 @@ impl WindowDelta {
         self.bins.extend(sum);
     }
 
-    /// A part in which nothing happens and all stands as at the end of this one: of workers that have ended, beside
-    /// those that have not.
+    /// A part in which nothing happens and all stands as at this one's end: of workers that ended before others.
     pub(crate) fn standing(&self) -> WindowDelta {
         let RequestCounts { in_flight, never_sent, .. } = self.requests;
         let mut share = WindowDelta {

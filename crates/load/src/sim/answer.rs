@@ -12,33 +12,25 @@ const STALLED_HEAD_BYTES: usize = 250_000;
 /// A body longer than one read of a worker.
 const LONG_BODY_BYTES: usize = 150_000;
 
-/// What the server does with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Deed {
-    /// Answers with a Content-Length.
     Good,
     /// Answers in chunks, with extensions and trailers at times.
     Chunked,
-    /// Some 1xx answers, then the real one.
     Interim,
-    /// A body of 150,000 bytes.
     LongBody,
-    /// One Content-Length several times.
     RepeatedLength,
     OtherLengths,
     /// Chunks, and a Content-Length that is none of theirs.
     LengthBesideChunks,
-    /// Chunked, and said twice.
     ChunkedTwice,
     /// Chunks whose lines end in a line feed alone.
     BareChunks,
-    /// A field on several lines.
     Folded,
     /// A head over 64 KiB.
     LongHead,
     /// The larger part of a head of 256 KiB, and no more.
     StalledHead,
-    /// An answer that ends with the stream.
     UntilClose,
     /// Says `Connection: close`, and does.
     SaysClose,
@@ -49,9 +41,7 @@ pub(super) enum Deed {
     Status(u16),
     /// A body of the right length that is not the right one.
     WrongBody,
-    /// Bytes that are no HTTP.
     Nonsense,
-    /// A chunk's size that is no number.
     NonsenseInside,
     /// A right answer with a byte behind it that belongs to none.
     Chatty,
@@ -61,13 +51,9 @@ pub(super) enum Deed {
     Slow,
     /// A right answer, a byte at a time.
     Dribble,
-    /// A reset in place of an answer.
     ResetNow,
-    /// A reset within the answer.
     ResetMid,
-    /// A close in place of an answer.
     CloseNow,
-    /// A close within the answer.
     CloseMid,
 }
 
@@ -108,7 +94,6 @@ impl Meaning {
     }
 }
 
-/// What the server does after the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Then {
     Open,
@@ -116,7 +101,6 @@ pub(super) enum Then {
     Reset,
 }
 
-/// Bytes of the server.
 #[derive(Debug, Clone)]
 pub(super) struct Answer {
     pub(super) bytes: Vec<u8>,
@@ -168,7 +152,6 @@ impl Answer {
         self.cut_at(kept).then(then)
     }
 
-    /// A byte that no answer begins with.
     pub(super) fn junk() -> Answer {
         Answer {
             bytes: b"!".to_vec(),
@@ -185,7 +168,6 @@ impl Answer {
         fixed("HTTP/1.1 413 Content Too Large", "Connection: close\r\n", b"no", 413).then(Then::Close).last()
     }
 
-    /// The answer that is this deed. `None`: there is none.
     pub(super) fn of(deed: Deed, chance: &mut Chance) -> Option<Answer> {
         let good = || fixed("HTTP/1.1 200 OK", "", BODY, 200);
         let wrong_body = |mut answer: Answer| {

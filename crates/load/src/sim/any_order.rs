@@ -39,8 +39,7 @@ impl Case {
     }
 }
 
-/// Plays the random cases that the environment asks for, or so many from the first on and those in which something was once
-/// found, and fails with the seed of the first that has faults.
+/// Plays the cases that the environment asks for, or these and the `found`; fails with the first faulty one's seed.
 pub(super) fn sound_for_all_seeds(cases: u64, found: &[u64], faults: impl Fn(u64) -> Vec<String>) {
     let number = |name: &str| env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
     let first = number("PRONY_SIM_FIRST").unwrap_or(0);
@@ -72,7 +71,6 @@ pub(super) struct Conditions {
 pub(super) trait Servers: Debug {
     /// A server's side of one connection.
     type Connection: Debug;
-    /// Something that a server does later.
     type Due: Debug;
     /// What it means to the client that bytes were read up to some point.
     type Mark: Debug;
@@ -92,20 +90,17 @@ pub(super) trait Servers: Debug {
     fn read(&mut self, slot: usize, connection: &mut Self::Connection, mark: Self::Mark);
     /// The clock was read: so many bytes, and the marks since, were read then.
     fn stamp(&mut self, now_ns: u64, bytes: usize);
-    /// Bytes were written.
     fn wrote(&mut self, stamp_ns: u64, bytes: usize);
     fn close(&mut self, slot: usize, connection: &mut Self::Connection, stamp_ns: u64);
     fn begin(&mut self, slot: usize, stamp_ns: u64);
 }
 
-/// Where and when something happens at a server.
 #[derive(Debug)]
 pub(super) struct Heard<'a, C> {
     pub(super) connection: &'a mut C,
     pub(super) slot: usize,
     pub(super) chance: &'a mut Chance,
     pub(super) now_ns: u64,
-    /// What the client last read of its clock.
     pub(super) stamp_ns: u64,
 }
 
@@ -141,7 +136,6 @@ struct Connection<S: Servers> {
     open: bool,
     inbox: VecDeque<u8>,
     ended: bool,
-    /// Bytes that arrived and that were read, over the connection's life.
     arrived: usize,
     read: usize,
     /// After how many bytes what is known.
@@ -163,17 +157,14 @@ struct World<S: Servers> {
     servers: S,
     chance: Chance,
     now_ns: u64,
-    /// What the worker last read of the clock.
     stamp_ns: u64,
     calls: u64,
     sequence: u64,
     scheduled: Scheduled<S::Due>,
     connections: Vec<Option<Connection<S>>>,
-    /// Bytes read since the clock was read.
     unstamped: usize,
 }
 
-/// A worker's end of it.
 #[derive(Debug)]
 pub(super) struct Network<S: Servers> {
     world: Rc<RefCell<World<S>>>,
@@ -303,7 +294,6 @@ impl<S: Servers> World<S> {
         self.connections.iter().flatten().filter(ready).map(|c| c.token).collect()
     }
 
-    /// The lowest handle that is free.
     fn free_handle(&mut self) -> usize {
         if self.connections.len() < FIRST_HANDLE {
             self.connections.resize_with(FIRST_HANDLE, || None);

@@ -1,8 +1,7 @@
 //! Numbers by chance from a seed, the same for ever.
 
-/// SplitMix64: Steele, Lea and Flood (2014), *Fast splittable pseudorandom
-/// number generators*, OOPSLA, figure 17. Ten lines that no release of a
-/// dependency changes, so that a seed in an old failure still shows it.
+/// SplitMix64: Steele, Lea and Flood (2014), *Fast splittable pseudorandom number generators*, OOPSLA, figure 17: no
+/// release of a dependency changes it, so that a seed in an old failure still shows it.
 #[derive(Debug, Clone)]
 pub(super) struct Chance(u64);
 
@@ -34,7 +33,6 @@ impl Chance {
         self.between(1 << bits, (2 << bits) - 1).clamp(low, high)
     }
 
-    /// True so often in a thousand.
     pub(super) fn per_mille(&mut self, often: u32) -> bool {
         // No draw for "never": a world without a fault is the same whether it knows of the fault or not.
         often > 0 && self.next() % 1000 < u64::from(often)

@@ -14,14 +14,12 @@ use super::world::World;
 /// Differences between record and truth, as sentences.
 struct Differences<'a> {
     recorder: &'a WindowDelta,
-    /// The edges of what was recorded, by the world's clock.
     start_ns: u64,
     end_ns: u64,
     truth: &'a Truth,
     found: Vec<String>,
 }
 
-/// All differences of a whole window; none in a sound worker.
 pub(super) fn differences(recorder: &WindowDelta, world: &World) -> Vec<String> {
     let mut all = Differences::of(recorder, world);
     all.so_far();
@@ -67,7 +65,6 @@ impl<'a> Differences<'a> {
         (self.start_ns..self.end_ns).contains(&at_ns)
     }
 
-    /// Requests that ended within the window.
     fn ended(&self) -> impl Iterator<Item = &Fate> {
         self.truth.fates.iter().filter(|fate| self.in_window(fate.at_ns))
     }
@@ -85,7 +82,6 @@ impl<'a> Differences<'a> {
         self.begun().filter(|fate| fate.at_ns >= self.end_ns)
     }
 
-    /// Requests that were begun before it closed.
     fn begun(&self) -> impl Iterator<Item = &Fate> {
         self.truth.fates.iter().filter(|fate| fate.request.dispatched_ns < self.end_ns)
     }
@@ -113,7 +109,6 @@ impl<'a> Differences<'a> {
         self.same("connections left open", 0, world.open_count());
     }
 
-    /// Requests due before an instant.
     fn due_before(&self, at_ns: u64) -> u64 {
         match &self.truth.schedule {
             Some(schedule) => schedule.due_before(at_ns.saturating_sub(self.truth.start_ns)),

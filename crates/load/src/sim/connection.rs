@@ -14,7 +14,6 @@ pub(super) enum Link {
     Failed(i32),
 }
 
-/// Bytes that arrived together, with the kernel's stamp.
 #[derive(Debug)]
 pub(super) struct Piece {
     pub(super) bytes: Vec<u8>,
@@ -42,40 +41,32 @@ impl Coming {
 
 #[derive(Debug)]
 pub(super) struct Connection {
-    /// No other connection of the world has it: what is under way to an
-    /// earlier one of the same handle finds nobody.
+    /// No other connection of the world has it: what is under way to an earlier one of the handle finds nobody.
     pub(super) serial: u64,
     pub(super) token: u64,
     pub(super) interest: Interest,
     pub(super) link: Link,
     /// The slot whose requests it carries; `None` since it was left to the server to close.
     pub(super) slot: Option<usize>,
-    /// When it was asked for.
     pub(super) dispatched_ns: u64,
-    /// When the worker took note that it is established.
     pub(super) established_ns: Option<u64>,
     /// An answer ended its use: it carries no more requests.
     pub(super) spent: bool,
-    /// What the send buffer still takes.
     pub(super) room: usize,
     pub(super) inbox: VecDeque<Piece>,
-    /// The server's end arrived.
     pub(super) ended: bool,
     pub(super) reset: bool,
 
     /// Requests that have their whole bytes at the server and no answer scheduled.
     pub(super) unanswered: u32,
-    /// Bytes of a request that is not whole at the server.
     pub(super) received: usize,
     /// The server's last scheduled byte.
     pub(super) quiet_from_ns: u64,
     /// The server takes and gives no more.
     pub(super) server_done: bool,
-    /// Bytes of answers that the server has scheduled.
     pub(super) said: usize,
 
     pub(super) coming: VecDeque<Coming>,
-    /// Bytes read of the first that is coming.
     pub(super) read: usize,
     /// Why the client must give it up.
     pub(super) cause: Option<ErrorKind>,
@@ -108,7 +99,6 @@ impl Connection {
         }
     }
 
-    /// Whether epoll would report it.
     pub(super) fn is_ready(&self) -> bool {
         match self.link {
             Link::Connecting => false,
@@ -125,13 +115,11 @@ impl Connection {
         }
     }
 
-    /// Whether the server sees a connection without a request. (At the instant of its last byte that
-    /// byte may not be out yet.)
+    /// Whether the server sees no request. (At its last byte's instant that byte may not be out yet.)
     pub(super) fn is_idle(&self, at_ns: u64) -> bool {
         self.received == 0 && self.unanswered == 0 && at_ns > self.quiet_from_ns && !self.server_done
     }
 
-    /// Bytes of the server arrive.
     pub(super) fn arrive(&mut self, bytes: Vec<u8>, stamp_ns: Option<u64>) {
         if !bytes.is_empty() && !self.ended && !self.reset {
             self.inbox.push_back(Piece { bytes, read: 0, stamp_ns });

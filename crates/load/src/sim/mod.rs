@@ -1,15 +1,10 @@
-//! A whole worker under a simulated clock and network.
+//! A whole worker under a simulated clock and network. The worker, its recorder, the merge and the audit are the real
+//! ones; the clock moves when a call costs time or a wait passes it, the server does what a seed says. So what every
+//! run must have counted is known: `truth` keeps it from the network's side, `check` compares it with what was
+//! recorded, exactly.
 //!
-//! The worker, its recorder, the merge and the audit are the real ones; the clock
-//! is a number that moves when a call costs time or a wait passes it, and the
-//! server at the other end of the connections does what a seed says. So a
-//! thousand runs take seconds, each can be played again, and what every one
-//! must have counted is known: `truth` keeps it from the network's side, and
-//! `check` compares what was recorded with it, exactly.
-//!
-//! `PRONY_SIM_SEEDS=100000 cargo test -p prony-load sim` plays more than the
-//! usual number of random cases, with `PRONY_SIM_FIRST=N` those from seed N on; a
-//! failure prints the seed, and `PRONY_SIM_SEED=N` plays that one alone.
+//! `PRONY_SIM_SEEDS=100000 cargo test -p prony-load sim` plays more random cases than usual, with `PRONY_SIM_FIRST=N`
+//! those from N on; a failure prints the seed, and `PRONY_SIM_SEED=N` plays that one alone.
 
 #![allow(
     clippy::needless_pass_by_value,
@@ -69,14 +64,12 @@ use world::World;
 /// As in the engine: the clock starts this long after the last worker is ready.
 const START_AHEAD_NS: u64 = 2_000_000;
 
-/// A load and the world it meets.
 #[derive(Debug, Clone)]
 pub(super) struct Case {
     plan: Plan,
     nature: Nature,
     /// When somebody asks for the end, after the workers are told to start.
     stop_after_ns: Option<u64>,
-    /// Where it may send only for so long after the schedule's start.
     lease_ns: Option<u64>,
     closing_max: usize,
     /// Who else has a free connection: nobody, unless a test says so.
@@ -88,7 +81,6 @@ pub(super) struct Case {
 struct Played {
     measurement: Result<Measurement, LoadError>,
     worlds: Vec<Rc<RefCell<World>>>,
-    /// Each worker's parts of the window.
     parts: Vec<Vec<WindowDelta>>,
     /// Where what a worker recorded differs from what its network saw.
     differences: Vec<String>,
@@ -149,8 +141,7 @@ impl Case {
         played
     }
 
-    /// Plays it over another protocol than HTTP/1.1, each worker with a network and a codec of its own; gives the
-    /// networks, too.
+    /// Plays it over another protocol, each worker with its own network and codec; gives the networks, too.
     fn play_over<S: Servers, C: Codec>(
         &self,
         network: impl Fn(u32, u32) -> Network<S>,
@@ -189,7 +180,6 @@ impl Case {
         (Played { measurement, worlds: Vec::new(), parts, differences: Vec::new() }, networks)
     }
 
-    /// What all of its workers share.
     fn shared(&self, list: Option<Arc<Lines>>, control: Control) -> Arc<Shared> {
         let plan = &self.plan;
         Arc::new(Shared {
@@ -207,7 +197,6 @@ impl Case {
         })
     }
 
-    /// Runs a worker, and gives how it ended and its parts.
     fn run<N: Net, C: Codec>(
         &self,
         worker: Worker<N, C>,
@@ -256,7 +245,6 @@ impl Case {
 }
 
 impl Played {
-    /// The measurement, after what was recorded was compared with the truth.
     #[track_caller]
     fn sound(&self) -> &Measurement {
         assert!(self.differences.is_empty(), "{}", self.differences.join("\n"));

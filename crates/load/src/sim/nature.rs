@@ -26,7 +26,6 @@ pub(super) enum Mischief {
     Talk,
 }
 
-/// How long the server takes with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Service {
     /// Each as long as chance says, all at once.
@@ -67,25 +66,20 @@ impl Delays {
     }
 }
 
-/// The kernel's receive stamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamps {
     /// So often in a thousand a piece of an answer has none.
     pub(super) missing_per_mille: u32,
     /// So often it has one that cannot be.
     pub(super) absurd_per_mille: u32,
-    /// By how much the wall clock's offset is wrong.
     pub(super) offset_ns: i64,
 }
 
-/// A world. Zeroes and empty tables are the ideal one: calls cost nothing,
-/// every connect succeeds at once, every answer is right and in one piece.
+/// A world. Zeroes and empty tables are the ideal one: no call costs anything, every answer is right and in one piece.
 #[derive(Debug, Clone)]
 pub(super) struct Nature {
     pub(super) seed: u64,
-    /// A reading of the clock takes so long.
     pub(super) clock_cost_ns: u64,
-    /// Any other call takes so long.
     pub(super) call_cost_ns: u64,
     /// So often a wait returns late,
     pub(super) oversleep_per_mille: u32,

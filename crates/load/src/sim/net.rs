@@ -216,7 +216,6 @@ impl World {
         Ok((handle, if at_once { Connecting::Done } else { Connecting::Pending }))
     }
 
-    /// EAGAIN or EINTR where there was something to do.
     fn spurious(&mut self) -> io::Result<()> {
         if self.chance.per_mille(self.nature.spurious_per_mille) {
             return Err(errno(if self.chance.per_mille(500) { libc::EAGAIN } else { libc::EINTR }));
@@ -284,8 +283,7 @@ impl World {
         Ok(count)
     }
 
-    /// What is written is the rest of the first unwritten request and those behind it: all of them, or,
-    /// of a list, as many as a write holds; and nothing else.
+    /// What is written is the rest of the first unwritten request and those behind it, nothing else.
     fn check_bytes(&self, slot: usize, first: usize, mut bytes: &[u8]) {
         for request in self.pending[slot].range(first..) {
             if bytes.is_empty() && self.list.is_some() {
@@ -299,8 +297,7 @@ impl World {
         assert_eq!(bytes, b"", "nothing behind the last request");
     }
 
-    /// A slot lets its connection go: the answer that ended it was the last one's. Those behind it that
-    /// the server may have seen have failed; the others wait for the next connection.
+    /// A slot lets its connection go: those the server may have seen have failed; others wait for the next connection.
     fn leave(&mut self, handle: Handle) {
         let at = self.stamp_ns;
         let connection = self.of(handle);
@@ -401,8 +398,7 @@ impl World {
         }
     }
 
-    /// The oldest request's answer is whole; whether another may follow on the connection, or, with bytes
-    /// behind it, does.
+    /// The oldest request's answer is whole; whether another may follow on the connection, or does.
     fn whole(&mut self, handle: Handle, slot: usize, coming: Coming, more: bool) -> bool {
         let (at, timeout) = (self.stamp_ns, self.truth.timeout_ns);
         let status = coming.meaning.status().expect("an answer has a status");
@@ -421,7 +417,6 @@ impl World {
         keeps
     }
 
-    /// The server's end was read.
     fn stream_ended(&mut self, handle: Handle, slot: usize) {
         let connection = self.of(handle);
         let (read, coming) = (connection.read, connection.coming.front().copied());

@@ -1,5 +1,4 @@
-//! Thousands of loads by chance against worlds by chance: whatever happens,
-//! what is recorded is the truth, the identities hold, and nothing leaks or spins.
+//! Thousands of random loads in random worlds: the record is the truth, identities hold, nothing leaks or spins.
 
 mod lists;
 
@@ -23,12 +22,10 @@ use super::{Case, Played, shares};
 
 /// Cases played where nobody asks for another number.
 const CASES: u64 = 2_000;
-/// Beyond these, cases that once showed a fault which is too rare to be met otherwise: a place whose pause was over
-/// came behind one that was answered after it, and behind one whose request timed out after it.
+/// Beyond these, cases that once showed a rare fault: a place came behind one that was answered, or timed out, later.
 const ONCE_WRONG: [u64; 2] = [9_619, 18_513];
 /// The same, found since cases have unusual responses: workers stopped before their windows, each at its own instant.
 const ONCE_WRONG_SINCE: [u64; 1] = [5_069_356];
-/// Requests of a case, about.
 const REQUESTS: u64 = 300;
 const MS: u64 = 1_000_000;
 /// Lists, pipelines and stages are drawn from streams of their own.
@@ -61,7 +58,6 @@ const DEEDS: [Deed; 20] = [
     Deed::CloseMid,
 ];
 
-/// Where the chance of a lease comes from.
 const LEASES: u64 = 0x1ea5e;
 
 /// A quarter of the servers have one of these, too.
@@ -281,7 +277,6 @@ fn faults(chance: &mut Chance, nature: &mut Nature, plan: &Plan) {
     });
 }
 
-/// A measurement in one line of everything that can be counted.
 fn fingerprint(m: &Measurement) -> String {
     let l = m.latency.parts();
     let histograms = [
@@ -305,7 +300,6 @@ fn fingerprint(m: &Measurement) -> String {
     )
 }
 
-/// What must hold in any world.
 fn faults_of(case: &Case, played: &Played) -> Vec<String> {
     let mut faults = played.differences.clone();
     faults.extend(shares::faults(case, played));
@@ -353,7 +347,6 @@ fn play(seed: u64, seen: &mut Seen) {
     }
 }
 
-/// Whether it ended before its plan did.
 fn is_cut(played: &Played) -> bool {
     played.measurement.as_ref().map_or(true, |m| m.interrupted)
 }

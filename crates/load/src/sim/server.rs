@@ -84,7 +84,6 @@ impl World {
         }
     }
 
-    /// The answer, cut where the server ends each connection.
     fn as_far_as_it_goes(&self, handle: Handle, answer: Answer) -> Answer {
         let Some((most, then)) = self.nature.cut else { return answer };
         let left = most - self.get(handle).map_or(0, |connection| connection.said);
@@ -94,7 +93,6 @@ impl World {
         }
     }
 
-    /// Schedules an answer's bytes from `begin_ns` on, and what follows.
     fn say(&mut self, begin_ns: u64, handle: Handle, answer: &Answer, deed: Deed) {
         let connection = self.of(handle);
         let mut at = begin_ns.max(connection.quiet_from_ns);
@@ -150,7 +148,6 @@ impl World {
         (0..count).map(|_| self.chance.size(1, length)).collect()
     }
 
-    /// The time between two pieces.
     fn gap(&mut self, deed: Deed, length: usize) -> u64 {
         if deed == Deed::Dribble {
             // Some of these answers are whole in time, and some are not.

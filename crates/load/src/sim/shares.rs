@@ -10,11 +10,9 @@ use super::chance::Chance;
 use super::world::World;
 use super::{Case, Played, check};
 
-/// Tries of each case.
 const TRIES: u64 = 3;
 
-/// What of a worker's parts, one after the other, differs from what its network saw up to each of their ends; without waits
-/// at each, up to the last.
+/// What of a worker's parts differs from what its network saw up to each end; without waits at each, up to the last.
 pub(super) fn differences(parts: &[WindowDelta], counts_waits: bool, world: &World) -> Vec<String> {
     let mut so_far = None;
     let mut found = Vec::new();
@@ -67,8 +65,7 @@ pub(super) fn faults(case: &Case, played: &Played) -> Vec<String> {
     faults
 }
 
-/// Where the shares of several machines, each of some of the workers and sent as text, do not come to the measurement of one
-/// that has all of them.
+/// Where shares of several machines, sent as text, do not come to the measurement of one that has all the workers.
 fn fleet_faults(chance: &mut Chance, case: &Case, played: &Played) -> Vec<String> {
     let Some(measured) = played.measurement.as_ref().ok().filter(|_| case.in_parts) else {
         return Vec::new();
@@ -118,7 +115,6 @@ fn parts_of(case: &Case, played: &Played, workers: &[usize]) -> Vec<(WindowDelta
     parts
 }
 
-/// Workers by chance in groups, and those in any order.
 fn partition(chance: &mut Chance, mut workers: Vec<usize>) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     while !workers.is_empty() {

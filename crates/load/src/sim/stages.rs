@@ -1,5 +1,4 @@
-//! When each connection of stages of connections is in use, from their definition alone:
-//! while the level rises, connection j begins when it reaches j; while it falls, j ends when it falls to j.
+//! When connections of stages are in use, by definition: j begins when the level reaches j, ends when it falls to j.
 
 use prony_model::plan::{Arrivals, Plan};
 use prony_model::plan_record::nanoseconds;
@@ -35,7 +34,6 @@ impl InUse {
         Some(InUse { legs, worker: worker.into(), workers: plan.threads.into() })
     }
 
-    /// How many slots the worker has: connections that are ever in use.
     pub(super) fn slots(&self) -> usize {
         let highest = self.legs.iter().map(|leg| leg.to).max().unwrap_or(0);
         (self.worker..highest).step_by(self.workers as usize).count()
@@ -45,7 +43,6 @@ impl InUse {
         self.worker + self.workers * slot as u64
     }
 
-    /// Whether a slot's connection is in use.
     pub(super) fn is(&self, slot: usize, at_ns: u64) -> bool {
         let j = self.number(slot);
         let Some(leg) = self.legs.iter().rfind(|leg| leg.start_ns <= at_ns) else { return false };
@@ -62,7 +59,6 @@ impl InUse {
         }
     }
 
-    /// When a slot's connection begins, each time.
     fn beginnings(&self, slot: usize) -> impl Iterator<Item = u64> {
         let j = self.number(slot);
         let rising = self.legs.iter().filter(move |leg| (leg.from..leg.to).contains(&j));
@@ -82,7 +78,6 @@ impl InUse {
         }
     }
 
-    /// When one that is in use began.
     pub(super) fn began_ns(&self, slot: usize, at_ns: u64) -> u64 {
         self.beginnings(slot).take_while(|begins| *begins <= at_ns).last().expect("it is in use")
     }

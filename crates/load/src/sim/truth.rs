@@ -1,7 +1,4 @@
-//! What happened, as the network saw it: the truth that what a worker recorded is compared with.
-//!
-//! Kept from the calls and the readings of the clock alone, by the
-//! definitions of docs/measurement.md and not by the worker's code.
+//! What happened, as the network saw it, by calls and clock readings alone and the definitions of docs/measurement.md.
 
 use std::collections::VecDeque;
 
@@ -15,7 +12,6 @@ use super::stages::InUse;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Request {
     pub(super) slot: usize,
-    /// Which of the list it is.
     pub(super) which: u32,
     pub(super) intended_ns: u64,
     /// A connection was asked for, or the request sent on one.
@@ -31,7 +27,6 @@ pub(super) struct Request {
     pub(super) last_byte_ns: u64,
 }
 
-/// What became of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
     Completed,
@@ -88,7 +83,6 @@ pub(super) struct Truth {
     slots: Vec<Slot>,
     /// When which slot is in use; `None`: all, always.
     in_use: Option<InUse>,
-    /// Requests that begin at most.
     requests_max: u64,
     pub(super) begun: u64,
     pub(super) fates: Vec<Fate>,
@@ -130,7 +124,6 @@ impl Truth {
         }
     }
 
-    /// How many slots there are.
     pub(super) fn slots(&self) -> usize {
         self.slots.len()
     }
@@ -142,13 +135,11 @@ impl Truth {
         }
     }
 
-    /// When the slot's next request could begin: a place is free, no pause is on, and the slot is in
-    /// use. `None`: never, so far.
+    /// When the slot's next request could begin: a place is free, no pause is on, and it is in use. `None`: never.
     fn ready_ns(&self, slot: usize) -> Option<u64> {
         self.ready_from(slot, *self.slots[slot].free_ns.front()?)
     }
 
-    /// The same of a place that is free since then.
     fn ready_from(&self, slot: usize, free_ns: u64) -> Option<u64> {
         let ready = free_ns.max(self.slots[slot].retry_at_ns);
         let Some(in_use) = &self.in_use else { return Some(ready) };
@@ -213,7 +204,6 @@ impl Truth {
         ready.filter(|(_, ready)| *ready < end_ns).collect()
     }
 
-    /// Bytes of a request's answer were read at `at`, the kernel's stamp with them.
     pub(super) fn read(&mut self, request: &mut Request, at_ns: u64, bytes: usize, stamp: Option<u64>) {
         // Arrived after the request was sent, after the bytes before, and before they were read.
         let from = request.sent_ns.max(request.last_byte_ns);
@@ -235,7 +225,6 @@ impl Truth {
         self.reads.push(Read { at_ns, which: request.which, bytes, rejected: false });
     }
 
-    /// A whole answer was read, in time.
     pub(super) fn answered(&mut self, request: Request, at_ns: u64, status: u16, body_right: bool) {
         let expect = &self.expects[request.which as usize];
         let what = if !expect.accepts_status(status) {

@@ -1,5 +1,4 @@
-//! The simulated world: one clock, what is scheduled on it, and the
-//! connections between a worker and its server.
+//! The simulated world: one clock, what is scheduled on it, and the connections between a worker and its server.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,7 +19,6 @@ pub(super) const CALLS_MAX: u64 = 30_000_000;
 /// The clock of the simulated machine starts here.
 pub(super) const EPOCH_NS: u64 = 1_000_000_000_000;
 
-/// Something that will happen to a connection.
 #[derive(Debug)]
 pub(super) enum Event {
     Connected,
@@ -32,7 +30,6 @@ pub(super) enum Event {
     Bytes(Vec<u8>, Option<u64>),
     End,
     Reset,
-    /// The send buffer has drained.
     Room,
     /// What the server does to a connection that is still idle then.
     Mischief(super::nature::Mischief),
@@ -49,7 +46,6 @@ pub(super) struct Unstamped {
 #[derive(Debug)]
 pub(super) struct World {
     pub(super) now_ns: u64,
-    /// What the worker last read of the clock.
     pub(super) stamp_ns: u64,
     pub(super) nature: Nature,
     pub(super) chance: Chance,
@@ -60,7 +56,6 @@ pub(super) struct World {
     /// Requests of each slot without an answer yet, oldest first.
     pub(super) pending: Vec<VecDeque<Request>>,
     pub(super) pipeline: usize,
-    /// A connection may carry more than one request.
     pub(super) keepalive: bool,
     /// The requests' bytes, as the worker must write them.
     pub(super) requests: Vec<Vec<u8>>,
@@ -74,12 +69,9 @@ pub(super) struct World {
     pub(super) unstamped: Option<Unstamped>,
     pub(super) truth: Truth,
     pub(super) running: bool,
-    /// When somebody asks for the end.
     pub(super) stop: Option<(u64, Control)>,
 
-    /// Connects asked for, over the run.
     pub(super) connects: u64,
-    /// The most connections open at once.
     pub(super) open_most: usize,
     /// Waits that ended with nothing.
     pub(super) idle_waits: u64,
@@ -88,7 +80,6 @@ pub(super) struct World {
     pub(super) arrived_whole: u64,
     /// Answers that were read together with one before them.
     pub(super) answers_together: u64,
-    /// Calls of the worker, over the run.
     pub(super) calls: u64,
 }
 
@@ -152,7 +143,6 @@ impl World {
         }
     }
 
-    /// The next instant at which something happens.
     pub(super) fn next_ns(&self) -> Option<u64> {
         self.scheduled.first_key_value().map(|((at, _), _)| *at)
     }
@@ -215,7 +205,6 @@ impl World {
         place.and_then(Option::take).expect("a connection is closed once")
     }
 
-    /// A request begins on a slot: the next of the list.
     pub(super) fn begin(&mut self, slot: usize) {
         let which = self.request_order.as_mut().map_or(0, RequestOrder::take);
         let request = Request { which, ..self.truth.begin(slot, self.stamp_ns) };
@@ -223,7 +212,6 @@ impl World {
         assert!(self.pending[slot].len() <= self.pipeline, "more requests than the plan's pipeline has");
     }
 
-    /// The length of a request's bytes.
     pub(super) fn length(&self, request: &Request) -> usize {
         self.requests[request.which as usize].len()
     }
@@ -238,7 +226,6 @@ impl World {
         place.and_then(Option::as_mut).expect("no connection is used after its close")
     }
 
-    /// The tokens that epoll would report.
     pub(super) fn ready_tokens(&self) -> Vec<u64> {
         self.connections.iter().flatten().filter(|c| c.is_ready()).map(|c| c.token).collect()
     }

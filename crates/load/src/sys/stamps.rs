@@ -15,7 +15,6 @@ use super::{NS_PER_S, clock_ns, now_ns, set_option};
 /// Software stamps of arriving packets, reported with what is read.
 const STAMP_FLAGS: libc::c_uint = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
 
-/// Asks the kernel to stamp what arrives on a socket.
 pub(crate) fn stamp_arrivals(fd: RawFd) -> io::Result<()> {
     set_option(fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, STAMP_FLAGS.cast_signed())
 }
@@ -27,8 +26,7 @@ pub(crate) fn stamper() -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Wall clock − monotonic clock, in nanoseconds: of three readings between
-/// two of the monotonic clock the one that took least.
+/// Wall clock − monotonic clock, in nanoseconds: of three readings between two of the monotonic clock the quickest.
 pub(crate) fn realtime_offset_ns() -> i64 {
     let reading = |_| {
         let (before, wall, after) = (now_ns(), clock_ns(libc::CLOCK_REALTIME), now_ns());
@@ -44,15 +42,13 @@ struct ControlRoom([u8; ROOM as usize]);
 /// In bytes; as an integer that every C library's type of a length can be made of.
 const ROOM: u8 = 128;
 
-/// Reads what has arrived, with the wall clock's stamp of the packet that
-/// brought the last byte, if it has one; 0 is the peer's end.
+/// Reads what has arrived, with the wall clock's stamp of its last packet, if it has one; 0 is the peer's end.
 pub(crate) fn recv_stamped(fd: RawFd, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
     let part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     receive(fd, part, 0)
 }
 
-/// As [`recv_stamped`], but drops the bytes, at most `most`, without copying
-/// them. For TCP only, whose sockets touch no memory with MSG_TRUNC (tcp(7)).
+/// As [`recv_stamped`], but drops at most `most` bytes uncopied. TCP only: MSG_TRUNC touches no memory (tcp(7)).
 pub(crate) fn discard_stamped(fd: RawFd, most: usize) -> io::Result<(usize, Option<u64>)> {
     let part = libc::iovec { iov_base: ptr::null_mut(), iov_len: most };
     receive(fd, part, libc::MSG_TRUNC)
@@ -87,8 +83,7 @@ fn receive(fd: RawFd, mut part: libc::iovec, flags: libc::c_int) -> io::Result<(
     }
 }
 
-/// A timer that says when the wall clock was stepped: one that is due at the
-/// end of time, and is cancelled by every step (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET).
+/// Says when the wall clock was stepped: due at the end of time, cancelled by each step (TFD_TIMER_CANCEL_ON_SET).
 #[derive(Debug)]
 pub(crate) struct ClockSteps {
     timer: OwnedFd,
@@ -110,7 +105,6 @@ impl ClockSteps {
         Ok(())
     }
 
-    /// It becomes readable with a step of the clock.
     pub(crate) fn fd(&self) -> RawFd {
         self.timer.as_raw_fd()
     }

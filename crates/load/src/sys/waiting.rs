@@ -23,7 +23,6 @@ pub(crate) struct Epoll {
     timer: Option<Timer>,
 }
 
-/// What is waited for on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Interest {
     /// Bytes or the peer's end.
@@ -59,7 +58,6 @@ impl Events {
         libc::c_int::try_from(self.list.len()).unwrap_or(libc::c_int::MAX)
     }
 
-    /// How many events the last wait gave.
     pub(crate) fn len(&self) -> usize {
         self.count
     }
@@ -74,7 +72,6 @@ impl Events {
         true
     }
 
-    /// The token of event `i`.
     pub(crate) fn token(&self, i: usize) -> u64 {
         self.list[i].data.u64()
     }
@@ -93,7 +90,6 @@ impl Epoll {
         Ok(epoll::modify(&self.fd, borrow(fd), EventData::new_u64(token), interest.flags())?)
     }
 
-    /// What ends waits, as far as is known.
     pub(crate) fn waits(&self) -> Waits {
         if self.timer.is_some() { Waits::Timerfd } else { Waits::Pwait2 }
     }
@@ -174,8 +170,7 @@ impl Timer {
     }
 }
 
-/// Makes a system call whose argument of this number is not 0 fail with `errno`, in this thread and in those that it
-/// starts, for good, as a sandbox does (seccomp(2)).
+/// Makes a call whose argument of this number is not 0 fail with `errno`, here and in child threads (seccomp(2)).
 #[cfg(test)]
 pub(crate) fn refuse_here(call: libc::c_long, argument: u32, errno: i32) {
     let step = |code: u32, jump_if_not: u8, k: u32| libc::sock_filter {

@@ -8,12 +8,10 @@ use rustls::{ClientConnection, Error, StreamOwned};
 use super::table::{NO_HTTP2, speaks_what_was_asked};
 use super::{Setup, failure};
 
-/// A connection whose handshake is done.
 #[derive(Debug)]
 pub(crate) struct Blocking<S: Read + Write>(StreamOwned<ClientConnection, S>);
 
 impl Setup {
-    /// Does the handshake over this socket.
     pub(crate) fn connect<S: Read + Write>(&self, socket: S) -> io::Result<Blocking<S>> {
         let config = self.worker();
         let session =

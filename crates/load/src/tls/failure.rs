@@ -17,7 +17,6 @@ pub(crate) fn is_tls(error: &io::Error) -> bool {
     error.get_ref().and_then(|inner| inner.downcast_ref::<TlsFailure>()).is_some()
 }
 
-/// A failure of TLS as the I/O error that a [`crate::net::Net`] gives.
 pub(crate) fn failed(reason: impl Into<String>) -> io::Error {
     io::Error::other(TlsFailure(reason.into()))
 }
@@ -29,8 +28,7 @@ pub(crate) fn io_error(error: &Error) -> io::Error {
     io::Error::new(kind, TlsFailure(sentence(error)))
 }
 
-/// The socket failed while the handshake was under way. The connection was of
-/// no use yet, so it is TLS that did not come about.
+/// The socket failed during the handshake: the connection was of no use yet, so TLS did not come about.
 pub(crate) fn during_handshake(error: &io::Error) -> io::Error {
     match error.kind() {
         kind if would_block(error) => kind.into(),
@@ -91,7 +89,6 @@ fn words(value: &str) -> String {
     words
 }
 
-/// What the server's certificate is not.
 fn certificate(why: &CertificateError) -> String {
     let ago = |time: u64, edge: u64| time.abs_diff(edge) / SECONDS_PER_DAY;
     match why {

@@ -1,10 +1,6 @@
-//! One connection's TLS: ciphertext on one side, an answer's bytes on the other.
-//!
-//! It is driven by the readiness of its socket and never waits. rustls's
-//! unbuffered interface decrypts in the worker's one read buffer and keeps
-//! nothing of its own, so that a connection between two answers holds keys and
-//! no buffers; and since all that one read brings is decrypted at once, no
-//! plaintext is ever left where epoll cannot see it.
+//! One connection's TLS, driven by its socket's readiness; it never waits. rustls's unbuffered interface decrypts in
+//! the worker's one read buffer, so that a connection between answers holds keys and no buffers; all that a read brings
+//! is decrypted at once, so that no plaintext is left where epoll cannot see it.
 
 use std::io;
 use std::mem;
@@ -20,19 +16,15 @@ use crate::sys::would_block;
 
 /// Read from a socket at once, at most.
 const READ_BYTES: usize = 64 << 10;
-/// Ciphertext that is kept until the rest of its record or message comes, at
-/// most: a record has up to 18 KiB; a handshake message, the longest of which
-/// is a chain of certificates, up to 64.
+/// Ciphertext kept until the rest of its record (18 KiB) or handshake message (a certificate chain: 64) comes, at most.
 const KEPT_BYTES_MAX: usize = 64 << 10;
 /// Plaintext in one record, at most (RFC 8446, section 5.1).
 const RECORD_BYTES: usize = 16 << 10;
 /// Ciphertext that may go out together with the next record; more goes before it.
 const OWED_BYTES_MAX: usize = 32 << 10;
-/// An emptied buffer of more than this is given back: a large answer's
-/// remains must not stay with each of 10,000 connections.
+/// A larger emptied buffer is given back: a large answer's remains must not stay with each of 10,000 connections.
 const EMPTY_BYTES_MAX: usize = 4 << 10;
 
-/// What a session sends its ciphertext over.
 pub(super) trait Wire {
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize>;
     /// Reads what has arrived, with the stamp of its last byte; 0 is the peer's end.
@@ -54,20 +46,16 @@ impl Buffers {
     }
 }
 
-/// How the peer's side of a session ended.
 #[derive(Debug)]
 enum End {
     /// By close_notify: nothing is missing.
     Clean,
-    /// By a failure, of this reason.
     Failed(String),
 }
 
 pub(super) struct Session {
     tls: UnbufferedClientConnection,
-    /// Whether the handshake was begun.
     begun: bool,
-    /// Whether it is over, and requests can be sent.
     open: bool,
     end: Option<End>,
     /// Plaintext that came with the handshake's end: a server may speak first (HTTP/2's SETTINGS).
@@ -96,7 +84,6 @@ impl Session {
         })
     }
 
-    /// rustls's own view: what was agreed on.
     pub(super) fn tls(&self) -> &UnbufferedClientConnection {
         &self.tls
     }
@@ -111,14 +98,12 @@ impl Session {
         self.end.is_some() || !self.early.is_empty()
     }
 
-    /// Whether the peer has ended its side by close_notify.
     pub(super) fn ended_cleanly(&self) -> bool {
         matches!(self.end, Some(End::Clean))
     }
 
-    /// Begins the handshake or goes on with it; `WouldBlock` until it is over.
-    /// Its last flight is not sent: it goes out with the first request, in the
-    /// same packet, or by [`Session::settle`].
+    /// Begins or continues the handshake; `WouldBlock` until it is over. Its last flight goes out with the first
+    /// request, in the same packet, or by [`Session::settle`].
     pub(super) fn shake_hands(&mut self, wire: &mut impl Wire, buffers: &mut Buffers) -> io::Result<()> {
         self.flush(wire)?;
         let filled = if mem::replace(&mut self.begun, true) {
@@ -155,11 +140,8 @@ impl Session {
         }
     }
 
-    /// Encrypts and writes what fits, and gives how many bytes that were. The
-    /// caller gives the rest again, unchanged, once there is room.
-    ///
-    /// A record that the socket took in part counts but for its last byte,
-    /// so that the caller comes back for as long as ciphertext is left.
+    /// Encrypts and writes what fits; gives how many bytes. The caller gives the rest again, unchanged, once there is
+    /// room: of a record taken in part the last byte does not count, so that it comes back while ciphertext is left.
     pub(super) fn send(
         &mut self,
         wire: &mut impl Wire,
@@ -191,8 +173,7 @@ impl Session {
         Ok(done)
     }
 
-    /// Reads and decrypts what has arrived; 0 is the end by close_notify, and
-    /// `UnexpectedEof` one without it: what came before may have been cut off.
+    /// Reads and decrypts; 0 is the end by close_notify, `UnexpectedEof` one without: what came may have been cut off.
     pub(super) fn recv(
         &mut self,
         wire: &mut impl Wire,

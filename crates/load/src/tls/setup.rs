@@ -14,8 +14,7 @@ use super::verify::Verifier;
 use prony_model::tls::{Identity, Verify};
 use prony_model::{Plan, PlanError};
 
-/// Sessions that a worker remembers. rustls keeps up to 8 tickets of one
-/// server, newest first, and a plan has one server.
+/// Sessions that a worker remembers: rustls keeps up to 8 tickets of one server, and a plan has one.
 const SESSIONS_MAX: usize = 8;
 
 /// What every connection of a load has in common. A clone is a reference.
@@ -63,8 +62,7 @@ impl Setup {
         Ok(Some(Setup { config: Arc::new(config), name, resumption: plan.tls.resumption }))
     }
 
-    /// The configuration for one worker: its sessions are its own, so that
-    /// workers share nothing that changes.
+    /// One worker's configuration: its sessions are its own, so that workers share nothing that changes.
     pub(super) fn worker(&self) -> Arc<ClientConfig> {
         let mut config = ClientConfig::clone(&self.config);
         config.resumption = match self.resumption {
@@ -80,10 +78,8 @@ impl Setup {
     }
 }
 
-/// Cryptography by ring, and AES-128 offered before AES-256: as browsers do,
-/// and TLS 1.3 has the former as the one suite that everybody must know (RFC
-/// 8446, section 9.1). It costs both sides less, most in a handshake, whose
-/// hash is then SHA-256, for which processors have instructions.
+/// Cryptography by ring, AES-128 offered first: as browsers do, and TLS 1.3 requires it (RFC 8446, section 9.1). It
+/// costs both sides less, most in a handshake, whose hash is then SHA-256, for which processors have instructions.
 fn provider() -> CryptoProvider {
     let mut provider = ring::default_provider();
     provider.cipher_suites.sort_by_key(|suite| {
@@ -124,9 +120,8 @@ fn verifier(
     })
 }
 
-/// What this system trusts, or, where it names no authority at all (a container from scratch), what Mozilla does: the
-/// list inside the binary. Certificates that cannot be read are left out, as OpenSSL leaves them out: one odd file must
-/// not end all loads. A file that somebody named by `SSL_CERT_FILE` and that has none is an error.
+/// What this system trusts, or, where it names nobody (a container from scratch), Mozilla's list in the binary.
+/// Unreadable certificates are left out, as by OpenSSL; a file named by `SSL_CERT_FILE` without any is an error.
 fn system_roots() -> Result<RootCertStore, PlanError> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();

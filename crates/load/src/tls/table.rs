@@ -1,7 +1,4 @@
-//! A worker's TLS sessions by their handles, over real sockets.
-//!
-//! They stand beside the connections and not in them: a plain load has no
-//! table, and pays one branch per call for that.
+//! A worker's TLS sessions by handle, beside the connections: a plain load pays one branch per call for that.
 
 use std::io;
 use std::sync::Arc;
@@ -35,7 +32,6 @@ impl Wire for Socket {
     }
 }
 
-/// A connection that TLS is or will be spoken on.
 struct Live {
     session: Session,
     /// Whether TCP is connected, so that the handshake can begin.
@@ -44,7 +40,6 @@ struct Live {
     left: bool,
     /// What its owner waits for.
     asked: Interest,
-    /// What epoll has been told.
     token: u64,
     interest: Interest,
 }
@@ -69,7 +64,6 @@ pub(crate) struct Table {
     peers: Vec<Option<Box<Live>>>,
     buffers: Buffers,
     seen: TlsUse,
-    /// When the first handshake succeeded.
     agreed_ns: u64,
 }
 
@@ -85,7 +79,6 @@ impl Table {
         }
     }
 
-    /// What was agreed on so far, and when first.
     pub(crate) fn seen(&self) -> (TlsUse, u64) {
         (self.seen.clone(), self.agreed_ns)
     }
@@ -135,12 +128,10 @@ impl Table {
         }
     }
 
-    /// [`Session::settle`].
     pub(crate) fn settle(&mut self, fd: Handle) -> io::Result<()> {
         live(&mut self.peers, fd)?.session.settle(&mut Socket { fd, stamped: false })
     }
 
-    /// Changes what is waited for.
     pub(crate) fn watch(
         &mut self,
         epoll: &Epoll,
@@ -154,13 +145,11 @@ impl Table {
         }
     }
 
-    /// [`Session::send`].
     pub(crate) fn send(&mut self, fd: Handle, bytes: &[u8]) -> io::Result<usize> {
         let live = live(&mut self.peers, fd)?;
         live.session.send(&mut Socket { fd, stamped: false }, &mut self.buffers, bytes)
     }
 
-    /// [`Session::recv`].
     pub(crate) fn recv(
         &mut self,
         epoll: &Epoll,

@@ -13,19 +13,15 @@ use prony_model::tls::Roots;
 /// Who is taken for the server.
 #[derive(Debug)]
 pub(super) enum Verifier {
-    /// Whoever answers (`-k`). Not even the handshake's signature is
-    /// checked: without a certificate that means something it proves nothing, and
-    /// certificates that rustls cannot read (version 1, say) pass too.
+    /// Whoever answers (`-k`). Not even the handshake's signature is checked: without a meaningful certificate it
+    /// proves nothing, and certificates that rustls cannot read (version 1, say) pass too.
     Anybody {
         /// What the server may sign with: all that could be checked.
         schemes: Vec<SignatureScheme>,
     },
-    /// Who passes the check against given roots, and a server whose certificate is itself one of them.
-    ///
-    /// `openssl req -x509`, with which most test certificates are made, marks
-    /// them as authorities, and rustls refuses a server that shows an authority's
-    /// certificate. Who names that very certificate by `--cacert` trusts it, as
-    /// curl does; its name and its dates are checked all the same.
+    /// Who passes the check against given roots, and a server whose certificate is itself one of them: rustls refuses
+    /// to take an authority's (`openssl req -x509` makes such) for a server, but who names it by `--cacert` trusts it,
+    /// as curl does; its name and its dates are checked all the same.
     Given { webpki: Arc<WebPkiServerVerifier>, roots: Roots },
 }
 

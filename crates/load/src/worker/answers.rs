@@ -158,9 +158,8 @@ impl<N: Net, C: Codec> Worker<N, C> {
         self.fail(recorder, index, now, ErrorKind::Protocol, || why.to_owned());
     }
 
-    /// Takes whole answers like those before for as long as some come, and begins the next request of a closed loop in the
-    /// place of each: what [`Worker::take_answers`] does, but for what cannot change between two of them. Gives how much of
-    /// the read is taken by then.
+    /// Takes whole answers like those before while they come, and begins a closed loop's next request for each: as
+    /// [`Worker::take_answers`], but for what cannot change in between. Gives how much of the read is taken.
     fn take_answers_fast(
         &mut self,
         recorder: &mut Recorder,

@@ -14,8 +14,7 @@ use prony_model::measurement::{TlsUse, Tolerance};
 use super::slot::Slot;
 use super::source::Source;
 
-/// The most waits that are entered one by one for requests never sent; more
-/// are entered in groups, each under its first member's wait.
+/// The most waits of never-sent requests entered one by one; more are grouped under each first member's wait.
 const WAITS_ENTERED_MAX: u64 = 1_000_000;
 
 /// The parts of a worker that its recorder asks for.
@@ -27,7 +26,6 @@ pub(super) struct Around<'a, N, C: Codec> {
     pub(super) source: &'a Source,
     pub(super) request_order: Option<&'a RequestOrder>,
     pub(super) control: &'a Control,
-    /// The schedule's first instant.
     pub(super) start_ns: u64,
 }
 

@@ -1,12 +1,9 @@
-//! Connections that carry no more requests and wait for the server to close them.
+//! Connections that carry no more requests and wait for the server to close them: who closes first keeps the port in
+//! TIME_WAIT for a minute, and a client with a connection per request runs out of its 28,000 ports in seconds. So the
+//! server has the first word, for a bounded time and number of connections.
 //!
-//! Who closes first keeps the port in TIME_WAIT for a minute. A client that
-//! opens a connection per request and closes first runs out of its 28,000
-//! ports in seconds and measures that; so the server is given the first word,
-//! for a bounded time and a bounded number of connections.
-//!
-//! A connection that Prony ends with a word of its own (HTTP/2's GOAWAY) is read on until the server has closed it: closed
-//! with bytes unread, the kernel would send a reset, which can overtake that word.
+//! A connection that Prony ends by a word (HTTP/2's GOAWAY) is read on until the server closes: closed with bytes
+//! unread, the kernel would send a reset, which can overtake that word.
 
 use std::collections::VecDeque;
 
@@ -19,11 +16,9 @@ const CLOSING_NS: u64 = 1_000_000_000;
 /// What it may still send meanwhile where it has been told that the connection ends.
 const DROPPED_BYTES_MAX: usize = 1 << 20;
 
-/// Connections left to the server.
 #[derive(Debug)]
 pub(crate) struct Closing {
-    /// By handle: the generation of the connection that lingers under it, 0 if none does; and of one that the server was
-    /// told of, how much it may still send.
+    /// By handle: the generation of the connection lingering there, 0: none; if told, how much it may still send.
     generations: Vec<(u64, Option<usize>)>,
     generation: u64,
     /// In order of their deadline; entries of connections already gone stay until then.
@@ -47,8 +42,7 @@ impl Closing {
         }
     }
 
-    /// Takes a connection over. Where the server has closed already, or talks on, it is closed at once; says whether it
-    /// talked.
+    /// Takes a connection over; one already closed or talking on is closed at once; says whether it talked.
     pub(crate) fn take(
         &mut self,
         handle: Handle,
@@ -120,7 +114,6 @@ impl Closing {
         self.told > 0
     }
 
-    /// Closes those whose time is over.
     pub(crate) fn expire(&mut self, now_ns: u64, net: &mut impl Net) {
         while let Some((deadline, handle, generation)) = self.queue.front().copied() {
             if deadline > now_ns && self.is_current(handle, generation) {
@@ -136,7 +129,6 @@ impl Closing {
         self.queue.front().map_or(u64::MAX, |(deadline, ..)| *deadline)
     }
 
-    /// Closes all.
     pub(crate) fn close_all(&mut self, net: &mut impl Net) {
         while let Some((_, handle, generation)) = self.queue.pop_front() {
             self.close_if_current(handle, generation, net);

@@ -1,13 +1,10 @@
-//! When a connection is to be looked at for requests whose time is over.
-//!
-//! All requests of a plan have one timeout, and nearly all end long before it. So a request's end takes nothing here, and
-//! its beginning a comparison: a connection is looked at when the time of its oldest request would be over, as that was
-//! when it was looked at last, and mostly a younger one is found there, which says when to look again.
+//! When a connection is to be looked at for requests whose time is over. Nearly all requests end long before: so an end
+//! takes nothing here, a beginning a comparison. The look comes when the oldest request's time would be over, as of the
+//! last look, and mostly finds a younger one, which says when to look again.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// No look is due.
 const NONE: u64 = u64::MAX;
 
 /// When slots are to be looked at.

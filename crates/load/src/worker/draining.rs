@@ -1,5 +1,4 @@
-//! Connections that take no more requests while those that they carry are still answered: another one is opened beside
-//! each, and what it surely did not process is sent again over that one.
+//! Connections that take no more requests while theirs are answered: another takes what was not processed.
 
 use crate::codec::Codec;
 use crate::codec::requests::{RequestPlace, Requests};
@@ -19,8 +18,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         if C::DRAINS && index >= self.connections { index - self.connections } else { index }
     }
 
-    /// The slot's connection takes no more requests. Where an earlier one is done, it makes room for the next; gives
-    /// where it stands then.
+    /// The slot's connection takes no more requests. An earlier one that is done makes room; gives its new place.
     pub(super) fn drain(&mut self, recorder: &mut Recorder, index: u32, now: u64) -> u32 {
         let beside = index + self.connections;
         if index >= self.connections || self.slots[beside as usize].handle != NO_HANDLE {

@@ -1,5 +1,4 @@
-//! What connections bring: connects that end, reads, ends of streams, and what fails with them; `answers` has what a
-//! read's bytes mean.
+//! What connections bring: connects that end, reads, ends of streams, and failures; `answers` has what bytes mean.
 
 use std::cmp::Reverse;
 use std::io;
@@ -19,17 +18,14 @@ const BACKOFF_FIRST_NS: u64 = 1_000_000;
 /// The longest such wait: a second.
 const BACKOFF_DOUBLINGS_MAX: u32 = 10;
 
-/// What is left of a body that nobody looks at is dropped in the kernel from
-/// this size on: below, the second system call costs more than the copy.
+/// From this size on the rest of an unexamined body is dropped in the kernel: below, the call costs more than the copy.
 pub(super) const DISCARD_MIN_BYTES: u64 = 8 << 10;
-/// After an answer with such a body the next read takes little more than a
-/// head, and leaves the body to be dropped.
+/// After an answer with such a body the next read takes little more than a head; the body is left to be dropped.
 const SHORT_READ_BYTES: usize = 2 << 10;
 /// The most that is dropped at once: the receive queue holds no more.
 const DISCARD_MAX_BYTES: u64 = 16 << 20;
 
-/// Where this much or more of a body is left to be dropped, the connection wakes the worker once for
-/// many packets (docs/decisions/0008).
+/// From so much of a body to be dropped on, a connection wakes the worker once for many packets (docs/decisions/0008).
 const WAKE_LATE_BYTES: u64 = 256 << 10;
 /// The most that may gather on a connection before it wakes the worker.
 const WAKE_MAX_BYTES: u64 = 1 << 20;
@@ -39,9 +35,7 @@ const WAKE_TOTAL_BYTES: u64 = 64 << 20;
 pub(super) struct Read {
     /// 0 is the peer's end.
     pub(super) count: usize,
-    /// The kernel's stamp of the last byte.
     pub(super) stamp_ns: Option<u64>,
-    /// The bytes were dropped in the kernel.
     pub(super) discarded: bool,
 }
 
@@ -52,7 +46,6 @@ pub(super) struct Over {
     pub(super) read: usize,
     /// They are what no request asked for.
     pub(super) unasked: bool,
-    /// The network's error, if it had one.
     pub(super) why: Option<io::Error>,
 }
 
@@ -187,8 +180,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
     }
 
-    /// A long body that nobody looks at wakes the worker when much of it has come, or all of what is
-    /// left of it, and never later: its last byte has the kernel's stamp, and is read at once.
+    /// A long unexamined body wakes the worker when much or all of it has come, never later: its last byte is stamped.
     // A call costs some 30 instructions a response (callgrind); the other caller is cold.
     #[inline(always)]
     pub(super) fn set_wake(&mut self, index: u32) {
@@ -237,9 +229,8 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
     }
 
-    /// Leaves the connection to the server to close, so that TIME_WAIT is the
-    /// server's. Requests written to it have failed; those that were not get a new one. Gives the instant to go on
-    /// with: connecting takes its time.
+    /// Leaves the connection to the server to close, so that TIME_WAIT is the server's. Requests written to it have
+    /// failed; others get a new one. Gives the instant to go on with: connecting takes its time.
     pub(super) fn let_go(&mut self, recorder: &mut Recorder, index: u32, now: u64) -> u64 {
         let slot = &mut self.slots[index as usize];
         let begun = self.codec.forget_begun(&mut slot.connection);
@@ -302,8 +293,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         self.restart_waiting(index, now);
     }
 
-    /// The slot's requests failed. Its connection is of no use; where the
-    /// connection itself failed, the next one waits a little longer each time.
+    /// The slot's requests failed. If the connection itself failed, the next one waits a little longer each time.
     pub(super) fn fail(
         &mut self,
         recorder: &mut Recorder,

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// No connection is free.
 const NONE: u64 = u64::MAX;
 
 /// One worker's, on a cache line of its own.

@@ -10,10 +10,8 @@ use prony_model::measurement::ErrorKind;
 use super::slot::State;
 use super::{TICK_NS, Worker, connect_error_kind};
 
-/// Connects under way at once before the clock starts: below every
-/// accept queue's customary length (128 and up), so that none overflows.
+/// Connects under way at once before the clock: below every accept queue's customary length (128 and up).
 const PRECONNECTS_AT_ONCE: usize = 100;
-/// How the connects before the clock went.
 #[derive(Debug)]
 pub(crate) struct Preconnected {
     pub(crate) established: u32,
@@ -21,10 +19,8 @@ pub(crate) struct Preconnected {
 }
 
 impl<N: Net, C: Codec> Worker<N, C> {
-    /// Opens every connection before the clock starts, a bounded number at a
-    /// time; none is begun after one timeout, and each has one timeout of its own. A failed
-    /// one, or one whose turn did not come, stays closed; a request will try
-    /// again and count.
+    /// Opens every connection before the clock, a bounded number at once; none begins after one timeout, each has its
+    /// own. One that failed, or had no turn, stays closed; a request will try again and count.
     pub(crate) fn preconnect(&mut self) -> io::Result<Preconnected> {
         let mut result = Preconnected { established: 0, first_failure: None };
         let mut next = 0;
@@ -85,7 +81,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         Ok(result)
     }
 
-    /// Whether a connect is over, well or not.
     fn finish_preconnect(&mut self, index: usize, result: &mut Preconnected) -> bool {
         let slot = &mut self.slots[index];
         let connected = self
@@ -108,9 +103,8 @@ impl<N: Net, C: Codec> Worker<N, C> {
         true
     }
 
-    /// A connection became readable before it was used: the protocol or TLS spoke of its own (session tickets), or
-    /// the server closed it, which is found out when it is used; or TLS failed after all, as when
-    /// a client's certificate is refused by TLS 1.3, and then the connection never was one.
+    /// A connection became readable before its use: the protocol or TLS spoke (session tickets), or the server closed
+    /// it, found out at its use; or TLS failed after all (TLS 1.3 refused the client's certificate): it never was one.
     fn idle_before_start(&mut self, index: usize, now: u64, result: &mut Preconnected) {
         let Err(over) = self.read_idle(index as u32) else { return self.write_idle(index as u32) };
         self.before.unasked += u64::from(over.unasked);

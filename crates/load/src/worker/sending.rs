@@ -13,7 +13,6 @@ use super::slot::State;
 use super::{Worker, connect_error_kind};
 
 impl<N: Net, C: Codec> Worker<N, C> {
-    /// Starts a request on a slot at `now`.
     pub(super) fn begin(
         &mut self,
         recorder: &mut Recorder,
@@ -42,7 +41,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
     }
 
-    /// Opens the slot's connection, for the requests that wait on it.
     pub(super) fn connect(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
         let slot = &mut self.slots[index as usize];
         self.codec.open(&mut slot.connection);
@@ -129,8 +127,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
     }
 
-    /// Writes what the protocol itself has to say on a connection without requests. What does not fit goes out with the
-    /// next request, and an error is found out then.
+    /// Writes what the protocol has to say; what does not fit goes with the next request, which finds errors, too.
     pub(super) fn write_idle(&mut self, index: u32) {
         let Worker { net, codec, slots, .. } = self;
         let slot = &mut slots[index as usize];

@@ -8,11 +8,9 @@ use crate::recorder::latency::RequestTimes;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// No connection.
     Unconnected,
     /// A connect is under way before the clock starts, for no request.
     Preconnecting,
-    /// Requests wait for the connect.
     Connecting,
     /// Requests may be written, and are answered.
     Connected,
@@ -21,7 +19,6 @@ pub(super) enum State {
 pub(super) struct Slot<C: Codec> {
     pub(super) handle: Handle,
     pub(super) state: State,
-    /// Whether the connection is watched for room to write.
     pub(super) watches_writing: bool,
     /// Failures in a row of this slot's connections.
     pub(super) failures: u32,
@@ -32,9 +29,7 @@ pub(super) struct Slot<C: Codec> {
     pub(super) time_from_ns: u64,
     /// How many of its requests wait for the peer's leave to send more of their bodies.
     pub(super) flow_blocked: usize,
-    /// Requests that have no answer yet.
     pub(super) requests: C::Requests,
-    /// The protocol's state of the connection.
     pub(super) connection: C::Connection,
     /// Its places that wait until the connection may carry more requests.
     pub(super) waiting_for_stream: u32,

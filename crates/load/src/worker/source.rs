@@ -5,7 +5,6 @@ use crate::pace::{Ramp, Schedule};
 use crate::recorder::window_delta::Shard;
 use prony_model::plan::{Arrivals, Plan};
 
-/// When a slot of this worker may take a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Source {
     /// The next is due when the last is answered; so many are left.
@@ -44,8 +43,7 @@ impl Source {
     }
 }
 
-/// A worker's slots while their number follows a ramp: the i-th is the
-/// ramp's connection w + i · W.
+/// A worker's slots while their number follows a ramp: the i-th is the ramp's connection w + i · W.
 #[derive(Debug, Clone)]
 pub(crate) struct Users {
     ramp: Ramp,
@@ -72,7 +70,6 @@ impl Users {
         u64::from(slot) < active
     }
 
-    /// When a slot that is in use began.
     pub(super) fn began_ns(&self, slot: u32, at_ns: u64) -> u64 {
         self.ramp.began_ns(self.worker + u64::from(slot) * self.workers, at_ns)
     }
@@ -82,8 +79,7 @@ impl Users {
         self.ramp.begins_ns(self.worker + self.begun * self.workers, at_ns)
     }
 
-    /// The next slot that has begun by `at_ns`, and when; to be called until there is none.
-    /// Where the ramp has fallen, those beyond it count as ended.
+    /// The next slot begun by `at_ns`, and when; call until there is none. Slots beyond a fallen ramp count as ended.
     pub(super) fn begin(&mut self, at_ns: u64) -> Option<(u32, u64)> {
         let active = self.share(self.ramp.active(at_ns));
         if self.begun >= active {

@@ -18,8 +18,7 @@ const SILENCE_NS: u64 = 50_000_000;
 const ALL_NS: u64 = 1_000_000_000;
 
 impl<N: Net, C: Codec> Worker<N, C> {
-    /// Takes the responses that are still due, and counts connections on which others come. Connections that were told
-    /// why they end are waited for, too.
+    /// Takes responses still due, and counts connections with others; those told why they end are waited for, too.
     pub(super) fn see_surplus(&mut self, recorder: &mut Recorder) -> io::Result<()> {
         if !self.net.lingers() || self.shared.given_up.load(Ordering::Relaxed) {
             return Ok(());
@@ -69,8 +68,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         unasked
     }
 
-    /// Takes responses that nobody counts any more; `None` while the connection may bring others that are due, else
-    /// whether it brought one that is not.
+    /// Takes uncounted responses; `None` while others are due on the connection, else whether one was not.
     #[cold]
     fn take_late(&mut self, index: u32) -> Option<bool> {
         let read = match self.read(index) {

@@ -38,7 +38,6 @@ pub const BINS_MAX: usize = 6_000;
 pub struct Bins {
     /// The width of each: [`BIN_NS`] times a power of two.
     pub width_ns: u64,
-    /// In order.
     pub each: Vec<Bin>,
 }
 
@@ -49,15 +48,13 @@ impl Default for Bins {
 }
 
 impl Bins {
-    /// None, with room for as many as there will be. It is written once, since the kernel gives no page before: memory would
-    /// else look as if a load grew.
+    /// With room for as many as there will be, written once: pages given later would look as if a load grew.
     pub fn with_room() -> Bins {
         let mut each = vec![Bin { completed: u64::MAX, ..Bin::default() }; BINS_MAX];
         std::hint::black_box(&mut each).clear();
         Bins { each, ..Bins::default() }
     }
 
-    /// Of bins of [`BIN_NS`].
     pub fn of(each: &[Bin]) -> Bins {
         let mut bins = Bins::default();
         (0..).zip(each).for_each(|(at, bin)| bins.put(at, bin));

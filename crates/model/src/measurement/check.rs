@@ -70,7 +70,6 @@ impl Measurement {
 }
 
 impl AgentRecord {
-    /// Whether its numbers can be an agent's.
     pub fn check(&self) -> Result<(), String> {
         self.host.iter().try_for_each(Host::check)?;
         let counts = [self.run_sent, self.completed, self.failed, self.cpu_ns, self.process_cpu_ns];

@@ -40,7 +40,6 @@ impl Latency {
         parts
     }
 
-    /// Takes in another worker's.
     pub fn add(&mut self, other: &Latency) {
         let (to, from) = (&mut self.rest, &other.rest);
         to.response.add(&from.response);
@@ -103,12 +102,10 @@ pub struct Censored {
 }
 
 impl Censored {
-    /// Whether it holds no request.
     fn is_empty(&self) -> bool {
         [&self.completed, &self.failed, &self.waiting].into_iter().all(SparseHistogram::is_empty)
     }
 
-    /// Takes in another worker's.
     pub fn add(&mut self, other: &Censored) {
         self.completed.add(&other.completed);
         self.failed.add(&other.failed);

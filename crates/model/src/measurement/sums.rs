@@ -3,7 +3,6 @@
 use super::{RequestCounts, RequestFigures, RunTotal, WorkerAudit};
 
 impl RequestCounts {
-    /// Takes in another worker's.
     pub fn add(&mut self, other: &RequestCounts) {
         self.carried_in += other.carried_in;
         self.scheduled += other.scheduled;
@@ -23,7 +22,6 @@ impl RunTotal {
         self.unasked += other.unasked;
     }
 
-    /// What was counted since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &RunTotal) -> RunTotal {
         RunTotal {

@@ -29,8 +29,7 @@ const SHA256: &str = "sha256:";
 const PROBE_MIN: Duration = Duration::from_millis(200);
 
 impl LoadOptions {
-    /// The plan that these options mean for this target, checked. Without a target it is the server that the list of
-    /// `targets` names.
+    /// The plan that these options mean, checked; without a target, of the server that the list of `targets` names.
     pub fn plan(&self, target: Option<Target>, read: ReadFile<'_>) -> Result<Plan, PlanError> {
         let mut plan = self.plan_for_agents(target, read)?;
         let files = plan.tls.identity_files.as_ref();
@@ -77,7 +76,6 @@ impl LoadOptions {
         Ok(plan)
     }
 
-    /// The window that was given.
     fn window(&self) -> Result<Option<Duration>, PlanError> {
         match self.duration {
             Some(WindowValue::Auto) => wrong(
@@ -88,7 +86,6 @@ impl LoadOptions {
         }
     }
 
-    /// Whether `-d auto` is asked for.
     pub fn is_auto(&self) -> bool {
         self.duration == Some(WindowValue::Auto)
     }
@@ -308,7 +305,6 @@ fn ending(
     (Stop { duration, requests }, warmup)
 }
 
-/// A file's bytes, or a sentence.
 fn file(flag: &str, path: &str, most: u64, read: ReadFile<'_>) -> Result<Vec<u8>, PlanError> {
     let space = if flag.ends_with('@') { "" } else { " " };
     let refused = |why: String| PlanError(format!("{flag}{space}{path} could not be read: {why}."));

@@ -1,5 +1,4 @@
-//! How large a run log may be, so that whoever shows it needs seconds, and memory that a machine has. What an experiment
-//! may ask for is within these bounds.
+//! How large a run log may be, to be shown in seconds and a machine's memory. An experiment stays within these bounds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +26,6 @@ const CASES_MAX: usize = 2_000_000;
 const LOOKS_MAX: usize = 1_000_000_000;
 
 impl PlannedTrial {
-    /// Whether it can be a trial of a run.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.index.max(self.block) > NUMBER_MAX || self.duet.is_some_and(|place| place.half > 1) {
             return Err(format!("no run has a trial {} of block {}", self.index, self.block));
@@ -57,7 +55,6 @@ impl Header {
 }
 
 impl RunLog {
-    /// Whether a view can show it.
     pub(super) fn check_size(&self) -> Result<(), String> {
         let (order, results) = (&self.header.order, &self.results);
         few("results", results.len(), RESULTS_MAX)?;

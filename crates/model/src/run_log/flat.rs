@@ -9,7 +9,6 @@ use crate::capacity::CapacityRecord;
 use crate::duet::DuetPlace;
 use crate::observed::Observed;
 
-/// The fields of both kinds: those of a planned trial, when it begins, what came of it.
 #[derive(Deserialize)]
 struct Flat {
     index: u32,

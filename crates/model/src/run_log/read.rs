@@ -18,8 +18,7 @@ const LINES_MAX: usize = 1_000_000;
 /// The most values in a line. A day's trial has 860,000 samples of its server and of each of its CPUs; two bytes of text
 /// are a value that takes up to 60 in memory.
 const VALUES_MAX: usize = 20_000_000;
-/// The most that a line's histograms take unpacked: those of a trial's seconds take 4 MiB, those of a list's requests
-/// ten times that where every bucket of theirs is filled.
+/// The most that a line's histograms take unpacked: a trial's seconds 4 MiB, a list's full ones ten times that.
 const LINE_UNPACKED_MAX: usize = 128 << 20;
 /// The most that all histograms take: this, and for each byte of the log so many. The logs of our tests take up to two.
 const LOG_UNPACKED_MAX: usize = 256 << 20;
@@ -94,12 +93,10 @@ impl RunLog {
         self.results.iter().map(|result| (result.planned.index, result)).collect()
     }
 
-    /// Moves the results of controls out of those of candidates: whoever looks at these does not see them.
     pub fn set_controls_aside(&mut self) {
         self.controls.extend(self.results.extract_if(.., |result| result.planned.control.is_some()));
     }
 
-    /// A whole run log of these results.
     pub fn new(header: Header, results: Vec<TrialResult>) -> RunLog {
         RunLog {
             header,
@@ -113,7 +110,6 @@ impl RunLog {
     }
 }
 
-/// What lines say of others.
 #[derive(Default)]
 struct Declared {
     /// Trials that began and have no result as yet, by their index, each with its place in the order they began in.
@@ -182,7 +178,6 @@ struct Lines<'a, R> {
     reader: R,
     path: &'a Path,
     number: usize,
-    /// Of all lines up to here.
     bytes: usize,
 }
 

@@ -39,8 +39,7 @@ impl RunLogWriter {
         Ok(writer)
     }
 
-    /// Opens an existing run log to go on with it; a last line that was cut
-    /// off is removed first.
+    /// Opens an existing run log to go on with it; a last line that was cut off is removed first.
     pub fn open(path: &Path) -> Result<RunLogWriter, RunLogError> {
         let io = |why: io::Error| RunLogError::new(path, why);
         let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
@@ -56,8 +55,7 @@ impl RunLogWriter {
         Ok(RunLogWriter { file, path: path.to_owned(), host: header.host })
     }
 
-    /// Writes one line and waits until it is on the disk. When that fails
-    /// half way (no space left), the half line is taken back, so that what
+    /// Writes one line to the disk. When that fails half way (no space left), the half line is taken back, so that what
     /// stood before stays readable.
     pub fn append(&mut self, mut line: Line) -> Result<(), RunLogError> {
         let io = |why: io::Error| RunLogError::new(&self.path, why);

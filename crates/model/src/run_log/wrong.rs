@@ -6,7 +6,6 @@ use super::SCHEMA;
 use crate::printable::printable;
 use crate::trial;
 
-/// Whether a run log's schema is ours.
 pub(super) fn check_schema(schema: &str) -> Result<(), String> {
     if schema == SCHEMA {
         return Ok(());

@@ -33,7 +33,6 @@ static KNOWN: Mutex<KnownSecrets> =
 struct KnownSecrets {
     /// Each beside what is written instead of it, the longest first: one may be a part of another.
     values: Vec<(String, String)>,
-    /// The variables of the environment that were asked for.
     asked_for: BTreeSet<String>,
 }
 
@@ -41,13 +40,11 @@ fn known() -> MutexGuard<'static, KnownSecrets> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The variables of the environment whose values were asked for by `@env:NAME` so far, by name. What this process starts
-/// has no need of them.
+/// The variables that `@env:NAME` asked for so far, by name. What this process starts has no need of them.
 pub fn names_asked_for() -> Vec<String> {
     known().asked_for.iter().cloned().collect()
 }
 
-/// A variable of the environment that was asked for.
 pub(super) fn remember_variable(name: &str, value: &str) {
     known().asked_for.insert(name.to_owned());
     remember(value, &format!("{ASKED}{name}"));
@@ -72,7 +69,6 @@ pub(crate) fn remember_credentials(value: &str) {
     }
 }
 
-/// What is secret in a URL.
 pub(crate) fn remember_url(userinfo: Option<&str>, path: &str) {
     if known().values.len() < FOUND_MAX {
         if let Some(userinfo) = userinfo {

@@ -34,7 +34,6 @@ pub(super) fn values(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// A text with [`REDACTED`] in the place of each such value.
 pub(super) fn without(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;

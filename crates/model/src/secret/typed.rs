@@ -4,8 +4,7 @@ use super::{asked_for, is_asked_for, is_secret, redacted, redacted_command};
 use crate::command::shell_word;
 use crate::request::check_header;
 
-/// `prony` with these arguments, quoted for a shell, without their secrets and the values of the headers called in
-/// `redact`.
+/// `prony` with these arguments, quoted for a shell, without secrets and values of headers called in `redact`.
 pub fn typed(arguments: impl Iterator<Item = String>, redact: &[String]) -> String {
     let mut line = "prony".to_owned();
     let mut before = String::new();

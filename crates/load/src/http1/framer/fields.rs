@@ -7,13 +7,11 @@ use super::head::{FIELDS_MAX, lenient};
 pub struct Fields {
     /// Names and values in their order, spaces around values left out; the lines of a value with a space between them.
     pub fields: Vec<(String, String)>,
-    /// Where the answer's body begins.
     pub end: usize,
 }
 
 impl Fields {
-    /// The header fields of the answer that begins with these bytes; `None` where its head is not whole. Whether it is
-    /// an answer at all is for [`super::Framer`] to say.
+    /// The fields of the answer that begins with these bytes; `None`: no whole head. [`super::Framer`] judges the rest.
     pub fn of(bytes: &[u8]) -> Option<Fields> {
         let mut at = 0;
         loop {

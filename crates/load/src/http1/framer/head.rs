@@ -31,7 +31,6 @@ pub(super) struct Head {
     pub(super) tolerated: u8,
 }
 
-/// The bit that stands for it.
 pub(super) fn bit(tolerance: Tolerance) -> u8 {
     1 << tolerance as u8
 }
@@ -51,8 +50,7 @@ pub(super) fn parse_head(bytes: &[u8], is_head_request: bool) -> Result<Option<H
     }
 }
 
-/// What a server speaks that is not HTTP/1, as far as that can be told: the frame of HTTP/2 with which each server begins
-/// (SETTINGS), or with which it ends a connection (GOAWAY), both without a stream; a record of TLS with an alert.
+/// What else a server speaks, as far as can be told: HTTP/2's SETTINGS or GOAWAY without a stream, or a TLS alert.
 #[cold]
 fn another_protocol(bytes: &[u8]) -> Option<ProtocolError> {
     match bytes {

@@ -11,15 +11,11 @@ use super::{HEAD_MAX_BYTES, NO_ROOM, PARTIAL_KEPT_BYTES, ProtocolError};
 /// A longer head is parsed each time.
 const LAST_HEAD_MAX_BYTES: usize = 2 << 10;
 
-/// The most that unfinished heads take together, beside the [`PARTIAL_KEPT_BYTES`] of each connection: 260 of the
-/// longest.
+/// The most that unfinished heads take beside the [`PARTIAL_KEPT_BYTES`] of each connection: 260 of the longest.
 pub(crate) const PARTIAL_MAX_BYTES: usize = 64 << 20;
 
-/// The last head of a worker's answers and what it said, how many were only tolerated, and the room for unfinished
-/// ones.
-///
-/// A server's answers mostly have the same head, byte for byte, until its Date changes: comparing costs a tenth of
-/// parsing.
+/// The last head of a worker's answers and what it said, tolerated heads, and the room for unfinished ones. A server's
+/// heads are mostly the same, byte for byte, until the Date changes: comparing costs a tenth of parsing.
 #[derive(Debug, Default)]
 pub struct Heads {
     last: Vec<u8>,
@@ -31,13 +27,11 @@ pub struct Heads {
 }
 
 impl Heads {
-    /// None yet.
     pub fn new() -> Heads {
         // The longest head that is kept is a little longer than servers' usual ones.
         Heads { last: Vec::with_capacity(LAST_HEAD_MAX_BYTES), ..Heads::default() }
     }
 
-    /// How many heads so far were only tolerated, and why.
     pub fn tolerated(&self) -> &BTreeMap<Tolerance, u64> {
         &self.tolerated
     }
@@ -62,19 +56,16 @@ impl Heads {
         }
     }
 
-    /// Counts what of a head was only tolerated.
     pub(super) fn count(&mut self, head: &Head) {
         for tolerance in Tolerance::ALL.iter().filter(|tolerance| head.tolerated & bit(**tolerance) != 0) {
             self.tolerate(*tolerance);
         }
     }
 
-    /// Counts an answer that was only tolerated.
     pub(super) fn tolerate(&mut self, why: Tolerance) {
         *self.tolerated.entry(why).or_default() += 1;
     }
 
-    /// Makes room for an unfinished head of this length.
     pub(super) fn grow(&mut self, partial: &mut Vec<u8>, length: usize) -> Result<(), ProtocolError> {
         let capacity = length.max(2 * partial.capacity()).clamp(PARTIAL_KEPT_BYTES, HEAD_MAX_BYTES);
         let others = self.partial_bytes.saturating_sub(beyond_kept(partial));

@@ -1,7 +1,6 @@
-//! A protocol of lines, whose answers come in any order and whose server says how many requests it takes at once.
-//!
-//! A client asks `Q <id>` and takes back `C <id>`. A server answers in pieces, `B <id> <length>` and so many bytes, the
-//! last one `A <id> <status> <length>`; gives a request up, `E <id>`; and says how many may be unanswered, `P <count>`.
+//! A protocol of lines: answers come in any order, and the server says how many requests it takes at once. A client
+//! asks `Q <id>` and takes back `C <id>`; its answers are pieces, `B <id> <length>` and bytes, the last one `A <id>
+//! <status> <length>`; gives up, `E <id>`; and says how many may be unanswered, `P <count>`.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,12 +8,10 @@ use crate::codec::requests::{ByPlace, RequestPlace};
 use crate::codec::{Cancelled, Codec, Step, Unasked, What};
 use prony_model::measurement::{ErrorKind, Tolerance};
 
-/// The longest line.
 const LINE_MAX_BYTES: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct LineProtocol {
-    /// How many requests a new connection may carry.
     permits: usize,
     output: Vec<u8>,
     tolerated: BTreeMap<Tolerance, u64>,
@@ -38,7 +35,6 @@ pub(super) struct Connection {
     permits: usize,
     waiting: VecDeque<RequestPlace>,
     outgoing: VecDeque<Outgoing>,
-    /// Bytes of the first of those that are written.
     written: usize,
     next_id: u64,
     /// Requests that hold a permit, by id.
@@ -47,7 +43,6 @@ pub(super) struct Connection {
     body: Option<Body>,
 }
 
-/// What is still to come of a body.
 #[derive(Debug, Clone, Copy)]
 struct Body {
     id: u64,
@@ -57,7 +52,6 @@ struct Body {
 }
 
 impl Connection {
-    /// Requests that may go out now do.
     fn admit(&mut self) {
         while self.unanswered.len() < self.permits {
             let Some(place) = self.waiting.pop_front() else { return };

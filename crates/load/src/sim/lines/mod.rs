@@ -25,7 +25,6 @@ const CASES: u64 = 2_000;
 /// last as long as that of all; and what came at the very instant of the last answer was not counted.
 const ONCE_WRONG: [u64; 3] = [40_140, 317_003, 333_931];
 
-/// A load over the protocol of lines.
 #[derive(Debug)]
 struct LineCase {
     case: Case,
@@ -65,7 +64,6 @@ impl LineCase {
         line
     }
 
-    /// Plays it, and gives what each worker's network saw.
     fn play(&self) -> (Played, Vec<Truth>) {
         let network = |number: u32, slots: u32| {
             let seed = self.habits.seed ^ u64::from(number) << 32;

@@ -40,7 +40,6 @@ impl Habits {
     }
 }
 
-/// What became of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Answered,
@@ -59,7 +58,6 @@ pub(super) struct Connection {
     /// The unfinished line of the client, and when its first byte was written.
     line: Vec<u8>,
     line_ns: u64,
-    /// When each unanswered request was written, by id.
     asked: BTreeMap<u64, u64>,
     /// Those that the server has not resolved or that the client took back.
     active: BTreeSet<u64>,
@@ -74,7 +72,6 @@ pub(super) struct Truth {
     /// When each other request failed, but for those whose time was over.
     pub(super) failed: Vec<u64>,
     pub(super) taken_back: u64,
-    /// When the first byte of each request was written.
     pub(super) sent: Vec<u64>,
     pub(super) writes: Vec<(u64, usize)>,
     pub(super) reads: Vec<(u64, usize)>,
@@ -100,14 +97,12 @@ impl LineServers {
         LineServers { habits, served: 0, unstamped: Vec::new(), truth }
     }
 
-    /// Requests of a slot that are unresolved have failed.
     fn fail_all(&mut self, slot: usize, stamp_ns: u64) {
         let unresolved = self.truth.begun[slot] - self.truth.resolved[slot];
         self.truth.resolved[slot] += unresolved;
         self.truth.failed.extend((0..unresolved).map(|_| stamp_ns));
     }
 
-    /// A line of the client is whole at the server.
     fn hear_line(&mut self, at: &mut Heard<'_, Connection>, line: &str) -> Vec<(u64, Due)> {
         let (kind, id) = line.split_once(' ').expect("a line has two words");
         let id: u64 = id.parse().expect("an id is a number");

@@ -14,7 +14,6 @@ const STATUS_103: &[u8] = b"\x08\x03103";
 const ENTERS: &[u8] = b"\x40\x01x\x01y";
 const YOUNGEST: u8 = 0xbe;
 
-/// A part of an answer.
 #[derive(Debug, Clone)]
 pub(super) enum Piece {
     Interim,
@@ -87,7 +86,6 @@ impl Piece {
     }
 }
 
-/// `content-length`, whose name is in the static table.
 fn length_field(length: usize) -> Vec<u8> {
     let digits = length.to_string();
     let mut field = vec![0x0f, 0x0d, digits.len() as u8];

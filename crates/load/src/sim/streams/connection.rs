@@ -13,7 +13,6 @@ use super::answer::Piece;
 pub(super) const WINDOW_FIRST: i64 = 65_535;
 const HEADER_BYTES: usize = 9;
 
-/// Settings that a server sends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sets {
     pub(super) streams: Option<u32>,
@@ -21,7 +20,6 @@ pub(super) struct Sets {
     pub(super) table_bytes: Option<u32>,
 }
 
-/// Something that a server does later.
 #[derive(Debug)]
 pub(super) enum Due {
     Settings(Sets),
@@ -37,7 +35,6 @@ pub(super) enum Due {
     End,
 }
 
-/// What bytes of a stream mean once they are read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     pub(super) stream: u32,
@@ -54,7 +51,6 @@ pub(super) enum Means {
     Broken,
 }
 
-/// A frame of the client's that is not taken whole.
 #[derive(Debug)]
 pub(super) struct Incoming {
     pub(super) header: Header,
@@ -62,7 +58,6 @@ pub(super) struct Incoming {
     pub(super) left: usize,
 }
 
-/// A stream as the server has it.
 #[derive(Debug)]
 pub(super) struct Stream {
     /// What the client may send of its body, and how much of that came.
@@ -83,8 +78,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Which streams' frames the next bytes are of, in order, each with how many of them. Those of a header that ends
-    /// in a later read are of stream 0: whose they are is not known yet.
+    /// Which streams' frames the next bytes are of, in order, and how many; a header that ends in a later read: of 0.
     pub(super) fn take(&mut self, mut bytes: &[u8]) -> Vec<(u32, usize)> {
         let mut taken = Vec::new();
         while !bytes.is_empty() {
@@ -137,7 +131,6 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// A connection on which nothing was said.
     pub(super) fn new() -> Connection {
         Connection {
             preface_left: write::PREFACE.len(),
@@ -164,7 +157,6 @@ impl Connection {
     }
 }
 
-/// The header of a frame, of whose bytes these are the first.
 pub(super) fn header_of(bytes: &[u8]) -> Header {
     let [l0, l1, l2, kind, flags, s0, s1, s2, s3] =
         *bytes.first_chunk::<HEADER_BYTES>().expect("frames are offered whole");

@@ -28,11 +28,8 @@ pub(super) struct Habits {
     pub(super) piece_bytes: usize,
     /// How often an answer has more than it needs: interim heads, padding, empty frames, trailers, a head in many frames.
     pub(super) frills_per_mille: u32,
-    /// How often an answer does not wait for the whole request.
     pub(super) early_per_mille: u32,
-    /// How often an answer says how long its body is.
     pub(super) lengths_per_mille: u32,
-    /// How often a status is 404.
     pub(super) missing_per_mille: u32,
     /// How often a stream is refused, reset, answered wrongly, never answered.
     pub(super) refuses_per_mille: u32,

@@ -1,5 +1,4 @@
-//! The worker over HTTP/2: stream limits that change, connections that end by GOAWAY, streams that are refused and reset,
-//! windows that starve, answers in any order.
+//! The worker over HTTP/2: changing limits, GOAWAY, refused and reset streams, starving windows, answers in any order.
 
 mod answer;
 mod connection;
@@ -38,11 +37,9 @@ const CASES: u64 = 400;
 const FOUND: [u64; 5] = [5_780, 6_803, 11_422, 12_890, 15_193];
 /// Different requests of a case: more than are ever unanswered, so that each is known by its path.
 const REQUESTS: u32 = 61;
-/// The same where some are given up before they are written: the network never hears of those, so that as many as a worker
-/// has in all are different.
+/// The same where some are given up unwritten: the network never hears of those, so all of a worker's are different.
 const REQUESTS_SILENT: u32 = 4_001;
 
-/// A load over HTTP/2.
 #[derive(Debug)]
 struct StreamCase {
     case: Case,
@@ -84,7 +81,6 @@ impl StreamCase {
         stream
     }
 
-    /// Plays it, and gives what each worker's network saw.
     fn play(&self) -> (Played, Vec<Truth>) {
         let plan = &self.case.plan;
         let list = Lines::of(plan).map(Arc::new);
@@ -105,7 +101,6 @@ impl StreamCase {
         self.differences(&played, &truths)
     }
 
-    /// What of its measurement is not what the networks saw.
     fn differences(&self, played: &Played, truths: &[Truth]) -> Vec<String> {
         let m = played.measurement.as_ref().unwrap();
         let mut faults = random_shares::faults(&self.case, played);

@@ -30,14 +30,11 @@ enum Read {
     OfNone(usize),
 }
 
-/// The servers that one worker loads.
 #[derive(Debug)]
 pub(super) struct StreamServers {
     habits: Habits,
     body_bytes: usize,
-    /// How many connections the worker has.
     slots: usize,
-    /// Where the plan has a list.
     order: Option<RequestOrder>,
     timeout_ns: u64,
     expect: Expect,
@@ -94,7 +91,6 @@ impl StreamServers {
         self.truth.most_open = self.truth.most_open.max(connection.open.len());
     }
 
-    /// A frame of the client's is whole at the server.
     fn hear_frame(&mut self, at: &mut Heard<'_, Connection>, frame: &Incoming) -> Vec<(u64, Due)> {
         let Incoming { header, payload, .. } = frame;
         let connection = &mut *at.connection;

@@ -5,26 +5,20 @@ use std::ops::Range;
 
 use prony_model::measurement::ErrorKind;
 
-/// A request of the worker's.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
-    /// The slot on which it began.
     slot: usize,
-    /// Which of the list it is.
     which: u32,
     pub(super) began_ns: u64,
     /// When the first byte of its last sending was written; `None`: it is not sent, or has to be sent again.
     sent_ns: Option<u64>,
-    /// How often it was sent.
     sendings: u32,
 }
 
-/// An answer that was read whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Answered {
     /// Which of the worker's requests it is of, from 0, as they began.
     pub(super) number: usize,
-    /// When its last byte was read.
     pub(super) at_ns: u64,
     pub(super) service_ns: u64,
 }
@@ -40,7 +34,6 @@ pub(super) struct Truth {
     pub(super) failed: Vec<(u64, ErrorKind)>,
     /// Streams that the client ended by CANCEL before their answer was read, and when.
     pub(super) cancelled: Vec<u64>,
-    /// When the first byte of each request was written, each time.
     pub(super) sent: Vec<u64>,
     pub(super) writes: Vec<(u64, usize)>,
     pub(super) reads: Vec<(u64, usize)>,
@@ -49,13 +42,11 @@ pub(super) struct Truth {
     pub(super) connects: u64,
     /// The most requests that any connection carried at once.
     pub(super) most_open: usize,
-    /// Answers that came before the whole request was sent, streams refused, connections ended by GOAWAY, windows that
-    /// were negative: how often each was met.
+    /// How often answers came before the whole request, streams were refused, GOAWAY came, windows were negative.
     pub(super) early: u64,
     pub(super) goaways: u64,
     pub(super) negative_windows: u64,
     pub(super) limits_lowered: u64,
-    /// The error codes of the client's own GOAWAY frames.
     pub(super) client_goaways: Vec<u32>,
 }
 
@@ -88,7 +79,6 @@ impl Truth {
         number
     }
 
-    /// A request was not processed, and has to be sent again.
     pub(super) fn unsend(&mut self, number: usize) {
         let asked = &mut self.asked[number];
         asked.sent_ns = None;
@@ -97,7 +87,6 @@ impl Truth {
         waiting.insert(at, number);
     }
 
-    /// How often requests were sent again.
     pub(super) fn sent_again(&self) -> u64 {
         self.asked.iter().map(|asked| u64::from(asked.sendings.saturating_sub(1))).sum()
     }

@@ -1,5 +1,5 @@
-//! An application as an image has it: `{"items":[]}` on the port of its first argument, `--listen=PORT`, else of `PORT`.
-//! Not a part of xtask: `cargo xtask containers` compiles it alone, into an image that has nothing else.
+//! An application as an image has it: `{"items":[]}` on the port of its first argument, `--listen=PORT`, else of
+//! `PORT`; compiled by `cargo xtask containers` alone.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

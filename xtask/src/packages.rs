@@ -12,6 +12,7 @@ use crate::page::{NONE, date, table};
 use crate::{files, programs};
 
 const PAGE: &str = "docs/distributions.md";
+/// The versions of PHP that any recipe offers.
 const PHP: [&str; 9] = ["7.0", "7.1", "7.2", "7.4", "8.1", "8.2", "8.3", "8.4", "8.5"];
 /// The first of them that servers besides Aerys offer: no distribution that is still maintained has an older one.
 const PHP_FIRST: &str = "7.4";

@@ -20,7 +20,7 @@ use crate::numbers::{real, real_len};
 
 /// With fewer seconds than this the whole windows are compared.
 const SECONDS_MIN: usize = 3;
-/// Where a smaller share of the seconds has the figure (a p99 needs 100 answers a second), these are the busier ones.
+/// So are they where a smaller share of seconds has the figure (a p99 needs 100 answers): those are the busier ones.
 const SECONDS_SHARE_MIN: f64 = 0.8;
 /// An entry of a series that is shorter than this share of a second is a window's end.
 const SECOND_MIN_NS: u64 = 900_000_000;

@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most files in a circle.
 const FILES_MAX: usize = 5;
 /// How a line begins that imports, or gives a name on.
 const USES: &[&str] = &["use ", "pub use ", "pub(crate) use ", "pub(super) use "];
 
-/// A name, by its segments from the crate's root on.
 type Name = Vec<String>;
 
 #[derive(Default)]
@@ -44,7 +42,6 @@ pub(crate) fn too_large(files: &[(&str, String)]) -> Vec<String> {
     found
 }
 
-/// All circles of a crate.
 fn circles(files: &BTreeMap<Name, &str>) -> BTreeSet<BTreeSet<Name>> {
     let modules: BTreeMap<&Name, Module> =
         files.iter().map(|(name, text)| (name, read(name, text, files))).collect();

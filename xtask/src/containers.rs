@@ -1,7 +1,5 @@
-//! Servers in containers, for real: images built, checked, loaded, and gone after a kill -9.
-//!
-//! No registry is needed: a base image made by debootstrap stands in for
-//! `debian:bookworm-slim`. It lies in a storage of its own below target/, so that an
+//! Servers in containers, for real: images built, checked, loaded, and gone after a kill -9. No registry is needed: a
+//! base image by debootstrap stands in for `debian:bookworm-slim`, in a storage of its own below target/, so that an
 //! image or container of the user's is neither seen nor touched.
 
 use std::fs;
@@ -44,7 +42,6 @@ warmup = "500ms"
 connections = 10
 "#;
 
-/// Runs all checks: `cargo xtask containers`.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let binary = crate::prony(root)?;
     let world = match World::prepare(&root.join("target/containers"), &binary)? {
@@ -83,7 +80,6 @@ fn checks(world: &World, root: &Path) -> Vec<(&'static str, Result<(), String>)>
     ]
 }
 
-/// An engine with its own storage, and Prony.
 struct World {
     engine: Engine,
     binary: PathBuf,
@@ -115,7 +111,6 @@ impl World {
         self.engine.command("podman", &line)
     }
 
-    /// Whether it still runs; it is ended then.
     fn lives(&self, id: &str) -> Result<(), String> {
         let running = self.engine.command("podman", &["inspect", "--format", "{{.State.Running}}", id])?;
         self.engine.command("podman", &["rm", "--force", "--time", "0", id])?;
@@ -279,7 +274,6 @@ fn bench_line(log: &str) -> [&str; 7] {
     ["bench", "containers.toml", "--runtime", "podman", "-q", "-o", log]
 }
 
-/// All objects of a document that have this key.
 fn find<'a>(value: &'a Value, key: &str) -> Vec<&'a Value> {
     match value {
         Value::Object(fields) if fields.contains_key(key) => vec![value],

@@ -1,8 +1,6 @@
-//! `cargo xtask curl-tests PATH`: the HTTP test cases of a checkout of curl, asked for by Prony.
-//!
-//! Those that are a plain GET: a server on loopback sends the case's reply, `prony load -n 1` asks for it, and what
-//! becomes of the request is held against curl's exit code. Where they differ is printed by kind, and explained in
-//! decision 0034. Nothing of curl's is kept here. The format is that of curl's docs/tests/FILEFORMAT.md as far as
+//! `cargo xtask curl-tests PATH`: the HTTP test cases of a checkout of curl that are a plain GET. A server on loopback
+//! sends the case's reply, `prony load -n 1` asks for it, and what becomes of the request is held against curl's exit
+//! code; differences are explained in decision 0034. The format is that of curl's docs/tests/FILEFORMAT.md as far as
 //! such cases need it; features that a build of curl may lack count as absent.
 
 use std::collections::BTreeMap;
@@ -35,7 +33,6 @@ const WRITTEN_FOR: &[(&str, &str)] = &[
 /// Orders to curl's server that change when bytes are sent and not which.
 const SERVER_ORDERS: &[&str] = &["writedelay:", "connection-monitor"];
 
-/// A case that is a plain GET.
 struct Case {
     number: u32,
     reply: Vec<u8>,
@@ -49,7 +46,6 @@ pub(crate) struct Asked {
     path: PathBuf,
 }
 
-/// Plays all of them, and prints where Prony and curl differ.
 pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
     let prony = crate::prony(root)?;
     let (mut all, mut cases) = (0, Vec::new());
@@ -120,7 +116,6 @@ fn is_plain(command: &str) -> bool {
     urls == 1
 }
 
-/// The attributes and the lines of a part of a section.
 fn part<'a>(text: &'a str, section: &str, part: &str) -> Option<(&'a str, &'a str)> {
     let (_, rest) = text.split_once(&format!("<{section}>"))?;
     let (inside, _) = rest.split_once(&format!("</{section}>"))?;

@@ -1,5 +1,4 @@
-//! Pages that the binary knows better than a writer: docs/cli.md from its
-//! help, docs/servers.md from its catalogue; and where releases are, which Cargo.toml says.
+//! Pages that the binary knows better than a writer: docs/cli.md, docs/servers.md; and where releases are.
 
 use std::path::Path;
 use std::process::Command;
@@ -40,7 +39,6 @@ fn cli(root: &Path, binary: &Path) -> Result<String, String> {
     Ok(page)
 }
 
-/// Appends a command's help, and that of the commands it names.
 fn describe(root: &Path, binary: &Path, command: &[&str], page: &mut String) -> Result<(), String> {
     let help = prony(root, binary, &[command, &["--help"]].concat())?;
     let line = [&["prony"], command].concat().join(" ");
@@ -66,7 +64,6 @@ fn servers(root: &Path, binary: &Path) -> Result<String, String> {
     Ok(format!("{}\n", page.trim_end()))
 }
 
-/// The release binary's standard output.
 fn prony(root: &Path, binary: &Path, arguments: &[&str]) -> Result<String, String> {
     let mut command = Command::new(binary);
     // Elsewhere, so that no ./prony/servers of a developer's gets into the pages.

@@ -1,10 +1,7 @@
 //! End to end: the static binary of a release (or `$PRONY`) against the real servers of the catalogue, and all that a
-//! release consists of where nothing else is.
-//!
-//! With `YES=1` a part of the catalogue, another each day, is installed first and must keep
-//! the contract; without, those that are installed are checked.
-//!
-//! No verdict depends on how fast or how quiet the machine is, so that three lanes of work run at once.
+//! release consists of. With `YES=1` a part of the catalogue, another each day, is installed first and must keep the
+//! contract; without, those that are installed are checked. No verdict depends on how fast or quiet the machine is:
+//! three lanes run at once.
 
 use std::env;
 use std::fmt::Write as _;
@@ -24,7 +21,6 @@ const RANKED_MIN: usize = 8;
 /// What a slow machine can bring about by itself; any other failed request is the server's or Prony's.
 const FOR_TIME: [&str; 2] = ["connect_timeout", "request_timeout"];
 
-/// A name, and what is done.
 type Step = (&'static str, fn(&mut Run));
 /// Work that needs apt's lock, that needs the browser, and that is in containers: none waits for the others.
 const LANES: [&[Step]; 3] = [
@@ -73,7 +69,6 @@ struct Run {
     text: String,
 }
 
-/// Runs all checks.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let begun = Instant::now();
     let binary =
@@ -219,7 +214,6 @@ impl Run {
         }
     }
 
-    /// A command must succeed.
     fn check(&mut self, name: &str, arguments: &[&str]) {
         let result = self.prony(arguments).map(drop);
         self.count(name, result);
@@ -235,7 +229,6 @@ impl Run {
         programs::output(self.in_folder(Command::new(&self.binary).args(arguments)))
     }
 
-    /// Standard output of a command that must succeed.
     fn prony(&self, arguments: &[&str]) -> Result<String, String> {
         programs::text(self.in_folder(Command::new(&self.binary).args(arguments)))
     }
@@ -300,8 +293,7 @@ impl Run {
         self.count("a published comparison has the source's figures, and names whom it skipped", result);
     }
 
-    /// A full disk ends a run with a sentence, and what was measured before stays readable.
-    /// (Needs root, for a file system that is small enough.)
+    /// A full disk ends a run with a sentence; what was measured before stays readable. (It needs root.)
     fn full_disk(&mut self) {
         let disk = self.folder.join("small-disk");
         if let Err(why) = files::make(&disk) {

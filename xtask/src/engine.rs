@@ -1,5 +1,4 @@
-//! podman with a storage of its own below target/, so that an image or container of the user's is neither seen nor
-//! touched, and Debian as debootstrap makes it, so that no registry is needed.
+//! podman with a storage of its own below target/, so that nothing of the user's is touched, and Debian by debootstrap.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,8 +52,7 @@ impl Engine {
         (storage, containers)
     }
 
-    /// Debian of this suite, as small as debootstrap makes it, once, as this image; with the host's certificates, for
-    /// whatever proxy it is behind.
+    /// Debian of this suite, as small as debootstrap makes it, once; with the host's certificates, for its proxy.
     pub(crate) fn base(&self, suite: &str, image: &str) -> Result<(), String> {
         let label = format!("{{{{index .Config.Labels {STAND_IN:?}}}}}");
         match self.command("podman", &["image", "inspect", "--format", &label, image]) {
@@ -110,7 +108,6 @@ impl Engine {
         programs::text(self.in_world(Command::new(program).args(line)))
     }
 
-    /// A command with the engine's storage and folder, and nothing to read.
     pub(crate) fn in_world<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         command.current_dir(self.folder.join("work")).envs(self.variables()).stdin(Stdio::null())
     }

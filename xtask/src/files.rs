@@ -39,7 +39,6 @@ pub(crate) fn anew(folder: &Path) -> Result<(), String> {
     make(folder)
 }
 
-/// What a folder has, sorted.
 pub(crate) fn list(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let entries = fs::read_dir(folder).map_err(at(folder))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -47,7 +46,6 @@ pub(crate) fn list(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(paths)
 }
 
-/// A path's last part.
 pub(crate) fn name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }

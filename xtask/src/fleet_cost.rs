@@ -1,12 +1,10 @@
 //! What a fleet costs:
-//! `cargo run --release -p xtask -- fleet [--prony PATH] [--pairs N] [--agents N] [--seconds N] [--store]`.
-//!
-//! Three figures. CPU time per request of a load by one agent against the same load without a fleet, in pairs on one CPU, of
-//! the whole process that loads: what carries an agent's messages is a cost of the client; and the service time's
-//! percentiles, with the target on the other CPUs. No CPU sleeps meanwhile ([`awake`]). The controller's CPU time and memory
-//! while many agents load a little. And its CPU time for shares as full as a hundred thousand requests a second
-//! make them, which are measured once and then heard from many agents, sealed, as they would come; and, beside it and held to
-//! no limit, for those that this machine can fill. It is this program that hears them, which is built as a release is therefore.
+//! `cargo run --release -p xtask -- fleet [--prony PATH] [--pairs N] [--agents N] [--seconds N] [--store]`. CPU time
+//! per request of a load by one agent against the same load without a fleet, in pairs on one CPU, and the service
+//! time's percentiles, with the target on the other CPUs, none of which sleeps meanwhile ([`awake`]). The controller's
+//! CPU time and memory while many agents load a little. And its CPU time for shares as full as a hundred thousand
+//! requests a second make them, measured once and then heard from many agents, sealed; beside it and held to no limit,
+//! for those that this machine can fill. This program hears them, which is built as a release is therefore.
 
 use std::fs;
 use std::hint::black_box;
@@ -33,7 +31,6 @@ use crate::programs::{self, Running, commit, target};
 use crate::truth::noise;
 use crate::{built, files, own_prony};
 
-/// The loads of the pairs, as flags.
 const LOADS: [(&str, &str); 2] = [("closed", "-c 10"), ("open", "-c 20 -R 5000")];
 /// What a fleet of one may cost.
 const CPU_MAX: f64 = 1.04;
@@ -44,7 +41,6 @@ const MEMORY_MAX_KB: u64 = 100_000;
 const WHILE_WE_LIVE: &str = "while kill -0 $PPID 2>/dev/null; do :; done";
 /// Requests a second of the shares that are held to it.
 const FULL_PER_S: f64 = 100_000.0;
-/// Seconds that are replayed.
 const REPLAYED_S: usize = 20;
 
 #[derive(Parser)]
@@ -62,7 +58,6 @@ pub(crate) struct Asked {
     store: bool,
 }
 
-/// A row of the page.
 type Row = [String; 4];
 
 pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
@@ -153,7 +148,6 @@ impl Bench<'_> {
         ])
     }
 
-    /// Agents that each send ten requests a second.
     fn crowd(&self) -> Result<Taken, String> {
         let Asked { agents, seconds, .. } = *self.asked;
         let rate = agents * 10;
@@ -216,14 +210,12 @@ impl Bench<'_> {
     }
 }
 
-/// What a controller may take, in words.
 fn most() -> String {
     format!("{:.0} %, {MEMORY_MAX_KB} kB", CORE_MAX * 100.0)
 }
 
-/// A loop of the lowest priority on each CPU, which gives way to any other program at once and keeps the CPU from
-/// sleeping. How long a sleeping CPU of a virtual machine takes to wake depends on how often it slept just before; a
-/// fleet's messages change that, and it would be taken for what the fleet costs.
+/// Of the lowest priority: gives way at once and keeps the CPU from sleeping. How long a sleeping virtual CPU takes to
+/// wake depends on how often it slept just before, which a fleet's messages change.
 fn awake(one: u32, others: &[String]) -> Result<Vec<Running>, String> {
     let start = |cpu: String| {
         let mut command = Command::new("taskset");
@@ -233,8 +225,8 @@ fn awake(one: u32, others: &[String]) -> Result<Vec<Running>, String> {
     others.iter().cloned().chain([one.to_string()]).map(start).collect()
 }
 
-/// The CPU on which everything of a load runs, what carries a fleet's messages included, and the others, the target's: a
-/// controller beside the target would keep its CPU awake, and the fleet's responses would come sooner.
+/// The CPU of everything of a load, what carries a fleet's messages included, and the target's: a controller beside the
+/// target would keep its CPU awake, and the fleet's responses would come sooner.
 fn one_and_others() -> Result<(u32, Vec<String>), String> {
     match prony_host::cpus::allowed().as_slice() {
         [one, others @ ..] if !others.is_empty() => Ok((*one, others.iter().map(u32::to_string).collect())),
@@ -275,13 +267,11 @@ fn watched(pid: u32, seconds: u64) -> Result<(f64, u64), String> {
     Ok((cores, peak.ok_or("the controller's memory is not known")?))
 }
 
-/// User and system time of a process.
 fn cpu_ticks(pid: u32) -> Result<u64, String> {
     let stat = prony_host::process::stat(pid).ok_or("the load ended early")?;
     Ok(stat.cpu_ticks)
 }
 
-/// The shares of a load of some seconds.
 fn recorded(url: &str, rate: Option<f64>) -> Result<(Plan, Vec<WindowDelta>), String> {
     let mut plan = Plan::closed(Target::parse(url).map_err(|e| e.to_string())?);
     (plan.connections, plan.pipeline, plan.threads) = (100, 4, 1);

@@ -83,14 +83,12 @@ enum Compiler {
 }
 
 impl Compiler {
-    /// The first that runs cargo-fuzz; `None` where none does.
     fn found() -> Option<Compiler> {
         [Compiler::Nightly, Compiler::Bootstrap].into_iter().find(|compiler| {
             programs::output(compiler.fuzz().arg("--version")).is_ok_and(|version| version.status.success())
         })
     }
 
-    /// `cargo fuzz`, without its subcommand.
     fn fuzz(self) -> Command {
         let mut command = Command::new("cargo");
         match self {

@@ -1,8 +1,7 @@
-//! `cargo xtask h2spec`: the cases of h2specd, the client side of h2spec, played against `prony load --http2`.
-//!
-//! h2specd (github.com/summerwind/h2spec) listens on a port for each of its cases, breaks a rule of RFC 9113 or uses one
-//! of its freedoms there, and judges what the client sends back. Its version and those of what it is built from are
-//! pinned in xtask/h2spec/go.mod and go.sum; it is built by Go into target/. Nothing of it is kept here.
+//! `cargo xtask h2spec`: the cases of h2specd, the client side of h2spec, played against `prony load --http2`. h2specd
+//! (github.com/summerwind/h2spec) breaks a rule of RFC 9113 or uses one of its freedoms on a port for each case, and
+//! judges what the client sends back. Its version is pinned in xtask/h2spec/go.mod and go.sum; Go builds it into
+//! target/.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -16,18 +15,15 @@ const CASES_MIN: u32 = 57;
 const PORTS_FROM: u16 = 20_000;
 const PORTS: u16 = 100;
 const TRIES: u16 = 80;
-/// A request of each case, on a connection that stays open behind its answer: of what a case sends next, nothing may meet a
-/// connection that is closed because the load is over.
+/// A request of each case, on a connection that stays open behind its answer: what a case sends next must meet it open.
 const LOAD: &str = "load --http2 -t 1 -c 1 -p 1 --rate 2 -d 500ms --warmup 0s --timeout 1s";
 
-/// What came of the cases.
 #[derive(Debug, PartialEq, Eq)]
 struct Summary {
     cases: u32,
     passed: u32,
 }
 
-/// Plays all cases.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let prony = crate::prony(root)?;
     let h2specd = match build(root) {

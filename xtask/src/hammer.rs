@@ -1,8 +1,6 @@
-//! The test suite under conditions that no verdict may depend on: again and again, in random order, beside a process
-//! that takes each core half of the time, and on a single core.
-//!
-//! A test that fails here depends on speed, quiet or chance, or finds a fault; either is to be mended. No test may take
-//! over ten times its quiet time: one that does waits for something that noise takes away.
+//! The test suite again and again, in random order, beside a process that takes each core half of the time, and on one
+//! core. A test that fails here depends on speed, quiet or chance, or finds a fault; one that takes over ten times its
+//! quiet time waits for something that noise takes away.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -75,7 +73,6 @@ pub(crate) struct Asked {
     store: bool,
 }
 
-/// How one test fared beside the busy process.
 #[derive(Default)]
 struct Fared {
     runs: u64,
@@ -92,13 +89,11 @@ struct Times {
 }
 
 impl Times {
-    /// How many times its quiet time the longest run took.
     fn slower(&self) -> f64 {
         self.longest.as_secs_f64() / self.quiet.max(QUIET_LEAST).as_secs_f64()
     }
 }
 
-/// Everything that was found, by `binary test`.
 struct Found {
     tests: BTreeMap<String, Fared>,
     suites: u64,
@@ -148,7 +143,6 @@ pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
     found.verdict()
 }
 
-/// Runs the whole suite again and again.
 fn suites(
     found: &Mutex<Found>,
     binaries: &[Binary],
@@ -200,7 +194,6 @@ fn held(found: &Mutex<Found>) -> MutexGuard<'_, Found> {
     found.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The tests of [`TIMED`].
 fn timed(binaries: &[Binary]) -> Result<Vec<(&Binary, String)>, String> {
     let mut timed = Vec::new();
     for binary in binaries {

@@ -1,8 +1,7 @@
-//! `cargo xtask http2-counts`: what `prony load --http2` counts, against the logs of nghttpd, nginx and h2o.
-//!
-//! With a count of requests, the server's log has as many, to the request. With a duration it has those that were completed
-//! and at most what was in flight at the end. nginx ends each connection after 1,000 requests: none may be lost by that.
-//! No verdict depends on time. A server that is not installed is skipped.
+//! `cargo xtask http2-counts`: what `prony load --http2` counts, against the logs of nghttpd, nginx and h2o. With a
+//! count of requests, the log has as many; with a duration those that were completed and at most what was in flight at
+//! the end. nginx ends each connection after 1,000 requests: none may be lost by that. What is not installed is
+//! skipped.
 
 use std::fs;
 use std::net::TcpStream;
@@ -21,7 +20,6 @@ const STREAMS: u64 = 16;
 /// How long a server may take to listen, and to write its log's last line.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A server with a log of its requests.
 struct Logging {
     name: &'static str,
     /// Its configuration for this port, if it has one, to be written to `server.conf`; logs go to `log` in its folder.
@@ -29,7 +27,6 @@ struct Logging {
     arguments: fn(u16) -> Vec<String>,
     /// Whether its log is what it writes to standard output.
     says_log: bool,
-    /// Whether a line of the log is a request's.
     is_request: fn(&str) -> bool,
 }
 
@@ -70,7 +67,6 @@ const SERVERS: [Logging; 3] = [
     },
 ];
 
-/// Compares all of them, and prints a line each.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let (prony, mut checks) = (crate::prony(root)?, Checks::default());
     for server in &SERVERS {
@@ -103,7 +99,6 @@ fn compared(server: &Logging, prony: &Path, folder: &Path) -> Result<Option<Stri
     Ok(Some(format!("{said}; in a second, {} and {} in its log", timed.completed, timed.logged)))
 }
 
-/// Prony's counts, and the log's.
 struct Counted {
     completed: u64,
     failed: u64,
@@ -112,7 +107,6 @@ struct Counted {
     logged: u64,
 }
 
-/// A load of a server of its own.
 fn logged(server: &Logging, prony: &Path, folder: &Path, length: &[&str]) -> Result<Option<Counted>, String> {
     let at = |e: std::io::Error| format!("{}: {e}", folder.display());
     files::anew(folder)?;

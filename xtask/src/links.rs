@@ -1,5 +1,4 @@
-//! Links between pages: in Markdown each names a file that is there and a heading that it has, and in the built site each
-//! names a file and an element of it.
+//! Links between pages: each names a file that is there and a heading or an element that it has.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -27,7 +26,6 @@ pub(crate) fn broken(root: &Path, pages: &[(&str, String)]) -> Vec<String> {
     found
 }
 
-/// A path from a folder, without `..`.
 pub(crate) fn joined(folder: &Path, path: &str) -> PathBuf {
     let mut out = PathBuf::new();
     for part in folder.join(path).components() {
@@ -52,7 +50,6 @@ fn prose(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// The links of a page that are not to other sites.
 fn targets(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in prose(text) {

@@ -16,7 +16,6 @@ pub(crate) struct Estimate {
 }
 
 impl Estimate {
-    /// Of these values; `None` of nothing.
     pub(crate) fn of(mut values: Vec<f64>) -> Option<Estimate> {
         values.sort_by(f64::total_cmp);
         let n = values.len() as u64;

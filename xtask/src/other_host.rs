@@ -1,6 +1,5 @@
 //! A second host on this machine: a network namespace behind a pair of virtual interfaces, and Debian's OpenSSH in it.
-//!
-//! It has this machine's CPUs, kernel and files. It needs root, iproute2, util-linux's nsenter, and OpenSSH.
+//! It needs root, iproute2, util-linux's nsenter, and OpenSSH.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpStream};
@@ -25,15 +24,13 @@ const SSHD: &str = "/usr/sbin/sshd";
 /// sshd listens within milliseconds.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// It, until this is dropped.
 pub(crate) struct OtherHost {
     folder: PathBuf,
     _sshd: Running,
 }
 
 impl OtherHost {
-    /// Starts it with its keys and state in this folder, which is made anew, and with this home folder and these variables
-    /// for who logs in. The inner error is the reason to skip.
+    /// Its keys and state are in this folder, made anew; who logs in has this home and variables. Inner error: skip.
     pub(crate) fn start(
         folder: &Path,
         home: &Path,

@@ -1,7 +1,5 @@
-//! `cargo xtask packages "SYSTEM=ROOT" …`: docs/distributions.md. Of each server, on which systems it was run, and where it
-//! was not, whether that system's package lists have what its recipe names.
-//!
-//! ROOT is a root filesystem, or a folder with an apt configuration and its lists; apt-cache reads the lists.
+//! `cargo xtask packages "SYSTEM=ROOT" …`: docs/distributions.md: on which systems each server was run, else whether
+//! their package lists have what its recipe names. ROOT: a root filesystem, or a folder of apt's with lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -38,7 +36,6 @@ const NOT_OFFERED: [(&str, &[&str], &str); 15] = [
 ];
 const LOCKED: &str = "Its lock file is for PHP 8.1 and newer.";
 
-/// A system whose package lists were asked.
 struct System {
     name: String,
     /// The version that a package of the recipes would be installed in.
@@ -67,7 +64,6 @@ pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
 
 type Recipes = BTreeMap<String, (Table, Vec<Table>)>;
 
-/// Each server's recipe and its records.
 fn recipes(root: &Path) -> Result<Recipes, String> {
     let mut recipes = Recipes::new();
     for path in files::list(&root.join("servers"))?.iter().filter(|path| path.join("server.toml").is_file()) {
@@ -103,7 +99,6 @@ fn versions(at: &str, named: &BTreeSet<String>) -> Result<BTreeMap<String, Strin
     if found.is_empty() { Err(format!("apt-cache knows no package by the lists of {at}")) } else { Ok(found) }
 }
 
-/// Of what `apt-cache policy` prints.
 fn candidates(policy: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut package = "";
@@ -152,7 +147,6 @@ fn by_server(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String 
     table(&format!("server | {}", heads.join(" | ")), &rules, alike)
 }
 
-/// What is known of a server on a system.
 fn on(system: &System, name: &str, recipe: &Table, records: &[Table]) -> String {
     let field =
         |record: &Table, key: &str| record.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();

@@ -20,7 +20,6 @@ pub(crate) fn table<R: AsRef<[String]>>(
     format!("| {heads} |\n|{rules}|\n{rows}")
 }
 
-/// A figure, or the sign that there is none.
 pub(crate) fn or_none<T>(figure: Option<T>, shown: impl FnOnce(T) -> String) -> String {
     figure.map_or_else(|| NONE.to_owned(), shown)
 }
@@ -29,7 +28,6 @@ pub(crate) fn list(lines: impl IntoIterator<Item = String>) -> String {
     lines.into_iter().map(|line| format!("- {line}\n")).collect()
 }
 
-/// Lines as they were printed or typed.
 pub(crate) fn verbatim<S: AsRef<str>>(lines: &[S]) -> String {
     let lines: String = lines.iter().map(|line| format!("{}\n", line.as_ref())).collect();
     format!("```text\n{lines}```\n")
@@ -40,7 +38,6 @@ pub(crate) fn date() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
 }
 
-/// The machine as a load or the doctor recorded it.
 pub(crate) fn host(recorded: &Value) -> String {
     let word = |name: &str| recorded[name].as_str().unwrap_or("?").to_owned();
     let cpus = recorded["cpus_online"].as_u64().unwrap_or(0);

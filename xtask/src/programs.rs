@@ -21,7 +21,6 @@ pub(crate) fn output(command: &mut Command) -> Result<Output, String> {
     output.map_err(|e| format!("{} could not be run: {e}", command.get_program().display()))
 }
 
-/// Bytes as text, without white space around it.
 pub(crate) fn trimmed(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim().to_owned()
 }
@@ -47,7 +46,6 @@ pub(crate) fn json(command: &mut Command) -> Result<Value, String> {
         .map_err(|e| format!("`{}` printed no JSON ({e}): {}", line(command), trimmed(&output.stderr)))
 }
 
-/// Runs a command that must succeed and whose lines are seen as they come.
 pub(crate) fn seen(command: &mut Command) -> Result<(), String> {
     let status = command.stdin(Stdio::null()).status();
     match status.map_err(|e| format!("{} could not be run: {e}", command.get_program().display()))? {
@@ -70,7 +68,6 @@ pub(crate) fn commit(root: &Path) -> String {
     git(root, &["describe", "--always", "--dirty"]).unwrap_or_else(|_| "unknown".to_owned())
 }
 
-/// A process that ends with this value.
 #[derive(Debug)]
 pub(crate) struct Running(pub(crate) Child);
 
@@ -84,7 +81,6 @@ impl Running {
         self.0.id()
     }
 
-    /// The first line that it prints.
     pub(crate) fn first_line(&mut self) -> Result<String, String> {
         let (out, mut line) = (self.0.stdout.take().ok_or("it has no output")?, String::new());
         BufReader::new(out).read_line(&mut line).map_err(|e| e.to_string())?;
@@ -111,7 +107,6 @@ pub(crate) fn target(prony: &Path, flags: &[&str]) -> Result<(Running, String), 
     Ok((target, url.trim_end_matches([',', ';', '.']).to_owned()))
 }
 
-/// Checks of which each prints a line.
 #[derive(Default)]
 pub(crate) struct Checks {
     failed: usize,

@@ -1,7 +1,5 @@
-//! Where releases are, and which is the newest: `repository` and `version` of the root Cargo.toml, and no other place.
-//!
-//! `cargo xtask docs` writes both into the pages, the action and the templates; `cargo xtask tidy` refuses a file that
-//! has others.
+//! Where releases are, and which is the newest: `repository` and `version` of the root Cargo.toml. `cargo xtask docs`
+//! writes both into the pages, the action and the templates; `cargo xtask tidy` refuses others.
 
 use std::path::Path;
 
@@ -26,7 +24,6 @@ const BEFORE_VERSION: [&str; 7] = [
 /// Endings of files that may name a release.
 const ENDINGS: [&str; 2] = [".md", ".yml"];
 
-/// The address and the version that the root Cargo.toml has.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Release {
     /// `owner/name` at GitHub.
@@ -63,7 +60,6 @@ impl Release {
         .collect()
     }
 
-    /// A text with this release wherever it names one.
     fn written(&self, text: &str) -> String {
         let mut out = text.to_owned();
         for (before, after) in NAMED {

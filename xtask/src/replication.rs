@@ -11,7 +11,6 @@ pub(crate) const EXPERIMENT: &str = "fast-and-furious-2023";
 /// The one plan of its short scale that is run: at most 19 trials of 3 s after 0.5 s of warm-up, a minute and a half.
 pub(crate) const PLAN: &str = "c100";
 
-/// The candidates that the experiment's file names.
 pub(crate) fn candidates(root: &Path) -> Result<Vec<String>, String> {
     let path = root.join("experiments").join(EXPERIMENT).with_extension("toml");
     let file = files::toml(&path)?;
@@ -20,8 +19,7 @@ pub(crate) fn candidates(root: &Path) -> Result<Vec<String>, String> {
     Ok(named.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect())
 }
 
-/// Whether the report (`prony report`, as `json` and as `markdown`) has each candidate, as measured or as skipped with
-/// a reason, and the source's figures and conclusions beside ours.
+/// Whether the report has each candidate, measured or skipped with a reason, and the source's figures and conclusions.
 pub(crate) fn is_whole(candidates: &[String], json: &str, markdown: &str) -> Result<(), String> {
     let analysis: Value = serde_json::from_str(json).map_err(|e| format!("its report: {e}"))?;
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();

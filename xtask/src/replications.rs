@@ -1,6 +1,5 @@
-//! The pages about published comparisons that were repeated, from run logs: docs/replications/NAME.md, docs/gallery/.
-//!
-//! A page's words are written by hand; what is between its two marks is written here, from the run log.
+//! The pages about published comparisons that were repeated: docs/replications/NAME.md, docs/gallery/. What is between
+//! a page's two marks is written here, from the run log; the rest by hand.
 
 mod page;
 mod tables;
@@ -25,8 +24,7 @@ pub(crate) struct Asked {
     folder: Option<PathBuf>,
 }
 
-/// Writes the page, the example report and its place in the list of each experiment with a source, from
-/// `FOLDER/NAME.jsonl`. What has no run log stays as it is.
+/// Writes the pages of each experiment with a source, from `FOLDER/NAME.jsonl`; without a log they stay as they are.
 pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
     let runs = asked.folder.clone().unwrap_or_else(|| root.join(RUNS));
     let mut found = 0;
@@ -51,12 +49,10 @@ pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
     if found == 0 { Err(format!("{} has no run log of such an experiment", runs.display())) } else { Ok(()) }
 }
 
-/// A run of an experiment with a source: what its log says at first, and what Prony makes of it.
 struct Replication {
     name: String,
     /// The commit of the tree, whose Prony judges.
     judged_by: String,
-    /// The run log's first line.
     header: Value,
     /// `prony report --format json`.
     analysis: Value,
@@ -92,7 +88,6 @@ fn source(name: &str) -> Result<Value, String> {
     serde_json::to_value(experiment.published).map_err(|e| format!("{name}: {e}"))
 }
 
-/// The experiments that name a source, in the order of their names.
 fn experiments(root: &Path) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     for path in files::list(&root.join("experiments"))? {
@@ -103,7 +98,6 @@ fn experiments(root: &Path) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// The page with other figures between its marks.
 fn replaced(text: &str, figures: &str) -> Result<String, String> {
     let marks = text.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
     let (before, after) = marks.ok_or_else(|| format!("it lacks the lines {BEGIN} and {END}"))?;

@@ -1,8 +1,5 @@
-//! Which servers of the catalogue are installed and checked today.
-//!
-//! Some sixty servers with their compilers and registries take longer than anybody waits
-//! for CI: the quick ones run always, of the others a part that changes with the day,
-//! so that each has its turn within [`PARTS`] days.
+//! Which servers of the catalogue are installed and checked today. Some sixty take longer than anybody waits for CI:
+//! the quick ones run always, each of the others within [`PARTS`] days.
 
 use std::collections::BTreeMap;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -10,7 +7,6 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-/// Into how many parts the catalogue is divided.
 const PARTS: u64 = 6;
 /// Always: what the built-in experiment compares, each installed within a minute.
 const ALWAYS: [&str; 9] = [
@@ -24,8 +20,8 @@ const ALWAYS: [&str; 9] = [
     "node-http",
     "php-server",
 ];
-/// Hosts without which the packages of a registry cannot be had. Debian, PyPI, npm, Go and crates.io are
-/// taken for granted: where they are missing, a failure is to be seen.
+/// Without these a registry's packages cannot be had. Debian, PyPI, npm, Go and crates.io are taken for granted:
+/// without them, a failure is to be seen.
 const HOSTS: [(&str, &str); 4] = [
     ("packagist", "repo.packagist.org:443"),
     ("pecl", "pecl.php.net:443"),
@@ -37,7 +33,6 @@ const DAY_S: u64 = 24 * 3600;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Part {
-    /// Servers to install and check.
     pub(crate) servers: Vec<String>,
     /// Servers whose turn it is and that cannot be had here, and why.
     pub(crate) left_out: Vec<(String, String)>,

@@ -1,6 +1,5 @@
-//! An application over a database, for real: `cargo xtask shop` takes examples/shop-api in each language, makes a commit
-//! with a query per row, and sees that `prony ci compare` finds it slower. It is fifty queries for one: no machine is so
-//! noisy that this passes for chance.
+//! `cargo xtask shop`: makes of examples/shop-api in each language a commit with a query per row, which
+//! `prony ci compare` must find slower. It is fifty queries for one: no machine is so noisy.
 
 use std::path::Path;
 use std::process::Command;

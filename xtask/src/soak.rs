@@ -1,10 +1,5 @@
-//! A soak: `prony load` for minutes in several modes, and whether its memory grows.
-//!
-//! The modes run at once, each against a `prony target` of its own on loopback,
-//! since it is memory and not speed that is looked at. Every second the
-//! resident memory of each load is read; after the first minute it is expected
-//! not to grow: the Theil–Sen slope, with its interval, over means of a few
-//! seconds each.
+//! A soak: `prony load` for minutes in several modes at once, and whether its memory grows. Resident memory is read
+//! every second; after the first minute it must not grow, by the Theil–Sen slope over means of a few seconds each.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +23,6 @@ const CONFIDENCE: f64 = 0.95;
 /// Loads end by themselves; one that has not by then hangs.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// A load and its target.
 struct Mode {
     name: &'static str,
     target: &'static [&'static str],
@@ -45,7 +39,6 @@ const MODES: [Mode; 3] = [
     },
 ];
 
-/// What a mode's load did, and its memory each second.
 struct Soaked {
     name: &'static str,
     line: String,
@@ -53,7 +46,6 @@ struct Soaked {
     failed: u64,
     rss_kib: Vec<u64>,
     slope: Option<Interval>,
-    /// The machine, in a line.
     host: String,
 }
 
@@ -126,7 +118,6 @@ fn soak(binary: &Path, folder: &Path, minutes: u64) -> Result<Vec<Soaked>, Strin
     ended.collect()
 }
 
-/// A process's resident memory.
 fn rss_kib(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -146,7 +137,6 @@ fn slope(rss_kib: &[u64]) -> Option<Interval> {
     theil_sen(&points, CONFIDENCE)
 }
 
-/// What is wrong with a soaked load, if anything.
 fn complaint(soaked: &Soaked) -> Option<String> {
     let name = soaked.name;
     if soaked.completed == 0 {

@@ -1,7 +1,6 @@
-//! The test suite of the workspace: built once by Cargo, then run binary by binary, with each test's time.
-//!
-//! `cargo test` does the same without times; its flag for them is unstable, but the test binaries themselves take it
-//! where `RUSTC_BOOTSTRAP` is set, which would make Cargo build everything again and is therefore set for them alone.
+//! The test suite of the workspace: built once by Cargo, then run binary by binary, with each test's time. The flag for
+//! times is unstable: the binaries take it where `RUSTC_BOOTSTRAP` is set, for them alone, since Cargo would build
+//! everything again.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -13,10 +12,8 @@ use serde_json::Value;
 
 use crate::programs;
 
-/// So many of the slowest tests are shown.
 const SLOWEST_SHOWN: usize = 15;
 
-/// A test binary as Cargo built it.
 #[derive(Clone, Debug)]
 pub(crate) struct Binary {
     /// The package and, of an integration test, its name: `prony-load engine`.
@@ -28,7 +25,6 @@ pub(crate) struct Binary {
     prefix: Vec<String>,
 }
 
-/// What became of one test.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     pub(crate) passed: bool,
@@ -36,7 +32,6 @@ pub(crate) struct Outcome {
     pub(crate) took: Duration,
 }
 
-/// Of all tests that were run: the outcome by `binary test`.
 pub(crate) type Outcomes = BTreeMap<String, Outcome>;
 
 /// What became of the tests that a binary ran, what was printed, and how it ended.
@@ -91,7 +86,6 @@ pub(crate) fn build(root: &Path, of: &[&str]) -> Result<Vec<Binary>, String> {
     if status.success() { Ok(binaries) } else { Err(format!("the tests do not compile ({status})")) }
 }
 
-/// The test binary that a line of Cargo's messages is about.
 fn artifact(line: &str) -> Option<Binary> {
     let message: Value = serde_json::from_str(line).ok()?;
     if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
@@ -110,7 +104,6 @@ fn artifact(line: &str) -> Option<Binary> {
 }
 
 impl Binary {
-    /// The same, run on these CPUs alone.
     pub(crate) fn on_cpus(&self, cpus: &str) -> Self {
         Self { prefix: vec!["taskset".into(), "-c".into(), cpus.into()], ..self.clone() }
     }
@@ -139,7 +132,6 @@ impl Binary {
         Ok(Ran { outcomes, text, status: output.status })
     }
 
-    /// Runs one test by itself.
     pub(crate) fn run_one(&self, test: &str) -> Result<Ran, String> {
         let begun = Instant::now();
         let output = programs::output(self.command().args(["--exact", test]))?;

@@ -10,8 +10,7 @@ use crate::release::Release;
 const FILE_LINES_MAX: usize = 500;
 /// How a file that a program writes begins.
 const GENERATED: &str = "// Generated ";
-/// Words that say that something is unfinished, or belongs to somebody's machine.
-/// Each is spelled in two parts here, so that this file passes its own check.
+/// Of what is unfinished, or somebody's machine. Each is spelled in two parts, so that this file passes its own check.
 const BANNED: &[(&str, &str, &str)] = &[
     ("TO", "DO", "finish it, or write an issue"),
     ("FIX", "ME", "fix it, or write an issue"),
@@ -21,7 +20,6 @@ const BANNED: &[(&str, &str, &str)] = &[
     ("/ro", "ot/", "a path of one machine"),
     ("/ho", "me/", "a path of one machine"),
 ];
-/// Endings of files that are read as text.
 const TEXT: &[&str] = &[
     "rs",
     "toml",
@@ -77,7 +75,6 @@ pub(crate) fn tracked(root: &Path) -> Result<Vec<String>, String> {
     Ok(files.lines().map(str::to_owned).collect())
 }
 
-/// Those of these files that end so, with their texts.
 fn texts<'a>(root: &Path, files: &'a [String], ending: &str) -> Vec<(&'a str, String)> {
     let text = |file: &'a String| Some((file.as_str(), fs::read_to_string(root.join(file)).ok()?));
     files.iter().filter(|file| file.ends_with(ending)).filter_map(text).collect()

@@ -1,8 +1,6 @@
-//! What the terminal's view costs the engine: `cargo xtask tui --cost [--pairs N] [--prony PATH]`.
-//!
-//! Loads with and without the view alternate on one CPU, which the drawing thread has to share with the
-//! worker, each on a pseudo terminal that is read as a terminal reads. Compared are neighbours, by CPU time
-//! over requests, which other work on the machine moves less than it moves throughput.
+//! What the terminal's view costs the engine: `cargo xtask tui --cost [--pairs N] [--prony PATH]`. Loads with and
+//! without it alternate on one CPU, each on a pseudo terminal. Compared are neighbours, by CPU time over requests,
+//! which other work moves less than throughput.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -18,15 +16,13 @@ use crate::web_cost::{Asked, Cost, print};
 const PAIRS: usize = 24;
 const SIZE: Winsize = Winsize { ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
 
-/// A load's cost, and what it wrote to its terminal.
 struct Load {
     cost: Cost,
     bytes: usize,
     drawn: bool,
 }
 
-/// Measures and prints; asserts nothing but that the view was there, as a shared machine moves the rest
-/// by more than what it is.
+/// Asserts nothing but that the view was there: a shared machine moves the rest by more than what it is.
 pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
     let measured = asked.pairs(root, PAIRS, |prony, url, view| {
         let load = one(prony, url, view)?;
@@ -65,7 +61,6 @@ fn one(prony: &Path, url: &str, view: bool) -> Result<Load, String> {
     Ok(Load { cost: Cost::of(&text)?, bytes: written.len(), drawn })
 }
 
-/// Reads a terminal until nobody has it.
 fn read_all(master: OwnedFd) -> thread::JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let (mut master, mut all, mut some) = (File::from(master), Vec::new(), [0; 8192]);

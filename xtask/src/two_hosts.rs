@@ -1,9 +1,7 @@
-//! The same experiment over loopback and on two hosts: `cargo xtask two-hosts [--prony PATH] [--only NAME]… [--scale NAME]
-//! [--blocks N] [--store]`.
-//!
-//! `quickstart` with three servers, once as on any machine and once with `--server-host`, whose host is a network namespace
-//! of this machine: the CPUs, the kernel and the servers are the same, and only the way differs. The page says what that does
-//! to each figure, and why. The servers have to be installed: `prony servers install` in the repository's folder.
+//! The same experiment over loopback and on two hosts:
+//! `cargo xtask two-hosts [--prony PATH] [--only NAME]… [--scale NAME] [--blocks N] [--store]`: `quickstart` with three
+//! installed servers, once as on any machine and once with `--server-host`, whose host is a network namespace of this
+//! machine: only the way differs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,9 +21,8 @@ use crate::{built, own_prony};
 
 const EXPERIMENT: &str = "quickstart";
 const SERVERS: [&str; 3] = ["nginx-fpm", "node-http", "go-net-http"];
-/// Where logs and what the other host needs are, below the repository: a log's path stands in the page.
+/// Below the repository: a log's path stands in the page.
 const FOLDER: &str = "target/two-hosts";
-/// The run logs, of loopback first.
 const LOGS: [&str; 2] = ["loopback.jsonl", "two-hosts.jsonl"];
 
 #[derive(Parser)]
@@ -44,7 +41,6 @@ pub(crate) struct Asked {
     store: bool,
 }
 
-/// Runs both, prints the page, and stores it where that is asked.
 pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
     let other = OtherHost::start(&root.join(FOLDER).join("host"), root, &[])?
         .map_err(|why| format!("not run: {why}"))?;

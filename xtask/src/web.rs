@@ -1,5 +1,4 @@
-//! The web page, built and looked at: `cargo xtask web` makes run logs and
-//! reports of them, and has Chromium open these and the live pages (`web/e2e/`).
+//! `cargo xtask web`: makes run logs and reports, and has Chromium open these and the live pages (`web/e2e/`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +16,6 @@ const REPORT_TARGET_MS: u128 = 2_000;
 /// The page beside its data.
 const PAGE_MAX_BYTES: u64 = 1_000_000;
 
-/// Runs the checks of the web page.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let web = Web {
         // Another binary's pages, where somebody works on them.
@@ -97,7 +95,6 @@ impl Web {
         self.prony(&["bench", "three.toml", "--servers", "servers", "-q", "-o", "experiment.jsonl"])
     }
 
-    /// Loads at several rates, and a ramp of connections.
     fn loads(&self) -> Result<(), String> {
         let _ = fs::remove_file(self.folder.join("loads.jsonl"));
         for rate in ["500", "2k", "4k"] {

@@ -1,9 +1,6 @@
-//! What a watched live page costs the engine: `cargo xtask web --cost [--pairs N] [--prony PATH]`.
-//!
-//! Loads with and without `--web` alternate on one CPU, which the web server's
-//! threads have to share with the worker; a listener takes the events as a browser
-//! does. Compared are neighbours, by CPU time over requests, which other work on the
-//! machine moves less than it moves throughput.
+//! What a watched live page costs the engine: `cargo xtask web --cost [--pairs N] [--prony PATH]`. Loads with and
+//! without `--web` alternate on one CPU; a listener takes the events as a browser does. Compared are neighbours, by CPU
+//! time over requests, which other work moves less than throughput.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -32,7 +29,6 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    /// Of a load, by its result in JSON.
     pub(crate) fn of(text: &str) -> Result<Cost, String> {
         let trial: Value = serde_json::from_str(text).map_err(|e| format!("{e}: {text}"))?;
         let number = |path: &str| trial.pointer(path).and_then(Value::as_f64).unwrap_or(f64::NAN);
@@ -72,7 +68,6 @@ impl Asked {
     }
 }
 
-/// Prints what the second of each pair costs over the first.
 pub(crate) fn print(pairs: &[[&Cost; 2]]) -> Result<(), String> {
     for (name, figure) in [
         ("whole process", (|cost| cost.workers + cost.beside) as fn(&Cost) -> f64),

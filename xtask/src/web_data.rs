@@ -1,8 +1,5 @@
-//! What the web page's checks look at beside the live runs: run logs of known content.
-//!
-//! Each log begins as one that the binary wrote of short loads, so that its header, its plans and its candidates are
-//! real. What a slow or a noisy machine could change or leave out is then put into it: measurements of loads that were
-//! carried at known throughputs, with samples that are made up.
+//! Run logs of known content for the web page's checks. Each begins as one that the binary wrote of short loads, so
+//! that its header is real; measurements at known throughputs and made-up samples are put into it.
 
 use std::path::Path;
 
@@ -12,8 +9,7 @@ use serde_json::{Value, json};
 
 use crate::files;
 
-/// A source that printed figures of the three candidates: the first conclusion holds and the second fails
-/// by factors of thousands; the third is about somebody who did not run.
+/// The first conclusion holds and the second fails by factors of thousands; the third is of one who did not run.
 pub(crate) const PUBLISHED: &str = "schema = \"prony.published/1\"\nsource = \"Three servers, as somebody else saw them, 2020\"\n\
     method = \"by hand, one run each\"\n\
     [[row]]\nname = \"one\"\ncandidate = \"first\"\nconnections = 4\nrequests_per_s = 10000\np99_ms = 2\n\
@@ -34,7 +30,6 @@ const RUNS: u64 = 12;
 /// The first run in which the second candidate carries a fifth less.
 const WORSE_FROM: u64 = 7;
 
-/// Samples of 10 s, ten a second.
 fn sampled() -> Value {
     let each = |of: fn(u64) -> u64| (0..=100).map(of).collect::<Vec<u64>>();
     json!({
@@ -69,8 +64,7 @@ fn made(result: &Value, per_s: f64) -> Result<Value, String> {
     Ok(line)
 }
 
-/// The experiment's throughputs: each candidate a tenth above the one before, each block a hundredth. Its first trial is
-/// suspect, for a reason.
+/// Each candidate a tenth above the one before, each block a hundredth. The first trial is suspect, for a reason.
 pub(crate) fn experiment(folder: &Path) -> Result<(), String> {
     change(&folder.join("experiment.jsonl"), |line| {
         let place = ["first", "second", "third"].iter().position(|name| line["candidate"] == *name);
@@ -92,8 +86,7 @@ pub(crate) fn loads(folder: &Path) -> Result<(), String> {
     })
 }
 
-/// A duet of what ran in turn, as one takes two CPUs: two blocks become one, in which the places are changed. One
-/// carries a fifth less than the other, in every block.
+/// A duet of what ran in turn: two blocks become one, places changed. One carries a fifth less, in every block.
 pub(crate) fn duet(folder: &Path) -> Result<(), String> {
     let mut all = lines(&folder.join("duet.jsonl"))?;
     let paired = |place: &mut Value| {
@@ -118,8 +111,8 @@ pub(crate) fn duet(folder: &Path) -> Result<(), String> {
     write_lines(&folder.join("duet.jsonl"), &all)
 }
 
-/// Two servers of known capacity, in two blocks: searches with two numbers of connections, shares of what is found,
-/// and a ramp. The second block's capacity is 2 % higher.
+/// Two servers of known capacity, in two blocks: searches with two numbers of connections, and a ramp. The second
+/// block's is 2 % higher.
 pub(crate) fn knees(folder: &Path) -> Result<(), String> {
     let experiment = lines(&folder.join("experiment.jsonl"))?;
     let ramp = lines(&folder.join("ramp.jsonl"))?;
@@ -225,7 +218,6 @@ fn results(lines: &[Value]) -> impl Iterator<Item = &Value> {
     lines.iter().filter(|line| line["type"] == "result")
 }
 
-/// Changes the results of a run log.
 fn change(path: &Path, mut to: impl FnMut(&Value) -> Result<Value, String>) -> Result<(), String> {
     let mut all = lines(path)?;
     for line in all.iter_mut().filter(|line| line["type"] == "result") {
@@ -238,8 +230,8 @@ pub(crate) fn write_lines(path: &Path, lines: &[Value]) -> Result<(), String> {
     files::write(path, lines.iter().map(|line| format!("{line}\n")).collect::<String>())
 }
 
-/// A run a day, all made of the experiment's: from [`WORSE_FROM`] on the second candidate carries a fifth
-/// less. Days differ by a thousandth.
+/// A run a day, of the experiment's: from [`WORSE_FROM`] on the second carries a fifth less. Days differ by a
+/// thousandth.
 pub(crate) fn history(folder: &Path) -> Result<(), String> {
     let all = lines(&folder.join("experiment.jsonl"))?;
     let runs = folder.join("history");

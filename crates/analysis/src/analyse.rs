@@ -35,9 +35,8 @@ const WIDENED: &str = "intervals are 1 + 2/n times as wide, since the run ended 
 /// Named trials in a note before "and N more".
 const NAMED_MAX: usize = 3;
 
-/// Analyses a run. Trials that were invalid, interrupted or failed count for
-/// nothing but are counted; of several results of one planned trial (after a
-/// resume) the last stands.
+/// Analyses a run: invalid, interrupted and failed trials are only counted; of several results of one trial the last
+/// stands.
 pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
     let results = log.last_results();
     let mut all = results.clone();
@@ -185,8 +184,7 @@ fn unseen_stalls(contestants: &[CandidateTrials<'_>]) -> Option<String> {
 /// What the application's own work is taken to be, for [`PlanAnalysis::spread_at_20_ms`].
 const APPLICATION_S: f64 = 0.02;
 
-/// See [`PlanAnalysis::spread_at_20_ms`]. A server's own CPU time of a request is what the
-/// application's comes on top of.
+/// See [`PlanAnalysis::spread_at_20_ms`]. The application's work comes on top of a server's own CPU time of a request.
 fn spread_at_20_ms(log: &RunLog, plan: &str, rows: &[Row]) -> Option<f64> {
     let record = log.header.plans.iter().find(|p| p.name == plan)?;
     if record.plan.arrivals != ArrivalKind::Closed {
@@ -202,8 +200,8 @@ fn spread_at_20_ms(log: &RunLog, plan: &str, rows: &[Row]) -> Option<f64> {
     (costs.len() > 1).then_some(most / least - 1.0)
 }
 
-/// First trial's start to last trial's end, by the wall clock; pauses before a resume are in it. A search's trial is
-/// its confirmation, and what else it loaded came before or, its descending probe, after that: all of it is counted before.
+/// By the wall clock, pauses before a resume included. What a search loaded before its trial, the confirmation, is
+/// counted.
 fn elapsed_ns(results: &Results<'_>) -> Option<u64> {
     let span = |result: &TrialResult| {
         let trial = result.trial.as_ref()?;
@@ -267,7 +265,6 @@ fn notes(log: &RunLog, results: &Results<'_>) -> Vec<String> {
     notes
 }
 
-/// Candidates of one run that were reached by different ways.
 fn different_ways(results: &Results<'_>) -> Option<String> {
     let mut by_way: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for cell in results.values().filter_map(|result| Cell::measured(result)) {

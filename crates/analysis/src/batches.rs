@@ -4,38 +4,31 @@ use prony_model::measurement::{Bin, Bins, Second};
 
 use crate::numbers::real;
 
-/// A contiguous part of the window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Batch {
     /// From the window's start to this batch's start.
     pub(crate) start_ns: u64,
-    /// From the window's start to this batch's end.
     pub(crate) end_ns: u64,
     pub(crate) sum: Bin,
 }
 
 impl Batch {
-    /// Its length in seconds.
     pub(crate) fn seconds(&self) -> f64 {
         real(self.end_ns - self.start_ns) / 1e9
     }
 
-    /// Its middle, in seconds from the window's start.
     pub(crate) fn middle_s(&self) -> f64 {
         real(self.start_ns + self.end_ns) / 2e9
     }
 
-    /// Completed requests per second.
     pub(crate) fn rate_per_s(&self) -> f64 {
         real(self.sum.completed) / self.seconds()
     }
 }
 
-/// The bins in `count` contiguous batches whose numbers of whole bins differ by
-/// one at most. The window's last bin may be shorter than the others: it goes
-/// with the last batch, since a batch of few milliseconds would be mostly
-/// noise. Empty when there are fewer whole bins than batches, and when the
-/// window goes on beyond the bins (older versions kept those of an hour).
+/// `count` contiguous batches of bins whose numbers of whole bins differ by one at most. A shorter last bin goes with
+/// the last batch: a batch of few milliseconds would be mostly noise. Empty with fewer whole bins than batches, and
+/// when the window goes on beyond the bins.
 pub(crate) fn merge(Bins { width_ns, each: bins }: &Bins, window_ns: u64, count: usize) -> Vec<Batch> {
     let whole = usize::try_from(window_ns / width_ns).unwrap_or(usize::MAX);
     let all = usize::try_from(window_ns.div_ceil(*width_ns)).unwrap_or(usize::MAX);
@@ -54,8 +47,7 @@ pub(crate) fn merge(Bins { width_ns, each: bins }: &Bins, window_ns: u64, count:
         .collect()
 }
 
-/// The entries of a series but for a last one of less than this share of the others' length (of a
-/// second, where there is but one): few answers would speak for a part like the others.
+/// The entries but for a last one of less than this share of the others' length (of a second, where there is but one).
 pub(crate) fn whole_entries(series: &[Second], least: f64) -> Vec<&Second> {
     let each_ns = series.iter().map(|s| s.length_ns).max().unwrap_or(0).max(1_000_000_000);
     series.iter().filter(|s| real(s.length_ns) >= least * real(each_ns)).collect()

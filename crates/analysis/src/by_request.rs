@@ -5,10 +5,8 @@ use prony_model::trial::{Clock, Summary, TargetFigures};
 
 use crate::summary::{OrderStatistics, summarise};
 
-/// Each request's figures; none where the plan has no list.
-///
-/// A request's percentiles rank its failed and unresolved ones as the whole's do, and are withheld by the same rule on
-/// its own count. They have no intervals: only the whole is kept by the second.
+/// Each request's figures; none without a list. Failed and unresolved ones rank in percentiles as in the whole's.
+/// Without intervals: only the whole is kept by the second.
 pub(crate) fn targets(m: &Measurement, arrival: Clock, window_ns: u64) -> Vec<TargetFigures> {
     if m.by_request.is_empty() {
         return Vec::new();

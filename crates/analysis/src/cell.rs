@@ -1,5 +1,4 @@
-//! One trial of a run as statistics take it: its place, its figures, and whether it counts; which plans and candidates a
-//! run has trials of; and what the trials of one candidate are by block.
+//! One trial of a run as statistics take it, and which trials a run has by plan, candidate and block.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,7 +19,6 @@ use crate::numbers::count;
 /// A run's results by index, of several of one planned trial the last.
 pub(crate) type Results<'a> = BTreeMap<u32, &'a TrialResult>;
 
-/// A trial with its place in the run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cell<'a> {
     pub(crate) planned: &'a PlannedTrial,
@@ -41,8 +39,7 @@ impl<'a> Cell<'a> {
         (!found_nothing).then_some(Cell { planned, trial, server, capacity })
     }
 
-    /// What candidates are ranked by: completed requests per second, of a search the rate it found; and whether the
-    /// server carries at least that.
+    /// Completed requests per second, of a search the rate it found; and whether the server carries at least that.
     pub(crate) fn throughput(&self) -> FigureValue {
         let own = &self.trial.throughput;
         let found = self.capacity.and_then(|found| found.capacity_per_s.as_ref());
@@ -76,7 +73,6 @@ impl<'a> Cell<'a> {
         self.trial.counts()
     }
 
-    /// Whether its verdict has a reason of this code.
     pub(crate) fn has(&self, code: Code) -> bool {
         self.trial.verdict.reasons.iter().any(|reason| reason.code == code)
     }
@@ -129,12 +125,10 @@ pub(crate) fn candidates(log: &RunLog, results: &Results<'_>, plan: &str) -> Vec
     known.chain(unknown.map(|label| CandidateRecord::named(label))).collect()
 }
 
-/// The trials of a candidate under a plan.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CandidateTrials<'a> {
     /// Those with a result, in block order.
     pub(crate) all: Vec<Cell<'a>>,
-    /// Those of them that count.
     pub(crate) counted: Vec<Cell<'a>>,
     /// In how many the server died, where it did: then it has no rank.
     pub(crate) died: Option<Deaths>,
@@ -154,8 +148,8 @@ impl<'a> CandidateTrials<'a> {
         CandidateTrials { counted: all.iter().copied().filter(Cell::counts).collect(), all, died }
     }
 
-    /// A figure by block, to be compared by; `None` where it may not be: of a percentile that a trial does not have
-    /// (censored or withheld), or that grew with the window's length in an overload.
+    /// `None` of a percentile that a trial does not have (censored or withheld), or that grew with the window in an
+    /// overload.
     pub(crate) fn comparable(&self, figure: Figure) -> Option<ByBlock> {
         let known: Vec<(u32, FigureValue)> = self
             .counted
@@ -214,20 +208,17 @@ impl Bounds {
     }
 }
 
-/// A candidate's figure by block.
 #[derive(Debug, Clone)]
 pub(crate) struct ByBlock {
     /// Of several trials of one block their average.
     pub(crate) values: BTreeMap<u32, f64>,
-    /// Whether any of them is only known to be at least that.
     pub(crate) at_least: bool,
     /// Whether the server died in other starts: these blocks are those that it survived.
     pub(crate) died: bool,
 }
 
 impl ByBlock {
-    /// From the trials' blocks and figures; `None` where there are none, or where a block has no such average, as one with
-    /// a 0 has no geometric mean.
+    /// `None` where there are no figures, or where a block has no average, as one with a 0 has no geometric mean.
     pub(crate) fn new(
         trials: impl IntoIterator<Item = (u32, FigureValue)>,
         average: fn(&[f64]) -> Option<f64>,
@@ -244,8 +235,7 @@ impl ByBlock {
         values.filter(|values| !values.is_empty()).map(|values| ByBlock { values, at_least, died })
     }
 
-    /// The truth may be more of a bound, and of a server that died where more is worse; less of one that died where more is
-    /// better.
+    /// More, of a bound and of a server that died where more is worse; less of one that died where more is better.
     pub(crate) fn bounds(&self, more_is_better: bool) -> Bounds {
         let may_be_more = self.at_least || (self.died && !more_is_better);
         Bounds { may_be_more, may_be_less: self.died && more_is_better }
@@ -272,7 +262,6 @@ impl ByBlock {
         self.values.iter().filter_map(|(block, own)| Some((*own, *other.values.get(block)?))).collect()
     }
 
-    /// The values in block order.
     pub(crate) fn in_order(&self) -> Vec<f64> {
         self.values.values().copied().collect()
     }

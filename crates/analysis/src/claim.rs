@@ -43,7 +43,6 @@ pub enum Relation {
     Equivalent,
 }
 
-/// The right side of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Side {
     One(Term),
@@ -51,7 +50,6 @@ pub enum Side {
     Min(Vec<Term>),
 }
 
-/// A number, or a candidate's figure times a number.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Term {
     /// A number, in the figure's own unit on the other side.
@@ -59,10 +57,8 @@ pub enum Term {
     Figure(FigureTerm),
 }
 
-/// A candidate's figure times a number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FigureTerm {
-    /// What it is multiplied by.
     pub factor: f64,
     pub quantity: Quantity,
     pub candidate: String,
@@ -100,7 +96,6 @@ impl Quantity {
     }
 }
 
-/// Why a text is no claim: a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{claim:?} is not a claim: {why}")]
 pub struct ClaimError {

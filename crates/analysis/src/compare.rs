@@ -13,8 +13,7 @@ use crate::numbers::{count, real_len};
 /// The chance with which forecast blocks are to decide, and differences to be found.
 pub(crate) const POWER: f64 = 0.8;
 
-/// The differences that a forecast is made for, in smallest differences that matter: what was measured says too little
-/// of what is.
+/// The differences that a forecast is made for, in smallest differences that matter.
 const FORECAST_FOR: [f64; 3] = [0.0, 0.5, 1.5];
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,7 +24,6 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// For a figure, unless somebody says otherwise.
     pub fn usual(figure: Figure) -> Rule {
         Rule { smallest: figure.smallest_difference, more_is_better: figure.more_is_better }
     }
@@ -35,10 +33,9 @@ impl Rule {
         self.smallest.ln_1p()
     }
 
-    /// What a test of B's logarithms less A's says at an error, where it is one of so many hypotheses.
-    ///
-    /// **Equivalent** where two one-sided tests at the error put it within ±δ (Schuirmann 1987), whatever else is found;
-    /// else **faster** or **slower** where the two-sided test rejects at the error's share; else **inconclusive**.
+    /// What a test of B's logarithms less A's says at an error, where it is one of so many hypotheses. **Equivalent**
+    /// where two one-sided tests at the error put it within ±δ (Schuirmann 1987), whatever else is found; else
+    /// **faster** or **slower** where the two-sided test rejects at the error's share; else **inconclusive**.
     pub fn finding(self, test: &Difference, error: f64, hypotheses: usize) -> Finding {
         // 1e-9: pairs that differ by δ exactly do so but for rounding.
         if test.is_within(self.margin() * (1.0 - 1e-9), error) {
@@ -102,17 +99,14 @@ pub struct RatioComparison {
     pub test: Difference,
 }
 
-/// Compares one figure of B with that of A, from (a, b) per block, by [`Rule::finding`] of one hypothesis.
-///
-/// `None` under two blocks, or when a figure is not above 0.
+/// B's figure over A's from (a, b) per block, by [`Rule::finding`]; `None` under two blocks, or of a figure not above
+/// 0.
 pub fn compare(pairs: &[(f64, f64)], rule: Rule, level: Level) -> Option<RatioComparison> {
     rule.decide(level.test(&log_ratios(pairs)?)?, level)
 }
 
-/// Compares a run's figure with those of K earlier runs, a run being a point: the difference of B from their mean, ±
-/// t(K − 1)·s·√(1 + 1/K), a prediction interval.
-///
-/// `None` under [`EARLIER_MIN`] earlier runs, or when a figure is not above 0.
+/// A run against K earlier ones, a run being a point: B less their mean, ± t(K − 1)·s·√(1 + 1/K), a prediction
+/// interval. `None` under [`EARLIER_MIN`] earlier runs, or when a figure is not above 0.
 pub fn compare_with_runs(earlier: &[f64], b: f64, rule: Rule) -> Option<RatioComparison> {
     let (logs, b) = (logarithms(earlier)?, logarithms(&[b])?[0]);
     let (n, runs) = (logs.len(), real_len(logs.len()));
@@ -129,7 +123,6 @@ pub(crate) fn log_ratios(pairs: &[(f64, f64)]) -> Option<Vec<f64>> {
     pairs.iter().map(|(a, b)| log_ratio(*a, *b)).collect()
 }
 
-/// ln(b/a); `None` where one is not above 0.
 pub(crate) fn log_ratio(a: f64, b: f64) -> Option<f64> {
     (a > 0.0 && b > 0.0).then(|| (b / a).ln())
 }

@@ -1,7 +1,5 @@
-//! A run's control: a candidate that is started once more in each block, as if it were another one.
-//!
-//! What the run tells apart of the two is no property of servers, and what it would find of a difference that is known is
-//! what its ranks can find. A twin is not ranked, is no hypothesis of the ranks, and no conclusion rests on it.
+//! A run's control: a candidate that is started once more in each block, as if it were another one. That twin is not
+//! ranked and in no hypothesis or conclusion: what the run tells apart of the two is no property of servers.
 
 use prony_model::Estimate;
 use prony_model::plan::ArrivalKind;
@@ -86,11 +84,9 @@ pub(crate) fn twin(
     Some(Twin { of: of.clone(), row, figure: figure.name, ratio, apart, planted })
 }
 
-/// The figure, the twin's ratio by it, whether they are told apart as they are and with the planted difference, and the
-/// chance of that.
+/// The figure, the twin's ratio, whether they are told apart as they are and with the planted difference, its chance.
 type Beside = (Figure, Option<Estimate>, [Option<bool>; 2], Option<f64>);
 
-/// A twin and its candidate by a figure that both have.
 fn beside(
     figure: Figure,
     candidate: &CandidateTrials<'_>,

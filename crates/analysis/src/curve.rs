@@ -37,16 +37,13 @@ pub struct TrialSeries {
     pub server_memory_bytes: Vec<(i64, u64)>,
 }
 
-/// Where the curve has points.
 const QUANTILES: [f64; 24] = [
     0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.96, 0.97, 0.98, 0.99, 0.995,
     0.9975, 0.999, 0.9995, 0.9998, 0.9999,
 ];
 
-/// Response time by quantile, trials merged. Requests that failed or were never sent stand
-/// above all answers, and the curve ends where they begin. The few in flight
-/// at the end (at most one a connection) are left out: their waits so far are
-/// not in the record.
+/// Response by quantile, trials merged. What failed or was never sent stands above all answers, where the curve ends;
+/// the few in flight at the end (at most one a connection) are left out: their waits so far are not in the record.
 pub(crate) fn latency_curve(trials: &[&Trial]) -> Vec<CurvePoint> {
     let merged = SparseHistogram::sum(trials.iter().map(|trial| &trial.latency.response.hdr));
     let unanswered = trials.iter().map(|trial| trial.requests.failed + trial.requests.never_sent).sum();
@@ -54,7 +51,6 @@ pub(crate) fn latency_curve(trials: &[&Trial]) -> Vec<CurvePoint> {
     points.map(|(quantile, value_ns)| CurvePoint { quantile, value_ns }).collect()
 }
 
-/// A trial over time, with its server's samples.
 pub(crate) fn series(block: u32, trial: &Trial, server: Option<&ServerSamples>) -> TrialSeries {
     let rate = |p: &SeriesPoint| {
         if p.length_ns == 0 { 0.0 } else { real(p.completed) * 1e9 / real(p.length_ns) }

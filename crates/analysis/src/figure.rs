@@ -1,5 +1,4 @@
-//! What is known of a figure: what it is called, how it is taken of a trial and over trials, in which direction it is
-//! better, which difference matters, and where it is shown. Every figure is an entry of `figure/table.rs`.
+//! What is known of a figure. Every figure is an entry of `figure/table.rs`.
 
 use std::fmt;
 use std::ops::Deref;
@@ -16,7 +15,6 @@ mod table;
 
 pub(crate) use table::FIGURES;
 
-/// What is known of a figure.
 #[derive(Debug)]
 pub struct Entry {
     /// Its name in claims, conditions of `--fail-if` and `history --figure`.
@@ -40,7 +38,6 @@ pub struct Entry {
     pub better_and_worse: [&'static str; 2],
     /// The smallest difference that matters unless somebody says otherwise, as a share: within it, two are equivalent.
     pub smallest_difference: f64,
-    /// One figure of several trials.
     pub over_trials: OverTrials,
     /// Whether candidates are ranked and compared by it.
     pub ranked: bool,
@@ -66,36 +63,23 @@ pub enum OverTrials {
     Highest,
 }
 
-/// A figure: an entry of the table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Figure(usize);
 
 impl Figure {
-    /// Completed requests per second.
     pub const THROUGHPUT: Figure = Figure::known("throughput");
-    /// The median of response.
     pub const P50: Figure = Figure::known("p50");
-    /// The mean of response.
     pub(crate) const MEAN: Figure = Figure::known("mean");
-    /// Failed requests as a share of those that ended.
     pub(crate) const FAILED_SHARE: Figure = Figure::known("failed_share");
-    /// The 99th percentile of response.
     pub const P99: Figure = Figure::known("p99");
-    /// The 99th percentile from a request's sending to its response's first byte.
     pub const FIRST_BYTE_P99: Figure = Figure::known("first_byte_p99");
-    /// Server CPU time per completed request.
     pub const CPU_PER_REQUEST: Figure = Figure::known("cpu");
-    /// Completed requests per second of the server's CPU time.
     pub const REQUESTS_PER_CPU: Figure = Figure::known("requests_per_cpu_s");
-    /// Peak memory of the server's processes.
     pub const MEMORY: Figure = Figure::known("memory");
-    /// Slope of the server's memory over the window.
     pub const MEMORY_GROWTH: Figure = Figure::known("memory_growth");
-    /// From process start to first right response.
     pub const STARTUP: Figure = Figure::known("startup");
     /// Completed requests per second that meet every response time of `--slo`: the last of those that are ranked.
     pub const GOODPUT: Figure = Figure::known("goodput");
-    /// Interrupt time of the server's host per completed request.
     pub const INTERRUPTS: Figure = Figure::known("interrupts");
 
     /// The figure of a name that the table has; else it does not compile.
@@ -112,17 +96,14 @@ impl Figure {
         (0..FIGURES.len()).map(Figure)
     }
 
-    /// Its place in [`FIGURES`].
     pub(crate) fn index(self) -> usize {
         self.0
     }
 
-    /// Those that candidates are ranked and compared by.
     pub fn ranked() -> impl Iterator<Item = Figure> {
         Figure::all().filter(|figure| figure.ranked)
     }
 
-    /// Whether a view has a column of it.
     pub fn is_column(self) -> bool {
         self.in_markdown || self.terminal_column.is_some()
     }
@@ -136,9 +117,8 @@ impl Figure {
         PERCENTILES.iter().find(|(field, _)| *field == self.field).map(|(_, quantile)| *quantile)
     }
 
-    /// The figure of a trial, and whether it is only known to be at least that: a throughput that the
-    /// client limited, a percentile that falls among requests unanswered, a response under overload.
-    /// `None` where the trial does not have it.
+    /// The figure of a trial, and whether it is only known to be at least that: a throughput that the client limited, a
+    /// percentile among requests unanswered, a response under overload. `None` where the trial lacks it.
     pub fn of_trial(self, trial: &Trial, server: Option<&ServerSamples>) -> Option<FigureValue> {
         let known = match self.quantile() {
             Some(_) => percentile_of(trial, self.field)?,
@@ -183,7 +163,6 @@ impl fmt::Debug for Figure {
 pub struct FigureValue {
     /// In the figure's unit.
     pub value: f64,
-    /// Whether the truth may be more.
     pub at_least: bool,
 }
 
@@ -197,8 +176,7 @@ fn percentile_of(trial: &Trial, field: &str) -> Option<FigureValue> {
     }
 }
 
-/// The Theil–Sen slope of resident memory over the window's samples, in bytes per second: a garbage
-/// collector's saw teeth do not bend it as they would a least-squares line.
+/// The Theil–Sen slope in bytes per second: a garbage collector's saw teeth do not bend it as they would least squares.
 pub(crate) fn memory_growth(server: &ServerSamples) -> Option<f64> {
     let samples = server.columns.at_ns.iter().zip(&server.columns.rss_bytes);
     let in_window: Vec<(f64, f64)> =

@@ -63,7 +63,6 @@ impl IndexMut<Figure> for Figures {
 }
 
 impl Figures {
-    /// Over the trials that count, in block order.
     pub(crate) fn over(counted: &[Cell<'_>], level: Level) -> Figures {
         Figures(Figure::all().map(|figure| over_trials(figure, counted, level)).collect())
     }

@@ -15,36 +15,27 @@ const BATCHES: usize = 20;
 /// Fewer batches than this (under 0.8 s) have no trend: see [`UNSENT_MIN_SHARE`].
 const BATCHES_MIN: usize = 8;
 
-/// The growth over the window that counts, as a share of the window: a wait
-/// that grows by g seconds a second is a server that carries 1 − g of what is
-/// due, so this is 99.8 % carried. Less cannot be told from the slow swings of
-/// a queue near its capacity in windows of 10 s.
+/// The growth that counts, as a share of the window. A wait that grows by g seconds a second is a server that carries 1
+/// − g of what is due. Less cannot be told from the slow swings of a queue near its capacity in windows of 10 s.
 pub(crate) const GROWTH_MIN_SHARE: f64 = 0.002;
 
 /// And at the least this, which one scheduling delay may cost.
 pub(crate) const GROWTH_MIN_NS: f64 = 1e6;
 
-/// What a window too short for a trend must leave unsent of all that was due in it: no stall of a carried load does,
-/// unless it takes a tenth of the window.
+/// Unsent of all that was due, in a window too short for a trend: no stall does that but one of a tenth of the window.
 const UNSENT_MIN_SHARE: f64 = 0.1;
 
-/// How the wait for a free connection grew.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Growth {
     /// Nanoseconds of wait gained per second.
     pub(crate) per_s_ns: f64,
-    /// The wait in the last batch.
     pub(crate) last_ns: f64,
 }
 
-/// The growth that makes a trial `overloaded`; `None` when it is none.
-///
-/// All of these: the Theil–Sen slope over 20 batches is above 0 with its whole
-/// interval; it amounts to a material growth over the window; the *least*
-/// wait of the last quarter exceeds the typical one of the first by as much
-/// (a stall that recovers leaves quiet batches behind it, an overload none);
-/// and requests were left unsent at the end, unless the load ended by count
-/// and so waited for the last.
+/// The growth that makes a trial `overloaded`; `None` when it is none. All of these: the Theil–Sen slope over 20
+/// batches is surely above 0; it amounts to a material growth; the *least* wait of the last quarter exceeds the typical
+/// one of the first by as much (a stall that recovers leaves quiet batches behind it); and requests were left unsent at
+/// the end, unless the load ended by count.
 pub(crate) fn overload(m: &Measurement, plan: &PlanRecord, window_ns: u64) -> Option<Growth> {
     let course = match plan.arrivals() {
         // What is due of a Poisson process in a batch is its rate's, give or take a root.
@@ -79,10 +70,9 @@ fn unsent_growth(m: &Measurement, window_ns: u64) -> Option<Growth> {
     (due > 0.0 && unsent >= UNSENT_MIN_SHARE * due).then(|| Growth { per_s_ns: last_ns / seconds, last_ns })
 }
 
-/// (middle in seconds, wait in nanoseconds) of each batch: the mean wait of
-/// those that were given a connection in it. Where none was, the wait is that
-/// of the request at the head of the line, whose length over the rate it is;
-/// a batch without anything due or waiting says nothing and is left out.
+/// (middle in seconds, wait in nanoseconds) of each batch: the mean wait of those given a connection in it, or where
+/// none was, of the request at the head of the line, whose length over the rate it is. A batch without either is left
+/// out.
 fn waits(m: &Measurement, schedule: &Schedule, window_ns: u64) -> Vec<(f64, f64)> {
     let whole_bins = usize::try_from(window_ns / m.bins.width_ns).unwrap_or(usize::MAX);
     let batches = merge(&m.bins, window_ns, whole_bins.min(BATCHES));
@@ -180,8 +170,8 @@ mod tests {
         assert!(overload(&m, &constant_plan(2000.0), 10 * S).is_some());
     }
 
-    /// How many of 40 windows of a queue with exponential service times are called overloaded,
-    /// at `offered` of its capacity.
+    /// How many of 40 windows of a queue with exponential service times, at `offered` of its capacity, are called
+    /// overloaded.
     fn flagged_of_40(offered: f64) -> u32 {
         const RATE: f64 = 2000.0;
         let flagged = |seed: u64| {

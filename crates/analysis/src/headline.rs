@@ -7,8 +7,7 @@ use crate::ranking::Planning;
 use crate::row::{PlanAnalysis, Row};
 use crate::text::{digits, percent, ratio, shortened};
 
-/// The first plan's answer: who leads and by how much, or who carries the rate. Those that all carry it are alike there:
-/// then a search for the highest rate answers first, where there is one.
+/// The first plan's answer: who leads and by how much, or who carries the rate; where all do, a search answers first.
 pub(crate) fn headline(log: &RunLog, plans: &[PlanAnalysis], baseline: Option<&str>) -> String {
     let named = |plan: &PlanAnalysis| log.header.plans.iter().find(|named| named.name == plan.name);
     let at_a_rate = |plan: &PlanAnalysis| named(plan).and_then(offered);

@@ -1,8 +1,5 @@
-//! A figure over many runs: each candidate under each plan as a series in
-//! time, and where its level changed.
-//!
-//! A run is a point: the geometric mean of its trials that count. What the
-//! points are tested by is in [`prony_stats::segmentation`].
+//! A figure over many runs: each candidate under each plan as a series in time, by [`prony_stats::segmentation`]. A run
+//! is a point: the geometric mean of its trials that count.
 
 mod relative;
 #[cfg(test)]
@@ -38,7 +35,6 @@ pub const RUNS_MIN: usize = VALUES_MIN;
 /// The chance that a look names a change of any series without one; over the looks at up to 60 runs 5 % in all.
 const SIGNIFICANCE: f64 = 0.007;
 
-/// What a run log says for a history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunFigures {
     at: Timestamp,
@@ -325,8 +321,7 @@ pub fn history(
     }
 }
 
-/// The points that take part in the tests: their place and the logarithm of their figure, the last ones
-/// where there are too many.
+/// The points that are tested, the last ones where there are too many: place and logarithm of the figure.
 fn exact(points: &[Point]) -> Vec<(usize, f64)> {
     let usable = |p: &Point| p.estimate.as_ref().map(|e| e.point.ln()).filter(|_| !p.at_least);
     let all: Vec<(usize, f64)> =
@@ -367,8 +362,7 @@ fn series(key: SeriesKey, mut points: Vec<Point>, significance: f64, figure: Fig
     HistorySeries { experiment, plan, candidate, verdict, points, changes, levels }
 }
 
-/// The level of each part of the points that took part in the tests; `ends` are the parts' ends, 0 and their
-/// number among them.
+/// The level of each part of the points that were tested; `ends` are the parts' ends, 0 and their number among them.
 fn levels(exact: &[(usize, f64)], ends: &[usize]) -> Vec<Level> {
     let level = |ends: &[usize]| {
         let part = exact.get(*ends.first()?..*ends.last()?)?;
@@ -407,8 +401,7 @@ fn also(before: &Point, after: &Point) -> Vec<String> {
     said
 }
 
-/// Takes in a run among the earlier ones, if it was made before B's: what it has of A's kind, which is A's candidate in an
-/// experiment of the same name and the same plan, by the same version of Prony on the same machine.
+/// Takes in a run made before B's: A's candidate in an experiment of the same name and plan, Prony version and machine.
 pub fn take_earlier(
     runs: &mut EarlierRuns,
     run: &RunLog,

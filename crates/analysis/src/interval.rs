@@ -1,10 +1,8 @@
-//! How surely a window knows its throughput, its mean response and its percentiles: one method for all of them.
-//!
-//! The figure is taken of the window and of five parts of it, as a rate: times by their reciprocals. How far the parts are
-//! off the whole says how far the whole is off the truth ([`prony_stats::parts`]), widened by what neighbouring parts share
-//! ([`Autocorrelation`]). Rates, because near its capacity a queue's times scatter with the square of the true ones (Whitt (1989),
-//! *Planning queueing simulations*, Management Science 35(11)), so that their reciprocals scatter alike whatever they
-//! are; and because a part in which nothing was answered is a rate of 0, and no time at all.
+//! How surely a window knows its throughput, mean and percentiles, by five parts of it ([`prony_stats::parts`]),
+//! widened by what neighbouring parts share ([`Autocorrelation`]). Taken of rates, times by their reciprocals: near its
+//! capacity a queue's times scatter with the square of the true ones (Whitt (1989), *Planning queueing simulations*,
+//! Management Science 35(11)), so that reciprocals scatter alike; and a part in which nothing was answered is a rate of
+//! 0.
 
 use std::collections::BTreeMap;
 
@@ -25,17 +23,16 @@ pub(crate) const MEAN: &str = "mean_ns";
 /// Percentiles of a window with fewer whole seconds have no interval.
 const SECONDS_MIN: usize = 3;
 
-/// What a window must spend beyond a percentile for it to have an interval: 1 % of 100 s are beyond p99. A tail is made of
-/// episodes, and a window that had none of them looks sure of a tail that it has not seen; nothing in it tells. A
-/// second holds some ten episodes of a queue at 90 % of its capacity, and with half of it the intervals of its p99
-/// hold in 91 % (docs/decisions/0029).
+/// What a window must spend beyond a percentile for an interval: 1 % of 100 s are beyond p99. A tail is made of
+/// episodes, and a window without any looks sure of a tail that it has not seen. A second holds some ten episodes of a
+/// queue at 90 % of its capacity; with half of it the intervals of its p99 hold in 91 % (docs/decisions/0029).
 const BEYOND_MIN_NS: f64 = 1e9;
 
 /// More steps say no more of what lasts for a hundredth of the window.
 const STEPS_MAX: usize = 300;
 
-/// Why a time's interval has no upper end: about its reciprocal it reaches 0. None is withheld for its width: those of
-/// windows without a stall would be left, and these do not hold.
+/// About its reciprocal it reaches 0. None is withheld for its width: windows without a stall would be left, and do not
+/// hold.
 pub(crate) const PARTS_DIFFER: &str = "the window's parts differ by as much as the figure itself";
 
 /// Why a percentile's interval has no upper end.
@@ -46,12 +43,11 @@ pub(crate) struct WindowParts {
     /// Five batches of 100 ms bins; empty in windows under five bins, and in such as go on beyond their bins.
     batches: Vec<Batch>,
     memory: Autocorrelation,
-    /// Response times of parts of whole seconds (of entries of the series, in a long window): five, or as many seconds as
-    /// there are; empty under three.
+    /// Of five parts of whole seconds (of entries of the series, in a long window), or as many as there are; empty
+    /// under three.
     response: Vec<OrderStatistics>,
 }
 
-/// What is known of each percentile of response.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct PercentileIntervals {
     /// Half the width of the interval about its reciprocal, as a share of that.
@@ -90,7 +86,6 @@ impl WindowParts {
         Ok(half.ok_or("the window's parts have no rate")? * per_s)
     }
 
-    /// Adds the interval of the mean to a summary of the window's response times, where it has one.
     pub(crate) fn add_mean(&self, summary: &mut Summary) {
         let Some(mean_ns) = summary.mean_ns.filter(|_| !self.batches.is_empty()) else { return };
         let rate = |sum_ns: u64, n: u64| real(n) / real(sum_ns.max(1));
@@ -145,8 +140,7 @@ impl OrderStatistics {
     }
 }
 
-/// The interval about a time whose reciprocal is known to this share of it, outwards to whole nanoseconds; without an upper
-/// end where the reciprocal may be 0.
+/// The interval about a time whose reciprocal is known to this share, outwards; no upper end where that may be 0.
 pub(crate) fn about(time_ns: u64, half: f64) -> (u64, Option<u64>) {
     let time = real(time_ns);
     let high = (half < 1.0).then(|| rounded((time / (1.0 - half)).ceil()));
@@ -168,8 +162,7 @@ fn ranked(entries: &[&Second]) -> OrderStatistics {
     OrderStatistics::of_completed(&answers).with_failed(entries.iter().map(|entry| entry.failed).sum())
 }
 
-/// How long the answers' times resemble each other, by their mean in short steps: 100 ms, longer ones in windows over 30
-/// s. None where a step has no answer: single requests then show no memory.
+/// By the answers' mean in steps of 100 ms, longer in windows over 30 s. None where a step has no answer.
 fn memory(m: &Measurement, window_ns: u64) -> Autocorrelation {
     let count = usize::try_from(window_ns / m.bins.width_ns).unwrap_or(STEPS_MAX).min(STEPS_MAX);
     let mean = |b: &Batch| (b.sum.completed > 0).then(|| real(b.sum.response_sum_ns) / real(b.sum.completed));

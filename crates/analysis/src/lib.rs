@@ -1,7 +1,5 @@
-//! Records in, judgements out: estimates, verdicts, rankings. Pure: no clock, no file, no terminal.
-//!
-//! [`trial::judge`] turns one raw measurement into a trial with its verdict, [`run_log::read`] does it for all of a run
-//! log; [`analyse()`] turns that into what the views show.
+//! Records in, judgements out: estimates, verdicts, rankings. Pure: no clock, no file, no terminal. [`trial::judge`]
+//! and [`run_log::read`] make trials with their verdicts; [`analyse()`] turns them into what the views show.
 
 mod analyse;
 mod batches;

@@ -9,7 +9,6 @@ use prony_stats::moderated::Difference;
 
 use crate::precision::widening;
 
-/// What verdicts are judged at.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Level {
     /// Which look at the log it is, from 1.
@@ -30,8 +29,7 @@ impl Level {
         Level { look, error, widened: false }
     }
 
-    /// Of the last verdict that a log gives: the blocks of all its sessions, of which each that measured something ended
-    /// with one.
+    /// Of the last verdict of a log: over all its sessions, each of which, if it measured something, ended with one.
     pub fn of(log: &RunLog) -> Level {
         let ends = log
             .events
@@ -56,12 +54,10 @@ impl Level {
         self.test(values)?.interval()
     }
 
-    /// The test of blocks' differences.
     pub(crate) fn test(self, differences: &[f64]) -> Option<Difference> {
         Difference::of(differences).map(|test| self.of_test(test))
     }
 
-    /// A test as it counts at this level.
     pub(crate) fn of_test(self, test: Difference) -> Difference {
         if self.widened { test.widened(widening(test.n as u64)) } else { test }
     }

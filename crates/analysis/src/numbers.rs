@@ -8,7 +8,6 @@ pub(crate) fn real(value: u64) -> f64 {
     value as f64
 }
 
-/// A number of trials, blocks or seconds.
 pub(crate) fn real_len(n: usize) -> f64 {
     n as f64
 }
@@ -18,12 +17,10 @@ pub(crate) fn rounded(value: f64) -> u64 {
     value.round() as u64
 }
 
-/// A number of trials or blocks as records have it.
 pub(crate) fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// An interval as records have it.
 pub(crate) fn estimate(interval: Interval) -> Estimate {
     Estimate::new(interval.point, interval.low, interval.high, interval.n as u64)
 }

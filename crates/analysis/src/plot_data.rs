@@ -1,7 +1,5 @@
-//! What a trial's plots show: bounded, whatever the trial's length.
-//!
-//! Everything is computed from the record's histograms, merged where seconds
-//! are: no percentile here is a mean of percentiles.
+//! What a trial's plots show: bounded, whatever its length, and from merged histograms: no percentile is a mean of
+//! others.
 
 use prony_model::histogram::{SparseHistogram, highest_ns, middle_ns};
 use prony_model::run_log::TrialResult;
@@ -22,8 +20,7 @@ const COLUMNS_MAX: usize = 60;
 const ROWS_A_DECADE: f64 = 12.0;
 /// Bars of the distribution in a decade: a factor of 1.10 each.
 const BARS_A_DECADE: f64 = 24.0;
-/// A curve's point needs this many samples beyond it. Fewer than a printed percentile's 100: the eye smooths, a figure is
-/// quoted.
+/// Samples beyond a curve's point. Fewer than a printed percentile's 100: the eye smooths, a figure is quoted.
 const BEYOND_MIN: u64 = 10;
 /// A series' 99th percentile needs 100 samples, as in the record.
 const P99_SAMPLES_MIN: u64 = 100;
@@ -147,13 +144,11 @@ pub fn latency_curves(trial: &Trial) -> (Vec<u64>, Vec<u64>) {
     (response, values(&latency.service.hdr, requests.failed))
 }
 
-/// The values of [`curve`] at [`quantiles`].
 fn values(found: &SparseHistogram, above: u64) -> Vec<u64> {
     curve(found, above, quantiles()).map(|(_, value)| value).collect()
 }
 
-/// Values at rising quantiles of these and `above` more that stand above all of
-/// them; it ends where a value is not known or rests on too few.
+/// Values at rising quantiles of these and `above` more; it ends where one is not known or rests on too few.
 pub(crate) fn curve(
     found: &SparseHistogram,
     above: u64,

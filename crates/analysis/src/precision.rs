@@ -1,10 +1,6 @@
-//! Blocks until the answer is precise enough: how wide intervals are, when to stop looking, and what
-//! more blocks would buy.
-//!
-//! A run that is looked at after each block and ended when its intervals happen to be narrow ends too
-//! early too often: at 95 % asked for, Student's interval at that moment covers the truth in 90 to 94 %
-//! of runs. So the intervals of such a run are wider by a factor of 1 + 2/n, both for stopping and where
-//! they are printed. docs/statistics.md has the simulation.
+//! Blocks until the answer is precise enough. A run that is ended when its intervals happen to be narrow ends too
+//! early: at 95 % asked for, Student's interval covers the truth in 90 to 94 % of runs. So intervals of such a run are
+//! wider by a factor of 1 + 2/n, for stopping and in print. docs/statistics.md has the simulation.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +14,7 @@ use crate::figure::FigureValue;
 use crate::look::Level;
 use crate::numbers::{count, real};
 
-/// A run that stops by its precision has at least so many blocks: with fewer, widened intervals cover
-/// less than 94.5 %.
+/// A run that stops by its precision has at least so many blocks: with fewer, widened intervals cover less than 94.5 %.
 pub const BLOCKS_MIN: u32 = 5;
 
 /// A run that stops by its precision has at most so many blocks, unless told otherwise.
@@ -31,23 +26,20 @@ const FORECAST_MAX: u32 = 1_000;
 /// How trials of one candidate vary, where nothing was measured yet: 3 %, as on a shared machine of two cores.
 pub const NOISE_ASSUMED: f64 = 0.03;
 
-/// How much wider intervals of n blocks are where the run stopped by its own precision. See the module.
-///
-/// Sequential stopping by width: Anscombe (1953), *Sequential estimation*, JRSS B 15(1); the undershoot
-/// of its coverage: Starr (1966), *The performance of a sequential procedure for the fixed-width
-/// interval estimation of the mean*, Ann. Math. Statist. 37(1). The factor is ours, from simulation.
+/// Sequential stopping by width: Anscombe (1953), *Sequential estimation*, JRSS B 15(1); the undershoot of its
+/// coverage: Starr (1966), *The performance of a sequential procedure for the fixed-width interval estimation of the
+/// mean*, Ann. Math. Statist. 37(1). The factor is ours, from simulation (see the module).
 pub(crate) fn widening(n: u64) -> f64 {
     1.0 + 2.0 / real(n.max(1))
 }
 
-/// A run that ends when it is precise enough: its throughputs so far, which are looked at after each block.
+/// The throughputs so far of a run that ends when it is precise enough; looked at after each block.
 #[derive(Debug, Clone, Default)]
 pub struct SequentialStop {
     /// By plan and candidate, each with its block.
     throughputs: BTreeMap<(String, String), Vec<(u32, FigureValue)>>,
 }
 
-/// The least precise figure of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Widest {
     pub candidate: String,
@@ -62,7 +54,6 @@ pub struct Widest {
 }
 
 impl SequentialStop {
-    /// With everything a log holds so far.
     pub fn of(log: &RunLog) -> SequentialStop {
         let mut stop = SequentialStop::default();
         log.last_results().values().for_each(|result| stop.take(result));
@@ -80,9 +71,9 @@ impl SequentialStop {
         own.push((cell.planned.block, cell.throughput()));
     }
 
-    /// The widest of all ratios to the baseline; of a plan without it (or where it is the only one, or
-    /// was not measured to its limit), of the candidates' own throughputs. `None` where nothing can be
-    /// assessed: lower bounds and candidates that carried nothing in a trial are left out.
+    /// Of all ratios to the baseline; of a plan without it (or where it is alone, or was not measured to its limit), of
+    /// own throughputs. `None` where nothing can be assessed: lower bounds and candidates that carried nothing are left
+    /// out.
     pub fn widest(&self, baseline: Option<&str>) -> Option<Widest> {
         let mut plans: BTreeMap<&str, Vec<(&str, ByBlock)>> = BTreeMap::new();
         for ((plan, candidate), trials) in &self.throughputs {
@@ -116,8 +107,8 @@ fn width(plan: &str, candidate: &str, own: &ByBlock, base: Option<&ByBlock>) -> 
     }
 }
 
-/// The half width to expect, as a share, of ratios over so many blocks whose logarithms deviate by
-/// `spread`; widened where the run stops by it. `None` below two blocks.
+/// The half width to expect, as a share, of ratios over so many blocks whose logarithms deviate by `spread`; `None`
+/// below two.
 pub fn expected(spread: f64, blocks: u32, widened: bool) -> Option<f64> {
     let n = f64::from(blocks);
     let half = t_two_sided(n - 1.0, CONFIDENCE).filter(|_| blocks > 1)? * spread / n.sqrt();
@@ -187,7 +178,6 @@ mod tests {
         assert_eq!(blocks_for(10.0, 0.001), None);
     }
 
-    /// Runs that stop by their precision cover the truth as often as they say.
     #[test]
     fn widened_intervals_cover_in_95_percent_after_a_precise_stop() {
         let mut normal = noise(17);

@@ -1,7 +1,5 @@
-//! What HTTP/2 changes: the same servers under two plans that differ in the protocol, with as many requests in flight.
-//!
-//! Ratios within a plan say which server is faster; this one, between plans, whether a server is faster by another
-//! protocol. It is paired within blocks as those are, since the two plans' trials are shuffled together.
+//! The same servers under two plans that differ in the protocol alone, with as many requests in flight: whether a
+//! server is faster by another protocol. Paired within blocks, since the two plans' trials are shuffled together.
 
 use std::collections::BTreeMap;
 

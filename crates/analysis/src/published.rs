@@ -60,8 +60,7 @@ pub struct Doubt {
     pub reason: String,
 }
 
-/// A figure of a source over that of another row of its, by the figure's name; `None` where either is
-/// missing, doubted or not above 0.
+/// A figure over that of another row; `None` where either is missing, doubted or not above 0.
 pub fn ratio(row: &PublishedFigures, baseline: &PublishedFigures, figure: &str) -> Option<f64> {
     let trusted = |row: &PublishedFigures| {
         row.figures.get(figure).copied().filter(|value| *value > 0.0 && row.doubt.is_none())

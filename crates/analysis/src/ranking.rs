@@ -15,8 +15,7 @@ use crate::compare::POWER;
 use crate::look::Level;
 use crate::numbers::{count, estimate};
 
-/// Throughputs closer than this are never called different: requests in
-/// flight at the window's ends and a window's tick move them about as much.
+/// Closer throughputs are never called different: requests in flight and a tick move them about as much.
 const RANK_DIFFERENCE_MIN: f64 = 0.005;
 
 /// With so many blocks it is said which ranks change if one is left out.
@@ -89,7 +88,6 @@ pub struct Contest {
     pub figures: Vec<BTreeMap<u32, f64>>,
     /// Whether a candidate's figure is only a lower bound: nobody is called better than it.
     pub at_least: Vec<bool>,
-    /// How sure the order is to be.
     pub level: Level,
 }
 
@@ -101,7 +99,6 @@ impl Contest {
         Contest { figures: candidates.iter().map(logarithms).collect(), at_least, level }
     }
 
-    /// The table of the blocks that all have.
     fn table(&self) -> Pairs {
         let first = self.figures.first().into_iter().flat_map(BTreeMap::keys);
         let row = |block: &u32| {
@@ -129,8 +126,8 @@ impl Contest {
         rank_intervals(k, &sure)
     }
 
-    /// Whether these differences of a candidate from its twin, by block, are told apart by the test of ranks, with what the
-    /// other candidates say of the spread; `None` under two blocks.
+    /// Whether the test of ranks tells these differences from the twin apart, the others telling of the spread; `None`
+    /// under two.
     pub(crate) fn tells_apart(&self, of: usize, differences: &[f64]) -> Option<bool> {
         let (own, k) = (Difference::of(differences)?, self.figures.len());
         let mut others = self.clone();
@@ -142,8 +139,8 @@ impl Contest {
         Some(test.mean.abs() >= RANK_DIFFERENCE_MIN && test.differs(self.level.error / pairs(k.max(2))))
     }
 
-    /// The chance that the ranks of a run like this tell two candidates apart that differ by so much, in logarithms; where
-    /// one candidate is alone, those of `differences`.
+    /// The chance that ranks tell two apart that differ by so much, in logarithms; of a candidate alone, by
+    /// `differences`.
     pub(crate) fn chance_of(&self, difference: f64, differences: &[f64]) -> Option<f64> {
         let own = || variance(differences).map(f64::sqrt);
         let (blocks, spread) = match self.figures.len() {

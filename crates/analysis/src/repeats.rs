@@ -1,8 +1,7 @@
-//! Which of a planned trial's results count, where other programs or the hypervisor disturbed the first.
-//!
-//! The quiet machine is what is estimated: the first undisturbed one counts, and none where three repeats were disturbed
-//! too. A first that was not repeated stands. A server that causes the disturbance would hide its own slow starts so: where
-//! one candidate's first trials are disturbed more often than chance has it, all first trials stand.
+//! Which of a planned trial's results count, where other programs or the hypervisor disturbed the first. The first
+//! undisturbed one does, and none where three repeats were disturbed too. A server that causes the disturbance would
+//! hide its own slow starts so: where one candidate's are disturbed more often than chance has it, all first trials
+//! stand.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +18,8 @@ pub const REPEATS_MAX: u32 = 3;
 /// Rarer than this by chance, a candidate's disturbed first trials are its own doing.
 const CHANCE_MIN: f64 = 0.05;
 
-/// Whether other programs or the hypervisor took CPU time in it. Never by what the server's own load causes: throttling,
-/// quotas, threads of the kernel, waits.
+/// Whether other programs or the hypervisor took CPU time. Never by what the server's own load causes (throttling,
+/// waits).
 pub fn disturbed(trial: &Trial) -> bool {
     let noisy = trial.verdict.reasons.iter().filter(|reason| reason.code == Code::HostNoisy);
     noisy.flat_map(|reason| reason.values.keys()).any(|name| name == "others_share" || name == "steal_share")
@@ -64,8 +63,7 @@ pub fn resolve(log: &mut RunLog) {
     }
 }
 
-/// The candidate whose first trials were disturbed more often than the others' could be by chance (one-sided
-/// hypergeometric), and how likely that was.
+/// Disturbed more often than the others' could be by chance (one-sided hypergeometric), and how likely that was.
 fn own_doing(firsts: &[TrialResult]) -> Option<(String, f64)> {
     let mut by_candidate: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
     for (result, trial) in firsts.iter().filter_map(|result| Some((result, result.trial.as_ref()?))) {

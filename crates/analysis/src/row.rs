@@ -97,7 +97,6 @@ impl Row {
         self.figures[Figure::THROUGHPUT].rank
     }
 
-    /// Completed requests per second.
     pub fn throughput(&self) -> Option<&Estimate> {
         self.figures[Figure::THROUGHPUT].estimate.as_ref()
     }
@@ -187,7 +186,6 @@ pub(crate) fn row(candidate: &CandidateRecord, starts: &CandidateTrials<'_>, lev
     }
 }
 
-/// What each service cost, over the trials that count.
 fn services(counted: &[Cell<'_>], level: Level) -> Vec<ServiceFigures> {
     let mut all: Vec<(&str, Vec<f64>, u64)> = Vec::new();
     for cell in counted {

@@ -1,6 +1,5 @@
-//! Thresholds: `p99<50ms`, `errors<0.1%`, `throughput>5k`. Met, missed, or undecided by interval.
-//!
-//! A failed request is a miss of every time, and so is one still unanswered that has waited longer.
+//! Thresholds: `p99<50ms`, `errors<0.1%`, `throughput>5k`. Met, missed, or undecided by interval. A failed request
+//! misses every time, and so does one unanswered that has waited longer.
 
 pub(crate) mod rules;
 
@@ -26,7 +25,6 @@ pub struct Slo {
     pub(crate) limit: f64,
 }
 
-/// What a threshold holds to a limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Objective {
     /// A percentile of a part of the latency, by its field and as a share.
@@ -37,7 +35,6 @@ pub(crate) enum Objective {
     Max,
 }
 
-/// A part of a request's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::EnumString)]
 #[strum(serialize_all = "snake_case")]
 pub(crate) enum Part {
@@ -56,7 +53,6 @@ impl Part {
     }
 }
 
-/// Why a text is no threshold: a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not a threshold: {why} Write p99<50ms, errors<0.1% or throughput>5k.")]
 pub struct SloError {
@@ -64,7 +60,6 @@ pub struct SloError {
     why: String,
 }
 
-/// A threshold held against a trial.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Held {
     pub decision: Decision,
@@ -72,9 +67,7 @@ pub struct Held {
     pub point_within: Option<bool>,
     /// Undecided for want of the figure itself.
     pub not_judged: bool,
-    /// What was seen, in a few words.
     pub seen: String,
-    /// What would decide it, where it is undecided.
     pub to_decide: Option<String>,
 }
 
@@ -92,8 +85,8 @@ impl Held {
 }
 
 impl Slo {
-    /// Reads a threshold: a figure of the table of figures, `max`, or a percentile of a part of the latency
-    /// (`service.p99`, `first_byte.p99`); `<` or `>`, by which is better; and a limit in the figure's unit.
+    /// A figure of the table, `max`, or a percentile of a part (`service.p99`, `first_byte.p99`); `<` or `>`; a limit
+    /// in its unit.
     pub fn parse(text: &str) -> Result<Slo, SloError> {
         let wrong = |why: String| SloError { text: text.chars().take(60).collect(), why };
         let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
@@ -157,7 +150,6 @@ impl Slo {
         (!known && !trial.verdict.reasons.iter().any(said)).then_some(reason)
     }
 
-    /// Whether it is about failed requests.
     pub fn is_of_errors(&self) -> bool {
         self.errors_limit().is_some()
     }
@@ -177,8 +169,8 @@ impl Slo {
         }
     }
 
-    /// The requests beyond the limit, all of them, and the share that may be beyond it, where it is a limit on a share of
-    /// a trial's requests: a percentile's, of which a failed request is beyond any limit, or that of failures.
+    /// The requests beyond the limit, all of them, and the share that may be beyond it. Failed ones are beyond any
+    /// limit.
     pub fn share_beyond(&self, trial: &Trial) -> Option<(u64, u64, f64)> {
         if let Objective::Percentile { part, quantile, .. } = self.objective {
             let (all, beyond) = rules::beyond(trial, part, rounded(self.limit));
@@ -209,8 +201,8 @@ pub(crate) fn not_below(times: &SparseHistogram, limit_ns: u64) -> u64 {
     times.buckets().filter(|(bucket, _)| highest_ns(*bucket) >= limit_ns).map(|(_, count)| count).sum()
 }
 
-/// Holds thresholds against a trial and keeps what became of them in it. A percentile that one of
-/// them names and that is withheld becomes a reason of the verdict, unless it was decided all the same.
+/// Keeps what became of them in the trial. A withheld percentile that one names becomes a reason, unless it was
+/// decided.
 pub fn hold_all(slos: &[Slo], trial: &mut Trial, server: Option<&ServerSamples>) {
     trial.goodput_per_s = goodput(slos, trial);
     for slo in slos {
@@ -234,7 +226,6 @@ impl fmt::Display for Slo {
     }
 }
 
-/// What a threshold's name stands for.
 fn objective(name: &str) -> Option<Objective> {
     let (part, name) = match name.split_once('.').map(|(part, name)| (part.parse(), name)) {
         Some((Ok(part), name)) => (part, name),

@@ -15,20 +15,16 @@ use crate::starts::{may_differ, share_beyond};
 use crate::summary::BEYOND_MIN;
 use crate::text::with_unit;
 
-/// A threshold held against one candidate under one plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunSlo {
     pub plan: String,
     pub candidate: String,
-    /// What became of the threshold.
     pub held: SloRecord,
 }
 
-/// Holds thresholds against every candidate under every plan.
-///
-/// A percentile and the share of failures are held by the share of requests beyond over starts, any other figure by its
-/// interval over trials. What has none, as the longest response, is met where each start meets it, and missed where one
-/// misses. Who died in a start has missed everything.
+/// Percentiles and failures are held by the share of requests beyond over starts, other figures by their interval over
+/// trials. What has none, as the longest response, is met where each start meets it. Who died in a start has missed
+/// everything.
 pub fn hold_run(slos: &[Slo], log: &RunLog) -> Vec<RunSlo> {
     let (results, widened) = (log.last_results(), log.header.precision.is_some());
     let mut all = Vec::new();

@@ -1,8 +1,6 @@
-//! Several starts of a server as one: which share of their requests is beyond a limit, and the percentiles of all of them.
-//!
-//! A start is a cluster of requests: [`prony_stats::share`] says how surely several of them know a share. A percentile is
-//! that of the merged histogram, and its interval is the times about it whose share beyond may be the percentile's: Woodruff
-//! (1952), *Confidence intervals for medians and other position measures*, JASA 47(260).
+//! Several starts of a server as one: each is a cluster of requests ([`prony_stats::share`]). A percentile is that of
+//! the merged histogram, its interval the times whose share beyond may be the percentile's: Woodruff (1952),
+//! *Confidence intervals for medians and other position measures*, JASA 47(260).
 
 use prony_model::Estimate;
 use prony_model::histogram::{SparseHistogram, highest_ns};
@@ -35,8 +33,7 @@ pub(crate) fn share_beyond(
     share::share(&clusters, factor(cells.len(), widened), real(all))
 }
 
-/// A percentile of response over these trials; where its rank falls among requests without a response, what it is longer
-/// than. Neither with fewer than 100 samples beyond it.
+/// Of response; among requests without one, what it is longer than. Neither with fewer than 100 samples beyond it.
 pub(crate) fn percentile(
     cells: &[Cell<'_>],
     quantile: Quantile,
@@ -86,8 +83,7 @@ impl Start {
     }
 }
 
-/// The times about the percentile whose share beyond may be `allowed`; no end where that holds of all above it. (The few
-/// requests beyond the last of them have shares known to any factor, which say nothing of it.)
+/// The times about the percentile whose share beyond may be `allowed`; no end where that holds of all above it.
 fn interval(starts: &[Start], allowed: f64, t: f64) -> (u64, Option<u64>) {
     let merged = SparseHistogram::sum(starts.iter().map(|start| &start.timed));
     let sizes: Vec<u64> = starts.iter().map(|start| start.timed.len() + start.failed).collect();
@@ -138,8 +134,7 @@ pub(crate) fn two_levels(per_start: &[f64]) -> Option<String> {
     ))
 }
 
-/// That a candidate was faster in its windows' second half than at their start, by [`Trial::rise`] of each of its trials.
-/// Nothing is ever said to be steady.
+/// Faster in the windows' second half than at their start, by [`Trial::rise`]. Nothing is ever said to be steady.
 pub(crate) fn still_rising(trials: &[&Trial]) -> Option<String> {
     /// On each side half of it: nine candidates have one said of them wrongly in under 5 %.
     const CONFIDENCE: f64 = 0.99;

@@ -33,9 +33,8 @@ pub(crate) struct Drift {
     pub(crate) detail: String,
 }
 
-/// The figures that drifted; empty when all held level or the window is too
-/// short to tell. `growing` says that the response grows by overload, which
-/// is a finding of its own.
+/// The figures that drifted; none in a window too short to tell. `growing`: response grows by overload, another
+/// finding.
 pub(crate) fn drifts(m: &Measurement, window_ns: u64, growing: bool) -> Vec<Drift> {
     if window_ns < WINDOW_MIN_NS {
         return Vec::new();
@@ -46,9 +45,8 @@ pub(crate) fn drifts(m: &Measurement, window_ns: u64, growing: bool) -> Vec<Drif
     drifts
 }
 
-/// The Theil–Sen drift of 20 batches, with Sen's interval, widened for what is
-/// left of the dependence between batches, wholly outside ±5 % of the median
-/// (docs/decisions/0009: a block bootstrap of 20 batches is narrower than it should be).
+/// The Theil–Sen drift of 20 batches, its interval widened for dependence between them, wholly outside ±5 % of the
+/// median (docs/decisions/0009: a block bootstrap of 20 batches is narrower than it should be).
 fn throughput_drift(m: &Measurement, window_ns: u64) -> Option<Drift> {
     let points: Vec<(f64, f64)> =
         merge(&m.bins, window_ns, BATCHES).iter().map(|b| (b.middle_s(), b.rate_per_s())).collect();
@@ -57,8 +55,7 @@ fn throughput_drift(m: &Measurement, window_ns: u64) -> Option<Drift> {
     drift(&points, "throughput", "throughput", THROUGHPUT_DRIFT_MAX, over_window)
 }
 
-/// The same of the logarithm of the mean response, beyond ±10 %. Tails are not looked at: where their few
-/// episodes fall is no trend.
+/// Of the mean response's logarithm, beyond ±10 %. Tails are not looked at: where their few episodes fall is no trend.
 fn response_drift(m: &Measurement, window_ns: u64) -> Option<Drift> {
     let mean = |b: &Batch| {
         let mean_ns = real(b.sum.response_sum_ns) / real(b.sum.completed);
@@ -113,9 +110,8 @@ fn stepped(m: &Measurement, window_ns: u64) -> Option<Drift> {
     })
 }
 
-/// How much faster the window's second half was than its first fifth, as a logarithm: its throughput in closed arrivals,
-/// else the reciprocal of its mean response. Too noisy to be said of one window; over several it shows a warm-up
-/// (`starts::still_rising`).
+/// The second half over the first fifth, as a logarithm: throughput in closed arrivals, else the mean response's
+/// reciprocal. Too noisy of one window; over several it shows a warm-up (`starts::still_rising`).
 pub(crate) fn rise(m: &Measurement, window_ns: u64, closed: bool) -> Option<f64> {
     let batches = merge(&m.bins, window_ns, 10);
     let speed = |batches: &[Batch]| {

@@ -1,12 +1,7 @@
-//! Distributions of durations, summarised without losing those who never
-//! got an answer.
-//!
-//! The order that percentiles are taken from: completed requests by their
-//! duration, requests still waiting when the window closed by their wait so
-//! far (at equal values after the completed ones), and above all of these the
-//! failed ones, by how long they had taken: a failed request never got its
-//! answer, however quickly it was refused. Percentiles of survivors only would
-//! get better as a server gets worse.
+//! Distributions of durations, in this order: completed requests by duration, those still waiting when the window
+//! closed by their wait so far (after completed ones of equal value), and above all of these the failed ones: a failed
+//! request never got its answer, however quickly it was refused. Percentiles of survivors only would get better as a
+//! server gets worse.
 
 use prony_model::histogram::{SparseHistogram, highest_ns, lowest_ns};
 use prony_model::measurement::Censored;
@@ -16,8 +11,7 @@ use prony_stats::order::Quantile;
 use crate::interval::{PARTS_DIFFER, PercentileIntervals, UNANSWERED, about, add};
 use crate::numbers::{real, rounded};
 
-/// A percentile with fewer samples beyond it is withheld: the share beyond
-/// the value given is then known to ±20 % (1.96/√100) at best.
+/// Samples beyond a percentile, or it is withheld: the share beyond is then known to ±20 % (1.96/√100) at best.
 pub(crate) const BEYOND_MIN: u64 = 100;
 
 /// What stands at a rank.
@@ -29,7 +23,6 @@ pub(crate) enum Sample {
     LongerThan(u64),
 }
 
-/// The order of a distribution.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OrderStatistics {
     /// The rank (from 1) that each step reaches, and what stands up to it.
@@ -37,7 +30,6 @@ pub(crate) struct OrderStatistics {
 }
 
 impl OrderStatistics {
-    /// The order of durations of which all are known.
     pub(crate) fn of_completed(completed: &SparseHistogram) -> OrderStatistics {
         let none = SparseHistogram::default();
         OrderStatistics::merge(completed, &none, &none)
@@ -48,8 +40,8 @@ impl OrderStatistics {
         OrderStatistics::merge(&durations.completed, &durations.waiting, &durations.failed)
     }
 
-    /// Buckets of all of Prony's histograms have the same bounds, so that equal buckets are ties. A completed request's
-    /// value is its bucket's top, as HdrHistogram has it; "longer than" is the bottom.
+    /// Bucket bounds are the same in all histograms, so that equal buckets are ties. A value is its bucket's top, as
+    /// HdrHistogram has it; "longer than" is the bottom.
     fn merge(
         completed: &SparseHistogram,
         waiting: &SparseHistogram,
@@ -75,7 +67,6 @@ impl OrderStatistics {
         OrderStatistics { steps }
     }
 
-    /// Requests in the order.
     pub(crate) fn len(&self) -> u64 {
         self.steps.last().map_or(0, |(rank, _)| *rank)
     }
@@ -104,9 +95,8 @@ impl OrderStatistics {
     }
 }
 
-/// The summary of a distribution. `ranked` is its order (of `completed` alone,
-/// or with those that have no answer); `known` is what the window's parts say
-/// of percentiles of response; without it they have no interval.
+/// `ranked` is the order (of `completed` alone, or with those without an answer); `known`: the intervals of
+/// percentiles.
 pub(crate) fn summarise(
     completed: &SparseHistogram,
     ranked: &OrderStatistics,
@@ -134,8 +124,7 @@ pub(crate) fn summarise(
     summary
 }
 
-/// Withheld comes before censored: where too few samples lie beyond the rank,
-/// that it falls on an unanswered request is chance as much as a value would be.
+/// Withheld comes before censored: with too few samples beyond, falling on an unanswered request is chance as well.
 fn percentile(
     summary: &mut Summary,
     name: &'static str,

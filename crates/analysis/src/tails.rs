@@ -25,8 +25,7 @@ pub struct TailRatio {
     pub finding: Finding,
 }
 
-/// B's over A's under one plan; none where a percentile would be of fewer than two common blocks, or grew in an overload, nor
-/// of a server that died.
+/// None where a percentile would be of fewer than two common blocks, or grew in an overload, nor of a server that died.
 pub(crate) fn tails(
     a: &CandidateTrials<'_>,
     b: &CandidateTrials<'_>,

@@ -25,12 +25,10 @@ pub use within::{Within, within};
 
 const S: u64 = 1_000_000_000;
 
-/// 50 connections, closed.
 pub fn closed_plan() -> PlanRecord {
     PlanRecord::of(&Plan::closed(Target::parse("http://127.0.0.1:8080/").unwrap()))
 }
 
-/// Requests at a constant rate.
 pub fn constant_plan(per_s: f64) -> PlanRecord {
     with_arrivals(Arrivals::Constant(Rate::per_s(per_s).unwrap()))
 }
@@ -59,8 +57,7 @@ pub fn noise(seed: u64) -> impl Iterator<Item = f64> {
     })
 }
 
-/// A window of whole seconds in which all went well: 50 connections closed,
-/// every answer after 1 ms, give or take 0.2.
+/// Whole seconds in which all went well: 50 connections closed, every answer after 1 ms, give or take 0.2.
 pub fn healthy(seconds: u64, per_s: u64) -> Measurement {
     let window_ns = seconds * S;
     let completed = seconds * per_s;
@@ -139,8 +136,7 @@ pub fn healthy(seconds: u64, per_s: u64) -> Measurement {
     }
 }
 
-/// What was observed of a load of ten seconds that was carried at this rate without a failure or any noise. Where
-/// `response_ns` is given, that is the median, and no other percentile is known.
+/// Ten seconds carried at this rate without failure or noise; `response_ns` is the median, the only percentile known.
 pub fn carried(plan: PlanRecord, per_s: f64, response_ns: Option<u64>) -> Observed {
     let mut m = healthy(10, (per_s as u64).min(20_000));
     m.requests.completed = (per_s * 10.0).round() as u64;
@@ -153,9 +149,8 @@ pub fn carried(plan: PlanRecord, per_s: f64, response_ns: Option<u64>) -> Observ
     Observed { host_window: Some(HostWindow::default()), ..Observed::new(m, plan) }
 }
 
-/// Constant arrivals before one line whose head is taken at a constant rate,
-/// but for stalls: (start, length), counted from the schedule's start, which
-/// is the window's.
+/// Constant arrivals before one line whose head is taken at a constant rate, but for stalls: (start, length) from the
+/// window's start.
 #[derive(Debug, Clone)]
 pub struct Line {
     pub rate_per_s: u64,

@@ -10,8 +10,7 @@ use prony_stats::parts::PARTS;
 use crate::interval::WindowParts;
 use crate::numbers::real;
 
-/// Completed requests per second with their interval by the window's parts; `bound`
-/// is the verdict's word on whose limit it is.
+/// With an interval by the window's parts; `bound` is the verdict's word on whose limit it is.
 pub(crate) fn throughput(
     m: &Measurement,
     plan: &PlanRecord,
@@ -42,9 +41,8 @@ pub(crate) fn throughput(
     }
 }
 
-/// The window's rate, about which the interval of its parts is laid. A window holds whole requests only, so that its
-/// count is off by up to one however steady it is; by up to the `at_once` that may be answered together where all
-/// parts are alike, which is how connections in step look.
+/// A window holds whole requests only: its count is off by up to one, or by the `at_once` that are answered together
+/// where all parts are alike, which is how connections in step look.
 fn with_interval(point: f64, parts: &WindowParts, window_ns: u64, at_once: u64) -> Estimate {
     match parts.throughput(point) {
         Ok(half) => {

@@ -28,9 +28,7 @@ const BROKEN_SHARE: f64 = 0.5;
 /// A server that used this share of its cores was the limit itself: `client_saturated` then does not apply.
 const SERVER_SATURATED: f64 = 0.95;
 
-/// The trial that was observed; `host` is the machine where the observation does not name another.
-///
-/// A pure function: a run log judged again gives the same to the byte.
+/// `host` is the machine where the observation names no other. Pure: a run log judged again gives the same to the byte.
 pub fn judge(observed: &Observed, host: &Host) -> Trial {
     let (m, plan) = (&observed.measurement, &observed.plan);
     let host = observed.host.as_ref().unwrap_or(host);
@@ -102,16 +100,14 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
     }
 }
 
-/// Whether the server used its cores up; `None` where nobody looked, or where it was not pinned: its cores are then
-/// nobody's in particular.
+/// `None` where nobody looked, or where it was not pinned: its cores are then nobody's in particular.
 fn server_saturated(observed: &Observed, window_ns: u64) -> Option<bool> {
     let server = observed.server.as_ref().filter(|server| !server.cpus.is_empty())?;
     Some(real(server.window_cpu_ns) >= SERVER_SATURATED * real_len(server.cpus.len()) * real(window_ns))
 }
 
-/// A load of which nothing was answered although requests were sent or were
-/// waiting for a connection is broken too: none has failed yet because the
-/// timeout is longer than the window.
+/// A load of which nothing was answered is broken, too: none has failed yet because the timeout is longer than the
+/// window.
 fn outcome(m: &Measurement, growing: bool) -> Outcome {
     let (failed, completed) = (m.requests.failed, m.requests.completed);
     let mostly_failed = real(failed) > BROKEN_SHARE * real(failed + completed);

@@ -1,5 +1,4 @@
-//! What CPUs and the client did over a trial's time, from the samples of the record: shares of spans, so that
-//! a span of which a sample is missing is as true as another.
+//! What CPUs and the client did over a trial's time, as shares of spans: a missing sample leaves the others true.
 
 use prony_model::run_log::TrialResult;
 use prony_model::trial::Trial;
@@ -97,7 +96,6 @@ pub(crate) fn core_series(result: &TrialResult, trial: &Trial) -> CoreSeries {
     }
 }
 
-/// From one sample to a later one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Span {
     from: usize,
@@ -107,8 +105,7 @@ struct Span {
 }
 
 impl Span {
-    /// How much a counter of nanoseconds grew, over the span's length; 0 where the column is too short. A
-    /// counter that ran back is 0, too.
+    /// A counter's growth in nanoseconds over the span; 0 where the column is too short or the counter ran back.
     fn share_of(&self, column: &[u64]) -> f64 {
         let (Some(before), Some(after)) = (column.get(self.from), column.get(self.to)) else { return 0.0 };
         real(after.saturating_sub(*before)) / real(self.length_ns.unsigned_abs())

@@ -1,5 +1,4 @@
-//! Why a trial's figures can or cannot be trusted: the rule and the thresholds of each code of [`Code`], whose table says
-//! what a reason affects.
+//! Why figures can or cannot be trusted: rule and thresholds of each code of [`Code`], whose table has what it affects.
 
 use prony_model::code::Code;
 use prony_model::measurement::{ErrorKind, ErrorTally, Measurement, ReceiveClock, Tolerance};
@@ -22,8 +21,7 @@ pub(crate) use facts::Facts;
 use facts::share;
 pub use host::{OTHERS_MAX, STEAL_MAX};
 
-/// A worker that is outside `epoll_wait` for this share of the window has no
-/// room left: what it did not carry may be its own fault.
+/// A worker outside `epoll_wait` for this share has no room left: what it did not carry may be its own fault.
 pub const BUSY_MAX: f64 = 0.90;
 
 /// A p50 of the client's own lateness above this, and above a tenth of the response's, is late.
@@ -38,8 +36,7 @@ const LATE_SHARE: f64 = 0.10;
 /// The share of what is due that may be missing from what was sent.
 const UNSENT_MAX: f64 = 0.01;
 
-/// Connections are taken to have been free while fewer than this share of
-/// them carried a request, on average over the window.
+/// Connections are taken to be free while fewer than this share carry a request, on average over the window.
 const IN_FLIGHT_FULL: f64 = 0.95;
 
 /// The share of requests that may fail before it is the first thing said.
@@ -87,8 +84,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
     Verdict { validity: validity(&reasons), reasons }
 }
 
-/// The worst effect in a word: notes, lower bounds and withheld figures leave
-/// a trial valid, since what is printed then stands.
+/// The worst effect in a word: notes, lower bounds and withheld figures leave a trial valid.
 pub fn validity(reasons: &[Reason]) -> Validity {
     match reasons.iter().map(|r| r.effect).max() {
         Some(Effect::Invalid) => Validity::Invalid,
@@ -253,9 +249,8 @@ fn uneven_workers(f: &Facts<'_>) -> Option<Reason> {
     })
 }
 
-/// The client's own lateness: its send lag without the waits for a free
-/// connection, held against the response's percentile of the same name (or
-/// what that is longer than; where it is withheld, nothing is said).
+/// Send lag without the waits for a free connection, against the response's percentile of the same name (or what that
+/// is longer than; where it is withheld, nothing is said).
 fn late_sends(f: &Facts<'_>) -> Option<Reason> {
     let order = OrderStatistics::of_completed(&f.parts.lateness);
     let late = |name, quantile: f64, floor: u64| {

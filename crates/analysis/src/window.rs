@@ -12,7 +12,6 @@ use crate::text::digits;
 /// The windows to choose from, in seconds.
 const WINDOWS_S: [u64; 5] = [1, 2, 5, 10, 30];
 
-/// A pilot's window.
 pub const PILOT: Duration = Duration::from_secs(WINDOWS_S[0]);
 
 /// Blocks that are to fit the budget: as many as a comparison is advised to have.
@@ -24,9 +23,9 @@ const RESERVE: f64 = 1.2;
 /// The highest percentile of every first line.
 const USUAL: f64 = 0.99;
 
-/// Chooses for a rate of requests per second and says by what; `fits` says whether six blocks of a window fit the budget. Where
-/// no window that fits has the samples of p99 the longest is taken, and what it lacks is said. Where a threshold's percentile
-/// would lack them there is none, which is the sentence.
+/// Chooses for a rate per second and says by what; `fits`: whether six blocks fit the budget. Where no window that fits
+/// has the samples of p99, the longest is taken and the lack said; of a threshold's percentile there is none, and the
+/// sentence.
 pub fn choose(
     rate_per_s: f64,
     slos: &[Slo],

@@ -1,11 +1,6 @@
-//! One bench at a time on a machine: two would load each other's servers, and
-//! each would say that the host is noisy or, worse, nothing.
-//!
-//! It is an advisory lock (flock) on one file for the whole machine,
-//! whatever folder a bench runs in. The kernel lets go of it when its holder
-//! ends, however that happens: a lock is never stale. What the file says
-//! (pid, start time, boot, experiment) is only for people, and is believed
-//! only if that very process lives.
+//! One bench at a time on a machine: two would load each other's servers. An advisory lock (flock) on one file for the
+//! whole machine, which the kernel lets go of when its holder ends: it is never stale. What the file says (pid, start
+//! time, boot, experiment) is only for people, and is believed only if that very process lives.
 
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -28,7 +23,6 @@ const FLAGS: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK;
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// As much of the file as is read: anybody may write to it.
 const READ_MAX: u64 = 4 << 10;
-/// Characters of an experiment's name that are shown.
 const NAME_MAX: usize = 80;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,39 +35,32 @@ pub struct Holder {
     pub experiment: String,
 }
 
-/// The lock, held. Dropping it gives it up.
 #[derive(Debug)]
 pub struct BenchLock {
     file: Option<File>,
 }
 
-/// Why there is no lock.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Another bench has it still.
     #[error("another bench runs on this machine{}: wait for its end, or end it.", described(.0.as_ref()))]
     Taken(Option<Holder>),
     #[error("interrupted")]
     Interrupted,
 }
 
-/// Why a file was not locked.
 #[derive(Debug)]
 pub enum NotLocked {
     Taken,
     Cancelled,
-    /// It cannot be locked at all.
     Refused(io::Error),
 }
 
-/// The file that is locked.
 pub fn path() -> PathBuf {
     std::env::var_os(VARIABLE).map_or_else(|| PathBuf::from(DEFAULT), PathBuf::from)
 }
 
-/// Takes the lock, waiting for it for so long (`None`: as long as it takes).
-/// `waits` hears once who has it. Where the file cannot be had at all (a
-/// read-only machine), there is nothing to lock and the bench may go on.
+/// Waits for so long (`None`: as long as it takes); `waits` hears once who has it. Where the file cannot be had at all
+/// (a read-only machine), there is nothing to lock and the bench may go on.
 pub fn take(
     path: &Path,
     experiment: &str,
@@ -102,8 +89,8 @@ pub fn take(
     Ok(BenchLock { file: Some(file) })
 }
 
-/// Locks a file until it is closed, waiting for so long (`None`: as long as it takes) where another has it, of which
-/// `waits` hears once.
+/// Until the file is closed, waiting for so long (`None`: as long as it takes); `waits` hears once where another has
+/// it.
 pub fn lock(
     file: &File,
     patience: Option<Duration>,
@@ -130,7 +117,6 @@ pub fn lock(
     }
 }
 
-/// Who has the lock now, if that can be told.
 pub fn holder(path: &Path) -> Option<Holder> {
     let mut text = String::new();
     let file = OpenOptions::new().read(true).custom_flags(FLAGS).open(path).ok()?;
@@ -171,10 +157,9 @@ impl Drop for BenchLock {
     }
 }
 
-/// Anybody may lock it, so that root's bench and a user's keep apart. Opened
-/// first without creating: in a sticky folder the kernel may refuse to create
-/// what is there and another's (sysctl fs.protected_regular). A file of
-/// several names is refused: what is written to it may be meant for another.
+/// Anybody may lock it, so that root's bench and a user's keep apart. Opened first without creating: in a sticky folder
+/// the kernel may refuse to create what is another's (sysctl fs.protected_regular). A file of several names is refused:
+/// what is written to it may be meant for another.
 fn open(path: &Path) -> io::Result<File> {
     let open = |write: bool, new: bool| {
         OpenOptions::new().read(true).write(write).create_new(new).custom_flags(FLAGS).open(path)

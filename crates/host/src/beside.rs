@@ -1,5 +1,5 @@
-//! What other programs did with some CPUs between two instants: processes that are neither this one, nor below it (guards,
-//! servers, agents), nor the kernel's own threads, whose work follows the load's.
+//! What other programs did with some CPUs between two instants: processes that are neither this one, nor below it, nor
+//! the kernel's own threads, whose work follows the load's.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -21,7 +21,6 @@ pub struct Beside {
     others: BTreeMap<Identity, (u64, u32)>,
 }
 
-/// What happened between two instants.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Taken {
     /// CPU time of processes that were there at the first instant, over the time in between: 1 is a whole CPU.
@@ -45,8 +44,8 @@ impl Beside {
         self.at_ns
     }
 
-    /// What was done on these CPUs (empty: all that this process may use) since by what was there at `first`: what has begun later may be a server's own work,
-    /// handed to a container's engine.
+    /// On these CPUs (empty: all that this process may use), by what was there at `first`: what has begun later may be
+    /// a server's own work, handed to a container's engine.
     #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a day are exact in an f64")]
     pub fn until(&self, last: &Beside, first: &Beside, cpus: &[u32]) -> Taken {
         let all = if cpus.is_empty() { allowed() } else { Vec::new() };

@@ -1,6 +1,4 @@
-//! Control groups: where a process's is, and the CPU quotas of it and of all above it, up to the mount.
-//!
-//! A quota of a group holds for all below it: a container's, a slice's or a pod's stops a process whose own group has none.
+//! Control groups: a process's, and the CPU quotas of it and of all above it, which hold for it as well.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -10,8 +8,8 @@ use prony_model::host::CpuQuota;
 const USUAL_MOUNTS: &str = "1 1 0:1 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n\
     2 1 0:2 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
 
-/// Where a hierarchy is mounted, and below it the group of a process, by their /proc/PID/mountinfo and /proc/PID/cgroup:
-/// version 2's hierarchy, or that of version 1 which has this controller. A group that the mount does not show is the mount.
+/// By /proc/PID/mountinfo and cgroup: version 2's hierarchy, or that of version 1 with this controller. A group that
+/// the mount does not show is the mount.
 pub fn place(mountinfo: &str, cgroup: &str, v1_controller: Option<&str>) -> Option<(PathBuf, PathBuf)> {
     let has = |names: &str| v1_controller.is_some_and(|wanted| names.split(',').any(|name| name == wanted));
     // cgroups(7): `0::/path` is version 2, `2:cpu,cpuacct:/path` is version 1.
@@ -35,8 +33,7 @@ pub fn place(mountinfo: &str, cgroup: &str, v1_controller: Option<&str>) -> Opti
     Some((mount.into(), Path::new(mount).join(below.unwrap_or(Path::new("")))))
 }
 
-/// The quotas that hold for this process, by the files that `read` gives, from its own group upwards, and what they have
-/// done since the groups were made.
+/// By the files that `read` gives, from this process's own group upwards, and what they did since the groups were made.
 pub fn cpu_quotas(read: &dyn Fn(&Path) -> Option<String>) -> Vec<CpuQuota> {
     let cgroup = read(Path::new("/proc/self/cgroup")).unwrap_or_else(|| "0::/\n1:cpu:/\n".to_owned());
     let mounts = read(Path::new("/proc/self/mountinfo")).unwrap_or_else(|| USUAL_MOUNTS.to_owned());
@@ -103,7 +100,6 @@ mod tests {
         31 24 0:27 / /sys/fs/cgroup/cpu,cpuacct rw shared:9 - cgroup cgroup rw,cpu,cpuacct\n";
     const OWN: &str = "4:memory:/m\n2:cpu,cpuacct:/a\n1:name=systemd:/s\n0::/user.slice/x\n";
 
-    /// A machine's files below a folder.
     fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {

@@ -1,8 +1,5 @@
-//! What Prony's own process costs while a load runs, sampled with the load's snapshots: its CPU time, that
-//! of each worker, its memory, and what CPUs did that nobody else samples.
-//!
-//! The samples are counters since the machine's start, so that dropping one loses nothing: a long load
-//! keeps its samples further apart instead of more of them. Nothing here fails: what cannot be read is 0.
+//! What Prony's own process costs while a load runs, sampled with the load's snapshots. The samples are counters since
+//! the machine's start: a long load keeps them further apart instead of more of them. What cannot be read is 0.
 
 use std::fs;
 
@@ -21,7 +18,6 @@ const APART_NS: u64 = 90_000_000;
 /// Workers with a column of their own.
 const WORKERS_MAX: usize = 16;
 
-/// Looks at this process with every snapshot of a load.
 #[derive(Debug)]
 pub struct ClientWatch {
     cores: Vec<u32>,
@@ -60,7 +56,6 @@ impl ClientWatch {
         if cores.is_empty() { ClientWatch::on(&cpus::allowed()) } else { ClientWatch::on(cores) }
     }
 
-    /// Looks; a sample is kept where it is time for one.
     pub fn look(&mut self) {
         let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
         self.rss_bytes = self.rss_bytes.max(resident_pages(&statm) * self.page_bytes);

@@ -1,5 +1,5 @@
-//! The git commit that a run belongs to, read from the files of `.git`: no
-//! process is started, and a repository is input from outside.
+//! The git commit that a run belongs to, read from `.git`: no process is started, and a repository is input from
+//! outside.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ const LINE_MAX_BYTES: u64 = 8 << 10;
 /// Chromium's packed-refs has some 3 MB.
 const PACKED_MAX_BYTES: u64 = 64 << 20;
 
-/// The commit that is checked out in the current folder's repository; where there is none, what a CI says
-/// (`GITHUB_SHA`, `CI_COMMIT_SHA`). `None` where neither is known. Whether files were changed since is not looked at.
+/// The commit that is checked out here; without one, what a CI says (`GITHUB_SHA`, `CI_COMMIT_SHA`). Changed files are
+/// not looked at.
 pub fn current() -> Option<String> {
     let folder = std::env::current_dir().ok();
     folder.as_deref().and_then(of_folder).or_else(|| {
@@ -23,7 +23,6 @@ pub fn current() -> Option<String> {
     })
 }
 
-/// The commit that is checked out where this folder is.
 fn of_folder(folder: &Path) -> Option<String> {
     let dot_git = folder.ancestors().take(PARENTS_MAX).map(|f| f.join(".git")).find(|path| path.exists())?;
     let git = if dot_git.is_dir() {

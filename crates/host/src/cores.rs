@@ -7,10 +7,8 @@ use crate::cpu_ticks::{self, TICK_NS};
 /// CPUs whose columns are kept: one is 8 bytes a sample in memory and about as many in the log.
 pub(crate) const CORES_MAX: usize = 64;
 
-/// Readings of the machine, one a sample.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Machine {
-    /// The CPUs looked at.
     pub cores: Vec<u32>,
     /// By sample, each CPU's busy time since the machine's start.
     busy_ns: Vec<Vec<u64>>,
@@ -42,8 +40,7 @@ impl Machine {
     }
 }
 
-/// Busy is all but idle and iowait; time stolen by the hypervisor was not this machine's. 0 for a
-/// CPU that is not there.
+/// Busy is all but idle and iowait; stolen time was not this machine's. 0 for a CPU that is not there.
 pub(crate) fn busy_ns(stat: &str, cores: &[u32]) -> Vec<u64> {
     let cpus = cpu_ticks::cpus(stat);
     cores.iter().map(|core| cpus.get(core).map_or(0, |cpu| cpu.busy.saturating_mul(TICK_NS))).collect()

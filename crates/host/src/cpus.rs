@@ -24,8 +24,8 @@ pub fn affinity(thread: u32) -> io::Result<Vec<u32>> {
     Ok(of_set.filter_map(|cpu| u32::try_from(cpu).ok()).collect())
 }
 
-/// Confines a thread to CPUs; `0` is the calling thread. Threads and processes it starts from now on inherit this. An
-/// empty list changes nothing. Allocates nothing, so that it may be called between fork and exec.
+/// Confines a thread to CPUs (`0`: the calling thread), and what it starts from now on. An empty list changes nothing.
+/// Allocates nothing, so that it may be called between fork and exec.
 pub fn set_affinity(thread: u32, cpus: &[u32]) -> io::Result<()> {
     if cpus.is_empty() {
         return Ok(());
@@ -36,12 +36,9 @@ pub fn set_affinity(thread: u32, cpus: &[u32]) -> io::Result<()> {
     Ok(sched_setaffinity(pid(thread)?, &set)?)
 }
 
-/// Makes the calling thread, and those it starts, one that watches a measurement and must not disturb it: on these CPUs
-/// (empty: where it may run already), and below everything else that wants to run there. Under the idle policy whoever
-/// else wakes there runs at once, and it runs when nobody else does. A niceness of 19 would not do: such a thread keeps
-/// the CPU for milliseconds when the engine wakes.
-///
-/// Both are best efforts: where the kernel refuses, the thread is an ordinary one.
+/// Makes the calling thread, and those it starts, one that must not disturb a measurement: on these CPUs (empty: where
+/// it is), under the idle policy. With a niceness of 19 it would keep the CPU for milliseconds when the engine wakes.
+/// Best effort: where the kernel refuses, the thread is an ordinary one.
 pub fn enter_background(cpus: &[u32]) {
     let _ = set_affinity(0, cpus);
     let _ = sys::idle_policy();
@@ -66,7 +63,6 @@ pub fn show_list(cpus: &[u32]) -> String {
     cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// The CPUs of both lists, each once, in order.
 pub fn union(some: &[u32], more: &[u32]) -> Vec<u32> {
     some.iter().chain(more).copied().collect::<BTreeSet<u32>>().into_iter().collect()
 }

@@ -1,5 +1,4 @@
-//! The machine, as far as figures depend on it. Nothing here fails: what
-//! cannot be told stays empty.
+//! The machine, as far as figures depend on it. What cannot be told stays empty.
 
 use std::path::Path;
 
@@ -9,7 +8,6 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::cpus;
 
-/// Reads the host from /proc, /sys and /etc/os-release.
 pub fn read() -> Host {
     let cpuinfo = text("/proc/cpuinfo");
     let open_files = getrlimit(Resource::Nofile);
@@ -35,8 +33,8 @@ pub fn read() -> Host {
     }
 }
 
-/// machine-id(5) asks that the id be hashed with a word of the application's before it leaves the machine. 64 of its
-/// 128 bits' worth are left: too few to find it by trying, and enough to tell two machines apart.
+/// machine-id(5) asks for a hash with a word of the application's. 64 bits are left: too few to find the id by trying,
+/// enough to tell two machines apart.
 fn machine(id: &str) -> Option<String> {
     let id = id.trim().to_ascii_lowercase();
     // An image's is empty, or says `uninitialized`, until somebody boots it.
@@ -62,7 +60,6 @@ fn non_empty(text: String) -> Option<String> {
     Some(trimmed(text)).filter(|t| !t.is_empty())
 }
 
-/// The two ends of net.ipv4.ip_local_port_range.
 pub fn port_range(text: &str) -> Option<(u16, u16)> {
     let mut ends = text.split_ascii_whitespace().map(str::parse);
     Some((ends.next()?.ok()?, ends.next()?.ok()?))
@@ -120,8 +117,8 @@ fn has_network_of_its_own(interfaces: &Path) -> bool {
     beside.peek().is_some() && beside.all(|entry| !entry.path().join("device").exists())
 }
 
-/// A container's name if it is one (it says more of limits), else the
-/// hypervisor's name by the board's vendor, else that there is one.
+/// A container's name if it is one (it says more of limits), else the hypervisor's by the board's vendor, else that
+/// there is one.
 fn virtualisation(cpuinfo: &str) -> Option<String> {
     if let Some(container) = container() {
         return Some(container);

@@ -1,6 +1,5 @@
-//! What the machine does beside a load, over the load's window: time stolen
-//! by the hypervisor, waits of the client's workers for a CPU, CPU quotas, and
-//! what the kernel did to connects. Nothing here fails: what cannot be read stays unknown.
+//! What the machine does beside a load, over its window: stolen time, workers' waits for a CPU, CPU quotas, and what
+//! the kernel did to connects. What cannot be read stays unknown.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,9 +11,7 @@ use crate::cpu_ticks::{self, CpuTicks, TICK_NS, spent};
 use crate::process::{scheduled, workers};
 use crate::{cgroup, cpus, monotonic_ns};
 
-/// Reads at the window's edges, and the workers' waits in between, since
-/// threads that have ended can be asked no more. To be called with every
-/// snapshot of a load, and at its end.
+/// Threads that have ended can be asked no more: to be called with every snapshot of a load, and at its end.
 #[derive(Debug)]
 pub struct HostWatch {
     cpus: Vec<u32>,
@@ -23,7 +20,6 @@ pub struct HostWatch {
     workers: Workers,
 }
 
-/// Counters since the machine's start.
 #[derive(Debug, Clone, Default)]
 struct Counters {
     cpus: BTreeMap<u32, CpuTicks>,
@@ -33,7 +29,6 @@ struct Counters {
     cpu_quotas: Vec<CpuQuota>,
 }
 
-/// The workers' waits for a CPU.
 #[derive(Debug, Default)]
 struct Workers {
     /// By thread: its wait when the window opened, and at the last look.

@@ -1,7 +1,5 @@
-//! This machine: what it is, whose its CPUs are, which processes run on it, and what all of them do while something is
-//! measured.
-//!
-//! Nothing here knows servers or recipes. What cannot be read stays empty or unknown: no measurement fails for it.
+//! This machine: what it is, whose its CPUs are, which processes run on it, and what they do while something is
+//! measured. Nothing here knows servers or recipes. What cannot be read stays empty or unknown.
 
 pub mod bench_lock;
 mod beside;
@@ -45,7 +43,6 @@ fn clock_ns(clock: ClockId) -> u64 {
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
-/// The size of a memory page.
 pub fn page_bytes() -> u64 {
     u64::try_from(rustix::param::page_size()).unwrap_or(4096)
 }

@@ -7,7 +7,6 @@ use crate::process::threads;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pins {
     pub server: Vec<u32>,
-    /// The client's: load workers, guard, sampler and every other thread of Prony.
     pub client: Vec<u32>,
 }
 
@@ -20,14 +19,12 @@ impl Pins {
         self.both()
     }
 
-    /// The CPUs of both sides, in order.
     pub fn both(&self) -> Vec<u32> {
         union(&self.server, &self.client)
     }
 }
 
-/// Gives the server the last CPUs and the client the others: the first take
-/// more of the kernel's own work. With one CPU only, nothing is pinned.
+/// The server gets the last CPUs: the first take more of the kernel's own work. With one CPU only, nothing is pinned.
 pub fn split(allowed: &[u32], server_cores: u32) -> Result<Pins, String> {
     if allowed.len() < 2 {
         return Ok(Pins::default());
@@ -46,8 +43,7 @@ pub fn split(allowed: &[u32], server_cores: u32) -> Result<Pins, String> {
     }
 }
 
-/// While it lives, every thread of this process keeps off the servers' CPUs:
-/// progress lines and signal handlers too.
+/// While it lives, every thread of this process keeps off the servers' CPUs: progress lines and signal handlers too.
 #[derive(Debug)]
 pub struct PinnedProcess {
     before: Vec<(u32, Vec<u32>)>,

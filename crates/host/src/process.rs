@@ -38,8 +38,7 @@ impl Identity {
         self.send(Signal::KILL)
     }
 
-    /// The descriptor is taken first and the identity read afterwards: a number that was reused in between is never
-    /// touched.
+    /// The descriptor is taken first and the identity read afterwards: a reused number is never touched.
     fn send(self, signal: Signal) -> bool {
         let held = pid(self.pid).ok().flatten().and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         held.is_some_and(|held| {
@@ -60,8 +59,7 @@ pub struct ProcessStat {
     pub cpu_ticks: u64,
     pub threads: u32,
     pub rss_pages: u64,
-    /// Where its stack begins: the kernel draws it anew whenever a process executes a program, and a fork keeps it.
-    /// 0 where another user's may not be read.
+    /// Drawn anew whenever a process executes a program; a fork keeps it. 0 where another user's may not be read.
     pub stack: u64,
     /// The CPU that it ran on last.
     pub cpu: u32,
@@ -96,20 +94,16 @@ impl ProcessStat {
     }
 }
 
-/// Reads one process; `None` when there is none.
 pub fn stat(pid: u32) -> Option<ProcessStat> {
     ProcessStat::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// A process's short name, for messages.
 pub fn name(pid: u32) -> String {
     stat(pid).map(|process| process.name).unwrap_or_default()
 }
 
-/// Every process below `root`, which itself is not among them; parents before children.
-///
-/// Reads all of /proc, about 10 µs a process: `task/*/children` would be
-/// cheaper, but is allowed to miss some while processes come and go (proc(5)).
+/// Everything below `root`, parents first. Reads all of /proc, about 10 µs a process: `task/*/children` would be
+/// cheaper, but may miss some while processes come and go (proc(5)).
 pub fn descendants(root: u32) -> Vec<ProcessStat> {
     let mut by_parent: HashMap<u32, Vec<ProcessStat>> = HashMap::new();
     for process in pids().into_iter().filter_map(stat) {
@@ -147,17 +141,14 @@ pub fn trees(roots: &[Identity]) -> Vec<ProcessStat> {
     with_descendants(found, by_parent)
 }
 
-/// Every process of the machine.
 pub fn pids() -> Vec<u32> {
     numbers_in("/proc")
 }
 
-/// The threads of a process, by its number or `self`.
 pub fn threads(process: impl Display) -> Vec<u32> {
     numbers_in(&format!("/proc/{process}/task"))
 }
 
-/// The engine's threads in this process.
 pub(crate) fn workers() -> impl Iterator<Item = u32> {
     threads("self").into_iter().filter(|thread| {
         let name = fs::read_to_string(format!("/proc/self/task/{thread}/comm"));
@@ -170,10 +161,8 @@ fn numbers_in(folder: &str) -> Vec<u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// What the scheduler counts of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scheduled {
-    /// How long it has run.
     pub ran_ns: u64,
     /// How long it has been ready to run without running.
     pub waited_ns: u64,

@@ -1,7 +1,5 @@
-//! What Prony may believe of what it finds in a folder, by whose folder it is.
-//!
-//! What outlives a process and is acted on later (which servers run, what the kernel's settings were) is in a folder
-//! that only the effective user may use, never in the current one, which may have come with an archive or a checkout.
+//! What Prony may believe of what it finds in a folder. What outlives a process and is acted on later is in one that
+//! only the effective user may use, never in the current one, which may have come with an archive or a checkout.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
@@ -14,8 +12,8 @@ use rustix::process::{getegid, geteuid};
 /// Names another folder than the user's usual one.
 pub const VARIABLE: &str = "PRONY_STATE";
 
-/// The folder of the effective user, made where it is not there: `/run/prony` of root, `/run/user/UID/prony` of others,
-/// and where these cannot be, `prony-UID` in the temporary folder. It is no link, and nobody else may use it.
+/// Of the effective user: `/run/prony` of root, `/run/user/UID/prony` of others, else `prony-UID` in the temporary
+/// folder. It is no link, and nobody else may use it.
 pub fn folder() -> Result<PathBuf, String> {
     let mut refused = String::new();
     for place in places(std::env::var_os(VARIABLE), geteuid().as_raw()) {
@@ -35,7 +33,6 @@ fn places(given: Option<OsString>, uid: u32) -> Vec<PathBuf> {
     vec![PathBuf::from(run), std::env::temp_dir().join(format!("prony-{uid}"))]
 }
 
-/// Makes a folder that only the effective user may use, or sees that there is one.
 fn private(place: &Path) -> Result<(), String> {
     let (shown, uid) = (place.display(), geteuid().as_raw());
     if let Err(why) = DirBuilder::new().mode(0o700).create(place)
@@ -56,8 +53,8 @@ fn private(place: &Path) -> Result<(), String> {
     ))
 }
 
-/// Whether what lies in a folder may be run and believed: the folder is the effective user's, root's, or, for root, of
-/// the user who called sudo, and nobody else may write to it. So is a link to one. One that is not there may be made.
+/// Whether what lies there may be run and believed: the folder is the effective user's, root's, or, for root, of sudo's
+/// caller, and nobody else may write to it. So is a link to one. One that is not there may be made.
 pub fn trusted(folder: &Path) -> Result<(), String> {
     trusted_by(folder, geteuid().as_raw(), sudo_user().map(|(user, _)| user))
 }

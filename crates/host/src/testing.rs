@@ -12,7 +12,6 @@ use crate::cpus;
 /// How long something may take that must come to be: only what hangs takes so long.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Waits for something that must come to be, however long a busy machine takes.
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let until = Instant::now() + PATIENCE;
     while !holds() {

@@ -1,5 +1,5 @@
-//! What a machine does as a whole while one of its servers is loaded: interrupts, and what its network interface and its
-//! TCP count. Over a network the kernel's work for a packet is the server's cost, and is in no process's CPU time.
+//! What a machine does as a whole while one of its servers is loaded: interrupts, network, TCP. Over a network the
+//! kernel's work for a packet is the server's cost, and is in no process's CPU time.
 
 use std::fs;
 use std::net::Ipv4Addr;
@@ -16,7 +16,6 @@ const TIMES: usize = 3;
 const COUNTERS: usize = 9;
 const PACKETS: usize = TIMES + 2;
 
-/// All counters at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Reading {
     at_ns: u64,
@@ -24,7 +23,6 @@ struct Reading {
     counters: [Option<u64>; COUNTERS],
 }
 
-/// Readings of the whole machine, one a sample.
 #[derive(Debug, Default)]
 pub struct WholeHost {
     /// Nothing is read without.
@@ -59,8 +57,8 @@ impl WholeHost {
         self.readings.push(Reading { at_ns, counters });
     }
 
-    /// What moved in a window of `CLOCK_MONOTONIC`; `None` where nothing was read. Times and packets are interpolated at
-    /// the edges; of events, which are rare, all count that may have been in the window.
+    /// `None` where nothing was read. Times and packets are interpolated at the edges; of events all count that may be
+    /// in it.
     pub fn window(&self, start_ns: u64, end_ns: u64) -> Option<ServerHostWindow> {
         self.readings.first()?;
         let moved = |at: usize| {
@@ -120,8 +118,7 @@ fn packets(dev: &str, interface: &str) -> [Option<u64>; 3] {
     [at(1), at(9), dropped()]
 }
 
-/// The interface by which this machine has an address: of its most specific route that holds it (`/proc/net/route`), or
-/// the loopback one.
+/// Of the most specific route that holds the address (`/proc/net/route`), or the loopback one.
 pub fn interface_of(address: Ipv4Addr) -> Option<String> {
     if address.is_loopback() {
         return Some("lo".to_owned());

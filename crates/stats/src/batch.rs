@@ -6,21 +6,16 @@ use crate::real;
 /// Fewer values than this have no effective size.
 const VALUES_MIN: usize = 5;
 
-/// With fewer values than this their autocorrelation is not estimated: its
-/// standard error is 1/√n, a third, and the correction would be noise.
+/// With fewer values their autocorrelation is not estimated: its standard error is 1/√n, a third, and would be noise.
 const LAG1_VALUES_MIN: usize = 10;
 
-/// Values that resemble their neighbours more than this are taken to
-/// resemble them only so much: beyond it, the correction has no end.
+/// Values that resemble their neighbours more are taken to do only so much: beyond it, the correction has no end.
 const LAG1_MAX: f64 = 0.8;
 
-/// How many independent values these weigh as, by their lag-1
-/// autocorrelation; at most as many as they are, and just as many below ten,
-/// from which it cannot be told: `n(1−ρ)/(1+ρ)` (Zwiers & von Storch (1995),
-/// *Taking serial correlation into account in tests of the mean*, J. Climate 8),
-/// with the lag-1 autocorrelation ρ corrected for its bias at small n (Marriott &
-/// Pope (1954), Biometrika 41) and never taken to be negative. `None` below five
-/// values, or when one is not finite.
+/// How many independent values these weigh as, at most as many as they are, and just as many below ten: `n(1−ρ)/(1+ρ)`
+/// (Zwiers & von Storch (1995), *Taking serial correlation into account in tests of the mean*, J. Climate 8), with the
+/// lag-1 autocorrelation ρ corrected for its bias (Marriott & Pope (1954), Biometrika 41) and never negative. `None`
+/// below five values, or when one is not finite.
 pub fn effective_size(values: &[f64]) -> Option<f64> {
     let n = real(values.len());
     let lag1 = lag1_autocorrelation(values).filter(|_| values.len() >= VALUES_MIN)?;
@@ -29,10 +24,8 @@ pub fn effective_size(values: &[f64]) -> Option<f64> {
     Some(n * (1.0 - rho) / (1.0 + rho))
 }
 
-/// The autocorrelation of neighbours, `Σ(xᵢ−x̄)(xᵢ₊₁−x̄) / Σ(xᵢ−x̄)²`; 0 when
-/// all are equal. `None` below two values, or when one is not finite.
-///
-/// Source: Box & Jenkins (1970), *Time Series Analysis*, 2.1.
+/// The autocorrelation of neighbours, `Σ(xᵢ−x̄)(xᵢ₊₁−x̄) / Σ(xᵢ−x̄)²`; 0 when all are equal. `None` below two values,
+/// or when one is not finite. Source: Box & Jenkins (1970), *Time Series Analysis*, 2.1.
 pub fn lag1_autocorrelation(values: &[f64]) -> Option<f64> {
     let centre = mean(values)?;
     let total = variance(values)? * (real(values.len()) - 1.0);

@@ -7,29 +7,21 @@ use crate::{real, usable};
 /// The most values: all places of the step are tried, each in linear time.
 pub(crate) const VALUES_MAX: usize = 2_000;
 
-/// The step that fits a series best.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
     /// How many values come before it.
     pub at: usize,
     /// Their mean.
     pub before: f64,
-    /// The mean of the others.
     pub after: f64,
-    /// The standard error of the difference, for a step at this place: from the
-    /// residuals about the two levels, widened for what their neighbours share.
+    /// The difference's standard error, for a step at this place: from the residuals, widened for what neighbours
+    /// share.
     pub error: f64,
 }
 
-/// The two levels that leave the least squares, with at least `least` values
-/// (2 or more) on either side; the earliest place of equals. The place is
-/// chosen by the data, so that the difference is somewhat too large where
-/// there is no step: ask for a margin beside its error.
-///
-/// Source: Hinkley (1970), *Inference about the change-point in a sequence of
-/// random variables*, Biometrika 57(1), for the place; the widening is
-/// [`effective_size`]'s.
-///
+/// The two levels that leave the least squares, with at least `least` values (2 or more) on either side. The place is
+/// chosen by the data, so that the difference is somewhat too large without a step: ask for a margin beside its error.
+/// Source: Hinkley (1970), *Inference about the change-point in a sequence of random variables*, Biometrika 57(1).
 /// `None` of fewer values than twice `least`, over `VALUES_MAX`, or when one is not finite.
 pub fn step(values: &[f64], least: usize) -> Option<Step> {
     let least = least.max(2);

@@ -6,7 +6,6 @@ use crate::{real, usable};
 /// The most pairs: tau compares each with each, five million at 3,162.
 pub(crate) const PAIRS_MAX: usize = 3_000;
 
-/// Kendall's tau-b with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tau {
     /// From −1 (opposite) through 0 to 1 (the same order).
@@ -16,21 +15,13 @@ pub struct Tau {
     pub interval: Option<(f64, f64)>,
 }
 
-/// Kendall's tau-b, (concordant − discordant) over the geometric mean of the
-/// pairs that are not tied in x and in y. The interval is that of `atanh τ` with
-/// the variance `0.437/(n − 4)`, carried back, with t at n − 2 degrees of freedom
-/// in place of z: with z, twelve pairs are covered in under 93 % of
-/// simulated cases. A τ of ±1 has no `atanh`: its interval is taken from half a
-/// pair less than all, so that few pairs do not look certain.
-///
-/// Source: Kendall (1945), *The treatment of ties in ranking problems*,
-/// Biometrika 33(3); Fieller, Hartley & Pearson (1957), *Tests for rank
-/// correlation coefficients I*, Biometrika 44; Bonett & Wright (2000), *Sample
-/// size requirements for estimating Pearson, Kendall and Spearman
-/// correlations*, Psychometrika 65(1), who find it to hold for |τ| < 0.8.
-///
-/// `None` of lists of different lengths, under 4 pairs, over `PAIRS_MAX`, when a value is not finite, or of a list
-/// without spread.
+/// (concordant − discordant) over the geometric mean of the pairs not tied in x and in y. The interval is that of
+/// `atanh τ` with the variance `0.437/(n − 4)`, carried back, with t at n − 2 degrees of freedom in place of z, with
+/// which twelve pairs are covered in under 93 %. A τ of ±1 has no `atanh`: it is taken from half a pair less. Source:
+/// Kendall (1945), *The treatment of ties in ranking problems*, Biometrika 33(3); Fieller, Hartley & Pearson (1957),
+/// *Tests for rank correlation coefficients I*, Biometrika 44; Bonett & Wright (2000), *Sample size requirements for
+/// estimating Pearson, Kendall and Spearman correlations*, Psychometrika 65(1), who find it to hold for |τ| < 0.8.
+/// `None` of lists of different lengths, under 4 pairs, over `PAIRS_MAX`, of values not finite or without spread.
 pub fn kendall_tau_b(x: &[f64], y: &[f64], confidence: f64) -> Option<Tau> {
     if x.len() != y.len() || x.len() > PAIRS_MAX || !usable(x, 4) || !usable(y, 4) {
         return None;

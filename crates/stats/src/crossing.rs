@@ -1,19 +1,16 @@
-//! At what rate a share of requests reaches what is allowed, from counts at several rates.
-//!
-//! The share grows with the rate: a quasi-Poisson fit of the counts with a log link, `ln share = α + β ln rate`
-//! (McCullagh & Nelder 1989, *Generalized Linear Models*, ch. 6 and 9), whose dispersion is Pearson's X² over its degrees
-//! of freedom, since requests that share a queue are not independent. The rate's interval is Fieller's (1954,
-//! *Some problems in interval estimation*, JRSS B 16), at Student's t.
+//! At what rate a share of requests reaches what is allowed, from counts at several rates. The share grows with the
+//! rate: a quasi-Poisson fit of the counts with a log link, `ln share = α + β ln rate` (McCullagh & Nelder 1989,
+//! *Generalized Linear Models*, ch. 6 and 9), whose dispersion is Pearson's X² over its degrees of freedom, since
+//! requests that share a queue are not independent. The rate's interval is Fieller's (1954, *Some problems in interval
+//! estimation*, JRSS B 16), at Student's t.
 
 use crate::student::t_two_sided;
 use crate::{CONFIDENCE, real};
 
-/// What was counted of a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Counted {
     pub rate: f64,
     pub beyond: f64,
-    /// All requests.
     pub of: f64,
 }
 
@@ -28,8 +25,8 @@ pub struct Crossing {
 /// A fit converges in fewer than ten steps, or there is none: all beyond the limit at one rate alone.
 const STEPS_MAX: u32 = 50;
 
-/// Where the share is `allowed`; `None` where the fit does not converge or grow, where its interval is unbounded, and
-/// where it is outside of the rates that were loaded.
+/// Where the share is `allowed`; `None` where the fit does not converge or grow, or the rate is unbounded or outside of
+/// those loaded.
 pub fn crossing(loads: &[Counted], allowed: f64) -> Option<Crossing> {
     let loads: Vec<&Counted> = loads.iter().filter(|load| load.of > 0.0 && load.rate > 0.0).collect();
     let degrees = real(loads.len()) - 2.0;

@@ -6,13 +6,10 @@ use crate::usable;
 /// The most values: 200 have 20,100 averages of pairs.
 pub const VALUES_MAX: usize = 200;
 
-/// The Hodges–Lehmann estimate of the centre of values (log ratios of blocks,
-/// say): the median of the averages of all pairs, each value with itself
-/// included. `None` of no value, over [`VALUES_MAX`], or when one is not finite.
-///
-/// Source: Hodges & Lehmann (1963), *Estimates of location based on rank
-/// tests*, Ann. Math. Statist. 34(2); Hollander, Wolfe & Chicken (2014),
-/// *Nonparametric Statistical Methods*, 3.2.
+/// The Hodges–Lehmann estimate of the centre of values (log ratios of blocks, say): the median of the averages of all
+/// pairs, each value with itself included. `None` of no value, over [`VALUES_MAX`], or when one is not finite. Source:
+/// Hodges & Lehmann (1963), *Estimates of location based on rank tests*, Ann. Math. Statist. 34(2); Hollander, Wolfe &
+/// Chicken (2014), *Nonparametric Statistical Methods*, 3.2.
 pub fn centre(values: &[f64]) -> Option<f64> {
     if !usable(values, 1) || values.len() > VALUES_MAX {
         return None;

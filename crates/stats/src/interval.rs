@@ -1,10 +1,8 @@
-//! Means with Student's t intervals: of figures, of their logarithms, of
-//! paired ratios.
+//! Means with Student's t intervals: of figures, of their logarithms, of paired ratios.
 
 use crate::real;
 use crate::student::t_two_sided;
 
-/// A point with the ends of its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     pub point: f64,
@@ -37,11 +35,8 @@ pub fn variance(values: &[f64]) -> Option<f64> {
     Some(squares / (real(values.len()) - 1.0)).filter(|v| v.is_finite())
 }
 
-/// The mean with its two-sided t interval at `confidence`: `x̄ ± t·s/√n`.
-/// `None` below two values, or when one is not finite.
-///
-/// Source: Student (1908); Jain (1991), *The Art of Computer Systems
-/// Performance Analysis*, 13.2.
+/// The mean with its two-sided t interval at `confidence`: `x̄ ± t·s/√n`. `None` below two values, or when one is not
+/// finite. Source: Student (1908); Jain (1991), *The Art of Computer Systems Performance Analysis*, 13.2.
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     let n = values.len();
     let point = mean(values)?;
@@ -49,22 +44,18 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     Some(Interval { point, low: point - half, high: point + half, n })
 }
 
-/// The geometric mean: of figures that vary by factors (rates, times), as repeated runs do. `None` of nothing, or when a
-/// value is not positive and finite.
-///
-/// Source: Fleming & Wallace (1986), *How not to lie with statistics*, CACM 29(3).
+/// The geometric mean: of figures that vary by factors (rates, times), as repeated runs do. `None` of nothing, or when
+/// a value is not positive and finite. Source: Fleming & Wallace (1986), *How not to lie with statistics*, CACM 29(3).
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     let logs = logarithms(values)?;
     // One value is its own mean, without the rounding of the way there and back.
     if values.len() == 1 { Some(values[0]) } else { mean(&logs).map(f64::exp) }
 }
 
-/// The geometric mean of `a/b` over pairs (one pair a block), with its t
-/// interval on log ratios: what a block does to both cancels. `None` below
-/// two pairs, or when a value is not positive and finite.
-///
-/// Source: Jain (1991), 13.4.1 (paired observations), on logarithms as in
-/// Kalibera & Jones (2013), *Rigorous benchmarking in reasonable time*, ISMM.
+/// The geometric mean of `a/b` over pairs (one pair a block), with its t interval on log ratios: what a block does to
+/// both cancels. `None` below two pairs, or when a value is not positive and finite. Source: Jain (1991), 13.4.1
+/// (paired observations), on logarithms as in Kalibera & Jones (2013), *Rigorous benchmarking in reasonable time*,
+/// ISMM.
 pub fn paired_ratio_interval(pairs: &[(f64, f64)], confidence: f64) -> Option<Interval> {
     mean_interval(&log_ratios(pairs)?, confidence).map(Interval::exp)
 }

@@ -3,18 +3,16 @@
 use crate::interval::mean;
 use crate::{real, usable};
 
-/// The least part of the squares about the mean that is left about the means of two halves in 1 % of normal samples of
-/// n: 1 − 2/π of very many (Hartigan (1978), *Asymptotic distributions for clustering criteria*, Ann. Statist. 6(1)), less
-/// 0.865/√n by simulation, which errs on the side of saying nothing under ten values. It is never so small under six.
+/// The least part of the squares that is left about two halves' means in 1 % of normal samples of n: 1 − 2/π of very
+/// many (Hartigan (1978), *Asymptotic distributions for clustering criteria*, Ann. Statist. 6(1)), less 0.865/√n by
+/// simulation, which says nothing too often under ten values. It is never so small under six.
 fn least_left(n: f64) -> f64 {
     1.0 - std::f64::consts::FRAC_2_PI - 0.865 / n.sqrt()
 }
 
-/// The two levels of values that leave so little about themselves as one sample in a hundred of normal values does: how
-/// many are on the lower one, and both means. At least two are on each. `None` where they look like one, under six
-/// values, and where one is not finite.
-///
-/// Source: Engelman & Hartigan (1969), *Percentage points of a test for clusters*, JASA 64(328).
+/// How many are on the lower level, and both means, where as little is left as in one normal sample of a hundred; at
+/// least two on each. `None` of one level, under six values, and where one is not finite. Source: Engelman & Hartigan
+/// (1969), *Percentage points of a test for clusters*, JASA 64(328).
 pub fn two_levels(values: &[f64]) -> Option<(usize, f64, f64)> {
     if !usable(values, 6) {
         return None;

@@ -1,8 +1,5 @@
-//! Prony's statistics: pure mathematics, no clock and no I/O.
-//!
-//! Each function cites where its method is from; docs/statistics.md says what
-//! each is held against. What a figure means, which
-//! threshold it is held to and how it is worded is `prony-analysis`' matter.
+//! Prony's statistics: pure mathematics, no clock and no I/O. Each function cites its source; docs/statistics.md says
+//! what each is held against.
 
 pub mod batch;
 pub mod change_point;
@@ -32,7 +29,6 @@ pub(crate) fn real(count: usize) -> f64 {
     count as f64
 }
 
-/// Whether there are at least so many values, all of them finite.
 pub(crate) fn usable(values: &[f64], least: usize) -> bool {
     values.len() >= least && values.iter().all(|v| v.is_finite())
 }

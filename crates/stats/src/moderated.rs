@@ -10,11 +10,8 @@ const ROUNDING: f64 = 1e-12;
 /// A mean difference of logarithms over blocks, with what a t test needs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Difference {
-    /// The mean.
     pub mean: f64,
-    /// The standard error of the mean.
     pub error: f64,
-    /// Student's degrees of freedom.
     pub degrees: f64,
     pub n: usize,
 }
@@ -27,10 +24,9 @@ impl Difference {
         Some(Difference { mean: mean(differences)?, error, degrees: real(n) - 1.0, n })
     }
 
-    /// With what others say: `prior` degrees of freedom of the variance `of_others`.
-    ///
-    /// Source: Smyth (2004), *Linear models and empirical Bayes methods for assessing differential expression in
-    /// microarray experiments*, Stat. Appl. Genet. Mol. Biol. 3(1), for the variance; the degrees are [`prior_degrees`].
+    /// With what others say: `prior` degrees of freedom of the variance `of_others`. Source: Smyth (2004), *Linear
+    /// models and empirical Bayes methods for assessing differential expression in microarray experiments*, Stat. Appl.
+    /// Genet. Mol. Biol. 3(1), for the variance; the degrees are [`prior_degrees`].
     #[must_use]
     pub fn moderated(self, prior: f64, of_others: f64) -> Difference {
         let degrees = prior + self.degrees;
@@ -44,7 +40,6 @@ impl Difference {
         Difference { error: self.error * factor, ..self }
     }
 
-    /// The 95 % interval of the mean.
     pub fn interval(&self) -> Option<Interval> {
         self.interval_at(1.0 - CONFIDENCE)
     }
@@ -67,25 +62,22 @@ impl Difference {
         beyond > ROUNDING && t_error(self.degrees, 2.0 * error).is_some_and(|t| beyond >= t * self.error)
     }
 
-    /// Whether the true mean is below the limit, by the one-sided test at `error`.
     pub fn is_below(&self, limit: f64, error: f64) -> bool {
         Difference { mean: -self.mean, ..*self }.is_above(-limit, error)
     }
 
-    /// Whether the true mean is within ±`margin`, by two one-sided tests at `error`.
-    ///
-    /// Source: Schuirmann (1987), *A comparison of the two one-sided tests procedure and the power approach*,
-    /// J. Pharmacokinetics and Biopharmaceutics 15(6).
+    /// Whether the true mean is within ±`margin`, by two one-sided tests at `error`. Source: Schuirmann (1987), *A
+    /// comparison of the two one-sided tests procedure and the power approach*, J. Pharmacokinetics and
+    /// Biopharmaceutics 15(6).
     pub fn is_within(&self, margin: f64, error: f64) -> bool {
         self.is_below(margin, error) && self.is_above(-margin, error)
     }
 }
 
 /// The degrees of freedom that the spread of others may have in a test of ν: the most up to `most` with which it still
-/// errs in no more than `share`, though all of ν's spread is its own and unbounded, and the test is at `error` (both
-/// two-sided). Then P(|t_ν| > √(ν/f)·t_f(error)) = `share`, f = ν + the result.
-///
-/// Source: ours. (Smyth's own estimate of it errs in 12 to 24 % with two candidates and two to three blocks.)
+/// errs in no more than `share`, though all of ν's spread is its own and unbounded, at `error` (both two-sided). Then
+/// P(|t_ν| > √(ν/f)·t_f(error)) = `share`, f = ν + the result. Source: ours. (Smyth's own estimate of it errs in 12 to
+/// 24 % with two candidates and two to three blocks.)
 pub fn prior_degrees(degrees: f64, most: f64, error: f64, share: f64) -> f64 {
     let bounded = |prior: f64| {
         let all = degrees + prior;
@@ -116,8 +108,8 @@ pub fn prior_of_pair(candidates: usize, degrees: f64, error: f64) -> f64 {
     prior_degrees(degrees, (real(candidates) - 2.0) * degrees, error / pairs(candidates), error)
 }
 
-/// One figure's differences under several plans, each with what the other plans say of the spread: two-sided tests at
-/// `error` each, of which one whose own spread is unbounded errs in no more than `share`. A plan without one stays so.
+/// Each with what the other plans say of the spread: two-sided tests at `error` each, of which one whose own spread is
+/// unbounded errs in no more than `share`. A plan without one stays so.
 pub fn over_plans(plans: &[Option<Difference>], error: f64, share: f64) -> Vec<Option<Difference>> {
     let moderated = |(at, own): (usize, &Option<Difference>)| {
         let own = (*own)?;
@@ -167,8 +159,8 @@ impl Pairs {
         (real(self.complete.len()) - 1.0).max(0.0) * (real(self.candidates) - 1.0).max(0.0)
     }
 
-    /// The test of two candidates, by their places, from their differences in all blocks that both have; all pairs are
-    /// to be tested at `error` together. `None` as of [`Difference::of`].
+    /// By the differences in all blocks that both have; all pairs are tested at `error` together. `None` as of
+    /// [`Difference::of`].
     pub fn test(&self, (a, b): (usize, usize), differences: &[f64], error: f64) -> Option<Difference> {
         let own = Difference::of(differences)?;
         let common: Vec<f64> = self.complete.iter().map(|block| block[a] - block[b]).collect();

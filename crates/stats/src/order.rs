@@ -1,11 +1,8 @@
-//! Quantiles of samples, as ranks.
-//!
-//! Ranks are 1-based: rank 1 is the smallest value, rank n the largest.
+//! Quantiles of samples, as 1-based ranks.
 
 const MILLION: u64 = 1_000_000;
 
-/// A quantile, exact to a millionth: ranks are integers, and in floats
-/// 0.07 × 100 is more than 7.
+/// Exact to a millionth: ranks are integers, and in floats 0.07 × 100 is more than 7.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Quantile {
     millionths: u64,
@@ -25,12 +22,8 @@ impl Quantile {
         self.millionths as f64 / 1e6
     }
 
-    /// The quantile's rank among `n` values: the least k with k/n ≥ q, and at
-    /// least 1; `None` of nothing.
-    ///
-    /// Source: the inverse of the empirical distribution function; Hyndman &
-    /// Fan (1996), *Sample quantiles in statistical packages*, type 1. It is
-    /// always a value that occurred.
+    /// The least k with k/n ≥ q, and at least 1: always a value that occurred; `None` of nothing. Source: Hyndman & Fan
+    /// (1996), *Sample quantiles in statistical packages*, type 1.
     pub fn rank(self, n: u64) -> Option<u64> {
         let scaled = (u128::from(n) * u128::from(self.millionths)).div_ceil(u128::from(MILLION));
         (n > 0).then(|| u64::try_from(scaled).unwrap_or(n).max(1))

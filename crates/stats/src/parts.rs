@@ -1,25 +1,20 @@
-//! How surely a window knows a figure, by what a few long parts of it say, each for itself.
-//!
-//! No length of dependence is chosen and no variance is estimated from single values: parts that are long beside what
-//! is remembered are nearly independent, and Student's t pays for there being few of them.
+//! How surely a window knows a figure, by a few long parts of it, each for itself. Long parts are nearly independent,
+//! and Student's t pays for there being few.
 
 use crate::batch::lag1_autocorrelation;
 use crate::interval::mean;
 use crate::real;
 use crate::student::t_two_sided;
 
-/// Parts of a window. Few, so that each is long; a t interval on four degrees of freedom is a third wider in the median
-/// than the normal one that somebody who knew the variance could give.
+/// Few, so that each is long; t on four degrees of freedom is a third wider in the median than the normal interval of a
+/// known variance.
 pub const PARTS: usize = 5;
 
-/// Half the width of the interval about the whole's figure, by the figures of its parts: `t(B − 1)·√(Σ(xᵢ − x)²/(B − 1)/B)`.
-/// `None` below two parts, or when one is not finite.
-///
-/// Source: Ibragimov & Müller (2010), *t-statistic based correlation and heterogeneity robust inference*, JBES 28(4):
-/// few groups, each with its own estimate, whatever the dependence within them, and not too liberal where their variances
-/// differ. About the whole's figure and not the parts' mean, since estimates of parts are biased where they are not
-/// linear: sectioning (Asmussen & Glynn (2007), *Stochastic Simulation*, III.5a; Nakayama (2014), ACM TOMACS 24(4), for
-/// quantiles).
+/// By the figures of the parts: `t(B − 1)·√(Σ(xᵢ − x)²/(B − 1)/B)`; `None` below two, or when one is not finite.
+/// Source: Ibragimov & Müller (2010), *t-statistic based correlation and heterogeneity robust inference*, JBES 28(4),
+/// for few groups, whatever the dependence within them. About the whole's figure and not the parts' mean, since
+/// estimates of parts are biased where they are not linear: sectioning (Asmussen & Glynn (2007), *Stochastic
+/// Simulation*, III.5a; Nakayama (2014), ACM TOMACS 24(4), for quantiles).
 pub fn half_width(parts: &[f64], whole: f64, confidence: f64) -> Option<f64> {
     let count = real(parts.len());
     let t = t_two_sided(count - 1.0, confidence)?;
@@ -41,10 +36,10 @@ pub struct Autocorrelation {
 }
 
 impl Autocorrelation {
-    /// From values in a row, many to a part: their lag-1 autocorrelation where it is beyond chance (2/√n), corrected for
-    /// its bias (Marriott & Pope (1954), Biometrika 41) and with its standard error √((1 − ρ²)/n) added (Box & Jenkins
-    /// (1970), *Time Series Analysis*, 7.2), since a memory that is longer than estimated makes intervals too narrow by
-    /// more than a shorter one makes them too wide. None below 20 values, or where one is not finite.
+    /// From values in a row, many to a part: their lag-1 autocorrelation where it is beyond chance (2/√n), corrected
+    /// for its bias (Marriott & Pope (1954), Biometrika 41), plus its standard error √((1 − ρ²)/n) (Box & Jenkins
+    /// (1970), *Time Series Analysis*, 7.2): too short a memory does more harm than too long a one. None below 20
+    /// values, or where one is not finite.
     pub fn estimate(steps: &[f64]) -> Autocorrelation {
         let n = real(steps.len());
         let lag1 = lag1_autocorrelation(steps).filter(|r| steps.len() >= STEPS_MIN && *r > 2.0 / n.sqrt());
@@ -53,11 +48,9 @@ impl Autocorrelation {
         Autocorrelation { rho: (rho + ((1.0 - rho * rho) / n).sqrt()).min(RHO_MAX), steps: n }
     }
 
-    /// By what [`half_width`] of so many equal parts is too narrow, because neighbouring parts share what is remembered:
-    /// the root of the variance of their mean over what they show of it. 1 where nothing is remembered.
-    ///
-    /// With the correlation r of neighbouring means of m steps, which falls by d = ρᵐ a part, the mean's variance is
-    /// I = 1 + 2Σ(1 − l/B)·r·dˡ⁻¹ times that of independent ones, and what the parts deviate by shows (B − I)/(B − 1) of it
+    /// By what [`half_width`] of so many equal parts is too narrow where neighbours share what is remembered. With the
+    /// correlation r of neighbouring means of m steps, which falls by d = ρᵐ a part, the mean's variance is I = 1 +
+    /// 2Σ(1 − l/B)·r·dˡ⁻¹ times that of independent ones, and what the parts deviate by shows (B − I)/(B − 1) of it
     /// (sums of ρᵏ over two batches and over one: Law (2015), *Simulation Modeling and Analysis*, 4.4 and 9.5.3).
     pub fn widening(self, parts: usize) -> f64 {
         let (rho, count) = (self.rho, real(parts));
@@ -77,8 +70,8 @@ impl Autocorrelation {
     }
 }
 
-/// The means of so many contiguous runs of values whose lengths differ by one at most; the values themselves where they
-/// are no more.
+/// The means of so many contiguous runs whose lengths differ by one at most; the values themselves where they are no
+/// more.
 pub fn means(values: &[f64], count: usize) -> Vec<f64> {
     let count = count.min(values.len());
     (0..count)

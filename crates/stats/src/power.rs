@@ -11,43 +11,32 @@ use crate::student::{memo, t_error};
 /// No plan asks for more blocks: beyond it the answer is "not with this noise".
 pub(crate) const BLOCKS_MAX: usize = 1_000;
 
-/// The chance that a two-sided t test at `error` on `degrees` of freedom finds a true mean log ratio of `difference` over
-/// n blocks, on its own side or the other, where their standard deviation is `sd`.
-///
-/// Source: the non-central t of Johnson & Welch (1940), *Applications of the
-/// non-central t-distribution*, Biometrika 31; here as its mixture
-/// `∫ Φ(δ√n/σ − t√(u/f)) dχ²_f(u)`, by Simpson's rule.
-///
-/// `None` of a `sd` that is not above 0, a difference that is not finite, an error outside 0 to 1, without a degree.
+/// The chance that a two-sided t test at `error` on `degrees` of freedom finds a true mean log ratio over n blocks, on
+/// either side. Source: the non-central t of Johnson & Welch (1940), *Applications of the non-central t-distribution*,
+/// Biometrika 31, as its mixture `∫ Φ(δ√n/σ − t√(u/f)) dχ²_f(u)`, by Simpson's rule. `None` of a `sd` not above 0, a
+/// difference not finite, an error outside 0 to 1, without a degree.
 pub fn power(n: usize, difference: f64, sd: f64, degrees: f64, error: f64) -> Option<f64> {
     let t = t_error(degrees, error).filter(|_| sd > 0.0 && sd.is_finite() && difference.is_finite())?;
     let shift = shift(n, difference, sd);
     Some(over_chi(degrees, |r| beyond(shift, t * r)).clamp(0.0, 1.0))
 }
 
-/// [`power()`] of a pair among so many candidates, all of whose pairs are tested at `error` together
-/// ([`crate::moderated::Pairs`]) over n blocks.
-///
-/// Source and `None`: as [`power()`].
+/// [`power()`] of one of so many candidates' pairs, all tested at `error` together ([`crate::moderated::Pairs`]).
 pub fn power_of_pair(n: usize, difference: f64, sd: f64, candidates: usize, error: f64) -> Option<f64> {
     let degrees = real(n) - 1.0;
     let all = degrees + prior_of_pair(candidates, degrees, error);
     power(n, difference, sd, all, error / pairs(candidates))
 }
 
-/// The fewest blocks with which a true difference of a pair among so many candidates is found in `wanted` of runs.
-///
-/// Source: as [`power()`].
-///
-/// `None` as [`power()`]; of a difference of 0, which no number finds; where `BLOCKS_MAX` are not enough.
+/// Found in `wanted` of runs, of a pair among so many candidates. `None` as [`power()`]; and where no number finds it
+/// or `BLOCKS_MAX` are not enough.
 pub fn blocks_to_find(difference: f64, sd: f64, candidates: usize, error: f64, wanted: f64) -> Option<usize> {
     let found = |n| power_of_pair(n, difference, sd, candidates, error).is_some_and(|found| found >= wanted);
     fewest(found).filter(|_| difference != 0.0)
 }
 
-/// The smallest difference that n blocks find in `wanted` of runs, of a pair among so many candidates.
-///
-/// Source: as [`power()`]. `None` as it, and where a factor of e⁹ would not be.
+/// The smallest difference of a pair that n blocks find in `wanted` of runs. `None` as [`power()`], and beyond a factor
+/// of e⁹.
 pub fn smallest_found(n: usize, sd: f64, candidates: usize, error: f64, wanted: f64) -> Option<f64> {
     let found = |d: f64| power_of_pair(n, d, sd, candidates, error).is_some_and(|found| found >= wanted);
     let (mut low, mut high) = (0.0, 9.0);
@@ -61,14 +50,10 @@ pub fn smallest_found(n: usize, sd: f64, candidates: usize, error: f64, wanted: 
     Some(high)
 }
 
-/// The fewest blocks whose comparison is decided in `wanted` of runs where the true difference is `difference`: found by
-/// the two-sided test, or shown to be within ±`margin` by two one-sided ones, each at `error`. The standard deviation of a
-/// block's log ratio is one of `sds`, all as probable: the mean of their chances counts.
-///
-/// Source: Phillips (1990), *Power of the two one-sided tests procedure in bioequivalence*, J. Pharmacokinetics and
-/// Biopharmaceutics 18(2).
-///
-/// `None` where one of `sds` is not above 0, and where `BLOCKS_MAX` are not enough.
+/// The fewest blocks that decide in `wanted` of runs: found by the two-sided test, or shown to be within ±`margin` by
+/// two one-sided ones, each at `error`. A block's standard deviation is one of `sds`, all as probable. Source: Phillips
+/// (1990), *Power of the two one-sided tests procedure in bioequivalence*, J. Pharmacokinetics and Biopharmaceutics
+/// 18(2). `None` where one of `sds` is not above 0, and where `BLOCKS_MAX` are not enough.
 pub fn blocks_to_decide(difference: f64, margin: f64, sds: &[f64], error: f64, wanted: f64) -> Option<usize> {
     let decided = |n: usize, sd: f64| {
         let degrees = real(n) - 1.0;
@@ -87,10 +72,8 @@ pub fn blocks_to_decide(difference: f64, margin: f64, sds: &[f64], error: f64, w
     fewest(|n| chance(n).is_some_and(|sum| sum >= wanted * real(sds.len()))).filter(|_| possible)
 }
 
-/// What a true standard deviation may be of which `degrees` of freedom gave the estimate `sd`: seven of equal
-/// probability, at χ²'s quantiles of 1/14, 3/14, … 13/14.
-///
-/// Source: O'Hagan, Stevens & Campbell (2005), *Assurance in clinical trial design*, Pharmaceutical Statistics 4(3).
+/// What a true standard deviation may be: seven of equal probability, at χ²'s quantiles of 1/14, 3/14, … 13/14. Source:
+/// O'Hagan, Stevens & Campbell (2005), *Assurance in clinical trial design*, Pharmaceutical Statistics 4(3).
 pub fn plausible_sds(sd: f64, degrees: f64) -> Vec<f64> {
     let Ok(chi) = ChiSquared::new(degrees) else { return Vec::new() };
     let quantile = |i: usize| {

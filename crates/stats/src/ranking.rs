@@ -1,14 +1,9 @@
 //! Ranks that admit what is not known: intervals, from pairwise comparisons.
 
-/// The best and the worst place (from 1) that each of `count` contestants
-/// may hold, from the pairs (better, worse) that are surely so:
-/// `1 + surely better ones` and `count − surely worse ones`. Ties show as
-/// overlapping places.
-///
-/// Source: Mogstad, Romano, Shaikh & Wilhelm (2024), *Inference for ranks with
-/// applications to mobility across neighbourhoods and academic achievement
-/// across countries*, Rev. Econ. Studies 91(1): where all pairs are tested together at an error, the intervals cover all
-/// true ranks at once with the rest.
+/// The best and the worst place (from 1) from the pairs (better, worse) that are surely so: `1 + surely better ones`
+/// and `count − surely worse ones`. Source: Mogstad, Romano, Shaikh & Wilhelm (2024), *Inference for ranks with
+/// applications to mobility across neighbourhoods and academic achievement across countries*, Rev. Econ. Studies 91(1):
+/// where all pairs are tested together at an error, the intervals cover all true ranks at once with the rest.
 pub fn rank_intervals(count: usize, sure: &[(usize, usize)]) -> Vec<(u32, u32)> {
     let last = u32::try_from(count).unwrap_or(u32::MAX);
     let mut places = vec![(1u32, last); count];

@@ -1,13 +1,9 @@
 //! The search for the highest level that a noisy yes-or-no test passes: by doubling and bisection to a bracket, then a
-//! staircase about the edge (Dixon & Mood 1948, *A method for obtaining and analyzing sensitivity data*, JASA 43), and one
-//! descending probe.
-//!
-//! Pure: the caller makes the probes, and fits what was counted in the staircase ([`crate::crossing`]). A level is a rate,
-//! in whatever unit.
+//! staircase about the edge (Dixon & Mood 1948, *A method for obtaining and analyzing sensitivity data*, JASA 43), and
+//! one descending probe. Pure: the caller makes the probes, and fits the counts ([`crate::crossing`]).
 
 use crate::real;
 
-/// How a search goes about.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchPlan {
     /// The first level that is tried.
@@ -20,7 +16,6 @@ pub struct SearchPlan {
     pub step: f64,
 }
 
-/// Which part of the search a probe belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// Twice the level before, until one fails.
@@ -36,7 +31,6 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The word for it in records.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Doubling => "doubling",
@@ -57,7 +51,6 @@ impl Phase {
     }
 }
 
-/// What is to be tried next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Probe {
     pub level: f64,
@@ -85,8 +78,7 @@ const BRACKET_STEPS: f64 = 2.5;
 pub struct Found {
     /// About where as many probes passed as failed; before the staircase the highest level that passed.
     pub level: f64,
-    /// The lowest level that failed; `None` where none did below the instrument's own limit (the answer is a
-    /// lower bound).
+    /// `None` where none did below the instrument's own limit (the answer is a lower bound).
     pub failed: Option<f64>,
     /// Whether the staircase was gone to its end.
     pub complete: bool,
@@ -101,7 +93,6 @@ pub struct Search {
     failed: Option<f64>,
     /// The instrument's own limit, where it was met.
     reach: Option<f64>,
-    /// How often the level that is tried was out of reach in a row.
     missed: u32,
     /// The staircase: its levels, and whether each passed.
     stairs: Vec<(f64, bool)>,
@@ -235,7 +226,6 @@ mod tests {
 
     const COURSE: SearchPlan = SearchPlan { start: 100.0, lowest: 0.01, highest: 1e6, step: 0.04 };
 
-    /// Runs a search against a test; levels and what was found.
     fn search(plan: SearchPlan, mut test: impl FnMut(Probe) -> Answer) -> (Vec<Probe>, Option<Found>) {
         let mut search = Search::new(plan);
         let mut probes = Vec::new();

@@ -1,10 +1,8 @@
-//! Where the level of a series changes, as somebody finds it who looks after each new value.
-//!
-//! At each look, from the eighth value on, each place to cut what came since the last change in two is held to the pooled
-//! t statistic of both sides' means, which is the likelihood-ratio statistic of one step in normal noise: Worsley (1979),
-//! *On the likelihood ratio test for a shift in location of normal populations*, JASA 74(366). It is divided by
-//! √((1 + φ)/(1 − φ)), so that neighbours that correlate by φ = 0.3 do not make a step, and its p-value is multiplied by
-//! the number of cuts (Bonferroni). No chance enters: the same series gives the same answer.
+//! Where the level of a series changes, as somebody finds it who looks after each new value. At each look, each place
+//! to cut what came since the last change is held to the pooled t statistic: Worsley (1979), *On the likelihood ratio
+//! test for a shift in location of normal populations*, JASA 74(366). It is divided by √((1 + φ)/(1 − φ)), so that
+//! neighbours that correlate by φ = 0.3 do not make a step, and its p-value is multiplied by the number of cuts
+//! (Bonferroni). No chance enters.
 
 use crate::interval::{Interval, mean, variance};
 use crate::student::{t_p_value, t_two_sided};
@@ -27,11 +25,9 @@ pub struct ChangePoint {
     pub p: f64,
 }
 
-/// The steps of a series, in its order, as they were found by looking after each value; `level` is a look's. At 0.7 % a
-/// series without any of up to 60 values has one named at any of its looks in under 5 % where values are independent or
-/// take two levels by chance, in under 8 % where neighbours correlate by 0.3.
-/// `None` of fewer than [`VALUES_MIN`] or more than [`VALUES_MAX`] values, when one is not finite, and of a level
-/// outside 0 to 1.
+/// The steps of a series; `level` is a look's. At 0.7 % a series without any of up to 60 values has one named at any
+/// look in under 5 % where values are independent or take two levels by chance, in under 8 % where neighbours correlate
+/// by 0.3. `None` outside of [`VALUES_MIN`] to [`VALUES_MAX`] values, of one not finite, or a level outside 0 to 1.
 pub fn change_points(values: &[f64], level: f64) -> Option<Vec<ChangePoint>> {
     if !usable(values, VALUES_MIN) || values.len() > VALUES_MAX || !(level > 0.0 && level < 1.0) {
         return None;
@@ -63,11 +59,9 @@ fn placed(mut found: Vec<ChangePoint>, sums: &Sums, n: usize) -> Vec<ChangePoint
     found
 }
 
-/// How far the mean of `after` is above that of `before`, with the two-sample t interval of pooled variance.
-/// Where the cut between them was chosen by the same values, the true confidence is lower. `None` below two
-/// values on a side, or when one is not finite.
-///
-/// Source: Jain (1991), *The Art of Computer Systems Performance Analysis*, 13.4.2, with one variance for both.
+/// How far the mean of `after` is above, with the two-sample t interval of pooled variance (Jain (1991), *The Art of
+/// Computer Systems Performance Analysis*, 13.4.2); of a cut chosen by the same values the true confidence is lower.
+/// `None` below two values on a side, or when one is not finite.
 pub fn step(before: &[f64], after: &[f64], confidence: f64) -> Option<Interval> {
     let degrees = real(before.len() + after.len()) - 2.0;
     let spread = |side: &[f64]| Some(variance(side)? * (real(side.len()) - 1.0));

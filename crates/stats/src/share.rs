@@ -5,18 +5,16 @@ use crate::interval::Interval;
 use crate::real;
 use crate::student::{normal_two_sided, t_two_sided};
 
-/// The factor of [`share`]'s interval for so many clusters: Student's t at one degree less; of one cluster the normal
-/// quantile, which takes what is in it as independent.
+/// Student's t at one degree less; of one cluster the normal quantile, which takes what is in it as independent.
 pub fn factor(clusters: usize) -> f64 {
     t_two_sided(real(clusters) - 1.0, CONFIDENCE).unwrap_or_else(|| normal_two_sided(CONFIDENCE))
 }
 
-/// The share of hits over clusters of (size, hits), p, with its interval p·exp(±t·se/p), where se² is n/(n − 1)·Σ(hitsᵢ −
-/// p·sizeᵢ)² over the square of all sizes, and at least that of `independent` ones, p(1 − p)/`independent`. Where none or
-/// all are hits, the rule of three bounds it. `None` of nothing.
-///
-/// Source: Cochran (1977), *Sampling Techniques*, 3.12, the ratio over clusters; Hanley & Lippman-Hand (1983), *If
-/// nothing goes wrong, is everything all right?*, JAMA 249(13), the rule of three.
+/// The share of hits over clusters of (size, hits), p, with its interval p·exp(±t·se/p), where se² is n/(n − 1)·Σ(hitsᵢ
+/// − p·sizeᵢ)² over the square of all sizes, and at least that of `independent` ones, p(1 − p)/`independent`. Where
+/// none or all are hits, the rule of three bounds it. `None` of nothing. Source: Cochran (1977), *Sampling Techniques*,
+/// 3.12, the ratio over clusters; Hanley & Lippman-Hand (1983), *If nothing goes wrong, is everything all right?*, JAMA
+/// 249(13), the rule of three.
 pub fn share(clusters: &[(u64, u64)], t: f64, independent: f64) -> Option<Interval> {
     let of = |(size, hits): &(u64, u64)| (*size as f64, *hits as f64);
     let (mut n, mut size, mut hits) = (0.0, 0.0, 0.0);
@@ -39,8 +37,7 @@ pub fn share(clusters: &[(u64, u64)], t: f64, independent: f64) -> Option<Interv
     Some(Interval { point: p, low: low.max(0.0), high: high.min(1.0), n: clusters.len() })
 }
 
-/// As how many independent ones these clusters' members weigh, by what is left of a share of hits between its interval's
-/// lower end and itself: p(1 − p) over the square of its standard error.
+/// As how many independent ones the members weigh: p(1 − p) over the square of the standard error, by the lower end.
 pub fn weight(share: &Interval, t: f64) -> f64 {
     ((1.0 - share.point) / share.point) / ((share.point / share.low).ln() / t).powi(2)
 }

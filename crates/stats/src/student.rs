@@ -7,11 +7,9 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::function::beta::beta_reg;
 use statrs::function::erf::erfc_inv;
 
-/// The value that Student's t with `degrees` of freedom stays below with
-/// `probability`; `None` unless `degrees` > 0 and 0 < `probability` < 1.
-///
-/// Source: Student (1908), *The probable error of a mean*, Biometrika 6(1).
-/// Fractional degrees are allowed: they arise from effective sample sizes.
+/// The value that Student's t stays below with `probability`; `None` unless `degrees` > 0 and 0 < `probability` < 1.
+/// Source: Student (1908), *The probable error of a mean*, Biometrika 6(1). Degrees may be fractional: effective sample
+/// sizes are.
 pub fn t_quantile(degrees: f64, probability: f64) -> Option<f64> {
     if !(probability > 0.0 && probability < 1.0) {
         return None;
@@ -25,8 +23,8 @@ pub fn t_quantile(degrees: f64, probability: f64) -> Option<f64> {
     })
 }
 
-/// A pure function's value that this thread has computed before for these arguments, or does now: inversions take
-/// microseconds, and a ranking asks for the same one for each of its pairs.
+/// What this thread has computed before, or does now: inversions take microseconds, and a ranking asks for one per
+/// pair.
 pub(crate) fn memo(of: [f64; 4], compute: impl FnOnce() -> Option<f64>) -> Option<f64> {
     /// Then all are forgotten.
     const MOST: usize = 10_000;
@@ -44,15 +42,14 @@ pub(crate) fn memo(of: [f64; 4], compute: impl FnOnce() -> Option<f64>) -> Optio
     })
 }
 
-/// The value beyond which Student's t lies with a chance of `error`, on both sides together. By the lower tail, whose
-/// digits 1 − error/2 does not have. `None` under 10⁻¹⁰⁰, about which the inversion has no value.
+/// Beyond it t lies with a chance of `error`, both sides together. By the lower tail, whose digits 1 − error/2 lacks.
+/// `None` under 10⁻¹⁰⁰, about which the inversion has no value.
 pub fn t_error(degrees: f64, error: f64) -> Option<f64> {
     let error = Some(error).filter(|error| *error >= 1e-100)?;
     t_quantile(degrees, error / 2.0).map(|t| -t)
 }
 
-/// Above this many degrees of freedom the inversion of the beta function
-/// loses digits (at a million, all but four), and the expansion has ten.
+/// Above it the inversion of the beta function loses digits (at a million, all but four); the expansion has ten.
 const EXPANSION_FROM: f64 = 200.0;
 
 /// t from the normal quantile z and degrees ν: Abramowitz & Stegun (1964), 26.7.5.
@@ -74,11 +71,8 @@ pub fn t_two_sided(degrees: f64, confidence: f64) -> Option<f64> {
     t_quantile(degrees, f64::midpoint(1.0, confidence))
 }
 
-/// How probable a value as far from 0 as `t` is, on either side, under
-/// Student's t: `I(df/(df+t²); df/2, 1/2)`, the regularised incomplete beta
-/// function, which keeps its precision far out in the tail.
-///
-/// Source: Abramowitz & Stegun (1964), 26.7.1 with 26.5.27. `None` unless
+/// How probable a value as far from 0 is, on either side: `I(df/(df+t²); df/2, 1/2)`, the regularised incomplete beta
+/// function, precise far out in the tail. Source: Abramowitz & Stegun (1964), 26.7.1 with 26.5.27. `None` unless
 /// `degrees` > 0 and `t` is a number.
 pub fn t_p_value(t: f64, degrees: f64) -> Option<f64> {
     if t.is_nan() || !(degrees > 0.0 && degrees.is_finite()) {
@@ -90,8 +84,7 @@ pub fn t_p_value(t: f64, degrees: f64) -> Option<f64> {
     Some(beta_reg(degrees / 2.0, 0.5, degrees / (degrees + t * t)))
 }
 
-/// The factor of a two-sided interval under the normal distribution, 1.96 at
-/// 95 %. `confidence` must lie between 0 and 1.
+/// 1.96 at 95 %. `confidence` must lie between 0 and 1.
 pub fn normal_two_sided(confidence: f64) -> f64 {
     normal_quantile(f64::midpoint(1.0, confidence))
 }

@@ -8,29 +8,21 @@ use crate::student::normal_two_sided;
 /// The most points: 200 give 19,900 slopes, sorted in a millisecond.
 pub const POINTS_MAX: usize = 200;
 
-/// The Theil–Sen slope of points (x, y) in y's unit per x's, the median of the slopes between all
-/// pairs, with the interval that inverts Kendall's test of "no trend". Exact, O(n²). `None` below four points, above
-/// [`POINTS_MAX`], when a number is not finite or all x are one.
-///
-/// Source: Theil (1950), *A rank-invariant method of linear and polynomial
-/// regression analysis*; Sen (1968), *Estimates of the regression coefficient
-/// based on Kendall's tau*, JASA 63(324), section 6, with Kendall's variance
-/// corrected for ties in y. The interval assumes independent residuals;
-/// batches make that nearly so.
+/// The Theil–Sen slope in y's unit per x's, the median of all pairs' slopes, with the interval that inverts Kendall's
+/// test of "no trend". Exact, O(n²). `None` below four points, above [`POINTS_MAX`], when a number is not finite or all
+/// x are one. Source: Theil (1950), *A rank-invariant method of linear and polynomial regression analysis*; Sen (1968),
+/// *Estimates of the regression coefficient based on Kendall's tau*, JASA 63(324), section 6, with Kendall's variance
+/// corrected for ties in y. The interval assumes independent residuals; batches make that nearly so.
 pub fn theil_sen(points: &[(f64, f64)], confidence: f64) -> Option<Interval> {
     widened(points, confidence, 1.0)
 }
 
-/// [`theil_sen`], with an interval that is wider where neighbours resemble each
-/// other: the variance of Kendall's S times n over the effective n of the
-/// residuals about the line, by their lag-1 autocorrelation. It is never
-/// narrower than Sen's, and below ten points just as wide. Points must be in order of x, equally far apart.
-///
-/// Source: Yue & Wang (2004), *The Mann-Kendall test modified by effective
-/// sample size to detect trend in serially correlated hydrological series*,
-/// Water Resources Management 18, on Hamed & Rao (1998), *A modified
-/// Mann-Kendall trend test for autocorrelated data*, J. Hydrology 204; the
-/// effective size is [`crate::batch::effective_size`]'s.
+/// [`theil_sen`], with an interval that is wider where neighbours resemble each other: the variance of Kendall's S
+/// times n over [`crate::batch::effective_size`] of the residuals about the line. Never narrower than Sen's, below ten
+/// points just as wide. Points must be in order of x, equally far apart. Source: Yue & Wang (2004), *The Mann-Kendall
+/// test modified by effective sample size to detect trend in serially correlated hydrological series*, Water Resources
+/// Management 18, on Hamed & Rao (1998), *A modified Mann-Kendall trend test for autocorrelated data*, J. Hydrology
+/// 204.
 pub fn theil_sen_dependent(points: &[(f64, f64)], confidence: f64) -> Option<Interval> {
     let plain = theil_sen(points, confidence)?;
     let residuals: Vec<f64> = points.iter().map(|(x, y)| y - plain.point * x).collect();
@@ -59,7 +51,6 @@ fn widened(points: &[(f64, f64)], confidence: f64, inflation: f64) -> Option<Int
     Some(Interval { point: median_of_sorted(&slopes), low: slopes[low], high: slopes[high], n })
 }
 
-/// The median; `None` of nothing.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -71,8 +62,7 @@ fn median_of_sorted(sorted: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[half] } else { f64::midpoint(sorted[half - 1], sorted[half]) }
 }
 
-/// Where the interval's ends stand among the sorted slopes, from 0: ranks
-/// `(N − C)/2` and `(N + C)/2 + 1` from 1, rounded to the nearest.
+/// Where the ends stand among the sorted slopes, from 0: ranks `(N − C)/2` and `(N + C)/2 + 1` from 1, to the nearest.
 fn interval_indices(count: usize, points: &[(f64, f64)], confidence: f64, inflation: f64) -> (usize, usize) {
     let c = normal_two_sided(confidence) * (kendall_variance(points) * inflation).sqrt();
     let last = count - 1;

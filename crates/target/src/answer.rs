@@ -14,10 +14,8 @@ pub(crate) enum Content {
     Continue,
 }
 
-/// What an answer says, whatever the protocol.
 #[derive(Debug)]
 pub(crate) struct Reply {
-    /// The number and the phrase.
     pub(crate) status: &'static str,
     pub(crate) kind: &'static str,
     /// The methods that there are, where another was asked for.
@@ -75,17 +73,14 @@ impl Content {
     }
 }
 
-/// An answer, but for its bytes.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) content: Content,
-    /// Whether only its head is sent.
     pub(crate) is_head: bool,
     pub(crate) persistence: Persistence,
 }
 
 impl Answer {
-    /// Memory it holds while it waits, in bytes.
     pub(crate) fn held_bytes(&self) -> usize {
         match &self.content {
             Content::Of(_, body) => body.len(),
@@ -100,7 +95,6 @@ const PLAIN: &str = "text/plain";
 const JSON: &str = "application/json";
 
 pub(crate) struct Writer {
-    /// The body of `GET /`.
     text: Vec<u8>,
 }
 
@@ -151,8 +145,7 @@ fn refused(refusal: Refusal) -> (&'static str, &'static str) {
     }
 }
 
-/// `steps` of xorshift64*: each needs the last, so that neither compiler nor processor can do them at once (about
-/// 3 ns each).
+/// Each step of xorshift64* needs the last: neither compiler nor processor can do them at once (about 3 ns each).
 fn work(steps: u64) -> u64 {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     for _ in 0..steps {

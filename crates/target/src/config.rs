@@ -19,13 +19,12 @@ const STREAMS_MAX: u32 = 1_000;
 /// A service time under a nanosecond is none.
 const CAPACITY_PER_S_MAX: f64 = 1e9;
 
-/// Everything that defines a reference server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Where to listen. Port 0 takes any free one; [`Target::address`](crate::Target::address) tells which.
+    /// Port 0 takes any free one; [`Target::address`](crate::Target::address) tells which.
     pub address: SocketAddr,
-    /// Event loops, one thread each. With [`capacity_per_s`](Config::capacity_per_s) it is one, whatever is written
-    /// here: a single server has a single queue.
+    /// Event loops, one thread each; one with [`capacity_per_s`](Config::capacity_per_s): a single server has a single
+    /// queue.
     pub threads: usize,
     /// What each request waits for, beginning with its arrival.
     pub delay: Delay,
@@ -45,8 +44,8 @@ pub struct Config {
     pub http2: Http2Config,
 }
 
-/// What a server allows in HTTP/2, and how it misbehaves where that is asked for. Requests are counted on each connection
-/// from 1, without those for the ledger.
+/// What a server allows in HTTP/2, and how it misbehaves. Requests are counted on each connection from 1, without those
+/// for the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Http2Config {
     /// How many streams a connection may have at once; those beyond are refused.
@@ -62,7 +61,6 @@ pub struct Http2Config {
 }
 
 impl Default for Http2Config {
-    /// 1,000 streams and no misbehaviour.
     fn default() -> Http2Config {
         Http2Config {
             max_streams: STREAMS_MAX,
@@ -75,7 +73,6 @@ impl Default for Http2Config {
 }
 
 impl Default for Config {
-    /// Any free port of 127.0.0.1, one thread, no delay.
     fn default() -> Config {
         Config {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -124,13 +121,11 @@ impl Config {
 /// How long an answer is held back, counted from the request's arrival, each independent of the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Delay {
-    /// Not at all.
     #[default]
     None,
     Fixed(Duration),
     /// Exponentially distributed: with Poisson arrivals, an M/M/∞ queue.
     Exponential {
-        /// The distribution's mean.
         mean: Duration,
     },
     /// One of two: a cache that mostly hits.
@@ -193,7 +188,6 @@ impl FromStr for Delay {
 }
 
 impl fmt::Display for Delay {
-    /// As [`FromStr`] reads it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Delay::None => write!(f, "none"),
@@ -206,13 +200,11 @@ impl fmt::Display for Delay {
     }
 }
 
-/// Regular silences: the first `silence` of every `period`, beginning when the server starts. Nothing is accepted or
-/// read then; answers whose delay ends within it still go out. So a request that comes `t` into the silence is answered
-/// `silence - t + delay` later, and one that comes outside `delay` later: a truth in one line, where a silence that also
-/// held answers back would have a third case.
+/// The first `silence` of every `period`: nothing is accepted or read then, but answers whose delay ends within it
+/// still go out. So a request that comes `t` into it is answered `silence - t + delay` later, one outside `delay`
+/// later; a silence that also held answers back would have a third case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
-    /// Length of each silence.
     pub silence: Duration,
     /// From the beginning of one silence to the next; longer than the silence.
     pub period: Duration,
@@ -243,50 +235,40 @@ impl FromStr for Stall {
 }
 
 impl fmt::Display for Stall {
-    /// As [`FromStr`] reads it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}/{:?}", self.silence, self.period)
     }
 }
 
-/// Why a configuration is refused: the thing as it was written (of a duration, first what it was to be), the reason and
-/// what to write instead.
+/// Each has the thing as it was written (of a duration, first what it was to be), the reason and what to write instead.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ConfigError {
-    /// No number with a unit.
     #[error(
         "the {0} `{1}` is not a duration: write a number and its unit (ns, us, ms, s, m or h), such as 2ms"
     )]
     NotADuration(&'static str, String),
-    /// Zero, negative or over an hour.
     #[error("the {0} `{1}` is out of range: write one above 0 and of at most 1h, or leave the option out")]
     OutOfRange(&'static str, String),
-    /// No kind of delay that is known.
     #[error(
         "the delay `{0}` is of no known kind: write a fixed one (2ms), an exponential one by its mean (exp:2ms), \
          or two with the second's share (bimodal:3ms,23ms,0.1)"
     )]
     DelayKind(String),
-    /// Not between 0 and 1.
     #[error(
         "the share `{0}` of the rare delay is not between 0 and 1: write one such as 0.1 for a tenth of requests"
     )]
     Share(String),
-    /// Not two durations.
     #[error("the stall `{0}` has no period: write SILENCE/PERIOD, such as 200ms/2s for 200 ms in every 2 s")]
     StallShape(String),
     /// The silence never ends.
     #[error("the stall `{0}` would never end: write a silence shorter than its period, such as 200ms/2s")]
     StallTooLong(String),
-    /// None, or more than any machine has.
     #[error("{0} threads cannot serve: write a number from 1 to {THREADS_MAX}")]
     Threads(usize),
-    /// Zero, negative, infinite or not a number.
     #[error(
         "a capacity of {0} requests per second cannot be kept: write one above 0 (one an hour at least) and of at most 1e9"
     )]
     Capacity(f64),
-    /// Larger than is held in memory for each connection.
     #[error(
         "a body of {0} bytes is more than the server holds for a connection: write at most {BODY_BYTES_MAX}"
     )]

@@ -24,18 +24,16 @@ const WAITING_MAX: usize = 1024;
 const WAITING_BYTES_MAX: usize = 16 << 20;
 /// Bytes that may wait for a client that doesn't read, beyond one answer; then it isn't read either.
 const UNSENT_BYTES_MAX: usize = 256 << 10;
-/// How long the client's end of a closed connection is awaited. Closing at once with bytes unread would reset it, and
-/// could destroy the answer on its way.
+/// The client's end of a closed connection is awaited so long: closing with bytes unread would reset it, and could
+/// destroy the answer on its way.
 const LINGER_NS: u64 = 1_000_000_000;
 
-/// What becomes of a connection after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum After {
     Keep,
     Close,
 }
 
-/// Where a connection is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
@@ -48,12 +46,10 @@ enum Phase {
     Broken,
 }
 
-/// An answer before its time.
 struct Waiting {
     due_ns: u64,
     answer: Answer,
     account: Account,
-    /// In HTTP/2 the request's stream.
     stream: u32,
 }
 
@@ -107,7 +103,6 @@ impl Connection {
         }
     }
 
-    /// What the poller shall watch it for.
     pub(crate) fn interest(&self) -> EventFlags {
         let reads = match self.phase {
             Phase::Open => !self.input_ended && !self.paused && self.has_room(),
@@ -308,8 +303,7 @@ impl Connection {
         bytes.len()
     }
 
-    /// Takes all of `bytes`, in HTTP/2. What does not fit into the limits is refused or reset: only a client that does not
-    /// read is not read either.
+    /// What does not fit into HTTP/2's limits is refused or reset: only a client that does not read is not read either.
     fn take_frames(&mut self, mut bytes: &[u8], service: &mut Service) {
         while self.phase == Phase::Open
             && let Protocol::Http2(http2) = &mut self.protocol
@@ -385,7 +379,6 @@ impl Connection {
         }
     }
 
-    /// Writes the answers that are due, as far as there is room.
     fn release(&mut self, service: &mut Service) {
         while self.outbox.unsent_bytes() <= UNSENT_BYTES_MAX
             && self.waiting.front().is_some_and(|waiting| waiting.due_ns <= service.now_ns)

@@ -23,7 +23,6 @@ pub(crate) enum Step {
     Refused(Refusal),
 }
 
-/// Where in a request the next byte falls.
 #[derive(Default)]
 pub(crate) struct Decoder {
     /// The request whose body is coming in; `None` in a head.
@@ -38,7 +37,6 @@ struct Incoming {
     state: BodyState,
 }
 
-/// Where in a body the next byte falls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BodyState {
     /// In a body with a length: this many bytes are left.
@@ -56,8 +54,8 @@ enum BodyState {
 const SIZE: BodyState = BodyState::Size { value: 0, digits: 0, line_bytes: 0, in_extension: false };
 
 impl Decoder {
-    /// Takes at most one request from the front of `bytes`, and says how many bytes it took. An incomplete head takes
-    /// none: it has to be offered again, with more behind it.
+    /// Takes at most one request, and says how many bytes. An incomplete head takes none: it is to be offered again,
+    /// with more.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> (usize, Step) {
         let Some(mut incoming) = self.current.take() else {
             return self.take_head(bytes);
@@ -126,8 +124,7 @@ impl Incoming {
         Ok((taken, false))
     }
 
-    /// One byte of a chunked body that is not data; true when it was the body's last. Lines may end without their CR, as
-    /// in heads.
+    /// A byte of a chunked body that is not data; true when it was the body's last. Lines may end without their CR.
     fn framing_byte(&mut self, byte: u8) -> Result<bool, Refusal> {
         const BAD: Refusal = Refusal::Malformed("the chunked body is not well-formed");
         self.state = match self.state {

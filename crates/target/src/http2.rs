@@ -1,8 +1,5 @@
-//! A connection's HTTP/2 as a server speaks it: bytes and answers in, requests and frames out, each within the windows.
-//! No clock and no socket; when an answer is due is the connection's affair, as in HTTP/1.
-//!
-//! It keeps the standard's rules strictly, so that a client's mistakes are seen, and breaks them where its
-//! [`Misbehaviour`] says so.
+//! A connection's HTTP/2 as a server speaks it, each within the windows, without clock or socket. It keeps the
+//! standard's rules strictly, so that a client's mistakes are seen, and breaks them where its [`Misbehaviour`] says so.
 
 mod answering;
 mod head;
@@ -22,8 +19,7 @@ use crate::outbox::Account;
 use crate::request::{BODY_BYTES_MAX, BodyEnd, Head, Persistence, Route};
 use head::{Heads, Said};
 
-/// The bodies that a connection's requests may have together until they are answered, in bytes. Memory that grows with
-/// what comes may be twice as much.
+/// The bodies of unanswered requests on a connection, in bytes. Memory that grows with what comes may be twice as much.
 const BODIES_BYTES_MAX: usize = 32 << 20;
 /// What a client may send before it is given more: on the connection, and on each stream a whole body.
 const CONNECTION_WINDOW: u32 = 1 << 30;
@@ -31,18 +27,15 @@ const STREAM_WINDOW: u32 = BODY_BYTES_MAX as u32;
 /// A header list as long as HTTP/1's longest head.
 const LIST_BYTES_MAX: u32 = 16 << 10;
 
-/// What a client's bytes came to.
 pub(crate) enum Event {
     /// All of them are used.
     More,
     Nothing,
-    /// A request on this stream has come in full.
     Request(u32, Request),
     /// The stream is gone: whatever was to be sent on it is not.
     Gone(u32),
 }
 
-/// What the client may still send, on a stream or on the connection.
 #[derive(Clone, Copy)]
 struct Inflow {
     left: u32,
@@ -54,7 +47,6 @@ impl Inflow {
         Inflow { left: size, size }
     }
 
-    /// Counts a frame; false where the client may not send so much.
     fn take(&mut self, bytes: u32) -> bool {
         let left = self.left.checked_sub(bytes);
         self.left = left.unwrap_or(0);
@@ -71,7 +63,6 @@ impl Inflow {
     }
 }
 
-/// Where a stream is in its life.
 enum Phase {
     Asking {
         request: Request,
@@ -127,7 +118,6 @@ pub(crate) struct Http2 {
 }
 
 impl Http2 {
-    /// A connection whose preface has come.
     pub(crate) fn new(config: Http2Config) -> Http2 {
         let mut out = Vec::new();
         write::settings(
@@ -164,7 +154,6 @@ impl Http2 {
         self.goaway.is_some() && self.streams.is_empty()
     }
 
-    /// Ends the connection for what the client did.
     pub(crate) fn end(&mut self, fault: Fault) {
         write::goaway(&mut self.out, self.goaway.unwrap_or(self.last), fault.code);
         self.streams.clear();
@@ -212,7 +201,6 @@ impl Http2 {
         }
     }
 
-    /// Takes a request's header section, or its trailers.
     fn head(&mut self, frame: Header, said: Said, tally: &mut Counts) -> Result<Event, Fault> {
         let (id, ends) = (frame.stream, frame.has(flag::END_STREAM));
         if let Some(stream) = self.streams.get(&id) {
@@ -341,7 +329,6 @@ impl Http2 {
         }
     }
 
-    /// The client gave a stream up.
     fn reset(&mut self, id: u32) -> Result<Event, Fault> {
         if id > self.last || id.is_multiple_of(2) {
             return Err(Fault::protocol("a stream was reset that was never opened"));

@@ -1,9 +1,6 @@
-//! What the server says it did: the other side of the tester's account.
-//!
-//! Each event loop keeps a [`Book`] behind its own mutex and holds it *while* it calls `send`, so that a client that has
-//! its answer finds it counted, whichever thread it asks. Nobody but a reader of the ledger ever contends for it: a lock
-//! and its release cost about 15 ns, beside a `send` of 5 µs. Publishing copies on demand would save these and cost a
-//! protocol.
+//! What the server says it did: the other side of the tester's account. Each event loop holds its [`Book`]'s mutex
+//! *while* it calls `send`, so that a client that has its answer finds it counted, whichever thread it asks. Only a
+//! reader ever contends for it: a lock and its release cost about 15 ns, beside a `send` of 5 µs.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -26,57 +23,47 @@ const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
 /// A percentile is off by at most 0.1 %.
 const LATENCY_DIGITS: u8 = 3;
 
-/// The server's account of itself, from its start. Requests for the ledger are not in it, nor are their bytes; the
-/// connections that they came by are.
+/// The server's account from its start. Requests for the ledger are not in it, nor their bytes; their connections are.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ledger {
-    /// [`LEDGER_SCHEMA`].
     pub schema: String,
     /// Requests whose last byte was read, whatever they asked for.
     pub requests_received: u64,
     /// Requests whose answer was given to the kernel, to its last byte.
     pub requests_answered: u64,
-    /// What was no request, or too large (status 400, 413, 431, 501 or 505, and closed; in HTTP/2 a stream or a connection
-    /// that was ended by an error); not among the received.
+    /// What was no request, or too large (status 400, 413, 431, 501 or 505, and closed; in HTTP/2 ended by an error).
     pub requests_refused: u64,
     pub connections_accepted: u64,
-    /// Connections not yet closed by the server.
     pub connections_open: u64,
-    /// Bytes read from clients.
     pub bytes_read: u64,
     /// Bytes given to the kernel for clients.
     pub bytes_written: u64,
-    /// From a request's arrival (the read that returned its last byte) to its answer's departure (just before the write
-    /// that took its last byte). The kernel's part of either way is not in it.
+    /// From the read that returned a request's last byte to just before the write that took its answer's last byte.
     pub latency: LatencySummary,
     /// Age of the server, in nanoseconds.
     pub uptime_ns: u64,
-    /// The received requests by the path that they asked for, without its query; `other` for what is no path of this server, or
-    /// not by this method or query. Those that nobody asked for are left out.
+    /// The received requests by path, without its query; `other` for what is no path, or not by this method or query.
+    /// Those that nobody asked for are left out.
     #[serde(default)]
     pub requests_by_path: BTreeMap<String, u64>,
-    /// From a request's arrival in the kernel (its receive stamp of the packet that brought the last byte) to the return of
-    /// the write that took its answer's last byte. What `latency` leaves out of the server's part is in it: that the
-    /// request waited for the server to wake up and read, and that the write took its time. Requests that one
-    /// read brought have one stamp, the last one's; where there is none, the read's instant stands in.
+    /// From the kernel's receive stamp of the packet with the last byte to the return of the write of the answer's last
+    /// byte: waking up, reading and writing are in it. Requests of one read have the last one's stamp; without any, the
+    /// read's instant stands in.
     #[serde(default)]
     pub residence: LatencySummary,
     /// `kernel`, or, where this kernel does not stamp what arrives, `user`: `residence` then begins with the read.
     #[serde(default)]
     pub residence_clock: String,
-    /// Of the answered requests, those whose stamp is missing or cannot be (after the read, or before an earlier one of
-    /// the connection); 0 where the clock is `user`.
+    /// Answered requests whose stamp is missing or impossible (after the read, or before an earlier one's); 0 by the
+    /// clock `user`.
     #[serde(default)]
     pub stamps_rejected: u64,
-    /// Connections that spoke HTTP/2.
     #[serde(default)]
     pub http2_connections: u64,
-    /// Streams of HTTP/2 that were ended by INTERNAL_ERROR instead of an answer, as was asked for. Their requests are
-    /// among the received.
+    /// Ended by INTERNAL_ERROR instead of an answer, as was asked for. Their requests are among the received.
     #[serde(default)]
     pub streams_reset: u64,
-    /// Streams of HTTP/2 that were not processed, and not received: those after GOAWAY, and those beyond the limit, which
-    /// REFUSED_STREAM says.
+    /// Not processed, and not received: after GOAWAY, and beyond the limit, which REFUSED_STREAM says.
     #[serde(default)]
     pub streams_unprocessed: u64,
 }
@@ -89,19 +76,12 @@ pub struct LatencySummary {
     pub mean_ns: u64,
     /// Least, in nanoseconds.
     pub min_ns: u64,
-    /// 50th percentile, in nanoseconds.
     pub p50_ns: u64,
-    /// 75th percentile, in nanoseconds.
     pub p75_ns: u64,
-    /// 90th percentile, in nanoseconds.
     pub p90_ns: u64,
-    /// 95th percentile, in nanoseconds.
     pub p95_ns: u64,
-    /// 99th percentile, in nanoseconds.
     pub p99_ns: u64,
-    /// 99.9th percentile, in nanoseconds.
     pub p999_ns: u64,
-    /// 99.99th percentile, in nanoseconds.
     pub p9999_ns: u64,
     /// Greatest, in nanoseconds.
     pub max_ns: u64,
@@ -109,7 +89,6 @@ pub struct LatencySummary {
     pub hdr: String,
 }
 
-/// The `hdr` of a summary is none.
 #[derive(Debug, Error)]
 #[error(
     "the ledger's histogram cannot be read ({reason}): compare the versions of the server and of this program"
@@ -140,7 +119,6 @@ impl LatencySummary {
         }
     }
 
-    /// The whole distribution, from `hdr`.
     pub fn histogram(&self) -> Result<Histogram<u64>, HistogramError> {
         let bytes = STANDARD.decode(&self.hdr).map_err(|e| HistogramError { reason: e.to_string() })?;
         Deserializer::new().deserialize(&mut &bytes[..]).map_err(|e| HistogramError { reason: e.to_string() })
@@ -152,7 +130,6 @@ pub(crate) struct Counts {
     pub(crate) requests_received: u64,
     pub(crate) requests_answered: u64,
     pub(crate) requests_refused: u64,
-    /// Answered without a stamp of their arrival.
     pub(crate) unstamped: u64,
     pub(crate) connections_accepted: u64,
     pub(crate) connections_closed: u64,
@@ -210,7 +187,6 @@ impl Book {
     }
 }
 
-/// The accounts of all event loops.
 pub(crate) struct Books {
     started_ns: u64,
     /// Whether arrivals are stamped by the kernel.
@@ -274,7 +250,6 @@ impl Books {
         }
     }
 
-    /// The ledger as the answer's body.
     pub(crate) fn ledger_json(&self) -> Vec<u8> {
         // Strings and integers: it cannot fail.
         serde_json::to_vec(&self.ledger()).unwrap_or_default()

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 
 use crate::ledger::Book;
 
-/// What the bytes of an answer are counted as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Account {
     Request(Arrival),
@@ -15,7 +14,6 @@ pub(crate) enum Account {
     Ledger,
 }
 
-/// When a request had come in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrival {
     pub(crate) read_ns: u64,
@@ -41,8 +39,7 @@ struct Mark {
     account: Account,
 }
 
-/// Bytes that the kernel has not taken yet. An event loop has one that is reused for every connection, so that an
-/// idle connection holds none and a fast answer allocates none.
+/// One for each event loop, reused for every connection: an idle one holds none and a fast answer allocates none.
 #[derive(Default)]
 pub(crate) struct Outbox {
     bytes: Vec<u8>,
@@ -64,7 +61,6 @@ impl Outbox {
         &self.bytes[self.sent..]
     }
 
-    /// Appends an answer that `write` writes.
     pub(crate) fn push(&mut self, account: Account, write: impl FnOnce(&mut Vec<u8>)) {
         write(&mut self.bytes);
         self.marks.push_back(Mark { end: self.bytes.len(), account });
@@ -77,8 +73,7 @@ impl Outbox {
         self.marks.extend(other.marks.drain(..).map(|mark| Mark { end: mark.end + shift, ..mark }));
     }
 
-    /// One write of all there is, from `now_ns` until the reading of `clock`; what the kernel took is entered in `book`.
-    /// True when all is gone.
+    /// One write of all there is, from `now_ns` until `clock` is read; entered in `book`. True when all is gone.
     pub(crate) fn write_to(
         &mut self,
         mut stream: impl Write,

@@ -1,6 +1,4 @@
-//! A request's head: bytes in, a decision out. Holds nothing and allocates nothing.
-//!
-//! `httparse` finds the tokens (it is hyper's parser and fuzzed upstream); what they mean is decided here, strictly: a
+//! A request's head: bytes in, a decision out. `httparse` finds the tokens; what they mean is decided here, strictly: a
 //! reference server that forgives a client's mistakes hides them.
 
 use std::mem::MaybeUninit;
@@ -9,7 +7,6 @@ use std::mem::MaybeUninit;
 pub(crate) const HEAD_BYTES_MAX: usize = 16 << 10;
 /// Largest body, in bytes. `/echo` holds it until it is sent back.
 pub(crate) const BODY_BYTES_MAX: usize = 16 << 20;
-/// Longest `/sleep`.
 const SLEEP_MS_MAX: u64 = 60_000;
 /// Most steps of `/work`: about 0.15 s of one core, during which its event loop does nothing else.
 const WORK_STEPS_MAX: u64 = 50_000_000;
@@ -42,7 +39,6 @@ pub(crate) enum Route {
 pub(crate) const PATHS: [&str; 6] = ["/", "/json", "/echo", "/sleep", "/work", "other"];
 
 impl Route {
-    /// Its place in [`PATHS`].
     pub(crate) fn path_number(self) -> usize {
         match self {
             Route::Text => 0,
@@ -55,7 +51,6 @@ impl Route {
     }
 }
 
-/// How the end of a request's body is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyEnd {
     /// After this many bytes.
@@ -74,7 +69,6 @@ pub(crate) enum Persistence {
     Close,
 }
 
-/// A complete and well-formed head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) route: Route,
@@ -84,7 +78,6 @@ pub(crate) struct Head {
     pub(crate) body_end: BodyEnd,
     /// Whether the client waits for `100 Continue` before it sends the body.
     pub(crate) expects_continue: bool,
-    /// The head's length in bytes.
     pub(crate) bytes: usize,
 }
 
@@ -134,7 +127,6 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Head>, Refusal> {
     }))
 }
 
-/// What the headers say that matters here.
 #[derive(Default)]
 struct Facts {
     hosts: usize,

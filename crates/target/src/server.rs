@@ -24,11 +24,9 @@ const ACCEPT_PAUSE_NS: u64 = 5_000_000;
 const LISTENER: u64 = u64::MAX;
 const WAKEUP: u64 = u64::MAX - 1;
 
-/// Something to be done at an instant. Of one connection only the next is in the heap, at most once; when plans change,
-/// the old entry stays and is skipped.
+/// Of one connection only the next is in the heap, at most once; when plans change, the old entry stays and is skipped.
 type Timer = Reverse<(u64, u64)>;
 
-/// A place in the table of connections.
 struct Slot {
     /// How many connections have been here: an event or a timer of an earlier one is told by it.
     generation: u32,
@@ -44,7 +42,6 @@ struct Client {
     armed_ns: u64,
 }
 
-/// How the loop is stopped, from any thread.
 pub(crate) struct Signal {
     pub(crate) stopping: AtomicBool,
     pub(crate) wakeup: Wakeup,
@@ -167,7 +164,6 @@ impl Server {
         }
     }
 
-    /// Does what is due by the last reading of the clock.
     fn fire_timers(&mut self) -> io::Result<()> {
         while let Some(&Reverse((at_ns, token))) = self.timers.peek()
             && at_ns <= self.service.now_ns
@@ -188,7 +184,6 @@ impl Server {
         Ok(())
     }
 
-    /// Lets a connection act, and draws the consequences for the poller and the timers.
     fn serve(&mut self, token: u64, act: impl FnOnce(&mut Connection, &mut Service) -> After) {
         let Some(client) = client(&mut self.slots, token) else { return };
         let mut after = act(&mut client.connection, &mut self.service);

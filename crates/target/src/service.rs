@@ -16,21 +16,17 @@ use rustls::ServerConfig;
 /// Bytes asked of one `recv`: a 16 MiB echo takes 256 of them, a request one.
 const READ_BYTES: usize = 64 << 10;
 
-/// One event loop's means of serving.
 pub(crate) struct Service {
     /// Where every read goes; lent to the connection that reads.
     pub(crate) buffer: Box<[u8]>,
     /// What TLS records say; lent as well.
     pub(crate) plain: Vec<u8>,
-    /// How TLS is spoken, where it is.
     pub(crate) tls: Option<Arc<ServerConfig>>,
     /// Where answers are written; lent to the connection that sends.
     pub(crate) outbox: Outbox,
-    /// The last reading of the clock.
     pub(crate) now_ns: u64,
     pub(crate) truth: Truth,
     pub(crate) writer: Writer,
-    /// Whether every answer ends its connection.
     pub(crate) close: bool,
     pub(crate) http2: Http2Config,
     pub(crate) books: Arc<Books>,
@@ -74,15 +70,14 @@ impl Service {
         self.now_ns = sys::now_ns();
     }
 
-    /// Enters what is counted in the book.
     pub(crate) fn enter_tally(&mut self) {
         if self.tally != Counts::default() {
             self.books.open(self.thread).counts.add(&std::mem::take(&mut self.tally));
         }
     }
 
-    /// One `send` of `outbox`. The book is open meanwhile: on loopback the client has its answer before the call
-    /// returns, and whoever it asks for the ledger then has to wait for the entry.
+    /// The book is open meanwhile: on loopback the client has its answer before the call returns, and whoever it asks
+    /// for the ledger has to wait for the entry.
     pub(crate) fn send(&mut self, outbox: &mut Outbox, stream: impl Write) -> io::Result<bool> {
         let mut book = self.books.open(self.thread);
         book.counts.add(&std::mem::take(&mut self.tally));

@@ -1,8 +1,6 @@
-//! The system calls: every line of `unsafe` of this crate is here.
-//!
-//! Waits go through `libc`: mio and rustix round them to milliseconds, and a server whose delays are its truth has to
-//! wait by the nanosecond. So does what rustix has no call for, the kernel's receive stamps. Writing and shutting down go
-//! through `std::net`, which makes exactly one `send` (with `MSG_NOSIGNAL`) per call.
+//! The system calls: every line of `unsafe` of this crate is here. Waits and the kernel's receive stamps go through
+//! `libc`: mio and rustix round waits to milliseconds. Writing goes through `std::net`, which makes exactly one `send`
+//! (with `MSG_NOSIGNAL`) per call.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -22,13 +20,11 @@ mod stamps;
 
 pub(crate) use stamps::{Stamps, recv};
 
-/// Room for a report of the poller.
 pub(crate) const NO_EVENT: Event = Event { flags: EventFlags::empty(), data: epoll::EventData::new_u64(0) };
 
 /// Connections the kernel may hold for us before they are accepted; it cuts this down to `net.core.somaxconn`.
 const BACKLOG: i32 = 4096;
 
-/// Nanoseconds in a second.
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// Now, in nanoseconds of `CLOCK_MONOTONIC`.
@@ -68,7 +64,6 @@ impl Poller {
         Ok(epoll::add(&self.fd, fd, epoll::EventData::new_u64(token), conditions)?)
     }
 
-    /// Changes what a watched descriptor is watched for.
     pub(crate) fn change(&self, fd: BorrowedFd<'_>, token: u64, conditions: EventFlags) -> io::Result<()> {
         Ok(epoll::modify(&self.fd, fd, epoll::EventData::new_u64(token), conditions)?)
     }
@@ -143,8 +138,7 @@ impl AsFd for Wakeup {
     }
 }
 
-/// A non-blocking listener on `address`. With `share_port`, others of this user may listen on it as well, and the
-/// kernel spreads the connections by a hash of their addresses.
+/// With `share_port`, others of this user may listen as well: the kernel spreads connections by a hash of addresses.
 pub(crate) fn listen(address: SocketAddr, share_port: bool) -> io::Result<TcpListener> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;

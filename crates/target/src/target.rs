@@ -16,16 +16,12 @@ use crate::sys::{self, Stamps};
 use crate::tls::Setup;
 use crate::truth::Stalls;
 
-/// Why a server could not be started.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// The configuration cannot be carried out.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The address is taken, not this machine's, or not allowed.
     #[error("cannot listen on {address} ({source}): {}", advice(.source))]
     Listen { address: SocketAddr, source: io::Error },
-    /// The kernel refused a thread or a descriptor.
     #[error(
         "cannot set up the reference server ({0}): raise the limits on open files and processes (ulimit -n, -u)"
     )]
@@ -62,7 +58,6 @@ impl Stopper {
 }
 
 impl Target {
-    /// Starts a server; when it returns, the address accepts connections.
     pub fn start(config: &Config) -> Result<Target, StartError> {
         config.check()?;
         // A capacity is one queue, and one loop is the simplest way to keep the order of arrivals.
@@ -105,7 +100,6 @@ impl Target {
         Ok(target)
     }
 
-    /// Where it listens, with the port it got.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -125,13 +119,11 @@ impl Target {
         self.books.ledger()
     }
 
-    /// A handle that stops it from another thread.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
 
-    /// Stops it, waits for its threads, and gives its last account. Connections still open are closed, and
-    /// count as open in it.
+    /// Its last account, after its threads have ended. Connections still open are closed, and count as open in it.
     pub fn stop(mut self) -> Ledger {
         self.stopper.stop();
         // An error would have ended the loop before, with everything counted until then in its book.
@@ -162,8 +154,7 @@ impl Drop for Target {
     }
 }
 
-/// Runs a server in the foreground: `ready` is called once with its address and the way to stop it. Returns the last
-/// account when it was stopped.
+/// Runs in the foreground, until stopped: `ready` is called once with the address and the way to stop it.
 pub fn run(config: &Config, ready: impl FnOnce(SocketAddr, Stopper)) -> Result<Ledger, StartError> {
     let target = Target::start(config)?;
     ready(target.address(), target.stopper());

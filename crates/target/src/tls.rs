@@ -13,15 +13,13 @@ const SEALED_AT_ONCE_BYTES: usize = 64 << 10;
 /// Whom the server's own certificate is for.
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// How a server speaks TLS, with a certificate that it made for itself.
 pub(crate) struct Setup {
     pub(crate) config: Arc<ServerConfig>,
     pub(crate) certificate: String,
 }
 
 impl Setup {
-    /// A new key and certificate, for this machine's loopback and the address that is listened on. TLS 1.2 and 1.3; by ALPN
-    /// `h2` or `http/1.1`, as the client will.
+    /// For this machine's loopback and the address that is listened on. TLS 1.2 and 1.3; by ALPN `h2` or `http/1.1`.
     pub(crate) fn new(address: std::net::IpAddr) -> Result<Setup, io::Error> {
         let mut names = NAMES.map(str::to_owned).to_vec();
         names.push(address.to_string());
@@ -61,12 +59,10 @@ impl Session {
         Ok(ended)
     }
 
-    /// Whether something is left to be sent.
     pub(crate) fn is_unsent(&self) -> bool {
         self.0.wants_write()
     }
 
-    /// Sends what is left, as far as the socket takes it.
     pub(crate) fn flush(&mut self, mut stream: &TcpStream) -> io::Result<()> {
         while self.0.wants_write() {
             match self.0.write_tls(&mut stream) {
@@ -78,14 +74,12 @@ impl Session {
         Ok(())
     }
 
-    /// Tells the client that nothing follows.
     pub(crate) fn close(&mut self) {
         self.0.send_close_notify();
     }
 }
 
-/// The way out: plain bytes to a socket. What it takes counts as sent, although up to four records of it may wait until the
-/// client reads.
+/// What it takes counts as sent, although up to four records of it may wait until the client reads.
 pub(crate) struct Sealing<'a> {
     pub(crate) session: &'a mut Session,
     pub(crate) stream: &'a TcpStream,

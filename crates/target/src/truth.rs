@@ -1,7 +1,5 @@
-//! When answers are due: instants in, instants out, no clock and no socket.
-//!
-//! An answer's due instant depends on nothing but its request's arrival, the seed and, with a capacity, the arrivals
-//! before it. So a client that measures something else has measured something else.
+//! When answers are due, without clock or socket: by a request's arrival, the seed and, with a capacity, earlier
+//! arrivals. So a client that measures something else has measured something else.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -9,7 +7,6 @@ use std::time::Duration;
 
 use crate::config::{Delay, Stall};
 
-/// The schedule of one event loop.
 pub(crate) struct Truth {
     delay: Delay,
     queue: Option<Queue>,
@@ -75,7 +72,6 @@ impl Queue {
     }
 }
 
-/// When the whole server stalls.
 #[derive(Clone, Copy)]
 pub(crate) struct Stalls {
     started_ns: u64,

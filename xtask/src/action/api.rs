@@ -8,10 +8,8 @@ use serde_json::{Value, json};
 
 use crate::loopback::serve;
 
-/// Comments of the pull request, and those of the merge request.
 const GITHUB: &str = "/repos/owner/shop/issues/7/comments";
 const GITLAB: &str = "/projects/42/merge_requests/5/notes";
-/// How the one of before is changed.
 const CHANGE: [&str; 2] =
     ["PATCH /repos/owner/shop/issues/comments/31 ", "PUT /projects/42/merge_requests/5/notes/31 "];
 

@@ -1,5 +1,4 @@
-//! The jobs of ci/gitlab.yml, run as GitLab's runner runs one: variables of the template, the project and the request; its
-//! scripts joined, in one shell. Each is run in a folder of its own, and the second with the first one's artifacts.
+//! The jobs of ci/gitlab.yml, run as GitLab's runner runs one: scripts joined, in one shell, each in its own folder.
 
 use std::cell::RefCell;
 use std::path::Path;

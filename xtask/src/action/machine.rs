@@ -6,15 +6,13 @@ use std::process::{Command, Output};
 use crate::engine::{BASE, Engine, LIMITS};
 use crate::programs;
 
-/// What it is, and what of this machine is seen there.
 pub(super) enum Machine {
     Here,
     Container { engine: Engine, image: String, volumes: Vec<String> },
 }
 
 impl Machine {
-    /// A container of Debian with Python, git and curl that sees the repository and Prony, and may write into `folder`;
-    /// or, which is said, this machine.
+    /// A container of Debian with Python, git and curl that may write into `folder`; or, which is said, this machine.
     pub(super) fn prepare(root: &Path, binary: &Path, folder: &Path) -> Result<Machine, String> {
         let made = Engine::new(&root.join("target/containers"), &["podman", "runc", "debootstrap"])?;
         let made = made.and_then(|engine| {

@@ -1,5 +1,4 @@
-//! What action.yml and the templates must be: the rules of GitHub's metadata for actions that this one could break, that
-//! no input is part of a shell's text, and that every name in one file is there in the other.
+//! What action.yml and the templates must be: GitHub's rules for actions, no input within a shell's text, equal names.
 
 use std::path::Path;
 use std::process::Command;
@@ -82,7 +81,6 @@ fn step(step: &Value) -> Result<(), String> {
     }
 }
 
-/// The templates name inputs and files that there are.
 fn templates(place: &Place) -> Result<(), String> {
     let nightly = read(&place.root, "ci/nightly.yml")?;
     for job in ["measure", "keep"] {
@@ -143,7 +141,6 @@ const SHOWN: [(&str, [&str; 2]); 2] = [
     ("docs/slo-in-ci.md", ["vendor.github-workflows", "vendor.gitlab-ci"]),
 ];
 
-/// By the schemas that others keep, where their checker is installed.
 fn by_schema(place: &Place) -> Result<(), String> {
     if !programs::is_there(CHECKER, "--version") {
         println!(

@@ -1,12 +1,8 @@
-//! GitHub's action and GitLab's template, tried: `cargo xtask action`.
-//!
-//! action.yml is held against the rules of an action's metadata, and its steps and the template's are run as a runner runs
-//! them, in a container where there is an engine and in an environment of their own, on the application of examples/slow-commit: a release is installed, a change that sleeps ten
-//! times as long must be slower and fail the job, one that changes nothing must not be, and the comment goes to an API
-//! that is ours. No verdict here depends on speed: a difference has to be of nearly a factor of two to matter, and the
-//! slow change sleeps.
+//! GitHub's action and GitLab's template, tried: `cargo xtask action`. Their steps are run as a runner runs them, on
+//! the application of examples/slow-commit: a change that sleeps ten times as long must be slower and fail the job, one
+//! that changes nothing must not be. No verdict here depends on speed: a difference has to be of nearly a factor of two
+//! to matter, and the slow change sleeps.
 
-/// Ends a check with a sentence where something does not hold.
 macro_rules! ensure {
     ($holds:expr, $($why:tt)+) => {
         if !$holds {
@@ -46,7 +42,6 @@ const BUILD: &str =
 /// What each request takes at least, and what it takes after the slow change.
 const DELAYS: [&str; 2] = ["self.delay_s", "0.2"];
 
-/// A check, which is passed or says why not.
 type Check = (&'static str, fn(&Place) -> Result<(), String>);
 const CHECKS: [Check; 6] = [
     ("action.yml and the templates keep the rules of their formats", metadata::check),
@@ -60,7 +55,6 @@ const CHECKS: [Check; 6] = [
     ("the nightly job keeps its run logs on a branch", nightly),
 ];
 
-/// Where all of it happens.
 struct Place {
     root: PathBuf,
     folder: PathBuf,
@@ -69,7 +63,6 @@ struct Place {
     action: Value,
 }
 
-/// Runs all checks.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let binary = crate::prony(root)?;
     let folder = root.join("target/action");
@@ -88,7 +81,6 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     all.ended("the action")
 }
 
-/// A YAML file of this repository.
 fn read(root: &Path, name: &str) -> Result<Value, String> {
     yaml::parse(&files::read(&root.join(name))?).map_err(|why| format!("{name}: {why}"))
 }
@@ -99,8 +91,7 @@ fn git(folder: &Path, arguments: &[&str]) -> Result<String, String> {
 }
 
 impl Place {
-    /// A repository with the example's application, and a commit after it in which `change` was made to its text; the
-    /// commits of both.
+    /// A repository with the example's application, and a commit in which `change` was made to it; the commits of both.
     fn repository(
         &self,
         name: &str,
@@ -123,7 +114,6 @@ impl Place {
         Ok((folder, [base, head]))
     }
 
-    /// A folder with a release of this binary, as `owner/prony` at GitHub has them.
     fn releases(&self) -> Result<PathBuf, String> {
         let version = env!("CARGO_PKG_VERSION");
         let all = self.folder.join("owner/prony/releases/download");
@@ -237,7 +227,6 @@ fn sha256(path: &Path) -> Result<String, String> {
     Ok(sum.split(' ').next().unwrap_or_default().to_owned())
 }
 
-/// The step of a job of a workflow that uses the action.
 fn ours<'a>(workflow: &'a Value, job: &str) -> Result<&'a Value, String> {
     let steps = workflow["jobs"][job]["steps"].as_array().into_iter().flatten();
     let mut ours = steps.filter(|step| step["uses"].as_str().is_some_and(|uses| uses.contains("/prony@")));

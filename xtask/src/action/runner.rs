@@ -1,5 +1,4 @@
-//! The steps of a composite action, run as GitHub's runner runs them: in an environment of their own, with expressions
-//! put in for them, and outputs and PATH read from the files that a step writes to.
+//! The steps of a composite action, run as GitHub's runner runs them: expressions put in, outputs and PATH from files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,14 +16,12 @@ pub(super) struct Job<'a> {
     pub(super) runner: PathBuf,
     /// `inputs.serve`, `github.token`, `runner.temp`, `steps.ID.outputs.NAME`.
     pub(super) context: BTreeMap<String, String>,
-    /// Variables of every step.
     pub(super) variables: Vec<(String, String)>,
     path: String,
 }
 
 #[derive(Debug)]
 pub(super) struct Ended {
-    /// Exit codes of the steps that ran, by name.
     pub(super) codes: Vec<(String, i32)>,
     pub(super) said: String,
 }
@@ -60,7 +57,6 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// Says what expressions stand for.
     pub(super) fn set(&mut self, values: &[(&str, &str)]) {
         self.context.extend(values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
     }
@@ -135,7 +131,6 @@ impl<'a> Job<'a> {
         Ok(ran.status.code().unwrap_or(-1))
     }
 
-    /// A text with its expressions put in.
     fn filled(&self, text: &str) -> Result<String, String> {
         let mut out = String::new();
         let mut rest = text;

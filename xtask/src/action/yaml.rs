@@ -1,5 +1,4 @@
-//! As much of YAML as this repository's own files are written in: mappings, lists, block texts and plain or quoted
-//! values on one line. Everything else is refused, so that what is read is what a runner reads.
+//! As much of YAML as this repository's files are written in; the rest is refused: what is read is what a runner reads.
 
 use serde_json::{Map, Value};
 
@@ -95,7 +94,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A key and what stands behind its colon.
 fn key_of(line: &str) -> Option<(&str, &str)> {
     line.strip_suffix(':').map(|key| (key, "")).or_else(|| line.split_once(": "))
 }

@@ -30,7 +30,6 @@ const NOISE: f64 = 0.02;
 /// B's throughput over A's.
 const RATIO: f64 = 0.97;
 
-/// When another program runs.
 struct Bursts {
     from: f64,
     until: f64,
@@ -53,7 +52,6 @@ impl Bursts {
         }
     }
 
-    /// How much of this time it runs.
     fn within(&mut self, from: f64, to: f64, chance: &mut Chance) -> f64 {
         let (mut at, mut sum) = (from, 0.0);
         while at < to {
@@ -98,7 +96,6 @@ impl Machine {
         set(trial, [own + (1.0 - lost).ln(); 3]);
     }
 
-    /// A whole run, with repeats as the laboratory makes them.
     fn run(&mut self, template: &RunLog, chance: &mut Chance) -> RunLog {
         let mut log = RunLog { results: Vec::new(), ..template.clone() };
         let mut repeats = Repeats::default();

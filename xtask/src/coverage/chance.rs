@@ -3,14 +3,12 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// A stream that its seed fixes.
 pub(crate) struct Chance {
     stream: ChaCha8Rng,
     spare: Option<f64>,
 }
 
 impl Chance {
-    /// The stream of run `run` of the process `process`.
     pub(crate) fn of(process: u64, run: u64) -> Chance {
         let mut stream = ChaCha8Rng::seed_from_u64(process);
         stream.set_stream(run);

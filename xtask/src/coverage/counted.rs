@@ -21,7 +21,6 @@ pub(crate) enum Bar {
 /// Of no run at all.
 pub(crate) const NEVER: Bar = Bar::AtMost(0.0);
 
-/// A situation, what is counted in it with what is promised of that, and how it is played.
 pub(crate) struct Row {
     pub(crate) situation: String,
     pub(crate) counts: Vec<(&'static str, Bar)>,
@@ -48,7 +47,6 @@ impl Row {
     }
 }
 
-/// Of each count in how many it happened, and of how many.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tally(Vec<(u64, u64)>);
 
@@ -67,7 +65,6 @@ impl Tally {
     }
 }
 
-/// In how many of some runs something happened.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Counted {
     pub(crate) situation: String,
@@ -84,8 +81,8 @@ pub(crate) const BEYOND_CHANCE: f64 = 0.01;
 /// Runs are played in so many parts, so that all cores have some.
 const PARTS: u64 = 8;
 
-/// Plays each row, `runs` times or a tenth of that. A row's seed is `base` and its place among all, so that rows may be
-/// left out: those without `word` in their situation.
+/// Plays each row, `runs` times or a tenth of that. A row's seed is `base` and its place among all, so that rows
+/// without `word` may be left out.
 pub(crate) fn play(rows: &[Row], runs: u64, base: u64, word: &str) -> Vec<Counted> {
     let chosen = rows.iter().enumerate().filter(|(_, row)| row.situation.contains(word));
     let parts: Vec<(usize, Range<u64>)> = chosen
@@ -113,12 +110,10 @@ pub(crate) fn play(rows: &[Row], runs: u64, base: u64, word: &str) -> Vec<Counte
 }
 
 impl Counted {
-    /// The share of runs.
     pub(crate) fn share(&self) -> f64 {
         real(self.count) / real(self.runs.max(1))
     }
 
-    /// What is counted, in which situation, and how often it happened.
     pub(crate) fn named(&self) -> String {
         format!("{}: {}: {:.1} % of {}", self.situation, self.what, self.share() * 100.0, self.runs)
     }

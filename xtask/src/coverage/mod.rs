@@ -1,9 +1,7 @@
-//! `cargo xtask coverage`: simulated trials and comparisons, played through
-//! the functions that judge real ones, and how often they were right.
-//!
-//! `--runs N` (2,000 windows, ten times as many of what is short), `--base N` (5) of the seeds, `--write` puts the tables
-//! into docs/benchmarks; `--windows` plays only intervals within a window, `--verdicts` only what is decided over starts
-//! (`--row WORD`: of these the rows with that word), `--seconds` only how long a true 3 % takes.
+//! `cargo xtask coverage`: simulated trials and comparisons, played through the functions that judge real ones, and how
+//! often they were right. `--runs N` (2,000 windows, ten times as many of what is short), `--base N` (5) of the seeds,
+//! `--write` puts the tables into docs/benchmarks; `--windows`, `--verdicts` (`--row WORD`) and `--seconds` play parts
+//! of it.
 
 mod busy;
 mod chance;
@@ -46,7 +44,6 @@ const FOUND_MIN: f64 = 0.80;
 /// Comparisons and verdicts are cheap: ten times as many, since 5 % of 2,000 is only known to ±1 %.
 const MATCHES_PER_RUN: u64 = 10;
 
-/// All that was counted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Table {
     pub(crate) intervals: Vec<FigureRow>,
@@ -73,7 +70,7 @@ fn kinds() -> Vec<(&'static str, Kind)> {
     kinds
 }
 
-/// Plays all windows and comparisons, `runs` times each; windows of these seconds. No two bases share a seed.
+/// Windows of these seconds and comparisons, `runs` times each. No two bases share a seed.
 pub(crate) fn simulate(runs: u64, windows: &[u32], base: u64, said: impl Fn(&str) + Sync) -> Table {
     let mut table =
         Table { intervals: Vec::new(), steady: Vec::new(), drifting: Vec::new(), comparisons: Vec::new() };
@@ -127,8 +124,7 @@ pub(crate) fn on_all_cores<T: Sync, R: Send>(all: &[T], one: impl Fn(&T) -> R + 
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Whether the dependence lasts so long that the window is outside what is claimed of widths and of steadiness:
-/// under 40 times the chain's 1/e time (0.45 s at φ = 0.8, 0.95 s at 0.9). What is printed holds there, too.
+/// Whether the window is outside what is claimed: under 40 of the chain's 1/e times (0.45 s at φ = 0.8, 0.95 s at 0.9).
 pub(crate) fn beyond_claim(process: &str, seconds: u32) -> bool {
     (process.contains("φ 0.8") && seconds < 18) || (process.contains("φ 0.9") && seconds < 38)
 }
@@ -136,12 +132,10 @@ pub(crate) fn beyond_claim(process: &str, seconds: u32) -> bool {
 /// The window from which on a p99 has an interval.
 const LONG_S: u32 = 100;
 
-/// The seeds of the committed table. Nothing of the intervals was chosen by a table of these seeds, and thresholds of
-/// steadiness on bases 0 to 4.
+/// The seeds of the committed table. No interval was chosen by these seeds; thresholds of steadiness on bases 0 to 4.
 const BASE: u64 = 5;
 
-/// Drifts of three times the limits of `not_steady`: shown for two processes, to
-/// say what is missed, and held to no bar.
+/// Three times the limits of `not_steady`: shown for two processes, to say what is missed, and held to no bar.
 const SMALLER_DRIFTS: &[(&str, Drift)] = &[
     ("throughput +15 % ‡", Drift { rate: 0.15, response: 0.0, slow_start: 0.0 }),
     ("response +30 % ‡", Drift { rate: 0.0, response: 0.30, slow_start: 0.0 }),
@@ -169,12 +163,10 @@ fn all_matches() -> Vec<Match> {
     all
 }
 
-/// All verdicts over starts, in the order of the page.
 fn rows() -> Vec<Row> {
     [starts::rows(), rules::rows(), runs::rows(), queue::rows(), busy::rows()].into_iter().flatten().collect()
 }
 
-/// Plays the verdicts over starts whose situation has this word in it.
 pub(crate) fn verdicts(runs: u64, base: u64, word: &str) -> Vec<Counted> {
     counted::play(&rows(), runs, base.wrapping_mul(1_000_000) + 30_000, word)
 }
@@ -243,7 +235,6 @@ pub(crate) struct Asked {
     row: String,
 }
 
-/// Plays, prints, writes where asked.
 pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
     let Asked { runs, base, write, .. } = *asked;
     if asked.seconds {

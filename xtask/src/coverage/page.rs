@@ -10,7 +10,6 @@ use super::{Table, beyond_claim};
 use crate::page::{NONE, list, table};
 use crate::programs;
 
-/// Where the table is kept, beside the others of its day.
 const NAME: &str = "coverage-2026-11-27";
 
 pub(crate) fn markdown(counted: &Table) -> String {
@@ -50,7 +49,6 @@ pub(crate) fn markdown(counted: &Table) -> String {
     .join("\n")
 }
 
-/// How long a true 3 % takes, and what the habit says of it.
 pub(crate) fn seconds(rows: &[SecondsRow], habits: &[HabitRow]) -> String {
     let rows = rows.iter().map(|row| {
         let most = format!("over {}", super::seconds::BLOCKS_MAX);
@@ -107,7 +105,6 @@ pub(crate) fn verdicts(rows: &[Counted]) -> String {
     table(heads, "---|---|--:|--:|--:|---", rows)
 }
 
-/// Writes that table and its counts.
 pub(crate) fn write_verdicts(
     root: &Path,
     table: &str,
@@ -178,12 +175,10 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// Writes the page and the raw counts.
 pub(crate) fn write(root: &Path, tables: &str, raw: &Table, misses: &[String]) -> Result<(), String> {
     write_both(root, NAME, &format!("{HEAD}{}{tables}", bars(misses)), raw)
 }
 
-/// Which bars are not met, or that all are.
 fn bars(misses: &[String]) -> String {
     match misses {
         [] => "All bars are met.\n\n".to_owned(),

@@ -10,10 +10,8 @@ use serde::Serialize;
 use super::chance::Chance;
 use crate::median::real;
 
-/// What is asked of [`Stop::Precision`].
 const PRECISION: f64 = 0.02;
 
-/// When blocks end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Stop {
     /// After so many.
@@ -48,7 +46,6 @@ pub(crate) struct MatchRow {
     pub(crate) inconclusive: f64,
 }
 
-/// Plays it and counts.
 pub(crate) fn matches(one: Match, runs: u64, seed: u64) -> MatchRow {
     let mut counts = [0u64; 4];
     for run in 0..runs {

@@ -7,20 +7,17 @@ use super::chance::Chance;
 use super::recorder::Recorder;
 use crate::median::real;
 
-/// What is loaded, in the simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
     /// Poisson arrivals at one server with exponential service, first come first served.
     Mm1 {
         /// Requests per second.
         rate: f64,
-        /// The server's share of time in use.
         utilisation: f64,
     },
     /// Closed connections, each served by itself, lognormal times of this median and sigma.
     Lognormal {
         connections: u32,
-        /// Median in seconds.
         median_s: f64,
         /// Standard deviation of the logarithm.
         sigma: f64,
@@ -34,14 +31,12 @@ pub(crate) enum Kind {
     },
     /// Rate and response swing with two first-order chains of one step per 100 ms.
     Chain {
-        /// Requests per second.
         rate: f64,
         /// The chains' correlation from one step to the next.
         phi: f64,
     },
     /// Poisson arrivals at a server that stalls, at random, and then responds to all that waited.
     Stalls {
-        /// Requests per second.
         rate: f64,
         /// The mean time from one stall to the next.
         every_s: f64,
@@ -57,7 +52,6 @@ pub(crate) struct Drift {
     pub(crate) slow_start: f64,
 }
 
-/// What is true of a process without drift.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Truth {
     pub(crate) per_s: f64,

@@ -21,8 +21,7 @@ use crate::median::real;
 /// What a server of exponential service carries, in requests per second.
 const SERVED_PER_S: f64 = 2000.0;
 const PROBE: Duration = Duration::from_secs(10);
-/// The mean time of 697f7046's search on the same queue with probes of the same length, those that fail ended early; here
-/// none is.
+/// The mean time of 697f7046's search with probes of the same length, those that fail ended early; here none is.
 const SECONDS_BEFORE: f64 = 186.0;
 
 /// M/M/1 whose p99 reaches the limit at this share of what the server carries.
@@ -62,7 +61,6 @@ pub(crate) fn rows() -> Vec<Row> {
     vec![row(0.8), row(0.9)]
 }
 
-/// What is found where the p99 is to be below so many seconds.
 fn found(limit_s: f64, chance: Chance) -> prony_model::capacity::CapacityRecord {
     let chance = Mutex::new(chance);
     let loader: Box<Loader<'static>> = Box::new(move |load, _, _| {

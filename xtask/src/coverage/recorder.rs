@@ -1,5 +1,4 @@
-//! Answers as the engine's books would keep them: 100 ms bins, seconds with
-//! histograms, one histogram of the window.
+//! Answers as the engine's books would keep them: 100 ms bins, seconds with histograms, one histogram of the window.
 
 use prony_analysis::testing::healthy;
 use prony_model::histogram::Histogram;
@@ -7,24 +6,20 @@ use prony_model::measurement::{BIN_NS, Bin, Measurement, Second};
 
 const S: u64 = 1_000_000_000;
 
-/// One measurement, used again for every run.
 pub(crate) struct Recorder {
     m: Measurement,
     /// The second that is being filled, and its answers.
     second: usize,
     response: Histogram,
-    /// All answers.
     whole: Histogram,
 }
 
 impl Recorder {
-    /// For windows of whole seconds.
     pub(crate) fn new(seconds: u64) -> Recorder {
         let (response, whole) = Default::default();
         Recorder { m: healthy(seconds, 0), second: 0, response, whole }
     }
 
-    /// Forgets the run before.
     pub(crate) fn clear(&mut self) {
         self.m.bins.each.fill(Bin::default());
         self.whole.clear();

@@ -19,7 +19,6 @@ pub(crate) const NOISE: f64 = 0.03;
 /// Candidates whose figures are drawn: the logarithm of each one's level, and its own deviation.
 type Field<'a> = &'a [(f64, f64)];
 
-/// All of them.
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = ranks();
     rows.extend(looks());
@@ -38,7 +37,6 @@ fn row(
     Row::new(situation, counts, move || Box::new(play.clone()))
 }
 
-/// By candidate and block, logarithms of figures.
 fn draw(field: Field, blocks: u32, chance: &mut Chance) -> Vec<BTreeMap<u32, f64>> {
     let mut figures = vec![BTreeMap::new(); field.len()];
     for block in 0..blocks {
@@ -165,7 +163,6 @@ fn comparisons() -> Vec<Row> {
     rows
 }
 
-/// Starts that are not normal.
 fn starts() -> Vec<Row> {
     let levels = |slow: f64| {
         move |chance: &mut Chance| {

@@ -20,12 +20,10 @@ use super::chance::Chance;
 use super::counted::{Bar, NEVER, Row};
 use super::rules::{BLOCK_NOISE, NOISE, is_winner};
 
-/// All of them.
 pub(crate) fn rows() -> Vec<Row> {
     [gates(), two_runs(), histories(), crashes(), claims(), duets()].into_iter().flatten().collect()
 }
 
-/// A log of trials that are all alike, of so many plans.
 pub(crate) fn log(candidates: &[&str], plans: usize, blocks: u32) -> RunLog {
     let rates = vec![1_000; candidates.len()];
     let mut log = Log::new(candidates, blocks).with(&vec![&rates[..]; blocks as usize]).0;
@@ -109,7 +107,6 @@ fn ratio(comparison: &Comparison, figure: Figure) -> Option<&Estimate> {
     comparison.plans[0].figures.iter().find(|found| found.figure == figure)?.ratio.as_ref()
 }
 
-/// Whether an estimate's interval holds the truth; `None` where it has none.
 pub(crate) fn holds(estimate: &Estimate, truth: f64) -> Option<bool> {
     Some(estimate.ci_low? <= truth && estimate.ci_high.is_none_or(|high| truth <= high))
 }

@@ -13,7 +13,6 @@ const DIFFERENCE: f64 = -0.03;
 /// What a habit measures: five loads of 30 s of each.
 pub(crate) const HABIT_S: f64 = 2.0 * 5.0 * 30.0;
 const WINDOWS_S: [f64; 5] = [1.0, 2.0, 5.0, 10.0, 30.0];
-/// No more blocks than this are tried.
 pub(crate) const BLOCKS_MAX: usize = 40;
 /// Start, check and stop of a server in a trial, as `--dry-run` forecasts them (`lab::bench`).
 const BESIDE_S: f64 = 0.8;
@@ -62,7 +61,6 @@ pub(crate) struct HabitRow {
     pub(crate) off: f64,
 }
 
-/// Plays each machine.
 pub(crate) fn seconds(runs: u64, seed: u64) -> (Vec<SecondsRow>, Vec<HabitRow>) {
     let rows = MACHINES.iter().zip(seed..).flat_map(|(machine, seed)| {
         WINDOWS_S.iter().map(move |window| row(*machine, *window, runs, seed * 100))

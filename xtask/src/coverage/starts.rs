@@ -16,12 +16,10 @@ use super::process::{Drift, Kind};
 use super::recorder::Recorder;
 use super::runs::{holds, log};
 
-/// All of them.
 pub(crate) fn rows() -> Vec<Row> {
     [poisson(), stalls(), thresholds()].into_iter().flatten().collect()
 }
 
-/// Seconds of a window.
 const WINDOW_S: u32 = 10;
 
 /// Six starts under Poisson arrivals, of each block its own.

@@ -13,7 +13,6 @@ use super::process::{Drift, Kind};
 use super::recorder::Recorder;
 use crate::median::real;
 
-/// A process under a window.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) name: &'static str,
@@ -21,14 +20,12 @@ pub(crate) struct Case {
     pub(crate) seconds: u32,
 }
 
-/// One figure's intervals over all runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct FigureRow {
     pub(crate) process: String,
     pub(crate) seconds: u32,
     pub(crate) figure: &'static str,
     pub(crate) runs: u64,
-    /// Runs that printed an interval.
     pub(crate) printed: u64,
     /// Of these, the share whose interval holds the truth.
     pub(crate) covered: f64,
@@ -40,7 +37,6 @@ pub(crate) struct FigureRow {
     pub(crate) decided: f64,
 }
 
-/// How often a verdict was given.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct FlagRow {
     pub(crate) process: String,
@@ -51,7 +47,6 @@ pub(crate) struct FlagRow {
     pub(crate) flagged: f64,
 }
 
-/// A figure of one run.
 struct Reading {
     point: f64,
     interval: Option<(f64, f64)>,
@@ -100,7 +95,6 @@ pub(crate) fn coverage(case: Case, runs: u64, seed: u64) -> (Vec<FigureRow>, Fla
     (rows, FlagRow { process: case.name.to_owned(), seconds: case.seconds, drift: "nothing", runs, flagged })
 }
 
-/// The share of runs in which this drift was flagged.
 pub(crate) fn flags(case: Case, what: &'static str, drift: Drift, runs: u64, seed: u64) -> FlagRow {
     let plan = closed_plan();
     let mut flagged = 0;

@@ -8,8 +8,7 @@ use super::{Dist, VERSION, files_of};
 use crate::files::{at, make, read, write};
 use crate::programs::text;
 
-/// It depends on nothing: the C library is inside. What https:// servers are checked against is the system's where it has
-/// it. Only some commands run the others: `--runtime container`, `--fleet`, `prony ci`.
+/// The C library is inside. Only some commands run the others: `--runtime container`, `--fleet`, `prony ci`.
 const RELATIONS: &str = "Recommends: ca-certificates\n\
     Suggests: curl, git, nats-server, openssh-client, podman | docker.io\n";
 const DESCRIPTION: &str = "\
@@ -31,7 +30,6 @@ License: Apache-2.0
  On Debian systems its text is in /usr/share/common-licenses/Apache-2.0.
 ";
 
-/// Writes `prony_VERSION_ARCHITECTURE.deb`.
 pub(super) fn build(dist: &Dist, tree: &Path) -> Result<(), String> {
     let architecture = dist.debian_machine()?;
     let folder = dist.work.join("deb");
@@ -70,7 +68,6 @@ pub(super) fn build(dist: &Dist, tree: &Path) -> Result<(), String> {
     text(deb.arg(&folder).arg(dist.out.join(format!("prony_{VERSION}_{architecture}.deb")))).map(drop)
 }
 
-/// The licences, in the form in which Debian's tools read them.
 fn copyright(mit: &str) -> String {
     let (copyright, terms) =
         mit.split_once("\n\n").map_or(("", mit), |(_, rest)| rest.split_once("\n\n").unwrap_or(("", rest)));

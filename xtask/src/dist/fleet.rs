@@ -1,5 +1,4 @@
-//! A fleet of containers: a nats-server, agents of the image beside it, and a load that they apply together. All are in one
-//! network that reaches nothing else.
+//! A fleet of containers, a nats-server and agents beside it, all in one network that reaches nothing else.
 
 use std::process::{Command, Output};
 use std::thread;
@@ -22,7 +21,6 @@ struct Containers<'a> {
 }
 
 impl Containers<'_> {
-    /// Starts one and waits until it has said this.
     fn start(&mut self, line: &[&str], ready: &str) -> Result<String, String> {
         let id = self.engine.command("podman", &[&["run", "--detach"], &LIMITS[..], line].concat())?;
         let id = id.trim().to_owned();
@@ -52,8 +50,7 @@ impl Drop for Containers<'_> {
     }
 }
 
-/// Whether two agents and their controller, each in a container of the image, carry so many requests over a nats-server
-/// in a container of `base`.
+/// Two agents and their controller, each in a container, carry so many requests over a nats-server in one of `base`.
 pub(super) fn works(dist: &Dist, engine: &Engine, base: &str, nats: &str) -> Result<(), String> {
     let image = &*image_name();
     let keys = dist.work.join("keys");

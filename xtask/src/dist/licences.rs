@@ -14,7 +14,6 @@ use crate::programs::text;
 /// How the files begin that a package has its licences in.
 const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"];
 
-/// A name with the licence that its authors state, and its folder.
 type Package = (String, PathBuf);
 
 /// Writes every package inside the binary with the licence files that its authors put beside it, equal texts once.
@@ -58,7 +57,6 @@ fn crates(root: &Path) -> Result<Vec<Package>, String> {
     Ok(metadata["packages"].as_array().into_iter().flatten().filter_map(package).collect())
 }
 
-/// What the page may have of npm's packages.
 fn of_the_page(root: &Path) -> Result<Vec<Package>, String> {
     let file = root.join("web/package-lock.json");
     let lock = json("web/package-lock.json", &files::read(&file)?)?;

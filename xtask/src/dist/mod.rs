@@ -1,8 +1,7 @@
-//! `cargo xtask dist [--target TARGET] [--try] [--tag]`: what a release consists of, in `target/dist/`.
-//!
-//! One static binary, with the page and the catalogue inside, and around it an archive, a Debian package, a wheel and a
-//! container image, with their checksums. All of them are made of one tree, `bin/` and `share/`. The same commit and the
-//! same binary give the same bytes. `--try` installs each where nothing else is (`trial.rs`); `--tag` names the commit.
+//! `cargo xtask dist [--target TARGET] [--try] [--tag]`: what a release consists of, in `target/dist/`: one static
+//! binary, an archive, a Debian package, a wheel and a container image, with checksums, of one tree, `bin/` and
+//! `share/`. The same commit and binary give the same bytes. `--try` installs each where nothing else is (`trial.rs`);
+//! `--tag` names the commit.
 
 mod deb;
 mod fleet;
@@ -43,22 +42,18 @@ pub(crate) struct Asked {
     tag: bool,
 }
 
-/// What is to be made, and where.
 struct Dist {
     root: PathBuf,
-    /// Artifacts, and nothing else.
     out: PathBuf,
     /// The tree, and what is packed on the way.
     work: PathBuf,
     /// `x86_64`, say: Rust's name of the processor.
     machine: String,
-    /// Of the repository that releases come from.
     address: String,
     /// The commit's date, in seconds, which every file of every artifact has.
     epoch: String,
 }
 
-/// Builds, packs and, where that was asked for, tries them and tags the commit.
 pub(crate) fn run(root: &Path, asked: Asked) -> Result<(), String> {
     let target = asked.target.unwrap_or_else(static_target);
     let binary = build(root, &target)?;
@@ -90,7 +85,6 @@ fn static_target() -> String {
     gnu
 }
 
-/// The static binary for this machine, built where it is not.
 pub(crate) fn binary(root: &Path) -> Result<PathBuf, String> {
     build(root, &static_target())
 }
@@ -118,12 +112,10 @@ impl Dist {
         format!("prony-{VERSION}-{}-linux", self.machine)
     }
 
-    /// The program in the tree.
     fn prony(&self) -> PathBuf {
         self.work.join(self.name()).join("bin/prony")
     }
 
-    /// Every artifact.
     fn pack(&self, binary: &Path) -> Result<(), String> {
         for folder in [&self.out, &self.work] {
             files::anew(folder)?;
@@ -240,7 +232,6 @@ impl Dist {
     }
 }
 
-/// The files of a folder, sorted.
 fn files_of(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(files::list(folder)?.into_iter().filter(|path| path.is_file()).collect())
 }

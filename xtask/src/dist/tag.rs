@@ -8,7 +8,6 @@ use crate::files;
 use crate::programs::{git, text};
 use crate::release::{NOBODY, Release};
 
-/// Tags the commit `vVERSION`.
 pub(super) fn tag(root: &Path, artifacts: &Path) -> Result<(), String> {
     let changed = git(root, &["status", "--porcelain"])?;
     if !changed.is_empty() {
@@ -34,7 +33,6 @@ fn is_somebodys(repository: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether the newest section of the notes is this version's.
 fn is_written(notes: &str, version: &str) -> Result<(), String> {
     let newest = notes.lines().find_map(|line| line.strip_prefix("## ")).unwrap_or("none");
     if newest.split_whitespace().next() == Some(version) {

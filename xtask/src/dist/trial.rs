@@ -1,8 +1,7 @@
-//! Every artifact where nothing else is: root filesystems of Debian 12 and 13 by debootstrap, one that has busybox and no
-//! C library (as Alpine's tools, were Alpine to be had), and the image alone; all without a network.
-//!
-//! A load of Prony's own reference server by what was installed must complete every request. How long that takes from the
-//! artifact on is printed and no verdict. Where the Debian package is, every command of docs/tutorial.md is run to the letter.
+//! Every artifact where nothing else is: root filesystems of Debian 12 and 13 by debootstrap, one that has busybox and
+//! no C library, and the image alone; all without a network. A load of Prony's own reference server by what was
+//! installed must complete every request. Where the Debian package is, every command of docs/tutorial.md is run to the
+//! letter.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,7 +20,6 @@ mod tutorial_page;
 pub(super) const REQUESTS: u64 = 1_000;
 /// Debian 12 is the base of the checks of servers in containers, too.
 const DEBIANS: [(&str, &str); 2] = [("bookworm", BASE), ("trixie", "docker.io/library/debian:trixie-slim")];
-/// Where the tutorial is run.
 const NEWEST: &str = "trixie";
 const BUSYBOX: &str = "localhost/prony-try-busybox";
 /// From the artifact to a figure, at most, as far as the machine is quiet.
@@ -34,7 +32,6 @@ struct Way {
     prony: String,
 }
 
-/// Tries them all.
 pub(super) fn run(dist: &Dist) -> Result<(), String> {
     let folder = dist.root.join("target/containers");
     let engine = match Engine::new(&folder, &["podman", "runc", "debootstrap"])? {
@@ -165,7 +162,6 @@ fn first_figure(took: Duration) -> String {
 
 const RUN: [&str; 4] = ["run", "--rm", "--network", "none"];
 
-/// Whether a trial's JSON says that all was carried.
 pub(super) fn completed(said: &str) -> Result<(), String> {
     let trial: Value = serde_json::from_str(said).map_err(|e| format!("{e}: {said}"))?;
     match trial.pointer("/requests/completed").and_then(Value::as_u64) {
@@ -178,7 +174,6 @@ pub(super) fn image_name() -> String {
     format!("localhost/prony:{VERSION}")
 }
 
-/// Where this machine has a nats-server.
 fn nats_server() -> Option<String> {
     text(Command::new("which").arg("nats-server")).ok()
 }
@@ -206,7 +201,6 @@ fn image(dist: &Dist, engine: &Engine) -> Result<String, String> {
     }
 }
 
-/// A static busybox and the names by which its tools are called.
 fn busybox(engine: &Engine, folder: &Path) -> Result<(), String> {
     let context = folder.join("busybox");
     let busybox =
@@ -224,7 +218,6 @@ fn busybox(engine: &Engine, folder: &Path) -> Result<(), String> {
         .map(drop)
 }
 
-/// The medians of 21 starts.
 fn speed(dist: &Dist) -> Result<(), String> {
     let prony = dist.prony();
     for line in [&["--version"][..], &["load", "-n", "1"]] {

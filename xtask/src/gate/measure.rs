@@ -32,7 +32,6 @@ pub(super) enum Cost {
     Memory,
 }
 
-/// A load of which a cost is measured.
 pub(super) struct Load {
     pub(super) name: &'static str,
     pub(super) flags: &'static str,
@@ -40,8 +39,8 @@ pub(super) struct Load {
     pub(super) cost: Cost,
 }
 
-/// The target answers either side, and so does nginx, since the target speaks no TLS. The open rate is a fraction of what
-/// a core carries.
+/// The target answers, and nginx where it is TLS, which the target does not speak. The open rate: a fraction of a
+/// core's.
 pub(super) const LOADS: [Load; 6] = [
     Load { name: "closed", flags: "-c 10", server: Kind::Target(&[]), cost: Cost::CpuTime },
     Load { name: "pipelined", flags: "-c 10 --pipeline 16", server: Kind::Target(&[]), cost: Cost::CpuTime },
@@ -86,8 +85,7 @@ fn count(tree: &Tree, test: &str, requests: u64, scratch: &Path) -> Result<u64, 
     total.ok_or_else(|| format!("{}: Callgrind left no total", file.display()))
 }
 
-/// The cost of so many pairs of loads, the base's and this tree's of each, one after the other on one CPU, in turns first;
-/// and the ratio of this tree's to the base's.
+/// So many pairs of loads, the base's and this tree's, on one CPU, in turns first; and this tree's ratio to the base's.
 pub(super) fn paired(
     trees: &[Tree; 2],
     load: &Load,

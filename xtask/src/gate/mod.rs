@@ -1,11 +1,8 @@
 //! `cargo xtask gate [--binaries BASE,HEAD] [--pairs N] [--only NAME,…] [--store]`: is the engine as cheap as it was?
-//!
-//! Held against one commit for good, so that small steps do not add up unseen. Instructions per request of the simulated
-//! worker are counted, by Callgrind, without those of the world around it: a count is the same on a busy machine. CPU time
-//! per request and the memory of many connections are measured, of the release binaries on loopback, in pairs; what the machine does meanwhile widens the
-//! interval of their ratio, and an interval that has the limit in it says nothing, which is said in place of a verdict.
-//! `--binaries` measures the CPU time of two builds of one commit instead, the one of `make build` and the static one say;
-//! nothing is counted.
+//! Held against one commit for good, so that small steps do not add up unseen. Instructions per request of the
+//! simulated worker are counted, by Callgrind: the same on a busy machine. CPU time per request and the memory of many
+//! connections are measured, of the release binaries on loopback, in pairs; an interval of their ratio that has the
+//! limit in it says nothing. `--binaries` measures the CPU time of two builds of one commit instead.
 
 mod measure;
 mod trees;
@@ -63,14 +60,12 @@ impl Verdict {
     }
 }
 
-/// A row of the table.
 #[derive(Debug)]
 struct Judged {
     name: String,
     /// In words: the base's figure, this tree's, their ratio, the limit.
     words: [String; 4],
     verdict: Verdict,
-    /// What else is to be said.
     note: String,
 }
 

@@ -21,7 +21,6 @@ impl Tree {
     }
 }
 
-/// This tree and the base's.
 pub(super) fn both(root: &Path) -> Result<[Tree; 2], String> {
     let base = root.join("target/gate").join(BASE);
     if !base.exists() {

@@ -27,7 +27,6 @@ enum Bound {
     Within(f64),
 }
 
-/// What became of a bar.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Reached {
     pub(super) figure: &'static str,
@@ -106,7 +105,7 @@ const SPIN_BESIDE: &str = "response p50 with --spin against theirs";
 const TRUTH: &str = "service p50 against the server's own, its waking included";
 const MANY_STREAMS: &str = "peak memory, HTTP/2, 1,000 connections of 32 streams";
 
-/// All bars. Kernel stamps are on in Prony as it comes; the floor takes none.
+/// Kernel stamps are on in Prony as it comes; the floor takes none.
 static BARS: &[Bar] = &[
     bar(NO_STAMPS, &["closed"], USER_CLOCK, (&["floor"], CPU), AtMost(1.10)),
     bar(FLOOR, &["closed"], prony(CPU), (&["floor"], CPU), AtMost(1.15)),
@@ -146,7 +145,6 @@ impl Bound {
     }
 }
 
-/// Every bar of the scenarios that were asked for.
 pub(super) fn reached(runs: Runs<'_>, scenarios: &[&str]) -> Vec<Reached> {
     let mut all = Vec::new();
     for bar in BARS {

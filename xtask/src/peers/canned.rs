@@ -5,13 +5,11 @@ use std::io::{self, Read};
 use prony_http2::frame::write;
 use prony_http2::frame::{flag, kind, setting};
 
-/// The length of a frame's header.
 pub(super) const HEADER_BYTES: usize = 9;
 /// `:status: 200` of the static table, and `content-length: 13` as a literal with an indexed name.
 const HEAD: &[u8] = b"\x88\x0f\x0d\x0213";
 const WINDOW: u32 = (1 << 31) - 1;
 
-/// What a client's bytes came to.
 #[derive(Debug, Default)]
 pub(super) struct Client {
     /// The bytes of an incomplete frame.
@@ -22,8 +20,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Takes what was read, and appends what a server says to it; gives how many requests it has answered. Requests have
-    /// no bodies.
+    /// Appends what a server says to what was read; gives how many requests it has answered. Requests have no bodies.
     pub(super) fn take(&mut self, read: &[u8], body: &[u8], out: &mut Vec<u8>) -> u64 {
         let (held, mut bytes) = (std::mem::take(&mut self.partial), read);
         let held = if held.is_empty() { held } else { [&held, read].concat() };
@@ -67,7 +64,6 @@ impl Client {
     }
 }
 
-/// The answer on a stream: two frames.
 pub(super) fn answer(out: &mut Vec<u8>, stream: u32, body: &[u8]) {
     write::headers(out, stream, false, &[HEAD]);
     write::data(out, stream, true, body);

@@ -1,8 +1,5 @@
-//! A child on one CPU whose cost is known when it ends.
-//!
-//! The tools of a comparison are of five languages and most report no CPU time, so the kernel's account is read:
-//! getrusage(2) of waited-for children. It adds up all of a process's children, and its peak memory is the largest of
-//! any; so each tool gets a parent of its own, this program again under a hidden task name, which has no other child.
+//! A child on one CPU whose cost is known when it ends, by getrusage(2) of waited-for children. That adds up all of a
+//! process's children, so each tool gets a parent of its own, this program again under a hidden task name.
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -23,20 +20,16 @@ use crate::{files, programs};
 /// What a tool cost, from its start to its end.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Cost {
-    /// CPU time in user space.
     pub(super) user_ns: u64,
     /// CPU time in the kernel on its behalf.
     pub(super) system_ns: u64,
-    /// From the start of the process to its end.
     pub(super) wall_ns: u64,
     pub(super) peak_rss_bytes: u64,
-    /// The exit code; none where a signal ended it.
+    /// None where a signal ended it.
     pub(super) exit_code: Option<i32>,
-    /// Whether it outlived its limit and was killed.
     pub(super) timed_out: bool,
 }
 
-/// Runs `line` on `cpu`, for at most `limit`.
 pub(super) fn costs(
     cpu: u32,
     limit: Duration,
@@ -87,7 +80,6 @@ pub(crate) struct Measured {
     command: Vec<String>,
 }
 
-/// Runs the command on that CPU and writes its [`Cost`].
 pub(crate) fn measured(asked: &Measured) -> Result<(), String> {
     prepare(asked.cpu)?;
     let (program, limit) = (&asked.command[0], Duration::from_secs(asked.limit_s));

@@ -1,7 +1,4 @@
-//! What each tool says of its own run, read from its output.
-//!
-//! Requests are counted by the server, which is the truth for all; a tool's own count is kept beside it. Percentiles are
-//! only in the tool's output.
+//! What each tool says of its own run. Requests are counted by the server, the truth for all; percentiles are a tool's.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -12,13 +9,10 @@ pub(super) struct Claim {
     pub(super) requests: Option<u64>,
     /// Median latency, whatever the tool means by latency.
     pub(super) p50_ns: Option<u64>,
-    /// 75th percentile.
     pub(super) p75_ns: Option<u64>,
-    /// 90th percentile.
     pub(super) p90_ns: Option<u64>,
     /// Prony's only: median service time, where `p50_ns` is the response's.
     pub(super) service_p50_ns: Option<u64>,
-    /// Prony's only: median send lag.
     pub(super) send_lag_p50_ns: Option<u64>,
     /// Prony's only: the clock of service times.
     pub(super) clock: Option<String>,
@@ -129,8 +123,8 @@ pub(super) fn k6(text: &str) -> Option<Claim> {
     of_json(text, &["/metrics/http_reqs/count"], "/metrics/http_req_duration/p(N)", 1e6)
 }
 
-/// Of a report whose requests are a sum of what stands at these places, the first of which it must have (a count, or counts by
-/// status, of which 0 is no answer), and whose N-th percentile stands there, in units of so many nanoseconds or with its own.
+/// Of a report whose requests are the sum at these places, the first of which it must have (0 is no answer), and whose
+/// N-th percentile stands there, in units of so many nanoseconds or with its own.
 fn of_json(text: &str, requests: &[&str], percentile: &str, unit_ns: f64) -> Option<Claim> {
     let report = json(text)?;
     let count = |at: &&str| match report.pointer(at)? {

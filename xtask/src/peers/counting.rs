@@ -1,9 +1,6 @@
-//! `xtask counting-server`: a server that only counts.
-//!
-//! A closed loop keeps its slower side busy. `prony target` parses, locks and stamps (about 1 µs a request on top of the
-//! socket), so the cheapest clients would wait for it and their CPU time per request would be that of an idle client.
-//! This one reads, counts empty lines, each of which ends a request without a body, and writes. Of HTTP/2 by prior knowledge
-//! it counts HEADERS frames ([`super::canned`]).
+//! `xtask counting-server`: a server that only counts. A closed loop keeps its slower side busy: with `prony target`
+//! (about 1 µs a request on top of the socket) the cheapest clients would wait, and their CPU time would be that of an
+//! idle client. This one counts empty lines, each of which ends a request, of HTTP/2 HEADERS frames.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -19,22 +16,18 @@ const BODY: &str = "Hello, World!";
 const BATCH_MAX: usize = 64;
 /// Bytes asked of one read.
 const READ_BYTES: usize = 64 << 10;
-/// The token of the listening socket.
 const LISTENER: u64 = u64::MAX;
 
-/// What is known of a connection.
 struct Connection {
     stream: TcpStream,
     /// The first request as far as it has come; empty once it is complete.
     head: Vec<u8>,
     ends: Ends,
-    /// Where it speaks HTTP/2.
     http2: Option<Box<Client>>,
     /// Whether the client is HTTP/1.0 and wants to be told that the connection stays.
     says_keep_alive: bool,
 }
 
-/// What happened to a connection.
 #[derive(PartialEq, Eq)]
 enum Then {
     Keep,
@@ -181,7 +174,6 @@ impl Server {
         Then::Keep
     }
 
-    /// Writes what HTTP/2 has to say.
     fn send(&mut self, connection: &mut Connection, answered: u64) -> Then {
         let out = std::mem::take(&mut self.out);
         let mut left = out.as_slice();
@@ -223,7 +215,6 @@ impl Server {
     }
 }
 
-/// Length of the first request, with the empty line that ends it.
 fn first_request(bytes: &[u8]) -> Option<usize> {
     bytes.windows(4).position(|w| w == b"\r\n\r\n").map(|at| at + 4)
 }
@@ -240,7 +231,6 @@ struct Ends {
 }
 
 impl Ends {
-    /// How many requests end in `bytes`.
     fn count(&mut self, bytes: &[u8]) -> usize {
         // One request, whole, as long as the first: nearly every read where nothing is pipelined.
         if !self.within && bytes.len() == self.usual_bytes && bytes.ends_with(b"\r\n\r\n") {

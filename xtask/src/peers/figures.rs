@@ -15,17 +15,14 @@ pub(super) struct Run {
     pub(super) group: u32,
     /// The command, without its program's folder.
     pub(super) line: String,
-    /// Seconds that the load was to last.
     pub(super) seconds: u32,
     pub(super) cost: Cost,
-    /// The server's account of this run.
     pub(super) served: Served,
     pub(super) claim: Claim,
     /// Whether it counts, and why not.
     pub(super) refused: Option<String>,
 }
 
-/// What the server did during a run: a difference of two accounts.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(super) struct Served {
     pub(super) requests: u64,
@@ -35,8 +32,7 @@ pub(super) struct Served {
     pub(super) reads: Option<u64>,
     /// From the read of a request to the write of its answer; `None` of the server that only counts.
     pub(super) p50_ns: Option<u64>,
-    /// From the kernel's stamp of a request's arrival to the end of the write of its answer; `None` where the server has no
-    /// such stamps.
+    /// From the kernel's stamp of a request's arrival to the end of its answer's write; `None` without stamps.
     pub(super) residence_p50_ns: Option<u64>,
 }
 
@@ -56,7 +52,6 @@ impl Run {
     }
 }
 
-/// A figure of a run, if the run has it, in a unit of its own.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Figure {
     pub(super) head: &'static str,
@@ -69,7 +64,6 @@ const fn figure(head: &'static str, shown: fn(f64) -> String, of: fn(&Run) -> Op
 }
 
 impl Figure {
-    /// Client CPU time over requests.
     pub(super) const CPU_PER_REQUEST: Figure = figure("CPU per request", micros, |run| {
         (run.served.requests > 0).then(|| real(run.cpu_ns()) / real(run.served.requests))
     });
@@ -84,7 +78,6 @@ impl Figure {
         |value| format!("{:.2} GB", value / 1e9),
         |run| run.over_cpu(run.served.bytes_written),
     );
-    /// Of the client.
     pub(super) const PEAK_MEMORY: Figure = figure(
         "peak memory",
         |value| format!("{:.1} MB", value / 1e6),
@@ -136,12 +129,10 @@ fn time(ns: f64) -> String {
     if ns.abs() < 1e6 { format!("{:.1} µs", ns / 1e3) } else { format!("{:.2} ms", ns / 1e6) }
 }
 
-/// A set of runs, asked for figures.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Runs<'a>(pub(super) &'a [Run]);
 
 impl<'a> Runs<'a> {
-    /// The runs of a subject that count.
     pub(super) fn counted(self, scenario: &str, subject: &str) -> impl Iterator<Item = &'a Run> {
         self.0.iter().filter(move |r| r.scenario == scenario && r.subject == subject && r.refused.is_none())
     }

@@ -1,11 +1,6 @@
-//! `xtask floor`: what the socket alone costs a client.
-//!
-//! Epoll, one read, one write and one reading of the clock per answer; nothing is parsed and nothing recorded. An answer
-//! has come when as many bytes have as the first answer had. What a load generator costs above this is its own.
-//!
-//! Over HTTP/2 it may also do what no client can leave out that measures each request (`measuring`): the fairer floor.
-//!
-//! With a rate it never sleeps: what a request takes then is the socket's and the server's, without any client's wake-up.
+//! `xtask floor`: what the socket alone costs a client: epoll, one read, one write and one reading of the clock per
+//! answer. An answer has come when as many bytes have as the first had. Over HTTP/2 it may also do what measuring each
+//! request takes (`measuring`). With a rate it never sleeps: no client's wake-up is in what a request takes.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -60,9 +55,7 @@ pub(crate) struct Asked {
 
 struct Slot {
     stream: TcpStream,
-    /// Bytes of an incomplete answer.
     partial: usize,
-    /// HTTP/2's next stream.
     next_stream: u32,
     measuring: Option<Measuring>,
 }
@@ -95,8 +88,8 @@ impl Slot {
     }
 }
 
-/// Begins HTTP/2 on every connection by two requests, and gives how long a later answer is: the first one's header
-/// block may be longer, since it fills the server's table.
+/// By two requests on every connection: gives how long a later answer is, since the first one's header block fills the
+/// server's table.
 fn begin_http2(slots: &mut [Slot], request: &[u8]) -> Result<usize, String> {
     let mut answer_bytes = 0;
     for slot in slots {
@@ -233,7 +226,6 @@ fn connect(connections: usize, address: &str, epoll: &Epoll) -> Result<Vec<Slot>
     Ok(slots)
 }
 
-/// How long an answer is, head and body.
 fn learn(address: &str, request: &str) -> Result<usize, String> {
     let mut stream = TcpStream::connect(address).map_err(|e| format!("{address}: {e}"))?;
     stream.set_read_timeout(Some(SILENT_MAX)).map_err(|e| e.to_string())?;

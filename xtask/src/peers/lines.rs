@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-/// A load, in words that every tool has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Load {
     pub(super) connections: u32,
@@ -11,9 +10,7 @@ pub(super) struct Load {
     /// Requests in flight on each connection.
     pub(super) pipeline: u32,
     pub(super) keepalive: bool,
-    /// Whether HTTP/2 is spoken.
     pub(super) http2: bool,
-    /// Length, in seconds.
     pub(super) seconds: u32,
 }
 
@@ -24,16 +21,12 @@ impl Load {
     }
 }
 
-/// A command, and where it leaves its results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Line {
-    /// The command's arguments, without its name.
     pub(super) arguments: Vec<String>,
-    /// Where to read the results.
     pub(super) results: Results,
 }
 
-/// Where a tool leaves its results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Results {
     Stdout,
@@ -53,7 +46,6 @@ fn stdout(arguments: &str) -> Option<Line> {
     Some(Line { arguments, results: Results::Stdout })
 }
 
-/// `text` where `condition` holds.
 fn only(condition: bool, text: &str) -> &str {
     if condition { text } else { "" }
 }

@@ -31,7 +31,6 @@ pub(super) struct Bench<'a> {
     pub(super) places: &'a Places,
     pub(super) client_cpu: u32,
     pub(super) server_cpu: u32,
-    /// An existing folder for scripts and results.
     pub(super) scratch: &'a Path,
 }
 
@@ -43,8 +42,8 @@ pub(super) enum Turn {
     Ours(usize),
 }
 
-/// The order of round `round`: tools by twos, Prony between them, so that each tool has it for a neighbour; the tools
-/// move on by one each round, and every second round runs backwards. With the group that each turn belongs to.
+/// Tools by twos, Prony between them, so that each has it for a neighbour; they move on by one each round, and every
+/// second round runs backwards. With the group that each turn belongs to.
 pub(super) fn order(tools: usize, ours: usize, round: u32) -> Vec<(u32, Turn)> {
     let shift = round as usize;
     let rotated: Vec<usize> = (0..tools).map(|i| (i + shift) % tools).collect();
@@ -60,8 +59,8 @@ pub(super) fn order(tools: usize, ours: usize, round: u32) -> Vec<(u32, Turn)> {
     turns
 }
 
-/// The runs of a scenario, each told to `tell` as it comes. Where a run has to keep its client busy, rounds of the near
-/// tools are added (half as many again at most) until each has `rounds` that count.
+/// Each told to `tell` as it comes. Where a run has to keep its client busy, rounds of the near tools are added (half
+/// as many again at most) until each has `rounds` that count.
 pub(super) fn scenario(
     bench: &Bench<'_>,
     scenario: &Scenario,
@@ -157,7 +156,6 @@ fn again(program: &Path, arguments: &[String], folder: &Path) -> String {
     programs::text(Command::new(program).args(arguments).current_dir(folder)).unwrap_or_default()
 }
 
-/// Why a run doesn't count.
 fn refusal(run: &Run, understood: bool, busy_min: Option<f64>, said: impl Fn() -> String) -> Option<String> {
     if run.cost.timed_out {
         return Some("it did not end and was killed".to_owned());

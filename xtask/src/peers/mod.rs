@@ -1,8 +1,7 @@
-//! `cargo xtask peers`: Prony beside other load generators, on this machine, in one run.
-//!
-//! Figures of load generators compare only where everything else is the same: the server, its CPU, the client's CPU and
-//! the minute. So each tool runs next to a run of Prony, again and again, and what is compared is the ratio of
-//! neighbours. Begin at [`scenarios`] for what is run, [`tools`] for how, [`figures`] for what is made of it.
+//! `cargo xtask peers`: Prony beside other load generators, on this machine, in one run. Figures compare only where the
+//! server, its CPU, the client's CPU and the minute are the same: each tool runs next to a run of Prony, again and
+//! again, and what is compared is the ratio of neighbours. Begin at [`scenarios`] for what is run, [`tools`] for how,
+//! [`figures`] for what is made of it.
 
 mod bars;
 mod canned;
@@ -74,7 +73,6 @@ pub(crate) struct Asked {
     dry_run: bool,
 }
 
-/// A scenario with the subjects that can run here.
 struct Planned {
     scenario: &'static Scenario,
     load: Load,
@@ -205,7 +203,6 @@ fn plan(
     Some(Planned { scenario, load, ours, near, far })
 }
 
-/// The host as Prony records it beside every figure.
 fn host(places: &Places, cpu: u32, scratch: &Path) -> Result<Value, String> {
     let server = Server::start(&places.prony, Kind::Counting, cpu, scratch)?;
     let line = ["load", "-n", "1", "-c", "1", "--json", "-", &server.url];

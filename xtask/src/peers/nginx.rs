@@ -1,6 +1,4 @@
-//! A TLS 1.3 server for the comparison: nginx, whose own count is its status page.
-//!
-//! It speaks HTTP/2 with those that ask for it. One cipher is allowed, so that all clients do the same work.
+//! A TLS 1.3 server for the comparison: nginx, also in HTTP/2. One cipher is allowed: all clients do the same work.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -61,7 +59,6 @@ fn certificate(folder: &Path) -> Result<(), String> {
     programs::text(Command::new("openssl").args(request.split(' ')).current_dir(folder)).map(drop)
 }
 
-/// What the status page says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Status {
     /// Connections open, the page's own included.
@@ -72,7 +69,6 @@ pub(super) struct Status {
     pub(super) requests: u64,
 }
 
-/// Reads the page; `None` where it is none.
 pub(super) fn status(page: &str) -> Option<Status> {
     let open = page.lines().find_map(|line| line.strip_prefix("Active connections:"))?;
     let mut counts = page.lines().nth(2)?.split_ascii_whitespace().map(str::parse);

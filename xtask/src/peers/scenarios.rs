@@ -4,16 +4,13 @@ use super::figures::Figure;
 use super::lines::Load;
 use super::server::Kind;
 
-/// One tool in one way of using it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Subject {
     pub(super) label: &'static str,
     pub(super) tool: &'static str,
-    /// Arguments that set this way apart.
     pub(super) extra: &'static [&'static str],
 }
 
-/// A tool as its line stands.
 const fn plain(tool: &'static str) -> Subject {
     Subject { label: tool, tool, extra: &[] }
 }
@@ -33,7 +30,6 @@ const AUTOCANNON: Subject = plain("autocannon");
 const HEY: Subject = plain("hey");
 const VEGETA: Subject = plain("vegeta");
 const K6: Subject = plain("k6");
-/// Prony, awake before each instant.
 pub(super) const SPIN: Subject = Subject { label: "prony --spin", tool: "prony", extra: &["--spin"] };
 /// Prony without the kernel's stamps.
 pub(super) const USER_CLOCK: Subject =
@@ -95,7 +91,6 @@ const OPEN_FIGURES: &[Figure] = &[
     Figure::SEND_LAG_P50,
 ];
 
-/// What most scenarios have in common.
 const SCENARIO: Scenario = Scenario {
     name: "",
     title: "",
@@ -114,7 +109,6 @@ const SCENARIO: Scenario = Scenario {
 const HTTP2_OVER_TLS: Scenario =
     Scenario { load: STREAMS, ours: &[INSECURE], near: &[H2LOAD, OHA], ..SCENARIO };
 
-/// All of them, in the order in which they run.
 pub(super) static SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "closed",

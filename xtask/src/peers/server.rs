@@ -20,24 +20,19 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// `prony target` with these flags.
     Target(&'static [&'static str]),
     /// [`super::counting`]: as cheap as a server can be, for clients that the target could not keep busy.
     Counting,
-    /// [`super::nginx`], over TLS.
     Tls,
 }
 
-/// A running server; it ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Server {
     _process: Running,
-    /// `http://127.0.0.1:PORT/`.
     pub(crate) url: String,
     books: Books,
 }
 
-/// Where a server's own account is to be had.
 #[derive(Debug)]
 enum Books {
     Ledger,
@@ -55,7 +50,7 @@ pub(super) struct Account {
     bytes_written: u64,
     connections: u64,
     reads: Option<u64>,
-    /// Connections open, the question's own included.
+    /// The question's own included.
     open: u64,
     latency: Option<LatencySummary>,
     /// Where the server has the kernel's stamps.
@@ -84,7 +79,6 @@ impl Account {
 }
 
 impl Server {
-    /// Starts it on `cpu`.
     pub(crate) fn start(prony: &Path, kind: Kind, cpu: u32, scratch: &Path) -> Result<Server, String> {
         let own = std::env::current_exe().map_err(|e| format!("this program was not found: {e}"))?;
         let mut command = Command::new(&own);
@@ -170,8 +164,7 @@ impl Server {
     }
 }
 
-/// The body of an answer, by curl(1), of a server with a certificate of its own, too: over HTTP/1.1, so that the frames of
-/// its question are not counted.
+/// By curl(1), also of a certificate of its own: over HTTP/1.1, so that the frames of its question are not counted.
 fn get(url: &str) -> Result<String, String> {
     let line = format!(
         "--silent --show-error --insecure --http1.1 --noproxy * --max-time {} {url}",

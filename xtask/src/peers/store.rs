@@ -23,7 +23,6 @@ pub(super) struct Comparison {
     pub(super) host: Value,
     /// Tools by name, in their own words.
     pub(super) versions: BTreeMap<String, String>,
-    /// What was left out, and why.
     pub(super) skipped: Vec<(String, String)>,
     pub(super) bars: Vec<Reached>,
     #[serde(serialize_with = "names")]
@@ -33,7 +32,6 @@ pub(super) struct Comparison {
 }
 
 impl Comparison {
-    /// What the parts make up.
     pub(super) fn new(
         rounds: u32,
         host: Value,
@@ -62,8 +60,8 @@ impl Comparison {
         Comparison { skipped, ..Comparison::new(9, Value::Null, scenarios, runs) }
     }
 
-    /// Writes `peers-DATE.md` and `peers-DATE.json` under docs/benchmarks/; of some scenarios only,
-    /// `peers-DATE-SCENARIOS`, so that a whole comparison of the same day stays.
+    /// `peers-DATE.md` and `.json` under docs/benchmarks/; of some scenarios only, `peers-DATE-SCENARIOS`, so that a
+    /// whole comparison stays.
     pub(super) fn store(&self, root: &Path, page: &str, only: &[String]) -> Result<(), String> {
         let json = serde_json::to_string(self).map_err(|e| e.to_string())?;
         let name = [&[format!("peers-{}", self.date)], only].concat().join("-");

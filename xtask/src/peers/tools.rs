@@ -12,13 +12,11 @@ pub(super) struct Tool {
     /// Its name, and its program's.
     pub(super) name: &'static str,
     pub(super) source: Source,
-    /// What makes it say its version.
     version: &'static [&'static str],
     pub(super) line: MakeLine,
     pub(super) read: Read,
 }
 
-/// Where a tool comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     Own,
@@ -80,7 +78,6 @@ const fn tool(
     Tool { name, source, version, line, read }
 }
 
-/// Where Prony and the tools' folder are.
 #[derive(Debug, Clone)]
 pub(super) struct Places {
     pub(super) prony: PathBuf,
@@ -101,7 +98,6 @@ impl Tool {
         own.into_iter().chain(std::env::split_paths(&path)).map(|f| f.join(self.name)).find(|p| p.is_file())
     }
 
-    /// What it says of its version, in a line; empty where it says nothing.
     pub(super) fn version(&self, program: &Path) -> String {
         if let (Source::Go(_), Some(version)) = (self.source, go_version(program)) {
             return version;

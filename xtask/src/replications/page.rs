@@ -7,7 +7,6 @@ use super::Replication;
 use super::tables::{none, not_measured, tables};
 use crate::page::or_none;
 
-/// What stands between a page's marks.
 pub(super) fn figures(run: &Replication) -> String {
     let published = &run.analysis["published"];
     let parts =
@@ -15,7 +14,6 @@ pub(super) fn figures(run: &Replication) -> String {
     parts.concat()
 }
 
-/// A run's line in the list of example reports.
 pub(super) fn line(run: &Replication) -> String {
     let analysis = &run.analysis;
     let name = &run.name;
@@ -210,7 +208,6 @@ pub(super) fn words(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// Somebody's words in a table.
 pub(super) fn cell(value: &Value) -> String {
     escaped(words(value))
 }

@@ -15,7 +15,6 @@ const OWN: [&str; 2] = ["requests_per_s", "p99_ms"];
 /// What a plan's ratios are of: the first that the source printed under it, or else under any; of a search the rate.
 const RATIOS: [&str; 4] = ["requests_per_s", "p99_ms", "p50_ms", "mean_ms"];
 
-/// A figure that sources print.
 struct Column {
     key: &'static str,
     title: &'static str,
@@ -35,7 +34,6 @@ impl Column {
     }
 }
 
-/// Every figure that a source may print.
 fn columns() -> Vec<Column> {
     let own = |key| {
         Figure::all().find_map(|figure| {
@@ -215,7 +213,6 @@ fn doubt(row: &Value) -> &'static str {
     if row["published"]["doubt"].is_string() { " ?" } else { "" }
 }
 
-/// The title of a figure that sources print.
 fn title(key: &str) -> &'static str {
     columns().into_iter().find(|column| column.key == key).map_or("", |column| column.title)
 }
@@ -252,7 +249,6 @@ fn highest_second(series: &Value) -> f64 {
     list(&series["requests_per_s"]).iter().filter_map(Value::as_f64).fold(0.0, f64::max)
 }
 
-/// What became of the trials, where not all carried the load.
 fn outcomes(row: &Value) -> String {
     let count = |key: &str| row[key].as_u64().unwrap_or_default();
     let said = |key: &str| match count(key) {

@@ -11,10 +11,8 @@ use super::runs::Runs;
 use crate::median::real;
 
 pub(crate) struct Answer {
-    /// A word for `--only`.
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
-    /// Why the answer is known.
     pub(crate) why: &'static str,
     pub(crate) measure: fn(&Runs) -> Result<Vec<Figure>, String>,
 }

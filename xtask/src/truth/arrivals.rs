@@ -26,7 +26,6 @@ impl Recorder {
         Ok(Recorder { address, began: Instant::now(), arrived })
     }
 
-    /// When each request arrived, in nanoseconds after the server's start, in order.
     pub(crate) fn arrivals_ns(&self) -> Vec<u64> {
         let arrived = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
         let after = |at: &Instant| u64::try_from((*at - self.began).as_nanos()).unwrap_or(u64::MAX);
@@ -48,8 +47,7 @@ fn note(mut stream: TcpStream, notes: &Mutex<Vec<Instant>>) {
     }
 }
 
-/// How far arrivals are from even ones with this gap: the median gap, and the 99th percentile of how late each is on
-/// the grid on which none is early. `None` of fewer than two.
+/// The median gap, and the 99th percentile of how late each is on the grid on which none is early. `None` below two.
 pub(crate) fn evenness_ns(arrivals_ns: &[u64], gap_ns: u64) -> Option<(u64, u64)> {
     let mut gaps: Vec<u64> = arrivals_ns.iter().zip(arrivals_ns.iter().skip(1)).map(|(a, b)| b - a).collect();
     gaps.sort_unstable();

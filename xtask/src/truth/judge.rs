@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-/// What a figure is counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Unit {
@@ -17,7 +16,6 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
-    /// A value as it is shown.
     pub(crate) fn show(self, value: f64) -> String {
         match self {
             Unit::Ns => format!("{:.2} ms", value / 1e6),
@@ -29,7 +27,6 @@ impl Unit {
     }
 }
 
-/// A figure whose truth is known.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Figure {
     pub(crate) name: String,
@@ -38,7 +35,6 @@ pub(crate) struct Figure {
     /// What is still the expected value, on a machine that is quiet: both ends belong to it.
     pub(crate) low: f64,
     pub(crate) high: f64,
-    /// `None` where Prony gave none.
     pub(crate) found: Option<f64>,
 }
 
@@ -80,7 +76,6 @@ impl Figure {
     }
 }
 
-/// What is said of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) enum Verdict {
     #[serde(rename = "within")]

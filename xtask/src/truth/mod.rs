@@ -1,8 +1,6 @@
-//! `cargo xtask truth [--store] [--quick] [--only NAMES]`: known answers on real sockets, as a benchmark.
-//!
-//! Tests hold the same truths in a simulated world, where they are exact and no machine matters. Here the release binary
-//! is held against them as its users run it. What is found depends on what else the machine does, so that is looked at
-//! before, during and after each known answer, and where it may have moved a figure, that is said in place of a verdict.
+//! `cargo xtask truth [--store] [--quick] [--only NAMES]`: known answers on real sockets, as a benchmark. The release
+//! binary is held against them as its users run it. What else the machine does is looked at before, during and after
+//! each, and where it may have moved a figure, that is said in place of a verdict.
 
 mod answers;
 mod arrivals;
@@ -43,7 +41,6 @@ pub(crate) struct Asked {
     only: Vec<String>,
 }
 
-/// A figure with what is said of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Judged {
     #[serde(flatten)]
@@ -64,11 +61,9 @@ struct Measured {
     commands: Vec<String>,
 }
 
-/// All of them.
 #[derive(Debug, Serialize)]
 struct Truths {
     schema: &'static str,
-    /// UTC, `2026-11-21`.
     date: String,
     quick: bool,
     /// As `prony doctor` tells it, and what of that is kept.
@@ -118,7 +113,6 @@ pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
     judged(&truths.answers)
 }
 
-/// One known answer, on a machine that was like that before.
 fn measure(runs: &Runs, answer: &Answer, before: Vec<String>) -> Result<Measured, String> {
     println!("{}: {}", answer.name, answer.title);
     let begun = Reading::now();

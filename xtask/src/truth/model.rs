@@ -13,8 +13,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// This quantile of response over `periods` periods, one before them left out: first come first served, each
-    /// request on the connection that is free first.
+    /// One period before them left out: first come first served, each request on the connection that is free first.
     pub(crate) fn response_ns(&self, periods: u64, q: f64) -> u64 {
         let mut free_ns = vec![0_u64; self.connections];
         let per_period = self.per_s * self.period_ns / 1_000_000_000;

@@ -1,5 +1,4 @@
-//! Whether the machine is quiet enough to tell: what `prony doctor` says of it before and after a known answer, and,
-//! by the same two limits, what went on meanwhile.
+//! Whether the machine is quiet enough to tell, by `prony doctor` before and after a known answer, and by its limits.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,8 +13,7 @@ use serde_json::Value;
 
 use crate::programs;
 
-/// Findings of the doctor's that may move any figure here. Its pressure is left out: that looks back over 10 s in
-/// which this very task has loaded the machine.
+/// Findings of the doctor's that may move any figure. Not its pressure: that looks back over 10 s of this task's load.
 const NOISE: [&str; 4] = ["other_load", "steal", "cpu_quota", "cpus"];
 /// The doctor's own limits (`crates/lab/src/doctor/others.rs`): of a core's time, by other programs and stolen.
 const OTHERS_MAX: f64 = 0.05;
@@ -36,7 +34,6 @@ impl Noise {
         self.before.is_empty() && self.meanwhile.is_empty() && self.after.is_empty()
     }
 
-    /// In a line; `quiet`.
     pub(crate) fn said(&self) -> String {
         let parts = [("before", &self.before), ("meanwhile", &self.meanwhile), ("after", &self.after)];
         let said: Vec<String> = parts
@@ -48,15 +45,13 @@ impl Noise {
     }
 }
 
-/// What the doctor says, as it says it.
 pub(crate) fn doctor(prony: &Path, folder: &Path, quick: bool) -> Result<Value, String> {
     let mut command = Command::new(prony);
     command.args(["doctor", "--format", "json"]).args(quick.then_some("--quick"));
     programs::json(command.current_dir(folder))
 }
 
-/// What of it is kept: what it measured (the A/A noise, the client's floor and its ceiling) and what distorts. Its other
-/// findings name whatever else ran.
+/// What it measured (the A/A noise, the client's floor and its ceiling) and what distorts.
 pub(crate) fn kept(doctor: &Value) -> Value {
     let [measured, why] = ["measured", "not_measured"].map(|name| doctor[name].clone());
     serde_json::json!({"measured": measured, "not_measured": why, "distorting": distorting(doctor)})

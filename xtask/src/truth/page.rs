@@ -6,7 +6,6 @@ use super::judge::Verdict;
 use super::{Judged, Measured, Truths};
 use crate::page::{NONE, list, or_none, table, verbatim};
 
-/// A known answer on the terminal.
 pub(super) fn lines(one: &Measured) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
@@ -36,7 +35,6 @@ fn shown(judged: &Judged) -> [String; 3] {
     [figure.unit.show(figure.expected), found, judged.deviation.clone().unwrap_or_else(|| NONE.to_owned())]
 }
 
-/// How many figures have which verdict.
 pub(super) fn summary(measured: &[Measured]) -> String {
     let count = |verdict| {
         measured.iter().flat_map(|one| &one.figures).filter(|judged| judged.verdict == verdict).count()
@@ -87,7 +85,6 @@ pub(super) fn page(truths: &Truths) -> String {
     page + "\n" + &verbatim(&truths.answers.iter().map(commands).collect::<Vec<_>>())
 }
 
-/// What the doctor measured before all of them and after.
 fn doctors(truths: &Truths) -> String {
     let mut text = String::new();
     for (when, doctor) in [("before", &truths.doctor_before), ("after", &truths.doctor_after)] {

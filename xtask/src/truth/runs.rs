@@ -9,11 +9,9 @@ use serde_json::Value;
 
 use crate::programs;
 
-/// Where known answers are measured, and what was run for the one that is being measured.
 pub(crate) struct Runs {
     pub(crate) prony: PathBuf,
     pub(crate) folder: PathBuf,
-    /// Shorter loads and coarser searches.
     pub(crate) quick: bool,
     commands: RefCell<Vec<String>>,
     /// What Prony itself said of the machine during its loads.
@@ -36,8 +34,7 @@ impl Runs {
         (self.commands.take(), self.said_noisy.take())
     }
 
-    /// A window of some 10 s, or 6 s in a quick run: whole periods of 2 s, and at 2,000/s enough samples beyond the
-    /// 99th percentile for Prony to give it.
+    /// Some 10 s, or 6 s in a quick run: whole periods of 2 s, and at 2,000/s enough samples beyond p99.
     pub(crate) fn window_s(&self) -> u64 {
         if self.quick { 6 } else { 10 }
     }
@@ -53,7 +50,6 @@ impl Runs {
         measure(&url)
     }
 
-    /// `prony load`'s JSON.
     pub(crate) fn load(&self, url: &str, flags: &[&str]) -> Result<Value, String> {
         let trial = self.json("load", url, flags)?;
         let reasons = trial["verdict"]["reasons"].as_array().map_or(&[][..], Vec::as_slice);
@@ -63,7 +59,6 @@ impl Runs {
         Ok(trial)
     }
 
-    /// `prony capacity`'s JSON.
     pub(crate) fn capacity(&self, url: &str, flags: &[&str]) -> Result<Value, String> {
         let shorter: &[&str] = if self.quick { &["-d", "1s", "--resolution", "3%"] } else { &[] };
         self.json("capacity", url, &[flags, shorter].concat())

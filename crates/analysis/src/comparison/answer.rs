@@ -12,16 +12,15 @@ pub struct Answer {
     /// `slower`, `faster`, `mixed` (worse in one figure and better in another), where speed says none of these `costs_more`
     /// or `costs_less` (CPU per request, memory), `equivalent` in all of them, or `inconclusive`.
     pub verdict: &'static str,
-    /// The figure that decides it: under all plans that with the largest change of this verdict, of `mixed` the largest for
-    /// the worse.
+    /// The figure that decides it, with the largest change of this verdict; of `mixed` the largest for the worse.
     pub figure: Option<Figure>,
     /// B over A in it.
     pub ratio: Option<Estimate>,
 }
 
 impl Comparison {
-    /// What a server costs, for the first line: of one whose speed nothing could be told of, as where all requests failed, a
-    /// low cost says nothing.
+    /// What a server costs, for the first line. Of one whose speed is unknown (all requests failed) a low cost says
+    /// nothing.
     pub(super) fn costs(&self) -> &'static [Figure] {
         let is_judged = |figures: &[FigureComparison]| {
             figures.iter().any(|f| SPEED.contains(&f.figure) && f.finding.is_some())

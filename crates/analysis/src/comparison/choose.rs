@@ -4,8 +4,8 @@ use prony_model::run_log::RunLog;
 
 use super::{ComparisonError, RunCandidate};
 
-/// The pairs of two runs: the candidates named (one for both, or A's and B's); else the only one of
-/// each; else every one that both have.
+/// The pairs of two runs: those named (one for both, or A's and B's); else the only one of each; else all that both
+/// have.
 pub fn choose<'a>(
     (log_a, run_a): (&'a RunLog, &'a str),
     (log_b, run_b): (&'a RunLog, &'a str),
@@ -39,8 +39,7 @@ pub fn choose<'a>(
     Ok(common)
 }
 
-/// The pair of one run: the two candidates named; the baseline and the one named; or its only two, the
-/// baseline first.
+/// The pair of one run: the two named; the baseline and the one named; or its only two, the baseline first.
 pub fn choose_in<'a>(
     log: &'a RunLog,
     run: &'a str,

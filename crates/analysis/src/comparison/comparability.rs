@@ -38,7 +38,6 @@ const OF_RUNS: [(&str, OfTrial); 3] = [
     ("the server's CPUs", |c| Some(joined(&c.server?.cpus, ",", "any"))),
 ];
 
-/// What all trials must have alike.
 const OF_TRIALS: [(&str, OfTrial); 5] = [
     ("Prony's version", |c| Some(c.trial.tool.version.clone())),
     ("how they were measured", |c| {
@@ -49,8 +48,7 @@ const OF_TRIALS: [(&str, OfTrial); 5] = [
     ("how the server's memory was read", |c| Some(c.server?.memory_method.clone())),
 ];
 
-/// In what the two are not comparable, each as a phrase with both values. Within one run, hosts and
-/// plans are the same by its making.
+/// In what the two differ, as phrases with both values. Within one run, hosts and plans are the same by its making.
 pub(super) fn differences(
     plans: &[PlanPair<'_>],
     one_run: bool,
@@ -199,8 +197,7 @@ fn joined<T: ToString>(all: impl IntoIterator<Item = T>, between: &str, none: &s
     if all.is_empty() { none.to_owned() } else { all.join(between) }
 }
 
-/// By what a server was reached: over loopback its packets cost other things than over a network. `None` of an address
-/// that says nothing.
+/// Over loopback packets cost other things than over a network. `None` of an address that says nothing.
 pub(crate) fn transport(trial: &Trial) -> Option<&'static str> {
     let address = &trial.target.address;
     if address.starts_with('/') {
@@ -235,7 +232,6 @@ mod tests {
     use prony_model::plan_record::{StageRecord, TargetsRecord};
     use prony_model::tls::VerifyKind;
 
-    /// What is said of a plan and the same with a change.
     fn said(before: &dyn Fn(&mut PlanRecord), change: &dyn Fn(&mut PlanRecord)) -> Vec<String> {
         let mut a = closed_plan();
         before(&mut a);

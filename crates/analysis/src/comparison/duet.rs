@@ -1,11 +1,8 @@
-//! Two that ran at once: the same seconds of both held against each other.
-//!
-//! A second of B over the same second of A does not have what the machine did to both in it. Their
-//! centre is a half's ratio; the mean of a block's two halves, between which A and B have changed
-//! places, does not have what one place has and the other not. Blocks are the replication, as
-//! everywhere: [`crate::compare`] judges their ratios by its one rule.
-//!
-//! Source: Bulej et al. (2020), *Duet benchmarking: improving measurement accuracy in the cloud*, ICPE.
+//! Two that ran at once: the same seconds of both held against each other. A second of B over the same second of A does
+//! not have what the machine did to both in it. Their centre is a half's ratio; the mean of a block's two halves,
+//! between which A and B have changed places, does not have what one place has and the other not. Blocks are the
+//! replication, as everywhere: [`crate::compare`] judges their ratios by its one rule. Source: Bulej et al. (2020),
+//! *Duet benchmarking: improving measurement accuracy in the cloud*, ICPE.
 
 use prony_model::duet::DuetSide;
 use prony_model::trial::{SeriesPoint, Trial};
@@ -23,15 +20,13 @@ use crate::numbers::{real, real_len};
 
 /// With fewer seconds than this the whole windows are compared.
 const SECONDS_MIN: usize = 3;
-/// The whole windows are compared, too, where a smaller share of the seconds has the figure (a p99 needs 100 answers a
-/// second): those that have it are the busier ones.
+/// So are they where a smaller share of seconds has the figure (a p99 needs 100 answers): those are the busier ones.
 const SECONDS_SHARE_MIN: f64 = 0.8;
 /// An entry of a series that is shorter than this share of a second is a window's end.
 const SECOND_MIN_NS: u64 = 900_000_000;
 /// Windows that begin within so many milliseconds are taken to begin together: a log keeps milliseconds.
 const APART_MAX_MS: u128 = 2;
 
-/// Both candidates over one window.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Half<'a> {
     a: Cell<'a>,
@@ -56,7 +51,6 @@ pub(super) fn blocks<'a>(a: &[Cell<'a>], b: &[Cell<'a>]) -> Vec<Block<'a>> {
     numbers.into_iter().filter_map(whole).collect()
 }
 
-/// What blocks say of one figure.
 pub(super) struct BlocksResult {
     /// B over A, over blocks; `None` below two.
     pub(super) compared: Option<RatioComparison>,

@@ -9,7 +9,6 @@ use crate::compare::Finding;
 use crate::figure::Figure;
 use crate::numbers::real_len;
 
-/// A condition of `--fail-if`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FailIf {
     /// B is worse in throughput, p50 or p99.
@@ -34,7 +33,6 @@ pub(super) const SPEED: [Figure; 3] = [Figure::THROUGHPUT, Figure::P50, Figure::
 /// What a server costs: the answer names these too, and `worse` is about both.
 pub(super) const COSTS: [Figure; 2] = [Figure::CPU_PER_REQUEST, Figure::MEMORY];
 
-/// Why a text is no condition: a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{text:?} is not a condition: {why} Write slower, worse, inconclusive, 'p99>+5%' or 'throughput<-3%'."
@@ -87,7 +85,6 @@ fn signed_share(text: &str) -> Option<f64> {
     (-1.0..=10.0).contains(&share).then_some(share)
 }
 
-/// The figures that conditions may name.
 pub fn figures(conditions: &[FailIf]) -> BTreeSet<Figure> {
     let named = |condition: &FailIf| match condition {
         FailIf::Slower | FailIf::Inconclusive => SPEED.to_vec(),
@@ -97,9 +94,8 @@ pub fn figures(conditions: &[FailIf]) -> BTreeSet<Figure> {
     conditions.iter().flat_map(named).collect()
 }
 
-/// What of the conditions holds: a sentence for each figure that fails, none where all is well. The figures that the
-/// conditions name, under all plans, are one-sided tests of one family: of `slower` three a plan, of `worse` five; a server
-/// that died fails whatever is asked.
+/// A sentence for each figure that fails. Figures under all plans are one-sided tests of one family: of `slower` three
+/// a plan, of `worse` five. A server that died fails whatever is asked.
 pub fn failures(conditions: &[FailIf], comparison: &Comparison) -> Vec<String> {
     let tests = figures(conditions).len() * comparison.plans.len();
     let each = comparison.error / real_len(tests.max(1));

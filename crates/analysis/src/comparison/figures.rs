@@ -36,8 +36,7 @@ pub(super) fn plan_comparison(plan: &PlanPair<'_>, paired: bool, asked: (&Option
     }
 }
 
-/// A figure of one side's trials by block; `Ok(None)` where no trial has it at all, the reason where some do not or where
-/// it cannot be compared.
+/// By block; `Ok(None)` where no trial has it, the reason where some do not or where it cannot be compared.
 fn by_block(figure: Figure, starts: &CandidateTrials<'_>) -> Result<Option<ByBlock>, String> {
     let cells = &starts.counted;
     let known: Vec<(u32, FigureValue)> =
@@ -58,7 +57,6 @@ fn by_block(figure: Figure, starts: &CandidateTrials<'_>) -> Result<Option<ByBlo
         .ok_or_else(|| format!("a trial's {figure} is 0"))
 }
 
-/// One side's figure over its blocks.
 fn over_blocks(side: &ByBlock, level: Level) -> Option<Estimate> {
     let found = estimate(&side.in_order(), level)?;
     Some(if side.at_least { Estimate::at_least(found.point, found.n) } else { found })
@@ -167,7 +165,6 @@ fn judge_runs(
     without_interval(found, ratio(&of_a, &of_b), of_a.len().min(of_b.len()), &why);
 }
 
-/// Why two runs have no verdict.
 const NO_HISTORY: &str =
     "what differs from run to run is not known: --history DIR with five earlier runs shows it";
 
@@ -181,8 +178,7 @@ fn without_interval(found: &mut FigureComparison, ratio: Option<f64>, n: usize, 
     found.why = Some(why.to_owned());
 }
 
-/// What was found. Where the truth of a side may be more or less than its figure, only the finding that this could not
-/// undo stands.
+/// Where the truth of a side may be more or less than its figure, only a finding that this could not undo stands.
 fn settle(
     found: &mut FigureComparison,
     compared: &compare::RatioComparison,
@@ -216,5 +212,4 @@ fn settle(
     found.why = Some(format!("{why}{because}"));
 }
 
-/// Why a figure is a lower bound.
 const BOUND: &str = ": the client was the limit, or a percentile fell among requests without a response";

@@ -1,7 +1,6 @@
-//! Two candidates side by side, figure by figure: of one run, paired within its blocks, or of two runs.
-//!
-//! The rule is [`crate::compare`]'s. Here is what it is applied to, whether it may be applied at all
-//! ([`comparability`]), what the same run shows of equals ([`noise`]), and what fails a build ([`fail_if`]).
+//! Two candidates side by side, of one run, paired within its blocks, or of two runs, by the rule of
+//! [`crate::compare`]: whether it may be applied ([`comparability`]), what equals show ([`noise`]), and what fails a
+//! build ([`fail_if`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -182,19 +181,15 @@ fn by_name<S: serde::Serializer>(figure: &Figure, serializer: S) -> Result<S::Ok
     serializer.serialize_str(figure.name)
 }
 
-/// Why there is no comparison: a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ComparisonError {
-    /// What to compare is not clear, or not there.
     #[error("{0}")]
     Choice(String),
-    /// They are not comparable.
     #[error(
         "{a} and {b} are not comparable: {differences}. Measure both in one run, as `prony bench --candidate \
          base=… --candidate head=…` does, or compare them all the same with --force."
     )]
     Unlike { a: String, b: String, differences: String },
-    /// No trial of one of them counts.
     #[error("{0} has no trial that counts: look at `prony report {1}` for the reasons.")]
     Nothing(String, String),
 }
@@ -309,8 +304,8 @@ fn first_line(options: &Options, plans: &[PlanComparison]) -> BTreeSet<Figure> {
 }
 
 impl Comparison {
-    /// A figure's tests under each plan, with what the other plans say of the spread: for two-sided tests of so many
-    /// hypotheses, or with 2 one-sided ones.
+    /// A figure's tests under each plan, with what the other plans say of the spread; `sides` and `hypotheses` of the
+    /// family.
     fn over_plans(&self, figure: Figure, (sides, hypotheses): (f64, usize)) -> Vec<Option<Difference>> {
         let own = |plan: &PlanComparison| plan.figures.iter().find(|f| f.figure == figure)?.test;
         let (error, all) = (sides * self.error, real_len(hypotheses.max(1)));
@@ -319,7 +314,6 @@ impl Comparison {
     }
 }
 
-/// A plan that both have, with the trials that count.
 struct PlanPair<'a> {
     name: String,
     describe: String,
@@ -332,7 +326,6 @@ struct PlanPair<'a> {
 }
 
 impl PlanPair<'_> {
-    /// Blocks in which both have a trial that counts.
     fn common_blocks(&self) -> u32 {
         let blocks = |cells: &[Cell<'_>]| cells.iter().map(|c| c.planned.block).collect::<BTreeSet<u32>>();
         count(blocks(&self.a.counted).intersection(&blocks(&self.b.counted)).count())

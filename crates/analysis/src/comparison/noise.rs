@@ -26,16 +26,12 @@ impl Noise {
         half_width.is_finite().then_some(Noise { trial_to_trial, half_width, n: n as u64 })
     }
 
-    /// From both sides' figures in the order of time, each held against itself alone: the mean square
-    /// of successive differences of its logarithms is twice the variance from trial to trial, whatever
-    /// slow change there is besides, and whatever the difference between both. With σ²ₐ and σ²ᵦ of n
-    /// blocks the half width is t(n − 1)·√((σ²ₐ + σ²ᵦ)/n): successive differences of two sides weigh as
-    /// 4(n − 1)/3 degrees of freedom, so that n − 1 is on the safe side.
-    ///
-    /// `None` under two trials of either, or where one is not above 0.
-    ///
-    /// Source: von Neumann, Kent, Bellinson & Hart (1941), *The mean square successive difference*,
-    /// Ann. Math. Statist. 12(2).
+    /// From both sides' figures in the order of time, each held against itself alone: the mean square of successive
+    /// differences of its logarithms is twice the variance from trial to trial, whatever slow change there is besides,
+    /// and whatever the difference between both. With σ²ₐ and σ²ᵦ of n blocks the half width is t(n − 1)·√((σ²ₐ +
+    /// σ²ᵦ)/n): successive differences of two sides weigh as 4(n − 1)/3 degrees of freedom, so that n − 1 is on the
+    /// safe side. `None` under two trials of either, or where one is not above 0. Source: von Neumann, Kent, Bellinson
+    /// & Hart (1941), *The mean square successive difference*, Ann. Math. Statist. 12(2).
     pub(super) fn of_trials(a: &[f64], b: &[f64]) -> Option<Noise> {
         let (var_a, var_b) = (successive(a)?, successive(b)?);
         let n = a.len().min(b.len());
@@ -44,10 +40,9 @@ impl Noise {
         Noise::new(f64::midpoint(var_a, var_b).sqrt(), t * error, n)
     }
 
-    /// Of a duet, from what each block's places show, ln(left/right): whoever stands there is in it, and
-    /// who is better is not, so that their spread over blocks is what a ratio of equals would have.
-    ///
-    /// `trial_to_trial` is then of the ratio of a single half: of two halves' mean it is √2 times less.
+    /// Of a duet, from each block's ln(left/right): who stands there is in it, and who is better is not, so that their
+    /// spread is what a ratio of equals would have. `trial_to_trial` is of a single half's ratio: √2 times that of two
+    /// halves' mean.
     pub(super) fn of_places(places: &[f64]) -> Option<Noise> {
         let spread = variance(places)?.sqrt();
         let t = t_two_sided(real_len(places.len()) - 1.0, CONFIDENCE)?;

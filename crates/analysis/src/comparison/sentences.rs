@@ -152,7 +152,6 @@ fn with_interval(figure: Figure, ratio: &Estimate) -> String {
     format!("{} {}{}", said_name(figure), change(ratio.point), interval.unwrap_or_default())
 }
 
-/// Figures of a comparison, each with its plan.
 struct Told<'a>(&'a Comparison, Vec<(&'a str, &'a FigureComparison)>);
 
 impl<'a> Told<'a> {
@@ -173,7 +172,6 @@ impl<'a> Told<'a> {
         shortened(&of.map(|(plan, f)| say(f) + &under(plan)).collect::<Vec<_>>(), "more")
     }
 
-    /// What was found so, each with its change.
     fn changes(&self, found: &[Finding], stands: bool) -> String {
         let is = |f: &FigureComparison| f.stands == stands && f.finding.is_some_and(|of| found.contains(&of));
         self.said(is, |f| f.ratio.as_ref().map_or(String::new(), |ratio| with_interval(f.figure, ratio)))

@@ -22,7 +22,6 @@ type Compare = (Relation, f64);
 /// Shorter windows say nothing of memory that grows as long as a server runs.
 const MEMORY_GROWTH_MIN_NS: u64 = 60_000_000_000;
 
-/// A finding on one pair of terms, or on one term.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Finding {
     pub(super) judgement: Judgement,

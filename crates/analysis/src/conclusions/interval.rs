@@ -21,7 +21,6 @@ pub(super) fn margin(quantity: Quantity) -> f64 {
     }
 }
 
-/// What a claim says of two sides, and of what it is.
 pub(super) struct Asked {
     pub(super) relation: Relation,
     /// The smallest difference that matters, as a share.
@@ -32,8 +31,8 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Pairs of both sides, their factors in: the claim is about their ratio to 1. `shown` is what 1 is shown as; `number`
-    /// is the right side where it is one.
+    /// Pairs of both sides, factors in, against a ratio of 1. `shown` is what 1 is shown as; `number`: the right side
+    /// is one.
     pub(super) fn finding(&self, pairs: &[(f64, f64)], shown: f64, number: Option<f64>) -> Finding {
         let turned: Vec<(f64, f64)> = pairs.iter().map(|(left, right)| (*right, *left)).collect();
         if let Some(test) = log_ratios(&turned).and_then(|logs| self.level.test(&logs)) {

@@ -1,7 +1,5 @@
-//! Conclusions judged: whether what a source concluded is what was measured here.
-//!
-//! A claim holds where [`crate::compare`]'s tests over blocks say so, fails where they say the opposite, and is undecided
-//! else: on log ratios where both sides are figures above 0, on differences else.
+//! Conclusions judged: a claim holds or fails where [`crate::compare`]'s tests over blocks say so or the opposite, on
+//! log ratios where both sides are figures above 0, on differences else.
 
 use prony_model::Estimate;
 use prony_model::published::{By, Conclusion, Published};
@@ -106,7 +104,6 @@ pub struct JudgedPlan {
     pub why: Option<String>,
 }
 
-/// What claims are judged on.
 pub(crate) struct Evidence<'a> {
     pub(crate) log: &'a RunLog,
     pub(crate) results: &'a Results<'a>,

@@ -10,9 +10,7 @@ use crate::numbers::real_len;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Printed {
     pub(super) value: f64,
-    /// Whether the source says "at least".
     pub(super) at_least: bool,
-    /// Whether a row that it is from is in doubt.
     pub(super) doubted: bool,
 }
 
@@ -83,7 +81,6 @@ fn is_under(row: &PublishedRow, plan: &NamedPlan, connections: u32) -> bool {
         && row.rate_per_s == plan.plan.rate_per_s
 }
 
-/// The rows that a source has under a plan.
 pub(crate) fn rows_under<'a>(
     published: &'a Published,
     plan: &'a NamedPlan,

@@ -14,7 +14,6 @@ use crate::numbers::count;
 use crate::ranking::Contest;
 
 impl Evidence<'_> {
-    /// `rank(candidate) <= at_most` under a plan.
     pub(super) fn ranked(&self, candidate: &str, at_most: u32, plan: &NamedPlan) -> Finding {
         let source = self.log.header.published.as_ref();
         let not_it = |rival: &&str| *rival != candidate;

@@ -1,5 +1,4 @@
-//! The one table of figures. A new figure is one entry at its end; rankings, comparisons, claims, thresholds, histories,
-//! the terminal, Markdown, CSV, JSON, OpenMetrics and the page take it from there.
+//! The one table of figures, from which all views take them. A new figure is one entry at its end.
 
 use prony_model::trial::Bound;
 use prony_model::unit::Unit;
@@ -13,7 +12,6 @@ const THROUGHPUT_DIFFERENCE: f64 = 0.02;
 /// The smallest difference of a response time that matters, unless told otherwise.
 const LATENCY_DIFFERENCE: f64 = 0.05;
 
-/// What most response times have in common.
 const RESPONSE: Entry = Entry {
     name: "",
     field: "",
@@ -36,7 +34,6 @@ const RESPONSE: Entry = Entry {
     of_trial: |_, _| None,
 };
 
-/// What most figures of a server have in common.
 const OF_SERVER: Entry = Entry { affected_as: "", better_and_worse: ["LESS", "MORE"], ..RESPONSE };
 
 /// What the rates of bytes have in common: they follow the throughput.
@@ -295,7 +292,6 @@ pub(crate) static FIGURES: &[Entry] = &[
     },
 ];
 
-/// What an entry's function returns.
 fn exact(value: f64) -> Option<FigureValue> {
     Some(FigureValue { value, at_least: false })
 }

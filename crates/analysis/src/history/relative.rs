@@ -19,8 +19,8 @@ pub(super) fn check(log: &RunLog, name: &str) -> Result<(), String> {
     Err(format!("it has no candidate {name:?}: it has {}", labels.join(", ")))
 }
 
-/// Makes a point's figure the ratio of these trials to the others, by the rule of a comparison: paired within blocks
-/// where they share some. There is none where one of both lacks the figure, or where the others' is a lower bound.
+/// Makes a point's figure a ratio, paired within blocks where they share some. None where one lacks the figure, or the
+/// others' is a lower bound.
 pub(super) fn divide<'a>(
     point: &mut Point,
     results: &[&'a TrialResult],

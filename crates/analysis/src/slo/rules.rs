@@ -15,8 +15,7 @@ use crate::interval;
 use crate::numbers::{real, rounded};
 use crate::text::with_unit;
 
-/// A percentile below a limit. Where the trial has the percentile's interval, that decides; where it is
-/// withheld for want of samples, the number of requests above the limit may do so all the same.
+/// The trial's interval decides, or where it is withheld the number of requests above the limit may all the same.
 pub(super) fn percentile_held(
     trial: &Trial,
     part: Part,
@@ -74,7 +73,6 @@ fn between(interval: Option<&(u64, Option<u64>)>) -> String {
     })
 }
 
-/// What makes a window longer.
 fn longer(trial: &Trial) -> &'static str {
     if trial.plan.stages.is_empty() { "a longer load (-d)" } else { "longer stages" }
 }
@@ -122,8 +120,7 @@ pub(crate) fn by_share(share: &Interval, quantile: f64) -> Decision {
     }
 }
 
-/// The requests of a part of the latency, and those that were not below the limit: with them all that failed, and those
-/// without a response that had already waited longer.
+/// A part's requests, and those not below the limit: also what failed or had already waited longer without a response.
 pub(crate) fn beyond(trial: &Trial, part: Part, limit_ns: u64) -> (u64, u64) {
     let (times, failed, waiting) = (&part.summary(trial).hdr, trial.requests.failed, &trial.latency.waiting);
     let late = not_below(waiting, limit_ns);
@@ -136,8 +133,7 @@ pub(crate) fn failed(trial: &Trial) -> (u64, u64) {
     (trial.requests.completed + trial.requests.failed, trial.requests.failed)
 }
 
-/// A trial's window in five parts at most, of whole entries of its series: the requests that ended in each, and of these
-/// how many failed or took as long as the limit.
+/// The window in at most five parts of whole entries: requests that ended, and those that failed or took the limit.
 fn parts(trial: &Trial, limit_ns: u64) -> Vec<(u64, u64)> {
     let (series, count) = (&trial.series, trial.series.len().min(PARTS));
     let part = |entries: &[SeriesPoint]| {
@@ -148,10 +144,9 @@ fn parts(trial: &Trial, limit_ns: u64) -> Vec<(u64, u64)> {
     (0..count).map(|i| part(&series[i * series.len() / count..(i + 1) * series.len() / count])).collect()
 }
 
-/// A percentile without an interval, by the share of requests beyond the limit over the window's parts. A tail moves with
-/// the level, whether or not this window shows that it does: its requests weigh as many independent ones as the median's.
-/// Only response has a series: of another part of the latency those beyond are taken to lie where as many of the longest
-/// responses do.
+/// Without an interval, by the share beyond the limit over the window's parts. A tail moves with the level, whether or
+/// not this window shows it: its requests weigh as many independent ones as the median's. Only response has a series:
+/// those of another part are taken to lie where as many of the longest responses do.
 fn by_parts(trial: &Trial, part: Part, quantile: f64, limit_ns: u64) -> Decision {
     let (own, response) = (&part.summary(trial).hdr, &trial.latency.response.hdr);
     let within = 1.0 - real(not_below(own, limit_ns)) / real(own.len().max(1));
@@ -212,8 +207,7 @@ const MEAN_MIN: u64 = 30;
 /// More requests without an answer than this share leave a figure over the answered ones undecided.
 const UNANSWERED_MAX_SHARE: f64 = 0.05;
 
-/// Whether so many requests had no answer that a figure over the answered ones says too little of all: it is too good
-/// by what the others would add.
+/// Whether a figure over the answered ones says too little of all: it is too good by what the others would add.
 fn mostly_answered(trial: &Trial) -> bool {
     let requests = &trial.requests;
     let without = requests.failed + requests.in_flight + requests.never_sent;
@@ -225,8 +219,8 @@ pub(crate) fn answered(trial: &Trial) -> bool {
     trial.requests.failed == 0 && mostly_answered(trial)
 }
 
-/// A figure that has no interval within a trial. The highest of all trials is what was needed, so it is met or missed
-/// as it is; anything else needs several trials, whose interval decides (`slo_run`).
+/// Without an interval within a trial. The highest of all is what was needed, so it is met or missed as it is; anything
+/// else needs several trials (`slo_run`).
 pub(super) fn value_held(figure: Figure, trial: &Trial, server: Option<&ServerSamples>, limit: f64) -> Held {
     let Some(value) = figure.of_trial(trial, server) else {
         let seen = "not measured".to_owned();

@@ -6,8 +6,7 @@ use prony_model::measurement::{BIN_NS, Censored, Measurement, Parts, RequestCoun
 
 use super::{S, healthy};
 
-/// A load of these requests on so many connections: when each was due, sent and answered, in seconds from the window's
-/// start on.
+/// Requests on so many connections: when each was due, sent and answered, in seconds from the window's start on.
 pub fn measured(requests: &[(f64, f64, f64)], window_ns: u64, connections: u64) -> Measurement {
     let seconds = window_ns.div_ceil(S);
     let mut m = healthy(seconds, 0);

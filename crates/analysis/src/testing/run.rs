@@ -16,7 +16,6 @@ use crate::trial::judge;
 pub struct Log(pub RunLog);
 
 impl Log {
-    /// Without results yet.
     pub fn new(candidates: &[&str], blocks: u32) -> Log {
         let candidate = |label: &&str| CandidateRecord {
             label: (*label).to_owned(),

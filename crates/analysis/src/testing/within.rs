@@ -1,6 +1,4 @@
-//! What a trial's window says of itself: its figures with their intervals and
-//! what drifted, as [`crate::trial::judge`] takes them, without the rest of a
-//! trial. It is what `cargo xtask coverage` plays simulated trials through.
+//! What a trial's window says of itself, as [`crate::trial::judge`] takes it: for `cargo xtask coverage`.
 
 use prony_model::Estimate;
 use prony_model::histogram::SparseHistogram;
@@ -13,10 +11,8 @@ use crate::steady::drifts;
 use crate::summary::{OrderStatistics, summarise};
 use crate::throughput::throughput;
 
-/// The figures of one window.
 #[derive(Debug, Clone)]
 pub struct Within {
-    /// Completed requests per second.
     pub throughput: Estimate,
     /// Response percentiles with their intervals; its histogram is left empty.
     pub response: Summary,

@@ -40,8 +40,8 @@ pub(super) fn reasons(f: &Facts<'_>) -> impl Iterator<Item = Reason> {
     [delayed_ack(f), connections_closed(f), periodic_stalls(f)].into_iter().flatten()
 }
 
-/// A server that writes head and body apart: Nagle's algorithm keeps the second until the client has acknowledged the
-/// first, which it does 40 ms later (RFC 896, RFC 1122 4.2.3.2).
+/// Head and body written apart: Nagle's algorithm keeps the second until the client has acknowledged the first, which
+/// it does 40 ms later (RFC 896, RFC 1122 4.2.3.2).
 fn delayed_ack(f: &Facts<'_>) -> Option<Reason> {
     let completed = f.m.requests.completed;
     let (service, first) = (&f.parts.service.completed, &f.parts.first_byte);

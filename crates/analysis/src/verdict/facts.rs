@@ -12,10 +12,8 @@ use crate::growth::Growth;
 use crate::numbers::real;
 use crate::steady::Drift;
 
-/// What the reasons are found in.
 pub(crate) struct Facts<'a> {
     pub(crate) m: &'a Measurement,
-    /// What else was observed.
     pub(crate) o: &'a Observed,
     pub(crate) plan: &'a PlanRecord,
     pub(crate) arrivals: &'a Arrivals,
@@ -30,7 +28,6 @@ pub(crate) struct Facts<'a> {
     pub(crate) throughput: &'a Estimate,
     pub(crate) growth: Option<Growth>,
     pub(crate) drifts: &'a [Drift],
-    /// The machine that measured it.
     pub(crate) host: &'a Host,
 }
 

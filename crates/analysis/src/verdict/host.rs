@@ -1,5 +1,4 @@
-//! What the machine did to a trial: time that the client was kept from its
-//! work, and connects that the kernel turned away.
+//! What the machine did to a trial: time kept from the client's work, connects that the kernel turned away.
 
 use prony_model::code::Code;
 use prony_model::measurement::WorkerAudit;
@@ -75,10 +74,8 @@ pub(super) fn throttled(f: &Facts<'_>) -> Option<Reason> {
     })
 }
 
-/// A worker's gaps are its own long turns, its late wake-ups, and the time it
-/// was kept off its CPU. A loop that is busy most of the window handles
-/// hundreds of events a turn, so that over 1 ms of work is nothing strange: of
-/// its gaps only what its CPU time does not explain is the host's.
+/// A worker's gaps are long turns, late wake-ups, and time off its CPU. A loop that is busy most of the window handles
+/// hundreds of events a turn: of its gaps only what its CPU time does not explain is the host's.
 fn gaps(f: &Facts<'_>) -> Option<Disturbance> {
     let sum = |of: fn(&WorkerAudit) -> u64| f.m.workers.iter().map(of).sum::<u64>();
     let workers = f.m.workers.len() as u64;
@@ -124,9 +121,8 @@ fn others(f: &Facts<'_>) -> Option<Disturbance> {
     })
 }
 
-/// A server of this machine shares the client's CPUs unless somebody keeps them apart: that the
-/// client waits for it then is the load's own doing, and no noise. So it is judged where the
-/// workers are pinned, or the server is another machine's; never with Prony's own target.
+/// A server of this machine shares the client's CPUs unless they are kept apart: such waits are no noise. Judged where
+/// the workers are pinned, or the server is another machine's; never with Prony's own target.
 fn run_queue_wait(f: &Facts<'_>) -> Option<Disturbance> {
     let host = f.o.host_window.as_ref()?;
     let apart = !f.o.embedded_target && (!host.target_is_local || !f.plan.cpus.is_empty());

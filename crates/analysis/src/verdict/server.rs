@@ -28,8 +28,8 @@ pub(super) fn reasons(f: &Facts<'_>) -> impl Iterator<Item = Reason> {
     changes.into_iter().chain([memory_grows(f), duet_shares(f), service_shares(f)]).flatten()
 }
 
-/// A worker in the place of another is a server that was started again: its caches were cold and its connections cut.
-/// Only where the recipe says that it exchanges its workers by itself is that how it works, and worth a note.
+/// A worker in another's place: caches were cold and connections cut. A note where the recipe says that it is how it
+/// works.
 fn server_restarted(f: &Facts<'_>) -> Option<Reason> {
     let life = &f.o.life;
     let count = life.replaced.len();

@@ -13,6 +13,7 @@ use super::running_server::RunningServer;
 use super::services::{self, Place, Up};
 use super::start::{ServerSide, start};
 use crate::candidate::{Candidate, Layout};
+use crate::catalogue::Recipe;
 use crate::launch::{LaunchContext, shell_word};
 use crate::provision;
 use crate::supervise::{NotUp, Supervision};
@@ -102,7 +103,7 @@ fn folder(candidate: &Candidate, layout: &Layout) -> PathBuf {
 /// foreground.
 pub fn script(candidate: &Candidate, layout: &Layout, port: u16, workers: u32) -> Result<String, String> {
     is_installed(candidate, layout)?;
-    if candidate.recipe().is_some_and(|recipe| recipe.has_services()) || candidate.takes_certificate() {
+    if candidate.recipe().is_some_and(Recipe::has_services) || candidate.takes_certificate() {
         return Err(format!(
             "{candidate} takes services or a certificate, which Prony makes: start it by prony servers start."
         ));

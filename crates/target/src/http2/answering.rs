@@ -56,8 +56,8 @@ impl Http2 {
         }
     }
 
-    /// Puts into the outbox what is no answer's, and what the windows allow of the answers' bodies, a frame of each in
-    /// turn, until `room` is used. True where only room was missing.
+    /// What is no answer's, and what the windows allow of bodies, a frame of each in turn, until `room` is used. True
+    /// where only room was missing.
     pub(crate) fn pump(&mut self, writer: &Writer, outbox: &mut Outbox, room: usize) -> bool {
         self.unload(outbox);
         let mut held = 0;
@@ -94,7 +94,6 @@ impl Http2 {
         false
     }
 
-    /// Puts what is no answer's into the outbox.
     fn unload(&mut self, outbox: &mut Outbox) {
         if !self.out.is_empty() {
             outbox.push(Account::Uncounted, |out| out.append(&mut self.out));
@@ -108,7 +107,6 @@ impl Http2 {
         write::headers(&mut self.out, id, false, &[&block]);
     }
 
-    /// The beginning of a header block.
     fn block_start(&mut self) -> Vec<u8> {
         let mut block = Vec::new();
         // No answer uses the table: at nothing it stays.

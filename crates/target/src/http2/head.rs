@@ -11,7 +11,6 @@ const PATH: u8 = 4;
 const AUTHORITY: u8 = 8;
 const HOST: u8 = 16;
 
-/// What a block of header fields says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Said {
     pub(super) route: Route,
@@ -37,7 +36,6 @@ impl Said {
     }
 }
 
-/// Reads a connection's header blocks.
 #[derive(Default)]
 pub(super) struct Heads {
     decoder: Decoder,
@@ -72,7 +70,6 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap_or_default()
 }
 
-/// The fields so far.
 struct Fields {
     seen: u8,
     is_regular: bool,

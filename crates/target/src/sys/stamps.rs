@@ -12,11 +12,9 @@ use super::{SECOND_NS, clock_ns, now_ns};
 
 /// Software stamps of arriving packets, reported with what is read (Linux, *Documentation/networking/timestamping.rst*).
 const FLAGS: libc::c_uint = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
-/// How old the offset of the two clocks may be: slewing moves both alike, and a step of the wall clock is noticed
-/// within this time. Reading it anew takes nine readings of a clock, some 0.3 µs.
+/// Slewing moves both clocks alike, and a step of the wall clock is noticed within this time. Nine readings: 0.3 µs.
 const OFFSET_NS_MAX: u64 = 100_000_000;
 
-/// The kernel's stamps of what arrives on a listener's connections.
 pub(crate) struct Stamps {
     /// Wall clock − monotonic clock; stamps are of the wall clock.
     offset_ns: i64,
@@ -24,8 +22,7 @@ pub(crate) struct Stamps {
 }
 
 impl Stamps {
-    /// Asks for them; `None` where this kernel has none. The listener hands the wish down to every connection that it
-    /// accepts, and keeps stamping switched on from here on: the first packet after the switch goes without.
+    /// `None` where this kernel has none. Connections inherit it; the first packet after the switch goes without.
     pub(crate) fn ask(listener: &TcpListener) -> Option<Stamps> {
         let flags = FLAGS;
         // SAFETY: the value is an unsigned int that lives across the call, and its size is given.
@@ -47,7 +44,6 @@ impl Stamps {
         }
     }
 
-    /// A stamp on this server's clock.
     pub(crate) fn monotonic_ns(&self, stamp_ns: u64) -> Option<u64> {
         stamp_ns.checked_add_signed(-self.offset_ns)
     }
@@ -67,8 +63,7 @@ fn offset_ns() -> i64 {
 #[repr(C, align(8))]
 struct ControlRoom([u8; 128]);
 
-/// Reads what has arrived, with the wall clock's stamp of the packet that brought the last byte, if it has one.
-/// 0 is the client's end.
+/// With the wall clock's stamp of the packet that brought the last byte, if it has one. 0 is the client's end.
 pub(crate) fn recv(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
     let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     let mut control = ControlRoom([0; 128]);

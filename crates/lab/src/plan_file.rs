@@ -6,11 +6,13 @@ use std::path::Path;
 use prony_model::foreign_file;
 use prony_model::options::LoadOptions;
 use prony_model::secret::{REDACTED, has_secret_field, redacted_command};
+use prony_model::units::DurationValue;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::check::written_secret;
 use crate::experiment::check_name;
+use crate::service::{self, RESET_TIMEOUT, Reset, Service};
 use crate::toml_file::{TomlError, TomlFile, suggest};
 
 const SCHEMA: &str = "prony.plan/1";
@@ -19,6 +21,9 @@ const FILE_MAX_BYTES: u64 = 1 << 20;
 #[derive(Debug, Default)]
 pub struct PlanFile {
     pub values: BTreeMap<String, Value>,
+    /// What the server that is measured needs, and what brings that to its state.
+    pub services: Vec<Service>,
+    pub reset: Option<Reset>,
     name: String,
     text: String,
 }
@@ -27,22 +32,37 @@ pub struct PlanFile {
 #[serde(deny_unknown_fields)]
 struct Raw {
     schema: String,
+    #[serde(default, rename = "service", deserialize_with = "service::in_order", skip_serializing)]
+    services: Vec<Service>,
+    #[serde(skip_serializing)]
+    reset: Option<String>,
+    #[serde(skip_serializing)]
+    reset_timeout: Option<DurationValue>,
     plan: Vec<BTreeMap<String, Value>>,
 }
+
+/// A plan's keys, and what stands beside it.
+type Checked = (BTreeMap<String, Value>, Vec<Service>, Option<Reset>);
 
 impl PlanFile {
     pub fn read(path: &str, known: &[String]) -> Result<PlanFile, String> {
         let text = foreign_file::read_text(Path::new(path), FILE_MAX_BYTES);
         let text = text.map_err(|why| format!("{path} cannot be read: {why}."))?;
         let mut read = PlanFile { name: path.to_owned(), text, ..PlanFile::default() };
-        read.values = read.checked(known).map_err(|why| why.to_string())?;
+        let (values, services, reset) = read.checked(known).map_err(|why| why.to_string())?;
+        (read.values, read.services, read.reset) = (values, services, reset);
         let secret = read.written_secret().map(|(key, why)| read.error(&key, why).to_string());
         secret.map_or(Ok(read), Err)
     }
 
-    fn checked(&self, known: &[String]) -> Result<BTreeMap<String, Value>, TomlError> {
+    fn checked(&self, known: &[String]) -> Result<Checked, TomlError> {
         let file = TomlFile { name: &self.name, text: &self.text };
-        let Raw { schema, plan } = file.parse()?;
+        let Raw { schema, services, reset, reset_timeout, plan } = file.parse()?;
+        service::check(&services, &[]).map_err(|why| file.error(&["service"], why))?;
+        let timeout = reset_timeout.map_or(RESET_TIMEOUT, |timeout| timeout.0);
+        let reset = reset.map(|command| Reset { command, timeout });
+        let checked = reset.as_ref().map_or(Ok(()), |reset| service::check_reset(&reset.command, &services));
+        checked.map_err(|why| file.error(&["reset"], why))?;
         let why = format!("the schema is {schema:?}, and a plan file's is {SCHEMA:?}.");
         file.refuse_if(schema != SCHEMA, &["schema"], why)?;
         let why = format!("a plan file has one [[plan]], and this one {}: write one file each.", plan.len());
@@ -66,7 +86,7 @@ impl PlanFile {
         }
         let why = "\"http2\" and \"protocol\" say the same: write one of them.";
         file.refuse_if(values.len() < count, &["plan", "0", "protocol"], why)?;
-        Ok(values)
+        Ok((values, services, reset))
     }
 
     /// The text of a file that says this, where none of it is a secret.
@@ -75,7 +95,8 @@ impl PlanFile {
         if let Some((_, why)) = file.written_secret() {
             return Err(why);
         }
-        let raw = Raw { schema: SCHEMA.to_owned(), plan: vec![file.values] };
+        let (services, reset, reset_timeout) = (Vec::new(), None, None);
+        let raw = Raw { schema: SCHEMA.to_owned(), services, reset, reset_timeout, plan: vec![file.values] };
         toml::to_string(&raw).map_err(|why| why.to_string())
     }
 
@@ -102,6 +123,18 @@ impl PlanFile {
         let has_field = |text: &str| !text.starts_with('@') && has_secret_field(text);
         let is_secret =
             |text: &&str| redacted_command(text) != **text || has_field(text) || text.contains(REDACTED);
+        let of_service = |service: &Service| {
+            [Some(&service.command), service.ready.as_ref()]
+                .into_iter()
+                .flatten()
+                .any(|text| is_secret(&text.as_str()))
+        };
+        if let Some(service) = self.services.iter().find(|service| of_service(service)) {
+            return Some((
+                "service".to_owned(),
+                format!("the service {:?} has a part that is secret.", service.name),
+            ));
+        }
         let key = || self.values.keys().find(|key| self.texts(key).iter().any(is_secret));
         let why = "has a part that is secret, and this file is kept: write @env:NAME in its place, and set NAME in the environment.";
         secret

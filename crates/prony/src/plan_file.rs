@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches};
 use prony_lab::plan_file::PlanFile;
+use prony_lab::service::Service;
 use prony_model::options::LoadOptions;
+use prony_model::units::show_duration;
 use serde_json::Value;
 
 use crate::cli::{Cli, Command};
@@ -120,6 +122,11 @@ impl Given {
             return Ok(None);
         };
         let (file, command) = (read(path)?, command(&name));
+        if !file.services.is_empty() || file.reset.is_some() {
+            printer.note(&format!(
+                "{path}: services and resets are for prony ci compare, which starts the server; here they are not used."
+            ));
+        }
         // A search hides what it has no use for.
         let own = missing(&file, &command, &typed, |flag| !flag.is_hide_set(), printer)?;
         let words = [&line[..2], &own, &line[2..]].concat();
@@ -189,12 +196,27 @@ pub(crate) fn complete(cli: &mut Cli, line: &ArgMatches, given: Option<&Given>) 
 }
 
 /// A plan file's load, thresholds and URL path for a comparison: flags of `prony bench` that are not in `typed`.
-pub(crate) fn for_bench(path: &str, typed: &[String], printer: &Printer) -> Result<Vec<String>, Failure> {
+pub(crate) fn for_bench(
+    path: &str,
+    typed: &[String],
+    (services, resets): (&[String], bool),
+    printer: &Printer,
+) -> Result<Vec<String>, Failure> {
     let file = read(path)?;
     let line = [&["prony", "bench"].map(str::to_owned)[..], typed].concat();
     let Some((name, typed)) = lenient(&line) else { return Ok(Vec::new()) };
     let takes = |flag: &Arg| is_option(flag) || flag.get_id() == "slo";
     let mut words = missing(&file, &command(&name), &typed, takes, printer)?;
+    // Those that are given otherwise take their place.
+    let given: Vec<&String> = typed.get_many("services").into_iter().flatten().chain(services).collect();
+    let is_given = |own: &Service| {
+        given.iter().any(|text| text.split_once('=').is_some_and(|(name, _)| name == own.name))
+    };
+    words.extend(file.services.iter().filter(|own| !is_given(own)).flat_map(Service::flags));
+    let reset = file.reset.as_ref().filter(|_| !typed.contains_id("reset") && !resets);
+    words.extend(reset.into_iter().flat_map(|reset| {
+        [format!("--reset={}", reset.command), format!("--reset-timeout={}", show_duration(reset.timeout))]
+    }));
     let url = file.texts("url").pop().and_then(|url| url.split_once("://"));
     if let Some((scheme, behind)) = url {
         let authority = behind.split(['/', '?', '#']).next().unwrap_or_default();

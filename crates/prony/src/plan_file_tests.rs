@@ -92,3 +92,26 @@ fn every_flag_of_a_load_is_written_into_a_file_and_read_back() {
         }
     }
 }
+
+#[test]
+fn services_and_the_reset_of_a_file_are_those_of_a_comparison() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.toml").display().to_string();
+    let text = "schema = \"prony.plan/1\"\nreset = \"fill {db_port}\"\n\
+        [service.db]\nservice = \"postgresql\"\nsettings = { fsync = \"off\" }\nkeep = true\n\
+        [service.cache]\ncommand = \"cache {port} {db_port}\"\nready = \"ping {port}\"\n\
+        [[plan]]\nurl = \"http://127.0.0.1/\"\n";
+    std::fs::write(&path, text).unwrap();
+    let of = |services: &[&str], resets| {
+        let services: Vec<String> = services.iter().map(|text| (*text).to_owned()).collect();
+        for_bench(&path, &[], (&services, resets), &Printer::new()).unwrap()
+    };
+    let cache = ["--service=cache=cache {port} {db_port}", "--service-ready=cache=ping {port}"];
+    let db = ["--service=db=postgresql fsync=off", "--keep-service=db"];
+    let reset = ["--reset=fill {db_port}", "--reset-timeout=1m"];
+    assert_eq!(of(&[], false), [db, cache, reset].concat());
+    assert_eq!(of(&["db=d {port}"], true), cache);
+    std::fs::write(&path, text.replace("{db_port}", "{nosuch_port}")).unwrap();
+    let why = for_bench(&path, &[], (&[], false), &Printer::new()).unwrap_err().message;
+    assert!(why.contains("p.toml:6") || why.contains("{nosuch_port}"), "{why}");
+}

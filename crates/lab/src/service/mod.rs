@@ -111,16 +111,39 @@ impl Service {
         Service { name, command, known: None, ready: None, keep: false, ready_timeout, port_name }
     }
 
-    /// The service of a flag: a command, or `postgresql`, also with a file of SQL, `postgresql:seed.sql`.
+    /// The service of a flag: a command, or `postgresql`, also with a file of SQL and settings, `postgresql:seed.sql fsync=off`.
     pub fn given(name: &str, text: &str) -> Result<Service, String> {
-        match text.split_once(':').unwrap_or((text, "")) {
-            (POSTGRESQL, "") => Service::postgresql(name, None, &BTreeMap::new()),
-            (POSTGRESQL, seed) if !Path::new(seed).is_file() => Err(format!(
-                "--service {name}: there is no file {seed:?} here, which PostgreSQL is to run: write its path."
-            )),
-            (POSTGRESQL, seed) => Service::postgresql(name, Some(seed), &BTreeMap::new()),
+        let mut words = text.split_whitespace();
+        let (what, seed) = words.next().map_or(("", None), |word| {
+            word.split_once(':').map_or((word, None), |(what, seed)| (what, Some(seed)))
+        });
+        let settings: Option<BTreeMap<String, String>> = words
+            .map(|word| word.split_once('=').map(|(key, value)| (key.to_owned(), value.to_owned())))
+            .collect();
+        match (what, settings) {
+            (POSTGRESQL, Some(settings)) => match seed.filter(|seed| !Path::new(seed).is_file()) {
+                Some(seed) => Err(format!(
+                    "--service {name}: there is no file {seed:?} here, which PostgreSQL is to run: write its path."
+                )),
+                None => Service::postgresql(name, seed, &settings),
+            },
             _ => Ok(Service::new(name, text)),
         }
+    }
+
+    /// The same in flags.
+    pub fn flags(&self) -> Vec<String> {
+        let Service { name, command, known, ready, keep, ready_timeout, .. } = self;
+        let short = known
+            .as_ref()
+            .filter(|known| Service::given(name, known).is_ok_and(|same| same.command == *command));
+        let ready = ready.as_ref().filter(|_| short.is_none());
+        let timeout = Some(ready_timeout).filter(|timeout| **timeout != READY_TIMEOUT);
+        let timeout = timeout.map(|timeout| format!("--service-timeout={name}={}", show_duration(*timeout)));
+        let service = format!("--service={name}={}", short.unwrap_or(command));
+        let ready = ready.map(|ready| format!("--service-ready={name}={ready}"));
+        let keep = keep.then(|| format!("--keep-service={name}"));
+        [Some(service), ready, timeout, keep].into_iter().flatten().collect()
     }
 
     /// A cluster of PostgreSQL's own in `{run}`, with the database `prony` of the user `prony`, ready once its seed is in it.
@@ -136,14 +159,13 @@ impl Service {
             ));
         }
         let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
-        let set = settings.iter().map(|(key, value)| format!("-c {}", quoted(&format!("{key}={value}"))));
-        let set: Vec<String> = set.collect();
+        let set: Vec<String> = settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let options: Vec<String> = set.iter().map(|setting| format!("-c {}", quoted(setting))).collect();
         let load = seed.map(|seed| format!("cd \"$folder\"; ask -d prony -f {}", quoted(seed)));
-        let script = POSTGRESQL_SCRIPT.replace("SETTINGS", &set.join(" "));
+        let script = POSTGRESQL_SCRIPT.replace("SETTINGS", &options.join(" "));
         let script = script.replace("SEED", &load.unwrap_or_default());
-        let words =
-            [POSTGRESQL.to_owned()].into_iter().chain(seed.map(|seed| format!("seed {seed}"))).chain(set);
-        let known = Some(words.collect::<Vec<_>>().join(", "));
+        let what = seed.map_or(POSTGRESQL.to_owned(), |seed| format!("{POSTGRESQL}:{seed}"));
+        let known = Some([what].into_iter().chain(set).collect::<Vec<_>>().join(" "));
         let ready = Some("test -e {run}/seeded".to_owned());
         Ok(Service { known, ready, ..Service::new(name, &script) })
     }
@@ -305,7 +327,16 @@ mod tests {
         let db = &services[0];
         assert!(db.command.contains("-c 'fsync=off' &"), "{}", db.command);
         assert!(db.command.contains(r"ask -d prony -f 'it'\''s.sql'"), "{}", db.command);
-        assert_eq!(db.record().command, "postgresql, seed it's.sql, -c 'fsync=off'");
+        assert_eq!(db.record().command, "postgresql:it's.sql fsync=off");
+        let given = Service::given("db", "postgresql fsync=off").unwrap();
+        assert!(given.command.contains("-c 'fsync=off' &"), "{}", given.command);
+        let kept = Service { keep: true, ready_timeout: Duration::from_secs(120), ..given };
+        assert_eq!(
+            kept.flags(),
+            ["--service=db=postgresql fsync=off", "--service-timeout=db=2m", "--keep-service=db"]
+        );
+        let own = Service { ready: Some("ping".to_owned()), ..Service::new("db", "d {port}") };
+        assert_eq!(own.flags(), ["--service=db=d {port}", "--service-ready=db=ping"]);
         let unknown = Service::given("db", "postgresql:nosuch.sql").unwrap_err();
         assert!(unknown.contains("no file \"nosuch.sql\""), "{unknown}");
         assert_eq!(Service::given("db", "postgresql2 {port}").unwrap().command, "postgresql2 {port}");

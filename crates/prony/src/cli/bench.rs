@@ -39,7 +39,7 @@ pub(crate) struct BenchArguments {
     /// each start, or with its own certificate for 127.0.0.1 (then give --cacert or -k)
     #[arg(long, conflicts_with = "experiment")]
     pub(crate) https: bool,
-    /// Start what candidates need, such as a database: NAME='COMMAND {port}', or NAME=postgresql[:SEED.sql]
+    /// Start what candidates need, such as a database: NAME='COMMAND {port}', or NAME='postgresql[:SEED.sql] [SETTING=VALUE]'
     /// (repeatable; started in this order)
     ///
     /// It is started anew for each trial, and on CPUs of its own if there are at least three. Commands get its port in

@@ -58,7 +58,8 @@ fn run_compare(arguments: &CiCompareArguments, printer: &Printer) -> Result<(), 
     load.extend(given(arguments.path.as_ref()).map(|path| format!("--path={path}")));
     load.extend(listed(arguments.slo.as_ref()).iter().map(|slo| format!("--slo={slo}")));
     if let Some(file) = given(arguments.plan.as_ref()) {
-        load.extend(plan_file::for_bench(file, &load, printer)?);
+        let given = (&arguments.services[..], given(arguments.reset.as_ref()).is_some());
+        load.extend(plan_file::for_bench(file, &load, given, printer)?);
     }
     let slos = load.iter().filter_map(|word| word.strip_prefix("--slo=").map(str::to_owned));
     let slos = thresholds::parse(&slos.collect::<Vec<_>>())?;

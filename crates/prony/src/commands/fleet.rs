@@ -79,7 +79,6 @@ pub(crate) fn check_agent_binary(options: &FleetOptions, another_host: bool) -> 
     ))
 }
 
-/// The flags that say which fleet it is; none without one.
 pub(crate) fn flags(options: &FleetOptions) -> Vec<String> {
     let fleet = options.fleet.iter().map(|text| ["--fleet".to_owned(), text.clone()]);
     let count = options.agents.iter().map(|count| ["--agents".to_owned(), count.to_string()]);

@@ -79,7 +79,6 @@ impl OneTargetOptions {
     }
 }
 
-/// The first bytes of a file, or of standard input.
 pub(crate) fn read(path: &str, most: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let read = match path {

@@ -10,7 +10,6 @@ use crate::interrupt;
 use crate::printer::Printer;
 use crate::web::{self, Site};
 
-/// Where `prony bench` leaves its run logs.
 const RUNS: &str = "runs";
 
 pub(crate) fn run(arguments: &ServeArguments, printer: &Printer) -> Result<(), Failure> {

@@ -30,7 +30,6 @@ use crate::printer::Printer;
 pub(crate) const ROOT: &str = ".prony";
 /// Where the script of `servers start --print` has a server listen unless told otherwise.
 const PRINTED_PORT: u16 = 8080;
-/// How often a server that was started is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 pub(crate) fn run(arguments: &ServersArguments, printer: &Printer) -> Result<(), Failure> {

@@ -57,7 +57,6 @@ pub(crate) fn precision_not_judged(asked: bool, log: &RunLog) -> Option<String> 
     })
 }
 
-/// Prints thresholds, after everything else of a run.
 pub(crate) fn print(slos: &[SloRecord], printer: &Printer) {
     if !slos.is_empty() {
         printer.out(&terminal::thresholds(slos, &printer.options()));

@@ -13,7 +13,6 @@ pub(super) struct Plain {
     /// Whether messages are written to a log, where nobody asked for lines.
     logs: bool,
     pace: Pace,
-    /// Whether the one line is there now.
     shown: bool,
 }
 

@@ -5,7 +5,6 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The longest head that is read.
 const HEAD_MAX_BYTES: usize = 8 << 10;
 /// A head has this long to arrive.
 const HEAD_TIME: Duration = Duration::from_secs(5);

@@ -22,7 +22,6 @@ const SEND_EVERY: Duration = Duration::from_millis(250);
 /// A page that accepts no event for so long is gone.
 const EVENT_TIME: Duration = Duration::from_secs(5);
 const STACK_BYTES: usize = 512 << 10;
-/// The policy of what is no page.
 const NOTHING: &str = "default-src 'none'";
 
 #[derive(Debug)]

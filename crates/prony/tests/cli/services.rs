@@ -244,7 +244,7 @@ fn postgresql_is_started_with_its_seed_or_quotes_its_failure() {
     assert_eq!(shop.failures(), [""; 2].map(str::to_owned), "{said:?}");
     let header = shop.world.lines("r.jsonl", "header").remove(0);
     let recorded = header["services"][0]["command"].as_str().unwrap_or_default();
-    assert!(recorded.starts_with("postgresql, seed ") && recorded.ends_with("seed.sql"), "{recorded}");
+    assert!(recorded.starts_with("postgresql:") && recorded.ends_with("seed.sql"), "{recorded}");
     shop.assert_nothing_left();
     let shop = Shop::new();
     shop.world.write("wrong.sql", "CREATE TABEL item (id integer);\n");

@@ -45,7 +45,6 @@ const NATIVE: &str = "native";
 /// The state of a server whose recipe is the one that was run.
 const VERIFIED: &str = "verified";
 
-/// What a script needs to choose among servers.
 pub(super) fn json(catalogue: &Catalogue, layout: &Layout) -> String {
     let servers: Vec<Value> = catalogue
         .servers

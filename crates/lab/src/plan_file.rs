@@ -123,16 +123,14 @@ impl PlanFile {
         let has_field = |text: &str| !text.starts_with('@') && has_secret_field(text);
         let is_secret =
             |text: &&str| redacted_command(text) != **text || has_field(text) || text.contains(REDACTED);
-        let of_service = |service: &Service| {
-            [Some(&service.command), service.ready.as_ref()]
-                .into_iter()
-                .flatten()
-                .any(|text| is_secret(&text.as_str()))
-        };
+        let of_service = |service: &Service| service.texts().any(|text| is_secret(&text));
         if let Some(service) = self.services.iter().find(|service| of_service(service)) {
             return Some((
                 "service".to_owned(),
-                format!("the service {:?} has a part that is secret.", service.name),
+                format!(
+                    "the service {:?} has a part that is secret, and this file is kept: write $NAME in its place, and set NAME in the environment.",
+                    service.name
+                ),
             ));
         }
         let key = || self.values.keys().find(|key| self.texts(key).iter().any(is_secret));

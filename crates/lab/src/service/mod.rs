@@ -131,6 +131,12 @@ impl Service {
         }
     }
 
+    /// What its user has written of it.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        let ready = self.ready.as_ref().filter(|_| self.known.is_none());
+        [Some(self.known.as_ref().unwrap_or(&self.command)), ready].into_iter().flatten().map(String::as_str)
+    }
+
     /// The same in flags.
     pub fn flags(&self) -> Vec<String> {
         let Service { name, command, known, ready, keep, ready_timeout, .. } = self;

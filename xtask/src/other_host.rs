@@ -44,7 +44,8 @@ impl OtherHost {
                 return Ok(Err(format!("{program} is not there (apt-get install openssh-server)")));
             }
         }
-        anew(&folder.join("bin"))?;
+        anew(folder)?;
+        files::make(&folder.join("bin"))?;
         remove();
         for line in [
             format!("netns add {NAME}"),

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::check::written_secret;
 use crate::experiment::check_name;
-use crate::service::{self, RESET_TIMEOUT, Reset, Service};
+use crate::service::{self, Reset, Service};
 use crate::toml_file::{TomlError, TomlFile, suggest};
 
 const SCHEMA: &str = "prony.plan/1";
@@ -59,10 +59,8 @@ impl PlanFile {
         let file = TomlFile { name: &self.name, text: &self.text };
         let Raw { schema, services, reset, reset_timeout, plan } = file.parse()?;
         service::check(&services, &[]).map_err(|why| file.error(&["service"], why))?;
-        let timeout = reset_timeout.map_or(RESET_TIMEOUT, |timeout| timeout.0);
-        let reset = reset.map(|command| Reset { command, timeout });
-        let checked = reset.as_ref().map_or(Ok(()), |reset| service::check_reset(&reset.command, &services));
-        checked.map_err(|why| file.error(&["reset"], why))?;
+        let reset = service::reset_of(reset, reset_timeout, &services)
+            .map_err(|(key, why)| file.error(&[key], why))?;
         let why = format!("the schema is {schema:?}, and a plan file's is {SCHEMA:?}.");
         file.refuse_if(schema != SCHEMA, &["schema"], why)?;
         let why = format!("a plan file has one [[plan]], and this one {}: write one file each.", plan.len());

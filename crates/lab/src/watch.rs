@@ -136,11 +136,16 @@ impl Observation<'_> {
         let window = measured.as_ref().ok().map(|m| (m.window_start_ns, m.window_end_ns));
         let finish = |sampling: Sampling| sampling.finish(window, self.startup, self.server_cpus);
         let seen = self.sampling.map_or(Ok(None), finish);
-        let services = self.services.into_iter().filter_map(|service| service.finish(window)).collect();
+        let services = self.services.into_iter().filter_map(|service| service.finish(window).transpose());
+        let services = services.collect::<Result<Vec<_>, String>>();
         let measured = measured?;
         let (Seen { mut server, life }, sampled) = match seen {
             Ok(seen) => (seen.unwrap_or_default(), Ok(())),
             Err(why) => (Seen::default(), Err(why)),
+        };
+        let (services, sampled) = match services {
+            Ok(services) => (services, sampled),
+            Err(why) => (Vec::new(), sampled.and(Err(why))),
         };
         if let Some(server) = &mut server {
             server.services = services;

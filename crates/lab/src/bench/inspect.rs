@@ -7,8 +7,9 @@ use prony_host::state;
 use prony_model::plan::Protocol;
 use strum::VariantArray;
 
-use super::request_spec::RequestSpec;
-use super::services;
+use super::request_spec::{Endpoint, RequestSpec};
+use super::running_server::RunningServer;
+use super::services::{self, Up};
 use super::start::{ServerSide, start};
 use crate::candidate::{Candidate, Layout};
 use crate::check::CheckReport;
@@ -63,38 +64,62 @@ pub fn inspect_there(
     }
 }
 
+/// A candidate that is up outside of a run.
+pub(super) struct Alone {
+    pub(super) running: RunningServer,
+    /// Its recipe's; declared after it, since they end after it.
+    pub(super) services: Vec<Up>,
+    pub(super) endpoint: Endpoint,
+    spec: RequestSpec,
+    /// By what it has not been asked yet.
+    spoken: Vec<Protocol>,
+}
+
+/// Brings a candidate up with so many workers, by the first protocol that it speaks.
+pub(super) fn alone(
+    candidate: &Candidate,
+    place: ServerSide<'_>,
+    workers: u32,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<Alone, String> {
+    let spec = RequestSpec::of_contract(candidate);
+    let mut spoken = Protocol::VARIANTS.iter().copied().filter(|protocol| candidate.speaks(*protocol));
+    let first = spoken.next().ok_or_else(|| {
+        format!(
+            "{candidate} cannot be started: \"protocols\" of its recipe has none for how it is started here (h2c and http/1.1 without TLS, h2 and http/1.1 with it)."
+        )
+    })?;
+    let beside = services::Place { side: place, cpus: &[], shares: false };
+    let services = services::bring_up(candidate, &[], beside, &mut Vec::new(), cancelled);
+    let started = services.and_then(|services| {
+        let (settings, ports) = ((workers, &[][..]), services::ports(&services));
+        let (running, endpoint) = start(candidate, &spec, place, settings, first, &ports, cancelled)?;
+        Ok((running, endpoint, services))
+    });
+    let (running, endpoint, services) = started.map_err(|not_up| match not_up {
+        NotUp::NoFolder(why)
+        | NotUp::NotStarted(why)
+        | NotUp::Late(why)
+        | NotUp::Stranger(why, _)
+        | NotUp::Cancelled(why, _) => why,
+    })?;
+    let spoken = spoken.collect();
+    Ok(Alone { running, services, endpoint, spec, spoken })
+}
+
 fn inspect_at(
     candidate: &Candidate,
     place: ServerSide<'_>,
     version: &dyn Fn() -> Option<String>,
     cancelled: &dyn Fn() -> bool,
 ) -> Inspection {
-    let mut spec = RequestSpec::of_contract(candidate);
     let workers = candidate.workers(1);
-    let mut spoken = Protocol::VARIANTS.iter().copied().filter(|protocol| candidate.speaks(*protocol));
-    let Some(first) = spoken.next() else {
-        return Inspection::NotStarted(format!(
-            "{} cannot be checked: \"protocols\" of its recipe has none for how it is started here (h2c and http/1.1 without TLS, h2 and http/1.1 with it).",
-            candidate.label()
-        ));
+    let up = match alone(candidate, place, workers, cancelled) {
+        Ok(up) => up,
+        Err(why) => return Inspection::NotStarted(why),
     };
-    let beside = services::Place { side: place, cpus: &[], shares: false };
-    let services = services::bring_up(candidate, &[], beside, &mut Vec::new(), cancelled);
-    let started = services.and_then(|up| {
-        let started = start(candidate, &spec, place, (workers, &[]), first, &services::ports(&up), cancelled);
-        started.map(|(running, endpoint)| (running, endpoint, up))
-    });
     // The services end last.
-    let (mut running, endpoint, _services) = match started {
-        Ok(started) => started,
-        Err(
-            NotUp::NoFolder(why)
-            | NotUp::NotStarted(why)
-            | NotUp::Late(why)
-            | NotUp::Stranger(why, _)
-            | NotUp::Cancelled(why, _),
-        ) => return Inspection::NotStarted(why),
-    };
+    let Alone { mut running, services: _services, endpoint, mut spec, spoken } = up;
     let mut report = spec.check(&endpoint, workers);
     for protocol in spoken {
         match endpoint.over(&spec, protocol) {

@@ -5,18 +5,15 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use prony_host::state;
-use prony_model::plan::Protocol;
-use strum::VariantArray;
 
-use super::request_spec::RequestSpec;
+use super::inspect::{Alone, alone};
 use super::running_server::RunningServer;
-use super::services::{self, Place, Up};
-use super::start::{ServerSide, start};
+use super::start::ServerSide;
 use crate::candidate::{Candidate, Layout};
 use crate::catalogue::Recipe;
 use crate::launch::{LaunchContext, shell_word};
 use crate::provision;
-use crate::supervise::{NotUp, Supervision};
+use crate::supervise::Supervision;
 
 /// The file of its folder that a server's log is kept in.
 const LOG: &str = "start.log";
@@ -25,9 +22,7 @@ const RUN: &str = "run";
 
 /// A server that is up. Dropping it stops it.
 pub struct Serving {
-    running: RunningServer,
-    /// What it needs; declared after it, since it ends after it.
-    _services: Vec<Up>,
+    up: Alone,
     pub url: String,
     /// What was started, in order.
     pub commands: Vec<Vec<String>>,
@@ -47,34 +42,19 @@ impl Serving {
         is_installed(candidate, layout)?;
         let supervision = Supervision::new(&state::folder()?, &[], None);
         let side = ServerSide::Here(layout, &supervision);
-        let spec = RequestSpec::of_contract(candidate);
-        let spoken = Protocol::VARIANTS.iter().copied().find(|protocol| candidate.speaks(*protocol));
-        let protocol = spoken.unwrap_or(Protocol::Http1);
-        let place = Place { side, cpus: &[], shares: false };
-        let up = services::bring_up(candidate, &[], place, &mut Vec::new(), cancelled);
-        let started = up.and_then(|up| {
-            let settings = (candidate.workers(workers), &[][..]);
-            let ports = services::ports(&up);
-            let started = start(candidate, &spec, side, settings, protocol, &ports, cancelled);
-            started.map(|(running, endpoint)| (running, endpoint, up))
-        });
-        let (running, endpoint, services) = started.map_err(|not_up| match not_up {
-            NotUp::NoFolder(why)
-            | NotUp::NotStarted(why)
-            | NotUp::Late(why)
-            | NotUp::Stranger(why, _)
-            | NotUp::Cancelled(why, _) => why,
-        })?;
-        let RunningServer::Here(own) = &running else { return Err("It runs on another host.".to_owned()) };
-        let (commands, log) = (own.commands.clone(), own.log());
+        let up = alone(candidate, side, candidate.workers(workers), cancelled)?;
+        let (commands, log) = match &up.running {
+            RunningServer::Here(own) => (own.commands.clone(), own.log()),
+            RunningServer::There(_) => (Vec::new(), PathBuf::new()),
+        };
         let kept = folder(candidate, layout).join(LOG);
-        let url = endpoint.target.display_url();
-        Ok(Serving { running, _services: services, url, commands, log, kept })
+        let url = up.endpoint.target.display_url();
+        Ok(Serving { up, url, commands, log, kept })
     }
 
     /// That it has ended by itself, in a sentence.
     pub fn died(&mut self, candidate: &Candidate) -> Option<String> {
-        self.running.died().map(|death| death.said(candidate.label()))
+        self.up.running.died().map(|death| death.said(candidate.label()))
     }
 
     /// Ends it. Where its log is now, and the processes that outlived it.
@@ -82,7 +62,7 @@ impl Serving {
         let copied = fs::copy(&self.log, &self.kept);
         let kept = copied.map(|_| self.kept.clone());
         let kept = kept.map_err(|why| format!("Its log cannot be kept in {}: {why}.", self.kept.display()));
-        (kept, self.running.stop().leftovers)
+        (kept, self.up.running.stop().leftovers)
     }
 }
 
@@ -129,7 +109,12 @@ pub fn script(candidate: &Candidate, layout: &Layout, port: u16, workers: u32) -
         word(&spec.cwd)
     );
     let inherits = if spec.inherits_all_but.is_some() { "env" } else { "env -i" };
-    let set = spec.env.iter().map(|(name, value)| shell_word(&format!("{name}={value}")));
+    // What it inherits may be secret: the script takes it from its own environment.
+    let inherited = candidate.recipe().map_or(&[][..], |recipe| &recipe.start.inherit);
+    let set = spec.env.iter().map(|(name, value)| match inherited.contains(name) {
+        true => format!("{name}=\"${name}\""),
+        false => shell_word(&format!("{name}={value}")),
+    });
     let env = [inherits.to_owned()].into_iter().chain(set).collect::<Vec<_>>().join(" ");
     for (at, process) in spec.processes.iter().enumerate() {
         let command = process.argv.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");

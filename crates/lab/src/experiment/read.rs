@@ -15,7 +15,7 @@ use super::{
     TomlFile, WorkerPolicy, plan_name, suggest,
 };
 use crate::check::{Route, validate_checks, written_field, written_secret};
-use crate::service::{self, RESET_TIMEOUT, Reset};
+use crate::service::{self};
 
 const SWEEP_MAX: usize = 100;
 
@@ -59,7 +59,8 @@ pub(super) fn experiment(
     );
     file.refuse_if(trials > TRIALS_MAX, &["blocks"], why)?;
     service::check(&raw.service, &[]).map_err(|why| file.error(&["service"], why))?;
-    let reset = reset(file, &raw)?;
+    let reset = service::reset_of(raw.reset.clone(), raw.reset_timeout, &raw.service)
+        .map_err(|(key, why)| file.error(&[key], why))?;
     let experiment = Experiment {
         name: name.to_owned(),
         text: file.text.to_owned(),
@@ -189,22 +190,6 @@ fn precision(
         );
     }
     Ok(Some(share))
-}
-
-fn reset(file: TomlFile<'_>, raw: &RawExperiment) -> Result<Option<Reset>, TomlError> {
-    let timeout = raw.reset_timeout.map_or(RESET_TIMEOUT, |timeout| timeout.0);
-    file.refuse_if(
-        timeout.is_zero(),
-        &["reset_timeout"],
-        "\"reset_timeout\" is 0: write how long it may take, 60s.",
-    )?;
-    let Some(command) = &raw.reset else {
-        let why = "\"reset_timeout\" is how long a reset may take: write \"reset\", too.";
-        file.refuse_if(raw.reset_timeout.is_some(), &["reset_timeout"], why)?;
-        return Ok(None);
-    };
-    service::check_reset(command, &raw.service).map_err(|why| file.error(&["reset"], why))?;
-    Ok(Some(Reset { command: command.clone(), timeout }))
 }
 
 fn check_blocks(file: TomlFile<'_>, path: &[&str], blocks: Blocks) -> Result<(), TomlError> {

@@ -31,7 +31,7 @@ use crate::doctor::{self, Asked, Finding, Tree};
 use crate::experiment::CORES_MAX;
 use crate::provision;
 use crate::sample::{Sampler, Watched, WholeHost, can_limit, parse_size};
-use crate::service::Service;
+use crate::service::{Service, check, check_told, port_name};
 use crate::supervise::{self, Running, Supervision, prepare};
 use crate::watch::WatchedServer;
 
@@ -154,8 +154,12 @@ impl Agent {
                 json(&self.start_service(&service, of.as_ref(), &told, cpus)?)
             }
             Request::Reset { reset, services, cpus } => {
-                self.allows(&format!("The reset {:?}", reset.command))?;
-                let place = self.place(&cpus)?;
+                self.allows("The reset")?;
+                check_told(&services)?;
+                self.has_room_on(&cpus)?;
+                let supervision = self.supervision()?;
+                let side = ServerSide::Here(&self.agreed()?.layout, &supervision);
+                let place = Place { side, cpus: &cpus, shares: false };
                 json(&services::reset(&reset, place, services, &|| self.link.is_to_end()))
             }
             Request::Watch(named) => json(&self.watch(&named)?),
@@ -283,10 +287,10 @@ impl Agent {
         }
     }
 
-    fn place<'a>(&'a self, cpus: &'a [u32]) -> Result<Place<'a>, String> {
-        self.has_room_on(cpus)?;
-        let side = ServerSide::Here(&self.agreed()?.layout, &self.options.supervision);
-        Ok(Place { side, cpus, shares: false })
+    /// How what is started here is supervised: by guards that keep off the servers' CPUs.
+    fn supervision(&self) -> Result<Supervision, String> {
+        let (guard_cpus, memory_bytes) = (self.other_cpus(), self.agreed()?.memory_bytes);
+        Ok(Supervision { guard_cpus, memory_bytes, ..self.options.supervision.clone() })
     }
 
     fn start_service(
@@ -300,8 +304,15 @@ impl Agent {
         let is_of_recipe = |of: &Candidate| of.recipe().is_some_and(|own| own.services.contains(service));
         if !of.as_ref().is_some_and(is_of_recipe) {
             self.allows(&format!("The service {}", service.name))?;
+            let ports: Vec<String> = told.iter().map(|(name, _)| port_name(name)).collect();
+            let ports: Vec<&str> = ports.iter().map(String::as_str).collect();
+            check(std::slice::from_ref(service), &ports)?;
         }
-        let place = self.place(&cpus)?;
+        check_told(told)?;
+        self.has_room_on(&cpus)?;
+        let supervision = self.supervision()?;
+        let side = ServerSide::Here(&self.agreed()?.layout, &supervision);
+        let place = Place { side, cpus: &cpus, shares: false };
         let (port, running) =
             match services::start(service, of.as_ref(), place, told, &|| self.link.is_to_end()) {
                 Ok((RunningServer::Here(running), port)) => (port, running),
@@ -325,6 +336,7 @@ impl Agent {
         (workers, cpus): (u32, Vec<u32>),
         services: &[(String, u16)],
     ) -> Result<Started, String> {
+        check_told(services)?;
         let candidate = self.candidate(named)?;
         let agreed = self.agreed()?;
         if !(1..=CORES_MAX).contains(&workers) {
@@ -336,11 +348,7 @@ impl Agent {
             Ok(prepared) => prepared,
             Err(not_up) => return Ok(Err(not_up)),
         };
-        let supervision = Supervision {
-            guard_cpus: self.other_cpus(),
-            memory_bytes: agreed.memory_bytes,
-            ..self.options.supervision.clone()
-        };
+        let supervision = self.supervision()?;
         let link = &self.link;
         let listening = Listening { port: prepared.port, certificate: prepared.certificate_pem() };
         let mut listening = Some(listening);

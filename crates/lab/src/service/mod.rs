@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use prony_model::run_log::ServiceRecord;
 use prony_model::secret::{redacted_command, remember_command};
-use prony_model::units::show_duration;
+use prony_model::units::{DurationValue, show_duration};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
@@ -64,7 +64,7 @@ struct Table {
     ready: Option<String>,
     #[serde(default)]
     keep: bool,
-    ready_timeout: Option<prony_model::units::DurationValue>,
+    ready_timeout: Option<DurationValue>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -103,10 +103,15 @@ pub(crate) fn in_order<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Res
     tables.into_iter().map(service).collect()
 }
 
+/// The variable of a service's port in commands.
+pub(crate) fn port_name(name: &str) -> String {
+    format!("{name}{PORT_ENDS}")
+}
+
 impl Service {
     /// One that is ready when its port accepts connections.
     pub fn new(name: &str, command: &str) -> Service {
-        let (port_name, command) = (format!("{name}{PORT_ENDS}"), command.to_owned());
+        let (port_name, command) = (port_name(name), command.to_owned());
         let (name, ready_timeout) = (name.to_owned(), READY_TIMEOUT);
         Service { name, command, known: None, ready: None, keep: false, ready_timeout, port_name }
     }
@@ -207,11 +212,7 @@ pub fn check(services: &[Service], more: &[&str]) -> Result<(), String> {
     }
     for (at, service) in services.iter().enumerate() {
         let Service { name, command, ready, ready_timeout, .. } = service;
-        if !is_name(name) {
-            return Err(format!(
-                "{name:?} cannot be a service's name: write a lower-case letter, then letters, digits and _."
-            ));
-        }
+        check_name(name)?;
         if services[..at].iter().any(|other| other.name == *name) {
             return Err(format!("Two services are called {name:?}: give each its own name."));
         }
@@ -243,6 +244,43 @@ pub fn check(services: &[Service], more: &[&str]) -> Result<(), String> {
 }
 
 /// Whether the command of a reset can be run: it may name the ports of all services.
+fn check_name(name: &str) -> Result<(), String> {
+    if is_name(name) {
+        return Ok(());
+    }
+    Err(format!(
+        "{name:?} cannot be a service's name: write a lower-case letter, then letters, digits and _."
+    ))
+}
+
+/// Whether these can be services that a command is told of, as somebody else says: their names become variables.
+pub(crate) fn check_told(told: &[(String, u16)]) -> Result<(), String> {
+    if told.len() > SERVICES_MAX {
+        return Err(format!("{} services are more than {SERVICES_MAX}.", told.len()));
+    }
+    told.iter().try_for_each(|(name, _)| check_name(name))
+}
+
+/// The reset of a file's keys; else which of them is wrong, and why.
+pub(crate) fn reset_of(
+    command: Option<String>,
+    timeout: Option<DurationValue>,
+    services: &[Service],
+) -> Result<Option<Reset>, (&'static str, String)> {
+    let of_timeout = |why: &str| Err(("reset_timeout", why.to_owned()));
+    match (command, timeout.map_or(RESET_TIMEOUT, |timeout| timeout.0)) {
+        (_, Duration::ZERO) => of_timeout("\"reset_timeout\" is 0: write how long it may take, 60s."),
+        (None, _) if timeout.is_some() => {
+            of_timeout("\"reset_timeout\" is how long a reset may take: write \"reset\", too.")
+        }
+        (None, _) => Ok(None),
+        (Some(command), timeout) => {
+            check_reset(&command, services).map_err(|why| ("reset", why))?;
+            Ok(Some(Reset { command, timeout }))
+        }
+    }
+}
+
 pub fn check_reset(command: &str, services: &[Service]) -> Result<(), String> {
     if command.trim().is_empty() {
         return Err(

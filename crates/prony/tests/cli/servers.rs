@@ -132,9 +132,6 @@ fn a_started_server_runs_until_ctrl_c_and_its_log_is_kept() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert!(world.path(".prony/servers/shop/start.log").is_file());
     let script = world.prony(&[&line[..], &["--print", "--port", "8123"]].concat()).out;
-    assert!(
-        script.starts_with("#!/bin/sh\n# shop on http://127.0.0.1:8123/") && script.contains("8123"),
-        "{script}"
-    );
+    assert!(script.starts_with("#!/bin/sh\n# shop on http://127.0.0.1:8123/"), "{script}");
     assert_eq!(world.prony(&["servers", "start", "nosuch"]).code, Some(2));
 }

@@ -199,7 +199,7 @@ pub(crate) fn complete(cli: &mut Cli, line: &ArgMatches, given: Option<&Given>) 
 pub(crate) fn for_bench(
     path: &str,
     typed: &[String],
-    (services, resets): (&[String], bool),
+    services: &[&str],
     printer: &Printer,
 ) -> Result<Vec<String>, Failure> {
     let file = read(path)?;
@@ -207,13 +207,16 @@ pub(crate) fn for_bench(
     let Some((name, typed)) = lenient(&line) else { return Ok(Vec::new()) };
     let takes = |flag: &Arg| is_option(flag) || flag.get_id() == "slo";
     let mut words = missing(&file, &command(&name), &typed, takes, printer)?;
-    // Those that are given otherwise take their place.
-    let given: Vec<&String> = typed.get_many("services").into_iter().flatten().chain(services).collect();
-    let is_given = |own: &Service| {
-        given.iter().any(|text| text.split_once('=').is_some_and(|(name, _)| name == own.name))
-    };
-    words.extend(file.services.iter().filter(|own| !is_given(own)).flat_map(Service::flags));
-    let reset = file.reset.as_ref().filter(|_| !typed.contains_id("reset") && !resets);
+    // In the place of the file's: others may name it.
+    let named = |text: &str, own: &Service| text.split_once('=').is_some_and(|(name, _)| name == own.name);
+    let flag = |text: &&str| format!("--service={text}");
+    for own in &file.services {
+        let given: Vec<&&str> = services.iter().filter(|text| named(text, own)).collect();
+        words.extend(if given.is_empty() { own.flags() } else { given.into_iter().map(flag).collect() });
+    }
+    let besides = services.iter().filter(|text| !file.services.iter().any(|own| named(text, own)));
+    words.extend(besides.map(flag));
+    let reset = file.reset.as_ref().filter(|_| !typed.contains_id("reset"));
     words.extend(reset.into_iter().flat_map(|reset| {
         [format!("--reset={}", reset.command), format!("--reset-timeout={}", show_duration(reset.timeout))]
     }));

@@ -102,16 +102,17 @@ fn services_and_the_reset_of_a_file_are_those_of_a_comparison() {
         [service.cache]\ncommand = \"cache {port} {db_port}\"\nready = \"ping {port}\"\n\
         [[plan]]\nurl = \"http://127.0.0.1/\"\n";
     std::fs::write(&path, text).unwrap();
-    let of = |services: &[&str], resets| {
-        let services: Vec<String> = services.iter().map(|text| (*text).to_owned()).collect();
-        for_bench(&path, &[], (&services, resets), &Printer::new()).unwrap()
+    let of = |typed: &[&str], services: &[&str]| {
+        let typed: Vec<String> = typed.iter().map(|word| (*word).to_owned()).collect();
+        for_bench(&path, &typed, services, &Printer::new()).unwrap()
     };
     let cache = ["--service=cache=cache {port} {db_port}", "--service-ready=cache=ping {port}"];
     let db = ["--service=db=postgresql fsync=off", "--keep-service=db"];
     let reset = ["--reset=fill {db_port}", "--reset-timeout=1m"];
-    assert_eq!(of(&[], false), [db, cache, reset].concat());
-    assert_eq!(of(&["db=d {port}"], true), cache);
-    std::fs::write(&path, text.replace("{db_port}", "{nosuch_port}")).unwrap();
-    let why = for_bench(&path, &[], (&[], false), &Printer::new()).unwrap_err().message;
-    assert!(why.contains("p.toml:6") || why.contains("{nosuch_port}"), "{why}");
+    assert_eq!(of(&[], &[]), [db, cache, reset].concat());
+    let own = ["--service=db=d {port}", cache[0], cache[1], "--service=x=x {port}"];
+    assert_eq!(of(&["--reset=true"], &["x=x {port}", "db=d {port}"]), own, "in their places");
+    std::fs::write(&path, text.replace("fill {db_port}", "fill {nosuch_port}")).unwrap();
+    let why = for_bench(&path, &[], &[], &Printer::new()).unwrap_err().message;
+    assert!(why.contains("p.toml:2") && why.contains("The reset has {nosuch_port}"), "{why}");
 }

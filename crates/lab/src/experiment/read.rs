@@ -15,7 +15,7 @@ use super::{
     TomlFile, WorkerPolicy, plan_name, suggest,
 };
 use crate::check::{Route, validate_checks, written_field, written_secret};
-use crate::service::{self};
+use crate::service;
 
 const SWEEP_MAX: usize = 100;
 

@@ -57,9 +57,11 @@ fn run_compare(arguments: &CiCompareArguments, printer: &Printer) -> Result<(), 
     let mut load = flags(given(arguments.load.as_ref()).unwrap_or_default())?;
     load.extend(given(arguments.path.as_ref()).map(|path| format!("--path={path}")));
     load.extend(listed(arguments.slo.as_ref()).iter().map(|slo| format!("--slo={slo}")));
-    if let Some(file) = given(arguments.plan.as_ref()) {
-        let given = (&arguments.services[..], given(arguments.reset.as_ref()).is_some());
-        load.extend(plan_file::for_bench(file, &load, given, printer)?);
+    load.extend(given(arguments.reset.as_ref()).map(|command| format!("--reset={command}")));
+    let services: Vec<&str> = arguments.services.iter().filter_map(|text| given(Some(text))).collect();
+    match given(arguments.plan.as_ref()) {
+        Some(file) => load.extend(plan_file::for_bench(file, &load, &services, printer)?),
+        None => load.extend(services.iter().map(|service| format!("--service={service}"))),
     }
     let slos = load.iter().filter_map(|word| word.strip_prefix("--slo=").map(str::to_owned));
     let slos = thresholds::parse(&slos.collect::<Vec<_>>())?;
@@ -184,14 +186,9 @@ fn bench(
     }
     let is_fixed = arguments.duet || load.iter().any(|word| word.split('=').next() == Some("--blocks"));
     let precision = given(arguments.precision.as_ref()).or((!is_fixed).then_some(PRECISION));
-    let reset = given(arguments.reset.as_ref());
-    let valued =
-        [("--precision", precision), ("--budget", given(arguments.budget.as_ref())), ("--reset", reset)];
-    for (flag, value) in valued {
+    for (flag, value) in [("--precision", precision), ("--budget", given(arguments.budget.as_ref()))] {
         words.extend(value.map(|value| format!("{flag}={value}")));
     }
-    let services = arguments.services.iter().filter_map(|service| given(Some(service)));
-    words.extend(services.map(|service| format!("--service={service}")));
     words.extend(arguments.duet.then(|| "--duet".to_owned()));
     if !says_when(&load) {
         words.extend(["-d", "auto"].map(str::to_owned));

@@ -5,13 +5,14 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use prony_host::state;
+use prony_model::command::shell_word;
 
 use super::inspect::{Alone, alone};
 use super::running_server::RunningServer;
 use super::start::ServerSide;
 use crate::candidate::{Candidate, Layout};
 use crate::catalogue::Recipe;
-use crate::launch::{LaunchContext, shell_word};
+use crate::launch::LaunchContext;
 use crate::provision;
 use crate::supervise::Supervision;
 

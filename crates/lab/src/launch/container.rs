@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use prony_model::command::shell_word;
 use prony_model::secret::{is_secret_by_custom, redacted};
 use rustix::process::geteuid;
 
@@ -161,27 +162,18 @@ fn script_of(candidate: &Candidate, values: &Values) -> String {
     let mut script =
         "#!/bin/sh\ntrap 'trap \"\" TERM; kill -TERM -1 2>/dev/null; wait; exit 143' TERM INT\n".to_owned();
     let line = |command: &[String]| {
-        values.argv(command).iter().map(|argument| quoted(argument)).collect::<Vec<_>>().join(" ")
+        values.argv(command).iter().map(|argument| shell_word(argument)).collect::<Vec<_>>().join(" ")
     };
     let Some(server) = candidate.server() else { return script };
     for helper in &server.recipe.helpers {
         script.push_str(&format!("{} &\n", line(&helper.command)));
         if let Some(path) = &helper.wait_for {
-            let path = quoted(&values.replace(path));
+            let path = shell_word(&values.replace(path));
             script.push_str(&format!("until [ -e {path} ]; do kill -0 $! || exit 70; sleep 0.01; done\n"));
         }
     }
     script.push_str(&format!("{} &\nwait $!\n", line(&server.recipe.start.command)));
     script
-}
-
-/// A text as one word of a shell.
-pub(crate) fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,@%+".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -256,12 +248,6 @@ mod tests {
         assert_eq!(kept(&told), [""; 0]);
         assert!(told.processes[0].argv.windows(2).any(|pair| pair == ["--env", "TOKEN"]));
         assert_eq!(told.inherits_all_but.unwrap(), ["OTHER"], "the engine's client hands it on");
-    }
-
-    #[test]
-    fn arguments_reach_the_server_as_they_are() {
-        assert_eq!(quoted("a b$c"), "'a b$c'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
     }
 
     #[test]

@@ -8,7 +8,6 @@ pub(crate) mod run_dir;
 mod spec;
 mod version;
 
-pub(crate) use container::quoted as shell_word;
 pub(crate) use native::{Work, beside, done};
 pub use spec::LaunchSpec;
 pub(crate) use spec::ProcessSpec;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use prony_model::command::shell_word;
 use prony_model::run_log::ServiceRecord;
 use prony_model::secret::{redacted_command, remember_command};
 use prony_model::units::{DurationValue, show_duration};
@@ -169,10 +170,9 @@ impl Service {
                 "{wrong:?} cannot be a setting of PostgreSQL's: write one such as fsync = \"off\"."
             ));
         }
-        let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
         let set: Vec<String> = settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        let options: Vec<String> = set.iter().map(|setting| format!("-c {}", quoted(setting))).collect();
-        let load = seed.map(|seed| format!("cd \"$folder\"; ask -d prony -f {}", quoted(seed)));
+        let options: Vec<String> = set.iter().map(|setting| format!("-c {}", shell_word(setting))).collect();
+        let load = seed.map(|seed| format!("cd \"$folder\"; ask -d prony -f {}", shell_word(seed)));
         let script = POSTGRESQL_SCRIPT.replace("SETTINGS", &options.join(" "));
         let script = script.replace("SEED", &load.unwrap_or_default());
         let what = seed.map_or(POSTGRESQL.to_owned(), |seed| format!("{POSTGRESQL}:{seed}"));
@@ -369,11 +369,11 @@ mod tests {
         let services = read(text).unwrap();
         assert_eq!(check(&services, &[]), Ok(()));
         let db = &services[0];
-        assert!(db.command.contains("-c 'fsync=off' &"), "{}", db.command);
+        assert!(db.command.contains("-c fsync=off &"), "{}", db.command);
         assert!(db.command.contains(r"ask -d prony -f 'it'\''s.sql'"), "{}", db.command);
         assert_eq!(db.record().command, "postgresql:it's.sql fsync=off");
         let given = Service::given("db", "postgresql fsync=off").unwrap();
-        assert!(given.command.contains("-c 'fsync=off' &"), "{}", given.command);
+        assert!(given.command.contains("-c fsync=off &"), "{}", given.command);
         let kept = Service { keep: true, ready_timeout: Duration::from_secs(120), ..given };
         assert_eq!(
             kept.flags(),

@@ -47,10 +47,12 @@ impl PlanRecord {
                 format!("stages {}", stages.join(" "))
             }
             (ArrivalKind::Closed, _) => "closed loop".to_owned(),
-            (_, Some(rate)) if rate >= 100.0 || rate.fract() == 0.0 => {
-                format!("{} {}/s", self.spacing(), thousands(rate.round() as u64))
+            (_, Some(rate)) => {
+                let millis = (rate * 1e3).round() as u64;
+                let part = format!(".{:03}", millis % 1000);
+                let whole = thousands(millis / 1000);
+                format!("{} {whole}{}/s", self.spacing(), part.trim_end_matches(['0', '.']))
             }
-            (_, Some(rate)) => format!("{} {}/s", self.spacing(), (rate * 1e3).round() / 1e3),
             (_, None) => self.spacing().to_owned(),
         }
     }

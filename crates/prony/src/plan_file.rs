@@ -74,6 +74,10 @@ fn words(flag: &Arg, value: &Value) -> Option<Vec<String>> {
             let is_given = *is_so != long.starts_with("no-");
             Some(is_given.then(|| format!("--{long}")).into_iter().collect())
         }
+        // A flag that may stand without its value.
+        Value::Bool(true) if flag.get_num_args().is_some_and(|count| count.min_values() == 0) => {
+            Some(vec![format!("--{long}")])
+        }
         Value::Object(headers) if long == "header" => headers
             .iter()
             .map(|(name, value)| {

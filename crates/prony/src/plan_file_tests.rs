@@ -94,6 +94,18 @@ fn every_flag_of_a_load_is_written_into_a_file_and_read_back() {
 }
 
 #[test]
+fn a_flag_without_its_value_is_true_in_a_file() {
+    let folder = folder();
+    let file = folder.path().join("web.toml");
+    std::fs::write(&file, "schema = \"prony.plan/1\"\n[[plan]]\nurl = \"http://127.0.0.1/\"\nweb = true\n")
+        .unwrap();
+    let words = |rest: &str| ["prony", "load", rest].map(str::to_owned);
+    let of_file = meant(&words(&file.display().to_string())).unwrap();
+    let typed = meant(&[&words("http://127.0.0.1/")[..], &["--web".to_owned()]].concat()).unwrap();
+    assert_eq!(of_file.web, typed.web);
+}
+
+#[test]
 fn services_and_the_reset_of_a_file_are_those_of_a_comparison() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("p.toml").display().to_string();

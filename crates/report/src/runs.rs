@@ -116,9 +116,17 @@ impl RunIndex {
 
     /// Every run by its name, which is that of its file whatever others there are, in letters that addresses and files may
     /// have. Files of the same name have a hash of their path behind it, each: a name is never first one's, then another's.
-    fn named(&self) -> Vec<(String, PathBuf)> {
-        let mut paths = self.files.clone();
-        paths.extend(self.folders.iter().filter_map(|f| files(f).ok()).flat_map(|(files, _)| files));
+    fn named(&self) -> (Vec<(String, PathBuf)>, Vec<LeftOut>) {
+        let (mut paths, mut left_out) = (self.files.clone(), Vec::new());
+        for folder in &self.folders {
+            match files(folder) {
+                Ok((files, too_many)) => {
+                    paths.extend(files);
+                    left_out.extend(too_many);
+                }
+                Err(why) => left_out.push(LeftOut { file: folder.display().to_string(), why }),
+            }
+        }
         let mut found = HashSet::new();
         paths.retain(|path| found.insert(path.clone()));
         let mut count: HashMap<String, u32> = HashMap::new();
@@ -132,14 +140,15 @@ impl RunIndex {
             hash.update(path.as_os_str().as_encoded_bytes());
             (format!("{name}-{:08x}", hash.sum()), path)
         });
-        named.collect()
+        (named.collect(), left_out)
     }
 
     /// With everything kept as it is now, and what is gone forgotten.
-    fn refreshed<T>(&self, of: impl FnOnce(&[Run]) -> T) -> T {
+    fn refreshed<T>(&self, of: impl FnOnce(&[Run], Vec<LeftOut>) -> T) -> T {
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known: HashMap<PathBuf, Run> = runs.drain(..).map(|run| (run.path.clone(), run)).collect();
-        for (name, path) in self.named() {
+        let (named, left_out) = self.named();
+        for (name, path) in named {
             let Ok(metadata) = path.metadata() else { continue };
             let stamp = (metadata.len(), metadata.modified().ok());
             let kept = known.remove(&path).filter(|run| run.stamp == stamp);
@@ -147,17 +156,17 @@ impl RunIndex {
             run.entry.href = if run.entry.failure.is_some() { String::new() } else { format!("runs/{name}") };
             runs.push(run);
         }
-        of(&runs)
+        of(&runs, left_out)
     }
 
     /// The page of this path; `None` where there is none.
     pub fn page(&self, path: &str) -> Option<Result<String, String>> {
         match path.strip_prefix('/')? {
             "" => Some(self.refreshed(list)),
-            HISTORY => Some(self.refreshed(|runs| self.history(runs))),
+            HISTORY => Some(self.refreshed(|runs, left_out| self.history(runs, left_out))),
             other => {
                 let name = other.strip_prefix("runs/")?;
-                let (_, path) = self.named().into_iter().find(|(other, _)| other == name)?;
+                let (_, path) = self.named().0.into_iter().find(|(other, _)| other == name)?;
                 let _one_reader = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
                 let log = read(&path).map_err(|why| format!("{}: {why}", path.display()));
                 Some(log.and_then(|log| page::report(&log, Some("../")).map_err(|e| e.to_string())))
@@ -165,9 +174,9 @@ impl RunIndex {
         }
     }
 
-    fn history(&self, runs: &[Run]) -> Result<String, String> {
+    fn history(&self, runs: &[Run], left_out: Vec<LeftOut>) -> Result<String, String> {
         let found = runs.iter().map(|run| (run.entry.file.clone(), run.figures.clone()));
-        let histories = histories(&figures(), found, None, Vec::new());
+        let histories = histories(&figures(), found, None, left_out);
         let hrefs: HashMap<&str, &String> =
             runs.iter().map(|run| (run.entry.file.as_str(), &run.entry.href)).collect();
         let folders: Vec<String> = self.folders.iter().map(|f| f.display().to_string()).collect();
@@ -182,8 +191,10 @@ impl RunIndex {
 }
 
 /// The newest first.
-fn list(runs: &[Run]) -> Result<String, String> {
-    let mut entries: Vec<&RunEntry> = runs.iter().map(|run| &run.entry).collect();
+fn list(runs: &[Run], left_out: Vec<LeftOut>) -> Result<String, String> {
+    let failed = |LeftOut { file, why }| RunEntry { file, failure: Some(why), ..RunEntry::default() };
+    let left_out: Vec<RunEntry> = left_out.into_iter().map(failed).collect();
+    let mut entries: Vec<&RunEntry> = runs.iter().map(|run| &run.entry).chain(&left_out).collect();
     entries.sort_by(|a, b| b.created_at.cmp(&a.created_at));
     let several = entries.iter().filter(|entry| entry.failure.is_none()).count() > 1;
     live::runs(&entries, several.then_some(HISTORY)).map_err(|e| e.to_string())
@@ -224,7 +235,8 @@ mod tests {
         write(folder.join("b.jsonl"));
         let given = [PathBuf::from("given.jsonl"), folder.clone(), other.clone()];
         let run_index = RunIndex::new(given.into_iter());
-        let file = |name: &str| run_index.named().into_iter().find(|(n, _)| n == name).map(|(_, path)| path);
+        let file =
+            |name: &str| run_index.named().0.into_iter().find(|(n, _)| n == name).map(|(_, path)| path);
         assert_eq!(file("b"), Some(folder.join("b.jsonl")));
         write(folder.join("a.jsonl"));
         write(folder.join("notes.txt"));
@@ -236,22 +248,24 @@ mod tests {
         for nothing in ["/runs/c", "/runs/../b", "/history/b", "b", ""] {
             assert!(run_index.page(nothing).is_none(), "{nothing}");
         }
-        run_index.refreshed(|runs| {
+        run_index.refreshed(|runs, _| {
             assert_eq!(runs.len(), 2, "given.jsonl is not there");
             let failure = runs[0].entry.failure.clone().unwrap();
             assert!(runs[0].path.ends_with("a.jsonl") && failure.contains("not a run log"), "{failure}");
         });
         fs::remove_file(folder.join("a.jsonl")).unwrap();
-        assert_eq!(run_index.refreshed(<[Run]>::len), 1);
+        assert_eq!(run_index.refreshed(|runs, _| runs.len()), 1);
         // A second file of the name: neither is found by it, and both by names of their own.
         write(other.join("b.jsonl"));
         assert_eq!(file("b"), None);
-        let names: Vec<String> = run_index.named().into_iter().map(|(name, _)| name).collect();
+        let names: Vec<String> = run_index.named().0.into_iter().map(|(name, _)| name).collect();
         assert!(
             names[1].starts_with("b-") && names[2].starts_with("b-") && names[1] != names[2],
             "{names:?}"
         );
         fs::remove_dir_all(&folder).unwrap();
+        let list = run_index.page("/").unwrap().unwrap();
+        assert!(list.contains("cannot be read as a folder of run logs"), "a folder that is gone is said");
     }
 
     #[test]
@@ -265,6 +279,6 @@ mod tests {
             assert_eq!(name(Path::new(file)), expected, "{file}");
         }
         let index = RunIndex::new(std::iter::once(PathBuf::from("...jsonl")));
-        assert!(index.named()[0].0.starts_with('-'), "a run without a name has its hash");
+        assert!(index.named().0[0].0.starts_with('-'), "a run without a name has its hash");
     }
 }

@@ -233,7 +233,8 @@ fn unmendable_place(candidate: &Candidate) -> Option<Missing> {
     match candidate.engine() {
         None => candidate.image().map(|image| Missing {
             what: format!("a container engine for the image {image}"),
-            mend: "add --runtime container, with podman or docker installed.".to_owned(),
+            mend: "install podman (apt-get install podman) or docker, and add --runtime container."
+                .to_owned(),
         }),
         Some(_) if candidate.run_image().is_none() => Some(Missing {
             what: "a Dockerfile".to_owned(),

@@ -10,6 +10,12 @@ use prony_model::options::LoadOptions;
 pub(crate) struct BenchArguments {
     /// The name of a built-in experiment, or a TOML file
     pub(crate) experiment: Option<String>,
+    /// Install the experiment's servers first, as `prony servers install` does: what cannot be had is named and skipped
+    #[arg(long, requires = "experiment", conflicts_with_all = ["candidates", "dry_run"])]
+    pub(crate) install: bool,
+    /// Install Debian packages without asking (with --install)
+    #[arg(long, short, requires = "install")]
+    pub(crate) yes: bool,
     /// A server to measure: NAME='COMMAND {port}', NAME=URL or NAME=image:IMAGE (repeatable)
     ///
     /// It takes the place of an experiment. Prony starts COMMAND with a free port in place of {port}. For a server

@@ -51,10 +51,13 @@ pub(crate) fn run(arguments: &ServersArguments, printer: &Printer) -> Result<(),
                 None => names.clone(),
             };
             let candidates = candidates(&labels, *settings, &catalogue, runtime)?;
-            if let Some(host) = connect(runtime, agent_binary, None, printer)? {
-                return install_there(&host, &candidates, *yes, printer);
+            let host = connect(runtime, agent_binary, None, printer)?;
+            let failed = install(&candidates, &layout, host.as_deref(), *yes, printer)?;
+            if failed.is_empty() {
+                return Ok(());
             }
-            install(&candidates, &layout, *yes, printer)
+            let message = format!("Not installed:\n  {}", failed.join("\n  "));
+            Err(Failure { message, code: NOT_MEASURED })
         }
         ServersCommand::Check { names, all, settings, record, runtime, agent_binary } => {
             let chosen = if *all { catalogue.servers.keys().cloned().collect() } else { names.clone() };
@@ -218,27 +221,36 @@ fn start(candidate: &Candidate, layout: &Layout, workers: u32, printer: &Printer
     death.map_or(Ok(()), |death| Err(Failure::not_measured(death)))
 }
 
-fn install(candidates: &[Candidate], layout: &Layout, yes: bool, printer: &Printer) -> Result<(), Failure> {
-    let plan = provision::plan(candidates, layout);
-    let control = agreed(&plan.describe(), plan.is_empty() || yes, printer)?;
-    let cancelled = || control.stop_asked();
-    let mut tell = |text: &str| printer.note(&format!("  {text}"));
-    let results = provision::install(&plan, candidates, layout, &cancelled, &mut tell);
-    let results = results.into_iter().map(|(label, result)| (label, result.err())).collect();
-    installed(results, control.stop_asked(), printer)
-}
-
-fn install_there(
-    host: &ServerHost,
+/// Installs what is missing, here or there; what could not be installed, with its reason.
+pub(crate) fn install(
     candidates: &[Candidate],
+    layout: &Layout,
+    host: Option<&ServerHost>,
     yes: bool,
     printer: &Printer,
-) -> Result<(), Failure> {
-    let (plan, is_nothing) = host.plan_install(candidates).map_err(Failure::not_measured)?;
-    let control = agreed(&format!("On {}:\n{plan}", host.given()), is_nothing || yes, printer)?;
-    let cancelled = || control.stop_asked();
-    let results = host.install(candidates, &cancelled, &mut |text| printer.note(&format!("  {text}")));
-    installed(results.map_err(Failure::not_measured)?, control.stop_asked(), printer)
+) -> Result<Vec<String>, Failure> {
+    let mut tell = |text: &str| printer.note(&format!("  {text}"));
+    let (control, results) = if let Some(host) = host {
+        let (plan, is_nothing) = host.plan_install(candidates).map_err(Failure::not_measured)?;
+        let control = agreed(&format!("On {}:\n{plan}", host.given()), is_nothing || yes, printer)?;
+        let results = host.install(candidates, &|| control.stop_asked(), &mut tell);
+        (control, results.map_err(Failure::not_measured)?)
+    } else {
+        let plan = provision::plan(candidates, layout);
+        let control = agreed(&plan.describe(), plan.is_empty() || yes, printer)?;
+        let results = provision::install(&plan, candidates, layout, &|| control.stop_asked(), &mut tell);
+        (control, results.into_iter().map(|(label, result)| (label, result.err())).collect())
+    };
+    if control.stop_asked() {
+        return Err(Failure {
+            message: "Interrupted: run the same command again to continue.".to_owned(),
+            code: INTERRUPTED,
+        });
+    }
+    let all = results.len();
+    let failed: Vec<String> = results.into_iter().filter_map(|(_, why)| why).collect();
+    printer.out(&format!("{} of {all} installed", all - failed.len()));
+    Ok(failed)
 }
 
 /// Shows what is to be installed and asks, unless known. Ctrl-C then ends it between steps, so that apt's is undone.
@@ -248,24 +260,4 @@ fn agreed(plan: &str, is_known: bool, printer: &Printer) -> Result<Control, Fail
         return Err(Failure::usage("Nothing was installed: answer yes, or give --yes."));
     }
     crate::interrupt::of_an_installation()
-}
-
-fn installed(
-    results: Vec<(String, Option<String>)>,
-    interrupted: bool,
-    printer: &Printer,
-) -> Result<(), Failure> {
-    if interrupted {
-        return Err(Failure {
-            message: "Interrupted: run the same command again to continue.".to_owned(),
-            code: INTERRUPTED,
-        });
-    }
-    let all = results.len();
-    let failed: Vec<String> = results.into_iter().filter_map(|(_, why)| why).collect();
-    printer.out(&format!("{} of {all} installed", all - failed.len()));
-    if failed.is_empty() {
-        return Ok(());
-    }
-    Err(Failure { message: format!("Not installed:\n  {}", failed.join("\n  ")), code: NOT_MEASURED })
 }

@@ -5,7 +5,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::world::{World, interrupt};
+use crate::signals::program;
+use crate::world::{BINARY, Said, World, interrupt};
 
 /// The example of a page of the documentation whose text holds `mark`.
 fn example(page: &str, mark: &str) -> String {
@@ -134,4 +135,48 @@ fn a_started_server_runs_until_ctrl_c_and_its_log_is_kept() {
     let script = world.prony(&[&line[..], &["--print", "--port", "8123"]].concat()).out;
     assert!(script.starts_with("#!/bin/sh\n# shop on http://127.0.0.1:8123/"), "{script}");
     assert_eq!(world.prony(&["servers", "start", "nosuch"]).code, Some(2));
+}
+
+#[test]
+fn a_bench_installs_its_servers_and_skips_the_others() {
+    let world = World::new();
+    let recipe = |requires: &str| {
+        format!(
+            "schema = \"prony.server/1\"\ntitle = \"t\"\nlanguage = \"Go\"\nkind = \"runtime\"\nroutes = [\"text\"]\n\
+             processes = \"single\"\nkeepalive = true\n[requires]\n{requires}\n\
+             [start]\ncommand = [\"{{work}}/bin/server\", \"{{port}}\"]\n"
+        )
+    };
+    write(&world, "built", &recipe("go = true"));
+    write(&world, "absent", &recipe("commands = [\"prony-no-such-command\"]"));
+    fs::write(world.path("recipes/built/go.mod"), "module built\n").unwrap();
+    // The compiler is a script; what it builds is Prony's test server.
+    let compiler = format!(
+        "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\nmkdir -p \"$(dirname \"$2\")\"\n\
+         printf '#!/bin/sh\\nexec {BINARY} target --port $1\\n' >\"$2\" && chmod 755 \"$2\"\n"
+    );
+    let path = program(&world, "bin/go", &compiler);
+    let experiment = "schema = \"prony.experiment/1\"\ntitle = \"t\"\nroute = \"text\"\ncandidates = [\"built\", \"absent\"]\n\
+        blocks = 1\n[[plan]]\nrequests = 40\nconnections = 2\nwarmup = \"0\"\n";
+    world.write("e.toml", experiment);
+    let line = [
+        "bench",
+        "e.toml",
+        "--install",
+        "--yes",
+        "--servers",
+        "recipes",
+        "--disturbed",
+        "keep",
+        "-o",
+        "r.jsonl",
+    ];
+    let mut command = world.command(&line);
+    let said: Said = command.env("PATH", path).output().unwrap().into();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let shown = said.err.find("absent: the command prony-no-such-command is missing");
+    assert!(shown.is_some() && shown < said.err.find("skipped  absent"), "{said:?}");
+    assert!(said.out.contains("1 of 2 installed") && said.out.contains("Run log: r.jsonl"), "{said:?}");
+    let refused = world.prony(&["bench", "e.toml", "--yes"]);
+    assert!(refused.code == Some(2) && refused.err.contains("--install"), "{refused:?}");
 }

@@ -1,6 +1,6 @@
 //! Texts of comparisons that are the same in every view.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use prony_analysis::compare::Finding;
 use prony_analysis::comparison::{Comparison, FigureComparison, PlanComparison};
@@ -92,17 +92,23 @@ pub(crate) fn tail(plan: &PlanComparison) -> Option<String> {
 
 /// Names what nothing asked for, with what was found to differ: `start-up SLOWER, tail`; `None` where there is nothing.
 pub(crate) fn not_asked(comparison: &Comparison) -> Option<String> {
-    let figures = || comparison.plans.iter().flat_map(|plan| &plan.figures);
-    let others = figures().filter(|found| !comparison.asked.contains(&found.figure));
-    let name = |found: &FigureComparison| match found.finding {
-        Some(Finding::Faster | Finding::Slower) => {
-            format!("{} {}", found.figure, verdict(found, comparison.paired))
-        }
-        _ => found.figure.to_string(),
+    let figures = comparison.plans.iter().flat_map(|plan| &plan.figures);
+    let others = figures.filter(|found| !comparison.asked.contains(&found.figure));
+    // Each once, with what was found in any plan.
+    let mut said: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for found in others {
+        let differs = matches!(found.finding, Some(Finding::Faster | Finding::Slower));
+        let verdicts = said.entry(found.figure.to_string()).or_default();
+        verdicts.extend(differs.then(|| verdict(found, comparison.paired)));
+    }
+    if comparison.plans.iter().any(|plan| !plan.tails.is_empty()) {
+        said.entry("tail".to_owned()).or_default();
+    }
+    let shown = |(name, verdicts): (String, BTreeSet<String>)| {
+        let verdicts = verdicts.into_iter().collect::<Vec<_>>().join(" and ");
+        format!("{name} {verdicts}").trim_end().to_owned()
     };
-    let tails = comparison.plans.iter().any(|plan| !plan.tails.is_empty()).then(|| "tail".to_owned());
-    let said: BTreeSet<String> = others.map(name).chain(tails).collect();
-    (!said.is_empty()).then(|| said.into_iter().collect::<Vec<_>>().join(", "))
+    (!said.is_empty()).then(|| said.into_iter().map(shown).collect::<Vec<_>>().join(", "))
 }
 
 /// How much was measured: `6 blocks of one run, in alternation`, `5 and 6 trials of two runs`.

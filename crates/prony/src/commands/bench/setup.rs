@@ -10,7 +10,7 @@ use prony_host::cpus::allowed;
 use prony_host::pins::{self, Pins};
 use prony_host::state;
 use prony_lab::bench::{BenchCandidate, BenchSetup, CpuHalves, Resolved, resolve};
-use prony_lab::candidate::Layout;
+use prony_lab::candidate::{Candidate, Layout};
 use prony_lab::experiment::{Blocks, CORES_MAX, Experiment, WorkerPolicy};
 use prony_lab::server_host::ServerHost;
 use prony_lab::supervise::Supervision;
@@ -22,7 +22,7 @@ use prony_model::units::parse_duration;
 use super::{adaptive, candidates, controls, duet, services};
 use crate::cli::{BenchArguments, Disturbed};
 use crate::commands::server_host::connect;
-use crate::commands::servers::{catalogue, engine, layout, native_memory};
+use crate::commands::servers::{catalogue, engine, install, layout, native_memory};
 use crate::commands::{fleet, parse_cpus, plan, reproduce, thresholds};
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -121,6 +121,17 @@ fn of_experiment(
         None => engine(&arguments.runtime.runtime, arguments.runtime.memory.as_deref())?,
     };
     let catalogue = catalogue(&arguments.servers, printer);
+    if arguments.install {
+        let known = experiment.candidates.iter().filter_map(|label| Candidate::parse(label, &catalogue).ok());
+        let each = known.map(|candidate| match &engine {
+            Some(engine) => candidate.in_container(engine),
+            None => candidate,
+        });
+        let each: Vec<Candidate> = each.collect();
+        for why in install(&each, layout, host.as_deref(), arguments.yes, printer)? {
+            printer.note(&format!("not installed, and skipped: {why}"));
+        }
+    }
     let resolved = resolve(&experiment, &catalogue, layout, engine.as_ref(), host.as_ref());
     let resolved = resolved.map_err(Failure::usage)?;
     if let Some(host) = &host

@@ -259,7 +259,7 @@ fn throughput(comparison: &Value) -> (Option<f64>, Option<f64>, Option<String>) 
         return (None, None, None);
     };
     let of = |end: &str| figure["ratio"][end].as_f64();
-    let half = of("high").zip(of("low")).map(|(high, low)| (high - low) / 2.0);
+    let half = of("ci_high").zip(of("ci_low")).map(|(high, low)| (high - low) / 2.0);
     (of("point").map(|ratio| ratio - 1.0), half, figure["finding"].as_str().map(str::to_owned))
 }
 
@@ -291,7 +291,7 @@ fn a_a(runs: &Runs) -> Result<Vec<Figure>, String> {
     let (change, half, finding) = throughput(&comparison);
     let neither = finding.map(|word| word != "slower" && word != "faster");
     // How far a change of nothing may be off is what the comparison itself says of its change.
-    let half = half.unwrap_or(0.0);
+    let half = half.ok_or("the comparison has no interval of throughput")?;
     Ok(vec![
         Figure::between("throughput", Unit::Share, [-half, 0.0, half], change),
         Figure::yes("neither is faster", neither),
@@ -329,10 +329,10 @@ mod tests {
     fn a_comparison_s_throughput_is_read() {
         let comparison = serde_json::json!({"plans": [{"figures": [
             {"figure": "p50_ns", "ratio": {"point": 2.0}, "finding": "slower"},
-            {"figure": "throughput", "ratio": {"point": 0.95}, "finding": "slower"},
+            {"figure": "throughput", "ratio": {"point": 0.95, "ci_low": 0.94, "ci_high": 0.97}, "finding": "slower"},
         ]}]});
         let (change, half, finding) = throughput(&comparison);
-        assert_eq!(half, None, "the ratio has no interval");
+        assert!((half.unwrap() - 0.015).abs() < 1e-12);
         assert!((change.unwrap() + 0.05).abs() < 1e-12);
         assert_eq!(finding.as_deref(), Some("slower"));
         assert_eq!(throughput(&Value::Null), (None, None, None));

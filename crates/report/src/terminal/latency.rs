@@ -7,7 +7,11 @@ use crate::format;
 use crate::words;
 
 pub(super) fn table(trial: &Trial, width: usize) -> Vec<String> {
-    let shown = words::shown_percentiles(trial, |figure| figure.in_trial);
+    let mut shown = words::shown_percentiles(trial, |figure| figure.in_trial);
+    let rows = rows(trial);
+    // What no row has stands below the table, with the length that it needs; the headline's own are always there.
+    let is_had = |field: &str| rows.iter().any(|row| row.summary.percentile(field).is_some());
+    shown.retain(|field| ["p50_ns", "p99_ns"].contains(field) || is_had(field));
     let build = |column: usize, notes: bool| {
         let mut columns = vec![(Align::Left, 9)];
         columns.extend(vec![(Align::Right, column); shown.len() + 2]);
@@ -17,8 +21,8 @@ pub(super) fn table(trial: &Trial, width: usize) -> Vec<String> {
         head.extend(shown.iter().map(|field| words::percentile(field).to_owned()));
         head.extend(["max".to_owned(), "mean".to_owned()]);
         table.row(head);
-        for (i, row) in rows(trial).into_iter().enumerate() {
-            let mut cells = cells(&row, &shown, notes);
+        for (i, row) in rows.iter().enumerate() {
+            let mut cells = cells(row, &shown, notes);
             let mark =
                 if i == 0 { words::headline_mark(trial) } else { words::figure_mark(trial, row.field) };
             cells[0].push_str(mark);

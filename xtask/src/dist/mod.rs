@@ -16,6 +16,7 @@ use std::time::Instant;
 
 use clap::Parser;
 
+use crate::engine::Engine;
 use crate::files::{self, at, copy, write};
 use crate::programs::{is_there, seen, text};
 use crate::release::Release;
@@ -193,13 +194,8 @@ impl Dist {
 
     /// As the `Dockerfile` has it; skipped, which is said, where there is no podman.
     fn image(&self, tree: &Path) -> Result<(), String> {
-        let engine = match crate::engine::Engine::new(&self.root.join("target/containers"), &["podman"])? {
-            Ok(engine) => engine,
-            Err(why) => {
-                println!("skipped the image: {why}");
-                return Ok(());
-            }
-        };
+        let folder = self.root.join("target/containers");
+        let Some(engine) = Engine::new(&folder, &["podman"], "the image")? else { return Ok(()) };
         let name = format!("localhost/prony:{VERSION}");
         let (file, context) = (self.root.join("Dockerfile"), tree.display().to_string());
         let to = self.out.join(format!("prony-{VERSION}-{}-image.tar", self.machine));

@@ -20,7 +20,7 @@ const RANKED_MIN: usize = 8;
 const FOR_TIME: [&str; 2] = ["connect_timeout", "request_timeout"];
 
 type Step = (&'static str, fn(&mut Run));
-/// Work that needs apt's lock, that needs the browser, and that is in containers: none waits for the others.
+/// Work that needs apt's lock, that needs neither it nor containers, and that is in containers: none waits for the others.
 const LANES: [&[Step]; 3] = [
     &[
         ("the generated pages", |run| {
@@ -42,16 +42,16 @@ const LANES: [&[Step]; 3] = [
             run.task("http2-counts", "http2-counts");
         }),
         ("a published comparison", Run::replication),
-        ("a full disk", Run::full_disk),
     ],
     &[
         ("the web page in a browser", |run| run.task("web", "web")),
         ("h2spec's servers", |run| run.task("h2spec", "h2spec")),
         ("an application over a database", |run| run.task("shop", "shop")),
+        ("GitHub's action and GitLab's template", |run| run.task("action", "action")),
+        ("a full disk", Run::full_disk),
     ],
     &[
         ("what a release consists of", Run::release),
-        ("GitHub's action and GitLab's template", |run| run.task("action", "action")),
         ("the documentation's site", |run| run.task("site", "site --contained")),
         ("servers in containers", |run| run.task("containers", "containers")),
     ],

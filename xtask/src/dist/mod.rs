@@ -41,6 +41,9 @@ pub(crate) struct Asked {
     /// Tag the commit
     #[arg(long)]
     tag: bool,
+    /// Build the binary and no more
+    #[arg(long, conflicts_with_all = ["tried", "tag"])]
+    built: bool,
 }
 
 struct Dist {
@@ -58,6 +61,9 @@ struct Dist {
 pub(crate) fn run(root: &Path, asked: Asked) -> Result<(), String> {
     let target = asked.target.unwrap_or_else(static_target);
     let binary = build(root, &target)?;
+    if asked.built {
+        return Ok(());
+    }
     let machine = target.split('-').next().unwrap_or_default().to_owned();
     let epoch = text(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(root))?;
     let work = root.join("target/dist-work").join(&machine);

@@ -109,6 +109,13 @@ pub(crate) fn run(root: &Path, arguments: &Asked) -> Result<(), String> {
     if arguments.dry_run {
         return Ok(());
     }
+    if cfg!(debug_assertions) && !arguments.quick {
+        return Err(
+            "this build is not optimised, and others are measured by its floor and its counting server: \
+                    cargo run --release -p xtask -- peers"
+                .to_owned(),
+        );
+    }
     let bench = Bench { places: &places, client_cpu: first, server_cpu: last, scratch: &scratch };
     let (mut runs, host) = (Vec::new(), host(&places, last, &scratch)?);
     for planned in &plans {

@@ -6,12 +6,11 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::engine::{BASE, Engine, LIMITS, MADE_BY};
+use crate::engine::{BASE, Engine, LIMITS, MADE_BY, TO_RUN};
 use crate::other_host::{GIVEN, OtherHost};
 use crate::programs::{self, Checks, Running};
 use crate::{files, web_data};
@@ -44,13 +43,7 @@ connections = 10
 
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let binary = crate::prony(root)?;
-    let world = match World::prepare(&root.join("target/containers"), &binary)? {
-        Ok(world) => world,
-        Err(why) => {
-            println!("skipped: {why}");
-            return Ok(());
-        }
-    };
+    let Some(world) = World::prepare(&root.join("target/containers"), &binary)? else { return Ok(()) };
     let mut all = Checks::default();
     for (name, result) in checks(&world, root) {
         all.count(name, result);
@@ -86,22 +79,18 @@ struct World {
 }
 
 impl World {
-    /// The inner error is the reason to skip.
-    fn prepare(folder: &Path, binary: &Path) -> Result<Result<World, String>, String> {
-        let engine = match Engine::new(folder, &["podman", "runc", "debootstrap"])? {
-            Ok(engine) => engine,
-            Err(why) => return Ok(Err(why)),
-        };
+    /// None where there can be none, which is said.
+    fn prepare(folder: &Path, binary: &Path) -> Result<Option<World>, String> {
+        let Some(engine) = Engine::new(folder, &TO_RUN, "servers in containers")? else { return Ok(None) };
         let experiment = folder.join("work/containers.toml");
         files::write(&experiment, EXPERIMENT)?;
-        if let Err(why) = engine.base("bookworm", BASE) {
-            return Ok(Err(format!("the base image cannot be made here: {why}")));
-        }
         let line = [&["run", "--rm", "--network", "host"], &LIMITS[..], &[BASE, "true"]].concat();
-        if let Err(why) = engine.command("podman", &line) {
-            return Ok(Err(format!("podman cannot run a container here: {why}")));
+        let runs = engine.base("bookworm", BASE).and_then(|()| engine.command("podman", &line));
+        if let Err(why) = runs {
+            println!("skipped: no container of {BASE} can be run here: {why}");
+            return Ok(None);
         }
-        Ok(Ok(World { engine, binary: binary.to_owned() }))
+        Ok(Some(World { engine, binary: binary.to_owned() }))
     }
 
     /// A container that somebody else would have: without Prony's label.
@@ -137,13 +126,8 @@ impl World {
     fn bench_there(&self) -> Result<(), String> {
         let variables = self.engine.variables();
         let folder = self.engine.folder.join("host");
-        let other = match OtherHost::start(&folder, &self.engine.folder.join("work"), &variables)? {
-            Ok(other) => other,
-            Err(why) => {
-                println!("skipped: containers on another host: {why}");
-                return Ok(());
-            }
-        };
+        let home = self.engine.folder.join("work");
+        let Some(other) = OtherHost::start(&folder, &home, &variables)? else { return Ok(()) };
         self.bench_by(&["--server-host", GIVEN], Some(&other.path()))
     }
 
@@ -175,12 +159,9 @@ impl World {
 
     /// Whether both candidates of a run have a throughput, and no request failed.
     fn measured(&self, log: &str) -> Result<(), String> {
-        let text = self.prony(&["report", log, "--format", "json"])?;
-        let analysis: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
-        let rows = analysis["plans"][0]["rows"].as_array().cloned().unwrap_or_default();
-        let measured =
-            rows.iter().filter(|r| r["requests_per_s"]["point"].as_f64().is_some_and(|v| v > 0.0)).count();
-        let failed: u64 = rows.iter().filter_map(|r| r["failed"].as_u64()).sum();
+        let mut report = Command::new(&self.binary);
+        report.args(["report", log, "--format", "json"]);
+        let (measured, failed) = programs::measured(&programs::json(self.engine.in_world(&mut report))?);
         if measured != 2 || failed > 0 {
             return Err(format!("{log}: {measured} servers measured, {failed} requests failed"));
         }
@@ -225,17 +206,10 @@ impl World {
 
     /// Whether no container of Prony's is there, at the latest after `within`.
     fn nothing_left(&self, within: Duration) -> Result<(), String> {
-        let until = Instant::now() + within;
-        loop {
+        programs::wait_for(within, || {
             let left = self.engine.command("podman", &["ps", "--all", "--quiet", "--filter", LABEL])?;
-            if left.is_empty() {
-                return Ok(());
-            }
-            if Instant::now() >= until {
-                return Err(format!("left: {left}"));
-            }
-            thread::sleep(Duration::from_millis(200));
-        }
+            Ok((!left.is_empty()).then(|| format!("left: {left}")))
+        })
     }
 
     /// Kills a run that would take an hour by SIGKILL while a container serves: nobody but the guard is there to end it.
@@ -245,17 +219,10 @@ impl World {
         command.args(bench_line("killed.jsonl")).args(["--blocks", "1000"]);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let mut prony = Running::start(self.engine.in_world(&mut command))?;
-        let until = Instant::now() + WATCHDOG;
-        let seen = loop {
+        let seen = programs::wait_for(WATCHDOG, || {
             let running = self.engine.command("podman", &["ps", "--quiet", "--filter", LABEL])?;
-            if !running.is_empty() {
-                break Ok(());
-            }
-            if Instant::now() >= until {
-                break Err("no container was started".to_owned());
-            }
-            thread::sleep(Duration::from_millis(100));
-        };
+            Ok(running.is_empty().then(|| "no container was started".to_owned()))
+        });
         let _ = prony.0.kill();
         let ended = prony.0.wait().map_err(|e| e.to_string())?;
         seen?;

@@ -12,8 +12,6 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use crate::{files, programs, replication, rotation};
 
 /// A short run of the quickstart experiment must rank at least so many servers where all are installed.
@@ -22,7 +20,7 @@ const RANKED_MIN: usize = 8;
 const FOR_TIME: [&str; 2] = ["connect_timeout", "request_timeout"];
 
 type Step = (&'static str, fn(&mut Run));
-/// Work that needs apt's lock, that needs the browser, and that is in containers: none waits for the others.
+/// Work that needs apt's lock, that needs neither it nor containers, and that is in containers: none waits for the others.
 const LANES: [&[Step]; 3] = [
     &[
         ("the generated pages", |run| {
@@ -44,16 +42,16 @@ const LANES: [&[Step]; 3] = [
             run.task("http2-counts", "http2-counts");
         }),
         ("a published comparison", Run::replication),
-        ("a full disk", Run::full_disk),
     ],
     &[
         ("the web page in a browser", |run| run.task("web", "web")),
         ("h2spec's servers", |run| run.task("h2spec", "h2spec")),
         ("an application over a database", |run| run.task("shop", "shop")),
+        ("GitHub's action and GitLab's template", |run| run.task("action", "action")),
+        ("a full disk", Run::full_disk),
     ],
     &[
         ("what a release consists of", Run::release),
-        ("GitHub's action and GitLab's template", |run| run.task("action", "action")),
         ("the documentation's site", |run| run.task("site", "site --contained")),
         ("servers in containers", |run| run.task("containers", "containers")),
     ],
@@ -184,11 +182,8 @@ impl Run {
 
     /// Another task of this program, whose checks are lines that begin with `ok` or `FAILED`.
     fn task(&mut self, name: &str, line: &str) {
-        let own = env::current_exe().map_err(|e| e.to_string());
-        let ran = own.and_then(|own| {
-            programs::output(
-                self.in_folder(Command::new(own).args(line.split(' ')).env("PRONY", &self.binary)),
-            )
+        let ran = programs::own().and_then(|mut own| {
+            programs::output(self.in_folder(own.args(line.split(' ')).env("PRONY", &self.binary)))
         });
         match ran {
             Err(why) => self.count(name, Err(why)),
@@ -252,15 +247,10 @@ impl Run {
             "one block of quickstart is measured",
             &[&line[..], &["-q", "-o", "quickstart.jsonl"]].concat(),
         );
-        let analysis = self.prony(&["report", "quickstart.jsonl", "--format", "json"]);
-        let analysis =
-            analysis.and_then(|text| serde_json::from_str::<Value>(&text).map_err(|e| e.to_string()));
-        let result = analysis.and_then(|analysis| {
-            let rows = analysis["plans"][0]["rows"].as_array().cloned().unwrap_or_default();
-            let measured = rows
-                .iter()
-                .filter(|r| r["requests_per_s"]["point"].as_f64().is_some_and(|v| v > 0.0))
-                .count();
+        let report = ["report", "quickstart.jsonl", "--format", "json"];
+        let report = programs::json(self.in_folder(Command::new(&self.binary).args(report)));
+        let result = report.and_then(|report| {
+            let (measured, _) = programs::measured(&report);
             let wrong = wrong_answers(&self.folder.join("quickstart.jsonl"))?;
             if measured < ranked_min || !wrong.is_empty() {
                 return Err(format!("{measured} servers measured; wrong: {wrong:?}"));
@@ -286,9 +276,8 @@ impl Run {
         }
         let _ = fs::remove_file(self.folder.join("published.jsonl"));
         let result = self.prony(&[&line[..], &["-q", "-o", "published.jsonl"]].concat()).and_then(|_| {
-            let report = |format| self.prony(&["report", "published.jsonl", "--format", format]);
-            let candidates = replication::candidates(&self.root)?;
-            replication::is_whole(&candidates, &report("json")?, &report("markdown")?)
+            let markdown = self.prony(&["report", "published.jsonl", "--format", "markdown"])?;
+            replication::is_whole(&replication::candidates(&self.root)?, &markdown)
         });
         self.count("a published comparison has the source's figures, and names whom it skipped", result);
     }

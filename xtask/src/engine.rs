@@ -12,6 +12,8 @@ pub(crate) const BASE: &str = "docker.io/library/debian:bookworm-slim";
 pub(crate) const MADE_BY: &str = "debootstrap";
 /// What `podman run` may give without more rights than its own.
 pub(crate) const LIMITS: [&str; 4] = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"];
+/// What containers of these images need.
+pub(crate) const TO_RUN: [&str; 3] = ["podman", "runc", "debootstrap"];
 const STAND_IN: &str = "org.prony.stand-in";
 
 pub(crate) struct Engine {
@@ -20,21 +22,20 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// The inner error is the reason to skip: a program that is missing.
-    pub(crate) fn new(folder: &Path, programs: &[&str]) -> Result<Result<Engine, String>, String> {
+    /// None where a program is missing, which is said of what is skipped therefore.
+    pub(crate) fn new(folder: &Path, programs: &[&str], what: &str) -> Result<Option<Engine>, String> {
         files::make(&folder.join("work"))?;
         let engine = Engine { folder: folder.to_owned() };
         for program in programs {
             if engine.command("which", &[program]).is_err() {
-                return Ok(Err(format!(
-                    "{program} is not installed (apt-get install podman runc debootstrap)"
-                )));
+                println!("skipped {what}: {program} is not installed (apt-get install {})", TO_RUN.join(" "));
+                return Ok(None);
             }
         }
         let (storage, containers) = engine.configuration();
         files::write(&folder.join("storage.conf"), storage)?;
         files::write(&folder.join("containers.conf"), containers)?;
-        Ok(Ok(engine))
+        Ok(Some(engine))
     }
 
     fn configuration(&self) -> (String, String) {

@@ -181,7 +181,7 @@ impl Bench<'_> {
         let heard = sealed(agents, share)?;
         let bytes = heard.first().map_or(0, |(_, message)| message.len());
         let mut gathered = Gathered::new(&plan, agents);
-        let before = noise::used_s(UsageWho::RUSAGE_SELF);
+        let before = used_s()?;
         for second in 0..REPLAYED_S {
             for (agent, (session, message)) in heard.iter().enumerate() {
                 let text = session.open(message.clone()).ok_or("a message does not open")?;
@@ -197,7 +197,7 @@ impl Bench<'_> {
                 black_box(gathered.snapshot());
             });
         }
-        let cores = (noise::used_s(UsageWho::RUSAGE_SELF) - before) / real(REPLAYED_S as u64);
+        let cores = (used_s()? - before) / real(REPLAYED_S as u64);
         let usage = getrusage(UsageWho::RUSAGE_SELF).map_err(|e| e.to_string())?;
         let memory_kb = u64::try_from(usage.max_rss()).unwrap_or(0);
         let completed = share.requests.completed;
@@ -260,8 +260,7 @@ fn watched(pid: u32, seconds: u64) -> Result<(f64, u64), String> {
     sleep(Duration::from_secs(seconds / 2));
     let (took, after) = (began.elapsed(), cpu_ticks(pid)?);
     let status = fs::read_to_string(format!("/proc/{pid}/status")).map_err(|e| e.to_string())?;
-    let peak =
-        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse().ok());
+    let peak = prony_host::memory_field(&status, "VmHWM").map(|bytes| bytes / 1024);
     // A tick is a hundredth of a second.
     let cores = (after - before) as f64 / 100.0 / took.as_secs_f64();
     Ok((cores, peak.ok_or("the controller's memory is not known")?))
@@ -296,6 +295,13 @@ fn recorded(url: &str, rate: Option<f64>) -> Result<(Plan, Vec<WindowDelta>), St
     run_shard(&plan, shard, Some(&mut take), &control, &mut |_| {}).map_err(|e| e.to_string())?;
     starter.join().map_err(|_| "the load did not start".to_owned())?;
     Ok((plan, shares))
+}
+
+/// CPU time of this process, in seconds.
+fn used_s() -> Result<f64, String> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF).map_err(|e| e.to_string())?;
+    let times = [usage.user_time(), usage.system_time()];
+    Ok(times.iter().map(|time| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6).sum())
 }
 
 /// The controller's session with each agent, and what that agent says.

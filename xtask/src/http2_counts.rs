@@ -7,8 +7,7 @@ use std::fs;
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::programs::{self, Checks, Running};
 use crate::{files, loopback};
@@ -127,7 +126,9 @@ fn logged(server: &Logging, prony: &Path, folder: &Path, length: &[&str]) -> Res
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         started => Running(started.map_err(at)?),
     };
-    wait_for("it does not listen", || TcpStream::connect(("127.0.0.1", port)).is_ok())?;
+    programs::wait_for(PATIENCE, || {
+        Ok(TcpStream::connect(("127.0.0.1", port)).err().map(|e| format!("it does not listen: {e}")))
+    })?;
     let [connections, streams] = [CONNECTIONS, STREAMS].map(|n| n.to_string());
     let mut load = Command::new(prony);
     load.args(["load", "--http2", "-t", "1", "-c", &connections, "-p", &streams, "--json", "-"]);
@@ -137,7 +138,10 @@ fn logged(server: &Logging, prony: &Path, folder: &Path, length: &[&str]) -> Res
     let lines = || fs::read_to_string(&log).unwrap_or_default();
     let requests = || lines().lines().filter(|line| (server.is_request)(line)).count() as u64;
     // nginx logs a request that the client gave up when it comes to know that.
-    wait_for("its log has fewer requests than were completed", || requests() >= completed)?;
+    programs::wait_for(PATIENCE, || {
+        let few = || "its log has fewer requests than were completed".to_owned();
+        Ok((requests() < completed).then(few))
+    })?;
     drop(child);
     Ok(Some(Counted {
         completed,
@@ -146,15 +150,4 @@ fn logged(server: &Logging, prony: &Path, folder: &Path, length: &[&str]) -> Res
         connections: count("run_total", "connections"),
         logged: requests(),
     }))
-}
-
-fn wait_for(what: &str, mut holds: impl FnMut() -> bool) -> Result<(), String> {
-    let begun = Instant::now();
-    while !holds() {
-        if begun.elapsed() > PATIENCE {
-            return Err(format!("{what}, after {PATIENCE:?}"));
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    Ok(())
 }

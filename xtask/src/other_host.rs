@@ -6,8 +6,7 @@ use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::files::{self, anew, at};
 use crate::programs::{self, Running};
@@ -30,18 +29,23 @@ pub(crate) struct OtherHost {
 }
 
 impl OtherHost {
-    /// Its keys and state are in this folder, made anew; who logs in has this home and variables. Inner error: skip.
+    /// Its keys and state are in this folder, made anew; who logs in has this home and variables. None where
+    /// there can be no other host, which is said.
     pub(crate) fn start(
         folder: &Path,
         home: &Path,
         variables: &[(&str, String)],
-    ) -> Result<Result<OtherHost, String>, String> {
+    ) -> Result<Option<OtherHost>, String> {
+        let skipped = |why: String| {
+            println!("skipped: another host: {why}");
+            Ok(None)
+        };
         if !nix::unistd::geteuid().is_root() {
-            return Ok(Err("network namespaces need root".to_owned()));
+            return skipped("network namespaces need root".to_owned());
         }
         for program in [SSHD, "/usr/bin/ssh", "/usr/bin/ssh-keygen", "/usr/bin/nsenter"] {
             if !Path::new(program).is_file() {
-                return Ok(Err(format!("{program} is not there (apt-get install openssh-server)")));
+                return skipped(format!("{program} is not there (apt-get install openssh-server)"));
             }
         }
         anew(folder)?;
@@ -58,7 +62,7 @@ impl OtherHost {
         ] {
             if !ip(&line) {
                 remove();
-                return Ok(Err(format!("`ip {line}` fails here")));
+                return skipped(format!("`ip {line}` fails here"));
             }
         }
         write_configuration(folder, home, variables).inspect_err(|_| remove())?;
@@ -69,15 +73,12 @@ impl OtherHost {
         sshd.stderr(fs::File::create(folder.join("sshd.log")).map_err(at(folder))?);
         let sshd = Running::start(&mut sshd).inspect_err(|_| remove())?;
         let host = OtherHost { folder: folder.to_owned(), _sshd: sshd };
-        let began = Instant::now();
-        while TcpStream::connect((ADDRESS, 22)).is_err() {
-            if began.elapsed() > PATIENCE {
-                let said = files::read(&folder.join("sshd.log")).unwrap_or_default();
-                return Err(format!("sshd does not listen: {}", said.trim()));
-            }
-            sleep(Duration::from_millis(10));
-        }
-        Ok(Ok(host))
+        programs::wait_for(PATIENCE, || {
+            let said = || files::read(&folder.join("sshd.log")).unwrap_or_default();
+            let lacks = TcpStream::connect((ADDRESS, 22)).is_err();
+            Ok(lacks.then(|| format!("sshd does not listen: {}", said().trim())))
+        })?;
+        Ok(Some(host))
     }
 
     /// PATH with the ssh that reaches it as `other`.

@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::files;
 
-/// What stands where there is no figure.
 pub(crate) const NONE: &str = "–";
 
 /// A table in Markdown. `rules` says how each column is aligned: `---|--:`.
@@ -33,7 +32,6 @@ pub(crate) fn verbatim<S: AsRef<str>>(lines: &[S]) -> String {
     format!("```text\n{lines}```\n")
 }
 
-/// Today in UTC, as 2026-01-31.
 pub(crate) fn date() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
 }

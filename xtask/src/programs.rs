@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -54,6 +56,19 @@ pub(crate) fn seen(command: &mut Command) -> Result<(), String> {
     }
 }
 
+/// The rows of a report's first plan that have a throughput, and how many requests failed in all of them.
+pub(crate) fn measured(report: &Value) -> (usize, u64) {
+    let rows = || report["plans"][0]["rows"].as_array().into_iter().flatten();
+    let is_measured = |row: &&Value| row["requests_per_s"]["point"].as_f64().is_some_and(|rate| rate > 0.0);
+    (rows().filter(is_measured).count(), rows().filter_map(|row| row["failed"].as_u64()).sum())
+}
+
+/// This program, to be run again under a hidden task's name.
+pub(crate) fn own() -> Result<Command, String> {
+    let own = std::env::current_exe().map_err(|e| format!("this program was not found: {e}"))?;
+    Ok(Command::new(own))
+}
+
 /// Whether a program can be run, by what makes it do next to nothing.
 pub(crate) fn is_there(program: &str, argument: &str) -> bool {
     output(Command::new(program).arg(argument)).is_ok_and(|output| output.status.success())
@@ -94,6 +109,21 @@ impl Drop for Running {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// Asks until nothing is lacking; that it still is, and what, is an error after so long.
+pub(crate) fn wait_for(
+    patience: Duration,
+    mut lacks: impl FnMut() -> Result<Option<String>, String>,
+) -> Result<(), String> {
+    let begun = Instant::now();
+    while let Some(why) = lacks()? {
+        if begun.elapsed() > patience {
+            return Err(format!("{why}, after {patience:?}"));
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
 }
 
 /// `prony target` on a free port, and its URL.

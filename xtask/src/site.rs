@@ -8,7 +8,7 @@ use std::process::Command;
 
 use clap::Parser;
 
-use crate::engine::{BASE, Engine, LIMITS};
+use crate::engine::{BASE, Engine, LIMITS, TO_RUN};
 use crate::files::{self, write};
 use crate::links::joined;
 use crate::programs;
@@ -39,14 +39,12 @@ pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
     write(&folder.join("src/SUMMARY.md"), of_index(&with_folders(&root.join("docs"), &summary)?))?;
     fs::rename(folder.join("src/book.toml"), folder.join("book.toml")).map_err(|e| e.to_string())?;
     if asked.contained {
-        let engine = Engine::new(&root.join("target/containers"), &["podman", "runc", "debootstrap"])?;
-        let engine = match engine.and_then(|engine| packed(&engine).map(|()| engine)) {
-            Ok(engine) => engine,
-            Err(why) => {
-                println!("skipped: there is no mdBook in a container here: {why}");
-                return Ok(());
-            }
-        };
+        let folder = root.join("target/containers");
+        let Some(engine) = Engine::new(&folder, &TO_RUN, "the site")? else { return Ok(()) };
+        if let Err(why) = packed(&engine) {
+            println!("skipped: there is no mdBook in a container here: {why}");
+            return Ok(());
+        }
         let volume = format!("{}:/site", folder.display());
         let line = ["--network", "none", "--volume", &volume, IMAGE, "/mdbook/bin/mdbook", "build", "/site"];
         engine.command("podman", &[&["run", "--rm"], &LIMITS[..], &line].concat())?;

@@ -120,8 +120,7 @@ fn soak(binary: &Path, folder: &Path, minutes: u64) -> Result<Vec<Soaked>, Strin
 
 fn rss_kib(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    line.trim().strip_suffix(" kB")?.trim().parse().ok()
+    prony_host::memory_field(&status, "VmRSS").map(|bytes| bytes / 1024)
 }
 
 /// KiB per minute once settled (in a short soak: after its first half), over means of equal spans.

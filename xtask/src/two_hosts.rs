@@ -42,8 +42,7 @@ pub(crate) struct Asked {
 }
 
 pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
-    let other = OtherHost::start(&root.join(FOLDER).join("host"), root, &[])?
-        .map_err(|why| format!("not run: {why}"))?;
+    let other = OtherHost::start(&root.join(FOLDER).join("host"), root, &[])?.ok_or("it was not run")?;
     let binary = asked.prony.clone().map_or_else(|| own_prony(root), built)?;
     let prony = |line: &[&str]| {
         let mut command = Command::new(&binary);

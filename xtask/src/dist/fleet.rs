@@ -1,14 +1,13 @@
 //! A fleet of containers, a nats-server and agents beside it, all in one network that reaches nothing else.
 
 use std::process::{Command, Output};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Dist;
 use super::trial::{REQUESTS, completed, image_name};
 use crate::engine::{Engine, LIMITS};
 use crate::files;
-use crate::programs::text;
+use crate::programs::{text, wait_for};
 
 /// What is waited for comes however slow the machine is; a fault does not.
 const WATCHDOG: Duration = Duration::from_secs(120);
@@ -25,19 +24,13 @@ impl Containers<'_> {
         let id = self.engine.command("podman", &[&["run", "--detach"], &LIMITS[..], line].concat())?;
         let id = id.trim().to_owned();
         self.ids.push(id.clone());
-        let until = Instant::now() + WATCHDOG;
-        loop {
+        wait_for(WATCHDOG, || {
             let logs = self.engine.in_world(Command::new("podman").args(["logs", &id])).output();
             let Output { stdout, stderr, .. } = logs.map_err(|e| format!("podman: {e}"))?;
             let logs = String::from_utf8_lossy(&[stdout, stderr].concat()).into_owned();
-            if logs.contains(ready) {
-                return Ok(id);
-            }
-            if Instant::now() >= until {
-                return Err(format!("{line:?} has not said {ready:?}: {logs}"));
-            }
-            thread::sleep(Duration::from_millis(100));
-        }
+            Ok((!logs.contains(ready)).then(|| format!("{line:?} has not said {ready:?}: {logs}")))
+        })?;
+        Ok(id)
     }
 }
 

@@ -16,6 +16,7 @@ use std::time::Instant;
 
 use clap::Parser;
 
+use crate::engine::Engine;
 use crate::files::{self, at, copy, write};
 use crate::programs::{is_there, seen, text};
 use crate::release::Release;
@@ -40,6 +41,9 @@ pub(crate) struct Asked {
     /// Tag the commit
     #[arg(long)]
     tag: bool,
+    /// Build the binary and no more
+    #[arg(long, conflicts_with_all = ["tried", "tag"])]
+    built: bool,
 }
 
 struct Dist {
@@ -57,6 +61,9 @@ struct Dist {
 pub(crate) fn run(root: &Path, asked: Asked) -> Result<(), String> {
     let target = asked.target.unwrap_or_else(static_target);
     let binary = build(root, &target)?;
+    if asked.built {
+        return Ok(());
+    }
     let machine = target.split('-').next().unwrap_or_default().to_owned();
     let epoch = text(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(root))?;
     let work = root.join("target/dist-work").join(&machine);
@@ -193,13 +200,8 @@ impl Dist {
 
     /// As the `Dockerfile` has it; skipped, which is said, where there is no podman.
     fn image(&self, tree: &Path) -> Result<(), String> {
-        let engine = match crate::engine::Engine::new(&self.root.join("target/containers"), &["podman"])? {
-            Ok(engine) => engine,
-            Err(why) => {
-                println!("skipped the image: {why}");
-                return Ok(());
-            }
-        };
+        let folder = self.root.join("target/containers");
+        let Some(engine) = Engine::new(&folder, &["podman"], "the image")? else { return Ok(()) };
         let name = format!("localhost/prony:{VERSION}");
         let (file, context) = (self.root.join("Dockerfile"), tree.display().to_string());
         let to = self.out.join(format!("prony-{VERSION}-{}-image.tar", self.machine));

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::{Dist, VERSION, fleet};
-use crate::engine::{BASE, Engine, LIMITS};
+use crate::engine::{BASE, Engine, LIMITS, TO_RUN};
 use crate::files::{copy, read, write};
 use crate::programs::{Checks, is_there, text};
 
@@ -34,13 +34,7 @@ struct Way {
 
 pub(super) fn run(dist: &Dist) -> Result<(), String> {
     let folder = dist.root.join("target/containers");
-    let engine = match Engine::new(&folder, &["podman", "runc", "debootstrap"])? {
-        Ok(engine) => engine,
-        Err(why) => {
-            println!("skipped: {why}");
-            return Ok(());
-        }
-    };
+    let Some(engine) = Engine::new(&folder, &TO_RUN, "the artifacts")? else { return Ok(()) };
     let ways = ways(dist)?;
     let mut checks = Checks::default();
     checks.count_said("image", image(dist, &engine));

@@ -39,8 +39,7 @@ pub(super) struct Load {
     pub(super) cost: Cost,
 }
 
-/// The target answers, and nginx where it is TLS, which the target does not speak. The open rate: a fraction of a
-/// core's.
+/// The open rate is a fraction of a core's.
 pub(super) const LOADS: [Load; 6] = [
     Load { name: "closed", flags: "-c 10", server: Kind::Target(&[]), cost: Cost::CpuTime },
     Load { name: "pipelined", flags: "-c 10 --pipeline 16", server: Kind::Target(&[]), cost: Cost::CpuTime },

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
+use prony_host::Beside;
+
 use measure::{COUNTED, Cost, LOADS};
 use trees::{BASE, Tree};
 
@@ -18,7 +20,7 @@ use crate::files;
 use crate::median::shown;
 use crate::page::{date, host, table};
 use crate::programs::commit;
-use crate::truth::noise::{self, Reading};
+use crate::truth::noise;
 
 const PAIRS: usize = 40;
 /// As few give a result that is kept of two builds of one commit, whose difference is one of the C library alone.
@@ -123,9 +125,9 @@ pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
     }
     let of_builds = |load: &&measure::Load| of_commits || load.cost == Cost::CpuTime;
     for load in LOADS.iter().filter(|load| wanted(load.name)).filter(of_builds) {
-        let begun = Reading::now();
+        let begun = Beside::read();
         let found = measure::paired(&trees, load, asked.pairs, &scratch);
-        let meanwhile = begun.until(&Reading::now()).join(", ");
+        let meanwhile = noise::since(&begun).join(", ");
         take(&mut all, timed(load, found, cpu_max, if meanwhile.is_empty() { "quiet" } else { &meanwhile }));
     }
     if asked.store {

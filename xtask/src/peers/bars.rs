@@ -8,10 +8,8 @@ use crate::median::Estimate;
 /// A figure, and what it has to be, in each of some scenarios and over each of some tools.
 #[derive(Debug)]
 pub(super) struct Bar {
-    /// As the table says it.
     figure: &'static str,
     scenarios: &'static [&'static str],
-    /// Prony's way, and its figure.
     ours: (&'static str, Figure),
     /// The tools that it is over, and theirs; none: the figure itself.
     over: Option<(&'static [&'static str], Figure)>,
@@ -38,7 +36,6 @@ pub(super) struct Reached {
     pub(super) met: Option<bool>,
     /// Whether the whole interval does.
     pub(super) surely: Option<bool>,
-    /// Whether it is a ratio; else it is in the figure's own unit.
     pub(super) ratio: bool,
     #[serde(skip)]
     pub(super) unit: Figure,
@@ -54,7 +51,6 @@ const fn bar(
     Bar { figure, scenarios, ours, over: Some(over), bound }
 }
 
-/// A bar of the figure itself.
 const fn alone(
     figure: &'static str,
     scenarios: &'static [&'static str],
@@ -207,9 +203,9 @@ mod tests {
         for bar in BARS {
             for scenario in bar.scenarios {
                 let scenario = SCENARIOS.iter().find(|s| s.name == *scenario).expect(scenario);
-                assert!(scenario.ours.iter().any(|s| s.label == bar.ours.0), "{bar:?}");
+                assert!(scenario.ours.contains(&bar.ours.0), "{bar:?}");
                 for theirs in bar.over.iter().flat_map(|(tools, _)| *tools) {
-                    assert!(scenario.near.iter().any(|s| s.label == *theirs), "{bar:?}");
+                    assert!(scenario.near.contains(theirs), "{bar:?}");
                 }
             }
         }

@@ -17,7 +17,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::{files, programs};
 
-/// What a tool cost, from its start to its end.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Cost {
     pub(super) user_ns: u64,
@@ -25,7 +24,6 @@ pub(super) struct Cost {
     pub(super) system_ns: u64,
     pub(super) wall_ns: u64,
     pub(super) peak_rss_bytes: u64,
-    /// None where a signal ended it.
     pub(super) exit_code: Option<i32>,
     pub(super) timed_out: bool,
 }
@@ -39,8 +37,7 @@ pub(super) fn costs(
     let report = scratch.join("cost.json");
     // From the run before; a stale one must not pass for this one's.
     let _ = std::fs::remove_file(&report);
-    let own = std::env::current_exe().map_err(|e| format!("this program was not found: {e}"))?;
-    let mut measured = Command::new(own);
+    let mut measured = programs::own()?;
     measured.args(["measured", &cpu.to_string(), &limit.as_secs().to_string()]).arg(&report).args(line);
     let output = programs::output(measured.current_dir(scratch))?;
     let cost = std::fs::read(&report)
@@ -50,7 +47,6 @@ pub(super) fn costs(
     Ok((cost, output))
 }
 
-/// The last line that a child wrote to stderr.
 pub(super) fn stderr(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing").trim().to_owned()
@@ -63,7 +59,6 @@ pub(crate) struct Pinned {
     command: Vec<String>,
 }
 
-/// Becomes the command, on that CPU.
 pub(crate) fn pinned(asked: &Pinned) -> Result<(), String> {
     prepare(asked.cpu)?;
     let program = &asked.command[0];

@@ -50,7 +50,6 @@ struct Server {
     batches: [(Vec<u8>, usize); 2],
 }
 
-/// Serves until standard input ends, having said where.
 pub(crate) fn run() -> Result<(), String> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|e| e.to_string())?;
     listener.set_nonblocking(true).map_err(|e| e.to_string())?;

@@ -37,7 +37,6 @@ pub(super) struct Served {
 }
 
 impl Run {
-    /// The share of its CPU that the client used.
     pub(super) fn busy(&self) -> f64 {
         real(self.cpu_ns()) / real(self.cost.wall_ns.max(1))
     }
@@ -46,7 +45,6 @@ impl Run {
         self.cost.user_ns + self.cost.system_ns
     }
 
-    /// So many over the seconds of client CPU.
     fn over_cpu(&self, count: u64) -> Option<f64> {
         (self.cpu_ns() > 0).then(|| real(count) / (real(self.cpu_ns()) / 1e9))
     }
@@ -67,7 +65,6 @@ impl Figure {
     pub(super) const CPU_PER_REQUEST: Figure = figure("CPU per request", micros, |run| {
         (run.served.requests > 0).then(|| real(run.cpu_ns()) / real(run.served.requests))
     });
-    /// Requests over the seconds that were asked for.
     pub(super) const REQUESTS_PER_SECOND: Figure =
         figure("requests/s", thousands, |run| Some(real(run.served.requests) / f64::from(run.seconds)));
     pub(super) const REQUESTS_PER_CORE_SECOND: Figure =
@@ -83,7 +80,6 @@ impl Figure {
         |value| format!("{:.1} MB", value / 1e6),
         |run| Some(real(run.cost.peak_rss_bytes)),
     );
-    /// As the server accepted them.
     pub(super) const CONNECTIONS: Figure =
         figure("connections", |value| format!("{value:.0}"), |run| Some(real(run.served.connections)));
     /// Requests over the server's reads: how many a client writes at once.
@@ -137,7 +133,6 @@ impl<'a> Runs<'a> {
         self.0.iter().filter(move |r| r.scenario == scenario && r.subject == subject && r.refused.is_none())
     }
 
-    /// The median of a subject's figure over the runs that count.
     pub(super) fn median(self, scenario: &str, subject: &str, figure: Figure) -> Option<Estimate> {
         Estimate::of(self.counted(scenario, subject).filter_map(figure.of).collect())
     }
@@ -163,7 +158,6 @@ impl<'a> Runs<'a> {
 pub(super) mod tests {
     use super::*;
 
-    /// A run of which only what is given is known.
     pub(crate) fn run(subject: &'static str, round: u32, cpu_ns: u64, requests: u64) -> Run {
         Run {
             scenario: "closed",

@@ -25,7 +25,6 @@ const DROP_BYTES: usize = 4 << 20;
 /// A server that answers nothing for so long hangs.
 const SILENT_MAX: Duration = Duration::from_secs(120);
 
-/// What the floor is asked for.
 #[derive(Debug, Parser)]
 pub(crate) struct Asked {
     /// http://HOST:PORT/

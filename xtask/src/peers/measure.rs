@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::child;
 use super::figures::{Run, Runs};
-use super::lines::{Line, Load, Results};
-use super::scenarios::{Scenario, Subject};
+use super::lines::{Load, Results};
+use super::scenarios::{Scenario, flag_of};
 use super::server::Server;
 use super::tools::{Places, Tool};
 use crate::programs;
@@ -20,12 +20,11 @@ const COUNTS_DIFFER: f64 = 0.01;
 /// A subject that can run: its tool is here and can do the scenario's load.
 #[derive(Debug, Clone)]
 pub(super) struct Ready {
-    pub(super) subject: Subject,
+    pub(super) subject: &'static str,
     pub(super) tool: &'static Tool,
     pub(super) program: PathBuf,
 }
 
-/// Where clients and servers run, and where their files go.
 #[derive(Debug)]
 pub(super) struct Bench<'a> {
     pub(super) places: &'a Places,
@@ -34,11 +33,9 @@ pub(super) struct Bench<'a> {
     pub(super) scratch: &'a Path,
 }
 
-/// One place in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
     Tool(usize),
-    /// Prony's way of this index.
     Ours(usize),
 }
 
@@ -98,8 +95,8 @@ pub(super) fn scenario(
 fn enough(runs: &[Run], scenario: &Scenario, ours: &[Ready], near: &[Ready], rounds: u32) -> bool {
     let (Some(ours), figure) = (ours.first(), scenario.figures[0]) else { return true };
     near.iter().all(|tool| {
-        let theirs = (tool.subject.label, figure);
-        let counted = Runs(runs).ratio(scenario.name, (ours.subject.label, figure), theirs);
+        let theirs = (tool.subject, figure);
+        let counted = Runs(runs).ratio(scenario.name, (ours.subject, figure), theirs);
         counted.is_none_or(|ratio| ratio.n >= rounds as usize)
     })
 }
@@ -113,25 +110,27 @@ fn one(
     (round, group): (u32, u32),
 ) -> Result<Run, String> {
     let line = line(ready, load, &server.url, bench.scratch)
-        .ok_or_else(|| format!("{}: its files could not be written", ready.subject.label))?;
-    let mut command = vec![ready.program.display().to_string()];
-    command.extend(line.arguments.iter().cloned());
+        .ok_or_else(|| format!("{}: its files could not be written", ready.subject))?;
+    let command = [&[ready.program.display().to_string()], &line[..]].concat();
     let before = server.settled()?;
     let limit = Duration::from_secs(u64::from(load.seconds) + GRACE_S);
     let (cost, output) = child::costs(bench.client_cpu, limit, &command, bench.scratch)?;
     let after = server.settled()?;
-    let text = match &line.results {
+    let text = match ready.tool.line.results {
         Results::Stdout => String::from_utf8_lossy(&output.stdout).into_owned(),
-        Results::File(path) => std::fs::read_to_string(path).unwrap_or_default(),
-        Results::Then(arguments) => again(&ready.program, arguments, bench.scratch),
+        Results::File(name) => std::fs::read_to_string(bench.scratch.join(name)).unwrap_or_default(),
+        Results::Then(arguments) => {
+            let mut again = Command::new(&ready.program);
+            programs::text(again.args(arguments).current_dir(bench.scratch)).unwrap_or_default()
+        }
     };
-    let claim = (ready.tool.read)(&text);
+    let claim = ready.tool.read.claim(&text);
     let mut run = Run {
         scenario: scenario.name,
-        subject: ready.subject.label,
+        subject: ready.subject,
         round,
         group,
-        line: format!("{} {}", ready.tool.name, line.arguments.join(" ")),
+        line: format!("{} {}", ready.tool.name, line.join(" ")),
         seconds: load.seconds,
         cost,
         served: after.since(&before),
@@ -143,17 +142,12 @@ fn one(
 }
 
 /// The subject's line, its own arguments first where the tool takes them before the URL.
-pub(super) fn line(ready: &Ready, load: &Load, url: &str, scratch: &Path) -> Option<Line> {
-    let mut line = (ready.tool.line)(load, url, scratch)?;
+pub(super) fn line(ready: &Ready, load: &Load, url: &str, scratch: &Path) -> Option<Vec<String>> {
+    let mut line = ready.tool.line.words(load, url, scratch)?;
     // `prony load` and `xtask floor` begin with the name of a subcommand.
     let at = usize::from(matches!(ready.tool.name, "prony" | "floor"));
-    let extra = ready.subject.extra.iter().map(|text| (*text).to_owned());
-    line.arguments.splice(at..at, extra);
+    line.splice(at..at, flag_of(ready.subject).map(str::to_owned));
     Some(line)
-}
-
-fn again(program: &Path, arguments: &[String], folder: &Path) -> String {
-    programs::text(Command::new(program).args(arguments).current_dir(folder)).unwrap_or_default()
 }
 
 fn refusal(run: &Run, understood: bool, busy_min: Option<f64>, said: impl Fn() -> String) -> Option<String> {

@@ -33,7 +33,7 @@ use self::figures::Run;
 use self::lines::Load;
 use self::measure::{Bench, Ready};
 pub(crate) use self::nginx::lacks as tls_lacks;
-use self::scenarios::{SCENARIOS, Scenario};
+use self::scenarios::{SCENARIOS, Scenario, tool_of};
 pub(crate) use self::server::{Kind, Server};
 use self::store::Comparison;
 use self::tools::{Places, Source, TOOLS, Tool};
@@ -44,7 +44,6 @@ const ROUNDS: u32 = 9;
 /// A run's seconds beyond its load: starting, ending, two ledgers. For the forecast only.
 const OVERHEAD_S: f64 = 0.35;
 
-/// Compares Prony with other load generators and prints the table.
 #[derive(Debug, Parser)]
 pub(crate) struct Asked {
     /// Install the tools that registries have, as far as they are missing
@@ -110,6 +109,13 @@ pub(crate) fn run(root: &Path, arguments: &Asked) -> Result<(), String> {
     if arguments.dry_run {
         return Ok(());
     }
+    if cfg!(debug_assertions) && !arguments.quick {
+        return Err(
+            "this build is not optimised, and others are measured by its floor and its counting server: \
+                    cargo run --release -p xtask -- peers"
+                .to_owned(),
+        );
+    }
     let bench = Bench { places: &places, client_cpu: first, server_cpu: last, scratch: &scratch };
     let (mut runs, host) = (Vec::new(), host(&places, last, &scratch)?);
     for planned in &plans {
@@ -151,7 +157,6 @@ impl Asked {
         SCENARIOS.iter().filter(|scenario| is_named(scenario) || is_usual(scenario)).collect()
     }
 
-    /// The tools that were asked for; Prony and the floor always are.
     fn wanted(&self) -> Vec<&'static Tool> {
         let is_named = |tool: &&Tool| self.only.is_empty() || self.only.iter().any(|name| name == tool.name);
         TOOLS.iter().filter(|tool| tool.source == Source::Own || is_named(tool)).collect()
@@ -184,13 +189,13 @@ fn plan(
         let mut able = Vec::new();
         for subject in subjects {
             // That a tool is not wanted or not here is told once for all scenarios.
-            let Some(tool) = tools.iter().find(|tool| tool.name == subject.tool) else { continue };
+            let Some(tool) = tools.iter().find(|tool| tool.name == tool_of(subject)) else { continue };
             let Some(program) = tool.program(places) else { continue };
-            let ready = Ready { subject: *subject, tool, program };
+            let ready = Ready { subject, tool, program };
             if measure::line(&ready, &load, "http://127.0.0.1:1/", scratch).is_some() {
                 able.push(ready);
             } else {
-                let what = format!("{}, {}", scenario.name, subject.label);
+                let what = format!("{}, {}", scenario.name, subject);
                 skipped.push((what, "it cannot do this".to_owned()));
             }
         }

@@ -7,7 +7,6 @@ use crate::files::{make, write};
 use crate::loopback::{self, free_port};
 use crate::programs::{self, Running, is_there};
 
-/// Whether it can be started; else why not.
 pub(crate) fn lacks() -> Option<String> {
     let needed = [
         ("nginx", "-v", "prony servers install nginx-fpm"),
@@ -26,8 +25,7 @@ pub(super) fn start(scratch: &Path, cpu: u32) -> Result<(Running, String, String
     let (tls, status) = (free_port()?, free_port()?);
     let path = folder.join("nginx.conf");
     write(&path, configuration(tls, status))?;
-    let own = std::env::current_exe().map_err(|e| format!("this program was not found: {e}"))?;
-    let mut command = Command::new(own);
+    let mut command = programs::own()?;
     command.args(["pinned", &cpu.to_string(), "nginx", "-e", "stderr", "-p"]).arg(&folder);
     command.arg("-c").arg(&path).stdin(Stdio::null()).stdout(Stdio::null());
     let nginx = Running::start(&mut command)?;

@@ -4,45 +4,20 @@ use super::figures::Figure;
 use super::lines::Load;
 use super::server::Kind;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Subject {
-    pub(super) label: &'static str,
-    pub(super) tool: &'static str,
-    pub(super) extra: &'static [&'static str],
+/// Of a subject, which is a tool's name with a flag or with what stands for one.
+pub(super) fn tool_of(subject: &str) -> &str {
+    subject.split(' ').next().unwrap_or_default()
 }
 
-const fn plain(tool: &'static str) -> Subject {
-    Subject { label: tool, tool, extra: &[] }
+pub(super) fn flag_of(subject: &str) -> Option<&str> {
+    subject.split(' ').nth(1).map(|word| match word {
+        // The bodies are dropped by the kernel.
+        "MSG_TRUNC" => "--drop-bodies",
+        // With what a measurement of each request needs.
+        "measuring" => "--measuring",
+        flag => flag,
+    })
 }
-
-const PRONY: Subject = plain("prony");
-const FLOOR: Subject = plain("floor");
-const WRK: Subject = plain("wrk");
-const WRK2: Subject = plain("wrk2");
-const ZRK: Subject = plain("zrk");
-const AB: Subject = plain("ab");
-const H2LOAD: Subject = plain("h2load");
-const OHA: Subject = plain("oha");
-const BOMBARDIER: Subject = plain("bombardier");
-const PLOW: Subject = plain("plow");
-const REWRK: Subject = plain("rewrk");
-const AUTOCANNON: Subject = plain("autocannon");
-const HEY: Subject = plain("hey");
-const VEGETA: Subject = plain("vegeta");
-const K6: Subject = plain("k6");
-pub(super) const SPIN: Subject = Subject { label: "prony --spin", tool: "prony", extra: &["--spin"] };
-/// Prony without the kernel's stamps.
-pub(super) const USER_CLOCK: Subject =
-    Subject { label: "prony --user-clock", tool: "prony", extra: &["--user-clock"] };
-/// Prony, of a server whose certificate nobody vouches for.
-const INSECURE: Subject = Subject { label: "prony", tool: "prony", extra: &["--insecure"] };
-/// The floor, with the bodies dropped by the kernel.
-pub(super) const FLOOR_DROP: Subject =
-    Subject { label: "floor MSG_TRUNC", tool: "floor", extra: &["--drop-bodies"] };
-/// The floor, with what a measurement of each request needs.
-const FLOOR_MEASURING: Subject = Subject { label: "floor measuring", tool: "floor", extra: &["--measuring"] };
-const OHA_CORRECTED: Subject =
-    Subject { label: "oha --latency-correction", tool: "oha", extra: &["--latency-correction"] };
 
 #[derive(Debug)]
 pub(super) struct Scenario {
@@ -50,11 +25,11 @@ pub(super) struct Scenario {
     pub(super) title: &'static str,
     pub(super) server: Kind,
     pub(super) load: Load,
-    pub(super) ours: &'static [Subject],
+    pub(super) ours: &'static [&'static str],
     /// Those that a bar names, or that are nearest: every round.
-    pub(super) near: &'static [Subject],
+    pub(super) near: &'static [&'static str],
     /// The others: [`Scenario::far_rounds`].
-    pub(super) far: &'static [Subject],
+    pub(super) far: &'static [&'static str],
     /// Most rounds of the near, for figures that hardly vary.
     pub(super) near_rounds_max: u32,
     /// Rounds of the far. From six on a median has an interval.
@@ -63,21 +38,18 @@ pub(super) struct Scenario {
     pub(super) figures: &'static [Figure],
     /// A run counts if its client used at least this share of its CPU.
     pub(super) busy_min: Option<f64>,
-    /// What a reader has to know.
     pub(super) note: &'static str,
 }
 
 const CLOSED: Load =
     Load { connections: 100, rate_per_s: None, pipeline: 1, keepalive: true, http2: false, seconds: 2 };
 const OPEN: Load = Load { connections: 10, rate_per_s: Some(1_000), ..CLOSED };
-/// Ten connections of 32 streams.
 const STREAMS: Load = Load { connections: 10, pipeline: 32, http2: true, ..CLOSED };
 /// A client that waits for its server has an idle client's cost.
 const BUSY_MIN: f64 = 0.95;
-/// No bound but the command line's.
 const ALL: u32 = u32::MAX;
 
-const OPEN_FAR: &[Subject] = &[FLOOR, WRK2, VEGETA, K6, BOMBARDIER, PLOW, HEY];
+const OPEN_FAR: &[&str] = &["floor", "wrk2", "vegeta", "k6", "bombardier", "plow", "hey"];
 const BODY_FIGURES: &[Figure] =
     &[Figure::BYTES_PER_CORE_SECOND, Figure::CPU_PER_REQUEST, Figure::REQUESTS_PER_SECOND];
 const OPEN_FIGURES: &[Figure] = &[
@@ -96,7 +68,7 @@ const SCENARIO: Scenario = Scenario {
     title: "",
     server: Kind::Counting,
     load: CLOSED,
-    ours: &[PRONY],
+    ours: &["prony"],
     near: &[],
     far: &[],
     near_rounds_max: ALL,
@@ -105,17 +77,15 @@ const SCENARIO: Scenario = Scenario {
     busy_min: None,
     note: "",
 };
-/// The same of those of HTTP/2 over TLS.
-const HTTP2_OVER_TLS: Scenario =
-    Scenario { load: STREAMS, ours: &[INSECURE], near: &[H2LOAD, OHA], ..SCENARIO };
+const HTTP2_OVER_TLS: Scenario = Scenario { load: STREAMS, near: &["h2load", "oha"], ..SCENARIO };
 
 pub(super) static SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "closed",
         title: "Closed loop, 100 connections, keep-alive, 13-byte answers",
-        ours: &[PRONY, USER_CLOCK],
-        near: &[FLOOR, WRK, ZRK, WRK2, AB, H2LOAD, OHA],
-        far: &[BOMBARDIER, PLOW, REWRK, AUTOCANNON, HEY, VEGETA, K6],
+        ours: &["prony", "prony --user-clock"],
+        near: &["floor", "wrk", "zrk", "wrk2", "ab", "h2load", "oha"],
+        far: &["bombardier", "plow", "rewrk", "autocannon", "hey", "vegeta", "k6"],
         far_rounds: 6,
         busy_min: Some(BUSY_MIN),
         note: "Only rounds in which both clients used at least 95 % of their CPU count.",
@@ -125,7 +95,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         name: "pipelined",
         title: "Pipelined by 16, 100 connections, 13-byte answers",
         load: Load { pipeline: 16, ..CLOSED },
-        near: &[FLOOR, WRK, H2LOAD, AUTOCANNON],
+        near: &["floor", "wrk", "h2load", "autocannon"],
         figures: &[Figure::REQUESTS_PER_CORE_SECOND, Figure::CPU_PER_REQUEST, Figure::REQUESTS_PER_SECOND],
         ..SCENARIO
     },
@@ -133,7 +103,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         name: "body-64k",
         title: "Closed loop, 100 connections, bodies of 64 KiB",
         server: Kind::Target(&["--body", "65536"]),
-        near: &[FLOOR_DROP, WRK, OHA, H2LOAD],
+        near: &["floor MSG_TRUNC", "wrk", "oha", "h2load"],
         figures: BODY_FIGURES,
         ..SCENARIO
     },
@@ -141,7 +111,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         name: "body-1m",
         title: "Closed loop, 100 connections, bodies of 1 MiB",
         server: Kind::Target(&["--body", "1048576"]),
-        near: &[FLOOR_DROP, WRK, OHA, H2LOAD],
+        near: &["floor MSG_TRUNC", "wrk", "oha", "h2load"],
         figures: BODY_FIGURES,
         ..SCENARIO
     },
@@ -150,8 +120,8 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         title: "Closed loop, 8,000 connections",
         server: Kind::Target(&[]),
         load: Load { connections: 8_000, seconds: 3, ..CLOSED },
-        near: &[WRK, OHA, ZRK],
-        far: &[FLOOR, AB, H2LOAD, BOMBARDIER, PLOW, HEY, VEGETA, AUTOCANNON],
+        near: &["wrk", "oha", "zrk"],
+        far: &["floor", "ab", "h2load", "bombardier", "plow", "hey", "vegeta", "autocannon"],
         near_rounds_max: 3,
         far_rounds: 1,
         figures: &[Figure::PEAK_MEMORY, Figure::CONNECTIONS, Figure::REQUESTS_PER_SECOND],
@@ -163,8 +133,8 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         title: "Open, 1,000 req/s, 10 connections, a server without delay",
         server: Kind::Target(&[]),
         load: OPEN,
-        ours: &[PRONY, SPIN],
-        near: &[OHA, ZRK],
+        ours: &["prony", "prony --spin"],
+        near: &["oha", "zrk"],
         far: OPEN_FAR,
         far_rounds: 2,
         figures: OPEN_FIGURES,
@@ -176,8 +146,8 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         title: "Open, 10,000 req/s, 10 connections, a server without delay",
         server: Kind::Target(&[]),
         load: Load { rate_per_s: Some(10_000), ..OPEN },
-        ours: &[PRONY, SPIN],
-        near: &[OHA, ZRK],
+        ours: &["prony", "prony --spin"],
+        near: &["oha", "zrk"],
         far: OPEN_FAR,
         far_rounds: 2,
         figures: OPEN_FIGURES,
@@ -189,7 +159,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         title: "Open, 1,000 req/s, 10 connections, a server that is silent for 150 ms of each second",
         server: Kind::Target(&["--stall", "150ms/1s"]),
         load: Load { seconds: 4, ..OPEN },
-        near: &[WRK2, ZRK, OHA, OHA_CORRECTED, K6, VEGETA, HEY],
+        near: &["wrk2", "zrk", "oha", "oha --latency-correction", "k6", "vegeta", "hey"],
         near_rounds_max: 2,
         figures: &[Figure::P90, Figure::P50],
         note: "The true p90 is 50 ms: 15 % of requests are due in a silence, the one due t before its end waits t, \
@@ -201,7 +171,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         title: "Closed loop, 10 connections, 3 ms and every tenth time 23 ms",
         server: Kind::Target(&["--delay", "bimodal:3ms,23ms,0.1"]),
         load: Load { connections: 10, ..CLOSED },
-        near: &[WRK, AB, OHA, BOMBARDIER, PLOW, AUTOCANNON, HEY, K6],
+        near: &["wrk", "ab", "oha", "bombardier", "plow", "autocannon", "hey", "k6"],
         near_rounds_max: 2,
         figures: &[Figure::P75, Figure::P50],
         note: "The true p75 is 3 ms.",
@@ -212,7 +182,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         title: "Closed loop, 100 connections, connect, one request, close",
         server: Kind::Target(&["--close"]),
         load: Load { keepalive: false, ..CLOSED },
-        near: &[WRK, AB, OHA],
+        near: &["wrk", "ab", "oha"],
         note: "The server closes each connection after its answer.",
         ..SCENARIO
     },
@@ -220,8 +190,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         name: "tls",
         title: "Closed loop, 100 connections, keep-alive over TLS 1.3, 13-byte answers",
         server: Kind::Tls,
-        ours: &[INSECURE],
-        near: &[WRK, OHA, H2LOAD],
+        near: &["wrk", "oha", "h2load"],
         note: "The server is nginx in one process; TLS_AES_128_GCM_SHA256.",
         ..SCENARIO
     },
@@ -229,7 +198,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         name: "h2c-streams",
         title: "HTTP/2 by prior knowledge, closed loop, 10 connections of 32 streams, 13-byte answers",
         load: STREAMS,
-        near: &[FLOOR, FLOOR_MEASURING, H2LOAD, OHA],
+        near: &["floor", "floor measuring", "h2load", "oha"],
         figures: &[Figure::CPU_PER_REQUEST, Figure::REQUESTS_PER_READ, Figure::REQUESTS_PER_SECOND],
         note: "Requests per read are the server's: how many a client's write brings it. The floor counts bytes and reads \
                no clock for a request; the floor measuring decodes each response's header block, finds its stream, and \
@@ -240,7 +209,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         name: "h2c-connections",
         title: "HTTP/2 by prior knowledge, closed loop, 100 connections of one stream, 13-byte answers",
         load: Load { http2: true, ..CLOSED },
-        near: &[FLOOR, H2LOAD, OHA],
+        near: &["floor", "h2load", "oha"],
         figures: &[Figure::CPU_PER_REQUEST, Figure::REQUESTS_PER_READ, Figure::REQUESTS_PER_SECOND],
         ..SCENARIO
     },
@@ -265,7 +234,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         title: "HTTP/2 by prior knowledge, closed loop, 10 connections of 10 streams, bodies of 64 KiB",
         server: Kind::Target(&["--body", "65536"]),
         load: Load { pipeline: 10, ..STREAMS },
-        near: &[FLOOR, FLOOR_DROP, H2LOAD, OHA],
+        near: &["floor", "floor MSG_TRUNC", "h2load", "oha"],
         figures: BODY_FIGURES,
         note: "The floor copies 64 KiB at a time and counts bytes; with MSG_TRUNC it drops them in the kernel, which a client \
                that has to find the frames' headers among them cannot.",
@@ -275,7 +244,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         name: "h2c-memory",
         title: "HTTP/2 by prior knowledge, closed loop, 1,000 connections of 32 streams",
         load: Load { connections: 1_000, ..STREAMS },
-        near: &[H2LOAD, OHA],
+        near: &["h2load", "oha"],
         near_rounds_max: 6,
         figures: &[Figure::PEAK_MEMORY, Figure::CONNECTIONS, Figure::REQUESTS_PER_SECOND],
         note: "Peak resident memory of the whole process, by getrusage(2); connections as the server accepted them.",
@@ -286,7 +255,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         title: "HTTP/2 by prior knowledge, open, 10,000 req/s, 10 connections of 10 streams, a server without delay",
         server: Kind::Target(&[]),
         load: Load { rate_per_s: Some(10_000), pipeline: 10, ..STREAMS },
-        near: &[OHA],
+        near: &["oha"],
         figures: OPEN_FIGURES,
         ..SCENARIO
     },

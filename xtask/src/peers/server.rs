@@ -3,8 +3,7 @@
 use std::cell::Cell;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use prony_target::{LatencySummary, Ledger};
 use serde_json::Value;
@@ -80,8 +79,8 @@ impl Account {
 
 impl Server {
     pub(crate) fn start(prony: &Path, kind: Kind, cpu: u32, scratch: &Path) -> Result<Server, String> {
-        let own = std::env::current_exe().map_err(|e| format!("this program was not found: {e}"))?;
-        let mut command = Command::new(&own);
+        let mut command = programs::own()?;
+        let own = command.get_program().to_owned();
         command.args(["pinned", &cpu.to_string()]).stdin(Stdio::piped()).stdout(Stdio::piped());
         match kind {
             Kind::Tls => {
@@ -105,14 +104,7 @@ impl Server {
 
     /// Itself, once it answers: nginx does not say when it listens.
     fn answering(self) -> Result<Server, String> {
-        let deadline = Instant::now() + PATIENCE;
-        while let Err(e) = self.account() {
-            if Instant::now() > deadline {
-                return Err(e);
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-        Ok(self)
+        programs::wait_for(PATIENCE, || Ok(self.account().err())).map(|()| self)
     }
 
     fn account(&self) -> Result<Account, String> {
@@ -152,15 +144,13 @@ impl Server {
 
     /// Waits until nobody is connected, so that one tool's leavings are not the next one's load; then its account.
     pub(super) fn settled(&self) -> Result<Account, String> {
-        let deadline = Instant::now() + SETTLE_MAX;
-        loop {
-            let account = self.account()?;
-            // The one that asks.
-            if account.open <= 1 || Instant::now() > deadline {
-                return Ok(account);
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
+        let mut last = Err("it was not asked".to_owned());
+        // The one that asks is connected; who stays for longer is left.
+        let _ = programs::wait_for(SETTLE_MAX, || {
+            last = self.account();
+            Ok(last.as_ref().is_ok_and(|account| account.open > 1).then(String::new))
+        });
+        last
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::bars::Reached;
 use super::figures::{Figure, Run, Runs};
 use super::measure::count_differs;
-use super::scenarios::{Scenario, Subject};
+use super::scenarios::{Scenario, tool_of};
 use super::store::Comparison;
 use crate::median::Estimate;
 use crate::page::{host, list, or_none, table};
@@ -67,8 +67,8 @@ fn ratio(value: f64) -> String {
 
 fn section(scenario: &Scenario, runs: Runs<'_>) -> String {
     let all = [scenario.ours, scenario.near, scenario.far].concat();
-    let seen = |s: &Subject| runs.0.iter().any(|r| r.scenario == scenario.name && r.subject == s.label);
-    let subjects: Vec<&Subject> = all.iter().filter(|s| seen(s)).collect();
+    let seen = |s: &&str| runs.0.iter().any(|r| r.scenario == scenario.name && r.subject == *s);
+    let subjects: Vec<&str> = all.into_iter().filter(seen).collect();
     if subjects.is_empty() {
         return String::new();
     }
@@ -82,12 +82,11 @@ fn section(scenario: &Scenario, runs: Runs<'_>) -> String {
     format!("\n## {}: {}\n\n{table}{note}", scenario.name, scenario.title)
 }
 
-fn row(scenario: &Scenario, subject: &Subject, runs: Runs<'_>) -> Vec<String> {
-    let label = subject.label;
+fn row(scenario: &Scenario, label: &str, runs: Runs<'_>) -> Vec<String> {
     let figure =
         |figure: &Figure| or_none(runs.median(scenario.name, label, *figure), |e| e.shown(figure.shown));
-    let (ours, main) = (scenario.ours[0].label, scenario.figures[0]);
-    let over = (subject.tool != "prony").then(|| runs.ratio(scenario.name, (ours, main), (label, main)));
+    let (ours, main) = (scenario.ours[0], scenario.figures[0]);
+    let over = (tool_of(label) != "prony").then(|| runs.ratio(scenario.name, (ours, main), (label, main)));
     let of_subject = |r: &&Run| r.scenario == scenario.name && r.subject == label;
     let tried = runs.0.iter().filter(of_subject).count();
     let busy = Estimate::of(runs.0.iter().filter(of_subject).map(Run::busy).collect());

@@ -19,7 +19,8 @@ use serde_json::Value;
 
 use answers::{ANSWERS, Answer};
 use judge::{Figure, Verdict};
-use noise::{Noise, Reading};
+use noise::Noise;
+use prony_host::Beside;
 use runs::Runs;
 
 use crate::files;
@@ -115,9 +116,9 @@ pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
 
 fn measure(runs: &Runs, answer: &Answer, before: Vec<String>) -> Result<Measured, String> {
     println!("{}: {}", answer.name, answer.title);
-    let begun = Reading::now();
+    let begun = Beside::read();
     let outcome = (answer.measure)(runs);
-    let mut meanwhile = begun.until(&Reading::now());
+    let mut meanwhile = noise::since(&begun);
     let (commands, said_noisy) = runs.take();
     meanwhile.extend(said_noisy);
     let after = noise::distorting(&noise::doctor(&runs.prony, &runs.folder, true)?);

@@ -324,7 +324,8 @@ impl Experiment {
     }
 
     pub(crate) fn asks(&self, candidate: &Candidate, plan: &ExperimentPlan) -> bool {
-        let takes_part = plan.candidates.as_ref().is_none_or(|all| all.iter().any(|l| l == candidate.label()));
+        let takes_part =
+            plan.candidates.as_ref().is_none_or(|all| all.iter().any(|l| l == candidate.label()));
         takes_part && candidate.speaks(plan.load.protocol) && self.has_route(candidate, plan)
     }
 

@@ -120,7 +120,16 @@ pub(crate) fn judged_value(judged: &JudgedConclusion, value: f64) -> String {
         Some(figure) => {
             format!("{} {}", super::value(figure.unit, value), figure.unit.shown()).trim().to_owned()
         }
-        None if judged.figure.as_deref() == Some("capacity") => format!("{} req/s", format::rate(value)),
+        None if matches!(
+            judged.figure.as_deref(),
+            Some("capacity" | "peak_throughput" | "end_throughput")
+        ) =>
+        {
+            format!("{} req/s", format::rate(value))
+        }
+        None if judged.figure.as_deref() == Some("failing_from") => {
+            format!("{} users", format::rate(value))
+        }
         None if judged.figure.as_deref() == Some("rank") => format!("rank {value:.0}"),
         None => format::significant(value, 3),
     }

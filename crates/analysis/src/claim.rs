@@ -354,6 +354,9 @@ mod tests {
                 within: None,
             }
         );
+        let claim = Claim::parse("end_throughput(a) < 0.8 * peak_throughput(a)").unwrap();
+        let Claim::Compared { left, .. } = claim else { panic!("{claim:?}") };
+        assert_eq!(left.quantity, Quantity::Course(Course::EndThroughput));
         let claim = Claim::parse("throughput(a) ~ 0.77 * throughput(b) within 5%").unwrap();
         assert!(matches!(claim, Claim::Compared { within: Some(0.05), .. }), "{claim:?}");
         assert_eq!(

@@ -241,3 +241,28 @@ impl std::fmt::Display for CapacityOf {
         write!(f, "{} {}", self.candidate, self.plan)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statistic_is_of_the_first_runs() {
+        let values = [3.0, 9.0, 5.0, 100.0];
+        for (text, more_is_better, value) in [
+            ("best of 3", true, 9.0),
+            ("best of 3", false, 3.0),
+            ("median of 3", true, 5.0),
+            ("median of 2", true, 6.0),
+            ("one run", true, 3.0),
+        ] {
+            let statistic = Statistic::parse(text).unwrap();
+            assert_eq!(statistic.to_string(), text);
+            assert_eq!(statistic.of(&values, more_is_better), Some(value), "{text}");
+            assert_eq!(statistic.of(&[], more_is_better), None);
+        }
+        for text in ["", "best", "best of 1", "mean of 3", "median of x", "two runs"] {
+            assert_eq!(Statistic::parse(text), None, "{text}");
+        }
+    }
+}

@@ -395,6 +395,8 @@ impl Experiment {
 }
 
 #[cfg(test)]
+mod plan_candidates_tests;
+#[cfg(test)]
 mod search_tests;
 #[cfg(test)]
 mod tests;

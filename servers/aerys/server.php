@@ -91,6 +91,10 @@ $options = [
     // As long a queue as the kernel lets it be (somaxconn).
     'socketBacklogSize' => 65535,
 ];
+// The setting `as-made`: its defaults but for the connections of an address, and the time that its header then announced.
+if (getenv('AS_MADE') === 'yes') {
+    $options = ['connectionsPerIP' => 100, 'connectionTimeout' => 6] + ($close === 'yes' ? ['maxRequestsPerConnection' => 1] : []);
+}
 Loop::run(static function () use ($logger, $host, $port, $options, $cert, $key): Generator {
     $site = (new Host())->expose($host, (int) $port)->use('handle');
     if ($cert !== null) {

@@ -86,8 +86,13 @@ $logger = new class extends AbstractLogger {
 // Not createForDirectAccess(): it serves 1,000 connections at most, and compresses.
 $server = new SocketHttpServer($logger, new ResourceServerSocketFactory(), new SocketClientFactory($logger));
 // No delay: head and body are two writes, and Nagle with delayed ACK would make 44 ms of each answer.
-// As long a queue as the kernel lets it be (somaxconn).
-$context = (new BindContext())->withTcpNoDelay()->withBacklog(65535);
+$context = (new BindContext())->withTcpNoDelay();
+// The setting `as-made`: the library's own queue of connections, and a line for each request.
+$asMade = getenv('AS_MADE') === 'yes';
+if (!$asMade) {
+    // As long a queue as the kernel lets it be (somaxconn).
+    $context = $context->withBacklog(65535);
+}
 if ($cert !== null) {
     $context = $context->withTlsContext((new ServerTlsContext())->withDefaultCertificate(new Certificate($cert, $key)));
 }
@@ -100,5 +105,9 @@ $handler = $close === 'yes'
         return $response;
     }
     : handle(...);
-$server->start(new ClosureRequestHandler($handler), new DefaultErrorHandler());
+$server->start(new ClosureRequestHandler(!$asMade ? $handler : static function (Request $request) use ($handler): Response {
+    echo "A request for {$request->getUri()}\n";
+
+    return $handler($request);
+}), new DefaultErrorHandler());
 EventLoop::run();

@@ -100,18 +100,22 @@ $server = new Server($host, (int) $port, MODES[$mode], Constant::SOCK_TCP | ($ce
 if ($server->mode !== MODES[$mode]) {
     refuse("OpenSwoole did not take the mode $mode.");
 }
+// The setting `as-made`: the extension's own queue of connections, and a line for each request.
+$asMade = getenv('AS_MADE') === 'yes';
 $tls = $cert === null ? [] : ['ssl_cert_file' => $cert, 'ssl_key_file' => $key];
-$server->set($tls + [
+// As long a queue as the kernel lets it be (somaxconn): with 512, its default, a burst of connections waits a second.
+$server->set($tls + ($asMade ? [] : ['backlog' => 65535]) + [
     'worker_num' => (int) $workers,
     // Threads that read and write sockets for the workers: there are none in simple mode.
     'reactor_num' => (int) $workers,
-    // As long a queue as the kernel lets it be (somaxconn): with 512 a burst of connections waits a second.
-    'backlog' => 65535,
     'open_http2_protocol' => getenv('HTTP2') === 'on',
     'log_level' => Constant::LOG_WARNING,
     'log_file' => "$run/openswoole.log",
     'pid_file' => "$run/openswoole.pid",
     'upload_tmp_dir' => $run,
 ]);
-$server->on('request', handle(...));
+$server->on('request', !$asMade ? handle(...) : static function (Request $request, Response $response): void {
+    echo "A request for {$request->server['request_uri']}\n";
+    handle($request, $response);
+});
 $server->start();

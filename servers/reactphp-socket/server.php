@@ -37,11 +37,19 @@ const PAGE = '<!DOCTYPE html><html><head><title>Hello</title></head><body><h1>He
 $answer = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: " . strlen(PAGE)
     . "\r\nConnection: close\r\n\r\n" . PAGE;
 
+// The setting `as-made`: the library's own queue of connections, and an answer to the first bytes that come.
+$asMade = getenv('AS_MADE') === 'yes';
 $tls = ['local_cert' => $cert, 'local_pk' => $key];
 // As long a queue as the kernel lets it be (somaxconn); 511 is its own default.
-$server = new SocketServer($cert === null ? $address : "tls://$address", ['tcp' => ['backlog' => 65535], 'tls' => $tls]);
+$tcp = $asMade ? [] : ['backlog' => 65535];
+$server = new SocketServer($cert === null ? $address : "tls://$address", ['tcp' => $tcp, 'tls' => $tls]);
 $server->on('error', static fn (Throwable $error) => fwrite(STDERR, $error . "\n"));
-$server->on('connection', static function (ConnectionInterface $connection) use ($answer): void {
+$server->on('connection', static function (ConnectionInterface $connection) use ($answer, $asMade): void {
+    if ($asMade) {
+        $connection->once('data', static fn () => $connection->end($answer));
+
+        return;
+    }
     $head = '';
     // No HTTP but this: the head is read to its end, since a close with unread bytes is a reset, which can
     // overtake the answer.

@@ -77,9 +77,19 @@ if ($close === 'yes') {
             ->then(static fn (ResponseInterface $response) => $response->withHeader('Connection', 'close')));
 }
 
+// The setting `as-made`: the library's own queue of connections, and a line for each request.
+$asMade = getenv('AS_MADE') === 'yes';
+if ($asMade) {
+    array_unshift($handlers, static function (ServerRequestInterface $request, callable $next): ResponseInterface|PromiseInterface {
+        echo "A request for {$request->getUri()}\n";
+
+        return $next($request);
+    });
+}
 $server = new HttpServer(...$handlers);
 $server->on('error', static fn (Throwable $error) => fwrite(STDERR, $error . "\n"));
 $tls = ['local_cert' => $cert, 'local_pk' => $key];
 // As long a queue as the kernel lets it be (somaxconn); 511 is its own default.
-$socket = new SocketServer($cert === null ? $address : "tls://$address", ['tcp' => ['backlog' => 65535], 'tls' => $tls]);
+$tcp = $asMade ? [] : ['backlog' => 65535];
+$socket = new SocketServer($cert === null ? $address : "tls://$address", ['tcp' => $tcp, 'tls' => $tls]);
 $server->listen($socket);

@@ -15,6 +15,8 @@ require __DIR__ . '/contract.php';
 // With TLS a certificate and its key are named, too.
 [, $host, $port, $opt, $cert, $key] = $argv + [4 => null, 5 => null];
 check_settings($opt);
+// The setting `as-made`: the extension's own queue of connections, and a line for each request.
+define('AS_MADE', getenv('AS_MADE') === 'yes');
 
 function serve(ServerConnection $connection, ?array $tls): void
 {
@@ -25,6 +27,9 @@ function serve(ServerConnection $connection, ?array $tls): void
         do {
             $request = $connection->recvHttpRequest();
             $uri = $request->getUri();
+            if (AS_MADE) {
+                echo "A request for $uri\n";
+            }
             [$status, $type, $body] = answer(
                 $request->getMethod(),
                 $uri->getPath(),
@@ -51,8 +56,8 @@ function serve(ServerConnection $connection, ?array $tls): void
 
 $tls = $cert === null ? null : ['certificate' => $cert, 'certificate_key' => $key];
 $server = new Server();
-// As long a queue as the kernel lets it be (somaxconn).
-$server->bind($host, (int) $port)->listen(65535);
+// As long a queue as the kernel lets it be (somaxconn), or the extension's own.
+$server->bind($host, (int) $port)->listen(...(AS_MADE ? [] : [65535]));
 while (true) {
     $connection = $server->acceptConnection();
     Coroutine::run(serve(...), $connection, $tls);

@@ -11,6 +11,10 @@ require __DIR__ . '/contract.php';
 // With TLS a certificate and its key are named, too.
 [, $host, $port, $opt, $cert, $key] = $argv + [4 => null, 5 => null];
 check_settings($opt);
+if (getenv('AS_MADE') === 'yes') {
+    fwrite(STDERR, "The setting as-made is of api=psr7.\n");
+    exit(1);
+}
 
 const PHRASES = [200 => 'OK', 404 => 'Not Found'];
 

@@ -81,14 +81,19 @@ Worker::$pidFile = "$run/workerman.pid";
 Worker::$statusFile = "$run/workerman.status";
 Worker::$logFile = "$run/workerman.log";
 
-$context = ['socket' => ['backlog' => 65535]];
+// The setting `as-made`: the library's own queue of connections, and a line for each request.
+$asMade = getenv('AS_MADE') === 'yes';
+$context = $asMade ? [] : ['socket' => ['backlog' => 65535]];
 if ($cert !== null) {
     $context['ssl'] = ['local_cert' => $cert, 'local_pk' => $key, 'verify_peer' => false];
 }
 $server = new Worker("http://$address", $context);
 $server->transport = $cert === null ? 'tcp' : 'ssl';
 $server->count = (int) $workers;
-$server->onMessage = handle(...);
+$server->onMessage = !$asMade ? handle(...) : static function (TcpConnection $connection, Request $request): void {
+    echo "A request for {$request->uri()}\n";
+    handle($connection, $request);
+};
 $server->onWorkerStart = static function (): void {
     if (Worker::$globalEvent::class !== Worker::$eventLoopClass) {
         fwrite(STDERR, 'Not started: the loop is ' . Worker::$globalEvent::class . ".\n");

@@ -10,6 +10,9 @@
 
 use prony_model::trial::Outcome;
 
+use strum::VariantArray;
+
+pub use crate::course::Course;
 use crate::figure::Figure;
 
 /// A claim's longest text: it is read by a human, too.
@@ -75,10 +78,12 @@ impl Term {
     }
 }
 
-/// What a claim may speak about: a trial's figure, or what a search over loads found.
+/// What a claim may speak about: a trial's figure or that of a part of it, or what a search over loads found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
     Trial(Figure),
+    /// How a load went: its best part, its end.
+    Course(Course),
     /// The highest sustainable rate, in requests per second.
     Capacity,
 }
@@ -87,12 +92,20 @@ impl Quantity {
     pub fn name(self) -> &'static str {
         match self {
             Quantity::Trial(figure) => figure.name,
+            Quantity::Course(course) => course.into(),
             Quantity::Capacity => "capacity",
         }
     }
 
     fn named(name: &str) -> Option<Quantity> {
-        if name == "capacity" { Some(Quantity::Capacity) } else { Figure::named(name).map(Quantity::Trial) }
+        Quantity::others()
+            .find(|other| other.name() == name)
+            .or_else(|| Figure::named(name).map(Quantity::Trial))
+    }
+
+    /// What is no figure of a whole trial.
+    fn others() -> impl Iterator<Item = Quantity> {
+        Course::VARIANTS.iter().map(|course| Quantity::Course(*course)).chain([Quantity::Capacity])
     }
 }
 
@@ -211,7 +224,8 @@ impl<'a> Reader<'a> {
             Some(number) => return Ok(Term::Number(number)),
         };
         let known = || {
-            let names: Vec<&str> = Figure::all().map(|figure| figure.name).chain(["capacity"]).collect();
+            let others = Quantity::others().map(Quantity::name);
+            let names: Vec<&str> = Figure::all().map(|figure| figure.name).chain(others).collect();
             format!("known figures: {}, outcome, rank.", names.join(", "))
         };
         let name =
@@ -340,6 +354,9 @@ mod tests {
                 within: None,
             }
         );
+        let claim = Claim::parse("end_throughput(a) < 0.8 * peak_throughput(a)").unwrap();
+        let Claim::Compared { left, .. } = claim else { panic!("{claim:?}") };
+        assert_eq!(left.quantity, Quantity::Course(Course::EndThroughput));
         let claim = Claim::parse("throughput(a) ~ 0.77 * throughput(b) within 5%").unwrap();
         assert!(matches!(claim, Claim::Compared { within: Some(0.05), .. }), "{claim:?}");
         assert_eq!(

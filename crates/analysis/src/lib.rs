@@ -10,6 +10,7 @@ pub mod compare;
 pub mod comparison;
 pub mod conclusions;
 pub mod controls;
+mod course;
 mod curve;
 pub mod earlier_runs;
 pub mod experiment;

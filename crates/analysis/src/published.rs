@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use prony_model::Estimate;
-use prony_model::published::Published;
+use prony_model::published::{Published, Statistic};
 use prony_model::run_log::NamedPlan;
 use prony_stats::CONFIDENCE;
 use prony_stats::correlation::kendall_tau_b;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::cell::CandidateTrials;
 use crate::conclusions::{Evidence, JudgedConclusion, judge, rows_under};
 use crate::figure::Figure;
 use crate::numbers::count;
@@ -30,6 +31,9 @@ pub struct PublishedAnalysis {
     pub facts: BTreeMap<String, String>,
     /// How far its order agrees with ours, per plan that has at least four rows of both.
     pub agreement: Vec<Agreement>,
+    /// What its statistic is of our trials, where it says which it is; none of a plan of which it printed nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_its_statistic: Vec<ByItsStatistic>,
     /// Its conclusions, judged.
     pub conclusions: Vec<JudgedConclusion>,
     /// Its rows that are left out of agreement, with the reason; each candidate and reason once.
@@ -49,6 +53,29 @@ pub struct Agreement {
     pub tau_b: Estimate,
     /// Rows of the plan left out for a doubt.
     pub left_out: u32,
+}
+
+/// A candidate's trials under a plan by the source's statistic, and what that hides of them.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ByItsStatistic {
+    /// The plan.
+    pub plan: String,
+    /// The candidate's label.
+    pub candidate: String,
+    /// The source's: `{"best_of": 5}`, `{"median_of": 3}`, `"one_run"`.
+    pub statistic: Statistic,
+    /// `requests_per_s` or `p99_ns`.
+    pub figure: &'static str,
+    /// Of the first trials, as many as the source had.
+    pub value: f64,
+    /// Trials that it is of, fewer than the source's where fewer count.
+    pub of: u32,
+    /// The lowest of all trials that count.
+    pub lowest: f64,
+    /// The highest of them.
+    pub highest: f64,
+    /// How many count.
+    pub trials: u32,
 }
 
 /// A row of the source that is not to be trusted.
@@ -113,10 +140,43 @@ pub(crate) fn analyse(published: &Published, evidence: &Evidence<'_>) -> Publish
         differences: published.differences.clone(),
         facts: published.facts.clone(),
         agreement: plans.iter().filter_map(agreement).collect(),
+        by_its_statistic: published.statistic.map_or_else(Vec::new, |of| by_its_statistic(of, evidence)),
         conclusions: judge(published, evidence),
         doubts,
         not_here,
     }
+}
+
+/// Of each row that the source printed: its throughput, or its p99 where it printed only times.
+fn by_its_statistic(statistic: Statistic, evidence: &Evidence<'_>) -> Vec<ByItsStatistic> {
+    let mut all = Vec::new();
+    for plan in evidence.plans {
+        for row in &plan.rows {
+            let Some(theirs) = &row.published else { continue };
+            let Some((figure, field)) = [(Figure::THROUGHPUT, "requests_per_s"), (Figure::P99, "p99_ms")]
+                .into_iter()
+                .find(|(_, f)| theirs.figures.contains_key(*f))
+                .map(|(figure, _)| (figure, figure.field))
+            else {
+                continue;
+            };
+            let cells = CandidateTrials::of(evidence.results, &plan.name, &row.candidate).counted;
+            let values: Vec<f64> = cells.iter().filter_map(|c| Some(c.uncensored(figure)?.value)).collect();
+            let Some(value) = statistic.of(&values, figure.more_is_better) else { continue };
+            all.push(ByItsStatistic {
+                plan: plan.name.clone(),
+                candidate: row.candidate.clone(),
+                statistic,
+                figure: field,
+                value,
+                of: statistic.runs().min(count(values.len())),
+                lowest: values.iter().copied().fold(f64::INFINITY, f64::min),
+                highest: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+                trials: count(values.len()),
+            });
+        }
+    }
+    all
 }
 
 /// Both orders of a plan: by throughput, or by p99 where the source has only times.

@@ -151,6 +151,9 @@ pub struct LoadOptions {
     /// Of a plan in a file: the route of the contract that it requests, where that is not the experiment's.
     #[cfg_attr(feature = "flags", arg(skip))]
     pub route: Option<String>,
+    /// Of a plan in a file: the candidates that take part in it, where that is not the experiment's list.
+    #[cfg_attr(feature = "flags", arg(skip))]
+    pub candidates: Option<Vec<String>>,
     /// Of a plan in a file: whose capacity a rate in percent is a share of, `amphp:opcache knee`.
     #[cfg_attr(feature = "flags", arg(skip))]
     pub of: Option<String>,

@@ -126,6 +126,32 @@ pub struct TlsPlanRecord {
 }
 
 impl PlanRecord {
+    /// How many connections have a user at this instant of the schedule: in a ramp of connections those that have begun and
+    /// not ended, else all of them.
+    pub fn users_at(&self, at_ns: u64) -> u64 {
+        let (mut level, mut start_ns) = (0, 0u64);
+        let Some(stages) =
+            self.stages.iter().map(|s| Some((s.duration_ns, s.to_connections?))).collect::<Option<Vec<_>>>()
+        else {
+            return self.connections.into();
+        };
+        if stages.is_empty() {
+            return self.connections.into();
+        }
+        for (length_ns, to) in stages {
+            let passed_ns = at_ns.saturating_sub(start_ns);
+            start_ns = start_ns.saturating_add(length_ns);
+            if at_ns < start_ns {
+                let moved = u128::from(to.abs_diff(level)) * u128::from(passed_ns) / u128::from(length_ns);
+                let moved = u64::try_from(moved).unwrap_or(u64::MAX);
+                // The next one begins at the instant at which the level reaches the one before.
+                return if to > level { (level + moved + 1).min(to) } else { level - moved };
+            }
+            level = to;
+        }
+        level
+    }
+
     /// Why it cannot be a plan's record, in a sentence.
     pub fn check(&self) -> Result<(), String> {
         self.check_numbers()?;

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Figures that a source may print, in the order of a table: the key, whose end is the unit, the title, and the unit.
-pub const FIGURES: [(&str, &str, &str); 21] = [
+pub const FIGURES: [(&str, &str, &str); 24] = [
     ("requests_per_s", "Throughput", "req/s"),
     ("peak_requests_per_s", "Peak throughput", "req/s"),
     ("p50_ms", "p50", "ms"),
@@ -19,7 +19,11 @@ pub const FIGURES: [(&str, &str, &str); 21] = [
     ("max_ms", "Max", "ms"),
     ("mean_ms", "Mean", "ms"),
     ("stdev_ms", "Deviation", "ms"),
+    ("latency_within_stdev", "Latency within ± a deviation", "%"),
     ("count", "Requests", ""),
+    // wrk's MB and KB are powers of 1,024.
+    ("read_mib", "Read", "MiB"),
+    ("transfer_mib_per_s", "Transfer", "MiB/s"),
     // wrk's and wrk2's line "Req/Sec": of one of the client's threads.
     ("per_second_mean", "Req/Sec of a thread, mean", "req/s"),
     ("per_second_stdev", "Req/Sec deviation", "req/s"),
@@ -38,6 +42,9 @@ pub struct Published {
     pub source: String,
     /// How its figures were obtained, in its own terms.
     pub method: String,
+    /// What its figures are of its runs of the same, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statistic: Option<Statistic>,
     /// Its figures.
     #[serde(default)]
     pub rows: Vec<PublishedRow>,
@@ -50,6 +57,64 @@ pub struct Published {
     /// What it says besides and nothing is computed from: text by key.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,
+}
+
+/// What a printed figure is of several runs of the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Statistic {
+    /// The best of so many.
+    BestOf(u32),
+    /// The one in the middle of so many.
+    MedianOf(u32),
+    /// There was one.
+    OneRun,
+}
+
+impl Statistic {
+    /// `best of 5`, `median of 3`, `one run`.
+    pub fn parse(text: &str) -> Option<Statistic> {
+        let runs = |count: &str| count.parse().ok().filter(|n| (2..=1_000).contains(n));
+        match text.split_once(" of ") {
+            Some(("best", count)) => runs(count).map(Statistic::BestOf),
+            Some(("median", count)) => runs(count).map(Statistic::MedianOf),
+            _ => (text == "one run").then_some(Statistic::OneRun),
+        }
+    }
+
+    pub fn runs(self) -> u32 {
+        match self {
+            Statistic::BestOf(runs) | Statistic::MedianOf(runs) => runs,
+            Statistic::OneRun => 1,
+        }
+    }
+
+    /// Of values in the order in which they were measured, whose best is the highest or the lowest.
+    pub fn of(self, values: &[f64], more_is_better: bool) -> Option<f64> {
+        let mut first: Vec<f64> = values.iter().copied().take(self.runs() as usize).collect();
+        first.sort_by(f64::total_cmp);
+        match self {
+            Statistic::BestOf(_) if more_is_better => first.last().copied(),
+            Statistic::BestOf(_) | Statistic::OneRun => first.first().copied(),
+            Statistic::MedianOf(_) => median(&first),
+        }
+    }
+}
+
+/// The middle of sorted values.
+fn median(sorted: &[f64]) -> Option<f64> {
+    let (low, high) = (sorted.get(sorted.len().saturating_sub(1) / 2)?, sorted.get(sorted.len() / 2)?);
+    Some(f64::midpoint(*low, *high))
+}
+
+impl std::fmt::Display for Statistic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Statistic::BestOf(runs) => write!(f, "best of {runs}"),
+            Statistic::MedianOf(runs) => write!(f, "median of {runs}"),
+            Statistic::OneRun => f.write_str("one run"),
+        }
+    }
 }
 
 /// One row of its tables: a candidate under one load.
@@ -174,5 +239,30 @@ pub struct CapacityOf {
 impl std::fmt::Display for CapacityOf {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.candidate, self.plan)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statistic_is_of_the_first_runs() {
+        let values = [3.0, 9.0, 5.0, 100.0];
+        for (text, more_is_better, value) in [
+            ("best of 3", true, 9.0),
+            ("best of 3", false, 3.0),
+            ("median of 3", true, 5.0),
+            ("median of 2", true, 6.0),
+            ("one run", true, 3.0),
+        ] {
+            let statistic = Statistic::parse(text).unwrap();
+            assert_eq!(statistic.to_string(), text);
+            assert_eq!(statistic.of(&values, more_is_better), Some(value), "{text}");
+            assert_eq!(statistic.of(&[], more_is_better), None);
+        }
+        for text in ["", "best", "best of 1", "mean of 3", "median of x", "two runs"] {
+            assert_eq!(Statistic::parse(text), None, "{text}");
+        }
     }
 }

@@ -170,7 +170,8 @@ pub(crate) fn protocols(analysis: &ExperimentAnalysis) -> Vec<Block> {
 /// What is to be known of a source beside its claims.
 pub(crate) fn source_notes(published: &PublishedAnalysis) -> Vec<Block> {
     let agreement = published.agreement.iter().map(|found| item("", words::agreement(found), Ink::PLAIN));
-    let mut notes: Vec<Block> = agreement.collect();
+    let by_it = words::by_its_statistic(published).into_iter().map(|said| item("", said, Ink::DIM));
+    let mut notes: Vec<Block> = agreement.chain(by_it).collect();
     notes.extend(published.doubts.iter().map(|d| item_of("doubtful", &d.candidate, &d.reason, None)));
     notes.push(item("method", &published.method, Ink::DIM));
     notes.extend(published.differences.iter().map(|why| item("different there", why, Ink::DIM)));

@@ -27,8 +27,8 @@ pub use planning::planning;
 pub(crate) use planning::rank_changes;
 pub(crate) use protocols::{ProtocolTable, protocols};
 pub(crate) use published::{
-    PublishedColumn, agreement, below, facts, judged_interval, judged_measured, judged_published,
-    judged_value, judged_why, not_measured, published_columns, workers,
+    PublishedColumn, agreement, below, by_its_statistic, facts, judged_interval, judged_measured,
+    judged_published, judged_value, judged_why, not_measured, published_columns, workers,
 };
 pub(crate) use remarks::{CellVerdict, own_remarks, row_mark, row_remarks, row_verdict, shared_remarks};
 

@@ -1,6 +1,6 @@
 //! What a run of a replication says beside its source, as Markdown.
 
-use prony_model::published::By;
+use prony_model::published::{By, Statistic};
 use serde_json::Value;
 
 use super::Replication;
@@ -9,8 +9,16 @@ use crate::page::or_none;
 
 pub(super) fn figures(run: &Replication) -> String {
     let published = &run.analysis["published"];
-    let parts =
-        [about(run), conclusions(published), tables(run), not_measured(run), method(published, &run.header)];
+    let (conclusions, versions) = (conclusions(published), versions(&run.header));
+    let parts = [
+        about(run),
+        conclusions,
+        tables(run),
+        by_its_statistic(published),
+        not_measured(run),
+        versions,
+        method(published, &run.header),
+    ];
     parts.concat()
 }
 
@@ -100,10 +108,57 @@ fn judged(plan: &Value, several: bool, unit: &str) -> String {
     if several { format!("{name}: {said}, {judgement}") } else { said }
 }
 
+/// Each server as it was measured, by what it says of itself.
+fn versions(header: &Value) -> String {
+    let mut text = "\n## Versions that were measured\n\n| server | version |\n|:--|:--|\n".to_owned();
+    for one in list(&header["candidates"]) {
+        let version = one["version"].as_str().map_or_else(none, escaped);
+        text.push_str(&format!("| {} | {version} |\n", cell(&one["label"])));
+    }
+    text
+}
+
+/// Our trials by its statistic, and what that would have hidden.
+fn by_its_statistic(published: &Value) -> String {
+    let rows = list(&published["by_its_statistic"]);
+    let Some(first) = rows.first() else { return String::new() };
+    let statistic = serde_json::from_value::<Statistic>(first["statistic"].clone());
+    let statistic = statistic.map_or_else(|_| none(), |statistic| statistic.to_string());
+    let mut text = format!(
+        "\n## Our trials by its statistic\n\nIts figures are each the {statistic}. Ours by the same, beside all trials that count: \
+         the range is what it hides.\n\n| plan | server | {statistic} | lowest | highest | trials |\n|:--|:--|--:|--:|--:|--:|\n"
+    );
+    for row in &rows {
+        let (per, unit) = if row["figure"] == "p99_ns" { (1e6, "ms") } else { (1.0, "req/s") };
+        let shown = |key: &str| or_none(row[key].as_f64(), |value| format!("{} {unit}", number(value / per)));
+        text.push_str(&format!(
+            "| {} | {} | {} | {} | {} | {} |\n",
+            cell(&row["plan"]),
+            cell(&row["candidate"]),
+            shown("value"),
+            shown("lowest"),
+            shown("highest"),
+            row["trials"]
+        ));
+    }
+    text
+}
+
 /// How the source measured, and what of that makes its figures others than ours.
 fn method(published: &Value, header: &Value) -> String {
+    let facts = &header["published"]["facts"];
+    let cited = match facts["author"].as_str() {
+        Some(author) => format!(
+            "The source: {}, *{}*, {}: {}. ",
+            escaped(author),
+            cell(&facts["title"]),
+            cell(&facts["year"]),
+            cell(&facts["place"])
+        ),
+        None => String::new(),
+    };
     let mut text = format!(
-        "\n## What in its method makes its figures others than ours\n\nIts method: {}.\n\n",
+        "\n## What in its method makes its figures others than ours\n\n{cited}Its method: {}.\n\n",
         cell(&published["method"])
     );
     for one in list(&published["differences"]) {

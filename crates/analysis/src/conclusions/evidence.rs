@@ -61,6 +61,14 @@ impl<'a> Evidence<'a> {
             .iter()
             .filter(|plan| plan.capacity.is_some() == searched && is_connections(plan) && is_rate(plan))
             .collect();
+        // A plan may have candidates of its own: a claim is about those in which all of its candidates take part, if there are any.
+        let candidates = claim.candidates();
+        let takes_part = |plan: &NamedPlan, label: &str| {
+            self.log.header.order.iter().any(|p| p.plan == plan.name && p.candidate == label)
+        };
+        let own = |plan: &&&NamedPlan| candidates.iter().all(|label| takes_part(plan, label));
+        let some: Vec<&NamedPlan> = all.iter().filter(own).copied().collect();
+        let all = if some.is_empty() { all } else { some };
         // A claim that names its connections itself is one claim, not one per plan.
         if fixed { all.into_iter().take(1).collect() } else { all }
     }
@@ -122,7 +130,7 @@ impl<'a> Evidence<'a> {
         };
         let more_is_better = match quantity {
             Quantity::Trial(figure) => figure.more_is_better,
-            Quantity::Capacity => true,
+            Quantity::Capacity | Quantity::Course(_) => true,
         };
         let bounds = |own: &ByBlock| own.bounds(more_is_better);
         let mut asked =
@@ -183,6 +191,9 @@ impl<'a> Evidence<'a> {
             Quantity::Trial(figure) => {
                 cells.iter().filter_map(|c| Some((c.planned.block, c.figure(*figure)?))).collect()
             }
+            Quantity::Course(course) => {
+                cells.iter().filter_map(|c| Some((c.planned.block, course.of_trial(c.trial)?))).collect()
+            }
             Quantity::Capacity => self.capacities(candidate, plan).collect(),
         };
         // Of several trials of one block that have a 0 among them there is no geometric mean.
@@ -191,6 +202,12 @@ impl<'a> Evidence<'a> {
             Quantity::Trial(figure) if !cells.is_empty() => {
                 without_figure(candidate, plan, cells.len(), *figure)
             }
+            Quantity::Course(course) if !cells.is_empty() => Finding::undecided(format!(
+                "{candidate} has {} trials that count under {}, and none tells {}: it takes ten seconds, or a ramp of connections",
+                cells.len(),
+                plan.name,
+                <&str>::from(*course)
+            )),
             _ => self.too_few(candidate, plan, 0),
         })
     }

@@ -17,7 +17,7 @@ use crate::look::Level;
 pub(super) fn margin(quantity: Quantity) -> f64 {
     match quantity {
         Quantity::Trial(figure) => figure.smallest_difference,
-        Quantity::Capacity => Figure::THROUGHPUT.smallest_difference,
+        Quantity::Capacity | Quantity::Course(_) => Figure::THROUGHPUT.smallest_difference,
     }
 }
 

@@ -185,6 +185,17 @@ impl Side {
 }
 
 impl Claim {
+    fn candidates(&self) -> Vec<&str> {
+        match self {
+            Claim::Compared { left, right, .. } => {
+                let of = |term| if let Term::Figure(figure) = term { Some(figure) } else { None };
+                let right = right.terms().iter().filter_map(of);
+                std::iter::once(left).chain(right).map(|figure| figure.candidate.as_str()).collect()
+            }
+            Claim::Outcome { candidate, .. } | Claim::Rank { candidate, .. } => vec![candidate],
+        }
+    }
+
     /// What it speaks about first: searches are other plans than loads.
     fn quantity(&self) -> Quantity {
         match self {

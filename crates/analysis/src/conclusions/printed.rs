@@ -54,8 +54,11 @@ pub(super) fn printed(claim: &Claim, plan: &NamedPlan, published: &Published) ->
 
 /// A term's factor and its figure, in our unit.
 fn figure(term: &FigureTerm, plan: &NamedPlan, published: &Published) -> Option<(f64, Printed)> {
-    let Quantity::Trial(of) = term.quantity else { return None };
-    let (name, unit) = of.published?;
+    let (name, unit) = match term.quantity {
+        Quantity::Trial(of) => of.published?,
+        Quantity::Course(of) => (of.published()?, 1.0),
+        Quantity::Capacity => return None,
+    };
     let connections = term.connections.unwrap_or(plan.plan.connections);
     let is_it = |row: &&PublishedRow| row.candidate == term.candidate && is_under(row, plan, connections);
     let row = published.rows.iter().find(is_it)?;

@@ -289,3 +289,70 @@ fn plans_are_found_by_rate_and_by_share_of_a_knee() {
     assert_eq!(judged(vec![AtRate::Share { share: 0.5, of }]), 0);
     assert_eq!(judged(vec![AtRate::PerS(5000.0)]), 0);
 }
+
+#[test]
+fn a_claim_is_about_the_plans_of_its_candidates() {
+    let mut log = three();
+    let other = prony_model::run_log::NamedPlan { name: "other".to_owned(), ..log.0.header.plans[0].clone() };
+    log.0.header.plans.push(other);
+    let mut plans = |claim: &str| judged_of(&mut log, concluded(claim, At::default())).plans.len();
+    assert_eq!(plans("throughput(a) > throughput(b)"), 1);
+    // Who took part in none is missing from each.
+    assert_eq!(plans("throughput(a) > throughput(nobody)"), 2);
+}
+
+#[test]
+fn the_course_of_a_ramp_is_judged_by_its_tenths() {
+    let mut log = three();
+    for at in 0..log.0.results.len() {
+        let trial = log.trial(at);
+        let point = trial.series[0].clone();
+        let second = |i: u64| prony_model::trial::SeriesPoint {
+            at_ns: i * 1_000_000_000,
+            length_ns: 1_000_000_000,
+            completed: if i < 6 { 1_000 } else { 100 },
+            failed: if i < 6 { 0 } else { 900 },
+            ..point.clone()
+        };
+        trial.series = (0..10).map(second).collect();
+        let stage = |to| prony_model::plan_record::StageRecord {
+            duration_ns: 10_000_000_000,
+            to_rate_per_s: None,
+            to_connections: Some(to),
+        };
+        (trial.plan.warmup_ns, trial.plan.stages) = (0, vec![stage(1_000)]);
+    }
+    for (claim, judgement) in [
+        ("end_throughput(a) < 0.8 * peak_throughput(a)", Judgement::Holds),
+        ("end_throughput(a) < 0.05 * peak_throughput(a)", Judgement::Fails),
+        ("failing_from(a) < 800", Judgement::Holds),
+        ("failing_from(a) < 600", Judgement::Fails),
+    ] {
+        assert_eq!(said(&mut log, claim), judgement, "{claim}");
+    }
+    let judged = judged_of(&mut log, concluded("failing_from(a) < 800", At::default()));
+    assert_eq!((judged.figure.as_deref(), judged.here.unwrap().point.round()), (Some("failing_from"), 700.0));
+}
+
+#[test]
+fn the_sources_statistic_of_ours_has_what_it_hides_beside_it() {
+    use prony_model::published::Statistic;
+    let of = |statistic| {
+        let mut log = three();
+        let rows = rows(&[("a", 300.0)]);
+        log.0.header.published =
+            Some(Published { rows, statistic: Some(statistic), ..concluded("rank(a) <= 1", At::default()) });
+        let mut found = analyse(&log.0).published.unwrap().by_its_statistic;
+        assert_eq!((found.len(), found[0].candidate.as_str()), (1, "a"));
+        let own = found.remove(0);
+        assert_eq!((own.figure, own.trials), ("requests_per_s", 4));
+        let rounded = |value: f64| value.round() as u64;
+        (rounded(own.value), own.of, rounded(own.lowest), rounded(own.highest))
+    };
+    let whole = of(Statistic::BestOf(5));
+    let (low, high) = (whole.2, whole.3);
+    assert_eq!(whole, (high, 4, low, high));
+    let (median, runs, ..) = of(Statistic::MedianOf(3));
+    assert!(low < median && median < high && runs == 3);
+    assert_eq!(of(Statistic::OneRun).1, 1);
+}

@@ -239,6 +239,7 @@ pub(crate) static FIGURES: &[Entry] = &[
         explain: "Response bytes, heads included, that the client read per second of the window.",
         head: "read MB/s",
         metric: "read_bytes_per_second",
+        published: Some(("transfer_mib_per_s", 1_048_576.0)),
         of_trial: |trial, _| exact(trial.throughput.read_bytes_per_s),
         ..OF_BYTES
     },

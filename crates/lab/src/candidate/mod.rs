@@ -294,6 +294,7 @@ impl Candidate {
 
     pub(crate) fn recycles(&self) -> bool {
         self.server().is_some_and(|server| server.recipe.recycles)
+            || self.chosen_values().any(|value| value.recycles)
     }
 
     /// Each axis with its chosen value, in the order of the axes, and of a command what it listens on: for the run log.

@@ -34,7 +34,7 @@ on = { flags = [] }
 [axes.loop]
 native = {}
 ev = { word = "ev", requires = { pip = ["ev==2"] } }
-on = { keepalive = false, processes = "single" }
+on = { keepalive = false, processes = "single", recycles = true }
 [axes.close]
 no = {}
 yes = { keepalive = false }
@@ -117,6 +117,7 @@ fn settings_change_workers_keepalive_packages_and_environment() {
     let (default, ev, on) = (parse("app"), parse("app:ev"), parse("app:loop=on"));
     assert_eq!((default.keepalive(), default.workers(4)), (Some(true), 4));
     assert_eq!((on.keepalive(), on.workers(4)), (Some(false), 1));
+    assert_eq!((default.recycles(), on.recycles()), (false, true));
     assert_eq!(ev.requires().pip, ["a==1", "ev==2"]);
     assert_eq!(default.venv(&layout), layout.server_dir("app").join("venv"));
     assert_eq!(on.venv(&layout), default.venv(&layout));

@@ -21,6 +21,9 @@ impl Experiment {
         for share in experiment.plans.iter_mut().filter_map(|plan| plan.share.as_mut()) {
             share.of.candidate = canonical(&share.of.candidate);
         }
+        for label in experiment.plans.iter_mut().flat_map(|plan| plan.candidates.iter_mut().flatten()) {
+            *label = canonical(label);
+        }
         if let Some(published) = &mut experiment.published {
             relabel(published, canonical);
         }

@@ -109,14 +109,17 @@ pub struct ExperimentPlan {
     pub arrivals_given: bool,
     /// The route that it requests, where that is not the experiment's.
     pub route: Option<Route>,
+    /// The labels of those that take part in it; `None`: all of the run's candidates.
+    pub candidates: Option<Vec<String>>,
 }
 
 impl ExperimentPlan {
     /// A load under the name that says how much it is: `c50`, `c100-r5000`.
     pub fn of(load: Plan) -> ExperimentPlan {
         let name = plan_name(None, load.connections, false, load.arrivals.rate(), false);
-        let (group, capacity, share, workers) = (None, None, None, None);
-        ExperimentPlan { name, group, load, capacity, share, workers, arrivals_given: false, route: None }
+        let (group, capacity, share, workers, candidates) = (None, None, None, None, None);
+        let (arrivals_given, route) = (false, None);
+        ExperimentPlan { name, group, load, capacity, share, workers, arrivals_given, route, candidates }
     }
 
     pub fn space(&mut self, poisson: bool) {
@@ -304,7 +307,12 @@ impl Experiment {
         let number = |policy| match policy {
             WorkerPolicy::Fixed(workers) => Some(workers),
             WorkerPolicy::ServerCores => Some(self.server_cores),
-            WorkerPolicy::Source => self.published.as_ref()?.workers_of(label),
+            // The source had one setting of a server; another one of it has as many.
+            WorkerPolicy::Source => {
+                let source = self.published.as_ref()?;
+                let server = label.split(':').next().unwrap_or_default();
+                source.workers_of(label).or_else(|| source.workers_of(server))
+            }
         };
         plan.and_then(|plan| number(plan.workers?)).or_else(|| number(self.workers))
     }
@@ -316,7 +324,9 @@ impl Experiment {
     }
 
     pub(crate) fn asks(&self, candidate: &Candidate, plan: &ExperimentPlan) -> bool {
-        candidate.speaks(plan.load.protocol) && self.has_route(candidate, plan)
+        let takes_part =
+            plan.candidates.as_ref().is_none_or(|all| all.iter().any(|l| l == candidate.label()));
+        takes_part && candidate.speaks(plan.load.protocol) && self.has_route(candidate, plan)
     }
 
     /// How long the load of a candidate's trial takes, for a forecast: one that ends by its requests, as long as they take
@@ -384,6 +394,8 @@ impl Experiment {
     }
 }
 
+#[cfg(test)]
+mod plan_candidates_tests;
 #[cfg(test)]
 mod search_tests;
 #[cfg(test)]

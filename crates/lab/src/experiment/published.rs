@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use prony_analysis::claim::Claim;
-use prony_model::published::{At, AtRate, By, CapacityOf, Conclusion, FIGURES, Published, PublishedRow};
+use prony_model::published::{
+    At, AtRate, By, CapacityOf, Conclusion, FIGURES, Published, PublishedRow, Statistic,
+};
 use toml::{Table, Value};
 
 use super::CORES_MAX;
@@ -52,11 +54,12 @@ pub fn parse(file: &str, text: &str) -> Result<Published, TomlError> {
     let mut published = Published {
         source: text_of(file, &table, &[], "source")?,
         method: text_of(file, &table, &[], "method")?,
+        statistic: table.get("statistic").map(|_| statistic(file, &table)).transpose()?,
         ..Published::default()
     };
     for (key, value) in &table {
         match (key.as_str(), value) {
-            ("schema" | "source" | "method", _) => {}
+            ("schema" | "source" | "method" | "statistic", _) => {}
             ("row", _) => published.rows = rows(file, value, connections, workers)?,
             ("conclusion", _) => published.conclusions = conclusions(file, value)?,
             ("differences", Value::Array(list)) => published.differences = list.iter().map(fact).collect(),
@@ -73,6 +76,12 @@ pub fn parse(file: &str, text: &str) -> Result<Published, TomlError> {
         }
     }
     Ok(published)
+}
+
+fn statistic(file: TomlFile<'_>, table: &Table) -> Result<Statistic, TomlError> {
+    let text = text_of(file, table, &[], "statistic")?;
+    let why = "\"statistic\" is what its figures are of its runs: write \"best of 5\", \"median of 3\" or \"one run\".";
+    Statistic::parse(&text).ok_or_else(|| file.error(&["statistic"], why))
 }
 
 fn fact(value: &Value) -> String {
@@ -318,6 +327,7 @@ mod tests {
             ("[[row]]\nname = \"X\"\ncandidate = \"x\"\np99_ms = \"1\"\n", 8, "must be a number"),
             ("[[rows]]\nname = \"X\"\n", 5, "did you mean \"row\""),
             ("workers = 0\n", 5, "from 1 to 1024"),
+            ("statistic = \"mean of 3\"\n", 5, "write \"best of 5\""),
             (
                 "[[row]]\nname = \"X\"\ncandidate = \"x\"\nworkers = 4\n[[row]]\nname = \"X\"\ncandidate = \"x\"\n\
                  workers = 8\n",

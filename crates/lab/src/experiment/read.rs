@@ -47,13 +47,14 @@ pub(super) fn experiment(
         &["budget"],
         "a \"budget\" of 0 allows no trial: write how long the run may take, 30m.",
     )?;
-    let plans = plans(file, &raw)?;
+    let mut plans = plans(file, &raw)?;
+    let candidates = all_candidates(raw.candidates, &mut plans);
     let named = plans.iter().position(|plan| plan.route.is_some()).filter(|_| !raw.check.is_empty());
     let why = "a [[check]] replaces the contract, and says what is requested: remove the plans' \"route\".";
     file.refuse_if(named.is_some(), &["check"], why)?;
-    check_shares(file, &raw.candidates, &plans)?;
+    check_shares(file, &candidates, &plans)?;
     let trials =
-        (raw.candidates.len() as u64 + u64::from(raw.controls)) * plans.len() as u64 * u64::from(blocks.max);
+        (candidates.len() as u64 + u64::from(raw.controls)) * plans.len() as u64 * u64::from(blocks.max);
     let why = format!(
         "the experiment has {trials} trials, more than {TRIALS_MAX}: take fewer plans, candidates or blocks."
     );
@@ -65,7 +66,7 @@ pub(super) fn experiment(
         name: name.to_owned(),
         text: file.text.to_owned(),
         title: raw.title.unwrap_or_else(|| name.to_owned()),
-        candidates: raw.candidates,
+        candidates,
         baseline: raw.baseline,
         route,
         server_host: raw.server_host,
@@ -137,27 +138,44 @@ fn check_workers(
 }
 
 fn check_candidates(file: TomlFile<'_>, raw: &RawExperiment) -> Result<(), TomlError> {
-    file.refuse_if(
-        raw.candidates.is_empty(),
-        &["candidates"],
-        "\"candidates\" is empty: name at least one, as `prony servers list` does.",
-    )?;
-    for (at, candidate) in raw.candidates.iter().enumerate() {
-        file.refuse_if(
-            candidate.trim().is_empty(),
-            &["candidates"],
-            "a candidate's name is empty: remove it.",
-        )?;
-        file.refuse_if(
-            raw.candidates[..at].contains(candidate),
-            &["candidates"],
-            format!("{candidate:?} is named twice: each candidate runs once a block."),
-        )?;
+    labels(file, &["candidates"], &raw.candidates)?;
+    let why = "the candidates of all plans stand above them: remove it, or write it in a [[plan]].";
+    file.refuse_if(raw.load.candidates.is_some(), &["load", "candidates"], why)?;
+    for (number, plan) in raw.plan.iter().enumerate() {
+        let number = number.to_string();
+        plan.candidates.iter().try_for_each(|own| labels(file, &["plan", &number, "candidates"], own))?;
     }
     let Some(baseline) = &raw.baseline else { return Ok(()) };
     let hint = suggest(baseline, raw.candidates.iter().map(String::as_str));
     let why = format!("the baseline {baseline:?} is not among the candidates: {hint}");
     file.refuse_if(!raw.candidates.contains(baseline), &["baseline"], why)
+}
+
+/// At least one candidate, each with a name and named once.
+fn labels(file: TomlFile<'_>, path: &[&str], labels: &[String]) -> Result<(), TomlError> {
+    let why = "\"candidates\" is empty: name at least one, as `prony servers list` does.";
+    file.refuse_if(labels.is_empty(), path, why)?;
+    for (at, label) in labels.iter().enumerate() {
+        file.refuse_if(label.trim().is_empty(), path, "a candidate's name is empty: remove it.")?;
+        let why = format!("{label:?} is named twice: each candidate runs once a block.");
+        file.refuse_if(labels[..at].contains(label), path, why)?;
+    }
+    Ok(())
+}
+
+/// All candidates of an experiment: those of its list, which take part in the plans that name none of their own, and those
+/// that only some plans name.
+fn all_candidates(listed: Vec<String>, plans: &mut [ExperimentPlan]) -> Vec<String> {
+    let mut all = listed.clone();
+    for label in plans.iter().flat_map(|plan| plan.candidates.iter().flatten()) {
+        if !all.contains(label) {
+            all.push(label.clone());
+        }
+    }
+    if plans.iter().any(|plan| plan.candidates.is_some()) {
+        plans.iter_mut().for_each(|plan| drop(plan.candidates.get_or_insert_with(|| listed.clone())));
+    }
+    all
 }
 
 /// The file must lie beside the experiment or below it: an experiment is a text that travels.
@@ -325,7 +343,18 @@ fn sweep(
             };
             let (group, capacity, share) = (raw.name.clone(), capacity.clone(), share.clone());
             let (workers, arrivals_given) = (meant.workers, given_arrivals);
-            plans.push(ExperimentPlan { name, group, load, capacity, share, workers, arrivals_given, route });
+            let candidates = raw.candidates.clone();
+            plans.push(ExperimentPlan {
+                name,
+                group,
+                load,
+                capacity,
+                share,
+                workers,
+                arrivals_given,
+                route,
+                candidates,
+            });
         }
     }
     Ok(plans)

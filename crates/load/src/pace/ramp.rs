@@ -235,6 +235,18 @@ mod tests {
         }
 
         #[test]
+        fn users_of_a_record_are_those_of_its_ramp(stages in prop::collection::vec((0u64..5_000, 0u64..500), 1..5), at in 0..20 * S) {
+            let record = |(ms, to): &(u64, u64)| prony_model::plan_record::StageRecord {
+                duration_ns: ms * 1_000_000,
+                to_rate_per_s: None,
+                to_connections: Some(*to),
+            };
+            let mut plan = prony_model::testing::trial(&[]).plan;
+            plan.stages = stages.iter().map(record).collect();
+            prop_assert_eq!(plan.users_at(at), ramp(&stages).active(at));
+        }
+
+        #[test]
         fn a_connection_is_active_from_when_it_begins(stages in prop::collection::vec((0u64..5_000, 0u64..500), 1..5), j in 0u64..500) {
             let r = ramp(&stages);
             if let Some(at) = r.begins_ns(j, 0) {

@@ -72,6 +72,7 @@ pub(crate) fn cases(folder: &Path) -> Vec<Case> {
         workers: _,
         route: _,
         of: _,
+        candidates: _,
     } = LoadOptions::default();
     let file = |name: &str| folder.join(name).display().to_string();
     let (pem, list) = (file("both.pem"), file("list.txt"));

@@ -23,9 +23,10 @@ pub fn write(trial: &Trial, measured: &Measurement, out: &mut dyn Write) -> io::
     let whole = (format!("{} {}", trial.plan.method, path_of(&trial.target.url)), measured.request_bytes);
     // A list's target is its server, whose URL ends in the path `/`.
     let server = trial.target.url.trim_end_matches('/');
-    let threads = trial.plan.connections;
     for sample in &measured.samples {
         let time_stamp = measured.started_at_ns.saturating_add(sample.intended_ns) / 1_000_000;
+        // As JMeter has it: the users at the end of the request.
+        let threads = trial.plan.users_at(sample.end_ns());
         let elapsed = rounded(sample.response_ns, 1_000_000);
         let worker = u32::from(sample.worker) + 1;
         let listed = measured.listed.get(sample.request as usize);
@@ -66,6 +67,7 @@ fn rounded(value: u64, unit: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_model::plan_record::StageRecord;
     use prony_model::testing;
 
     const S: u64 = 1_000_000_000;
@@ -164,6 +166,18 @@ mod tests {
             "{}",
             lines[2]
         );
+    }
+
+    #[test]
+    fn in_a_ramp_the_threads_are_those_of_the_instant() {
+        let mut trial = testing::trial(&[&[1]]);
+        let to = |to| StageRecord { duration_ns: 10 * S, to_rate_per_s: None, to_connections: Some(to) };
+        trial.plan.stages = vec![to(100), to(0)];
+        let at = |second: u64| sample(second * S, S / 2);
+        let lines = written(&trial, &[at(0), at(4), at(10), at(14), at(30)]);
+        let threads: Vec<&str> = lines[1..].iter().map(|line| line.split(',').nth(12).unwrap()).collect();
+        // 5, 45, 95, 55 and 0 by the level; a level that rises has begun the next.
+        assert_eq!(threads, ["6", "46", "95", "55", "0"]);
     }
 
     #[test]

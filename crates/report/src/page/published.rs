@@ -53,7 +53,7 @@ pub(crate) struct Conclusion<'a> {
 /// What a source printed, beside this run; what is said of it as a whole is in the analysis.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SourceTable<'a> {
-    /// How far its order agrees with ours, a sentence a plan.
+    /// How far its order agrees with ours, a sentence a plan; then our trials by its statistic, likewise.
     agreement: Vec<String>,
     /// The figures that any of its rows has, in the order of a table.
     columns: Vec<SourceColumn<'a>>,
@@ -119,7 +119,12 @@ pub(super) fn beside<'a>(
     let printed = log.header.published.as_ref().map_or(&[][..], |p| p.rows.as_slice());
     let columns = columns(printed);
     let source = SourceTable {
-        agreement: published.agreement.iter().map(words::agreement).collect(),
+        agreement: published
+            .agreement
+            .iter()
+            .map(words::agreement)
+            .chain(words::by_its_statistic(published))
+            .collect(),
         rows: printed.iter().flat_map(|row| source_rows(analysis, names, &columns, row)).collect(),
         columns,
     };

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use prony_analysis::conclusions::{self, JudgedConclusion, Judgement};
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis};
 use prony_analysis::figure::Figure;
-use prony_analysis::published::{self, Agreement, PublishedAnalysis, PublishedFigures};
+use prony_analysis::published::{self, Agreement, ByItsStatistic, PublishedAnalysis, PublishedFigures};
+use prony_model::published::Statistic;
 
 use super::WITHHELD;
 use crate::format;
@@ -120,7 +121,16 @@ pub(crate) fn judged_value(judged: &JudgedConclusion, value: f64) -> String {
         Some(figure) => {
             format!("{} {}", super::value(figure.unit, value), figure.unit.shown()).trim().to_owned()
         }
-        None if judged.figure.as_deref() == Some("capacity") => format!("{} req/s", format::rate(value)),
+        None if matches!(
+            judged.figure.as_deref(),
+            Some("capacity" | "peak_throughput" | "end_throughput")
+        ) =>
+        {
+            format!("{} req/s", format::rate(value))
+        }
+        None if judged.figure.as_deref() == Some("failing_from") => {
+            format!("{} users", format::rate(value))
+        }
         None if judged.figure.as_deref() == Some("rank") => format!("rank {value:.0}"),
         None => format::significant(value, 3),
     }
@@ -178,6 +188,40 @@ pub(crate) fn agreement(agreement: &Agreement) -> String {
         format::significant(tau.point, 2),
         tau.n
     )
+}
+
+/// Our trials by the source's statistic, a sentence a plan, and what it would have hidden of them.
+pub(crate) fn by_its_statistic(published: &PublishedAnalysis) -> Vec<String> {
+    let of_plan = |rows: &[ByItsStatistic]| {
+        let shown = |row: &ByItsStatistic, value: f64| match row.figure {
+            "p99_ns" => format!("{} ms", format::milliseconds(value)),
+            _ => format::rate(value),
+        };
+        let one = |row: &ByItsStatistic| {
+            let fewer =
+                if row.of < row.statistic.runs() { format!(" (of {})", row.of) } else { String::new() };
+            let (low, high) = (shown(row, row.lowest), shown(row, row.highest));
+            let label = format::printable(&row.candidate);
+            format!("{label} {}{fewer}, hiding {low} to {high}", shown(row, row.value))
+        };
+        let bias = match rows[0].statistic {
+            Statistic::BestOf(_) => "the noisier a server, the further above its mean",
+            Statistic::MedianOf(_) => "without how far apart the runs were",
+            Statistic::OneRun => "without whether another run would say the same",
+        };
+        let figure = if rows[0].figure == "p99_ns" { "p99" } else { "req/s" };
+        format!(
+            "by the source's statistic, {} ({bias}), {figure} under {}: {}",
+            rows[0].statistic,
+            format::printable(&rows[0].plan),
+            rows.iter().map(one).collect::<Vec<_>>().join("; ")
+        )
+    };
+    published
+        .by_its_statistic
+        .chunk_by(|a, b| a.plan == b.plan && a.figure == b.figure)
+        .map(of_plan)
+        .collect()
 }
 
 /// What stands below a run's tables: what its tails leave open, and how much the choice of a server matters.

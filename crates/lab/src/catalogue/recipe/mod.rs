@@ -179,6 +179,8 @@ pub struct AxisValue {
     pub(crate) protocols: Option<Vec<ProtocolId>>,
     /// Whether the server speaks TLS on its port, with the certificate `{cert}` and its `{key}`.
     pub(crate) tls: bool,
+    /// Whether the server exchanges its workers by itself, as [`Recipe::recycles`] says of all of its settings.
+    pub(crate) recycles: bool,
 }
 
 impl Recipe {

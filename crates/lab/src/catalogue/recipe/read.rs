@@ -44,6 +44,7 @@ impl<'de> Deserialize<'de> for AxisValue {
                         "image" => value.image = Some(map.next_value()?),
                         "protocols" => value.protocols = Some(map.next_value()?),
                         "tls" => value.tls = map.next_value()?,
+                        "recycles" => value.recycles = map.next_value()?,
                         "processes" => value.processes = Some(map.next_value()?),
                         // Whether it is declared is seen in validation, where [vars] is known.
                         _ => drop(value.vars.insert(key, map.next_value()?)),

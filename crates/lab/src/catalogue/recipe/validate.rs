@@ -11,7 +11,8 @@ use prony_model::plan::ProtocolId;
 /// A server that takes longer than this to answer is not starting, it is hanging.
 const READY_TIMEOUT_S_MAX: u64 = 600;
 /// What has a meaning of its own in a value of an axis.
-const OWN_WORDS: [&str; 7] = ["env", "requires", "keepalive", "processes", "image", "protocols", "tls"];
+const OWN_WORDS: [&str; 8] =
+    ["env", "requires", "keepalive", "processes", "image", "protocols", "tls", "recycles"];
 /// What a recipe may leave to root in its container: what a server takes to listen, to read, and to become other users.
 pub(crate) const CAPABILITIES: [&str; 6] =
     ["CHOWN", "DAC_OVERRIDE", "KILL", "NET_BIND_SERVICE", "SETGID", "SETUID"];

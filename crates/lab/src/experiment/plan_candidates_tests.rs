@@ -1,0 +1,50 @@
+//! Plans that have candidates of their own.
+
+use super::*;
+use crate::catalogue::Catalogue;
+
+const HEAD: &str =
+    "schema = \"prony.experiment/1\"\ncandidates = [\"amphp\", \"node-http\"]\nroute = \"text\"\n";
+
+fn read(rest: &str) -> Result<Experiment, TomlError> {
+    Experiment::parse("e", "e.toml", &format!("{HEAD}{rest}"))
+}
+
+#[test]
+fn a_plan_may_name_who_takes_part() {
+    let e = read("[[plan]]\n[[plan]]\nname = \"own\"\ncandidates = [\"amphp\", \"amphp:native+close\"]\n")
+        .unwrap();
+    assert_eq!(e.candidates, ["amphp", "node-http", "amphp:native+close"]);
+    let catalogue = Catalogue::load(&[]);
+    let e = e.with_canonical_labels(&catalogue);
+    let takes_part = |label: &str| {
+        let candidate = Candidate::parse(label, &catalogue).unwrap();
+        e.plans.iter().map(|plan| e.asks(&candidate, plan)).collect::<Vec<_>>()
+    };
+    assert_eq!(takes_part("amphp"), [true, true]);
+    assert_eq!(takes_part("node-http"), [true, false]);
+    assert_eq!(takes_part("amphp:close"), [false, true]);
+    // Without such a plan, whoever is added takes part in all.
+    assert!(read("[[plan]]\n").unwrap().plans[0].candidates.is_none());
+}
+
+#[test]
+fn candidates_of_a_plan_are_checked_where_they_stand() {
+    for (rest, line, words) in [
+        ("[[plan]]\ncandidates = []\n", 5, "is empty"),
+        ("[[plan]]\ncandidates = [\"a\", \"a\"]\n", 5, "named twice"),
+        ("[load]\ncandidates = [\"a\"]\n", 5, "stand above them"),
+    ] {
+        let said = read(rest).unwrap_err().to_string();
+        assert!(said.contains(words) && said.starts_with(&format!("e.toml:{line}: ")), "{rest:?}: {said}");
+    }
+}
+
+#[test]
+fn another_setting_of_a_server_has_its_sources_workers() {
+    let mut e = read("[[plan]]\n").unwrap();
+    e.workers = WorkerPolicy::Source;
+    let row = PublishedRow { candidate: "amphp".to_owned(), workers: Some(4), ..PublishedRow::default() };
+    e.published = Some(Published { rows: vec![row], ..Published::default() });
+    assert_eq!((e.workers_of(None, "amphp:as-made"), e.workers_of(None, "node-http")), (Some(4), None));
+}

@@ -188,9 +188,11 @@ impl Claim {
     fn candidates(&self) -> Vec<&str> {
         match self {
             Claim::Compared { left, right, .. } => {
-                let of = |term| if let Term::Figure(figure) = term { Some(figure) } else { None };
-                let right = right.terms().iter().filter_map(of);
-                std::iter::once(left).chain(right).map(|figure| figure.candidate.as_str()).collect()
+                let right = right.terms().iter().filter_map(|term| match term {
+                    Term::Figure(figure) => Some(figure.candidate.as_str()),
+                    Term::Number(_) => None,
+                });
+                std::iter::once(left.candidate.as_str()).chain(right).collect()
             }
             Claim::Outcome { candidate, .. } | Claim::Rank { candidate, .. } => vec![candidate],
         }

@@ -173,7 +173,9 @@ fn all_candidates(listed: Vec<String>, plans: &mut [ExperimentPlan]) -> Vec<Stri
         }
     }
     if plans.iter().any(|plan| plan.candidates.is_some()) {
-        plans.iter_mut().for_each(|plan| drop(plan.candidates.get_or_insert_with(|| listed.clone())));
+        for plan in plans.iter_mut().filter(|plan| plan.candidates.is_none()) {
+            plan.candidates = Some(listed.clone());
+        }
     }
     all
 }

@@ -265,6 +265,7 @@ pub(super) fn published() -> Published {
     Published {
         source: "Three of them, 2019".into(),
         method: "by hand".into(),
+        statistic: None,
         rows: vec![
             row("nginx-fpm", 1_000.0, Some(20.0), None),
             row("node-http", 1_500.0, Some(10.0), None),

@@ -34,6 +34,7 @@ use crate::failure::{Failure, INTERRUPTED};
 use crate::interrupt;
 use crate::printer::Printer;
 use crate::tui::{BenchState, Live, ProgressMode};
+pub(super) use setup::default_log;
 
 pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), Failure> {
     reproduce::check_own()?;

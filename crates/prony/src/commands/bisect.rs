@@ -138,7 +138,7 @@ struct Search<'a> {
     worktrees: Worktrees,
     /// Where the files of a tree are built; or why they cannot be.
     built: BTreeMap<String, Result<PathBuf, String>>,
-    /// What was found of the files of a tree: the step, and what it was taken for.
+    /// What was decided of the files of a tree, and in which step.
     read: BTreeMap<String, (usize, Reading)>,
     steps: Vec<BisectionStep>,
     files: Files,
@@ -241,7 +241,6 @@ impl Search<'_> {
             Ok(head) => head,
             Err(why) => return Ok(Err(why)),
         };
-        let Some(step) = self.steps.last_mut() else { return Ok(Err(String::new())) };
         let log = self.files.log(self.steps.len(), short(&self.line[revision].revision.commit));
         let mut flags = vec![format!("--blocks={blocks}")];
         flags.extend(log.exists().then(|| "--resume".to_owned()));
@@ -262,7 +261,9 @@ impl Search<'_> {
         sides::unless_interrupted()?;
         let read = prony_analysis::run_log::read_any(&log)?;
         let run = log.display().to_string();
-        step.log = Some(run.clone());
+        if let Some(step) = self.steps.last_mut() {
+            step.log = Some(run.clone());
+        }
         let named = SIDES.map(str::to_owned);
         let declared = fail_if::figures(self.bisection.conditions());
         let options = Options { declared, ..self.margins.clone() };
@@ -270,9 +271,9 @@ impl Search<'_> {
         let compared = pair.and_then(|(base, head)| compare_candidates(base, head, &options));
         Ok(compared.map_err(|why| {
             let kinds = [EventKind::StartFailed, EventKind::NoResponse];
-            let mut events = read.events.iter().filter(|event| event.is_one_of(&kinds));
-            let of_head = events.find(|event| event.candidate() == Some(SIDES[1]));
-            of_head.map_or(why.to_string(), |event| event.detail.clone())
+            let failed = || read.events.iter().filter(|event| event.is_one_of(&kinds));
+            let of_head = failed().find(|event| event.candidate() == Some(SIDES[1]));
+            of_head.or(failed().next()).map_or(why.to_string(), |event| event.detail.clone())
         }))
     }
 
@@ -292,7 +293,9 @@ impl Search<'_> {
             Reading::Bad(_) | Reading::Good => None,
         };
         self.printer.note(&format!("{} after {} blocks", said(&reading), step.blocks));
-        self.read.insert(self.line[revision].tree.clone(), (last, reading));
+        if !matches!(reading, Reading::Open(_)) {
+            self.read.insert(self.line[revision].tree.clone(), (last, reading));
+        }
     }
 
     /// Of the commit that is said to be bad nothing would be known.

@@ -67,9 +67,15 @@ fn the_slow_commit_of_twenty_is_found() {
     assert_eq!(said.code, Some(0), "{said:?}");
     let report: Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!(report["verdict"], "found", "{report:#}");
-    assert_eq!((&report["bad"]["commit"], &report["bad"]["subject"]), (&commits[12].as_str().into(), &"change 12".into()));
+    assert_eq!(
+        (&report["bad"]["commit"], &report["bad"]["subject"]),
+        (&commits[12].as_str().into(), &"change 12".into())
+    );
     assert_eq!((&report["good"]["commit"], &report["revisions"]), (&commits[11].as_str().into(), &20.into()));
-    let steps: Vec<(u64, &str)> = report["steps"].as_array().unwrap().iter()
+    let steps: Vec<(u64, &str)> = report["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
         .map(|step| (step["position"].as_u64().unwrap(), step["found"].as_str().unwrap()))
         .collect();
     let expected =
@@ -96,7 +102,8 @@ fn a_bisection_that_ends_early_says_between_which() {
     let commits = repository(&world, &["1ms", "broken", "40ms"]);
     let said = bisect(&world, &commits[0], &["-o", "out"]);
     assert_eq!(said.code, Some(4), "{said:?}");
-    let open = format!("became worse between {} (change 0) and {} (change 2)", &commits[0][..12], &commits[2][..12]);
+    let open =
+        format!("became worse between {} (change 0) and {} (change 2)", &commits[0][..12], &commits[2][..12]);
     let text = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains(&open) && text.contains("in one of 2 commits: open"), "{said:?}");
     let again = bisect(&world, &commits[0], &["-o", "out"]);
@@ -104,6 +111,24 @@ fn a_bisection_that_ends_early_says_between_which() {
     let spent = bisect(&world, &commits[0], &["--budget", "1ns", "-o", "spent"]);
     assert!(spent.code == Some(4) && spent.out.contains("the budget is"), "{spent:?}");
     assert_no_worktrees(&world);
+}
+
+#[test]
+fn blocks_are_added_while_a_commit_is_undecided() {
+    let world = World::new();
+    let commits = repository(&world, &["1ms", "2ms"]);
+    // A p99 of so few requests is withheld, so that nothing can decide.
+    let line =
+        ["bisect", "--good", &commits[0], "--build", BUILD, "--serve", SERVE, "--blocks", "2", "-n", "20"];
+    let more = ["-c", "2", "--fail-if", "p99>+5%", "-o", "out", "--json", "r.json"];
+    let said: Said = command(&world, &[&line[..], &more].concat()).output().unwrap().into();
+    assert_eq!(said.code, Some(4), "{said:?}");
+    let report: Value = serde_json::from_str(&world.read("repo/r.json")).unwrap();
+    let steps = report["steps"].as_array().unwrap();
+    assert_eq!(steps.len(), 1, "{report:#}");
+    assert_eq!((&steps[0]["blocks"], &steps[0]["looks"]), (&32.into(), &5.into()), "{report:#}");
+    assert!(steps[0]["why"].as_str().unwrap().contains("p99 under "), "{report:#}");
+    assert!(said.err.matches(" after ").count() == 5 && said.out.contains("is worse than"), "{said:?}");
 }
 
 #[test]
@@ -129,11 +154,13 @@ fn wrong_revisions_and_conditions_are_refused() {
 
 /// A bisection that builds until it is ended.
 fn builds(world: &World, good: &str) -> Child {
-    let line = ["bisect", "--good", good, "--serve", SERVE, "-o", "cut", "--build", "touch begun; exec sleep 600"];
+    let line =
+        ["bisect", "--good", good, "--serve", SERVE, "-o", "cut", "--build", "touch begun; exec sleep 600"];
     let child = command(world, &line).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let begun = || {
         let folders = std::fs::read_dir(world.path("tmp")).unwrap().flatten();
-        let trees = folders.flat_map(|folder| std::fs::read_dir(folder.path()).into_iter().flatten().flatten());
+        let trees =
+            folders.flat_map(|folder| std::fs::read_dir(folder.path()).into_iter().flatten().flatten());
         trees.into_iter().any(|tree| tree.path().join("begun").exists())
     };
     wait_until("it builds", begun);
@@ -154,7 +181,10 @@ fn ctrl_c_removes_worktrees_and_after_a_kill_the_next_run_does() {
     child.wait().unwrap();
     assert_eq!(git(&world.path("repo"), &["worktree", "list"]).lines().count(), 2);
     let said = bisect(&world, &commits[0], &["--bad", &commits[0]]);
-    assert!(said.code == Some(2) && said.err.contains("An earlier run was cut off; its work trees in "), "{said:?}");
+    assert!(
+        said.code == Some(2) && said.err.contains("An earlier run was cut off; its work trees in "),
+        "{said:?}"
+    );
     assert_no_worktrees(&world);
 }
 
@@ -187,7 +217,7 @@ fn git_bisect_run_takes_the_exit_codes_of_ci_compare() {
     // Of two one cannot be built: git names both.
     assert!(said.out.contains(&commits[2]) && said.out.contains(&commits[3]), "{said:?}");
     assert!(said.out.contains("only 'skip'ped commits left"), "{said:?}");
-    git(&folder, &["bisect", "reset", "-q"]);
+    git(&folder, &["bisect", "reset"]);
     for (at, base, more, code) in [
         (1, commits[0].as_str(), &["--fail-if", "throughput<-80%"][..], 0),
         (3, &commits[0], &[], 1),

@@ -3,6 +3,7 @@
 
 mod analyse;
 mod batches;
+pub mod bisection;
 mod by_request;
 mod cell;
 pub mod claim;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Display;
+use std::os::unix::fs::MetadataExt;
 use std::{fs, io};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -45,6 +46,11 @@ impl Identity {
             Identity::of(self.pid) == Some(self) && pidfd_send_signal(&held, signal).is_ok()
         })
     }
+}
+
+/// This process's namespace of process numbers, by which two containers that share a folder know each other's; 0: not known.
+pub fn pid_namespace() -> u64 {
+    fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
 }
 
 /// What `/proc/PID/stat` says of a process, as far as it matters here.

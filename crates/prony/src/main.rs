@@ -109,6 +109,7 @@ fn run(cli: Cli, printer: &Printer) -> Result<(), Failure> {
         Command::History(arguments) => commands::history::run(&arguments, printer),
         Command::Compare(arguments) => commands::compare::run(&arguments, printer),
         Command::Ci(arguments) => commands::ci::run(&arguments, printer),
+        Command::Bisect(arguments) => commands::bisect::run(&arguments, printer),
         Command::Doctor(arguments) => commands::doctor::run(&arguments, printer),
         Command::Fleet(arguments) => commands::fleet::run(&arguments, printer),
         Command::Agent(arguments) => commands::agent::run(&arguments, printer),

@@ -60,6 +60,10 @@ fn read(path: &str) -> Result<PlanFile, Failure> {
     PlanFile::read(path, &known).map_err(Failure::usage)
 }
 
+fn is_switch(flag: &Arg) -> bool {
+    !flag.get_action().takes_values() || flag.get_num_args() == Some(0_usize.into())
+}
+
 /// A value of a file in the words of a command line; `None`: it is none of this flag.
 fn words(flag: &Arg, value: &Value) -> Option<Vec<String>> {
     let long = flag.get_long()?;
@@ -68,7 +72,7 @@ fn words(flag: &Arg, value: &Value) -> Option<Vec<String>> {
         Value::Number(number) => Some(format!("--{long}={number}")),
         _ => None,
     };
-    let is_switch = !flag.get_action().takes_values() || flag.get_num_args() == Some(0_usize.into());
+    let is_switch = is_switch(flag);
     match value {
         Value::Bool(is_so) if is_switch => {
             let is_given = *is_so != long.starts_with("no-");
@@ -197,6 +201,22 @@ pub(crate) fn complete(cli: &mut Cli, line: &ArgMatches, given: Option<&Given>) 
     }
     common.saved = Some(PlanFile::to_text(values).map_err(refused)?);
     Ok(())
+}
+
+/// The flags of a load that a line has, in words of their own.
+pub(crate) fn options_of(line: &[String]) -> Vec<String> {
+    let Some((name, typed)) = lenient(line) else { return Vec::new() };
+    let command = command(&name);
+    let flags = command.get_arguments().filter(|flag| is_option(flag) && is_typed(&typed, flag));
+    let words = |flag: &Arg| -> Vec<String> {
+        let long = flag.get_long().unwrap_or_default();
+        let raw = typed.get_raw(flag.get_id().as_str()).into_iter().flatten();
+        match is_switch(flag) {
+            true => vec![format!("--{long}")],
+            false => raw.map(|value| format!("--{long}={}", value.to_string_lossy())).collect(),
+        }
+    };
+    flags.flat_map(words).collect()
 }
 
 /// A plan file's load, thresholds and URL path for a comparison: flags of `prony bench` that are not in `typed`.

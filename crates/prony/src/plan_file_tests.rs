@@ -128,3 +128,23 @@ fn services_and_the_reset_of_a_file_are_those_of_a_comparison() {
     let why = for_bench(&path, &[], &[], &Printer::new()).unwrap_err().message;
     assert!(why.contains("p.toml:2") && why.contains("The reset has {nosuch_port}"), "{why}");
 }
+
+#[test]
+fn the_options_of_a_line_are_words_for_another_command() {
+    let line = "prony bisect --good a --serve x -c 50 -d5s --http2 --no-keepalive -k --path /p";
+    let mut line: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    line.extend(["-H", "A: b c", "-H", "D: e", "-b", "@f"].map(str::to_owned));
+    let mut words = options_of(&line);
+    words.sort();
+    let expected = [
+        "--body=@f",
+        "--connections=50",
+        "--duration=5s",
+        "--header=A: b c",
+        "--header=D: e",
+        "--http2",
+        "--insecure",
+        "--no-keepalive",
+    ];
+    assert_eq!(words, expected);
+}

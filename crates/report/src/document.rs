@@ -1,5 +1,6 @@
 //! What a view shows, once, as blocks: the terminal and Markdown render them, each in its own way.
 
+use prony_analysis::bisection::{BisectionReport, BisectionStep};
 use prony_analysis::compare::Finding;
 use prony_analysis::comparison::{Comparison, FigureComparison, PlanComparison};
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
@@ -117,6 +118,9 @@ pub(crate) fn columns(
     columns
 }
 
+/// Characters of a commit's message in a table.
+const MESSAGE_MAX: usize = 40;
+
 pub(crate) const SERVER: &str = "server";
 
 pub(crate) fn table(columns: &[Column]) -> Block {
@@ -215,6 +219,39 @@ pub(crate) fn not_asked(comparison: &Comparison) -> Vec<Block> {
         blocks
     };
     comparison.plans.iter().flat_map(of_plan).collect()
+}
+
+/// Of a bisection all but its answer: what was tried, in the order of the commits.
+pub(crate) fn bisection(report: &BisectionReport) -> Vec<Block> {
+    let commits = format::count(report.revisions as u64, "commit", "commits");
+    let head =
+        format!("{commits}, of which {} were tried: bad where {}", report.steps.len(), report.condition);
+    let mut table = Table::new(&[
+        (Align::Left, 13),
+        (Align::Left, 8),
+        (Align::Right, 8),
+        (Align::Right, 8),
+        (Align::Right, 7),
+        (Align::Left, 0),
+    ]);
+    table.row(["commit", "", "change", "95 %", "blocks", "message"].map(str::to_owned).to_vec());
+    let mut steps: Vec<&BisectionStep> = report.steps.iter().collect();
+    steps.sort_by_key(|step| step.position);
+    for step in &steps {
+        let (change, interval) = compared::change_with_interval(step.ratio.as_ref());
+        let commit = step.revision.short().to_owned();
+        let subject = format::truncate(&format::printable(&step.revision.subject), MESSAGE_MAX);
+        let found = words::found(step.found).to_owned();
+        table.row(vec![commit, found, change, interval, step.blocks.to_string(), subject]);
+    }
+    let mut blocks = vec![Block::Part(head, Ink::PLAIN), Block::Table(table)];
+    let whys = steps.iter().filter_map(|step| Some((step.revision.short(), step.why.as_ref()?)));
+    blocks.extend(whys.map(|(commit, why)| item_of("·", commit, why, None)));
+    let method = "Each commit ran beside the good one, in turns, and changes are against it. All looks at a commit's \
+                  blocks together take it for the other kind with a chance of at most 5 %.";
+    blocks.push(Block::Text(method.to_owned(), Ink::DIM));
+    blocks.push(Block::Command("Reproduce", report.reproduce.clone()));
+    blocks
 }
 
 /// A plan's figures that were asked for, or the others, and why one has no finding.

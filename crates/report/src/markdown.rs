@@ -3,6 +3,7 @@
 
 use std::fmt::Display;
 
+use prony_analysis::bisection::BisectionReport;
 use prony_analysis::comparison::Comparison;
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis};
 use prony_model::slo::SloRecord;
@@ -58,6 +59,11 @@ pub fn comparison(comparison: &Comparison, all: bool) -> String {
     let (a, b) = words::comparison::sides(comparison);
     let answer = text(&comparison.headline);
     format!("**{answer}**\n\n### {} against {}\n{below}{others}", text(&b), text(&a))
+}
+
+/// A bisection: the answer, and what was tried.
+pub fn bisection(report: &BisectionReport) -> String {
+    format!("**{}**\n{}", text(&report.headline), blocks(&document::bisection(report)))
 }
 
 /// What a gate could not judge: what stands first.

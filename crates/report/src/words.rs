@@ -1,5 +1,6 @@
 //! Texts that are the same in every view.
 
+use prony_analysis::bisection::Found;
 use prony_analysis::experiment::{ExperimentAnalysis, Row};
 use prony_analysis::figure::Figure;
 use prony_model::Estimate;
@@ -36,6 +37,15 @@ pub(crate) const WITHHELD: &str = "–";
 
 pub(crate) fn loud(word: impl Into<&'static str>) -> String {
     word.into().to_uppercase()
+}
+
+pub(crate) fn found(of: Found) -> &'static str {
+    match of {
+        Found::Bad => "bad",
+        Found::Good => "good",
+        Found::Open => "open",
+        Found::Skipped => "skipped",
+    }
 }
 
 /// What a search found: "about 1,800 req/s (95 %: 1,750 to 1,860), of one start".

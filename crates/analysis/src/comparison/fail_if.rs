@@ -1,10 +1,12 @@
 //! What fails a build: `slower`, `inconclusive`, `p99>+5%`.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use prony_model::units::plain_number;
+use prony_stats::moderated::Difference;
 
-use super::{Comparison, FigureComparison};
+use super::{Comparison, FigureComparison, PlanComparison};
 use crate::compare::Finding;
 use crate::figure::Figure;
 use crate::numbers::real_len;
@@ -25,6 +27,30 @@ pub enum FailIf {
         /// 0.05 is +5 %.
         share: f64,
     },
+}
+
+impl FailIf {
+    /// The figure whose change it is about.
+    pub fn figure(self) -> Option<Figure> {
+        match self {
+            FailIf::Change { figure, .. } => Some(figure),
+            FailIf::Slower | FailIf::Worse | FailIf::Inconclusive => None,
+        }
+    }
+}
+
+impl fmt::Display for FailIf {
+    /// As [`parse`] reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FailIf::Slower => f.write_str("slower"),
+            FailIf::Worse => f.write_str("worse"),
+            FailIf::Inconclusive => f.write_str("inconclusive"),
+            FailIf::Change { figure, above, share } => {
+                write!(f, "{}{}{:+}%", figure.name, if *above { '>' } else { '<' }, round(share * 100.0))
+            }
+        }
+    }
 }
 
 /// What a user feels: what `slower` and `inconclusive` are about.
@@ -94,49 +120,154 @@ pub fn figures(conditions: &[FailIf]) -> BTreeSet<Figure> {
     conditions.iter().flat_map(named).collect()
 }
 
-/// A sentence for each figure that fails. Figures under all plans are one-sided tests of one family: of `slower` three
-/// a plan, of `worse` five. A server that died fails whatever is asked.
-pub fn failures(conditions: &[FailIf], comparison: &Comparison) -> Vec<String> {
+/// A figure of B under a plan, with its one-sided test among all figures that the conditions name.
+struct Tested<'a> {
+    plan: &'a PlanComparison,
+    figure: &'a FigureComparison,
+    test: Option<Difference>,
+    error: f64,
+}
+
+/// Figures under all plans are one-sided tests of one family: of `slower` three a plan, of `worse` five.
+fn tested<'a>(conditions: &[FailIf], comparison: &'a Comparison) -> Vec<Tested<'a>> {
     let tests = figures(conditions).len() * comparison.plans.len();
-    let each = comparison.error / real_len(tests.max(1));
-    let mut said = Vec::new();
-    for (at, plan) in comparison.plans.iter().enumerate() {
-        if let Some(deaths) = plan.b_died.filter(|_| !conditions.is_empty()) {
-            said.push(format!("{} {deaths} under {}", comparison.b.candidate, plan.name));
-        }
-        for figure in &plan.figures {
-            let under = format!("{} under {}", figure.figure, plan.name);
-            let is_speed = SPEED.contains(&figure.figure);
+    let error = comparison.error / real_len(tests.max(1));
+    let of_plan = |(at, plan): (usize, &'a PlanComparison)| {
+        let of_figure = move |figure: &'a FigureComparison| {
             let test = comparison.over_plans(figure.figure, (2.0, tests))[at];
-            let is_beyond = |above: bool, limit: f64| {
-                test.is_some_and(|t| if above { t.is_above(limit, each) } else { t.is_below(limit, each) })
-            };
-            let is_worse =
-                figure.finding != Some(Finding::Equivalent) && is_beyond(!figure.figure.more_is_better, 0.0);
-            for condition in conditions {
-                let fails = match condition {
-                    FailIf::Slower | FailIf::Worse if is_speed => {
-                        is_worse.then(|| format!("{under} is slower"))
-                    }
-                    FailIf::Worse if COSTS.contains(&figure.figure) => {
-                        is_worse.then(|| format!("{under} is higher"))
-                    }
-                    FailIf::Slower | FailIf::Worse => None,
-                    FailIf::Inconclusive => {
-                        undecided(figure, conditions, is_speed).then(|| format!("{under} is undecided"))
-                    }
-                    FailIf::Change { figure: of, above, share } => {
-                        (*of == figure.figure && is_beyond(*above, share.ln_1p())).then(|| {
-                            let sign = if *above { '>' } else { '<' };
-                            format!("{under} changed by {sign} {:+} %", round(share * 100.0))
-                        })
-                    }
-                };
-                said.extend(fails);
+            Tested { plan, figure, test, error }
+        };
+        plan.figures.iter().map(of_figure)
+    };
+    comparison.plans.iter().enumerate().flat_map(of_plan).collect()
+}
+
+impl Tested<'_> {
+    fn under(&self) -> String {
+        format!("{} under {}", self.figure.figure, self.plan.name)
+    }
+
+    fn is_speed(&self) -> bool {
+        SPEED.contains(&self.figure.figure)
+    }
+
+    fn is_beyond(&self, above: bool, limit: f64) -> bool {
+        let is = |t: Difference| {
+            if above { t.is_above(limit, self.error) } else { t.is_below(limit, self.error) }
+        };
+        self.test.is_some_and(is)
+    }
+
+    /// The change that a condition is about, if it is about this figure: whether more than the limit fails, and the limit.
+    fn limit(&self, condition: FailIf) -> Option<(bool, f64)> {
+        let of = self.figure.figure;
+        let is_named = match condition {
+            FailIf::Slower => self.is_speed(),
+            FailIf::Worse => self.is_speed() || COSTS.contains(&of),
+            FailIf::Change { figure, above, share } => {
+                return (figure == of).then(|| (above, share.ln_1p()));
             }
+            FailIf::Inconclusive => false,
+        };
+        is_named.then_some((!of.more_is_better, 0.0))
+    }
+
+    /// By how many standard errors a condition surely holds; `None` where that is not sure.
+    fn fails(&self, condition: FailIf) -> Option<f64> {
+        let (above, limit) = self.limit(condition)?;
+        let is_alike =
+            !matches!(condition, FailIf::Change { .. }) && self.figure.finding == Some(Finding::Equivalent);
+        let test = self.test.filter(|_| !is_alike && self.is_beyond(above, limit))?;
+        Some((test.mean - limit).abs() / test.error)
+    }
+
+    /// Whether these blocks do not say whether a condition holds. A figure without a finding is [`not_judged`].
+    fn is_open(&self, condition: FailIf) -> bool {
+        let is_judged = self.figure.finding.is_some() && self.figure.finding != Some(Finding::Equivalent);
+        match (condition, self.limit(condition)) {
+            (_, None) => false,
+            (FailIf::Change { .. }, Some((above, limit))) => {
+                self.figure.finding.is_some() && !self.is_beyond(!above, limit)
+            }
+            (_, Some((above, limit))) => is_judged && !self.is_beyond(!above, limit),
+        }
+    }
+}
+
+/// A sentence for each figure that fails. A server that died fails whatever is asked.
+pub fn failures(conditions: &[FailIf], comparison: &Comparison) -> Vec<String> {
+    let tested = tested(conditions, comparison);
+    let mut said = Vec::new();
+    for plan in &comparison.plans {
+        said.extend(died(plan, comparison).filter(|_| !conditions.is_empty()));
+        for of in tested.iter().filter(|of| std::ptr::eq(of.plan, plan)) {
+            said.extend(conditions.iter().filter_map(|condition| failure(of, *condition, conditions)));
         }
     }
     said
+}
+
+fn died(plan: &PlanComparison, comparison: &Comparison) -> Option<String> {
+    plan.b_died.map(|deaths| format!("{} {deaths} under {}", comparison.b.candidate, plan.name))
+}
+
+fn failure(of: &Tested<'_>, condition: FailIf, conditions: &[FailIf]) -> Option<String> {
+    let under = of.under();
+    if condition == FailIf::Inconclusive {
+        return undecided(of.figure, conditions, of.is_speed()).then(|| format!("{under} is undecided"));
+    }
+    of.fails(condition)?;
+    Some(match condition {
+        FailIf::Change { above, share, .. } => {
+            let sign = if above { '>' } else { '<' };
+            format!("{under} changed by {sign} {:+} %", round(share * 100.0))
+        }
+        _ if of.is_speed() => format!("{under} is slower"),
+        _ => format!("{under} is higher"),
+    })
+}
+
+/// What conditions say of B where there are two answers to be sure of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reading {
+    /// One surely holds: a sentence for each figure.
+    Bad(Vec<String>),
+    /// None does, surely.
+    Good,
+    /// These blocks do not say, or not all of what is named was judged: a sentence for each.
+    Open(Vec<String>),
+}
+
+/// At most the comparison's error that it is `Bad` where none holds, or `Good` where one does.
+pub fn reading(conditions: &[FailIf], comparison: &Comparison) -> Reading {
+    let tested = tested(conditions, comparison);
+    let each = || tested.iter().flat_map(|of| conditions.iter().map(move |condition| (of, *condition)));
+    let sure = each().filter(|(of, condition)| of.fails(*condition).is_some());
+    let bad: Vec<String> = sure.filter_map(|(of, condition)| failure(of, condition, conditions)).collect();
+    if !bad.is_empty() {
+        return Reading::Bad(bad);
+    }
+    let mut open = not_judged(conditions, comparison);
+    open.extend(comparison.plans.iter().filter_map(|plan| died(plan, comparison)));
+    let undecided = each().filter(|(of, condition)| of.is_open(*condition));
+    open.extend(undecided.map(|(of, _)| format!("{} is undecided", of.under())));
+    if open.is_empty() { Reading::Good } else { Reading::Open(open) }
+}
+
+/// The condition that tells what lies between A and B apart, where one of these surely holds of B: a change as it was
+/// asked for; of `slower` and `worse` half of the difference that was measured, on logarithms; of several that which is
+/// furthest beyond its limit in standard errors.
+pub fn dividing(conditions: &[FailIf], comparison: &Comparison) -> Option<FailIf> {
+    let tested = tested(conditions, comparison);
+    let each = tested.iter().flat_map(|of| conditions.iter().map(move |condition| (of, *condition)));
+    let failing = each.filter_map(|(of, condition)| Some((of.fails(condition)?, of, condition)));
+    let (_, of, condition) = failing.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    if matches!(condition, FailIf::Change { .. }) {
+        return Some(condition);
+    }
+    // As it is printed, so that it can be asked for again.
+    let share = ((of.test?.mean / 2.0).exp_m1() * 1e4).round() / 1e4;
+    Some(FailIf::Change { figure: of.figure.figure, above: !of.figure.figure.more_is_better, share })
 }
 
 /// What the conditions name and cannot be judged by: a sentence for each change that there is none of, under each plan.

@@ -27,7 +27,7 @@ mod figures;
 #[cfg(test)]
 mod gate_tests;
 mod noise;
-mod sentences;
+pub(crate) mod sentences;
 #[cfg(test)]
 mod tests;
 

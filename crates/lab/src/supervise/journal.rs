@@ -6,12 +6,11 @@
 //! the current one, where anybody's files may lie: whoever could write one could have any process ended.
 
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use prony_host::boot_id;
-use prony_host::process::{self, Identity};
+use prony_host::process::{self, Identity, pid_namespace};
 use serde::{Deserialize, Serialize};
 
 use super::guard::remove_container;
@@ -51,11 +50,6 @@ fn folder(root: &Path) -> PathBuf {
 
 fn entry_path(root: &Path, guard_pid: u32) -> PathBuf {
     folder(root).join(format!("{}-{guard_pid}.json", pid_namespace()))
-}
-
-/// This process's namespace of process numbers, by which two containers that share a folder know each other's; 0: not known.
-pub(crate) fn pid_namespace() -> u64 {
-    std::fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
 }
 
 /// Writes or replaces an entry, atomically: it is whole or it is not there.

@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use prony_host::process::{self, Identity};
+use prony_host::process::{self, Identity, pid_namespace};
 use prony_load::open_files_at_start;
 use serde::{Deserialize, Serialize};
 
@@ -161,7 +161,7 @@ impl Running {
             guard: identity,
             owner,
             boot_id: prony_host::boot_id(),
-            pid_namespace: journal::pid_namespace(),
+            pid_namespace: pid_namespace(),
             label: spec.label.clone(),
             run_dir: spec.run_dir.clone(),
             cgroup: None,

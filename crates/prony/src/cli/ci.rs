@@ -20,9 +20,9 @@ pub(crate) enum CiCommand {
     Comment(CiCommentArguments),
 }
 
-/// Compares the repository's current state with a commit.
+/// An application of which two revisions are built, started and loaded side by side.
 #[derive(Debug, Args)]
-pub(crate) struct CiCompareArguments {
+pub(crate) struct ServedArguments {
     /// A plan file: its load, its thresholds and the path of its URL
     ///
     /// --load, --slo and --path override them
@@ -38,11 +38,6 @@ pub(crate) struct CiCompareArguments {
     /// It runs in the application's folder, once for the change and once for the base
     #[arg(long, value_name = "COMMAND", env = "PRONY_CI_BUILD", hide_env_values = true)]
     pub(crate) build: Option<String>,
-    /// The commit, tag or branch to compare with [default: the base of this job's pull request]
-    ///
-    /// Or of its merge request. It is fetched from `origin` if the repository does not have it
-    #[arg(long, value_name = "REVISION", env = "PRONY_CI_BASE", hide_env_values = true)]
-    pub(crate) base: Option<String>,
     /// The application's folder, in a git repository [default: the current folder]
     #[arg(long, value_name = "DIR", env = "PRONY_CI_DIRECTORY", hide_env_values = true)]
     pub(crate) directory: Option<String>,
@@ -75,13 +70,6 @@ pub(crate) struct CiCompareArguments {
         allow_hyphen_values = true
     )]
     pub(crate) load: Option<String>,
-    /// Measure both at the same time, each on half of the CPUs; needs a rate (-R) in --load
-    #[arg(long, env = "PRONY_CI_DUET", hide_env_values = true, value_parser = FalseyValueParser::new())]
-    pub(crate) duet: bool,
-    /// Add blocks until the 95 % confidence interval of the ratio is within ±SHARE [default: 2%; with --duet, or
-    /// with --blocks in --load, the number of blocks is fixed]
-    #[arg(long, value_name = "SHARE", env = "PRONY_CI_PRECISION", hide_env_values = true)]
-    pub(crate) precision: Option<String>,
     /// Measure for at most this long, `15m` [default: no limit]
     #[arg(long, value_name = "TIME", env = "PRONY_CI_BUDGET", hide_env_values = true)]
     pub(crate) budget: Option<String>,
@@ -90,14 +78,33 @@ pub(crate) struct CiCompareArguments {
     /// `worse` also judges CPU per request and memory. Exit code 4 if a condition cannot be judged
     #[arg(long, value_name = "CONDITIONS", env = "PRONY_CI_FAIL_IF", hide_env_values = true)]
     pub(crate) fail_if: Option<String>,
-    /// Exit code 1 if one of these thresholds is missed: `p99<50ms` (separated by commas)
-    #[arg(long, value_name = "THRESHOLDS", env = "PRONY_CI_SLO", hide_env_values = true)]
-    pub(crate) slo: Option<String>,
     /// The smallest difference that matters, `throughput=1%` (separated by commas)
     ///
     /// [default: 2% for throughput, 5% for all others]
     #[arg(long, value_name = "FIGURE=SHARE", env = "PRONY_CI_MARGIN", hide_env_values = true)]
     pub(crate) margin: Option<String>,
+}
+
+/// Compares the repository's current state with a commit.
+#[derive(Debug, Args)]
+pub(crate) struct CiCompareArguments {
+    #[command(flatten)]
+    pub(crate) served: ServedArguments,
+    /// The commit, tag or branch to compare with [default: the base of this job's pull request]
+    ///
+    /// Or of its merge request. It is fetched from `origin` if the repository does not have it
+    #[arg(long, value_name = "REVISION", env = "PRONY_CI_BASE", hide_env_values = true)]
+    pub(crate) base: Option<String>,
+    /// Measure both at the same time, each on half of the CPUs; needs a rate (-R) in --load
+    #[arg(long, env = "PRONY_CI_DUET", hide_env_values = true, value_parser = FalseyValueParser::new())]
+    pub(crate) duet: bool,
+    /// Add blocks until the 95 % confidence interval of the ratio is within ±SHARE [default: 2%; with --duet, or
+    /// with --blocks in --load, the number of blocks is fixed]
+    #[arg(long, value_name = "SHARE", env = "PRONY_CI_PRECISION", hide_env_values = true)]
+    pub(crate) precision: Option<String>,
+    /// Exit code 1 if one of these thresholds is missed: `p99<50ms` (separated by commas)
+    #[arg(long, value_name = "THRESHOLDS", env = "PRONY_CI_SLO", hide_env_values = true)]
+    pub(crate) slo: Option<String>,
     /// Also show the figures that nothing asks for: start-up time, and response times along the tail
     #[arg(long, env = "PRONY_CI_ALL", hide_env_values = true, value_parser = FalseyValueParser::new())]
     pub(crate) all: bool,
@@ -113,6 +120,10 @@ pub(crate) struct CiCompareArguments {
         hide_env_values = true
     )]
     pub(crate) output: String,
+    /// Exit as `git bisect run` takes it: 0 if no condition of --fail-if holds [default: slower], 1 if one does, 125 if
+    /// neither is sure or the change cannot be built or started, 128 if the command or the base is wrong
+    #[arg(long, env = "PRONY_CI_GIT_BISECT", hide_env_values = true, value_parser = FalseyValueParser::new())]
+    pub(crate) git_bisect: bool,
 }
 
 /// Comments on a pull request.

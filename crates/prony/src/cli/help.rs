@@ -19,7 +19,7 @@ Compare two builds      prony bench --candidate old='./old --port {port}' \\
 /// Commands in groups; the last is for `--help` alone.
 const COMMANDS: [(&str, &str); 5] = [
     ("Load", "load capacity"),
-    ("Compare", "bench compare ci"),
+    ("Compare", "bench compare ci bisect"),
     ("Results", "report history serve"),
     ("Servers and machines", "servers target doctor fleet"),
     ("For programs and shells", "agent schema completions man"),

@@ -2,6 +2,7 @@
 //! than the parser's; [`super::commands`] parses them.
 
 mod bench;
+mod bisect;
 mod capacity;
 mod ci;
 mod compare;
@@ -21,8 +22,9 @@ mod target;
 use clap::{Parser, Subcommand};
 
 pub(crate) use bench::{BenchArguments, Disturbed};
+pub(crate) use bisect::BisectArguments;
 pub(crate) use capacity::CapacityArguments;
-pub(crate) use ci::{CiArguments, CiCommand, CiCommentArguments, CiCompareArguments};
+pub(crate) use ci::{CiArguments, CiCommand, CiCommentArguments, CiCompareArguments, ServedArguments};
 pub(crate) use compare::{CompareArguments, CompareFormat};
 pub(crate) use completions::{CompletionsArguments, ManArguments, Shell};
 pub(crate) use doctor::{DoctorArguments, DoctorFormat};
@@ -68,6 +70,8 @@ pub(crate) enum Command {
     Compare(CompareArguments),
     /// Compares a change with its base in a CI job, and comments on it
     Ci(CiArguments),
+    /// Finds the commit that made a figure worse
+    Bisect(Box<BisectArguments>),
     /// Finds what on this machine distorts results, and how to fix it
     Doctor(DoctorArguments),
     /// Prepares loads from several machines: nats-server, keys

@@ -27,4 +27,6 @@ pub(crate) enum Document {
     Comparison,
     /// `history --format json`: prony.history/1
     History,
+    /// `bisect --json`: prony.bisection/1
+    Bisection,
 }

@@ -34,6 +34,7 @@ use crate::failure::{Failure, INTERRUPTED};
 use crate::interrupt;
 use crate::printer::Printer;
 use crate::tui::{BenchState, Live, ProgressMode};
+pub(super) use setup::default_log;
 
 pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), Failure> {
     reproduce::check_own()?;
@@ -54,7 +55,7 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
         printer.note(&window::of_bench(&mut setup, &arguments.plan, &slos, &arguments.redact, heard)?);
     }
     if setup.log.as_os_str().is_empty() {
-        setup.log = setup::default_log(&setup.experiment.name);
+        setup.log = default_log(&setup.experiment.name);
     }
     let fleet = agents.map(|agents| fleet::start_for_bench(&arguments.fleet, agents, &setup)).transpose()?;
     let cpus = &setup.pins.client;

@@ -1,86 +1,87 @@
 //! `prony ci`: a change against its base, in one job, on one machine. GitHub's action and GitLab's template call it,
 //! and no script; it needs git, and a shell for the build alone.
 
+mod base;
 mod comment;
 mod files;
-mod repository;
 mod request;
 
-use std::ffi::{OsStr, OsString};
-use std::io::Write;
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::path::Path;
 
-use clap::Args as _;
+use prony_analysis::comparison::fail_if::{FailIf, Reading, reading};
 use prony_analysis::comparison::{Options, choose_in, compare_candidates, fail_if};
-use prony_model::command::shell_word;
-use prony_model::secret::redacted_command;
-use rustix::process::{Pid, Signal, kill_process_group};
 
+use super::sides::worktrees::Worktrees;
+use super::sides::{self, Bench, SIDES, given, listed};
 use super::{compare, thresholds};
-use crate::cli::{BenchArguments, CiArguments, CiCommand, CiCompareArguments};
-use crate::failure::{Failure, INTERRUPTED, MISSED, NOT_JUDGED};
+use crate::cli::{CiArguments, CiCommand, CiCompareArguments};
+use crate::failure::{Failure, MISSED, NOT_MEASURED, USAGE};
 use crate::interrupt;
-use crate::plan_file;
 use crate::printer::Printer;
-use crate::words::FROM_INPUT;
 use files::Files;
-use repository::Checkout;
 
-/// The token of `prony ci comment`: no command of the change's finds it in its environment.
-const TOKEN: &str = "PRONY_CI_TOKEN";
-/// Files by which a step of GitHub's changes those that follow, and the names of what speaks to its service, with the tokens for
-/// that: none of them is a build's or a server's.
-const RUNNERS: [&str; 5] =
-    ["GITHUB_ENV", "GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"];
-const RUNNERS_PREFIX: &str = "ACTIONS_";
 /// How precise a comparison is unless told otherwise: what matters of throughput.
 const PRECISION: &str = "2%";
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-const SIDES: [&str; 2] = ["base", "head"];
+/// What tells `git bisect run` to skip a commit.
+const SKIPPED: u8 = 125;
+/// What ends a `git bisect run`: so does every code from 128 on.
+const ABORTED: u8 = 128;
 
 pub(crate) fn run(arguments: &CiArguments, printer: &Printer) -> Result<(), Failure> {
     match &arguments.command {
+        CiCommand::Compare(arguments) if arguments.git_bisect => {
+            run_compare(arguments, printer).map_err(|failure| {
+                let code = match failure.code {
+                    USAGE => ABORTED,
+                    NOT_MEASURED => SKIPPED,
+                    code => code,
+                };
+                Failure { code, ..failure }
+            })
+        }
         CiCommand::Compare(arguments) => run_compare(arguments, printer),
         CiCommand::Comment(arguments) => comment::run(arguments, printer),
     }
 }
 
 fn run_compare(arguments: &CiCompareArguments, printer: &Printer) -> Result<(), Failure> {
-    if given(Some(&arguments.serve)).is_none() {
-        return Err(Failure::usage("--serve is empty: write the command that starts the server on {port}."));
+    let served = &arguments.served;
+    let margins = compare::margins(&listed(served.margin.as_ref()))?;
+    let mut conditions = compare::conditions(&listed(served.fail_if.as_ref()))?;
+    if arguments.git_bisect && conditions.is_empty() {
+        conditions.push(FailIf::Slower);
     }
-    let margins = compare::margins(&listed(arguments.margin.as_ref()))?;
-    let conditions = compare::conditions(&listed(arguments.fail_if.as_ref()))?;
-    let mut load = flags(given(arguments.load.as_ref()).unwrap_or_default())?;
-    load.extend(given(arguments.path.as_ref()).map(|path| format!("--path={path}")));
-    load.extend(listed(arguments.slo.as_ref()).iter().map(|slo| format!("--slo={slo}")));
-    load.extend(given(arguments.reset.as_ref()).map(|command| format!("--reset={command}")));
-    let services: Vec<&str> = arguments.services.iter().filter_map(|text| given(Some(text))).collect();
-    match given(arguments.plan.as_ref()) {
-        Some(file) => load.extend(plan_file::for_bench(file, &load, &services, printer)?),
-        None => load.extend(services.iter().map(|service| format!("--service={service}"))),
-    }
+    let slos = listed(arguments.slo.as_ref()).iter().map(|slo| format!("--slo={slo}")).collect();
+    let load = sides::load(served, slos, printer)?;
     let slos = load.iter().filter_map(|word| word.strip_prefix("--slo=").map(str::to_owned));
     let slos = thresholds::parse(&slos.collect::<Vec<_>>())?;
     // From here on a signal ends the child that runs, and the base's folder is removed.
     let _ = interrupt::of_a_short_run()?;
-    let head = PathBuf::from(given(arguments.directory.as_ref()).unwrap_or("."));
-    let checkout = Checkout::of_base(&head, given(arguments.base.as_ref()), printer)?;
+    let mut worktrees = Worktrees::of(given(served.directory.as_ref()).unwrap_or("."), printer)?;
+    let commit = base::commit(&worktrees.application, given(arguments.base.as_ref()), printer)?;
+    let base = worktrees.checked_out(&commit)?;
     let files = Files::fresh(&arguments.output)?;
-    let folders = [checkout.base.clone(), checkout.head.clone()];
-    for (side, folder) in SIDES.iter().zip(&folders) {
-        build(side, folder, given(arguments.build.as_ref()), printer)?;
+    let folders: [&Path; 2] = [&base, &worktrees.application];
+    for (side, folder) in SIDES.iter().zip(folders) {
+        sides::build(side, folder, given(served.build.as_ref()), printer).map_err(|failure| {
+            // Without its base no commit can be tested.
+            let is_base = arguments.git_bisect && *side == SIDES[0] && failure.code == NOT_MEASURED;
+            if is_base { Failure { code: ABORTED, ..failure } } else { failure }
+        })?;
     }
-    let missed = bench(arguments, &folders, load, &files)?;
-    drop(checkout);
+    let within = &worktrees.application;
+    let bench =
+        Bench { serve: &served.serve, folders, load: &load, log: &files.log, within, is_quiet: false };
+    let missed = bench.run(&flags(arguments, &load))?;
+    drop(worktrees);
 
     let log = prony_analysis::run_log::read_any(&files.log)?;
     let run = files.log.display().to_string();
     let named = SIDES.map(str::to_owned);
-    let (base, head) = choose_in(&log, &run, &named).map_err(compare::failure)?;
+    let (base, head) = choose_in(&log, &run, &named).map_err(|why| match arguments.git_bisect {
+        true => Failure::not_measured(why),
+        false => compare::failure(why),
+    })?;
     let declared = fail_if::figures(&conditions);
     let options = Options { margins, declared, ..Options::default() };
     let mut comparison = compare_candidates(base, head, &options).map_err(compare::failure)?;
@@ -91,174 +92,36 @@ fn run_compare(arguments: &CiCompareArguments, printer: &Printer) -> Result<(), 
     not_judged.extend(thresholds::precision_not_judged(precision_asked, &log));
     comparison.not_judged = not_judged;
     files.write(&log, &comparison, (&failed, arguments.all), printer)?;
+    if arguments.git_bisect {
+        return of_git_bisect(reading(&conditions, &comparison), &comparison.not_judged, missed);
+    }
     compare::concluded(&failed, &comparison.not_judged, missed)
 }
 
-/// A text of flags as a shell splits it, and nothing else that a shell does.
-fn flags(text: &str) -> Result<Vec<String>, Failure> {
-    let unclosed = || Failure::usage(format!("--load: a quote is not closed in {text:?}."));
-    shlex::split(text).ok_or_else(unclosed)
-}
-
-/// A value; an empty one is none: it is what a workflow's unset input is.
-fn given(value: Option<&String>) -> Option<&str> {
-    value.map(|text| text.trim()).filter(|text| !text.is_empty())
-}
-
-fn listed(value: Option<&String>) -> Vec<String> {
-    let parts = given(value).unwrap_or_default().split(',').map(str::trim);
-    parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
-}
-
-/// Whether flags of `prony bench` say when a load ends, or that a fleet applies it, by which no pilot is made.
-fn says_when(load: &[String]) -> bool {
-    let bench = BenchArguments::augment_args(clap::Command::new("bench")).no_binary_name(true);
-    let given = bench.ignore_errors(true).try_get_matches_from(load);
-    given
-        .is_ok_and(|given| ["duration", "requests", "stages", "fleet"].iter().any(|id| given.contains_id(id)))
-}
-
-/// Whether what the change runs must not find this variable.
-fn is_runners(name: &OsStr) -> bool {
-    let name = name.to_string_lossy();
-    name == TOKEN || RUNNERS.contains(&&*name) || name.starts_with(RUNNERS_PREFIX)
-}
-
-/// What a child of a job is: without the token and the runner's files, and with nothing to read.
-fn child(program: impl Into<OsString>, folder: &Path) -> Command {
-    let mut command = Command::new(program.into());
-    // In a group of its own: it hears of a signal from this process alone, once.
-    for (name, _) in std::env::vars_os().filter(|(name, _)| is_runners(name)) {
-        command.env_remove(name);
-    }
-    command.current_dir(folder).stdin(Stdio::null()).process_group(0);
-    command
-}
-
-/// Waits for a child, and asks it and all of its group to end where a signal asks this process.
-fn ended(mut child: Child) -> std::io::Result<ExitStatus> {
-    let mut told = false;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status);
-        }
-        if interrupt::asked() && !told {
-            let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-            told = group.is_some_and(|group| kill_process_group(group, Signal::TERM).is_ok());
-        }
-        std::thread::sleep(LOOK_EVERY);
-    }
-}
-
-fn unless_interrupted() -> Result<(), Failure> {
-    if interrupt::asked() { Err(Failure::code(INTERRUPTED)) } else { Ok(()) }
-}
-
-fn build(side: &str, folder: &Path, command: Option<&str>, printer: &Printer) -> Result<(), Failure> {
-    if !folder.is_dir() {
-        return Err(Failure::not_measured(format!(
-            "{side} has no folder {}: the application was moved since that commit; compare with a newer base.",
-            folder.display()
-        )));
-    }
-    let Some(line) = command else { return Ok(()) };
-    printer.note(&format!("Building {side} in {}: {}", folder.display(), redacted_command(line)));
-    let failed = |why: String| {
-        Failure::not_measured(format!("The build of {side} in {} failed: {why}.", folder.display()))
+/// Exit codes as `git bisect run` takes them: 0 good, 1 bad, 125 neither is sure.
+fn of_git_bisect(reading: Reading, not_judged: &[String], missed: bool) -> Result<(), Failure> {
+    let open = |why: &[String]| Failure {
+        message: format!("Neither good nor bad: {}.", why.join("; ")),
+        code: SKIPPED,
     };
-    let started = child("sh", folder).args(["-c", line]).spawn();
-    let status = started.and_then(ended).map_err(|e| failed(e.to_string()))?;
-    unless_interrupted()?;
-    if status.success() { Ok(()) } else { Err(failed(status.to_string())) }
+    match reading {
+        Reading::Bad(why) => Err(Failure { message: format!("Bad: {}.", why.join("; ")), code: MISSED }),
+        _ if missed => Err(Failure::code(MISSED)),
+        Reading::Open(why) => Err(open(&why)),
+        Reading::Good if !not_judged.is_empty() => Err(open(not_judged)),
+        Reading::Good => Ok(()),
+    }
 }
 
-fn bench(
-    arguments: &CiCompareArguments,
-    folders: &[PathBuf; 2],
-    load: Vec<String>,
-    files: &Files,
-) -> Result<bool, Failure> {
-    let failed = |e: std::io::Error| Failure::not_measured(format!("`prony bench` could not be run: {e}."));
-    let mut words = vec!["bench".to_owned()];
-    for (side, folder) in SIDES.iter().zip(folders) {
-        let folder = shell_word(&folder.display().to_string());
-        words.extend(["--candidate".to_owned(), format!("{side}=cd {folder} && {}", arguments.serve)]);
-    }
+/// What a comparison asks of `prony bench` besides its load.
+fn flags(arguments: &CiCompareArguments, load: &[String]) -> Vec<String> {
     let is_fixed = arguments.duet || load.iter().any(|word| word.split('=').next() == Some("--blocks"));
     let precision = given(arguments.precision.as_ref()).or((!is_fixed).then_some(PRECISION));
-    for (flag, value) in [("--precision", precision), ("--budget", given(arguments.budget.as_ref()))] {
-        words.extend(value.map(|value| format!("{flag}={value}")));
+    let budget = given(arguments.served.budget.as_ref());
+    let mut flags = Vec::new();
+    for (flag, value) in [("--precision", precision), ("--budget", budget)] {
+        flags.extend(value.map(|value| format!("{flag}={value}")));
     }
-    words.extend(arguments.duet.then(|| "--duet".to_owned()));
-    if !says_when(&load) {
-        words.extend(["-d", "auto"].map(str::to_owned));
-    }
-    words.extend(load);
-    words.extend(["-o".to_owned(), files.log.display().to_string()]);
-    let mut command = child(std::env::current_exe().map_err(failed)?, &folders[1]);
-    let mut bench = command.arg(FROM_INPUT).stdin(Stdio::piped()).spawn().map_err(failed)?;
-    // Its end is the end of what it reads.
-    let text = serde_json::to_vec(&words).map_err(|e| failed(e.into()))?;
-    let written = bench.stdin.take().map(|mut input| input.write_all(&text));
-    written.transpose().map_err(failed)?;
-    let status = ended(bench).map_err(failed)?;
-    match status.code() {
-        // What was not judged is found in the log.
-        Some(code) if code == 0 || code == i32::from(NOT_JUDGED) => Ok(false),
-        Some(code) if code == i32::from(MISSED) => Ok(true),
-        // It has said why.
-        Some(code) => Err(Failure::code(u8::try_from(code).unwrap_or(crate::failure::NOT_MEASURED))),
-        None => Err(Failure::not_measured(format!("`prony bench` was ended: {status}."))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_change_runs_finds_no_tokens_and_no_runners_files() {
-        let hidden = |name: &str| is_runners(OsStr::new(name));
-        for name in [
-            "PRONY_CI_TOKEN",
-            "GITHUB_ENV",
-            "GITHUB_PATH",
-            "GITHUB_OUTPUT",
-            "GITHUB_STATE",
-            "ACTIONS_RUNTIME_TOKEN",
-        ] {
-            assert!(hidden(name), "{name}");
-        }
-        assert!(!hidden("PATH") && !hidden("GITHUB_SHA") && !hidden("CI"));
-    }
-
-    #[test]
-    fn the_window_is_measured_where_no_flag_says_when_a_load_ends() {
-        let says = |text: &str| says_when(&flags(text).unwrap());
-        for text in [
-            "-d 5s",
-            "-d5s",
-            "-kd 5s",
-            "-c 50 --duration=5s --blocks 4",
-            "-n 100",
-            "--stage 10s:5c",
-            "--fleet 2",
-        ] {
-            assert!(says(text), "{text}");
-        }
-        assert!(["", "-c 50 -R 2000 --blocks 4", "-H 'A: -d 5s'"].iter().all(|text| !says(text)));
-    }
-
-    #[test]
-    fn flags_are_split_as_by_a_shell_and_nothing_is_expanded() {
-        let split = |text: &str| flags(text).map_err(|failure| failure.message);
-        assert_eq!(split("  -c 100\t-d\n5s ").unwrap(), ["-c", "100", "-d", "5s"]);
-        assert_eq!(
-            split(r#"-H 'A: b "c"' -b "{\"n\": 1}" '' a\ b"#).unwrap(),
-            ["-H", "A: b \"c\"", "-b", "{\"n\": 1}", "", "a b"]
-        );
-        assert_eq!(split("$(id) `id` $HOME * ;").unwrap(), ["$(id)", "`id`", "$HOME", "*", ";"]);
-        assert!(split("").unwrap().is_empty());
-        assert!(split("-H 'A: b").unwrap_err().contains("not closed"));
-    }
+    flags.extend(arguments.duet.then(|| "--duet".to_owned()));
+    flags
 }

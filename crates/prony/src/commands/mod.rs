@@ -4,6 +4,7 @@ pub(crate) mod agent;
 #[cfg(test)]
 mod any_flags_tests;
 pub(crate) mod bench;
+pub(crate) mod bisect;
 pub(crate) mod capacity;
 pub(crate) mod ci;
 pub(crate) mod compare;
@@ -29,6 +30,7 @@ pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod server_host;
 pub(crate) mod servers;
+mod sides;
 pub(crate) mod target;
 pub(crate) mod thresholds;
 pub(crate) mod watch;

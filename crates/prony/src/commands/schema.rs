@@ -1,5 +1,6 @@
 //! `prony schema`: the JSON Schemas of what Prony writes, made from the very types that are written.
 
+use prony_analysis::bisection::BisectionReport;
 use prony_analysis::comparison::Comparison;
 use prony_analysis::experiment::ExperimentAnalysis;
 use prony_analysis::history::History;
@@ -27,6 +28,7 @@ fn schema_of(document: Document) -> Schema {
         Document::Analysis => schema::<ExperimentAnalysis>(),
         Document::Comparison => schema::<Vec<Comparison>>(),
         Document::History => schema::<History>(),
+        Document::Bisection => schema::<BisectionReport>(),
     }
 }
 

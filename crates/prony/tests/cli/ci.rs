@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::world::{BINARY, Said, World, serve};
 
-fn git(folder: &Path, arguments: &[&str]) -> String {
+pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new("git");
     command.args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]);
     let output = command.args(arguments).current_dir(folder).output().unwrap();

@@ -63,7 +63,7 @@ fn fields(root: &Value, at: &Value, path: &str, within: &mut Vec<String>, found:
 fn every_field_of_json_output_still_has_the_same_type() {
     let world = World::new();
     let mut today = BTreeSet::new();
-    for document in ["trial", "repeat", "run", "capacity", "analysis", "comparison", "history"] {
+    for document in ["trial", "repeat", "run", "capacity", "analysis", "comparison", "history", "bisection"] {
         let said = world.prony(&["schema", document]);
         let schema: Value = serde_json::from_str(&said.out).unwrap();
         let mut of_one = BTreeSet::new();

@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod bench;
+mod bisect;
 mod capacity;
 mod ci;
 mod coming_from;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use prony_analysis::bisection::BisectionReport;
 use prony_analysis::comparison::Comparison;
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_analysis::figure::Figure;
@@ -48,6 +49,14 @@ pub fn comparison(comparison: &Comparison, all: bool, options: &TerminalOptions)
     } else if let Some(others) = words::comparison::not_asked(comparison) {
         out.wrapped("", &format!("Also measured: {others} (--all shows them)"), Ink::DIM);
     }
+    out.text
+}
+
+/// A bisection: the answer, and what was tried.
+pub fn bisection(report: &BisectionReport, options: &TerminalOptions) -> String {
+    let mut out = Lines::new(options);
+    out.wrapped("", &report.headline, Ink::BOLD);
+    out.blocks(&document::bisection(report));
     out.text
 }
 

@@ -19,7 +19,7 @@ mod tests;
 mod trial;
 
 pub use capacity::capacity;
-pub use experiment::{comparison, experiment};
+pub use experiment::{bisection, comparison, experiment};
 pub use history::history;
 pub(crate) use lines::Ink;
 pub use lines::TerminalOptions;

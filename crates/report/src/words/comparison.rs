@@ -35,7 +35,11 @@ pub(crate) fn cells(found: &FigureComparison) -> [String; 6] {
 
 /// The change with its interval: `−5.0 %` and `−5.4 to −4.6 %`.
 pub(crate) fn changes(found: &FigureComparison) -> (String, String) {
-    let Some(ratio) = &found.ratio else { return (WITHHELD.to_owned(), String::new()) };
+    change_with_interval(found.ratio.as_ref())
+}
+
+pub(crate) fn change_with_interval(ratio: Option<&Estimate>) -> (String, String) {
+    let Some(ratio) = ratio else { return (WITHHELD.to_owned(), String::new()) };
     let interval = ratio.ci_low.zip(ratio.ci_high);
     let interval = interval.map(|(low, high)| {
         let (low, high) = (change(low), change(high));

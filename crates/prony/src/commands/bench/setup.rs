@@ -368,7 +368,7 @@ fn plans_as_before(experiment: &mut Experiment, header: &Header) {
 }
 
 /// `runs/DATE-NAME.jsonl`, with the time; with a number behind it where another bench began in that second.
-pub(super) fn default_log(name: &str) -> PathBuf {
+pub(in crate::commands) fn default_log(name: &str) -> PathBuf {
     let now = rfc3339(SystemTime::now());
     let stamp: String = now.chars().take(19).filter(|c| *c != ':').collect();
     let log = |number: String| PathBuf::from(format!("runs/{stamp}-{name}{number}.jsonl"));

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::files::COMMENT;
 use super::request::{self, Comments};
-use super::{TOKEN, given};
 use crate::cli::CiCommentArguments;
+use crate::commands::sides::{TOKEN, given};
 use crate::failure::Failure;
 use crate::printer::Printer;
 

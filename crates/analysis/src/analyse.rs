@@ -17,6 +17,7 @@ use crate::figure::Figure;
 use crate::figures;
 use crate::headline::headline;
 use crate::look::Level;
+use crate::profile;
 use crate::protocols;
 use crate::published;
 use crate::ranking::{Contest, RankChange};
@@ -87,6 +88,7 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
         notes,
         published,
         duet,
+        profile: profile::sampled(log).and_then(|sides| profile::compare(log, sides)),
     }
 }
 

@@ -145,7 +145,7 @@ fn said_name(figure: Figure) -> String {
     if figure == Figure::CPU_PER_REQUEST { figure.title.to_owned() } else { figure.title.to_lowercase() }
 }
 
-fn with_interval(figure: Figure, ratio: &Estimate) -> String {
+pub(super) fn with_interval(figure: Figure, ratio: &Estimate) -> String {
     let interval = ratio.ci_low.zip(ratio.ci_high);
     let interval = interval
         .map(|(low, high)| format!(" (95 %: {} to {})", change(low).trim_end_matches(" %"), change(high)));

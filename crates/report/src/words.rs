@@ -15,6 +15,7 @@ pub(crate) mod comparison;
 mod controls;
 mod history;
 mod planning;
+mod profile;
 mod protocols;
 mod published;
 mod remarks;
@@ -25,6 +26,7 @@ pub(crate) use history::{
 };
 pub use planning::planning;
 pub(crate) use planning::rank_changes;
+pub(crate) use profile::{ProfileTable, profile};
 pub(crate) use protocols::{ProtocolTable, protocols};
 pub(crate) use published::{
     PublishedColumn, agreement, below, facts, judged_interval, judged_measured, judged_published,

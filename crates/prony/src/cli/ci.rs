@@ -98,6 +98,18 @@ pub(crate) struct CiCompareArguments {
     /// [default: 2% for throughput, 5% for all others]
     #[arg(long, value_name = "FIGURE=SHARE", env = "PRONY_CI_MARGIN", hide_env_values = true)]
     pub(crate) margin: Option<String>,
+    /// When to show which functions' CPU time per request grew, by one more trial of each under `perf record`: `always`,
+    /// `never`, or `grown`, where it grew and perf can be used [default: grown]
+    #[arg(
+        long,
+        value_name = "WHEN",
+        env = "PRONY_CI_PROFILE",
+        hide_env_values = true,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "always"
+    )]
+    pub(crate) profile: Option<String>,
     /// Also show the figures that nothing asks for: start-up time, and response times along the tail
     #[arg(long, env = "PRONY_CI_ALL", hide_env_values = true, value_parser = FalseyValueParser::new())]
     pub(crate) all: bool,

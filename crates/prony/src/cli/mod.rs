@@ -20,7 +20,7 @@ mod target;
 
 use clap::{Parser, Subcommand};
 
-pub(crate) use bench::{BenchArguments, Disturbed};
+pub(crate) use bench::{BenchArguments, Disturbed, ProfileWhen};
 pub(crate) use capacity::CapacityArguments;
 pub(crate) use ci::{CiArguments, CiCommand, CiCommentArguments, CiCompareArguments};
 pub(crate) use compare::{CompareArguments, CompareFormat};

@@ -190,6 +190,7 @@ fn bench(
         words.extend(value.map(|value| format!("{flag}={value}")));
     }
     words.extend(arguments.duet.then(|| "--duet".to_owned()));
+    words.extend(given(arguments.profile.as_ref()).map(|when| format!("--profile={when}")));
     if !says_when(&load) {
         words.extend(["-d", "auto"].map(str::to_owned));
     }

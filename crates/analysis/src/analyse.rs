@@ -17,7 +17,6 @@ use crate::figure::Figure;
 use crate::figures;
 use crate::headline::headline;
 use crate::look::Level;
-use crate::profile;
 use crate::protocols;
 use crate::published;
 use crate::ranking::{Contest, RankChange};
@@ -57,6 +56,7 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
     });
     let of_two = of_two(log);
     let duet = log.header.duet.as_ref().and(of_two.clone());
+    let profile = of_two.as_ref().and_then(|comparison| comparison.profile.clone());
     ExperimentAnalysis {
         schema: SCHEMA,
         name: log.header.name.clone(),
@@ -88,7 +88,7 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
         notes,
         published,
         duet,
-        profile: profile::sampled(log).and_then(|sides| profile::compare(log, sides)),
+        profile,
     }
 }
 

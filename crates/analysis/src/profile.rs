@@ -1,7 +1,6 @@
 //! Where CPU time per request grew: two trials under `perf record` beside each other, function by function. Their counts
 //! of samples are taken as Poisson's; what differs from start to start is not in the intervals.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use prony_model::Estimate;
@@ -254,16 +253,6 @@ fn part(
             start += sides.ns([0, b])[1] / all;
         }
     }
-}
-
-/// Candidates whose CPU time per request is compared, the one that grew most last: by its name in the log.
-pub fn sampled(log: &RunLog) -> Option<[&str; 2]> {
-    let last = log.profiles.last()?;
-    let other = log.profiles.iter().rev().find(|p| p.plan == last.plan && p.candidate != last.candidate)?;
-    let place = |label: &str| log.header.candidates.iter().position(|c| c.label == label);
-    let mut both = [other.candidate.as_str(), last.candidate.as_str()];
-    both.sort_by_key(|label| (Reverse(log.header.baseline.as_deref() == Some(*label)), place(label)));
-    Some(both)
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ pub use inspect::Inspection;
 pub use inspect::{inspect, inspect_there};
 pub use order::Forecast;
 pub use pilot::pilot;
-pub use profile::{profile, unfit_for_profile};
+pub use profile::{fit_for_profile, profile};
 pub(crate) use resolve::found_here;
 pub use resolve::{Resolved, resolve};
 pub use runner::run;

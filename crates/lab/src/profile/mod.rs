@@ -1,16 +1,15 @@
 //! `perf`, the kernel's profiler: whether it can be used here, and one recording of a server's processes. It samples the
 //! CPU clock, which is there where a virtual machine has no counters.
 
+use std::fmt::Display;
 use std::fs::{self, File};
-use std::io::{BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_host::process::Identity;
 use prony_model::printable::harmless;
 use prony_model::profile::Profile;
 use rustix::process::{Pid, Signal, geteuid, kill_process};
@@ -24,18 +23,14 @@ pub use script::fold;
 
 const PACKAGES: &str =
     "install linux-perf (Debian), linux-tools-$(uname -r) (Ubuntu) or perf (Fedora, Alpine, Arch)";
-const EVENT: &str = "cpu-clock";
 /// Samples of a CPU second: a number that no timer of a server's runs at. Stacks that are copied (8 KiB each) are taken
 /// half as often.
-const FREQUENCY: u32 = 997;
-const FREQUENCY_COPIED: u32 = 499;
-/// Samples that are aimed at in a long trial: a function of 1 % of the time is then known to a tenth of that.
-const SAMPLES: f64 = 20_000.0;
+const POINTERS: [&str; 2] = ["fp", "997"];
+const COPIES: [&str; 2] = ["dwarf", "499"];
 /// What is recorded at most: `perf` then ends, and nothing is made of it.
 const SIZE_MAX: &str = "1G";
-const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
-const ATTACH_TIMEOUT: Duration = Duration::from_secs(10);
-const STOP_TIMEOUT: Duration = Duration::from_secs(60);
+/// Until a recording has begun, or ended.
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// Stacks are followed one by one when they are printed, some thousand a second.
 const SCRIPT_TIMEOUT: Duration = Duration::from_secs(300);
 const POLL: Duration = Duration::from_millis(20);
@@ -58,9 +53,9 @@ impl Perf {
         let program = find_command("perf").ok_or_else(|| format!("perf is not installed: {PACKAGES}."))?;
         let folder = folder()?;
         let perf = Perf(program);
-        let mut probe = perf.record(EVENT, 99, "fp", &folder.path().join("probe"));
+        let mut probe = perf.record(POINTERS, &folder.path().join("probe"));
         probe.extend(["--", "true"].map(str::to_owned));
-        let said = capture(&probe, Path::new("/"), &[], PROBE_TIMEOUT)
+        let said = capture(&probe, Path::new("/"), &[], TIMEOUT)
             .ok_or_else(|| format!("{} does not run here.", perf.0.display()))?;
         if said.success {
             return Ok(perf);
@@ -83,29 +78,14 @@ impl Perf {
     }
 
     /// The command of a recording, but for whom: on the clock of loads, without a cache in the user's home.
-    fn record(&self, event: &str, frequency: u32, unwinding: &str, file: &Path) -> Vec<String> {
-        let (program, file) = (self.0.to_string_lossy(), file.to_string_lossy());
-        let frequency = frequency.to_string();
-        let words = [
-            &program,
-            "record",
-            "--quiet",
-            "--no-buildid",
-            "--no-buildid-cache",
-            "--clockid",
-            "monotonic",
-            "--event",
-            event,
-            "--freq",
-            &frequency,
-            "--call-graph",
-            unwinding,
-            "--max-size",
-            SIZE_MAX,
-            "--output",
-            &file,
-        ];
-        words.map(str::to_owned).to_vec()
+    fn record(&self, [unwinding, frequency]: [&str; 2], file: &Path) -> Vec<String> {
+        let how = format!(
+            "record --no-buildid --no-buildid-cache --clockid monotonic --event cpu-clock --max-size {SIZE_MAX} \
+             --freq {frequency} --call-graph {unwinding} --output"
+        );
+        let words = how.split(' ').map(str::to_owned);
+        let program = self.0.to_string_lossy().into_owned();
+        [program].into_iter().chain(words).chain([file.to_string_lossy().into_owned()]).collect()
     }
 
     fn command(&self, words: &[String]) -> Command {
@@ -116,30 +96,20 @@ impl Perf {
         command
     }
 
-    /// Records these processes and all that they start from now on, about so long on so many CPUs.
-    pub(crate) fn start(
-        &self,
-        pids: &[u32],
-        lasts: Option<Duration>,
-        cpus: usize,
-    ) -> Result<Recording, String> {
-        let folder = folder()?;
-        let unwinding = unwinding(pids);
-        let most = if unwinding == "fp" { FREQUENCY } else { FREQUENCY_COPIED };
-        let seconds = lasts.map_or(0.0, |lasts| lasts.as_secs_f64()) * cpus.max(1) as f64;
-        let frequency = (SAMPLES / seconds.max(1.0)).clamp(1.0, f64::from(most)) as u32;
+    /// Records these processes and all that they start from now on.
+    pub(crate) fn start(&self, pids: &[u32]) -> Result<Recording, String> {
+        let (folder, how) = (folder()?, unwinding(pids));
         let file = folder.path().join("samples");
-        let mut words = self.record(EVENT, frequency, unwinding, &file);
+        let mut words = self.record(how, &file);
         words.extend(["--pid".to_owned(), pids.iter().map(u32::to_string).collect::<Vec<_>>().join(",")]);
-        let failed = |why: String| format!("perf record could not be run: {why}.");
-        let said = File::create(folder.path().join("said")).map_err(|e| failed(e.to_string()))?;
-        let child = self.command(&words).stdout(Stdio::null()).stderr(said).spawn();
-        let child = child.map_err(|e| failed(e.to_string()))?;
-        let mut recording = Recording { perf: self.clone(), child, folder, unwinding };
+        let failed = |why: io::Error| format!("perf record could not be run: {why}.");
+        let said = File::create(folder.path().join("said")).map_err(failed)?;
+        let child = self.command(&words).stdout(Stdio::null()).stderr(said).spawn().map_err(failed)?;
+        let mut recording = Recording { perf: self.clone(), child, folder, unwinding: how[0] };
         // It has begun to write once it is attached.
         let begun = Instant::now();
         while fs::metadata(&file).map_or(0, |m| m.len()) == 0 {
-            if recording.ended() || begun.elapsed() > ATTACH_TIMEOUT {
+            if recording.ended() || begun.elapsed() > TIMEOUT {
                 return Err(recording.failed("perf record did not begin"));
             }
             thread::sleep(POLL);
@@ -151,7 +121,7 @@ impl Perf {
 
 /// How callers are found: by frame pointers where a server's programs have them for sure (Go, Node), else by copies of stacks and
 /// the unwinding tables of C, C++ and Rust.
-fn unwinding(pids: &[u32]) -> &'static str {
+fn unwinding(pids: &[u32]) -> [&'static str; 2] {
     let has_pointers = |pid: &u32| {
         let exe = format!("/proc/{pid}/exe");
         let is_node =
@@ -161,7 +131,7 @@ fn unwinding(pids: &[u32]) -> &'static str {
         // A note of Go's linker (kind 4, by "Go"): cmd/internal/buildid.
         is_node || read.is_ok() && head.windows(8).any(|bytes| bytes == *b"\x04\0\0\0Go\0\0")
     };
-    if pids.iter().any(has_pointers) { "fp" } else { "dwarf" }
+    if pids.iter().any(has_pointers) { POINTERS } else { COPIES }
 }
 
 fn folder() -> Result<TempDir, String> {
@@ -196,57 +166,33 @@ impl Recording {
         if self.ended() {
             return Err(self.failed("perf record ended before the load did"));
         }
-        self.tell(Signal::INT);
-        let told = Instant::now();
-        loop {
-            match self.child.try_wait() {
-                // It ends by the signal that it was told by, or with 0.
-                Ok(Some(status)) if status.success() || status.signal() == Some(Signal::INT.as_raw()) => {
-                    return Ok(());
-                }
-                Ok(Some(_)) | Err(_) => return Err(self.failed("perf record failed")),
-                Ok(None) if told.elapsed() > STOP_TIMEOUT => {
-                    return Err(self.failed("perf record did not end"));
-                }
-                Ok(None) => thread::sleep(POLL),
-            }
-        }
-    }
-
-    fn tell(&self, signal: Signal) {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         // It may have ended meanwhile, and is not taken in before it is waited for.
-        let _ = pid.map(|pid| kill_process(pid, signal));
+        let _ = pid.map(|pid| kill_process(pid, Signal::INT));
+        match killed_after(TIMEOUT, &mut self.child) {
+            // It ends by the signal that it was told by, or with 0.
+            Ok(status) if status.success() || status.signal() == Some(Signal::INT.as_raw()) => Ok(()),
+            _ => Err(self.failed("perf record failed")),
+        }
     }
 
-    /// What was sampled between two instants of CLOCK_MONOTONIC; of a candidate and a plan that the caller names.
+    /// What was sampled between two instants of CLOCK_MONOTONIC; whose it is the caller knows.
     pub(crate) fn profile(&self, window: (u64, u64)) -> Result<Profile, String> {
-        let (program, file) = (self.perf.0.to_string_lossy(), self.folder.path().join("samples"));
-        let file = file.to_string_lossy();
-        let words = [&program, "script", "--ns", "--no-inline", "--fields", script::FIELDS, "--input", &file];
-        let failed = |why: String| format!("perf script could not be run: {why}.");
-        let mut command = self.perf.command(&words.map(str::to_owned));
-        let mut child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|e| failed(e.to_string()))?;
-        let (done, ends) = mpsc::channel::<()>();
-        let identity = Identity::of(child.id());
-        thread::spawn(move || {
-            if ends.recv_timeout(SCRIPT_TIMEOUT) == Err(RecvTimeoutError::Timeout) {
-                identity.map(Identity::kill);
-            }
+        let failed = |why: &dyn Display| format!("perf script could not be run: {why}.");
+        let file = self.folder.path().join("samples");
+        let words = format!("script --ns --no-inline --fields {} --input", script::FIELDS);
+        let mut command = self.perf.command(&[self.perf.0.to_string_lossy().into_owned()]);
+        let command = command.args(words.split(' ')).arg(file).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|e| failed(&e))?;
+        let text = child.stdout.take();
+        let (status, read) = thread::scope(|scope| {
+            let read = scope.spawn(|| text.map(|text| fold(BufReader::new(text), window.0..window.1)));
+            (killed_after(SCRIPT_TIMEOUT, &mut child), read.join().ok().flatten())
         });
-        let read = child.stdout.take().map(|text| fold(BufReader::new(text), window.0..window.1));
-        if !matches!(read, Some(Ok(_))) {
-            let _ = child.kill();
-        }
-        let status = child.wait().map_err(|e| failed(e.to_string()))?;
-        drop(done);
-        let profile = read.unwrap_or_else(|| Err(failed("it has no output".to_owned())))?;
+        let status = status.map_err(|e| failed(&e))?;
+        let profile = read.unwrap_or_else(|| Err(failed(&status)))?;
         match profile.samples {
-            _ if !status.success() => Err(failed(status.to_string())),
+            _ if !status.success() => Err(failed(&status)),
             0 => Err("perf took no sample of the server in the window.".to_owned()),
             _ => Ok(Profile {
                 unwinding: self.unwinding.to_owned(),
@@ -257,11 +203,22 @@ impl Recording {
     }
 }
 
+/// How it ends: by itself, or after so long by SIGKILL.
+fn killed_after(limit: Duration, child: &mut Child) -> io::Result<ExitStatus> {
+    let begun = Instant::now();
+    loop {
+        match child.try_wait()? {
+            Some(status) => return Ok(status),
+            None if begun.elapsed() > limit => child.kill()?,
+            None => thread::sleep(POLL),
+        }
+    }
+}
+
 impl Drop for Recording {
     fn drop(&mut self) {
         if !self.ended() {
-            self.tell(Signal::KILL);
-            let _ = self.child.wait();
+            let _ = self.child.kill().and_then(|()| self.child.wait());
         }
     }
 }

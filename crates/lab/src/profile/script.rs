@@ -139,14 +139,11 @@ impl Folding {
 
     fn profile(self) -> Profile {
         let mut frames = vec![String::new(); self.names.len()];
-        for (name, id) in self.names {
-            frames[id as usize] = name;
-        }
-        let mut stacks: Vec<Vec<u32>> =
-            self.stacks.into_iter().map(|(s, count)| [vec![count], s].concat()).collect();
+        self.names.into_iter().for_each(|(name, id)| frames[id as usize] = name);
+        let counted = self.stacks.into_iter().map(|(stack, count)| [vec![count], stack].concat());
+        let mut stacks: Vec<Vec<u32>> = counted.collect();
         stacks.sort_by(|a, b| a[1..].cmp(&b[1..]));
-        let Folding { event, samples, cpu_ns, .. } =
-            Folding { event: self.event, samples: self.samples, cpu_ns: self.cpu_ns, ..Folding::default() };
+        let (event, samples, cpu_ns) = (self.event, self.samples, self.cpu_ns);
         Profile { event, samples, cpu_ns, frames, stacks, ..Profile::default() }
     }
 }
@@ -191,17 +188,11 @@ fn last_part(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Without what a compiler puts behind a name, which may differ from build to build: `burn.constprop.0`, `::h0123456789abcdef`.
+/// Without what a compiler puts behind a name, which may differ from build to build: `burn.constprop.0`.
 fn without_suffix(symbol: &str) -> &str {
-    let cut = [".constprop.", ".isra.", ".part.", ".llvm.", ".cold"]
-        .iter()
-        .filter_map(|suffix| symbol.find(suffix))
-        .min();
-    let symbol = &symbol[..cut.filter(|at| *at > 0).unwrap_or(symbol.len())];
-    let hash = symbol
-        .rsplit_once("::h")
-        .filter(|(_, hash)| hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit()));
-    hash.map_or(symbol, |(name, _)| name)
+    let suffixes = [".constprop.", ".isra.", ".part.", ".llvm.", ".cold"];
+    let cut = suffixes.iter().filter_map(|suffix| symbol.find(suffix)).min().filter(|at| *at > 0);
+    &symbol[..cut.unwrap_or(symbol.len())]
 }
 
 #[cfg(test)]

@@ -57,7 +57,6 @@ fn a_function_has_one_name_in_two_builds_and_places() {
     assert_eq!(name("JS:~burn file:///srv/server.mjs:9:1", "/tmp/perf-7.map"), "burn (server.mjs)");
     assert_eq!(name("LazyCompile:* /srv/server.js:1:1", "/tmp/perf-7.map"), "(anonymous) (server.js)");
     assert_eq!(name("[unknown]", "/tmp/perf-7.map"), "[unknown]");
-    assert_eq!(of("app::work::burn::h0123456789abcdef"), "app::work::burn");
     assert_eq!(of("burn.isra.0.cold"), "burn");
     assert_eq!(of("main.(*Server).burn"), "main.(*Server).burn");
     assert_eq!(of("runtime.goexit.abi0"), "runtime.goexit.abi0");

@@ -80,10 +80,7 @@ fn a_profile_that_cannot_be_made_is_refused_before_the_run() {
         assert!(said.err.contains(words), "{said:?}");
         assert!(!world.path("run.jsonl").exists());
     };
-    refused(
-        &mut bench(&world, &["a", "b", "c"]),
-        "--profile: A profile compares two candidates, and this run has 3.",
-    );
+    refused(&mut bench(&world, &["a", "b", "c"]), "--profile: two candidates are profiled that Prony starts");
     let nowhere = world.path("nowhere");
     refused(
         bench(&world, &["a", "b"]).env("PATH", nowhere),
@@ -92,6 +89,6 @@ fn a_profile_that_cannot_be_made_is_refused_before_the_run() {
     let mut foreign = bench(&world, &["a"]);
     refused(
         foreign.args(["--candidate", "b=http://127.0.0.1:1/"]),
-        "b is not profiled: Prony profiles servers that it starts itself",
+        "--profile: two candidates are profiled that Prony starts",
     );
 }

@@ -56,11 +56,10 @@ pub(super) fn page(log: &RunLog, home: Option<&str>) -> (String, String, Vec<Chu
         capacities,
         tails: if experiment { tails(log, &analysis, &names) } else { Vec::new() },
         duet: analysis.duet.as_ref().and_then(|comparison| duet::duet(comparison, &names)),
-        profile: analysis
-            .profile
-            .as_ref()
-            .zip(profile::sampled(log).and_then(|sides| profile::flame(log, sides)))
-            .map(|(found, parts)| flame::profile(words::profile(found), &parts)),
+        profile: analysis.profile.as_ref().and_then(|found| {
+            let image = flame::image(&profile::flame(log, [&found.a.candidate, &found.b.candidate])?);
+            Some(flame::Profile { table: words::profile(found), image })
+        }),
         home,
     };
     let title = format!("{} · Prony", data.head.analysis.headline);

@@ -18,21 +18,14 @@ const NAMED_FROM: f64 = 24.0;
 /// Where CPU time per request grew.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Profile {
-    /// The answer in a sentence.
-    title: String,
-    /// Heads of the table's columns.
-    head: Vec<String>,
-    /// The functions that grew most.
-    rows: Vec<Vec<String>>,
-    /// What is to be known of it.
-    notes: Vec<String>,
-    /// The flame graph, as an address of its own data.
-    image: String,
+    #[serde(flatten)]
+    pub(super) table: ProfileTable,
+    /// The flame graph, as an address that holds it.
+    pub(super) image: String,
 }
 
-pub(super) fn profile(table: ProfileTable, parts: &[FlamePart]) -> Profile {
-    let ProfileTable { title, head, rows, notes } = table;
-    Profile { title, head, rows, notes, image: address(&svg(parts)) }
+pub(super) fn image(parts: &[FlamePart]) -> String {
+    address(&svg(parts))
 }
 
 /// `data:image/svg+xml,%3Csvg…`: packed with the page's data it is shorter than in base64.

@@ -2,6 +2,8 @@
 
 use prony_analysis::profile::{FunctionGrowth, ProfileComparison};
 use prony_model::Estimate;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::format;
 
@@ -10,10 +12,16 @@ const NAME_MAX: usize = 48;
 /// Samples without a function's name, as a share, from which it is said what is missing.
 const UNNAMED: f64 = 0.2;
 
+/// The functions that grew most.
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct ProfileTable {
+    /// The answer in a sentence.
     pub(crate) title: String,
+    /// Heads of its columns.
     pub(crate) head: Vec<String>,
+    /// A function each.
     pub(crate) rows: Vec<Vec<String>>,
+    /// What is to be known of it.
     pub(crate) notes: Vec<String>,
 }
 

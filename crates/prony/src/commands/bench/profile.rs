@@ -1,7 +1,7 @@
 //! After a comparison of two in which CPU per request grew: which functions it is.
 
 use prony_analysis::comparison::{Options, choose_in, compare_candidates};
-use prony_lab::bench::{BenchSetup, Loads, profile, unfit_for_profile};
+use prony_lab::bench::{BenchSetup, Loads, fit_for_profile, profile};
 use prony_lab::profile::Perf;
 use prony_load::{Interrupt, Loader};
 
@@ -18,14 +18,16 @@ pub(super) enum Wanted {
 }
 
 impl Wanted {
-    /// `--profile` of what cannot be profiled is refused.
     pub(super) fn of(arguments: &BenchArguments, setup: &BenchSetup) -> Result<Wanted, Failure> {
         let refused = |why: String| Failure::usage(format!("--profile: {why}"));
-        match (arguments.profile, unfit_for_profile(setup)) {
-            (ProfileWhen::Never, _) | (ProfileWhen::Grown, Some(_)) => Ok(Wanted::Never),
-            (ProfileWhen::Always, Some(why)) => Err(refused(why)),
-            (ProfileWhen::Always, None) => Perf::find().map(Wanted::By).map_err(refused),
-            (ProfileWhen::Grown, None) => Ok(Wanted::WhereGrown),
+        match (arguments.profile, fit_for_profile(setup)) {
+            (ProfileWhen::Never, _) | (ProfileWhen::Grown, false) => Ok(Wanted::Never),
+            (ProfileWhen::Grown, true) => Ok(Wanted::WhereGrown),
+            (ProfileWhen::Always, true) => Perf::find().map(Wanted::By).map_err(refused),
+            (ProfileWhen::Always, false) => Err(refused(
+                "two candidates are profiled that Prony starts as processes of this machine, under plans that are loads."
+                    .to_owned(),
+            )),
         }
     }
 
@@ -58,7 +60,7 @@ impl Wanted {
             _ => return Ok(()),
         };
         printer.note("Profiling both by perf: one more trial of each, which counts for no figure.");
-        let why = profile(setup, (&perf, grew), &log, Loads::new(loader), interrupt).map_err(failure)?;
+        let why = profile(setup, (&perf, grew), Loads::new(loader), interrupt).map_err(failure)?;
         if let Some(why) = why {
             printer.note(&format!("Not profiled: {why}"));
         }

@@ -111,7 +111,7 @@ fn head(
         profile: None,
         ..analysis.clone()
     };
-    for duet in &mut own.duet {
+    if let Some(duet) = &mut own.duet {
         duet.plans.clear();
         duet.profile = None;
     }

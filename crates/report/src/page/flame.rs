@@ -120,7 +120,7 @@ mod tests {
         let title = xml.descendants().filter(|node| node.tag_name().name() == "title").last().unwrap();
         assert_eq!(title.text(), Some("narrow: -20.0 µs a request"));
         assert!(
-            !svg.contains('\u{1b}') && svg.contains("fill=\"#eb5a5a\"") && svg.contains("ebeb\""),
+            !svg.contains('\u{1b}') && svg.contains("fill=\"#eb5a5a\"") && svg.contains("#e5e5eb"),
             "{svg}"
         );
         let address = address(&svg);

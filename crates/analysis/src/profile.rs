@@ -37,7 +37,7 @@ pub struct ProfileComparison {
     pub b: ProfileSide,
     /// B's CPU time per request less A's, as sampled, in nanoseconds.
     pub growth: Estimate,
-    /// The functions that grew most, and not just by one that they call.
+    /// The functions that surely grew and grew most, at most ten, and not just by one that they call.
     pub functions: Vec<FunctionGrowth>,
 }
 
@@ -150,13 +150,14 @@ pub fn compare(log: &RunLog, sides: [&str; 2]) -> Option<ProfileComparison> {
         let (growth, new) = (sides.estimate(counts), sides.is_new(counts));
         FunctionGrowth { function: function.to_owned(), a_ns, b_ns, growth, new }
     };
+    let is_sure = |of: &FunctionGrowth| of.growth.ci_low.is_some_and(|low| low > 0.0);
     Some(ProfileComparison {
         plan: b.plan.clone(),
         kernel: !(a.event.ends_with(":u") || b.event.ends_with(":u")),
         a: sides.side(a, a_ns),
         b: sides.side(b, b_ns),
         growth: sides.estimate(all),
-        functions: grown(&sides).into_iter().map(function).collect(),
+        functions: grown(&sides).into_iter().map(function).filter(is_sure).take(SHOWN).collect(),
     })
 }
 
@@ -193,7 +194,7 @@ fn grown<'a>(sides: &Sides<'a>) -> Vec<(&'a str, Counts)> {
         let ((of_a, behind_a), (of_b, behind_b)) = (outer(*a), outer(*b));
         of_b.total_cmp(&of_a).then(behind_a.cmp(&behind_b)).then(a.cmp(b))
     });
-    order.into_iter().take(SHOWN).map(|at| most[at]).collect()
+    order.into_iter().map(|at| most[at]).collect()
 }
 
 fn add(sum: &mut Counts, [a, b]: Counts) {

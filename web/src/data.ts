@@ -270,6 +270,8 @@ export interface Comparison {
   paired: boolean;
   /** One per plan that both have. */
   plans: PlanComparison[];
+  /** Where CPU time per request grew, of a run that sampled it: by two trials that count for no other figure. */
+  profile?: ProfileComparison;
   /** The schema's name: `prony.comparison/1`. */
   schema: string;
 }
@@ -491,7 +493,21 @@ export interface Forecast {
   more_blocks: number | null;
 }
 
-/** The analysis, and what it is in words. Its plans, protocols and conclusions and its duet's plans are empty: they stand elsewhere in the data. */
+/** A function, with what it calls. */
+export interface FunctionGrowth {
+  /** A's CPU time per request in it and in what it calls, in nanoseconds. */
+  a_ns: number;
+  /** B's. */
+  b_ns: number;
+  /** Its name. */
+  function: string;
+  /** B's less A's, with the interval of both counts of samples. */
+  growth: Estimate;
+  /** Whether A spends hardly any time in it. */
+  new: boolean;
+}
+
+/** The analysis, and what it is in words. Its plans, protocols, conclusions and profile and its duet's plans are empty: they stand elsewhere in the data. */
 export interface Head {
   /** The baseline's label, where it was measured. */
   baseline: string | null;
@@ -521,6 +537,8 @@ export interface Head {
   notes: string[];
   /** One per plan, in the experiment's order. */
   plans: PlanAnalysis[];
+  /** Where CPU time per request grew, where that was sampled: by two trials that count for no other figure. */
+  profile?: ProfileComparison;
   /** Plans over HTTP/2 beside the same over HTTP/1.1; empty where there are none. */
   protocols?: ProtocolComparison[];
   /** A source's figures and conclusions beside ours. */
@@ -1125,6 +1143,48 @@ export interface Probe {
   why: string;
 }
 
+/** Where CPU time per request grew. */
+export interface Profile {
+  /** Heads of its columns. */
+  head: string[];
+  /** The flame graph, as an address that holds it. */
+  image: string;
+  /** What is to be known of it. */
+  notes: string[];
+  /** A function each. */
+  rows: string[][];
+  /** The answer in a sentence. */
+  title: string;
+}
+
+/** Where CPU time per request grew from A to B. No other figure is made of these two trials. */
+export interface ProfileComparison {
+  /** What is compared with. */
+  a: ProfileSide;
+  /** What is compared. */
+  b: ProfileSide;
+  /** The functions that grew most, and not just by one that they call. */
+  functions: FunctionGrowth[];
+  /** B's CPU time per request less A's, as sampled, in nanoseconds. */
+  growth: Estimate;
+  /** Whether the kernel's part was sampled. */
+  kernel: boolean;
+  /** The plan's name. */
+  plan: string;
+}
+
+/** One side's samples. */
+export interface ProfileSide {
+  /** The candidate's label. */
+  candidate: string;
+  /** CPU time per request that they stand for, in nanoseconds. */
+  cpu_per_request_ns: number;
+  /** Samples in a function whose name is known, as a share. */
+  named: number;
+  /** Samples. */
+  samples: number;
+}
+
 /** A plan over HTTP/2 beside the same over HTTP/1.1. */
 export interface ProtocolComparison {
   /** The plan over HTTP/1.1. */
@@ -1466,6 +1526,8 @@ export interface RunData {
   percentiles: [string, string][];
   /** Under what, in the experiment's order. */
   plans: PlanHead[];
+  /** Where CPU time per request grew, where that was sampled. */
+  profile?: Profile;
   /** What HTTP/2 changes, where plans ask for the same over both. */
   protocols?: ProtocolTable[];
   /** Figures that somebody published, beside ours. */

@@ -11,6 +11,7 @@ mod docs;
 mod e2e;
 mod engine;
 mod files;
+mod flame;
 mod fleet_cost;
 mod fuzz;
 mod gate;
@@ -67,6 +68,8 @@ enum Task {
     Containers,
     /// Compare two commits of an application over a database
     Shop,
+    /// Compare commits that compute, and look whether the profile names the function
+    Flame,
     /// Make a site of docs/
     Site(site::Asked),
     /// Open the web page in a browser; --cost measures what a watched page costs a load
@@ -126,6 +129,7 @@ fn main() -> ExitCode {
         Task::Action => action::run(root),
         Task::Containers => containers::run(root),
         Task::Shop => shop::run(root),
+        Task::Flame => flame::run(root),
         Task::Site(asked) => site::run(root, &asked),
         Task::Web(asked) if asked.cost => web_cost::run(root, &asked),
         Task::Web(_) => web::run(root),

@@ -56,6 +56,7 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
     });
     let of_two = of_two(log);
     let duet = log.header.duet.as_ref().and(of_two.clone());
+    let profile = of_two.as_ref().and_then(|comparison| comparison.profile.clone());
     ExperimentAnalysis {
         schema: SCHEMA,
         name: log.header.name.clone(),
@@ -87,6 +88,7 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
         notes,
         published,
         duet,
+        profile,
     }
 }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::comparison::Comparison;
 pub use crate::curve::{CurvePoint, TrialSeries};
+use crate::profile::ProfileComparison;
 use crate::protocols::ProtocolComparison;
 use crate::published::PublishedAnalysis;
 pub use crate::row::{CARRIED_WHOLE, PlanAnalysis, Row, RowReason, ServiceFigures};
@@ -65,6 +66,9 @@ pub struct ExperimentAnalysis {
     /// Both candidates of a duet beside each other, second by second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duet: Option<Comparison>,
+    /// Where CPU time per request grew, where that was sampled: by two trials that count for no other figure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<ProfileComparison>,
 }
 
 /// Trials by what became of them. `planned` = the others' sum.

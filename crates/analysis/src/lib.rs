@@ -25,6 +25,7 @@ pub mod look;
 mod numbers;
 pub mod plot_data;
 pub mod precision;
+pub mod profile;
 pub mod protocols;
 pub mod published;
 pub mod ranking;

@@ -11,6 +11,7 @@ pub mod doctor;
 pub mod experiment;
 pub mod launch;
 pub mod plan_file;
+pub mod profile;
 mod programs;
 pub mod provision;
 pub mod sample;

@@ -29,6 +29,7 @@ pub mod plan_record;
 mod plan_wire;
 mod plan_words;
 pub mod printable;
+pub mod profile;
 pub mod published;
 pub mod rate;
 pub mod request;

@@ -22,6 +22,7 @@ use crate::duet::{DuetPlace, DuetRecord};
 use crate::host::Host;
 use crate::observed::Observed;
 use crate::plan_record::PlanRecord;
+use crate::profile::Profile;
 use crate::published::{CapacityOf, Published};
 use crate::server::ServerSamples;
 use crate::server_host::ServerHost;
@@ -47,6 +48,8 @@ pub enum Line {
     Result(RawResult),
     /// Anything else worth keeping.
     Event(Event),
+    /// A trial that counts for no figure: where CPU time goes.
+    Profile(Profile),
 }
 
 impl Line {
@@ -59,6 +62,7 @@ impl Line {
             TrialStart,
             Result,
             Event,
+            Profile,
         }
         #[derive(Deserialize)]
         struct Tagged {
@@ -69,6 +73,7 @@ impl Line {
             Kind::TrialStart => Line::TrialStart(serde_json::from_slice(text)?),
             Kind::Result => Line::Result(serde_json::from_slice(text)?),
             Kind::Event => Line::Event(serde_json::from_slice(text)?),
+            Kind::Profile => Line::Profile(serde_json::from_slice(text)?),
         };
         line.redact();
         Ok(line)
@@ -403,6 +408,8 @@ pub enum EventKind {
     Leftovers,
     Killed,
     NotSampled,
+    /// Nothing was sampled of where CPU time goes.
+    NotProfiled,
 }
 
 /// Anything else worth keeping.
@@ -445,6 +452,8 @@ pub struct RunLog {
     /// Results of controls, which are no candidate's; see [`RunLog::set_controls_aside`].
     pub controls: Vec<TrialResult>,
     pub events: Vec<Event>,
+    /// Of each candidate under each plan the last.
+    pub profiles: Vec<Profile>,
     /// Trials that began and have no result, unless begun again.
     pub unfinished: Vec<PlannedTrial>,
     /// Whether the last line was cut off, and dropped.

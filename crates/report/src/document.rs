@@ -5,6 +5,7 @@ use prony_analysis::compare::Finding;
 use prony_analysis::comparison::{Comparison, FigureComparison, PlanComparison};
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_analysis::figure::Figure;
+use prony_analysis::profile::ProfileComparison;
 use prony_analysis::published::PublishedAnalysis;
 use prony_model::Estimate;
 use prony_model::trial::Effect;
@@ -203,12 +204,23 @@ pub(crate) fn comparison(comparison: &Comparison) -> Vec<Block> {
     });
     let mut blocks: Vec<Block> = forced.collect();
     blocks.extend(comparison.plans.iter().flat_map(|plan| compared_figures(comparison, plan, true)));
+    blocks.extend(comparison.profile.iter().flat_map(profile));
     blocks.push(Block::Gap);
     blocks.extend(comparison.notes.iter().map(|note| item("·", note, Ink::WARN)));
     let how = [&comparison.method, compared::legend(comparison)];
     blocks.extend(how.map(|text| Block::Text(text.to_owned(), Ink::DIM)));
     blocks.extend(comparison.next.iter().map(|next| Block::Command("Next", next.clone())));
     blocks
+}
+
+/// Where CPU time per request grew.
+pub(crate) fn profile(found: &ProfileComparison) -> Vec<Block> {
+    let shown = words::profile(found);
+    let right = (Align::Right, 8);
+    let mut table = Table::new(&[(Align::Left, 12), right, right, right, (Align::Left, 12)]);
+    [shown.head].into_iter().chain(shown.rows).for_each(|row| table.row(row));
+    let notes = shown.notes.into_iter().map(|note| item("", note, Ink::DIM));
+    [Block::Part(shown.title, Ink::PLAIN), Block::Table(table)].into_iter().chain(notes).collect()
 }
 
 /// Of a comparison what nothing asked for: the other figures and the tails.

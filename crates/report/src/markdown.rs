@@ -40,6 +40,8 @@ pub(crate) fn answer_and_details(analysis: &ExperimentAnalysis) -> (String, Stri
     if let Some(duet) = &analysis.duet {
         out.push_str(&blocks(&document::comparison(duet)));
         out.push_str(&blocks(&document::not_asked(duet)));
+    } else if let Some(profile) = &analysis.profile {
+        out.push_str(&blocks(&document::profile(profile)));
     }
     if let Some(spread) = words::below(analysis) {
         out.push_str(&format!("\n{}\n", text(&spread)));

@@ -16,6 +16,7 @@ pub(crate) mod comparison;
 mod controls;
 mod history;
 mod planning;
+mod profile;
 mod protocols;
 mod published;
 mod remarks;
@@ -26,6 +27,7 @@ pub(crate) use history::{
 };
 pub use planning::planning;
 pub(crate) use planning::rank_changes;
+pub(crate) use profile::{ProfileTable, profile};
 pub(crate) use protocols::{ProtocolTable, protocols};
 pub(crate) use published::{
     PublishedColumn, agreement, below, by_its_statistic, facts, judged_interval, judged_measured,

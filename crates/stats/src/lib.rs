@@ -11,6 +11,7 @@ pub mod levels;
 pub mod moderated;
 pub mod order;
 pub mod parts;
+pub mod poisson;
 pub mod power;
 pub mod ranking;
 pub mod search;

@@ -16,6 +16,7 @@ import { tails } from "../plots/tails";
 import type { Context, Page } from "./page";
 import { conclusions } from "./conclusions";
 import { duet } from "./duet";
+import { profile } from "./profile";
 
 export const experiment: Page = {
   id: "ranking",
@@ -30,7 +31,7 @@ export const experiment: Page = {
     const draw = (all: Ratios | null): void => {
       const filters = filtersOf(context);
       const rows = shown(data, plan, figure, filters, baseline, all);
-      replace(root, duet(context), controls(context, plan, figure, baseline),
+      replace(root, duet(context), profile(context), controls(context, plan, figure, baseline),
         rankingFigure(context, rows, plan, figure, baseline),
         rankingTable(context, rows, plan, figure, baseline, all, filters),
         said(data, plan), tail(context, plan), remarks(rows), data.spread ? h("p", { class: "note" }, data.spread) : null, protocols(data), conclusions(context), skipped(data));

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Bisection;
+use crate::comparison::fail_if::FailIf;
 use crate::comparison::sentences::with_interval;
 use crate::figure::Figure;
 
@@ -107,7 +108,7 @@ impl BisectionReport {
     ) -> BisectionReport {
         let (good, bad) = bisection.between();
         let conditions: Vec<String> = bisection.conditions().iter().map(ToString::to_string).collect();
-        let figure = bisection.dividing().and_then(|condition| condition.figure());
+        let figure = bisection.dividing().and_then(FailIf::figure);
         let mut report = BisectionReport {
             schema: SCHEMA,
             headline: String::new(),

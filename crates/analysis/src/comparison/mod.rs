@@ -16,6 +16,7 @@ use crate::earlier_runs::EarlierRuns;
 use crate::figure::Figure;
 use crate::look::Level;
 use crate::numbers::{count, real_len};
+use crate::profile::{self, ProfileComparison};
 use crate::tails::{self, TailRatio};
 
 mod answer;
@@ -30,6 +31,7 @@ mod noise;
 pub(crate) mod sentences;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 pub use answer::Answer;
 pub use choose::{choose, choose_in};
@@ -98,6 +100,9 @@ pub struct Comparison {
     pub error: f64,
     /// Figures, under all plans, that the first line may name: their findings are tested together.
     pub hypotheses: u32,
+    /// Where CPU time per request grew, of a run that sampled it: by two trials that count for no other figure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<ProfileComparison>,
     /// What a reader asked for: the first line's figures and those that a condition, a margin or a threshold names.
     #[serde(skip)]
     pub asked: BTreeSet<Figure>,
@@ -248,6 +253,7 @@ pub fn compare_candidates(
         look: level.look,
         error: level.error,
         hypotheses: count(both.len() * first_line.len()),
+        profile: one_run.then(|| profile::compare(a.log, [a.candidate, b.candidate])).flatten(),
         // There is a goodput where a threshold of --slo asks for one.
         asked: first_line.iter().chain(options.margins.keys()).chain(&[Figure::GOODPUT]).copied().collect(),
     };
@@ -266,6 +272,7 @@ pub fn compare_candidates(
         }
     }
     comparison.notes.extend(sentences::places(&both, options));
+    comparison.notes.extend(comparison.plans.iter().filter_map(waiting::waits));
     comparison.next = sentences::next(&comparison, a, &both);
     comparison.headline = sentences::headline(&comparison);
     Ok(comparison)

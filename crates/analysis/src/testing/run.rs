@@ -83,6 +83,7 @@ impl Log {
             },
             results: Vec::new(),
             events: Vec::new(),
+            profiles: Vec::new(),
             replaced: Vec::new(),
             controls: Vec::new(),
             unfinished: Vec::new(),

@@ -99,6 +99,14 @@ impl LoadTarget<'_> {
         self.service_lost.take().map(|why| trial.failed(why))
     }
 
+    /// The processes of a server on this machine.
+    pub(super) fn pids(&self) -> Vec<u32> {
+        match &self.watched {
+            Some(SampledServer::Here(watched)) => watched.pids(),
+            Some(SampledServer::There(_)) | None => Vec::new(),
+        }
+    }
+
     fn is_over(&self) -> bool {
         self.death.is_some() || self.service_lost.is_some()
     }

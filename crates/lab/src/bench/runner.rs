@@ -439,7 +439,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn write(&mut self, line: Line) -> Result<(), BenchError> {
+    pub(super) fn write(&mut self, line: Line) -> Result<(), BenchError> {
         (self.append)(line).map_err(BenchError::Log)
     }
 }

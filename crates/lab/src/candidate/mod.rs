@@ -32,6 +32,8 @@ pub struct Candidate {
     engine: Option<Arc<Engine>>,
     /// The port that it is started on, where that is said.
     port: Option<u16>,
+    /// Whether it is started to be sampled by `perf`.
+    profiled: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -66,6 +68,7 @@ impl Candidate {
             origin: Origin::Recipe { server: Arc::new(server.clone()), chosen },
             engine: None,
             port: None,
+            profiled: false,
         })
     }
 
@@ -85,7 +88,7 @@ impl Candidate {
         remember_command(command);
         let shown = redacted_command(command);
         let origin = Origin::Command { command: command.to_owned(), shown, listens };
-        Ok(Candidate { label: name.to_owned(), origin, engine: None, port: None })
+        Ok(Candidate { label: name.to_owned(), origin, engine: None, port: None, profiled: false })
     }
 
     /// The image of this name, run in containers of this engine. It is told its port by `PORT`, and by what its own command
@@ -105,7 +108,13 @@ impl Candidate {
         let given = given.join(" ");
         remember_command(&given);
         let origin = Origin::Image { recipe: Arc::new(recipe), shown: redacted_command(&given) };
-        Ok(Candidate { label: name.to_owned(), origin, engine: Some(engine.clone()), port: None })
+        Ok(Candidate {
+            label: name.to_owned(),
+            origin,
+            engine: Some(engine.clone()),
+            port: None,
+            profiled: false,
+        })
     }
 
     /// A server that somebody else runs. It is neither started nor stopped.
@@ -117,7 +126,7 @@ impl Candidate {
             None => url,
         };
         let origin = Origin::Url { target, shown };
-        Ok(Candidate { label: name.to_owned(), origin, engine: None, port: None })
+        Ok(Candidate { label: name.to_owned(), origin, engine: None, port: None, profiled: false })
     }
 
     /// It, and the same with each value of each axis in the place of its own, one at a time.
@@ -310,6 +319,15 @@ impl Candidate {
             .zip(self.chosen_values())
             .map(|(a, v)| (a.name.as_str(), v.name.as_str().into()))
             .collect()
+    }
+
+    /// The same, started so that `perf` finds the names of its functions.
+    pub(crate) fn profiled(&self) -> Candidate {
+        Candidate { profiled: true, ..self.clone() }
+    }
+
+    pub(crate) fn is_profiled(&self) -> bool {
+        self.profiled
     }
 
     pub(crate) fn env(&self) -> BTreeMap<String, String> {

@@ -87,6 +87,13 @@ impl ContainerSpec {
 }
 
 impl LaunchSpec {
+    /// What its processes find in this variable.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        let set = self.env.iter().rev().find(|(of, _)| of == name).map(|(_, value)| value.clone());
+        let hidden = self.inherits_all_but.as_ref().is_none_or(|hidden| hidden.iter().any(|of| of == name));
+        set.or_else(|| (!hidden).then(|| std::env::var(name).ok())?)
+    }
+
     /// Gives the processes these CPUs and no others; none: any.
     pub(crate) fn pin(&mut self, cpus: &[u32]) {
         cpus.clone_into(&mut self.cpus);

@@ -65,6 +65,20 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
+    fn processes(&self) -> Vec<ProcessStat> {
+        match &self.cgroup {
+            Some(cgroup) => cgroup.pids().into_iter().filter_map(process::stat).collect(),
+            None => match &self.processes {
+                Processes::Below(pid) => process::descendants(*pid),
+                Processes::Of(roots) => process::trees(roots),
+            },
+        }
+    }
+
+    pub(crate) fn pids(&self) -> Vec<u32> {
+        self.processes().iter().filter(|process| !process.is_zombie).map(|process| process.pid).collect()
+    }
+
     /// A container's processes alone, without those of its engine; `None` when the engine does not tell.
     pub(crate) fn of_container(container: &ContainerSpec) -> Option<Watched> {
         let said =
@@ -202,7 +216,7 @@ impl Meter {
     }
 
     fn take(&mut self, samples: &mut Samples) {
-        let processes = self.processes();
+        let processes = self.watched.processes();
         let reading = self.reading(&processes);
         samples.tracker.see(reading.at_ns, &processes);
         samples.machine.read();
@@ -215,19 +229,9 @@ impl Meter {
         samples.readings.push(reading);
     }
 
-    fn processes(&self) -> Vec<ProcessStat> {
-        match &self.watched.cgroup {
-            Some(cgroup) => cgroup.pids().into_iter().filter_map(process::stat).collect(),
-            None => match &self.watched.processes {
-                Processes::Below(pid) => process::descendants(*pid),
-                Processes::Of(roots) => process::trees(roots),
-            },
-        }
-    }
-
     #[cfg(test)]
     fn read(&mut self) -> Reading {
-        let processes = self.processes();
+        let processes = self.watched.processes();
         self.reading(&processes)
     }
 

@@ -13,6 +13,7 @@ use super::port::port_of;
 use super::{Running, StartErrorKind, Supervision};
 use crate::candidate::{Candidate, Layout};
 use crate::launch::{LaunchContext, LaunchSpec, certificate, run_dir};
+use crate::profile;
 
 /// A candidate, ready to be started. Who does not start it removes its folder.
 pub(crate) struct Prepared {
@@ -65,6 +66,10 @@ pub(crate) fn prepare(
         let certificate = takes.then(|| certificate::make(&context.run_dir, address.into())).transpose()?;
         let mut launch = candidate.launch(layout, &context)?;
         launch.pin(cpus);
+        if candidate.is_profiled() {
+            let known = launch.variable("NODE_OPTIONS");
+            launch.env.extend(profile::environment(known.as_deref()));
+        }
         Ok(Prepared { launch, address, port, socket: candidate.socket(&context), certificate })
     };
     made().map_err(|why: String| {

@@ -9,6 +9,8 @@ use crate::limits::few;
 const ORDER_MAX: usize = 100_000;
 /// Results: those of the order twice, since a resumed run makes some again.
 const RESULTS_MAX: usize = 200_000;
+/// Profiles: a run makes two.
+pub(super) const PROFILES_MAX: usize = 100;
 /// Rows of a source, and its conclusions: as many as its file may have.
 const PUBLISHED_MAX: usize = 10_000;
 /// Candidates, and plans that the header names.
@@ -58,6 +60,7 @@ impl RunLog {
     pub(super) fn check_size(&self) -> Result<(), String> {
         let (order, results) = (&self.header.order, &self.results);
         few("results", results.len(), RESULTS_MAX)?;
+        few("profiles", self.profiles.len(), PROFILES_MAX)?;
         let mut plans: BTreeMap<&str, BTreeSet<&str>> =
             self.header.plans.iter().map(|named| (named.name.as_str(), BTreeSet::new())).collect();
         for planned in order.iter().chain(results.iter().map(|result| &result.planned)) {

@@ -6,10 +6,12 @@ use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::path::Path;
 
+use super::bounds::PROFILES_MAX;
 use super::wrong::{check_schema, first_line_is_wrong};
 use super::{Event, Header, Judge, LINE_MAX_BYTES, Line, PlannedTrial, RunLog, RunLogError, TrialResult};
 use crate::host::Host;
 use crate::printable::printable;
+use crate::profile::Profile;
 use crate::sleep::Sleep;
 use crate::{foreign_file, unpacking};
 
@@ -104,6 +106,7 @@ impl RunLog {
             replaced: Vec::new(),
             controls: Vec::new(),
             events: Vec::new(),
+            profiles: Vec::new(),
             unfinished: Vec::new(),
             truncated: false,
         }
@@ -141,6 +144,15 @@ impl Declared {
                 let checked = event.found.iter().filter(|found| found.sleep.is_some());
                 self.sleeps.extend(checked.map(|found| (found.candidate.clone(), found.sleep)));
                 log.events.push(event);
+            }
+            Entry::Profile(profile) => {
+                let same =
+                    |other: &Profile| (&other.candidate, &other.plan) == (&profile.candidate, &profile.plan);
+                log.profiles.retain(|other| !same(other));
+                // One more than there may be, by which the log is refused.
+                if log.profiles.len() <= PROFILES_MAX {
+                    log.profiles.push(*profile);
+                }
             }
         }
     }
@@ -221,6 +233,7 @@ enum Entry {
     TrialStart(PlannedTrial),
     Result(Box<TrialResult>),
     Event(Event),
+    Profile(Box<Profile>),
 }
 
 /// Why a line has no content.
@@ -248,6 +261,10 @@ impl Entry {
                     Entry::Result(Box::new(judge(host, raw).map_err(Wrong::Unjudgeable)?))
                 }
                 Line::Event(event) => Entry::Event(event),
+                Line::Profile(profile) => {
+                    profile.check().map_err(Wrong::Unjudgeable)?;
+                    Entry::Profile(Box::new(profile))
+                }
             })
         });
         (entry, took)

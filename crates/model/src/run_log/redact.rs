@@ -20,6 +20,10 @@ impl Line {
                 observed.measurement.by_request.iter_mut().for_each(|of| redact(&mut of.request));
                 observed.measurement.errors.values_mut().for_each(|tally| redact(&mut tally.first));
             }
+            Line::Profile(profile) => {
+                redact_name(&mut profile.candidate);
+                profile.frames.iter_mut().for_each(redact);
+            }
             Line::Event(event) => {
                 redact(&mut event.detail);
                 event.found.iter_mut().for_each(|found| redact_name(&mut found.candidate));

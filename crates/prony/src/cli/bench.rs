@@ -186,9 +186,32 @@ pub(crate) struct BenchArguments {
     /// disturbances of the machine affect both alike. Needs a rate (-R)
     #[arg(long)]
     pub(crate) duet: bool,
+    /// Of two candidates, show which functions' CPU time per request grew: after the last trial, one more of each under
+    /// `perf record`, which counts for no figure. `grown` does so where CPU per request grew, and where perf can be used
+    ///
+    /// Of servers that Prony starts on this machine
+    #[arg(
+        long,
+        value_name = "WHEN",
+        env = "PRONY_PROFILE",
+        hide_env_values = true,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value = "grown",
+        default_missing_value = "always"
+    )]
+    pub(crate) profile: ProfileWhen,
     /// Print progress as lines on standard error instead of drawing the live view
     #[arg(long)]
     pub(crate) plain: bool,
+}
+
+/// When two candidates are sampled by perf.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProfileWhen {
+    Grown,
+    Always,
+    Never,
 }
 
 /// What is done about trials that other programs disturb.

@@ -105,6 +105,18 @@ pub(crate) struct CiCompareArguments {
     /// Exit code 1 if one of these thresholds is missed: `p99<50ms` (separated by commas)
     #[arg(long, value_name = "THRESHOLDS", env = "PRONY_CI_SLO", hide_env_values = true)]
     pub(crate) slo: Option<String>,
+    /// When to show which functions' CPU time per request grew, by one more trial of each under `perf record`: `always`,
+    /// `never`, or `grown`, where it grew and perf can be used [default: grown]
+    #[arg(
+        long,
+        value_name = "WHEN",
+        env = "PRONY_CI_PROFILE",
+        hide_env_values = true,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "always"
+    )]
+    pub(crate) profile: Option<String>,
     /// Also show the figures that nothing asks for: start-up time, and response times along the tail
     #[arg(long, env = "PRONY_CI_ALL", hide_env_values = true, value_parser = FalseyValueParser::new())]
     pub(crate) all: bool,

@@ -21,7 +21,7 @@ mod target;
 
 use clap::{Parser, Subcommand};
 
-pub(crate) use bench::{BenchArguments, Disturbed};
+pub(crate) use bench::{BenchArguments, Disturbed, ProfileWhen};
 pub(crate) use bisect::BisectArguments;
 pub(crate) use capacity::CapacityArguments;
 pub(crate) use ci::{CiArguments, CiCommand, CiCommentArguments, CiCompareArguments, ServedArguments};

@@ -5,6 +5,7 @@ pub(super) mod candidates;
 mod controls;
 mod duet;
 mod forecast;
+mod profile;
 mod services;
 mod setup;
 
@@ -48,6 +49,7 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     for skipped in &setup.skipped {
         printer.note(&format!("skipped  {}: {}", skipped.candidate, skipped.reason_and_fix()));
     }
+    let profile = profile::Wanted::of(arguments, &setup)?;
     let interrupt = interrupt::of_a_run()?;
     let _lock = lock(&setup, arguments, &interrupt, printer)?;
     if arguments.plan.is_auto() && !setup.resume {
@@ -78,8 +80,20 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
             prony_lab::bench::run(&setup, Loads { trial, probe }, &interrupt, &mut on_event)
         }
     };
-    drop(fleet);
     drop(live);
+    if let Ok(outcome) = &outcome
+        && outcome.end != End::Interrupted
+    {
+        let of_fleet = fleet.as_ref().map(|fleet| {
+            move |plan: &_, control: &_, observe: &mut dyn FnMut(&_)| fleet.load(plan, control, observe)
+        });
+        let loader: &Loader<'_> = match &of_fleet {
+            Some(loader) => loader,
+            None => &prony_load::run,
+        };
+        profile.after(&setup, loader, &interrupt, printer)?;
+    }
+    drop(fleet);
     match outcome {
         Ok(outcome) => {
             let log = prony_analysis::run_log::read(Path::new(&outcome.log))?;

@@ -123,5 +123,6 @@ fn flags(arguments: &CiCompareArguments, load: &[String]) -> Vec<String> {
         flags.extend(value.map(|value| format!("{flag}={value}")));
     }
     flags.extend(arguments.duet.then(|| "--duet".to_owned()));
+    flags.extend(given(arguments.profile.as_ref()).map(|when| format!("--profile={when}")));
     flags
 }

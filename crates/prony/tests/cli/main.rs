@@ -36,6 +36,7 @@ mod needs;
 mod own;
 mod plan_file;
 mod ports;
+mod profile;
 mod repeat;
 mod schema;
 mod search;

@@ -159,7 +159,7 @@ impl World {
         // What one test's Pronys leave is no other test's to clean up.
         command.env(prony_host::state::VARIABLE, self.path("state"));
         // Tests run beside each other.
-        command.env("PRONY_DISTURBED", "keep");
+        command.env("PRONY_DISTURBED", "keep").env("PRONY_PROFILE", "never");
         // Where agents write down what they measure.
         command.env("XDG_STATE_HOME", self.path("state"));
         command
@@ -178,6 +178,7 @@ impl World {
         command.args(["-c", line]).env("PATH", all).current_dir(self.dir.path()).stdin(Stdio::null());
         command.env(prony_host::bench_lock::VARIABLE, self.path("turn"));
         command.env(prony_host::state::VARIABLE, self.path("state")).env("PRONY_DISTURBED", "keep");
+        command.env("PRONY_PROFILE", "never");
         command.output().unwrap().into()
     }
 }

@@ -5,12 +5,13 @@ use prony_analysis::comparison::tails_over;
 use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis, Row};
 use prony_analysis::figure::{Entry, Figure};
 use prony_analysis::plot_data::quantiles;
+use prony_analysis::profile;
 use prony_model::Tool;
 use prony_model::run_log::{RunLog, Setting, TrialResult};
 
 use super::data::{Candidate, Cell, Chunk, FigureHead, Head, PlanHead, RunData, Tail};
 use super::names::Names;
-use super::{Page, capacity, detail, duet, published, ranking, sweep, trial_head};
+use super::{Page, capacity, detail, duet, flame, published, ranking, sweep, trial_head};
 use crate::{document, words};
 
 /// The page's title, its data as JSON, and the parts unpacked when looked at. `home` is where the list of runs is.
@@ -55,6 +56,10 @@ pub(super) fn page(log: &RunLog, home: Option<&str>) -> (String, String, Vec<Chu
         capacities,
         tails: if experiment { tails(log, &analysis, &names) } else { Vec::new() },
         duet: analysis.duet.as_ref().and_then(|comparison| duet::duet(comparison, &names)),
+        profile: analysis.profile.as_ref().and_then(|found| {
+            let image = flame::image(&profile::flame(log, [&found.a.candidate, &found.b.candidate])?);
+            Some(flame::Profile { table: words::profile(found), image })
+        }),
         home,
     };
     let title = format!("{} · Prony", data.head.analysis.headline);
@@ -97,8 +102,19 @@ fn head(
     };
     // What stands elsewhere in the data stands there only: a file is plain as long as it is short.
     let (plans, protocols) = (Vec::new(), Vec::new());
-    let mut own = ExperimentAnalysis { title, headline, reproduce, plans, protocols, ..analysis.clone() };
-    own.duet.iter_mut().for_each(|duet| duet.plans.clear());
+    let mut own = ExperimentAnalysis {
+        title,
+        headline,
+        reproduce,
+        plans,
+        protocols,
+        profile: None,
+        ..analysis.clone()
+    };
+    if let Some(duet) = &mut own.duet {
+        duet.plans.clear();
+        duet.profile = None;
+    }
     own.published.iter_mut().for_each(|published| published.conclusions.clear());
     Head {
         analysis: own,

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::capacity::Capacity;
 use super::duet::Duet;
+use super::flame::Profile;
 use super::published::{Conclusion, Published, SourceTable};
 use super::ranking::Ranking;
 use super::sweep::Sweep;
@@ -73,12 +74,15 @@ pub(crate) struct RunData<'a> {
     /// Both candidates beside each other, where they ran at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duet: Option<Duet<'a>>,
+    /// Where CPU time per request grew, where that was sampled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
     /// Where the list of runs is, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub home: Option<&'a str>,
 }
 
-/// The analysis, and what it is in words. Its plans, protocols and conclusions and its duet's plans are empty: they stand
+/// The analysis, and what it is in words. Its plans, protocols, conclusions and profile and its duet's plans are empty: they stand
 /// elsewhere in the data.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Head {

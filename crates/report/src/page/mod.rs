@@ -7,6 +7,7 @@ mod capacity;
 mod data;
 mod detail;
 mod duet;
+mod flame;
 mod history;
 pub mod live;
 mod names;

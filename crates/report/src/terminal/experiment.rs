@@ -30,6 +30,8 @@ pub fn experiment(analysis: &ExperimentAnalysis, options: &TerminalOptions) -> S
     if let Some(duet) = &analysis.duet {
         out.blocks(&document::comparison(duet));
         out.blocks(&document::not_asked(duet));
+    } else if let Some(profile) = &analysis.profile {
+        out.blocks(&document::profile(profile));
     }
     out.line("");
     if let Some(spread) = words::below(analysis) {

@@ -73,6 +73,28 @@ export type Bound = "exact" | "lower";
 /** Whose a conclusion is, in the order in which they are shown, each below its title. */
 export type By = "source" | "reading" | "question";
 
+/** A candidate's trials under a plan by the source's statistic, and what that hides of them. */
+export interface ByItsStatistic {
+  /** The candidate's label. */
+  candidate: string;
+  /** `requests_per_s` or `p99_ns`. */
+  figure: string;
+  /** The highest of them. */
+  highest: number;
+  /** The lowest of all trials that count. */
+  lowest: number;
+  /** Trials that it is of, fewer than the source's where fewer count. */
+  of: number;
+  /** The plan. */
+  plan: string;
+  /** The source's: `{"best_of": 5}`, `{"median_of": 3}`, `"one_run"`. */
+  statistic: Statistic;
+  /** How many count. */
+  trials: number;
+  /** Of the first trials, as many as the source had. */
+  value: number;
+}
+
 /** A candidate. */
 export interface Candidate {
   /** Each axis with its value, defaults too. Of an older log, which names no axes, all settings are one. */
@@ -1163,7 +1185,7 @@ export interface ProfileComparison {
   a: ProfileSide;
   /** What is compared. */
   b: ProfileSide;
-  /** The functions that grew most, and not just by one that they call. */
+  /** The functions that surely grew and grew most, at most ten, and not just by one that they call. */
   functions: FunctionGrowth[];
   /** B's CPU time per request less A's, as sampled, in nanoseconds. */
   growth: Estimate;
@@ -1238,6 +1260,8 @@ export interface Published {
 export interface PublishedAnalysis {
   /** How far its order agrees with ours, per plan that has at least four rows of both. */
   agreement: Agreement[];
+  /** What its statistic is of our trials, where it says which it is; none of a plan of which it printed nothing. */
+  by_its_statistic?: ByItsStatistic[];
   /** Its conclusions, judged. */
   conclusions: JudgedConclusion[];
   /** What in its method makes its figures others than ours. */
@@ -1873,7 +1897,7 @@ export interface SourceRow {
 
 /** What a source printed, beside this run; what is said of it as a whole is in the analysis. */
 export interface SourceTable {
-  /** How far its order agrees with ours, a sentence a plan. */
+  /** How far its order agrees with ours, a sentence a plan; then our trials by its statistic, likewise. */
   agreement: string[];
   /** The figures that any of its rows has, in the order of a table. */
   columns: SourceColumn[];
@@ -1890,6 +1914,9 @@ export interface StageRecord {
   /** Requests per second at its end; `None` in stages of connections. */
   to_rate_per_s: number | null;
 }
+
+/** What a printed figure is of several runs of the same. */
+export type Statistic = { best_of: number } | { median_of: number } | "one_run";
 
 /** A distribution of durations, summarised. */
 export interface Summary {

@@ -56,8 +56,10 @@ fn rates(series: &[SeriesPoint]) -> Option<Vec<f64>> {
 fn failing_from(trial: &Trial) -> Option<FigureValue> {
     let plan = &trial.plan;
     plan.stages.iter().find(|stage| stage.to_connections.is_some())?;
+    // At a second's last instant.
     let users = |point: &SeriesPoint| {
-        real(plan.users_at(plan.warmup_ns.saturating_add(point.at_ns).saturating_add(point.length_ns)))
+        let end_ns = point.at_ns.saturating_add(point.length_ns).saturating_add(plan.warmup_ns);
+        real(plan.users_at(end_ns.saturating_sub(1)))
     };
     let fails = |point: &&SeriesPoint| {
         real(point.failed) > FAILING_SHARE * real(point.failed.saturating_add(point.completed))

@@ -31,7 +31,6 @@ mod noise;
 pub(crate) mod sentences;
 #[cfg(test)]
 mod tests;
-mod waiting;
 
 pub use answer::Answer;
 pub use choose::{choose, choose_in};
@@ -272,7 +271,7 @@ pub fn compare_candidates(
         }
     }
     comparison.notes.extend(sentences::places(&both, options));
-    comparison.notes.extend(comparison.plans.iter().filter_map(waiting::waits));
+    comparison.notes.extend(comparison.plans.iter().filter_map(sentences::waits));
     comparison.next = sentences::next(&comparison, a, &both);
     comparison.headline = sentences::headline(&comparison);
     Ok(comparison)

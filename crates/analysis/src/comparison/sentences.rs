@@ -7,7 +7,7 @@ use prony_model::printable::harmless;
 use prony_model::run_log::RunLog;
 
 use super::fail_if::{COSTS, SPEED};
-use super::{Comparison, FigureComparison, Options, PlanPair, RunCandidate, duet};
+use super::{Comparison, FigureComparison, Options, PlanComparison, PlanPair, RunCandidate, duet};
 use crate::compare::Finding;
 use crate::figure::Figure;
 use crate::look::Level;
@@ -270,7 +270,7 @@ pub(super) fn next(c: &Comparison, a: RunCandidate<'_>, plans: &[PlanPair<'_>]) 
     }
     let more = figures().filter_map(|f| f.blocks_needed).max().unwrap_or(BLOCKS_ASKED);
     let duet = if c.duet { " --duet" } else { "" };
-    let have = |p: &super::PlanComparison| if c.duet { p.blocks } else { p.a_trials.min(p.b_trials) };
+    let have = |p: &PlanComparison| if c.duet { p.blocks } else { p.a_trials.min(p.b_trials) };
     let have = c.plans.iter().map(have).min().unwrap_or(0);
     // A forecast of some hundreds is not a command that anybody gives.
     let blocks = if too_few { BLOCKS_ASKED } else { (have + more).min(200) };
@@ -301,3 +301,51 @@ pub(super) fn next(c: &Comparison, a: RunCandidate<'_>, plans: &[PlanPair<'_>]) 
 fn name_like(label: &str) -> bool {
     label.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) && !label.is_empty()
 }
+
+/// By how much more than CPU time a response must have grown where CPU time is undecided.
+const CLEARLY: f64 = 2.0;
+
+impl Comparison {
+    /// The plan under which B's CPU time per request is surely higher than A's, of several the one by most.
+    pub fn cpu_grew(&self) -> Option<&str> {
+        let grew = self.plans.iter().filter_map(|plan| {
+            let cpu = found(plan, Figure::CPU_PER_REQUEST)?;
+            (cpu.finding? == Finding::Slower).then_some((cpu.ratio.as_ref()?.point, plan.name.as_str()))
+        });
+        grew.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, plan)| plan)
+    }
+}
+
+/// Of a plan under which B is surely slower and its CPU time per request cannot be why: that, in a sentence.
+pub(super) fn waits(plan: &PlanComparison) -> Option<String> {
+    let cpu = found(plan, Figure::CPU_PER_REQUEST)?;
+    let most = cpu.ratio.as_ref()?.ci_high?;
+    let least = SPEED.iter().filter_map(|figure| least_slowdown(found(plan, *figure)?)).reduce(f64::max)?;
+    let grew = match cpu.finding? {
+        Finding::Slower => true,
+        Finding::Equivalent | Finding::Faster => least <= most,
+        Finding::Inconclusive => least - 1.0 < CLEARLY * (most - 1.0),
+    };
+    (!grew).then(|| {
+        format!(
+            "Under {} the difference is waiting, not CPU: {}. Prony does not sample what a server waits for; as root, \
+             `perf trace -s -p PID` (package linux-perf) lists its system calls with their times.",
+            plan.name,
+            cpu.ratio.as_ref().map_or(String::new(), |ratio| with_interval(cpu.figure, ratio))
+        )
+    })
+}
+
+fn found(plan: &PlanComparison, figure: Figure) -> Option<&FigureComparison> {
+    plan.figures.iter().find(|found| found.figure == figure)
+}
+
+/// So many times as long B takes at least, where it is surely slower.
+fn least_slowdown(found: &FigureComparison) -> Option<f64> {
+    let ratio: &Estimate = found.ratio.as_ref().filter(|_| found.finding == Some(Finding::Slower))?;
+    if found.figure.more_is_better { ratio.ci_high.map(f64::recip) } else { ratio.ci_low }
+}
+
+#[cfg(test)]
+#[path = "waiting_tests.rs"]
+mod waiting_tests;

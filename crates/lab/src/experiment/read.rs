@@ -48,7 +48,7 @@ pub(super) fn experiment(
         "a \"budget\" of 0 allows no trial: write how long the run may take, 30m.",
     )?;
     let mut plans = plans(file, &raw)?;
-    let candidates = all_candidates(raw.candidates, &mut plans);
+    let candidates = all_candidates(&raw.candidates, &mut plans);
     let named = plans.iter().position(|plan| plan.route.is_some()).filter(|_| !raw.check.is_empty());
     let why = "a [[check]] replaces the contract, and says what is requested: remove the plans' \"route\".";
     file.refuse_if(named.is_some(), &["check"], why)?;
@@ -165,8 +165,8 @@ fn labels(file: TomlFile<'_>, path: &[&str], labels: &[String]) -> Result<(), To
 
 /// All candidates of an experiment: those of its list, which take part in the plans that name none of their own, and those
 /// that only some plans name.
-fn all_candidates(listed: Vec<String>, plans: &mut [ExperimentPlan]) -> Vec<String> {
-    let mut all = listed.clone();
+fn all_candidates(listed: &[String], plans: &mut [ExperimentPlan]) -> Vec<String> {
+    let mut all = listed.to_vec();
     for label in plans.iter().flat_map(|plan| plan.candidates.iter().flatten()) {
         if !all.contains(label) {
             all.push(label.clone());
@@ -174,7 +174,7 @@ fn all_candidates(listed: Vec<String>, plans: &mut [ExperimentPlan]) -> Vec<Stri
     }
     if plans.iter().any(|plan| plan.candidates.is_some()) {
         for plan in plans.iter_mut().filter(|plan| plan.candidates.is_none()) {
-            plan.candidates = Some(listed.clone());
+            plan.candidates = Some(listed.to_vec());
         }
     }
     all

@@ -28,7 +28,10 @@ pub fn fold(text: impl BufRead, window: Range<u64>) -> Result<Profile, String> {
         number += 1;
         let line = String::from_utf8_lossy(&lines.line);
         let read = match line.trim_end() {
-            "" => Some(folding.end_sample()),
+            "" => {
+                folding.end_sample();
+                Some(())
+            }
             frame if frame.starts_with('\t') => folding.frame(frame),
             sample => folding.sample(sample, &window),
         };
@@ -94,7 +97,7 @@ impl Folding {
         Some(())
     }
 
-    /// `	    7f3a5b6d47d7 py::burn:/app/server.py (/tmp/perf-21581.map)`.
+    /// `\t    7f3a5b6d47d7 py::burn:/app/server.py (/tmp/perf-21581.map)`.
     fn frame(&mut self, line: &str) -> Option<()> {
         let (address, rest) = line.trim().split_once(' ')?;
         u64::from_str_radix(address, 16).ok()?;
@@ -179,7 +182,7 @@ fn of_interpreter(symbol: &str) -> Option<String> {
         .find_map(|kind| symbol.strip_prefix(kind))?
         .trim_start_matches(['*', '~', '^', '+', '\'']);
     let (function, place) = rest.rsplit_once(' ').unwrap_or(("", rest));
-    let path = place.split(':').rev().skip_while(|part| part.parse::<u32>().is_ok()).next()?;
+    let path = place.split(':').rev().find(|part| part.parse::<u32>().is_err())?;
     let function = if function.is_empty() { "(anonymous)" } else { function };
     Some(format!("{function} ({})", last_part(path)))
 }

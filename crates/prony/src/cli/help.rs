@@ -12,8 +12,7 @@ file is wrong; 3 the target could not be loaded, or nothing valid was measured; 
 const FIRST_STEPS: &str = "\
 Load one server         prony load http://127.0.0.1:8080/
 Find the highest rate   prony capacity http://127.0.0.1:8080/
-Compare two builds      prony bench --candidate old='./old --port {port}' \\
-                                    --candidate new='./new --port {port}'
+Compare two builds      prony ci compare --base main --serve './server {port}'
 ";
 
 /// Commands in groups; the last is for `--help` alone.

@@ -242,7 +242,7 @@ impl Search<'_> {
             Err(why) => return Ok(Err(why)),
         };
         let log = self.files.log(self.steps.len(), short(&self.line[revision].revision.commit));
-        let mut flags = vec![format!("--blocks={blocks}")];
+        let mut flags = vec![format!("--blocks={blocks}"), "--profile=never".to_owned()];
         flags.extend(log.exists().then(|| "--resume".to_owned()));
         flags.extend(left.map(|left| format!("--budget={}", show_duration(left))));
         let bench = Bench {

@@ -117,7 +117,7 @@ mod tests {
             xml.descendants().filter(|node| node.has_tag_name(("http://www.w3.org/2000/svg", name))).count()
         };
         assert_eq!((count("rect"), count("text"), count("title"), count("script")), (4, 2, 3, 0));
-        let title = xml.descendants().filter(|node| node.tag_name().name() == "title").last().unwrap();
+        let title = xml.descendants().rfind(|node| node.tag_name().name() == "title").unwrap();
         assert_eq!(title.text(), Some("narrow: -20.0 µs a request"));
         assert!(
             !svg.contains('\u{1b}') && svg.contains("fill=\"#eb5a5a\"") && svg.contains("#e5e5eb"),

@@ -55,11 +55,11 @@ mod tests {
         8 requests of 10 lines, shuffled · 100 connections, closed loop · 30.0 s after
         3.0 s warm-up
 
-         ms          p50    p90    p99  p99.9    max   mean
-         service    6.98   7.86   9.61   14.2   56.0   7.14  kernel clock
-           95 % ±  0.028  0.059   0.18   0.68
-         1st byte   6.98   7.86   9.61   14.2   56.0   7.14  part of service
-         client    0.031  0.048  0.113  0.241  0.610  0.035  client's own delay
+         ms           p50     p90     p99   p99.9     max    mean
+         service     6.98    7.86    9.61    14.2    56.0    7.14  kernel clock
+           95 % ±   0.028   0.059    0.18    0.68
+         1st byte    6.98    7.86    9.61    14.2    56.0    7.14  part of service
+         client     0.031   0.048   0.113   0.241   0.610   0.035  client's own delay
          req/s  ▇▇▇▇▇▇▇▇▇▇▇▇▇█▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇   13.6k – 14.1k per second
 
          slowest, ms    p50    p90    p99   mean completed failed

@@ -20,11 +20,11 @@ fn a_valid_trial_in_closed_arrivals() {
     13,870 req/s ±0.4 %    p50 6.98 ms    p99 9.61 ms    0 failed    VALID
     GET / · 100 connections, closed loop · 30.0 s after 3.0 s warm-up
 
-     ms          p50    p90    p99  p99.9    max   mean
-     service    6.98   7.86   9.61   14.2   56.0   7.14  kernel clock
-       95 % ±  0.028  0.059   0.18   0.68
-     1st byte   6.98   7.86   9.61   14.2   56.0   7.14  part of service
-     client    0.031  0.048  0.113  0.241  0.610  0.035  client's own delay
+     ms           p50     p90     p99   p99.9     max    mean
+     service     6.98    7.86    9.61    14.2    56.0    7.14  kernel clock
+       95 % ±   0.028   0.059    0.18    0.68
+     1st byte    6.98    7.86    9.61    14.2    56.0    7.14  part of service
+     client     0.031   0.048   0.113   0.241   0.610   0.035  client's own delay
      req/s  ▇▇▇▇▇▇▇▇▇▇▇▇▇█▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇   13.6k – 14.1k per second
 
      completed 416,100   200: 416,100   failed 0   in flight at the end 100
@@ -97,9 +97,9 @@ fn a_broken_trial() {
     BROKEN  98 % failed: 51,200 of 52,140; completed 31.3 req/s
     GET / · 100 connections, closed loop · 30.0 s after 3.0 s warm-up
 
-     ms          p50    p90    p99  p99.9    max   mean
-     service   > 2 s      –  > 2 s      –   56.0   7.14  kernel clock
-     1st byte   6.98   7.86   9.61   14.2   56.0   7.14  part of service
+     ms           p50     p90     p99   p99.9     max    mean
+     service    > 2 s       –   > 2 s       –    56.0    7.14  kernel clock
+     1st byte    6.98    7.86    9.61    14.2    56.0    7.14  part of service
      req/s  ██▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁   0 – 470 per second
 
      completed 940   failed 51,200   in flight at the end 100
@@ -166,11 +166,11 @@ fn a_suspect_trial_shows_its_reasons_and_advice() {
     ≥ 13,870? req/s ±0.4 %  p50 6.98 ms?  p99 –  0 failed  SUSPECT, INTERRUPTED
     GET / · 100 connections, closed loop · 4.2 s of 30.0 s after 3.0 s warm-up
 
-     ms           p50    p90    p99  p99.9    max   mean
-     service?    6.98   7.86      –      –   56.0   7.14  kernel clock
-       95 % ±   0.028  0.059
-     1st byte?   6.98   7.86   9.61   14.2   56.0   7.14  part of service
-     client     0.031  0.048  0.113  0.241  0.610  0.035  client's own delay
+     ms            p50     p90     p99   p99.9     max    mean
+     service?     6.98    7.86       –       –    56.0    7.14  kernel clock
+       95 % ±    0.028   0.059
+     1st byte?    6.98    7.86    9.61    14.2    56.0    7.14  part of service
+     client      0.031   0.048   0.113   0.241   0.610   0.035  client's own delay
      req/s  ▇▇▇█   13.9k – 14.1k per second, not steady
 
      completed 416,100   200: 416,100   failed 0   in flight at the end 100

@@ -165,7 +165,7 @@ fn an_axis_sets_only_what_is_declared() {
     assert_eq!(
         error("opcache = { php_flags", "opcache = { php_flag"),
         "s.toml:29: \"php_flag\" is not a variable that [vars] declares: did you mean \"php_flags\"? Known: \
-         loop, php_flags, env, requires, keepalive, processes, image, protocols, tls."
+         loop, php_flags, env, requires, keepalive, processes, image, protocols, tls, recycles."
     );
     assert_eq!(
         error("loop = \"ev\"", "loop = [\"ev\"]"),

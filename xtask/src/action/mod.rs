@@ -283,7 +283,9 @@ fn compares(place: &Place) -> Result<(), String> {
     // Where nothing was stored there is nothing to be said; else there is, by a token that is not there.
     let (code, said) = run(".prony-comment", &place.folder, &[token])?;
     ensure!(code == 0, "{code}: {said}");
-    let (code, said) = run(".prony-comment", &workspace, &[])?;
+    let request =
+        [("CI_API_V4_URL", "http://127.0.0.1:9"), ("CI_PROJECT_ID", "42"), ("CI_MERGE_REQUEST_IID", "5")];
+    let (code, said) = run(".prony-comment", &workspace, &request)?;
     ensure!(code == 2 && said.contains("PRONY_CI_TOKEN"), "{code}: {said}");
     Ok(())
 }

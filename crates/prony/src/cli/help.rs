@@ -12,7 +12,7 @@ file is wrong; 3 the target could not be loaded, or nothing valid was measured; 
 const FIRST_STEPS: &str = "\
 Load one server         prony load http://127.0.0.1:8080/
 Find the highest rate   prony capacity http://127.0.0.1:8080/
-Compare two builds      prony ci compare --base main --serve './server {port}'
+Compare two builds      prony bench --candidate a=COMMAND --candidate b=COMMAND
 ";
 
 /// Commands in groups; the last is for `--help` alone.

@@ -43,8 +43,8 @@ fn a_profile_names_what_grew_and_counts_for_no_figure() {
     let functions = with["profile"]["functions"].as_array().unwrap();
     assert_eq!(functions[0]["function"], "burn_cpu", "{functions:?}");
     assert!(functions[0]["growth"]["ci_low"].as_f64().unwrap() > 0.0);
-    let page = world.prony(&["report", "run.jsonl", "--html", "page.html"]);
-    assert_eq!(page.code, Some(0), "{page:?}");
+    let page = world.prony(&["report", "run.jsonl", "--format", "html"]);
+    assert!(page.code == Some(0) && world.read("run.html").contains("data:image/svg+xml"), "{page:?}");
 
     let text = world.read("run.jsonl");
     let without: Vec<&str> = text.lines().filter(|line| !line.contains("\"type\":\"profile\"")).collect();

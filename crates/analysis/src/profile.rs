@@ -18,7 +18,7 @@ const SHOWN: usize = 10;
 /// Functions that are looked at for it: those that grew most, their callers among them.
 const CONSIDERED: usize = 64;
 /// A function is new where A has less than this share of B's time in it.
-const NEW_SHARE: f64 = 0.05;
+const NEW_SHARE: f64 = 0.001;
 /// A function hands its growth on where one that it calls has this share of it.
 const HANDED_ON: f64 = 0.9;
 /// Parts of a flame graph that are narrower than this share of it are left out: about one pixel.
@@ -187,7 +187,7 @@ fn grown<'a>(sides: &Sides<'a>) -> Vec<(&'a str, Counts)> {
     // The new function that it grew within, where there is one: by its growth, and after it.
     let outer = |at: usize| {
         let outer = (0..most.len()).find(|caller| new[*caller] && has_of(*caller, at, at));
-        outer.map_or((growth[at], false), |outer| (growth[outer].max(growth[at]), true))
+        outer.map_or((growth[at], false), |outer| (growth[outer], true))
     };
     let mut order: Vec<usize> = (0..most.len()).filter(|at| stands[*at]).collect();
     order.sort_by(|a, b| {

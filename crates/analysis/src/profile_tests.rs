@@ -58,6 +58,13 @@ fn a_new_function_stands_first_and_its_callers_are_left_out() {
 }
 
 #[test]
+fn a_caller_that_had_hardly_any_samples_is_left_out_too() {
+    let base = [&BASE[..], &[(5, "main;serve;answer")]].concat();
+    let head = [&BASE[..], &[(1_800, "main;serve;answer;burn"), (5, "main;serve;answer")]].concat();
+    assert_eq!(named(&log(&base, &head)), ["burn"]);
+}
+
+#[test]
 fn an_older_function_that_grew_stands_for_its_callers() {
     let head = [(1_500, "main;serve;parse"), BASE[1], BASE[2]];
     assert_eq!(named(&log(&BASE, &head)), ["parse"]);
@@ -73,9 +80,12 @@ fn an_interpreters_loop_stands_behind_the_function_that_it_runs() {
         (1_000, "eval;do_GET;eval"),
         (50, "do_GET;eval;add"),
         (700, "eval;do_GET;eval;burn;eval;add"),
-        (650, "burn;eval;add"),
+        (650, "burn;eval;mul"),
     ];
-    assert_eq!(named(&log(&a, &b)), ["burn", "add"]);
+    assert_eq!(named(&log(&a, &b)), ["burn", "eval", "add", "mul"]);
+    // The loop grew by a little more than the function did.
+    let rest = [&b[..], &[(120, "eval;do_GET;eval")]].concat();
+    assert_eq!(named(&log(&a, &rest))[..2], ["burn", "eval"]);
     let recursive = [(7, "main;f;f;f")];
     let found = compare(&log(&[(1, "main")], &recursive), ["base", "head"]).unwrap();
     assert_eq!(found.functions[0].b_ns, 7_000.0, "counted once: {found:?}");

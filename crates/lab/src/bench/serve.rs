@@ -123,13 +123,15 @@ pub fn script(candidate: &Candidate, layout: &Layout, port: u16, workers: u32) -
             text.push_str(&format!("{env} {command}\n"));
             break;
         }
-        text.push_str(&format!("{env} {command} &\n"));
+        // One of them may be in a process group of its own, as php-fpm's master is.
+        text.push_str(&format!("{env} {command} &\nstarted=\"$started $!\"\n"));
         if let Some(path) = &process.wait_for {
             text.push_str(&format!("until [ -e {} ]; do sleep 0.05; done\n", word(path)));
         }
     }
     if spec.processes.len() > 1 {
-        text = text.replacen("set -e\n", "set -e\ntrap 'trap \"\" TERM; kill 0' EXIT INT TERM\n", 1);
+        let ends = "set -e\ntrap 'trap \"\" TERM; kill $started 2>/dev/null; kill 0' EXIT INT TERM\n";
+        text = text.replacen("set -e\n", ends, 1);
     }
     Ok(text)
 }

@@ -13,6 +13,7 @@ pub mod controls;
 mod curve;
 pub mod earlier_runs;
 pub mod experiment;
+mod few_at_once;
 pub mod figure;
 pub mod figures;
 mod growth;

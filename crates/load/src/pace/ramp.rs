@@ -2,8 +2,8 @@
 //! the area below the ramp is k: the root of a quadratic in the form whose terms all have one sign, so that nothing
 //! cancels (a falling leg is walked from its end), then put right in integers.
 
-use prony_model::plan_record::nanoseconds;
 use prony_model::rate::Stage;
+use prony_model::units::nanoseconds;
 
 /// One request's area, in halves of (millionths per second) × nanoseconds, so that a leg's is an integer.
 const REQUEST: u128 = 2 * 1_000_000 * 1_000_000_000;

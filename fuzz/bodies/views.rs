@@ -13,7 +13,7 @@ use prony_model::run_log::RunLog;
 use prony_report::export::{csv, hgrm, hlog, openmetrics, seconds};
 use prony_report::page::{self, HistoryFrom, live};
 use prony_report::terminal::{self, TerminalOptions};
-use prony_report::{github, json, junit, markdown};
+use prony_report::{github, json, junit, markdown, site};
 use serde_json::Value;
 
 /// A bench of one trial, and single loads: closed, with a server, at a rate, failing.
@@ -295,6 +295,12 @@ fn show(log: &RunLog) {
     }
     // Without the front end there are no pages.
     let _ = page::report(log, Some("../"));
+    let (_, plots) = markdown::with_plots(log, "run");
+    assert!(
+        plots.iter().all(|(_, svg)| !svg.contains("NaN") && !svg.contains("inf ")),
+        "a plot has no place"
+    );
+    let _ = site::publish_log(log, "run", Path::new(FILE));
     let _ = live::runs(&[&live::entry(log, FILE)], None);
     histories(log, &options);
 }

@@ -20,7 +20,7 @@ Compare two builds      prony bench --candidate old='./old --port {port}' \\
 const COMMANDS: [(&str, &str); 5] = [
     ("Load", "load capacity"),
     ("Compare", "bench compare ci"),
-    ("Results", "report history serve"),
+    ("Results", "report history serve publish"),
     ("Servers and machines", "servers target doctor fleet"),
     ("For programs and shells", "agent schema completions man"),
 ];

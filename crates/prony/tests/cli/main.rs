@@ -35,6 +35,7 @@ mod needs;
 mod own;
 mod plan_file;
 mod ports;
+mod publish;
 mod repeat;
 mod schema;
 mod search;

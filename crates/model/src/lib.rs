@@ -20,6 +20,7 @@ pub mod host;
 pub mod limits;
 pub mod list;
 pub mod measurement;
+pub mod monitor;
 pub mod observed;
 mod one_by_one;
 pub mod options;

@@ -39,8 +39,9 @@ pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
     write(&folder.join("src/SUMMARY.md"), of_index(&with_folders(&root.join("docs"), &summary)?))?;
     fs::rename(folder.join("src/book.toml"), folder.join("book.toml")).map_err(|e| e.to_string())?;
     if asked.contained {
-        let folder = root.join("target/containers");
-        let Some(engine) = Engine::new(&folder, &TO_RUN, "the site")? else { return Ok(()) };
+        let Some(engine) = Engine::new(&root.join("target/containers"), &TO_RUN, "the site")? else {
+            return Ok(());
+        };
         if let Err(why) = packed(&engine) {
             println!("skipped: there is no mdBook in a container here: {why}");
             return Ok(());

@@ -111,7 +111,9 @@ impl Binary {
     fn command(&self) -> Command {
         let mut words = self.prefix.iter().map(PathBuf::from).chain([self.path.clone()]);
         let mut command = Command::new(words.next().unwrap_or_default());
+        // Of what Cargo gives to tests, what ours look for; it is not there where Cargo has not started this program.
         command.args(words).current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
+        command.env("CARGO_PKG_NAME", self.name.split(' ').next().unwrap_or_default());
         command
     }
 

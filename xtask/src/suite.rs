@@ -111,9 +111,10 @@ impl Binary {
     fn command(&self) -> Command {
         let mut words = self.prefix.iter().map(PathBuf::from).chain([self.path.clone()]);
         let mut command = Command::new(words.next().unwrap_or_default());
-        // Of what Cargo gives to tests, what ours look for; it is not there where Cargo has not started this program.
+        // Of what Cargo gives to tests, what ours look for, whatever its value: without Cargo's start of this program it is not there.
         command.args(words).current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
-        command.env("CARGO_PKG_NAME", self.name.split(' ').next().unwrap_or_default());
+        command.env("CARGO_PKG_NAME", env!("CARGO_PKG_NAME"));
+        command.env("CARGO_PKG_VERSION_MINOR", env!("CARGO_PKG_VERSION_MINOR"));
         command
     }
 

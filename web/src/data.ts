@@ -957,7 +957,7 @@ export interface NamedPlan {
   /** `c100`, `r20000`, or the name given. */
   name: string;
   /** The plan; its URL is a template without a port. */
-  plan: PlanRecord;
+  plan: RecordedPlan;
   /** Its rate as a share of a measured knee: each trial's plan has the rate. */
   share?: ShareOf;
   /** How many workers servers were told to use under it, where that is not the run's rule: a number, `server_cores`, or `source` (as many as the published source says, where it does). */
@@ -1035,62 +1035,6 @@ export interface PlanHead {
   name: string;
   /** What stands below its ranking: its control, what its blocks find, whether one of them decides. */
   said?: string[];
-}
-
-/** A plan, as JSON has it. */
-export interface PlanRecord {
-  /** When requests are due. */
-  arrivals: ArrivalKind;
-  /** The request body's length. */
-  body_bytes: number;
-  /** Of the request body's bytes, so that two of one length can be told apart: FNV-1a (64 bits) folded to 32, 8 hexadecimal digits. `None` without a body, and in records from before it was kept. */
-  body_fingerprint?: string;
-  /** Connections over all workers. */
-  connections: number;
-  /** CPUs the workers are pinned to. */
-  cpus: number[];
-  /** The window's length; `None` where only a count ends the load. */
-  duration_ns: number | null;
-  /** Whether every response's body is compared. */
-  expect_body: boolean;
-  /** The status expected; `None`: any 2xx or 3xx. */
-  expect_status: number | null;
-  /** Headers as given; of a secret `@env:NAME` or `[redacted]`. */
-  headers: [string, string][];
-  /** Whether connections serve more than one request. */
-  keepalive: boolean;
-  /** The request's method. */
-  method: string;
-  /** Requests that a connection may carry at once. */
-  pipeline: number;
-  /** `h2` where HTTP/2 is spoken over TLS, `h2c` without; left out of HTTP/1.1. */
-  protocol?: ProtocolId;
-  /** Requests per second asked for; `None` in closed arrivals and stages. */
-  rate_per_s: number | null;
-  /** Requests scheduled in all; `None` where only a duration ends the load. */
-  requests: number | null;
-  /** The seed. */
-  seed: number;
-  /** Local addresses that connections come from; empty: the kernel's choice. */
-  sources?: string[];
-  /** Whether workers stay awake before a request is due. */
-  spin: boolean;
-  /** The stages, where there are any. */
-  stages?: StageRecord[];
-  /** The list of requests, where there is one; `url` is then the server's, and `method` that of lines without one. */
-  targets?: TargetsRecord;
-  /** Worker threads. */
-  threads: number;
-  /** A request's and a connect's timeout. */
-  timeout_ns: number;
-  /** How TLS is spoken; `None` with an `http://` URL. */
-  tls?: TlsPlanRecord;
-  /** The URL without userinfo. */
-  url: string;
-  /** Whether arrivals are timed when they are read, though the kernel would stamp them. */
-  user_clock?: boolean;
-  /** Traffic before the window. */
-  warmup_ns: number;
 }
 
 /** What blocks find, in four of five runs, of a difference between two of the candidates. */
@@ -1374,6 +1318,98 @@ export interface Reason {
   effect: Effect;
   /** The figures of `detail` by name, the unit at its end (`_ns`, `_share` from 0 to 1, `_bytes_per_s`; none: a count): views and programs take them from here, and nobody reads them out of a sentence. */
   values?: Record<string, number>;
+}
+
+/** A list of requests, as it can be told from another. The requests themselves are the trial's `targets`. */
+export interface RecordedList {
+  /** Requests whose responses are held against an expectation of their own, not the plan's. */
+  expecting?: number;
+  /** Of the lines in their order, in hexadecimal: FNV-1a, 64 bits. */
+  fingerprint: string;
+  /** Lines with a request. */
+  lines: number;
+  /** In which order lines are taken. */
+  order: Order;
+  /** Different requests among them. */
+  requests: number;
+}
+
+/** A plan, as JSON has it. */
+export interface RecordedPlan {
+  /** When requests are due. */
+  arrivals: ArrivalKind;
+  /** The request body's length. */
+  body_bytes: number;
+  /** Of the request body's bytes, so that two of one length can be told apart: FNV-1a (64 bits) folded to 32, 8 hexadecimal digits. `None` without a body, and in records from before it was kept. */
+  body_fingerprint?: string;
+  /** Connections over all workers. */
+  connections: number;
+  /** CPUs the workers are pinned to. */
+  cpus: number[];
+  /** The window's length; `None` where only a count ends the load. */
+  duration_ns: number | null;
+  /** Whether every response's body is compared. */
+  expect_body: boolean;
+  /** The status expected; `None`: any 2xx or 3xx. */
+  expect_status: number | null;
+  /** Headers as given; of a secret `@env:NAME` or `[redacted]`. */
+  headers: [string, string][];
+  /** Whether connections serve more than one request. */
+  keepalive: boolean;
+  /** The request's method. */
+  method: string;
+  /** Requests that a connection may carry at once. */
+  pipeline: number;
+  /** `h2` where HTTP/2 is spoken over TLS, `h2c` without; left out of HTTP/1.1. */
+  protocol?: ProtocolId;
+  /** Requests per second asked for; `None` in closed arrivals and stages. */
+  rate_per_s: number | null;
+  /** Requests scheduled in all; `None` where only a duration ends the load. */
+  requests: number | null;
+  /** The seed. */
+  seed: number;
+  /** Local addresses that connections come from; empty: the kernel's choice. */
+  sources?: string[];
+  /** Whether workers stay awake before a request is due. */
+  spin: boolean;
+  /** The stages, where there are any. */
+  stages?: RecordedStage[];
+  /** The list of requests, where there is one; `url` is then the server's, and `method` that of lines without one. */
+  targets?: RecordedList;
+  /** Worker threads. */
+  threads: number;
+  /** A request's and a connect's timeout. */
+  timeout_ns: number;
+  /** How TLS is spoken; `None` with an `http://` URL. */
+  tls?: RecordedTls;
+  /** The URL without userinfo. */
+  url: string;
+  /** Whether arrivals are timed when they are read, though the kernel would stamp them. */
+  user_clock?: boolean;
+  /** Traffic before the window. */
+  warmup_ns: number;
+}
+
+/** A stage: a linear change from the level before, 0 at first, to its own. */
+export interface RecordedStage {
+  /** How long it takes; 0 is a jump. */
+  duration_ns: number;
+  /** Connections at its end; `None` in stages of a rate. */
+  to_connections: number | null;
+  /** Requests per second at its end; `None` in stages of connections. */
+  to_rate_per_s: number | null;
+}
+
+/** How TLS is spoken, as JSON. */
+export interface RecordedTls {
+  /** The protocol offered by ALPN. */
+  alpn: ProtocolId;
+  /** Whether the client has a certificate to show. */
+  client_certificate: boolean;
+  /** Whether sessions are resumed: `on` or `off`. */
+  resumption: string;
+  /** Against what the server's certificate is checked. */
+  verify: VerifyKind;
 }
 
 /** Requests of the window by fate: `carried_in + scheduled = completed + failed + in_flight + never_sent`. */
@@ -2031,20 +2067,6 @@ export interface TargetRecord {
   url: string;
 }
 
-/** A list of requests, as it can be told from another. The requests themselves are the trial's `targets`. */
-export interface TargetsRecord {
-  /** Requests whose responses are held against an expectation of their own, not the plan's. */
-  expecting?: number;
-  /** Of the lines in their order, in hexadecimal: FNV-1a, 64 bits. */
-  fingerprint: string;
-  /** Lines with a request. */
-  lines: number;
-  /** In which order lines are taken. */
-  order: Order;
-  /** Different requests among them. */
-  requests: number;
-}
-
 /** How much was carried. */
 export interface Throughput {
   /** Whose limit it is. */
@@ -2057,18 +2079,6 @@ export interface Throughput {
   requests_per_s: Estimate;
   /** Bytes of requests sent per second, heads included. */
   sent_bytes_per_s: number;
-}
-
-/** How TLS is spoken, as JSON. */
-export interface TlsPlanRecord {
-  /** The protocol offered by ALPN. */
-  alpn: ProtocolId;
-  /** Whether the client has a certificate to show. */
-  client_certificate: boolean;
-  /** Whether sessions are resumed: `on` or `off`. */
-  resumption: string;
-  /** Against what the server's certificate is checked. */
-  verify: VerifyKind;
 }
 
 /** What TLS was agreed on over the whole run, the connects before the clock included. */
@@ -2122,7 +2132,7 @@ export interface Trial {
   /** What became of the load. */
   outcome: Outcome;
   /** The effective plan. */
-  plan: PlanRecord;
+  plan: RecordedPlan;
   /** The window's requests by fate. */
   requests: RequestCounts;
   /** How much faster the second half of the window was than its first fifth, as a logarithm: throughput in closed arrivals, else the reciprocal of the mean response. */
@@ -2208,7 +2218,7 @@ export interface TrialHead {
   /** Completed requests per second. */
   requests_per_s: Estimate;
   /** The stages of its load, where it has any. */
-  stages?: StageRecord[];
+  stages?: RecordedStage[];
   /** How far its figures can be trusted. */
   validity: Validity;
 }

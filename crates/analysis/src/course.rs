@@ -76,7 +76,7 @@ fn failing_from(trial: &Trial) -> Option<FigureValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_model::plan_record::StageRecord;
+    use prony_model::recorded_plan::RecordedStage;
     use prony_model::testing;
 
     /// A ramp of 12 s to 1,200 users with so many requests completed and failed in each second.
@@ -87,7 +87,7 @@ mod tests {
         }
         let length = |s: u64| s * 1_000_000_000;
         let stage =
-            |to| StageRecord { duration_ns: length(12), to_rate_per_s: None, to_connections: Some(to) };
+            |to| RecordedStage { duration_ns: length(12), to_rate_per_s: None, to_connections: Some(to) };
         (trial.plan.warmup_ns, trial.plan.stages) = (0, vec![stage(1_200)]);
         trial
     }

@@ -3,7 +3,7 @@
 use prony_load::pace::Schedule;
 use prony_model::measurement::Measurement;
 use prony_model::plan::Arrivals;
-use prony_model::plan_record::PlanRecord;
+use prony_model::recorded_plan::RecordedPlan;
 use prony_stats::CONFIDENCE;
 use prony_stats::trend::{median, theil_sen};
 
@@ -36,8 +36,8 @@ pub(crate) struct Growth {
 /// batches is surely above 0; it amounts to a material growth; the *least* wait of the last quarter exceeds the typical
 /// one of the first by as much (a stall that recovers leaves quiet batches behind it); and requests were left unsent at
 /// the end, unless the load ended by count.
-pub(crate) fn overload(m: &Measurement, plan: &PlanRecord, window_ns: u64) -> Option<Growth> {
-    let course = match plan.arrivals() {
+pub(crate) fn overload(m: &Measurement, plan: &RecordedPlan, window_ns: u64) -> Option<Growth> {
+    let course = match plan.arrivals()? {
         // What is due of a Poisson process in a batch is its rate's, give or take a root.
         Arrivals::Poisson(rate) => Arrivals::Constant(rate),
         other => other,

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use prony_model::Estimate;
-use prony_model::plan_record::PlanRecord;
+use prony_model::recorded_plan::RecordedPlan;
 use prony_model::run_log::{Header, RunLog, TrialResult};
 use prony_model::target::path_of;
 use prony_model::unit::Unit;
@@ -152,7 +152,7 @@ pub struct Point {
     #[serde(skip)]
     relative_version: Option<String>,
     #[serde(skip)]
-    plan: PlanRecord,
+    plan: RecordedPlan,
     #[serde(skip)]
     stamp: Timestamp,
 }
@@ -414,7 +414,7 @@ pub fn take_earlier(
     }
     // Where a plan is aimed but for the path, and its seed, may differ from run to run.
     let kind = |(key, p): &(SeriesKey, Point)| {
-        let plan = PlanRecord { url: path_of(&p.plan.url).to_owned(), seed: 0, ..p.plan.clone() };
+        let plan = RecordedPlan { url: path_of(&p.plan.url).to_owned(), seed: 0, ..p.plan.clone() };
         (key.clone(), plan, p.host.clone(), p.tool_version.clone())
     };
     for figure in Figure::ranked() {

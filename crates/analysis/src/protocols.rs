@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use prony_model::Estimate;
 use prony_model::plan::ProtocolId;
-use prony_model::plan_record::PlanRecord;
+use prony_model::recorded_plan::RecordedPlan;
 use prony_model::run_log::{CandidateRecord, NamedPlan, RunLog, Setting};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -58,7 +58,7 @@ pub(crate) fn compare(log: &RunLog, results: &Results<'_>) -> Vec<ProtocolCompar
 /// Whether two plans ask for the same, but for the protocol and how requests in flight spread over connections.
 fn are_the_same_work(a: &NamedPlan, b: &NamedPlan) -> bool {
     let work = |plan: &NamedPlan| {
-        let mut rest = PlanRecord {
+        let mut rest = RecordedPlan {
             protocol: ProtocolId::Http1,
             connections: plan.plan.connections.saturating_mul(plan.plan.pipeline),
             pipeline: 1,

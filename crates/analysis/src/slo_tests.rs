@@ -6,7 +6,7 @@ use crate::trial::judge;
 use prony_model::histogram::SparseHistogram;
 use prony_model::host::Host;
 use prony_model::observed::Observed;
-use prony_model::plan_record::StageRecord;
+use prony_model::recorded_plan::RecordedStage;
 use prony_model::trial::Bound;
 
 fn trial() -> Trial {
@@ -218,7 +218,7 @@ fn failures_in_bursts_decide_less_than_independent_ones() {
 #[test]
 fn with_stages_the_advice_is_a_load_at_one_rate() {
     let mut trial = trial();
-    let stage = StageRecord { duration_ns: 10_000_000_000, to_rate_per_s: Some(2e3), to_connections: None };
+    let stage = RecordedStage { duration_ns: 10_000_000_000, to_rate_per_s: Some(2e3), to_connections: None };
     trial.plan.stages = vec![stage];
     trial.latency.response.ci95.clear();
     trial.throughput.requests_per_s.ci_low = None;

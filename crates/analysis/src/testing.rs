@@ -11,8 +11,8 @@ use prony_model::measurement::{
 };
 use prony_model::observed::Observed;
 use prony_model::plan::{Arrivals, Plan};
-use prony_model::plan_record::PlanRecord;
 use prony_model::rate::Rate;
+use prony_model::recorded_plan::RecordedPlan;
 use prony_model::target::Target;
 
 mod queue;
@@ -25,18 +25,18 @@ pub use within::{Within, within};
 
 const S: u64 = 1_000_000_000;
 
-pub fn closed_plan() -> PlanRecord {
-    PlanRecord::of(&Plan::closed(Target::parse("http://127.0.0.1:8080/").unwrap()))
+pub fn closed_plan() -> RecordedPlan {
+    RecordedPlan::of(&Plan::closed(Target::parse("http://127.0.0.1:8080/").unwrap()))
 }
 
-pub fn constant_plan(per_s: f64) -> PlanRecord {
+pub fn constant_plan(per_s: f64) -> RecordedPlan {
     with_arrivals(Arrivals::Constant(Rate::per_s(per_s).unwrap()))
 }
 
 /// Requests that arrive so, on 50 connections.
-pub fn with_arrivals(arrivals: Arrivals) -> PlanRecord {
+pub fn with_arrivals(arrivals: Arrivals) -> RecordedPlan {
     let closed = Plan::closed(Target::parse("http://127.0.0.1:8080/").unwrap());
-    PlanRecord::of(&Plan { arrivals, ..closed })
+    RecordedPlan::of(&Plan { arrivals, ..closed })
 }
 
 /// Standard normal values of a seed, without end.
@@ -137,7 +137,7 @@ pub fn healthy(seconds: u64, per_s: u64) -> Measurement {
 }
 
 /// Ten seconds carried at this rate without failure or noise; `response_ns` is the median, the only percentile known.
-pub fn carried(plan: PlanRecord, per_s: f64, response_ns: Option<u64>) -> Observed {
+pub fn carried(plan: RecordedPlan, per_s: f64, response_ns: Option<u64>) -> Observed {
     let mut m = healthy(10, (per_s as u64).min(20_000));
     m.requests.completed = (per_s * 10.0).round() as u64;
     m.requests.scheduled = m.requests.completed;

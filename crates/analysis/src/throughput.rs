@@ -2,8 +2,8 @@
 
 use prony_model::Estimate;
 use prony_model::measurement::Measurement;
-use prony_model::plan::Arrivals;
-use prony_model::plan_record::PlanRecord;
+use prony_model::plan::ArrivalKind;
+use prony_model::recorded_plan::RecordedPlan;
 use prony_model::trial::{Bound, Throughput};
 use prony_stats::parts::PARTS;
 
@@ -13,31 +13,26 @@ use crate::numbers::real;
 /// With an interval by the window's parts; `bound` is the verdict's word on whose limit it is.
 pub(crate) fn throughput(
     m: &Measurement,
-    plan: &PlanRecord,
+    plan: &RecordedPlan,
     parts: &WindowParts,
     bound: Bound,
 ) -> Throughput {
-    let arrivals = plan.arrivals();
     let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
     let seconds = real(window_ns) / 1e9;
     let per_s = |count: u64| if window_ns == 0 { 0.0 } else { real(count) / seconds };
     let point = per_s(m.requests.completed);
     Throughput {
-        requests_per_s: if arrivals.stages().is_some() {
+        requests_per_s: if plan.arrivals == ArrivalKind::Stages {
             // Its spread would be the stages', not chance.
             Estimate::bare(point, 1, "the plan changes the load within the window")
         } else {
-            let at_once = if arrivals.rate().is_some() { 1 } else { u64::from(plan.connections) };
+            let at_once = if plan.rate_per_s.is_some() { 1 } else { u64::from(plan.connections) };
             with_interval(point, parts, window_ns, at_once)
         },
         bound,
         read_bytes_per_s: per_s(m.read_bytes),
         sent_bytes_per_s: per_s(m.sent_bytes),
-        offered_per_s: match &arrivals {
-            Arrivals::Closed | Arrivals::ConnectionStages(_) => None,
-            Arrivals::Constant(rate) | Arrivals::Poisson(rate) => Some(rate.as_per_s()),
-            Arrivals::RateStages(_) => Some(per_s(m.requests.scheduled)),
-        },
+        offered_per_s: plan.is_open().then(|| plan.rate_per_s.unwrap_or_else(|| per_s(m.requests.scheduled))),
     }
 }
 
@@ -59,7 +54,7 @@ mod tests {
     use super::*;
     use crate::testing::{closed_plan, healthy};
 
-    fn of(m: &Measurement, plan: &PlanRecord) -> Throughput {
+    fn of(m: &Measurement, plan: &RecordedPlan) -> Throughput {
         throughput(m, plan, &WindowParts::of(m), Bound::Exact)
     }
 
@@ -77,7 +72,7 @@ mod tests {
     fn no_half_width_is_under_one_request() {
         // Two in each 100 ms of a second: 20 a second, if not 19.2 or 20.8.
         let m = healthy(1, 20);
-        let among = |connections: u32| of(&m, &PlanRecord { connections, ..closed_plan() }).requests_per_s;
+        let among = |connections: u32| of(&m, &RecordedPlan { connections, ..closed_plan() }).requests_per_s;
         let one = among(1);
         assert_eq!((one.point, one.ci_low, one.ci_high), (20.0, Some(19.0), Some(21.0)));
         assert_eq!(among(5).ci_low, Some(15.0), "five may be in step");

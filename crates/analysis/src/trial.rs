@@ -7,7 +7,8 @@ use prony_model::histogram::SparseHistogram;
 use prony_model::host::Host;
 use prony_model::measurement::{Measurement, Parts, ReceiveClock, Second};
 use prony_model::observed::Observed;
-use prony_model::plan_record::PlanRecord;
+use prony_model::plan::ArrivalKind;
+use prony_model::recorded_plan::RecordedPlan;
 use prony_model::trial::{
     Bound, Client, Clock, Latencies, Outcome, SCHEMA, SeriesPoint, TargetRecord, Trial, Window,
 };
@@ -32,7 +33,8 @@ const SERVER_SATURATED: f64 = 0.95;
 pub fn judge(observed: &Observed, host: &Host) -> Trial {
     let (m, plan) = (&observed.measurement, &observed.plan);
     let host = observed.host.as_ref().unwrap_or(host);
-    let (parts, arrivals) = (m.latency.parts(), plan.arrivals());
+    let parts = m.latency.parts();
+    let is_staged = plan.arrivals == ArrivalKind::Stages;
     let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
     let growth = overload(m, plan, window_ns);
     let outcome = outcome(m, growth.is_some());
@@ -44,15 +46,13 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
         && server_saturated != Some(true)
         && busiest_worker(m, window_ns) >= BUSY_MAX;
     // Stages change by plan.
-    let drifts =
-        if arrivals.stages().is_some() { Vec::new() } else { drifts(m, window_ns, growth.is_some()) };
+    let drifts = if is_staged { Vec::new() } else { drifts(m, window_ns, growth.is_some()) };
     let bound = if client_limits { Bound::Lower } else { Bound::Exact };
     let throughput = throughput(m, plan, &window, bound);
     let verdict = verdict(&Facts {
         m,
         o: observed,
         plan,
-        arrivals: &arrivals,
         parts: &parts,
         window_ns,
         server_saturated,
@@ -95,7 +95,7 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
         host_window: observed.host_window.clone(),
         targets: targets(m, arrival_clocks(m, plan).0, window_ns),
         goodput_per_s: None,
-        rise: if arrivals.stages().is_some() { None } else { rise(m, window_ns, arrivals.rate().is_none()) },
+        rise: if is_staged { None } else { rise(m, window_ns, plan.rate_per_s.is_none()) },
         slo: Vec::new(),
     }
 }
@@ -136,7 +136,7 @@ fn latencies(
     let service = &parts.service;
     let mut responses = summarise(&parts.response.completed, response, arrival, window_ns, known.as_ref());
     // Under stages the level moves by plan, and parts tell nothing of chance.
-    if plan.arrivals().stages().is_none() {
+    if plan.arrivals != ArrivalKind::Stages {
         window.add_mean(&mut responses);
     }
     Latencies {
@@ -159,7 +159,7 @@ fn latencies(
 }
 
 /// Whose clock the last byte's arrival is by, and the first one's.
-fn arrival_clocks(m: &Measurement, plan: &PlanRecord) -> (Clock, Clock) {
+fn arrival_clocks(m: &Measurement, plan: &RecordedPlan) -> (Clock, Clock) {
     match m.clock {
         // Answers of a pipeline are read together, under the last one's stamp.
         ReceiveClock::Kernel if plan.pipeline > 1 => (Clock::KernelUpper, Clock::KernelUpper),
@@ -220,7 +220,7 @@ mod tests {
     use prony_model::measurement::RequestCounts;
     use prony_model::trial::Validity;
 
-    fn judged_as(m: &Measurement, plan: &PlanRecord) -> Trial {
+    fn judged_as(m: &Measurement, plan: &RecordedPlan) -> Trial {
         judge(&Observed::new(m.clone(), plan.clone()), &Host::default())
     }
 
@@ -304,7 +304,7 @@ mod tests {
         let mut m = healthy(10, 2000);
         m.clock = ReceiveClock::Kernel;
         let clocks = |m: &Measurement, pipeline| {
-            let latency = judged_as(m, &PlanRecord { pipeline, ..closed_plan() }).latency;
+            let latency = judged_as(m, &RecordedPlan { pipeline, ..closed_plan() }).latency;
             (latency.first_byte.clock, latency.service.clock)
         };
         assert_eq!(clocks(&m, 1), (Clock::Kernel, Clock::Kernel));

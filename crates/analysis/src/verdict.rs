@@ -2,6 +2,7 @@
 
 use prony_model::code::Code;
 use prony_model::measurement::{ErrorKind, ErrorTally, Measurement, ReceiveClock, Tolerance};
+use prony_model::plan::ArrivalKind;
 use prony_model::trial::{Effect, Outcome, Reason, Validity, Verdict};
 use prony_stats::order::Quantile;
 
@@ -280,7 +281,7 @@ fn late_sends(f: &Facts<'_>) -> Option<Reason> {
 }
 
 fn rate_not_reached(f: &Facts<'_>) -> Option<Reason> {
-    if !f.arrivals.are_open() {
+    if !f.plan.is_open() {
         return None;
     }
     // What found no connection was tried in time: that nobody took it is the server's doing.
@@ -341,7 +342,7 @@ fn too_few_samples(f: &Facts<'_>) -> Option<Reason> {
     let n = OrderStatistics::of(&f.parts.response).len();
     let beyond = Quantile::new(0.99).map_or(0.0, |p99| p99.beyond(n)).floor();
     let needs = match (f.plan.duration_ns, f.response.needs_duration_ns.get("p99_ns")) {
-        _ if f.arrivals.stages().is_some() => ": make the stages longer".to_owned(),
+        _ if f.plan.arrivals == ArrivalKind::Stages => ": make the stages longer".to_owned(),
         (Some(_), Some(ns)) => format!(": -d {}s", ns.div_ceil(1_000_000_000)),
         (None, _) => format!(": -n {}", BEYOND_MIN * 100),
         (Some(_), None) => String::new(),

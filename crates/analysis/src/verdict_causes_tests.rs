@@ -62,9 +62,9 @@ fn closed_connections_are_named_and_those_of_failures_are_not() {
     let mut unasked = m.clone();
     unasked.run_total.unasked = 1;
     assert!(!has(&unasked, &plan, Code::ConnectionsClosed));
-    assert!(!has(&m, &PlanRecord { keepalive: false, ..plan.clone() }, Code::ConnectionsClosed));
+    assert!(!has(&m, &RecordedPlan { keepalive: false, ..plan.clone() }, Code::ConnectionsClosed));
     let headers = vec![("Connection".to_owned(), "close".to_owned())];
-    assert!(!has(&m, &PlanRecord { headers, ..plan.clone() }, Code::ConnectionsClosed));
+    assert!(!has(&m, &RecordedPlan { headers, ..plan.clone() }, Code::ConnectionsClosed));
     m.run_total.connections = 50 + 99;
     assert!(!has(&m, &plan, Code::ConnectionsClosed));
 }

@@ -8,7 +8,7 @@ use prony_model::host::{CpuQuota, Host, HostWindow};
 use prony_model::measurement::{ErrorTally, Http2Use};
 use prony_model::observed::Observed;
 use prony_model::plan::ProtocolId;
-use prony_model::plan_record::PlanRecord;
+use prony_model::recorded_plan::RecordedPlan;
 use prony_model::server::{SampleColumns, ServerSamples};
 use prony_model::server_host::ServerHostWindow;
 
@@ -28,7 +28,7 @@ struct Seen {
     host: Host,
 }
 
-fn judge(m: &Measurement, plan: &PlanRecord, seen: &Seen) -> prony_model::Trial {
+fn judge(m: &Measurement, plan: &RecordedPlan, seen: &Seen) -> prony_model::Trial {
     let window_ns = m.window_end_ns - m.window_start_ns;
     let server = seen.server_share.map(|share| ServerSamples {
         cpu_method: String::new(),
@@ -53,11 +53,11 @@ fn judge(m: &Measurement, plan: &PlanRecord, seen: &Seen) -> prony_model::Trial 
     trial::judge(&observed, &seen.host)
 }
 
-fn reasons(m: &Measurement, plan: &PlanRecord, seen: &Seen) -> Vec<Reason> {
+fn reasons(m: &Measurement, plan: &RecordedPlan, seen: &Seen) -> Vec<Reason> {
     judge(m, plan, seen).verdict.reasons
 }
 
-fn has(m: &Measurement, plan: &PlanRecord, code: Code) -> bool {
+fn has(m: &Measurement, plan: &RecordedPlan, code: Code) -> bool {
     reasons(m, plan, &Seen::default()).iter().any(|r| r.code == code)
 }
 
@@ -99,7 +99,7 @@ fn where_nothing_completed_the_advice_names_what_is_spoken() {
             fail(&mut m, kind, 20);
             m.status.extend(status.map(|status| (status, 20)));
         }
-        let plan = PlanRecord { url: url.to_owned(), protocol, ..closed_plan() };
+        let plan = RecordedPlan { url: url.to_owned(), protocol, ..closed_plan() };
         let seen = reasons(&m, &plan, &Seen::default());
         let errors = seen.into_iter().find(|r| r.code == Code::Errors).unwrap();
         format!("{}: {}", errors.detail, errors.advice)
@@ -135,11 +135,11 @@ fn wrong_answers_are_invalid_only_where_right_ones_were_given() {
     let mut m = healthy(10, 2000);
     fail(&mut m, ErrorKind::BodyMismatch, 1);
     assert!(!has(&m, &closed_plan(), Code::WrongAnswer));
-    assert!(has(&m, &PlanRecord { expect_body: true, ..closed_plan() }, Code::WrongAnswer));
+    assert!(has(&m, &RecordedPlan { expect_body: true, ..closed_plan() }, Code::WrongAnswer));
     let mut m = healthy(10, 2000);
     fail(&mut m, ErrorKind::UnexpectedStatus, 1);
     assert!(!has(&m, &closed_plan(), Code::WrongAnswer));
-    let plan = PlanRecord { expect_status: Some(200), ..closed_plan() };
+    let plan = RecordedPlan { expect_status: Some(200), ..closed_plan() };
     assert!(has(&m, &plan, Code::WrongAnswer));
     assert_eq!(judge(&m, &plan, &Seen::default()).verdict.validity, Validity::Invalid);
 }
@@ -263,7 +263,7 @@ fn long_turns_of_the_clients_own_work_are_no_host_noise() {
 /// The reasons of a healthy measurement on a host that did this.
 fn on_host(host_window: HostWindow, embedded_target: bool, cpus: &[u32]) -> Vec<Code> {
     let seen = Seen { host_window: Some(host_window), embedded_target, ..Seen::default() };
-    let plan = PlanRecord { cpus: cpus.to_vec(), ..closed_plan() };
+    let plan = RecordedPlan { cpus: cpus.to_vec(), ..closed_plan() };
     reasons(&healthy(10, 2000), &plan, &seen).into_iter().map(|r| r.code).collect()
 }
 

@@ -11,7 +11,7 @@ use prony_load::{Control, LoadError, Shard, Snapshot};
 use prony_model::fleet::LiveAgent;
 use prony_model::measurement::Measurement;
 use prony_model::plan::Plan;
-use prony_model::plan_record::nanoseconds;
+use prony_model::units::nanoseconds;
 
 use crate::agents::Agents;
 use crate::job::Job;

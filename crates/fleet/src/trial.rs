@@ -11,8 +11,8 @@ use prony_model::host::Host;
 use prony_model::limits::numbers;
 use prony_model::measurement::{ClientCost, Measurement};
 use prony_model::plan::Plan;
-use prony_model::plan_record::nanoseconds;
 use prony_model::printable::harmless_within;
+use prony_model::units::nanoseconds;
 
 use crate::controller::Event;
 use crate::job::{AgentEnd, Piece};

@@ -9,7 +9,7 @@ use prony_load::{Control, LoadError, Loader, Snapshot};
 use prony_model::Plan;
 use prony_model::host::{Host, HostWindow};
 use prony_model::observed::Observed;
-use prony_model::plan_record::PlanRecord;
+use prony_model::recorded_plan::RecordedPlan;
 
 use crate::sample::{Processes, SampledService, Watched};
 use crate::server_host::{RemoteServer, SampledServer, Sampling, Seen, ServerHost};
@@ -155,7 +155,7 @@ impl Observation<'_> {
             client_columns: client.and_then(|client| client.finish(measured.window_start_ns)),
             server,
             life,
-            ..Observed::new(measured, PlanRecord::of(plan))
+            ..Observed::new(measured, RecordedPlan::of(plan))
         };
         Ok((observed, sampled))
     }

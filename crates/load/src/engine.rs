@@ -33,7 +33,7 @@ use crate::worker::{Assignment, Preconnected, Shared, Source, Worker};
 use prony_model::PlanError;
 use prony_model::measurement::{Measurement, RunTotal};
 use prony_model::plan::{Arrivals, Plan, Protocol};
-use prony_model::plan_record::nanoseconds;
+use prony_model::units::nanoseconds;
 
 use started::Started;
 use worker_shares::samples_share;

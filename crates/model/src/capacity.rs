@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
-use crate::plan_record::PlanRecord;
+use crate::recorded_plan::RecordedPlan;
 use crate::trial::{Bound, TargetRecord, Trial};
 use crate::{Estimate, Tool};
 
@@ -27,7 +27,7 @@ pub struct CapacityReport {
     /// What was loaded.
     pub target: TargetRecord,
     /// The load of the last probe about the edge that was sustained, else of the last probe, defaults filled in.
-    pub plan: PlanRecord,
+    pub plan: RecordedPlan,
     /// The machine.
     pub host: Host,
     /// What was found.

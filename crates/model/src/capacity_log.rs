@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::capacity::{CapacityReport, SCHEMA};
 use crate::limits::{few, numbers};
 use crate::observed::Observed;
-use crate::plan_record::PlanRecord;
+use crate::recorded_plan::RecordedPlan;
 use crate::run_log::{Header, NamedPlan, PlannedTrial, RawResult, RunLog, TrialResult};
 use crate::secret::{redacted_command, typed_again};
 use crate::{foreign_file, unpacking};
@@ -51,7 +51,7 @@ impl CapacityReport {
     /// Whether what [`check_numbers`] leaves out can be Prony's, too.
     fn check(&self) -> Result<(), String> {
         let plans = [Some(&self.plan), self.confirmation.as_ref().map(|trial| &trial.plan)];
-        plans.into_iter().flatten().try_for_each(PlanRecord::check_numbers)?;
+        plans.into_iter().flatten().try_for_each(RecordedPlan::check_numbers)?;
         let seconds = self.confirmation.as_ref().map_or(0, |trial| trial.series.len());
         few("entries in its series", seconds, SERIES_MAX)
     }

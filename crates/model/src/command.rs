@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use crate::list::Order;
 use crate::plan::{ArrivalKind, TIMEOUT};
-use crate::plan_record::{PlanRecord, StageRecord, TlsPlanRecord, nanoseconds};
 use crate::printable::harmless;
+use crate::recorded_plan::{RecordedPlan, RecordedStage, RecordedTls};
 use crate::secret::{REDACTED, asked_for, is_secret_by_custom};
 use crate::tls::VerifyKind;
-use crate::units::show_duration;
+use crate::units::{nanoseconds, show_duration};
 
 /// What `prony load` calls the target it starts itself.
 pub const EMBEDDED: &str = "embedded target";
@@ -18,7 +18,7 @@ const UNIX: &str = "unix:";
 
 /// `prony load http://127.0.0.1:8080/ -c 100 -d 30s`: the flags that are not defaults of a plan applied to an `address`
 /// (`127.0.0.1:8080`, `unix:/run/app.sock`); for what the record does not hold: `@BODY`, `@env:NAME`.
-pub fn command(plan: &PlanRecord, address: &str, candidate: &str) -> String {
+pub fn command(plan: &RecordedPlan, address: &str, candidate: &str) -> String {
     // The embedded target has another port each time, and is what is loaded without a URL.
     let url = if candidate == EMBEDDED { "" } else { &plan.url };
     let warmup = format!("--warmup {}", time(plan.warmup_ns));
@@ -27,27 +27,27 @@ pub fn command(plan: &PlanRecord, address: &str, candidate: &str) -> String {
 
 /// The line of a plan after one applied to `address`: with the usual warm-up, `url` as written, nothing for the
 /// embedded target. In pieces that belong together (`-c 100`), for who breaks it.
-pub fn next(plan: &PlanRecord, address: &str, url: &str) -> Vec<String> {
+pub fn next(plan: &RecordedPlan, address: &str, url: &str) -> Vec<String> {
     words("prony load", plan, address, url, None)
 }
 
 /// As [`next`], the line that searches for the highest rate at which `slo` (`p99<20ms`) is kept, with a plan's
 /// connections and requests.
-pub fn capacity(plan: &PlanRecord, address: &str, url: &str, slo: &str) -> Vec<String> {
-    let plan = PlanRecord { rate_per_s: None, duration_ns: None, requests: None, ..plan.clone() };
+pub fn capacity(plan: &RecordedPlan, address: &str, url: &str, slo: &str) -> Vec<String> {
+    let plan = RecordedPlan { rate_per_s: None, duration_ns: None, requests: None, ..plan.clone() };
     words("prony capacity", &plan, address, url, Some(format!("--slo {}", quoted(slo))))
 }
 
 /// A plan's flags without the URL, with the warm-up: what `prony load` and `prony bench --candidate` both take.
-pub fn flags(plan: &PlanRecord, address: &str) -> Vec<String> {
+pub fn flags(plan: &RecordedPlan, address: &str) -> Vec<String> {
     let warmup = format!("--warmup {}", time(plan.warmup_ns));
     words("", plan, address, "", Some(warmup)).into_iter().filter(|word| !word.is_empty()).collect()
 }
 
-fn words(program: &str, plan: &PlanRecord, address: &str, url: &str, also: Option<String>) -> Vec<String> {
+fn words(program: &str, plan: &RecordedPlan, address: &str, url: &str, also: Option<String>) -> Vec<String> {
     let when = |is_so: bool, flag: &str| is_so.then(|| flag.to_owned());
     let list = plan.targets.as_ref().map(|list| list.order == Order::Shuffled);
-    let tls = |is_so: fn(&TlsPlanRecord) -> bool| plan.tls.as_ref().is_some_and(is_so);
+    let tls = |is_so: fn(&RecordedTls) -> bool| plan.tls.as_ref().is_some_and(is_so);
     let poisson = plan.arrivals == ArrivalKind::Poisson;
     let usual = if plan.body_bytes > 0 { "POST" } else { "GET" };
     let mut words = vec![Some(program.to_owned()), (!url.is_empty()).then(|| quoted(url))];
@@ -104,7 +104,7 @@ fn header(name: &str, value: &str) -> Vec<String> {
     words
 }
 
-impl fmt::Display for StageRecord {
+impl fmt::Display for RecordedStage {
     /// `30s:20000/s`, `60s:5000c`, as `--stage` takes it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let time = time(self.duration_ns);

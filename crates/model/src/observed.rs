@@ -9,7 +9,7 @@ use crate::duet::DuetShared;
 use crate::host::{Host, HostWindow};
 use crate::limits::{few, numbers};
 use crate::measurement::Measurement;
-use crate::plan_record::PlanRecord;
+use crate::recorded_plan::RecordedPlan;
 use crate::server::ServerSamples;
 
 /// One load with all that was seen beside it. `prony_analysis::trial::judge` makes a trial of it.
@@ -18,7 +18,7 @@ pub struct Observed {
     /// What measured it.
     pub tool: Tool,
     /// The plan that it was, defaults filled in.
-    pub plan: PlanRecord,
+    pub plan: RecordedPlan,
     /// The machine; `None` in a run log where it is the header's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,
@@ -77,7 +77,7 @@ impl Observed {
         self.measurement.interrupted && self.life.died.is_none()
     }
 
-    pub fn new(measurement: Measurement, plan: PlanRecord) -> Observed {
+    pub fn new(measurement: Measurement, plan: RecordedPlan) -> Observed {
         Observed { tool: Tool::this(), plan, measurement, ..Observed::default() }
     }
 }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::error::{PlanError, wrong};
 use crate::plan::*;
-use crate::plan_record::LIST_MAX;
 use crate::printable::harmless_within;
 use crate::rate::{Rate, Stage};
+use crate::recorded_plan::LIST_MAX;
 use crate::request::{check_header, check_http2_header, check_method};
 use crate::secret::Secret;
 use crate::units::most_connections;

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use crate::plan::ArrivalKind;
-use crate::plan_record::PlanRecord;
 use crate::printable::{count, thousands};
+use crate::recorded_plan::RecordedPlan;
 use crate::run_log::NamedPlan;
 use crate::target::path_of;
 use crate::units::show_duration;
 
-impl PlanRecord {
+impl RecordedPlan {
     /// `GET /json`, `3 requests of 10 lines, shuffled`.
     pub fn asked(&self) -> String {
         let Some(list) = &self.targets else { return format!("{} {}", self.method, path_of(&self.url)) };

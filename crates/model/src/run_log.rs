@@ -21,9 +21,9 @@ use crate::capacity::CapacityRecord;
 use crate::duet::{DuetPlace, DuetRecord};
 use crate::host::Host;
 use crate::observed::Observed;
-use crate::plan_record::PlanRecord;
 use crate::profile::Profile;
 use crate::published::{CapacityOf, Published};
+use crate::recorded_plan::RecordedPlan;
 use crate::server::ServerSamples;
 use crate::server_host::ServerHost;
 pub use crate::sleep::Sleep;
@@ -259,7 +259,7 @@ pub struct NamedPlan {
     /// One line for people: `100 connections, closed loop, GET /json`.
     pub describe: String,
     /// The plan; its URL is a template without a port.
-    pub plan: PlanRecord,
+    pub plan: RecordedPlan,
     /// The name given to the sweep that it is of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,

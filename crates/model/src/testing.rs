@@ -9,7 +9,7 @@ use crate::measurement::{RequestCounts, RunTotal};
 use crate::{Plan, Target};
 
 use crate::host::Host;
-use crate::plan_record::PlanRecord;
+use crate::recorded_plan::RecordedPlan;
 use crate::trial::{
     Bound, Client, Clock, Latencies, Outcome, SCHEMA, SeriesPoint, Summary, TargetRecord, Throughput, Trial,
     Validity, Verdict, Window,
@@ -37,7 +37,7 @@ pub fn trial(seconds: &[&[u64]]) -> Trial {
         judged_by: None,
         started_at: "2026-11-21T12:00:00.000Z".to_owned(),
         interrupted: false,
-        plan: PlanRecord::of(&Plan::closed(Target::parse(&target).unwrap())),
+        plan: RecordedPlan::of(&Plan::closed(Target::parse(&target).unwrap())),
         target: TargetRecord { url: target, address: "127.0.0.1:80".to_owned() },
         host: Host::default(),
         window: Window { warmup_ns: S + S / 2, duration_ns: seconds.len() as u64 * S },

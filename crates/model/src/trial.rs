@@ -11,7 +11,7 @@ use crate::client::ClientColumns;
 use crate::code::Code;
 use crate::fleet::FleetRecord;
 use crate::host::{Host, HostWindow};
-use crate::plan_record::PlanRecord;
+use crate::recorded_plan::RecordedPlan;
 use crate::server::ServerSamples;
 use crate::slo::SloRecord;
 use crate::{Estimate, Tool};
@@ -36,7 +36,7 @@ pub struct Trial {
     /// What was loaded.
     pub target: TargetRecord,
     /// The effective plan.
-    pub plan: PlanRecord,
+    pub plan: RecordedPlan,
     /// The machine.
     pub host: Host,
     /// The counted span.

@@ -45,6 +45,11 @@ pub fn parse_duration(text: &str) -> Result<Duration, PlanError> {
     from_nanoseconds(total_ns, text)
 }
 
+/// A duration in whole nanoseconds; a day is 8.64e13, so `u64` holds any plan's.
+pub fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
 fn from_nanoseconds(ns: f64, text: &str) -> Result<Duration, PlanError> {
     if ns.is_nan() || ns < 0.0 {
         return Err(PlanError(format!("{text:?} is not a duration: it must be 0 or more.")));

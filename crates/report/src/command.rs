@@ -40,7 +40,7 @@ pub(crate) fn lines<'a>(trials: impl Iterator<Item = (&'a Trial, &'a str)>) -> S
 #[cfg(test)]
 mod tests {
     use prony_model::command::EMBEDDED;
-    use prony_model::plan_record::{StageRecord, TlsPlanRecord};
+    use prony_model::recorded_plan::{RecordedStage, RecordedTls};
     use prony_model::secret::REDACTED;
 
     use super::*;
@@ -79,7 +79,7 @@ mod tests {
         trial.target.address = "unix:/run/my app.sock".into();
         assert!(line(&trial, "a").ends_with("--unix '/run/my app.sock'"), "{}", line(&trial, "a"));
         let mut trial = fixtures::closed();
-        trial.plan.tls = Some(TlsPlanRecord {
+        trial.plan.tls = Some(RecordedTls {
             verify: prony_model::tls::VerifyKind::None,
             resumption: "off".into(),
             alpn: prony_model::plan::ProtocolId::Http1,
@@ -109,10 +109,10 @@ mod tests {
     fn a_ramp_is_written_as_stages() {
         let mut trial = fixtures::closed();
         trial.plan.stages =
-            vec![StageRecord { duration_ns: 1_500_000_000, to_rate_per_s: None, to_connections: Some(40) }];
+            vec![RecordedStage { duration_ns: 1_500_000_000, to_rate_per_s: None, to_connections: Some(40) }];
         assert_eq!(line(&trial, "a"), "prony load http://127.0.0.1:8080/ --stage 1500ms:40c --warmup 3s");
         trial.plan.stages[0] =
-            StageRecord { duration_ns: 500_000, to_rate_per_s: Some(40.0), to_connections: None };
+            RecordedStage { duration_ns: 500_000, to_rate_per_s: Some(40.0), to_connections: None };
         assert!(
             line(&trial, "a").contains(" -c 100 --stage 500us:40/s --warmup 3s"),
             "{}",

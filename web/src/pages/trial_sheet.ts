@@ -1,5 +1,5 @@
 /** A trial in numbers: times, requests by fate, errors, verdict, plan, host, and the line that makes it again. */
-import type { Candidate, Clock, FleetRecord, Latencies, PlanRecord, RunData, ServerHostWindow, StageRecord, Summary, TargetFigures } from "../data";
+import type { Candidate, Clock, FleetRecord, Latencies, RecordedPlan, RunData, ServerHostWindow, RecordedStage, Summary, TargetFigures } from "../data";
 import { h } from "../core/dom";
 import { bytes, duration, percent, plusMinus, rate, seconds, thousands, when, WITHHELD, words } from "../core/format";
 import { command, facts, host } from "../parts/facts";
@@ -12,8 +12,8 @@ export function sheets(data: RunData, chosen: Chosen[]): HTMLElement[] {
 }
 
 /** What was asked of the client, defaults filled in. */
-export function planFacts(plan: PlanRecord): [string, string | number | null][] {
-  const stage = (s: StageRecord): string => `${s.to_rate_per_s === null ? `${thousands(s.to_connections ?? 0)} connections` : `${rate(s.to_rate_per_s)}/s`} in ${seconds(s.duration_ns)}`;
+export function planFacts(plan: RecordedPlan): [string, string | number | null][] {
+  const stage = (s: RecordedStage): string => `${s.to_rate_per_s === null ? `${thousands(s.to_connections ?? 0)} connections` : `${rate(s.to_rate_per_s)}/s`} in ${seconds(s.duration_ns)}`;
   const checked = [plan.expect_status === null ? "any 2xx or 3xx" : `status ${plan.expect_status}`, plan.expect_body ? "its body, compared each time" : ""].filter(Boolean).join(", ");
   return [
     ["Method", plan.method],

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::net::SocketAddr;
 
 use prony_model::host::Host;
-use prony_model::plan_record::{PlanRecord, TlsPlanRecord};
+use prony_model::recorded_plan::{RecordedPlan, RecordedTls};
 use prony_model::server_host::ServerHost;
 use prony_model::target::path_of;
 use prony_model::trial::{Clock, Trial};
@@ -124,7 +124,7 @@ impl Differences {
         }
     }
 
-    fn plan(&mut self, a: &PlanRecord, b: &PlanRecord) {
+    fn plan(&mut self, a: &RecordedPlan, b: &RecordedPlan) {
         for ((what, own), (_, other)) in plan_fields(a).into_iter().zip(plan_fields(b)) {
             if own != other {
                 self.push(what, own, other);
@@ -154,10 +154,10 @@ impl Differences {
 }
 
 /// Everything of a plan but where it is aimed, the seed, stages, and what may be secret.
-fn plan_fields(p: &PlanRecord) -> Vec<(&'static str, String)> {
+fn plan_fields(p: &RecordedPlan) -> Vec<(&'static str, String)> {
     let body = if p.expect_body { "compared" } else { "any" };
     let headers = p.headers.iter().map(|(name, _)| name.to_ascii_lowercase());
-    let tls = |t: &TlsPlanRecord| {
+    let tls = |t: &RecordedTls| {
         let certificate = if t.client_certificate { "a" } else { "no" };
         format!("{}, resumption {}, {certificate} client certificate", t.verify, t.resumption)
     };
@@ -229,10 +229,10 @@ mod tests {
     use super::*;
     use crate::testing::closed_plan;
     use prony_model::list::Order;
-    use prony_model::plan_record::{StageRecord, TargetsRecord};
+    use prony_model::recorded_plan::{RecordedList, RecordedStage};
     use prony_model::tls::VerifyKind;
 
-    fn said(before: &dyn Fn(&mut PlanRecord), change: &dyn Fn(&mut PlanRecord)) -> Vec<String> {
+    fn said(before: &dyn Fn(&mut RecordedPlan), change: &dyn Fn(&mut RecordedPlan)) -> Vec<String> {
         let mut a = closed_plan();
         before(&mut a);
         let mut b = a.clone();
@@ -242,17 +242,21 @@ mod tests {
         found.0
     }
 
-    fn header(p: &mut PlanRecord, name: &str, value: &str) {
+    fn header(p: &mut RecordedPlan, name: &str, value: &str) {
         p.headers.push((name.to_owned(), value.to_owned()));
     }
 
-    fn to_rate(seconds: u64, rate: f64) -> StageRecord {
-        StageRecord { duration_ns: seconds * 1_000_000_000, to_rate_per_s: Some(rate), to_connections: None }
+    fn to_rate(seconds: u64, rate: f64) -> RecordedStage {
+        RecordedStage {
+            duration_ns: seconds * 1_000_000_000,
+            to_rate_per_s: Some(rate),
+            to_connections: None,
+        }
     }
 
     #[test]
     fn a_headers_value_is_never_named() {
-        let two = |p: &mut PlanRecord| {
+        let two = |p: &mut RecordedPlan| {
             header(p, "Accept", "text/html");
             header(p, "X-Own", "s1");
         };
@@ -269,17 +273,18 @@ mod tests {
 
     #[test]
     fn the_first_stage_that_differs_is_named() {
-        let one = |p: &mut PlanRecord| p.stages = vec![to_rate(30, 20_000.0)];
+        let one = |p: &mut RecordedPlan| p.stages = vec![to_rate(30, 20_000.0)];
         assert_eq!(
             said(&one, &|p| p.stages = vec![to_rate(40, 20_000.0)]),
             ["stage 1 of the plan is 30s:20000/s in one and 40s:20000/s in the other"]
         );
-        let connections = StageRecord { to_rate_per_s: None, to_connections: Some(100), ..to_rate(30, 0.0) };
+        let connections =
+            RecordedStage { to_rate_per_s: None, to_connections: Some(100), ..to_rate(30, 0.0) };
         assert_eq!(
             said(&one, &|p| p.stages = vec![connections, to_rate(5, 10.0)]),
             ["stage 1 of the plan is 30s:20000/s in one and 30s:100c in the other"]
         );
-        let many = |p: &mut PlanRecord| p.stages = vec![to_rate(1, 50.0); 40];
+        let many = |p: &mut RecordedPlan| p.stages = vec![to_rate(1, 50.0); 40];
         assert_eq!(
             said(&many, &|p| p.stages[36] = to_rate(2, 50.0)),
             ["stage 37 of the plan is 1s:50/s in one and 2s:50/s in the other"]
@@ -292,10 +297,10 @@ mod tests {
 
     #[test]
     fn bodies_of_one_length_are_told_apart() {
-        let body = |p: &mut PlanRecord| {
+        let body = |p: &mut RecordedPlan| {
             (p.body_bytes, p.body_fingerprint) = (7, Some("00000001".to_owned()));
         };
-        let other = |p: &mut PlanRecord| p.body_fingerprint = Some("00000002".to_owned());
+        let other = |p: &mut RecordedPlan| p.body_fingerprint = Some("00000002".to_owned());
         assert_eq!(said(&body, &other), ["the plan's bodies differ (same length)"]);
         // A record from before fingerprints were kept says nothing.
         assert!(said(&body, &|p| p.body_fingerprint = None).is_empty());
@@ -307,12 +312,12 @@ mod tests {
 
     #[test]
     fn lists_differ_by_their_lines_and_by_their_order() {
-        let none = |_: &mut PlanRecord| {};
-        let list = |p: &mut PlanRecord| {
+        let none = |_: &mut RecordedPlan| {};
+        let list = |p: &mut RecordedPlan| {
             let (order, fingerprint) = (Order::InTurn, "00000000000000ff".to_owned());
-            p.targets = Some(TargetsRecord { lines: 9, requests: 3, order, fingerprint, expecting: 0 });
+            p.targets = Some(RecordedList { lines: 9, requests: 3, order, fingerprint, expecting: 0 });
         };
-        let shuffled = |p: &mut PlanRecord| p.targets.as_mut().unwrap().order = Order::Shuffled;
+        let shuffled = |p: &mut RecordedPlan| p.targets.as_mut().unwrap().order = Order::Shuffled;
         assert_eq!(
             said(&list, &shuffled),
             ["the order of the plan's list is in_turn in one and shuffled in the other"]
@@ -325,22 +330,22 @@ mod tests {
 
     #[test]
     fn sources_and_certificates_are_compared() {
-        let none = |_: &mut PlanRecord| {};
+        let none = |_: &mut RecordedPlan| {};
         assert_eq!(
             said(&none, &|p| p.sources = vec!["127.0.0.2".to_owned(), "127.0.0.3".to_owned()]),
             [
                 "the address that the plan connects from is the kernel's choice in one and 127.0.0.2,127.0.0.3 in the other"
             ]
         );
-        let tls = |p: &mut PlanRecord| {
-            p.tls = Some(TlsPlanRecord {
+        let tls = |p: &mut RecordedPlan| {
+            p.tls = Some(RecordedTls {
                 verify: VerifyKind::System,
                 resumption: "on".to_owned(),
                 alpn: prony_model::plan::ProtocolId::Http1,
                 client_certificate: false,
             });
         };
-        let shown = |p: &mut PlanRecord| p.tls.as_mut().unwrap().client_certificate = true;
+        let shown = |p: &mut RecordedPlan| p.tls.as_mut().unwrap().client_certificate = true;
         assert_eq!(
             said(&tls, &shown),
             ["the plan's TLS is system, resumption on, no client certificate in one and \

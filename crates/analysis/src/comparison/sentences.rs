@@ -2,8 +2,8 @@
 
 use prony_model::Estimate;
 use prony_model::command::{self, shell_word};
-use prony_model::plan_record::PlanRecord;
 use prony_model::printable::harmless;
+use prony_model::recorded_plan::RecordedPlan;
 use prony_model::run_log::RunLog;
 
 use super::fail_if::{COSTS, SPEED};
@@ -289,7 +289,7 @@ pub(super) fn next(c: &Comparison, a: RunCandidate<'_>, plans: &[PlanPair<'_>]) 
             ("base", "head")
         };
     // The laboratory chooses the client's CPUs itself.
-    let plan = PlanRecord { cpus: Vec::new(), ..trial.plan.clone() };
+    let plan = RecordedPlan { cpus: Vec::new(), ..trial.plan.clone() };
     Some(format!(
         "prony bench --candidate {} --candidate {} {}{duet} --blocks {blocks}",
         shell_word(&harmless(&format!("{name_a}={}", c.a.title))),

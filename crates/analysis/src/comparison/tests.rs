@@ -3,7 +3,7 @@
 use prony_model::fleet::{AgentRecord, FleetRecord};
 use prony_model::host::Host;
 use prony_model::list::Order;
-use prony_model::plan_record::{PlanRecord, TargetsRecord};
+use prony_model::recorded_plan::{RecordedList, RecordedPlan};
 use prony_model::run_log::RunLog;
 use prony_model::server_host::ServerHost;
 use prony_model::trial::{Bound, Outcome};
@@ -256,7 +256,7 @@ fn two_runs_are_compared_by_how_earlier_ones_like_them_vary() {
     assert_eq!(few.finding, None);
     assert!(headline.contains("--history has 4 runs of A's kind"), "{headline}");
     // Another plan is another kind, also by what no line of words says; another address or seed is not.
-    let changed = |change: fn(&mut PlanRecord)| {
+    let changed = |change: fn(&mut RecordedPlan)| {
         let mut other = earlier.clone();
         for result in other.iter_mut().take(4).flat_map(|log| &mut log.results) {
             change(&mut result.trial.as_mut().unwrap().plan);
@@ -266,7 +266,7 @@ fn two_runs_are_compared_by_how_earlier_ones_like_them_vary() {
     assert_eq!(changed(|plan| plan.connections = 51), None);
     assert_eq!(changed(|plan| plan.timeout_ns += 1), None);
     assert_eq!(changed(|plan| plan.url.push_str("other")), None);
-    let aimed = |plan: &mut PlanRecord| (plan.url, plan.seed) = ("http://127.0.0.1:9999/".to_owned(), 99);
+    let aimed = |plan: &mut RecordedPlan| (plan.url, plan.seed) = ("http://127.0.0.1:9999/".to_owned(), 99);
     assert_eq!(changed(aimed), Some(Finding::Slower));
 }
 
@@ -373,7 +373,7 @@ fn memory_is_the_highest_of_the_trials_as_in_every_table() {
 #[test]
 fn after_loads_of_a_list_a_bench_of_that_list_is_proposed() {
     let mut log = Log::new(&["a", "b"], 1).with(&[&[10_000, 9_000]]).0;
-    let list = TargetsRecord {
+    let list = RecordedList {
         lines: 2,
         requests: 2,
         order: Order::InTurn,

@@ -315,7 +315,7 @@ fn the_course_of_a_ramp_is_judged_by_its_tenths() {
             ..point.clone()
         };
         trial.series = (0..10).map(second).collect();
-        let stage = |to| prony_model::plan_record::StageRecord {
+        let stage = |to| prony_model::recorded_plan::RecordedStage {
             duration_ns: 10_000_000_000,
             to_rate_per_s: None,
             to_connections: Some(to),

@@ -3,7 +3,7 @@
 use prony_model::Estimate;
 use prony_model::histogram::SparseHistogram;
 use prony_model::measurement::Measurement;
-use prony_model::plan_record::PlanRecord;
+use prony_model::recorded_plan::RecordedPlan;
 use prony_model::trial::{Bound, Clock, Summary};
 
 use crate::interval::WindowParts;
@@ -20,7 +20,7 @@ pub struct Within {
     pub drifted: Vec<&'static str>,
 }
 
-pub fn within(m: &Measurement, plan: &PlanRecord) -> Within {
+pub fn within(m: &Measurement, plan: &RecordedPlan) -> Within {
     let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
     let durations = m.latency.parts().response;
     let ranked = OrderStatistics::of(&durations);

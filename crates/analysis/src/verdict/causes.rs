@@ -2,7 +2,7 @@
 
 use prony_model::code::Code;
 use prony_model::histogram::{SparseHistogram, middle_ns};
-use prony_model::plan::Arrivals;
+use prony_model::plan::ArrivalKind;
 use prony_model::trial::Reason;
 use prony_stats::trend::median;
 
@@ -80,7 +80,7 @@ fn connections_closed(f: &Facts<'_>) -> Option<Reason> {
     };
     let kept = f.plan.keepalive
         && !f.plan.headers.iter().any(asks_to_close)
-        && !matches!(f.arrivals, Arrivals::ConnectionStages(_));
+        && !f.plan.stages.iter().any(|stage| stage.to_connections.is_some());
     // What failed, or was unanswered at the end, and bytes that nobody asked for may each have cost a connection, over the
     // whole run as the connections are: that is no habit of the server's.
     let closed = opened.saturating_sub(asked).saturating_sub(failed);
@@ -106,9 +106,9 @@ fn periodic_stalls(f: &Facts<'_>) -> Option<Reason> {
     let bins = &f.m.bins;
     // Connections of a closed loop that are answered together: bins with fewer than two rounds differ by that alone.
     let round_ns = f.parts.service.completed.value_at_quantile(0.5);
-    let in_rounds = !f.arrivals.are_open() && round_ns.saturating_mul(2) > bins.width_ns;
+    let in_rounds = !f.plan.is_open() && round_ns.saturating_mul(2) > bins.width_ns;
     // Stages may ask for less at equal distances.
-    if in_rounds || f.arrivals.stages().is_some() {
+    if in_rounds || f.plan.arrivals == ArrivalKind::Stages {
         return None;
     }
     let whole = bins.each.len().saturating_sub(1);

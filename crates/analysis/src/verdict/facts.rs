@@ -4,8 +4,7 @@ use prony_model::Estimate;
 use prony_model::host::Host;
 use prony_model::measurement::{Measurement, Parts};
 use prony_model::observed::Observed;
-use prony_model::plan::Arrivals;
-use prony_model::plan_record::PlanRecord;
+use prony_model::recorded_plan::RecordedPlan;
 use prony_model::trial::{Outcome, Summary};
 
 use crate::growth::Growth;
@@ -15,8 +14,7 @@ use crate::steady::Drift;
 pub(crate) struct Facts<'a> {
     pub(crate) m: &'a Measurement,
     pub(crate) o: &'a Observed,
-    pub(crate) plan: &'a PlanRecord,
-    pub(crate) arrivals: &'a Arrivals,
+    pub(crate) plan: &'a RecordedPlan,
     pub(crate) parts: &'a Parts,
     pub(crate) window_ns: u64,
     /// Whether the server used its cores up; `None` where nobody looked.

@@ -7,12 +7,12 @@ use std::time::SystemTime;
 use prony_model::Target;
 use prony_model::fleet::FleetRecord;
 use prony_model::plan::Expect;
-use prony_model::plan_record::nanoseconds;
 use prony_model::run_log::{
     CandidateFacts, CandidateRecord, Control, Header, NamedPlan, PlannedTrial, PrecisionRecord, RunLog,
     SCHEMA, ServiceRecord, Setting, TrialResult,
 };
 use prony_model::secret::{REDACTED, redacted_command};
+use prony_model::units::nanoseconds;
 use prony_model::{Tool, rfc3339};
 
 use super::planned_trial::Trial;

@@ -142,7 +142,7 @@ mod tests {
     use prony_analysis::testing::healthy;
     use prony_analysis::trial::judge;
     use prony_model::code::Code;
-    use prony_model::plan_record::PlanRecord;
+    use prony_model::recorded_plan::RecordedPlan;
     use prony_model::trial::Effect;
 
     use super::*;
@@ -172,7 +172,7 @@ mod tests {
             };
             let plan = Plan::closed(prony_model::Target::parse("http://127.0.0.1/").unwrap());
             let life = of_a_restart().changes(u64::MAX).into();
-            let seen = Observed { life, ..Observed::new(healthy(1, 1_000), PlanRecord::of(&plan)) };
+            let seen = Observed { life, ..Observed::new(healthy(1, 1_000), RecordedPlan::of(&plan)) };
             let observed = side.completed(seen);
             let reasons = judge(&observed, &setup.host).verdict.reasons;
             let ours = |code| [Code::ServerRestarted, Code::ServerDied].contains(&code);

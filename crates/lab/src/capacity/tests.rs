@@ -3,7 +3,7 @@ use prony_load::Control;
 use prony_model::Target;
 use prony_model::code::Code;
 use prony_model::host::Host;
-use prony_model::plan_record::PlanRecord;
+use prony_model::recorded_plan::RecordedPlan;
 use prony_model::server::{SampleColumns, ServerSamples};
 
 use super::*;
@@ -38,7 +38,7 @@ pub(super) fn outside() -> LoadObserver {
 }
 
 fn observed(measured: prony_model::Measurement, load: &Plan) -> Observed {
-    Observed::new(measured, PlanRecord::of(load))
+    Observed::new(measured, RecordedPlan::of(load))
 }
 
 fn search_of(plan: &CapacityPlan, served_per_s: u64) -> CapacityOutcome {

@@ -9,9 +9,9 @@ use prony_analysis::slo::Slo;
 use prony_model::foreign_file;
 pub use prony_model::options::WorkerPolicy;
 use prony_model::plan::{Arrivals, DURATION, Expect, Plan};
-use prony_model::plan_record::PlanRecord;
 use prony_model::published::{Published, PublishedRow};
 use prony_model::rate::Rate;
+use prony_model::recorded_plan::RecordedPlan;
 use prony_model::run_log::{NamedPlan, ShareOf};
 use prony_model::target::Target;
 
@@ -147,7 +147,7 @@ impl ExperimentPlan {
         NamedPlan {
             name: self.name.clone(),
             describe: String::new(),
-            plan: PlanRecord { rate_per_s: rate.map(Rate::as_per_s), ..PlanRecord::of(aimed) },
+            plan: RecordedPlan { rate_per_s: rate.map(Rate::as_per_s), ..RecordedPlan::of(aimed) },
             group: self.group.clone(),
             share: self.share.clone(),
             workers: self.workers.map(|policy| policy.to_string()),

@@ -12,7 +12,7 @@ use crate::recorder::{Edges, End, Gathered, TakePart};
 use crate::sys;
 use prony_model::measurement::{ClientCost, Measurement};
 use prony_model::plan::Plan;
-use prony_model::plan_record::nanoseconds;
+use prony_model::units::nanoseconds;
 
 use super::process_cpu::{ProcessCpu, until_next_look};
 use super::{FromWorker, Inlets, PANICKED, WorkerHandle};

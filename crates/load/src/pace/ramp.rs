@@ -2,8 +2,8 @@
 //! the area below the ramp is k: the root of a quadratic in the form whose terms all have one sign, so that nothing
 //! cancels (a falling leg is walked from its end), then put right in integers.
 
-use prony_model::plan_record::nanoseconds;
 use prony_model::rate::Stage;
+use prony_model::units::nanoseconds;
 
 /// One request's area, in halves of (millionths per second) × nanoseconds, so that a leg's is an integer.
 const REQUEST: u128 = 2 * 1_000_000 * 1_000_000_000;
@@ -236,7 +236,7 @@ mod tests {
 
         #[test]
         fn users_of_a_record_are_those_of_its_ramp(stages in prop::collection::vec((0u64..5_000, 0u64..500), 1..5), at in 0..20 * S) {
-            let record = |(ms, to): &(u64, u64)| prony_model::plan_record::StageRecord {
+            let record = |(ms, to): &(u64, u64)| prony_model::recorded_plan::RecordedStage {
                 duration_ns: ms * 1_000_000,
                 to_rate_per_s: None,
                 to_connections: Some(*to),

@@ -4,7 +4,7 @@ use crate::recorder::by_request::are_fine;
 use crate::recorder::window_delta::WindowDelta;
 use prony_model::measurement::{Bin, Censored, ErrorKind, Measurement, Parts, RequestFigures};
 use prony_model::plan::Plan;
-use prony_model::plan_record::nanoseconds;
+use prony_model::units::nanoseconds;
 
 /// The identities that a share breaks, as sentences: those that hold at every edge, whatever came after it.
 pub(crate) fn of_share(share: &WindowDelta, plan: &Plan) -> Vec<String> {

@@ -12,7 +12,7 @@ use crate::recorder::{BINS_PER_SECOND, SECOND_NS};
 use prony_model::histogram::{Histogram, SparseHistogram, middle_ns};
 use prony_model::measurement::{Bin, Bins, ErrorKind, Measurement};
 use prony_model::plan::Plan;
-use prony_model::plan_record::nanoseconds;
+use prony_model::units::nanoseconds;
 
 /// Who hears of each part that all places have given, and whether it is the last.
 pub(crate) type TakePart<'a> = &'a mut dyn FnMut(&WindowDelta, bool);

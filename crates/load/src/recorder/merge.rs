@@ -6,7 +6,7 @@ use crate::recorder::series::Series;
 use crate::recorder::window_delta::WindowDelta;
 use prony_model::measurement::{Bins, ClientCost, ErrorTally, Http2Use, Measurement, ReceiveClock, TlsUse};
 use prony_model::plan::Plan;
-use prony_model::plan_record::nanoseconds;
+use prony_model::units::nanoseconds;
 
 /// Whether a stop cut the load short (not after a count was reached and answered). The window's end is since the start.
 pub(crate) fn was_interrupted(stop_asked: bool, ends: &[End], window_end_ns: u64) -> bool {

@@ -51,8 +51,8 @@ use crate::worker::idle::Idle;
 use crate::worker::{Assignment, Shared, Source, Worker};
 use prony_model::measurement::{Measurement, RunTotal};
 use prony_model::plan::{Arrivals, Plan};
-use prony_model::plan_record::nanoseconds;
 use prony_model::target::Target;
+use prony_model::units::nanoseconds;
 
 use any_order::{Network, Servers};
 use nature::Nature;

@@ -1,8 +1,8 @@
 //! When connections of stages are in use, by definition: j begins when the level reaches j, ends when it falls to j.
 
 use prony_model::plan::{Arrivals, Plan};
-use prony_model::plan_record::nanoseconds;
 use prony_model::rate::Stage;
+use prony_model::units::nanoseconds;
 
 /// A worker's connections under a plan's stages. Instants are after the start.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::pace::Schedule;
 use prony_model::measurement::{ErrorKind, Tolerance};
 use prony_model::plan::{Expect, Plan};
-use prony_model::plan_record::nanoseconds;
+use prony_model::units::nanoseconds;
 
 use super::stages::InUse;
 

@@ -82,12 +82,12 @@ mod tests {
     use super::*;
     use crate::measurement::{ErrorKind, ErrorTally};
     use crate::observed::Observed;
-    use crate::plan_record::PlanRecord;
+    use crate::recorded_plan::RecordedPlan;
     use crate::run_log::{CandidateRecord, Event, NamedPlan, RawResult, TrialStart};
 
     #[test]
     fn a_placeholder_for_a_rate_to_be_found_is_left_out_on_reading() {
-        let plan = PlanRecord { rate_per_s: Some(1.0), ..PlanRecord::default() };
+        let plan = RecordedPlan { rate_per_s: Some(1.0), ..RecordedPlan::default() };
         let mut header = Header {
             plans: [None, Some("default".to_owned())]
                 .map(|capacity| NamedPlan { plan: plan.clone(), capacity, ..NamedPlan::default() })
@@ -111,7 +111,7 @@ mod tests {
             pair("X-Token", "@env:TOKEN"),
             pair("Accept", "text/html"),
         ];
-        let plan = PlanRecord { url: url.to_owned(), headers, ..PlanRecord::default() };
+        let plan = RecordedPlan { url: url.to_owned(), headers, ..RecordedPlan::default() };
         let named = NamedPlan {
             name: "p".to_owned(),
             describe: "1 connection, GET /?api_key=s3cret".to_owned(),

@@ -10,8 +10,8 @@ use prony_model::Target;
 use prony_model::capacity::{CapacityReport, SCHEMA};
 use prony_model::command::EMBEDDED;
 use prony_model::options::LoadOptions;
-use prony_model::plan_record::PlanRecord;
 use prony_model::rate::Rate;
+use prony_model::recorded_plan::RecordedPlan;
 use prony_model::run_log::Header;
 use prony_model::trial::TargetRecord;
 use prony_model::units::{DurationValue, Share, WindowValue, show_duration};
@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &CapacityArguments, printer: &Printer) -> Result<()
         target: TargetRecord { url: wanted.load.target.display_url(), address },
         // Before a probe has ended, no rate is known.
         plan: outcome.trial.as_ref().map_or_else(
-            || PlanRecord { rate_per_s: None, ..PlanRecord::of(&wanted.load) },
+            || RecordedPlan { rate_per_s: None, ..RecordedPlan::of(&wanted.load) },
             |trial| trial.plan.clone(),
         ),
         host: outside.host.clone(),

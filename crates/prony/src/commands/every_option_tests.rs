@@ -8,7 +8,7 @@ use clap::Parser;
 use prony_lab::candidate::Layout;
 use prony_lab::experiment::Experiment;
 use prony_model::options::LoadOptions;
-use prony_model::plan_record::PlanRecord;
+use prony_model::recorded_plan::RecordedPlan;
 use prony_model::{Plan, Target};
 use prony_report::command::command;
 
@@ -218,8 +218,8 @@ fn every_option_is_in_the_run_log_and_the_reproducing_command() {
     for Case { option, flags, scheme, .. } in cases(folder.path()) {
         let url = format!("{scheme}://127.0.0.1/");
         let plan = loaded(&url, &flags);
-        let record = PlanRecord::of(&plan);
-        let usual = PlanRecord::of(&Plan::closed(Target::parse(&url).unwrap()));
+        let record = RecordedPlan::of(&plan);
+        let usual = RecordedPlan::of(&Plan::closed(Target::parse(&url).unwrap()));
         // The socket stands in the trial's address, and a key goes with its certificate.
         assert!(record != usual || option == "unix", "{option} leaves no trace in the log");
         let address =
@@ -237,7 +237,7 @@ fn every_option_is_in_the_run_log_and_the_reproducing_command() {
         let words = line.replace("list.txt", &folder.path().join("list.txt").display().to_string());
         let words = words.replace("both.pem", &folder.path().join("both.pem").display().to_string());
         let again = loaded(&url, &shlex::split(&words).unwrap()[3..]);
-        assert_eq!(PlanRecord::of(&again), record, "{option}: {line}");
+        assert_eq!(RecordedPlan::of(&again), record, "{option}: {line}");
         assert_eq!(again.unix, plan.unix, "{option}: {line}");
     }
 }

@@ -14,7 +14,7 @@ use prony_lab::watch::LoadObserver;
 use prony_load::{Control, LoadError, Loader, Snapshot};
 use prony_model::command::EMBEDDED;
 use prony_model::observed::Observed;
-use prony_model::plan_record::PlanRecord;
+use prony_model::recorded_plan::RecordedPlan;
 use prony_model::run_log::{Header, NamedPlan, PlannedTrial, RawResult, RunLog, TrialResult};
 use prony_model::tls::Verify;
 use prony_model::trial::Validity;
@@ -131,7 +131,7 @@ impl<'a> LoadContext<'a> {
         slos: &'a [Slo],
         printer: &'a Printer,
     ) -> LoadContext<'a> {
-        let record = PlanRecord::of(plan);
+        let record = RecordedPlan::of(plan);
         let rate = record.rate_per_s.map_or(String::new(), |rate| format!("-r{rate}"));
         let list =
             record.targets.as_ref().map_or(String::new(), |list| format!("-list-{}", list.fingerprint));

@@ -8,9 +8,10 @@ use prony_lab::bench::BenchEvent;
 use prony_load::Snapshot;
 use prony_model::Plan;
 use prony_model::fleet::LiveAgent;
-use prony_model::plan_record::{PlanRecord, nanoseconds};
+use prony_model::recorded_plan::RecordedPlan;
 use prony_model::run_log::{Header, PlannedTrial, RunLog};
 use prony_model::secret::redacted;
+use prony_model::units::nanoseconds;
 use prony_report::page;
 use prony_report::page::live::{LiveEnd, LiveHead, LiveTrial};
 
@@ -122,7 +123,7 @@ impl Watch {
 }
 
 pub(crate) fn load_head(plan: &Plan, redact: &[String]) -> LiveHead {
-    let record = PlanRecord::of(plan);
+    let record = RecordedPlan::of(plan);
     LiveHead {
         command: reproduce::own(redact),
         title: record.url.clone(),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prony_lab::bench::{BenchEvent, BenchSetup};
-use prony_model::plan_record::nanoseconds;
 use prony_model::run_log::{Header, PlannedTrial, TrialResult};
 use prony_model::trial::{Bound, Outcome, Trial, Validity};
+use prony_model::units::nanoseconds;
 use prony_report::format;
 
 use super::bench_view;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use prony_model::plan_record::nanoseconds;
+use prony_model::units::nanoseconds;
 use prony_report::format;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};

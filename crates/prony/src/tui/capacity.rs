@@ -5,7 +5,7 @@ use std::time::Duration;
 use prony_lab::capacity::{CapacityEvent, CapacityPlan};
 use prony_load::Snapshot;
 use prony_model::capacity::Probe;
-use prony_model::plan_record::nanoseconds;
+use prony_model::units::nanoseconds;
 use prony_report::format;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};

@@ -6,7 +6,7 @@ use prony_model::Plan;
 use prony_model::fleet::LiveAgent;
 use prony_model::measurement::ErrorKind;
 use prony_model::plan::Arrivals;
-use prony_model::plan_record::PlanRecord;
+use prony_model::recorded_plan::RecordedPlan;
 use prony_report::format;
 
 use super::timeline::Timeline;
@@ -70,7 +70,7 @@ pub(crate) struct LoadState {
 
 impl LoadState {
     pub(crate) fn of(plan: &Plan) -> LoadState {
-        let record = PlanRecord::of(plan);
+        let record = RecordedPlan::of(plan);
         let what = match &record.targets {
             Some(_) => record.asked(),
             None => format!("{} {}", record.method, record.url),

@@ -67,7 +67,7 @@ fn rounded(value: u64, unit: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_model::plan_record::StageRecord;
+    use prony_model::recorded_plan::RecordedStage;
     use prony_model::testing;
 
     const S: u64 = 1_000_000_000;
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn in_a_ramp_the_threads_are_those_of_the_instant() {
         let mut trial = testing::trial(&[&[1]]);
-        let to = |to| StageRecord { duration_ns: 10 * S, to_rate_per_s: None, to_connections: Some(to) };
+        let to = |to| RecordedStage { duration_ns: 10 * S, to_rate_per_s: None, to_connections: Some(to) };
         trial.plan.stages = vec![to(100), to(0)];
         let at = |second: u64| sample(second * S, S / 2);
         let lines = written(&trial, &[at(0), at(4), at(10), at(14), at(30)]);

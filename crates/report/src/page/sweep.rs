@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use prony_model::plan::ArrivalKind;
-use prony_model::plan_record::PlanRecord;
+use prony_model::recorded_plan::RecordedPlan;
 use prony_model::run_log::{NamedPlan, RunLog, ShareOf, TrialResult};
 
 use schemars::JsonSchema;
@@ -54,9 +54,9 @@ pub(crate) struct SweepPoint {
 const AXES: [Against; 3] = [Against::Rate, Against::Share, Against::Connections];
 
 /// A plan without what makes no other sweep of it: target, length and seed. Stages have a page of their own.
-fn swept(plan: &PlanRecord) -> Option<NamedPlan> {
+fn swept(plan: &RecordedPlan) -> Option<NamedPlan> {
     (plan.stages.is_empty() && plan.arrivals != ArrivalKind::Stages).then(|| NamedPlan {
-        plan: PlanRecord {
+        plan: RecordedPlan {
             url: String::new(),
             duration_ns: None,
             requests: None,
@@ -161,7 +161,7 @@ mod tests {
 
     fn plan(name: &str, connections: u32, rate: Option<f64>) -> NamedPlan {
         let arrivals = if rate.is_some() { ArrivalKind::Constant } else { ArrivalKind::Closed };
-        let plan = PlanRecord { connections, rate_per_s: rate, arrivals, ..fixtures::closed().plan };
+        let plan = RecordedPlan { connections, rate_per_s: rate, arrivals, ..fixtures::closed().plan };
         let (name, describe) = (name.to_owned(), name.to_owned());
         NamedPlan { name, describe, plan, ..NamedPlan::default() }
     }

@@ -4,7 +4,7 @@ use prony_analysis::experiment::CARRIED_WHOLE;
 use prony_analysis::figure::Figure;
 use prony_model::Estimate;
 use prony_model::code::Code;
-use prony_model::plan_record::StageRecord;
+use prony_model::recorded_plan::RecordedStage;
 use prony_model::run_log::TrialResult;
 use prony_model::trial::{Bound, Outcome, Trial, Validity};
 
@@ -53,7 +53,7 @@ pub(crate) struct TrialHead {
     codes: Vec<Code>,
     /// The stages of its load, where it has any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    stages: Vec<StageRecord>,
+    stages: Vec<RecordedStage>,
     /// Why nothing was measured: all figures are 0 then.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<String>,

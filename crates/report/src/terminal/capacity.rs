@@ -1,7 +1,7 @@
 //! A search for the highest sustainable rate, for the terminal.
 
 use prony_model::capacity::{CapacityRecord, Probe};
-use prony_model::plan_record::PlanRecord;
+use prony_model::recorded_plan::RecordedPlan;
 
 use super::lines::{Ink, Lines, TerminalOptions};
 use super::next;
@@ -14,7 +14,7 @@ const PLOT_ROWS: usize = 8;
 /// A search of a plan at an `address`: the answer, the probes by rate, a picture. `interrupted`: it was ended early.
 pub fn capacity(
     found: &CapacityRecord,
-    plan: &PlanRecord,
+    plan: &RecordedPlan,
     address: &str,
     interrupted: bool,
     options: &TerminalOptions,
@@ -40,7 +40,7 @@ pub fn capacity(
         out.wrapped(" ! ", text, Ink::PLAIN);
     }
     if let Some(estimate) = &found.capacity_per_s {
-        let load = PlanRecord {
+        let load = RecordedPlan {
             rate_per_s: next::rounded(estimate.point * 0.8),
             duration_ns: Some(60_000_000_000),
             requests: None,
@@ -200,7 +200,7 @@ mod tests {
             probes: vec![probe(900.0, 1_000, None)],
             void: None,
         };
-        let plan = PlanRecord { protocol: prony_model::plan::ProtocolId::H2, pipeline: 8, ..trial.plan };
+        let plan = RecordedPlan { protocol: prony_model::plan::ProtocolId::H2, pipeline: 8, ..trial.plan };
         let shown = capacity(&found, &plan, &trial.target.address, false, &TerminalOptions::default());
         assert!(shown.contains("100 connections, HTTP/2 with 8 streams each · constant arrivals"), "{shown}");
     }

@@ -1,7 +1,7 @@
 //! The commands that answer the next questions.
 
 use prony_model::plan::ArrivalKind;
-use prony_model::plan_record::PlanRecord;
+use prony_model::recorded_plan::RecordedPlan;
 use prony_model::trial::{Bound, Outcome, Trial, Validity};
 
 use super::lines::{Ink, Lines};
@@ -50,11 +50,11 @@ fn round_duration(ns: u64) -> String {
 
 fn next_load(trial: &Trial, target: Option<&str>) -> Option<Vec<String>> {
     let completed = trial.throughput.requests_per_s.point;
-    let of = |plan: &PlanRecord| command::next(plan, &trial.target.address, target.unwrap_or(&plan.url));
+    let of = |plan: &RecordedPlan| command::next(plan, &trial.target.address, target.unwrap_or(&plan.url));
     let rate = match (trial.outcome, trial.plan.rate_per_s) {
         // One request, to see its response.
         (Outcome::Broken, _) => {
-            let one = PlanRecord {
+            let one = RecordedPlan {
                 connections: 1,
                 threads: 1,
                 pipeline: 1,
@@ -77,7 +77,7 @@ fn next_load(trial: &Trial, target: Option<&str>) -> Option<Vec<String>> {
         open => open,
     };
     let rate_per_s = Some(rounded(rate)?);
-    Some(of(&PlanRecord { rate_per_s, arrivals, ..trial.plan.clone() }))
+    Some(of(&RecordedPlan { rate_per_s, arrivals, ..trial.plan.clone() }))
 }
 
 pub(super) fn push(out: &mut Lines, commands: &[Vec<String>]) {

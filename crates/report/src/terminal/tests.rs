@@ -4,7 +4,7 @@ use super::*;
 use crate::fixtures;
 use prony_model::histogram::SparseHistogram;
 use prony_model::list::Order;
-use prony_model::plan_record::TargetsRecord;
+use prony_model::recorded_plan::RecordedList;
 
 fn plain() -> TerminalOptions {
     TerminalOptions::default()
@@ -41,7 +41,7 @@ fn a_valid_trial_in_closed_arrivals() {
 fn a_trial_over_tls_names_cipher_and_unverified_certificate() {
     let mut t = fixtures::closed();
     t.plan.url = "https://127.0.0.1:8443/".into();
-    t.plan.tls = Some(prony_model::plan_record::TlsPlanRecord {
+    t.plan.tls = Some(prony_model::recorded_plan::RecordedTls {
         verify: prony_model::tls::VerifyKind::None,
         resumption: "on".into(),
         alpn: prony_model::plan::ProtocolId::Http1,
@@ -211,7 +211,7 @@ fn the_next_command_after_a_sustained_rate_is_a_higher_rate() {
 #[test]
 fn after_a_closed_load_of_a_list_a_search_by_it_is_named() {
     let mut trial = fixtures::closed();
-    let list = TargetsRecord {
+    let list = RecordedList {
         lines: 2,
         requests: 2,
         order: Order::InTurn,
@@ -460,7 +460,7 @@ fn colour_does_not_change_the_layout() {
 #[test]
 fn a_percentile_withheld_in_stages_advises_longer_stages() {
     let mut t = fixtures::closed();
-    t.plan.stages = vec![prony_model::plan_record::StageRecord {
+    t.plan.stages = vec![prony_model::recorded_plan::RecordedStage {
         duration_ns: 33_000_000_000,
         to_rate_per_s: None,
         to_connections: Some(100),

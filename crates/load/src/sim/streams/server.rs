@@ -4,7 +4,7 @@ use prony_http2::Code;
 use prony_http2::frame::{Header, flag, kind, setting, word, write};
 use prony_model::measurement::ErrorKind;
 use prony_model::plan::{Expect, Plan};
-use prony_model::plan_record::nanoseconds;
+use prony_model::units::nanoseconds;
 
 use crate::pace::request_order::RequestOrder;
 

@@ -360,8 +360,8 @@ fn plans_as_before(experiment: &mut Experiment, header: &Header) {
         plan.load.stop.duration = known.plan.duration_ns.map(Duration::from_nanos);
         plan.load.warmup = Duration::from_nanos(known.plan.warmup_ns);
         plan.space(known.plan.arrivals == ArrivalKind::Poisson);
-        if !known.plan.stages.is_empty() {
-            plan.load.arrivals = known.plan.arrivals();
+        if let Some(stages) = known.plan.arrivals().filter(|_| !known.plan.stages.is_empty()) {
+            plan.load.arrivals = stages;
         }
         true
     });
@@ -406,7 +406,7 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
     use clap::Parser;
-    use prony_model::plan_record::PlanRecord;
+    use prony_model::recorded_plan::RecordedPlan;
     use prony_model::run_log::NamedPlan;
 
     #[test]
@@ -442,7 +442,7 @@ mod tests {
         let scaled = whole.scaled("short").unwrap();
         let record = |plan: &prony_lab::experiment::ExperimentPlan| NamedPlan {
             name: plan.name.clone(),
-            plan: PlanRecord::of(&plan.load),
+            plan: RecordedPlan::of(&plan.load),
             ..NamedPlan::default()
         };
         let header =

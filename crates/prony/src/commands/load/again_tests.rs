@@ -1,7 +1,7 @@
 //! The command line that reproduces a trial means the plan that the trial was measured with.
 
 use clap::Parser;
-use prony_model::plan_record::PlanRecord;
+use prony_model::recorded_plan::RecordedPlan;
 use prony_model::target::Target;
 use prony_report::command::command;
 
@@ -9,7 +9,7 @@ use crate::cli::{Cli, Command};
 use crate::commands::{parse_cpus, plan};
 
 /// What a command line's words mean.
-fn meaning(words: &[String]) -> PlanRecord {
+fn meaning(words: &[String]) -> RecordedPlan {
     let Command::Load(arguments) = Cli::try_parse_from(words).unwrap().command else {
         panic!("{words:?} is no load")
     };
@@ -18,7 +18,7 @@ fn meaning(words: &[String]) -> PlanRecord {
     if let Some(cpus) = &arguments.common.pin {
         plan.cpus = parse_cpus(cpus).unwrap();
     }
-    PlanRecord::of(&plan)
+    RecordedPlan::of(&plan)
 }
 
 /// The words that a shell makes of a line.

@@ -7,6 +7,7 @@ use crate::plan::{ArrivalKind, Arrivals, CONNECTIONS_MAX, DURATION_MAX, Plan, Pr
 use crate::rate::{Rate, Stage};
 use crate::secret::{REDACTED, is_asked_for, is_secret_by_custom, redacted_command};
 use crate::tls::VerifyKind;
+use crate::units::nanoseconds;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::time::Duration;
@@ -16,7 +17,7 @@ pub(crate) const LIST_MAX: usize = 10_000;
 
 /// A plan, as JSON has it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct PlanRecord {
+pub struct RecordedPlan {
     /// The URL without userinfo.
     pub url: String,
     /// The request's method.
@@ -69,21 +70,21 @@ pub struct PlanRecord {
     pub user_clock: bool,
     /// The stages, where there are any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stages: Vec<StageRecord>,
+    pub stages: Vec<RecordedStage>,
     /// Local addresses that connections come from; empty: the kernel's choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
     /// How TLS is spoken; `None` with an `http://` URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tls: Option<TlsPlanRecord>,
+    pub tls: Option<RecordedTls>,
     /// The list of requests, where there is one; `url` is then the server's, and `method` that of lines without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub targets: Option<TargetsRecord>,
+    pub targets: Option<RecordedList>,
 }
 
 /// A list of requests, as it can be told from another. The requests themselves are the trial's `targets`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TargetsRecord {
+pub struct RecordedList {
     /// Lines with a request.
     pub lines: u64,
     /// Different requests among them.
@@ -99,7 +100,7 @@ pub struct TargetsRecord {
 
 /// A stage: a linear change from the level before, 0 at first, to its own.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct StageRecord {
+pub struct RecordedStage {
     /// How long it takes; 0 is a jump.
     pub duration_ns: u64,
     /// Requests per second at its end; `None` in stages of connections.
@@ -114,7 +115,7 @@ fn null_is_http1<'de, D: Deserializer<'de>>(from: D) -> Result<ProtocolId, D::Er
 
 /// How TLS is spoken, as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TlsPlanRecord {
+pub struct RecordedTls {
     /// Against what the server's certificate is checked.
     pub verify: VerifyKind,
     /// Whether sessions are resumed: `on` or `off`.
@@ -125,7 +126,7 @@ pub struct TlsPlanRecord {
     pub client_certificate: bool,
 }
 
-impl PlanRecord {
+impl RecordedPlan {
     /// How many connections have a user at this instant of the schedule: in a ramp of connections those that have begun and
     /// not ended, else all of them.
     pub fn users_at(&self, at_ns: u64) -> u64 {
@@ -155,16 +156,9 @@ impl PlanRecord {
     /// Why it cannot be a plan's record, in a sentence.
     pub fn check(&self) -> Result<(), String> {
         self.check_numbers()?;
-        let rate = self.rate_per_s.and_then(Rate::per_s);
-        let sound = match self.arrivals {
-            ArrivalKind::Closed => true,
-            ArrivalKind::Constant | ArrivalKind::Poisson => rate.is_some(),
-            ArrivalKind::Stages => !self.stages.is_empty(),
-        };
-        if sound {
-            Ok(())
-        } else {
-            Err(format!("its plan's arrivals, {}, lack their rate or stages", self.arrivals))
+        match self.arrivals() {
+            Some(_) => Ok(()),
+            None => Err(format!("its plan's arrivals, {}, lack their rate or stages", self.arrivals)),
         }
     }
 
@@ -181,7 +175,7 @@ impl PlanRecord {
         let lengths = [self.duration_ns.unwrap_or(0), self.warmup_ns, self.timeout_ns, self.body_bytes];
         numbers(lengths.into_iter().chain(self.stages.iter().map(|stage| stage.duration_ns)))?;
         let lasts_ns: u64 = self.stages.iter().map(|stage| stage.duration_ns).sum();
-        let beyond = |stage: &StageRecord| {
+        let beyond = |stage: &RecordedStage| {
             stage.to_connections.is_some_and(|to| to > u64::from(CONNECTIONS_MAX))
                 || stage.to_rate_per_s.is_some_and(|to| !(0.0..=Rate::MAX_PER_S).contains(&to))
         };
@@ -200,33 +194,37 @@ impl PlanRecord {
         }
     }
 
-    /// Its arrivals; of a record that [`PlanRecord::check`] refuses, closed.
-    pub fn arrivals(&self) -> Arrivals {
-        let rate = self.rate_per_s.and_then(Rate::per_s);
-        let stages = |to: fn(&StageRecord) -> Option<u64>| -> Option<Vec<Stage>> {
+    /// `None` where the record lacks its rate, as a search's plan does, or its stages.
+    pub fn arrivals(&self) -> Option<Arrivals> {
+        let rate = || self.rate_per_s.and_then(Rate::per_s);
+        let stages = |to: fn(&RecordedStage) -> Option<u64>| {
             let stage =
-                |s: &StageRecord| Some(Stage { duration: Duration::from_nanos(s.duration_ns), to: to(s)? });
-            self.stages.iter().map(stage).collect()
+                |s: &RecordedStage| Some(Stage { duration: Duration::from_nanos(s.duration_ns), to: to(s)? });
+            self.stages.iter().map(stage).collect::<Option<Vec<_>>>().filter(|stages| !stages.is_empty())
         };
-        match (self.arrivals, rate) {
-            (ArrivalKind::Constant, Some(rate)) => Arrivals::Constant(rate),
-            (ArrivalKind::Poisson, Some(rate)) => Arrivals::Poisson(rate),
-            (ArrivalKind::Stages, _) => {
-                let connections = stages(|s| s.to_connections);
-                let rates = || stages(|s| s.to_rate_per_s.map(micro_per_s));
-                connections.map_or_else(
-                    || Arrivals::RateStages(rates().unwrap_or_default()),
-                    Arrivals::ConnectionStages,
-                )
-            }
-            _ => Arrivals::Closed,
+        match self.arrivals {
+            ArrivalKind::Closed => Some(Arrivals::Closed),
+            ArrivalKind::Constant => rate().map(Arrivals::Constant),
+            ArrivalKind::Poisson => rate().map(Arrivals::Poisson),
+            ArrivalKind::Stages => stages(|s| s.to_connections)
+                .map(Arrivals::ConnectionStages)
+                .or_else(|| stages(|s| s.to_rate_per_s.map(micro_per_s)).map(Arrivals::RateStages)),
         }
     }
 
-    pub fn of(plan: &Plan) -> PlanRecord {
+    /// Whether requests are due whatever the server does.
+    pub fn is_open(&self) -> bool {
+        match self.arrivals {
+            ArrivalKind::Closed => false,
+            ArrivalKind::Constant | ArrivalKind::Poisson => true,
+            ArrivalKind::Stages => self.stages.iter().any(|stage| stage.to_rate_per_s.is_some()),
+        }
+    }
+
+    pub fn of(plan: &Plan) -> RecordedPlan {
         // With the user and the password of the URL, which `url` has not.
         let headers = plan.target.headers(plan.headers.clone());
-        PlanRecord {
+        RecordedPlan {
             url: plan.target.display_url(),
             method: plan.work.method().to_owned(),
             headers: headers.into_iter().map(|(name, value)| (name, value.to_string())).collect(),
@@ -251,13 +249,13 @@ impl PlanRecord {
             user_clock: plan.user_clock,
             stages: stages(&plan.arrivals),
             sources: plan.sources.iter().map(ToString::to_string).collect(),
-            tls: plan.target.tls.then(|| TlsPlanRecord {
+            tls: plan.target.tls.then(|| RecordedTls {
                 verify: plan.tls.verify.kind(),
                 resumption: if plan.tls.resumption { "on" } else { "off" }.to_owned(),
                 alpn: plan.protocol.id(true),
                 client_certificate: plan.tls.identity_files.is_some(),
             }),
-            targets: plan.work.list().map(|list| TargetsRecord {
+            targets: plan.work.list().map(|list| RecordedList {
                 lines: list.lines.len() as u64,
                 requests: list.requests.len() as u64,
                 order: list.order,
@@ -284,19 +282,14 @@ fn fingerprint(bytes: &[u8]) -> String {
 }
 
 /// The stages. A rate is at most 1e14 millionths, exact in an f64.
-fn stages(arrivals: &Arrivals) -> Vec<StageRecord> {
+fn stages(arrivals: &Arrivals) -> Vec<RecordedStage> {
     let of_rate = matches!(arrivals, Arrivals::RateStages(_));
-    let record = |stage: &Stage| StageRecord {
+    let record = |stage: &Stage| RecordedStage {
         duration_ns: nanoseconds(stage.duration),
         to_rate_per_s: of_rate.then_some(stage.to as f64 / 1e6),
         to_connections: (!of_rate).then_some(stage.to),
     };
     arrivals.stages().unwrap_or_default().iter().map(record).collect()
-}
-
-/// A duration in whole nanoseconds; a day is 8.64e13, so `u64` holds any plan's.
-pub fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -318,12 +311,12 @@ mod tests {
         .map(|(n, v)| (n.to_owned(), Secret::of_header(n, v).unwrap()))
         .to_vec();
         hide_headers(&mut plan.headers, &["x-own".to_owned()]);
-        let text = serde_json::to_string(&PlanRecord::of(&plan)).unwrap();
+        let text = serde_json::to_string(&RecordedPlan::of(&plan)).unwrap();
         assert!(!text.contains("s3") && !text.contains("pw"), "{text}");
         assert!(text.contains("*/*"));
         plan.headers.clear();
         let credentials = [("Authorization".to_owned(), "[redacted]".to_owned())];
-        assert_eq!(PlanRecord::of(&plan).headers, credentials, "of the URL");
+        assert_eq!(RecordedPlan::of(&plan).headers, credentials, "of the URL");
     }
 
     #[test]
@@ -331,7 +324,7 @@ mod tests {
         let of = |body: &'static [u8]| {
             let mut plan = Plan::closed(Target::parse("http://h/").unwrap());
             plan.body = body.into();
-            PlanRecord::of(&plan)
+            RecordedPlan::of(&plan)
         };
         let (one, other, none) = (of(b"{\"a\":1}"), of(b"{\"a\":2}"), of(b""));
         assert_eq!(one.body_bytes, other.body_bytes);

@@ -1350,6 +1350,8 @@ export interface RecordedPlan {
   duration_ns: number | null;
   /** Whether every response's body is compared. */
   expect_body: boolean;
+  /** Values that every body must have as JSON, `/id=17`; of a secret one `@env:NAME` or `[redacted]`. */
+  expect_json?: string[];
   /** The status expected; `None`: any 2xx or 3xx. */
   expect_status: number | null;
   /** Headers as given; of a secret `@env:NAME` or `[redacted]`. */

@@ -2,17 +2,22 @@
 //!
 //! A short body is compared with memcmp. A long one would drive answers out of the cache; so it is hashed (XXH3, 128
 //! bits, at the speed of memory): it finds every chance difference, but is no proof against a server that builds one on
-//! purpose. A SHA-256 is, where the plan gives one.
+//! purpose. A SHA-256 is, where the plan gives one. Where values in it are expected, a body is kept until it is whole.
 
 use std::collections::HashMap;
 
 use ring::digest::{Context, SHA256};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
+use prony_model::json_value::{JsonValue, holds};
 use prony_model::plan::{Expect, Plan};
+use serde_json::Value;
 
 /// The longest expected body that is compared byte by byte: a page of memory.
 const COMPARED_MAX_BYTES: usize = 4 << 10;
+
+/// The longest body that is read for values. A connection (with HTTP/2, a stream) keeps room for the longest that it had.
+const JSON_MAX_BYTES: usize = 1 << 20;
 
 /// What an answer must be, as workers check it.
 #[derive(Debug)]
@@ -27,11 +32,25 @@ enum ExpectedBody {
     Bytes(Vec<u8>),
     Hash { length: u64, xxh3: u128 },
     Sha256([u8; 32]),
+    Json(Vec<ExpectedValue>),
+}
+
+#[derive(Debug)]
+struct ExpectedValue {
+    pointer: String,
+    value: Value,
+    is_hidden: bool,
 }
 
 impl Expected {
     pub(crate) fn of(expect: &Expect) -> Expected {
+        let value = |one: &JsonValue| ExpectedValue {
+            pointer: one.pointer.clone(),
+            value: one.expected(),
+            is_hidden: one.value.is_hidden(),
+        };
         let body = match (&expect.sha256, &expect.body) {
+            _ if !expect.json.is_empty() => ExpectedBody::Json(expect.json.iter().map(value).collect()),
             (Some(sha256), _) => ExpectedBody::Sha256(*sha256),
             (None, None) => ExpectedBody::Any,
             (None, Some(body)) if body.len() <= COMPARED_MAX_BYTES => ExpectedBody::Bytes(body.clone()),
@@ -115,18 +134,27 @@ pub(crate) struct BodyCheck {
     wrong: bool,
     /// Boxed, since a connection without one should cost no more for it; made before the clock starts.
     xxh3: Option<Box<Xxh3>>,
-    sha256: Option<Box<Context>>,
+    whole: Option<Box<WholeBody>>,
+}
+
+/// What only a whole body tells.
+struct WholeBody {
+    sha256: Context,
+    json: Vec<u8>,
+    /// What was wrong with the last one; empty where that is its length or its bytes.
+    why: String,
 }
 
 impl BodyCheck {
     pub(crate) fn new(expected: &Expectations) -> BodyCheck {
         let hashes = expected.any(|body| matches!(body, ExpectedBody::Hash { .. }));
-        let digests = expected.any(|body| matches!(body, ExpectedBody::Sha256(_)));
+        let is_whole = |body: &ExpectedBody| matches!(body, ExpectedBody::Sha256(_) | ExpectedBody::Json(_));
+        let whole = || WholeBody { sha256: Context::new(&SHA256), json: Vec::new(), why: String::new() };
         BodyCheck {
             length: 0,
             wrong: false,
             xxh3: hashes.then(|| Box::new(Xxh3::new())),
-            sha256: digests.then(|| Box::new(Context::new(&SHA256))),
+            whole: expected.any(is_whole).then(|| Box::new(whole())),
         }
     }
 
@@ -153,7 +181,13 @@ impl BodyCheck {
                     hasher.update(bytes);
                 }
             }
-            ExpectedBody::Sha256(_) => self.sha256.iter_mut().for_each(|hasher| hasher.update(bytes)),
+            ExpectedBody::Sha256(_) => self.whole.iter_mut().for_each(|whole| whole.sha256.update(bytes)),
+            ExpectedBody::Json(_) => {
+                self.wrong |= self.length > JSON_MAX_BYTES as u64;
+                if let Some(whole) = self.whole.as_mut().filter(|_| !self.wrong) {
+                    whole.json.extend_from_slice(bytes);
+                }
+            }
         }
     }
 
@@ -164,6 +198,7 @@ impl BodyCheck {
     }
 
     fn verdict(&mut self, expected: &Expected) -> Result<(), u64> {
+        self.whole.iter_mut().for_each(|whole| whole.why.clear());
         let right = match &expected.body {
             ExpectedBody::Any => true,
             ExpectedBody::Bytes(body) => !self.wrong && self.length == body.len() as u64,
@@ -171,14 +206,28 @@ impl BodyCheck {
                 let hashed = || self.xxh3.as_ref().map(|hasher| hasher.digest128());
                 !self.wrong && self.length == *length && hashed() == Some(*xxh3)
             }
-            ExpectedBody::Sha256(sha256) => self.sha256.as_mut().is_some_and(|hasher| {
-                let hashed = std::mem::replace(&mut **hasher, Context::new(&SHA256)).finish();
+            ExpectedBody::Sha256(sha256) => self.whole.as_mut().is_some_and(|whole| {
+                let hashed = std::mem::replace(&mut whole.sha256, Context::new(&SHA256)).finish();
                 hashed.as_ref() == sha256
+            }),
+            ExpectedBody::Json(values) => self.whole.as_mut().is_some_and(|whole| {
+                let held = if self.wrong { Err(too_long()) } else { hold(values, &whole.json) };
+                whole.why = held.err().unwrap_or_default();
+                whole.why.is_empty()
             }),
         };
         let length = self.length;
         self.reset();
         if right { Ok(()) } else { Err(length) }
+    }
+
+    /// What is said of a body of so many bytes that was found wrong.
+    #[cold]
+    pub(crate) fn why(&mut self, length: u64) -> String {
+        match self.whole.as_mut().map(|whole| std::mem::take(&mut whole.why)) {
+            Some(why) if !why.is_empty() => why,
+            _ => format!("a body of {length} bytes that is not the one expected"),
+        }
     }
 
     pub(crate) fn reset(&mut self) {
@@ -188,8 +237,23 @@ impl BodyCheck {
         self.length = 0;
         self.wrong = false;
         self.xxh3.iter_mut().for_each(|hasher| hasher.reset());
-        self.sha256.iter_mut().for_each(|hasher| **hasher = Context::new(&SHA256));
+        if let Some(whole) = &mut self.whole {
+            whole.sha256 = Context::new(&SHA256);
+            whole.json.clear();
+        }
     }
+}
+
+fn hold(values: &[ExpectedValue], body: &[u8]) -> Result<(), String> {
+    let document: Value = serde_json::from_slice(body)
+        .map_err(|why| format!("a body of {} bytes that is not JSON: {why}", body.len()))?;
+    let held =
+        |one: &ExpectedValue| holds(&one.pointer, document.pointer(&one.pointer), &one.value, one.is_hidden);
+    values.iter().try_for_each(held)
+}
+
+fn too_long() -> String {
+    format!("a body of over {} MiB, more than is read for values in it", JSON_MAX_BYTES >> 20)
 }
 
 #[cfg(test)]
@@ -262,6 +326,39 @@ mod tests {
         let mut check = BodyCheck::new(&expected);
         assert_eq!(checked(&mut check, &expected, [&b"a"[..], b"", b"bc"].into_iter()), Ok(()));
         assert!(expected.checks_body() && !of(Expect::default()).checks_body());
+    }
+
+    #[test]
+    fn values_of_a_body_in_pieces_are_held_and_a_wrong_one_is_named() {
+        let json = ["/id=17", "/items/0/name=Ann", "/token=s3"].map(|text| JsonValue::parse(text).unwrap());
+        let expected = of(Expect { json: json.to_vec(), ..Expect::default() });
+        let mut check = BodyCheck::new(&expected);
+        let mut said = |body: &str| {
+            let held = checked(&mut check, &expected, body.as_bytes().chunks(7));
+            held.map_err(|length| check.why(length))
+        };
+        let right = r#"{"id": 17.0, "items": [{"name": "Ann"}], "token": "s3"}"#;
+        assert_eq!(said(right), Ok(()));
+        assert_eq!(said(&right.replace("17.0", "18")).unwrap_err(), "/id is 18, expected 17");
+        assert_eq!(
+            said(&right.replace("s3", "t7")).unwrap_err(),
+            "/token is [redacted], expected [redacted]"
+        );
+        assert_eq!(
+            said("{\"id\": 17}").unwrap_err(),
+            "there is no /items/0/name in the body, expected \"Ann\""
+        );
+        assert!(said("Hello").unwrap_err().starts_with("a body of 5 bytes that is not JSON: "));
+        assert!(said("").unwrap_err().starts_with("a body of 0 bytes that is not JSON: "));
+        let long = format!("{right}{}", " ".repeat(JSON_MAX_BYTES));
+        assert_eq!(said(&long).unwrap_err(), too_long());
+        assert_eq!(said(right), Ok(()), "after all these");
+    }
+
+    #[test]
+    fn a_connections_check_of_bodies_takes_no_more_room_for_them() {
+        // The hot path multiplies by it: a power of two is a shift.
+        assert_eq!(size_of::<BodyCheck>(), 32);
     }
 
     proptest! {

@@ -68,12 +68,14 @@ fn words(program: &str, plan: &RecordedPlan, address: &str, url: &str, also: Opt
         (plan.method != usual).then(|| format!("-m {}", quoted(&plan.method))),
     ]);
     words.extend(plan.headers.iter().flat_map(|(name, value)| header(name, value)).map(Some));
+    let value = |one: &String| format!("--expect-json {}", quoted(&one.replace(REDACTED, "@env:EXPECTED")));
+    words.extend(plan.expect_json.iter().map(value).map(Some));
     let cpus: Vec<String> = plan.cpus.iter().map(ToString::to_string).collect();
     words.extend([
         when(plan.body_bytes > 0, "-b @BODY"),
         list.map(|shuffled| format!("--targets FILE{}", if shuffled { " --shuffle" } else { "" })),
         plan.expect_status.map(|status| format!("--expect-status {status}")),
-        when(plan.expect_body, "--expect-body @EXPECTED"),
+        when(plan.expect_body && plan.expect_json.is_empty(), "--expect-body @EXPECTED"),
         address.strip_prefix(UNIX).map(|path| format!("--unix {}", quoted(path))),
         (plan.timeout_ns != nanoseconds(TIMEOUT)).then(|| format!("--timeout {}", time(plan.timeout_ns))),
         when(!plan.keepalive, "--no-keepalive"),

@@ -17,6 +17,7 @@ pub mod foreign_file;
 pub mod hdr;
 pub mod histogram;
 pub mod host;
+pub mod json_value;
 pub mod limits;
 pub mod list;
 pub mod measurement;

@@ -79,6 +79,10 @@ pub struct LoadOptions {
     /// value of environment variable NAME, or a body with this SHA-256
     #[cfg_attr(feature = "flags", arg(long, value_name = "TEXT|@FILE|@env:NAME|sha256:HEX"))]
     pub expect_body: Option<String>,
+    /// A value that every response's body must have as JSON, at a JSON pointer: `/items/0/id=17`; what is not JSON
+    /// after the = is a string, `@env:NAME` the value of the environment variable NAME. Repeatable; bodies up to 1 MiB
+    #[cfg_attr(feature = "flags", arg(long, value_name = "POINTER=VALUE"))]
+    pub expect_json: Option<Vec<String>>,
     /// How the requests of -R are spaced: `constant` (evenly) or `poisson` (randomly, as from independent users)
     /// [default: constant; poisson in `prony capacity`, and in `prony bench` with -R and --slo]
     #[cfg_attr(feature = "flags", arg(long, value_name = "KIND"))]

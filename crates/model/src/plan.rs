@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr, VariantArray};
 
+use crate::json_value::JsonValue;
 use crate::list::{OwnParts, TargetList};
 use crate::rate::{Rate, Stage};
 use crate::secret::Secret;
@@ -308,11 +309,14 @@ pub struct Expect {
     pub body: Option<Vec<u8>>,
     /// The SHA-256 of the body that is right, in place of the body itself.
     pub sha256: Option<[u8; 32]>,
+    /// Values that the body must have as JSON; in place of the body, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub json: Vec<JsonValue>,
 }
 
 impl Expect {
     pub fn checks_body(&self) -> bool {
-        self.body.is_some() || self.sha256.is_some()
+        self.body.is_some() || self.sha256.is_some() || !self.json.is_empty()
     }
 
     pub fn accepts_status(&self, status: u16) -> bool {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::error::{PlanError, wrong};
+use crate::json_value::{JsonValue, VALUES_MAX};
 use crate::plan::*;
 use crate::printable::harmless_within;
 use crate::rate::{Rate, Stage};
@@ -91,6 +92,23 @@ impl Plan {
             if count > LIST_MAX {
                 return wrong(format!("{count} {what} are too many: give {LIST_MAX} at most."));
             }
+        }
+        // An expectation that is the plan's is looked at once.
+        let own = self.requests().map(|one| one.expect()).filter(|one| !std::ptr::eq(*one, &self.expect));
+        for expect in own.chain([&self.expect]) {
+            if expect.json.len() > VALUES_MAX {
+                return wrong(format!(
+                    "{} JSON values are too many: give {VALUES_MAX} at most.",
+                    expect.json.len()
+                ));
+            }
+            if !expect.json.is_empty() && (expect.body.is_some() || expect.sha256.is_some()) {
+                return wrong(
+                    "--expect-json and --expect-body cannot be used together: the one is of values in the body, the \
+                     other of all of it.",
+                );
+            }
+            expect.json.iter().try_for_each(JsonValue::check)?;
         }
         check_method(self.work.method()).map_err(PlanError)?;
         path(&self.target.path)?;

@@ -137,6 +137,7 @@ impl<'de> Deserialize<'de> for Roots {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json_value::JsonValue;
     use crate::list::{ListedRequest, Order, OwnParts, TargetList};
     use crate::plan::{Arrivals, Expect, Protocol, Stop, Work};
     use crate::rate::{Rate, Stage};
@@ -205,7 +206,10 @@ mod tests {
             let mut secret = Secret::of_header("X-Own", value).unwrap();
             if hidden { secret.hide(); }
             plan.headers = vec![("X-Own".to_owned(), secret)];
-            plan.expect = Expect { status, body: Some(body.clone()), sha256 };
+            plan.expect = match seed % 3 {
+                0 => Expect { status, json: vec![JsonValue::parse("/id=17").unwrap()], ..Expect::default() },
+                _ => Expect { status, body: Some(body.clone()), sha256, ..Expect::default() },
+            };
             plan.tls.verify = Verify::Roots(Roots::of(vec![CertificateDer::from(body.clone())]));
             let key = spin.then(|| "/run/key.pem".to_owned());
             plan.tls.identity_files = user_clock.then(|| IdentityFiles { cert: "cert.pem".to_owned(), key });

@@ -1,6 +1,7 @@
 //! The effective plan of a trial as it is stored: defaults filled in, secrets out.
 
 use crate::fnv::fnv1a;
+use crate::json_value::VALUES_MAX;
 use crate::limits::{few, numbers};
 use crate::list::Order;
 use crate::plan::{ArrivalKind, Arrivals, CONNECTIONS_MAX, DURATION_MAX, Plan, ProtocolId, STAGES_MAX};
@@ -52,6 +53,9 @@ pub struct RecordedPlan {
     pub expect_status: Option<u16>,
     /// Whether every response's body is compared.
     pub expect_body: bool,
+    /// Values that every body must have as JSON, `/id=17`; of a secret one `@env:NAME` or `[redacted]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expect_json: Vec<String>,
     /// CPUs the workers are pinned to.
     #[schemars(with = "Vec<usize>")]
     pub cpus: Vec<u32>,
@@ -166,6 +170,7 @@ impl RecordedPlan {
     pub(crate) fn check_numbers(&self) -> Result<(), String> {
         for (what, count, most) in [
             ("headers", self.headers.len(), LIST_MAX),
+            ("JSON values", self.expect_json.len(), VALUES_MAX),
             ("CPUs", self.cpus.len(), LIST_MAX),
             ("addresses", self.sources.len(), LIST_MAX),
             ("stages", self.stages.len(), STAGES_MAX),
@@ -241,6 +246,12 @@ impl RecordedPlan {
             keepalive: plan.keepalive,
             expect_status: plan.expect.status,
             expect_body: plan.expect.checks_body(),
+            expect_json: plan
+                .expect
+                .json
+                .iter()
+                .map(|one| format!("{}={}", one.pointer, one.value))
+                .collect(),
             cpus: plan.cpus.clone(),
             seed: plan.seed,
             protocol: plan.protocol.id(plan.target.tls),

@@ -14,7 +14,7 @@ export function sheets(data: RunData, chosen: Chosen[]): HTMLElement[] {
 /** What was asked of the client, defaults filled in. */
 export function planFacts(plan: RecordedPlan): [string, string | number | null][] {
   const stage = (s: RecordedStage): string => `${s.to_rate_per_s === null ? `${thousands(s.to_connections ?? 0)} connections` : `${rate(s.to_rate_per_s)}/s`} in ${seconds(s.duration_ns)}`;
-  const checked = [plan.expect_status === null ? "any 2xx or 3xx" : `status ${plan.expect_status}`, plan.expect_body ? "its body, compared each time" : ""].filter(Boolean).join(", ");
+  const checked = [plan.expect_status === null ? "any 2xx or 3xx" : `status ${plan.expect_status}`, plan.expect_body && !plan.expect_json?.length ? "its body, compared each time" : "", ...(plan.expect_json ?? [])].filter(Boolean).join(", ");
   return [
     ["Method", plan.method],
     ["URL", plan.url],

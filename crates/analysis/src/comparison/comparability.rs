@@ -155,7 +155,11 @@ impl Differences {
 
 /// Everything of a plan but where it is aimed, the seed, stages, and what may be secret.
 fn plan_fields(p: &RecordedPlan) -> Vec<(&'static str, String)> {
-    let body = if p.expect_body { "compared" } else { "any" };
+    let body = match p.expect_json.as_slice() {
+        [] if p.expect_body => "compared".to_owned(),
+        [] => "any".to_owned(),
+        values => values.join(", "),
+    };
     let headers = p.headers.iter().map(|(name, _)| name.to_ascii_lowercase());
     let tls = |t: &RecordedTls| {
         let certificate = if t.client_certificate { "a" } else { "no" };

@@ -95,7 +95,7 @@ impl RequestSpec {
         // Own checks replace the contract: the first that can be asked by GET is the load.
         if let Some(own) = expectation.custom.iter().find(|check| check.is_loadable()) {
             let body = own.body.clone().map(String::into_bytes);
-            let expect = Expect { status: own.status, body, ..Expect::default() };
+            let expect = Expect { status: own.status, body, json: own.values(), ..Expect::default() };
             let (path, request) = (Some(own.method_and_path().1.to_owned()), own.clone());
             let (headers, tls) = (request.headers.clone(), Tls::default());
             return RequestSpec { path, expect, contract: None, request, headers, tls, expectation };
@@ -166,7 +166,7 @@ impl RequestSpec {
         let of_check = |check: &CustomCheck| {
             let (method, path) = check.method_and_path();
             let body = check.body.clone().map(String::into_bytes);
-            let expect = Expect { status: check.status, body, sha256: None };
+            let expect = Expect { status: check.status, body, json: check.values(), ..Expect::default() };
             let (headers, body) = (check.headers.clone(), check.send.clone());
             (
                 (method.to_owned(), path.to_owned()),
@@ -180,7 +180,9 @@ impl RequestSpec {
                 let expect = match route {
                     // Without a time the contract says nothing of it.
                     Route::Sleep => continue,
-                    Route::Echo => Expect { status: Some(200), body: Some(load.body.clone()), sha256: None },
+                    Route::Echo => {
+                        Expect { status: Some(200), body: Some(load.body.clone()), ..Expect::default() }
+                    }
                     Route::Text | Route::Json | Route::Work => right_answer(*route, seen),
                 };
                 let request = (route.method().to_owned(), route.path().to_owned());
@@ -218,7 +220,7 @@ impl RequestSpec {
 /// The answer of the contract; where it leaves a body some freedom, that which was seen.
 fn right_answer(route: Route, seen: &BTreeMap<Route, Vec<u8>>) -> Expect {
     let body = expected_body(route).or_else(|| seen.get(&route).cloned());
-    Expect { status: Some(200), body, sha256: None }
+    Expect { status: Some(200), body, ..Expect::default() }
 }
 
 /// A load's request, of a list its first, as the check that it is answered, by a candidate that has this URL.
@@ -279,7 +281,7 @@ mod tests {
     }
 
     fn ok(body: &str) -> Expect {
-        Expect { status: Some(200), body: Some(body.into()), sha256: None }
+        Expect { status: Some(200), body: Some(body.into()), ..Expect::default() }
     }
 
     #[test]

@@ -2,21 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use prony_model::json_value::{JsonValue, VALUES_MAX, holds};
 use prony_model::request::check_header;
-use prony_model::secret::{
-    REDACTED, Secret, filled_in, has_secret_field, is_asked_for, is_secret, is_secret_by_custom,
-    text_or_variable,
-};
+use prony_model::secret::{Secret, filled_in, has_secret_field, is_asked_for, is_secret, text_or_variable};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::client::{Request, Response, printable, without_secrets};
-use super::json_path::{JsonPath, same};
+use super::json_path::JsonPath;
 use super::route::Route;
 use crate::toml_file::{TomlError, TomlFile};
 
-const VALUES_MAX: usize = 100;
 const PATH_MAX_BYTES: usize = 8 << 10;
 
 /// A request and what its answer must be. Replaces the contract.
@@ -38,7 +35,7 @@ pub(crate) struct CustomCheck {
     /// The whole body, exactly; none given: any.
     #[serde(default)]
     pub(crate) body: Option<String>,
-    /// Values that the body, as JSON, must have, by path (`$.items[0].name`).
+    /// Values that the body, as JSON, must have, by path (`$.items[0].name`) or JSON pointer (`/items/0/name`).
     #[serde(default)]
     pub(crate) json: BTreeMap<String, Value>,
 }
@@ -75,6 +72,16 @@ impl CustomCheck {
     /// Whether it is what a load can ask for again and again: a GET without a body.
     pub(crate) fn is_loadable(&self) -> bool {
         self.method_and_path().0 == "GET" && self.send.is_none()
+    }
+
+    /// The values that its body must have as JSON, for a load to hold; of none where it says all of the body.
+    pub(crate) fn values(&self) -> Vec<JsonValue> {
+        let one = |(path, value): (&String, &Value)| {
+            let pointer = JsonPath::parse(path).ok()?.pointer();
+            let value = Secret::of_header(&pointer, &value.to_string()).ok()?;
+            Some(JsonValue { pointer, value })
+        };
+        self.json.iter().filter(|_| self.body.is_none()).filter_map(one).collect()
     }
 
     fn validate(&self, file: TomlFile<'_>, number: &str) -> Result<(), TomlError> {
@@ -127,17 +134,9 @@ impl CustomCheck {
         let document: Value = serde_json::from_slice(body)
             .map_err(|why| format!("The body {:?} is not JSON: {why}.", bounded(body)))?;
         for (path, expected) in &self.json {
-            let found = JsonPath::parse(path)?.find(&document).cloned();
-            let shown = |value: &Value| {
-                let is_secret = is_secret_by_custom(path);
-                if is_secret { REDACTED.to_owned() } else { bounded(value.to_string().as_bytes()) }
-            };
-            let wanted = shown(expected);
-            match found {
-                Some(found) if same(&found, expected) => {}
-                Some(found) => return Err(format!("{path} is {}, expected {wanted}.", shown(&found))),
-                None => return Err(format!("There is no {path} in the body, expected {wanted}.")),
-            }
+            let found = JsonPath::parse(path)?.find(&document);
+            holds(path, found, expected, false)
+                .map_err(|why| format!("{}{}.", why[..1].to_uppercase(), &why[1..]))?;
         }
         Ok(())
     }
@@ -273,5 +272,22 @@ mod tests {
         let said = secret.json_is(br#"{"token":"t7"}"#).unwrap_err();
         assert_eq!(said, "$.token is [redacted], expected [redacted].");
         assert!(judge("Hello").unwrap_err().starts_with("The body \"Hello\" is not JSON: "));
+        let pointed = read("request = \"/\"\njson = { \"/list/1\" = 2 }");
+        assert_eq!(pointed.json_is(br#"{"list": [1, 2]}"#), Ok(()));
+        assert_eq!(pointed.json_is(br#"{"list": [1, 3]}"#).unwrap_err(), "/list/1 is 3, expected 2.");
+    }
+
+    #[test]
+    fn a_load_is_held_to_the_json_values_of_its_check() {
+        let check = read("request = \"/\"\njson = { \"$.user['a/b']\" = \"17\", \"/list/1\" = [true] }");
+        let held: Vec<_> =
+            check.values().into_iter().map(|one| (one.pointer.clone(), one.expected())).collect();
+        let expected = [("/user/a~1b", serde_json::json!("17")), ("/list/1", serde_json::json!([true]))];
+        assert_eq!(held.len(), 2);
+        assert!(
+            expected.iter().all(|(at, value)| held.contains(&((*at).to_owned(), value.clone()))),
+            "{held:?}"
+        );
+        assert!(CustomCheck { body: Some("{}".to_owned()), ..check }.values().is_empty());
     }
 }

@@ -438,10 +438,15 @@ fn check_secrets(
         if let Some(why) = secret {
             return file.refuse(&[own, &["headers"]].concat(), why);
         }
-        for (key, text) in [("body", &options.body), ("expect_body", &options.expect_body)] {
+        let bodies = [("body", &options.body), ("expect_body", &options.expect_body)];
+        let text = "\"@FILE\" or \"@env:NAME\"";
+        let bodies = bodies.into_iter().filter_map(|(key, body)| Some((key, body.as_ref()?, text)));
+        let value = "@env:NAME behind its =";
+        let values = options.expect_json.iter().flatten().map(|one| ("expect_json", one, value));
+        for (key, text, instead) in bodies.chain(values) {
             // A file is only named.
-            let written = text.as_deref().filter(|text| !text.starts_with('@')).unwrap_or_default();
-            if let Some(why) = written_field(key, written, "\"@FILE\" or \"@env:NAME\"") {
+            let written = if text.starts_with('@') { "" } else { text };
+            if let Some(why) = written_field(key, written, instead) {
                 return file.refuse(&[own, &[key]].concat(), why);
             }
         }

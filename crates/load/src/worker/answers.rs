@@ -275,9 +275,9 @@ fn enter(
     if !expect.accepts_status(status) {
         recorder.failed(now, times, ErrorKind::UnexpectedStatus, || format!("status {status}"));
     } else if let Err(length) = body {
-        recorder.failed(now, times, ErrorKind::BodyMismatch, || {
-            format!("a body of {length} bytes that is not the one expected")
-        });
+        let why = requests.body(place).why(length);
+        let Some(times) = requests.get_mut(place) else { return };
+        recorder.failed(now, times, ErrorKind::BodyMismatch, || why);
     } else {
         recorder.completed(now, times);
     }

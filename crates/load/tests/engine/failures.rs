@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use prony_load::LoadError;
 use prony_model::Plan;
+use prony_model::json_value::JsonValue;
 use prony_model::measurement::{ErrorKind, Measurement};
 use prony_model::plan::Arrivals;
 use prony_model::rate::Rate;
@@ -157,6 +158,23 @@ fn wrong_answers_are_told_apart() {
         assert_eq!(errors(&m), vec![(ErrorKind::BodyMismatch, 200)], "{wrong}");
         assert_eq!(m.run_total.connections, 1, "it was whole, and the connection goes on");
         assert_eq!(m.status.get(&200), Some(&200));
+    }
+}
+
+#[test]
+fn a_wrong_value_of_a_json_body_is_named() {
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\n{\"id\":18,\"list\":[17]}";
+    for (expected, said) in [
+        ("/list/0=17", None),
+        ("/id=17", Some("/id is 18, expected 17")),
+        ("/name=Ann", Some("there is no /name in the body, expected \"Ann\"")),
+    ] {
+        let mut p = plan(lying::always(answer));
+        p.expect.json = vec![JsonValue::parse(expected).unwrap()];
+        let m = run(&p).unwrap();
+        let wrong = m.errors.get(&ErrorKind::BodyMismatch).map(|tally| (tally.count, tally.first.as_str()));
+        assert_eq!(wrong, said.map(|said| (200, said)), "{expected}");
+        assert_eq!(m.run_total.connections, 1);
     }
 }
 

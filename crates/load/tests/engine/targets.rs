@@ -277,7 +277,7 @@ fn each_line_sends_its_own_body_and_has_its_own_expectation() {
         ];
         for (one, (status, body)) in list.requests.iter_mut().zip(bodies) {
             let sent = (one.path == "/echo").then(|| long.clone());
-            let expect = Some(Expect { status, body: body.map(<[u8]>::to_vec), sha256: None });
+            let expect = Some(Expect { status, body: body.map(<[u8]>::to_vec), ..Expect::default() });
             one.own = Some(Box::new(OwnParts { headers: Vec::new(), body: sent, expect }));
         }
         let m = run(&p).unwrap();

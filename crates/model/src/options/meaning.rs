@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::{Header, LoadOptions, ReadFile};
 use crate::error::{PlanError, wrong};
+use crate::json_value::JsonValue;
 use crate::list::{Order, TargetList};
 use crate::plan::{
     Arrivals, CONNECTIONS_AT_A_RATE, CONNECTIONS_CLOSED, DURATION, Expect, PROBE_WARMUP, Plan, Protocol,
@@ -49,6 +50,8 @@ impl LoadOptions {
             (None, _) => CONNECTIONS_CLOSED,
         };
         let (expected, sha256) = expected_body(self.expect_body.as_deref(), read)?;
+        let values = self.expect_json.iter().flatten().map(|text| JsonValue::parse(text));
+        let json = values.collect::<Result<Vec<_>, _>>()?;
         let body = || self.body.as_deref().map(|text| text_or_file("-b", text, read)).transpose();
         let plan = Plan {
             tls: self.tls(&target, read)?,
@@ -62,7 +65,7 @@ impl LoadOptions {
             warmup,
             timeout: self.timeout.map_or(TIMEOUT, |t| t.0),
             keepalive: self.keepalive.unwrap_or(true),
-            expect: Expect { status: self.expect_status, body: expected, sha256 },
+            expect: Expect { status: self.expect_status, body: expected, sha256, json },
             seed: self.seed.unwrap_or(SEED),
             protocol: self.protocol.unwrap_or(Protocol::Http1),
             pipeline: self.pipeline.unwrap_or(1),

@@ -45,7 +45,7 @@ fn words(line: &str) -> Vec<String> {
 
 /// The body or path that an argument is, by the flag before it, or may have behind a flag of its own.
 fn fields<'a>(before: &str, argument: &'a str) -> Option<&'a str> {
-    const FLAGS: [&str; 3] = ["--body", "--expect-body", "--path"];
+    const FLAGS: [&str; 4] = ["--body", "--expect-body", "--expect-json", "--path"];
     let is_short = |flag: &str| flag.starts_with('-') && !flag.starts_with("--");
     if FLAGS.contains(&before) || (is_short(before) && before.ends_with('b')) {
         return Some(argument);

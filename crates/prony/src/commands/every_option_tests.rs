@@ -49,6 +49,7 @@ pub(crate) fn cases(folder: &Path) -> Vec<Case> {
         keepalive: _,
         expect_status: _,
         expect_body: _,
+        expect_json: _,
         arrivals: _,
         seed: _,
         pipeline: _,
@@ -92,6 +93,11 @@ pub(crate) fn cases(folder: &Path) -> Vec<Case> {
         case("keepalive", &["--no-keepalive"], "keepalive = false"),
         case("expect_status", &["--expect-status", "204"], "expect_status = 204"),
         case("expect_body", &["--expect-body", "abc"], "expect_body = \"abc\""),
+        case(
+            "expect_json",
+            &["--expect-json", "/id=17", "--expect-json", "/a b/0=Ann's"],
+            "expect_json = [\"/id=17\", \"/a b/0=Ann's\"]",
+        ),
         case("arrivals", &["--arrivals", "poisson", "-R", "9"], "arrivals = \"poisson\"\nrate = 9"),
         case(
             "seed",

@@ -27,10 +27,11 @@ const IN_BASE64: [&str; 3] = ["emsrNyVxOT1tImFya", "prKzclcTk9bSJhcm", "6ays3JXE
 const VARIABLE: &str = "PRONY_MARK";
 
 /// Options that can be given a secret; a new one belongs here, with a way below, or among the others.
-const TAKE_SECRETS: [&str; 10] = [
+const TAKE_SECRETS: [&str; 11] = [
     "body",
     "candidate",
     "expect-body",
+    "expect-json",
     "header",
     "path",
     "redact",
@@ -131,6 +132,8 @@ fn ways(given: &World) -> Vec<(&'static str, Vec<String>, String)> {
         way("body", &["-b", &format!("@{}", path("body"))], echo),
         way("expect-body", &["--expect-body", "@env:PRONY_MARK"], root),
         way("expect-body", &["--expect-body", &json], root),
+        way("expect-json", &["--expect-json", "/message=@env:PRONY_MARK"], root),
+        way("expect-json", &["--expect-json", &format!("/password={MARK}")], "http://AT/json"),
         way("targets", &["--targets", &path("list")], root),
         way("targets", &["--targets", &path("list")], &format!("http://me:{MARK}@AT/")),
     ]

@@ -30,7 +30,7 @@ pub(super) fn own_parts(chance: &mut Chance, list: &mut TargetList) {
     for request in &mut list.requests {
         let status = chance.per_mille(500).then_some(200);
         let body = chance.per_mille(500).then(|| BODY.to_vec());
-        let expect = chance.per_mille(700).then_some(Expect { status, body, sha256: None });
+        let expect = chance.per_mille(700).then_some(Expect { status, body, ..Expect::default() });
         let body = chance.per_mille(300).then(|| vec![b'o'; chance.size(0, 3_000)]);
         request.own = chance.per_mille(500).then(|| Box::new(OwnParts { headers: Vec::new(), body, expect }));
     }

@@ -40,6 +40,7 @@ fn a_trials_command_line_means_its_plan() {
         "prony load http://h/ -n 1000 -d 5s --warmup 100us -p 4 --pin 0",
         r#"prony load http://h/ -H "Accept: it's \$HOME" -H 'X-A: b; c' -m OPTIONS --expect-status 204"#,
         "prony load http://h/ -b abc --expect-body abc",
+        "prony load http://h/ --expect-json /id=17 --expect-json '/a b=Ann'\\''s'",
         "prony load http://h/ -m PUT -b abc",
         "prony load http://h/ --stage 30s:20k/s --stage 1m:20k/s -c 40 --warmup 5s",
         "prony load http://h/ --stage 3s:60c --stage 0s:10c --stage 2s:10c",

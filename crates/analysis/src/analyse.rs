@@ -13,6 +13,7 @@ use crate::comparison::{Comparison, Options, choose_in, compare_candidates};
 use crate::conclusions::Evidence;
 use crate::controls;
 use crate::experiment::{ExperimentAnalysis, TrialCounts};
+use crate::few_at_once;
 use crate::figure::Figure;
 use crate::figures;
 use crate::headline::headline;
@@ -47,6 +48,7 @@ pub fn analyse(log: &RunLog) -> ExperimentAnalysis {
     for plan in plan_names(log, &results) {
         plans.push(plan_analysis(log, &results, &plan, baseline));
     }
+    few_at_once::note(log, &results, &mut plans);
     let measured =
         |label: &str| plans.iter().flat_map(|p| &p.rows).any(|r| r.candidate == label && r.counted > 0);
     let baseline = baseline.filter(|label| measured(label));

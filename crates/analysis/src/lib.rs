@@ -15,6 +15,7 @@ mod course;
 mod curve;
 pub mod earlier_runs;
 pub mod experiment;
+mod few_at_once;
 pub mod figure;
 pub mod figures;
 mod growth;

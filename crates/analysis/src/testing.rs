@@ -96,7 +96,7 @@ pub fn healthy(seconds: u64, per_s: u64) -> Measurement {
             completed,
             ..Default::default()
         },
-        run_total: RunTotal { sent: completed, completed, connections: 50, unasked: 0 },
+        run_total: RunTotal { sent: completed, completed, connections: 50, unasked: 0, retried: 0 },
         read_bytes: completed * 150,
         sent_bytes: completed * 50,
         status: BTreeMap::from([(200, completed)]),
@@ -132,6 +132,7 @@ pub fn healthy(seconds: u64, per_s: u64) -> Measurement {
         fleet: None,
         tolerated: Default::default(),
         by_request: Vec::new(),
+        by_connection: Default::default(),
         listed: Vec::new(),
     }
 }

@@ -12,6 +12,7 @@ use crate::summary::{BEYOND_MIN, OrderStatistics, Sample};
 use crate::text::{digits, duration, percent};
 
 mod causes;
+mod connections;
 pub(crate) mod facts;
 mod fleet;
 mod host;
@@ -81,6 +82,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
         .chain(server::reasons(facts))
         .chain(fleet::reasons(facts))
         .chain(causes::reasons(facts))
+        .chain(connections::reasons(facts))
         .collect();
     Verdict { validity: validity(&reasons), reasons }
 }

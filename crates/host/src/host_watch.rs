@@ -9,7 +9,7 @@ use prony_model::host::{CpuQuota, HostWindow};
 
 use crate::cpu_ticks::{self, CpuTicks, TICK_NS, spent};
 use crate::process::{scheduled, workers};
-use crate::{cgroup, cpus, monotonic_ns};
+use crate::{cgroup, cpus, listen_queue, monotonic_ns};
 
 /// Threads that have ended can be asked no more: to be called with every snapshot of a load, and at its end.
 #[derive(Debug)]
@@ -77,6 +77,7 @@ impl HostWatch {
             tcp_retransmits: moved(|c| c.tcp_retransmits),
             cpu_quota: cgroup::throttled(&first.cpu_quotas, &last.cpu_quotas),
             target_is_local: is_local(address),
+            listening: address.parse().ok().and_then(|address| listen_queue::of(&address)),
         })
     }
 }
@@ -218,7 +219,7 @@ mod tests {
         watch.look(false);
         let seen = watch.finish(&address.to_string()).unwrap();
         assert!(seen.target_is_local && seen.listen_overflows.unwrap() > 0, "{seen:?}");
-        assert!(seen.listen_drops.unwrap() > 0, "{seen:?}");
+        assert!(seen.listen_drops.unwrap() > 0 && seen.listening.is_some(), "{seen:?}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod cpu_ticks;
 pub mod cpus;
 mod facts;
 mod host_watch;
+mod listen_queue;
 pub mod pins;
 pub mod process;
 pub mod state;

@@ -208,6 +208,11 @@ impl Connection {
         (self.streams.len() as u32).min(self.server_streams)
     }
 
+    /// How many streams it has opened since it was: each has an odd id, from 1 on.
+    pub fn streams_opened(&self) -> u32 {
+        self.next_id / 2
+    }
+
     /// How many more requests it takes now; negative where the server lowered its limit, 0 before its settings.
     pub fn permits(&self) -> i32 {
         if !self.ready || self.draining.is_some() || self.fault.is_some() {

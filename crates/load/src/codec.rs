@@ -108,6 +108,11 @@ pub(crate) trait Codec {
         None
     }
 
+    /// How many requests the connection was given since it was opened, where the protocol counts them.
+    fn given(&self, _connection: &Self::Connection) -> u64 {
+        0
+    }
+
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64>;
 }
 

@@ -31,7 +31,7 @@ use crate::tls;
 use crate::worker::idle::Idle;
 use crate::worker::{Assignment, Preconnected, Shared, Source, Worker};
 use prony_model::PlanError;
-use prony_model::measurement::{Measurement, RunTotal};
+use prony_model::measurement::{CONNECTIONS_MAX, Measurement, RunTotal};
 use prony_model::plan::{Arrivals, Plan, Protocol};
 use prony_model::units::nanoseconds;
 
@@ -236,6 +236,7 @@ fn start_worker(
         worker,
         place: place as usize,
         counts_waits: outlets.parts_asked,
+        connections_max: CONNECTIONS_MAX.div_ceil(shard.of.max(1) as usize),
         finished: outlets.parts.clone(),
         empty: recorders,
     };

@@ -227,6 +227,10 @@ impl Codec for Http2 {
         self.fewest.map(u64::from)
     }
 
+    fn given(&self, connection: &Connection) -> u64 {
+        u64::from(connection.client.streams_opened())
+    }
+
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64> {
         &self.tolerated
     }

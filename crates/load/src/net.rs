@@ -23,6 +23,10 @@ pub(crate) trait Net {
     fn connect(&mut self, token: u64) -> io::Result<(Handle, Connecting)>;
     /// How a pending connect ended; `WouldBlock` while more than TCP has to be agreed on.
     fn connect_result(&mut self, handle: Handle) -> io::Result<()>;
+    /// Whether the kernel has sent something of this connection again, which has sent no request yet.
+    fn was_retried(&self, _handle: Handle) -> bool {
+        false
+    }
     fn watch(&mut self, handle: Handle, interest: Interest, token: u64) -> io::Result<()>;
     fn send(&mut self, handle: Handle, bytes: &[u8]) -> io::Result<usize>;
     /// Reads what has arrived; 0 is the peer's end.
@@ -188,6 +192,10 @@ impl Net for Linux {
             }
         }
         self.tls.as_mut().map_or(Ok(()), |tls| tls.shake_hands(&self.epoll, handle))
+    }
+
+    fn was_retried(&self, handle: Handle) -> bool {
+        matches!(self.endpoint, Endpoint::Tcp { .. }) && sys::sent_again(handle)
     }
 
     fn watch(&mut self, handle: Handle, interest: Interest, token: u64) -> io::Result<()> {

@@ -3,6 +3,7 @@
 //! right side of both edges and the identities are exact.
 
 pub(crate) mod audit;
+mod by_connection;
 pub mod by_request;
 pub(crate) mod gathered;
 mod held;
@@ -15,6 +16,7 @@ pub(crate) mod sample;
 pub(crate) mod series;
 pub mod window_delta;
 
+use crate::recorder::by_connection::ConnectionMarks;
 use crate::recorder::by_request::{ByRequest, ERROR_KINDS, STATUS_MAX};
 use crate::recorder::held::Held;
 use crate::recorder::latency::{LatencyRecorder, RequestTimes};
@@ -22,6 +24,7 @@ use crate::recorder::sample::Samples;
 use crate::recorder::window_delta::{Failures, WindowDelta};
 use prony_model::measurement::{BIN_NS, Bin, RequestCounts, RunTotal, WaitTotal, WorkerAudit};
 
+pub(crate) use by_connection::Carried;
 pub use gathered::Gathered;
 pub(crate) use gathered::TakePart;
 pub(crate) use part::{AtEdge, End, Part, PartSink};
@@ -92,6 +95,7 @@ pub(crate) struct Recorder {
     spare: Option<LatencyRecorder>,
     samples: Samples,
     by_request: Option<Box<ByRequest>>,
+    by_connection: ConnectionMarks,
     keeps_each: bool,
     /// Failures over the run, warm-up included, for who watches.
     failed_by_kind: [u64; ERROR_KINDS],
@@ -141,6 +145,7 @@ impl Recorder {
             last_completed: (0, RequestTimes::default()),
             repeated: 0,
             bins: Vec::with_capacity(part::BINS),
+            by_connection: ConnectionMarks::of(sink.connections_max),
             sink,
             spare: Some(LatencyRecorder::new(kernel_clock)),
             keeps_each: samples.are_kept(),
@@ -211,6 +216,7 @@ impl Recorder {
                 if edge >= self.bin_end_ns {
                     self.bin_end_ns = edge + BIN_NS;
                     self.bins.push(Bin::default());
+                    self.by_connection.look(edge, around);
                 }
             }
             if edge >= self.edges.end_ns {
@@ -233,6 +239,7 @@ impl Recorder {
         };
         self.overlap_from_ns = self.edges.start_ns;
         self.held.take(self.edges.start_ns);
+        self.by_connection.open(self.edges, around);
         self.bins.push(Bin::default());
         self.bin_end_ns = self.edges.start_ns + BIN_NS;
         self.second_end_ns = self.edges.start_ns + SECOND_NS;

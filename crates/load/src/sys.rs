@@ -196,6 +196,18 @@ pub(crate) fn connect_result(fd: RawFd) -> io::Result<()> {
     Ok(sockopt::socket_error(borrow(fd))??)
 }
 
+/// Whether the kernel has sent a segment of the connection again, a SYN included (`tcpi_total_retrans` of TCP_INFO).
+pub(crate) fn sent_again(fd: RawFd) -> bool {
+    // What `struct tcp_info` of linux/tcp.h begins with: 8 bytes, then numbers of 32 bits, this one at byte 100.
+    let mut info = [0_u32; 26];
+    let mut length = size_of_val(&info) as libc::socklen_t;
+    // SAFETY: the buffer is valid for the length that is said, and every pattern of bits is a value of it.
+    let got = unsafe {
+        libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_INFO, info.as_mut_ptr().cast(), &raw mut length)
+    };
+    got == 0 && length as usize == size_of_val(&info) && info[25] > 0
+}
+
 /// Whether a socket is connected to itself, as TCP allows on an ephemeral port: it would answer its own requests.
 pub(crate) fn connected_to_itself(fd: RawFd, peer: &SocketAddr) -> bool {
     let own = net::getsockname(borrow(fd)).and_then(SocketAddr::try_from);

@@ -357,11 +357,13 @@ impl<N: Net, C: Codec> Worker<N, C> {
     }
 
     fn bring(&mut self, recorder: &mut Recorder, to_ns: u64) {
-        let Worker { net, codec, slots, moved, source, request_order, shared, start_ns, .. } = self;
+        let Worker { net, codec, slots, connections, moved, source, request_order, shared, start_ns, .. } =
+            self;
         recorder.at(to_ns, move || Around {
             net,
             codec,
             slots,
+            connections: *connections,
             moved,
             source,
             request_order: request_order.as_ref(),

@@ -61,6 +61,9 @@ pub enum Code {
     DelayedAck,
     ConnectionsClosed,
     PeriodicStalls,
+    ConnectsRetried,
+    ConnectionGroups,
+    FewAtOnce,
 }
 
 #[derive(Debug)]
@@ -196,10 +199,19 @@ impl Code {
             Code::DelayedAck => entry(&["response", "service"], Effect::Note, const { &[share("delayed_share"), time("first_byte_p50_ns")] },
                 "Set TCP_NODELAY on the server's connections, or write head and body in one call."),
             Code::ConnectionsClosed => entry(&["throughput", "response"], Effect::Note,
-                const { &[count("opened"), count("requests_per_connection"), time("mean_connect_wait_ns")] },
+                const { &[count("opened"), count("requests_per_connection"), time("mean_connect_wait_ns"), count("closed_after"), time("closed_after_ns")] },
                 "Raise the server's limit of requests or seconds per connection (keepalive_requests, max_requests), or give --no-keepalive if that is what you measure."),
-            Code::PeriodicStalls => entry(&["response"], Effect::Note, const { &[time("period_ns"), time("stall_ns"), count("stalls")] },
+            Code::PeriodicStalls => entry(&["response"], Effect::Note, const { &[time("period_ns"), time("stall_ns"), count("stalls"), share("cpu_in_stalls_share"), share("cpu_between_share")] },
                 "Look for what a timer of this period does in the server: collections, flushes, log rotation, cache expiry; or on its machine."),
+            Code::ConnectsRetried => entry(&["throughput", "response"], Effect::Note,
+                const { &[count("retried"), count("connections"), count("queue_max"), limit("somaxconn", Unit::Count)] },
+                "Raise the backlog that the server gives to listen(2), and net.core.somaxconn, which bounds it; have it accept in a thread of its own, or open fewer connections at once."),
+            Code::ConnectionGroups => entry(&["response"], Effect::Note,
+                const { &[time("slowest_mean_ns"), time("fastest_mean_ns"), count("slowest"), count("fastest"), count("groups"), count("listening_sockets")] },
+                "Give each worker its share of the connections (one that accepts and hands them out, or more connections than workers by far), or take percentiles for a mixture."),
+            Code::FewAtOnce => entry(&["throughput"], Effect::Note,
+                const { &[count("at_once"), share("carried_share"), share("server_cpu_share")] },
+                "Look for what its requests wait for in turn: too few workers or threads, a lock, a pool of connections to a service, a limit of rate."),
         }
     }
 

@@ -125,4 +125,17 @@ pub struct HostWindow {
     pub cpu_quota: Option<CpuQuota>,
     /// Whether the target's address is this machine's, so that its listening socket is among those counted.
     pub target_is_local: bool,
+    /// Who listened at the target's address when the window was over; `None` where nobody did, or nobody could tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listening: Option<Listening>,
+}
+
+/// The sockets that listen at an address of this network namespace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Listening {
+    /// How many: several share a port by SO_REUSEPORT, and the kernel divides connections between them.
+    pub sockets: u32,
+    /// The most connections that may wait to be accepted, of the longest queue.
+    pub queue_max: u32,
 }

@@ -10,11 +10,13 @@ use crate::fleet::FleetRecord;
 use crate::histogram::SparseHistogram;
 
 mod bins;
+mod by_connection;
 mod check;
 mod latency;
 mod sums;
 
 pub use bins::{BIN_NS, BINS_MAX, Bin, Bins};
+pub use by_connection::{ByConnection, CONNECTIONS_MAX};
 pub use latency::{Censored, Latency, Parts};
 
 /// The result of one load. [`Measurement::samples`] are not in a run log.
@@ -79,6 +81,9 @@ pub struct Measurement {
     /// The figures of each request of the plan's list, in its order; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_request: Vec<RequestFigures>,
+    /// What single connections carried, at most [`CONNECTIONS_MAX`].
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub by_connection: ByConnection,
     /// What each agent did, where several machines applied the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<FleetRecord>,
@@ -119,6 +124,9 @@ pub struct RunTotal {
     /// Connections on which the server sent what no request asked for.
     #[serde(default, skip_serializing_if = "none")]
     pub unasked: u64,
+    /// Connections established, those before the schedule included, whose SYN the kernel had sent again, a second or more later.
+    #[serde(default, skip_serializing_if = "none")]
+    pub retried: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]

@@ -51,7 +51,7 @@ pub fn trial(seconds: &[&[u64]]) -> Trial {
             in_flight: 0,
             never_sent: 0,
         },
-        run_total: RunTotal { sent: completed, completed, connections: 8, unasked: 0 },
+        run_total: RunTotal { sent: completed, completed, connections: 8, unasked: 0, retried: 0 },
         throughput: Throughput {
             requests_per_s: Estimate::bare(0.0, 0, "a test"),
             bound: Bound::Exact,

@@ -3,6 +3,7 @@
 use prony_model::code::Code;
 use prony_model::histogram::{SparseHistogram, middle_ns};
 use prony_model::plan::ArrivalKind;
+use prony_model::server::SampleColumns;
 use prony_model::trial::Reason;
 use prony_stats::trend::median;
 
@@ -21,9 +22,6 @@ const DELAYED_MIN: f64 = 0.2;
 /// A larger response may be in flight that long.
 const SMALL_RESPONSE_BYTES: u64 = 64 * 1024;
 
-/// How many times the connections asked for must have been opened, because the server closed them.
-const REOPENED_MIN: u64 = 2;
-
 /// A tenth of a second with fewer responses than this share of the median is a part of a stall.
 const STALLED_BELOW: f64 = 0.6;
 /// The median tenth of a second must have so many, below which chance makes gaps.
@@ -36,8 +34,13 @@ const PERIOD_TOLERANCE_BINS: f64 = 1.5;
 /// Gaps of a few bins are alike whatever they are.
 const PERIOD_MIN_BINS: f64 = 6.0;
 
+/// From this share of its usual CPU time on, a server that answers nothing computes something else.
+const COMPUTES_FROM: f64 = 0.75;
+/// Up to this share it waits. The samples are as far apart as a bin is wide: what it used just before is in it.
+const WAITS_UP_TO: f64 = 0.5;
+
 pub(super) fn reasons(f: &Facts<'_>) -> impl Iterator<Item = Reason> {
-    [delayed_ack(f), connections_closed(f), periodic_stalls(f)].into_iter().flatten()
+    [delayed_ack(f), periodic_stalls(f)].into_iter().flatten()
 }
 
 /// Head and body written apart: Nagle's algorithm keeps the second until the client has acknowledged the first, which
@@ -71,36 +74,6 @@ fn delayed_ack(f: &Facts<'_>) -> Option<Reason> {
     })
 }
 
-/// Connections that were to be kept, and that the server ended.
-fn connections_closed(f: &Facts<'_>) -> Option<Reason> {
-    let (opened, asked) = (f.m.run_total.connections, u64::from(f.plan.connections));
-    let failed = f.m.run_total.sent.saturating_sub(f.m.run_total.completed) + f.m.run_total.unasked;
-    let asks_to_close = |(name, value): &(String, String)| {
-        name.eq_ignore_ascii_case("connection") && value.to_ascii_lowercase().contains("close")
-    };
-    let kept = f.plan.keepalive
-        && !f.plan.headers.iter().any(asks_to_close)
-        && !f.plan.stages.iter().any(|stage| stage.to_connections.is_some());
-    // What failed, or was unanswered at the end, and bytes that nobody asked for may each have cost a connection, over the
-    // whole run as the connections are: that is no habit of the server's.
-    let closed = opened.saturating_sub(asked).saturating_sub(failed);
-    (kept && closed >= REOPENED_MIN.saturating_mul(asked)).then(|| {
-        let each = real(f.m.run_total.sent) / real(opened);
-        let waits = &f.parts.connect_wait;
-        let mean_wait_ns = waits.mean();
-        Code::ConnectionsClosed
-            .reason(format!(
-                "the server closed connections that were to be kept: {opened} were opened for {asked} at a time, one for {} \
-                 requests; a request waited {} on average for a new one",
-                digits(each),
-                duration(rounded(mean_wait_ns))
-            ))
-            .with("opened", real(opened))
-            .with("requests_per_connection", each)
-            .with("mean_connect_wait_ns", mean_wait_ns)
-    })
-}
-
 /// Stalls at equal distances: whatever a timer starts.
 fn periodic_stalls(f: &Facts<'_>) -> Option<Reason> {
     let bins = &f.m.bins;
@@ -116,11 +89,13 @@ fn periodic_stalls(f: &Facts<'_>) -> Option<Reason> {
     let typical = median(&completed).filter(|typical| *typical >= STALL_MEDIAN_MIN)?;
     // Each run of low bins: where its middle is, by what is missing, and how long nothing was served.
     let mut stalls: Vec<(f64, f64)> = Vec::new();
+    let mut stalled: Vec<bool> = vec![false; completed.len()];
     let mut run: Option<(f64, f64)> = None;
     for (i, count) in (0_u32..).zip(&completed) {
         let missing = 1.0 - count / typical;
         if missing > 1.0 - STALLED_BELOW {
             let (moment, sum) = run.unwrap_or((0.0, 0.0));
+            stalled[i as usize] = true;
             run = Some((moment + missing * (f64::from(i) + 0.5), sum + missing));
         } else if let Some((moment, sum)) = run.take() {
             stalls.push((moment / sum, sum));
@@ -133,15 +108,56 @@ fn periodic_stalls(f: &Facts<'_>) -> Option<Reason> {
     let length = in_ns(median(&stalls.iter().map(|stall| stall.1).collect::<Vec<_>>())?);
     let alike = gaps.iter().all(|gap| (gap - period).abs() <= tolerance);
     (stalls.len() >= STALLS_MIN && period >= PERIOD_MIN_BINS && alike).then(|| {
-        Code::PeriodicStalls
-            .reason(format!(
-                "every {} fewer responses came, as if none had been sent for {}: {} times in the window",
-                duration(rounded(in_ns(period))),
-                duration(rounded(length)),
-                stalls.len()
+        let cpu = f.o.server.as_ref().and_then(|server| cpu_by(&server.columns, &stalled, bins.width_ns));
+        let reason = Code::PeriodicStalls.reason(format!(
+            "every {} fewer responses came, as if none had been sent for {}: {} times in the window{}",
+            duration(rounded(in_ns(period))),
+            duration(rounded(length)),
+            stalls.len(),
+            cpu.map_or(String::new(), |(during, between)| format!(
+                "; the server used {} of a CPU meanwhile, and {} between: {}",
+                percent(during),
+                percent(between),
+                match during / between.max(f64::MIN_POSITIVE) {
+                    ratio if ratio >= COMPUTES_FROM => "it computed something else",
+                    ratio if ratio <= WAITS_UP_TO => "it waited, or was stopped",
+                    _ => "it did less",
+                }
             ))
+        ));
+        let reason = match cpu {
+            Some((during, between)) => {
+                reason.with("cpu_in_stalls_share", during).with("cpu_between_share", between)
+            }
+            None => reason,
+        };
+        reason
             .with("period_ns", in_ns(period))
             .with("stall_ns", length)
             .with("stalls", real(stalls.len() as u64))
     })
+}
+
+/// The CPU time that a server used per time, in the stalled bins and in the others; `None` where samples miss some of them.
+fn cpu_by(columns: &SampleColumns, stalled: &[bool], width_ns: u64) -> Option<(f64, f64)> {
+    let used_by = |at_ns: u64| {
+        let at_ns = i64::try_from(at_ns).ok()?;
+        let after = columns.at_ns.iter().position(|sampled| *sampled >= at_ns)?;
+        let before = after.saturating_sub(usize::from(columns.at_ns[after] > at_ns));
+        let (from_ns, to_ns) = (columns.at_ns[before], columns.at_ns[after]);
+        if from_ns > at_ns {
+            return None;
+        }
+        let (from, to) = (real(*columns.cpu_ns.get(before)?), real(*columns.cpu_ns.get(after)?));
+        let share = real(at_ns.abs_diff(from_ns)) / real(to_ns.abs_diff(from_ns).max(1));
+        Some(from + (to - from) * share)
+    };
+    let edges: Vec<f64> = (0..=stalled.len() as u64).map(|i| used_by(i * width_ns)).collect::<Option<_>>()?;
+    let mut sums = [(0.0, 0.0); 2];
+    for (used, stalled) in edges.windows(2).zip(stalled) {
+        let (cpu_ns, ns) = &mut sums[usize::from(!stalled)];
+        (*cpu_ns, *ns) = (*cpu_ns + used[1] - used[0], *ns + real(width_ns));
+    }
+    let [(during, stalled_ns), (between, ns)] = sums;
+    (stalled_ns > 0.0 && ns > 0.0).then(|| (during / stalled_ns, between / ns))
 }

@@ -19,6 +19,14 @@ pub(crate) trait Requests {
     fn body(&mut self, place: RequestPlace) -> &mut BodyCheck;
     fn remove(&mut self, place: RequestPlace) -> Option<RequestTimes>;
     fn first(&self) -> Option<RequestPlace>;
+    /// A connection was opened.
+    fn open(&mut self) {}
+    /// A whole answer came, of this response time.
+    fn tally(&mut self, _response_ns: u64) {}
+    /// Answers since the connection was opened, and their response times' sum; `None` where nobody adds them up.
+    fn tallied(&self) -> Option<(u64, u64)> {
+        None
+    }
     /// All, in no certain order.
     fn iter(&self) -> impl Iterator<Item = (RequestPlace, &RequestTimes)>;
 
@@ -32,11 +40,29 @@ pub(crate) struct InOrder {
     /// The oldest first.
     times: VecDeque<RequestTimes>,
     body: BodyCheck,
+    answered: u64,
+    response_sum_ns: u64,
 }
 
 impl Requests for InOrder {
     fn with_room(most: usize, expected: &Expectations) -> InOrder {
-        InOrder { times: VecDeque::with_capacity(most), body: BodyCheck::new(expected) }
+        let (times, body) = (VecDeque::with_capacity(most), BodyCheck::new(expected));
+        InOrder { times, body, answered: 0, response_sum_ns: 0 }
+    }
+
+    fn open(&mut self) {
+        (self.answered, self.response_sum_ns) = (0, 0);
+    }
+
+    // Four instructions a request. Over HTTP/2, where it would be dearer in proportion, the streams' ids count.
+    #[inline(always)]
+    fn tally(&mut self, response_ns: u64) {
+        self.answered += 1;
+        self.response_sum_ns += response_ns;
+    }
+
+    fn tallied(&self) -> Option<(u64, u64)> {
+        Some((self.answered, self.response_sum_ns))
     }
 
     fn len(&self) -> usize {

@@ -4,7 +4,9 @@ use crate::recorder::End;
 use crate::recorder::audit;
 use crate::recorder::series::Series;
 use crate::recorder::window_delta::WindowDelta;
-use prony_model::measurement::{Bins, ClientCost, ErrorTally, Http2Use, Measurement, ReceiveClock, TlsUse};
+use prony_model::measurement::{
+    Bins, ByConnection, ClientCost, ErrorTally, Http2Use, Measurement, ReceiveClock, TlsUse,
+};
 use prony_model::plan::Plan;
 use prony_model::units::nanoseconds;
 
@@ -82,6 +84,7 @@ pub(crate) fn measurement(
             own: crate::http2::OWN_SETTINGS,
         }),
         by_request: share.by_request.unwrap_or_default(),
+        by_connection: ByConnection::of_workers(share.by_connection.into_values()),
         ..whole
     };
     merged.broken_identities.extend(audit::of_window(&merged, plan));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender};
 
-use super::{BINS_PER_SECOND, Recorder};
+use super::{BINS_PER_SECOND, Carried, Recorder};
 use crate::recorder::by_request::ByRequest;
 use crate::recorder::latency::{LatencyRecorder, RequestTimes};
 use crate::recorder::window_delta::{First, MESSAGE_MAX_BYTES, TlsDelta, WindowDelta};
@@ -18,6 +18,8 @@ pub(crate) trait AtEdge {
     fn unresolved(&self) -> impl Iterator<Item = &RequestTimes>;
     /// How many requests are due before an instant; `None` where each is due when it is given a connection.
     fn due_before(&self, at_ns: u64) -> Option<u64>;
+    /// What each connection that stands has carried, by slot.
+    fn carried(&self) -> impl Iterator<Item = Option<Carried>>;
     /// How long requests due and not given a connection had waited, how many, and which of the list's they are.
     fn never_sent(&self, at_ns: u64) -> impl Iterator<Item = (u64, u64, u32)>;
     /// Responses so far that a strict client refuses.
@@ -57,6 +59,8 @@ pub(crate) struct PartSink {
     pub(crate) place: usize,
     /// Whether each part has the waits at its end, not the last alone: with long queues they take the worker's time.
     pub(crate) counts_waits: bool,
+    /// The most single connections that it keeps the figures of.
+    pub(crate) connections_max: usize,
     pub(crate) finished: Sender<Box<Part>>,
     pub(crate) empty: Receiver<LatencyRecorder>,
 }
@@ -158,6 +162,7 @@ impl Recorder {
             samples: Vec::new(),
             samples_dropped: 0,
             by_request: None,
+            by_connection: BTreeMap::new(),
         };
         self.status.fill(0);
         share
@@ -206,7 +211,8 @@ impl Recorder {
         }
         let (samples, samples_dropped) = self.samples.take();
         let share = self.cut(end_ns, around);
-        self.last = Some(WindowDelta { samples, samples_dropped, ..share });
+        let by_connection = BTreeMap::from([(self.sink.worker, self.by_connection.close(around))]);
+        self.last = Some(WindowDelta { samples, samples_dropped, by_connection, ..share });
     }
 
     /// Sends the last part, once the worker has seen what comes after its window.

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use prony_model::histogram::{COUNT_MAX, SparseHistogram};
 use prony_model::limits::{self, within};
 use prony_model::measurement::{
-    BIN_NS, Bin, ErrorKind, Latency, Measurement, RequestCounts, RequestFigures, RunTotal, Sample, TlsAgreed,
-    Tolerance, WaitTotal, WorkerAudit,
+    BIN_NS, Bin, ByConnection, ErrorKind, Latency, Measurement, RequestCounts, RequestFigures, RunTotal,
+    Sample, TlsAgreed, Tolerance, WaitTotal, WorkerAudit,
 };
 use prony_model::plan::{Plan, THREADS_MAX};
 
@@ -86,6 +86,8 @@ pub struct WindowDelta {
     pub samples_dropped: u64,
     /// Figures of each listed request over the whole window, with a worker's last part; `None` where later parts miss.
     pub by_request: Option<Vec<RequestFigures>>,
+    /// Each worker's figures of single connections over the whole window, with its last part.
+    pub by_connection: BTreeMap<u32, ByConnection>,
 }
 
 /// Something that happened, where only the first time is kept.
@@ -182,6 +184,7 @@ impl WindowDelta {
             (Some(sum), Some(from)) => sum.iter_mut().zip(&from).for_each(|(sum, row)| sum.add(row)),
             (sum, _) => *sum = None,
         }
+        self.by_connection.extend(other.by_connection);
     }
 
     /// Goes on with what the same workers measured in the part that follows.
@@ -201,7 +204,7 @@ impl WindowDelta {
     pub fn check(&self) -> Result<(), String> {
         let (r, t, waits) = (&self.requests, &self.run_total, [&self.no_stream, &self.no_connection]);
         let fates = [r.carried_in, r.scheduled, r.sent, r.completed, r.failed, r.in_flight, r.never_sent];
-        let totals = [t.sent, t.completed, t.connections, t.unasked, self.connections, self.moved];
+        let totals = [t.sent, t.completed, t.connections, t.unasked, t.retried, self.connections, self.moved];
         let others = [self.stamps_rejected, self.samples_dropped, self.latency.first_bytes_upper];
         let counts = fates.into_iter().chain(totals).chain(others).chain(waits.map(|wait| wait.count));
         let by_kind = self.tolerated.values().chain(self.status.values()).copied();
@@ -224,12 +227,13 @@ impl WindowDelta {
         within(integrals.chain(sums), SUM_MAX_NS)?;
         let by_request = self.by_request.clone().unwrap_or_default();
         Measurement { by_request, ..Measurement::default() }.check()?;
+        self.by_connection.values().try_for_each(ByConnection::check)?;
         let is_long = |failures: &Failures| failures.first.what.len() > MESSAGE_MAX_BYTES;
         let bins_max = self.end_ns.saturating_sub(self.start_ns) / BIN_NS + 2;
         if self.errors.values().any(is_long)
             || self.end_ns < self.start_ns
             || self.bins.len() as u64 > bins_max
-            || self.workers.len() > THREADS_MAX as usize
+            || self.workers.len().max(self.by_connection.len()) > THREADS_MAX as usize
         {
             return Err("it has texts, bins or workers that no load can have".to_owned());
         }

@@ -49,7 +49,7 @@ use crate::recorder::window_delta::{Shard, WindowDelta};
 use crate::recorder::{Edges, End, Gathered, PartSink};
 use crate::worker::idle::Idle;
 use crate::worker::{Assignment, Shared, Source, Worker};
-use prony_model::measurement::{Measurement, RunTotal};
+use prony_model::measurement::{CONNECTIONS_MAX, Measurement, RunTotal};
 use prony_model::plan::{Arrivals, Plan};
 use prony_model::target::Target;
 use prony_model::units::nanoseconds;
@@ -208,7 +208,14 @@ impl Case {
         // No recorder comes back: each part is recorded in a new one.
         let (_, empty) = mpsc::channel();
         let counts_waits = self.in_parts;
-        let sink = PartSink { worker: number as u32, place: number, counts_waits, finished, empty };
+        let sink = PartSink {
+            worker: number as u32,
+            place: number,
+            counts_waits,
+            connections_max: CONNECTIONS_MAX,
+            finished,
+            empty,
+        };
         let end = worker.run(start_ns, edges, sink, Samples::default()).unwrap();
         let parts = parts.try_iter().map(|part| part.finish(self.plan.work.list()).0).collect();
         (end, parts)

@@ -234,12 +234,21 @@ impl<N: Net, C: Codec> Worker<N, C> {
             return now;
         }
         let expect = self.shared.expect.of_request(times.request);
+        let response_ns = times.last_byte_ns - times.intended_ns;
+        slot.requests.tally(response_ns);
         enter(recorder, expect, &mut slot.requests, place, now, status);
         slot.requests.remove(place);
         slot.failures = 0;
         self.last_resolved_ns = now;
         let keeps = reusable && self.shared.keepalive;
-        let later = if keeps { now } else { self.let_go(recorder, index, now) };
+        let later = if keeps {
+            now
+        } else {
+            if self.shared.keepalive {
+                self.note_end(recorder, index, now);
+            }
+            self.let_go(recorder, index, now)
+        };
         self.on_free(recorder, index, now, later);
         later
     }

@@ -7,8 +7,8 @@ use crate::codec::requests::Requests;
 use crate::control::Control;
 use crate::net::Net;
 use crate::pace::request_order::RequestOrder;
-use crate::recorder::AtEdge;
 use crate::recorder::latency::RequestTimes;
+use crate::recorder::{AtEdge, Carried};
 use prony_model::measurement::{TlsUse, Tolerance};
 
 use super::slot::Slot;
@@ -22,6 +22,7 @@ pub(super) struct Around<'a, N, C: Codec> {
     pub(super) net: &'a mut N,
     pub(super) codec: &'a C,
     pub(super) slots: &'a [Slot<C>],
+    pub(super) connections: u32,
     pub(super) moved: &'a VecDeque<(u32, RequestTimes)>,
     pub(super) source: &'a Source,
     pub(super) request_order: Option<&'a RequestOrder>,
@@ -73,6 +74,10 @@ impl<N: Net, C: Codec> AtEdge for Around<'_, N, C> {
 
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64> {
         self.codec.tolerated()
+    }
+
+    fn carried(&self) -> impl Iterator<Item = Option<Carried>> {
+        self.slots.iter().take(self.connections as usize).map(|slot| slot.carried(self.codec))
     }
 
     fn lowest_stream_limit(&self) -> Option<u64> {

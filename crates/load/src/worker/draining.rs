@@ -24,6 +24,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         if index >= self.connections || self.slots[beside as usize].handle != NO_HANDLE {
             return index;
         }
+        self.note_end(recorder, index, now);
         let (slots, draining) = self.slots.split_at_mut(beside as usize);
         let (slot, old) = (&mut slots[index as usize], &mut draining[0]);
         std::mem::swap(&mut slot.handle, &mut old.handle);

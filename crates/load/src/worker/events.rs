@@ -5,7 +5,7 @@ use std::io;
 
 use crate::codec::requests::{RequestPlace, Requests};
 use crate::codec::{Codec, Unasked};
-use crate::net::{NO_HANDLE, Net, would_block};
+use crate::net::{Handle, NO_HANDLE, Net, would_block};
 use crate::recorder::Recorder;
 use crate::tls;
 use prony_model::measurement::ErrorKind;
@@ -17,6 +17,9 @@ use super::{Worker, connect_error_kind};
 const BACKOFF_FIRST_NS: u64 = 1_000_000;
 /// The longest such wait: a second.
 const BACKOFF_DOUBLINGS_MAX: u32 = 10;
+
+/// A connect that took less was not repeated: the kernel waits a second (RFC 6298, 2.1), of which it may round some off.
+const RETRIED_NS: u64 = 900_000_000;
 
 /// From this size on the rest of an unexamined body is dropped in the kernel: below, the call costs more than the copy.
 pub(super) const DISCARD_MIN_BYTES: u64 = 8 << 10;
@@ -93,7 +96,12 @@ impl<N: Net, C: Codec> Worker<N, C> {
             return;
         }
         match connected {
-            Ok(()) => self.established(recorder, index, now),
+            Ok(()) => {
+                let slot = &self.slots[index as usize];
+                let took_ns = slot.oldest().map_or(0, |(_, since_ns)| now.saturating_sub(since_ns));
+                recorder.run.retried += u64::from(was_retried(&self.net, slot.handle, took_ns));
+                self.established(recorder, index, now);
+            }
             Err(e) if would_block(&e) => {}
             Err(e) => self.fail(recorder, index, now, connect_error_kind(&e), || e.to_string()),
         }
@@ -117,6 +125,9 @@ impl<N: Net, C: Codec> Worker<N, C> {
             Err(over) => {
                 let now = self.fresh_stamp(recorder);
                 recorder.run.unasked += u64::from(over.unasked);
+                if over.why.is_none() && !over.unasked {
+                    self.note_end(recorder, index, now);
+                }
                 if !recorder.over() && !self.all_done(recorder) {
                     recorder.read(over.read);
                     recorder.read_of_none(over.read);
@@ -225,7 +236,18 @@ impl<N: Net, C: Codec> Worker<N, C> {
             times.last_byte_ns = now;
             self.answered(recorder, index, place, now, status, false);
         } else {
+            if index < self.connections {
+                self.note_end(recorder, index, now);
+            }
             self.fail(recorder, index, now, ErrorKind::ClosedEarly, closed_early);
+        }
+    }
+
+    /// The server ended the slot's connection, or takes no more requests on it.
+    #[cold]
+    pub(super) fn note_end(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
+        if let Some(carried) = self.slots[index as usize].carried(&self.codec) {
+            recorder.server_ended(now, carried);
         }
     }
 
@@ -332,6 +354,11 @@ impl<N: Net, C: Codec> Worker<N, C> {
         self.last_resolved_ns = now;
         self.restart_waiting(index, now);
     }
+}
+
+/// Whether a connect that took so long was repeated by the kernel: its first repetition is after a second.
+pub(super) fn was_retried(net: &impl Net, handle: Handle, took_ns: u64) -> bool {
+    took_ns >= RETRIED_NS && net.was_retried(handle)
 }
 
 fn closed_early() -> String {

@@ -7,6 +7,7 @@ use crate::net::{Connecting, Interest, Net, would_block};
 use crate::tls;
 use prony_model::measurement::ErrorKind;
 
+use super::events::was_retried;
 use super::slot::State;
 use super::{TICK_NS, Worker, connect_error_kind};
 
@@ -37,12 +38,14 @@ impl<N: Net, C: Codec> Worker<N, C> {
                     Ok((handle, Connecting::Done)) => {
                         self.slots[next].handle = handle;
                         self.slots[next].state = State::Connected;
+                        self.slots[next].time_from_ns = now;
                         self.write_idle(next as u32);
                         result.established += 1;
                     }
                     Ok((handle, Connecting::Pending)) => {
                         self.slots[next].handle = handle;
                         self.slots[next].state = State::Preconnecting;
+                        self.slots[next].time_from_ns = now;
                         self.deadlines.start(next as u32, now);
                         pending += 1;
                     }
@@ -52,6 +55,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             }
             let until = self.deadlines.next_ns().min(now + TICK_NS);
             let events = if pending > 0 { self.net.wait(now, until)? } else { 0 };
+            now = self.net.now_ns();
             for event in 0..events {
                 let token = self.net.token(event);
                 if let Some(talks) = self.closing.on_event(token, &mut self.net, &mut self.buffer) {
@@ -60,14 +64,13 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 }
                 let slot = token as usize;
                 if self.slots[slot].state == State::Preconnecting {
-                    if self.finish_preconnect(slot, &mut result) {
+                    if self.finish_preconnect(slot, now, &mut result) {
                         pending -= 1;
                     }
                 } else if self.slots[slot].state == State::Connected {
                     self.idle_before_start(slot, now, &mut result);
                 }
             }
-            now = self.net.now_ns();
             while let Some(slot) = self.deadlines.take(now) {
                 let slot = &mut self.slots[slot as usize];
                 if slot.state == State::Preconnecting {
@@ -81,7 +84,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         Ok(result)
     }
 
-    fn finish_preconnect(&mut self, index: usize, result: &mut Preconnected) -> bool {
+    fn finish_preconnect(&mut self, index: usize, now: u64, result: &mut Preconnected) -> bool {
         let slot = &mut self.slots[index];
         let connected = self
             .net
@@ -91,7 +94,10 @@ impl<N: Net, C: Codec> Worker<N, C> {
         match connected {
             Err(e) if would_block(&e) => return false,
             Ok(()) => {
+                let took_ns = now.saturating_sub(slot.time_from_ns);
+                self.before.retried += u64::from(was_retried(&self.net, slot.handle, took_ns));
                 slot.state = State::Connected;
+                slot.time_from_ns = now;
                 self.write_idle(index as u32);
                 result.established += 1;
             }

@@ -74,6 +74,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         recorder.connection_established();
         let slot = &mut self.slots[index as usize];
         slot.time_from_ns = now;
+        slot.requests.open();
         slot.state = State::Connected;
         slot.watches_writing = false;
         self.flush(recorder, index, now);

@@ -4,6 +4,7 @@ use crate::codec::Codec;
 use crate::codec::requests::{RequestPlace, Requests};
 use crate::expect::Expectations;
 use crate::net::{Handle, NO_HANDLE, Net};
+use crate::recorder::Carried;
 use crate::recorder::latency::RequestTimes;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +66,16 @@ impl<C: Codec> Slot<C> {
             net.close(handle);
         }
         had_one
+    }
+
+    /// What its connection has carried so far, where it has one.
+    pub(super) fn carried(&self, codec: &C) -> Option<Carried> {
+        let (answered, response_sum_ns) = match self.requests.tallied() {
+            Some((answered, sum_ns)) => (answered, Some(sum_ns)),
+            None => (codec.given(&self.connection), None),
+        };
+        let carried = Carried { since_ns: self.time_from_ns, answered, response_sum_ns };
+        (self.state == State::Connected).then_some(carried)
     }
 
     /// The request whose time has been running longest, and since when.

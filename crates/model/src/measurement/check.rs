@@ -22,10 +22,12 @@ impl Measurement {
             self.fleet.as_ref().map_or(1, |fleet| fleet.agents.len().clamp(1, AGENTS_MAX as usize));
         few("workers", self.workers.len(), THREADS_MAX as usize * machines)?;
         self.check_fleet()?;
+        self.by_connection.check()?;
         few("requests of a list", self.by_request.len(), LISTED_MAX)?;
         let (r, t, c) = (&self.requests, &self.run_total, &self.client);
         let fates = [r.carried_in, r.scheduled, r.sent, r.completed, r.failed, r.in_flight, r.never_sent];
-        let totals = [t.sent, t.completed, t.connections, self.latency.first_bytes_upper, c.stamps_rejected];
+        let totals = [t.sent, t.completed, t.connections, t.unasked, t.retried];
+        let stamps = [self.latency.first_bytes_upper, c.stamps_rejected];
         let bins = self.bins.each.iter().flat_map(|b| [b.completed, b.failed, b.dispatched]);
         let seconds = self.series.iter().flat_map(|s| [s.completed, s.failed, s.connections]);
         let listed = self.by_request.iter().flat_map(|f| {
@@ -35,6 +37,7 @@ impl Measurement {
         let counts = fates
             .into_iter()
             .chain(totals)
+            .chain(stamps)
             .chain(self.tolerated.values().copied())
             .chain(self.http2.iter().flat_map(|used| [used.streams, used.moved]))
             .chain(self.status.values().copied())

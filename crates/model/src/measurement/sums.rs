@@ -20,6 +20,7 @@ impl RunTotal {
         self.completed += other.completed;
         self.connections += other.connections;
         self.unasked += other.unasked;
+        self.retried += other.retried;
     }
 
     #[must_use]
@@ -29,6 +30,7 @@ impl RunTotal {
             completed: self.completed - earlier.completed,
             connections: self.connections - earlier.connections,
             unasked: self.unasked - earlier.unasked,
+            retried: self.retried - earlier.retried,
         }
     }
 }

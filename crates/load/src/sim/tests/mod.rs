@@ -1,5 +1,6 @@
 //! Loads whose every figure is known beforehand, to the nanosecond.
 
+mod connections;
 mod counted;
 mod ends;
 mod failures;

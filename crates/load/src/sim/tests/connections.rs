@@ -1,0 +1,78 @@
+//! What single connections carried, beside what the network saw of their slots.
+
+use std::time::Duration;
+
+use prony_model::measurement::{BIN_NS, CONNECTIONS_MAX};
+
+use super::super::Case;
+use super::super::answer::Deed;
+use super::super::nature::{Nature, Service};
+use super::super::truth::Fate;
+use super::{MS, open};
+
+/// Of each slot, answers and the mean response in each half of a window without warm-up.
+fn by_slot(fates: &[Fate], start_ns: u64, length_ns: u64, slots: usize) -> [Vec<(u64, u64)>; 2] {
+    let middle_ns = start_ns + length_ns / 2 / BIN_NS * BIN_NS;
+    [start_ns..middle_ns, middle_ns..start_ns + length_ns].map(|half| {
+        let of = |slot| {
+            let own = fates.iter().filter(|f| f.request.slot == slot && half.contains(&f.at_ns));
+            let responses: Vec<u64> =
+                own.map(|fate| fate.request.last_byte_ns - fate.request.intended_ns).collect();
+            let count = responses.len() as u64;
+            (count, responses.iter().sum::<u64>().checked_div(count).unwrap_or(0))
+        };
+        (0..slots).map(of).collect()
+    })
+}
+
+#[track_caller]
+fn holds(case: &Case) {
+    let played = case.play();
+    let m = played.sound();
+    let world = played.worlds[0].borrow();
+    let slots = case.plan.connections as usize;
+    let length_ns = m.window_end_ns - m.window_start_ns;
+    let truth = by_slot(&world.truth.fates, m.window_start_ns, length_ns, slots);
+    assert_eq!(m.by_connection.per_worker, [case.plan.connections]);
+    for half in 0..2 {
+        let counts = &m.by_connection.answered[half];
+        let means = &m.by_connection.mean_response_ns[half];
+        let recorded: Vec<(u64, u64)> = counts.iter().copied().zip(means.iter().copied()).collect();
+        assert_eq!(recorded, truth[half]);
+    }
+    assert!(m.by_connection.ended_after.is_empty());
+}
+
+#[test]
+fn each_connection_has_its_answers_of_either_half() {
+    let nature =
+        Nature { service: Service::Queue { low_ns: 5 * MS / 100, high_ns: 3 * MS }, ..Nature::ideal(7) };
+    let mut closed = Case::closed(nature.clone());
+    closed.plan.connections = 13;
+    closed.plan.stop.duration = Some(Duration::from_millis(1_750));
+    holds(&closed);
+    closed.plan.pipeline = 3;
+    holds(&closed);
+    holds(&open(nature, 500.0, 13));
+}
+
+#[test]
+fn connections_opened_within_the_window_have_no_figures_of_it() {
+    let mut nature = Nature::ideal(3);
+    nature.service = Service::Parallel { low_ns: MS, high_ns: MS };
+    nature.deeds = vec![(Deed::Good, 9), (Deed::SaysClose, 1)];
+    let mut case = Case::closed(nature);
+    case.plan.connections = 4;
+    let played = case.play();
+    let m = played.sound();
+    let own = &m.by_connection;
+    assert_eq!((own.per_worker.as_slice(), own.answered[0].len()), (&[][..], 0));
+    // The first that were ended are kept; with one more for each of the last they would have carried all.
+    assert_eq!(own.ended_after.len(), CONNECTIONS_MAX);
+    assert!(m.run_total.connections > 4 + CONNECTIONS_MAX as u64);
+    assert!(own.ended_after.iter().sum::<u64>() < m.run_total.completed);
+    // A request takes a millisecond each.
+    for (after, ns) in own.ended_after.iter().zip(&own.ended_after_ns) {
+        assert!((after * MS..=after * MS + 3 * MS).contains(ns), "{after} in {ns}");
+    }
+}

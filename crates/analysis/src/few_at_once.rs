@@ -137,7 +137,7 @@ fn of_all_trials(reason: Reason, trials: u32) -> RowReason {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Log;
+    use crate::testing::run::{Log, result};
     use prony_model::run_log::{NamedPlan, PlannedTrial};
     use prony_model::server::{SampleColumns, ServiceSamples};
 
@@ -145,7 +145,7 @@ mod tests {
 
     /// Two plans of 3 blocks, of 2 connections and of 50, with these rates.
     fn log(rates: (u64, u64)) -> Log {
-        let mut log = Log::new(&["a"], 3).with(&[&[rates.1]; 3]);
+        let mut log = Log::new(&["a"], 3).with(&[[rates.1].as_slice(); 3]);
         let many = log.0.header.plans[0].clone();
         let few = NamedPlan {
             name: "c2".to_owned(),
@@ -160,7 +160,7 @@ mod tests {
                 ..log.0.header.order[block as usize].clone()
             };
             log.0.header.order.push(planned.clone());
-            log.0.results.push(crate::testing::result(planned, rates.0));
+            log.0.results.push(result(planned, rates.0));
         }
         for result in &mut log.0.results {
             let window_ns = result.trial.as_ref().unwrap().window.duration_ns;

@@ -488,5 +488,8 @@ fn agent(name: &str) -> AgentRecord {
 
 #[path = "verdict_causes_tests.rs"]
 mod causes;
+
+#[path = "verdict_connections_tests.rs"]
+mod connections;
 #[path = "verdict_fleet_tests.rs"]
 mod fleet;

@@ -9,7 +9,7 @@ use prony_stats::trend::median;
 
 use super::facts::{Facts, share};
 use crate::numbers::{real, rounded};
-use crate::text::{digits, duration, percent};
+use crate::text::{duration, percent};
 
 /// Linux delays an acknowledgement by 40 ms (TCP_DELACK_MIN); what waits for one comes this much after the first byte.
 const DELAYED_ACK_NS: (u64, u64) = (38_000_000, 50_000_000);

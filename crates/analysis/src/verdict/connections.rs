@@ -8,7 +8,7 @@ use prony_stats::trend::median;
 
 use super::facts::{Facts, share};
 use crate::numbers::{real, real_len, rounded};
-use crate::text::{digits, duration, list, percent};
+use crate::text::{digits, duration, list};
 
 /// How many times the connections asked for must have been opened, because the server closed them.
 const REOPENED_MIN: u64 = 2;

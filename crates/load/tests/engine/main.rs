@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, unreachable_pub, reason = "a test's helpers panic as its assertions do")]
 
 mod any_bytes;
+mod connections;
 mod counts;
 mod failures;
 mod http2;

@@ -10,6 +10,7 @@ use prony_analysis::{analyse, history, run_log};
 use prony_model::Trial;
 use prony_model::histogram::SparseHistogram;
 use prony_model::run_log::RunLog;
+use prony_report::export::monitor::{self, Monitored};
 use prony_report::export::{csv, hgrm, hlog, openmetrics, seconds};
 use prony_report::page::{self, HistoryFrom, live};
 use prony_report::terminal::{self, TerminalOptions};
@@ -137,6 +138,10 @@ fn experiment(bench: &Value, loads: &[Value]) -> Vec<Value> {
         "total_ns":4000000},"held_ns":800000000,"own":{"window_bytes":65535,"header_table_bytes":4096,
         "header_list_bytes":262144,"frame_bytes":16384}}"#,
     );
+    let seen = r#"{"from_ms":-1000,"at_ms":[0,1000],"cpus":[{"cpu":0,"user":[7,8],"idle":[93,92]},{"cpu":1,"steal":[100,100]}],
+        "memory_used_bytes":[1,2],"memory_buffers_bytes":[1,2],"memory_cached_bytes":[1,2],"memory_free_bytes":[1,2],
+        "received_bytes":[5,6],"sent_bytes":[7,8],"loopback_bytes":[0,0]}"#;
+    results[2]["observed"]["monitor"] = parsed(seen);
     results[2]["observed"]["measurement"]["tolerated"] = parsed(r#"{"folded":2,"repeated_length":1}"#);
     header["order"] = Value::Array(order);
     let event =
@@ -310,6 +315,7 @@ fn trials(log: &RunLog, options: &TerminalOptions) {
         openmetrics::write(trial, &mut out).expect("a Vec takes all");
         // A start that is no time is an error.
         let _ = seconds::write(trial, &mut out);
+        let _ = monitor::write(&[Monitored { trial, server: trial.server.as_ref(), place: None }], &mut out);
     }
     for result in &log.results {
         if let (Some(found), Some(trial)) = (&result.capacity, &result.trial) {

@@ -40,9 +40,12 @@ export async function published({ chromium, file, check, must }) {
   });
 }
 
+/** The plots of what the machine did. */
+const MACHINE = ["monitor-cpu", "monitor-memory", "monitor-network"];
+
 export async function overTime({ chromium, file, check, must }) {
   await check("CPUs, server and client are plotted over a trial's time", async () => {
-    for (const [name, wanted] of [["experiment", ["cpu", "memory", "client-cpu", "client-memory", "cores"]], ["loads", ["client-cpu", "client-memory", "cores"]]]) {
+    for (const [name, wanted] of [["experiment", ["cpu", "memory", "client-cpu", "client-memory", "cores", ...MACHINE]], ["loads", ["client-cpu", "client-memory", "cores", ...MACHINE]]]) {
       const { page, context, problems } = await open(chromium, `${file(`${name}.html`)}#/trials?t=0`);
       await settle(page);
       for (const id of wanted) {
@@ -54,6 +57,8 @@ export async function overTime({ chromium, file, check, must }) {
       }
       const names = await page.locator("#plot-cores :is(.legend li, text)").allInnerTexts();
       must(names.some((n) => /CPU \d+/.test(n)), names);
+      await page.getByLabel("CPU", { exact: true }).selectOption("1");
+      must((await page.locator("#plot-monitor-cpu h3").innerText()).startsWith("CPU 1,"), `${name}: the CPU was not chosen`);
       must(problems.length === 0, problems.join("; "));
       await context.close();
     }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use prony_analysis::testing::carried;
+use prony_analysis::testing::{carried, monitor};
 use prony_model::observed::Observed;
 use serde_json::{Value, json};
 
@@ -36,8 +36,6 @@ fn sampled() -> Value {
         "at_ns": each(|i| i * 100_000_000),
         "cpu_ns": each(|i| i * 40_000_000),
         "rss_bytes": each(|i| 14_000_000 + i * 4_096),
-        "cores": [0, 1],
-        "core_busy_ns": [each(|i| i * 50_000_000), each(|i| i * 90_000_000)],
     })
 }
 
@@ -49,6 +47,7 @@ fn made(result: &Value, per_s: f64) -> Result<Value, String> {
     columns["worker_cpu_ns"] = json!([columns["cpu_ns"]]);
     let mut observed = Observed {
         client_columns: serde_json::from_value(columns).map_err(|e| e.to_string())?,
+        monitor: Some(monitor(-1, SECONDS as i64, 2)),
         ..carried(plan, per_s, None)
     };
     // As many response times as a p99 takes, also of a slow one.

@@ -23,6 +23,7 @@ mod headline;
 pub mod history;
 mod interval;
 pub mod look;
+mod monitor;
 mod numbers;
 pub mod plot_data;
 pub mod precision;

@@ -9,6 +9,7 @@ use prony_stats::order::Quantile;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::monitor::{MonitorSeries, machines};
 use crate::numbers::real;
 use crate::usage::{ClientSeries, CoreSeries, client_series, core_series, thousandths};
 
@@ -51,6 +52,8 @@ pub struct PlotData {
     pub client: ClientSeries,
     /// How busy the CPUs were over time; empty where they were not sampled.
     pub cores: CoreSeries,
+    /// What the machines did over time, the server's first where it is another; empty where nobody looked.
+    pub monitor: Vec<MonitorSeries>,
 }
 
 /// Seconds of the window, or groups of them; all columns have one length.
@@ -134,6 +137,7 @@ pub fn plot_data(result: &TrialResult) -> Option<PlotData> {
         server: result.server.as_ref().map(server_series).unwrap_or_default(),
         client: client_series(trial),
         cores: core_series(result, trial),
+        monitor: machines(result, trial),
     })
 }
 

@@ -9,6 +9,7 @@ use prony_model::measurement::{
     BIN_NS, Bin, Bins, Censored, ClientCost, Latency, Measurement, Parts, ReceiveClock, RequestCounts,
     RunTotal, Second, Waits, WorkerAudit,
 };
+use prony_model::monitor::{CpuColumns, Monitor};
 use prony_model::observed::Observed;
 use prony_model::plan::{Arrivals, Plan};
 use prony_model::rate::Rate;
@@ -220,5 +221,24 @@ impl Line {
         };
         m.workers[0].in_flight_integral_ns = 50 * self.window_ns;
         m
+    }
+}
+
+/// A machine from one second to another of the window, whose CPUs all do the same: 30 % busy.
+pub fn monitor(from_s: i64, to_s: i64, cpus: u32) -> Monitor {
+    let at_ms: Vec<i64> = (from_s + 1..=to_s).map(|s| s * 1_000).collect();
+    let of_all = |value: u64| vec![value; at_ms.len()];
+    let spans = || std::iter::repeat_n([20, 6, 69, 0, 0, 4, 1], at_ms.len());
+    Monitor {
+        from_ms: from_s * 1_000,
+        cpus: (0..cpus).map(|cpu| CpuColumns::of(Some(cpu), spans())).collect(),
+        memory_used_bytes: of_all(3_000_000_000),
+        memory_buffers_bytes: of_all(100_000_000),
+        memory_cached_bytes: of_all(2_000_000_000),
+        memory_free_bytes: of_all(900_000_000),
+        received_bytes: of_all(1_000),
+        sent_bytes: of_all(2_000),
+        loopback_bytes: of_all(5_000),
+        at_ms: at_ms.clone(),
     }
 }

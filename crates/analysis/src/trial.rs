@@ -93,6 +93,7 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
         fleet: m.fleet.clone(),
         server: observed.server.clone().filter(|server| server.startup_ns == 0),
         host_window: observed.host_window.clone(),
+        monitor: observed.monitor.clone(),
         targets: targets(m, arrival_clocks(m, plan).0, window_ns),
         goodput_per_s: None,
         rise: if is_staged { None } else { rise(m, window_ns, plan.rate_per_s.is_none()) },

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use prony_model::monitor::Ticks;
+
 /// They count in hundredths of a second, whatever the kernel's own tick is (proc(5), `USER_HZ`).
 pub const TICKS_PER_S: u32 = 100;
 pub(crate) const TICK_NS: u64 = 1_000_000_000 / TICKS_PER_S as u64;
@@ -9,17 +11,30 @@ pub(crate) const TICK_NS: u64 = 1_000_000_000 / TICKS_PER_S as u64;
 /// A CPU's ticks, which never run back but for a repair of the kernel's own sums.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CpuTicks {
-    /// Somebody of this machine ran: user, nice, system, irq and softirq. Guest time is within user's.
-    pub busy: u64,
-    /// Nobody did: idle and iowait.
+    /// With nice, and with guest time, which the kernel counts in user, too.
+    pub user: u64,
+    pub system: u64,
     pub idle: u64,
+    pub iowait: u64,
+    pub irq: u64,
+    pub softirq: u64,
     pub steal: u64,
 }
 
 impl CpuTicks {
+    /// In the order of [`prony_model::monitor::CLASSES`].
+    pub fn by_class(&self) -> Ticks {
+        [self.user, self.system, self.idle, self.iowait, self.irq, self.softirq, self.steal]
+    }
+
+    /// Somebody of this machine ran.
+    pub fn busy(&self) -> u64 {
+        sum([self.user, self.system, self.irq, self.softirq])
+    }
+
     /// All of them: the time that went by.
     pub fn total(self) -> u64 {
-        self.busy.saturating_add(self.idle).saturating_add(self.steal)
+        sum(self.by_class())
     }
 }
 
@@ -47,11 +62,12 @@ fn cpu(line: &str) -> Option<(u32, CpuTicks)> {
     let cpu = fields.next()?.strip_prefix("cpu")?.parse().ok()?;
     let ticks: Vec<u64> = fields.take(8).map_while(|n| n.parse().ok()).collect();
     let [user, nice, system, idle, iowait, irq, softirq, steal] = ticks[..] else { return None };
-    let sum = |parts: &[u64]| parts.iter().fold(0_u64, |sum, part| sum.saturating_add(*part));
-    Some((
-        cpu,
-        CpuTicks { busy: sum(&[user, nice, system, irq, softirq]), idle: sum(&[idle, iowait]), steal },
-    ))
+    let user = sum([user, nice]);
+    Some((cpu, CpuTicks { user, system, idle, iowait, irq, softirq, steal }))
+}
+
+fn sum<const N: usize>(parts: [u64; N]) -> u64 {
+    parts.into_iter().fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]
@@ -64,8 +80,8 @@ mod tests {
             "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 2 3 100 200 4 5 50 7 7\ncpu10 0 0 0 9 0 0 0 0\nintr 5 1 2\n";
         let cpus = cpus(stat);
         assert_eq!(cpus.len(), 2, "{cpus:?}");
-        assert_eq!(cpus[&0], CpuTicks { busy: 15, idle: 300, steal: 50 });
-        assert_eq!((cpus[&0].total(), cpus[&10].total()), (365, 9));
+        assert_eq!(cpus[&0].by_class(), [3, 3, 100, 200, 4, 5, 50]);
+        assert_eq!((cpus[&0].busy(), cpus[&0].total(), cpus[&10].total()), (15, 365, 9));
     }
 
     #[test]
@@ -78,6 +94,6 @@ mod tests {
     #[test]
     fn ticks_of_this_machine_are_read() {
         let cpus = cpus(&std::fs::read_to_string("/proc/stat").unwrap());
-        assert!(cpus.values().any(|cpu| cpu.busy > 0 && cpu.total() > cpu.busy), "{cpus:?}");
+        assert!(cpus.values().any(|cpu| cpu.busy() > 0 && cpu.total() > cpu.busy()), "{cpus:?}");
     }
 }

@@ -8,7 +8,7 @@ use prony_model::server_host::ServerHostWindow;
 
 use crate::cpu_ticks::TICK_NS;
 use crate::host_watch::counter;
-use crate::monotonic_ns;
+use crate::{MonitorWatch, monotonic_ns};
 
 /// Times, which are spread evenly between two readings.
 const TIMES: usize = 3;
@@ -28,16 +28,18 @@ pub struct WholeHost {
     /// Nothing is read without.
     interface: Option<String>,
     readings: Vec<Reading>,
+    monitor: MonitorWatch,
 }
 
 impl WholeHost {
     /// Of a machine that servers are reached on by this interface.
     pub fn reached_by(interface: &str) -> WholeHost {
-        WholeHost { interface: Some(interface.to_owned()), readings: Vec::new() }
+        WholeHost { interface: Some(interface.to_owned()), ..WholeHost::default() }
     }
 
     pub fn read(&mut self) {
         let Some(interface) = &self.interface else { return };
+        self.monitor.look();
         let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let at_ns = monotonic_ns();
         let [irq, softirq, steal] = times(&text("/proc/stat"));
@@ -55,6 +57,13 @@ impl WholeHost {
             counter(&netstat, "TcpExt", "ListenDrops"),
         ];
         self.readings.push(Reading { at_ns, counters });
+    }
+
+    /// To be called after the last reading.
+    pub fn end(&mut self) {
+        if self.interface.is_some() {
+            self.monitor.end();
+        }
     }
 
     /// `None` where nothing was read. Times and packets are interpolated at the edges; of events all count that may be
@@ -83,6 +92,7 @@ impl WholeHost {
             tcp_retransmits: moved(6),
             listen_overflows: moved(7),
             listen_drops: moved(8),
+            monitor: self.monitor.columns(start_ns),
         })
     }
 

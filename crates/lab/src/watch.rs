@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prony_host::process::{self, Identity};
-use prony_host::{Beside, ClientWatch, HostWatch};
+use prony_host::{Beside, ClientWatch, HostWatch, MonitorWatch};
 use prony_load::{Control, LoadError, Loader, Snapshot};
 use prony_model::Plan;
 use prony_model::host::{Host, HostWindow};
@@ -75,10 +75,10 @@ impl LoadObserver {
         control: &Control,
         observe: &mut dyn FnMut(&Snapshot),
     ) -> Result<(Observed, Result<(), LoadError>), LoadError> {
-        let sampling = self.watched.as_ref().map(|watched| watched.server.start(&plan.cpus, &[]));
+        let sampling = self.watched.as_ref().map(|watched| watched.server.start(&plan.cpus));
         let observation = Observation {
             cpus: &plan.cpus,
-            client: Some(ClientWatch::with_cores(&[])),
+            client: Some(ClientWatch::default()),
             sampling: sampling
                 .transpose()
                 .map_err(|e| LoadError::System("starting to sample the server", e))?,
@@ -122,13 +122,17 @@ impl Observation<'_> {
     ) -> Result<(Observed, Result<(), String>), LoadError> {
         let (mut host, mut client) = (HostWatch::on(self.cpus), self.client);
         let beside = self.before.map(|before| (before, Beside::read()));
+        let mut monitor = MonitorWatch::default();
+        monitor.look();
         let measured = loader(plan, control, &mut |snapshot| {
+            monitor.look();
             host.look(snapshot.in_window);
             if let Some(client) = &mut client {
                 client.look();
             }
             observe(snapshot);
         });
+        monitor.end();
         // Before the sampler ends, which takes its time: the quiet meanwhile is no part of the load.
         let others = beside.map(|(before, from)| from.until(&Beside::read(), &before, self.cpus).others);
         let host_window = measured.as_ref().ok().and_then(|m| host.finish(&m.address));
@@ -152,6 +156,7 @@ impl Observation<'_> {
         }
         let observed = Observed {
             host_window,
+            monitor: monitor.columns(measured.window_start_ns),
             client_columns: client.and_then(|client| client.finish(measured.window_start_ns)),
             server,
             life,
@@ -268,8 +273,8 @@ mod tests {
         let waits = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap().contains(") S ");
         wait_until("the server waits for its work", waits);
         let own = Watched { cgroup: None, ..running.watched() };
-        let own = SampledServer::Here(own).start(&[], &[]).unwrap();
-        let watched = WatchedServer::find(&pid.to_string()).unwrap().sampled().start(&[], &[]).unwrap();
+        let own = SampledServer::Here(own).start(&[]).unwrap();
+        let watched = WatchedServer::find(&pid.to_string()).unwrap().sampled().start(&[]).unwrap();
         std::fs::write(at("begin"), "x\n").unwrap();
         assert_eq!(pid_in(&at("done")), pid);
         wait_until("the server waits for its end", waits);

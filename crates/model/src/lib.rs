@@ -21,6 +21,7 @@ pub mod json_value;
 pub mod limits;
 pub mod list;
 pub mod measurement;
+pub mod monitor;
 pub mod observed;
 mod one_by_one;
 pub mod options;

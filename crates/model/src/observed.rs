@@ -9,6 +9,7 @@ use crate::duet::DuetShared;
 use crate::host::{Host, HostWindow};
 use crate::limits::{few, numbers};
 use crate::measurement::Measurement;
+use crate::monitor::Monitor;
 use crate::recorded_plan::RecordedPlan;
 use crate::server::ServerSamples;
 
@@ -31,6 +32,9 @@ pub struct Observed {
     /// What the client cost over time; `None` where nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_columns: Option<ClientColumns>,
+    /// What this machine did second by second; `None` where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub monitor: Option<Monitor>,
     /// Whether the target was Prony's own, which shares the client's core by design.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub embedded_target: bool,
@@ -69,6 +73,7 @@ impl Observed {
             columns_of_each(&client.worker_cpu_ns)?;
             columns_of_each(&client.core_busy_ns)?;
         }
+        self.monitor.as_ref().map_or(Ok(()), Monitor::check)?;
         self.server.as_ref().map_or(Ok(()), ServerSamples::check)
     }
 
@@ -105,6 +110,7 @@ impl ServerSamples {
             numbers([service.window_cpu_ns, service.peak_memory_bytes])?;
         }
         let Some(host) = &self.host else { return Ok(()) };
+        host.monitor.as_ref().map_or(Ok(()), Monitor::check)?;
         let counted = [
             host.irq_ns,
             host.softirq_ns,

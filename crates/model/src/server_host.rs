@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
+use crate::monitor::Monitor;
 
 /// That machine, and the way to it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -46,4 +47,7 @@ pub struct ServerHostWindow {
     pub listen_overflows: Option<u64>,
     /// Connects that a listening socket dropped for any reason, overflows included.
     pub listen_drops: Option<u64>,
+    /// What it did second by second, by its own clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub monitor: Option<Monitor>,
 }

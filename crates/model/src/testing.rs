@@ -83,6 +83,7 @@ pub fn trial(seconds: &[&[u64]]) -> Trial {
         fleet: None,
         server: None,
         host_window: None,
+        monitor: None,
         targets: Vec::new(),
         goodput_per_s: None,
         rise: None,

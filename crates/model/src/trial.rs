@@ -11,6 +11,7 @@ use crate::client::ClientColumns;
 use crate::code::Code;
 use crate::fleet::FleetRecord;
 use crate::host::{Host, HostWindow};
+use crate::monitor::Monitor;
 use crate::recorded_plan::RecordedPlan;
 use crate::server::ServerSamples;
 use crate::slo::SloRecord;
@@ -73,6 +74,9 @@ pub struct Trial {
     /// What the machine did over the window beside the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_window: Option<HostWindow>,
+    /// What this machine did second by second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub monitor: Option<Monitor>,
     /// What each agent did, where several machines applied the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<FleetRecord>,

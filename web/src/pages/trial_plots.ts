@@ -10,6 +10,7 @@ import { curves } from "../plots/curve";
 import { distribution } from "../plots/distribution";
 import { heat, heatCells } from "../plots/heat";
 import { type Line, time, type TimeOptions } from "../plots/time";
+import { monitor } from "./monitor_plots";
 import type { Context } from "./page";
 
 export interface Chosen {
@@ -20,7 +21,7 @@ export interface Chosen {
   dash: string;
 }
 
-type WithPlotData = Chosen & { picture: PlotData };
+export type WithPlotData = Chosen & { picture: PlotData };
 
 /** Colours of the parts and percentiles of one trial: the palette's, in an order that reads as "worse". */
 const PART = ["var(--c0)", "var(--c2)", "var(--c1)", "var(--c5)"] as const;
@@ -28,7 +29,8 @@ const PART = ["var(--c0)", "var(--c2)", "var(--c1)", "var(--c5)"] as const;
 export function plots(context: Context, chosen: Chosen[]): (HTMLElement | null)[] {
   const some = chosen.flatMap((c) => (c.detail.picture ? [{ ...c, picture: c.detail.picture }] : []));
   if (some.length === 0) return [h("p", { class: "nothing" }, "The histograms of these trials cannot be read, so there are no plots.")];
-  return [byPercentile(context, some), overTime(context, some), heatMap(context, some), counted(some)];
+  const end = Math.max(...some.map((c) => s(c.detail.trial.window.duration_ns)));
+  return [byPercentile(context, some), overTime(context, some, end), monitor(context, some, end), heatMap(context, some), counted(some)];
 }
 
 export function legendOf(lines: { name: string; color: string; dash?: string }[]): LegendEntry[] {
@@ -207,8 +209,7 @@ function coreMap({ state }: Context, chosen: WithPlotData[], end: number): HTMLE
   });
 }
 
-function overTime(context: Context, chosen: WithPlotData[]): HTMLElement {
-  const end = Math.max(...chosen.map((c) => s(c.detail.trial.window.duration_ns)));
+function overTime(context: Context, chosen: WithPlotData[], end: number): HTMLElement {
   const single = chosen.length === 1;
   const client = chosen.map((c) => `${c.name}: ${percent(c.detail.trial.client.cpu_ns / c.detail.trial.window.duration_ns)} of one core by ${c.detail.trial.client.threads} ${c.detail.trial.client.threads === 1 ? "thread" : "threads"}, busiest ${percent(c.detail.trial.client.busiest_worker)}, ${bytes(c.detail.trial.client.max_rss_bytes)} at most`);
   return h("section", null, h("h2", null, "Over the window"),

@@ -2,7 +2,6 @@
 
 use prony_model::code::Code;
 use prony_model::measurement::ByConnection;
-use prony_model::plan::Arrivals;
 use prony_model::trial::Reason;
 use prony_stats::trend::median;
 
@@ -76,7 +75,7 @@ fn connections_closed(f: &Facts<'_>) -> Option<Reason> {
     };
     let kept = f.plan.keepalive
         && !f.plan.headers.iter().any(asks_to_close)
-        && !matches!(f.arrivals, Arrivals::ConnectionStages(_));
+        && !f.plan.stages.iter().any(|stage| stage.to_connections.is_some());
     // What failed, or was unanswered at the end, and bytes that nobody asked for may each have cost a connection, over the
     // whole run as the connections are: that is no habit of the server's.
     let closed = opened.saturating_sub(asked).saturating_sub(failed);
@@ -131,7 +130,7 @@ fn usual(values: &[u64], tolerated: impl Fn(f64) -> f64) -> Option<u64> {
 fn connection_groups(f: &Facts<'_>) -> Option<Reason> {
     // A list in turn may give each connection the same requests again and again; under stages load and time go together.
     let is_one_request = f.plan.targets.as_ref().is_none_or(|list| list.requests == 1);
-    if !is_one_request || f.arrivals.stages().is_some() {
+    if !is_one_request || !f.plan.stages.is_empty() {
         return None;
     }
     let all = mean_responses(f)?;
@@ -180,7 +179,7 @@ fn mean_responses(f: &Facts<'_>) -> Option<Vec<[f64; 2]>> {
     let ByConnection { answered, mean_response_ns, .. } = &f.m.by_connection;
     let at_once = f.m.http2.map_or(u64::from(f.plan.pipeline), |used| used.streams);
     let is_counted = mean_response_ns[0].len() == answered[0].len();
-    if (f.arrivals.are_open() && !is_counted) || answered.iter().flatten().any(|count| *count < ANSWERED_MIN)
+    if (f.plan.arrivals.are_open() && !is_counted) || answered.iter().flatten().any(|count| *count < ANSWERED_MIN)
     {
         return None;
     }

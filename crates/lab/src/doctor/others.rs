@@ -69,7 +69,7 @@ fn judged(first: &Instant, last: &Instant, cpus: &[u32], own_pid: u32) -> Vec<Fi
         shares.reduce(f64::max)
     };
     let mut findings = Vec::new();
-    if let Some(busy) = worst(|cpu| cpu.busy) {
+    if let Some(busy) = worst(CpuTicks::busy) {
         let ticks = |pid: &u32, now: u64| now.saturating_sub(first.processes.get(pid).map_or(now, |p| p.1));
         // The span is told by the CPUs: all of one CPU's ticks are the time that went by.
         let span = cpus

@@ -58,7 +58,8 @@ pub(crate) struct LoadArguments {
     #[command(flatten)]
     pub(crate) common: OneTargetOptions,
     /// Also write the result to FILE in another format: `hgrm` (percentiles), `hlog` (a histogram per second),
-    /// `csv` (a line per second), `jtl` (JMeter's log, a line per request) or `openmetrics` (repeatable)
+    /// `csv` (a line per second), `jtl` (JMeter's log, a line per request), `openmetrics` or `monitor` (CPUs, memory
+    /// and network of the machine, by second) (repeatable)
     #[arg(long, value_name = "KIND=FILE")]
     pub(crate) export: Vec<String>,
     /// Show the load on a web page while it runs, and its report afterwards. If other machines can reach the

@@ -10,7 +10,7 @@ pub(crate) struct ReportArguments {
     /// The output format
     #[arg(long, value_enum, default_value_t = ReportFormat::Terminal)]
     pub(crate) format: ReportFormat,
-    /// With hgrm and hlog: only the trials of this candidate or plan (repeatable)
+    /// With hgrm, hlog and monitor: only the trials of this candidate or plan (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) only: Vec<String>,
     /// Write to FILE instead of standard output [default for html: the run log's name with .html]
@@ -48,4 +48,6 @@ pub(crate) enum ReportFormat {
     Hgrm,
     /// A histogram per second for one candidate under one plan, for the HdrHistogram libraries
     Hlog,
+    /// CSV: what the machines did in each second of each trial, by CPU: user, system, idle …, memory, network
+    Monitor,
 }

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use prony_model::Trial;
 use prony_model::plan::{Arrivals, SAMPLES_MAX};
 use prony_model::{Measurement, Plan};
-use prony_report::export::{hgrm, hlog, jtl, openmetrics, seconds};
+use prony_report::export::{hgrm, hlog, jtl, monitor, openmetrics, seconds};
 use prony_report::format::thousands;
 
 use crate::failure::Failure;
@@ -27,6 +27,7 @@ enum Kind {
     Jtl,
     Csv,
     Openmetrics,
+    Monitor,
 }
 
 #[derive(Debug, Default)]
@@ -152,6 +153,10 @@ fn write_one(kind: Kind, path: &str, trial: &Trial, m: &Measurement) -> io::Resu
             Kind::Jtl => jtl::write(trial, m, &mut out)?,
             Kind::Csv => seconds::write(trial, &mut out)?,
             Kind::Openmetrics => openmetrics::write(trial, &mut out)?,
+            Kind::Monitor => {
+                let seen = monitor::Monitored { trial, server: trial.server.as_ref(), place: None };
+                monitor::write(&[seen], &mut out)?;
+            }
         }
         out.flush()
     })

@@ -1,10 +1,12 @@
-//! `prony report --format hgrm|hlog`: the histograms that a run log has, in other tools' formats.
+//! `prony report --format hgrm|hlog|monitor`: the histograms that a run log has, in other tools' formats, and what the
+//! machines did.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use prony_model::Trial;
 use prony_model::run_log::{RunLog, TrialResult};
+use prony_report::export::monitor::{self, Monitored};
 use prony_report::format::{count, printable};
 
 use super::only;
@@ -64,6 +66,22 @@ pub(super) fn text(
             printable(plan)
         ));
     }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What the machines did in each of the trials, in their order.
+pub(super) fn monitored(log: &RunLog, arguments: &ReportArguments) -> Result<String, Failure> {
+    let run = &arguments.run;
+    let of = |result| {
+        let TrialResult { trial, server, planned, .. } = result;
+        let trial = trial.as_ref()?;
+        Some(Monitored { trial, server: server.as_ref().or(trial.server.as_ref()), place: Some(planned) })
+    };
+    let mut chosen: Vec<Monitored<'_>> = log.last_results().into_values().filter_map(of).collect();
+    let named = |one: &Monitored<'_>| one.place.map_or(("", ""), |place| (&*place.candidate, &*place.plan));
+    only::keep(&mut chosen, &arguments.only, named, run)?;
+    let mut bytes = Vec::new();
+    monitor::write(&chosen, &mut bytes).map_err(|why| Failure::not_measured(format!("{run}: {why}.")))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

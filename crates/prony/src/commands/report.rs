@@ -34,9 +34,10 @@ pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<(), 
     let text = match format {
         ReportFormat::Hgrm => histograms::text(&log, arguments, hgrm::write, printer)?,
         ReportFormat::Hlog => histograms::text(&log, arguments, hlog::write, printer)?,
+        ReportFormat::Monitor => histograms::monitored(&log, arguments)?,
         _ if !arguments.only.is_empty() => {
             return Err(Failure::usage(
-                "--only goes with --format hgrm and --format hlog: the other formats show the whole run.",
+                "--only goes with --format hgrm, hlog and monitor: the other formats show the whole run.",
             ));
         }
         _ => render(&log, format, printer.options())?,

@@ -165,7 +165,7 @@ pub fn experiment(analysis: &ExperimentAnalysis) -> String {
     text
 }
 
-fn line(fields: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+pub(super) fn line(fields: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let cells: Vec<String> = fields.into_iter().map(|text| cell(text.as_ref())).collect();
     format!("{}\r\n", cells.join(","))
 }

@@ -54,10 +54,13 @@ fn detail(result: &TrialResult) -> Option<Detail> {
 
 fn without_samples(result: &TrialResult, mut trial: Trial) -> Trial {
     trial.series.clear();
-    trial.client.columns = None;
+    (trial.client.columns, trial.monitor) = (None, None);
     trial.server.clone_from(&result.server);
     if let Some(server) = &mut trial.server {
         server.columns = SampleColumns::default();
+        if let Some(host) = &mut server.host {
+            host.monitor = None;
+        }
     }
     let Latencies {
         response,
@@ -99,6 +102,14 @@ fn rounded(mut plots: PlotData) -> PlotData {
         [&mut server.memory_bytes, &mut server.pss_bytes, &mut client.memory_bytes].into_iter().flatten()
     {
         *bytes = pack::four_digits(*bytes);
+    }
+    for seen in &mut plots.monitor {
+        let memory =
+            [&mut seen.used_bytes, &mut seen.buffers_bytes, &mut seen.cached_bytes, &mut seen.free_bytes];
+        let network = [&mut seen.received_per_s, &mut seen.sent_per_s, &mut seen.loopback_per_s];
+        for bytes in memory.into_iter().chain(network).flatten() {
+            *bytes = pack::four_digits(*bytes);
+        }
     }
     plots
 }

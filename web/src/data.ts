@@ -333,6 +333,18 @@ export interface CoreSeries {
   cpus: CoreLine[];
 }
 
+/** What a CPU did, as shares of each span, 0 to 1, which add up to 1. An empty column is all zeros. */
+export interface CpuShares {
+  cpu: number | null;
+  idle: number[];
+  iowait: number[];
+  irq: number[];
+  softirq: number[];
+  steal: number[];
+  system: number[];
+  user: number[];
+}
+
 /** A quota of CPU time that holds for Prony's own process: of its control group, or of one above it. */
 export interface CpuQuota {
   /** The group's folder. */
@@ -1060,7 +1072,21 @@ export interface Planted {
 }
 
 /** What the plots of a trial show. */
+export interface MonitorSeries {
+  at_ns: number[];
+  buffers_bytes: number[];
+  cached_bytes: number[];
+  cpus: CpuShares[];
+  free_bytes: number[];
+  loopback_per_s: number[];
+  machine: string;
+  received_per_s: number[];
+  sent_per_s: number[];
+  used_bytes: number[];
+}
+
 export interface PlotData {
+  monitor: MonitorSeries[];
   /** What the client cost over time; empty where it was not sampled. */
   client: ClientSeries;
   /** Client delay, likewise; empty where the clock is the user's. */

@@ -14,7 +14,8 @@ use super::start::{ServerSide, start};
 use crate::candidate::{Candidate, Layout};
 use crate::check::CheckReport;
 use crate::provision::{self, Missing};
-use crate::server_host::ServerHost;
+use crate::sample;
+use crate::server_host::{SampledServer, ServerHost};
 use crate::supervise::{NotUp, Supervision};
 
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub enum Inspection {
         /// From its start to its first valid response.
         startup: Duration,
         report: CheckReport,
+        /// Processes, and their memory in bytes, after the first response; `None` of another machine's.
+        at_rest: Option<(u32, u64)>,
         /// Processes that outlived the stop: none, if all is well.
         leftovers: Vec<String>,
         killed: bool,
@@ -120,6 +123,10 @@ fn inspect_at(
     };
     // The services end last.
     let Alone { mut running, services: _services, endpoint, mut spec, spoken } = up;
+    let at_rest = match running.sampled() {
+        SampledServer::Here(watched) => Some(sample::at_rest(watched)),
+        SampledServer::There(_) => None,
+    };
     let mut report = spec.check(&endpoint, workers);
     for protocol in spoken {
         match endpoint.over(&spec, protocol) {
@@ -130,5 +137,5 @@ fn inspect_at(
     let startup = running.startup();
     let stopped = running.stop();
     let (leftovers, killed) = (stopped.leftovers, stopped.killed);
-    Inspection::Checked { version: version(), startup, report, leftovers, killed }
+    Inspection::Checked { version: version(), startup, report, at_rest, leftovers, killed }
 }

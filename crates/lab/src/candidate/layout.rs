@@ -50,6 +50,11 @@ impl Layout {
         self.root.join("downloads")
     }
 
+    /// How long an installation took, milliseconds.
+    pub(crate) fn install_ms(&self, server: &str) -> PathBuf {
+        self.server_dir(server).join("install.ms")
+    }
+
     pub(crate) fn install_log(&self, server: &str) -> PathBuf {
         self.server_dir(server).join("install.log")
     }

@@ -15,6 +15,7 @@ mod requirements;
 mod scaffold;
 mod server;
 mod shared;
+mod takes;
 mod verified;
 
 pub use files::DOCKERFILE;
@@ -25,6 +26,7 @@ pub(crate) use recipe::{
 };
 pub(crate) use requirements::{REQUIREMENTS_LOCK, is_builder, lock_in, requirements};
 pub use server::Server;
+pub use takes::Takes;
 pub use verified::Verified;
 
 use files::{EMBEDDED, Origin};

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::files::{self, DOCKERFILE, Origin, VERIFIED_FILE};
 use super::server::Server;
+use super::takes::Takes;
 use crate::toml_file::TomlFile;
 
 const HEAD: &str = "# Written by `prony servers check --record`: not by hand.\n";
@@ -30,6 +31,9 @@ pub struct Verified {
     pub machine: String,
     /// The recipe's hash at that time: another one now says that the recipe has changed since.
     pub recipe: String,
+    /// What it took there; `None` in records from before that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub takes: Option<Takes>,
 }
 
 impl Verified {
@@ -102,6 +106,7 @@ mod tests {
             how: "registry".to_owned(),
             machine: "m".to_owned(),
             recipe: "0".to_owned(),
+            takes: Some(Takes { processes: Some(2), ..Takes::default() }),
         }
     }
 
@@ -121,6 +126,7 @@ mod tests {
         server().record(elsewhere).unwrap();
         let all = server().verified();
         let seen: Vec<(&str, &str)> = all.iter().map(|v| (v.runtime.as_str(), v.date.as_str())).collect();
+        assert!(all.iter().all(|v| v.takes.is_some_and(|takes| takes.processes == Some(2))), "{all:?}");
         assert_eq!(seen, [("native", "2026-01-01"), ("native", "2026-01-04"), ("podman 5", "2026-01-03")]);
         assert_eq!(server().recipe_hash(false), before, "a record is no change of the recipe");
         fs::write(folder.join("Dockerfile"), "FROM x\n").unwrap();

@@ -1,6 +1,7 @@
 //! A plan, carried out: one server's failure is its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::time::Instant;
 
 use super::{InstallPlan, apt};
@@ -16,6 +17,7 @@ pub fn install(
     cancelled: &dyn Fn() -> bool,
     on_progress: &mut dyn FnMut(&str),
 ) -> Vec<(String, Result<(), String>)> {
+    let begun = Instant::now();
     let mut errors: BTreeMap<String, String> = BTreeMap::new();
     for (label, missing) in &plan.unmendable {
         let why = format!("{} is missing: {}", missing.what, missing.mend);
@@ -53,7 +55,18 @@ pub fn install(
             errors.entry(label).or_insert(why);
         }
     }
+    let servers: BTreeSet<&str> = candidates.iter().filter_map(|c| Some(c.server()?.name.as_str())).collect();
+    if let (Some(server), 1, true) = (servers.first(), servers.len(), errors.is_empty() && !plan.is_empty()) {
+        // Without it nobody knows how long it took, and that is all.
+        let _ = fs::write(layout.install_ms(server), begun.elapsed().as_millis().to_string());
+    }
     plan.labels.iter().map(|label| (label.clone(), errors.remove(label).map_or(Ok(()), Err))).collect()
+}
+
+/// How long the last installation took that was of this server alone.
+pub fn install_ms(candidate: &Candidate, layout: &Layout) -> Option<u64> {
+    let server = candidate.server().filter(|_| candidate.engine().is_none())?;
+    fs::read_to_string(layout.install_ms(&server.name)).ok()?.parse().ok()
 }
 
 fn copy(candidate: &Candidate, layout: &Layout) -> Result<(), String> {

@@ -12,6 +12,7 @@ mod apt;
 mod builder;
 mod composer;
 mod download;
+mod footprint;
 mod install;
 mod local_sources;
 mod mix;
@@ -26,7 +27,8 @@ mod tool;
 
 use builder::Builder;
 
-pub use install::install;
+pub use footprint::{Footprint, footprint};
+pub use install::{install, install_ms};
 pub(crate) use steps::{Step, StepKind, from_local_sources};
 
 /// Ends the step of an installation that is under way, and every later one as it begins: for a user who asks twice.

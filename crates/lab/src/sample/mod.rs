@@ -190,6 +190,15 @@ fn next_due(mut due: Instant, now: Instant) -> Instant {
     due
 }
 
+/// What a server is while nobody loads it: its processes, and their memory by proportional shares, or resident where these
+/// may not be read.
+pub(crate) fn at_rest(watched: Watched) -> (u32, u64) {
+    let mut meter = Meter::new(watched);
+    let processes = meter.processes();
+    let reading = meter.reading(&processes);
+    (reading.processes, pss_bytes(&processes).unwrap_or(reading.rss_bytes))
+}
+
 struct Meter {
     watched: Watched,
     page_bytes: u64,

@@ -64,6 +64,10 @@ pub(crate) enum ServersCommand {
         /// The output format
         #[arg(long, value_enum, default_value = "text")]
         format: ListFormat,
+        /// Also what each takes to run: packages, megabytes and seconds to install, lines of configuration, processes,
+        /// idle memory (text and JSON)
+        #[arg(long)]
+        long: bool,
     },
     /// Installs servers: Debian packages with apt (asks first), all else into .prony/
     Install {

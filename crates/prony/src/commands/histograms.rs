@@ -72,17 +72,18 @@ pub(super) fn text(
 /// What the machines did in each of the trials, in their order.
 pub(super) fn monitored(log: &RunLog, arguments: &ReportArguments) -> Result<String, Failure> {
     let run = &arguments.run;
-    let of = |result| {
-        let TrialResult { trial, server, planned, .. } = result;
-        let trial = trial.as_ref()?;
-        Some(Monitored { trial, server: server.as_ref().or(trial.server.as_ref()), place: Some(planned) })
-    };
-    let mut chosen: Vec<Monitored<'_>> = log.last_results().into_values().filter_map(of).collect();
+    let mut chosen: Vec<Monitored<'_>> = log.last_results().into_values().filter_map(of_result).collect();
     let named = |one: &Monitored<'_>| one.place.map_or(("", ""), |place| (&*place.candidate, &*place.plan));
     only::keep(&mut chosen, &arguments.only, named, run)?;
     let mut bytes = Vec::new();
     monitor::write(&chosen, &mut bytes).map_err(|why| Failure::not_measured(format!("{run}: {why}.")))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn of_result(result: &TrialResult) -> Option<Monitored<'_>> {
+    let trial = result.trial.as_ref()?;
+    let server = result.server.as_ref().or(trial.server.as_ref());
+    Some(Monitored { trial, server, place: Some(&result.planned) })
 }
 
 fn kind(result: &TrialResult) -> (&str, &str) {

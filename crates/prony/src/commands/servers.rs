@@ -36,11 +36,12 @@ pub(crate) fn run(arguments: &ServersArguments, printer: &Printer) -> Result<(),
     let catalogue = catalogue(&arguments.servers, printer);
     let layout = layout()?;
     match &arguments.command {
-        ServersCommand::List { format } => {
+        ServersCommand::List { format, long } => {
             printer.out(&match format {
+                ListFormat::Text if *long => list::long(&catalogue),
                 ListFormat::Text => list::text(&catalogue, &layout),
                 ListFormat::Markdown => list::markdown(&catalogue),
-                ListFormat::Json => list::json(&catalogue, &layout),
+                ListFormat::Json => list::json(&catalogue, &layout, *long),
             });
             Ok(())
         }

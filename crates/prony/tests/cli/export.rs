@@ -191,3 +191,53 @@ fn a_full_disk_is_reported_and_the_other_exports_are_written() {
     assert!(said.out.contains("req/s"), "the result is shown all the same: {said:?}");
     assert_eq!(sum(&column(&world.read("r.csv"), "completed")), 10);
 }
+
+#[test]
+fn the_monitor_s_lines_add_up_and_a_log_has_the_same() {
+    let world = World::new();
+    let target = TargetProcess::start(&["--delay", "1ms"]);
+    let load = ["load", &target.url(), "-R", "500", "-d", "2s", "--warmup", "500ms", "-o", "r.jsonl"];
+    let said = world.prony(&[&load[..], &["--export", "monitor=m.csv"]].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let text = world.read("m.csv");
+    let numbers = |name: &str| -> Vec<f64> {
+        let column = column(&text, name);
+        column.iter().map(|field| field.parse().unwrap_or(0.0)).collect()
+    };
+    let classes = ["user", "system", "idle", "iowait", "irq", "softirq", "steal"].map(numbers);
+    let cpus = column(&text, "cpu");
+    for (i, cpu) in cpus.iter().enumerate() {
+        let all: f64 = classes.iter().map(|class| class[i]).sum();
+        // Each is rounded to a tenth; nothing was counted where the kernel had no tick.
+        assert!((all - 100.0).abs() < 0.8 || all == 0.0, "{cpu}: {all}");
+    }
+    let total: Vec<usize> = (0..cpus.len()).filter(|i| cpus[*i] == "total").collect();
+    assert!(total.len() >= 2 && cpus.len() > total.len(), "{text}");
+    let memory = ["memory_used", "buffers", "cached", "free"].map(numbers);
+    let of = |i: usize| memory.iter().map(|column| column[i]).sum::<f64>();
+    assert!(total.iter().all(|i| of(*i) == of(total[0]) && of(*i) > 1e6), "{text}");
+    assert!(numbers("at_s")[0] > -1.0 && numbers("length_s").iter().all(|s| *s > 0.0), "{text}");
+    // The same of the run log, where the trial has a place.
+    let said = world.prony(&["report", "r.jsonl", "--format", "monitor"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(column(&said.out, "user"), column(&text, "user"));
+    assert!(column(&said.out, "index").iter().all(|index| index == "0"), "{said:?}");
+    let said = world.prony(&["report", "r.jsonl", "--format", "monitor", "--only", "nobody"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    // A log from before there was a monitor.
+    let older: String =
+        world.read("r.jsonl").lines().map(|line| format!("{}\n", without_monitor(line))).collect();
+    std::fs::write(world.path("old.jsonl"), older).unwrap();
+    let said = world.prony(&["report", "old.jsonl", "--format", "monitor"]);
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert!(said.err.contains("from before"), "{said:?}");
+    assert_eq!(world.prony(&["report", "old.jsonl"]).code, Some(0));
+}
+
+fn without_monitor(line: &str) -> String {
+    let mut line: Value = serde_json::from_str(line).unwrap();
+    if let Some(observed) = line["observed"].as_object_mut() {
+        observed.remove("monitor").unwrap();
+    }
+    line.to_string()
+}

@@ -171,11 +171,11 @@ fn a_memory_leak_is_measured_and_reported() {
         assert_eq!(grows["effect"], "note");
         assert!(grows["detail"].as_str().unwrap().contains("MB a second"), "{grows}");
     }
-    // The used CPUs over time, beside it.
-    let columns = &result["server"]["columns"];
-    let cores = columns["cores"].as_array().unwrap().len();
-    assert_eq!(columns["core_busy_ns"].as_array().unwrap().len(), cores);
-    assert!(cores > 0 && columns["core_busy_ns"][0].as_array().unwrap().len() == rss.len());
+    // What the machine did, beside it.
+    let seen = &result["trial"]["monitor"];
+    let spans = seen["at_ms"].as_array().unwrap().len();
+    assert!(spans > 0 && seen["cpus"].as_array().is_some_and(|cpus| !cpus.is_empty()), "{seen}");
+    assert_eq!(seen["memory_used_bytes"].as_array().unwrap().len(), spans);
     lab.assert_nothing_left();
 }
 

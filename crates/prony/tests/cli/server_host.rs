@@ -234,6 +234,10 @@ fn servers_on_another_host_count_each_request_and_their_costs() {
         let count =
             |field: &str| server["host"][field].as_u64().unwrap_or_else(|| panic!("{field} {server}"));
         assert!(count("packets_sent") > 0 && count("packets_received") > 0, "{server}");
+        let seen = &server["host"]["monitor"];
+        assert!(
+            !seen["at_ms"].as_array().unwrap().is_empty() && !seen["cpus"].as_array().unwrap().is_empty()
+        );
         assert!(count("clock_bound_ns") > 0 && count("softirq_ns") < u64::MAX, "{server}");
         assert_eq!(count("packets_dropped"), 0);
         // Its clock is days ahead: samples of a window that was not converted would all be far from it.

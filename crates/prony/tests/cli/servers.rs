@@ -43,6 +43,18 @@ fn an_own_application_of_the_docs_is_checked_and_recorded() {
         record.contains("candidate = \"shop\"") && record.contains("how = \"found on PATH\""),
         "{record}"
     );
+    let takes = record.split_once("[verified.takes]").unwrap().1;
+    assert!(takes.contains("processes = ") && takes.contains("idle_memory_bytes = "), "{record}");
+    let json = world.prony(&["servers", "list", "--long", "--format", "json", "--servers", "recipes"]).out;
+    let listed: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let of = |name: &str| {
+        listed.as_array().unwrap().iter().find(|one| one["server"] == name).unwrap()["takes"].clone()
+    };
+    assert!(of("shop")["idle_memory_bytes"].as_u64().unwrap() > 100_000, "{}", of("shop"));
+    assert_eq!(of("shop")["measured"]["runtime"], "native");
+    assert!(of("nginx-static")["configuration_lines"].as_u64().unwrap() > 10, "{}", of("nginx-static"));
+    let long = world.prony(&["servers", "list", "--long", "--servers", "recipes"]).out;
+    assert!(long.lines().next().unwrap().starts_with("server") && long.contains("config lines"), "{long}");
     let page = || world.prony(&["servers", "list", "--format", "markdown", "--servers", "recipes"]).out;
     let row = |page: &str| page.lines().find(|line| line.starts_with("| `shop`")).unwrap().to_owned();
     assert!(row(&page()).contains("| verified | version unknown | 1 of 1 | – |"), "{}", row(&page()));

@@ -10,30 +10,8 @@ use prony_model::{Trial, rfc3339};
 use super::csv::line;
 use super::wall_clock;
 
-const COLUMNS: [&str; 22] = [
-    "time",
-    "cpu",
-    "user",
-    "system",
-    "idle",
-    "iowait",
-    "irq",
-    "softirq",
-    "steal",
-    "memory_used",
-    "buffers",
-    "cached",
-    "free",
-    "network_received",
-    "sent",
-    "loopback",
-    "at_s",
-    "length_s",
-    "machine",
-    "index",
-    "candidate",
-    "plan",
-];
+const COLUMNS: &str = "time,cpu,user,system,idle,iowait,irq,softirq,steal,memory_used,buffers,cached,free,\
+    network_received,sent,loopback,at_s,length_s,machine,index,candidate,plan";
 
 /// A trial whose server cost this, and its place in a run, if it has one.
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +34,7 @@ pub fn write(trials: &[Monitored<'_>], out: &mut dyn Write) -> io::Result<()> {
             "nothing is known of what the machine did: the load is of a Prony from before that was recorded, or /proc could not be read",
         ));
     }
-    out.write_all(line(COLUMNS).as_bytes())?;
+    write!(out, "{COLUMNS}\r\n")?;
     for (one, name, seen) in machines() {
         let place = one.place.map_or([const { String::new() }; 3], |place| {
             [place.index.to_string(), place.candidate.clone(), place.plan.clone()]

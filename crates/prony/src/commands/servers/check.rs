@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use prony_lab::bench::{Inspection, inspect, inspect_there};
 use prony_lab::candidate::{Candidate, Layout};
-use prony_lab::catalogue::Verified;
+use prony_lab::catalogue::{Takes, Verified};
 use prony_lab::container::Engine;
 use prony_lab::provision;
 use prony_lab::server_host::ServerHost;
@@ -50,11 +50,11 @@ pub(super) fn run(
                 printer.out(&format!("FAILED {}: {why}", candidate.label()));
                 failed += 1;
             }
-            Inspection::Checked { version, startup, report, leftovers, killed } => {
+            Inspection::Checked { version, startup, report, at_rest, leftovers, killed } => {
                 let version = version.unwrap_or_else(|| "version unknown".to_owned());
                 let good = report.passed() && leftovers.is_empty();
                 if good && options.record {
-                    record(candidate, &version, layout)?;
+                    record(candidate, &version, at_rest, layout)?;
                 }
                 let word = if good { "ok    " } else { "FAILED" };
                 let ready = format!("ready after {} ms", startup.as_millis());
@@ -85,9 +85,22 @@ pub(super) fn run(
 }
 
 /// Writes down that a candidate kept the contract, here and today.
-fn record(candidate: &Candidate, version: &str, layout: &Layout) -> Result<(), Failure> {
+fn record(
+    candidate: &Candidate,
+    version: &str,
+    at_rest: Option<(u32, u64)>,
+    layout: &Layout,
+) -> Result<(), Failure> {
     let Some(server) = candidate.server() else { return Ok(()) };
     let host = prony_host::read();
+    let footprint = provision::footprint(candidate, layout);
+    let takes = Takes {
+        debian_packages: footprint.map(|footprint| footprint.debian_packages),
+        installed_bytes: footprint.map(|footprint| footprint.bytes),
+        install_ms: provision::install_ms(candidate, layout),
+        processes: at_rest.map(|(processes, _)| processes),
+        idle_memory_bytes: at_rest.map(|(_, bytes)| bytes),
+    };
     let verified = Verified {
         candidate: candidate.label().to_owned(),
         version: version.to_owned(),
@@ -96,6 +109,7 @@ fn record(candidate: &Candidate, version: &str, layout: &Layout) -> Result<(), F
         how: provision::origin(candidate, layout),
         machine: format!("{}, {}, {} CPUs", host.os, std::env::consts::ARCH, host.cpus_online),
         recipe: server.recipe_hash(candidate.engine().is_some()),
+        takes: Some(takes),
     };
     server.record(verified).map(drop).map_err(Failure::usage)
 }

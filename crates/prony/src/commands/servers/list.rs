@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use prony_lab::candidate::{Candidate, Layout};
-use prony_lab::catalogue::{Catalogue, DOCKERFILE, Server, Verified};
+use prony_lab::catalogue::{Catalogue, DOCKERFILE, Server, Takes, Verified};
 use prony_lab::provision;
+use prony_report::format;
 use prony_report::json::pretty;
 use serde_json::{Value, json};
 
@@ -39,13 +40,67 @@ pub(super) fn text(catalogue: &Catalogue, layout: &Layout) -> String {
     lines.join("\n")
 }
 
+/// What each server takes to run. What was not recorded of it is a dash.
+pub(super) fn long(catalogue: &Catalogue) -> String {
+    let widest = catalogue.servers.keys().map(|name| name.chars().count()).max().unwrap_or_default();
+    let row = |name: &str, cells: [String; 6]| {
+        let [packages, size, seconds, lines, processes, memory] = cells;
+        format!(
+            "{name:<widest$} {packages:>8} {size:>9} {seconds:>9} {lines:>12} {processes:>9} {memory:>11}"
+        )
+    };
+    let head = ["packages", "installed", "in", "config lines", "processes", "idle memory"];
+    let heads = row("server", head.map(str::to_owned));
+    let servers = catalogue.servers.iter().map(|(name, server)| row(name, cells(server)));
+    let lines = [heads].into_iter().chain(servers);
+    let note = "packages and config lines are of the recipe and its lock files; the rest was measured by `prony servers install` and \
+                `prony servers check --record`, on the systems that docs/servers.md names.";
+    lines.chain([String::new(), note.to_owned()]).collect::<Vec<_>>().join("\n")
+}
+
+fn cells(server: &Server) -> [String; 6] {
+    let takes = taken(server).map(|(_, takes)| takes).unwrap_or_default();
+    let or_dash = |known: Option<String>| known.unwrap_or_else(|| "–".to_owned());
+    let size = |bytes: Option<u64>| or_dash(bytes.map(|bytes| format::bytes(bytes as f64)));
+    [
+        server.packages().to_string(),
+        size(takes.installed_bytes),
+        or_dash(takes.install_ms.map(|ms| format!("{:.1} s", ms as f64 / 1e3))),
+        server.configuration_lines().to_string(),
+        or_dash(takes.processes.map(|count| count.to_string())),
+        size(takes.idle_memory_bytes),
+    ]
+}
+
+/// The latest record of a server as it comes that says what it takes, native before in an image.
+fn taken(server: &Server) -> Option<(Verified, Takes)> {
+    let own = server.verified().into_iter().filter(|v| v.candidate == server.name);
+    let known = own.filter_map(|v| v.takes.map(|takes| (v, takes)));
+    known.max_by(|(a, _), (b, _)| (a.runtime == NATIVE, &a.date).cmp(&(b.runtime == NATIVE, &b.date)))
+}
+
+fn takes_json(server: &Server) -> Value {
+    let known = taken(server);
+    let takes = known.as_ref().map(|(_, takes)| *takes).unwrap_or_default();
+    json!({
+        "packages": server.packages(),
+        "configuration_lines": server.configuration_lines(),
+        "debian_packages": takes.debian_packages,
+        "installed_bytes": takes.installed_bytes,
+        "install_ms": takes.install_ms,
+        "processes": takes.processes,
+        "idle_memory_bytes": takes.idle_memory_bytes,
+        "measured": known.map(|(v, _)| json!({ "date": v.date, "runtime": v.runtime, "machine": v.machine })),
+    })
+}
+
 /// The runtime of a record that was made without a container.
 const NATIVE: &str = "native";
 
 /// The state of a server whose recipe is the one that was run.
 const VERIFIED: &str = "verified";
 
-pub(super) fn json(catalogue: &Catalogue, layout: &Layout) -> String {
+pub(super) fn json(catalogue: &Catalogue, layout: &Layout, long: bool) -> String {
     let servers: Vec<Value> = catalogue
         .servers
         .iter()
@@ -53,7 +108,7 @@ pub(super) fn json(catalogue: &Catalogue, layout: &Layout) -> String {
             let candidate = Candidate::parse(name, catalogue).ok()?;
             let labels: Vec<String> =
                 candidate.with_each_setting().iter().map(|c| c.label().to_owned()).collect();
-            Some(json!({
+            let mut one = json!({
                 "server": name,
                 "language": server.recipe.language,
                 "kind": server.recipe.kind,
@@ -62,7 +117,11 @@ pub(super) fn json(catalogue: &Catalogue, layout: &Layout) -> String {
                 "dockerfile": server.has_file(DOCKERFILE),
                 "registries": registries(server),
                 "candidates": labels,
-            }))
+            });
+            if long {
+                one["takes"] = takes_json(server);
+            }
+            Some(one)
         })
         .collect();
     pretty(&servers)
@@ -106,19 +165,20 @@ pub(super) fn markdown(catalogue: &Catalogue) -> String {
         built += u32::from(row.built);
         built_before += u32::from(row.built_before);
         rows.push(format!(
-            "| `{name}` | {} | {} | {} | {} | {} | {} | {} |",
+            "| `{name}` | {} | {} | {} | {} | {} | {} | {} | {} |",
             server.recipe.title,
             server.recipe.language,
             row.state,
             row.version,
             row.settings,
             row.image,
-            row.how
+            row.how,
+            cells(server).join(" · ")
         ));
     }
     for broken in &catalogue.broken {
         rows.push(format!(
-            "| `{}` | – | – | **recipe refused** | – | – | – | {} |",
+            "| `{}` | – | – | **recipe refused** | – | – | – | {} | – |",
             broken.name, broken.error
         ));
         missing += 1;
@@ -136,8 +196,11 @@ pub(super) fn markdown(catalogue: &Catalogue) -> String {
          count. *settings*: how many of the default and each single \
          other setting were run, natively or in the image, with the recipe as it is. *image*: how many of them in the \
          image. *verified*: each system whose packages it was run with. A base that stands in is one that somebody made and gave the \
-         name of the official image; what it was made from is said.\n\n\
-         | server | what | language | state | version | settings | image | verified |\n|---|---|---|---|---|---|---|---|\n{}\n",
+         name of the official image; what it was made from is said. *takes*: packages by name (of the recipe and its lock files) · \
+         what is installed, with Debian's dependencies · in how long · lines of configuration · processes with one worker · their \
+         memory before any load (`prony servers list --long`); a dash where nobody has recorded it.\n\n\
+         | server | what | language | state | version | settings | image | verified | takes |\n\
+         |---|---|---|---|---|---|---|---|---|\n{}\n",
         verified + missing,
         on.join(", "),
         rows.join("\n")

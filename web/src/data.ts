@@ -231,13 +231,13 @@ export interface Client {
   waits: string;
 }
 
-/** Samples of Prony's own process by column, and of the CPUs where the server's samples do not have them already. At most 300 of them, whatever the load's length: a longer load has them further apart. */
+/** Samples of Prony's own process by column. At most 300 of them, whatever the load's length: a longer load has them further apart. */
 export interface ClientColumns {
   /** From the window's start; samples of the warm-up are negative. */
   at_ns: number[];
   /** A column for each of `cores`: its busy time since the first sample, whoever used it, in steps of 10 ms. */
   core_busy_ns?: number[][];
-  /** The CPUs of `core_busy_ns`. */
+  /** The CPUs of `core_busy_ns`, in logs from before there was a monitor. */
   cores?: number[];
   /** CPU time of the whole process since the first sample. */
   process_cpu_ns: number[];
@@ -333,16 +333,24 @@ export interface CoreSeries {
   cpus: CoreLine[];
 }
 
-/** What a CPU did, as shares of each span, 0 to 1, which add up to 1. An empty column is all zeros. */
-export interface CpuShares {
-  cpu: number | null;
-  idle: number[];
-  iowait: number[];
-  irq: number[];
-  softirq: number[];
-  steal: number[];
-  system: number[];
-  user: number[];
+/** A CPU's ticks of 10 ms in each span, which add up to its length as exactly as the kernel counts. An empty column is all zeros. */
+export interface CpuColumns {
+  /** Its number; none: all CPUs of the machine together. */
+  cpu?: number;
+  /** Nothing. */
+  idle?: number[];
+  /** Nothing, while something waited for a disk. */
+  iowait?: number[];
+  /** Interrupts. */
+  irq?: number[];
+  /** What follows from them: packets, above all. */
+  softirq?: number[];
+  /** The hypervisor ran others. */
+  steal?: number[];
+  /** The kernel for them. */
+  system?: number[];
+  /** Programs, also those of low priority (`nice`). */
+  user?: number[];
 }
 
 /** A quota of CPU time that holds for Prony's own process: of its control group, or of one above it. */
@@ -359,6 +367,26 @@ export interface CpuQuota {
   throttled_ns: number;
   /** Periods in which it used its quota up, and was stopped until the next. */
   throttled_periods: number;
+}
+
+/** What a CPU did, as shares of each span, 0 to 1, which add up to 1. An empty column is all zeros. */
+export interface CpuShares {
+  /** Its number; none: all of the machine together. */
+  cpu: number | null;
+  /** Nothing. */
+  idle: number[];
+  /** Nothing, while something waited for a disk. */
+  iowait: number[];
+  /** Interrupts. */
+  irq: number[];
+  /** What follows from them. */
+  softirq: number[];
+  /** The hypervisor ran others. */
+  steal: number[];
+  /** The kernel for them. */
+  system: number[];
+  /** Programs. */
+  user: number[];
 }
 
 /** A point of a latency-by-percentile curve. */
@@ -958,6 +986,54 @@ export interface LostAgent {
   why: string;
 }
 
+/** A machine in spans of a second, by column. A column that could not be read is empty. */
+export interface Monitor {
+  /** The end of each span, likewise. A load of over an hour, or on over 18 CPUs of some minutes, has spans of 2, 4 … s. */
+  at_ms: number[];
+  /** Each CPU, or one entry of all together where they are more than 256. */
+  cpus: CpuColumns[];
+  /** The start of the first span, from the window's start; the warm-up is negative. */
+  from_ms: number;
+  /** What passed over `lo`, counted once. */
+  loopback_bytes?: number[];
+  /** `Buffers` of /proc/meminfo. */
+  memory_buffers_bytes?: number[];
+  /** `Cached` and `SReclaimable`. */
+  memory_cached_bytes?: number[];
+  /** `MemFree`. */
+  memory_free_bytes?: number[];
+  /** Memory at each span's end that is none of the following three, which it adds up to `MemTotal` with. */
+  memory_used_bytes?: number[];
+  /** What all interfaces but `lo` received in each span, in this network namespace. */
+  received_bytes?: number[];
+  /** What they sent. */
+  sent_bytes?: number[];
+}
+
+/** A machine over time. */
+export interface MonitorSeries {
+  /** The end of each span, from the window's start; the warm-up is negative. */
+  at_ns: number[];
+  /** The kernel's buffers of block devices. */
+  buffers_bytes: number[];
+  /** Pages of files and reclaimable caches of the kernel. */
+  cached_bytes: number[];
+  /** All CPUs together, then each, as many as there is room for. */
+  cpus: CpuShares[];
+  /** Unused. */
+  free_bytes: number[];
+  /** Bytes per second that passed over `lo`. */
+  loopback_per_s: number[];
+  /** `client` or `server`; empty where it is the only one. */
+  machine: string;
+  /** Bytes per second that all interfaces but `lo` received; empty where it could not be read. */
+  received_per_s: number[];
+  /** Bytes per second that they sent. */
+  sent_per_s: number[];
+  /** Memory at each span's end; empty where it could not be read. */
+  used_bytes: number[];
+}
+
 /** A plan with its name within the experiment. */
 export interface NamedPlan {
   /** The threshold whose highest sustainable rate is searched for, where it is a search: `p99<50ms`. */
@@ -1072,21 +1148,7 @@ export interface Planted {
 }
 
 /** What the plots of a trial show. */
-export interface MonitorSeries {
-  at_ns: number[];
-  buffers_bytes: number[];
-  cached_bytes: number[];
-  cpus: CpuShares[];
-  free_bytes: number[];
-  loopback_per_s: number[];
-  machine: string;
-  received_per_s: number[];
-  sent_per_s: number[];
-  used_bytes: number[];
-}
-
 export interface PlotData {
-  monitor: MonitorSeries[];
   /** What the client cost over time; empty where it was not sampled. */
   client: ClientSeries;
   /** Client delay, likewise; empty where the clock is the user's. */
@@ -1097,6 +1159,8 @@ export interface PlotData {
   distribution: Distribution;
   /** Response by time. */
   heat: Heat;
+  /** What the machines did over time, the server's first where it is another; empty where nobody looked. */
+  monitor: MonitorSeries[];
   /** Response at each of `quantiles`, as far as it is known. */
   response_ns: number[];
   /** Over time. */
@@ -1674,7 +1738,7 @@ export interface SampleColumns {
   at_ns: number[];
   /** A column for each of `cores`: its busy time since the first sample, whoever used it, in steps of 10 ms. */
   core_busy_ns?: number[][];
-  /** The used CPUs, the client's among them. */
+  /** The used CPUs, the client's among them, in logs from before there was a monitor. */
   cores?: number[];
   /** CPU time of the tree since its start. */
   cpu_ns: number[];
@@ -1790,6 +1854,8 @@ export interface ServerHostWindow {
   listen_drops: number | null;
   /** Connects that found a listening socket's queue full. */
   listen_overflows: number | null;
+  /** What it did second by second, by its own clock. */
+  monitor?: Monitor;
   /** Packets that its interface dropped or could not keep, either way. */
   packets_dropped: number | null;
   /** Packets that its interface received. */
@@ -2157,6 +2223,8 @@ export interface Trial {
   judged_by?: string;
   /** How quickly it responded. */
   latency: Latencies;
+  /** What this machine did second by second. */
+  monitor?: Monitor;
   /** What became of the load. */
   outcome: Outcome;
   /** The effective plan. */

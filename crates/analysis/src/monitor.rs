@@ -25,7 +25,7 @@ pub struct MonitorSeries {
     pub cpus: Vec<CpuShares>,
     /// Memory at each span's end; empty where it could not be read.
     pub used_bytes: Vec<u64>,
-    /// Of it the kernel's buffers of block devices.
+    /// The kernel's buffers of block devices.
     pub buffers_bytes: Vec<u64>,
     /// Pages of files and reclaimable caches of the kernel.
     pub cached_bytes: Vec<u64>,

@@ -205,9 +205,20 @@ mod tests {
         assert!(json.contains(r#"{"cpu":1,"system":[2,0],"idle":[98,49],"softirq":[0,1]}"#), "{json}");
         assert_eq!(serde_json::from_str::<Monitor>(&json).unwrap(), seen());
         assert_eq!(serde_json::from_str::<Monitor>("{}").unwrap(), Monitor::default());
-        // A second of four CPUs is less than 100 bytes of the log.
-        let second = json.len() / (2 * 2);
-        assert!(second < 100, "{second} bytes");
+        // Ten minutes of four CPUs, with as many digits as there are.
+        let cpus = (0..4).map(|cpu| CpuColumns::of(Some(cpu), [[23, 11, 56, 0, 0, 10, 0]; 600].into_iter()));
+        let (at_ms, bytes) = ((1..=600).map(|s| s * 1_000).collect(), || vec![4_000_000_000; 600]);
+        let (memory_used_bytes, memory_cached_bytes, sent_bytes) = (bytes(), bytes(), bytes());
+        let long = Monitor {
+            at_ms,
+            cpus: cpus.collect(),
+            memory_used_bytes,
+            memory_cached_bytes,
+            sent_bytes,
+            ..seen()
+        };
+        let a_second = serde_json::to_string(&long).unwrap().len() / 600;
+        assert!(a_second < 100, "{a_second} bytes");
     }
 
     #[test]

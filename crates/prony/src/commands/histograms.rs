@@ -73,11 +73,14 @@ pub(super) fn text(
 pub(super) fn monitored(log: &RunLog, arguments: &ReportArguments) -> Result<String, Failure> {
     let run = &arguments.run;
     let mut chosen: Vec<Monitored<'_>> = log.last_results().into_values().filter_map(of_result).collect();
-    let named = |one: &Monitored<'_>| one.place.map_or(("", ""), |place| (&*place.candidate, &*place.plan));
-    only::keep(&mut chosen, &arguments.only, named, run)?;
+    only::keep(&mut chosen, &arguments.only, place_of, run)?;
     let mut bytes = Vec::new();
     monitor::write(&chosen, &mut bytes).map_err(|why| Failure::not_measured(format!("{run}: {why}.")))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn place_of<'a>(one: &'a Monitored<'_>) -> (&'a str, &'a str) {
+    one.place.map_or(("", ""), |place| (&place.candidate, &place.plan))
 }
 
 fn of_result(result: &TrialResult) -> Option<Monitored<'_>> {

@@ -212,11 +212,11 @@ fn the_monitor_s_lines_add_up_and_a_log_has_the_same() {
         assert!((all - 100.0).abs() < 0.8 || all == 0.0, "{cpu}: {all}");
     }
     let total: Vec<usize> = (0..cpus.len()).filter(|i| cpus[*i] == "total").collect();
-    assert!(total.len() >= 2 && cpus.len() > total.len(), "{text}");
+    assert!(!total.is_empty() && cpus.len() > total.len(), "{text}");
     let memory = ["memory_used", "buffers", "cached", "free"].map(numbers);
     let of = |i: usize| memory.iter().map(|column| column[i]).sum::<f64>();
     assert!(total.iter().all(|i| of(*i) == of(total[0]) && of(*i) > 1e6), "{text}");
-    assert!(numbers("at_s")[0] > -1.0 && numbers("length_s").iter().all(|s| *s > 0.0), "{text}");
+    assert!(numbers("at_s").is_sorted() && numbers("length_s").iter().all(|s| *s > 0.0), "{text}");
     // The same of the run log, where the trial has a place.
     let said = world.prony(&["report", "r.jsonl", "--format", "monitor"]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -236,7 +236,7 @@ fn the_monitor_s_lines_add_up_and_a_log_has_the_same() {
 
 fn without_monitor(line: &str) -> String {
     let mut line: Value = serde_json::from_str(line).unwrap();
-    if let Some(observed) = line["observed"].as_object_mut() {
+    if let Some(observed) = line.get_mut("observed").and_then(Value::as_object_mut) {
         observed.remove("monitor").unwrap();
     }
     line.to_string()

@@ -14,7 +14,7 @@ use prony_report::export::monitor::{self, Monitored};
 use prony_report::export::{csv, hgrm, hlog, openmetrics, seconds};
 use prony_report::page::{self, HistoryFrom, live};
 use prony_report::terminal::{self, TerminalOptions};
-use prony_report::{github, json, junit, markdown};
+use prony_report::{github, json, junit, markdown, site};
 use serde_json::Value;
 
 /// A bench of one trial, and single loads: closed, with a server, at a rate, failing.
@@ -300,6 +300,12 @@ fn show(log: &RunLog) {
     }
     // Without the front end there are no pages.
     let _ = page::report(log, Some("../"));
+    let (_, plots) = markdown::with_plots(log, "run");
+    assert!(
+        plots.iter().all(|(_, svg)| !svg.contains("NaN") && !svg.contains("inf ")),
+        "a plot has no place"
+    );
+    let _ = site::publish_log(log, "run", Path::new(FILE));
     let _ = live::runs(&[&live::entry(log, FILE)], None);
     histories(log, &options);
 }

@@ -176,7 +176,8 @@ fn merged(points: &[SeriesPoint]) -> SparseHistogram {
     SparseHistogram::sum(points.iter().map(|point| &point.hdr))
 }
 
-fn series(trial: &Trial) -> Series {
+/// A trial over time, in at most [`POINTS_MAX`] points.
+pub fn series(trial: &Trial) -> Series {
     let mut out = Series::default();
     for group in trial.series.chunks(trial.series.len().div_ceil(POINTS_MAX).max(1)) {
         let length: u64 = group.iter().map(|p| p.length_ns).sum();

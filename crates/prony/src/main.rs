@@ -106,6 +106,7 @@ fn run(cli: Cli, printer: &Printer) -> Result<(), Failure> {
         Command::Servers(arguments) => commands::servers::run(&arguments, printer),
         Command::Target(arguments) => commands::target::run(&arguments, printer),
         Command::Serve(arguments) => commands::serve::run(&arguments, printer),
+        Command::Publish(arguments) => commands::publish::run(&arguments, printer),
         Command::History(arguments) => commands::history::run(&arguments, printer),
         Command::Compare(arguments) => commands::compare::run(&arguments, printer),
         Command::Ci(arguments) => commands::ci::run(&arguments, printer),

@@ -10,6 +10,15 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 pub(crate) fn write(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
+    replace(path, true, write)
+}
+
+/// The same for one of many files that can be made again: it does not wait for the disk, which takes milliseconds each.
+pub(crate) fn write_soon(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
+    replace(path, false, write)
+}
+
+fn replace(path: &Path, sync: bool, write: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
     let there = fs::symlink_metadata(path).ok();
     let is_pipe = there.as_ref().is_some_and(|m| m.file_type().is_fifo() || m.file_type().is_char_device());
     if is_pipe || path.starts_with("/dev") || path.starts_with("/proc") {
@@ -30,7 +39,9 @@ pub(crate) fn write(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) ->
     let finished = created.and_then(|file| {
         mode.map_or(Ok(()), |mode| file.set_permissions(mode))?;
         write(&file)?;
-        file.sync_all()?;
+        if sync {
+            file.sync_all()?;
+        }
         fs::rename(&unfinished, path)
     });
     finished.inspect_err(|_| drop(fs::remove_file(&unfinished)))

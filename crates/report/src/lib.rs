@@ -1,4 +1,4 @@
-//! Views over analysed data: terminal, Markdown, HTML page, CSV and JSON. Nothing here measures, computes a statistic
+//! Views over analysed data: terminal, Markdown, HTML pages, CSV and JSON. Nothing here measures, computes a statistic
 //! or writes: what a view shows stands in its input, and what is withheld there is withheld here. Labels, URLs and
 //! messages come from outside and are escaped for their format.
 
@@ -9,11 +9,14 @@ pub mod export;
 mod fixtures;
 pub mod format;
 pub mod github;
+mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
 pub mod page;
 pub mod runs;
+pub mod site;
+mod svg;
 pub mod terminal;
 mod words;
 

@@ -3,19 +3,17 @@
 
 use std::fmt::Display;
 
+use prony_analysis::analyse;
 use prony_analysis::bisection::BisectionReport;
 use prony_analysis::comparison::Comparison;
-use prony_analysis::experiment::{ExperimentAnalysis, PlanAnalysis};
-use prony_model::slo::SloRecord;
+use prony_analysis::experiment::ExperimentAnalysis;
+use prony_model::run_log::RunLog;
 use prony_model::trial::Trial;
 
 use crate::document::{self, Block, Item};
-use crate::format;
+use crate::svg::{self, Plot};
 use crate::terminal::{Align, Ink, Table};
-use crate::words;
-
-/// Requests of a list in a table at most.
-const REQUESTS_MAX: usize = 100;
+use crate::{format, words};
 
 /// A run: the answer, a table per plan, remarks, what did not run, how the
 /// intervals were obtained and the command that reproduces it.
@@ -26,28 +24,26 @@ pub fn experiment(analysis: &ExperimentAnalysis) -> String {
 
 /// [`experiment`] as two texts: the answer with its tables, and the details.
 pub(crate) fn answer_and_details(analysis: &ExperimentAnalysis) -> (String, String) {
-    let mut out = format!("### {}\n\n**{}**\n\n", text(&analysis.title), text(&analysis.headline));
-    out.push_str(&format!(
-        "{}  \n{}\n",
-        text(&words::trial_counts(analysis)),
-        text(&words::conditions(analysis))
-    ));
-    for plan in &analysis.plans {
-        plan_table(&mut out, analysis, plan);
-    }
-    out.push_str(&blocks(&document::protocols(analysis)));
-    published(&mut out, analysis);
-    if let Some(duet) = &analysis.duet {
-        out.push_str(&blocks(&document::comparison(duet)));
-        out.push_str(&blocks(&document::not_asked(duet)));
-    } else if let Some(profile) = &analysis.profile {
-        out.push_str(&blocks(&document::profile(profile)));
-    }
-    if let Some(spread) = words::below(analysis) {
-        out.push_str(&format!("\n{}\n", text(&spread)));
-    }
-    let rest = blocks(&document::details(analysis));
-    (out, format!("{rest}\n{}\n", host_line(&analysis.host)))
+    let (answer, details) = document::run(analysis);
+    (blocks(&answer).trim_start().to_owned(), blocks(&details))
+}
+
+/// Trials and searches of single loads, or an experiment, with pictures: `![…](NAME-1.svg)`, and those files by their names.
+pub fn with_plots(log: &RunLog, name: &str) -> (String, Vec<(String, String)>) {
+    let shown = if log.header.one_by_one {
+        document::trials(log)
+    } else {
+        let (answer, details) = document::run(&analyse(log));
+        answer.into_iter().chain(details).collect()
+    };
+    let mut files = Vec::new();
+    let text = rendered(&shown, &mut |plot| {
+        let file = format!("{name}-{}.svg", files.len() + 1);
+        let shown = format!("![{}]({file})\n", text(&plot.title));
+        files.push((file, svg::standalone(plot)));
+        shown
+    });
+    (text.trim_start().to_owned(), files)
 }
 
 /// A comparison as a comment on a pull request: answer, tables, what qualifies them; what nothing asked for is folded.
@@ -74,8 +70,17 @@ pub fn not_judged(said: &[String]) -> String {
 }
 
 fn blocks(blocks: &[Block]) -> String {
+    rendered(blocks, &mut |_| String::new())
+}
+
+/// Blocks with what `draw` makes of each plot, which may be nothing.
+fn rendered(blocks: &[Block], draw: &mut dyn FnMut(&Plot) -> String) -> String {
     let (mut out, mut in_list) = (String::new(), false);
     for block in blocks {
+        let drawn = if let Block::Plot(plot) = block { draw(plot) } else { String::new() };
+        if matches!(block, Block::Plot(_)) && drawn.is_empty() {
+            continue;
+        }
         let is_item = matches!(block, Block::Item(_));
         // All but the items of a list are apart without it.
         if !(matches!(block, Block::Gap) || is_item && in_list) {
@@ -84,6 +89,17 @@ fn blocks(blocks: &[Block]) -> String {
         in_list = is_item;
         match block {
             Block::Gap => {}
+            Block::Title(title) => out.push_str(&format!("### {}\n", text(title))),
+            Block::Section(title) => out.push_str(&format!("#### {}\n", text(title))),
+            Block::Answer(answer, rest) if rest.is_empty() => {
+                out.push_str(&format!("**{}**\n", text(answer)));
+            }
+            Block::Answer(answer, rest) => out.push_str(&format!("**{}** – {}\n", text(answer), text(rest))),
+            Block::Lines(lines) => {
+                let lines: Vec<String> = lines.iter().map(|line| text(line)).collect();
+                out.push_str(&format!("{}\n", lines.join("  \n")));
+            }
+            Block::Plot(_) => out.push_str(&drawn),
             Block::Text(said, Ink::DIM) => out.push_str(&format!("<sub>{}</sub>\n", text(said))),
             Block::Part(said, _) | Block::Text(said, _) => out.push_str(&format!("{}\n", text(said))),
             Block::Item(item) => push_item(&mut out, item),
@@ -95,13 +111,7 @@ fn blocks(blocks: &[Block]) -> String {
 }
 
 fn push_item(out: &mut String, item: &Item) {
-    let kind = match item.lead.chars().next() {
-        Some(first) if item.is_word() => {
-            format!("{}{}: ", first.to_uppercase(), &item.lead[first.len_utf8()..])
-        }
-        Some('±') => "± ".to_owned(),
-        _ => String::new(),
-    };
+    let kind = item.kind();
     let of = item.of.as_ref().map_or(String::new(), |of| format!("**{}**: ", text(of)));
     let fix = item.fix.as_ref().map_or(String::new(), |fix| format!(" – {}", code(fix)));
     let strong = if item.ink == Ink::BAD { "**" } else { "" };
@@ -121,119 +131,9 @@ fn push_table(out: &mut String, table: &Table) {
     }
 }
 
-fn thresholds(slos: &[SloRecord]) -> String {
-    if slos.is_empty() {
-        return String::new();
-    }
-    let mut out = "\n".to_owned();
-    push_head(&mut out, ["threshold", "", "measured", "to decide it"], |_| true);
-    for slo in slos {
-        let to_decide = slo.to_decide.as_deref().map(text).unwrap_or_default();
-        push_row(&mut out, [code(&slo.slo), format!("**{}**", slo.decision), text(&slo.seen), to_decide]);
-    }
-    out
-}
-
-fn published(out: &mut String, analysis: &ExperimentAnalysis) {
-    let Some(published) = &analysis.published else { return };
-    out.push_str(&format!("\n#### {} claims\n", text(&published.source)));
-    for (at, judged) in published.conclusions.iter().enumerate() {
-        if at == 0 || published.conclusions[at - 1].by != judged.by {
-            out.push_str(&format!("\n**{}**\n\n", judged.by));
-            push_head(out, ["claim", "published", "", "measured"], |column| column % 2 == 0);
-        }
-        let why = words::judged_why(judged).map(|why| format!(" ({why})")).unwrap_or_default();
-        let claim = text(&format!("{}{why}", judged.text));
-        let word = words::loud(judged.judgement);
-        push_row(out, [claim, words::judged_published(judged), word, words::judged_measured(judged)]);
-    }
-    out.push_str(&blocks(&document::source_notes(published)));
-}
-
-fn host_line(host: &prony_model::host::Host) -> String {
-    let parts = [host.cpu_model.as_str(), host.kernel.as_str(), host.os.as_str()];
-    let mut facts: Vec<String> = parts.iter().filter(|p| !p.is_empty()).map(|p| text(p)).collect();
-    facts.push(format::count(host.cpus_online.into(), "CPU", "CPUs"));
-    format!("Host: {}", facts.join(", "))
-}
-
-fn plan_table(out: &mut String, analysis: &ExperimentAnalysis, plan: &PlanAnalysis) {
-    out.push_str(&format!("\n#### {}: {}\n", text(&plan.name), text(&plan.describe)));
-    if let Some(workers) = words::workers(plan) {
-        out.push_str(&format!("\nWorkers: {}\n", text(&workers)));
-    }
-    let theirs = words::published_columns(analysis, plan);
-    let columns = document::columns(plan, &theirs, analysis.baseline.as_deref(), true);
-    out.push_str(&blocks(&[document::table(&columns)]));
-    out.push_str(&blocks(&document::plan_notes(plan)));
-}
-
 /// One trial: its first line, its percentiles, and its verdict's reasons.
 pub fn trial(trial: &Trial) -> String {
-    let lead = text(&words::lead(trial, true).join(", "));
-    let failed = format::thousands(trial.requests.failed);
-    let state = words::state(trial).join(", ");
-    let mut out = format!("**{lead}, {failed} failed** – {state}\n\n{}\n\n", text(&words::plan_line(trial)));
-    percentiles(&mut out, trial);
-    by_request(&mut out, trial);
-    let mut items: Vec<String> = trial
-        .errors
-        .iter()
-        .map(|(kind, count)| {
-            let first = trial.first_errors.get(kind).map(|m| format!(": {}", text(m))).unwrap_or_default();
-            format!("- {} × {}{first}\n", format::thousands(*count), text(&words::code(kind)))
-        })
-        .collect();
-    items.extend(trial.verdict.reasons.iter().map(|reason| {
-        let advice =
-            if reason.advice.is_empty() { String::new() } else { format!(" → {}", text(&reason.advice)) };
-        format!("- **{}**: {}{advice}\n", text(&reason.code.words()), text(&reason.detail))
-    }));
-    if !items.is_empty() {
-        out.push('\n');
-        out.extend(items);
-    }
-    out.push_str(&thresholds(&trial.slo));
-    out
-}
-
-fn percentiles(out: &mut String, trial: &Trial) {
-    let fields = words::shown_percentiles(trial, |_| true);
-    let names = fields.iter().map(|field| words::percentile(field).to_owned());
-    let head = ["ms".to_owned()].into_iter().chain(names).chain(["max".to_owned()]);
-    push_head(out, head, |column| column == 0);
-    let latency = &trial.latency;
-    let named = [
-        ("response", "response", Some(&latency.response)),
-        ("service", "service", Some(&latency.service)),
-        ("first byte", "service", Some(&latency.first_byte)),
-        ("client delay", "client delay", latency.client_delay.as_ref()),
-    ];
-    for (name, affected_as, summary) in named {
-        let Some(summary) = summary else { continue };
-        let mut cells = vec![format!("{name}{}", words::figure_mark(trial, affected_as))];
-        cells.extend(fields.iter().map(|field| text(&words::percentile_cell(summary, field))));
-        cells.push(words::milliseconds_cell(summary.max_ns));
-        push_row(out, cells);
-    }
-}
-
-fn by_request(out: &mut String, trial: &Trial) {
-    let all = words::slowest_first(trial);
-    if all.is_empty() {
-        return;
-    }
-    out.push('\n');
-    let head = ["request, ms".to_owned()].into_iter().chain(words::request_head());
-    push_head(out, head, |column| column == 0);
-    for target in all.iter().take(REQUESTS_MAX) {
-        let cells = std::iter::once(target.request.clone()).chain(words::request_cells(trial, target));
-        push_row(out, cells.map(|cell| text(&cell)));
-    }
-    let more = all.len().saturating_sub(REQUESTS_MAX) as u64;
-    if more > 0 {
-        out.push_str(&format!("\n… {}\n", format::count(more, "more request", "more requests")));
-    }
+    blocks(&document::trial(trial)).trim_start().to_owned()
 }
 
 /// A table's head, over columns of text, which are aligned to the left, and of figures, to the right.

@@ -56,7 +56,7 @@ fn a_run_for_a_pull_request() {
 
 #[test]
 fn interrupts_have_a_column_where_the_servers_host_is_another() {
-    let shown = |log: &prony_model::run_log::RunLog| experiment(&prony_analysis::analyse(log));
+    let shown = |log: &RunLog| experiment(&analyse(log));
     assert!(shown(&fixtures::on_two_hosts()).contains(" | first byte p99 ms | irq µs/req | failed | "));
     assert!(!shown(&fixtures::run()).contains("irq"));
 }
@@ -180,7 +180,7 @@ fn a_twin_stands_below_its_plans_table() {
 
 #[test]
 fn a_comparison_begins_with_its_answer_and_folds_the_unasked() {
-    let compared = prony_analysis::analyse(&fixtures::duet()).duet.unwrap();
+    let compared = analyse(&fixtures::duet()).duet.unwrap();
     let terminal = |all| crate::terminal::comparison(&compared, all, &Default::default());
     let (folded, all) = (terminal(false), terminal(true));
     let answer = compared.headline.split_whitespace().next().unwrap();
@@ -198,11 +198,29 @@ fn a_comparison_begins_with_its_answer_and_folds_the_unasked() {
 
 #[test]
 fn a_forced_comparison_says_loudly_and_first_that_it_is_none() {
-    let mut forced = prony_analysis::analyse(&fixtures::duet()).duet.unwrap();
+    let mut forced = analyse(&fixtures::duet()).duet.unwrap();
     forced.not_comparable = vec!["the kernel is 6.1 in one and 6.2 in the other".to_owned()];
     let (markdown, terminal) =
         (comparison(&forced, false), crate::terminal::comparison(&forced, false, &Default::default()));
     let said = "\n\n- **NOT COMPARABLE, compared because of --force: the kernel is 6.1 in one and 6.2 in the other**\n\n";
     assert!(markdown.find(said).unwrap() < markdown.find("\n| ").unwrap(), "{markdown}");
     assert!(terminal.find("✗ NOT COMPARABLE").unwrap() < terminal.find("A/A").unwrap(), "{terminal}");
+}
+
+#[test]
+fn plots_are_files_beside_the_markdown_that_shows_them() {
+    let log = fixtures::run();
+    let (with, files) = with_plots(&log, "three");
+    assert_eq!(files[0].0, "three-1.svg");
+    for (name, svg) in &files {
+        assert!(with.contains(&format!("]({name})\n")), "{name}: {with}");
+        assert!(roxmltree::Document::parse(svg).unwrap().root_element().has_tag_name("svg"));
+    }
+    // But for them it is the Markdown of the run.
+    let pictures = |line: &&str| !line.starts_with("![");
+    let without: Vec<&str> = with.lines().filter(pictures).filter(|line| !line.is_empty()).collect();
+    let plain = experiment(&analyse(&log));
+    let plain: Vec<&str> = plain.lines().filter(|line| !line.is_empty()).collect();
+    assert_eq!(without, plain);
+    assert!(!plain.iter().any(|line| line.contains(".svg")));
 }

@@ -116,7 +116,7 @@ impl RunIndex {
 
     /// Every run by its name, which is that of its file whatever others there are, in letters that addresses and files may
     /// have. Files of the same name have a hash of their path behind it, each: a name is never first one's, then another's.
-    fn named(&self) -> (Vec<(String, PathBuf)>, Vec<LeftOut>) {
+    pub(crate) fn named(&self) -> (Vec<(String, PathBuf)>, Vec<LeftOut>) {
         let (mut paths, mut left_out) = (self.files.clone(), Vec::new());
         for folder in &self.folders {
             match files(folder) {
@@ -215,11 +215,15 @@ fn figures() -> Vec<Figure> {
     history::figures().collect()
 }
 
-/// A file's name without its ending, of letters that need no escape; none that leads to another folder.
+/// A file's name without its ending, as [`plain`] has it.
 fn name(path: &Path) -> String {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    plain(&path.file_stem().unwrap_or_default().to_string_lossy())
+}
+
+/// A name of letters that need no escape in addresses and files; none that leads to another folder.
+pub fn plain(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-    stem.trim_start_matches('.').chars().map(plain).collect()
+    name.trim_start_matches('.').chars().map(plain).collect()
 }
 
 #[cfg(test)]

@@ -23,7 +23,8 @@ mod remarks;
 
 pub(crate) use controls::twin;
 pub(crate) use history::{
-    ChangeWord, change, change_size, change_word, history_headline, minute, series_verdict, short_commit,
+    ChangeWord, change, change_size, change_word, day, history_headline, minute, point, seconds_of,
+    series_verdict, short_commit,
 };
 pub use planning::planning;
 pub(crate) use planning::rank_changes;
@@ -36,6 +37,11 @@ pub(crate) use published::{
 pub(crate) use remarks::{CellVerdict, own_remarks, row_mark, row_remarks, row_verdict, shared_remarks};
 
 pub(crate) const WITHHELD: &str = "–";
+
+/// The server and the settings of a label; a URL has a colon and no settings.
+pub(crate) fn parts(label: &str) -> (&str, &str) {
+    label.split_once(':').filter(|_| !label.contains('/')).unwrap_or((label, ""))
+}
 
 pub(crate) fn loud(word: impl Into<&'static str>) -> String {
     word.into().to_uppercase()

@@ -19,7 +19,7 @@ Compare two builds      prony bench --candidate a=COMMAND --candidate b=COMMAND
 const COMMANDS: [(&str, &str); 5] = [
     ("Load", "load capacity"),
     ("Compare", "bench compare ci bisect"),
-    ("Results", "report history serve"),
+    ("Results", "report history serve publish"),
     ("Servers and machines", "servers target doctor fleet"),
     ("For programs and shells", "agent schema completions man"),
 ];

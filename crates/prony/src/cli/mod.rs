@@ -13,6 +13,7 @@ pub(crate) mod foreign_flags;
 pub(crate) mod help;
 mod history;
 mod load;
+mod publish;
 mod report;
 mod schema;
 mod serve;
@@ -34,6 +35,7 @@ pub(crate) use fleet::{
 };
 pub(crate) use history::{HistoryArguments, HistoryFormat};
 pub(crate) use load::{LoadArguments, OneTargetOptions};
+pub(crate) use publish::PublishArguments;
 pub(crate) use report::{ReportArguments, ReportFormat};
 pub(crate) use schema::{Document, SchemaArguments};
 pub(crate) use serve::ServeArguments;
@@ -64,6 +66,8 @@ pub(crate) enum Command {
     Target(TargetArguments),
     /// Shows run logs as web pages
     Serve(ServeArguments),
+    /// Writes run logs as a static web site, with their data
+    Publish(PublishArguments),
     /// Shows a figure over many runs, and where its level changed
     History(HistoryArguments),
     /// Compares two results: faster, slower, equivalent, inconclusive

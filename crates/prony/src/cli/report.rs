@@ -16,6 +16,9 @@ pub(crate) struct ReportArguments {
     /// Write to FILE instead of standard output [default for html: the run log's name with .html]
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub(crate) output: Option<String>,
+    /// With markdown and -o: draw plots as SVG files beside FILE (NAME-1.svg …), which the Markdown shows
+    #[arg(long)]
+    pub(crate) plots: bool,
     /// Open the HTML page in the browser
     #[arg(long)]
     pub(crate) open: bool,

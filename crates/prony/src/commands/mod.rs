@@ -24,6 +24,7 @@ mod only;
 #[cfg(test)]
 mod pages_tests;
 pub(crate) mod plan;
+pub(crate) mod publish;
 pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod schema;

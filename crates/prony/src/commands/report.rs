@@ -11,9 +11,9 @@ use prony_model::Trial;
 use prony_model::run_log::{RunLog, TrialResult};
 use prony_report::export::{csv, hgrm, hlog, openmetrics};
 use prony_report::terminal::TerminalOptions;
-use prony_report::{github, json, junit, markdown, page, terminal};
+use prony_report::{github, json, junit, markdown, page, runs, terminal};
 
-use super::{histograms, logs, write_output};
+use super::{histograms, logs, write_file, write_output};
 use crate::cli::{ReportArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -29,6 +29,9 @@ pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<(), 
             "{} holds no finished trial: there is nothing to report.",
             arguments.run
         )));
+    }
+    if arguments.plots {
+        return with_plots(&log, arguments, printer);
     }
     let format = if arguments.open { ReportFormat::Html } else { arguments.format };
     let text = match format {
@@ -52,6 +55,25 @@ pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<(), 
         Some(path) => open(&path),
         None => Ok(()),
     }
+}
+
+/// Markdown with its plots beside it.
+fn with_plots(log: &RunLog, arguments: &ReportArguments, printer: &Printer) -> Result<(), Failure> {
+    let output = arguments.output.as_deref().filter(|path| *path != "-").map(Path::new);
+    let stem = output.and_then(Path::file_stem).filter(|_| arguments.format == ReportFormat::Markdown);
+    let (Some(output), Some(stem)) = (output, stem.filter(|_| !arguments.open && arguments.only.is_empty()))
+    else {
+        return Err(Failure::usage(
+            "--plots goes with --format markdown and -o FILE alone: the plots are files beside FILE.",
+        ));
+    };
+    let (text, plots) = markdown::with_plots(log, &runs::plain(&stem.to_string_lossy()));
+    for (name, svg) in &plots {
+        write_file(&output.with_file_name(name).to_string_lossy(), svg)?;
+    }
+    write_output(&text, arguments.output.as_deref(), "Report", printer)?;
+    printer.note(&format!("{} beside it", prony_report::format::count(plots.len() as u64, "plot", "plots")));
+    Ok(())
 }
 
 fn summary() -> Option<OsString> {

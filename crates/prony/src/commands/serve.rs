@@ -13,7 +13,7 @@ use crate::web::{self, Site};
 const RUNS: &str = "runs";
 
 pub(crate) fn run(arguments: &ServeArguments, printer: &Printer) -> Result<(), Failure> {
-    let run_index = run_index(&arguments.runs)?;
+    let run_index = run_index(&arguments.runs, "serve")?;
     let mut signals = interrupt::signals()?;
     let url = web::start(&arguments.listen, Site::Runs(run_index), &[])?;
     printer.out(&format!("{url}  (Ctrl-C ends)"));
@@ -22,13 +22,13 @@ pub(crate) fn run(arguments: &ServeArguments, printer: &Printer) -> Result<(), F
     Ok(())
 }
 
-/// The files and folders to show; each must be there now, and is read when it is asked for.
-fn run_index(given: &[String]) -> Result<RunIndex, Failure> {
+/// The files and folders to show, or to `publish`; each must be there now, and is read when it is asked for.
+pub(super) fn run_index(given: &[String], what_for: &str) -> Result<RunIndex, Failure> {
     let usual = [RUNS.to_owned()];
     let named = if given.is_empty() { &usual[..] } else { given };
     if given.is_empty() && !runs::files(Path::new(RUNS)).is_ok_and(|(found, _)| !found.is_empty()) {
         return Err(Failure::usage(format!(
-            "There is nothing to serve: {RUNS}/ has no run log. Name one, or create one with `prony bench` or `prony load -o`."
+            "There is nothing to {what_for}: {RUNS}/ has no run log. Name one, or create one with `prony bench` or `prony load -o`."
         )));
     }
     let is_there = |path: &&String| Path::new(path).is_file() || Path::new(path).is_dir();

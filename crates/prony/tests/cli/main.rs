@@ -37,6 +37,7 @@ mod own;
 mod plan_file;
 mod ports;
 mod profile;
+mod publish;
 mod repeat;
 mod schema;
 mod search;

@@ -165,7 +165,7 @@ pub fn experiment(analysis: &ExperimentAnalysis) -> String {
     text
 }
 
-pub(super) fn line(fields: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+pub(crate) fn line(fields: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let cells: Vec<String> = fields.into_iter().map(|text| cell(text.as_ref())).collect();
     format!("{}\r\n", cells.join(","))
 }
@@ -199,7 +199,7 @@ fn published_fields(row: Option<&PublishedFigures>, figures: &[&str]) -> Vec<Str
     fields
 }
 
-fn optional(value: Option<impl ToString>) -> String {
+pub(crate) fn optional(value: Option<impl ToString>) -> String {
     value.map(|v| v.to_string()).unwrap_or_default()
 }
 

@@ -134,11 +134,6 @@ fn list(names: &[String]) -> String {
     }
 }
 
-/// The server and the settings of a label; a URL has a colon and no settings.
-fn parts(label: &str) -> (&str, &str) {
-    label.split_once(':').filter(|_| !label.contains('/')).unwrap_or((label, ""))
-}
-
 /// In the header's order, then those that only rows name.
 fn candidates(log: &RunLog, analysis: &ExperimentAnalysis) -> Vec<Candidate> {
     let rows: Vec<&Row> = analysis.plans.iter().flat_map(|p| &p.rows).collect();
@@ -148,10 +143,10 @@ fn candidates(log: &RunLog, analysis: &ExperimentAnalysis) -> Vec<Candidate> {
             labels.push(&row.candidate);
         }
     }
-    let parted: Vec<(&str, &str)> = labels.iter().map(|label| parts(label)).collect();
+    let parted: Vec<(&str, &str)> = labels.iter().map(|label| words::parts(label)).collect();
     let rows = labels.iter().filter_map(|label| rows.iter().find(|row| row.candidate == *label));
     rows.map(|row| {
-        let (server, settings) = parts(&row.candidate);
+        let (server, settings) = words::parts(&row.candidate);
         let recorded = log.header.candidates.iter().find(|c| c.label == row.candidate).map(|c| &c.settings);
         let axes = recorded.filter(|axes| !axes.is_empty()).cloned().unwrap_or_else(|| {
             let has_settings = parted.iter().any(|(of, settings)| *of == server && !settings.is_empty());

@@ -175,15 +175,21 @@ pub fn runs(entries: &[&RunEntry], history: Option<&str>) -> Result<String, NoPa
 }
 
 pub fn entry(log: &prony_model::run_log::RunLog, file: &str) -> RunEntry {
-    let analysis = prony_analysis::analyse(log);
-    let experiment = !log.header.one_by_one;
+    entry_of(&prony_analysis::analyse(log), !log.header.one_by_one, file)
+}
+
+pub(crate) fn entry_of(
+    analysis: &prony_analysis::experiment::ExperimentAnalysis,
+    experiment: bool,
+    file: &str,
+) -> RunEntry {
     RunEntry {
         href: String::new(),
         file: file.to_owned(),
         title: analysis.title.clone(),
         headline: if experiment { analysis.headline.clone() } else { String::new() },
         created_at: analysis.created_at.clone(),
-        trials: crate::words::trial_counts(&analysis),
+        trials: crate::words::trial_counts(analysis),
         failure: None,
     }
 }

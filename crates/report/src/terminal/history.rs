@@ -1,6 +1,6 @@
 //! A figure over many runs.
 
-use prony_analysis::history::{Change, History, HistorySeries, HistoryVerdict, Point};
+use prony_analysis::history::{Change, History, HistorySeries, HistoryVerdict};
 
 use super::lines::{Ink, Lines, TerminalOptions};
 use crate::format;
@@ -48,7 +48,7 @@ fn head(out: &mut Lines, history: &History, series: &HistorySeries) {
         .iter()
         .map(|p| p.estimate.as_ref().map_or(f64::NAN, |e| e.point))
         .collect();
-    let last = series.points.iter().rev().find(|p| p.estimate.is_some()).map(|p| value(history, p));
+    let last = series.points.iter().rev().find(|p| p.estimate.is_some()).map(|p| words::point(history, p));
     let last = last.map(|v| format!("   now {v}")).unwrap_or_default();
     out.line(&format!("   {}{last}", format::sparkline(&values)));
     out.wrapped("   ", &format!("{runs}: {verdict}"), Ink::PLAIN);
@@ -73,15 +73,8 @@ fn table(out: &mut Lines, history: &History, series: &HistorySeries) {
         let mark = if series.changes.iter().any(|c| c.index == index) { '!' } else { ' ' };
         let pm = point.estimate.as_ref().and_then(words::plus_minus).unwrap_or_default();
         let commit = point.commit.as_deref().map(words::short_commit).unwrap_or_default();
-        let (at, value) = (words::minute(&point.at), value(history, point));
+        let (at, value) = (words::minute(&point.at), words::point(history, point));
         let line = format!("   {mark} {at:<16}  {value:>16} {pm:<8}  {commit}");
         out.line(&format::truncate(&format::printable(line.trim_end()), out.width));
     }
-}
-
-/// A point's figure with its unit: `≥ 13,870 req/s`, `–`.
-fn value(history: &History, point: &Point) -> String {
-    let Some(estimate) = &point.estimate else { return words::WITHHELD.to_owned() };
-    let bound = if point.at_least { "≥ " } else { "" };
-    format!("{bound}{}", words::with_unit(history.unit, estimate.point))
 }

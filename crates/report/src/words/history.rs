@@ -1,6 +1,6 @@
 //! Texts about the changes in a history that are the same in every view.
 
-use prony_analysis::history::{Change, History, HistorySeries, HistoryVerdict, RUNS_MIN};
+use prony_analysis::history::{Change, History, HistorySeries, HistoryVerdict, Point, RUNS_MIN};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -94,6 +94,25 @@ pub(crate) fn history_headline(history: &History, figure: &str) -> String {
     let relative =
         history.relative_to.as_ref().map(|name| format!(" relative to {name}")).unwrap_or_default();
     format::printable(&format!("{figure}{relative} of {runs}{span}: {found} ({series})"))
+}
+
+/// A point's figure with its unit: `≥ 13,870 req/s`, `–`.
+pub(crate) fn point(history: &History, point: &Point) -> String {
+    let Some(estimate) = &point.estimate else { return super::WITHHELD.to_owned() };
+    let bound = if point.at_least { "≥ " } else { "" };
+    format!("{bound}{}", super::with_unit(history.unit, estimate.point))
+}
+
+/// Seconds since 1970 of a time as RFC 3339 has it.
+pub(crate) fn seconds_of(at: &str) -> Option<f64> {
+    Some(at.parse::<jiff::Timestamp>().ok()?.as_second() as f64)
+}
+
+/// `2026-03-01`, of seconds since 1970.
+pub(crate) fn day(seconds: f64) -> Option<String> {
+    #[expect(clippy::cast_possible_truncation, reason = "it saturates, and is then no time")]
+    let at = jiff::Timestamp::from_second(seconds as i64).ok()?;
+    Some(at.to_string().get(..10)?.to_owned())
 }
 
 /// `2026-03-01 10:00`.

@@ -1,4 +1,7 @@
-//! What a view shows, once, as blocks: the terminal and Markdown render them, each in its own way.
+//! What a view shows, once, as blocks: the terminal, Markdown and HTML render them, each in its own way.
+
+pub(crate) mod plots;
+mod whole;
 
 use prony_analysis::bisection::{BisectionReport, BisectionStep};
 use prony_analysis::compare::Finding;
@@ -11,12 +14,23 @@ use prony_model::Estimate;
 use prony_model::trial::Effect;
 
 use crate::format;
+use crate::svg::Plot;
 use crate::terminal::{Align, Ink, Table};
 use crate::words::{self, PublishedColumn, WITHHELD, comparison as compared};
+
+pub(crate) use whole::{run, trial, trials};
 
 pub(crate) enum Block {
     /// What follows is apart from what stands before.
     Gap,
+    Title(String),
+    /// The answer, and what is said behind it.
+    Answer(String, String),
+    Section(String),
+    /// Texts below each other.
+    Lines(Vec<String>),
+    /// Where it can be drawn.
+    Plot(Plot),
     /// Begins a part, with a sentence that says what it is about.
     Part(String, Ink),
     Text(String, Ink),
@@ -38,6 +52,17 @@ impl Item {
     /// Whether it begins with a word, and not with a mark.
     pub(crate) fn is_word(&self) -> bool {
         self.lead.starts_with(char::is_alphabetic)
+    }
+
+    /// What stands before it where a list has marks of its own: `Skipped: `.
+    pub(crate) fn kind(&self) -> String {
+        match self.lead.chars().next() {
+            Some(first) if self.is_word() => {
+                format!("{}{}: ", first.to_uppercase(), &self.lead[first.len_utf8()..])
+            }
+            Some('±') => "± ".to_owned(),
+            _ => String::new(),
+        }
     }
 }
 

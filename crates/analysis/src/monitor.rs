@@ -67,14 +67,9 @@ pub(crate) fn machines(result: &TrialResult, trial: &Trial) -> Vec<MonitorSeries
 }
 
 /// Spans of a machine, some of them together: the first one, and the one after the last.
-pub(crate) fn groups(seen: &Monitor) -> Vec<(usize, usize)> {
+fn groups(seen: &Monitor) -> Vec<(usize, usize)> {
     let (spans, together) = (seen.at_ms.len(), seen.at_ms.len().div_ceil(POINTS_MAX).max(1));
     (0..spans).step_by(together).map(|from| (from, (from + together).min(spans))).collect()
-}
-
-/// The end of each group in nanoseconds.
-pub(crate) fn ends(seen: &Monitor, groups: &[(usize, usize)]) -> Vec<i64> {
-    groups.iter().map(|(_, to)| seen.start_ms(*to).saturating_mul(1_000_000)).collect()
 }
 
 fn series(machine: &'static str, seen: &Monitor) -> MonitorSeries {
@@ -91,7 +86,7 @@ fn series(machine: &'static str, seen: &Monitor) -> MonitorSeries {
     let network: Vec<[u64; 3]> = groups.iter().filter_map(per_s).collect();
     MonitorSeries {
         machine,
-        at_ns: ends(seen, &groups),
+        at_ns: groups.iter().map(|(_, to)| seen.start_ms(*to).saturating_mul(1_000_000)).collect(),
         cpus: [together].into_iter().chain(each).collect(),
         used_bytes: memory.iter().map(|m| m[0]).collect(),
         buffers_bytes: memory.iter().map(|m| m[1]).collect(),
@@ -112,12 +107,6 @@ fn shares(cpu: Option<u32>, spans: impl Iterator<Item = Ticks>) -> CpuShares {
     let [user, system, idle, iowait, irq, softirq, steal] =
         columns.map(|column| if column.iter().all(|share| *share == 0.0) { Vec::new() } else { column });
     CpuShares { cpu, user, system, idle, iowait, irq, softirq, steal }
-}
-
-/// The share of its time that a CPU was busy.
-pub(crate) fn busy(ticks: Ticks) -> f64 {
-    let [user, system, _, _, irq, softirq, _] = ticks;
-    thousandths(real(user + system + irq + softirq) / real(ticks.iter().sum::<u64>().max(1)))
 }
 
 #[cfg(test)]

@@ -1,12 +1,10 @@
 //! What CPUs and the client did over a trial's time, as shares of spans: a missing sample leaves the others true.
 
-use prony_model::monitor;
 use prony_model::run_log::TrialResult;
 use prony_model::trial::Trial;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::monitor::{busy, ends, groups};
 use crate::numbers::real;
 
 /// Points of a series: what 900 pixels can show as lines of their own.
@@ -15,8 +13,6 @@ const POINTS_MAX: i64 = 240;
 const CLIENT_SPAN_MIN_NS: i64 = 150_000_000;
 /// The kernel counts a CPU's time in steps of 10 ms: over a quarter of a second that is 4 %.
 const CORE_SPAN_MIN_NS: i64 = 250_000_000;
-/// Lines of CPUs, also of a map.
-const LINES_MAX: usize = 64;
 /// A load of fewer spans than these is cut into shorter ones.
 const SPANS_MIN: i64 = 4;
 
@@ -68,9 +64,14 @@ pub(crate) fn client_series(trial: &Trial) -> ClientSeries {
     out
 }
 
-/// The used CPUs' series, of the server's machine where it is another; where none is pinned, of all its CPUs.
+/// The CPUs' series, of the server's samples where they have them, else of the client's.
 pub(crate) fn core_series(result: &TrialResult, trial: &Trial) -> CoreSeries {
     let server = result.server.as_ref();
+    let by_server = server.map(|s| (&s.columns.at_ns, &s.columns.cores, &s.columns.core_busy_ns));
+    let by_client = trial.client.columns.as_ref().map(|c| (&c.at_ns, &c.cores, &c.core_busy_ns));
+    let known = [by_server, by_client].into_iter().flatten().find(|(_, cores, _)| !cores.is_empty());
+    let Some((at_ns, cores, busy_ns)) = known else { return CoreSeries::default() };
+    let spans: Vec<Span> = spans(at_ns, CORE_SPAN_MIN_NS).collect();
     let servers = server.map(|s| s.cpus.as_slice()).unwrap_or_default();
     let is_elsewhere = server.is_some_and(|s| s.host.is_some());
     let of = |cpu: u32| {
@@ -83,31 +84,6 @@ pub(crate) fn core_series(result: &TrialResult, trial: &Trial) -> CoreSeries {
             (false, false) => "",
         }
     };
-    let Some((_, seen)) = monitor::of_trial(trial, server).next() else {
-        return older_core_series(result, trial, of);
-    };
-    let groups = groups(seen);
-    let line = |cpu: &monitor::CpuColumns| {
-        let number = cpu.cpu?;
-        let busy = groups.iter().map(|(from, to)| busy(cpu.ticks(*from, *to))).collect();
-        Some(CoreLine { cpu: number, of: of(number), busy })
-    };
-    let mut cpus: Vec<CoreLine> = seen.cpus.iter().filter_map(line).collect();
-    if cpus.iter().any(|line| !line.of.is_empty()) {
-        cpus.retain(|line| !line.of.is_empty());
-    }
-    cpus.truncate(LINES_MAX);
-    CoreSeries { at_ns: ends(seen, &groups), cpus }
-}
-
-/// Of logs from before there was a monitor: of the server's samples where they have it, else of the client's.
-fn older_core_series(result: &TrialResult, trial: &Trial, of: impl Fn(u32) -> &'static str) -> CoreSeries {
-    let server = result.server.as_ref();
-    let by_server = server.map(|s| (&s.columns.at_ns, &s.columns.cores, &s.columns.core_busy_ns));
-    let by_client = trial.client.columns.as_ref().map(|c| (&c.at_ns, &c.cores, &c.core_busy_ns));
-    let known = [by_server, by_client].into_iter().flatten().find(|(_, cores, _)| !cores.is_empty());
-    let Some((at_ns, cores, busy_ns)) = known else { return CoreSeries::default() };
-    let spans: Vec<Span> = spans(at_ns, CORE_SPAN_MIN_NS).collect();
     // A CPU cannot be busier than all the time: more than that is a step of the kernel's count.
     let busy = |column: &Vec<u64>| spans.iter().map(|s| thousandths(s.share_of(column).min(1.0))).collect();
     CoreSeries {
@@ -219,30 +195,6 @@ mod tests {
         let series = core_series(&result, &trial);
         assert_eq!((series.cpus.len(), series.cpus[0].of), (1, "server"));
         assert!(series.cpus[0].busy.iter().all(|b| (*b - 0.9).abs() < 1e-9), "{:?}", series.cpus[0].busy);
-    }
-
-    #[test]
-    fn cpus_of_a_monitored_trial_are_the_used_ones_where_some_are() {
-        let mut result = result();
-        let mut trial = result.trial.clone().unwrap();
-        result.server = None;
-        trial.monitor = Some(crate::testing::monitor(-1, 10, 4));
-        let series = core_series(&result, &trial);
-        let lines: Vec<(u32, &str, f64)> = series.cpus.iter().map(|c| (c.cpu, c.of, c.busy[3])).collect();
-        assert_eq!(lines, [(0, "client", 0.3)], "and none of the older columns");
-        assert_eq!((series.at_ns.len(), series.at_ns[10]), (11, 10_000 * MS));
-        trial.plan.cpus.clear();
-        assert_eq!(core_series(&result, &trial).cpus.len(), 4);
-        // Of a server on another machine, that machine's.
-        let mut server = self::result().server.unwrap();
-        server.cpus = vec![2];
-        server.host = Some(prony_model::server_host::ServerHostWindow {
-            monitor: Some(crate::testing::monitor(0, 5, 8)),
-            ..Default::default()
-        });
-        result.server = Some(server);
-        let series = core_series(&result, &trial);
-        assert_eq!((series.at_ns.len(), series.cpus.len(), series.cpus[0].of), (5, 1, "server"));
     }
 
     #[test]

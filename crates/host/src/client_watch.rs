@@ -7,10 +7,11 @@ use prony_model::client::ClientColumns;
 
 use rustix::time::ClockId;
 
+use crate::cores::{CORES_MAX, busy_ns};
 use crate::process::{scheduled, workers};
-use crate::{clock_ns, monotonic_ns, page_bytes};
+use crate::{clock_ns, cpus, monotonic_ns, page_bytes};
 
-/// Samples kept: more than a plot of 240 points shows, and 10 KB of a run log.
+/// Samples kept: more than a plot of 240 points shows, and 10 KB of a run log, 2 KB more for each CPU.
 const SAMPLES_MAX: usize = 300;
 /// Between two samples at first; a snapshot that comes a little early is as good as one in time.
 const APART_NS: u64 = 90_000_000;
@@ -19,6 +20,7 @@ const WORKERS_MAX: usize = 16;
 
 #[derive(Debug)]
 pub struct ClientWatch {
+    cores: Vec<u32>,
     page_bytes: u64,
     workers: Vec<u32>,
     samples: Vec<Sample>,
@@ -33,11 +35,14 @@ struct Sample {
     process_ns: u64,
     workers_ns: Vec<u64>,
     rss_bytes: u64,
+    busy_ns: Vec<u64>,
 }
 
-impl Default for ClientWatch {
-    fn default() -> ClientWatch {
+impl ClientWatch {
+    /// Watches this process, and these CPUs where nobody else does (empty: none).
+    pub fn on(cores: &[u32]) -> ClientWatch {
         ClientWatch {
+            cores: cores.iter().copied().take(CORES_MAX).collect(),
             page_bytes: page_bytes(),
             workers: Vec::new(),
             samples: Vec::new(),
@@ -45,9 +50,12 @@ impl Default for ClientWatch {
             rss_bytes: 0,
         }
     }
-}
 
-impl ClientWatch {
+    /// Watches this process, and of these CPUs (empty: all that it may use) what they do.
+    pub fn with_cores(cores: &[u32]) -> ClientWatch {
+        if cores.is_empty() { ClientWatch::on(&cpus::allowed()) } else { ClientWatch::on(cores) }
+    }
+
     pub fn look(&mut self) {
         let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
         self.rss_bytes = self.rss_bytes.max(resident_pages(&statm) * self.page_bytes);
@@ -67,9 +75,14 @@ impl ClientWatch {
             scheduled("self", *thread).map_or(known, |counted| counted.ran_ns.max(known))
         });
         let workers_ns = workers_ns.collect();
+        let busy_ns = if self.cores.is_empty() {
+            Vec::new()
+        } else {
+            busy_ns(&fs::read_to_string("/proc/stat").unwrap_or_default(), &self.cores)
+        };
         let rss_bytes = std::mem::take(&mut self.rss_bytes);
         let process_ns = clock_ns(ClockId::ProcessCPUTime);
-        self.keep(Sample { at_ns, process_ns, workers_ns, rss_bytes });
+        self.keep(Sample { at_ns, process_ns, workers_ns, rss_bytes, busy_ns });
     }
 
     fn keep(&mut self, sample: Sample) {
@@ -101,8 +114,8 @@ impl ClientWatch {
         let from_start =
             |at: u64| i64::try_from(i128::from(at) - i128::from(window_start_ns)).unwrap_or(i64::MAX);
         // A worker that was found late has used nothing before.
-        let since = |column: usize| {
-            let value = |sample: &Sample| sample.workers_ns.get(column).copied();
+        let since = |of: fn(&Sample) -> &Vec<u64>, column: usize| {
+            let value = |sample: &Sample| of(sample).get(column).copied();
             let began = self.samples.iter().find_map(value).unwrap_or(0);
             self.samples.iter().map(|s| value(s).map_or(0, |v| v.saturating_sub(began))).collect::<Vec<u64>>()
         };
@@ -113,9 +126,10 @@ impl ClientWatch {
                 .iter()
                 .map(|s| s.process_ns.saturating_sub(first.process_ns))
                 .collect(),
-            worker_cpu_ns: (0..self.workers.len()).map(since).collect(),
+            worker_cpu_ns: (0..self.workers.len()).map(|w| since(|s| &s.workers_ns, w)).collect(),
             rss_bytes: self.samples.iter().map(|s| s.rss_bytes).collect(),
-            ..ClientColumns::default()
+            core_busy_ns: (0..self.cores.len()).map(|c| since(|s| &s.busy_ns, c)).collect(),
+            cores: self.cores,
         })
     }
 }
@@ -137,11 +151,12 @@ mod tests {
             process_ns: 7_000 + at * 500,
             workers_ns: vec![at * 400],
             rss_bytes: if at == 777 { 99 } else { 1 },
+            busy_ns: vec![50 + at * 900],
         }
     }
 
     fn watch(samples: u64) -> ClientWatch {
-        let mut watch = ClientWatch { workers: vec![1], ..ClientWatch::default() };
+        let mut watch = ClientWatch { workers: vec![1], ..ClientWatch::on(&[3]) };
         (0..samples).for_each(|at| watch.keep(sample(at)));
         watch
     }
@@ -158,7 +173,9 @@ mod tests {
             let since = u64::try_from(at + 5_000).unwrap();
             assert_eq!(columns.process_cpu_ns[i], since / 2);
             assert_eq!(columns.worker_cpu_ns[0][i], since * 2 / 5);
+            assert_eq!(columns.core_busy_ns[0][i], since * 9 / 10);
         }
+        assert_eq!(columns.cores, [3]);
     }
 
     #[test]
@@ -180,13 +197,14 @@ mod tests {
         let found: Vec<u32> = workers().take(WORKERS_MAX).collect();
         // Other tests' workers come first where there are many.
         assert!(found.contains(&busy.id) || found.len() == WORKERS_MAX, "{found:?}");
-        let mut watch = ClientWatch { workers: vec![busy.id], ..ClientWatch::default() };
+        let mut watch = ClientWatch { workers: vec![busy.id], ..ClientWatch::with_cores(&[]) };
         let began = monotonic_ns();
         wait_until("a millisecond's work in all columns", || {
             watch.look();
             let (first, last) = (&watch.samples[0], watch.samples.last().unwrap());
             last.workers_ns[0] > first.workers_ns[0] + 1_000_000
                 && last.process_ns > first.process_ns + 1_000_000
+                && last.busy_ns.iter().zip(&first.busy_ns).any(|(last, first)| last > first)
         });
         drop(busy);
         let columns = watch.finish(began).unwrap();
@@ -194,5 +212,7 @@ mod tests {
         assert!(columns.worker_cpu_ns[0][last] > 1_000_000, "{columns:?}");
         assert!(columns.process_cpu_ns[last] > 1_000_000, "{columns:?}");
         assert!(columns.rss_bytes[last] > 100_000 && columns.at_ns[0] >= 0, "{columns:?}");
+        assert_eq!(columns.core_busy_ns.len(), columns.cores.len());
+        assert!(columns.core_busy_ns.iter().any(|core| core[last] > 0), "somebody's CPU was busy");
     }
 }

@@ -6,6 +6,7 @@ mod beside;
 pub mod cgroup;
 mod client_watch;
 pub mod commit;
+mod cores;
 pub mod cpu_ticks;
 pub mod cpus;
 mod facts;
@@ -14,7 +15,6 @@ mod listen_queue;
 mod monitor_watch;
 pub mod pins;
 pub mod process;
-mod sockets;
 pub mod state;
 mod sys;
 #[cfg(any(test, feature = "testing"))]
@@ -23,10 +23,10 @@ mod whole_host;
 
 pub use beside::{Beside, Taken};
 pub use client_watch::ClientWatch;
+pub use cores::Machine;
 pub use facts::{boot_id, memory_field, port_range, read};
 pub use host_watch::HostWatch;
 pub use monitor_watch::MonitorWatch;
-pub use sockets::time_wait;
 pub use whole_host::{WholeHost, interface_of};
 
 use rustix::time::{ClockId, clock_gettime};

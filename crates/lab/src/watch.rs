@@ -75,10 +75,10 @@ impl LoadObserver {
         control: &Control,
         observe: &mut dyn FnMut(&Snapshot),
     ) -> Result<(Observed, Result<(), LoadError>), LoadError> {
-        let sampling = self.watched.as_ref().map(|watched| watched.server.start(&plan.cpus));
+        let sampling = self.watched.as_ref().map(|watched| watched.server.start(&plan.cpus, &[]));
         let observation = Observation {
             cpus: &plan.cpus,
-            client: Some(ClientWatch::default()),
+            client: Some(ClientWatch::with_cores(&[])),
             sampling: sampling
                 .transpose()
                 .map_err(|e| LoadError::System("starting to sample the server", e))?,
@@ -273,8 +273,8 @@ mod tests {
         let waits = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap().contains(") S ");
         wait_until("the server waits for its work", waits);
         let own = Watched { cgroup: None, ..running.watched() };
-        let own = SampledServer::Here(own).start(&[]).unwrap();
-        let watched = WatchedServer::find(&pid.to_string()).unwrap().sampled().start(&[]).unwrap();
+        let own = SampledServer::Here(own).start(&[], &[]).unwrap();
+        let watched = WatchedServer::find(&pid.to_string()).unwrap().sampled().start(&[], &[]).unwrap();
         std::fs::write(at("begin"), "x\n").unwrap();
         assert_eq!(pid_in(&at("done")), pid);
         wait_until("the server waits for its end", waits);

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Samples of Prony's own process by column. At most 300 of them, whatever the load's length: a longer load has them further apart.
+/// Samples of Prony's own process by column, and of the CPUs where the server's samples do not have them
+/// already. At most 300 of them, whatever the load's length: a longer load has them further apart.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ClientColumns {
@@ -15,7 +16,7 @@ pub struct ClientColumns {
     pub worker_cpu_ns: Vec<Vec<u64>>,
     /// Resident memory of the process: the most since the sample before.
     pub rss_bytes: Vec<u64>,
-    /// The CPUs of `core_busy_ns`, in logs from before there was a monitor.
+    /// The CPUs of `core_busy_ns`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cores: Vec<u32>,
     /// A column for each of `cores`: its busy time since the first sample, whoever used it, in

@@ -69,7 +69,7 @@ pub struct SampleColumns {
     pub cpu_ns: Vec<u64>,
     /// Resident memory of the tree.
     pub rss_bytes: Vec<u64>,
-    /// The used CPUs, the client's among them, in logs from before there was a monitor.
+    /// The used CPUs, the client's among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cores: Vec<u32>,
     /// A column for each of `cores`: its busy time since the first sample, whoever used it, in

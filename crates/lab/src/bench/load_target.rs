@@ -13,7 +13,7 @@ use super::BenchSetup;
 use super::planned_trial::{Trial, TrialEnd};
 use super::running_server::RunningServer;
 use super::services::Up;
-use crate::server_host::SampledServer;
+use crate::server_host::{SampledServer, Sampling};
 use crate::watch::Observation;
 
 pub(super) struct LoadTarget<'a> {
@@ -50,7 +50,7 @@ impl LoadTarget<'_> {
         let begun = Instant::now();
         let (setup, pins) = (self.setup, self.pins);
         let used = setup.used_here(pins);
-        let sampling = self.watched.as_ref().map(|server| server.start(&pins.client)).transpose();
+        let sampling = self.watched.as_ref().map(|server| server.start(&pins.client, &used)).transpose();
         let sampling = sampling.unwrap_or_else(|why| {
             self.unsampled.push(format!("What {} costs is not known: {why}", self.candidate));
             None
@@ -65,9 +65,12 @@ impl LoadTarget<'_> {
                 }
             }
         }
+        // The sampler of a server of ours on this machine has its CPUs already.
+        let sampled_here = matches!(sampling, Some(Sampling::Here(_)));
+        let client = || if sampled_here { ClientWatch::on(&[]) } else { ClientWatch::with_cores(&used) };
         let observation = Observation {
             cpus: &used,
-            client: setup.duet.is_none().then(ClientWatch::default),
+            client: setup.duet.is_none().then(client),
             sampling,
             services,
             startup: self.running.as_ref().map(RunningServer::startup).unwrap_or_default(),

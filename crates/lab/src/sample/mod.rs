@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) use prony_host::WholeHost;
 use prony_host::process::{self, Identity, ProcessStat};
-use prony_host::{cpus, memory_field, time_wait};
+use prony_host::{Machine, cpus, memory_field};
 use prony_model::server::ServerSamples;
 
 use crate::launch::ContainerSpec;
@@ -106,7 +106,7 @@ pub(crate) struct Samples {
     /// In the order of time, the first before the load and the last after it.
     readings: Vec<Reading>,
     tracker: ProcessTracker,
-    time_wait: Vec<u64>,
+    machine: Machine,
     /// Proportional memory: the instant, and bytes over the tree. Empty where it may not be read.
     pss: Vec<(u64, u64)>,
     host: WholeHost,
@@ -114,17 +114,22 @@ pub(crate) struct Samples {
 
 impl Sampler {
     /// Starts sampling, on the CPUs given (the client's, so that no reading is
-    /// charged to the server; empty: any), of the tree and of the whole host. Returns when the first
+    /// charged to the server; empty: any), of the tree, of these cores and of the whole host. Returns when the first
     /// reading is taken: who is in it was there before whatever follows.
-    pub(crate) fn start(watched: Watched, cpus: &[u32], host: WholeHost) -> std::io::Result<Sampler> {
+    pub(crate) fn start(
+        watched: Watched,
+        cpus: &[u32],
+        cores: &[u32],
+        host: WholeHost,
+    ) -> std::io::Result<Sampler> {
         let cpu_method = watched.cgroup.as_ref().map_or("schedstat", Cgroup::method);
         let (finish, finished) = mpsc::channel();
         let (begun, begins) = mpsc::channel();
-        let client_cpus = cpus.to_vec();
+        let (client_cpus, machine) = (cpus.to_vec(), Machine::of(cores));
         let thread = std::thread::Builder::new().name("sampler".to_owned()).spawn(move || {
             let _ = cpus::set_affinity(0, &client_cpus); // refused only for CPUs that are gone
             let mut meter = Meter::new(watched);
-            let mut samples = Samples { cpu_method, host, ..Samples::default() };
+            let mut samples = Samples { cpu_method, machine, host, ..Samples::default() };
             meter.take(&mut samples);
             let _ = begun.send(());
             // Absolute instants: a late reading does not shift those after it.
@@ -190,15 +195,6 @@ fn next_due(mut due: Instant, now: Instant) -> Instant {
     due
 }
 
-/// What a server is while nobody loads it: its processes, and their memory by proportional shares, or resident where these
-/// may not be read.
-pub(crate) fn at_rest(watched: Watched) -> (u32, u64) {
-    let mut meter = Meter::new(watched);
-    let processes = meter.processes();
-    let reading = meter.reading(&processes);
-    (reading.processes, pss_bytes(&processes).unwrap_or(reading.rss_bytes))
-}
-
 struct Meter {
     watched: Watched,
     page_bytes: u64,
@@ -207,6 +203,15 @@ struct Meter {
     /// CPU time of threads whose number was reused by another.
     replaced_ns: u64,
     last_cpu_ns: u64,
+}
+
+/// What a server is while nobody loads it: its processes, and their memory by proportional shares, or resident where these
+/// may not be read.
+pub(crate) fn at_rest(watched: Watched) -> (u32, u64) {
+    let mut meter = Meter::new(watched);
+    let processes = meter.watched.processes();
+    let reading = meter.reading(&processes);
+    (reading.processes, pss_bytes(&processes).unwrap_or(reading.rss_bytes))
 }
 
 impl Meter {
@@ -224,7 +229,7 @@ impl Meter {
         let processes = self.watched.processes();
         let reading = self.reading(&processes);
         samples.tracker.see(reading.at_ns, &processes);
-        samples.time_wait.push(time_wait());
+        samples.machine.read();
         samples.host.read();
         if samples.readings.len().is_multiple_of(SAMPLES_PER_PSS)
             && let Some(bytes) = pss_bytes(&processes)

@@ -19,7 +19,7 @@ impl SampledService {
         client: &[u32],
         known: ServiceSamples,
     ) -> io::Result<SampledService> {
-        Ok(SampledService { sampling: server.start(client)?, known })
+        Ok(SampledService { sampling: server.start(client, &[])?, known })
     }
 
     pub(crate) fn finish(self, window: Option<(u64, u64)>) -> Result<Option<ServiceSamples>, String> {

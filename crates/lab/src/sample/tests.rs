@@ -137,7 +137,8 @@ fn the_sampler_reads_at_its_start_and_at_its_end() {
     let sampler = Sampler::start(
         Watched { processes: Processes::Below(std::process::id()), cgroup: None },
         &[],
-        WholeHost::reached_by("lo"),
+        &[0],
+        WholeHost::default(),
     )
     .unwrap();
     let begun_ns = monotonic_ns();
@@ -150,7 +151,8 @@ fn the_sampler_reads_at_its_start_and_at_its_end() {
     assert_eq!(window.columns.at_ns.len(), samples.readings.len());
     assert_eq!((window.columns.at_ns[0], window.startup_ns), (0, 7_000_000));
     let columns = &window.columns;
-    assert!(window.host.is_some_and(|host| host.packets_sent.is_some()));
+    assert_eq!((columns.cores.as_slice(), columns.core_busy_ns.len()), (&[0][..], 1));
+    assert_eq!(columns.core_busy_ns[0].len(), columns.at_ns.len());
     assert_eq!(columns.time_wait.len(), columns.at_ns.len());
     assert!(samples.tracker.lives().any(|life| life.pid == child.0.id() && life.name == "sh"), "{samples:?}");
 }
@@ -184,7 +186,7 @@ fn the_sampler_goes_on_reading_until_it_is_told_to_finish() {
     let told = numbered_readings(folder.path());
     let cgroup = Some(Cgroup { path: folder.path().to_owned(), version: CgroupVersion::V2 });
     let sampler =
-        Sampler::start(Watched { processes: Processes::Below(1), cgroup }, &[], WholeHost::default())
+        Sampler::start(Watched { processes: Processes::Below(1), cgroup }, &[], &[], WholeHost::default())
             .unwrap();
     for number in 1..=3 {
         assert_eq!(told.recv_timeout(PATIENCE), Ok(number), "at the start, and twice in time");

@@ -54,10 +54,11 @@ pub(super) fn columns(samples: &Samples, start_ns: u64) -> SampleColumns {
         at_ns: readings.iter().map(|r| from_start(r.at_ns)).collect(),
         cpu_ns: readings.iter().map(|r| r.cpu_ns).collect(),
         rss_bytes: readings.iter().map(|r| r.rss_bytes).collect(),
-        time_wait: samples.time_wait.clone(),
+        cores: samples.machine.cores.clone(),
+        core_busy_ns: samples.machine.columns(),
+        time_wait: samples.machine.time_wait.clone(),
         pss_at_ns: samples.pss.iter().map(|(at_ns, _)| from_start(*at_ns)).collect(),
         pss_bytes: samples.pss.iter().map(|(_, bytes)| *bytes).collect(),
-        ..SampleColumns::default()
     }
 }
 
@@ -121,7 +122,7 @@ mod tests {
             cpu_method: "schedstat",
             readings: readings(),
             tracker: ProcessTracker::default(),
-            time_wait: Vec::new(),
+            machine: Default::default(),
             pss: vec![(1000, 70), (1300, 50)],
             host: Default::default(),
         };

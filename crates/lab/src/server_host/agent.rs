@@ -399,8 +399,9 @@ impl Agent {
         let others = self.other_cpus();
         let interface = self.agreed()?.interface.clone().unwrap_or_default();
         let server = self.servers.get_mut(&number).ok_or_else(unknown)?;
+        let cores = if server.cpus.is_empty() { self.cpus.clone() } else { server.cpus.clone() };
         let host = WholeHost::reached_by(&interface);
-        let sampler = Sampler::start(server.watched.clone(), &others, host);
+        let sampler = Sampler::start(server.watched.clone(), &others, &cores, host);
         server.sampler = Some(sampler.map_err(|e| format!("the server could not be sampled: {e}."))?);
         Ok(())
     }

@@ -30,11 +30,11 @@ pub(crate) struct Seen {
 }
 
 impl SampledServer {
-    /// Begins; on this machine by these CPUs (the client's; empty: any).
-    pub(crate) fn start(&self, cpus: &[u32]) -> io::Result<Sampling> {
+    /// Begins; on this machine by these CPUs (the client's; empty: any), and with what those of `cores` do.
+    pub(crate) fn start(&self, cpus: &[u32], cores: &[u32]) -> io::Result<Sampling> {
         match self {
             SampledServer::Here(watched) => {
-                Sampler::start(watched.clone(), cpus, WholeHost::default()).map(Sampling::Here)
+                Sampler::start(watched.clone(), cpus, cores, WholeHost::default()).map(Sampling::Here)
             }
             SampledServer::There(server) => {
                 server.sample().map_err(io::Error::other)?;

@@ -231,13 +231,13 @@ export interface Client {
   waits: string;
 }
 
-/** Samples of Prony's own process by column. At most 300 of them, whatever the load's length: a longer load has them further apart. */
+/** Samples of Prony's own process by column, and of the CPUs where the server's samples do not have them already. At most 300 of them, whatever the load's length: a longer load has them further apart. */
 export interface ClientColumns {
   /** From the window's start; samples of the warm-up are negative. */
   at_ns: number[];
   /** A column for each of `cores`: its busy time since the first sample, whoever used it, in steps of 10 ms. */
   core_busy_ns?: number[][];
-  /** The CPUs of `core_busy_ns`, in logs from before there was a monitor. */
+  /** The CPUs of `core_busy_ns`. */
   cores?: number[];
   /** CPU time of the whole process since the first sample. */
   process_cpu_ns: number[];
@@ -776,6 +776,8 @@ export interface HostWindow {
   listen_drops: number | null;
   /** Connects that found a listening socket's queue full (`ListenOverflows`), in this network namespace. */
   listen_overflows: number | null;
+  /** Who listened at the target's address when the window was over; `None` where nobody did, or nobody could tell. */
+  listening?: Listening;
   /** CPU time on the used CPUs of other programs, older than the load's server, over the load's time: 1 is a whole CPU. Of trials of a bench alone. */
   others?: number;
   /** The largest share of the window that a worker thread was ready to run and had no CPU (/proc/self/task/* /schedstat), 0 to 1. */
@@ -889,6 +891,14 @@ export interface Level {
   first: number;
   /** The last of them. */
   last: number;
+}
+
+/** The sockets that listen at an address of this network namespace. */
+export interface Listening {
+  /** The most connections that may wait to be accepted, of the longest queue. */
+  queue_max: number;
+  /** How many: several share a port by SO_REUSEPORT, and the kernel divides connections between them. */
+  sockets: number;
 }
 
 /** How an agent of a fleet stands while the load runs, up to the last second that all agents have given. */
@@ -1726,6 +1736,8 @@ export interface RunTotal {
   completed: number;
   /** Connections established. */
   connections: number;
+  /** Connections established, those before the schedule included, whose SYN the kernel had sent again, a second or more later. */
+  retried?: number;
   /** Requests written. */
   sent: number;
   /** Connections on which the server sent what no request asked for. */
@@ -1738,7 +1750,7 @@ export interface SampleColumns {
   at_ns: number[];
   /** A column for each of `cores`: its busy time since the first sample, whoever used it, in steps of 10 ms. */
   core_busy_ns?: number[][];
-  /** The used CPUs, the client's among them, in logs from before there was a monitor. */
+  /** The used CPUs, the client's among them. */
   cores?: number[];
   /** CPU time of the tree since its start. */
   cpu_ns: number[];
@@ -2033,16 +2045,6 @@ export interface SourceTable {
   columns: SourceColumn[];
   /** What it printed, in its order; a row that stands beside several plans is there once for each. */
   rows: SourceRow[];
-}
-
-/** A stage: a linear change from the level before, 0 at first, to its own. */
-export interface StageRecord {
-  /** How long it takes; 0 is a jump. */
-  duration_ns: number;
-  /** Connections at its end; `None` in stages of a rate. */
-  to_connections: number | null;
-  /** Requests per second at its end; `None` in stages of connections. */
-  to_rate_per_s: number | null;
 }
 
 /** What a printed figure is of several runs of the same. */

@@ -29,6 +29,8 @@ const ANSWERED_MIN: u64 = 30;
 /// A mean so many times the next lower one begins another group; in each half of the window alone a little less.
 const GROUP_RATIO: f64 = 1.15;
 const HALF_RATIO: f64 = 1.05;
+/// By how many standard deviations of a connection's mean, as its halves differ, groups must be apart.
+const APART_MIN: f64 = 3.0;
 /// Two groups must have so many of the connections, and three.
 const GROUP_MIN: f64 = 0.1;
 const GROUP_MIN_COUNT: usize = 3;
@@ -179,8 +181,7 @@ fn mean_responses(f: &Facts<'_>) -> Option<Vec<[f64; 2]>> {
     let ByConnection { answered, mean_response_ns, .. } = &f.m.by_connection;
     let at_once = f.m.http2.map_or(u64::from(f.plan.pipeline), |used| used.streams);
     let is_counted = mean_response_ns[0].len() == answered[0].len();
-    if (f.plan.is_open() && !is_counted) || answered.iter().flatten().any(|count| *count < ANSWERED_MIN)
-    {
+    if (f.plan.is_open() && !is_counted) || answered.iter().flatten().any(|count| *count < ANSWERED_MIN) {
         return None;
     }
     let mean = |half: usize, i: usize| match is_counted {
@@ -200,7 +201,10 @@ fn groups(connections: &[[f64; 2]]) -> Option<Vec<Group>> {
     let mut sorted = connections.to_vec();
     let whole = |halves: &[f64; 2]| f64::midpoint(halves[0], halves[1]);
     sorted.sort_by(|a, b| whole(a).total_cmp(&whole(b)));
-    let groups: Vec<&[[f64; 2]]> = sorted.chunk_by(|a, b| whole(b) < GROUP_RATIO * whole(a)).collect();
+    let noise = sorted.iter().map(|halves| (halves[0] / halves[1]).ln().powi(2)).sum::<f64>();
+    let noise = (noise / real_len(sorted.len())).sqrt() / 2.0;
+    let ratio = GROUP_RATIO.max((APART_MIN * noise).exp());
+    let groups: Vec<&[[f64; 2]]> = sorted.chunk_by(|a, b| whole(b) < ratio * whole(a)).collect();
     let least = rounded(GROUP_MIN * real_len(sorted.len())).max(GROUP_MIN_COUNT as u64);
     let large = groups.iter().filter(|group| group.len() as u64 >= least).count();
     // One long stall that some connections met makes groups, of one half alone.

@@ -57,7 +57,7 @@ fn arranged(root: Command) -> Command {
          Flags of a command: prony COMMAND --help\n\n{EXIT_CODES}",
         groups(&COMMANDS)
     );
-    let root = root.help_template("{about}\n\n{usage-heading} {usage}{after-help}");
+    let root = root.help_template("{about}\n{usage-heading} {usage}{after-help}");
     root.after_help(short).after_long_help(long).mut_subcommands(|command| arrange(command, ""))
 }
 

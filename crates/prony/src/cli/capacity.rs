@@ -10,7 +10,7 @@ use super::OneTargetOptions;
 #[derive(Debug, Args)]
 #[command(
     mut_arg("connections", |arg| arg.help("Concurrent connections [default: 100]")),
-    mut_arg("duration", |arg| arg.long_help(Resettable::Reset).help("How long to measure at each rate; up to five times as long if a percentile \
+    mut_arg("duration", |arg| arg.long_help(Resettable::Reset).help("How long to measure at the highest rates (half as long well below them); up to five times as long if a percentile \
     needs more samples [default: 3s]")),
     mut_arg("rate", |arg| arg.long_help(Resettable::Reset).help("The first rate to try, `2000` or `20k` [default: an eighth of the throughput in a \
     closed loop]")),

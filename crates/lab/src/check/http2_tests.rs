@@ -41,7 +41,7 @@ fn a_right_server_passes_in_full_over_http2() {
     let kept = result(&report, "keep-alive over HTTP/2");
     assert_eq!((kept.note, kept.detail.as_str()), (true, "Two requests on one connection got responses."));
     assert_eq!(
-        report.bodies().get(&Route::Json).map(Vec::as_slice),
+        report.bodies().get("/json").map(Vec::as_slice),
         Some(&b"{\"message\":\"Hello, World!\"}"[..])
     );
 }

@@ -339,6 +339,21 @@ mod tests {
     }
 
     #[test]
+    fn each_row_of_the_database_is_held_to_what_the_check_saw_of_it() {
+        let (_root, setup) = setup_with_list(b"/db?id=1\n/db?id=1000\n/db?id=7\n/upstream\n");
+        let (candidate, experiment) = (&setup.candidates[0].candidate, &setup.experiment);
+        let mut spec = RequestSpec::of_server(candidate, Route::Text, &[]);
+        spec.expectation.routes = vec![Route::Db, Route::Upstream];
+        let seen = [("/db?id=1".to_owned(), b"1".to_vec()), ("/db?id=1000".to_owned(), b"1000".to_vec())];
+        spec.contract = Some(BTreeMap::from(seen));
+        let mut named = experiment.plans[0].clone();
+        named.route = Some(Route::Db);
+        let plan = spec.plan(&named, target(), &[], experiment, 0);
+        assert_eq!(plan.target.path, "/");
+        assert_eq!(expected(&plan), [Some(ok("1")), Some(ok("1000")), None, Some(ok(GREETING))]);
+    }
+
+    #[test]
     fn a_list_is_checked_by_its_first_line() {
         let (_root, setup) = setup_with_list(b"POST /b?c\n/json\n");
         let spec = RequestSpec::of(&setup.candidates[0].candidate, &setup.experiment);

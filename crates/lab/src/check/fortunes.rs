@@ -18,10 +18,10 @@ pub(crate) const ROWS: [(&str, &str); 12] = [
     ("12", "One core is enough, until there are two users."),
 ];
 /// The row that a server adds to those of the database before it sorts them, so that each page is made anew.
-pub(crate) const ADDED: (&str, &str) = ("0", "Added when the page was asked for.");
+const ADDED: (&str, &str) = ("0", "Added when the page was asked for.");
 
 /// All rows as the page has them: by code points, which is the order of UTF-8's bytes.
-pub(crate) fn sorted() -> Vec<(&'static str, &'static str)> {
+fn sorted() -> Vec<(&'static str, &'static str)> {
     let mut rows: Vec<_> = ROWS.into_iter().chain([ADDED]).collect();
     rows.sort_by_key(|(_, message)| *message);
     rows
@@ -115,7 +115,7 @@ fn character(name: &str) -> Option<char> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     fn escaped(message: &str) -> String {
@@ -125,6 +125,10 @@ mod tests {
     fn page(rows: &[(&str, String)]) -> String {
         let row = |(id, message): &(&str, String)| format!("<tr><td>{id}</td><td>{message}</td></tr>");
         format!("<table>{}</table>", rows.iter().map(row).collect::<String>())
+    }
+
+    pub(in crate::check) fn right_page() -> String {
+        page(&right())
     }
 
     fn right() -> Vec<(&'static str, String)> {

@@ -21,6 +21,8 @@ mod route;
 
 pub(crate) use contract::{Never, NotReady, check, ready};
 pub(crate) use custom::{CustomCheck, validate_checks, written_field, written_secret};
+#[cfg(test)]
+pub(crate) use fortunes::ROWS as FORTUNES;
 pub(crate) use realistic::{DB_IDS, JSON_TYPE, db_path, json_body};
 pub(crate) use route::{DB, Route, UPSTREAM};
 
@@ -81,6 +83,7 @@ impl CheckReport {
 
     /// Writes down that routes were not asked for, and why: they are not passed.
     pub(crate) fn leave_out(&mut self, routes: &[Route], why: &str) {
+        let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
         for route in routes {
             let name = format!("{} {}", route.method(), route.path());
             let detail = redacted(&format!("Not checked. {why}"));
@@ -130,5 +133,7 @@ pub(crate) fn work(steps: u32) -> String {
 mod framing_tests;
 #[cfg(test)]
 mod http2_tests;
+#[cfg(test)]
+mod realistic_tests;
 #[cfg(test)]
 mod tests;

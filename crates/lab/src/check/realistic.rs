@@ -15,9 +15,10 @@ pub(super) const UPSTREAM_DELAY: Duration = Duration::from_millis(10);
 pub(crate) const DB_IDS: [u32; 16] =
     [1, 2, 3, 10, 99, 100, 250, 333, 500, 512, 640, 750, 777, 900, 999, 1000];
 /// Ids of no row.
-const DB_ABSENT: [&str; 3] = ["0", "1001", "2147483647"];
+pub(super) const DB_ABSENT: [&str; 3] = ["0", "1001", "2147483647"];
 /// Queries that name no id: none, no number, more than a number, and numbers that the column's type cannot have.
-const DB_WRONG: [&str; 6] = ["", "?id=", "?id=abc", "?id=1%20OR%201=1", "?id=-1", "?id=2147483648"];
+pub(super) const DB_WRONG: [&str; 6] =
+    ["", "?id=", "?id=abc", "?id=1%20OR%201=1", "?id=-1", "?id=2147483648"];
 pub(crate) const JSON_BYTES: usize = 10 << 10;
 pub(crate) const JSON_TYPE: &str = "application/json";
 

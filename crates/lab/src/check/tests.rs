@@ -82,9 +82,10 @@ fn unchanged(_: &str, answer: &dyn Fn() -> Vec<u8>) -> Vec<u8> {
     answer()
 }
 
+/// The routes of a greeting: the others have servers of their own, in `realistic_tests`.
 fn all(keepalive: bool) -> ContractExpectation {
     ContractExpectation {
-        routes: Route::VARIANTS.to_vec(),
+        routes: Route::VARIANTS[..5].to_vec(),
         keepalive: Some(keepalive),
         ..ContractExpectation::default()
     }
@@ -357,7 +358,7 @@ fn own_checks_replace_the_contract() {
 #[test]
 fn readiness_is_told_by_one_request() {
     let here = server(true, unchanged);
-    for &route in Route::VARIANTS {
+    for &route in &Route::VARIANTS[..5] {
         assert!(ready(&here, &CustomCheck::of_route(route), &Expect::default()).is_ok());
     }
     let nothing = CustomCheck::answers("/nothing");

@@ -71,3 +71,34 @@ pub(super) fn check_services(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::time::Duration;
+
+    use super::super::Experiment;
+
+    use crate::candidate::Candidate;
+    use crate::catalogue::Catalogue;
+
+    #[test]
+    fn realistic_loads_four_routes_that_its_servers_have() {
+        let experiment = Experiment::find("realistic").unwrap();
+        let asked: Vec<String> =
+            experiment.plans.iter().map(|plan| plan.named(&plan.load).plan.asked()).collect();
+        assert_eq!(asked, ["16 requests in turn", "GET /fortunes", "GET /upstream", "POST /echo"]);
+        let echo = &experiment.plans[3].load;
+        assert_eq!((echo.body.len(), echo.headers[0].1.value()), (10_240, "application/json"));
+        assert!(experiment.controls && experiment.budget.unwrap() <= Duration::from_secs(1800));
+        let catalogue = Catalogue::load(&[]);
+        let candidates: Vec<Candidate> =
+            experiment.candidates.iter().map(|label| Candidate::parse(label, &catalogue).unwrap()).collect();
+        let languages: BTreeSet<&str> = candidates.iter().filter_map(Candidate::language).collect();
+        assert_eq!((candidates.len(), languages.len()), (8, 5));
+        for (candidate, plan) in candidates.iter().flat_map(|c| experiment.plans.iter().map(move |p| (c, p)))
+        {
+            assert!(experiment.has_route(candidate, plan), "{candidate} {}", plan.name);
+        }
+    }
+}

@@ -188,7 +188,7 @@ fn of_recipe(
         ends: false,
     });
     let mut env = env(candidate, &context.run_dir, &values);
-    env.extend(context.env_of_server());
+    env.extend(context.env_of_server(candidate.routes()));
     Ok(LaunchSpec {
         label: candidate.label().to_owned(),
         processes,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use prony_host::cpus::show_list;
 use serde::{Deserialize, Serialize};
 
-use crate::check::DB;
+use crate::check::{DB, Route};
 use crate::container;
 
 /// As many as a worker of the catalogue has threads or processes that wait, where it has several (four): no server then has
@@ -37,10 +37,11 @@ impl LaunchContext {
         self.services.iter().map(of)
     }
 
-    /// The same for a server of the catalogue, and how many connections each of its workers may have to the database.
-    pub(super) fn env_of_server(&self) -> impl Iterator<Item = (String, String)> {
+    /// The same for a server with these routes, and how many connections each of its workers may have to the database.
+    pub(super) fn env_of_server(&self, routes: &[Route]) -> impl Iterator<Item = (String, String)> {
         let has_db = self.services.iter().any(|(name, _)| name == DB);
-        self.env().chain(has_db.then(|| ("DB_POOL".to_owned(), DB_POOL.to_string())))
+        let asks_db = routes.iter().any(|route| route.needs() == Some(DB));
+        self.env().chain((has_db && asks_db).then(|| ("DB_POOL".to_owned(), DB_POOL.to_string())))
     }
 }
 

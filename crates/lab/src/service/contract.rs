@@ -35,3 +35,33 @@ impl Service {
         self.known.as_deref().is_some_and(|known| known.split(' ').next() == Some(CONTRACT))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::FORTUNES;
+
+    #[test]
+    fn the_seed_has_the_rows_that_the_check_expects() {
+        for (id, message) in FORTUNES {
+            let row = format!("  ({id}, '{}')", message.replace('\'', "''"));
+            assert!(SEED.contains(&row), "{row}");
+        }
+        assert_eq!(SEED.matches("\n  (").count(), FORTUNES.len());
+        assert!(SEED.contains("generate_series(1, 1000)"));
+    }
+
+    #[test]
+    fn services_of_the_contract_are_known_by_their_names() {
+        let of = |name: &str| Service::contract(name, &BTreeMap::new());
+        let (db, upstream) = (of("db").unwrap(), of("upstream").unwrap());
+        assert_eq!(super::super::check(&[db.clone(), upstream.clone()], &[]), Ok(()));
+        assert!(db.command.contains(SEED) && db.is_postgresql() && db.is_contract());
+        assert!(upstream.is_contract() && !upstream.is_postgresql());
+        assert_eq!(upstream.flags(), ["--service=upstream=contract"]);
+        assert_eq!(db.flags(), ["--service=db=contract"]);
+        assert!(of("cache").unwrap_err().contains("write [service.db] or [service.upstream]"));
+        let own = Service::new("db", "contract {port}");
+        assert!(!own.is_contract());
+    }
+}

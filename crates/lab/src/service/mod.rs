@@ -408,6 +408,9 @@ mod tests {
             "[service.db]\ncommand = \"x {port}\"\nseed = \"a.sql\"\n",
             "[service.db]\nservice = \"postgresql\"\nready = \"true\"\n",
             "[service.db]\n",
+            "[service.db]\nservice = \"contract\"\nseed = \"a.sql\"\n",
+            "[service.upstream]\nservice = \"contract\"\nsettings = { fsync = \"off\" }\n",
+            "[service.cache]\nservice = \"contract\"\n",
             "[service.db]\nservice = \"mysql\"\n",
             "[service.db]\nservice = \"postgresql\"\nsettings = { \"a b\" = \"c\" }\n",
         ] {

@@ -34,6 +34,9 @@ function serve() {
     response.type('application/octet-stream').send(request.body ?? Buffer.alloc(0));
   });
 
+  // Nothing of it is loaded where it has no services.
+  if (process.env.DB_PORT || process.env.UPSTREAM_PORT) require('./realistic')(app);
+
   const server = cert ? https.createServer({ cert: fs.readFileSync(cert), key: fs.readFileSync(key) }, app) : app;
   // As long a queue as the kernel lets it be (somaxconn): with 511 a burst of connections waits a second.
   server.listen({ host, port: Number(port), backlog: 65535 });

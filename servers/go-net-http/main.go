@@ -17,6 +17,9 @@ type greeting struct {
 	Message string `json:"message"`
 }
 
+// Routes whose services there are.
+var others map[string]http.HandlerFunc
+
 func main() {
 	if len(os.Args) != 2 && len(os.Args) != 4 {
 		log.Fatal("usage: server HOST:PORT [CERT KEY] | --version")
@@ -25,6 +28,7 @@ func main() {
 		fmt.Println(runtime.Version())
 		return
 	}
+	others = realistic(runtime.GOMAXPROCS(0))
 	server := &http.Server{Addr: os.Args[1], Handler: http.HandlerFunc(handle)}
 	if os.Getenv("HTTP2") == "on" {
 		withoutTLS(server)
@@ -56,6 +60,10 @@ func handle(w http.ResponseWriter, r *http.Request) {
 	case "/echo":
 		echo(w, r)
 	default:
+		if route, found := others[r.URL.Path]; found {
+			route(w, r)
+			return
+		}
 		http.NotFound(w, r)
 	}
 }

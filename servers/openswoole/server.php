@@ -58,6 +58,8 @@ function handle(Request $request, Response $response): void
     // Not getMethod(), which knows only that of HTTP/1.
     } elseif ($path === '/echo' && $request->server['request_method'] === 'POST') {
         answer($response, 200, 'application/octet-stream', $request->getContent());
+    } elseif (function_exists('realistic')) {
+        answer($response, ...realistic($path, $request));
     } else {
         answer($response, 404, 'text/plain', 'Not Found');
     }
@@ -96,6 +98,9 @@ if (opt_in_force() !== $opt) {
     refuse("The setting opt=$opt is not in force, opt=" . opt_in_force() . ' is.');
 }
 
+if (getenv('DB_PORT') !== false || getenv('UPSTREAM_PORT') !== false) {
+    require __DIR__ . '/realistic.php';
+}
 $server = new Server($host, (int) $port, MODES[$mode], Constant::SOCK_TCP | ($cert === null ? 0 : Constant::SSL));
 if ($server->mode !== MODES[$mode]) {
     refuse("OpenSwoole did not take the mode $mode.");

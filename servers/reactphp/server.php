@@ -67,9 +67,12 @@ function handle(ServerRequestInterface $request): ResponseInterface|PromiseInter
             }
     }
 
-    return answer(404, 'text/plain', 'Not Found');
+    return function_exists('realistic') ? realistic($request) : answer(404, 'text/plain', 'Not Found');
 }
 
+if (getenv('DB_PORT') !== false || getenv('UPSTREAM_PORT') !== false) {
+    require __DIR__ . '/realistic.php';
+}
 $handlers = [handle(...)];
 if ($close === 'yes') {
     array_unshift($handlers, static fn (ServerRequestInterface $request, callable $next): PromiseInterface =>

@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 use tokio::net::TcpSocket;
 use tokio::runtime::Builder;
 
+mod realistic;
+
 #[derive(Serialize)]
 struct Greeting {
     message: &'static str,
@@ -43,16 +45,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         1 => Builder::new_current_thread().enable_all().build()?,
         n => Builder::new_multi_thread().worker_threads(n).enable_all().build()?,
     };
-    runtime.block_on(serve(address.parse()?, tls_files))
+    runtime.block_on(serve(address.parse()?, workers.parse()?, tls_files))
 }
 
-async fn serve(address: SocketAddr, tls_files: &[String]) -> Result<(), Box<dyn Error>> {
+async fn serve(address: SocketAddr, workers: usize, tls_files: &[String]) -> Result<(), Box<dyn Error>> {
     let app = Router::new()
         .route("/", get(text))
         .route("/json", get(json))
         .route("/sleep", get(sleep))
         .route("/work", get(work))
-        .route("/echo", post(echo));
+        .route("/echo", post(echo))
+        .merge(realistic::routes(workers)?);
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;

@@ -9,7 +9,7 @@ use strum::VariantArray;
 
 use super::request_spec::{Endpoint, RequestSpec};
 use super::running_server::RunningServer;
-use super::services::{self, Up};
+use super::services::{self, ContractServices, Up};
 use super::start::{ServerSide, start};
 use crate::candidate::{Candidate, Layout};
 use crate::check::CheckReport;
@@ -35,11 +35,13 @@ pub enum Inspection {
     },
 }
 
-/// Starts a candidate with one worker, checks it by all that it speaks, stops it. `memory_bytes` is not for containers.
+/// Starts a candidate with one worker beside the contract's services that it needs, checks it by all that it speaks, stops it.
+/// `memory_bytes` is not for containers.
 pub fn inspect(
     candidate: &Candidate,
     layout: &Layout,
     memory_bytes: Option<u64>,
+    services: &mut ContractServices,
     cancelled: &dyn Fn() -> bool,
 ) -> Inspection {
     let missing = provision::missing(candidate, layout);
@@ -52,18 +54,21 @@ pub fn inspect(
     };
     let supervision = Supervision::new(&state, &[], memory_bytes);
     let version = || candidate.version(layout);
-    inspect_at(candidate, ServerSide::Here(layout, &supervision), &version, cancelled)
+    inspect_at(candidate, ServerSide::Here(layout, &supervision), services, &version, cancelled)
 }
 
 pub fn inspect_there(
     candidate: &Candidate,
     host: &Arc<ServerHost>,
+    services: &mut ContractServices,
     cancelled: &dyn Fn() -> bool,
 ) -> Inspection {
     match host.find(candidate) {
         Err(why) => Inspection::NotStarted(why),
         Ok(found) if !found.missing.is_empty() => Inspection::Missing(found.missing),
-        Ok(found) => inspect_at(candidate, ServerSide::There(host), &|| found.version.clone(), cancelled),
+        Ok(found) => {
+            inspect_at(candidate, ServerSide::There(host), services, &|| found.version.clone(), cancelled)
+        }
     }
 }
 
@@ -78,11 +83,12 @@ pub(super) struct Alone {
     spoken: Vec<Protocol>,
 }
 
-/// Brings a candidate up with so many workers, by the first protocol that it speaks.
+/// Brings a candidate up with so many workers beside services on these ports, by the first protocol that it speaks.
 pub(super) fn alone(
     candidate: &Candidate,
     place: ServerSide<'_>,
     workers: u32,
+    beside: &[(String, u16)],
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Alone, String> {
     let spec = RequestSpec::of_contract(candidate);
@@ -92,32 +98,32 @@ pub(super) fn alone(
             "{candidate} cannot be started: \"protocols\" of its recipe has none for how it is started here (h2c and http/1.1 without TLS, h2 and http/1.1 with it)."
         )
     })?;
-    let beside = services::Place { side: place, cpus: &[], shares: false };
-    let services = services::bring_up(candidate, &[], beside, &mut Vec::new(), cancelled);
+    let services = services::bring_up(candidate, &[], anywhere(place), &mut Vec::new(), cancelled);
     let started = services.and_then(|services| {
-        let (settings, ports) = ((workers, &[][..]), services::ports(&services));
+        let (settings, ports) = ((workers, &[][..]), [beside, &services::ports(&services)].concat());
         let (running, endpoint) = start(candidate, &spec, place, settings, first, &ports, cancelled)?;
         Ok((running, endpoint, services))
     });
-    let (running, endpoint, services) = started.map_err(|not_up| match not_up {
-        NotUp::NoFolder(why)
-        | NotUp::NotStarted(why)
-        | NotUp::Late(why)
-        | NotUp::Stranger(why, _)
-        | NotUp::Cancelled(why, _) => why,
-    })?;
+    let (running, endpoint, services) = started.map_err(NotUp::said)?;
     let spoken = spoken.collect();
     Ok(Alone { running, services, endpoint, spec, spoken })
+}
+
+fn anywhere(side: ServerSide<'_>) -> services::Place<'_> {
+    services::Place { side, cpus: &[], shares: false }
 }
 
 fn inspect_at(
     candidate: &Candidate,
     place: ServerSide<'_>,
+    contract: &mut ContractServices,
     version: &dyn Fn() -> Option<String>,
     cancelled: &dyn Fn() -> bool,
 ) -> Inspection {
     let workers = candidate.workers(1);
-    let up = match alone(candidate, place, workers, cancelled) {
+    let not_up = contract.bring_up(candidate, anywhere(place), cancelled);
+    let beside = contract.ports();
+    let up = match alone(candidate, place, workers, &beside, cancelled) {
         Ok(up) => up,
         Err(why) => return Inspection::NotStarted(why),
     };
@@ -127,12 +133,17 @@ fn inspect_at(
         SampledServer::Here(watched) => Some(sample::at_rest(watched)),
         SampledServer::There(_) => None,
     };
-    let mut report = spec.check(&endpoint, workers);
+    let named: Vec<&str> = beside.iter().map(|(name, _)| name.as_str()).collect();
+    let mut report = spec.check(&endpoint, workers, &named);
     for protocol in spoken {
         match endpoint.over(&spec, protocol) {
-            Ok(endpoint) => report.add(spec.check(&endpoint, workers)),
+            Ok(endpoint) => report.add(spec.check(&endpoint, workers, &named)),
             Err(why) => report.fail(protocol, why),
         }
+    }
+    for (name, why) in not_up {
+        let left_out = candidate.routes().iter().filter(|route| route.needs() == Some(name));
+        report.leave_out(&left_out.copied().collect::<Vec<_>>(), &why);
     }
     let startup = running.startup();
     let stopped = running.stop();

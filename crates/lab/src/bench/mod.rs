@@ -57,6 +57,7 @@ pub use resolve::{Resolved, resolve};
 pub use runner::run;
 pub(crate) use running_server::RunningServer;
 pub use serve::{Serving, script};
+pub use services::ContractServices;
 pub(crate) use start::ServerSide;
 
 #[derive(Debug, Clone)]

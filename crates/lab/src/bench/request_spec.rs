@@ -12,7 +12,9 @@ use prony_model::tls::{Roots, Tls, Verify};
 use prony_model::{Plan, Secret, Target};
 
 use crate::candidate::Candidate;
-use crate::check::{self, CheckReport, ContractExpectation, CustomCheck, NotReady, Route, expected_body};
+use crate::check::{
+    self, CheckReport, ContractExpectation, CustomCheck, DB_IDS, NotReady, Route, db_path, expected_body,
+};
 use crate::experiment::{Experiment, ExperimentPlan};
 
 pub(super) struct Endpoint {
@@ -47,8 +49,8 @@ pub(super) struct RequestSpec {
     /// What its loads request; `None`: what their plans say.
     path: Option<String>,
     expect: Expect,
-    /// The bodies that the contract's routes were right with, where it is held to the contract.
-    contract: Option<BTreeMap<Route, Vec<u8>>>,
+    /// The bodies that paths of the contract were right with, where it is held to the contract.
+    contract: Option<BTreeMap<String, Vec<u8>>>,
     request: CustomCheck,
     /// Headers of the load beside the plan's own.
     headers: Vec<(String, Secret)>,
@@ -153,7 +155,9 @@ impl RequestSpec {
     fn path_and_expect(&self, plan: &ExperimentPlan, experiment: &Experiment) -> (String, Expect) {
         let route = plan.route.unwrap_or(experiment.route);
         if let Some(seen) = &self.contract {
-            return (route.path().to_owned(), right_answer(route, seen));
+            // The path of a list is that of its lines.
+            let path = plan.load.work.list().map_or(route.path(), |_| "/");
+            return (path.to_owned(), right_answer(route, route.path(), seen));
         }
         let own = self.path.clone().filter(|_| plan.route.is_none());
         (own.unwrap_or_else(|| plan.load.target.path.clone()), self.expect.clone())
@@ -177,16 +181,23 @@ impl RequestSpec {
         let mut own: BTreeMap<_, _> = experiment.checks.iter().rev().map(of_check).collect();
         if let Some(seen) = self.contract.as_ref().filter(|_| is_open) {
             for route in &self.expectation.routes {
-                let expect = match route {
-                    // Without a time the contract says nothing of it.
-                    Route::Sleep => continue,
-                    Route::Echo => {
-                        Expect { status: Some(200), body: Some(load.body.clone()), ..Expect::default() }
-                    }
-                    Route::Text | Route::Json | Route::Work => right_answer(*route, seen),
+                let mut insert = |path: String, expect| {
+                    let request = (route.method().to_owned(), path);
+                    own.insert(request, OwnParts { expect: Some(expect), ..OwnParts::default() });
                 };
-                let request = (route.method().to_owned(), route.path().to_owned());
-                own.insert(request, OwnParts { expect: Some(expect), ..OwnParts::default() });
+                match route {
+                    // Without a time the contract says nothing of it.
+                    Route::Sleep => {}
+                    Route::Echo | Route::EchoJson => {
+                        let body = Some(load.body.clone());
+                        insert(route.path().to_owned(), Expect { status: Some(200), body, ..Expect::default() });
+                    }
+                    Route::Db => DB_IDS.map(db_path).into_iter().for_each(|path| {
+                        let expect = right_answer(*route, &path, seen);
+                        insert(path, expect);
+                    }),
+                    _ => insert(route.path().to_owned(), right_answer(*route, route.path(), seen)),
+                }
             }
         }
         own
@@ -200,13 +211,15 @@ impl RequestSpec {
     }
 
     /// The full check. Where the contract leaves a body some freedom, what was
-    /// seen here is what every answer under load is held against.
-    pub(super) fn check(&mut self, endpoint: &Endpoint, workers: u32) -> CheckReport {
-        self.expectation.workers = workers;
-        let report = check::check(&endpoint.dialer, &self.expectation);
-        for (route, body) in report.bodies() {
+    /// seen here is what every answer under load is held against. Of the contract's services there are these; routes that
+    /// need another are left out.
+    pub(super) fn check(&mut self, endpoint: &Endpoint, workers: u32, services: &[&str]) -> CheckReport {
+        let mut expectation = ContractExpectation { workers, ..self.expectation.clone() };
+        expectation.routes.retain(|route| route.needs().is_none_or(|name| services.contains(&name)));
+        let report = check::check(&endpoint.dialer, &expectation);
+        for (path, body) in report.bodies() {
             if let Some(seen) = &mut self.contract {
-                seen.entry(*route).or_insert_with(|| body.clone());
+                seen.entry(path.clone()).or_insert_with(|| body.clone());
             }
         }
         report
@@ -218,8 +231,8 @@ impl RequestSpec {
 }
 
 /// The answer of the contract; where it leaves a body some freedom, that which was seen.
-fn right_answer(route: Route, seen: &BTreeMap<Route, Vec<u8>>) -> Expect {
-    let body = expected_body(route).or_else(|| seen.get(&route).cloned());
+fn right_answer(route: Route, path: &str, seen: &BTreeMap<String, Vec<u8>>) -> Expect {
+    let body = expected_body(route).or_else(|| seen.get(path).cloned());
     Expect { status: Some(200), body, ..Expect::default() }
 }
 
@@ -290,7 +303,7 @@ mod tests {
         let (candidate, experiment) = (&setup.candidates[0].candidate, &setup.experiment);
         let mut spec = RequestSpec::of_server(candidate, Route::Text, &[]);
         spec.expectation.routes = vec![Route::Text, Route::Json, Route::Sleep];
-        spec.contract = Some(BTreeMap::from([(Route::Json, b"{}".to_vec())])); // as its check has seen it
+        spec.contract = Some(BTreeMap::from([("/json".to_owned(), b"{}".to_vec())])); // as its check has seen it
         let mut named = experiment.plans[0].clone();
         let plan = |named: &ExperimentPlan| spec.plan(named, target(), &[], experiment, 0);
         assert_eq!(expected(&plan(&named)), [Some(ok(GREETING)), Some(ok("{}")), None, None, None]);
@@ -326,6 +339,21 @@ mod tests {
     }
 
     #[test]
+    fn each_row_of_the_database_is_held_to_what_the_check_saw_of_it() {
+        let (_root, setup) = setup_with_list(b"/db?id=1\n/db?id=1000\n/db?id=7\n/upstream\n");
+        let (candidate, experiment) = (&setup.candidates[0].candidate, &setup.experiment);
+        let mut spec = RequestSpec::of_server(candidate, Route::Text, &[]);
+        spec.expectation.routes = vec![Route::Db, Route::Upstream];
+        let seen = [("/db?id=1".to_owned(), b"1".to_vec()), ("/db?id=1000".to_owned(), b"1000".to_vec())];
+        spec.contract = Some(BTreeMap::from(seen));
+        let mut named = experiment.plans[0].clone();
+        named.route = Some(Route::Db);
+        let plan = spec.plan(&named, target(), &[], experiment, 0);
+        assert_eq!(plan.target.path, "/");
+        assert_eq!(expected(&plan), [Some(ok("1")), Some(ok("1000")), None, Some(ok(GREETING))]);
+    }
+
+    #[test]
     fn a_list_is_checked_by_its_first_line() {
         let (_root, setup) = setup_with_list(b"POST /b?c\n/json\n");
         let spec = RequestSpec::of(&setup.candidates[0].candidate, &setup.experiment);
@@ -338,7 +366,7 @@ mod tests {
         let setup = setup(root.path(), &[("a", "SELF serve {port}")], 1);
         let (candidate, experiment) = (&setup.candidates[0].candidate, &setup.experiment);
         let mut spec = RequestSpec::of_server(candidate, Route::Text, &[]);
-        spec.contract = Some(BTreeMap::from([(Route::Json, b"{}".to_vec())]));
+        spec.contract = Some(BTreeMap::from([("/json".to_owned(), b"{}".to_vec())]));
         let mut named = experiment.plans[0].clone();
         let asked = |spec: &RequestSpec, named: &ExperimentPlan| {
             let plan = spec.plan(named, target(), &[], experiment, 0);

@@ -43,7 +43,7 @@ impl Serving {
         is_installed(candidate, layout)?;
         let supervision = Supervision::new(&state::folder()?, &[], None);
         let side = ServerSide::Here(layout, &supervision);
-        let up = alone(candidate, side, candidate.workers(workers), cancelled)?;
+        let up = alone(candidate, side, candidate.workers(workers), &[], cancelled)?;
         let (commands, log) = match &up.running {
             RunningServer::Here(own) => (own.commands.clone(), own.log()),
             RunningServer::There(_) => (Vec::new(), PathBuf::new()),

@@ -1,5 +1,6 @@
 //! Services of trials: up before their candidate, sampled beside it, down after it; and what resets them.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
@@ -84,6 +85,42 @@ pub(super) fn bring_up(
         }
     }
     Ok(all)
+}
+
+/// The contract's services, kept from candidate to candidate.
+#[derive(Debug, Default)]
+pub struct ContractServices(Vec<Up>);
+
+impl ContractServices {
+    /// Starts those that the candidate's routes need and that are not up. Of those that do not start, why.
+    pub(super) fn bring_up(
+        &mut self,
+        candidate: &Candidate,
+        place: Place<'_>,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Vec<(&'static str, String)> {
+        self.0.retain_mut(|up| up.running.died().is_none());
+        let needed: BTreeSet<&str> = candidate.routes().iter().filter_map(|route| route.needs()).collect();
+        let missing = needed.into_iter().filter(|name| self.0.iter().all(|up| up.name() != *name));
+        let mut not_up = Vec::new();
+        for name in missing.collect::<Vec<_>>() {
+            let started =
+                Service::contract(name, &BTreeMap::new()).map_err(NotUp::NotStarted).and_then(|service| {
+                    let (running, port) = start(&service, None, place, &[], cancelled)?;
+                    let cpus = place.cpus.to_vec();
+                    Ok(Up { service, of: None, running, port, told: Vec::new(), cpus, shares: place.shares })
+                });
+            match started {
+                Ok(up) => self.0.push(up),
+                Err(why) => not_up.push((name, why.said())),
+            }
+        }
+        not_up
+    }
+
+    pub(super) fn ports(&self) -> Vec<(String, u16)> {
+        ports(&self.0)
+    }
 }
 
 pub(super) fn ports(services: &[Up]) -> Vec<(String, u16)> {

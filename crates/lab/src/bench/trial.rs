@@ -112,7 +112,10 @@ impl Runner<'_> {
         };
         let state = &mut self.states[trial.number];
         if !state.checked.contains(&protocol) {
-            let report = state.spec.check(&endpoint, setup.workers(trial.candidate, Some(trial.plan)));
+            let workers = setup.workers(trial.candidate, Some(trial.plan));
+            let services = setup.experiment.services.iter().filter(|service| service.is_contract());
+            let services: Vec<&str> = services.map(|service| service.name.as_str()).collect();
+            let report = state.spec.check(&endpoint, workers, &services);
             if !report.passed() {
                 return Err(TrialEnd::CheckFailed(request_spec::failures(candidate.label(), &report)));
             }

@@ -28,7 +28,7 @@ pub(crate) fn check(dialer: &Dialer, expectation: &ContractExpectation) -> Check
     if expectation.custom.is_empty() {
         let has = |route: &&Route| expectation.routes.contains(route);
         Route::VARIANTS.iter().filter(has).for_each(|route| checks.route(*route));
-        if checks.report.bodies.contains_key(&Route::Sleep) {
+        if checks.report.bodies.contains_key(Route::Sleep.path()) {
             checks.parallel_sleep(expectation.workers);
         }
     } else {
@@ -89,13 +89,19 @@ fn probe_of(expectation: &ContractExpectation) -> CustomCheck {
     expectation.custom.first().cloned().unwrap_or_else(|| CustomCheck::of_route(route))
 }
 
-struct Checks<'a> {
-    dialer: &'a Dialer,
-    report: CheckReport,
+pub(super) struct Checks<'a> {
+    pub(super) dialer: &'a Dialer,
+    pub(super) report: CheckReport,
 }
 
 impl Checks<'_> {
-    fn push(&mut self, name: &str, note: bool, judged: Result<String, String>, wire: Option<String>) {
+    pub(super) fn push(
+        &mut self,
+        name: &str,
+        note: bool,
+        judged: Result<String, String>,
+        wire: Option<String>,
+    ) {
         let passed = judged.is_ok();
         let (Ok(detail) | Err(detail)) = judged;
         let name = redacted(&named(name, self.dialer.protocol()));
@@ -105,7 +111,7 @@ impl Checks<'_> {
     }
 
     /// One request on a fresh connection, closed afterwards: some servers serve one connection at a time.
-    fn ask(
+    pub(super) fn ask(
         &self,
         method: &str,
         path: &str,
@@ -114,7 +120,7 @@ impl Checks<'_> {
         self.send(&Request { method, path, host: self.dialer.host(), headers: &[], body, fragmented: false })
     }
 
-    fn send(&self, request: &Request<'_>) -> (Result<Response, Fault>, Option<String>) {
+    pub(super) fn send(&self, request: &Request<'_>) -> (Result<Response, Fault>, Option<String>) {
         match Connection::open(self.dialer) {
             Err(fault) => (Err(fault), None),
             Ok(mut connection) => {
@@ -129,6 +135,7 @@ impl Checks<'_> {
             Route::Sleep => format!("/sleep?ms={}", SLEEP.as_millis()),
             Route::Work => format!("/work?n={WORK_STEPS}"),
             Route::Text | Route::Json | Route::Echo => route.path().to_owned(),
+            Route::Upstream | Route::Db | Route::Fortunes | Route::EchoJson => return self.realistic(route),
         };
         let body = (route == Route::Echo).then(random_body);
         let started = Instant::now();
@@ -140,7 +147,7 @@ impl Checks<'_> {
         };
         let right = judged.is_ok();
         if right && let Ok(response) = response {
-            self.report.bodies.insert(route, response.body);
+            self.report.bodies.insert(route.path().to_owned(), response.body);
         }
         self.push(&format!("{} {path}", route.method()), false, judged, wire);
         if right && route == Route::Echo {
@@ -234,7 +241,8 @@ impl Checks<'_> {
     }
 }
 
-fn judge(route: Route, response: &Response, sent: Option<&[u8]>, took: Duration) -> Result<String, String> {
+/// Status 200, not encoded, and of this type.
+pub(super) fn head_is(response: &Response, media_type: Option<&str>) -> Result<(), String> {
     if response.status != 200 {
         return Err(format!("Status {}, expected 200.", response.status));
     }
@@ -243,12 +251,6 @@ fn judge(route: Route, response: &Response, sent: Option<&[u8]>, took: Duration)
     {
         return Err(format!("The body is encoded as {encoding}, which the request did not offer to take."));
     }
-    let media_type = match route {
-        Route::Text => Some("text/plain"),
-        Route::Json => Some("application/json"),
-        // What the others are for is their body: any type will do.
-        Route::Sleep | Route::Echo | Route::Work => None,
-    };
     let found = response.header("Content-Type").unwrap_or("none");
     let is = found.split(';').next().unwrap_or_default().trim();
     if let Some(expected) = media_type
@@ -256,13 +258,23 @@ fn judge(route: Route, response: &Response, sent: Option<&[u8]>, took: Duration)
     {
         return Err(format!("Content-Type is {:?}, expected {expected:?}.", printable(found.as_bytes(), 80)));
     }
+    Ok(())
+}
+
+fn judge(route: Route, response: &Response, sent: Option<&[u8]>, took: Duration) -> Result<String, String> {
+    let media_type = match route {
+        Route::Text => Some("text/plain"),
+        Route::Json => Some("application/json"),
+        // What the others are for is their body: any type will do.
+        _ => None,
+    };
+    head_is(response, media_type)?;
     match route {
-        Route::Text => response.body_is(GREETING.as_bytes())?,
         Route::Work => response.body_is(work(WORK_STEPS).as_bytes())?,
         Route::Echo => response.body_is(sent.unwrap_or_default())?,
         Route::Sleep => {
             response.body_is(GREETING.as_bytes())?;
-            waited(took)?;
+            waited(took, SLEEP, SLEEP_EARLY)?;
         }
         Route::Json => {
             let found: Option<serde_json::Value> = serde_json::from_slice(&response.body).ok();
@@ -271,14 +283,15 @@ fn judge(route: Route, response: &Response, sent: Option<&[u8]>, took: Duration)
                 return Err(format!("The body is {found:?}, expected {{\"message\":{GREETING:?}}}."));
             }
         }
+        _ => response.body_is(GREETING.as_bytes())?,
     }
     Ok(format!("Status 200, {} bytes.", response.body.len()))
 }
 
-fn waited(took: Duration) -> Result<(), String> {
-    if took + SLEEP_EARLY < SLEEP {
-        let (took_ms, sleep_ms) = (took.as_millis(), SLEEP.as_millis());
-        return Err(format!("The response took {took_ms} ms, expected {sleep_ms} at least."));
+pub(super) fn waited(took: Duration, expected: Duration, early: Duration) -> Result<(), String> {
+    if took + early < expected {
+        let (took_ms, expected_ms) = (took.as_millis(), expected.as_millis());
+        return Err(format!("The response took {took_ms} ms, expected {expected_ms} at least."));
     }
     Ok(())
 }
@@ -301,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_sleep_may_end_ten_ms_early_and_no_more() {
-        let waited_ms = |ms: u64| waited(Duration::from_millis(ms));
+        let waited_ms = |ms: u64| waited(Duration::from_millis(ms), SLEEP, SLEEP_EARLY);
         assert_eq!(waited_ms(39).unwrap_err(), "The response took 39 ms, expected 50 at least.");
         assert_eq!((waited_ms(40), waited_ms(50), waited_ms(5_000)), (Ok(()), Ok(()), Ok(())));
     }

@@ -50,9 +50,10 @@ impl CustomCheck {
         let light = match route {
             Route::Sleep => "/sleep?ms=0",
             Route::Work => "/work?n=1",
-            Route::Text | Route::Json | Route::Echo => route.path(),
+            Route::Db => "/db?id=1",
+            _ => route.path(),
         };
-        let send = (route == Route::Echo).then(|| b"x".to_vec());
+        let send = (route.method() == "POST").then(|| b"x".to_vec());
         CustomCheck { request: format!("{} {light}", route.method()), send, ..CustomCheck::default() }
     }
 

@@ -7,18 +7,24 @@ use std::collections::BTreeMap;
 
 use prony_model::plan::Protocol;
 use prony_model::run_log::Sleep;
+use prony_model::secret::redacted;
 use serde::{Deserialize, Serialize};
 
 mod client;
 mod contract;
 mod custom;
+mod fortunes;
 mod json_path;
 mod parallel;
+mod realistic;
 mod route;
 
 pub(crate) use contract::{Never, NotReady, check, ready};
 pub(crate) use custom::{CustomCheck, validate_checks, written_field, written_secret};
-pub(crate) use route::Route;
+#[cfg(test)]
+pub(crate) use fortunes::ROWS as FORTUNES;
+pub(crate) use realistic::{DB_IDS, JSON_TYPE, db_path, json_body};
+pub(crate) use route::{DB, Route, UPSTREAM};
 
 /// Every route of text answers this.
 pub(crate) const GREETING: &str = "Hello, World!";
@@ -37,11 +43,14 @@ pub(crate) struct ContractExpectation {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CheckReport {
     pub results: Vec<CheckResult>,
-    /// The body of the first right answer of each route.
-    bodies: BTreeMap<Route, Vec<u8>>,
+    /// The body of the first right answer at each path.
+    bodies: BTreeMap<String, Vec<u8>>,
     /// What becomes of requests that wait at the same time; `None` where that could not be seen.
     #[serde(default)]
     pub sleep: Option<Sleep>,
+    /// Whether a route was left out, whose service did not start.
+    #[serde(default)]
+    pub unchecked: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,12 +81,23 @@ impl CheckReport {
         self.results.push(CheckResult { name, passed: false, note: false, detail: why, wire: None });
     }
 
+    /// Writes down that routes were not asked for, and why: they are not passed.
+    pub(crate) fn leave_out(&mut self, routes: &[Route], why: &str) {
+        let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
+        for route in routes {
+            let name = format!("{} {}", route.method(), route.path());
+            let detail = redacted(&format!("Not checked. {why}"));
+            self.results.push(CheckResult { name, passed: false, note: true, detail, wire: None });
+        }
+        self.unchecked |= !routes.is_empty();
+    }
+
     pub(crate) fn failures(&self) -> impl Iterator<Item = &CheckResult> {
         self.results.iter().filter(|result| !result.passed && !result.note)
     }
 
     /// The bodies that routes were right with: for answers under load, where the contract leaves bytes open.
-    pub(crate) fn bodies(&self) -> &BTreeMap<Route, Vec<u8>> {
+    pub(crate) fn bodies(&self) -> &BTreeMap<String, Vec<u8>> {
         &self.bodies
     }
 }
@@ -92,9 +112,10 @@ fn named(name: &str, protocol: Protocol) -> String {
 /// The body that the contract prescribes byte by byte; `None` where it leaves freedom: see [`CheckReport::bodies`].
 pub(crate) fn expected_body(route: Route) -> Option<Vec<u8>> {
     match route {
-        Route::Text | Route::Sleep => Some(GREETING.as_bytes().to_vec()),
+        Route::Text | Route::Sleep | Route::Upstream => Some(GREETING.as_bytes().to_vec()),
+        Route::EchoJson => Some(json_body()),
         Route::Work => Some(work(WORK_STEPS_DEFAULT).into_bytes()),
-        Route::Json | Route::Echo => None,
+        Route::Json | Route::Echo | Route::Db | Route::Fortunes => None,
     }
 }
 
@@ -112,5 +133,7 @@ pub(crate) fn work(steps: u32) -> String {
 mod framing_tests;
 #[cfg(test)]
 mod http2_tests;
+#[cfg(test)]
+mod realistic_tests;
 #[cfg(test)]
 mod tests;

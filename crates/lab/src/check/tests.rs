@@ -82,9 +82,10 @@ fn unchanged(_: &str, answer: &dyn Fn() -> Vec<u8>) -> Vec<u8> {
     answer()
 }
 
+/// The routes of a greeting: the others have servers of their own, in `realistic_tests`.
 fn all(keepalive: bool) -> ContractExpectation {
     ContractExpectation {
-        routes: Route::VARIANTS.to_vec(),
+        routes: Route::VARIANTS[..5].to_vec(),
         keepalive: Some(keepalive),
         ..ContractExpectation::default()
     }
@@ -119,7 +120,7 @@ fn a_right_server_passes_in_full() {
         // Which of the two is a matter of time: `parallel` holds it without a clock.
         assert!(report.sleep.is_some());
         assert_eq!(
-            report.bodies().get(&Route::Json).map(Vec::as_slice),
+            report.bodies().get("/json").map(Vec::as_slice),
             Some(&b"{ \"message\": \"Hello, World!\" }"[..])
         );
     }
@@ -206,7 +207,7 @@ fn wrong_answers_are_shown_as_they_came() {
     let wire = report.results[0].wire.as_deref().unwrap();
     assert!(wire.starts_with("> GET / HTTP/1.1\n> Host: 127.0.0.1:"), "{wire}");
     assert!(wire.ends_with("\n< HTTP/1.1 500 Oh\n< Content-Length: 7\n< \\x1b[31m!\\x00\n"), "{wire}");
-    assert!(!report.bodies().contains_key(&Route::Text));
+    assert!(!report.bodies().contains_key("/"));
 }
 
 #[test]
@@ -357,7 +358,7 @@ fn own_checks_replace_the_contract() {
 #[test]
 fn readiness_is_told_by_one_request() {
     let here = server(true, unchanged);
-    for &route in Route::VARIANTS {
+    for &route in &Route::VARIANTS[..5] {
         assert!(ready(&here, &CustomCheck::of_route(route), &Expect::default()).is_ok());
     }
     let nothing = CustomCheck::answers("/nothing");

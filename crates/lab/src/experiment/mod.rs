@@ -26,6 +26,7 @@ mod labels;
 mod published;
 mod raw;
 mod read;
+mod routes;
 
 pub use published::parse as parse_published;
 pub(crate) use read::check_name;

@@ -10,6 +10,7 @@ use prony_model::{Plan, PlanError, Target};
 
 use super::capacities::{check_shares, searched_for, share_of};
 use super::raw::RawExperiment;
+use super::routes;
 use super::{
     BLOCKS_MAX, Blocks, CORES_MAX, Experiment, ExperimentPlan, SCHEMA, Scale, TRIALS_MAX, TomlError,
     TomlFile, WorkerPolicy, plan_name, suggest,
@@ -35,7 +36,10 @@ pub(super) fn experiment(
     in_range(file, &["server_cores"], server_cores, CORES_MAX)?;
     check_workers(file, &["workers"], raw.workers, &raw)?;
     let route = raw.route.unwrap_or(Route::Text);
-    let why = format!("the route \"{route}\" is checked but not loaded: write \"text\" or \"json\".");
+    let why = match Route::LOADED.contains(&route) {
+        true => format!("the route \"{route}\" is that of plans: write it in [load] or a [[plan]]."),
+        false => format!("the route \"{route}\" is checked but not loaded: write \"text\" or \"json\"."),
+    };
     file.refuse_if(!matches!(route, Route::Text | Route::Json), &["route"], why)?;
     let precision = precision(file, raw.precision.as_deref(), raw.blocks)?;
     let usual = if precision.is_some() { Blocks::ADAPTIVE } else { Blocks { min: 5, max: 5 } };
@@ -60,6 +64,7 @@ pub(super) fn experiment(
     );
     file.refuse_if(trials > TRIALS_MAX, &["blocks"], why)?;
     service::check(&raw.service, &[]).map_err(|why| file.error(&["service"], why))?;
+    routes::check_services(file, &plans, &raw.service)?;
     let reset = service::reset_of(raw.reset.clone(), raw.reset_timeout, &raw.service)
         .map_err(|(key, why)| file.error(&[key], why))?;
     let experiment = Experiment {
@@ -307,7 +312,7 @@ fn sweep(
     let (rates, swept_r) = values(meant.rate.as_ref());
     let (counts, swept_c) = values(meant.connections.as_ref());
     let route =
-        meant.route.as_deref().map(|name| loaded_route(file, path, (raw, &meant), name)).transpose()?;
+        meant.route.as_deref().map(|name| routes::loaded(file, path, (raw, &meant), name)).transpose()?;
     let mut plans = Vec::new();
     for rate in rates {
         let share = match rate {
@@ -332,7 +337,7 @@ fn sweep(
                 }
             };
             if let Some(route) = route {
-                route.path().clone_into(&mut load.target.path);
+                routes::aim(&mut load, route).map_err(|why| file.error(path, why.to_string()))?;
             }
             let (given, connections) = (raw.name.as_deref(), load.connections);
             let rate = load.arrivals.rate().filter(|_| capacity.is_none());
@@ -360,21 +365,6 @@ fn sweep(
         }
     }
     Ok(plans)
-}
-
-fn loaded_route(
-    file: TomlFile<'_>,
-    path: &[&str],
-    (raw, meant): (&LoadOptions, &LoadOptions),
-    name: &str,
-) -> Result<Route, TomlError> {
-    let table = if raw.route.is_some() { path } else { &["load"][..] };
-    let key = [table, &["route"]].concat();
-    let why = "the lines of \"targets\" say what is requested: remove \"route\".";
-    file.refuse_if(meant.targets.is_some(), &key, why)?;
-    let known = [Route::Text, Route::Json].into_iter().find(|route| route.to_string() == name);
-    let why = format!("the route {name:?} cannot be loaded: write \"text\" or \"json\".");
-    known.ok_or_else(|| file.error(&key, why))
 }
 
 /// A plan's own keys, and those of `[load]`; a search finds its own rates.

@@ -68,7 +68,7 @@ pub(super) fn launch(
         add(&["--memory", memory]);
     }
     let given = candidate.env().into_iter().map(|(key, value)| (key, values.replace(&value)));
-    let given = given.chain(context.env());
+    let given = given.chain(context.env_of_server(candidate.routes()));
     let (env, secret): (Vec<_>, Vec<_>) = given.partition(|(key, value)| !is_secret(key, value));
     env.iter().for_each(|(key, value)| add(&["--env", &format!("{key}={value}")]));
     secret.iter().for_each(|(key, _)| add(&["--env", key]));

@@ -122,6 +122,8 @@ pub(crate) fn beside(
         (env_of, hidden) = (env(candidate, &context.run_dir, &known), None);
     }
     env_of.extend(context.env());
+    let prony = std::env::current_exe().map_err(|why| format!("Prony's own program is not found: {why}."))?;
+    known.set("prony", prony.to_string_lossy());
     let run = &context.run_dir;
     let process = |(at, (work, command)): (usize, &(Work, &str))| {
         // Not as an argument, which everybody on this machine can read.
@@ -186,7 +188,7 @@ fn of_recipe(
         ends: false,
     });
     let mut env = env(candidate, &context.run_dir, &values);
-    env.extend(context.env());
+    env.extend(context.env_of_server(candidate.routes()));
     Ok(LaunchSpec {
         label: candidate.label().to_owned(),
         processes,

@@ -7,8 +7,12 @@ use std::time::Duration;
 use prony_host::cpus::show_list;
 use serde::{Deserialize, Serialize};
 
+use crate::check::{DB, Route};
 use crate::container;
 
+/// As many as a worker of the catalogue has threads or processes that wait, where it has several (four): no server then has
+/// more connections than another.
+const DB_POOL: u32 = 4;
 pub(super) const NAME_PREFIX: &str = "prony-";
 
 pub(super) fn is_plain(c: char) -> bool {
@@ -31,6 +35,13 @@ impl LaunchContext {
     pub(super) fn env(&self) -> impl Iterator<Item = (String, String)> {
         let of = |(name, port): &(String, u16)| (format!("{}_PORT", name.to_uppercase()), port.to_string());
         self.services.iter().map(of)
+    }
+
+    /// The same for a server with these routes, and how many connections each of its workers may have to the database.
+    pub(super) fn env_of_server(&self, routes: &[Route]) -> impl Iterator<Item = (String, String)> {
+        let has_db = self.services.iter().any(|(name, _)| name == DB);
+        let asks_db = routes.iter().any(|route| route.needs() == Some(DB));
+        self.env().chain((has_db && asks_db).then(|| ("DB_POOL".to_owned(), DB_POOL.to_string())))
     }
 }
 

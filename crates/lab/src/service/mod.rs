@@ -12,7 +12,12 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use crate::catalogue::{Piece, is_name, pieces};
+use crate::check::UPSTREAM;
 use crate::toml_file::suggest;
+
+mod contract;
+
+pub(crate) use contract::CONTRACT;
 
 /// How long until it must be ready, unless told otherwise: a database may make its files first.
 const READY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -26,7 +31,7 @@ pub(crate) const POSTGRESQL: &str = "postgresql";
 /// Starts it, `SETTINGS` and `SEED` being replaced.
 const POSTGRESQL_SCRIPT: &str = include_str!("postgresql.sh");
 /// What a command of a service may name, beside the ports of those that run already.
-const OWN_NAMES: [&str; 3] = ["host", "port", "run"];
+const OWN_NAMES: [&str; 4] = ["host", "port", "run", "prony"];
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Service {
@@ -72,6 +77,7 @@ struct Table {
 #[serde(rename_all = "lowercase")]
 enum Known {
     Postgresql,
+    Contract,
 }
 
 /// `[service]` in the order of the file: each may name the ports of those before it.
@@ -89,8 +95,12 @@ pub(crate) fn in_order<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Res
             (None, Some(Known::Postgresql)) if table.ready.is_none() => {
                 Service::postgresql(name, table.seed.as_deref(), &table.settings)
             }
+            (None, Some(Known::Contract)) if table.ready.is_none() && table.seed.is_none() => {
+                Service::contract(name, &table.settings)
+            }
             _ => Err(format!(
-                "the service {name:?} needs either command, or service = \"postgresql\" with its seed and settings, and no ready."
+                "the service {name:?} needs either command, or service = \"postgresql\" with its seed and settings, or service = \"contract\", \
+                 and no ready."
             )),
         };
         let service = service.map_err(serde::de::Error::custom)?;
@@ -133,6 +143,7 @@ impl Service {
                 )),
                 None => Service::postgresql(name, seed, &settings),
             },
+            (CONTRACT, Some(settings)) if seed.is_none() => Service::contract(name, &settings),
             _ => Ok(Service::new(name, text)),
         }
     }
@@ -158,10 +169,21 @@ impl Service {
         [Some(service), ready, timeout, keep].into_iter().flatten().collect()
     }
 
-    /// A cluster of PostgreSQL's own in `{run}`, with the database `prony` of the user `prony`, ready once its seed is in it.
     fn postgresql(
         name: &str,
         seed: Option<&str>,
+        settings: &BTreeMap<String, String>,
+    ) -> Result<Service, String> {
+        let load = seed.map(|seed| format!("cd \"$folder\"; ask -d prony -f {}", shell_word(seed)));
+        let what = seed.map_or(POSTGRESQL.to_owned(), |seed| format!("{POSTGRESQL}:{seed}"));
+        Service::cluster(name, what, &load.unwrap_or_default(), settings)
+    }
+
+    /// A cluster of PostgreSQL's own in `{run}`, with the database `prony` of the user `prony`, ready once `load` has filled it.
+    fn cluster(
+        name: &str,
+        what: String,
+        load: &str,
         settings: &BTreeMap<String, String>,
     ) -> Result<Service, String> {
         let is_name = |key: &str| key.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.".contains(&b));
@@ -172,10 +194,7 @@ impl Service {
         }
         let set: Vec<String> = settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let options: Vec<String> = set.iter().map(|setting| format!("-c {}", shell_word(setting))).collect();
-        let load = seed.map(|seed| format!("cd \"$folder\"; ask -d prony -f {}", shell_word(seed)));
-        let script = POSTGRESQL_SCRIPT.replace("SETTINGS", &options.join(" "));
-        let script = script.replace("SEED", &load.unwrap_or_default());
-        let what = seed.map_or(POSTGRESQL.to_owned(), |seed| format!("{POSTGRESQL}:{seed}"));
+        let script = POSTGRESQL_SCRIPT.replace("SETTINGS", &options.join(" ")).replace("SEED", load);
         let known = Some([what].into_iter().chain(set).collect::<Vec<_>>().join(" "));
         let ready = Some("test -e {run}/seeded".to_owned());
         Ok(Service { known, ready, ..Service::new(name, &script) })
@@ -183,7 +202,7 @@ impl Service {
 
     /// Whether it is PostgreSQL, whose package is then needed.
     pub(crate) fn is_postgresql(&self) -> bool {
-        self.known.is_some()
+        self.known.is_some() && !(self.is_contract() && self.name == UPSTREAM)
     }
 
     pub(crate) fn ready_url(&self) -> Option<&str> {
@@ -389,6 +408,9 @@ mod tests {
             "[service.db]\ncommand = \"x {port}\"\nseed = \"a.sql\"\n",
             "[service.db]\nservice = \"postgresql\"\nready = \"true\"\n",
             "[service.db]\n",
+            "[service.db]\nservice = \"contract\"\nseed = \"a.sql\"\n",
+            "[service.upstream]\nservice = \"contract\"\nsettings = { fsync = \"off\" }\n",
+            "[service.cache]\nservice = \"contract\"\n",
             "[service.db]\nservice = \"mysql\"\n",
             "[service.db]\nservice = \"postgresql\"\nsettings = { \"a b\" = \"c\" }\n",
         ] {

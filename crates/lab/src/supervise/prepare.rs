@@ -36,6 +36,19 @@ pub(crate) enum NotUp {
     Cancelled(String, Vec<String>),
 }
 
+impl NotUp {
+    /// Why, in a sentence.
+    pub(crate) fn said(self) -> String {
+        match self {
+            NotUp::NoFolder(why)
+            | NotUp::NotStarted(why)
+            | NotUp::Late(why)
+            | NotUp::Stranger(why, _)
+            | NotUp::Cancelled(why, _) => why,
+        }
+    }
+}
+
 pub(crate) fn run_folder(shared: bool) -> Result<PathBuf, NotUp> {
     run_dir::create(shared).map_err(|why| {
         let folder = temp_dir();

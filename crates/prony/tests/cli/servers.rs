@@ -87,6 +87,21 @@ fn an_own_application_of_the_docs_is_checked_and_recorded() {
     assert!(page().lines().any(|line| line.starts_with("| `new`") && line.contains("**not run yet**")));
 }
 
+/// A recipe that says it has a route, and a server that has none of it: it fails by its name, not by its service's.
+#[test]
+fn a_route_that_needs_a_service_is_checked_beside_it() {
+    let world = World::new();
+    let recipe = format!(
+        "schema = \"prony.server/1\"\ntitle = \"t\"\nlanguage = \"Rust\"\nkind = \"runtime\"\nroutes = [\"text\", \"upstream\"]\n\
+         processes = \"single\"\nkeepalive = true\n[start]\ncommand = [\"{BINARY}\", \"target\", \"--port\", \"{{port}}\"]\n"
+    );
+    write(&world, "plain", &recipe);
+    let said = world.prony(&["servers", "check", "plain", "--servers", "recipes"]);
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert!(said.out.contains("failed: GET /upstream: Status 404, expected 200."), "{said:?}");
+    assert!(!said.out.contains("failed: GET /:"), "{said:?}");
+}
+
 #[test]
 fn a_new_server_is_created_once_and_listed() {
     let world = World::new();

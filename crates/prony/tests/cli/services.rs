@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::needs::{Need, has};
 use crate::tutorial_page::commands;
-use crate::world::{Said, World, processes_naming, send, wait_until};
+use crate::world::{BINARY, Said, World, processes_naming, send, wait_until};
 
 /// A world with the programs, and what each of them is called there.
 struct Shop {
@@ -95,6 +95,32 @@ fn rows_since_the_reset_are_the_requests_and_costs_are_shown() {
     let json: Value = serde_json::from_str(&report("json")).unwrap();
     assert_eq!(json["plans"][0]["rows"][0]["services"][0]["name"], "db", "{json}");
     assert!(shop.world.read("r.html").contains("Services under"));
+    shop.assert_nothing_left();
+}
+
+/// The reset fails unless it responds as the contract's upstream does, and no sooner.
+#[test]
+fn the_contract_s_upstream_is_this_program_and_responds_after_10_ms() {
+    let shop = Shop::new();
+    let ask = "python3 -c 'import time, urllib.request as u; t = time.monotonic(); b = u.urlopen(\"http://127.0.0.1:{upstream_port}/\").read(); \
+               assert b == b\"Hello, World!\" and time.monotonic() - t >= 0.01'";
+    let program = format!("target={BINARY} target --port {{port}}");
+    let said = shop.bench(&[
+        "--candidate",
+        &program,
+        "--service",
+        "upstream=contract",
+        "--reset",
+        ask,
+        "--blocks",
+        "1",
+    ]);
+    assert_eq!((said.code, shop.failures()), (Some(0), vec![String::new()]), "{said:?}");
+    let header = shop.world.lines("r.jsonl", "header").remove(0);
+    assert_eq!(header["services"][0]["command"], "contract", "{header}");
+    let said = shop.bench(&["--candidate", &program, "--service", "cache=contract"]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("\"cache\" is no service of the contract"), "{said:?}");
     shop.assert_nothing_left();
 }
 

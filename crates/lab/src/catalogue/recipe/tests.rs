@@ -81,7 +81,7 @@ fn misspelt_keys_and_words_name_the_nearest() {
     );
     assert_eq!(
         error("\"json\", ", "\"jsn\", "),
-        "s.toml:7: \"routes\" cannot be \"jsn\": did you mean \"json\"? Known: text, json, sleep, echo, work."
+        "s.toml:7: \"routes\" cannot be \"jsn\": did you mean \"json\"? Known: text, json, sleep, echo, work, upstream, db, fortunes, echo-json."
     );
     assert_eq!(
         error("wait_for =", "waitfor ="),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use prony_lab::bench::{Inspection, inspect, inspect_there};
+use prony_lab::bench::{ContractServices, Inspection, inspect, inspect_there};
 use prony_lab::candidate::{Candidate, Layout};
 use prony_lab::catalogue::{Takes, Verified};
 use prony_lab::container::Engine;
@@ -30,14 +30,15 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let control = crate::interrupt::control()?;
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
+    let mut services = ContractServices::default();
     for candidate in candidates {
         if control.stop_asked() {
             return Err(Failure::code(INTERRUPTED));
         }
         let cancelled = || control.stop_asked();
         let inspected = match host {
-            Some(host) => inspect_there(candidate, host, &cancelled),
-            None => inspect(candidate, layout, options.memory_bytes, &cancelled),
+            Some(host) => inspect_there(candidate, host, &mut services, &cancelled),
+            None => inspect(candidate, layout, options.memory_bytes, &mut services, &cancelled),
         };
         match inspected {
             Inspection::Missing(missing) => {
@@ -53,7 +54,7 @@ pub(super) fn run(
             Inspection::Checked { version, startup, report, at_rest, leftovers, killed } => {
                 let version = version.unwrap_or_else(|| "version unknown".to_owned());
                 let good = report.passed() && leftovers.is_empty();
-                if good && options.record {
+                if good && options.record && !report.unchecked {
                     record(candidate, &version, at_rest, layout)?;
                 }
                 let word = if good { "ok    " } else { "FAILED" };
@@ -66,6 +67,11 @@ pub(super) fn run(
                     for line in result.wire.iter().flat_map(|wire| wire.lines()) {
                         printer.out(&format!("         {line}"));
                     }
+                }
+                if report.unchecked && options.record {
+                    printer.out(
+                        "       note: nothing is recorded of it, since not all of its routes were checked",
+                    );
                 }
                 if killed {
                     printer.out("       note: it did not exit on SIGTERM and was killed with SIGKILL");

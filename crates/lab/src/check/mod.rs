@@ -16,6 +16,7 @@ mod json_path;
 mod parallel;
 mod route;
 
+pub use client::post;
 pub(crate) use contract::{Never, NotReady, check, ready};
 pub(crate) use custom::{CustomCheck, validate_checks, written_field, written_secret};
 pub(crate) use route::Route;

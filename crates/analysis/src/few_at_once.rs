@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use prony_model::code::Code;
 use prony_model::plan::ArrivalKind;
-use prony_model::plan_record::PlanRecord;
+use prony_model::recorded_plan::RecordedPlan;
 use prony_model::run_log::RunLog;
 use prony_model::server::ServerSamples;
 use prony_model::trial::{Outcome, Reason};
@@ -23,7 +23,7 @@ const BUSY_MAX: f64 = 0.8;
 
 /// Notes it in the rows of plans with many connections, beside the fewest that carry as much.
 pub(crate) fn note(log: &RunLog, results: &Results<'_>, plans: &mut [PlanAnalysis]) {
-    let records: BTreeMap<&str, &PlanRecord> =
+    let records: BTreeMap<&str, &RecordedPlan> =
         log.header.plans.iter().map(|named| (named.name.as_str(), &named.plan)).collect();
     let names: Vec<String> = plans.iter().map(|plan| plan.name.clone()).collect();
     for plan in plans {
@@ -52,8 +52,8 @@ pub(crate) fn note(log: &RunLog, results: &Results<'_>, plans: &mut [PlanAnalysi
 }
 
 /// Whether two closed loops ask for the same, one over at most half of the other's connections.
-fn has_fewer(few: &PlanRecord, many: &PlanRecord) -> bool {
-    let same = PlanRecord {
+fn has_fewer(few: &RecordedPlan, many: &RecordedPlan) -> bool {
+    let same = RecordedPlan {
         connections: many.connections,
         threads: many.threads,
         duration_ns: many.duration_ns,
@@ -149,7 +149,7 @@ mod tests {
         let many = log.0.header.plans[0].clone();
         let few = NamedPlan {
             name: "c2".to_owned(),
-            plan: PlanRecord { connections: 2, ..many.plan.clone() },
+            plan: RecordedPlan { connections: 2, ..many.plan.clone() },
             ..many
         };
         log.0.header.plans.push(few);

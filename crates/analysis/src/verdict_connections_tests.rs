@@ -3,7 +3,7 @@
 use prony_model::host::Listening;
 use prony_model::measurement::ByConnection;
 use prony_model::plan::ProtocolId;
-use prony_model::plan_record::TargetsRecord;
+use prony_model::recorded_plan::RecordedList;
 
 use super::*;
 use crate::testing::noise;
@@ -16,7 +16,7 @@ fn on_this_machine(listening: Option<Listening>) -> Seen {
     Seen { host_window: Some(window), host, ..Seen::default() }
 }
 
-fn found(m: &Measurement, plan: &PlanRecord, seen: &Seen, code: Code) -> Option<Reason> {
+fn found(m: &Measurement, plan: &RecordedPlan, seen: &Seen, code: Code) -> Option<Reason> {
     reasons(m, plan, seen).into_iter().find(|reason| reason.code == code)
 }
 
@@ -49,7 +49,7 @@ fn ended(after: &[u64], after_ns: &[u64]) -> Measurement {
 
 #[test]
 fn ends_have_a_rule_where_nearly_all_follow_it() {
-    let rule = |m: &Measurement, plan: &PlanRecord| {
+    let rule = |m: &Measurement, plan: &RecordedPlan| {
         let reason = found(m, plan, &Seen::default(), Code::ConnectionsClosed).expect("150 for 50");
         let value = |name: &str| reason.values.get(name).map(|value| *value as u64);
         (value("closed_after"), value("closed_after_ns"))
@@ -70,7 +70,7 @@ fn ends_have_a_rule_where_nearly_all_follow_it() {
     most.truncate(9);
     assert_eq!(rule(&ended(&most, &spread[..9]), &plan), (None, None));
     // Streams that are under way at once are counted apart.
-    let streams = PlanRecord { pipeline: 8, protocol: ProtocolId::H2c, ..plan };
+    let streams = RecordedPlan { pipeline: 8, protocol: ProtocolId::H2c, ..plan };
     let near: Vec<u64> = (0..30).map(|i| 1000 + i % 8).collect();
     assert_eq!(rule(&ended(&near, &spread), &streams).0, Some(1003));
 }
@@ -108,7 +108,7 @@ fn groups_of_connections_are_named_with_their_sizes() {
     // Over HTTP/2 streams are counted, and of a closed loop that says as much.
     let mut streams = m.clone();
     streams.by_connection.mean_response_ns = Default::default();
-    let http2 = PlanRecord { protocol: ProtocolId::H2c, ..plan.clone() };
+    let http2 = RecordedPlan { protocol: ProtocolId::H2c, ..plan.clone() };
     let reason = found(&streams, &http2, &Seen::default(), Code::ConnectionGroups).expect("by counts");
     assert!((reason.values["fastest_mean_ns"] / 0.92e6 - 1.0).abs() < 0.03, "{:?}", reason.values);
     assert!(found(&streams, &constant_plan(1000.0), &Seen::default(), Code::ConnectionGroups).is_none());
@@ -116,7 +116,7 @@ fn groups_of_connections_are_named_with_their_sizes() {
 
 #[test]
 fn what_is_the_client_s_the_list_s_or_one_half_s_is_no_group() {
-    let none = |means: &[[f64; 2]], workers, plan: &PlanRecord| {
+    let none = |means: &[[f64; 2]], workers, plan: &RecordedPlan| {
         let m = by_connection(means, workers);
         assert!(found(&m, plan, &Seen::default(), Code::ConnectionGroups).is_none(), "{means:?}");
     };
@@ -125,14 +125,14 @@ fn what_is_the_client_s_the_list_s_or_one_half_s_is_no_group() {
     let by_worker: Vec<[f64; 2]> = (0..50).map(|i| [if i < 25 { 0.9 } else { 2.1 }; 2]).collect();
     none(&by_worker, 2, &plan);
     // A list gives each connection the same of its requests.
-    let targets = TargetsRecord {
+    let targets = RecordedList {
         lines: 2,
         requests: 2,
         order: prony_model::list::Order::InTurn,
         fingerprint: String::new(),
         expecting: 0,
     };
-    none(&thirteen_and_37(), 1, &PlanRecord { targets: Some(targets), ..plan.clone() });
+    none(&thirteen_and_37(), 1, &RecordedPlan { targets: Some(targets), ..plan.clone() });
     // A stall that some met, in one half.
     let stalled: Vec<[f64; 2]> = (0..50).map(|i| if i % 4 == 1 { [3.0, 1.0] } else { [1.0, 1.0] }).collect();
     none(&stalled, 1, &plan);

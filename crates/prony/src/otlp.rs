@@ -1,5 +1,6 @@
 //! `--otlp URL`: a run's metrics, sent to an OpenTelemetry collector while it goes on (OTLP over HTTP, as JSON). A thread
-//! under the kernel's idle policy sends them; the load hands snapshots over and waits for nothing.
+//! under the kernel's idle policy sends them; the load hands snapshots over and waits for nothing. The last ones are sent
+//! when the load is over, by whoever waits for that.
 
 mod message;
 
@@ -23,8 +24,8 @@ use message::{Load, Stream};
 const EVERY: Duration = Duration::from_secs(5);
 /// For the connect, and for the exchange.
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// After the run: an export under way and the last one, or a resolver that does not answer.
-const LAST_WAIT: Duration = Duration::from_secs(8);
+/// After the run, for an export under way, or a resolver that does not answer.
+const LAST_WAIT: Duration = Duration::from_secs(5);
 /// Loads that ended and whose last figures no collector has taken yet.
 const ENDED_MAX: usize = 100;
 
@@ -43,11 +44,11 @@ impl Endpoint {
         Ok(Endpoint(target))
     }
 
-    fn post(&self, dialer: &mut Option<Dialer>, body: &[u8]) -> Result<(), String> {
-        let dialer = match dialer {
-            Some(dialer) => dialer,
-            None => dialer.insert(Dialer::of(&Plan::closed(self.0.clone())).map_err(|why| why.to_string())?),
-        };
+    fn resolved(&self) -> Result<Dialer, String> {
+        Dialer::of(&Plan::closed(self.0.clone())).map_err(|why| why.to_string())
+    }
+
+    fn post(&self, dialer: &Dialer, body: &[u8]) -> Result<(), String> {
         let agent = format!("prony/{}", env!("CARGO_PKG_VERSION"));
         let headers = [("Content-Type", "application/json"), ("User-Agent", agent.as_str())];
         let headers = headers.map(|(name, value)| Ok((name.to_owned(), Secret::of_header(name, value)?)));
@@ -84,7 +85,7 @@ struct Tally {
 
 pub(crate) struct Otlp {
     told: Sender<Told>,
-    over: Receiver<Tally>,
+    over: Receiver<Exporter>,
     url: String,
 }
 
@@ -94,8 +95,10 @@ impl Otlp {
         let ((told, hears), (tells, over)) = (mpsc::channel(), mpsc::channel());
         let run = move || {
             prony_host::cpus::enter_background(&cpus);
-            // Who waits no longer needs no tally.
-            let _ = tells.send(Exporter::new(endpoint).run(&hears));
+            let mut exporter = Exporter::new(endpoint);
+            exporter.run(&hears);
+            // Who waits no longer needs it no more.
+            let _ = tells.send(exporter);
         };
         let started = thread::Builder::new().name("otlp".to_owned()).spawn(run);
         started.map_err(|why| Failure::usage(format!("--otlp: its thread could not be started: {why}.")))?;
@@ -115,17 +118,19 @@ impl Otlp {
         self.tell(Told::Ended(trial.map(|trial| trial.status.clone()).unwrap_or_default()));
     }
 
-    /// Waits for the last export, and says what failed.
+    /// Exports what is left, and says what failed.
     pub(crate) fn finish(&self, printer: &Printer) {
         self.tell(Told::Over);
         let failed = match self.over.recv_timeout(LAST_WAIT) {
-            Ok(Tally { failed: 0, .. }) => return,
-            Ok(Tally { exports, failed, last_why }) => {
+            Ok(mut exporter) => {
+                exporter.export();
+                let Tally { exports, failed, last_why } = exporter.tally;
+                if failed == 0 {
+                    return;
+                }
                 format!("{failed} of {exports} exports to {} failed. The last time: {last_why}", self.url)
             }
-            Err(_) => {
-                format!("the last export to {} did not end within {} s.", self.url, LAST_WAIT.as_secs())
-            }
+            Err(_) => format!("an export to {} did not end within {} s.", self.url, LAST_WAIT.as_secs()),
         };
         printer.note(&redacted(&format!("--otlp: {failed} Load and result do not depend on it.")));
     }
@@ -142,8 +147,8 @@ fn since_1970() -> u64 {
 
 struct Exporter {
     endpoint: Endpoint,
-    /// The collector's addresses, once they are known.
-    dialer: Option<Dialer>,
+    /// By the collector's addresses, or why these are not known.
+    dialer: Result<Dialer, String>,
     /// Two Pronys at once are two instances of one service.
     instance: String,
     now: Option<Stream>,
@@ -155,23 +160,25 @@ impl Exporter {
     fn new(endpoint: Endpoint) -> Exporter {
         let instance = format!("{}-{}", std::process::id(), since_1970());
         let (ended, tally) = (VecDeque::new(), Tally::default());
-        Exporter { endpoint, dialer: None, instance, now: None, ended, tally }
+        let dialer = Err("Its name is not resolved yet.".to_owned());
+        Exporter { endpoint, dialer, instance, now: None, ended, tally }
     }
 
-    fn run(mut self, told: &Receiver<Told>) -> Tally {
+    fn run(&mut self, told: &Receiver<Told>) {
+        self.dialer = self.endpoint.resolved();
         let mut next = Instant::now() + EVERY;
         loop {
             match told.recv_timeout(next.saturating_duration_since(Instant::now())) {
                 Ok(Told::Seen(seen)) => self.take(*seen),
                 Ok(Told::Ended(statuses)) => self.end(statuses),
                 Err(RecvTimeoutError::Timeout) => {
+                    if self.dialer.is_err() {
+                        self.dialer = self.endpoint.resolved();
+                    }
                     self.export();
                     next = Instant::now() + EVERY;
                 }
-                Ok(Told::Over) | Err(RecvTimeoutError::Disconnected) => {
-                    self.export();
-                    return self.tally;
-                }
+                Ok(Told::Over) | Err(RecvTimeoutError::Disconnected) => return,
             }
         }
     }
@@ -204,7 +211,8 @@ impl Exporter {
         }
         let body = message::request(&self.instance, &streams).to_string();
         self.tally.exports += 1;
-        match self.endpoint.post(&mut self.dialer, body.as_bytes()) {
+        let dialer = self.dialer.as_ref().map_err(String::clone);
+        match dialer.and_then(|dialer| self.endpoint.post(dialer, body.as_bytes())) {
             Ok(()) => self.ended.clear(),
             Err(why) => {
                 self.tally.failed += 1;
@@ -248,6 +256,7 @@ mod tests {
         (0..200).for_each(|trial| exporter.take(seen(trial, 1)));
         assert_eq!(exporter.ended.len(), ENDED_MAX);
         // Nobody listens there: what was not taken stays for the next time.
+        exporter.dialer = exporter.endpoint.resolved();
         exporter.export();
         assert_eq!((exporter.tally.failed, exporter.ended.len()), (1, ENDED_MAX));
         assert!(exporter.tally.last_why.contains("refused"), "{}", exporter.tally.last_why);

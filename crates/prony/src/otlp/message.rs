@@ -46,9 +46,9 @@ pub(super) struct Stream {
 
 impl Load {
     pub(super) fn of(planned: Option<&PlannedTrial>, plan: &Plan) -> Load {
-        let is_known = plan.work.list().is_none() && METHODS.contains(&plan.method());
+        let is_known = plan.work.list().is_none() && METHODS.contains(&plan.work.method());
         Load {
-            method: if is_known { plan.method() } else { OTHER }.to_owned(),
+            method: if is_known { plan.work.method() } else { OTHER }.to_owned(),
             address: plan.target.name().to_owned(),
             port: plan.target.port,
             version: match plan.protocol {

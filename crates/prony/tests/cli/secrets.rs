@@ -200,7 +200,7 @@ fn a_secret_in_any_option_is_written_nowhere() {
 }
 
 fn assert_reports_are_silent(world: &World, log: &str) {
-    let formats = "terminal markdown json trials html csv junit github openmetrics hgrm hlog monitor";
+    let formats = "terminal markdown json trials html csv junit github openmetrics hgrm hlog monitor bmf gab gab-throughput";
     for format in formats.split(' ') {
         let said = prony(world, &["report", log, "--format", format, "-o", &format!("{log}.{format}")]);
         assert_silent(world, &said);

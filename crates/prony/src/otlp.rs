@@ -30,6 +30,7 @@ const LAST_WAIT: Duration = Duration::from_secs(5);
 const ENDED_MAX: usize = 100;
 
 /// Where `--otlp` sends to.
+#[derive(Debug)]
 pub(crate) struct Endpoint(Target);
 
 impl Endpoint {
@@ -229,8 +230,13 @@ mod tests {
 
     fn seen(trial: u32, elapsed_ns: u64) -> Stream {
         let snapshot = Snapshot { elapsed_ns, ..Snapshot::default() };
-        let load = Load { place: Some(("a".to_owned(), "p".to_owned(), trial)), ..message::tests::load() };
-        Stream { load, start_ns: elapsed_ns + 7, at_ns: 2 * elapsed_ns, snapshot, statuses: BTreeMap::new() }
+        Stream {
+            load: message::tests::load(Some(trial)),
+            start_ns: elapsed_ns + 7,
+            at_ns: 2 * elapsed_ns,
+            snapshot,
+            statuses: BTreeMap::new(),
+        }
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(super) struct Load {
     version: &'static str,
     rate_per_s: Option<f64>,
     /// In an experiment: candidate, plan, and the trial's number.
-    pub(super) place: Option<(String, String, u32)>,
+    place: Option<(String, String, u32)>,
 }
 
 /// A load's last snapshot. Times are nanoseconds since 1970.
@@ -268,14 +268,15 @@ pub(super) mod tests {
 
     use super::*;
 
-    pub(in super::super) fn load() -> Load {
+    pub(in super::super) fn load(trial: Option<u32>) -> Load {
         let plan = Plan::closed(Target::parse("http://me:pw@h:8080/?token=x").unwrap());
-        Load::of(None, &plan)
+        let place = trial.map(|trial| ("a".to_owned(), "c50".to_owned(), trial));
+        Load { place, ..Load::of(None, &plan) }
     }
 
     fn stream() -> Stream {
         let mut failed_by_kind = [0; ErrorKind::ALL.len()];
-        failed_by_kind[ErrorKind::Timeout as usize] = 1;
+        failed_by_kind[ErrorKind::RequestTimeout as usize] = 1;
         let mut counts = [0; BOUNDS_MS.len() + 1];
         (counts[0], counts[14]) = (2, 1);
         let snapshot = Snapshot {
@@ -285,7 +286,7 @@ pub(super) mod tests {
             durations: Durations { counts, sum_ns: 11_500_000_000 },
             ..Snapshot::default()
         };
-        Stream { load: load(), start_ns: 1, at_ns: u64::MAX, snapshot, statuses: BTreeMap::new() }
+        Stream { load: load(None), start_ns: 1, at_ns: u64::MAX, snapshot, statuses: BTreeMap::new() }
     }
 
     fn metric<'a>(request: &'a Value, name: &str) -> Option<&'a Value> {
@@ -331,9 +332,10 @@ pub(super) mod tests {
         );
         assert_eq!(duration["unit"], "s");
         let failed = metric(&request, "prony.client.requests.failed").unwrap();
-        let [points @ ..] = failed["sum"]["dataPoints"].as_array().unwrap().as_slice();
+        let points = failed["sum"]["dataPoints"].as_array().unwrap();
         assert_eq!((points.len(), &points[0]["asInt"]), (1, &json!("1")));
-        let kind = json!({ "key": "error.type", "value": { "stringValue": "timeout" } });
+        let name = ErrorKind::RequestTimeout.name();
+        let kind = json!({ "key": "error.type", "value": { "stringValue": name } });
         assert_eq!(points[0]["attributes"].as_array().unwrap().last(), Some(&kind));
         let active = metric(&request, "http.client.active_requests").unwrap();
         assert_eq!(active["sum"]["isMonotonic"], false);
@@ -347,9 +349,8 @@ pub(super) mod tests {
         ended.snapshot.failed_durations.counts[3] = 4;
         ended.snapshot.last_second = Some(LastSecond { never_sent: 7, ..LastSecond::default() });
         ended.statuses = BTreeMap::from([("200".to_owned(), 3), ("404".to_owned(), 1)]);
-        ended.load.place = Some(("a".to_owned(), "c50".to_owned(), 2));
-        let other = Stream { load: load(), ..stream() };
-        let request = request("", &[&ended, &other]);
+        ended.load = load(Some(2));
+        let request = request("", &[&ended, &stream()]);
         let points = |name: &str, kind: &str| {
             metric(&request, name).unwrap()[kind]["dataPoints"].as_array().unwrap().clone()
         };

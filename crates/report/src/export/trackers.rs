@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(own["throughput"]["lower_value"].as_f64(), throughput.ci_low);
         assert_eq!(own["throughput"]["upper_value"].as_f64(), throughput.ci_high);
         let ends = trial.latency.response.ci95.get("p50_ns").copied();
-        assert_eq!(own["latency"]["lower_value"].as_u64(), ends.map(|ends| ends.0));
+        assert_eq!(own["latency"]["lower_value"].as_f64(), ends.map(|ends| ends.0 as f64));
         assert_eq!(own.get("cpu-per-request"), None, "nobody sampled the server");
     }
 

@@ -77,13 +77,6 @@ enum Told {
     Over,
 }
 
-#[derive(Default)]
-struct Tally {
-    exports: u64,
-    failed: u64,
-    last_why: String,
-}
-
 pub(crate) struct Otlp {
     told: Sender<Told>,
     over: Receiver<Exporter>,
@@ -125,7 +118,7 @@ impl Otlp {
         let failed = match self.over.recv_timeout(LAST_WAIT) {
             Ok(mut exporter) => {
                 exporter.export();
-                let Tally { exports, failed, last_why } = exporter.tally;
+                let Exporter { exports, failed, last_why, .. } = exporter;
                 if failed == 0 {
                     return;
                 }
@@ -154,15 +147,23 @@ struct Exporter {
     instance: String,
     now: Option<Stream>,
     ended: VecDeque<Stream>,
-    tally: Tally,
+    exports: u64,
+    failed: u64,
+    last_why: String,
 }
 
 impl Exporter {
     fn new(endpoint: Endpoint) -> Exporter {
-        let instance = format!("{}-{}", std::process::id(), since_1970());
-        let (ended, tally) = (VecDeque::new(), Tally::default());
-        let dialer = Err("Its name is not resolved yet.".to_owned());
-        Exporter { endpoint, dialer, instance, now: None, ended, tally }
+        Exporter {
+            endpoint,
+            dialer: Err("Its name is not resolved yet.".to_owned()),
+            instance: format!("{}-{}", std::process::id(), since_1970()),
+            now: None,
+            ended: VecDeque::new(),
+            exports: 0,
+            failed: 0,
+            last_why: String::new(),
+        }
     }
 
     fn run(&mut self, told: &Receiver<Told>) {
@@ -211,13 +212,13 @@ impl Exporter {
             return;
         }
         let body = message::request(&self.instance, &streams).to_string();
-        self.tally.exports += 1;
+        self.exports += 1;
         let dialer = self.dialer.as_ref().map_err(String::clone);
         match dialer.and_then(|dialer| self.endpoint.post(dialer, body.as_bytes())) {
             Ok(()) => self.ended.clear(),
             Err(why) => {
-                self.tally.failed += 1;
-                self.tally.last_why = why;
+                self.failed += 1;
+                self.last_why = why;
             }
         }
     }
@@ -264,7 +265,7 @@ mod tests {
         // Nobody listens there: what was not taken stays for the next time.
         exporter.dialer = exporter.endpoint.resolved();
         exporter.export();
-        assert_eq!((exporter.tally.failed, exporter.ended.len()), (1, ENDED_MAX));
-        assert!(exporter.tally.last_why.contains("refused"), "{}", exporter.tally.last_why);
+        assert_eq!((exporter.failed, exporter.ended.len()), (1, ENDED_MAX));
+        assert!(exporter.last_why.contains("refused"), "{}", exporter.last_why);
     }
 }

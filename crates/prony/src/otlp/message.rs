@@ -77,7 +77,8 @@ impl Load {
 }
 
 fn attribute(key: &str, value: Value) -> Value {
-    json!({ "key": key, "value": value })
+    let fields = [("key".to_owned(), key.into()), ("value".to_owned(), value)];
+    Value::Object(fields.into_iter().collect())
 }
 
 fn text(value: &str) -> Value {
@@ -91,102 +92,57 @@ fn whole(value: u64) -> Value {
 /// An attribute of its own that a point has, and what it holds.
 type Point = (Option<Value>, Value);
 
-struct Metric {
-    name: &'static str,
-    unit: &'static str,
-    description: &'static str,
-    kind: Kind,
-    points: fn(&Stream) -> Vec<Point>,
-}
-
-#[derive(Clone, Copy)]
 enum Kind {
     Histogram,
     Sum { is_monotonic: bool },
     Gauge,
 }
 
+/// A metric: its name, unit, kind, and the points of a load. docs/exports.md says what each is.
+type Metric = (&'static str, &'static str, Kind, fn(&Stream) -> Vec<Point>);
+
+const COUNTER: Kind = Kind::Sum { is_monotonic: true };
+
 const METRICS: [Metric; 9] = [
-    Metric {
-        name: "http.client.request.duration",
-        unit: "s",
-        description: "From when a request was due to its last byte, or until it failed: the window's finished seconds.",
-        kind: Kind::Histogram,
-        points: |stream| {
-            let error = Some(attribute("error.type", text(OTHER)));
-            let Snapshot { durations, failed_durations, .. } = &stream.snapshot;
-            let all = [(None, durations), (error, failed_durations)].into_iter();
-            all.filter(|(_, of)| of.count() > 0).map(|(own, of)| (own, histogram(of))).collect()
-        },
-    },
-    Metric {
-        name: "http.client.active_requests",
-        unit: "{request}",
-        description: "Requests in flight.",
-        kind: Kind::Sum { is_monotonic: false },
-        points: |stream| int(Some(stream.snapshot.in_flight)),
-    },
-    Metric {
-        name: "prony.client.requests.sent",
-        unit: "{request}",
-        description: "Requests sent, warm-up included.",
-        kind: Kind::Sum { is_monotonic: true },
-        points: |stream| int(Some(stream.snapshot.sent)),
-    },
-    Metric {
-        name: "prony.client.requests.failed",
-        unit: "{request}",
-        description: "Failed requests by kind, warm-up included.",
-        kind: Kind::Sum { is_monotonic: true },
-        points: |stream| {
-            let all =
-                ErrorKind::ALL.iter().zip(stream.snapshot.failed_by_kind).filter(|(_, count)| *count > 0);
-            let point = |(kind, count): (&ErrorKind, u64)| {
-                (Some(attribute("error.type", text(kind.name()))), as_int(count))
-            };
-            all.map(point).collect()
-        },
-    },
-    Metric {
-        name: "prony.client.responses",
-        unit: "{response}",
-        description: "Responses in the window by status, once the load is over.",
-        kind: Kind::Sum { is_monotonic: true },
-        points: |stream| {
-            let own =
-                |status: &String| Some(attribute("http.response.status_code", json!({ "intValue": status })));
-            stream.statuses.iter().map(|(status, count)| (own(status), as_int(*count))).collect()
-        },
-    },
-    Metric {
-        name: "prony.client.requests.unsent",
-        unit: "{request}",
-        description: "Requests that were due by the end of the window's last finished second and had not been sent.",
-        kind: Kind::Gauge,
-        points: |stream| int(last(stream).map(|second| second.never_sent)),
-    },
-    Metric {
-        name: "prony.client.lateness.mean",
-        unit: "s",
-        description: "How late Prony itself sent the requests of the window's last finished second.",
-        kind: Kind::Gauge,
-        points: |stream| real(last(stream).map(|second| seconds(second.lateness_mean_ns))),
-    },
-    Metric {
-        name: "prony.client.response.p99",
-        unit: "s",
-        description: "99th percentile of response in the window's last finished second, given 100 requests.",
-        kind: Kind::Gauge,
-        points: |stream| real(last(stream).and_then(|second| second.p99_ns).map(seconds)),
-    },
-    Metric {
-        name: "prony.client.rate.offered",
-        unit: "{request}/s",
-        description: "Requests due per second, where the arrivals are open.",
-        kind: Kind::Gauge,
-        points: |stream| real(stream.load.rate_per_s),
-    },
+    ("http.client.request.duration", "s", Kind::Histogram, durations),
+    ("http.client.active_requests", "{request}", Kind::Sum { is_monotonic: false }, |stream| {
+        int(Some(stream.snapshot.in_flight))
+    }),
+    ("prony.client.requests.sent", "{request}", COUNTER, |stream| int(Some(stream.snapshot.sent))),
+    ("prony.client.requests.failed", "{request}", COUNTER, |stream| {
+        let all = ErrorKind::ALL.iter().zip(stream.snapshot.failed_by_kind).filter(|(_, count)| *count > 0);
+        all.map(|(kind, count)| (Some(attribute("error.type", text(kind.name()))), as_int(count))).collect()
+    }),
+    ("prony.client.responses", "{response}", COUNTER, |stream| {
+        let own = |status: &String| attribute("http.response.status_code", json!({ "intValue": status }));
+        stream.statuses.iter().map(|(status, count)| (Some(own(status)), as_int(*count))).collect()
+    }),
+    ("prony.client.requests.unsent", "{request}", Kind::Gauge, |stream| {
+        int(last(stream).map(|second| second.never_sent))
+    }),
+    ("prony.client.lateness.mean", "s", Kind::Gauge, |stream| {
+        real(last(stream).map(|second| seconds(second.lateness_mean_ns)))
+    }),
+    ("prony.client.response.p99", "s", Kind::Gauge, |stream| {
+        real(last(stream).and_then(|second| second.p99_ns).map(seconds))
+    }),
+    ("prony.client.rate.offered", "{request}/s", Kind::Gauge, |stream| real(stream.load.rate_per_s)),
 ];
+
+/// Response times of the window's finished seconds, of completed and of failed requests.
+fn durations(stream: &Stream) -> Vec<Point> {
+    let error = Some(attribute("error.type", text(OTHER)));
+    let all = [(None, &stream.snapshot.durations), (error, &stream.snapshot.failed_durations)];
+    let point = |of: &Durations| {
+        json!({
+            "count": of.count().to_string(),
+            "sum": seconds(of.sum_ns),
+            "bucketCounts": of.counts.map(|count| count.to_string()),
+            "explicitBounds": BOUNDS_MS.map(|ms| ms as f64 / 1e3),
+        })
+    };
+    all.into_iter().filter(|(_, of)| of.count() > 0).map(|(own, of)| (own, point(of))).collect()
+}
 
 fn last(stream: &Stream) -> Option<&LastSecond> {
     stream.snapshot.last_second.as_ref()
@@ -208,15 +164,6 @@ fn real(value: Option<f64>) -> Vec<Point> {
     value.map(|value| (None, json!({ "asDouble": value }))).into_iter().collect()
 }
 
-fn histogram(of: &Durations) -> Value {
-    json!({
-        "count": of.count().to_string(),
-        "sum": seconds(of.sum_ns),
-        "bucketCounts": of.counts.map(|count| count.to_string()),
-        "explicitBounds": BOUNDS_MS.map(|ms| ms as f64 / 1e3),
-    })
-}
-
 /// The whole request. `instance` tells this Prony from others.
 pub(super) fn request(instance: &str, streams: &[&Stream]) -> Value {
     let version = env!("CARGO_PKG_VERSION");
@@ -230,10 +177,10 @@ pub(super) fn request(instance: &str, streams: &[&Stream]) -> Value {
 }
 
 /// A metric with the points that it has of these loads; `None` without any.
-fn with_points(metric: &Metric, streams: &[&Stream]) -> Option<Value> {
+fn with_points((name, unit, kind, points_of): &Metric, streams: &[&Stream]) -> Option<Value> {
     let mut points = Vec::new();
     for stream in streams {
-        for (own, mut point) in (metric.points)(stream) {
+        for (own, mut point) in points_of(stream) {
             let attributes: Vec<Value> = stream.load.attributes().into_iter().chain(own).collect();
             point["attributes"] = attributes.into();
             point["startTimeUnixNano"] = stream.start_ns.to_string().into();
@@ -241,24 +188,16 @@ fn with_points(metric: &Metric, streams: &[&Stream]) -> Option<Value> {
             points.push(point);
         }
     }
-    if points.is_empty() {
-        return None;
-    }
-    let Metric { name, unit, description, .. } = metric;
-    let mut whole = json!({ "name": name, "unit": unit, "description": description });
-    let points = json!(points);
-    match metric.kind {
-        Kind::Gauge => whole["gauge"] = json!({ "dataPoints": points }),
-        Kind::Histogram => {
-            whole["histogram"] = json!({ "aggregationTemporality": CUMULATIVE, "dataPoints": points });
-        }
+    let (kind, mut data) = match kind {
+        Kind::Gauge => ("gauge", json!({})),
+        Kind::Histogram => ("histogram", json!({ "aggregationTemporality": CUMULATIVE })),
         Kind::Sum { is_monotonic } => {
-            whole["sum"] = json!({
-                "aggregationTemporality": CUMULATIVE, "isMonotonic": is_monotonic, "dataPoints": points,
-            });
+            ("sum", json!({ "aggregationTemporality": CUMULATIVE, "isMonotonic": is_monotonic }))
         }
-    }
-    Some(whole)
+    };
+    let is_any = !points.is_empty();
+    data["dataPoints"] = points.into();
+    is_any.then(|| json!({ "name": name, "unit": unit, kind: data }))
 }
 
 #[cfg(test)]

@@ -242,8 +242,8 @@ fn each_trial_of_a_bench_ends_with_its_own_counts() {
     for result in world.lines("r.jsonl", "result") {
         let trial = result["index"].to_string();
         let of_it = |point: &Value| attribute(point, "prony.trial") == Some(&trial);
-        let all = sent.iter().flat_map(|(_, body)| points(body, "http.client.request.duration"));
-        let last = all.filter(of_it).last().unwrap();
+        let mut all = sent.iter().flat_map(|(_, body)| points(body, "http.client.request.duration"));
+        let last = all.rfind(of_it).unwrap();
         assert_eq!(attribute(&last, "prony.candidate"), result["candidate"].as_str());
         assert_eq!(number(&last["count"]), result["trial"]["requests"]["completed"].as_u64().unwrap());
     }

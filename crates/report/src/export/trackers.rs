@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use prony_analysis::analyse;
 use prony_analysis::experiment::Row;
 use prony_analysis::figure::Figure;
-use prony_model::Trial;
 use prony_model::run_log::RunLog;
 use prony_model::unit::Unit;
-use serde_json::{Value, json};
+use prony_model::{Estimate, Trial};
+use serde_json::{Map, json};
 
 use crate::json::pretty;
 
@@ -24,31 +24,23 @@ const FIGURES: [(Figure, &str); 4] = [
 /// The longest name of a benchmark at Bencher, in characters.
 const NAME_MAX: usize = 1024;
 
-struct Known {
-    figure: Figure,
-    measure: &'static str,
-    /// In the figure's unit, as the ends of its 95 % interval.
-    value: f64,
-    low: Option<f64>,
-    high: Option<f64>,
-}
+/// A figure, its measure, and what is known of it.
+type Known = (Figure, &'static str, Estimate);
 
 /// Bencher Metric Format; `None` where no figure is known.
 pub fn bmf(log: &RunLog) -> Option<String> {
-    let measures = |all: Vec<Known>| -> BTreeMap<&str, Value> {
-        let metric = |known: &Known| {
-            let ends = [("lower_value", known.low), ("upper_value", known.high)];
-            let mut metric = json!({ "value": known.value });
-            for (name, end) in ends {
-                if let Some(end) = end.filter(|end| end.is_finite()) {
-                    metric[name] = json!(end);
+    let mut all = Map::new();
+    for (name, known) in benchmarks(log) {
+        for (_, measure, Estimate { point, ci_low, ci_high, .. }) in known {
+            let metric = &mut all.entry(&name).or_insert_with(|| json!({}))[measure];
+            metric["value"] = point.into();
+            for (end, value) in [("lower_value", ci_low), ("upper_value", ci_high)] {
+                if let Some(value) = value.filter(|value| value.is_finite()) {
+                    metric[end] = value.into();
                 }
             }
-            metric
-        };
-        all.iter().map(|known| (known.measure, metric(known))).collect()
-    };
-    let all: BTreeMap<_, _> = benchmarks(log).into_iter().map(|(name, all)| (name, measures(all))).collect();
+        }
+    }
     (!all.is_empty()).then(|| pretty(&all))
 }
 
@@ -57,16 +49,18 @@ pub fn bmf(log: &RunLog) -> Option<String> {
 pub fn gab(log: &RunLog, bigger_is_better: bool) -> Option<String> {
     let mut all = Vec::new();
     for (name, known) in benchmarks(log) {
-        for known in known.iter().filter(|known| known.figure.more_is_better == bigger_is_better) {
-            let one = match known.figure.unit {
-                Unit::Milliseconds => 1e6,
-                Unit::Microseconds => 1e3,
-                _ => 1.0,
+        for (figure, _, Estimate { point, ci_low, ci_high, .. }) in known {
+            if figure.more_is_better != bigger_is_better {
+                continue;
+            }
+            let (unit, one) = match figure.unit {
+                Unit::Milliseconds => ("ms", 1e6),
+                Unit::Microseconds => ("µs", 1e3),
+                other => (other.shown(), 1.0),
             };
-            let name = format!("{name} · {}", known.figure.title);
-            let mut entry =
-                json!({ "name": name, "unit": known.figure.unit.shown(), "value": known.value / one });
-            if let (Some(low), Some(high)) = (known.low, known.high) {
+            let name = format!("{name} · {}", figure.title);
+            let mut entry = json!({ "name": name, "unit": unit, "value": point / one });
+            if let (Some(low), Some(high)) = (ci_low, ci_high) {
                 entry["range"] = format!("± {:.6}", (high - low) / 2.0 / one).into();
             }
             all.push(entry);
@@ -81,8 +75,8 @@ fn benchmarks(log: &RunLog) -> BTreeMap<String, Vec<Known>> {
     for plan in analyse(log).plans {
         for row in &plan.rows {
             let alone = alone(log, &plan.name, row);
-            let known = FIGURES.iter().filter_map(|(figure, measure)| known(*figure, measure, row, alone));
-            let known: Vec<Known> = known.collect();
+            let known = |(figure, measure)| Some((figure, measure, known(figure, row, alone)?));
+            let known: Vec<Known> = FIGURES.into_iter().filter_map(known).collect();
             if !known.is_empty() {
                 let name = format!("{} · {}", row.candidate, plan.name);
                 all.insert(name.chars().take(NAME_MAX).collect(), known);
@@ -92,22 +86,18 @@ fn benchmarks(log: &RunLog) -> BTreeMap<String, Vec<Known>> {
     all
 }
 
-fn known(figure: Figure, measure: &'static str, row: &Row, alone: Option<&Trial>) -> Option<Known> {
+fn known(figure: Figure, row: &Row, alone: Option<&Trial>) -> Option<Estimate> {
     let own = &row.figures[figure];
     let grew = figure.quantile().is_some() && row.overloaded > 0;
-    let estimate =
-        own.estimate.as_ref().filter(|estimate| !(own.lower_bound || estimate.at_least || grew))?;
-    let (low, high) = match alone {
-        None => (estimate.ci_low, estimate.ci_high),
-        Some(trial) if figure == Figure::THROUGHPUT => {
-            (trial.throughput.requests_per_s.ci_low, trial.throughput.requests_per_s.ci_high)
-        }
-        Some(trial) => {
-            let ends = trial.latency.response.ci95.get(figure.field);
-            (ends.map(|ends| ends.0 as f64), ends.and_then(|ends| ends.1).map(|ns| ns as f64))
-        }
+    let estimate = own.estimate.clone().filter(|known| known.point.is_finite());
+    let estimate = estimate.filter(|known| !(own.lower_bound || known.at_least || grew))?;
+    let Some(trial) = alone else { return Some(estimate) };
+    let Estimate { ci_low, ci_high, .. } = trial.throughput.requests_per_s;
+    let (ci_low, ci_high) = match trial.latency.response.ci95.get(figure.field) {
+        _ if figure == Figure::THROUGHPUT => (ci_low, ci_high),
+        ends => (ends.map(|(low, _)| *low as f64), ends.and_then(|(_, high)| Some((*high)? as f64))),
     };
-    Some(Known { figure, measure, value: estimate.point, low, high }).filter(|known| known.value.is_finite())
+    Some(Estimate { ci_low, ci_high, ..estimate })
 }
 
 /// The one load of a row, whose intervals are those within it.
@@ -121,6 +111,8 @@ fn alone<'a>(log: &'a RunLog, plan: &str, row: &Row) -> Option<&'a Trial> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
     use crate::fixtures;
 

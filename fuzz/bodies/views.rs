@@ -11,7 +11,7 @@ use prony_model::Trial;
 use prony_model::histogram::SparseHistogram;
 use prony_model::run_log::RunLog;
 use prony_report::export::monitor::{self, Monitored};
-use prony_report::export::{csv, hgrm, hlog, openmetrics, seconds};
+use prony_report::export::{csv, hgrm, hlog, openmetrics, seconds, trackers};
 use prony_report::page::{self, HistoryFrom, live};
 use prony_report::terminal::{self, TerminalOptions};
 use prony_report::{github, json, junit, markdown, site};
@@ -289,6 +289,7 @@ fn show(log: &RunLog) {
     printable(&terminal::experiment(&analysis, &options));
     let _ = (markdown::experiment(&analysis), github::experiment(&analysis), csv::experiment(&analysis));
     let _ = (json::pretty(&analysis), json::results(log), junit::run(log), openmetrics::run(log));
+    let _ = (trackers::bmf(log), trackers::gab(log, false), trackers::gab(log, true));
     trials(log, &options);
     let slos = ["p99<50ms", "mean<1s", "max<1s", "errors<1%", "throughput>1k"];
     let slos: Vec<Slo> = slos.iter().map(|text| Slo::parse(text).expect("a threshold")).collect();

@@ -21,3 +21,5 @@ pub mod supervise;
 mod sys;
 mod toml_file;
 pub mod watch;
+
+pub use check::post;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::recorder::Recorder;
+use crate::recorder::durations::Durations;
 use crate::recorder::live_summary::LiveSummary;
 use crate::start_barrier::StartBarrier;
 use crate::sys;
@@ -149,6 +150,10 @@ pub struct Snapshot {
     pub busy_ns: u64,
     /// The window's finished seconds together.
     pub so_far: LiveSummary,
+    /// Response times of these seconds' completed requests.
+    pub durations: Durations,
+    /// Those of its failed requests: until they failed.
+    pub failed_durations: Durations,
 }
 
 /// A finished second of the window, for who watches: the record has it with its histogram.
@@ -159,6 +164,8 @@ pub struct LastSecond {
     pub completed: u64,
     pub failed: u64,
     pub connections: u64,
+    /// Requests that were due by its end and had not been sent.
+    pub never_sent: u64,
     /// Median response of its completed requests; `None` without any.
     pub p50_ns: Option<u64>,
     /// 99th percentile, given 100 of them.

@@ -30,6 +30,7 @@ pub use net::dial;
 pub use net::endpoint::resolve as addresses_of;
 pub use recorder::Gathered;
 pub use recorder::by_request;
+pub use recorder::durations::{self, Durations};
 pub use recorder::live_summary::{self, LiveSummary};
 pub use recorder::window_delta::{self, Shard, WindowDelta};
 pub use sys::open_files_at_start;

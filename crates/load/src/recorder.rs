@@ -5,6 +5,7 @@
 pub(crate) mod audit;
 mod by_connection;
 pub mod by_request;
+pub mod durations;
 pub(crate) mod gathered;
 mod held;
 pub(crate) mod latency;

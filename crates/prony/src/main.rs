@@ -9,6 +9,7 @@ mod lock;
 #[path = "../../../fuzz/bodies/mutate.rs"]
 #[allow(unreachable_pub, clippy::expect_used, reason = "a body that the fuzzer's binaries share")]
 mod mutate;
+mod otlp;
 mod plan_file;
 mod printer;
 mod result_file;

@@ -22,7 +22,7 @@ fn meant(line: &[String]) -> Result<LoadArguments, String> {
 
 /// Lines that give each flag once, by its name in the code; it needs the others of its line.
 fn lines(folder: &std::path::Path) -> Vec<(String, Vec<String>)> {
-    let others: [&[&str]; 19] = [
+    let others: [&[&str]; 20] = [
         &["url", "http://me:@env:PW@h/a?b=c"],
         &["json", "--json", "-"],
         &["output", "-o", "a b.jsonl"],
@@ -38,6 +38,7 @@ fn lines(folder: &std::path::Path) -> Vec<(String, Vec<String>)> {
         &["export", "--export", "csv=a", "--export", "hlog=b"],
         &["web", "--web"],
         &["metrics", "--metrics", "9464"],
+        &["otlp", "--otlp", "http://h:4318"],
         &["plot", "--plot"],
         &["slo", "--slo", "p99<50ms", "--slo=errors<0.1%"],
         &["strict", "--slo", "p99<50ms", "--strict"],

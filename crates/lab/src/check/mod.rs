@@ -19,6 +19,7 @@ mod parallel;
 mod realistic;
 mod route;
 
+pub use client::post;
 pub(crate) use contract::{Never, NotReady, check, ready};
 pub(crate) use custom::{CustomCheck, validate_checks, written_field, written_secret};
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::control::{LastSecond, Snapshot};
 use crate::recorder::audit;
+use crate::recorder::durations::Durations;
 use crate::recorder::live_summary::LiveSummary;
 use crate::recorder::merge::{self, join};
 use crate::recorder::series::Series;
@@ -32,6 +33,8 @@ pub struct Gathered<'a> {
     responses_so_far: Histogram,
     last_second: Option<LastSecond>,
     so_far: LiveSummary,
+    durations: Durations,
+    failed_durations: Durations,
 }
 
 /// What one place has given: its parts come in their order, those of several places in any.
@@ -63,6 +66,8 @@ impl<'a> Gathered<'a> {
             responses_so_far: Histogram::default(),
             last_second: None,
             so_far: LiveSummary::default(),
+            durations: Durations::default(),
+            failed_durations: Durations::default(),
         }
     }
 
@@ -135,6 +140,9 @@ impl<'a> Gathered<'a> {
         self.response.add_sparse(&part.latency.plain);
         self.response.add_sparse(&part.latency.rest.response.completed);
         self.series.add(part, &self.response);
+        self.durations.add(&part.latency.plain);
+        self.durations.add(&part.latency.rest.response.completed);
+        self.failed_durations.add(&part.latency.rest.response.failed);
         self.responses_so_far.add(&self.response);
         let failed = part.requests.failed + self.whole.as_ref().map_or(0, |whole| whole.requests.failed);
         self.so_far = LiveSummary::of(&self.responses_so_far, failed);
@@ -175,7 +183,13 @@ impl<'a> Gathered<'a> {
 
     /// How the load stands, with the seconds that all places have given.
     pub(crate) fn seen(&self, now: Snapshot) -> Snapshot {
-        Snapshot { last_second: self.last_second, so_far: self.so_far, ..now }
+        Snapshot {
+            last_second: self.last_second,
+            so_far: self.so_far,
+            durations: self.durations,
+            failed_durations: self.failed_durations,
+            ..now
+        }
     }
 
     /// The audited measurement; `known` is what is known beside the parts. `None` where there is no window.
@@ -205,6 +219,7 @@ fn last_second(index: u64, part: &WindowDelta, response: &Histogram) -> LastSeco
         completed,
         failed: part.requests.failed,
         connections: part.connections,
+        never_sent: part.requests.never_sent,
         p50_ns: given(1, response.value_at_quantile(0.5)),
         p99_ns: given(100, response.value_at_quantile(0.99)),
         max_ns: given(1, response.max()),

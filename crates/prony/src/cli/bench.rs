@@ -147,6 +147,10 @@ pub(crate) struct BenchArguments {
     /// only, `0.0.0.0:9464` for every machine that can reach it
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<String>,
+    /// Send metrics to an OpenTelemetry collector every 5 s and at the end, as OTLP in JSON: `http://localhost:4318`
+    /// (/v1/metrics is added if the URL has no path)
+    #[arg(long, value_name = "URL")]
+    pub(crate) otlp: Option<String>,
     /// How long to wait for another bench on this machine to end; `0` does not wait [default: no limit]
     #[arg(long, value_name = "TIME")]
     pub(crate) wait: Option<String>,

@@ -70,6 +70,10 @@ pub(crate) struct LoadArguments {
     /// only, `0.0.0.0:9464` for every machine that can reach it
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<String>,
+    /// Send metrics to an OpenTelemetry collector every 5 s and at the end, as OTLP in JSON: `http://localhost:4318`
+    /// (/v1/metrics is added if the URL has no path)
+    #[arg(long, value_name = "URL")]
+    pub(crate) otlp: Option<String>,
     /// Also print a plot of latency by percentile below the table
     #[arg(long)]
     pub(crate) plot: bool,

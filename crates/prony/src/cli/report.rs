@@ -53,4 +53,10 @@ pub(crate) enum ReportFormat {
     Hlog,
     /// CSV: what the machines did in each second of each trial, by CPU: user, system, idle …, memory, network
     Monitor,
+    /// Bencher Metric Format: throughput, response and CPU per request of each candidate under each plan
+    Bmf,
+    /// For github-action-benchmark, customSmallerIsBetter: p50, p99 and CPU per request
+    Gab,
+    /// For github-action-benchmark, customBiggerIsBetter: throughput
+    GabThroughput,
 }

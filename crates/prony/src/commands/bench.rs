@@ -33,6 +33,7 @@ use super::write_file;
 use crate::cli::BenchArguments;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::interrupt;
+use crate::otlp::Endpoint;
 use crate::printer::Printer;
 use crate::tui::{BenchState, Live, ProgressMode};
 pub(super) use setup::default_log;
@@ -42,6 +43,7 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     let agents = fleet::agents(&arguments.fleet)?;
     let mut setup = setup::setup(arguments, agents.as_ref(), printer)?;
     let slos = thresholds::parse(&arguments.slo)?;
+    let otlp = arguments.otlp.as_deref().map(Endpoint::parse).transpose()?;
     if arguments.dry_run {
         printer.out(&forecast::forecast(&setup, arguments)?);
         return Ok(());
@@ -64,7 +66,7 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
     let header = prony_lab::bench::header(&setup);
     let web = arguments.web.as_deref().map(|listen| (listen, watch::bench_head(&header)));
     let metrics = arguments.metrics.as_deref().map(|listen| (listen, watch::bench_rates(&header)));
-    let watch = Watch::start(web, metrics, cpus, printer)?;
+    let watch = Watch::start(web, metrics, otlp, cpus, printer)?;
     let mode = ProgressMode::here(arguments.quiet, arguments.plain);
     let mut live =
         Live::start(mode, BenchState::new(&setup, header, mode == ProgressMode::Screen), cpus, printer);
@@ -106,6 +108,7 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
             thresholds::conclude(&held, &not_judged, arguments.strict)
         }
         Err(why) => {
+            watch.finish(printer);
             watch.end(Err(why.to_string()));
             Err(failure(why))
         }
@@ -185,6 +188,7 @@ fn conclude(
         Err(why) => printer.note(&format!("No HTML report: {why}")),
     }
     printer.out(&made);
+    watch.finish(printer);
     watch.end(Ok(log));
     if outcome.end == End::Interrupted {
         printer.note(&format!(

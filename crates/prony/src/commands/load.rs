@@ -30,6 +30,7 @@ use super::{fleet, plan, thresholds, window, write_json};
 use crate::cli::LoadArguments;
 use crate::failure::{Failure, INTERRUPTED, NOT_MEASURED};
 use crate::interrupt;
+use crate::otlp::Endpoint;
 use crate::printer::Printer;
 use crate::tui::{Live, LoadState, ProgressMode};
 
@@ -46,6 +47,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let mut log = common.log("load", printer)?;
     let times = repeat::times(arguments)?;
     let watched = common.watched()?;
+    let otlp = arguments.otlp.as_deref().map(Endpoint::parse).transpose()?;
     common.save(printer)?;
 
     warn(&plan, printer);
@@ -63,9 +65,9 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     }
     let web = arguments.web.as_deref().map(|listen| (listen, watch::load_head(&plan, &common.redact)));
     let metrics = arguments.metrics.as_deref().map(|listen| (listen, watch::load_rate(&plan)));
-    let watch = Watch::start(web, metrics, &plan.cpus, printer)?;
+    let watch = Watch::start(web, metrics, otlp, &plan.cpus, printer)?;
     let measured = context.measure(&plan, "", &mut |snapshot| {
-        watch.snapshot(None, snapshot);
+        watch.snapshot(None, &plan, snapshot);
         if let Some(fleet) = &fleet {
             watch.agents(&fleet.live());
         }
@@ -73,15 +75,18 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let (observed, trial) = match measured {
         Ok(measured) => measured,
         Err(why) => {
+            watch.finish(printer);
             watch.end(Err(why.to_string()));
             return Err(why.into());
         }
     };
     drop(embedded);
+    watch.load_ends(Some(&trial));
     // What is shown and what is kept do not depend on each other: a failure is returned when all was tried.
     let shown = publish(arguments, &trial, printer);
     let exported = exports.write(&trial, &observed.measurement, printer);
     let kept = log.map_or(Ok(()), |mut log| context.append(&mut log, observed, &trial));
+    watch.finish(printer);
     shown.and(kept).and(exported)?;
     if watch.broadcast().is_some()
         && let Some(log) = context.run_log(std::slice::from_ref(&trial))

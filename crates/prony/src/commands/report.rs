@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use prony_analysis::analyse;
 use prony_model::Trial;
 use prony_model::run_log::{RunLog, TrialResult};
-use prony_report::export::{csv, hgrm, hlog, openmetrics};
+use prony_report::export::{csv, hgrm, hlog, openmetrics, trackers};
 use prony_report::terminal::TerminalOptions;
 use prony_report::{github, json, junit, markdown, page, runs, terminal};
 
@@ -112,6 +112,9 @@ fn render(log: &RunLog, format: ReportFormat, options: TerminalOptions) -> Resul
         ReportFormat::Junit => return Ok(junit::run(log)),
         ReportFormat::OpenMetrics => return Ok(openmetrics::run(log)),
         ReportFormat::Trials => return Ok(json::results(log)),
+        ReportFormat::Bmf => return trackers::bmf(log).ok_or_else(nothing_known),
+        ReportFormat::Gab => return trackers::gab(log, false).ok_or_else(nothing_known),
+        ReportFormat::GabThroughput => return trackers::gab(log, true).ok_or_else(nothing_known),
         _ => {}
     }
     if !log.header.one_by_one {
@@ -137,6 +140,13 @@ fn render(log: &RunLog, format: ReportFormat, options: TerminalOptions) -> Resul
         ReportFormat::Github => github::trials(&trials),
         _ => one_by_one(log, &TerminalOptions { plot: trials.len() == 1, ..options }),
     })
+}
+
+fn nothing_known() -> Failure {
+    Failure::not_measured(
+        "No figure of this run can be written in this format: each is withheld, known only as a bound, or of trials that \
+         do not count.",
+    )
 }
 
 /// Trials of `prony load` and searches of `prony capacity`, each as its command showed it.

@@ -1,4 +1,4 @@
-//! `--web` and `--metrics` of `load` and `bench`: what the live page and the metrics show of a run.
+//! `--web`, `--metrics` and `--otlp` of `load` and `bench`: what the live page and the metrics show of a run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,17 +6,18 @@ use std::time::Duration;
 
 use prony_lab::bench::BenchEvent;
 use prony_load::Snapshot;
-use prony_model::Plan;
 use prony_model::fleet::LiveAgent;
 use prony_model::recorded_plan::RecordedPlan;
 use prony_model::run_log::{Header, PlannedTrial, RunLog};
 use prony_model::secret::redacted;
 use prony_model::units::nanoseconds;
+use prony_model::{Plan, Trial};
 use prony_report::page;
 use prony_report::page::live::{LiveEnd, LiveHead, LiveTrial};
 
 use crate::commands::reproduce;
 use crate::failure::Failure;
+use crate::otlp::{Endpoint, Otlp};
 use crate::printer::Printer;
 use crate::web::{self, Broadcast, Metrics, Site};
 
@@ -26,17 +27,20 @@ const REPORT_TIME: Duration = Duration::from_secs(120);
 pub(crate) struct Watch {
     broadcast: Option<Arc<Broadcast>>,
     metrics: Option<Arc<Metrics>>,
+    otlp: Option<Otlp>,
 }
 
 impl Watch {
-    /// Listens where `--web` and `--metrics` say, and prints where. `rates` are offered, by plan; threads on `cpus`.
+    /// Listens where `--web` and `--metrics` say, and prints where; sends to `otlp`. `rates` are offered, by plan; threads on
+    /// `cpus`.
     pub(crate) fn start(
         web: Option<(&str, LiveHead)>,
         metrics: Option<(&str, BTreeMap<String, f64>)>,
+        otlp: Option<Endpoint>,
         cpus: &[u32],
         printer: &Printer,
     ) -> Result<Watch, Failure> {
-        let mut watch = Watch { broadcast: None, metrics: None };
+        let mut watch = Watch { broadcast: None, metrics: None, otlp: None };
         if let Some((listen, head)) = web {
             let broadcast = Broadcast::new(head);
             let url = web::start(listen, Site::Live(Arc::clone(&broadcast)), cpus)?;
@@ -52,6 +56,7 @@ impl Watch {
             printer.note(&format!("Metrics: {url}metrics"));
             watch.metrics = Some(metrics);
         }
+        watch.otlp = otlp.map(|endpoint| Otlp::start(endpoint, cpus, printer)).transpose()?;
         Ok(watch)
     }
 
@@ -59,12 +64,28 @@ impl Watch {
         self.broadcast.as_deref()
     }
 
-    pub(crate) fn snapshot(&self, of: Option<&PlannedTrial>, snapshot: &Snapshot) {
+    pub(crate) fn snapshot(&self, of: Option<&PlannedTrial>, plan: &Plan, snapshot: &Snapshot) {
         if let Some(broadcast) = &self.broadcast {
             broadcast.snapshot(snapshot);
         }
         if let Some(metrics) = &self.metrics {
             metrics.snapshot(of, snapshot);
+        }
+        if let Some(otlp) = &self.otlp {
+            otlp.snapshot(of, plan, snapshot);
+        }
+    }
+
+    pub(crate) fn load_ends(&self, trial: Option<&Trial>) {
+        if let Some(otlp) = &self.otlp {
+            otlp.load_ends(trial);
+        }
+    }
+
+    /// All loads are over: what is to be sent is, and what could not be is said.
+    pub(crate) fn finish(&self, printer: &Printer) {
+        if let Some(otlp) = &self.otlp {
+            otlp.finish(printer);
         }
     }
 
@@ -91,10 +112,11 @@ impl Watch {
                         nanoseconds(plan.warmup + plan.stop.duration.unwrap_or_default()),
                     );
                 }
-                self.snapshot(Some(planned), snapshot);
+                self.snapshot(Some(planned), plan, snapshot);
             }
             BenchEvent::TrialEnded { result, left, .. } => {
                 let trial = result.trial.as_ref();
+                self.load_ends(trial);
                 let validity: &'static str = trial.map_or("failed", |trial| trial.verdict.validity.into());
                 if let Some(metrics) = &self.metrics {
                     metrics.trial_ends(validity);

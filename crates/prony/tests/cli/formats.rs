@@ -135,3 +135,56 @@ fn a_run_log_and_a_load_are_exported_as_openmetrics() {
     assert_eq!(read.value("prony_trial_requests_total", &[("result", "completed")]), Some(200.0));
     assert_eq!(read.value("prony_trial_answers_total", &[("status", "200")]), Some(200.0));
 }
+
+#[test]
+fn bencher_metric_format_fits_its_schema() {
+    // As https://bencher.dev/docs/reference/bencher-metric-format has it; here other fields are refused, too.
+    let number = serde_json::json!({ "type": "number" });
+    let schema = serde_json::json!({
+        "$schema": "http://json-schema.org/draft-07/schema",
+        "type": "object",
+        "patternProperties": { ".+": { "type": "object", "patternProperties": { ".+": {
+            "type": "object",
+            "properties": { "value": number, "lower_value": number, "upper_value": number },
+            "required": ["value"],
+            "additionalProperties": false,
+        } } } },
+    });
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    assert!(!validator.is_valid(&serde_json::json!({ "a": { "latency": { "lower_value": 1.0 } } })));
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    let watch = target.pid().to_string();
+    let line = ["load", &target.url(), "-n", "300", "-c", "7", "-q", "-o", "r.jsonl", "--watch", &watch];
+    assert_eq!(world.prony(&line).code, Some(0));
+    world.set_figures("r.jsonl", |_, _| (1_000.0, 2_000_000));
+    let report = |format: &str| -> serde_json::Value {
+        let said = world.prony(&["report", "r.jsonl", "--format", format]);
+        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
+        serde_json::from_str(&said.out).unwrap()
+    };
+    let bmf = report("bmf");
+    let errors: Vec<String> = validator.iter_errors(&bmf).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}: {bmf}");
+    let own = &bmf[&format!("{} · c7", target.url())];
+    for measure in ["throughput", "latency", "cpu-per-request"] {
+        assert!(own[measure]["value"].as_f64().unwrap() > 0.0, "{bmf}");
+    }
+    let lower = report("gab");
+    let p50 =
+        lower.as_array().unwrap().iter().find(|e| e["name"].as_str().unwrap().ends_with(" · p50")).unwrap();
+    assert_eq!(p50["value"].as_f64().unwrap(), own["latency"]["value"].as_f64().unwrap() / 1e6);
+    assert_eq!(report("gab-throughput")[0]["value"], own["throughput"]["value"]);
+}
+
+#[test]
+fn a_run_without_a_known_figure_is_no_benchmark() {
+    let world = World::new();
+    let target = TargetProcess::start(&[]);
+    // Nothing is completed, so that nothing counts.
+    let line = ["load", &target.url(), "-n", "50", "-q", "-o", "r.jsonl", "--expect-status", "204"];
+    assert_eq!(world.prony(&line).code, Some(3));
+    let said = world.prony(&["report", "r.jsonl", "--format", "gab"]);
+    assert_eq!((said.code, said.out.as_str()), (Some(3), ""), "{said:?}");
+    assert!(said.err.contains("can be written in this format"), "{said:?}");
+}

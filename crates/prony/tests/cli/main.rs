@@ -33,6 +33,7 @@ mod many;
 mod metrics;
 mod misbehaviour;
 mod needs;
+mod otlp;
 mod own;
 mod plan_file;
 mod ports;

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::ssh::{SSH, SSHD};
 
-/// What is to be there, by name: `PRONY_TESTS_NEED="nats ssh netns manifests postgresql"`.
+/// What is to be there, by name: `PRONY_TESTS_NEED="nats ssh netns manifests postgresql otlp"`.
 const NEEDED: &str = "PRONY_TESTS_NEED";
 
 /// Something that a test needs.
@@ -22,6 +22,8 @@ pub enum Need {
     Manifests,
     /// PostgreSQL as Debian has it.
     Postgresql,
+    /// OTLP's messages in Python, as OpenTelemetry generates them.
+    Otlp,
 }
 
 impl Need {
@@ -32,6 +34,7 @@ impl Need {
             Need::Netns => "netns",
             Need::Manifests => "manifests",
             Need::Postgresql => "postgresql",
+            Need::Otlp => "otlp",
         }
     }
 
@@ -55,6 +58,10 @@ impl Need {
                     "PostgreSQL (apt-get install postgresql)",
                     runs("sh", &["-c", "ls /usr/lib/postgresql/*/bin/initdb"]),
                 )]
+            }
+            Need::Otlp => {
+                let import = ["-c", "import opentelemetry.proto.collector.metrics.v1.metrics_service_pb2"];
+                vec![("Python's opentelemetry-proto", runs("python3", &import))]
             }
         };
         lacks.into_iter().find(|(_, is_there)| !is_there).map(|(what, _)| what)

@@ -43,7 +43,7 @@ const TAKE_SECRETS: [&str; 11] = [
 // args are tried with an image, by `cargo xtask containers`.
 const OTHERS: &str = "agent-binary allow-commands agents args arrivals blocks budget cacert cert connections controls disturbed dry-run duet duration expect-status \
                       export fleet fleet-key help http2 https insecure install json keep-service key memory method metrics nats-ca nats-nkey \
-                      no-keepalive noise-of only output pin pipeline plain plot port precision profile pull quiet rate repeat requests \
+                      no-keepalive noise-of only otlp output pin pipeline plain plot port precision profile pull quiet rate repeat requests \
                       reset-timeout resolution resume runtime save scale seed server-cores server-host servers service-timeout shuffle skip slo source \
                       spin stage strict threads timeout tls-resumption unix user-clock wait warmup watch web \
                       workers yes";
@@ -200,7 +200,7 @@ fn a_secret_in_any_option_is_written_nowhere() {
 }
 
 fn assert_reports_are_silent(world: &World, log: &str) {
-    let formats = "terminal markdown json trials html csv junit github openmetrics hgrm hlog monitor";
+    let formats = "terminal markdown json trials html csv junit github openmetrics hgrm hlog monitor bmf gab gab-throughput";
     for format in formats.split(' ') {
         let said = prony(world, &["report", log, "--format", format, "-o", &format!("{log}.{format}")]);
         assert_silent(world, &said);

@@ -1,6 +1,6 @@
 //! Results in the formats of other tools. None of them computes a statistic; docs/exports.md has their columns. `hgrm`,
 //! `hlog` and `seconds` are made of the stored trial, so that any run log can be exported; `jtl` needs the samples of
-//! the load itself; `csv` has the table of a run, `monitor` what the machine did.
+//! the load itself; `csv` and `trackers` have the table of a run, `monitor` what the machine did.
 
 pub mod csv;
 pub mod hgrm;
@@ -9,6 +9,7 @@ pub mod jtl;
 pub mod monitor;
 pub mod openmetrics;
 pub mod seconds;
+pub mod trackers;
 
 use std::borrow::Cow;
 use std::io;

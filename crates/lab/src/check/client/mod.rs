@@ -99,11 +99,17 @@ pub(super) struct Connection {
     http2: Option<Box<http2::Session>>,
     /// Whose words (`>` ours, `<` the server's, `!` about them), and their first bytes.
     wire: Vec<(char, Vec<u8>)>,
+    /// How long an exchange may take.
+    timeout: Duration,
 }
 
 impl Connection {
     pub(super) fn open(dialer: &Dialer) -> Result<Connection, Fault> {
-        let stream = dialer.connect(EXCHANGE_TIMEOUT);
+        Connection::open_within(dialer, EXCHANGE_TIMEOUT)
+    }
+
+    fn open_within(dialer: &Dialer, timeout: Duration) -> Result<Connection, Fault> {
+        let stream = dialer.connect(timeout);
         let stream = stream.map_err(|e| {
             let (address, why) = (dialer.to_string(), plain(&e));
             match e.kind() {
@@ -116,7 +122,7 @@ impl Connection {
             Protocol::Http1 => None,
             Protocol::Http2 => Some(Box::new(http2::Session::new(dialer.is_tls()))),
         };
-        Ok(Connection { stream, http2, wire: Vec::new() })
+        Ok(Connection { stream, http2, wire: Vec::new(), timeout })
     }
 
     /// What went over the wire so far, printable, bounded and without secrets.
@@ -127,7 +133,7 @@ impl Connection {
     }
 
     pub(super) fn exchange(&mut self, request: &Request<'_>) -> Result<Response, Fault> {
-        let deadline = Instant::now() + EXCHANGE_TIMEOUT;
+        let deadline = Instant::now() + self.timeout;
         match self.http2.take() {
             None => self.exchange_http1(request, deadline),
             Some(mut session) => {
@@ -190,6 +196,25 @@ impl Connection {
 
     fn note(&mut self, sign: char, bytes: &[u8]) {
         self.wire.push((sign, bytes[..bytes.len().min(KEPT_BYTES_MAX)].to_vec()));
+    }
+}
+
+/// POSTs to the dialer's server over a connection of its own: the response's status and body, or in a sentence why there
+/// is none. The connect, each step of a TLS handshake and the exchange may take so long.
+pub fn post(
+    dialer: &Dialer,
+    path: &str,
+    headers: &[(String, Secret)],
+    body: &[u8],
+    timeout: Duration,
+) -> Result<(u16, Vec<u8>), String> {
+    let (host, body) = (dialer.host(), Some(body));
+    let request = Request { method: "POST", path, host, headers, body, fragmented: false };
+    let asked = Connection::open_within(dialer, timeout).and_then(|mut c| c.exchange(&request));
+    match asked {
+        Ok(response) => Ok((response.status, response.body)),
+        Err(Fault::Timeout) => Err(format!("No complete response within {} s.", timeout.as_secs())),
+        Err(fault) => Err(fault.to_string()),
     }
 }
 

@@ -24,6 +24,7 @@ pub(super) fn times(arguments: &LoadArguments) -> Result<Option<u32>, Failure> {
         ("--export", !arguments.export.is_empty()),
         ("--web", arguments.web.is_some()),
         ("--metrics", arguments.metrics.is_some()),
+        ("--otlp", arguments.otlp.is_some()),
         ("--plot", arguments.plot),
     ];
     match of_one.iter().find(|(_, given)| *given) {

@@ -1,4 +1,4 @@
-//! Any bytes as a list of requests (`--targets`): requests to one server, or a sentence with its line.
+//! Any bytes as a list of requests (`--targets`): requests to one server or several, or a sentence with its line.
 
 use prony_model::list::{LINES_MAX, ListError, Order, TargetList};
 use prony_model::plan::Work;
@@ -34,10 +34,17 @@ fn sound(target: Target, list: TargetList) {
         assert!(!line.contains(|c: char| c.is_control() || c == ' '), "{line:?}");
     }
     // What is shown of it reads back.
-    let name = |list: &TargetList, line: usize| list.requests[list.lines[line] as usize].name();
+    let name = |list: &TargetList, line: usize| list.name(&list.requests[list.lines[line] as usize]);
     let shown: String = (0..list.lines.len()).map(|line| name(&list, line) + "\n").collect();
-    let (_, again) = TargetList::parse(shown.as_bytes(), Some(&target), "GET", Order::InTurn)
+    let known = list.origins.is_empty().then_some(&target);
+    let (_, again) = TargetList::parse(shown.as_bytes(), known, "GET", Order::InTurn)
         .unwrap_or_else(|e| panic!("{shown:?}: {e}"));
     assert_eq!((again.lines.len(), again.fingerprint()), (list.lines.len(), list.fingerprint()));
-    Plan { work: Work::List(list), ..Plan::closed(target) }.check().expect("it can be sent");
+    let origins = list.origins.len().max(1) as u32;
+    let of_each = list.lines_of_origins(origins as usize);
+    assert!(
+        of_each.iter().all(|lines| *lines > 0) && list.origins.first().is_none_or(|first| *first == target)
+    );
+    let plan = Plan { work: Work::List(list), threads: origins, connections: 64, ..Plan::closed(target) };
+    plan.check().expect("it can be sent");
 }

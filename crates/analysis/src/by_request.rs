@@ -65,7 +65,14 @@ mod tests {
         m.by_request = vec![figures("GET /", &m.latency.plain, 0)];
         let mut plan = closed_plan();
         let (order, fingerprint) = (prony_model::list::Order::InTurn, String::new());
-        plan.targets = Some(RecordedList { lines: 1, requests: 1, order, fingerprint, expecting: 0 });
+        plan.targets = Some(RecordedList {
+            lines: 1,
+            requests: 1,
+            order,
+            fingerprint,
+            expecting: 0,
+            servers: Vec::new(),
+        });
         let trial = judge(&Observed::new(m, plan), &Host::default());
         let (whole, own) = (&trial.latency.response, &trial.targets[0].response);
         assert_eq!((own.count, own.mean_ns, own.p99_ns), (whole.count, whole.mean_ns, whole.p99_ns));

@@ -131,6 +131,7 @@ fn what_is_the_client_s_the_list_s_or_one_half_s_is_no_group() {
         order: prony_model::list::Order::InTurn,
         fingerprint: String::new(),
         expecting: 0,
+        servers: Vec::new(),
     };
     none(&thirteen_and_37(), 1, &RecordedPlan { targets: Some(targets), ..plan.clone() });
     // A stall that some met, in one half.

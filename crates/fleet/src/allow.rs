@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
-use prony_load::{Shard, addresses_of};
+use prony_load::{Shard, resolve};
 use prony_model::plan::{Arrivals, Plan};
 use prony_model::rate::Rate;
 use prony_model::units::most_connections;
@@ -122,10 +122,20 @@ impl Bounds {
         if self.allow.is_empty() {
             return Ok(self.addresses.clone());
         }
-        let name = plan.target.host.as_str();
-        let mut addresses = addresses_of(plan).map_err(|e| e.to_string())?;
-        addresses.retain(|address| self.allow.iter().any(|allow| allow.admits(name, *address)));
-        Ok(addresses)
+        let mut all = Vec::new();
+        for origin in plan.origins() {
+            let mut addresses = resolve(origin).map_err(|e| e.to_string())?;
+            addresses.retain(|address| self.allow.iter().any(|allow| allow.admits(&origin.host, *address)));
+            // Another's name may have the same address: each must be allowed by its own.
+            if addresses.is_empty() && plan.origins().len() > 1 {
+                return Err(format!(
+                    "{} is not a target that this agent may load: start the agent with --allow for it",
+                    origin.display_url()
+                ));
+            }
+            all.extend(addresses);
+        }
+        Ok(all)
     }
 }
 
@@ -141,11 +151,31 @@ fn peak_micro_per_s(arrivals: &Arrivals) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use prony_model::Target;
+    use prony_model::list::{Order, TargetList};
+    use prony_model::plan::Work;
 
     use super::*;
 
     fn plan(url: &str) -> Plan {
         Plan::closed(Target::parse(url).unwrap())
+    }
+
+    #[test]
+    fn each_of_several_servers_must_be_allowed() {
+        let text = b"http://127.0.0.1:80/\nhttp://127.0.0.2:80/\nhttp://localhost:80/\n";
+        let (target, list) = TargetList::parse(text, None, "GET", Order::InTurn).unwrap();
+        let mut plan = Plan::closed(target);
+        (plan.work, plan.threads) = (Work::List(list), 3);
+        let admit = |allow: &[&str]| {
+            let allow = allow.iter().map(|text| text.parse().unwrap()).collect();
+            Bounds { allow, ..Bounds::default() }.admit(&plan, ALL)
+        };
+        assert!(admit(&["127.0.0.0/8", "::1"]).unwrap().len() >= 3);
+        let refused = admit(&["127.0.0.1", "localhost"]).unwrap_err();
+        assert!(refused.contains("http://127.0.0.2/ is not a target"), "{refused}");
+        // The address that its name has may be loaded by another name alone.
+        let refused = admit(&["127.0.0.2", "localhost"]).unwrap_err();
+        assert!(refused.contains("http://127.0.0.1/ is not a target"), "{refused}");
     }
 
     const ALL: Shard = Shard { first: 0, count: 1, of: 1 };

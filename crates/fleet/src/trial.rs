@@ -9,6 +9,7 @@ use prony_load::{Gathered, LoadError, Snapshot, WindowDelta};
 use prony_model::fleet::{AgentRecord, FleetRecord, LiveAgent, LostAgent};
 use prony_model::host::Host;
 use prony_model::limits::numbers;
+use prony_model::list::ORIGINS_MAX;
 use prony_model::measurement::{ClientCost, Measurement};
 use prony_model::plan::Plan;
 use prony_model::printable::harmless_within;
@@ -191,7 +192,11 @@ fn cannot_be(name: &str, why: &str) -> LoadError {
 /// Whether what an agent says at its end can be a load's.
 fn check_end(end: &AgentEnd) -> Result<(), String> {
     numbers([end.request_bytes])?;
-    end.address.parse::<SocketAddr>().map_err(|_| "its target's address is not a valid one".to_owned())?;
+    let mut addresses = end.address.split(", ");
+    let are_valid = addresses.by_ref().take(ORIGINS_MAX).all(|address| address.parse::<SocketAddr>().is_ok());
+    if !are_valid || addresses.next().is_some() {
+        return Err("its target's address is not a valid one".to_owned());
+    }
     agent_record("", 0, None, Some(end), 0, 0).check()
 }
 
@@ -259,7 +264,9 @@ mod tests {
             taken(Event::Piece { agent: 0, what: Piece::End(end) }).map_err(|why| why.to_string())
         };
         assert_eq!(of(|end| end.process_cpu_ns = 1), Ok(()));
-        let hostile: [fn(&mut AgentEnd); 8] = [
+        assert_eq!(of(|end| end.address = "10.0.0.1:80, 10.0.0.2:80".to_owned()), Ok(()));
+        let hostile: [fn(&mut AgentEnd); 9] = [
+            |end| end.address = vec!["10.0.0.1:80"; ORIGINS_MAX + 1].join(", "),
             |end| end.address = "10.0.0.1:80\u{1b}[2J".to_owned(),
             |end| end.address = "x".repeat(1 << 20),
             |end| end.address.clear(),

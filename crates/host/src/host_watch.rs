@@ -61,7 +61,7 @@ impl HostWatch {
         }
     }
 
-    /// What was seen of a load of this address (`IP:PORT`, or a path); `None` where the window was never seen open.
+    /// What was seen of a load of this address (`IP:PORT`, several with `, ` between them, or a path); `None` where the window was never seen open.
     pub fn finish(self, address: &str) -> Option<HostWindow> {
         let first = self.first?;
         let last = self.last.unwrap_or_else(Counters::read);
@@ -153,11 +153,11 @@ pub(crate) fn counter(text: &str, group: &str, name: &str) -> Option<u64> {
     numbers.split_ascii_whitespace().nth(at)?.parse().ok()
 }
 
-/// Whether an address is one of this machine's, which a socket may then be bound to.
-fn is_local(address: &str) -> bool {
-    let Ok(address) = address.parse::<SocketAddr>() else { return false };
-    let ip: IpAddr = address.ip();
-    ip.is_loopback() || UdpSocket::bind(SocketAddr::new(ip, 0)).is_ok()
+/// Whether an address, or one of several, is one of this machine's, which a socket may then be bound to.
+fn is_local(addresses: &str) -> bool {
+    let is_own = |ip: IpAddr| ip.is_loopback() || UdpSocket::bind(SocketAddr::new(ip, 0)).is_ok();
+    let parsed = addresses.split(", ").filter_map(|address| address.parse::<SocketAddr>().ok());
+    parsed.map(|address| address.ip()).any(is_own)
 }
 
 #[cfg(test)]
@@ -197,6 +197,7 @@ mod tests {
     #[test]
     fn addresses_of_this_machine_are_known() {
         assert!(is_local("127.0.0.1:80") && is_local("[::1]:80") && is_local("127.9.9.9:1"));
+        assert!(is_local("192.0.2.1:80, 127.0.0.1:80") && !is_local("192.0.2.1:80, 192.0.2.2:80"));
         assert!(!is_local("192.0.2.1:80") && !is_local("/run/x.sock"));
     }
 

@@ -21,7 +21,6 @@ use crate::http1::{Http1, RequestBytes};
 use crate::http2::{self, Http2};
 use crate::net::Linux;
 use crate::net::endpoint::Endpoint;
-use crate::pace::request_order::Lines;
 use crate::recorder::latency::LatencyRecorder;
 use crate::recorder::sample::Samples;
 use crate::recorder::window_delta::Shard;
@@ -30,27 +29,35 @@ use crate::sys;
 use crate::tls;
 use crate::worker::idle::Idle;
 use crate::worker::{Assignment, Preconnected, Shared, Source, Worker};
-use prony_model::PlanError;
 use prony_model::measurement::{CONNECTIONS_MAX, Measurement, RunTotal};
 use prony_model::plan::{Arrivals, Plan, Protocol};
 use prony_model::units::nanoseconds;
+use prony_model::{PlanError, Target};
 
 use started::Started;
-use worker_shares::samples_share;
-pub(crate) use worker_shares::{poisson_of_agent, request_order, shares};
+pub(crate) use worker_shares::Division;
 
 const OBSERVE_EVERY: Duration = Duration::from_millis(100);
 /// Files the process needs beside its connections: standard streams, epolls, logs, libraries.
 const FILES_BESIDE: u64 = 64;
 
 enum FromWorker {
-    Ready(io::Result<Preconnected>),
+    /// With the number of the origin that it has connected to.
+    Ready(usize, io::Result<Preconnected>),
     Done(io::Result<End>),
     Panicked,
 }
 
 /// What the engine tells a worker: the first instant and the window, or nothing (give up).
 type Go = Option<(u64, Edges)>;
+
+/// A server of the load, as its workers reach it.
+struct Origin {
+    endpoint: Endpoint,
+    tls: Option<tls::Setup>,
+    /// Which of its workers have a free connection.
+    idle: Arc<Idle>,
+}
 
 struct WorkerHandle {
     thread: JoinHandle<()>,
@@ -91,12 +98,13 @@ pub fn run_shard(
     // Whatever keeps this load from beginning, those that are to begin with it are told.
     let _expected = control.start_barrier().map(crate::start_barrier::StartBarrier::expect);
     plan.check()?;
-    let open_files = check_open_files(plan, shard)?;
+    let division = Division::of(plan, shard.of);
+    let connections = shard.workers().map(|worker| division.connections(worker)).sum();
+    let open_files = check_open_files(connections)?;
     let requests = Requests::of(plan)?;
-    let tls = tls::Setup::of(plan)?;
-    let endpoint = Endpoint::of(plan, control.allowed())?;
+    let origins = origins(plan, &division, shard, control)?;
     let mut before = match &requests {
-        Requests::Http1(bytes) => probe::probe(plan, bytes, &endpoint, tls.as_ref()),
+        Requests::Http1(bytes) => probe::probe(plan, bytes, &origins[0].endpoint, origins[0].tls.as_ref()),
         Requests::Http2(_) => RunTotal::default(),
     };
     let shared = Arc::new(Shared {
@@ -107,11 +115,8 @@ pub fn run_shard(
         keepalive: plan.keepalive,
         timeout_ns: nanoseconds(plan.timeout),
         given_up: AtomicBool::new(false),
-        closing_max: closing_max(plan, shard, open_files),
+        closing_max: closing_max(connections, shard, open_files),
         control: control.clone(),
-        idle: Arc::new(Idle::new(shard.count)),
-        tls,
-        list: Lines::of(plan).map(Arc::new),
     });
     let (to_engine, from_workers) = mpsc::channel();
     let (parts, finished_parts) = mpsc::channel();
@@ -121,20 +126,22 @@ pub fn run_shard(
     for worker in shard.workers() {
         // The first worker counts them as its own.
         let before = std::mem::take(&mut before);
+        let origin = &origins[division.origin_of(worker)];
         let handle = match &requests {
             Requests::Http1(bytes) => {
-                start_worker(plan, (shard, worker), &endpoint, &shared, Http1::new(bytes), before, &outlets)
+                let codec = Http1::new(bytes);
+                start_worker(&division, (shard, worker), origin, &shared, codec, before, &outlets)
             }
             Requests::Http2(blocks) => {
                 // The plan's check has bounded it.
                 let codec = Http2::new(blocks, u16::try_from(plan.pipeline).unwrap_or(u16::MAX));
-                start_worker(plan, (shard, worker), &endpoint, &shared, codec, before, &outlets)
+                start_worker(&division, (shard, worker), origin, &shared, codec, before, &outlets)
             }
         };
         handles.push(handle?);
     }
     drop(outlets);
-    let started = Started { plan, shard, control, endpoint: &endpoint, handles: &handles, inlets: &inlets };
+    let started = Started { plan, shard, control, origins: &origins, handles: &handles, inlets: &inlets };
     let result = started.to_the_end(take_part.unwrap_or(&mut |_, _| {}), observe);
     // Where one worker failed, the others need not go on: those that run see the flag within a
     // tenth of a second, those that were told nothing see their channel close.
@@ -148,6 +155,22 @@ pub fn run_shard(
     let request_bytes = if plan.work.list().is_none() { requests.length(0) as u64 } else { 0 };
     let listed = listed(plan, &requests);
     result.map(|measurement| Measurement { request_bytes, listed, ..measurement })
+}
+
+/// The plan's origins, those of HTTPS with what TLS needs; each is reached at one address.
+fn origins(
+    plan: &Plan,
+    division: &Division<'_>,
+    shard: Shard,
+    control: &Control,
+) -> Result<Vec<Origin>, LoadError> {
+    let origins = plan.origins();
+    let setups = tls::Setup::of_each(plan, origins)?;
+    let origin = |(origin, tls): (&Target, Option<tls::Setup>)| {
+        let idle = Arc::new(Idle::new(division.of_origin(shard.count)));
+        Ok(Origin { endpoint: Endpoint::of(plan, origin, control.allowed())?, tls, idle })
+    };
+    origins.iter().zip(setups).map(origin).collect()
 }
 
 enum Requests {
@@ -176,20 +199,15 @@ impl Requests {
 fn listed(plan: &Plan, requests: &Requests) -> Vec<(String, u64)> {
     let Some(list) = plan.work.list().filter(|_| plan.samples_max > 0) else { return Vec::new() };
     let length = |request| requests.length(request) as u64;
-    (0..).zip(&list.requests).map(|(number, request)| (request.name(), length(number))).collect()
+    (0..).zip(&list.requests).map(|(number, request)| (list.name(request), length(number))).collect()
 }
 
 /// What a panic in a worker is to who applies the load.
 const PANICKED: LoadError = LoadError::Internal("a worker thread panicked");
 
-fn connections_of(plan: &Plan, shard: Shard) -> u32 {
-    shard.workers().map(|worker| shares(plan, worker, shard.of).0).sum()
-}
-
-/// The limit of open files, if the shard's connections fit into it.
-fn check_open_files(plan: &Plan, shard: Shard) -> Result<u64, LoadError> {
+/// The limit of open files, if so many connections fit into it.
+fn check_open_files(connections: u32) -> Result<u64, LoadError> {
     let limit = sys::raise_open_files();
-    let connections = connections_of(plan, shard);
     let needed = u64::from(connections) + FILES_BESIDE;
     if needed > limit {
         return Err(LoadError::OpenFiles { connections, needed, limit });
@@ -198,27 +216,27 @@ fn check_open_files(plan: &Plan, shard: Shard) -> Result<u64, LoadError> {
 }
 
 /// Connections each worker may leave to the server to close: as many as it loads, if the open files allow.
-fn closing_max(plan: &Plan, shard: Shard, open_files: u64) -> usize {
-    let connections = u64::from(connections_of(plan, shard));
+fn closing_max(connections: u32, shard: Shard, open_files: u64) -> usize {
+    let connections = u64::from(connections);
     let room = open_files.saturating_sub(FILES_BESIDE + connections).min(connections);
     usize::try_from(room / u64::from(shard.count.max(1))).unwrap_or(usize::MAX)
 }
 
 fn start_worker(
-    plan: &Plan,
+    division: &Division<'_>,
     (shard, worker): (Shard, u32),
-    endpoint: &Endpoint,
+    origin: &Origin,
     shared: &Arc<Shared>,
     codec: impl Codec + Send + 'static,
     before: RunTotal,
     outlets: &Outlets,
 ) -> Result<WorkerHandle, LoadError> {
-    let place = worker - shard.first;
+    let (plan, number, place) = (division.plan, division.origin_of(worker), worker - shard.first);
     let (go, told) = mpsc::channel::<Go>();
     let (empty, recorders) = mpsc::channel();
     let gauge = Arc::new(Gauge::default());
-    let (connections, limit) = shares(plan, worker, shard.of);
-    let source = Source::of(plan, worker, shard, limit);
+    let connections = division.connections(worker);
+    let source = Source::of(division, worker, shard);
     let connections = match &source {
         Source::Ramped { users, .. } => u32::try_from(users.slots()).unwrap_or(connections),
         Source::Closed { .. } | Source::Open(_) => connections,
@@ -226,9 +244,15 @@ fn start_worker(
     let cpu = (!plan.cpus.is_empty()).then(|| plan.cpus[place as usize % plan.cpus.len()]);
     // Users of a ramp connect when they come.
     let preconnects = plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_));
-    let samples_max = samples_share(plan, worker, shard.of);
-    let request_order = request_order(plan, worker, shard.of, shared.list.as_ref());
-    let assignment = Assignment { place, connections, source, request_order, before };
+    let samples_max = division.samples(worker);
+    let assignment = Assignment {
+        place: division.of_origin(place),
+        idle: Arc::clone(&origin.idle),
+        connections,
+        source,
+        request_order: division.request_order(worker),
+        before,
+    };
     let stamps = !plan.user_clock;
     let (shared, to_engine, worker_gauge) =
         (Arc::clone(shared), outlets.to_engine.clone(), Arc::clone(&gauge));
@@ -240,13 +264,13 @@ fn start_worker(
         finished: outlets.parts.clone(),
         empty: recorders,
     };
-    let endpoint = endpoint.clone();
+    let (endpoint, tls) = (origin.endpoint.clone(), origin.tls.clone());
     let body = move || {
-        let prepared = prepare_thread(cpu, endpoint, shared.tls.as_ref(), stamps)
+        let prepared = prepare_thread(cpu, endpoint, tls.as_ref(), stamps)
             .and_then(|net| Ok((net, Samples::with_room(worker, samples_max)?)));
         let (net, samples) = match prepared {
             Ok(prepared) => prepared,
-            Err(e) => return drop(to_engine.send(FromWorker::Ready(Err(e)))),
+            Err(e) => return drop(to_engine.send(FromWorker::Ready(number, Err(e)))),
         };
         let mut worker = Worker::new(net, codec, shared, worker_gauge, assignment);
         let ready = if preconnects {
@@ -255,7 +279,7 @@ fn start_worker(
             Ok(Preconnected { established: 0, first_failure: None })
         };
         // A closed channel on either side means that the engine gives the load up.
-        let _ = to_engine.send(FromWorker::Ready(ready));
+        let _ = to_engine.send(FromWorker::Ready(number, ready));
         match told.recv() {
             Ok(Some((start_ns, edges))) => {
                 let ended = worker.run(start_ns, edges, sink, samples);

@@ -30,7 +30,7 @@ use crate::codec::Codec;
 use crate::control::Control;
 use crate::expect::Expectations;
 use crate::net::{NO_HANDLE, Net};
-use crate::pace::request_order::{Lines, RequestOrder};
+use crate::pace::request_order::RequestOrder;
 use crate::recorder::latency::RequestTimes;
 use crate::recorder::sample::Samples;
 use crate::recorder::{Edges, End, PartSink, Recorder};
@@ -70,15 +70,13 @@ pub(crate) struct Shared {
     /// Connections that each worker may leave to the server to close.
     pub(crate) closing_max: usize,
     pub(crate) control: Control,
-    /// Which workers have a free connection.
-    pub(crate) idle: Arc<Idle>,
-    pub(crate) tls: Option<tls::Setup>,
-    pub(crate) list: Option<Arc<Lines>>,
 }
 
 pub(crate) struct Assignment {
-    /// Which of this process's workers it is, from 0.
+    /// Which of this process's workers of its origin it is, from 0.
     pub(crate) place: u32,
+    /// Which of those have a free connection.
+    pub(crate) idle: Arc<Idle>,
     pub(crate) connections: u32,
     pub(crate) source: Source,
     pub(crate) request_order: Option<RequestOrder>,
@@ -128,7 +126,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         gauge: Arc<crate::control::Gauge>,
         assignment: Assignment,
     ) -> Worker<N, C> {
-        let Assignment { place, connections, source, request_order, before } = assignment;
+        let Assignment { place, idle, connections, source, request_order, before } = assignment;
         let (count, pipeline) = (connections as usize, shared.pipeline as usize);
         let places = count * pipeline;
         let all = if C::DRAINS { 2 * count } else { count };
@@ -142,7 +140,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             moved: VecDeque::new(),
             codec,
             source,
-            free: Free::with_capacity(places, Arc::clone(&shared.idle), place),
+            free: Free::with_capacity(places, idle, place),
             restart: VecDeque::with_capacity(places),
             backing_off: BinaryHeap::with_capacity(places),
             deadlines: Deadlines::new(all, shared.timeout_ns),

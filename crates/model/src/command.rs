@@ -47,6 +47,8 @@ pub fn flags(plan: &RecordedPlan, address: &str) -> Vec<String> {
 fn words(program: &str, plan: &RecordedPlan, address: &str, url: &str, also: Option<String>) -> Vec<String> {
     let when = |is_so: bool, flag: &str| is_so.then(|| flag.to_owned());
     let list = plan.targets.as_ref().map(|list| list.order == Order::Shuffled);
+    // Only a list without a URL beside it names several servers.
+    let url = if plan.servers() > 1 { "" } else { url };
     let tls = |is_so: fn(&RecordedTls) -> bool| plan.tls.as_ref().is_some_and(is_so);
     let poisson = plan.arrivals == ArrivalKind::Poisson;
     let usual = if plan.body_bytes > 0 { "POST" } else { "GET" };

@@ -1,4 +1,4 @@
-//! A list of requests to one server, read from somebody's file with one a line: each becomes a request or a sentence.
+//! A list of requests, read from somebody's file with one a line: each becomes a request or a sentence.
 
 use std::collections::HashMap;
 
@@ -16,6 +16,9 @@ pub const LINES_MAX: usize = 1_000_000;
 /// The longest line. Servers are asked to take request lines of 8,000 bytes (RFC 9112, section 3); few take twice that.
 pub const LINE_MAX_BYTES: usize = 16 << 10;
 
+/// The most servers that a list may name: each has a thread of its own.
+pub const ORIGINS_MAX: usize = 64;
+
 /// What is echoed of a wrong line, in characters.
 const ECHO_MAX: usize = 40;
 
@@ -27,8 +30,15 @@ pub struct ListedRequest {
     pub path: String,
     /// `user:password` of its URL, sent as Basic credentials and never printed.
     pub userinfo: Option<Secret>,
+    /// Which of the plan's origins it is for.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub origin: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<Box<OwnParts>>,
+}
+
+fn is_first(origin: &u32) -> bool {
+    *origin == 0
 }
 
 /// What a request has in place of what its plan gives to all.
@@ -79,6 +89,9 @@ pub struct TargetList {
     /// The request of each line, an index into `requests`.
     pub lines: Vec<u32>,
     pub order: Order,
+    /// Where lines name several servers: all of them, by their first line, the plan's target first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<Target>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -91,7 +104,8 @@ pub struct ListError {
 
 impl TargetList {
     /// Reads a list: a URL or `METHOD URL` a line, or only a path where `server` is known; empty lines and `#` are
-    /// skipped. Gives the server as a target without a path, and the list.
+    /// skipped. Without a `server`, whole URLs may name several. Gives the (first) server as a target without a path, and
+    /// the list.
     pub fn parse(
         text: &[u8],
         server: Option<&Target>,
@@ -99,17 +113,27 @@ impl TargetList {
         order: Order,
     ) -> Result<(Target, TargetList), ListError> {
         let mut reader = Reader {
-            server: server.cloned(),
+            origins: server.cloned().into_iter().collect(),
+            is_given: server.is_some(),
+            has_paths: false,
             known: HashMap::new(),
-            list: TargetList { method: method.to_owned(), requests: Vec::new(), lines: Vec::new(), order },
+            list: TargetList {
+                method: method.to_owned(),
+                requests: Vec::new(),
+                lines: Vec::new(),
+                order,
+                origins: Vec::new(),
+            },
         };
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
         for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')) {
             reader.line(line, method).map_err(|why| ListError { line: Some(number), why })?;
         }
-        match reader.server {
-            Some(server) if !reader.list.lines.is_empty() => {
-                Ok((Target { path: "/".to_owned(), ..server }, reader.list))
+        let Reader { origins, mut list, .. } = reader;
+        match origins.first().cloned() {
+            Some(server) if !list.lines.is_empty() => {
+                list.origins = if origins.len() > 1 { origins } else { Vec::new() };
+                Ok((Target { path: "/".to_owned(), ..server }, list))
             }
             _ => Err(ListError {
                 line: None,
@@ -126,11 +150,30 @@ impl TargetList {
         lines
     }
 
-    /// FNV-1a (64 bits) over all lines' names in order and own bodies: tells lists apart. It withstands nobody.
+    /// What a request is called: `GET /a?b`; where there are several servers, `GET http://h/a?b`.
+    pub fn name(&self, request: &ListedRequest) -> String {
+        match self.origins.get(request.origin as usize) {
+            None => request.name(),
+            Some(server) => format!("{} {}{}", request.method, origin(server), without_fields(&request.path)),
+        }
+    }
+
+    /// How many lines each of so many origins has.
+    pub fn lines_of_origins(&self, origins: usize) -> Vec<u64> {
+        let mut lines = vec![0; origins];
+        for (request, count) in self.requests.iter().zip(self.lines_of_each()) {
+            lines[request.origin as usize] += count;
+        }
+        lines
+    }
+
+    /// FNV-1a (64 bits) over all lines' names in order and own bodies, wherever they are aimed: tells lists apart. It
+    /// withstands nobody.
     pub fn fingerprint(&self) -> u64 {
         let name = |request: &ListedRequest| {
             let body = request.own.as_ref().and_then(|own| own.body.as_deref()).unwrap_or_default();
-            [request.name().as_bytes(), b"\n", body].concat()
+            let origin = if request.origin > 0 { format!("{} ", request.origin) } else { String::new() };
+            [origin.as_bytes(), request.name().as_bytes(), b"\n", body].concat()
         };
         let names: Vec<Vec<u8>> = self.requests.iter().map(name).collect();
         fnv1a(self.lines.iter().flat_map(|line| names[*line as usize].iter().copied()))
@@ -143,8 +186,11 @@ impl TargetList {
 }
 
 struct Reader {
-    /// The server that all lines load, once it is known.
-    server: Option<Target>,
+    /// The servers that are known; lines that are paths go to the first.
+    origins: Vec<Target>,
+    /// It was given beside the list, and is the only one.
+    is_given: bool,
+    has_paths: bool,
     known: HashMap<ListedRequest, u32>,
     list: TargetList,
 }
@@ -179,31 +225,68 @@ impl Reader {
     fn request(&mut self, method: &str, url: &str) -> Result<ListedRequest, String> {
         let method = method.to_owned();
         if url.starts_with('/') {
-            let Some(server) = &self.server else {
+            let Some(server) = self.origins.first() else {
                 return Err(format!(
                     "{} is a path, and no server is known: give its URL on the command line, as in \
                      `prony load http://127.0.0.1:8080 --targets FILE`.",
                     echo(url)
                 ));
             };
-            // The host is no part of it: only what is wrong with the path can be found.
-            let path = Target::parse(&format!("http://host{url}")).map_err(|e| e.0)?.path;
-            return Ok(ListedRequest { method, path, userinfo: server.userinfo.clone(), own: None });
-        }
-        let target = Target::parse(url).map_err(|e| e.0)?;
-        if let Some(server) = &self.server {
-            let of = |t: &Target| (t.tls, t.host.to_ascii_lowercase(), t.port);
-            if of(server) != of(&target) {
+            if self.origins.len() > 1 {
                 return Err(format!(
-                    "It names the server {}, and the URL or lines before it {}: one load goes to one server.",
-                    origin(&target),
-                    origin(server)
+                    "{} is a path, and lines before it name several servers: write its whole URL.",
+                    echo(url)
                 ));
             }
-        } else {
-            self.server = Some(Target { userinfo: None, ..target.clone() });
+            self.has_paths = true;
+            // The host is no part of it: only what is wrong with the path can be found.
+            let path = Target::parse(&format!("http://host{url}")).map_err(|e| e.0)?.path;
+            return Ok(ListedRequest {
+                method,
+                path,
+                userinfo: server.userinfo.clone(),
+                origin: 0,
+                own: None,
+            });
         }
-        Ok(ListedRequest { method, path: target.path, userinfo: target.userinfo, own: None })
+        let target = Target::parse(url).map_err(|e| e.0)?;
+        // A variable that nobody put a host for.
+        if target.host.contains('$') {
+            return Err(format!("{} has no host: write each URL whole.", echo(url)));
+        }
+        let origin = self.origin_of(&target)?;
+        Ok(ListedRequest { method, path: target.path, userinfo: target.userinfo, origin, own: None })
+    }
+
+    /// The number of a URL's server, which may be a new one.
+    fn origin_of(&mut self, target: &Target) -> Result<u32, String> {
+        let is_same = |known: &Target| {
+            (known.tls, known.port) == (target.tls, target.port)
+                && known.host.eq_ignore_ascii_case(&target.host)
+        };
+        if let Some(at) = self.origins.iter().position(is_same) {
+            return Ok(at as u32);
+        }
+        let (named, count) = (origin(target), self.origins.len());
+        match self.origins.first() {
+            Some(server) if self.is_given => Err(format!(
+                "It names the server {named}, and the load goes to {}: only a list without a URL beside it may name several \
+                 servers.",
+                origin(server)
+            )),
+            Some(server) if self.has_paths => Err(format!(
+                "It names the server {named}, and lines before it are paths, of {}: write whole URLs in a list that names \
+                 several servers.",
+                origin(server)
+            )),
+            _ if count == ORIGINS_MAX => Err(format!(
+                "It names the server {named}, and lines before it {ORIGINS_MAX} others: a list may name no more."
+            )),
+            _ => {
+                self.origins.push(Target { path: "/".to_owned(), userinfo: None, ..target.clone() });
+                Ok(count as u32)
+            }
+        }
     }
 }
 

@@ -50,15 +50,44 @@ fn paths_go_to_the_server_of_the_command_line() {
     );
     assert_eq!(list.requests[0].userinfo, Some(Secret::hidden("me:pw")));
     assert_eq!(list.requests[1].userinfo, None);
-    assert!(of("http://h:443/").unwrap_err().why.contains("one server"));
+    assert!(of("http://h:443/").unwrap_err().why.contains("the load goes to https://h: only a list without"));
+}
+
+/// A list that names so many servers.
+fn servers(count: usize) -> String {
+    (0..count).map(|i| format!("http://me:pw@h:{}/a\n", 8000 + i)).collect()
+}
+
+#[test]
+fn whole_urls_may_name_several_servers() {
+    let text = "http://h/a?token=s3\nhttps://me:pw@h/b\nHTTP://H:80/c\nPOST http://i:81/a\nhttp://h/c\n";
+    let (server, list) = read(text).unwrap();
+    let urls: Vec<String> = list.origins.iter().map(Target::display_url).collect();
+    assert_eq!(urls, ["http://h/", "https://h/", "http://i:81/"]);
+    assert_eq!((&list.origins[0], list.origins[1].userinfo.is_none()), (&server, true));
+    assert_eq!(list.requests.iter().map(|one| one.origin).collect::<Vec<_>>(), [0, 1, 0, 2]);
+    assert_eq!(list.lines_of_origins(3), [3, 1, 1]);
+    let names: Vec<String> = list.requests.iter().map(|one| list.name(one)).collect();
+    let shown =
+        ["GET http://h/a?token=[redacted]", "GET https://h/b", "GET http://h/c", "POST http://i:81/a"];
+    assert_eq!(names, shown);
+    let (_, one) = read("http://h/a\nhttp://H:80/b\n").unwrap();
+    assert_eq!((one.origins.len(), one.name(&one.requests[1]).as_str()), (0, "GET /b"));
+    // Which line is for which server counts, and where they are does not.
+    let of = |text: &str| read(text).unwrap().1.fingerprint();
+    assert_eq!(of("http://h/a\nhttp://i/a\n"), of("http://j/a\nhttp://k/a\n"));
+    assert_ne!(of("http://h/a\nhttp://i/a\n"), of("http://h/a\nhttp://h/a\n"));
+    assert_eq!(read(&servers(ORIGINS_MAX)).unwrap().1.origins.len(), ORIGINS_MAX);
+    let said = read(&servers(ORIGINS_MAX + 1)).unwrap_err();
+    assert!(said.starts_with("line 65: It names the server http://h:8064, and lines before it 64"), "{said}");
 }
 
 #[test]
 fn wrong_lines_are_refused_with_their_number() {
     let long = format!("http://h/{}", "a".repeat(LINE_MAX_BYTES));
     for (text, line, says) in [
-        ("http://h/\nhttp://h:81/", 2, "http://h:81"),
-        ("http://h/\nhttps://h/", 2, "one server"),
+        ("http://h/\nhttp://i/\n/a", 3, "write its whole URL"),
+        ("http://h/\n/a\nhttps://h/", 3, "lines before it are paths, of http://h:"),
         ("/a", 1, "no server is known"),
         ("http://h/\nh/x", 2, "write http://h/x"),
         ("# c\nftp://h/", 2, "not a scheme"),
@@ -72,6 +101,7 @@ fn wrong_lines_are_refused_with_their_number() {
         ("http://h/ POST <./body", 1, "with -b"),
         ("HOST=h\nhttp://$(HOST)/a", 1, "a variable of siege's"),
         ("http://h/\nhttp://${HOST}/a", 2, "a variable of siege's"),
+        ("http://$HOST/a", 1, "has no host"),
         ("http://h/\nlocalhost:8080/a", 2, "write http://localhost:8080/a"),
         ("GET http://h/ HTTP/1.1", 1, "follows the URL"),
         ("http://h/\nhttp://h/\u{e9}", 2, "percent-encode"),
@@ -114,7 +144,7 @@ fn one_line_too_many_is_refused() {
 #[test]
 fn passwords_are_in_no_sentence() {
     for text in
-        ["me:s3cret@h/ x", "GET me:s3cret@h/", "http://me:s3cret@h/\nhttp://me:s3cret@i/", "me:s3cret@h/"]
+        ["me:s3cret@h/ x", "GET me:s3cret@h/", "http://me:s3cret@h/\n/a\nhttp://me:s3cret@i/", "me:s3cret@h/"]
     {
         let said = read(text).unwrap_err();
         assert!(!said.contains("s3cret"), "{said}");

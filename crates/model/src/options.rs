@@ -117,7 +117,8 @@ pub struct LoadOptions {
     #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
     pub user_clock: Option<bool>,
     /// Request several URLs in turn, one per line of FILE: URL, METHOD URL or a path; `-` is standard input. The
-    /// URL argument then gives only the server, and may be left out if a line has a whole URL
+    /// URL argument then gives only the server; without it, lines with whole URLs may name several servers in `prony
+    /// load`
     #[cfg_attr(feature = "flags", arg(long, value_name = "FILE|-"))]
     pub targets: Option<String>,
     /// Request the lines of --targets in a new random order in each round

@@ -61,7 +61,7 @@ pub struct Plan {
     pub body: Vec<u8>,
     /// Connections over all workers, 1 to [`CONNECTIONS_MAX`].
     pub connections: u32,
-    /// Worker threads, 1 to [`THREADS_MAX`], and no more than connections.
+    /// Worker threads, 1 to [`THREADS_MAX`], no more than connections, and as many for each origin.
     pub threads: u32,
     pub arrivals: Arrivals,
     pub stop: Stop,
@@ -170,6 +170,14 @@ impl Work {
             Work::List(list) => Some(list),
         }
     }
+
+    /// The servers that are loaded: those of its list, or else the plan's `target`.
+    pub fn origins<'a>(&'a self, target: &'a Target) -> &'a [Target] {
+        match self {
+            Work::List(list) if list.origins.len() > 1 => &list.origins,
+            _ => std::slice::from_ref(target),
+        }
+    }
 }
 
 /// A request of a plan: what it has of its own, or else what the plan gives to all.
@@ -179,6 +187,8 @@ pub struct PlannedRequest<'p> {
     pub method: &'p str,
     pub path: &'p str,
     pub userinfo: Option<&'p Secret>,
+    /// The number of its server among the plan's origins.
+    pub origin: usize,
     own: Option<&'p OwnParts>,
 }
 
@@ -334,11 +344,21 @@ impl Plan {
         self.warmup = warmup.map_or_else(|| default_warmup(window), |given| given.0);
     }
 
+    /// The servers that it loads, the target first. Each has workers and connections of its own.
+    pub fn origins(&self) -> &[Target] {
+        self.work.origins(&self.target)
+    }
+
+    /// Whether TLS is spoken with any of them.
+    pub fn speaks_tls(&self) -> bool {
+        self.origins().iter().any(|origin| origin.tls)
+    }
+
     /// Its requests, each once: those of its list, or the one of its target.
     pub fn requests(&self) -> impl Iterator<Item = PlannedRequest<'_>> {
         let one = |method| {
             let (path, userinfo) = (self.target.path.as_str(), self.target.userinfo.as_ref());
-            PlannedRequest { plan: self, method, path, userinfo, own: None }
+            PlannedRequest { plan: self, method, path, userinfo, origin: 0, own: None }
         };
         let (alone, list) = match &self.work {
             Work::Request(method) => (Some(one(method.as_str())), &[][..]),
@@ -349,6 +369,7 @@ impl Plan {
             method: &request.method,
             path: &request.path,
             userinfo: request.userinfo.as_ref(),
+            origin: request.origin as usize,
             own: request.own.as_deref(),
         }))
     }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::error::{PlanError, wrong};
 use crate::json_value::{JsonValue, VALUES_MAX};
+use crate::list::ORIGINS_MAX;
 use crate::plan::*;
 use crate::printable::harmless_within;
 use crate::rate::{Rate, Stage};
@@ -29,8 +30,9 @@ impl Plan {
                 self.connections
             ));
         }
-        self.check_threads(1)?;
         self.check_requests()?;
+        self.check_origins()?;
+        self.check_threads(1)?;
         self.check_pipeline()?;
         self.check_stages()?;
         if self.stop.duration.is_none() && self.stop.requests.is_none() {
@@ -127,14 +129,50 @@ impl Plan {
                 return wrong("The plan's list names a request that it does not have.");
             }
         }
-        let host_is_plain = !self.target.host.is_empty()
-            && self.target.host.bytes().all(|b| b > b' ' && b != 0x7f && b != b'/');
-        if host_is_plain {
-            Ok(())
-        } else {
-            let host = harmless_within(&self.target.host, SHOWN_MAX_CHARS);
-            wrong(format!("The host {host:?} is not a valid one: give a name or an address without spaces."))
+        Ok(())
+    }
+
+    /// Whether its servers can be connected to, and each by workers of its own.
+    fn check_origins(&self) -> Result<(), PlanError> {
+        let origins = self.origins();
+        let is_plain = |host: &str| host.bytes().all(|b| b > b' ' && b != 0x7f && b != b'/');
+        let mut hosts = origins.iter().map(|origin| origin.host.as_str());
+        if let Some(host) = hosts.find(|host| host.is_empty() || !is_plain(host)) {
+            let host = harmless_within(host, SHOWN_MAX_CHARS);
+            return wrong(format!(
+                "The host {host:?} is not a valid one: give a name or an address without spaces."
+            ));
         }
+        let (count, list) = (origins.len(), self.work.list());
+        let is_known = list.is_none_or(|list| list.requests.iter().all(|one| (one.origin as usize) < count));
+        if count > ORIGINS_MAX || !is_known || (count > 1 && origins.first() != Some(&self.target)) {
+            return wrong("The plan's list names servers that it does not have, or too many.");
+        }
+        let Some(list) = list.filter(|_| count > 1) else { return Ok(()) };
+        if list.lines_of_origins(count).contains(&0) {
+            return wrong("The plan's list has no line for a server that it names.");
+        }
+        if (self.connections as usize) < count {
+            return wrong(format!(
+                "The list names {count} servers, and each has connections of its own: give -c at least {count}."
+            ));
+        }
+        if !(self.threads as usize).is_multiple_of(count) {
+            return wrong(format!(
+                "The list names {count} servers, and each has as many threads: give -t a multiple of {count}."
+            ));
+        }
+        if self.unix.is_some() {
+            return wrong(
+                "--unix is the socket of one server, and the list names several: leave one of them out.",
+            );
+        }
+        if matches!(self.arrivals, Arrivals::ConnectionStages(_)) {
+            return wrong(
+                "Stages of connections load one server, and the list names several: give stages of a rate, or one server.",
+            );
+        }
+        Ok(())
     }
 
     /// Whether the threads of so many agents can share its connections. At a rate each thread takes an equal part of the
@@ -152,10 +190,12 @@ impl Plan {
                 "{who}{threads} threads cannot share {connections} connections: give -c at least {workers}, or a lower -t."
             ));
         }
-        if self.arrivals.are_open() && !connections.is_multiple_of(workers) && connections / workers < 8 {
+        // Those of several origins come in groups of one for each, which are alike.
+        let groups = (workers / self.origins().len() as u32).max(1);
+        if self.arrivals.are_open() && !connections.is_multiple_of(groups) && connections / workers < 8 {
             return wrong(format!(
                 "{who}{threads} threads cannot share {connections} connections evenly, and at a rate each takes an equal part \
-                 of the requests: one would run out of connections before the others. Give -c a multiple of {workers}; one \
+                 of the requests: one would run out of connections before the others. Give -c a multiple of {groups}; one \
                  thread sends over 100,000 requests per second."
             ));
         }

@@ -178,6 +178,7 @@ mod tests {
                 method,
                 path,
                 userinfo: userinfo.map(Secret::hidden),
+                origin: 0,
                 own: own.map(Box::new),
             };
             Work::List(TargetList {
@@ -185,6 +186,7 @@ mod tests {
                 requests: requests.into_iter().map(listed).collect(),
                 lines: lines.into_iter().map(|line| line % count).collect(),
                 order: Order::Shuffled,
+                origins: Vec::new(),
             })
         };
         prop_oneof![
@@ -292,12 +294,28 @@ mod tests {
                 method: "GET".to_owned(),
                 path: "/".to_owned(),
                 userinfo: None,
+                origin: 0,
                 own: None,
             }],
             lines,
             order: Order::InTurn,
+            origins: Vec::new(),
         };
         assert!(refused(&|plan| plan.work = Work::List(list(vec![1]))));
         assert!(!refused(&|plan| plan.work = Work::List(list(vec![0]))));
+        let several = |origins: &[&str], origin| {
+            let mut list = list(vec![0, 1]);
+            list.requests.push(ListedRequest { origin, ..list.requests[0].clone() });
+            list.origins = origins.iter().map(|url| Target::parse(url).unwrap()).collect();
+            Work::List(list)
+        };
+        let of = |origins: &[&str], origin, threads| {
+            refused(&|plan| (plan.work, plan.threads) = (several(origins, origin), threads))
+        };
+        assert!(!of(&["http://h/", "http://i/"], 1, 2));
+        assert!(of(&["http://h/", "http://i/"], 1, 3), "one has fewer threads than the other");
+        assert!(of(&["http://h/", "http://i/"], 0, 2), "one has no line");
+        assert!(of(&["http://h/", "http://i/"], 2, 2) && of(&[], 1, 2), "there is no such server");
+        assert!(of(&["http://i/", "http://h/"], 1, 2), "its target is the first");
     }
 }

@@ -10,7 +10,7 @@ use crate::target::path_of;
 use crate::units::show_duration;
 
 impl RecordedPlan {
-    /// `GET /json`, `3 requests of 10 lines, shuffled`.
+    /// `GET /json`, `3 requests of 10 lines, shuffled`, `3 requests to 2 servers in turn`.
     pub fn asked(&self) -> String {
         let Some(list) = &self.targets else { return format!("{} {}", self.method, path_of(&self.url)) };
         let requests = count(list.requests, "request", "requests");
@@ -18,7 +18,11 @@ impl RecordedPlan {
             lines if lines == list.requests => String::new(),
             lines => format!(" of {}", count(lines, "line", "lines")),
         };
-        format!("{requests}{lines}{}", list.order.after_requests())
+        let servers = match self.servers() {
+            1 => String::new(),
+            servers => format!(" to {servers} servers"),
+        };
+        format!("{requests}{lines}{servers}{}", list.order.after_requests())
     }
 
     /// `100 connections, constant 21,000/s, 2 threads, no keep-alive`.

@@ -3,10 +3,11 @@
 use crate::fnv::fnv1a;
 use crate::json_value::VALUES_MAX;
 use crate::limits::{few, numbers};
-use crate::list::Order;
+use crate::list::{ORIGINS_MAX, Order};
 use crate::plan::{ArrivalKind, Arrivals, CONNECTIONS_MAX, DURATION_MAX, Plan, ProtocolId, STAGES_MAX};
 use crate::rate::{Rate, Stage};
 use crate::secret::{REDACTED, is_asked_for, is_secret_by_custom, redacted_command};
+use crate::target::Target;
 use crate::tls::VerifyKind;
 use crate::units::nanoseconds;
 use schemars::JsonSchema;
@@ -81,7 +82,7 @@ pub struct RecordedPlan {
     /// How TLS is spoken; `None` with an `http://` URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<RecordedTls>,
-    /// The list of requests, where there is one; `url` is then the server's, and `method` that of lines without one.
+    /// The list of requests, where there is one; `url` is then the (first) server's, and `method` that of lines without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub targets: Option<RecordedList>,
 }
@@ -100,6 +101,9 @@ pub struct RecordedList {
     /// Requests whose responses are held against an expectation of their own, not the plan's.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub expecting: u64,
+    /// The URLs of all servers where lines name several; the plan's `url` is the first's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<String>,
 }
 
 /// A stage: a linear change from the level before, 0 at first, to its own.
@@ -157,6 +161,11 @@ impl RecordedPlan {
         level
     }
 
+    /// How many servers it loads.
+    pub fn servers(&self) -> u32 {
+        self.targets.as_ref().map_or(1, |list| list.servers.len().max(1) as u32)
+    }
+
     /// Why it cannot be a plan's record, in a sentence.
     pub fn check(&self) -> Result<(), String> {
         self.check_numbers()?;
@@ -174,6 +183,7 @@ impl RecordedPlan {
             ("CPUs", self.cpus.len(), LIST_MAX),
             ("addresses", self.sources.len(), LIST_MAX),
             ("stages", self.stages.len(), STAGES_MAX),
+            ("servers", self.targets.as_ref().map_or(0, |list| list.servers.len()), ORIGINS_MAX),
         ] {
             few(what, count, most)?;
         }
@@ -254,13 +264,13 @@ impl RecordedPlan {
                 .collect(),
             cpus: plan.cpus.clone(),
             seed: plan.seed,
-            protocol: plan.protocol.id(plan.target.tls),
+            protocol: plan.protocol.id(plan.speaks_tls()),
             pipeline: plan.pipeline,
             spin: plan.spin,
             user_clock: plan.user_clock,
             stages: stages(&plan.arrivals),
             sources: plan.sources.iter().map(ToString::to_string).collect(),
-            tls: plan.target.tls.then(|| RecordedTls {
+            tls: plan.speaks_tls().then(|| RecordedTls {
                 verify: plan.tls.verify.kind(),
                 resumption: if plan.tls.resumption { "on" } else { "off" }.to_owned(),
                 alpn: plan.protocol.id(true),
@@ -272,6 +282,7 @@ impl RecordedPlan {
                 order: list.order,
                 fingerprint: format!("{:016x}", list.fingerprint()),
                 expecting: list.expecting(),
+                servers: list.origins.iter().map(Target::display_url).collect(),
             }),
         }
     }
@@ -307,7 +318,6 @@ fn stages(arrivals: &Arrivals) -> Vec<RecordedStage> {
 mod tests {
     use super::*;
     use crate::secret::{Secret, hide_headers};
-    use crate::target::Target;
 
     #[test]
     fn secrets_never_reach_a_record() {

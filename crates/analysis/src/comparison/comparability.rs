@@ -207,8 +207,9 @@ pub(crate) fn transport(trial: &Trial) -> Option<&'static str> {
     if address.starts_with('/') {
         return Some("a Unix socket");
     }
-    let address: SocketAddr = address.parse().ok()?;
-    Some(if address.ip().to_canonical().is_loopback() { "loopback" } else { "a network" })
+    let addresses: Vec<SocketAddr> = address.split(", ").map(str::parse).collect::<Result<_, _>>().ok()?;
+    let is_loopback = |address: &SocketAddr| address.ip().to_canonical().is_loopback();
+    Some(if addresses.iter().all(is_loopback) { "loopback" } else { "a network" })
 }
 
 /// One process of this machine, or so many agents.
@@ -319,7 +320,14 @@ mod tests {
         let none = |_: &mut RecordedPlan| {};
         let list = |p: &mut RecordedPlan| {
             let (order, fingerprint) = (Order::InTurn, "00000000000000ff".to_owned());
-            p.targets = Some(RecordedList { lines: 9, requests: 3, order, fingerprint, expecting: 0 });
+            p.targets = Some(RecordedList {
+                lines: 9,
+                requests: 3,
+                order,
+                fingerprint,
+                expecting: 0,
+                servers: Vec::new(),
+            });
         };
         let shuffled = |p: &mut RecordedPlan| p.targets.as_mut().unwrap().order = Order::Shuffled;
         assert_eq!(

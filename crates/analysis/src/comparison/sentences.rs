@@ -282,6 +282,10 @@ pub(super) fn next(c: &Comparison, a: RunCandidate<'_>, plans: &[PlanPair<'_>]) 
         return Some(format!("prony bench {}{duet} --blocks {blocks}", a.log.header.name));
     }
     let trial = &plans.first().and_then(|p| p.a.counted.first())?.trial;
+    // Each candidate of a bench is one server.
+    if trial.plan.servers() > 1 {
+        return None;
+    }
     let (name_a, name_b) =
         if name_like(&c.a.candidate) && name_like(&c.b.candidate) && c.a.candidate != c.b.candidate {
             (c.a.candidate.as_str(), c.b.candidate.as_str())

@@ -379,6 +379,7 @@ fn after_loads_of_a_list_a_bench_of_that_list_is_proposed() {
         order: Order::InTurn,
         fingerprint: "0".to_owned(),
         expecting: 0,
+        servers: Vec::new(),
     };
     log.results.iter_mut().for_each(|r| r.trial.as_mut().unwrap().plan.targets = Some(list.clone()));
     log.header.experiment_toml = None;

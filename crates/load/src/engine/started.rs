@@ -5,7 +5,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::control::{Control, Snapshot};
 use crate::error::LoadError;
-use crate::net::endpoint::Endpoint;
 use crate::recorder::merge;
 use crate::recorder::window_delta::Shard;
 use crate::recorder::{Edges, End, Gathered, TakePart};
@@ -15,7 +14,7 @@ use prony_model::plan::Plan;
 use prony_model::units::nanoseconds;
 
 use super::process_cpu::{ProcessCpu, until_next_look};
-use super::{FromWorker, Inlets, PANICKED, WorkerHandle};
+use super::{FromWorker, Inlets, Origin, PANICKED, WorkerHandle};
 
 /// The clock starts this long after the last worker is ready, so that all see the instant coming.
 const START_AHEAD_NS: u64 = 2_000_000;
@@ -24,7 +23,7 @@ pub(super) struct Started<'a> {
     pub(super) plan: &'a Plan,
     pub(super) shard: Shard,
     pub(super) control: &'a Control,
-    pub(super) endpoint: &'a Endpoint,
+    pub(super) origins: &'a [Origin],
     pub(super) handles: &'a [WorkerHandle],
     pub(super) inlets: &'a Inlets,
 }
@@ -45,7 +44,7 @@ impl Started<'_> {
         observe: &mut dyn FnMut(&Snapshot),
     ) -> Result<Measurement, LoadError> {
         let Started { plan, control, handles, inlets, .. } = *self;
-        let ready = wait_until_ready(plan, self.endpoint, handles.len(), &inlets.from_workers);
+        let ready = wait_until_ready(plan, self.origins, handles.len(), &inlets.from_workers);
         if control.stop_asked() {
             return Err(LoadError::Interrupted);
         }
@@ -108,7 +107,7 @@ impl Started<'_> {
                     ends.push(ended.map_err(|e| LoadError::System("running the event loop", e))?);
                 }
                 Ok(FromWorker::Panicked) => return Err(PANICKED),
-                Ok(FromWorker::Ready(_)) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(FromWorker::Ready(..)) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(LoadError::Internal("a worker ended without its result"));
                 }
@@ -117,6 +116,11 @@ impl Started<'_> {
         }
         cpu.finish();
         Ok(ends)
+    }
+
+    fn addresses(&self) -> String {
+        let each = self.origins.iter().map(|origin| origin.endpoint.to_string());
+        each.collect::<Vec<_>>().join(", ")
     }
 
     fn known(&self, clock: &Clock, ends: &[End], cpu: &ProcessCpu) -> Measurement {
@@ -131,7 +135,7 @@ impl Started<'_> {
         let window_end_ns = clock.edges.end_ns - clock.start_ns;
         Measurement {
             started_at_ns: clock.started_at_ns,
-            address: self.endpoint.to_string(),
+            address: self.addresses(),
             schedule_start_ns: clock.start_ns,
             interrupted: merge::was_interrupted(self.control.end_asked(), ends, window_end_ns),
             client,
@@ -142,34 +146,32 @@ impl Started<'_> {
 
 fn wait_until_ready(
     plan: &Plan,
-    endpoint: &Endpoint,
+    origins: &[Origin],
     workers: usize,
     from_workers: &Receiver<FromWorker>,
 ) -> Result<(), LoadError> {
-    let mut established = 0;
-    let mut first_failure = None;
+    let mut all = vec![(0, None); origins.len()];
     for _ in 0..workers {
         match from_workers.recv() {
-            Ok(FromWorker::Ready(Ok(ready))) => {
-                established += ready.established;
-                first_failure = first_failure.or(ready.first_failure);
+            Ok(FromWorker::Ready(origin, Ok(ready))) => {
+                let (established, first_failure) = &mut all[origin];
+                *established += ready.established;
+                *first_failure = first_failure.take().or(ready.first_failure);
             }
-            Ok(FromWorker::Ready(Err(e))) => return Err(LoadError::System("preparing a worker", e)),
+            Ok(FromWorker::Ready(_, Err(e))) => return Err(LoadError::System("preparing a worker", e)),
             Ok(FromWorker::Panicked) => return Err(PANICKED),
             Ok(FromWorker::Done(..)) | Err(_) => {
                 return Err(LoadError::Internal("a worker ended before it began"));
             }
         }
     }
-    match first_failure {
-        Some((kind, reason)) if established == 0 => Err(LoadError::Unreachable {
-            url: plan.target.display_url(),
-            address: endpoint.to_string(),
-            kind,
-            reason,
-        }),
-        _ => Ok(()),
+    for ((target, origin), ready) in plan.origins().iter().zip(origins).zip(all) {
+        if let (0, Some((kind, reason))) = ready {
+            let (url, address) = (target.display_url(), origin.endpoint.to_string());
+            return Err(LoadError::Unreachable { url, address, kind, reason });
+        }
     }
+    Ok(())
 }
 
 fn snapshot(handles: &[WorkerHandle], start_ns: u64, edges: Edges) -> Snapshot {

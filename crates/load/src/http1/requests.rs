@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::{OUTPUT_BYTES, request};
-use prony_model::{Plan, PlanError};
+use prony_model::{Plan, PlanError, Target};
 
 /// The most that all requests of a list may take together: with the largest list half a kilobyte each.
 const BYTES_MAX: usize = 512 << 20;
@@ -29,7 +29,8 @@ struct Listed {
 
 impl RequestBytes {
     pub(crate) fn of(plan: &Plan) -> Result<RequestBytes, PlanError> {
-        let (pipeline, host) = (plan.pipeline as usize, plan.target.host_header());
+        let pipeline = plan.pipeline as usize;
+        let hosts: Vec<String> = plan.origins().iter().map(Target::host_header).collect();
         let (mut bytes, mut bounds, mut is_head) = (Vec::new(), vec![0], Vec::new());
         let mut left = plan.requests().fold(BYTES_MAX, |left, one| left.saturating_sub(one.body().len()));
         for one in plan.requests() {
@@ -40,7 +41,7 @@ impl RequestBytes {
                     BYTES_MAX >> 20
                 )));
             }
-            bytes.extend(request::build(&host, plan.keepalive, &one));
+            bytes.extend(request::build(&hosts[one.origin], plan.keepalive, &one));
             left = left.min(BYTES_MAX.saturating_sub(bytes.len()));
             bounds.push(bytes.len());
             is_head.push(one.method == "HEAD");

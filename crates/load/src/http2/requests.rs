@@ -25,11 +25,13 @@ impl Header<'_> {
 
 pub(crate) fn build(plan: &Plan) -> Requests {
     let own = plan.requests().flat_map(|one| one.own_headers()).map(|(name, _)| name.to_ascii_lowercase());
-    let common = Common { own: own.collect(), alone: plan.work.list().is_none() };
-    let (scheme, host) = (if plan.target.tls { "https" } else { "http" }, plan.target.host_header());
+    let origins = plan.origins().iter().map(|o| (if o.tls { "https" } else { "http" }, o.host_header()));
+    let origins: Vec<(&str, String)> = origins.collect();
+    let common = Common { own: own.collect(), alone: plan.work.list().is_none(), several: origins.len() > 1 };
     let mut requests: Option<Requests> = None;
     for one in plan.requests() {
-        let headers = headers(&one, scheme, &host, &common);
+        let (scheme, host) = &origins[one.origin];
+        let headers = headers(&one, scheme, host, &common);
         let requests = requests.get_or_insert_with(|| {
             let shared: Vec<Field<'_>> = headers.iter().filter(|h| h.common).map(Header::field).collect();
             Requests::new(&shared, plan.body.clone())
@@ -47,11 +49,14 @@ struct Common {
     /// Those that some have of their own.
     own: HashSet<String>,
     alone: bool,
+    /// They go to several servers.
+    several: bool,
 }
 
 impl Common {
     fn header<'a>(&self, name: Cow<'a, str>, value: impl Into<Cow<'a, [u8]>>, hidden: bool) -> Header<'a> {
-        let of_each = matches!(&*name, ":method" | ":path");
+        let of_each = matches!(&*name, ":method" | ":path")
+            || (self.several && matches!(&*name, ":scheme" | ":authority"));
         let as_header = if name == ":authority" { "host" } else { &name };
         let common = self.alone || !(of_each || self.own.contains(as_header));
         let indexing = match (hidden, common) {

@@ -36,7 +36,7 @@ impl Dialer {
     pub fn of(plan: &Plan) -> Result<Dialer, LoadError> {
         let destination = match &plan.unix {
             Some(path) => Destination::Unix(path.clone()),
-            None => Destination::Tcp(resolve(plan)?),
+            None => Destination::Tcp(resolve(&plan.target)?),
         };
         let (host, protocol) = (plan.target.host_header(), plan.protocol);
         Ok(Dialer { host, destination, protocol, tls: tls::Setup::of(plan)? })

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 use crate::error::LoadError;
-use prony_model::{Plan, PlanError};
+use prony_model::{Plan, PlanError, Target};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Endpoint {
@@ -29,10 +29,15 @@ impl fmt::Display for Endpoint {
 }
 
 impl Endpoint {
-    /// The plan's: its Unix socket, or the first of its name's addresses that accepts; none but the `allowed` is tried.
-    pub(crate) fn of(plan: &Plan, allowed: Option<&[SocketAddr]>) -> Result<Endpoint, LoadError> {
+    /// That of one of the plan's origins: the plan's Unix socket, or the first of the name's addresses that accepts; none but
+    /// the `allowed` is tried.
+    pub(crate) fn of(
+        plan: &Plan,
+        origin: &Target,
+        allowed: Option<&[SocketAddr]>,
+    ) -> Result<Endpoint, LoadError> {
         if let Some(path) = plan.unix.as_ref().filter(|_| allowed.is_none()) {
-            let url = plan.target.display_url();
+            let url = origin.display_url();
             let endpoint = Endpoint::Unix(path.clone());
             return match UnixStream::connect(path) {
                 Ok(_) => Ok(endpoint),
@@ -40,7 +45,7 @@ impl Endpoint {
             };
         }
         check_sources(&plan.sources)?;
-        let mut addresses = resolve(plan)?;
+        let mut addresses = resolve(origin)?;
         let resolved = addresses.first().copied();
         if let Some(allowed) = allowed {
             let is_of = |allowed: &SocketAddr, address: &SocketAddr| {
@@ -48,7 +53,7 @@ impl Endpoint {
             };
             addresses.retain(|address| allowed.iter().any(|allowed| is_of(allowed, address)));
             if addresses.is_empty() || plan.unix.is_some() {
-                return Err(not_allowed(plan, resolved));
+                return Err(not_allowed(origin, resolved));
             }
         }
         let is_reached_from = |source: &IpAddr, address: &SocketAddr| source.is_ipv4() == address.is_ipv4();
@@ -60,7 +65,7 @@ impl Endpoint {
                 "--source has no address of the kind that {address} has: give IPv4 addresses for IPv4, IPv6 for IPv6."
             ))));
         }
-        let address = first_that_accepts(plan, &addresses)?;
+        let address = first_that_accepts(plan, origin, &addresses)?;
         let sources: Vec<IpAddr> =
             plan.sources.iter().filter(|source| is_reached_from(source, &address)).copied().collect();
         Ok(Endpoint::Tcp { address, sources })
@@ -68,11 +73,11 @@ impl Endpoint {
 }
 
 /// That a fleet's agent may not load this.
-fn not_allowed(plan: &Plan, resolved: Option<SocketAddr>) -> LoadError {
+fn not_allowed(origin: &Target, resolved: Option<SocketAddr>) -> LoadError {
     let address = resolved.map_or_else(|| "no address".to_owned(), |address| address.to_string());
     LoadError::Fleet(format!(
         "{} ({address}) is not a target that this agent may load: start the agent with --allow for it.",
-        plan.target.display_url()
+        origin.display_url()
     ))
 }
 
@@ -86,8 +91,13 @@ fn check_sources(sources: &[IpAddr]) -> Result<(), PlanError> {
     Ok(())
 }
 
-pub fn resolve(plan: &Plan) -> Result<Vec<SocketAddr>, LoadError> {
-    let target = &plan.target;
+/// The addresses of all of a plan's origins.
+pub fn addresses_of(plan: &Plan) -> Result<Vec<SocketAddr>, LoadError> {
+    let each = plan.origins().iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
+    Ok(each.concat())
+}
+
+pub fn resolve(target: &Target) -> Result<Vec<SocketAddr>, LoadError> {
     let addresses = (target.host.as_str(), target.port)
         .to_socket_addrs()
         .map_err(|e| LoadError::Resolve { host: target.host.clone(), reason: e.to_string() })?;
@@ -95,8 +105,11 @@ pub fn resolve(plan: &Plan) -> Result<Vec<SocketAddr>, LoadError> {
 }
 
 /// The first of a name's addresses that accepts a connection.
-fn first_that_accepts(plan: &Plan, addresses: &[SocketAddr]) -> Result<SocketAddr, LoadError> {
-    let target = &plan.target;
+fn first_that_accepts(
+    plan: &Plan,
+    target: &Target,
+    addresses: &[SocketAddr],
+) -> Result<SocketAddr, LoadError> {
     let mut first_failure: Option<(SocketAddr, io::Error)> = None;
     for address in addresses {
         // One address and connections that stay open: those will tell.
@@ -120,7 +133,6 @@ fn first_that_accepts(plan: &Plan, addresses: &[SocketAddr]) -> Result<SocketAdd
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_model::Target;
 
     fn plan() -> Plan {
         Plan::closed(Target::parse("http://name.invalid/").unwrap())
@@ -141,32 +153,32 @@ mod tests {
         (plan.target.host, plan.target.port) = ("127.0.0.1".to_owned(), open.port());
         plan.keepalive = false;
         listener.set_nonblocking(true).unwrap();
-        let refused = Endpoint::of(&plan, Some(&[other])).unwrap_err();
+        let refused = Endpoint::of(&plan, &plan.target, Some(&[other])).unwrap_err();
         assert!(matches!(&refused, LoadError::Fleet(why) if why.contains(&open.to_string())), "{refused:?}");
         assert!(listener.accept().is_err(), "nobody connected");
         assert!(
-            matches!(Endpoint::of(&plan, Some(&[other, open])), Ok(Endpoint::Tcp { address, .. }) if address == open)
+            matches!(Endpoint::of(&plan, &plan.target, Some(&[other, open])), Ok(Endpoint::Tcp { address, .. }) if address == open)
         );
         plan.unix = Some("/run/none.sock".into());
-        assert!(matches!(Endpoint::of(&plan, Some(&[open])), Err(LoadError::Fleet(_))));
+        assert!(matches!(Endpoint::of(&plan, &plan.target, Some(&[open])), Err(LoadError::Fleet(_))));
     }
 
     #[test]
     fn the_first_address_that_accepts_is_taken() {
         let (refused, listener) = two();
         let open = listener.local_addr().unwrap();
-        assert_eq!(first_that_accepts(&plan(), &[refused, open]).unwrap(), open);
+        assert_eq!(first_that_accepts(&plan(), &plan().target, &[refused, open]).unwrap(), open);
         // One alone is not asked: its connections will tell.
-        assert_eq!(first_that_accepts(&plan(), &[refused]).unwrap(), refused);
+        assert_eq!(first_that_accepts(&plan(), &plan().target, &[refused]).unwrap(), refused);
     }
 
     #[test]
     fn where_none_accepts_the_first_is_named() {
         let (refused, _open) = two();
-        let said = first_that_accepts(&plan(), &[refused, refused]).unwrap_err();
+        let said = first_that_accepts(&plan(), &plan().target, &[refused, refused]).unwrap_err();
         assert!(matches!(said, LoadError::Unreachable { .. }), "{said:?}");
         assert!(said.to_string().contains(&refused.to_string()), "{said}");
-        let said = first_that_accepts(&plan(), &[]).unwrap_err();
+        let said = first_that_accepts(&plan(), &plan().target, &[]).unwrap_err();
         assert!(matches!(said, LoadError::Resolve { .. }), "{said:?}");
     }
 }

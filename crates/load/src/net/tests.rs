@@ -24,7 +24,7 @@ fn wall_ns() -> i64 {
 #[test]
 fn a_step_of_the_wall_clock_is_corrected_and_is_no_event() {
     let target = Target::start(&Config::default()).unwrap();
-    let endpoint = Endpoint::of(&plan(&target), None).unwrap();
+    let endpoint = Endpoint::of(&plan(&target), &plan(&target).target, None).unwrap();
     let mut net = Linux::new(endpoint, None, true).unwrap();
     assert!(net.stamps() && net.steps.is_some());
     for _ in 0..3 {

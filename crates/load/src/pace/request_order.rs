@@ -47,20 +47,62 @@ pub(crate) fn mixed(mut word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// The lines of a plan's list and their order, read-only.
+/// Which of a load's requests are one origin's: the same ones of each round of the list.
+#[derive(Debug)]
+pub(crate) struct Places {
+    /// In ascending order.
+    of_round: Vec<u32>,
+    round: u64,
+}
+
+impl Places {
+    /// How many of the load's first `count` requests are its own.
+    pub(crate) fn among(&self, count: u64) -> u64 {
+        let rest = self.of_round.partition_point(|place| u64::from(*place) < count % self.round);
+        count / self.round * self.of_round.len() as u64 + rest as u64
+    }
+
+    /// The number among all of the load's of its own request of this number.
+    pub(crate) fn number(&self, own: u64) -> Option<u64> {
+        let count = self.of_round.len() as u64;
+        let before = (own / count).checked_mul(self.round)?;
+        before.checked_add(self.of_round[(own % count) as usize].into())
+    }
+}
+
+/// The lines of a plan's list that go to one origin, and their order, read-only.
 #[derive(Debug)]
 pub(crate) struct Lines {
     requests: Vec<u32>,
     different: usize,
     order: Order,
     seed: u64,
+    /// `None` where all lines go to it.
+    pub(crate) places: Option<Arc<Places>>,
 }
 
 impl Lines {
-    pub(crate) fn of(plan: &Plan) -> Option<Lines> {
-        let list = plan.work.list()?;
-        let (requests, different) = (list.lines.clone(), list.requests.len());
-        Some(Lines { requests, different, order: list.order, seed: plan.seed })
+    /// Of each origin; none without a list. Which requests of a round are whose is by the order of its first round, and
+    /// an origin's lines are shuffled among its own requests, so that none looks for them while it loads.
+    pub(crate) fn of_each(plan: &Plan) -> Vec<Lines> {
+        let Some(list) = plan.work.list() else { return Vec::new() };
+        let (different, order, round) = (list.requests.len(), list.order, list.lines.len() as u64);
+        let lines = |requests, seed, places| Lines { requests, different, order, seed, places };
+        let origins = plan.origins().len();
+        if origins == 1 {
+            return vec![lines(list.lines.clone(), plan.seed, None)];
+        }
+        let origin_of = |line: usize| list.requests[list.lines[line] as usize].origin as usize;
+        let mut each = vec![(Vec::new(), Vec::new()); origins];
+        for place in 0..list.lines.len() {
+            each[origin_of(place)].0.push(list.lines[place]);
+            let line = line_of(order, plan.seed, round, place as u64) as usize;
+            each[origin_of(line)].1.push(place as u32);
+        }
+        let of_one = |(origin, (requests, of_round)): (u64, (Vec<u32>, Vec<u32>))| {
+            lines(requests, plan.seed ^ mixed(origin + 1), Some(Arc::new(Places { of_round, round })))
+        };
+        (0..).zip(each).map(of_one).collect()
     }
 
     fn count(&self) -> u64 {
@@ -82,16 +124,16 @@ pub(crate) struct RequestOrder {
 }
 
 impl RequestOrder {
-    /// Of `worker` (from 0): at a rate w, w + W, …; closed with a count, those after the `before` of earlier workers, 0
+    /// Of `worker` (from 0) of those of the lines' origin: at a rate w, w + W, …; closed with a count, those after the `before` of earlier workers, 0
     /// to n − 1 in all; without one each worker goes round from an offset of its own.
     pub(crate) fn of(
         plan: &Plan,
-        worker: u32,
-        workers: u32,
+        worker: u64,
+        workers: u64,
         before: u64,
         lines: &Arc<Lines>,
     ) -> RequestOrder {
-        let (worker, workers) = (u64::from(worker), u64::from(workers.max(1)));
+        let workers = workers.max(1);
         let (number, step) = if plan.arrivals.are_open() {
             (worker, workers)
         } else if plan.stop.requests.is_some() {

@@ -1,17 +1,20 @@
 //! One worker's arrivals in their order.
 
+use std::sync::Arc;
+
 use prony_model::rate::Rate;
 
+use super::request_order::Places;
 use super::{Poisson, Ramp};
 use prony_model::plan::Arrivals;
 
-/// The arrivals of worker w of W: w, w + W, w + 2W, … of the whole schedule's.
+/// The arrivals of worker w of W: w, w + W, w + 2W, … of the whole schedule's, or of those that are its origin's.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     course: Course,
     worker: u64,
     workers: u64,
-    /// Arrivals of the whole schedule, at most.
+    /// Arrivals of all these workers, at most.
     limit: u64,
     taken: u64,
     next_ns: Option<u64>,
@@ -29,6 +32,52 @@ enum Course {
         stream: Box<Poisson>,
         walked: u64,
     },
+    /// Those of another course that are one origin's.
+    Own {
+        places: Arc<Places>,
+        of: Box<Course>,
+    },
+}
+
+impl Course {
+    fn due_ns(&mut self, k: u64) -> Option<u64> {
+        match self {
+            Course::Constant(rate) => Some(rate.due_ns(k)),
+            Course::Ramp(ramp) => ramp.due_ns(k),
+            Course::Poisson { stream, walked, .. } => {
+                // `k` is never behind what was walked: arrivals are taken in order.
+                let ahead = usize::try_from(k - *walked).unwrap_or(usize::MAX);
+                *walked = k + 1;
+                stream.nth(ahead)
+            }
+            Course::Own { places, of } => of.due_ns(places.number(k)?),
+        }
+    }
+
+    /// How many of its first `limit` arrivals are due strictly before `at_ns`.
+    fn due_before(&self, at_ns: u64, limit: u64) -> u64 {
+        let due = match self {
+            Course::Constant(rate) => rate.due_before(at_ns),
+            Course::Ramp(ramp) => ramp.due_before(at_ns),
+            Course::Poisson { rate, seed, .. } => {
+                let most = usize::try_from(limit).unwrap_or(usize::MAX);
+                Poisson::new(*rate, *seed).take(most).take_while(|due| *due < at_ns).count() as u64
+            }
+            Course::Own { places, of } => {
+                places.among(of.due_before(at_ns, places.number(limit).unwrap_or(u64::MAX)))
+            }
+        };
+        due.min(limit)
+    }
+
+    /// Whether counting walks it from its beginning.
+    fn is_walked(&self) -> bool {
+        match self {
+            Course::Poisson { .. } => true,
+            Course::Own { of, .. } => of.is_walked(),
+            Course::Constant(_) | Course::Ramp(_) => false,
+        }
+    }
 }
 
 impl Schedule {
@@ -40,6 +89,18 @@ impl Schedule {
         limit: Option<u64>,
         seed: u64,
     ) -> Option<Schedule> {
+        Schedule::of_origin(arrivals, worker, workers, limit, seed, None)
+    }
+
+    /// The same of those arrivals that have these places, where some are given.
+    pub(crate) fn of_origin(
+        arrivals: &Arrivals,
+        worker: u32,
+        workers: u32,
+        limit: Option<u64>,
+        seed: u64,
+        places: Option<&Arc<Places>>,
+    ) -> Option<Schedule> {
         let course = match arrivals {
             Arrivals::Constant(rate) => Course::Constant(*rate),
             Arrivals::RateStages(stages) => Course::Ramp(Ramp::new(stages)),
@@ -48,6 +109,13 @@ impl Schedule {
                 Course::Poisson { rate: *rate, seed, stream, walked: 0 }
             }
             Arrivals::Closed | Arrivals::ConnectionStages(_) => return None,
+        };
+        let (course, limit) = match places {
+            None => (course, limit),
+            Some(places) => (
+                Course::Own { places: Arc::clone(places), of: Box::new(course) },
+                limit.map(|limit| places.among(limit)),
+            ),
         };
         let mut schedule = Schedule {
             course,
@@ -88,20 +156,13 @@ impl Schedule {
 
     /// How many of this worker's arrivals are due strictly before `at_ns`. (A Poisson process is walked anew.)
     pub fn due_before(&self, at_ns: u64) -> u64 {
-        let total = match &self.course {
-            Course::Constant(rate) => rate.due_before(at_ns),
-            Course::Ramp(ramp) => ramp.due_before(at_ns),
-            Course::Poisson { rate, seed, .. } => {
-                let most = usize::try_from(self.limit).unwrap_or(usize::MAX);
-                Poisson::new(*rate, *seed).take(most).take_while(|due| *due < at_ns).count() as u64
-            }
-        };
-        total.min(self.limit).saturating_sub(self.worker).div_ceil(self.workers)
+        let total = self.course.due_before(at_ns, self.limit);
+        total.saturating_sub(self.worker).div_ceil(self.workers)
     }
 
     /// The same of an instant after those that were taken: what a Poisson process has drawn is not drawn again.
     pub(crate) fn due_by(&self, at_ns: u64) -> u64 {
-        if !matches!(self.course, Course::Poisson { .. }) {
+        if !self.course.is_walked() {
             return self.due_before(at_ns);
         }
         let mut rest = self.clone();
@@ -113,20 +174,7 @@ impl Schedule {
 
     fn look(&mut self) {
         let k = self.taken.checked_mul(self.workers).and_then(|k| k.checked_add(self.worker));
-        let Some(k) = k.filter(|k| *k < self.limit) else {
-            self.next_ns = None;
-            return;
-        };
-        self.next_ns = match &mut self.course {
-            Course::Constant(rate) => Some(rate.due_ns(k)),
-            Course::Ramp(ramp) => ramp.due_ns(k),
-            Course::Poisson { stream, walked, .. } => {
-                // `k` is never behind what was walked: arrivals are taken in order.
-                let ahead = usize::try_from(k - *walked).unwrap_or(usize::MAX);
-                *walked = k + 1;
-                stream.nth(ahead)
-            }
-        };
+        self.next_ns = k.filter(|k| *k < self.limit).and_then(|k| self.course.due_ns(k));
     }
 }
 

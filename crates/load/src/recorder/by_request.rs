@@ -136,7 +136,8 @@ impl ByRequest {
             let others = lines.drain(ROWS_MAX..).sum();
             lines.push(others);
         }
-        let name = |row: usize| if row < ROWS_MAX { list.requests[row].name() } else { OTHERS.to_owned() };
+        let name =
+            |row: usize| if row < ROWS_MAX { list.name(&list.requests[row]) } else { OTHERS.to_owned() };
         (0..self.rows.len()).zip(lines).map(|(row, lines)| self.row_figures(row, name(row), lines)).collect()
     }
 

@@ -37,12 +37,11 @@ use std::time::Duration;
 
 use crate::codec::Codec;
 use crate::control::{Control, Gauge};
-use crate::engine::{request_order, shares};
+use crate::engine::Division;
 use crate::error::LoadError;
 use crate::expect::Expectations;
 use crate::http1::{Http1, RequestBytes};
 use crate::net::Net;
-use crate::pace::request_order::Lines;
 use crate::recorder::merge;
 use crate::recorder::sample::Samples;
 use crate::recorder::window_delta::{Shard, WindowDelta};
@@ -149,15 +148,12 @@ impl Case {
     ) -> (Played, Vec<Network<S>>) {
         let plan = &self.plan;
         plan.check().unwrap();
-        let list = Lines::of(plan).map(Arc::new);
+        let division = Division::of(plan, plan.threads);
         let (mut workers, mut networks) = (Vec::new(), Vec::new());
         for number in 0..plan.threads {
-            let (connections, requests) = shares(plan, number, plan.threads);
-            let source = Source::of(plan, number, Shard::whole(plan), requests);
-            let request_order = request_order(plan, number, plan.threads, list.as_ref());
-            let assignment =
-                Assignment { place: 0, connections, source, request_order, before: RunTotal::default() };
-            let shared = self.shared(list.clone(), Control::new());
+            let connections = division.connections(number);
+            let assignment = self.assignment(&division, number, connections);
+            let shared = self.shared(Control::new());
             let network = network(number, connections);
             let gauge = Arc::new(Gauge::default());
             let mut worker = Worker::new(network.clone(), codec(), shared, gauge, assignment);
@@ -180,20 +176,28 @@ impl Case {
         (Played { measurement, worlds: Vec::new(), parts, differences: Vec::new() }, networks)
     }
 
-    fn shared(&self, list: Option<Arc<Lines>>, control: Control) -> Arc<Shared> {
+    fn assignment(&self, division: &Division<'_>, number: u32, connections: u32) -> Assignment {
+        Assignment {
+            place: 0,
+            idle: Arc::clone(&self.idle),
+            connections,
+            source: Source::of(division, number, Shard::whole(&self.plan)),
+            request_order: division.request_order(number),
+            before: RunTotal::default(),
+        }
+    }
+
+    fn shared(&self, control: Control) -> Arc<Shared> {
         let plan = &self.plan;
         Arc::new(Shared {
             pipeline: plan.pipeline,
             spin: plan.spin,
-            tls: None,
-            list,
             expect: Expectations::of(plan),
             keepalive: plan.keepalive,
             timeout_ns: nanoseconds(plan.timeout),
             given_up: AtomicBool::new(false),
             closing_max: self.closing_max,
             control,
-            idle: Arc::clone(&self.idle),
         })
     }
 
@@ -277,26 +281,23 @@ struct SimWorker {
 impl SimWorker {
     fn new(case: &Case, number: u32) -> SimWorker {
         let plan = &case.plan;
-        let (connections, requests) = shares(plan, number, plan.threads);
-        let source = Source::of(plan, number, Shard::whole(plan), requests);
+        let division = Division::of(plan, plan.threads);
+        let connections = division.connections(number);
         let connections = InUse::of(plan, number).map_or(connections, |in_use| in_use.slots() as u32);
-        let mut truth = Truth::new(connections as usize, plan, number, requests);
+        let mut truth = Truth::new(connections as usize, &division, number);
         truth.kernel_clock = case.nature.stamps.is_some();
-        let list = Lines::of(plan).map(Arc::new);
-        let request_order = request_order(plan, number, plan.threads, list.as_ref());
+        let assignment = case.assignment(&division, number, connections);
         let bytes = Arc::new(RequestBytes::of(plan).unwrap());
         let different = plan.work.list().map_or(1, |list| list.requests.len());
         let requests = (0..different).map(|i| bytes.bytes(i as u32).to_vec()).collect();
         let nature = Nature { seed: case.nature.seed ^ u64::from(number) << 32, ..case.nature.clone() };
         let world = Rc::new(RefCell::new(World::new(nature, requests, truth)));
-        world.borrow_mut().request_order.clone_from(&request_order);
+        world.borrow_mut().request_order.clone_from(&assignment.request_order);
         world.borrow_mut().list = plan.work.list().cloned();
         world.borrow_mut().keepalive = plan.keepalive;
         let control = if case.lease_ns.is_some() { Control::leased(&[]) } else { Control::new() };
-        let shared = case.shared(list, control.clone());
+        let shared = case.shared(control.clone());
         let gauge = Arc::new(Gauge::default());
-        let assignment =
-            Assignment { place: 0, connections, source, request_order, before: RunTotal::default() };
         let mut worker = Worker::new(SimNet::new(&world), Http1::new(&bytes), shared, gauge, assignment);
         if plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_)) {
             worker.preconnect().unwrap();

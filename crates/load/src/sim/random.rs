@@ -28,9 +28,10 @@ const ONCE_WRONG: [u64; 2] = [9_619, 18_513];
 const ONCE_WRONG_SINCE: [u64; 1] = [5_069_356];
 const REQUESTS: u64 = 300;
 const MS: u64 = 1_000_000;
-/// Lists, pipelines and stages are drawn from streams of their own.
+/// Lists, their origins, pipelines and stages are drawn from streams of their own.
 const LISTS: u64 = 0x6c69_7374_6564;
 const OWN_PARTS: u64 = 0x6f77_6e5f_7061_7274;
+const ORIGINS: u64 = 0x6f72_6967_696e;
 const PIPELINES: u64 = 0x7069_7065;
 const STAGES: u64 = 0x7374_6167_6573;
 const UNUSUAL: u64 = 0x75_6e75_7375_616c;
@@ -89,6 +90,7 @@ impl Case {
         let mut plan = plan(chance, service_ns);
         if let Some(mut list) = lists::list(&mut Chance::new(seed ^ LISTS)) {
             lists::own_parts(&mut Chance::new(seed ^ OWN_PARTS), &mut list);
+            lists::origins(&mut Chance::new(seed ^ ORIGINS), &mut list, &mut plan);
             plan.work = Work::List(list);
         }
         pipeline(&mut Chance::new(seed ^ PIPELINES), &mut plan);
@@ -309,13 +311,13 @@ fn faults_of(case: &Case, played: &Played) -> Vec<String> {
             faults.push("the series' failed do not add up".to_owned());
         }
     }
-    let most = case.plan.connections.div_ceil(case.plan.threads) as usize + case.closing_max.max(1);
     for world in &played.worlds {
         let world = world.borrow();
         let lease_ends = case.lease_ns.map_or(u64::MAX, |ns| world.truth.start_ns + ns);
         if world.truth.writes.iter().any(|(at_ns, _)| *at_ns >= lease_ends) {
             faults.push("something was sent after the lease's end".to_owned());
         }
+        let most = world.truth.slots() + case.closing_max.max(1);
         if world.open_most > most {
             faults.push(format!("{} connections were open at once, more than {most}", world.open_most));
         }

@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 
+use crate::engine::Division;
 use crate::pace::Schedule;
+use crate::recorder::window_delta::Shard;
 use prony_model::measurement::{ErrorKind, Tolerance};
-use prony_model::plan::{Expect, Plan};
+use prony_model::plan::Expect;
 use prony_model::units::nanoseconds;
 
 use super::stages::InUse;
@@ -102,19 +104,19 @@ pub(super) fn due_ns(schedule: &Schedule, i: u64) -> Option<u64> {
 }
 
 impl Truth {
-    pub(super) fn new(slots: usize, plan: &Plan, worker: u32, requests_max: u64) -> Truth {
+    pub(super) fn new(slots: usize, division: &Division<'_>, worker: u32) -> Truth {
+        let plan = division.plan;
         let slot = Slot { free_ns: VecDeque::new(), going_on: 0, failures: 0, retry_at_ns: 0 };
-        let limit = plan.stop.requests;
         Truth {
             start_ns: 0,
-            schedule: Schedule::new(&plan.arrivals, worker, plan.threads, limit, plan.seed),
+            schedule: division.schedule(worker, Shard::whole(plan)),
             timeout_ns: nanoseconds(plan.timeout),
             expects: plan.requests().map(|one| one.expect().clone()).collect(),
             kernel_clock: false,
             pipeline: plan.pipeline as usize,
             slots: vec![slot; slots],
             in_use: InUse::of(plan, worker),
-            requests_max,
+            requests_max: division.requests(worker),
             begun: 0,
             fates: Vec::new(),
             reads: Vec::new(),

@@ -12,12 +12,12 @@ use rustls::{CipherSuite, ClientConfig, Error, InconsistentKeys, RootCertStore};
 use super::failure;
 use super::verify::Verifier;
 use prony_model::tls::{Identity, Verify};
-use prony_model::{Plan, PlanError};
+use prony_model::{Plan, PlanError, Target};
 
-/// Sessions that a worker remembers: rustls keeps up to 8 tickets of one server, and a plan has one.
+/// Sessions that a worker remembers: rustls keeps up to 8 tickets of one server, and a worker has one.
 const SESSIONS_MAX: usize = 8;
 
-/// What every connection of a load has in common. A clone is a reference.
+/// What every connection to an origin of a load has in common. A clone is a reference.
 #[derive(Debug, Clone)]
 pub(crate) struct Setup {
     config: Arc<ClientConfig>,
@@ -26,18 +26,36 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// The setup of a plan; `None` where its target speaks no TLS.
+    /// The setup of a plan's target; `None` where that speaks no TLS.
     pub(crate) fn of(plan: &Plan) -> Result<Option<Setup>, PlanError> {
-        if !plan.target.tls {
-            return Ok(None);
-        }
-        let name = ServerName::try_from(plan.target.name().to_owned()).map_err(|_| {
-            PlanError(format!(
-                "The host {:?} is not a name that a certificate can have: write the server's DNS name or \
-                 address.",
-                plan.target.host
-            ))
-        })?;
+        let target = std::slice::from_ref(&plan.target);
+        Ok(Setup::of_each(plan, target)?.pop().flatten())
+    }
+
+    /// Of each of these origins of a plan: they differ in the name alone.
+    pub(crate) fn of_each(plan: &Plan, origins: &[Target]) -> Result<Vec<Option<Setup>>, PlanError> {
+        let mut common = None;
+        let setup = |origin: &Target| {
+            if !origin.tls {
+                return Ok(None);
+            }
+            let name = ServerName::try_from(origin.name().to_owned()).map_err(|_| {
+                PlanError(format!(
+                    "The host {:?} is not a name that a certificate can have: write the server's DNS name or \
+                     address.",
+                    origin.host
+                ))
+            })?;
+            let config = match &common {
+                Some(config) => Arc::clone(config),
+                None => Arc::clone(common.insert(Arc::new(Setup::config(plan)?))),
+            };
+            Ok(Some(Setup { config, name, resumption: plan.tls.resumption }))
+        };
+        origins.iter().map(setup).collect()
+    }
+
+    fn config(plan: &Plan) -> Result<ClientConfig, PlanError> {
         let provider = Arc::new(provider());
         let keys = provider.key_provider;
         let verifier = verifier(&plan.tls.verify, &provider)?;
@@ -59,7 +77,7 @@ impl Setup {
             }
         };
         config.alpn_protocols = vec![<&str>::from(plan.protocol.id(true)).into()];
-        Ok(Some(Setup { config: Arc::new(config), name, resumption: plan.tls.resumption }))
+        Ok(config)
     }
 
     /// One worker's configuration: its sessions are its own, so that workers share nothing that changes.

@@ -40,7 +40,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
 
     pub(super) fn timeout_message(&self, what: &str) -> String {
         let what = match what {
-            "connect" if self.shared.tls.is_some() => "connect with its TLS handshake",
+            "connect" if self.net.tls().is_some() => "connect with its TLS handshake",
             what => what,
         };
         format!("the {what} took longer than the timeout of {} ms", self.shared.timeout_ns / 1_000_000)

@@ -1,9 +1,9 @@
 //! Where a worker's requests come from.
 
-use crate::engine::poisson_of_agent;
+use crate::engine::Division;
 use crate::pace::{Ramp, Schedule};
 use crate::recorder::window_delta::Shard;
-use prony_model::plan::{Arrivals, Plan};
+use prony_model::plan::Arrivals;
 
 #[derive(Debug, Clone)]
 pub(crate) enum Source {
@@ -16,19 +16,15 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// The source of `worker` (from 0), which is one of this shard's; `requests` is its share of `-n` in closed arrivals.
-    pub(crate) fn of(plan: &Plan, worker: u32, shard: Shard, requests: u64) -> Source {
-        let workers = shard.of;
+    /// The source of `worker` (from 0), which is one of this shard's.
+    pub(crate) fn of(division: &Division<'_>, worker: u32, shard: Shard) -> Source {
+        let (plan, workers, requests) = (division.plan, shard.of, division.requests(worker));
         if let Arrivals::ConnectionStages(stages) = &plan.arrivals {
             let (worker, workers) = (u64::from(worker), u64::from(workers));
             let users = Users { ramp: Ramp::new(stages), worker, workers, begun: 0 };
             return Source::Ramped { left: requests, users };
         }
-        let limit = plan.stop.requests;
-        if let Some(schedule) = poisson_of_agent(plan, worker, shard) {
-            return Source::Open(schedule);
-        }
-        match Schedule::new(&plan.arrivals, worker, workers, limit, plan.seed) {
+        match division.schedule(worker, shard) {
             Some(schedule) => Source::Open(schedule),
             None => Source::Closed { left: requests },
         }

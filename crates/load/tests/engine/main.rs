@@ -9,6 +9,7 @@ mod failures;
 mod http2;
 mod known;
 mod lying;
+mod origins;
 mod samples;
 mod shapes;
 mod targets;

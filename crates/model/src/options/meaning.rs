@@ -43,6 +43,10 @@ impl LoadOptions {
         let arrivals = self.arrivals()?;
         let (stop, warmup) = ending(&arrivals, self.window()?, self.requests, self.warmup.map(|w| w.0));
         let (target, work) = self.work(target, read)?;
+        let origins = work.origins(&target);
+        // Each server has as many threads.
+        let threads = self.threads.unwrap_or(1);
+        let threads = threads.checked_next_multiple_of(origins.len() as u32).unwrap_or(threads);
         let connections = match (single(self.connections.as_ref(), "-c")?, &arrivals) {
             (_, staged @ Arrivals::ConnectionStages(_)) => most_connections(staged),
             (Some(given), _) => given,
@@ -54,12 +58,12 @@ impl LoadOptions {
         let json = values.collect::<Result<Vec<_>, _>>()?;
         let body = || self.body.as_deref().map(|text| text_or_file("-b", text, read)).transpose();
         let plan = Plan {
-            tls: self.tls(&target, read)?,
+            tls: self.tls(origins.iter().any(|origin| origin.tls), read)?,
             work,
             headers: self.headers.iter().flatten().map(Header::pair).collect::<Result<_, _>>()?,
             body: body()?.unwrap_or_default(),
             connections,
-            threads: self.threads.unwrap_or(1),
+            threads,
             arrivals,
             stop,
             warmup,
@@ -223,7 +227,7 @@ impl LoadOptions {
         Ok((server, Work::List(list)))
     }
 
-    fn tls(&self, target: &Target, read: ReadFile<'_>) -> Result<Tls, PlanError> {
+    fn tls(&self, is_spoken: bool, read: ReadFile<'_>) -> Result<Tls, PlanError> {
         let insecure = self.insecure == Some(true);
         if self.key.is_some() && self.cert.is_none() {
             return wrong("--key is the key of a certificate: give --cert FILE with it.");
@@ -235,7 +239,7 @@ impl LoadOptions {
             ("--key", self.key.is_some()),
             ("--tls-resumption", self.tls_resumption.is_some()),
         ];
-        if let Some((flag, _)) = given.iter().find(|(_, given)| *given && !target.tls) {
+        if let Some((flag, _)) = given.iter().find(|(_, given)| *given && !is_spoken) {
             let ab = if *flag == "-k" { " (ab's -k, keep-alive, is the default here.)" } else { "" };
             return wrong(format!(
                 "{flag} is for https:// targets, and none is loaded here: leave it out.{ab}"

@@ -234,3 +234,31 @@ fn a_file_names_the_protocol_or_sets_the_flag() {
     let both = read(serde_json::json!({"protocol": "http1", "http2": true})).unwrap_err().to_string();
     assert!(both.contains("duplicate field"), "{both}");
 }
+
+#[test]
+fn each_of_several_servers_has_threads_and_connections() {
+    let of = |change: &dyn Fn(&mut LoadOptions)| {
+        let mut options = LoadOptions { targets: Some("l".to_owned()), ..Default::default() };
+        change(&mut options);
+        options.plan(None, &|_, _| Ok(b"http://h/\nhttps://i/\nhttp://h:81/\n".to_vec())).map_err(|why| why.0)
+    };
+    let plan = of(&|_| {}).unwrap();
+    assert_eq!((plan.threads, plan.origins().len(), plan.speaks_tls()), (3, 3, true));
+    assert_eq!(of(&|options| options.threads = Some(4)).unwrap().threads, 6);
+    assert_eq!(of(&|options| options.threads = Some(6)).unwrap().threads, 6);
+    let at_rate = |connections, agents| {
+        let plan = of(&|options| {
+            (options.connections, options.rate) = (Some(OneOrMany::One(connections)), rate("1k"));
+        });
+        plan.and_then(|plan| plan.check_threads(agents).map_err(|why| why.0))
+    };
+    assert_eq!((at_rate(4, 1), at_rate(8, 2)), (Ok(()), Ok(())));
+    assert!(at_rate(9, 2).unwrap_err().contains("Give -c a multiple of 2"));
+    let stages = |level: &str| Some(vec![format!("1s:{level}")]);
+    of(&|options| options.stages = stages("10/s")).unwrap();
+    let refused = |change: &dyn Fn(&mut LoadOptions)| of(change).unwrap_err();
+    let few = refused(&|options| options.connections = Some(OneOrMany::One(2)));
+    assert!(few.contains("3 servers, and each has connections of its own: give -c at least 3"), "{few}");
+    assert!(refused(&|options| options.unix = Some("/run/x.sock".to_owned())).contains("--unix"));
+    assert!(refused(&|options| options.stages = stages("10c")).contains("Stages of connections"));
+}

@@ -109,6 +109,12 @@ pub(super) fn capacity_plan(
     let duration = flags.duration.or(Some(WindowValue::Time(DurationValue(PROBE))));
     let options = LoadOptions { duration, ..flags.for_search() };
     let load = common.plan_of(&options, target)?;
+    if load.origins().len() > 1 {
+        return Err(Failure::usage(format!(
+            "A search finds the highest rate of one server, and the list of --targets names {}: give a list of one.",
+            load.origins().len()
+        )));
+    }
     let start = flags.rate.as_ref().and(load.arrivals.rate()).map(Rate::as_per_s);
     let slos = arguments.slos.iter().map(|text| Slo::parse_for_a_search(text)).collect::<Result<Vec<_>, _>>();
     let resolution = Share::parse(&arguments.resolution).ok().map(Share::as_ratio);

@@ -9,7 +9,7 @@ use prony_fleet::pool::NatsLogin;
 use prony_fleet::session::Side;
 use prony_fleet::{Agents, Fleet, Setup, find_server, keys};
 use prony_lab::bench::BenchSetup;
-use prony_load::{Control, LoadError, Snapshot, addresses_of};
+use prony_load::{Control, LoadError, Snapshot, addresses_of, resolve};
 use prony_model::{Measurement, Plan};
 
 use super::manifests;
@@ -178,7 +178,7 @@ fn addresses(setup: &BenchSetup) -> Result<Vec<SocketAddr>, LoadError> {
     let mut all = Vec::new();
     for candidate in &setup.candidates {
         match candidate.candidate.as_url() {
-            Some(url) => all.extend(addresses_of(&Plan::closed(url.clone()))?),
+            Some(url) => all.extend(resolve(url)?),
             // Its port is known when it runs.
             None => all.push(SocketAddr::from((address, 0))),
         }

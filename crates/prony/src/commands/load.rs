@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     let otlp = arguments.otlp.as_deref().map(Endpoint::parse).transpose()?;
     common.save(printer)?;
 
-    warn(&plan, printer);
+    warn(&plan, common.plan.threads, printer);
     let control = interrupt::control()?;
     let embedded = embeds.then(|| Embedded::start_for(&mut plan)).transpose()?;
     if common.plan.is_auto() {
@@ -102,8 +102,15 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
     thresholds::conclude(&trial.slo, &thresholds::not_judged(&trial.slo), arguments.strict)
 }
 
-fn warn(plan: &Plan, printer: &Printer) {
-    if plan.target.tls && plan.tls.verify == Verify::Nothing {
+fn warn(plan: &Plan, threads: Option<u32>, printer: &Printer) {
+    if plan.threads != threads.unwrap_or(1) {
+        printer.note(&format!(
+            "The list names {} servers: {} threads load them (-t), as many each.",
+            plan.origins().len(),
+            plan.threads
+        ));
+    }
+    if plan.speaks_tls() && plan.tls.verify == Verify::Nothing {
         printer.note("-k: the server's certificate is NOT verified.");
     }
     let benching = prony_host::bench_lock::holder(&prony_host::bench_lock::path());

@@ -71,6 +71,43 @@ fn agents_and_their_sum_and_the_ledger_agree_to_the_request() {
 }
 
 #[test]
+fn agents_load_several_servers_each_with_its_lines() {
+    if !has_nats_server("a fleet that loads several servers") {
+        return;
+    }
+    let world = World::new();
+    for load in [
+        &["-n", "2100"][..],
+        &["-R", "3000", "-n", "2100"],
+        &["-R", "3000", "-n", "2100", "--shuffle"],
+        &["-R", "1500", "--arrivals", "poisson", "-n", "1500"],
+        &["--stage", "1s:1000/s", "--stage", "500ms:0/s"],
+    ] {
+        let targets = [0; 2].map(|_| TargetProcess::start(&[]));
+        let [a, b] = targets.each_ref().map(TargetProcess::url);
+        world.write("list.txt", &format!("{a}\n{b}json\n{a}json\n"));
+        let line = ["load", "--targets", "list.txt", "--fleet", "local:2", "-c", "12", "--json", "-", "-q"];
+        let json = loaded(&world, &[&line, load].concat());
+        let by_url = |url: &str| -> u64 {
+            let rows = json["targets"].as_array().unwrap().iter();
+            let of = rows.filter(|row| row["request"].as_str().unwrap().contains(url));
+            of.map(|row| row["run_sent"].as_u64().unwrap()).sum()
+        };
+        let sent = [by_url(&a), by_url(&b)];
+        for (target, sent) in targets.iter().zip(sent) {
+            target.wait_for_requests(sent);
+            assert_eq!(target.ledger()["requests_received"], sent, "{load:?}");
+        }
+        assert_eq!(sum(&json, "run_sent"), sent[0] + sent[1], "{load:?}");
+        if load.contains(&"2100") {
+            assert_eq!(sent, [1400, 700], "{load:?}");
+        }
+        let broken = json["verdict"]["reasons"].as_array().unwrap().iter().any(|r| r["code"] == "arithmetic");
+        assert_eq!((&json["plan"]["threads"], broken), (&2.into(), false), "{json}");
+    }
+}
+
+#[test]
 fn what_cannot_be_a_fleet_is_refused_in_a_sentence() {
     let world = World::new();
     for (arguments, says) in [

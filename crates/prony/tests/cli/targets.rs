@@ -123,6 +123,52 @@ fn expectations_apply_to_every_request_of_a_list() {
 }
 
 #[test]
+fn a_list_of_whole_urls_loads_several_servers() {
+    let world = World::new();
+    let targets = [0; 2].map(|_| TargetProcess::start(&[]));
+    let [a, b] = targets.each_ref().map(TargetProcess::url);
+    world.write("list.txt", &format!("{a}\n{b}json\n{a}json\n{b}json\n{a}\n"));
+    let line = "load --targets list.txt -n 500 -R 5000 --json t.json -o r.jsonl --export jtl=r.jtl";
+    let said = world.prony(&line.split(' ').collect::<Vec<_>>());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.err.contains("The list names 2 servers: 2 threads load them"), "{}", said.err);
+    assert!(
+        said.out.contains("3 requests of 5 lines to 2 servers in turn · 100 connections"),
+        "{}",
+        said.out
+    );
+    let json: Value = serde_json::from_str(&world.read("t.json")).unwrap();
+    let counts: Vec<_> =
+        json["targets"].as_array().unwrap().iter().map(|t| (&t["request"], &t["run_sent"])).collect();
+    let names = [format!("GET {a}"), format!("GET {b}json"), format!("GET {a}json")].map(Value::from);
+    assert_eq!(counts, [(&names[0], &200.into()), (&names[1], &200.into()), (&names[2], &100.into())]);
+    assert_eq!(json["plan"]["targets"]["servers"], Value::from(vec![a.clone(), b.clone()]));
+    let addresses = targets.each_ref().map(|target| target.address.to_string()).join(", ");
+    assert_eq!((&json["plan"]["threads"], &json["target"]["address"]), (&2.into(), &addresses.into()));
+    for (target, paths) in targets.iter().zip([r#"{"/":200,"/json":100}"#, r#"{"/json":200}"#]) {
+        target.wait_for_requests(200);
+        let expected: Value = serde_json::from_str(paths).unwrap();
+        assert_eq!(target.ledger()["requests_by_path"], expected, "{}", target.url());
+    }
+    let jtl = world.read("r.jtl");
+    assert_eq!(
+        (jtl.matches(&format!(",GET {b}json,")).count(), jtl.matches(&format!(",{b}json,")).count()),
+        (200, 200)
+    );
+    let header = &world.lines("r.jsonl", "header")[0];
+    let again = header["reproduce"].as_str().unwrap();
+    assert!(
+        again.starts_with("prony load -c 100 -t 2 -R 5000") && again.contains("--targets FILE"),
+        "{again}"
+    );
+    assert_eq!(
+        world.lines("r.jsonl", "result")[0]["trial"],
+        json,
+        "judged from the log as it was judged live"
+    );
+}
+
+#[test]
 fn invalid_lists_are_refused() {
     let world = World::new();
     let load = |text: &[u8], flags: &[&str]| {
@@ -134,7 +180,13 @@ fn invalid_lists_are_refused() {
         &["--targets l, line 1:", "no server is known", "http://127.0.0.1:8080 --targets"],
     );
     refused(&load(b"", &[]), &["--targets l: It holds no request"]);
-    refused(&load(b"\n#\nhttp://h/\nhttp://i/\n", &[]), &["line 4:", "http://i", "one server"]);
+    refused(&load(b"\n#\nhttp://h/\n/a\nhttp://i/\n", &[]), &["line 5:", "http://i", "write whole URLs"]);
+    refused(&load(b"\nhttp://i/\n", &["http://h/"]), &["line 2:", "http://i", "a list without a URL"]);
+    let several = b"http://h/\nhttp://i/\nhttp://j/\n";
+    refused(&load(several, &["-c", "2"]), &["3 servers", "give -c at least 3"]);
+    refused(&load(several, &["--stage", "1s:9c"]), &["Stages of connections load one server"]);
+    refused(&load(several, &["--unix", "/run/x.sock"]), &["the list names several"]);
+    refused(&world.prony(&["capacity", "--targets", "l"]), &["the highest rate of one server", "names 3"]);
     refused(&load(b"http://h/\xff", &[]), &["line 1:", "not UTF-8"]);
     refused(&load(b"http://h/\nB@D http://h/", &[]), &["line 2:", "not a method"]);
     refused(&load(b"http://me:s3cret@h/ x", &[]), &["line 1:", "follows the URL"]);

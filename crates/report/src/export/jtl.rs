@@ -32,7 +32,9 @@ pub fn write(trial: &Trial, measured: &Measurement, out: &mut dyn Write) -> io::
         let listed = measured.listed.get(sample.request as usize);
         let (label, length) = listed.unwrap_or(&whole);
         let url = match listed.and_then(|(name, _)| name.split_once(' ')) {
-            Some((_, path)) => Cow::Owned(format!("{server}{path}")),
+            Some((_, path)) if path.starts_with('/') => Cow::Owned(format!("{server}{path}")),
+            // One of several servers is named.
+            Some((_, url)) => Cow::Borrowed(url),
             None => Cow::Borrowed(trial.target.url.as_str()),
         };
         let (label, url) = (field(label), field(&url));

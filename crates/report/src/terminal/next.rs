@@ -26,8 +26,9 @@ pub(super) fn after(trial: &Trial, target: Option<&str>) -> Vec<Vec<String>> {
 /// After a closed loop: the highest rate at which p99 stays under about twice this one.
 fn next_search(trial: &Trial, target: Option<&str>) -> Option<Vec<String>> {
     let closed = trial.outcome == Outcome::Carried && trial.plan.rate_per_s.is_none();
-    // A pipeline is refused by a search.
-    let refused = trial.plan.pipeline > 1 && !trial.plan.protocol.multiplexes();
+    // A pipeline is refused by a search, and so are several servers.
+    let pipelined = trial.plan.pipeline > 1 && !trial.plan.protocol.multiplexes();
+    let refused = pipelined || trial.plan.servers() > 1;
     if !closed || refused {
         return None;
     }
@@ -55,8 +56,8 @@ fn next_load(trial: &Trial, target: Option<&str>) -> Option<Vec<String>> {
         // One request, to see its response.
         (Outcome::Broken, _) => {
             let one = RecordedPlan {
-                connections: 1,
-                threads: 1,
+                connections: trial.plan.servers(),
+                threads: trial.plan.servers(),
                 pipeline: 1,
                 requests: Some(1),
                 duration_ns: None,

@@ -217,6 +217,7 @@ fn after_a_closed_load_of_a_list_a_search_by_it_is_named() {
         order: Order::InTurn,
         fingerprint: "0".to_owned(),
         expecting: 0,
+        servers: Vec::new(),
     };
     trial.plan.targets = Some(list);
     let shown = super::trial(&trial, &plain());

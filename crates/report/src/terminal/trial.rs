@@ -47,11 +47,14 @@ pub fn trial(trial: &Trial, options: &TerminalOptions) -> String {
     out.text
 }
 
-/// Which address of a name was loaded: it may have several, of which each load takes one.
+/// Which address of a name was loaded: it may have several, of which each load takes one. Not of several servers.
 fn which_address(trial: &Trial) -> String {
     let address = &trial.target.address;
     let host = address.rsplit_once(':').map_or("", |(host, _)| host);
-    let is_known = host.is_empty() || host == "unix" || trial.target.url.contains(&format!("//{host}"));
+    let is_known = trial.plan.servers() > 1
+        || host.is_empty()
+        || host == "unix"
+        || trial.target.url.contains(&format!("//{host}"));
     if is_known { String::new() } else { format!(" · to {address}") }
 }
 

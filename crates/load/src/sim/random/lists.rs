@@ -1,7 +1,7 @@
 //! Lists of requests, some with parts of their own.
 
 use prony_model::list::{Order, OwnParts, TargetList};
-use prony_model::plan::Expect;
+use prony_model::plan::{Arrivals, Expect, Plan};
 use prony_model::target::Target;
 
 use crate::sim::answer::BODY;
@@ -34,4 +34,20 @@ pub(super) fn own_parts(chance: &mut Chance, list: &mut TargetList) {
         let body = chance.per_mille(300).then(|| vec![b'o'; chance.size(0, 3_000)]);
         request.own = chance.per_mille(500).then(|| Box::new(OwnParts { headers: Vec::new(), body, expect }));
     }
+}
+
+/// A third of the lists that can name two or three servers do, and then as many workers load each.
+pub(super) fn origins(chance: &mut Chance, list: &mut TargetList, plan: &mut Plan) {
+    let origins = chance.between(2, 3) as u32;
+    let is_too_short = list.requests.len() < origins as usize;
+    if is_too_short || matches!(plan.arrivals, Arrivals::ConnectionStages(_)) || chance.per_mille(667) {
+        return;
+    }
+    let other = |i| Target::parse(&format!("http://simulated:{}/", 80 + i)).unwrap();
+    list.origins = (0..origins).map(other).collect();
+    for (request, origin) in list.requests.iter_mut().zip((0..origins).cycle()) {
+        request.origin = origin;
+    }
+    plan.threads *= origins;
+    plan.connections *= origins;
 }

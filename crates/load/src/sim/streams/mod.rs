@@ -10,10 +10,9 @@ mod truth;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::engine::request_order;
+use crate::engine::Division;
 use crate::http2::{Http2, build};
 use crate::pace::Schedule;
-use crate::pace::request_order::Lines;
 use crate::recorder::window_delta::WindowDelta;
 use prony_model::histogram::SparseHistogram;
 use prony_model::list::{ListedRequest, Order, TargetList};
@@ -58,10 +57,17 @@ impl StreamCase {
         plan.work = Work::List(TargetList {
             method: "GET".to_owned(),
             requests: paths
-                .map(|path| ListedRequest { method: "GET".to_owned(), path, userinfo: None, own: None })
+                .map(|path| ListedRequest {
+                    method: "GET".to_owned(),
+                    path,
+                    userinfo: None,
+                    origin: 0,
+                    own: None,
+                })
                 .collect(),
             lines: (0..requests).collect(),
             order: Order::InTurn,
+            origins: Vec::new(),
         });
         StreamCase { case, habits }
     }
@@ -83,10 +89,10 @@ impl StreamCase {
 
     fn play(&self) -> (Played, Vec<Truth>) {
         let plan = &self.case.plan;
-        let list = Lines::of(plan).map(Arc::new);
+        let division = Division::of(plan, plan.threads);
         let network = |number: u32, slots: u32| {
             let seed = self.habits.seed ^ u64::from(number) << 32;
-            let order = request_order(plan, number, plan.threads, list.as_ref());
+            let order = division.request_order(number);
             let habits = Habits { seed, ..self.habits.clone() };
             Network::new(seed, StreamServers::new(habits, plan, slots as usize, order))
         };

@@ -208,7 +208,7 @@ mod tests {
             |log| server(log).columns.core_busy_ns.clear(),
             |log| {
                 server(log).services =
-                    vec![ServiceSamples { window_cpu_ns: 9 * S, ..ServiceSamples::default() }]
+                    vec![ServiceSamples { window_cpu_ns: 9 * S, ..ServiceSamples::default() }];
             },
             |log| server(log).host = Some(prony_model::server_host::ServerHostWindow::default()),
             |log| log.trial(1).client.busiest_worker = 0.9,

@@ -209,7 +209,7 @@ fn what_the_server_used_in_periodic_stalls_is_said() {
         let reasons = trial::judge(&observed, &Host::default()).verdict.reasons;
         reasons.into_iter().find(|reason| reason.code == Code::PeriodicStalls).expect("six stalls")
     };
-    let is_stall = |i: usize| i >= 50 && (i - 50) % 102 == 0;
+    let is_stall = |i: usize| i >= 50 && (i - 50).is_multiple_of(102);
     let waits = said(&|i| if is_stall(i) { 1_000_000 } else { 40_000_000 }, 600);
     assert!((waits.values["cpu_in_stalls_share"] - 0.01).abs() < 1e-9, "{:?}", waits.values);
     assert!((waits.values["cpu_between_share"] - 0.4).abs() < 1e-9, "{:?}", waits.values);

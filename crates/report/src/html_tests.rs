@@ -103,7 +103,7 @@ fn tables_and_plots_have_words_for_those_who_do_not_see_them() {
     let all = |name: &'static str| document.descendants().filter(move |n| n.has_tag_name(name));
     assert!(all("table").count() >= 2 && all("svg").count() >= 2);
     for table in all("table") {
-        let caption = table.children().find(|n| n.is_element()).unwrap();
+        let caption = table.children().find(Node::is_element).unwrap();
         assert!(caption.has_tag_name("caption") && !text(caption).is_empty());
         let region = table.parent_element().unwrap();
         assert_eq!((region.attribute("role"), region.attribute("tabindex")), (Some("region"), Some("0")));

@@ -142,7 +142,8 @@ fn connection_groups(f: &Facts<'_>) -> Option<Reason> {
     let mut seen = Vec::new();
     for count in &f.m.by_connection.per_worker {
         let (own, others) = rest.split_at_checked(*count as usize)?;
-        (seen.extend((own.len() >= CONNECTIONS_MIN).then(|| self::groups(own).is_some())), rest = others);
+        seen.extend((own.len() >= CONNECTIONS_MIN).then(|| self::groups(own).is_some()));
+        rest = others;
     }
     let (fastest, slowest) = (groups.first()?, groups.last()?);
     (seen.iter().all(|seen| *seen) && !seen.is_empty()).then(|| {

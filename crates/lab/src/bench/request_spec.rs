@@ -190,7 +190,10 @@ impl RequestSpec {
                     Route::Sleep => {}
                     Route::Echo | Route::EchoJson => {
                         let body = Some(load.body.clone());
-                        insert(route.path().to_owned(), Expect { status: Some(200), body, ..Expect::default() });
+                        insert(
+                            route.path().to_owned(),
+                            Expect { status: Some(200), body, ..Expect::default() },
+                        );
                     }
                     Route::Db => DB_IDS.map(db_path).into_iter().for_each(|path| {
                         let expect = right_answer(*route, &path, seen);

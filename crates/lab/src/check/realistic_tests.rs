@@ -106,7 +106,7 @@ fn each_broken_rule_of_a_server_with_work_is_named() {
         (
             |path, a| {
                 if path == "/upstream" {
-                    a.2 = b"Hello".to_vec()
+                    a.2 = b"Hello".to_vec();
                 }
             },
             "GET /upstream",
@@ -115,7 +115,7 @@ fn each_broken_rule_of_a_server_with_work_is_named() {
         (
             |path, a| {
                 if path == "/upstream" {
-                    a.0 = 502
+                    a.0 = 502;
                 }
             },
             "GET /upstream",
@@ -124,7 +124,7 @@ fn each_broken_rule_of_a_server_with_work_is_named() {
         (
             |path, a| {
                 if path == "/db?id=1" {
-                    a.2 = b"{}".to_vec()
+                    a.2 = b"{}".to_vec();
                 }
             },
             "GET /db?id=1",
@@ -133,7 +133,7 @@ fn each_broken_rule_of_a_server_with_work_is_named() {
         (
             |path, a| {
                 if path == "/db?id=1000" {
-                    a.0 = 404
+                    a.0 = 404;
                 }
             },
             "GET /db?id=1000",
@@ -142,7 +142,7 @@ fn each_broken_rule_of_a_server_with_work_is_named() {
         (
             |path, a| {
                 if path == "/db?id=2" {
-                    *a = right("/db?id=1", b"")
+                    *a = right("/db?id=1", b"");
                 }
             },
             "GET /db?id=2",
@@ -151,7 +151,7 @@ fn each_broken_rule_of_a_server_with_work_is_named() {
         (
             |path, a| {
                 if path == "/db?id=3" {
-                    a.2 = b"{\"id\":\"3\",\"message\":\"Message 3\"}".to_vec()
+                    a.2 = b"{\"id\":\"3\",\"message\":\"Message 3\"}".to_vec();
                 }
             },
             "GET /db?id=3",
@@ -160,7 +160,7 @@ fn each_broken_rule_of_a_server_with_work_is_named() {
         (
             |path, a| {
                 if path == "/db?id=3" {
-                    a.1 = "text/html"
+                    a.1 = "text/html";
                 }
             },
             "GET /db?id=3",
@@ -169,7 +169,7 @@ fn each_broken_rule_of_a_server_with_work_is_named() {
         (
             |path, a| {
                 if path == "/db?id=1001" {
-                    a.0 = 200
+                    a.0 = 200;
                 }
             },
             "GET /db?id=1001",
@@ -178,7 +178,7 @@ fn each_broken_rule_of_a_server_with_work_is_named() {
         (
             |path, a| {
                 if path == "/db" {
-                    a.0 = 404
+                    a.0 = 404;
                 }
             },
             "GET /db",
@@ -187,7 +187,7 @@ fn each_broken_rule_of_a_server_with_work_is_named() {
         (
             |path, a| {
                 if path == "/db?id=abc" {
-                    a.0 = 500
+                    a.0 = 500;
                 }
             },
             "GET /db?id=abc",
@@ -196,7 +196,7 @@ fn each_broken_rule_of_a_server_with_work_is_named() {
         (
             |path, a| {
                 if path.contains("OR") {
-                    *a = right("/db?id=1", b"")
+                    *a = right("/db?id=1", b"");
                 }
             },
             "GET /db?id=1%20OR%201=1",
@@ -205,7 +205,7 @@ fn each_broken_rule_of_a_server_with_work_is_named() {
         (
             |path, a| {
                 if path.ends_with("2147483648") {
-                    a.0 = 500
+                    a.0 = 500;
                 }
             },
             "GET /db?id=2147483648",
@@ -214,7 +214,7 @@ fn each_broken_rule_of_a_server_with_work_is_named() {
         (
             |path, a| {
                 if path == "/fortunes" {
-                    a.1 = "text/html"
+                    a.1 = "text/html";
                 }
             },
             "GET /fortunes",
@@ -223,7 +223,7 @@ fn each_broken_rule_of_a_server_with_work_is_named() {
         (
             |path, a| {
                 if path == "/fortunes" {
-                    a.2.clear()
+                    a.2.clear();
                 }
             },
             "GET /fortunes",
@@ -232,7 +232,7 @@ fn each_broken_rule_of_a_server_with_work_is_named() {
         (
             |path, a| {
                 if path == "/echo" {
-                    a.2.truncate(4096)
+                    a.2.truncate(4096);
                 }
             },
             "POST /echo, 10 KiB of JSON",

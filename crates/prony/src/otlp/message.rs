@@ -207,7 +207,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    pub(in super::super) fn load(trial: Option<u32>) -> Load {
+    pub(crate) fn load(trial: Option<u32>) -> Load {
         let plan = Plan::closed(Target::parse("http://me:pw@h:8080/?token=x").unwrap());
         let place = trial.map(|trial| ("a".to_owned(), "c50".to_owned(), trial));
         Load { place, ..Load::of(None, &plan) }

@@ -92,12 +92,13 @@ pub fn publish_log(log: &RunLog, name: &str, path: &Path) -> Result<BTreeMap<Str
     Ok(pages.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
+type Numbered = (usize, Result<Run, String>);
 type Found = Vec<(PathBuf, Result<Run, String>)>;
 
 /// Reads each log, writes its page, and keeps what the other pages need of it; in the order of the names.
 fn each_run(named: &[(String, PathBuf)], write: Write<'_>) -> Result<Found, String> {
     let (next, large) = (AtomicUsize::new(0), Mutex::new(()));
-    let work = || -> Result<Vec<(usize, Result<Run, String>)>, String> {
+    let work = || -> Result<Vec<Numbered>, String> {
         let mut done = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
@@ -121,7 +122,7 @@ fn each_run(named: &[(String, PathBuf)], write: Write<'_>) -> Result<Found, Stri
         });
         ended.collect::<Result<Vec<_>, String>>()
     })?;
-    let mut all: Vec<(usize, Result<Run, String>)> = all.into_iter().flatten().collect();
+    let mut all: Vec<Numbered> = all.into_iter().flatten().collect();
     all.sort_by_key(|(at, _)| *at);
     Ok(all.into_iter().map(|(at, run)| (named[at].1.clone(), run)).collect())
 }

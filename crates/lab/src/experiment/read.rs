@@ -64,7 +64,7 @@ pub(super) fn experiment(
     );
     file.refuse_if(trials > TRIALS_MAX, &["blocks"], why)?;
     service::check(&raw.service, &[]).map_err(|why| file.error(&["service"], why))?;
-    routes::check_services(file, &plans, &raw.service)?;
+    routes::check_services(file, plans.iter().filter_map(|plan| plan.route), &raw.service)?;
     let reset = service::reset_of(raw.reset.clone(), raw.reset_timeout, &raw.service)
         .map_err(|(key, why)| file.error(&[key], why))?;
     let experiment = Experiment {

@@ -5,9 +5,9 @@ use prony_model::options::LoadOptions;
 use prony_model::plan::{Plan, Work};
 use prony_model::{PlanError, Secret};
 
-use super::{ExperimentPlan, TomlError, TomlFile};
 use crate::check::{DB_IDS, JSON_TYPE, Route, db_path, json_body};
 use crate::service::{CONTRACT, Service};
+use crate::toml_file::{TomlError, TomlFile};
 
 /// The route of this name, where the table or the defaults name one that can be loaded.
 pub(super) fn loaded(
@@ -55,13 +55,13 @@ pub(super) fn aim(load: &mut Plan, route: Route) -> Result<(), PlanError> {
     load.check()
 }
 
-/// Refuses a plan whose route needs a service of the contract that the file does not have.
+/// Refuses plans' routes that need a service of the contract that the file does not have.
 pub(super) fn check_services(
     file: TomlFile<'_>,
-    plans: &[ExperimentPlan],
+    routes: impl Iterator<Item = Route>,
     services: &[Service],
 ) -> Result<(), TomlError> {
-    for route in plans.iter().filter_map(|plan| plan.route) {
+    for route in routes {
         let Some(name) = route.needs() else { continue };
         let has = services.iter().any(|service| service.is_contract() && service.name == name);
         let why = format!(
@@ -77,10 +77,9 @@ mod tests {
     use std::collections::BTreeSet;
     use std::time::Duration;
 
-    use super::super::Experiment;
-
     use crate::candidate::Candidate;
     use crate::catalogue::Catalogue;
+    use crate::experiment::Experiment;
 
     #[test]
     fn realistic_loads_four_routes_that_its_servers_have() {

@@ -1422,6 +1422,8 @@ export interface RecordedList {
   order: Order;
   /** Different requests among them. */
   requests: number;
+  /** The URLs of all servers where lines name several; the plan's `url` is the first's. */
+  servers?: string[];
 }
 
 /** A plan, as JSON has it. */
@@ -1466,7 +1468,7 @@ export interface RecordedPlan {
   spin: boolean;
   /** The stages, where there are any. */
   stages?: RecordedStage[];
-  /** The list of requests, where there is one; `url` is then the server's, and `method` that of lines without one. */
+  /** The list of requests, where there is one; `url` is then the (first) server's, and `method` that of lines without one. */
   targets?: RecordedList;
   /** Worker threads. */
   threads: number;

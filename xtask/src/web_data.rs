@@ -36,6 +36,8 @@ fn sampled() -> Value {
         "at_ns": each(|i| i * 100_000_000),
         "cpu_ns": each(|i| i * 40_000_000),
         "rss_bytes": each(|i| 14_000_000 + i * 4_096),
+        "cores": [0, 1],
+        "core_busy_ns": [each(|i| i * 50_000_000), each(|i| i * 90_000_000)],
     })
 }
 

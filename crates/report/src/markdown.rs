@@ -120,12 +120,14 @@ fn push_item(out: &mut String, item: &Item) {
 
 fn push_table(out: &mut String, table: &Table) {
     for (at, (row, ink)) in table.rows.iter().enumerate() {
-        let mut cells: Vec<String> = row.iter().map(|cell| text(cell)).collect();
+        let is_code = |column: usize| at > 0 && table.columns[column].0 == Align::Code;
+        let cell = |(column, cell): (usize, &String)| if is_code(column) { code(cell) } else { text(cell) };
+        let mut cells: Vec<String> = row.iter().enumerate().map(cell).collect();
         if let (Ink::GOOD | Ink::BAD, Some(last)) = (*ink, cells.last_mut()) {
             *last = format!("**{last}**");
         }
         match at {
-            0 => push_head(out, cells, |column| table.columns[column].0 == Align::Left),
+            0 => push_head(out, cells, |column| table.columns[column].0 != Align::Right),
             _ => push_row(out, cells),
         }
     }

@@ -182,8 +182,7 @@ fn mean_responses(f: &Facts<'_>) -> Option<Vec<[f64; 2]>> {
     let ByConnection { answered, mean_response_ns, .. } = &f.m.by_connection;
     let at_once = f.m.http2.map_or(u64::from(f.plan.pipeline), |used| used.streams);
     let is_counted = mean_response_ns[0].len() == answered[0].len();
-    if (f.plan.is_open() && !is_counted) || answered.iter().flatten().any(|count| *count < ANSWERED_MIN)
-    {
+    if (f.plan.is_open() && !is_counted) || answered.iter().flatten().any(|count| *count < ANSWERED_MIN) {
         return None;
     }
     let mean = |half: usize, i: usize| match is_counted {

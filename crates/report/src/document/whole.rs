@@ -174,7 +174,7 @@ fn by_request(trial: &Trial) -> Vec<Block> {
 }
 
 fn thresholds(slos: &[SloRecord]) -> Option<Block> {
-    let mut table = Table::new(&[(Align::Left, 0); 4]);
+    let mut table = Table::new(&[(Align::Code, 0), (Align::Left, 0), (Align::Left, 0), (Align::Left, 0)]);
     table.row(["threshold", "", "measured", "to decide it"].map(str::to_owned).to_vec());
     for slo in slos {
         let to_decide = slo.to_decide.clone().unwrap_or_default();

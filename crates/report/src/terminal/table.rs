@@ -6,6 +6,8 @@ use super::lines::Ink;
 pub(crate) enum Align {
     Left,
     Right,
+    /// To the left, and what is typed just so.
+    Code,
 }
 
 /// A table: every row has as many cells as there are columns, and the first is its head.
@@ -49,7 +51,7 @@ impl Table {
             let cell = row.get(i).map_or("", String::as_str);
             let pad = " ".repeat(width.saturating_sub(cell.chars().count() + 1));
             match self.columns[i].0 {
-                Align::Left => line.extend([" ", cell, &pad]),
+                Align::Left | Align::Code => line.extend([" ", cell, &pad]),
                 Align::Right => line.extend([" ", &pad, cell]),
             }
         }

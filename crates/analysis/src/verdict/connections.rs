@@ -86,7 +86,8 @@ fn connections_closed(f: &Facts<'_>) -> Option<Reason> {
         let waits = &f.parts.connect_wait;
         let mean_wait_ns = waits.mean();
         let (after, after_ns) = regular_end(f);
-        let rule: Vec<String> = (after.iter().map(|requests| format!("{requests} requests")))
+        let requests = |n: &u64| if *n == 1 { "one request".to_owned() } else { format!("{n} requests") };
+        let rule: Vec<String> = (after.iter().map(requests))
             .chain(after_ns.map(duration))
             .collect();
         let rule = if rule.is_empty() { String::new() } else { format!(", each after {}", rule.join(" and ")) };

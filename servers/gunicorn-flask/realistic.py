@@ -1,6 +1,7 @@
 """The Flask application with the routes whose services there are; nothing of them is loaded where there are none."""
 
 import os
+import re
 
 from app import app
 
@@ -16,6 +17,8 @@ def over_postgres():
         min_size=1,
         max_size=int(os.environ["DB_POOL"]),
         open=False,
+        # Else each query is a transaction of three round trips.
+        kwargs={"autocommit": True},
     )
 
     def rows(sql, *parameters):
@@ -26,7 +29,7 @@ def over_postgres():
     @app.get("/db")
     def db():
         number = request.args.get("id", "")
-        if not number.isdecimal() or int(number) > 2147483647:
+        if not re.fullmatch("[0-9]{1,10}", number) or int(number) > 2147483647:
             abort(400)
         found = rows("SELECT id, message FROM message WHERE id = %s", int(number))
         if not found:
@@ -48,6 +51,7 @@ def over_upstream():
     from requests import Session
 
     session = Session()
+    session.trust_env = False  # reads proxies and passwords for each request
     url = f"http://127.0.0.1:{os.environ['UPSTREAM_PORT']}/"
 
     @app.get("/upstream")

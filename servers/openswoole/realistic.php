@@ -29,10 +29,11 @@ final class Connections
             $connection = $this->free->pop();
         }
         try {
-            $statement = $connection[1][$sql] ??= $connection[0]->prepare($sql);
+            $statement = $connection[1][$sql] ?? $connection[0]->prepare($sql);
             if ($statement === false || !$statement->execute($parameters)) {
                 throw new RuntimeException('PostgreSQL: ' . $connection[0]->error);
             }
+            $connection[1][$sql] = $statement;
 
             return $statement->fetchAll() ?: [];
         } finally {

@@ -55,8 +55,13 @@ final class Connections
         if ($this->free !== []) {
             $ask(array_pop($this->free));
         } elseif ($this->made < $this->most) {
-            $this->made++;
-            $ask(pg_connect('host=127.0.0.1 user=prony dbname=prony port=' . getenv('DB_PORT'), PGSQL_CONNECT_FORCE_NEW));
+            $made = pg_connect('host=127.0.0.1 user=prony dbname=prony port=' . getenv('DB_PORT'), PGSQL_CONNECT_FORCE_NEW);
+            if ($made === false) {
+                $deferred->reject(new RuntimeException('PostgreSQL: no connection'));
+            } else {
+                $this->made++;
+                $ask($made);
+            }
         } else {
             $this->waiting->enqueue($ask);
         }

@@ -1,6 +1,7 @@
 """The ASGI application with the routes whose services there are; nothing of them is loaded where there are none."""
 
 import os
+import re
 
 import app as contract
 
@@ -17,20 +18,29 @@ def over_postgres():
 
     pools = {}
 
+    async def kept(connection):
+        """Instead of a statement after each query that resets the session."""
+
     async def pool():
         """The pool of this process; requests that come before it is made wait for it."""
         if "it" not in pools:
             port, most = int(os.environ["DB_PORT"]), int(os.environ["DB_POOL"])
             pools["it"] = asyncio.ensure_future(
                 asyncpg.create_pool(
-                    host="127.0.0.1", port=port, user="prony", database="prony", min_size=1, max_size=most
+                    host="127.0.0.1",
+                    port=port,
+                    user="prony",
+                    database="prony",
+                    min_size=1,
+                    max_size=most,
+                    reset=kept,
                 )
             )
         return await pools["it"]
 
     async def db(scope):
         number = parse_qs(scope["query_string"].decode("latin-1")).get("id", [""])[0]
-        if not number.isdecimal() or int(number) > 2147483647:
+        if not re.fullmatch("[0-9]{1,10}", number) or int(number) > 2147483647:
             return 400, b"text/plain", b"id must be a number"
         row = await (await pool()).fetchrow("SELECT id, message FROM message WHERE id = $1", int(number))
         if row is None:

@@ -207,6 +207,15 @@ impl RecordedPlan {
             let is_secret = is_secret_by_custom(name) && !is_asked_for(value);
             *value = if is_secret { REDACTED.to_owned() } else { redacted_command(value) };
         }
+        for expected in &mut self.expect_json {
+            let Some((pointer, value)) = expected.split_once('=') else { continue };
+            let is_secret = is_secret_by_custom(pointer) && !is_asked_for(value);
+            let value = if is_secret { REDACTED.to_owned() } else { redacted_command(value) };
+            *expected = format!("{pointer}={value}");
+        }
+        for server in self.targets.iter_mut().flat_map(|list| &mut list.servers) {
+            *server = redacted_command(server);
+        }
     }
 
     /// `None` where the record lacks its rate, as a search's plan does, or its stages.

@@ -314,6 +314,11 @@ pub struct PlannedTrial {
 }
 
 impl PlannedTrial {
+    /// Its name where trials are shown one by one.
+    pub fn name(&self) -> String {
+        format!("{} · {} · #{}", self.candidate, self.plan, u64::from(self.index) + 1)
+    }
+
     /// Who is loaded: the candidate's label, or `twin of` it.
     pub fn who(&self) -> String {
         match self.control {

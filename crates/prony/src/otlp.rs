@@ -49,7 +49,8 @@ impl Endpoint {
         Dialer::of(&Plan::closed(self.0.clone())).map_err(|why| why.to_string())
     }
 
-    fn post(&self, dialer: &Dialer, body: &[u8]) -> Result<(), String> {
+    /// Sends it; what a collector that took the rest has rejected, which is not to be sent again (OTLP, partial success).
+    fn post(&self, dialer: &Dialer, body: &[u8]) -> Result<Option<String>, String> {
         let agent = format!("prony/{}", env!("CARGO_PKG_VERSION"));
         let headers = [("Content-Type", "application/json"), ("User-Agent", agent.as_str())];
         let headers = headers.map(|(name, value)| Ok((name.to_owned(), Secret::of_header(name, value)?)));
@@ -60,12 +61,11 @@ impl Endpoint {
         }
         let said: Value = serde_json::from_slice(&said).unwrap_or_default();
         let rejected = &said["partialSuccess"]["rejectedDataPoints"];
+        let why = said["partialSuccess"]["errorMessage"].as_str().unwrap_or("without a reason");
         // A 64-bit integer, which OTLP's JSON has as a text or as a number.
         match rejected.as_u64().or_else(|| rejected.as_str()?.parse().ok()) {
-            None | Some(0) => Ok(()),
-            Some(n) => {
-                Err(format!("It rejected {n} data points: {}.", said["partialSuccess"]["errorMessage"]))
-            }
+            None | Some(0) => Ok(None),
+            Some(n) => Ok(Some(format!("It rejected {n} data points: {why}."))),
         }
     }
 }
@@ -215,7 +215,11 @@ impl Exporter {
         self.exports += 1;
         let dialer = self.dialer.as_ref().map_err(String::clone);
         match dialer.and_then(|dialer| self.endpoint.post(dialer, body.as_bytes())) {
-            Ok(()) => self.ended.clear(),
+            Ok(rejected) => {
+                self.ended.clear();
+                self.failed += u64::from(rejected.is_some());
+                self.last_why = rejected.unwrap_or_else(|| std::mem::take(&mut self.last_why));
+            }
             Err(why) => {
                 self.failed += 1;
                 self.last_why = why;

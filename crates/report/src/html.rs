@@ -128,7 +128,8 @@ fn of_blocks(table: &Table, caption: &str, server: ServerLink<'_>) -> String {
     let columns: Vec<(&str, Align)> =
         head.iter().zip(&table.columns).map(|(name, (align, _))| (name.as_str(), *align)).collect();
     let cells = |(row, ink): &(Vec<String>, Ink)| -> Vec<String> {
-        let cell = |(at, cell): (usize, &String)| match server(cell).filter(|_| head[at] == SERVER) {
+        let page = |at: usize, cell: &String| if head[at] == SERVER { server(cell) } else { None };
+        let cell = |(at, cell): (usize, &String)| match page(at, cell) {
             Some(href) => link(&href, cell),
             None if at + 1 == row.len() && !class(*ink).is_empty() => {
                 format!("<span class=\"{}\">{}</span>", class(*ink), escape(cell))
@@ -157,9 +158,12 @@ pub(crate) fn table(
          <caption>{caption}</caption>\n<thead><tr>"
     );
     for (at, (name, _)) in columns.iter().enumerate() {
-        // A column of verdicts has no head where people see what it is.
-        let name =
-            if name.is_empty() { "<span class=\"hidden\">verdict</span>".into() } else { escape(name) };
+        // Columns of figures' names and of verdicts have no head where people see what they are.
+        let unnamed = if at == row_head { "figure" } else { "verdict" };
+        let name = match name.is_empty() {
+            true => format!("<span class=\"hidden\">{unnamed}</span>"),
+            false => escape(name),
+        };
         out.push_str(&format!("<th scope=\"col\"{}>{name}</th>", align(at)));
     }
     out.push_str("</tr></thead>\n<tbody>\n");

@@ -133,6 +133,11 @@ fn push_table(out: &mut String, table: &Table) {
     }
 }
 
+/// Trials and searches of single loads, each under its name, with what failed.
+pub fn trials(log: &RunLog) -> String {
+    blocks(&document::trials(log)).trim_start().to_owned()
+}
+
 /// One trial: its first line, its percentiles, and its verdict's reasons.
 pub fn trial(trial: &Trial) -> String {
     blocks(&document::trial(trial)).trim_start().to_owned()

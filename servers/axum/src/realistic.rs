@@ -67,7 +67,7 @@ async fn rows(pool: &Pool, sql: &str, id: Option<i32>) -> Result<Vec<Message>, F
 }
 
 async fn db(State(pool): State<Pool>, Query(Id { id }): Query<Id>) -> Result<Json<Message>, Failure> {
-    let id = id.parse::<i32>().ok().filter(|id| *id >= 0);
+    let id = id.parse::<i32>().ok().filter(|_| id.bytes().all(|b| b.is_ascii_digit()));
     let id = id.ok_or_else(|| (StatusCode::BAD_REQUEST, "id must be a number".to_owned()))?;
     let mut found = rows(&pool, "SELECT id, message FROM message WHERE id = $1", Some(id)).await?;
     found.pop().map(Json).ok_or_else(|| (StatusCode::NOT_FOUND, "Not Found".to_owned()))

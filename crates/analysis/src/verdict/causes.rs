@@ -142,9 +142,10 @@ fn periodic_stalls(f: &Facts<'_>) -> Option<Reason> {
 fn cpu_by(columns: &SampleColumns, stalled: &[bool], width_ns: u64) -> Option<(f64, f64)> {
     let used_by = |at_ns: u64| {
         let at_ns = i64::try_from(at_ns).ok()?;
-        let after = columns.at_ns.iter().position(|sampled| *sampled >= at_ns)?;
-        let before = after.saturating_sub(usize::from(columns.at_ns[after] > at_ns));
-        let (from_ns, to_ns) = (columns.at_ns[before], columns.at_ns[after]);
+        let after = columns.at_ns.partition_point(|sampled| *sampled < at_ns);
+        let to_ns = *columns.at_ns.get(after)?;
+        let before = after.saturating_sub(usize::from(to_ns > at_ns));
+        let from_ns = columns.at_ns[before];
         if from_ns > at_ns {
             return None;
         }

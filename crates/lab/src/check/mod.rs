@@ -24,7 +24,7 @@ pub(crate) use contract::{Never, NotReady, check, ready};
 pub(crate) use custom::{CustomCheck, validate_checks, written_field, written_secret};
 #[cfg(test)]
 pub(crate) use fortunes::ROWS as FORTUNES;
-pub(crate) use realistic::{DB_IDS, JSON_TYPE, db_path, json_body};
+pub(crate) use realistic::{DB_IDS, JSON_TYPE, UPSTREAM_DELAY, db_path, json_body};
 pub(crate) use route::{DB, Route, UPSTREAM};
 
 /// Every route of text answers this.

@@ -10,15 +10,15 @@ use super::contract::{Checks, head_is, waited};
 use super::{GREETING, Route, fortunes};
 
 /// How long the contract's upstream waits: `service/contract.rs` starts it.
-pub(super) const UPSTREAM_DELAY: Duration = Duration::from_millis(10);
+pub(crate) const UPSTREAM_DELAY: Duration = Duration::from_millis(10);
 /// What the check asks `/db` for, the first and the last row among them; a load asks for them in turn.
 pub(crate) const DB_IDS: [u32; 16] =
     [1, 2, 3, 10, 99, 100, 250, 333, 500, 512, 640, 750, 777, 900, 999, 1000];
 /// Ids of no row.
 pub(super) const DB_ABSENT: [&str; 3] = ["0", "1001", "2147483647"];
 /// Queries that name no id: none, no number, more than a number, and numbers that the column's type cannot have.
-pub(super) const DB_WRONG: [&str; 6] =
-    ["", "?id=", "?id=abc", "?id=1%20OR%201=1", "?id=-1", "?id=2147483648"];
+pub(super) const DB_WRONG: [&str; 8] =
+    ["", "?id=", "?id=abc", "?id=1%20OR%201=1", "?id=-1", "?id=2147483648", "?id=%2B7", "?id=%D9%A7"];
 pub(crate) const JSON_BYTES: usize = 10 << 10;
 pub(crate) const JSON_TYPE: &str = "application/json";
 
@@ -76,12 +76,13 @@ impl Checks<'_> {
         let (response, wire) = self.ask("GET", &path, None);
         let judged = response.map_err(|fault| fault.to_string()).and_then(|response| {
             let said = judge(&response)?;
-            Ok((said, response.body))
+            // Of what is loaded; absent and wrong ids are not.
+            Ok((said, (response.status == 200).then_some(response.body)))
         });
         let name = format!("GET {path}");
         match judged {
             Ok((said, body)) => {
-                self.report.bodies.insert(path, body);
+                self.report.bodies.extend(body.map(|body| (path, body)));
                 self.push(&name, false, Ok(said), None);
                 true
             }

@@ -100,6 +100,7 @@ fn a_server_with_work_passes_in_full() {
     let seen = |path: &str| report.bodies().get(path).map(|body| String::from_utf8_lossy(body).into_owned());
     assert_eq!(seen("/db?id=1000").as_deref(), Some("{ \"message\":\"Message 1000\",\"id\":1000 }"));
     assert_eq!(seen("/fortunes"), Some(fortunes::tests::right_page()));
+    assert_eq!((seen("/db"), seen("/db?id=abc")), (None, None));
 }
 
 #[test]

@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::Service;
-use crate::check::{DB, UPSTREAM};
+use crate::check::{DB, UPSTREAM, UPSTREAM_DELAY};
 
 /// The word by which they are asked for.
 pub(crate) const CONTRACT: &str = "contract";
 pub(super) const SEED: &str = include_str!("contract.sql");
-/// Prony's own reference server; its delay is `check`'s `UPSTREAM_DELAY`.
-const UPSTREAM_COMMAND: &str = "exec \"{prony}\" target --port {port} --delay 10ms --threads 1";
 
 impl Service {
     pub(crate) fn contract(name: &str, settings: &BTreeMap<String, String>) -> Result<Service, String> {
@@ -22,7 +20,10 @@ impl Service {
                 settings,
             ),
             UPSTREAM if settings.is_empty() => {
-                Ok(Service { known: Some(known), ..Service::new(name, UPSTREAM_COMMAND) })
+                let delay_ms = UPSTREAM_DELAY.as_millis();
+                let command =
+                    format!("exec \"{{prony}}\" target --port {{port}} --delay {delay_ms}ms --threads 1");
+                Ok(Service { known: Some(known), ..Service::new(name, &command) })
             }
             UPSTREAM => Err(format!("the service {name:?} of the contract has no settings: leave them out.")),
             _ => Err(format!(

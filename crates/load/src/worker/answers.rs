@@ -284,9 +284,8 @@ fn enter(
     if !expect.accepts_status(status) {
         recorder.failed(now, times, ErrorKind::UnexpectedStatus, || format!("status {status}"));
     } else if let Err(length) = body {
-        let why = requests.body(place).why(length);
-        let Some(times) = requests.get_mut(place) else { return };
-        recorder.failed(now, times, ErrorKind::BodyMismatch, || why);
+        let times = *times;
+        recorder.failed(now, &times, ErrorKind::BodyMismatch, || requests.body(place).why(length));
     } else {
         recorder.completed(now, times);
     }

@@ -11,24 +11,24 @@ use crate::{plan, run};
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const LAST: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
 
-/// Connects of this network namespace that found a listening socket's queue full.
-fn listen_overflows() -> u64 {
-    let text = std::fs::read_to_string("/proc/net/netstat").unwrap();
-    let lines: Vec<Vec<&str>> =
-        text.lines().filter_map(|line| Some(line.strip_prefix("TcpExt: ")?.split(' ').collect())).collect();
-    let at = lines[0].iter().position(|name| *name == "ListenOverflows").unwrap();
-    lines[1][at].parse().unwrap()
+/// Whether the kernel has sent the first packet of a connect to this port again (proc_net_tcp: the state SYN_SENT, its retransmits).
+fn was_asked_again(port: u16) -> bool {
+    let text = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let port = format!(":{port:04X}");
+    text.lines().any(|line| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        fields[2].ends_with(&port) && fields[3] == "02" && fields[6] != "00000000"
+    })
 }
 
-/// A listening socket whose queue takes one connection, and that accepts none until another was turned away.
+/// A listening socket whose queue takes one connection, and that accepts none until another was asked for again.
 #[test]
 fn connects_that_were_retried_before_the_clock_are_counted() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     rustix::net::listen(&listener, 0).unwrap();
     let address = listener.local_addr().unwrap();
-    let before = listen_overflows();
     thread::spawn(move || {
-        while listen_overflows() == before {
+        while !was_asked_again(address.port()) {
             thread::sleep(Duration::from_millis(1));
         }
         for mut stream in listener.incoming().flatten() {

@@ -51,13 +51,16 @@ impl ByConnection {
     /// Whether its columns fit each other, and their numbers can be a load's.
     pub fn check(&self) -> Result<(), String> {
         let columns = || self.answered.iter().chain(&self.mean_response_ns);
-        let most = columns().map(Vec::len).max().unwrap_or(0).max(self.ended_after.len());
+        let most = columns().map(Vec::len).chain([self.ended_after.len(), self.per_worker.len()]).max();
+        let most = most.unwrap_or(0);
         few("connections with figures of their own", most, CONNECTIONS_MAX)?;
         let counts = self.answered.iter().flatten().chain(&self.ended_after);
         within(counts.copied(), COUNT_MAX)?;
         numbers(self.mean_response_ns.iter().flatten().chain(&self.ended_after_ns).copied())?;
         let stood: u64 = self.per_worker.iter().map(|count| u64::from(*count)).sum();
-        let fits = columns().all(|column| column.len() as u64 == stood || column.is_empty())
+        let is_full = |column: &Vec<u64>| column.len() as u64 == stood;
+        let fits = self.answered.iter().all(is_full)
+            && (self.mean_response_ns.iter().all(is_full) || self.mean_response_ns.iter().all(Vec::is_empty))
             && self.ended_after.len() == self.ended_after_ns.len();
         if fits { Ok(()) } else { Err("its columns of connections differ in length".to_owned()) }
     }
@@ -91,6 +94,9 @@ mod tests {
         assert!(of(257).check().is_err());
         assert!(ByConnection { per_worker: vec![4], ..of(5) }.check().is_err());
         assert!(ByConnection { ended_after: vec![], ..of(5) }.check().is_err());
+        assert!(ByConnection { answered: [vec![5; 5], vec![]], ..of(5) }.check().is_err());
+        assert!(ByConnection { mean_response_ns: [vec![5; 5], vec![]], ..of(5) }.check().is_err());
+        assert!(ByConnection { per_worker: vec![0; 257], ..ByConnection::default() }.check().is_err());
         assert!(ByConnection { ended_after: vec![u64::MAX; 5], ..of(5) }.check().is_err());
     }
 }

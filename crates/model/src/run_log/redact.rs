@@ -111,7 +111,8 @@ mod tests {
             pair("X-Token", "@env:TOKEN"),
             pair("Accept", "text/html"),
         ];
-        let plan = RecordedPlan { url: url.to_owned(), headers, ..RecordedPlan::default() };
+        let expect_json = vec!["/api_key=\"s3cret\"".to_owned(), "/id=17".to_owned()];
+        let plan = RecordedPlan { url: url.to_owned(), headers, expect_json, ..RecordedPlan::default() };
         let named = NamedPlan {
             name: "p".to_owned(),
             describe: "1 connection, GET /?api_key=s3cret".to_owned(),

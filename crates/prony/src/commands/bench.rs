@@ -83,6 +83,7 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
         }
     };
     drop(live);
+    watch.finish(printer);
     if let Ok(outcome) = &outcome
         && outcome.end != End::Interrupted
     {
@@ -108,7 +109,6 @@ pub(crate) fn run(arguments: &BenchArguments, printer: &Printer) -> Result<(), F
             thresholds::conclude(&held, &not_judged, arguments.strict)
         }
         Err(why) => {
-            watch.finish(printer);
             watch.end(Err(why.to_string()));
             Err(failure(why))
         }
@@ -188,7 +188,6 @@ fn conclude(
         Err(why) => printer.note(&format!("No HTML report: {why}")),
     }
     printer.out(&made);
-    watch.finish(printer);
     watch.end(Ok(log));
     if outcome.end == End::Interrupted {
         printer.note(&format!(

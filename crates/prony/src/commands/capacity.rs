@@ -111,7 +111,7 @@ pub(super) fn capacity_plan(
     let load = common.plan_of(&options, target)?;
     if load.origins().len() > 1 {
         return Err(Failure::usage(format!(
-            "A search finds the highest rate of one server, and the list of --targets names {}: give a list of one.",
+            "A search finds the highest rate of one server, and the list of --targets names {}: give a list that names one server.",
             load.origins().len()
         )));
     }

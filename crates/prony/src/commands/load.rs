@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &LoadArguments, printer: &Printer) -> Result<(), Fa
 fn warn(plan: &Plan, threads: Option<u32>, printer: &Printer) {
     if plan.threads != threads.unwrap_or(1) {
         printer.note(&format!(
-            "The list names {} servers: {} threads load them (-t), as many each.",
+            "The list names {} servers, and each has as many threads: -t {}.",
             plan.origins().len(),
             plan.threads
         ));

@@ -127,7 +127,7 @@ impl Folder {
 
     /// Removes what the earlier site had and this one has not, and says in the marker what there is.
     fn close(self) -> Result<(), String> {
-        let (names, _) = self.written.lock().map(|mut all| std::mem::take(&mut *all)).unwrap_or_default();
+        let names = std::mem::take(&mut self.written.lock().unwrap_or_else(PoisonError::into_inner).0);
         for gone in self.earlier.difference(&names).filter(|path| is_of_a_site(path)) {
             let path = self.path.join(gone);
             if fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file()) {

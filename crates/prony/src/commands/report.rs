@@ -64,7 +64,7 @@ fn with_plots(log: &RunLog, arguments: &ReportArguments, printer: &Printer) -> R
     let (Some(output), Some(stem)) = (output, stem.filter(|_| !arguments.open && arguments.only.is_empty()))
     else {
         return Err(Failure::usage(
-            "--plots goes with --format markdown and -o FILE alone: the plots are files beside FILE.",
+            "--plots goes with --format markdown and -o FILE, without --open and --only: the plots are files beside FILE.",
         ));
     };
     let (text, plots) = markdown::with_plots(log, &runs::plain(&stem.to_string_lossy()));
@@ -127,14 +127,11 @@ fn render(log: &RunLog, format: ReportFormat, options: TerminalOptions) -> Resul
             _ => terminal::experiment(&analysis, &options),
         });
     }
-    let named = |r: &TrialResult| {
-        let name = format!("{} · {} · #{}", r.planned.candidate, r.planned.plan, r.planned.index + 1);
-        Some((name, r.trial.clone()?))
-    };
+    let named = |r: &TrialResult| Some((r.planned.name(), r.trial.clone()?));
     let trials: Vec<(String, Trial)> = log.results.iter().filter_map(named).collect();
     let each = || trials.iter().map(|(_, trial)| trial);
     Ok(match format {
-        ReportFormat::Markdown => each().map(markdown::trial).collect::<Vec<_>>().join("\n"),
+        ReportFormat::Markdown => markdown::trials(log),
         ReportFormat::Json => json::pretty(&each().collect::<Vec<_>>()),
         ReportFormat::Csv => csv::trials(&trials),
         ReportFormat::Github => github::trials(&trials),
@@ -144,8 +141,8 @@ fn render(log: &RunLog, format: ReportFormat, options: TerminalOptions) -> Resul
 
 fn nothing_known() -> Failure {
     Failure::not_measured(
-        "No figure of this run can be written in this format: each is withheld, known only as a bound, or of trials that \
-         do not count.",
+        "No figure of this run can be written in this format: each is withheld, known only as a bound, the response time of an \
+         overload, or of trials that do not count.",
     )
 }
 

@@ -25,8 +25,8 @@ const OTHER: &str = "_OTHER";
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Load {
     method: String,
-    address: String,
-    port: u16,
+    /// Its address and port; none of a list that names several.
+    server: Option<(String, u16)>,
     version: &'static str,
     rate_per_s: Option<f64>,
     /// In an experiment: candidate, plan, and the trial's number.
@@ -49,8 +49,7 @@ impl Load {
         let is_known = plan.work.list().is_none() && METHODS.contains(&plan.work.method());
         Load {
             method: if is_known { plan.work.method() } else { OTHER }.to_owned(),
-            address: plan.target.name().to_owned(),
-            port: plan.target.port,
+            server: (plan.origins().len() == 1).then(|| (plan.target.name().to_owned(), plan.target.port)),
             version: match plan.protocol {
                 Protocol::Http1 => "1.1",
                 Protocol::Http2 => "2",
@@ -61,12 +60,12 @@ impl Load {
     }
 
     fn attributes(&self) -> Vec<Value> {
-        let mut all = vec![
-            attribute("http.request.method", text(&self.method)),
-            attribute("server.address", text(&self.address)),
-            attribute("server.port", whole(self.port.into())),
-            attribute("network.protocol.version", text(self.version)),
-        ];
+        let mut all = vec![attribute("http.request.method", text(&self.method))];
+        if let Some((address, port)) = &self.server {
+            all.push(attribute("server.address", text(address)));
+            all.push(attribute("server.port", whole((*port).into())));
+        }
+        all.push(attribute("network.protocol.version", text(self.version)));
         if let Some((candidate, plan, trial)) = &self.place {
             all.push(attribute("prony.candidate", text(candidate)));
             all.push(attribute("prony.plan", text(plan)));

@@ -173,7 +173,7 @@ fn a_collector_that_does_not_take_them_costs_one_note() {
     for (address, why) in [
         (free, "connection refused"),
         (unwell, "It responded with status 503."),
-        (rejecting, "It rejected 7 data points: \"too many\"."),
+        (rejecting, "It rejected 7 data points: too many."),
     ] {
         let otlp = format!("http://me:s3cretword@{address}");
         let said = load(&world, &target.url(), &otlp, &["-n", "100"]);

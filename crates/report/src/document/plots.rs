@@ -8,7 +8,7 @@ use prony_model::Estimate;
 use prony_model::trial::Trial;
 use prony_model::unit::Unit;
 
-use crate::svg::{Bar, Chart, Drawn, LINES_MAX, Line, Plot, Scale};
+use crate::svg::{Bar, Chart, DOTS_MAX, Drawn, LINES_MAX, Line, Plot, Scale};
 use crate::{format, words};
 
 /// Candidates with a bar at most.
@@ -155,7 +155,9 @@ pub(crate) fn of_history(history: &History, series: &HistorySeries) -> Option<Pl
     if points.len() < 2 {
         return None;
     }
-    let placed = series.points.iter().filter_map(of_point);
+    // So many have no room for intervals beside each other.
+    let is_crowded = points.len() > DOTS_MAX;
+    let placed = series.points.iter().filter_map(of_point).filter(|_| !is_crowded);
     let whiskers = placed.filter_map(|(at, e)| Some((at, e.ci_low?, e.ci_high?))).collect();
     let mut lines = vec![Line { points, whiskers, dots: true, ..Line::new("runs", 0) }];
     for (nth, level) in series.levels.iter().enumerate() {
@@ -170,6 +172,7 @@ pub(crate) fn of_history(history: &History, series: &HistorySeries) -> Option<Pl
     let said: Vec<String> =
         [format!("{runs}: {}", words::series_verdict(series))].into_iter().chain(changes).collect();
     let drawn = Drawn::Chart(Chart { x: Scale::Time, y: Scale::Figure(history.unit, false), lines, marks });
-    let title = format!("{} of {} over its runs: {}", history.figure, series.candidate, series.plan);
+    let without = if is_crowded { ", without intervals" } else { "" };
+    let title = format!("{} of {} over its runs{without}: {}", history.figure, series.candidate, series.plan);
     Some(Plot { title, said: said.join("; "), drawn }).filter(|plot| !plot.is_empty())
 }

@@ -85,12 +85,10 @@ pub(crate) fn trials(log: &RunLog) -> Vec<Block> {
     let mut blocks = Vec::new();
     if left_out > 0 {
         let earlier = format::count(left_out as u64, "earlier trial", "earlier trials");
-        blocks.push(Block::Text(format!("{earlier} not shown: the data have all."), Ink::PLAIN));
+        blocks.push(Block::Text(format!("{earlier} not shown: the run log has all."), Ink::PLAIN));
     }
     for result in &log.results[left_out..] {
-        let p = &result.planned;
-        let name = format!("{} · {} · #{}", p.candidate, p.plan, u64::from(p.index) + 1);
-        blocks.push(Block::Section(name));
+        blocks.push(Block::Section(result.planned.name()));
         match (&result.capacity, &result.trial, &result.failure) {
             (Some(found), ..) => blocks.extend(search(found)),
             (None, Some(measured), _) => blocks.extend(trial(measured)),

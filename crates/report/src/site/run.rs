@@ -103,9 +103,7 @@ fn whole(analysis: &ExperimentAnalysis) -> (String, String, String) {
 fn single(log: &RunLog, entry: &mut RunEntry) -> (String, String, String) {
     let mut trials: Vec<(String, Trial)> = Vec::new();
     for result in &log.results {
-        let p = &result.planned;
-        let named = format!("{} · {} · #{}", p.candidate, p.plan, u64::from(p.index) + 1);
-        trials.extend(result.trial.clone().map(|trial| (named, trial)));
+        trials.extend(result.trial.clone().map(|trial| (result.planned.name(), trial)));
     }
     if let [(_, one)] = trials.as_slice() {
         entry.title = format!("{}: {}", one.target.url, words::plan_line(one));

@@ -32,7 +32,7 @@ const VALUE: f64 = 92.0;
 /// Points of a line that are drawn: each has a pixel.
 const POINTS_MAX: usize = 800;
 /// Dots and whiskers of a line that are told apart.
-const DOTS_MAX: usize = 120;
+pub(crate) const DOTS_MAX: usize = 120;
 /// Lines that differ in colour and dashes.
 pub(crate) const LINES_MAX: usize = 6;
 
@@ -193,12 +193,10 @@ fn draw_chart(chart: &Chart, (x, y): &(Axis, Axis)) -> (f64, String) {
             let _ = write!(d, "{}{a:.1} {b:.1}", if nth == 0 { 'M' } else { 'L' }); // a String takes all
         }
         path(&mut out, &format!("line l{style}"), &d);
-        let whiskers = line.whiskers.iter().take(DOTS_MAX + 1);
+        let whiskers = line.whiskers.iter();
         let whiskers = whiskers.filter_map(|(at, low, high)| Some((across(*at)?, up(*low)?, up(*high)?)));
         let d: String = whiskers.map(|(at, low, high)| format!("M{at:.1} {low:.1}V{high:.1}")).collect();
-        if line.points.len() <= DOTS_MAX {
-            path(&mut out, "whisker", &d);
-        }
+        path(&mut out, "whisker", &d);
         for (a, b) in places.iter().filter(|_| line.dots && line.points.len() <= DOTS_MAX) {
             let _ = write!(out, "<circle class=\"d{style}\" cx=\"{a:.1}\" cy=\"{b:.1}\" r=\"2.6\"/>"); // a String takes all
         }

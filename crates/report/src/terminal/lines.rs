@@ -68,14 +68,12 @@ impl Lines {
         for block in blocks {
             match block {
                 Block::Gap => self.line(""),
-                // A terminal's views begin, and draw, in their own way.
-                Block::Title(text) | Block::Answer(text, _) => self.wrapped("", text, Ink::BOLD),
-                Block::Lines(lines) => lines.iter().for_each(|line| self.wrapped("", line, Ink::PLAIN)),
-                Block::Section(text) => {
-                    self.line("");
-                    self.wrapped(" ", text, Ink::PLAIN);
-                }
-                Block::Plot(_) => {}
+                // Of whole documents alone, which a terminal shows in its own way.
+                Block::Title(_)
+                | Block::Answer(..)
+                | Block::Lines(_)
+                | Block::Section(_)
+                | Block::Plot(_) => {}
                 Block::Part(text, ink) => {
                     self.line("");
                     self.wrapped(" ", text, *ink);

@@ -131,7 +131,11 @@ fn a_list_of_whole_urls_loads_several_servers() {
     let line = "load --targets list.txt -n 500 -R 5000 --json t.json -o r.jsonl --export jtl=r.jtl";
     let said = world.prony(&line.split(' ').collect::<Vec<_>>());
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.err.contains("The list names 2 servers, and each has as many threads: -t 2."), "{}", said.err);
+    assert!(
+        said.err.contains("The list names 2 servers, and each has as many threads: -t 2."),
+        "{}",
+        said.err
+    );
     assert!(
         said.out.contains("3 requests of 5 lines to 2 servers in turn · 100 connections"),
         "{}",

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
-use prony_load::{Shard, resolve};
+use prony_load::{Shard, addresses_of_origin};
 use prony_model::plan::{Arrivals, Plan};
 use prony_model::rate::Rate;
 use prony_model::units::most_connections;
@@ -124,8 +124,10 @@ impl Bounds {
         }
         let mut all = Vec::new();
         for origin in plan.origins() {
-            let mut addresses = resolve(origin).map_err(|e| e.to_string())?;
-            addresses.retain(|address| self.allow.iter().any(|allow| allow.admits(&origin.host, *address)));
+            let mut addresses = addresses_of_origin(plan, origin).map_err(|e| e.to_string())?;
+            // The name of what is connected to: a URL's would let --connect-to past it.
+            let (host, _) = plan.connect.destination(origin);
+            addresses.retain(|address| self.allow.iter().any(|allow| allow.admits(host, *address)));
             // Another's name may have the same address: each must be allowed by its own.
             if addresses.is_empty() && plan.origins().len() > 1 {
                 return Err(format!(

@@ -20,6 +20,11 @@ pub fn validate(plan: &Plan, agents: u32) -> Result<(), LoadError> {
     if plan.unix.is_some() {
         return refused("Agents load addresses, not Unix sockets: leave --unix or --fleet out.".to_owned());
     }
+    if plan.connect.all_addresses {
+        return refused(
+            "--all-addresses is of one machine's connections: leave it or --fleet out.".to_owned(),
+        );
+    }
     if plan.samples_max > 0 {
         return refused(
             "Single requests (--export jtl) stay on the machine that sent them: leave it or --fleet out."

@@ -18,6 +18,8 @@ use crate::{Code, Fault};
 /// Where a connection keeps a request until its response is whole.
 pub type StreamPlace = u16;
 
+/// The connection's end, without fault: a GOAWAY that says that none of the peer's streams was processed.
+pub const FAREWELL: &[u8] = &[0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 /// The window of the connection and of each stream: so large that the server never waits. A used half is given back.
 pub const WINDOW_BYTES: u32 = (1 << 30) - 1;
 /// The server's window for a stream, and for the connection, before it says anything.

@@ -34,8 +34,9 @@ pub(crate) trait Codec {
 
     fn stream_limit(&self, connection: &Self::Connection) -> usize;
 
-    /// Takes a request on; `request` is its number in the plan's list, 0 without one.
-    fn submit(&mut self, connection: &mut Self::Connection, place: RequestPlace, request: u32);
+    /// Takes a request on; `request` is its number in the plan's list, 0 without one. The `last` of its connection says so,
+    /// where the protocol has a word for it.
+    fn submit(&mut self, connection: &mut Self::Connection, place: RequestPlace, request: u32, last: bool);
 
     fn cancel(&mut self, connection: &mut Self::Connection, place: RequestPlace) -> Cancelled;
 
@@ -91,6 +92,11 @@ pub(crate) trait Codec {
 
     fn is_spent(&self, _connection: &Self::Connection) -> bool {
         false
+    }
+
+    /// What the peer is told before a connection is closed that has carried all of its requests.
+    fn farewell(&self) -> &'static [u8] {
+        &[]
     }
 
     /// What the peer is told before a connection is closed on which it broke a rule.

@@ -9,7 +9,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -104,7 +104,9 @@ pub fn run_shard(
     let requests = Requests::of(plan)?;
     let origins = origins(plan, &division, shard, control)?;
     let mut before = match &requests {
-        Requests::Http1(bytes) => probe::probe(plan, bytes, &origins[0].endpoint, origins[0].tls.as_ref()),
+        Requests::Http1([bytes, _]) => {
+            probe::probe(plan, bytes, &origins[0].endpoint, origins[0].tls.as_ref())
+        }
         Requests::Http2(_) => RunTotal::default(),
     };
     let shared = Arc::new(Shared {
@@ -112,7 +114,7 @@ pub fn run_shard(
         pipeline: if before.unasked > 0 { 1 } else { plan.pipeline },
         spin: plan.spin,
         expect: Expectations::of(plan),
-        keepalive: plan.keepalive,
+        life: plan.life().map_or(u64::MAX, u64::from),
         timeout_ns: nanoseconds(plan.timeout),
         given_up: AtomicBool::new(false),
         closing_max: closing_max(connections, shard, open_files),
@@ -134,15 +136,23 @@ pub fn run_shard(
             }
             Requests::Http2(blocks) => {
                 // The plan's check has bounded it.
-                let codec = Http2::new(blocks, u16::try_from(plan.pipeline).unwrap_or(u16::MAX));
+                let codec = Http2::new(
+                    blocks,
+                    plan.work.list().is_some(),
+                    u16::try_from(plan.pipeline).unwrap_or(u16::MAX),
+                );
                 start_worker(&division, (shard, worker), origin, &shared, codec, before, &outlets)
             }
         };
         handles.push(handle?);
     }
     drop(outlets);
-    let started = Started { plan, shard, control, origins: &origins, handles: &handles, inlets: &inlets };
-    let result = started.to_the_end(take_part.unwrap_or(&mut |_, _| {}), observe);
+    let addresses = if plan.connect.all_addresses { origins[0].endpoint.addresses() } else { Vec::new() };
+    let started =
+        Started { plan, shard, control, origins: &origins, addresses, handles: &handles, inlets: &inlets };
+    let result = renewing(plan, &origins, control, || {
+        started.to_the_end(take_part.unwrap_or(&mut |_, _| {}), observe)
+    });
     // Where one worker failed, the others need not go on: those that run see the flag within a
     // tenth of a second, those that were told nothing see their channel close.
     shared.given_up.store(result.is_err(), Ordering::Relaxed);
@@ -155,6 +165,24 @@ pub fn run_shard(
     let request_bytes = if plan.work.list().is_none() { requests.length(0) as u64 } else { 0 };
     let listed = listed(plan, &requests);
     result.map(|measurement| Measurement { request_bytes, listed, ..measurement })
+}
+
+/// Does this, and meanwhile resolves the origins' names as often as the plan says, on a thread of its own.
+fn renewing<T>(plan: &Plan, origins: &[Origin], control: &Control, load: impl FnOnce() -> T) -> T {
+    let Some(every) = plan.connect.resolve_every else { return load() };
+    let (ended, end) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            while end.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                for (target, origin) in plan.origins().iter().zip(origins) {
+                    origin.endpoint.renew(plan, target, control.allowed());
+                }
+            }
+        });
+        let result = load();
+        drop(ended);
+        result
+    })
 }
 
 /// The plan's origins, those of HTTPS with what TLS needs; each is reached at one address.
@@ -174,14 +202,14 @@ fn origins(
 }
 
 enum Requests {
-    Http1(Arc<RequestBytes>),
+    Http1([Arc<RequestBytes>; 2]),
     Http2(Arc<prony_http2::client::Requests>),
 }
 
 impl Requests {
     fn of(plan: &Plan) -> Result<Requests, PlanError> {
         Ok(match plan.protocol {
-            Protocol::Http1 => Requests::Http1(Arc::new(RequestBytes::of(plan)?)),
+            Protocol::Http1 => Requests::Http1(RequestBytes::of_both(plan)?),
             Protocol::Http2 => Requests::Http2(Arc::new(http2::build(plan))),
         })
     }
@@ -189,7 +217,7 @@ impl Requests {
     /// A request's length, by its number in the list if there is one. HTTP/2: not of a connection's first; with frames.
     fn length(&self, request: u32) -> usize {
         match self {
-            Requests::Http1(bytes) => bytes.length(request),
+            Requests::Http1([bytes, _]) => bytes.length(request),
             Requests::Http2(blocks) => blocks.length(request),
         }
     }
@@ -245,10 +273,14 @@ fn start_worker(
     // Users of a ramp connect when they come.
     let preconnects = plan.keepalive && !matches!(plan.arrivals, Arrivals::ConnectionStages(_));
     let samples_max = division.samples(worker);
+    let first_place = division.first_place(worker);
     let assignment = Assignment {
         place: division.of_origin(place),
         idle: Arc::clone(&origin.idle),
         connections,
+        addresses: if plan.connect.all_addresses { origin.endpoint.addresses().len() as u32 } else { 0 },
+        first_place,
+        first_lives: division.first_lives(worker),
         source,
         request_order: division.request_order(worker),
         before,
@@ -264,7 +296,7 @@ fn start_worker(
         finished: outlets.parts.clone(),
         empty: recorders,
     };
-    let (endpoint, tls) = (origin.endpoint.clone(), origin.tls.clone());
+    let (endpoint, tls) = (origin.endpoint.of_worker(first_place), origin.tls.clone());
     let body = move || {
         let prepared = prepare_thread(cpu, endpoint, tls.as_ref(), stamps)
             .and_then(|net| Ok((net, Samples::with_room(worker, samples_max)?)));

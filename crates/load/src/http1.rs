@@ -22,7 +22,8 @@ const OUTPUT_BYTES: usize = 64 << 10;
 const OLDEST: RequestPlace = RequestPlace(0);
 
 pub(crate) struct Http1 {
-    requests: Arc<RequestBytes>,
+    /// The requests, and how they are where each is its connection's last.
+    requests: [Arc<RequestBytes>; 2],
     heads: Heads,
     /// Room for requests of a list that are written at once.
     output: Vec<u8>,
@@ -38,12 +39,14 @@ pub(crate) struct Connection {
     written: usize,
     /// Which request of the list each of the unanswered ones is; empty without a list.
     listed: VecDeque<u32>,
+    /// The one it has, or will have, is its last.
+    closes: bool,
 }
 
 impl Http1 {
-    pub(crate) fn new(requests: &Arc<RequestBytes>) -> Http1 {
-        let output = Vec::with_capacity(requests.most_at_once());
-        Http1 { requests: Arc::clone(requests), heads: Heads::new(), output }
+    pub(crate) fn new(requests: &[Arc<RequestBytes>; 2]) -> Http1 {
+        let output = Vec::with_capacity(requests[0].most_at_once());
+        Http1 { requests: requests.clone(), heads: Heads::new(), output }
     }
 
     /// What the framer made of `available` bytes, or of as many that were skipped.
@@ -95,7 +98,8 @@ impl Codec for Http1 {
             unanswered: 0,
             unsent: 0,
             written: 0,
-            listed: self.requests.room_for_listed(),
+            listed: self.requests[0].room_for_listed(),
+            closes: false,
         }
     }
 
@@ -125,10 +129,11 @@ impl Codec for Http1 {
     }
 
     #[inline(always)]
-    fn submit(&mut self, connection: &mut Connection, _place: RequestPlace, request: u32) {
+    fn submit(&mut self, connection: &mut Connection, _place: RequestPlace, request: u32, last: bool) {
         connection.unanswered += 1;
         connection.unsent += 1;
-        if self.requests.are_listed() {
+        connection.closes = last;
+        if self.requests[0].are_listed() {
             connection.listed.push_back(request);
         }
     }
@@ -147,18 +152,20 @@ impl Codec for Http1 {
         let Connection { unanswered, unsent, written, .. } = *connection;
         let first = unanswered - unsent;
         let begins = (written == 0).then_some(RequestPlace(first as u32));
-        if self.requests.are_listed() {
-            return (begins, self.requests.several(&connection.listed, first, written, &mut self.output));
+        let requests = &self.requests[usize::from(connection.closes)];
+        if requests.are_listed() {
+            return (begins, requests.several(&connection.listed, first, written, &mut self.output));
         }
-        (begins, self.requests.repeated(written, unsent))
+        (begins, requests.repeated(written, unsent))
     }
 
     #[inline(always)]
     fn wrote(&mut self, connection: &mut Connection, count: usize, mut begun: impl FnMut(RequestPlace)) {
-        if self.requests.are_listed() {
-            return self.wrote_listed(connection, count, begun);
+        let requests = &self.requests[usize::from(connection.closes)];
+        if requests.are_listed() {
+            return wrote_listed(requests, connection, count, begun);
         }
-        let length = self.requests.length(0);
+        let length = requests.length(0);
         let first = connection.unanswered - connection.unsent;
         let end = connection.written + count;
         let (whole, touched) = (end / length, end.div_ceil(length));
@@ -186,7 +193,7 @@ impl Codec for Http1 {
         input: &[u8],
         body: &mut impl FnMut(RequestPlace, &[u8]),
     ) -> Step {
-        let is_head_request = self.requests.is_head(connection.listed.front().copied());
+        let is_head_request = self.requests[0].is_head(connection.listed.front().copied());
         let progress =
             connection.framer.feed(input, is_head_request, &mut self.heads, &mut |bytes: &[u8]| {
                 body(OLDEST, bytes);
@@ -221,29 +228,27 @@ impl Codec for Http1 {
     }
 }
 
-impl Http1 {
-    /// [`Codec::wrote`] where requests differ.
-    #[inline(never)]
-    fn wrote_listed(
-        &self,
-        connection: &mut Connection,
-        mut count: usize,
-        mut begun: impl FnMut(RequestPlace),
-    ) {
-        let mut at = connection.unanswered - connection.unsent;
-        while count > 0 {
-            if connection.written == 0 {
-                begun(RequestPlace(at as u32));
-            }
-            let left = self.requests.length(connection.listed[at]) - connection.written;
-            if count < left {
-                connection.written += count;
-                return;
-            }
-            count -= left;
-            connection.written = 0;
-            connection.unsent -= 1;
-            at += 1;
+/// [`Codec::wrote`] where requests differ.
+#[inline(never)]
+fn wrote_listed(
+    requests: &RequestBytes,
+    connection: &mut Connection,
+    mut count: usize,
+    mut begun: impl FnMut(RequestPlace),
+) {
+    let mut at = connection.unanswered - connection.unsent;
+    while count > 0 {
+        if connection.written == 0 {
+            begun(RequestPlace(at as u32));
         }
+        let left = requests.length(connection.listed[at]) - connection.written;
+        if count < left {
+            connection.written += count;
+            return;
+        }
+        count -= left;
+        connection.written = 0;
+        connection.unsent -= 1;
+        at += 1;
     }
 }

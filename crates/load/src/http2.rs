@@ -27,6 +27,7 @@ pub(crate) const OWN_SETTINGS: Http2Settings = Http2Settings {
 pub(crate) struct Http2 {
     requests: Arc<client::Requests>,
     streams: u16,
+    is_listed: bool,
     fewest: Option<u32>,
     /// What HTTP/2 leaves to tolerance is refused.
     tolerated: BTreeMap<Tolerance, u64>,
@@ -42,10 +43,11 @@ pub(crate) struct Connection {
 }
 
 impl Http2 {
-    pub(crate) fn new(requests: &Arc<client::Requests>, streams: u16) -> Http2 {
+    pub(crate) fn new(requests: &Arc<client::Requests>, is_listed: bool, streams: u16) -> Http2 {
         Http2 {
             requests: Arc::clone(requests),
             streams,
+            is_listed,
             fewest: None,
             tolerated: BTreeMap::new(),
             partial_bytes: 0,
@@ -92,8 +94,9 @@ impl Codec for Http2 {
     }
 
     #[inline(always)] // of two callers, each on a hot path: 12 instructions a request (callgrind)
-    fn submit(&mut self, connection: &mut Connection, place: RequestPlace, request: u32) {
-        connection.client.submit(number(place), request);
+    fn submit(&mut self, connection: &mut Connection, place: RequestPlace, request: u32, _last: bool) {
+        // Without a list it is an address's number.
+        connection.client.submit(number(place), if self.is_listed { request } else { 0 });
     }
 
     fn cancel(&mut self, connection: &mut Connection, place: RequestPlace) -> Cancelled {
@@ -215,6 +218,10 @@ impl Codec for Http2 {
         connection.client.is_draining()
     }
 
+    fn farewell(&self) -> &'static [u8] {
+        client::FAREWELL
+    }
+
     fn goaway_bytes<'a>(&'a mut self, connection: &'a mut Connection) -> &'a [u8] {
         connection.client.outgoing(&self.requests).1
     }
@@ -265,7 +272,7 @@ mod tests {
     #[test]
     fn unfinished_header_blocks_take_bounded_memory() {
         let plan = Plan { protocol: Protocol::Http2, ..Plan::closed(Target::parse("http://h/").unwrap()) };
-        let mut codec = Http2::new(&Arc::new(build(&plan)), 1);
+        let mut codec = Http2::new(&Arc::new(build(&plan)), false, 1);
         let mut unfinished = Vec::new();
         write::settings(&mut unfinished, &[]);
         for kind in [kind::HEADERS].into_iter().chain([kind::CONTINUATION; 14]) {

@@ -27,7 +27,7 @@ pub use engine::{run, run_shard};
 pub use error::LoadError;
 pub use interrupt::{Interrupt, Loader};
 pub use net::dial;
-pub use net::endpoint::{addresses_of, resolve};
+pub use net::endpoint::{addresses_of, addresses_of_origin, resolve};
 pub use recorder::Gathered;
 pub use recorder::by_request;
 pub use recorder::durations::{self, Durations};

@@ -135,7 +135,8 @@ impl Linux {
 
     /// Whether a connected socket dialled itself.
     fn is_its_own_peer(&self, handle: Handle) -> bool {
-        matches!(&self.endpoint, Endpoint::Tcp { address, .. } if sys::connected_to_itself(handle, address))
+        let Endpoint::Tcp { addresses, .. } = &self.endpoint else { return false };
+        addresses.any(|address| sys::connected_to_itself(handle, address))
     }
 
     fn monotonic(&self, stamp: Option<u64>) -> Option<u64> {
@@ -159,10 +160,11 @@ impl Net for Linux {
     fn connect(&mut self, token: u64) -> io::Result<(Handle, Connecting)> {
         let (socket, state) = match &self.endpoint {
             Endpoint::Unix(path) => sys::connect_unix(path)?,
-            Endpoint::Tcp { address, sources } => {
+            Endpoint::Tcp { addresses, sources, first_place } => {
                 let source = sources.get(self.next_source % sources.len().max(1));
                 self.next_source = self.next_source.wrapping_add(1);
-                sys::connect(address, source)?
+                let address = addresses.of_place(*first_place + token as usize);
+                sys::connect(&address.ok_or(io::ErrorKind::AddrNotAvailable)?, source)?
             }
         };
         if state == Connecting::Done && self.is_its_own_peer(socket.as_raw_fd()) {

@@ -63,7 +63,8 @@ pub(crate) struct Shared {
     /// Whether workers stay awake before a due instant.
     pub(crate) spin: bool,
     pub(crate) expect: Expectations,
-    pub(crate) keepalive: bool,
+    /// How many requests a connection takes; `u64::MAX`: any number.
+    pub(crate) life: u64,
     pub(crate) timeout_ns: u64,
     /// Set when the load is given up because another worker failed.
     pub(crate) given_up: AtomicBool,
@@ -78,6 +79,11 @@ pub(crate) struct Assignment {
     /// Which of those have a free connection.
     pub(crate) idle: Arc<Idle>,
     pub(crate) connections: u32,
+    /// Of how many addresses each connection has one, by its number among all; 0: all have the same.
+    pub(crate) addresses: u32,
+    pub(crate) first_place: u32,
+    /// How many requests each place's first connection takes, where that is not `life`.
+    pub(crate) first_lives: Vec<u64>,
     pub(crate) source: Source,
     pub(crate) request_order: Option<RequestOrder>,
     /// What was sent and received before there were workers.
@@ -116,6 +122,9 @@ pub(crate) struct Worker<N: Net, C: Codec> {
     /// The last request's end, where only a count ends the load.
     last_resolved_ns: u64,
     request_order: Option<RequestOrder>,
+    addresses: u32,
+    /// Whether each request of a list, or each address, has figures of its own.
+    counts_each: bool,
 }
 
 impl<N: Net, C: Codec> Worker<N, C> {
@@ -126,16 +135,31 @@ impl<N: Net, C: Codec> Worker<N, C> {
         gauge: Arc<crate::control::Gauge>,
         assignment: Assignment,
     ) -> Worker<N, C> {
-        let Assignment { place, idle, connections, source, request_order, before } = assignment;
+        let Assignment {
+            place,
+            idle,
+            connections,
+            first_lives,
+            source,
+            request_order,
+            before,
+            addresses,
+            first_place,
+        } = assignment;
         let (count, pipeline) = (connections as usize, shared.pipeline as usize);
         let places = count * pipeline;
         let all = if C::DRAINS { 2 * count } else { count };
         let rests = matches!(source, Source::Ramped { .. });
-        let slot = || Slot { rests, ..Slot::new(codec.connection(), pipeline, &shared.expect) };
+        let slot = |at: usize| {
+            let lives = (first_lives.get(at).copied().unwrap_or(shared.life), shared.life);
+            let place = first_place + at as u32 % connections.max(1);
+            let address = place.checked_rem(addresses).unwrap_or(0);
+            Slot { rests, address, ..Slot::new(codec.connection(), pipeline, &shared.expect, lives) }
+        };
         Worker {
             drops_bodies: !shared.expect.checks_body() && net.discards(),
             net,
-            slots: (0..all).map(|_| slot()).collect(),
+            slots: (0..all).map(slot).collect(),
             connections,
             moved: VecDeque::new(),
             codec,
@@ -153,6 +177,8 @@ impl<N: Net, C: Codec> Worker<N, C> {
             last_resolved_ns: 0,
             shared,
             gauge,
+            counts_each: request_order.is_some() || addresses > 0,
+            addresses,
             request_order,
         }
     }
@@ -171,8 +197,9 @@ impl<N: Net, C: Codec> Worker<N, C> {
         // Before the clock starts: it allocates some megabytes.
         let mut recorder = Recorder::open(start_ns, edges, connected, self.net.stamps(), sink, samples);
         recorder.run = self.before;
-        if let Some(request_order) = &self.request_order {
-            recorder.count_by_request(request_order.different());
+        if self.counts_each {
+            let addresses = self.addresses as usize;
+            recorder.count_by_request(self.request_order.as_ref().map_or(addresses, RequestOrder::different));
         }
         let mut now = self.net.now_ns();
         // Two milliseconds: a stop that is asked for meanwhile is seen after them.
@@ -378,7 +405,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             self.backing_off.push(Reverse((retry_at, slot)));
             return;
         }
-        if self.wait_for_stream(slot) {
+        if self.wait_for_stream(recorder, slot, now) {
             return;
         }
         let mut since = since.max(retry_at);
@@ -440,7 +467,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 self.backing_off.push(Reverse((retry_at, slot)));
                 continue;
             }
-            if self.wait_for_stream(slot) {
+            if self.wait_for_stream(recorder, slot, now) {
                 continue;
             }
             if let Source::Open(schedule) = &mut self.source {

@@ -72,6 +72,7 @@ fn words(program: &str, plan: &RecordedPlan, address: &str, url: &str, also: Opt
     words.extend(plan.headers.iter().flat_map(|(name, value)| header(name, value)).map(Some));
     let value = |one: &String| format!("--expect-json {}", quoted(&one.replace(REDACTED, "@env:EXPECTED")));
     words.extend(plan.expect_json.iter().map(value).map(Some));
+    words.extend(plan.connect_to.iter().map(|rule| Some(format!("--connect-to {}", quoted(rule)))));
     let cpus: Vec<String> = plan.cpus.iter().map(ToString::to_string).collect();
     words.extend([
         when(plan.body_bytes > 0, "-b @BODY"),
@@ -79,8 +80,13 @@ fn words(program: &str, plan: &RecordedPlan, address: &str, url: &str, also: Opt
         plan.expect_status.map(|status| format!("--expect-status {status}")),
         when(plan.expect_body && plan.expect_json.is_empty(), "--expect-body @EXPECTED"),
         address.strip_prefix(UNIX).map(|path| format!("--unix {}", quoted(path))),
+        when(plan.all_addresses, "--all-addresses"),
+        plan.ip_version.map(|version| format!("-{version}")),
+        plan.resolve_every_ns.map(|ns| format!("--resolve-every {}", time(ns))),
+        plan.sni.as_ref().map(|name| format!("--sni {}", quoted(name))),
         (plan.timeout_ns != nanoseconds(TIMEOUT)).then(|| format!("--timeout {}", time(plan.timeout_ns))),
         when(!plan.keepalive, "--no-keepalive"),
+        plan.requests_per_connection.map(|requests| format!("--requests-per-connection {requests}")),
         (plan.pipeline > 1).then(|| format!("-p {}", plan.pipeline)),
         when(plan.spin, "--spin"),
         when(plan.user_clock, "--user-clock"),

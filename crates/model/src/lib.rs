@@ -8,6 +8,7 @@ pub mod client;
 pub mod clock;
 pub mod code;
 pub mod command;
+pub mod connect;
 pub mod duet;
 mod error;
 mod estimate;

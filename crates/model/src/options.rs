@@ -72,6 +72,12 @@ pub struct LoadOptions {
     /// Open a new connection for every request
     #[cfg_attr(feature = "flags", arg(long = "no-keepalive", num_args = 0, default_missing_value = "false"))]
     pub keepalive: Option<bool>,
+    /// Close each connection after N requests; the first ones after fewer, spread evenly, so that they do not end together
+    ///
+    /// Over HTTP/1.1 the last request says `Connection: close`; over HTTP/2 the next connection opens while the last
+    /// responses arrive. 1 is --no-keepalive [default: no limit]
+    #[cfg_attr(feature = "flags", arg(long, value_name = "N", value_parser = count::<u32>))]
+    pub requests_per_connection: Option<u32>,
     /// The only status that counts as success, `204` [default: any 2xx or 3xx]
     #[cfg_attr(feature = "flags", arg(long, value_name = "STATUS"))]
     pub expect_status: Option<u16>,
@@ -108,6 +114,28 @@ pub struct LoadOptions {
     /// Connect to this Unix socket; the path and the Host header are still those of the URL
     #[cfg_attr(feature = "flags", arg(long, value_name = "PATH"))]
     pub unix: Option<String>,
+    /// Connect to this address instead of the URL's, `127.0.0.1:8080`, or only for URLs of one host and port,
+    /// `HOST:PORT:ADDRESS:PORT` (empty parts: any, the same); the Host header and TLS are still those of the URL. Repeatable
+    #[cfg_attr(feature = "flags", arg(long, value_name = "[HOST:PORT:]ADDRESS:PORT"))]
+    pub connect_to: Option<Vec<String>>,
+    /// Spread connections over all addresses of the URL's name [default: its first address that accepts]
+    #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
+    pub all_addresses: Option<bool>,
+    /// Connect by IPv4 only
+    #[cfg_attr(
+        feature = "flags",
+        arg(short = '4', long, num_args = 0, default_missing_value = "true", conflicts_with = "ipv6")
+    )]
+    pub ipv4: Option<bool>,
+    /// Connect by IPv6 only
+    #[cfg_attr(feature = "flags", arg(short = '6', long, num_args = 0, default_missing_value = "true"))]
+    pub ipv6: Option<bool>,
+    /// Resolve the URL's name again every TIME, for connections opened after it; one that fails changes nothing
+    #[cfg_attr(feature = "flags", arg(long, value_name = "TIME"))]
+    pub resolve_every: Option<DurationValue>,
+    /// The name that TLS asks for (SNI) and that the certificate must have [default: the URL's host]
+    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
+    pub sni: Option<String>,
     /// Busy-wait until each request of -R is due, and send it within about 1 µs of that time; each worker thread
     /// then uses up to one whole CPU core
     #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr, VariantArray};
 
+use crate::connect::Connect;
 use crate::json_value::JsonValue;
 use crate::list::{OwnParts, TargetList};
 use crate::rate::{Rate, Stage};
@@ -71,6 +72,8 @@ pub struct Plan {
     pub timeout: Duration,
     /// Whether a connection serves more than one request.
     pub keepalive: bool,
+    /// After how many requests, at least 2, a connection is closed and another opened; `None`: it carries any number.
+    pub requests_per_connection: Option<u32>,
     /// What an answer must be to count as completed.
     pub expect: Expect,
     /// The CPUs that workers are pinned to, in turn; empty: not pinned.
@@ -91,6 +94,7 @@ pub struct Plan {
     pub sources: Vec<IpAddr>,
     /// The Unix socket that is connected to instead of the target's host and port.
     pub unix: Option<PathBuf>,
+    pub connect: Connect,
     /// How TLS is spoken, where the target's scheme is `https`.
     pub tls: Tls,
 }
@@ -374,6 +378,18 @@ impl Plan {
         }))
     }
 
+    /// After how many requests connection `at` of all is closed: its first life is shorter by its part, so that those that
+    /// begin together do not end together; later ones are `requests`. `None`: after none.
+    pub fn first_life(&self, at: u32) -> Option<u64> {
+        let requests = u64::from(self.life()?);
+        Some(requests - u64::from(at) * requests / u64::from(self.connections.max(1)))
+    }
+
+    /// How many requests a connection carries at most.
+    pub fn life(&self) -> Option<u32> {
+        if self.keepalive { self.requests_per_connection } else { Some(1) }
+    }
+
     /// A closed load with every default.
     pub fn closed(target: Target) -> Plan {
         Plan {
@@ -388,6 +404,7 @@ impl Plan {
             warmup: default_warmup(DURATION),
             timeout: TIMEOUT,
             keepalive: true,
+            requests_per_connection: None,
             expect: Expect::default(),
             cpus: Vec::new(),
             seed: SEED,
@@ -398,6 +415,7 @@ impl Plan {
             samples_max: 0,
             sources: Vec::new(),
             unix: None,
+            connect: Connect::default(),
             tls: Tls::default(),
         }
     }

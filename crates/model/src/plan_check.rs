@@ -1,12 +1,13 @@
 //! Which plans can be run.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::error::{PlanError, wrong};
 use crate::json_value::{JsonValue, VALUES_MAX};
 use crate::list::ORIGINS_MAX;
 use crate::plan::*;
-use crate::printable::harmless_within;
+use crate::printable::{count, harmless_within};
 use crate::rate::{Rate, Stage};
 use crate::recorded_plan::LIST_MAX;
 use crate::request::{check_header, check_http2_header, check_method};
@@ -53,6 +54,17 @@ impl Plan {
             return wrong(
                 "--unix and --source cannot be used together: a Unix socket has no local addresses.",
             );
+        }
+        self.connect.check(self.speaks_tls(), self.unix.is_some())?;
+        if self.connect.all_addresses && (self.work.list().is_some() || self.connect.resolve_every.is_some())
+        {
+            return wrong(
+                "--all-addresses has figures for each address: leave out --targets, and --resolve-every, which changes them.",
+            );
+        }
+        let kinds = |kind: fn(&IpAddr) -> bool| self.sources.iter().any(kind);
+        if self.connect.all_addresses && kinds(IpAddr::is_ipv4) && kinds(IpAddr::is_ipv6) {
+            return wrong("--all-addresses with a --source of both versions of IP: give those of one.");
         }
         if self.timeout.is_zero() {
             return wrong("A timeout of 0 s fails every request: give --timeout at least 1ms.");
@@ -209,12 +221,21 @@ impl Plan {
                 self.pipeline
             ));
         }
-        if self.protocol.multiplexes() && !self.keepalive {
-            return wrong("--http2 keeps connections open: leave --http2 or --no-keepalive out.");
-        }
-        if self.pipeline > 1 && !self.keepalive {
+        if self.requests_per_connection.is_some_and(|requests| requests < 2 || !self.keepalive) {
             return wrong(
-                "A connection that serves one request cannot carry several: give -p or --no-keepalive, not both.",
+                "--requests-per-connection is at least 2, and not beside --no-keepalive, which is 1.",
+            );
+        }
+        if let Some(life) = self.life().filter(|life| *life < self.pipeline) {
+            return wrong(format!(
+                "A connection that serves {} cannot carry {} at once: give a lower -p, or a higher --requests-per-connection.",
+                count(life.into(), "request", "requests"),
+                self.pipeline
+            ));
+        }
+        if self.pipeline > 1 && self.life().is_some() && !self.protocol.multiplexes() {
+            return wrong(
+                "--requests-per-connection and -p cannot be used together over HTTP/1.1: give one of them, or --http2.",
             );
         }
         if self.pipeline > 1 && matches!(self.arrivals, Arrivals::ConnectionStages(_)) {

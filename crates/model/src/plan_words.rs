@@ -68,7 +68,11 @@ impl RecordedPlan {
     /// How its connections are used, as the end of a phrase: nothing, where each is kept and carries one request at once
     /// over HTTP/1.1.
     pub fn unusual(&self) -> String {
-        let keepalive = if self.keepalive { "" } else { ", no keep-alive" };
+        let keepalive = match self.requests_per_connection {
+            _ if !self.keepalive => ", no keep-alive".to_owned(),
+            Some(life) => format!(", {} per connection", count(life.into(), "request", "requests")),
+            None => String::new(),
+        };
         let at_once = match (self.protocol.multiplexes(), self.pipeline) {
             (true, streams) => format!(", HTTP/2 with {} each", count(streams.into(), "stream", "streams")),
             (false, 1) => String::new(),

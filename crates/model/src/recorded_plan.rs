@@ -1,5 +1,6 @@
 //! The effective plan of a trial as it is stored: defaults filled in, secrets out.
 
+use crate::connect::IpVersion;
 use crate::fnv::fnv1a;
 use crate::json_value::VALUES_MAX;
 use crate::limits::{few, numbers};
@@ -50,6 +51,9 @@ pub struct RecordedPlan {
     pub timeout_ns: u64,
     /// Whether connections serve more than one request.
     pub keepalive: bool,
+    /// After how many requests a connection is closed, where it serves more than one; `None`: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_connection: Option<u32>,
     /// The status expected; `None`: any 2xx or 3xx.
     pub expect_status: Option<u16>,
     /// Whether every response's body is compared.
@@ -79,6 +83,21 @@ pub struct RecordedPlan {
     /// Local addresses that connections come from; empty: the kernel's choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
+    /// Where connections go instead of the URL's host and port: `127.0.0.1:8080`, `a:80:b:81`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub connect_to: Vec<String>,
+    /// Whether connections are spread over all addresses of a name.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub all_addresses: bool,
+    /// The only version of IP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ip_version: Option<IpVersion>,
+    /// How often names are resolved anew; `None`: once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolve_every_ns: Option<u64>,
+    /// The name that TLS asks for, where it is not the URL's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sni: Option<String>,
     /// How TLS is spoken; `None` with an `http://` URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<RecordedTls>,
@@ -182,12 +201,19 @@ impl RecordedPlan {
             ("JSON values", self.expect_json.len(), VALUES_MAX),
             ("CPUs", self.cpus.len(), LIST_MAX),
             ("addresses", self.sources.len(), LIST_MAX),
+            ("rules of where to connect", self.connect_to.len(), LIST_MAX),
             ("stages", self.stages.len(), STAGES_MAX),
             ("servers", self.targets.as_ref().map_or(0, |list| list.servers.len()), ORIGINS_MAX),
         ] {
             few(what, count, most)?;
         }
-        let lengths = [self.duration_ns.unwrap_or(0), self.warmup_ns, self.timeout_ns, self.body_bytes];
+        let lengths = [
+            self.duration_ns.unwrap_or(0),
+            self.warmup_ns,
+            self.timeout_ns,
+            self.body_bytes,
+            self.resolve_every_ns.unwrap_or(0),
+        ];
         numbers(lengths.into_iter().chain(self.stages.iter().map(|stage| stage.duration_ns)))?;
         let lasts_ns: u64 = self.stages.iter().map(|stage| stage.duration_ns).sum();
         let beyond = |stage: &RecordedStage| {
@@ -263,6 +289,7 @@ impl RecordedPlan {
             warmup_ns: nanoseconds(plan.warmup),
             timeout_ns: nanoseconds(plan.timeout),
             keepalive: plan.keepalive,
+            requests_per_connection: plan.requests_per_connection,
             expect_status: plan.expect.status,
             expect_body: plan.expect.checks_body(),
             expect_json: plan
@@ -279,6 +306,11 @@ impl RecordedPlan {
             user_clock: plan.user_clock,
             stages: stages(&plan.arrivals),
             sources: plan.sources.iter().map(ToString::to_string).collect(),
+            connect_to: plan.connect.to.iter().map(ToString::to_string).collect(),
+            all_addresses: plan.connect.all_addresses,
+            ip_version: plan.connect.ip,
+            resolve_every_ns: plan.connect.resolve_every.map(nanoseconds),
+            sni: plan.connect.sni.clone(),
             tls: plan.speaks_tls().then(|| RecordedTls {
                 verify: plan.tls.verify.kind(),
                 resumption: if plan.tls.resumption { "on" } else { "off" }.to_owned(),

@@ -76,6 +76,7 @@ fn connections_closed(f: &Facts<'_>) -> Option<Reason> {
         name.eq_ignore_ascii_case("connection") && value.to_ascii_lowercase().contains("close")
     };
     let kept = f.plan.keepalive
+        && f.plan.requests_per_connection.is_none()
         && !f.plan.headers.iter().any(asks_to_close)
         && !f.plan.stages.iter().any(|stage| stage.to_connections.is_some());
     // What failed, or was unanswered at the end, and bytes that nobody asked for may each have cost a connection, over the

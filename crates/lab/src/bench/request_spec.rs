@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use prony_load::dial::Dialer;
+use prony_model::connect::Connect;
 use prony_model::list::OwnParts;
 use prony_model::plan::{Expect, Protocol, Work, seed_of};
 use prony_model::secret::hide_headers;
@@ -55,6 +56,7 @@ pub(super) struct RequestSpec {
     /// Headers of the load beside the plan's own.
     headers: Vec<(String, Secret)>,
     tls: Tls,
+    connect: Connect,
     expectation: ContractExpectation,
 }
 
@@ -70,14 +72,15 @@ impl RequestSpec {
         };
         if candidate.server().is_some() {
             let spec = RequestSpec::of_server(candidate, route, &experiment.checks);
-            return RequestSpec { tls: load.tls.clone(), ..spec };
+            return RequestSpec { tls: load.tls.clone(), connect: load.connect.clone(), ..spec };
         }
         let mut expectation = candidate.expectation();
         let path = candidate.as_url().map(|url| url.path.clone());
         let request = as_check(load, path.as_ref().unwrap_or(&load.target.path), candidate.as_url());
         expectation.custom = vec![request.clone()];
         let (expect, headers, tls) = (load.expect.clone(), Vec::new(), load.tls.clone());
-        RequestSpec { path, expect, contract: None, request, headers, tls, expectation }
+        let connect = load.connect.clone();
+        RequestSpec { path, expect, contract: None, request, headers, tls, connect, expectation }
     }
 
     /// Of a server of the catalogue outside of an experiment: its text, or the first route that it has.
@@ -100,11 +103,12 @@ impl RequestSpec {
             let expect = Expect { status: own.status, body, json: own.values(), ..Expect::default() };
             let (path, request) = (Some(own.method_and_path().1.to_owned()), own.clone());
             let (headers, tls) = (request.headers.clone(), Tls::default());
-            return RequestSpec { path, expect, contract: None, request, headers, tls, expectation };
+            let connect = Connect::default();
+            return RequestSpec { path, expect, contract: None, request, headers, tls, connect, expectation };
         }
         let (request, headers, contract) = (CustomCheck::of_route(route), Vec::new(), Some(BTreeMap::new()));
-        let (expect, tls) = (Expect::default(), Tls::default());
-        RequestSpec { path: None, expect, contract, request, headers, tls, expectation }
+        let (expect, tls, connect) = (Expect::default(), Tls::default(), Connect::default());
+        RequestSpec { path: None, expect, contract, request, headers, tls, connect, expectation }
     }
 
     pub(super) fn endpoint(
@@ -115,7 +119,8 @@ impl RequestSpec {
         protocol: Protocol,
     ) -> Result<Endpoint, String> {
         let tls = trusting(&self.tls, certificate.as_ref());
-        let plan = Plan { unix: unix.clone(), tls, protocol, ..Plan::closed(target.clone()) };
+        let connect = self.connect.clone();
+        let plan = Plan { unix: unix.clone(), tls, connect, protocol, ..Plan::closed(target.clone()) };
         let dialer = Dialer::of(&plan).map_err(|why| why.to_string())?;
         Ok(Endpoint { target, unix, dialer, certificate })
     }

@@ -269,6 +269,8 @@ fn check_plan(file: TomlFile<'_>, path: &[&str], raw: &LoadOptions) -> Result<()
     )?;
     let why = "an experiment's servers listen on a port: remove it, or use --candidate and --unix.";
     file.refuse_if(raw.unix.is_some(), &key("unix"), why)?;
+    let why = "an experiment's servers are where Prony starts them: remove it, or use --candidate URL.";
+    file.refuse_if(raw.connect_to.is_some(), &key("connect_to"), why)?;
     check_sweep(file, &key("connections"), raw.connections.as_ref())?;
     check_sweep(file, &key("rate"), raw.rate.as_ref())
 }

@@ -24,6 +24,8 @@ pub(super) struct Started<'a> {
     pub(super) shard: Shard,
     pub(super) control: &'a Control,
     pub(super) origins: &'a [Origin],
+    /// Of a load of all of a name's addresses: these.
+    pub(super) addresses: Vec<String>,
     pub(super) handles: &'a [WorkerHandle],
     pub(super) inlets: &'a Inlets,
 }
@@ -96,7 +98,7 @@ impl Started<'_> {
             cpu.look(edges);
             for part in inlets.parts.try_iter() {
                 let (place, is_last) = (part.place, part.is_last);
-                let (share, recorder) = part.finish(plan.work.list());
+                let (share, recorder) = part.finish(plan.work.list(), &self.addresses);
                 // A worker that is done needs no more.
                 let _ = handles[place].empty.send(recorder);
                 gathered.add_and_tell(place, share, is_last, take_part);
@@ -118,7 +120,7 @@ impl Started<'_> {
         Ok(ends)
     }
 
-    fn addresses(&self) -> String {
+    fn address(&self) -> String {
         let each = self.origins.iter().map(|origin| origin.endpoint.to_string());
         each.collect::<Vec<_>>().join(", ")
     }
@@ -135,7 +137,7 @@ impl Started<'_> {
         let window_end_ns = clock.edges.end_ns - clock.start_ns;
         Measurement {
             started_at_ns: clock.started_at_ns,
-            address: self.addresses(),
+            address: self.address(),
             schedule_start_ns: clock.start_ns,
             interrupted: merge::was_interrupted(self.control.end_asked(), ends, window_end_ns),
             client,

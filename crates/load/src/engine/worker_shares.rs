@@ -81,6 +81,17 @@ impl Division<'_> {
         (u64::from(all > at as u64) + before(at + 1) - before(at)) as u32
     }
 
+    /// The number of its first connection among all.
+    pub(crate) fn first_place(&self, worker: u32) -> u32 {
+        (0..worker).map(|worker| self.connections(worker)).sum()
+    }
+
+    /// How many requests its connections take at first, where they take a number.
+    pub(crate) fn first_lives(&self, worker: u32) -> Vec<u64> {
+        let first = self.first_place(worker);
+        (0..self.connections(worker)).filter_map(|at| self.plan.first_life(first + at)).collect()
+    }
+
     /// What earlier workers of its origin have of `total` together, and with it: in proportion to connections, so that none
     /// is done long before the others.
     fn range(&self, worker: u32, total: u64) -> (u64, u64) {

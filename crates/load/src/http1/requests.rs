@@ -1,6 +1,7 @@
 //! The plan's requests as bytes, ready before the clock starts.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::{OUTPUT_BYTES, request};
 use prony_model::{Plan, PlanError, Target};
@@ -28,7 +29,18 @@ struct Listed {
 }
 
 impl RequestBytes {
-    pub(crate) fn of(plan: &Plan) -> Result<RequestBytes, PlanError> {
+    /// The plan's requests, and how each is where it is its connection's last: of a plan that has such.
+    pub(crate) fn of_both(plan: &Plan) -> Result<[Arc<RequestBytes>; 2], PlanError> {
+        let usual = Arc::new(RequestBytes::of(plan, plan.keepalive)?);
+        let last = if plan.keepalive && plan.life().is_some() {
+            Arc::new(RequestBytes::of(plan, false)?)
+        } else {
+            Arc::clone(&usual)
+        };
+        Ok([usual, last])
+    }
+
+    fn of(plan: &Plan, keepalive: bool) -> Result<RequestBytes, PlanError> {
         let pipeline = plan.pipeline as usize;
         let hosts: Vec<String> = plan.origins().iter().map(Target::host_header).collect();
         let (mut bytes, mut bounds, mut is_head) = (Vec::new(), vec![0], Vec::new());
@@ -41,7 +53,7 @@ impl RequestBytes {
                     BYTES_MAX >> 20
                 )));
             }
-            bytes.extend(request::build(&hosts[one.origin], plan.keepalive, &one));
+            bytes.extend(request::build(&hosts[one.origin], keepalive, &one));
             left = left.min(BYTES_MAX.saturating_sub(bytes.len()));
             bounds.push(bytes.len());
             is_head.push(one.method == "HEAD");

@@ -12,7 +12,7 @@ use prony_model::plan::{Plan, Protocol};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt};
 
 use crate::error::LoadError;
-use crate::net::endpoint::{Endpoint, resolve};
+use crate::net::endpoint::{Endpoint, addresses_of_origin};
 use crate::tls;
 
 /// How a plan's server is reached: by TCP or a Unix socket, with TLS or without.
@@ -36,7 +36,7 @@ impl Dialer {
     pub fn of(plan: &Plan) -> Result<Dialer, LoadError> {
         let destination = match &plan.unix {
             Some(path) => Destination::Unix(path.clone()),
-            None => Destination::Tcp(resolve(&plan.target)?),
+            None => Destination::Tcp(addresses_of_origin(plan, &plan.target)?),
         };
         let (host, protocol) = (plan.target.host_header(), plan.protocol);
         Ok(Dialer { host, destination, protocol, tls: tls::Setup::of(plan)? })
@@ -44,7 +44,7 @@ impl Dialer {
 
     pub(crate) fn to(endpoint: &Endpoint, plan: &Plan, tls: Option<&tls::Setup>) -> Dialer {
         let destination = match endpoint {
-            Endpoint::Tcp { address, .. } => Destination::Tcp(vec![*address]),
+            Endpoint::Tcp { addresses, .. } => Destination::Tcp(addresses.first().into_iter().collect()),
             Endpoint::Unix(path) => Destination::Unix(path.clone()),
         };
         Dialer { host: plan.target.host_header(), destination, protocol: plan.protocol, tls: tls.cloned() }

@@ -5,24 +5,64 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use crate::error::LoadError;
 use prony_model::{Plan, PlanError, Target};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Endpoint {
     /// TCP, from these local addresses in turn, or from whichever the kernel chooses if there are none.
     Tcp {
-        address: SocketAddr,
+        addresses: Addresses,
         sources: Vec<IpAddr>,
+        /// The number of the worker's first connection among all of the load's.
+        first_place: usize,
     },
     Unix(PathBuf),
+}
+
+/// The addresses of an origin that its connections go to in turn; all workers see what a new resolution changes.
+#[derive(Debug, Clone)]
+pub(crate) struct Addresses(Arc<RwLock<Vec<SocketAddr>>>);
+
+impl Addresses {
+    fn of(addresses: Vec<SocketAddr>) -> Addresses {
+        Addresses(Arc::new(RwLock::new(addresses)))
+    }
+
+    /// They are replaced as a whole: one whose writer panicked is as good.
+    fn all(&self) -> RwLockReadGuard<'_, Vec<SocketAddr>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn first(&self) -> Option<SocketAddr> {
+        self.all().first().copied()
+    }
+
+    pub(crate) fn of_place(&self, place: usize) -> Option<SocketAddr> {
+        let all = self.all();
+        all.get(place.checked_rem(all.len())?).copied()
+    }
+
+    pub(crate) fn any(&self, is_so: impl FnMut(&SocketAddr) -> bool) -> bool {
+        self.all().iter().any(is_so)
+    }
+
+    /// Takes what the name stands for now. One address stays where it is still among them.
+    fn renew(&self, found: Vec<SocketAddr>, all: bool) {
+        let kept = self.first().filter(|first| !all && found.contains(first));
+        let chosen = if all { found } else { kept.or(found.first().copied()).into_iter().collect() };
+        if !chosen.is_empty() {
+            *self.0.write().unwrap_or_else(PoisonError::into_inner) = chosen;
+        }
+    }
 }
 
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Endpoint::Tcp { address, .. } => write!(f, "{address}"),
+            Endpoint::Tcp { .. } => f.write_str(&self.addresses().join(", ")),
             Endpoint::Unix(path) => write!(f, "unix:{}", path.display()),
         }
     }
@@ -45,7 +85,48 @@ impl Endpoint {
             };
         }
         check_sources(&plan.sources)?;
-        let mut addresses = resolve(origin)?;
+        let addresses = Endpoint::usable(plan, origin, allowed)?;
+        let addresses = if plan.connect.all_addresses {
+            addresses
+        } else {
+            vec![first_that_accepts(plan, origin, &addresses)?]
+        };
+        let is_reached_from =
+            |source: &&IpAddr| addresses.iter().any(|address| source.is_ipv4() == address.is_ipv4());
+        let sources = plan.sources.iter().filter(is_reached_from).copied().collect();
+        Ok(Endpoint::Tcp { addresses: Addresses::of(addresses), sources, first_place: 0 })
+    }
+
+    /// Those that its connections go to in turn; of a Unix socket none.
+    pub(crate) fn addresses(&self) -> Vec<String> {
+        let Endpoint::Tcp { addresses, .. } = self else { return Vec::new() };
+        addresses.all().iter().map(ToString::to_string).collect()
+    }
+
+    /// The same for a worker whose first connection has this number.
+    pub(crate) fn of_worker(&self, first_place: u32) -> Endpoint {
+        let mut endpoint = self.clone();
+        if let Endpoint::Tcp { first_place: first, .. } = &mut endpoint {
+            *first = first_place as usize;
+        }
+        endpoint
+    }
+
+    /// Resolves the origin's name again, for connections from now on; where that fails, all stays as it is.
+    pub(crate) fn renew(&self, plan: &Plan, origin: &Target, allowed: Option<&[SocketAddr]>) {
+        if let (Endpoint::Tcp { addresses, .. }, Ok(found)) = (self, Endpoint::usable(plan, origin, allowed))
+        {
+            addresses.renew(found, plan.connect.all_addresses);
+        }
+    }
+
+    /// The addresses that the origin has, and that may be and can be connected to.
+    fn usable(
+        plan: &Plan,
+        origin: &Target,
+        allowed: Option<&[SocketAddr]>,
+    ) -> Result<Vec<SocketAddr>, LoadError> {
+        let mut addresses = addresses_of_origin(plan, origin)?;
         let resolved = addresses.first().copied();
         if let Some(allowed) = allowed {
             let is_of = |allowed: &SocketAddr, address: &SocketAddr| {
@@ -65,10 +146,7 @@ impl Endpoint {
                 "--source has no address of the kind that {address} has: give IPv4 addresses for IPv4, IPv6 for IPv6."
             ))));
         }
-        let address = first_that_accepts(plan, origin, &addresses)?;
-        let sources: Vec<IpAddr> =
-            plan.sources.iter().filter(|source| is_reached_from(source, &address)).copied().collect();
-        Ok(Endpoint::Tcp { address, sources })
+        Ok(addresses)
     }
 }
 
@@ -93,14 +171,32 @@ fn check_sources(sources: &[IpAddr]) -> Result<(), PlanError> {
 
 /// The addresses of all of a plan's origins.
 pub fn addresses_of(plan: &Plan) -> Result<Vec<SocketAddr>, LoadError> {
-    let each = plan.origins().iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
-    Ok(each.concat())
+    let each = plan.origins().iter().map(|origin| addresses_of_origin(plan, origin));
+    Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
+}
+
+/// The addresses of one of a plan's origins, or of where the plan connects to in its stead.
+pub fn addresses_of_origin(plan: &Plan, origin: &Target) -> Result<Vec<SocketAddr>, LoadError> {
+    let (host, port) = plan.connect.destination(origin);
+    let mut addresses = resolve_name(host, port)?;
+    if let Some(ip) = plan.connect.ip {
+        addresses.retain(|address| ip.is_of(address));
+        if addresses.is_empty() {
+            let reason = format!("it has no IPv{ip} address: leave -{ip} out");
+            return Err(LoadError::Resolve { host: host.to_owned(), reason });
+        }
+    }
+    Ok(addresses)
 }
 
 pub fn resolve(target: &Target) -> Result<Vec<SocketAddr>, LoadError> {
-    let addresses = (target.host.as_str(), target.port)
+    resolve_name(&target.host, target.port)
+}
+
+fn resolve_name(host: &str, port: u16) -> Result<Vec<SocketAddr>, LoadError> {
+    let addresses = (host, port)
         .to_socket_addrs()
-        .map_err(|e| LoadError::Resolve { host: target.host.clone(), reason: e.to_string() })?;
+        .map_err(|e| LoadError::Resolve { host: host.to_owned(), reason: e.to_string() })?;
     Ok(addresses.collect())
 }
 
@@ -157,10 +253,27 @@ mod tests {
         assert!(matches!(&refused, LoadError::Fleet(why) if why.contains(&open.to_string())), "{refused:?}");
         assert!(listener.accept().is_err(), "nobody connected");
         assert!(
-            matches!(Endpoint::of(&plan, &plan.target, Some(&[other, open])), Ok(Endpoint::Tcp { address, .. }) if address == open)
+            matches!(Endpoint::of(&plan, &plan.target, Some(&[other, open])), Ok(Endpoint::Tcp { addresses, .. }) if addresses.first() == Some(open))
         );
         plan.unix = Some("/run/none.sock".into());
         assert!(matches!(Endpoint::of(&plan, &plan.target, Some(&[open])), Err(LoadError::Fleet(_))));
+    }
+
+    #[test]
+    fn places_take_all_addresses_in_turn_until_others_are_found() {
+        let at = |last: u8| SocketAddr::from(([127, 0, 0, last], 80));
+        let all = Addresses::of(vec![at(1), at(2), at(3)]);
+        let seen = |all: &Addresses| (0..4).map(|place| all.of_place(place).unwrap()).collect::<Vec<_>>();
+        assert_eq!(seen(&all), [at(1), at(2), at(3), at(1)]);
+        all.renew(vec![at(4)], true);
+        assert_eq!(seen(&all), [at(4); 4]);
+        all.renew(Vec::new(), true);
+        assert_eq!(all.first(), Some(at(4)), "a name without addresses changes nothing");
+        let one = Addresses::of(vec![at(1)]);
+        one.renew(vec![at(2), at(1)], false);
+        assert_eq!(one.first(), Some(at(1)), "it is still one of them");
+        one.renew(vec![at(2), at(3)], false);
+        assert_eq!(seen(&one), [at(2); 4]);
     }
 
     #[test]

@@ -130,6 +130,12 @@ impl ByRequest {
         *self.waiting.entry(place).or_default() += count;
     }
 
+    /// Of each of these addresses, which have the numbers of requests.
+    pub(crate) fn figures_of(&self, addresses: &[String]) -> Vec<RequestFigures> {
+        let rows = (0..self.rows.len()).zip(addresses);
+        rows.map(|(row, address)| self.row_figures(row, address.clone(), 1)).collect()
+    }
+
     pub(crate) fn figures(&self, list: &TargetList) -> Vec<RequestFigures> {
         let mut lines = list.lines_of_each();
         if lines.len() > ROWS_MAX {

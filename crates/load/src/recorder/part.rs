@@ -21,7 +21,7 @@ pub(crate) trait AtEdge {
     /// What each connection that stands has carried, by slot.
     fn carried(&self) -> impl Iterator<Item = Option<Carried>>;
     /// How long requests due and not given a connection had waited, how many, and which of the list's they are.
-    fn never_sent(&self, at_ns: u64) -> impl Iterator<Item = (u64, u64, u32)>;
+    fn never_sent(&self, at_ns: u64) -> impl Iterator<Item = (u64, u64, Option<u32>)>;
     /// Responses so far that a strict client refuses.
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64>;
     /// The fewest requests that a connection was let carry at once so far, where the protocol has such a limit.
@@ -43,10 +43,19 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// The part, with the figures of each request of the plan's list, and its recorder, empty.
-    pub(crate) fn finish(mut self, list: Option<&TargetList>) -> (WindowDelta, LatencyRecorder) {
+    /// The part, with the figures of each request of the plan's list, else of each of its addresses where those are loaded,
+    /// and its recorder, empty.
+    pub(crate) fn finish(
+        mut self,
+        list: Option<&TargetList>,
+        addresses: &[String],
+    ) -> (WindowDelta, LatencyRecorder) {
         self.share.latency = self.recorder.take();
-        self.share.by_request = self.by_request.zip(list).map(|(counted, list)| counted.figures(list));
+        let figures = |counted: Box<ByRequest>| match list {
+            Some(list) => counted.figures(list),
+            None => counted.figures_of(addresses),
+        };
+        self.share.by_request = self.by_request.map(figures);
         (self.share, self.recorder)
     }
 }
@@ -206,7 +215,8 @@ impl Recorder {
         if let Some(by_request) = &mut self.by_request {
             around.unresolved().for_each(|times| by_request.waiting(end_ns, times));
             for (wait_ns, count, request) in around.never_sent(end_ns) {
-                by_request.never_sent(request, wait_ns, count);
+                // What was never sent is no address's.
+                request.into_iter().for_each(|request| by_request.never_sent(request, wait_ns, count));
             }
         }
         let (samples, samples_dropped) = self.samples.take();

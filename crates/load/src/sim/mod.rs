@@ -181,6 +181,9 @@ impl Case {
             place: 0,
             idle: Arc::clone(&self.idle),
             connections,
+            addresses: 0,
+            first_place: 0,
+            first_lives: division.first_lives(number),
             source: Source::of(division, number, Shard::whole(&self.plan)),
             request_order: division.request_order(number),
             before: RunTotal::default(),
@@ -193,7 +196,7 @@ impl Case {
             pipeline: plan.pipeline,
             spin: plan.spin,
             expect: Expectations::of(plan),
-            keepalive: plan.keepalive,
+            life: plan.life().map_or(u64::MAX, u64::from),
             timeout_ns: nanoseconds(plan.timeout),
             given_up: AtomicBool::new(false),
             closing_max: self.closing_max,
@@ -221,7 +224,7 @@ impl Case {
             empty,
         };
         let end = worker.run(start_ns, edges, sink, Samples::default()).unwrap();
-        let parts = parts.try_iter().map(|part| part.finish(self.plan.work.list()).0).collect();
+        let parts = parts.try_iter().map(|part| part.finish(self.plan.work.list(), &[]).0).collect();
         (end, parts)
     }
 
@@ -287,14 +290,17 @@ impl SimWorker {
         let mut truth = Truth::new(connections as usize, &division, number);
         truth.kernel_clock = case.nature.stamps.is_some();
         let assignment = case.assignment(&division, number, connections);
-        let bytes = Arc::new(RequestBytes::of(plan).unwrap());
+        let bytes = RequestBytes::of_both(plan).unwrap();
         let different = plan.work.list().map_or(1, |list| list.requests.len());
-        let requests = (0..different).map(|i| bytes.bytes(i as u32).to_vec()).collect();
+        let requests =
+            bytes.each_ref().map(|all| (0..different).map(|i| all.bytes(i as u32).to_vec()).collect());
         let nature = Nature { seed: case.nature.seed ^ u64::from(number) << 32, ..case.nature.clone() };
         let world = Rc::new(RefCell::new(World::new(nature, requests, truth)));
         world.borrow_mut().request_order.clone_from(&assignment.request_order);
         world.borrow_mut().list = plan.work.list().cloned();
-        world.borrow_mut().keepalive = plan.keepalive;
+        world.borrow_mut().life = plan.life().map_or(u64::MAX, u64::from);
+        world.borrow_mut().left = assignment.first_lives.clone();
+        world.borrow_mut().left.resize(connections as usize, plan.life().map_or(u64::MAX, u64::from));
         let control = if case.lease_ns.is_some() { Control::leased(&[]) } else { Control::new() };
         let shared = case.shared(control.clone());
         let gauge = Arc::new(Gauge::default());

@@ -189,6 +189,9 @@ impl World {
             _ => None,
         };
         if let Some(code) = refused {
+            if self.running {
+                self.left[slot] = self.life;
+            }
             let requests = mem::take(&mut self.pending[slot]);
             self.truth.failed(requests, asked, Why::Broken(kind_of(code)));
             return Err(errno(code));
@@ -289,7 +292,7 @@ impl World {
             if bytes.is_empty() && self.list.is_some() {
                 break;
             }
-            let rest = &self.requests[request.which as usize][request.written..];
+            let rest = &self.bytes(request)[request.written..];
             let (part, after) = bytes.split_at(rest.len().min(bytes.len()));
             assert_eq!(part, rest, "the rest of a request, whole");
             bytes = after;
@@ -303,6 +306,7 @@ impl World {
         let connection = self.of(handle);
         assert!(connection.spent, "nothing ended this connection's use");
         let slot = connection.slot.take().expect("a connection is left once");
+        self.left[slot] = self.life;
         while let Some(request) = self.pending[slot].front().copied().filter(|r| r.written > 0) {
             self.pending[slot].pop_front();
             self.truth.cut_off(request, at);
@@ -317,6 +321,7 @@ impl World {
         let (at, timeout) = (self.stamp_ns, self.truth.timeout_ns);
         let connection = self.remove(handle);
         let Some(slot) = connection.slot else { return };
+        self.left[slot] = self.life;
         let requests = mem::take(&mut self.pending[slot]);
         let Some(oldest) = requests.front() else { return };
         let why = match (connection.cause, connection.established_ns) {
@@ -411,7 +416,7 @@ impl World {
         self.pending[slot].pop_front();
         let written = request.written == self.length(&request);
         let next = self.pending[slot].front().is_some_and(|r| r.written > 0);
-        let keeps = coming.keeps && self.keepalive && written && (next || !more);
+        let keeps = coming.keeps && !request.last && written && (next || !more);
         self.of(handle).spent = !keeps;
         self.truth.answered(request, at, status, coming.body_right);
         keeps

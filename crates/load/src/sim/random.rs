@@ -140,6 +140,8 @@ fn plan(chance: &mut Chance, service_ns: u64) -> Plan {
     };
     plan.timeout = Duration::from_nanos(chance.scale(service_ns, 500 * MS).max(MS));
     plan.keepalive = chance.per_mille(750);
+    plan.requests_per_connection =
+        (plan.keepalive && chance.per_mille(300)).then(|| chance.between(2, 20) as u32);
     if chance.per_mille(300) {
         plan.work = Work::Request("POST".to_owned());
         plan.body = vec![b'b'; chance.size(0, 5_000)];
@@ -162,7 +164,10 @@ fn plan(chance: &mut Chance, service_ns: u64) -> Plan {
 
 /// Half of the loads that can be are pipelined.
 fn pipeline(chance: &mut Chance, plan: &mut Plan) {
-    if !plan.keepalive || matches!(plan.arrivals, Arrivals::ConnectionStages(_)) || chance.per_mille(500) {
+    if plan.life().is_some()
+        || matches!(plan.arrivals, Arrivals::ConnectionStages(_))
+        || chance.per_mille(500)
+    {
         return;
     }
     plan.pipeline = chance.between(1, 16) as u32;

@@ -15,6 +15,8 @@ use super::stages::InUse;
 pub(super) struct Request {
     pub(super) slot: usize,
     pub(super) which: u32,
+    /// Its connection takes no other.
+    pub(super) last: bool,
     pub(super) intended_ns: u64,
     /// A connection was asked for, or the request sent on one.
     pub(super) dispatched_ns: u64,
@@ -184,6 +186,7 @@ impl Truth {
         Request {
             slot,
             which: 0,
+            last: false,
             intended_ns,
             dispatched_ns,
             connection_wait_ns,

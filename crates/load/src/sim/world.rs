@@ -56,9 +56,11 @@ pub(super) struct World {
     /// Requests of each slot without an answer yet, oldest first.
     pub(super) pending: Vec<VecDeque<Request>>,
     pub(super) pipeline: usize,
-    pub(super) keepalive: bool,
-    /// The requests' bytes, as the worker must write them.
-    pub(super) requests: Vec<Vec<u8>>,
+    /// How many requests each slot's connection, or the next one, takes yet, and a new one.
+    pub(super) left: Vec<u64>,
+    pub(super) life: u64,
+    /// The requests' bytes, as the worker must write them; and where each is its connection's last.
+    pub(super) requests: [Vec<Vec<u8>>; 2],
     /// Which of them is next, where there is a list.
     pub(super) request_order: Option<RequestOrder>,
     pub(super) list: Option<TargetList>,
@@ -84,7 +86,7 @@ pub(super) struct World {
 }
 
 impl World {
-    pub(super) fn new(nature: Nature, requests: Vec<Vec<u8>>, truth: Truth) -> World {
+    pub(super) fn new(nature: Nature, requests: [Vec<Vec<u8>>; 2], truth: Truth) -> World {
         World {
             now_ns: EPOCH_NS,
             stamp_ns: EPOCH_NS,
@@ -95,7 +97,8 @@ impl World {
             connections: Vec::new(),
             pending: vec![VecDeque::new(); truth.slots()],
             pipeline: truth.pipeline,
-            keepalive: true,
+            left: Vec::new(),
+            life: u64::MAX,
             requests,
             request_order: None,
             list: None,
@@ -207,13 +210,19 @@ impl World {
 
     pub(super) fn begin(&mut self, slot: usize) {
         let which = self.request_order.as_mut().map_or(0, RequestOrder::take);
-        let request = Request { which, ..self.truth.begin(slot, self.stamp_ns) };
+        self.left[slot] -= 1;
+        let last = self.left[slot] == 0;
+        let request = Request { which, last, ..self.truth.begin(slot, self.stamp_ns) };
         self.pending[slot].push_back(request);
         assert!(self.pending[slot].len() <= self.pipeline, "more requests than the plan's pipeline has");
     }
 
     pub(super) fn length(&self, request: &Request) -> usize {
-        self.requests[request.which as usize].len()
+        self.bytes(request).len()
+    }
+
+    pub(super) fn bytes(&self, request: &Request) -> &[u8] {
+        &self.requests[usize::from(request.last)][request.which as usize]
     }
 
     pub(super) fn get(&self, handle: Handle) -> Option<&Connection> {

@@ -39,11 +39,11 @@ impl Setup {
             if !origin.tls {
                 return Ok(None);
             }
-            let name = ServerName::try_from(origin.name().to_owned()).map_err(|_| {
+            let asked = plan.connect.sni.as_deref().unwrap_or(origin.name());
+            let name = ServerName::try_from(asked.to_owned()).map_err(|_| {
                 PlanError(format!(
-                    "The host {:?} is not a name that a certificate can have: write the server's DNS name or \
-                     address.",
-                    origin.host
+                    "The host {asked:?} is not a name that a certificate can have: write the server's DNS name or \
+                     address."
                 ))
             })?;
             let config = match &common {

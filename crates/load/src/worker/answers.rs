@@ -75,7 +75,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 }
                 what => !matches!(what, What::Broken(..)),
             };
-            if self.request_order.is_some() {
+            if self.counts_each {
                 // What follows an answer that ends the connection, or is too late, counts as its own.
                 recorder.read_of(times.request, if goes_on { step.used } else { read.count - from });
             }
@@ -150,7 +150,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         let requests = &mut self.slots[index as usize].requests;
         if let Some(times) = requests.first().and_then(|place| requests.get_mut(place)) {
             note_arrival(recorder, times, now, read, false);
-            if self.request_order.is_some() {
+            if self.counts_each {
                 recorder.read_of(times.request, read.count - at);
             }
         }
@@ -169,17 +169,19 @@ impl<N: Net, C: Codec> Worker<N, C> {
         mut at: usize,
     ) -> usize {
         let is_home = self.home(index) == index;
-        let Worker { net, codec, slots, source, deadlines, buffer, shared, request_order, .. } = self;
+        let Worker {
+            net, codec, slots, source, deadlines, buffer, shared, request_order, counts_each, ..
+        } = self;
         let (Source::Closed { left }, Some(expect)) = (source, shared.expect.common()) else { return at };
         let slot = &mut slots[index as usize];
-        let goes_on =
-            is_home && slot.state == State::Connected && shared.keepalive && slot.retry_at_ns <= now;
+        let goes_on = is_home && slot.state == State::Connected && slot.retry_at_ns <= now;
         let waits = slot.requests.len() > codec.stream_limit(&slot.connection);
         if !goes_on || waits || recorder.over() || !deadlines.is_in_time(index, now) {
             return at;
         }
         let before = at;
         while *left > 0
+            && slot.left > 0
             && let Some(answer) = codec.take_fast(&mut slot.connection, &buffer[at..read.count])
         {
             at += answer.used;
@@ -190,18 +192,18 @@ impl<N: Net, C: Codec> Worker<N, C> {
             };
             note_arrival(recorder, times, now, read, answer.only_head);
             times.note_bytes(answer.used);
-            if request_order.is_some() {
+            if *counts_each {
                 recorder.read_of(times.request, answer.used);
             }
             enter(recorder, expect, &mut slot.requests, answer.place, now, answer.status);
             *left -= 1;
             recorder.dispatched(now, 0);
             net.begun(u64::from(index));
-            let request = request_order.as_mut().map_or(0, RequestOrder::take);
+            let request = request_order.as_mut().map_or(slot.address, RequestOrder::take);
             if let Some(times) = slot.requests.get_mut(answer.place) {
                 *times = RequestTimes::asked(now, now, 0, request);
             }
-            codec.submit(&mut slot.connection, answer.place, request);
+            slot.submit(codec, answer.place, request);
         }
         if at > before {
             deadlines.start(index, now);
@@ -240,11 +242,11 @@ impl<N: Net, C: Codec> Worker<N, C> {
         slot.requests.remove(place);
         slot.failures = 0;
         self.last_resolved_ns = now;
-        let keeps = reusable && self.shared.keepalive;
-        let later = if keeps {
+        let was_last = slot.left == 0;
+        let later = if reusable && (C::DRAINS || !was_last) {
             now
         } else {
-            if self.shared.keepalive {
+            if !was_last {
                 self.note_end(recorder, index, now);
             }
             self.let_go(recorder, index, now)

@@ -47,7 +47,7 @@ impl<N: Net, C: Codec> AtEdge for Around<'_, N, C> {
         }
     }
 
-    fn never_sent(&self, at_ns: u64) -> impl Iterator<Item = (u64, u64, u32)> {
+    fn never_sent(&self, at_ns: u64) -> impl Iterator<Item = (u64, u64, Option<u32>)> {
         let schedule = if let Source::Open(schedule) = self.source { Some(schedule) } else { None };
         let due = self.due_before(at_ns).unwrap_or(0);
         let mut left = schedule.map_or(0, |schedule| due.saturating_sub(schedule.taken()));
@@ -63,7 +63,7 @@ impl<N: Net, C: Codec> AtEdge for Around<'_, N, C> {
             let group = step.min(left);
             left -= group;
             rest.skip(group);
-            let request = request_order.as_mut().map_or(0, |request_order| {
+            let request = request_order.as_mut().map(|request_order| {
                 let request = request_order.peek();
                 request_order.skip(group);
                 request

@@ -1,6 +1,6 @@
 //! How long a request may take, and how many a connection may carry.
 
-use crate::codec::requests::{RequestPlace, Requests};
+use crate::codec::requests::RequestPlace;
 use crate::codec::{Cancelled, Codec};
 use crate::net::Net;
 use crate::recorder::Recorder;
@@ -48,10 +48,13 @@ impl<N: Net, C: Codec> Worker<N, C> {
 
     /// Whether a place is of no use since its connection may carry no more requests. It waits until it may.
     #[inline]
-    pub(super) fn wait_for_stream(&mut self, index: u32) -> bool {
+    pub(super) fn wait_for_stream(&mut self, recorder: &mut Recorder, index: u32, now: u64) -> bool {
+        // While answers are taken the connection stays where it is: they are the slot's.
+        if C::DRAINS && !self.corked {
+            self.drain_if_spent(recorder, index, now);
+        }
         let slot = &mut self.slots[index as usize];
-        let waits = slot.state == State::Connected
-            && slot.requests.len() >= self.codec.stream_limit(&slot.connection);
+        let waits = slot.state == State::Connected && slot.is_full(&self.codec);
         slot.waiting_for_stream += u32::from(waits);
         waits
     }
@@ -59,10 +62,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
     /// Places that wait until the connection may carry more may try again where there are some, or another connection is to be.
     pub(super) fn restart_waiting(&mut self, index: u32, now: u64) {
         let slot = &mut self.slots[index as usize];
-        if slot.waiting_for_stream > 0
-            && (slot.state != State::Connected
-                || slot.requests.len() < self.codec.stream_limit(&slot.connection))
-        {
+        if slot.waiting_for_stream > 0 && (slot.state != State::Connected || !slot.is_full(&self.codec)) {
             let waiting_for_stream = std::mem::take(&mut slot.waiting_for_stream) as usize;
             self.restart.extend(std::iter::repeat_n((index, now), waiting_for_stream));
         }

@@ -70,6 +70,12 @@ impl Closing {
         }
     }
 
+    /// Takes over a connection whose server was told that it has had its last request.
+    pub(crate) fn leave(&mut self, handle: Handle, now_ns: u64, net: &mut impl Net) {
+        net.leave(handle);
+        self.hold(handle, Some(DROPPED_BYTES_MAX), now_ns, net);
+    }
+
     fn hold(&mut self, handle: Handle, may_send: Option<usize>, now_ns: u64, net: &mut impl Net) {
         if net.watch(handle, Interest::Read, TOKEN_BIT | handle as u64).is_err() {
             net.close(handle);

@@ -24,7 +24,9 @@ impl<N: Net, C: Codec> Worker<N, C> {
         if index >= self.connections || self.slots[beside as usize].handle != NO_HANDLE {
             return index;
         }
-        self.note_end(recorder, index, now);
+        if self.slots[index as usize].left > 0 {
+            self.note_end(recorder, index, now);
+        }
         let (slots, draining) = self.slots.split_at_mut(beside as usize);
         let (slot, old) = (&mut slots[index as usize], &mut draining[0]);
         std::mem::swap(&mut slot.handle, &mut old.handle);
@@ -35,6 +37,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         std::mem::swap(&mut slot.connection, &mut old.connection);
         std::mem::swap(&mut slot.wakes_at, &mut old.wakes_at);
         std::mem::swap(&mut slot.flow_blocked, &mut old.flow_blocked);
+        std::mem::swap(&mut slot.left, &mut old.left);
         if let Some((_, since_ns)) = old.oldest() {
             self.deadlines.start(beside, since_ns);
         }
@@ -70,14 +73,14 @@ impl<N: Net, C: Codec> Worker<N, C> {
             let Some((index, times)) = self.moved.pop_front() else { return };
             let now = self.fresh_stamp(recorder);
             let slot = &mut self.slots[index as usize];
-            let waits = slot.state == State::Connected && self.codec.is_spent(&slot.connection);
+            let waits = slot.left == 0 || slot.state == State::Connected && slot.is_spent(&self.codec);
             if waits || recorder.over() {
                 self.moved.push_back((index, times));
                 continue;
             }
             let since_ns = slot.runs_since_ns(&times);
             let place = slot.requests.add(times);
-            self.codec.submit(&mut slot.connection, place, times.request);
+            slot.submit(&mut self.codec, place, times.request);
             let state = slot.state;
             self.deadlines.start(index, since_ns);
             match state {
@@ -94,10 +97,36 @@ impl<N: Net, C: Codec> Worker<N, C> {
         if C::DRAINS
             && slot.state == State::Connected
             && slot.requests.is_empty()
-            && self.codec.is_spent(&slot.connection)
+            && slot.is_spent(&self.codec)
         {
+            if slot.left == 0 {
+                self.say_farewell(recorder, index, now);
+            }
             self.drop_connection(recorder, index, now);
         }
+    }
+
+    /// Tells the peer that the connection has carried all of its requests, and leaves it to the peer to close: who closes
+    /// first keeps the port for a minute.
+    fn say_farewell(&mut self, recorder: &mut Recorder, index: u32, now: u64) {
+        let Worker { net, codec, slots, closing, .. } = self;
+        let slot = &mut slots[index as usize];
+        let words = codec.farewell();
+        match net.send(slot.handle, words) {
+            Ok(count) if count == words.len() => {
+                recorder.wrote(count);
+                closing.leave(std::mem::replace(&mut slot.handle, NO_HANDLE), now, net);
+            }
+            // It is closed at once.
+            _ => {}
+        }
+    }
+
+    /// A connection that has its last request makes room for another, where requests wait for it and it has unanswered ones.
+    pub(super) fn drain_if_spent(&mut self, recorder: &mut Recorder, index: u32, now: u64) -> u32 {
+        let slot = &self.slots[index as usize];
+        let is_full = C::DRAINS && slot.left == 0 && slot.state == State::Connected;
+        if is_full && !slot.requests.is_empty() { self.drain(recorder, index, now) } else { index }
     }
 
     /// Tells the peer why its connection is closed, as far as that fits into the socket; gives how many bytes that took.

@@ -5,7 +5,7 @@ use std::io;
 
 use crate::codec::requests::{RequestPlace, Requests};
 use crate::codec::{Codec, Unasked};
-use crate::net::{Handle, NO_HANDLE, Net, would_block};
+use crate::net::{Handle, Net, would_block};
 use crate::recorder::Recorder;
 use crate::tls;
 use prony_model::measurement::ErrorKind;
@@ -176,6 +176,8 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 self.corked = true;
                 let (index, now) = self.take_answers(recorder, index, now, &read);
                 self.corked = false;
+                let waits = C::DRAINS && self.slots[index as usize].waiting_for_stream > 0;
+                let index = if waits { self.drain_if_spent(recorder, index, now) } else { index };
                 self.restart_waiting(index, now);
                 self.set_wake(index);
                 let slot = &self.slots[index as usize];
@@ -256,8 +258,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
     pub(super) fn let_go(&mut self, recorder: &mut Recorder, index: u32, now: u64) -> u64 {
         let slot = &mut self.slots[index as usize];
         let begun = self.codec.forget_begun(&mut slot.connection);
-        let handle = std::mem::replace(&mut slot.handle, NO_HANDLE);
-        slot.state = State::Unconnected;
+        let handle = slot.let_go();
         recorder.connection_closed(now);
         let talks = self.closing.take(handle, now, &mut self.net, &mut self.buffer);
         recorder.run.unasked += u64::from(talks);

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const NONE: u64 = u64::MAX;
+/// Of how many other workers one looks at the state when a request has waited: of all, this would grow with their number.
+const LOOKS: usize = 4;
 
 /// One worker's, on a cache line of its own.
 #[derive(Debug)]
@@ -31,12 +33,10 @@ impl Idle {
         }
     }
 
-    /// For how much of `from_ns` to `to_ns` another worker had a free connection, of those that still have one: at
-    /// least so long.
-    fn beside(&self, worker: u32, from_ns: u64, to_ns: u64) -> u64 {
-        let others = self.workers.iter().enumerate().filter(|(at, _)| *at != worker as usize);
-        let overlap = |since: u64| to_ns.saturating_sub(since.max(from_ns));
-        others.map(|(_, since)| overlap(since.0.load(Ordering::Relaxed))).max().unwrap_or(0)
+    /// For how much of `from_ns` to `to_ns` this worker had a free connection, if it still has one.
+    fn overlap(&self, worker: usize, from_ns: u64, to_ns: u64) -> u64 {
+        let since_ns = self.workers[worker].0.load(Ordering::Relaxed);
+        to_ns.saturating_sub(since_ns.max(from_ns))
     }
 }
 
@@ -46,11 +46,15 @@ pub(crate) struct Free {
     places: VecDeque<(u32, u64)>,
     idle: Arc<Idle>,
     worker: u32,
+    /// The worker looked at last, and the one that was found free for longest.
+    looked: usize,
+    freest: usize,
 }
 
 impl Free {
     pub(crate) fn with_capacity(places: usize, idle: Arc<Idle>, worker: u32) -> Free {
-        Free { places: VecDeque::with_capacity(places), idle, worker }
+        let at = worker as usize;
+        Free { places: VecDeque::with_capacity(places), idle, worker, looked: at, freest: at }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -72,9 +76,27 @@ impl Free {
         first
     }
 
-    /// For how much of a wait, which ended when a place of this worker became free, another worker had one.
-    pub(crate) fn beside(&self, from_ns: u64, to_ns: u64) -> u64 {
-        self.idle.beside(self.worker, from_ns, to_ns)
+    /// For how much of a wait, which ended when a place of this worker became free, another worker had one: at least so
+    /// long. The next few workers are looked at, and the freest of the looks before.
+    pub(crate) fn beside(&mut self, from_ns: u64, to_ns: u64) -> u64 {
+        let (count, own) = (self.idle.workers.len(), self.worker as usize);
+        let overlap = |at: usize| if at == own { 0 } else { self.idle.overlap(at, from_ns, to_ns) };
+        if count == 0 {
+            return 0;
+        }
+        let mut longest = overlap(self.freest);
+        for _ in 0..LOOKS.min(count - 1) {
+            let after = |at: usize| if at + 1 < count { at + 1 } else { 0 };
+            self.looked = after(self.looked);
+            if self.looked == own {
+                self.looked = after(own);
+            }
+            let found = overlap(self.looked);
+            if found > longest {
+                (longest, self.freest) = (found, self.looked);
+            }
+        }
+        longest
     }
 }
 
@@ -98,6 +120,21 @@ mod tests {
         assert_eq!(free[0].beside(100, 200), 50, "one of its two is left");
         free[1].pop_front();
         assert_eq!(free[0].beside(100, 200), 0);
+    }
+
+    #[test]
+    fn of_many_workers_the_free_one_is_found_and_kept() {
+        let idle = Arc::new(Idle::new(128));
+        let mut free: Vec<Free> =
+            (0..128).map(|worker| Free::with_capacity(4, Arc::clone(&idle), worker)).collect();
+        free[100].push_back(7, 150);
+        let found: Vec<u64> = (0..60).map(|_| free[3].beside(100, 200)).collect();
+        // Four at a time from the fifth on: the hundredth is in the 25th look, and is looked at in each after it.
+        let first = found.iter().position(|overlap| *overlap > 0).unwrap();
+        assert_eq!(first, (100 - 3usize).div_ceil(LOOKS) - 1);
+        assert!(found[first..].iter().all(|overlap| *overlap == 50));
+        free[100].pop_front();
+        assert_eq!(free[3].beside(100, 200), 0);
     }
 
     #[test]

@@ -27,11 +27,11 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
         recorder.dispatched(now, connection_wait_ns);
         self.net.begun(u64::from(index));
-        let request = self.request_order.as_mut().map_or(0, RequestOrder::take);
-        let times = RequestTimes::asked(intended_ns, now, connection_wait_ns, request);
         let slot = &mut self.slots[index as usize];
+        let request = self.request_order.as_mut().map_or(slot.address, RequestOrder::take);
+        let times = RequestTimes::asked(intended_ns, now, connection_wait_ns, request);
         let place = slot.requests.add(times);
-        self.codec.submit(&mut slot.connection, place, request);
+        slot.submit(&mut self.codec, place, request);
         let state = slot.state;
         self.deadlines.start(index, now);
         match state {

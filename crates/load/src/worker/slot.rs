@@ -38,10 +38,21 @@ pub(super) struct Slot<C: Codec> {
     pub(super) wakes_at: u32,
     /// Whether it is out of use: a ramp has not begun it, or it has ended and is closed.
     pub(super) rests: bool,
+    /// The number of the address that its connections go to, where a load's have several; else 0.
+    pub(super) address: u32,
+    /// How many more requests its connection, or the next one, takes: 0 once it has its last.
+    pub(super) left: u64,
+    /// How many a connection takes that is opened anew; `u64::MAX`: any number.
+    pub(super) life: u64,
 }
 
 impl<C: Codec> Slot<C> {
-    pub(super) fn new(connection: C::Connection, pipeline: usize, expected: &Expectations) -> Slot<C> {
+    pub(super) fn new(
+        connection: C::Connection,
+        pipeline: usize,
+        expected: &Expectations,
+        (first_life, life): (u64, u64),
+    ) -> Slot<C> {
         Slot {
             handle: NO_HANDLE,
             state: State::Unconnected,
@@ -55,17 +66,45 @@ impl<C: Codec> Slot<C> {
             waiting_for_stream: 0,
             wakes_at: 1,
             rests: false,
+            address: 0,
+            left: first_life,
+            life,
         }
     }
 
     /// Closes its connection, unless somebody has taken it over, and says whether it had one.
     pub(super) fn disconnect(&mut self, net: &mut impl Net) -> bool {
         let had_one = std::mem::replace(&mut self.state, State::Unconnected) != State::Unconnected;
-        let handle = std::mem::replace(&mut self.handle, NO_HANDLE);
+        let handle = self.let_go();
         if handle != NO_HANDLE {
             net.close(handle);
         }
         had_one
+    }
+
+    /// Gives its connection away, where it has one: the next begins its own life.
+    pub(super) fn let_go(&mut self) -> Handle {
+        self.left = self.life;
+        self.state = State::Unconnected;
+        std::mem::replace(&mut self.handle, NO_HANDLE)
+    }
+
+    /// Whether its connection may carry no more requests now.
+    #[inline(always)]
+    pub(super) fn is_full(&self, codec: &C) -> bool {
+        C::DRAINS && self.left == 0 || self.requests.len() >= codec.stream_limit(&self.connection)
+    }
+
+    /// Whether its connection takes no more requests.
+    pub(super) fn is_spent(&self, codec: &C) -> bool {
+        self.left == 0 || codec.is_spent(&self.connection)
+    }
+
+    /// Its connection takes a request on.
+    #[inline(always)]
+    pub(super) fn submit(&mut self, codec: &mut C, place: RequestPlace, request: u32) {
+        self.left -= 1;
+        codec.submit(&mut self.connection, place, request, self.left == 0);
     }
 
     /// What its connection has carried so far, where it has one.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{Header, LoadOptions, ReadFile};
+use crate::connect::{Connect, IpVersion};
 use crate::error::{PlanError, wrong};
 use crate::json_value::JsonValue;
 use crate::list::{Order, TargetList};
@@ -68,7 +69,8 @@ impl LoadOptions {
             stop,
             warmup,
             timeout: self.timeout.map_or(TIMEOUT, |t| t.0),
-            keepalive: self.keepalive.unwrap_or(true),
+            keepalive: self.keepalive.unwrap_or(true) && self.requests_per_connection != Some(1),
+            requests_per_connection: self.requests_per_connection.filter(|requests| *requests != 1),
             expect: Expect { status: self.expect_status, body: expected, sha256, json },
             seed: self.seed.unwrap_or(SEED),
             protocol: self.protocol.unwrap_or(Protocol::Http1),
@@ -77,10 +79,25 @@ impl LoadOptions {
             user_clock: self.user_clock.unwrap_or(false),
             sources: self.source.as_deref().map_or(Ok(Vec::new()), sources)?,
             unix: self.unix.as_ref().map(PathBuf::from),
+            connect: self.connect()?,
             ..Plan::closed(target)
         };
         plan.check()?;
         Ok(plan)
+    }
+
+    fn connect(&self) -> Result<Connect, PlanError> {
+        let ip = match (self.ipv4.unwrap_or(false), self.ipv6.unwrap_or(false)) {
+            (true, true) => return wrong("-4 and -6 exclude each other: give one of them."),
+            (v4, v6) => v4.then_some(IpVersion::V4).or(v6.then_some(IpVersion::V6)),
+        };
+        Ok(Connect {
+            to: self.connect_to.iter().flatten().map(|rule| rule.parse()).collect::<Result<_, _>>()?,
+            ip,
+            all_addresses: self.all_addresses.unwrap_or(false),
+            resolve_every: self.resolve_every.map(|every| every.0),
+            sni: self.sni.clone(),
+        })
     }
 
     fn window(&self) -> Result<Option<Duration>, PlanError> {

@@ -9,6 +9,7 @@ mod ci;
 mod coming_from;
 mod compare;
 mod compatibility;
+mod connect;
 mod doctor;
 mod duet;
 mod export;

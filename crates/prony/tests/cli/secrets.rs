@@ -41,12 +41,12 @@ const TAKE_SECRETS: [&str; 11] = [
     "targets",
 ];
 // args are tried with an image, by `cargo xtask containers`.
-const OTHERS: &str = "agent-binary allow-commands agents args arrivals blocks budget cacert cert connections controls disturbed dry-run duet duration expect-status \
-                      export fleet fleet-key help http2 https insecure install json keep-service key memory method metrics nats-ca nats-nkey \
-                      no-keepalive noise-of only otlp output pin pipeline plain plot port precision profile pull quiet rate repeat requests \
-                      reset-timeout resolution resume runtime save scale seed server-cores server-host servers service-timeout shuffle skip slo source \
-                      spin stage strict threads timeout tls-resumption unix user-clock wait warmup watch web \
-                      workers yes";
+const OTHERS: &str = "agent-binary agents all-addresses allow-commands args arrivals blocks budget cacert cert connect-to connections \
+                      controls disturbed dry-run duet duration expect-status export fleet fleet-key help http2 https insecure install ipv4 \
+                      ipv6 json keep-service key memory method metrics nats-ca nats-nkey no-keepalive noise-of only otlp output pin pipeline \
+                      plain plot port precision profile pull quiet rate repeat requests requests-per-connection reset-timeout resolution \
+                      resolve-every resume runtime save scale seed server-cores server-host servers service-timeout shuffle skip slo sni \
+                      source spin stage strict threads timeout tls-resumption unix user-clock wait warmup watch web workers yes";
 
 #[track_caller]
 fn assert_not_in(what: &str, text: &str) {

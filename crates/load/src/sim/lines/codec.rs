@@ -143,7 +143,7 @@ impl Codec for LineProtocol {
         connection.permits
     }
 
-    fn submit(&mut self, connection: &mut Connection, place: RequestPlace, _request: u32) {
+    fn submit(&mut self, connection: &mut Connection, place: RequestPlace, _request: u32, _last: bool) {
         connection.waiting.push_back(place);
         connection.admit();
     }

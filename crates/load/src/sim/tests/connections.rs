@@ -57,6 +57,32 @@ fn each_connection_has_its_answers_of_either_half() {
 }
 
 #[test]
+fn connections_end_after_their_requests_and_not_together() {
+    let mut case = Case::closed(Nature::ideal(3));
+    (case.plan.connections, case.plan.requests_per_connection) = (4, Some(8));
+    case.plan.stop.requests = Some(4 * 80);
+    let played = case.play();
+    let m = played.sound();
+    // Connection i's first carries 8 − 2 i: 8, 6, 4, 2; of each slot's 80 requests or so the others carry 8 each.
+    let world = played.worlds[0].borrow();
+    let mut lasts = vec![Vec::new(); 4];
+    let mut counts = [0u64; 4];
+    for fate in &world.truth.fates {
+        let slot = fate.request.slot;
+        counts[slot] += 1;
+        if fate.request.last {
+            lasts[slot].push(std::mem::take(&mut counts[slot]));
+        }
+    }
+    for (slot, lasts) in lasts.iter().enumerate() {
+        assert_eq!(lasts[0], 8 - 2 * slot as u64);
+        assert!(lasts.len() > 5 && lasts[1..].iter().all(|count| *count == 8), "{lasts:?}");
+    }
+    assert_eq!(m.requests.failed, 0);
+    assert!(m.by_connection.ended_after.is_empty(), "these ends are the plan's, not the server's");
+}
+
+#[test]
 fn connections_opened_within_the_window_have_no_figures_of_it() {
     let mut nature = Nature::ideal(3);
     nature.service = Service::Parallel { low_ns: MS, high_ns: MS };

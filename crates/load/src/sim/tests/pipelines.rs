@@ -24,7 +24,7 @@ fn pipelined(pipeline: u32, nature: Nature) -> Case {
 /// and whose server closes each with its answer.
 fn narrow(pipeline: u32, nature: Nature) -> Case {
     let mut case = pipelined(pipeline, nature);
-    let length = crate::http1::RequestBytes::of(&case.plan).unwrap().length(0);
+    let length = crate::http1::RequestBytes::of_both(&case.plan).unwrap()[0].length(0);
     (case.nature.room, case.nature.drain_ns) = (length, 1_000 * S);
     case.nature.deeds = vec![(Deed::SaysClose, 1)];
     case

@@ -45,7 +45,7 @@ const OTHERS: &str = "agent-binary allow-commands agents args arrivals blocks bu
                       export fleet fleet-key help http2 https insecure install json keep-service key memory method metrics nats-ca nats-nkey \
                       no-keepalive noise-of only otlp output pin pipeline plain plot port precision profile pull quiet rate repeat requests \
                       reset-timeout resolution resume runtime save scale seed server-cores server-host servers service-timeout shuffle skip slo source \
-                      spin stage strict threads timeout tls-resumption unix user-clock wait warmup watch web \
+                      spin stage strict targets-format threads timeout tls-resumption unix user-clock wait warmup watch web \
                       workers yes";
 
 #[track_caller]

@@ -1,6 +1,7 @@
-//! Any bytes as a list of requests (`--targets`): requests to one server or several, or a sentence with its line.
+//! Any bytes as a list of requests (`--targets`), in each format: requests to one server or several, or sentences with
+//! their lines.
 
-use prony_model::list::{LINES_MAX, ListError, Order, TargetList};
+use prony_model::list::{ERRORS_MAX, Format, LINES_MAX, ListError, Order, TargetList};
 use prony_model::plan::Work;
 use prony_model::{Plan, Target};
 
@@ -9,10 +10,25 @@ pub fn check(input: &[u8]) {
     let server = Target::parse("http://127.0.0.1:8080/").expect("a URL");
     for known in [None, Some(&server)] {
         match TargetList::parse(input, known, "GET", Order::InTurn) {
-            Ok((target, list)) => sound(target, list),
+            Ok((target, list)) => reads_back(&target, &list),
             Err(e) => is_sentence(&e, input),
         }
+        let formats = [Format::Vegeta, Format::VegetaJson, Format::Curl, Format::Jsonl].map(Some);
+        for format in formats.into_iter().chain([None]) {
+            match TargetList::read(input, format, known, "GET", Order::InTurn, &body) {
+                Ok((target, list)) => sound(target, list),
+                Err(all) => {
+                    assert!((1..=ERRORS_MAX).contains(&all.len()));
+                    all.iter().for_each(|e| is_sentence(e, input));
+                }
+            }
+        }
     }
+}
+
+/// Every file that a list names has this content.
+fn body(_: &str, most: u64) -> Result<Vec<u8>, String> {
+    Ok(b"{}\r\n"[..4.min(most as usize)].to_vec())
 }
 
 fn is_sentence(e: &ListError, input: &[u8]) {
@@ -33,13 +49,6 @@ fn sound(target: Target, list: TargetList) {
         let line = format!("{}{}", request.method, request.path);
         assert!(!line.contains(|c: char| c.is_control() || c == ' '), "{line:?}");
     }
-    // What is shown of it reads back.
-    let name = |list: &TargetList, line: usize| list.name(&list.requests[list.lines[line] as usize]);
-    let shown: String = (0..list.lines.len()).map(|line| name(&list, line) + "\n").collect();
-    let known = list.origins.is_empty().then_some(&target);
-    let (_, again) = TargetList::parse(shown.as_bytes(), known, "GET", Order::InTurn)
-        .unwrap_or_else(|e| panic!("{shown:?}: {e}"));
-    assert_eq!((again.lines.len(), again.fingerprint()), (list.lines.len(), list.fingerprint()));
     let origins = list.origins.len().max(1) as u32;
     let of_each = list.lines_of_origins(origins as usize);
     assert!(
@@ -47,4 +56,15 @@ fn sound(target: Target, list: TargetList) {
     );
     let plan = Plan { work: Work::List(list), threads: origins, connections: 64, ..Plan::closed(target) };
     plan.check().expect("it can be sent");
+}
+
+fn reads_back(target: &Target, list: &TargetList) {
+    // What is shown of it reads back.
+    let name = |list: &TargetList, line: usize| list.name(&list.requests[list.lines[line] as usize]);
+    let shown: String = (0..list.lines.len()).map(|line| name(list, line) + "\n").collect();
+    let known = list.origins.is_empty().then_some(target);
+    let (_, again) = TargetList::parse(shown.as_bytes(), known, "GET", Order::InTurn)
+        .unwrap_or_else(|e| panic!("{shown:?}: {e}"));
+    assert_eq!((again.lines.len(), again.fingerprint()), (list.lines.len(), list.fingerprint()));
+    sound(target.clone(), list.clone());
 }

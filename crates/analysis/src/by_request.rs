@@ -66,6 +66,7 @@ mod tests {
         let mut plan = closed_plan();
         let (order, fingerprint) = (prony_model::list::Order::InTurn, String::new());
         plan.targets = Some(RecordedList {
+            format: prony_model::list::Format::Plain,
             lines: 1,
             requests: 1,
             order,

@@ -126,6 +126,7 @@ fn what_is_the_client_s_the_list_s_or_one_half_s_is_no_group() {
     none(&by_worker, 2, &plan);
     // A list gives each connection the same of its requests.
     let targets = RecordedList {
+        format: prony_model::list::Format::Plain,
         lines: 2,
         requests: 2,
         order: prony_model::list::Order::InTurn,

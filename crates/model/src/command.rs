@@ -76,6 +76,10 @@ fn words(program: &str, plan: &RecordedPlan, address: &str, url: &str, also: Opt
     let cpus: Vec<String> = plan.cpus.iter().map(ToString::to_string).collect();
     words.extend([
         when(plan.body_bytes > 0, "-b @BODY"),
+        plan.targets
+            .as_ref()
+            .filter(|list| !list.format.is_plain())
+            .map(|list| format!("--targets-format {}", list.format)),
         list.map(|shuffled| format!("--targets FILE{}", if shuffled { " --shuffle" } else { "" })),
         plan.expect_status.map(|status| format!("--expect-status {status}")),
         when(plan.expect_body && plan.expect_json.is_empty(), "--expect-body @EXPECTED"),

@@ -1,26 +1,43 @@
-//! A list of requests, read from somebody's file with one a line: each becomes a request or a sentence.
+//! A list of requests, read from somebody's file: each becomes a request or a sentence.
 
-use std::collections::HashMap;
+mod curl;
+mod format;
+mod json_lines;
+mod plain;
+mod raw;
+mod reader;
+mod vegeta;
 
 use serde::{Deserialize, Serialize};
 
 use crate::fnv::fnv1a;
-use crate::plan::Expect;
-use crate::request;
-use crate::secret::{Secret, without_fields};
-use crate::target::{Target, without_userinfo};
+use crate::options::ReadFile;
+use crate::plan::{Expect, gives};
+use crate::secret::{Secret, hide_headers, without_fields};
+use crate::target::Target;
+
+pub use format::Format;
+pub(crate) use raw::is_folder;
+use reader::{Reader, origin};
 
 /// The most lines with a request, of 4 bytes, 200 where it is new: below 256 MB, and seconds at 100,000 a second.
 pub const LINES_MAX: usize = 1_000_000;
 
-/// The longest line. Servers are asked to take request lines of 8,000 bytes (RFC 9112, section 3); few take twice that.
+/// The longest URL with its method. Servers are asked to take request lines of 8,000 bytes (RFC 9112, section 3); few
+/// take twice that.
 pub const LINE_MAX_BYTES: usize = 16 << 10;
+
+/// The longest line, or command of several lines, with headers and a body; longer bodies are in files of their own.
+pub const COMMAND_MAX_BYTES: usize = 1 << 20;
+
+/// The most that requests' own headers and bodies may take together, as the engine's requests may.
+const OWN_MAX_BYTES: usize = 512 << 20;
 
 /// The most servers that a list may name: each has a thread of its own.
 pub const ORIGINS_MAX: usize = 64;
 
-/// What is echoed of a wrong line, in characters.
-const ECHO_MAX: usize = 40;
+/// The most wrong lines that are named.
+pub const ERRORS_MAX: usize = 10;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ListedRequest {
@@ -49,6 +66,17 @@ pub struct OwnParts {
     #[serde(with = "crate::plan_wire::optional_bytes")]
     pub body: Option<Vec<u8>>,
     pub expect: Option<Expect>,
+}
+
+impl OwnParts {
+    /// What others say of this request, where it says nothing itself.
+    pub fn fill(&mut self, others: &OwnParts) {
+        let missing = others.headers.iter().filter(|(name, _)| !gives(&self.headers, name));
+        let missing: Vec<_> = missing.cloned().collect();
+        self.headers.extend(missing);
+        self.body = self.body.take().or_else(|| others.body.clone());
+        self.expect = self.expect.take().or_else(|| others.expect.clone());
+    }
 }
 
 impl ListedRequest {
@@ -92,53 +120,62 @@ pub struct TargetList {
     /// Where lines name several servers: all of them, by their first line, the plan's target first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<Target>,
+    #[serde(default, skip_serializing_if = "Format::is_plain")]
+    pub format: Format,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{why}", line.map_or_else(String::new, |line| format!("line {line}: ")))]
 pub struct ListError {
-    /// The line, from 1; `None`: no single one.
+    /// The line, from 1; `None`: no single one, or the file of a folder that `why` begins with.
     pub line: Option<usize>,
     pub why: String,
 }
 
 impl TargetList {
-    /// Reads a list: a URL or `METHOD URL` a line, or only a path where `server` is known; empty lines and `#` are
-    /// skipped. Without a `server`, whole URLs may name several. Gives the (first) server as a target without a path, and
-    /// the list.
+    /// Reads a list of plain lines: a URL or `METHOD URL` each, or only a path where `server` is known; empty lines and
+    /// `#` are skipped. Without a `server`, whole URLs may name several. Gives the (first) server as a target without a
+    /// path, and the list.
     pub fn parse(
         text: &[u8],
         server: Option<&Target>,
         method: &str,
         order: Order,
     ) -> Result<(Target, TargetList), ListError> {
-        let mut reader = Reader {
-            origins: server.cloned().into_iter().collect(),
-            is_given: server.is_some(),
-            has_paths: false,
-            known: HashMap::new(),
-            list: TargetList {
-                method: method.to_owned(),
-                requests: Vec::new(),
-                lines: Vec::new(),
-                order,
-                origins: Vec::new(),
-            },
-        };
+        let no_files = |_: &str, _: u64| Err("it names no file".to_owned());
+        let read = TargetList::read(text, Some(Format::Plain), server, method, order, &no_files);
+        read.map_err(|mut errors| errors.swap_remove(0))
+    }
+
+    /// The same in any format, told by its content where it is not said: of a folder the text is its path. Files that
+    /// lines name are read by `read`. Gives at most [`ERRORS_MAX`] errors, and one at least.
+    pub fn read(
+        text: &[u8],
+        format: Option<Format>,
+        server: Option<&Target>,
+        method: &str,
+        order: Order,
+        read: ReadFile<'_>,
+    ) -> Result<(Target, TargetList), Vec<ListError>> {
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-        for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')) {
-            reader.line(line, method).map_err(|why| ListError { line: Some(number), why })?;
+        let nowhere = |why| vec![ListError { line: None, why }];
+        let format = format.map_or_else(|| Format::of(text), Ok).map_err(nowhere)?;
+        let mut reader = Reader::new(server, method, order, format, read);
+        match format {
+            Format::Plain => plain::read(&mut reader, text),
+            Format::Vegeta => vegeta::read_text(&mut reader, text),
+            Format::VegetaJson => vegeta::read_json(&mut reader, text),
+            Format::Curl => curl::read(&mut reader, text),
+            Format::Raw => raw::read(&mut reader, text),
+            Format::Jsonl => json_lines::read(&mut reader, text),
         }
-        let Reader { origins, mut list, .. } = reader;
-        match origins.first().cloned() {
-            Some(server) if !list.lines.is_empty() => {
-                list.origins = if origins.len() > 1 { origins } else { Vec::new() };
-                Ok((Target { path: "/".to_owned(), ..server }, list))
-            }
-            _ => Err(ListError {
-                line: None,
-                why: "It holds no request: write one URL or METHOD URL per line.".to_owned(),
-            }),
+        reader.finish()
+    }
+
+    /// Hides the requests' own headers of these names.
+    pub fn hide_headers(&mut self, names: &[String]) {
+        for own in self.requests.iter_mut().filter_map(|request| request.own.as_deref_mut()) {
+            hide_headers(&mut own.headers, names);
         }
     }
 
@@ -167,13 +204,17 @@ impl TargetList {
         lines
     }
 
-    /// FNV-1a (64 bits) over all lines' names in order and own bodies, wherever they are aimed: tells lists apart. It
-    /// withstands nobody.
+    /// FNV-1a (64 bits) over all lines' names in order, own headers as they may be shown, and own bodies, wherever they
+    /// are aimed: tells lists apart. It withstands nobody.
     pub fn fingerprint(&self) -> u64 {
         let name = |request: &ListedRequest| {
-            let body = request.own.as_ref().and_then(|own| own.body.as_deref()).unwrap_or_default();
+            let (mut headers, mut body) = (String::new(), &[][..]);
+            if let Some(own) = &request.own {
+                headers = own.headers.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
+                body = own.body.as_deref().unwrap_or_default();
+            }
             let origin = if request.origin > 0 { format!("{} ", request.origin) } else { String::new() };
-            [origin.as_bytes(), request.name().as_bytes(), b"\n", body].concat()
+            [origin.as_bytes(), request.name().as_bytes(), b"\n", headers.as_bytes(), body].concat()
         };
         let names: Vec<Vec<u8>> = self.requests.iter().map(name).collect();
         fnv1a(self.lines.iter().flat_map(|line| names[*line as usize].iter().copied()))
@@ -185,190 +226,10 @@ impl TargetList {
     }
 }
 
-struct Reader {
-    /// The servers that are known; lines that are paths go to the first.
-    origins: Vec<Target>,
-    /// It was given beside the list, and is the only one.
-    is_given: bool,
-    has_paths: bool,
-    known: HashMap<ListedRequest, u32>,
-    list: TargetList,
-}
-
-impl Reader {
-    fn line(&mut self, line: &[u8], method: &str) -> Result<(), String> {
-        if line.len() > LINE_MAX_BYTES {
-            return Err(format!("It has {} bytes: a line may have {LINE_MAX_BYTES}.", line.len()));
-        }
-        let line = std::str::from_utf8(line).map_err(|e| {
-            format!("It is not UTF-8 (byte {}): percent-encode what is not ASCII.", e.valid_up_to() + 1)
-        })?;
-        let line = line.trim_matches(|c: char| c.is_ascii_whitespace());
-        if line.is_empty() || line.starts_with('#') {
-            return Ok(());
-        }
-        if self.list.lines.len() == LINES_MAX {
-            return Err(format!("A list may have at most {LINES_MAX} requests, and this is one more."));
-        }
-        let parts = method_and_url(line, method);
-        let request = parts.and_then(|(method, url)| self.request(method, url));
-        let request = request.map_err(|why| of_another_tool(line).unwrap_or(why))?;
-        let next = u32::try_from(self.list.requests.len()).unwrap_or(u32::MAX);
-        let index = *self.known.entry(request.clone()).or_insert(next);
-        if index == next {
-            self.list.requests.push(request);
-        }
-        self.list.lines.push(index);
-        Ok(())
-    }
-
-    fn request(&mut self, method: &str, url: &str) -> Result<ListedRequest, String> {
-        let method = method.to_owned();
-        if url.starts_with('/') {
-            let Some(server) = self.origins.first() else {
-                return Err(format!(
-                    "{} is a path, and no server is known: give its URL on the command line, as in \
-                     `prony load http://127.0.0.1:8080 --targets FILE`.",
-                    echo(url)
-                ));
-            };
-            if self.origins.len() > 1 {
-                return Err(format!(
-                    "{} is a path, and lines before it name several servers: write its whole URL.",
-                    echo(url)
-                ));
-            }
-            self.has_paths = true;
-            // The host is no part of it: only what is wrong with the path can be found.
-            let path = Target::parse(&format!("http://host{url}")).map_err(|e| e.0)?.path;
-            return Ok(ListedRequest {
-                method,
-                path,
-                userinfo: server.userinfo.clone(),
-                origin: 0,
-                own: None,
-            });
-        }
-        let target = Target::parse(url).map_err(|e| e.0)?;
-        // A variable that nobody put a host for.
-        if target.host.contains('$') {
-            return Err(format!("{} has no host: write each URL whole.", echo(url)));
-        }
-        let origin = self.origin_of(&target)?;
-        Ok(ListedRequest { method, path: target.path, userinfo: target.userinfo, origin, own: None })
-    }
-
-    /// The number of a URL's server, which may be a new one.
-    fn origin_of(&mut self, target: &Target) -> Result<u32, String> {
-        let is_same = |known: &Target| {
-            (known.tls, known.port) == (target.tls, target.port)
-                && known.host.eq_ignore_ascii_case(&target.host)
-        };
-        if let Some(at) = self.origins.iter().position(is_same) {
-            return Ok(at as u32);
-        }
-        let (named, count) = (origin(target), self.origins.len());
-        match self.origins.first() {
-            Some(server) if self.is_given => Err(format!(
-                "It names the server {named}, and the load goes to {}: only a list without a URL beside it may name several \
-                 servers.",
-                origin(server)
-            )),
-            Some(server) if self.has_paths => Err(format!(
-                "It names the server {named}, and lines before it are paths, of {}: write whole URLs in a list that names \
-                 several servers.",
-                origin(server)
-            )),
-            _ if count == ORIGINS_MAX => Err(format!(
-                "It names the server {named}, and lines before it {ORIGINS_MAX} others: a list may name no more."
-            )),
-            _ => {
-                self.origins.push(Target { path: "/".to_owned(), userinfo: None, ..target.clone() });
-                Ok(count as u32)
-            }
-        }
-    }
-}
-
-/// What is the matter with a line that is none here and that vegeta's or siege's lists have.
-fn of_another_tool(line: &str) -> Option<String> {
-    let once = "is given once, for all lines";
-    let (first, rest) = line.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((line, ""));
-    let method = rest.split_whitespace().next().unwrap_or_default();
-    let header = line.split_once(": ").filter(|(name, _)| request::check_method(name).is_ok());
-    let assigned = line
-        .split_once('=')
-        .is_some_and(|(name, _)| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
-    Some(match header {
-        Some((name, _)) => {
-            format!("{} is a header, as vegeta has it: here one {once}, with -H '{name}: …'.", echo(name))
-        }
-        None if line.starts_with('@') => {
-            format!("{} is a body's file, as vegeta has it: here a body {once}, with -b @FILE.", echo(line))
-        }
-        None if line.starts_with('{') => {
-            "It is JSON, as vegeta's -format=json has it: write METHOD URL.".to_owned()
-        }
-        None if first.contains("://")
-            && ["POST", "PUT", "PATCH", "DELETE", "GET", "HEAD"].contains(&method) =>
-        {
-            format!("{method} follows the URL, as siege has it: write {method} URL. A body {once}, with -b.")
-        }
-        None if assigned || line.contains("$(") || line.contains("${") => {
-            format!("{} has a variable of siege's: write each URL whole.", echo(line))
-        }
-        None => return None,
-    })
-}
-
-/// The parts of a line, `method` where it has none.
-fn method_and_url<'a>(line: &'a str, method: &'a str) -> Result<(&'a str, &'a str), String> {
-    let is_url = |word: &str| word.starts_with('/') || word.contains("://");
-    let (first, rest) = line.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((line, ""));
-    let rest = rest.trim_start();
-    if is_url(first) {
-        return match rest {
-            "" => Ok((method, first)),
-            more => Err(format!(
-                "{} follows the URL: write METHOD URL. Body (-b) and headers (-H) are given once, for all \
-                 lines.",
-                echo(more)
-            )),
-        };
-    }
-    if let Err(why) = request::check_method(first) {
-        if rest.is_empty() {
-            // What is wrong with it as a URL says more.
-            return Ok((method, first));
-        }
-        return Err(format!(
-            "{why} A line is a URL, a path or METHOD URL; body (-b) and headers (-H) are given once, for all lines."
-        ));
-    }
-    if rest.is_empty() {
-        return Err(format!("{} has no URL after it: write METHOD URL.", echo(first)));
-    }
-    if let Some((_, more)) = rest.split_once(|c: char| c.is_ascii_whitespace()) {
-        return Err(format!("{} follows the URL: write METHOD URL.", echo(more.trim_start())));
-    }
-    Ok((first, rest))
-}
-
-fn origin(target: &Target) -> String {
-    let url = Target { path: String::new(), ..target.clone() }.display_url();
-    url.escape_debug().to_string()
-}
-
-/// What is wrong, shortened, and without a password.
-fn echo(text: &str) -> String {
-    let text = without_fields(&without_userinfo(text));
-    let mut shown: String = text.chars().take(ECHO_MAX).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
-    }
-    format!("{shown:?}")
-}
-
 #[cfg(test)]
 #[path = "list_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "list/format_tests.rs"]
+mod format_tests;

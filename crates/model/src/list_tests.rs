@@ -1,4 +1,5 @@
 use super::*;
+use crate::request;
 use proptest::prelude::*;
 
 fn read(text: &str) -> Result<(Target, TargetList), String> {

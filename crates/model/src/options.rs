@@ -4,6 +4,7 @@
 mod meaning;
 mod workers;
 
+pub(crate) use meaning::sha256;
 pub use workers::WorkerPolicy;
 
 use std::collections::BTreeMap;
@@ -147,8 +148,14 @@ pub struct LoadOptions {
     /// Request several URLs in turn, one per line of FILE: URL, METHOD URL or a path; `-` is standard input. The
     /// URL argument then gives only the server; without it, lines with whole URLs may name several servers in `prony
     /// load`
-    #[cfg_attr(feature = "flags", arg(long, value_name = "FILE|-"))]
+    ///
+    /// Lists of vegeta's (text and JSON), command lines of curl's, JSON Lines and folders of raw requests (*.raw) give
+    /// each request its headers and body
+    #[cfg_attr(feature = "flags", arg(long, value_name = "FILE|FOLDER|-"))]
     pub targets: Option<String>,
+    /// The format of --targets: plain, vegeta, vegeta-json, curl, raw or jsonl [default: by its content]
+    #[cfg_attr(feature = "flags", arg(long, value_name = "FORMAT"))]
+    pub targets_format: Option<String>,
     /// Request the lines of --targets in a new random order in each round
     #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
     pub shuffle: Option<bool>,

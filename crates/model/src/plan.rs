@@ -12,7 +12,7 @@ use crate::connect::Connect;
 use crate::json_value::JsonValue;
 use crate::list::{OwnParts, TargetList};
 use crate::rate::{Rate, Stage};
-use crate::secret::Secret;
+use crate::secret::{Secret, hide_headers};
 use crate::target::Target;
 use crate::tls::Tls;
 use crate::units::DurationValue;
@@ -346,6 +346,14 @@ impl Plan {
     pub fn measure_for(&mut self, window: Duration, warmup: Option<DurationValue>) {
         self.stop.duration = Some(window);
         self.warmup = warmup.map_or_else(|| default_warmup(window), |given| given.0);
+    }
+
+    /// Hides the headers of these names, its list's, too.
+    pub fn hide_headers(&mut self, names: &[String]) {
+        hide_headers(&mut self.headers, names);
+        if let Work::List(list) = &mut self.work {
+            list.hide_headers(names);
+        }
     }
 
     /// The servers that it loads, the target first. Each has workers and connections of its own.

@@ -138,7 +138,7 @@ impl<'de> Deserialize<'de> for Roots {
 mod tests {
     use super::*;
     use crate::json_value::JsonValue;
-    use crate::list::{ListedRequest, Order, OwnParts, TargetList};
+    use crate::list::{Format, ListedRequest, Order, OwnParts, TargetList};
     use crate::plan::{Arrivals, Expect, Protocol, Stop, Work};
     use crate::rate::{Rate, Stage};
     use crate::target::Target;
@@ -187,6 +187,7 @@ mod tests {
                 lines: lines.into_iter().map(|line| line % count).collect(),
                 order: Order::Shuffled,
                 origins: Vec::new(),
+                format: Format::Plain,
             })
         };
         prop_oneof![
@@ -300,6 +301,7 @@ mod tests {
             lines,
             order: Order::InTurn,
             origins: Vec::new(),
+            format: Format::Plain,
         };
         assert!(refused(&|plan| plan.work = Work::List(list(vec![1]))));
         assert!(!refused(&|plan| plan.work = Work::List(list(vec![0]))));

@@ -4,7 +4,7 @@ use crate::connect::IpVersion;
 use crate::fnv::fnv1a;
 use crate::json_value::VALUES_MAX;
 use crate::limits::{few, numbers};
-use crate::list::{ORIGINS_MAX, Order};
+use crate::list::{Format, ORIGINS_MAX, Order};
 use crate::plan::{ArrivalKind, Arrivals, CONNECTIONS_MAX, DURATION_MAX, Plan, ProtocolId, STAGES_MAX};
 use crate::rate::{Rate, Stage};
 use crate::secret::{REDACTED, is_asked_for, is_secret_by_custom, redacted_command};
@@ -117,6 +117,9 @@ pub struct RecordedList {
     pub order: Order,
     /// Of the lines in their order, in hexadecimal: FNV-1a, 64 bits.
     pub fingerprint: String,
+    /// In which format it was written.
+    #[serde(default, skip_serializing_if = "Format::is_plain")]
+    pub format: Format,
     /// Requests whose responses are held against an expectation of their own, not the plan's.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub expecting: u64,
@@ -321,6 +324,7 @@ impl RecordedPlan {
                 lines: list.lines.len() as u64,
                 requests: list.requests.len() as u64,
                 order: list.order,
+                format: list.format,
                 fingerprint: format!("{:016x}", list.fingerprint()),
                 expecting: list.expecting(),
                 servers: list.origins.iter().map(Target::display_url).collect(),

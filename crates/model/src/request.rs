@@ -5,7 +5,7 @@ use crate::target::without_userinfo;
 
 /// Whether it can stand in a request line.
 pub fn check_method(method: &str) -> Result<(), String> {
-    if method.is_empty() || !method.bytes().all(is_token_byte) {
+    if !is_token(method) {
         let method: String = without_userinfo(method).chars().take(40).collect();
         return Err(format!("{method:?} is not a method: write one like GET or POST."));
     }
@@ -17,7 +17,7 @@ pub fn check_method(method: &str) -> Result<(), String> {
 
 /// Whether it can be sent as a header of one's own.
 pub fn check_header(name: &str, value: &str) -> Result<(), PlanError> {
-    if name.is_empty() || !name.bytes().all(is_token_byte) {
+    if !is_token(name) {
         return wrong(format!("{name:?} is not a header's name: write -H 'Name: value'."));
     }
     if name.eq_ignore_ascii_case("transfer-encoding") {
@@ -51,6 +51,11 @@ pub fn check_http2_header(name: &str, value: &str) -> Result<(), PlanError> {
         ));
     }
     Ok(())
+}
+
+/// Whether it can be a method or a header's name.
+pub(crate) fn is_token(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(is_token_byte)
 }
 
 /// RFC 9110, section 5.6.2.

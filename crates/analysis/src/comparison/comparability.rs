@@ -327,6 +327,7 @@ mod tests {
         let list = |p: &mut RecordedPlan| {
             let (order, fingerprint) = (Order::InTurn, "00000000000000ff".to_owned());
             p.targets = Some(RecordedList {
+                format: prony_model::list::Format::Plain,
                 lines: 9,
                 requests: 3,
                 order,

@@ -374,6 +374,7 @@ fn memory_is_the_highest_of_the_trials_as_in_every_table() {
 fn after_loads_of_a_list_a_bench_of_that_list_is_proposed() {
     let mut log = Log::new(&["a", "b"], 1).with(&[&[10_000, 9_000]]).0;
     let list = RecordedList {
+        format: prony_model::list::Format::Plain,
         lines: 2,
         requests: 2,
         order: Order::InTurn,

@@ -8,7 +8,6 @@ use prony_load::dial::Dialer;
 use prony_model::connect::Connect;
 use prony_model::list::OwnParts;
 use prony_model::plan::{Expect, Protocol, Work, seed_of};
-use prony_model::secret::hide_headers;
 use prony_model::tls::{Roots, Tls, Verify};
 use prony_model::{Plan, Secret, Target};
 
@@ -141,11 +140,9 @@ impl RequestSpec {
         let mut plan = plan.aimed(Target { path, ..target }, expect, cpus, seed);
         if let Work::List(list) = &mut plan.work {
             for request in &mut list.requests {
-                let parts = own.get_mut(&(request.method.clone(), request.path.clone()));
-                request.own = parts.map(|parts| {
-                    hide_headers(&mut parts.headers, &experiment.redact);
-                    Box::new(parts.clone())
-                });
+                if let Some(parts) = own.get_mut(&(request.method.clone(), request.path.clone())) {
+                    request.own.get_or_insert_default().fill(parts);
+                }
             }
         }
         for (name, value) in &self.headers {
@@ -153,7 +150,7 @@ impl RequestSpec {
                 plan.headers.push((name.clone(), value.clone()));
             }
         }
-        hide_headers(&mut plan.headers, &experiment.redact);
+        plan.hide_headers(&experiment.redact);
         plan
     }
 

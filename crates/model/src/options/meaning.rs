@@ -4,11 +4,13 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use strum::VariantNames;
+
 use super::{Header, LoadOptions, ReadFile};
 use crate::connect::{Connect, IpVersion};
 use crate::error::{PlanError, wrong};
 use crate::json_value::JsonValue;
-use crate::list::{Order, TargetList};
+use crate::list::{Format, ListError, Order, TargetList, is_folder};
 use crate::plan::{
     Arrivals, CONNECTIONS_AT_A_RATE, CONNECTIONS_CLOSED, DURATION, Expect, PROBE_WARMUP, Plan, Protocol,
     SEED, Stop, TIMEOUT, Work, default_warmup,
@@ -221,8 +223,12 @@ impl LoadOptions {
     /// The server, and what is requested of it.
     fn work(&self, target: Option<Target>, read: ReadFile<'_>) -> Result<(Target, Work), PlanError> {
         let Some(path) = self.targets.as_deref() else {
-            if self.shuffle == Some(true) {
-                return wrong("--shuffle is for the lines of a list: give --targets FILE with it.");
+            let of_lists = [
+                ("--shuffle", self.shuffle == Some(true)),
+                ("--targets-format", self.targets_format.is_some()),
+            ];
+            if let Some((flag, _)) = of_lists.into_iter().find(|(_, given)| *given) {
+                return wrong(format!("{flag} is for the lines of a list: give --targets FILE with it."));
             }
             let missing = || PlanError("Nothing says which server is loaded: give its URL.".to_owned());
             return Ok((target.ok_or_else(missing)?, Work::Request(self.method().to_owned())));
@@ -234,13 +240,28 @@ impl LoadOptions {
             ));
         }
         let order = if self.shuffle == Some(true) { Order::Shuffled } else { Order::InTurn };
-        let text = file("--targets", path, FILE_MAX_BYTES, read)?;
+        let format = self.targets_format.as_deref().map(format).transpose()?;
+        let (format, text) = match (is_folder(path), format) {
+            (true, None | Some(Format::Raw)) => (Some(Format::Raw), path.as_bytes().to_vec()),
+            (true, Some(other)) => {
+                return wrong(format!(
+                    "--targets {path} is a folder, which is no list of {other}: leave --targets-format out."
+                ));
+            }
+            (false, Some(Format::Raw)) => {
+                return wrong(format!(
+                    "--targets {path} is no folder of *.raw files: name one, or leave --targets-format out."
+                ));
+            }
+            (false, format) => (format, file("--targets", path, FILE_MAX_BYTES, read)?),
+        };
         let name = if path == "-" { "standard input" } else { path };
-        let (server, list) =
-            TargetList::parse(&text, target.as_ref(), self.method(), order).map_err(|e| {
-                let colon = if e.line.is_some() { "," } else { ":" };
-                PlanError(format!("--targets {name}{colon} {e}"))
-            })?;
+        let read = TargetList::read(&text, format, target.as_ref(), self.method(), order, read);
+        let (server, list) = read.map_err(|errors| {
+            let said =
+                |e: &ListError| format!("--targets {name}{} {e}", if e.line.is_some() { "," } else { ":" });
+            PlanError(errors.iter().map(said).collect::<Vec<_>>().join("\n"))
+        })?;
         Ok((server, Work::List(list)))
     }
 
@@ -294,6 +315,11 @@ impl IdentityFiles {
             IdentityError::Key(why) => unusable(key_flag, key)(why),
         })
     }
+}
+
+fn format(name: &str) -> Result<Format, PlanError> {
+    let names = || Format::VARIANTS.join(", ");
+    name.parse().map_err(|_| PlanError(format!("--targets-format {name:?}: write one of {}.", names())))
 }
 
 /// What is said of a file whose content is not what its flag means.
@@ -357,18 +383,22 @@ fn expected_body(text: Option<&str>, read: ReadFile<'_>) -> Result<ExpectedBody,
     let Some(hex) = text.strip_prefix(SHA256) else {
         return Ok((Some(text_or_file("--expect-body", text, read)?), None));
     };
-    let digits: Vec<u8> = hex.chars().map_while(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
-    if digits.len() != 64 || hex.len() != 64 {
-        return wrong(format!(
+    let hash = sha256(hex).ok_or_else(|| {
+        PlanError(format!(
             "--expect-body {SHA256}{hex:?} is not a SHA-256, which has 64 hexadecimal digits: write what \
              `curl -s URL | sha256sum` prints. A body that begins so is given as @FILE."
-        ));
-    }
+        ))
+    })?;
+    Ok((None, Some(hash)))
+}
+
+pub(crate) fn sha256(hex: &str) -> Option<[u8; 32]> {
+    let digits: Vec<u8> = hex.chars().map_while(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
     let mut hash = [0; 32];
     for (byte, pair) in hash.iter_mut().zip(digits.chunks(2)) {
-        *byte = pair[0] << 4 | pair[1];
+        *byte = pair[0] << 4 | pair.get(1)?;
     }
-    Ok((None, Some(hash)))
+    (digits.len() == 64 && hex.len() == 64).then_some(hash)
 }
 
 /// Addresses, and ranges of IPv4 addresses, separated by commas.

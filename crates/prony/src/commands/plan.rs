@@ -7,7 +7,6 @@ use std::path::Path;
 use clap::{Args, Command};
 use prony_lab::watch::WatchedServer;
 use prony_model::options::LoadOptions;
-use prony_model::secret::hide_headers;
 use prony_model::{Plan, Target};
 
 use super::logs::Log;
@@ -29,7 +28,7 @@ pub(crate) fn plan(
     target: Option<Target>,
 ) -> Result<Plan, Failure> {
     let mut plan = options.plan(target, &read).map_err(Failure::usage)?;
-    hide_headers(&mut plan.headers, redact);
+    plan.hide_headers(redact);
     Ok(plan)
 }
 
@@ -53,7 +52,7 @@ impl OneTargetOptions {
             Some(_) => options.plan_for_agents(target, &read),
         };
         let mut plan = plan.map_err(Failure::usage)?;
-        hide_headers(&mut plan.headers, &self.redact);
+        plan.hide_headers(&self.redact);
         if let Some(cpus) = &self.pin {
             plan.cpus = super::parse_cpus(cpus)?;
         }

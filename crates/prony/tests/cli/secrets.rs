@@ -46,7 +46,8 @@ const OTHERS: &str = "agent-binary agents all-addresses allow-commands args arri
                       ipv6 json keep-service key memory method metrics nats-ca nats-nkey no-keepalive noise-of only otlp output pin pipeline \
                       plain plot port precision profile pull quiet rate repeat requests requests-per-connection reset-timeout resolution \
                       resolve-every resume runtime save scale seed server-cores server-host servers service-timeout shuffle skip slo sni \
-                      source spin stage strict threads timeout tls-resumption unix user-clock wait warmup watch web workers yes";
+                      source spin stage strict targets-format threads timeout tls-resumption unix user-clock wait warmup watch web workers \
+                      yes";
 
 #[track_caller]
 fn assert_not_in(what: &str, text: &str) {

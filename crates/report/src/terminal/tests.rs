@@ -212,6 +212,7 @@ fn the_next_command_after_a_sustained_rate_is_a_higher_rate() {
 fn after_a_closed_load_of_a_list_a_search_by_it_is_named() {
     let mut trial = fixtures::closed();
     let list = RecordedList {
+        format: prony_model::list::Format::Plain,
         lines: 2,
         requests: 2,
         order: Order::InTurn,

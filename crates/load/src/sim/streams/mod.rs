@@ -15,7 +15,7 @@ use crate::http2::{Http2, build};
 use crate::pace::Schedule;
 use crate::recorder::window_delta::WindowDelta;
 use prony_model::histogram::SparseHistogram;
-use prony_model::list::{ListedRequest, Order, TargetList};
+use prony_model::list::{Format, ListedRequest, Order, TargetList};
 use prony_model::measurement::{ErrorKind, Measurement};
 use prony_model::plan::{Arrivals, Protocol, Work};
 use prony_model::rate::Rate;
@@ -68,6 +68,7 @@ impl StreamCase {
             lines: (0..requests).collect(),
             order: Order::InTurn,
             origins: Vec::new(),
+            format: Format::Plain,
         });
         StreamCase { case, habits }
     }

@@ -20,6 +20,11 @@ pub fn validate(plan: &Plan, agents: u32) -> Result<(), LoadError> {
     if plan.unix.is_some() {
         return refused("Agents load addresses, not Unix sockets: leave --unix or --fleet out.".to_owned());
     }
+    if plan.body_file.is_some() {
+        return refused(
+            "--body-file is a file of one machine: give -b @FILE, or leave --fleet out.".to_owned(),
+        );
+    }
     if plan.connect.all_addresses {
         return refused(
             "--all-addresses is of one machine's connections: leave it or --fleet out.".to_owned(),

@@ -45,6 +45,14 @@ pub(crate) trait Codec {
     /// What is to be written, as much as goes into one write; and the first request in it of which nothing is written.
     fn output<'a>(&'a mut self, connection: &'a mut Self::Connection) -> (Option<RequestPlace>, &'a [u8]);
 
+    /// Whether the rest of a request is held back until the server asks for it (`Expect: 100-continue`).
+    fn holds_body(&self, _connection: &Self::Connection) -> bool {
+        false
+    }
+
+    /// What is held back goes out, asked for or not.
+    fn release_body(&mut self, _connection: &mut Self::Connection) {}
+
     /// So many bytes of the output were written. `begun` hears of each request whose first byte is among them.
     fn wrote(&mut self, connection: &mut Self::Connection, count: usize, begun: impl FnMut(RequestPlace));
 

@@ -162,6 +162,9 @@ pub fn run_shard(
             return Err(PANICKED);
         }
     }
+    if let Requests::Http1([bytes, _]) = &requests {
+        bytes.check_file()?;
+    }
     let request_bytes = if plan.work.list().is_none() { requests.length(0) as u64 } else { 0 };
     let listed = listed(plan, &requests);
     result.map(|measurement| Measurement { request_bytes, listed, ..measurement })

@@ -1,5 +1,6 @@
 //! HTTP/1.1 as a worker speaks it: requests written one behind the other, answers in the same order.
 
+mod file_body;
 mod framer;
 mod request;
 mod requests;
@@ -41,6 +42,8 @@ pub(crate) struct Connection {
     listed: VecDeque<u32>,
     /// The one it has, or will have, is its last.
     closes: bool,
+    /// The body of the one it has is sent when the server has asked for it.
+    holds_body: bool,
 }
 
 impl Http1 {
@@ -78,7 +81,20 @@ impl Http1 {
     }
 }
 
+impl Http1 {
+    #[cold]
+    fn is_head_written(&self, connection: &Connection) -> bool {
+        let requests = &self.requests[usize::from(connection.closes)];
+        requests.head(connection.request(), connection.written).is_empty()
+    }
+}
+
 impl Connection {
+    /// The number in the list of its oldest request.
+    fn request(&self) -> u32 {
+        self.listed.front().copied().unwrap_or(0)
+    }
+
     /// How many of its requests, the oldest ones, are at least partly written: the server may have seen them, and what
     /// comes may be their answers. (An attempt that took nothing is none.)
     fn begun(&self) -> usize {
@@ -100,6 +116,7 @@ impl Codec for Http1 {
             written: 0,
             listed: self.requests[0].room_for_listed(),
             closes: false,
+            holds_body: false,
         }
     }
 
@@ -133,6 +150,7 @@ impl Codec for Http1 {
         connection.unanswered += 1;
         connection.unsent += 1;
         connection.closes = last;
+        connection.holds_body = self.requests[0].wait_for_continue();
         if self.requests[0].are_listed() {
             connection.listed.push_back(request);
         }
@@ -144,7 +162,15 @@ impl Codec for Http1 {
 
     #[inline(always)]
     fn has_output(&mut self, connection: &mut Connection) -> bool {
-        connection.unsent > 0
+        connection.unsent > 0 && !(connection.holds_body && self.is_head_written(connection))
+    }
+
+    fn holds_body(&self, connection: &Connection) -> bool {
+        connection.holds_body
+    }
+
+    fn release_body(&mut self, connection: &mut Connection) {
+        connection.holds_body = false;
     }
 
     #[inline(always)]
@@ -153,10 +179,13 @@ impl Codec for Http1 {
         let first = unanswered - unsent;
         let begins = (written == 0).then_some(RequestPlace(first as u32));
         let requests = &self.requests[usize::from(connection.closes)];
-        if requests.are_listed() {
-            return (begins, requests.several(&connection.listed, first, written, &mut self.output));
+        if connection.holds_body {
+            return (begins, requests.head(connection.request(), written));
         }
-        (begins, requests.repeated(written, unsent))
+        if requests.are_alike() {
+            return (begins, requests.repeated(written, unsent));
+        }
+        (begins, requests.several(&connection.listed, first, written, &mut self.output))
     }
 
     #[inline(always)]
@@ -198,6 +227,9 @@ impl Codec for Http1 {
             connection.framer.feed(input, is_head_request, &mut self.heads, &mut |bytes: &[u8]| {
                 body(OLDEST, bytes);
             });
+        if connection.holds_body && connection.framer.saw_interim() {
+            connection.holds_body = false;
+        }
         Http1::step(connection, progress, input.len())
     }
 

@@ -75,7 +75,8 @@ fn words(program: &str, plan: &RecordedPlan, address: &str, url: &str, also: Opt
     words.extend(plan.connect_to.iter().map(|rule| Some(format!("--connect-to {}", quoted(rule)))));
     let cpus: Vec<String> = plan.cpus.iter().map(ToString::to_string).collect();
     words.extend([
-        when(plan.body_bytes > 0, "-b @BODY"),
+        when(plan.body_bytes > 0, if plan.body_file { "--body-file BODY" } else { "-b @BODY" }),
+        when(plan.chunked, "--chunked"),
         plan.targets
             .as_ref()
             .filter(|list| !list.format.is_plain())

@@ -1,6 +1,7 @@
 //! The options of a load as somebody wrote them: flags of a command line, or keys of an experiment's `[load]` and
 //! `[[plan]]`. One list for both; `meaning` is the one place that makes a plan of them.
 
+mod body;
 mod meaning;
 mod workers;
 
@@ -55,7 +56,7 @@ pub struct LoadOptions {
     #[cfg_attr(feature = "flags", arg(short = 'H', long = "header", value_name = "HEADER"))]
     #[serde(with = "header_table")]
     pub headers: Option<Vec<Header>>,
-    /// The request method [default: GET; POST with -b]
+    /// The request method [default: GET; POST with a body]
     #[cfg_attr(feature = "flags", arg(short, long, value_name = "METHOD"))]
     pub method: Option<String>,
     /// The request body; @FILE is the content of FILE
@@ -63,6 +64,20 @@ pub struct LoadOptions {
     /// `@env:NAME` is the value of the environment variable NAME
     #[cfg_attr(feature = "flags", arg(short, long, value_name = "TEXT|@FILE"))]
     pub body: Option<String>,
+    /// The request body, read from FILE piece by piece as it is sent: for bodies larger than memory
+    #[cfg_attr(feature = "flags", arg(long, value_name = "FILE"))]
+    pub body_file: Option<String>,
+    /// A field of a multipart form, which is the body: `name=value`, `name=@FILE`, `name=@FILE;type=image/png`
+    ///
+    /// Repeatable. `name=@env:VAR` is the value of the environment variable VAR
+    #[cfg_attr(feature = "flags", arg(short = 'F', long, value_name = "NAME=VALUE|NAME=@FILE"))]
+    pub form: Option<Vec<String>>,
+    /// A field of a form in application/x-www-form-urlencoded, which is the body: `name=value`; it is encoded. Repeatable
+    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME=VALUE"))]
+    pub form_urlencoded: Option<Vec<String>>,
+    /// Send the body in chunks of 16 KiB, without its length
+    #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
+    pub chunked: Option<bool>,
     /// How long a request, or opening a connection, may take before it counts as failed [default: 10s]
     #[cfg_attr(feature = "flags", arg(long, short_alias = 'T', value_name = "TIME"))]
     pub timeout: Option<DurationValue>,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::connect::Connect;
+use crate::error::PlanError;
 use crate::json_value::JsonValue;
 use crate::list::{OwnParts, TargetList};
 use crate::rate::{Rate, Stage};
@@ -31,6 +32,9 @@ pub const THREADS_MAX: u32 = 256;
 
 /// The most single requests that a plan may keep: 400 MB of them.
 pub const SAMPLES_MAX: u64 = 10_000_000;
+
+/// The longest body that is sent from a file.
+const BODY_FILE_MAX_BYTES: u64 = 1 << 40;
 
 /// Connections of a closed loop unless said otherwise.
 pub(crate) const CONNECTIONS_CLOSED: u32 = 50;
@@ -60,6 +64,10 @@ pub struct Plan {
     /// Every request's body; sent with a `Content-Length` unless empty.
     #[serde(with = "crate::plan_wire::bytes")]
     pub body: Vec<u8>,
+    /// The file that every request's body is read from while it is sent, instead of `body`.
+    pub body_file: Option<BodyFile>,
+    /// Whether bodies go in chunks (over HTTP/2, frames), without their length.
+    pub chunked: bool,
     /// Connections over all workers, 1 to [`CONNECTIONS_MAX`].
     pub connections: u32,
     /// Worker threads, 1 to [`THREADS_MAX`], no more than connections, and as many for each origin.
@@ -184,6 +192,27 @@ impl Work {
     }
 }
 
+/// A body that stays in its file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BodyFile {
+    pub path: PathBuf,
+    /// Its length when the plan was made; it must keep it.
+    pub bytes: u64,
+}
+
+impl BodyFile {
+    pub(crate) fn at(path: &str) -> Result<BodyFile, PlanError> {
+        let refused = |why: String| PlanError(format!("--body-file {path} cannot be sent: {why}."));
+        let file = std::fs::metadata(path).map_err(|e| refused(e.to_string()))?;
+        match file.len() {
+            _ if !file.is_file() => Err(refused("it is no file with a length".to_owned())),
+            bytes @ 1..=BODY_FILE_MAX_BYTES => Ok(BodyFile { path: path.into(), bytes }),
+            0 => Err(refused("it is empty".to_owned())),
+            _ => Err(refused(format!("it is larger than {} TiB", BODY_FILE_MAX_BYTES >> 40))),
+        }
+    }
+}
+
 /// A request of a plan: what it has of its own, or else what the plan gives to all.
 #[derive(Debug, Clone, Copy)]
 pub struct PlannedRequest<'p> {
@@ -220,10 +249,19 @@ impl<'p> PlannedRequest<'p> {
         self.own.and_then(|own| own.expect.as_ref()).unwrap_or(&self.plan.expect)
     }
 
-    /// The length of its body, where it has one or its method asks for one.
-    pub fn content_length(&self) -> Option<usize> {
+    /// The length of its body, where it has one or its method asks for one, and it is not sent in chunks.
+    pub fn content_length(&self) -> Option<u64> {
         let has_body = !self.body().is_empty() || matches!(self.method, "POST" | "PUT" | "PATCH");
-        has_body.then(|| self.body().len())
+        let of_file = self.body_file().map(|file| file.bytes);
+        of_file.or(has_body.then(|| self.body().len() as u64)).filter(|_| !self.is_chunked())
+    }
+
+    pub fn is_chunked(&self) -> bool {
+        self.plan.chunked && (!self.body().is_empty() || self.plan.body_file.is_some())
+    }
+
+    pub fn body_file(&self) -> Option<&'p BodyFile> {
+        self.plan.body_file.as_ref()
     }
 }
 
@@ -398,6 +436,14 @@ impl Plan {
         if self.keepalive { self.requests_per_connection } else { Some(1) }
     }
 
+    /// Whether a body is sent only when the server has asked for it: `Expect: 100-continue` (RFC 9110, section 10.1.1).
+    pub fn waits_for_continue(&self) -> bool {
+        let asks = |(name, value): &(String, Secret)| {
+            name.eq_ignore_ascii_case("expect") && value.value().trim().eq_ignore_ascii_case("100-continue")
+        };
+        !self.protocol.multiplexes() && self.headers.iter().any(asks)
+    }
+
     /// A closed load with every default.
     pub fn closed(target: Target) -> Plan {
         Plan {
@@ -405,6 +451,8 @@ impl Plan {
             work: Work::Request("GET".to_owned()),
             headers: Vec::new(),
             body: Vec::new(),
+            body_file: None,
+            chunked: false,
             connections: CONNECTIONS_CLOSED,
             threads: 1,
             arrivals: Arrivals::Closed,

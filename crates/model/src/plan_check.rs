@@ -55,6 +55,7 @@ impl Plan {
                 "--unix and --source cannot be used together: a Unix socket has no local addresses.",
             );
         }
+        self.check_body()?;
         self.connect.check(self.speaks_tls(), self.unix.is_some())?;
         if self.connect.all_addresses && (self.work.list().is_some() || self.connect.resolve_every.is_some())
         {
@@ -210,6 +211,26 @@ impl Plan {
                  of the requests: one would run out of connections before the others. Give -c a multiple of {groups}; one \
                  thread sends over 100,000 requests per second."
             ));
+        }
+        Ok(())
+    }
+
+    fn check_body(&self) -> Result<(), PlanError> {
+        if self.pipeline > 1 && self.waits_for_continue() {
+            return wrong("With Expect: 100-continue a request waits before its body: leave it, or -p, out.");
+        }
+        if self.body_file.is_none() {
+            return Ok(());
+        }
+        if !self.body.is_empty() || self.work.list().is_some() {
+            return wrong(
+                "--body-file is the body of one request: leave out -b, or --targets, whose lines have their own.",
+            );
+        }
+        if self.pipeline > 1 || self.protocol.multiplexes() {
+            return wrong(
+                "--body-file is sent one at a time over HTTP/1.1: leave out -p and --http2, or give -b @FILE.",
+            );
         }
         Ok(())
     }

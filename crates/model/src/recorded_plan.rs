@@ -33,6 +33,12 @@ pub struct RecordedPlan {
     /// hexadecimal digits. `None` without a body, and in records from before it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_fingerprint: Option<String>,
+    /// Whether the body is read from its file while it is sent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub body_file: bool,
+    /// Whether bodies are sent in chunks, without their length.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub chunked: bool,
     /// Connections over all workers.
     pub connections: u32,
     /// Worker threads.
@@ -281,7 +287,9 @@ impl RecordedPlan {
             url: plan.target.display_url(),
             method: plan.work.method().to_owned(),
             headers: headers.into_iter().map(|(name, value)| (name, value.to_string())).collect(),
-            body_bytes: plan.body.len() as u64,
+            body_bytes: plan.body_file.as_ref().map_or(plan.body.len() as u64, |file| file.bytes),
+            body_file: plan.body_file.is_some(),
+            chunked: plan.chunked,
             body_fingerprint: (!plan.body.is_empty()).then(|| fingerprint(&plan.body)),
             connections: plan.connections,
             threads: plan.threads,

@@ -22,7 +22,7 @@ pub fn check_header(name: &str, value: &str) -> Result<(), PlanError> {
     }
     if name.eq_ignore_ascii_case("transfer-encoding") {
         return wrong(format!(
-            "Prony sends a body (-b) whole, with its Content-Length, and never in chunks: leave the header {name} out."
+            "Prony writes the header {name} itself: leave it out, and give --chunked for a body in chunks."
         ));
     }
     if name.eq_ignore_ascii_case("content-length") {

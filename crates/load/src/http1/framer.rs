@@ -302,6 +302,12 @@ impl Framer {
         }
     }
 
+    /// Whether an interim response (1xx) to the request has come, and no other yet.
+    #[inline]
+    pub(crate) fn saw_interim(&self) -> bool {
+        self.interim > 0
+    }
+
     fn take_head(&mut self, head: &Head) -> Result<(), ProtocolError> {
         if head.status < 200 {
             self.interim += 1;

@@ -3,7 +3,10 @@
 use prony_model::plan::PlannedRequest;
 use prony_model::target::basic;
 
-/// A request as it goes over the wire, to a server that is called so.
+/// The length of all chunks of a body but the last.
+pub(super) const CHUNK_BYTES: usize = 16 << 10;
+
+/// A request as it goes over the wire, to a server that is called so; without its body where that is read from a file.
 pub(crate) fn build(host: &str, keepalive: bool, one: &PlannedRequest<'_>) -> Vec<u8> {
     let mut bytes = format!("{} {} HTTP/1.1\r\n", one.method, one.path).into_bytes();
     let given = |name: &str| one.headers().any(|(n, _)| n.eq_ignore_ascii_case(name));
@@ -31,8 +34,21 @@ pub(crate) fn build(host: &str, keepalive: bool, one: &PlannedRequest<'_>) -> Ve
     if let Some(length) = one.content_length() {
         line("Content-Length", &length.to_string());
     }
+    if !one.is_chunked() {
+        bytes.extend_from_slice(b"\r\n");
+        bytes.extend_from_slice(one.body());
+        return bytes;
+    }
+    line("Transfer-Encoding", "chunked");
     bytes.extend_from_slice(b"\r\n");
-    bytes.extend_from_slice(one.body());
+    if one.body_file().is_none() {
+        for chunk in one.body().chunks(CHUNK_BYTES) {
+            bytes.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+            bytes.extend_from_slice(chunk);
+            bytes.extend_from_slice(b"\r\n");
+        }
+        bytes.extend_from_slice(b"0\r\n\r\n");
+    }
     bytes
 }
 
@@ -91,6 +107,19 @@ mod tests {
             p.requests().map(|one| String::from_utf8(build("h", true, &one)).unwrap()).collect();
         assert!(texts[0].ends_with("X-All: 3\r\nx-own: 2\r\nContent-Length: 2\r\n\r\nab"), "{}", texts[0]);
         assert!(texts[1].ends_with("X-Own: 1\r\nX-All: 3\r\nContent-Length: 4\r\n\r\nplan"), "{}", texts[1]);
+    }
+
+    #[test]
+    fn a_body_in_chunks_has_no_length() {
+        let mut p = plan("http://h/");
+        p.work = Work::Request("POST".to_owned());
+        (p.body, p.chunked) = (vec![b'x'; CHUNK_BYTES + 3], true);
+        let got = text(&p);
+        assert!(!got.contains("Content-Length"), "{got}");
+        let body = got.split_once("Transfer-Encoding: chunked\r\n\r\n").unwrap().1;
+        assert_eq!(body, format!("4000\r\n{}\r\n3\r\nxxx\r\n0\r\n\r\n", "x".repeat(CHUNK_BYTES)));
+        p.body.clear();
+        assert!(!text(&p).contains("chunked"), "an empty body has no chunks");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::file_body::FileBody;
 use super::{OUTPUT_BYTES, request};
 use prony_model::{Plan, PlanError, Target};
 
@@ -17,6 +18,10 @@ pub(crate) struct RequestBytes {
     length: usize,
     is_head: bool,
     list: Option<Listed>,
+    /// Where the one's body is read from, behind its head.
+    file: Option<FileBody>,
+    /// Bodies are sent when the server has asked for them.
+    wait_for_continue: bool,
     pipeline: usize,
 }
 
@@ -59,23 +64,52 @@ impl RequestBytes {
             is_head.push(one.method == "HEAD");
         }
         if plan.work.list().is_none() {
-            let length = bytes.len();
+            let file = plan.body_file.as_ref().map(|body| FileBody::open(body, plan.chunked)).transpose()?;
+            let of_file = file.as_ref().map_or(0, FileBody::length);
+            let length = bytes.len() + usize::try_from(of_file).unwrap_or(usize::MAX);
             return Ok(RequestBytes {
                 bytes: bytes.repeat(pipeline),
                 length,
                 is_head: is_head == [true],
                 list: None,
+                file,
+                wait_for_continue: plan.waits_for_continue(),
                 pipeline,
             });
         }
         bytes.shrink_to_fit();
         let list = Some(Listed { bounds, is_head });
-        Ok(RequestBytes { bytes, length: 0, is_head: false, list, pipeline })
+        let wait_for_continue = plan.waits_for_continue();
+        Ok(RequestBytes { bytes, length: 0, is_head: false, list, file: None, wait_for_continue, pipeline })
     }
 
     #[inline(always)]
     pub(super) fn are_listed(&self) -> bool {
         self.list.is_some()
+    }
+
+    /// Whether there is one request, which is in memory.
+    #[inline(always)]
+    pub(super) fn are_alike(&self) -> bool {
+        self.list.is_none() && self.file.is_none()
+    }
+
+    #[inline(always)]
+    pub(super) fn wait_for_continue(&self) -> bool {
+        self.wait_for_continue
+    }
+
+    /// What is left to be written of a request's head.
+    #[cold]
+    pub(super) fn head(&self, request: u32, written: usize) -> &[u8] {
+        let bytes = self.bytes(request);
+        let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").map_or(bytes.len(), |at| at + 4);
+        &bytes[written.min(end)..end]
+    }
+
+    /// That the body's file, where there is one, is still what it was.
+    pub(crate) fn check_file(&self) -> Result<(), PlanError> {
+        self.file.as_ref().map_or(Ok(()), FileBody::check)
     }
 
     /// Room for the numbers of a connection's requests; none without a list.
@@ -100,7 +134,7 @@ impl RequestBytes {
     pub(crate) fn bytes(&self, request: u32) -> &[u8] {
         let at = request as usize;
         match &self.list {
-            None => &self.bytes[..self.length],
+            None => &self.bytes[..self.length.min(self.bytes.len())],
             Some(list) => &self.bytes[list.bounds[at]..list.bounds[at + 1]],
         }
     }
@@ -129,6 +163,13 @@ impl RequestBytes {
         written: usize,
         room: &'a mut Vec<u8>,
     ) -> &'a [u8] {
+        if let Some(file) = &self.file {
+            let head = &self.bytes[written.min(self.bytes.len())..];
+            room.clear();
+            room.extend_from_slice(head);
+            file.piece((written + head.len() - self.bytes.len()) as u64, room);
+            return room;
+        }
         let Some(number) = numbers.get(first) else { return &[] };
         let bytes = &self.bytes(*number)[written..];
         if numbers.len() == first + 1 || bytes.len() >= OUTPUT_BYTES {

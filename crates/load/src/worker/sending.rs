@@ -12,6 +12,9 @@ use super::events::stream_error_kind;
 use super::slot::State;
 use super::{Worker, connect_error_kind};
 
+/// How long a body is held back for the server's word: what curl waits.
+const CONTINUE_NS: u64 = 1_000_000_000;
+
 impl<N: Net, C: Codec> Worker<N, C> {
     pub(super) fn begin(
         &mut self,
@@ -109,10 +112,42 @@ impl<N: Net, C: Codec> Worker<N, C> {
                     .fail(recorder, index, now, stream_error_kind(&e), || format!("while sending: {e}"));
             }
         }
+        if codec.holds_body(&slot.connection) && !codec.has_output(&mut slot.connection) {
+            self.hold(index, now);
+        }
+        let Worker { codec, slots, .. } = self;
+        let slot = &mut slots[index as usize];
         if codec.has_output(&mut slot.connection) != slot.watches_writing {
             self.watch_for_room(recorder, index, now);
         }
         self.note_flow_blocked(recorder, index, now);
+    }
+
+    /// The head is written, and the body waits for the server's word or its time.
+    #[cold]
+    fn hold(&mut self, index: u32, now: u64) {
+        if let Some((place, _)) = self.slots[index as usize].oldest()
+            && let Some(times) = self.slots[index as usize].requests.get_mut(place)
+        {
+            self.held.push_back((now + CONTINUE_NS, index, times.dispatched_ns));
+        }
+    }
+
+    /// Bodies that have been held back for long enough go out (RFC 9110, 10.1.1: a server may not know of the word).
+    pub(super) fn release_held(&mut self, recorder: &mut Recorder, now: u64) {
+        while let Some((_, index, dispatched_ns)) = self.held.front().copied().filter(|(at, ..)| *at <= now) {
+            self.held.pop_front();
+            let slot = &mut self.slots[index as usize];
+            let is_same = slot.oldest().and_then(|(place, _)| slot.requests.get_mut(place));
+            if is_same.is_some_and(|times| times.dispatched_ns == dispatched_ns)
+                && slot.state == State::Connected
+                && self.codec.holds_body(&slot.connection)
+            {
+                self.codec.release_body(&mut slot.connection);
+                let now = self.fresh_stamp(recorder);
+                self.flush(recorder, index, now);
+            }
+        }
     }
 
     /// Takes note of how many of the slot's requests wait for the peer's leave to send more of their bodies.

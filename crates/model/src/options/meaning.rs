@@ -24,7 +24,7 @@ use crate::units::{DurationValue, OneOrMany, RateValue, WindowValue, most_connec
 /// Each has tens of thousands of ports.
 const SOURCES_MAX: usize = 1024;
 /// The largest body that is read from a file, for a request or to compare with; the largest list, too.
-const FILE_MAX_BYTES: u64 = 256 << 20;
+pub(super) const FILE_MAX_BYTES: u64 = 256 << 20;
 /// The largest PEM file that is read. A system's whole trust is a quarter of a megabyte.
 const PEM_MAX_BYTES: u64 = 16 << 20;
 /// What `--expect-body` says before a hash.
@@ -59,12 +59,15 @@ impl LoadOptions {
         let (expected, sha256) = expected_body(self.expect_body.as_deref(), read)?;
         let values = self.expect_json.iter().flatten().map(|text| JsonValue::parse(text));
         let json = values.collect::<Result<Vec<_>, _>>()?;
-        let body = || self.body.as_deref().map(|text| text_or_file("-b", text, read)).transpose();
+        let given = self.headers.iter().flatten().map(Header::pair).collect::<Result<Vec<_>, _>>()?;
+        let body = self.body(&given, read)?;
         let plan = Plan {
             tls: self.tls(origins.iter().any(|origin| origin.tls), read)?,
             work,
-            headers: self.headers.iter().flatten().map(Header::pair).collect::<Result<_, _>>()?,
-            body: body()?.unwrap_or_default(),
+            headers: given.into_iter().chain(body.content_type).collect(),
+            body: body.bytes,
+            body_file: body.file,
+            chunked: self.chunked.unwrap_or(false),
             connections,
             threads,
             arrivals,
@@ -172,7 +175,7 @@ impl LoadOptions {
 
     /// The method of requests that name none themselves.
     fn method(&self) -> &str {
-        let by_body = if self.body.is_some() { "POST" } else { "GET" };
+        let by_body = if self.bodies() > 0 { "POST" } else { "GET" };
         self.method.as_deref().unwrap_or(by_body)
     }
 
@@ -366,7 +369,7 @@ fn file(flag: &str, path: &str, most: u64, read: ReadFile<'_>) -> Result<Vec<u8>
 }
 
 /// `TEXT`, `@FILE`'s bytes, or what the environment holds of `@env:NAME`.
-fn text_or_file(flag: &str, text: &str, read: ReadFile<'_>) -> Result<Vec<u8>, PlanError> {
+pub(super) fn text_or_file(flag: &str, text: &str, read: ReadFile<'_>) -> Result<Vec<u8>, PlanError> {
     let bytes = match text.strip_prefix('@').filter(|_| !text.starts_with(ASKED)) {
         Some(path) => file(&format!("{flag} @"), path, FILE_MAX_BYTES, read)?,
         None => text_or_variable(flag, text).map_err(PlanError)?.into_bytes(),

@@ -4,6 +4,7 @@
 mod bad_input;
 mod bench;
 mod bisect;
+mod bodies;
 mod capacity;
 mod ci;
 mod coming_from;

@@ -27,11 +27,13 @@ const IN_BASE64: [&str; 3] = ["emsrNyVxOT1tImFya", "prKzclcTk9bSJhcm", "6ays3JXE
 const VARIABLE: &str = "PRONY_MARK";
 
 /// Options that can be given a secret; a new one belongs here, with a way below, or among the others.
-const TAKE_SECRETS: [&str; 11] = [
+const TAKE_SECRETS: [&str; 13] = [
     "body",
     "candidate",
     "expect-body",
     "expect-json",
+    "form",
+    "form-urlencoded",
     "header",
     "path",
     "redact",
@@ -41,13 +43,13 @@ const TAKE_SECRETS: [&str; 11] = [
     "targets",
 ];
 // args are tried with an image, by `cargo xtask containers`.
-const OTHERS: &str = "agent-binary agents all-addresses allow-commands args arrivals blocks budget cacert cert connect-to connections \
-                      controls disturbed dry-run duet duration expect-status export fleet fleet-key help http2 https insecure install ipv4 \
-                      ipv6 json keep-service key memory method metrics nats-ca nats-nkey no-keepalive noise-of only otlp output pin pipeline \
-                      plain plot port precision profile pull quiet rate repeat requests requests-per-connection reset-timeout resolution \
-                      resolve-every resume runtime save scale seed server-cores server-host servers service-timeout shuffle skip slo sni \
-                      source spin stage strict targets-format threads timeout tls-resumption unix user-clock wait warmup watch web workers \
-                      yes";
+const OTHERS: &str = "agent-binary agents all-addresses allow-commands args arrivals blocks body-file budget cacert cert chunked connect-to \
+                      connections controls disturbed dry-run duet duration expect-status export fleet fleet-key help http2 https insecure \
+                      install ipv4 ipv6 json keep-service key memory method metrics nats-ca nats-nkey no-keepalive noise-of only otlp output \
+                      pin pipeline plain plot port precision profile pull quiet rate repeat requests requests-per-connection reset-timeout \
+                      resolution resolve-every resume runtime save scale seed server-cores server-host servers service-timeout shuffle skip \
+                      slo sni source spin stage strict targets-format threads timeout tls-resumption unix user-clock wait warmup watch web \
+                      workers yes";
 
 #[track_caller]
 fn assert_not_in(what: &str, text: &str) {
@@ -131,6 +133,10 @@ fn ways(given: &World) -> Vec<(&'static str, Vec<String>, String)> {
         way("body", &["-b", &format!("user=me&password={IN_URL}")], echo),
         way("body", &["-b", "@env:PRONY_MARK"], echo),
         way("body", &["-b", &format!("@{}", path("body"))], echo),
+        way("form", &["-F", &format!("password={MARK}")], echo),
+        way("form", &["-F", "a=@env:PRONY_MARK"], echo),
+        way("form-urlencoded", &["--form-urlencoded", &format!("password={MARK}")], echo),
+        way("form-urlencoded", &["--form-urlencoded", "a=@env:PRONY_MARK"], echo),
         way("expect-body", &["--expect-body", "@env:PRONY_MARK"], root),
         way("expect-body", &["--expect-body", &json], root),
         way("expect-json", &["--expect-json", "/message=@env:PRONY_MARK"], root),

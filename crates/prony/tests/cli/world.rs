@@ -117,6 +117,10 @@ impl World {
         std::fs::write(self.path(name), text).unwrap();
     }
 
+    pub fn write_bytes(&self, name: &str, bytes: &[u8]) {
+        std::fs::write(self.path(name), bytes).unwrap();
+    }
+
     pub fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap()
     }

@@ -1,0 +1,122 @@
+//! Requests' bodies: forms, chunks, files, and those that the server asks for.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::thread;
+
+use serde_json::Value;
+
+use crate::world::{Said, TargetProcess, World};
+
+/// A load of `/echo` whose responses must be this body.
+#[track_caller]
+fn echoed(world: &World, target: &TargetProcess, flags: &[&str], body: &[u8]) -> Value {
+    world.write_bytes("want", body);
+    let url = format!("{}echo", target.url());
+    let said = world.prony(
+        &[&["load", &url, "-n", "40", "-c", "4", "--expect-body", "@want", "--json", "t.json"], flags]
+            .concat(),
+    );
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let json: Value = serde_json::from_str(&world.read("t.json")).unwrap();
+    assert_eq!(
+        (&json["requests"]["completed"], &json["requests"]["failed"]),
+        (&40.into(), &0.into()),
+        "{flags:?}"
+    );
+    json
+}
+
+#[track_caller]
+fn refused(said: &Said, words: &str) {
+    assert!(said.code == Some(2) && said.err.contains(words), "{words:?} is missing: {said:?}");
+}
+
+#[test]
+fn forms_arrive_as_they_are_given() {
+    let (world, target) = (World::new(), TargetProcess::start(&[]));
+    let json =
+        echoed(&world, &target, &["--form-urlencoded", "a=1 2", "--form-urlencoded", "b=&"], b"a=1+2&b=%26");
+    assert_eq!(json["plan"]["method"], "POST");
+    assert_eq!(json["plan"]["headers"][0][1], "application/x-www-form-urlencoded");
+    world.write("f.txt", "file's");
+    let said = world.prony(&[
+        "load",
+        &format!("{}echo", target.url()),
+        "-F",
+        "a=1",
+        "-F",
+        "f=@f.txt",
+        "-n",
+        "8",
+        "--json",
+        "t.json",
+    ]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let json: Value = serde_json::from_str(&world.read("t.json")).unwrap();
+    let kind = json["plan"]["headers"][0][1].as_str().unwrap();
+    let boundary = kind.strip_prefix("multipart/form-data; boundary=").unwrap();
+    let body = format!(
+        "--{boundary}\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--{boundary}\r\nContent-Disposition: \
+         form-data; name=\"f\"; filename=\"f.txt\"\r\nContent-Type: application/octet-stream\r\n\r\nfile's\r\n--{boundary}--\r\n"
+    );
+    echoed(&world, &target, &["-F", "a=1", "-F", "f=@f.txt"], body.as_bytes());
+    refused(&world.prony(&["load", &target.url(), "-F", "a=1", "-b", "x"]), "one body");
+    refused(&world.prony(&["load", &target.url(), "-F", "a"]), "write name=value");
+}
+
+#[test]
+fn bodies_go_in_chunks_and_from_files() {
+    let (world, target) = (World::new(), TargetProcess::start(&[]));
+    let body: Vec<u8> = (0..100_000u32).map(|i| (i % 251) as u8).collect();
+    world.write_bytes("body", &body);
+    for flags in [
+        &["-b", "@body", "--chunked"][..],
+        &["-b", "@body", "--chunked", "--http2"],
+        &["--body-file", "body"],
+        &["--body-file", "body", "--chunked"],
+        &["--body-file", "body", "--requests-per-connection", "3"],
+        &["-b", "@body", "-H", "Expect: 100-continue"],
+        &["--body-file", "body", "-H", "Expect: 100-continue"],
+    ] {
+        let json = echoed(&world, &target, flags, &body);
+        assert_eq!(json["plan"]["body_bytes"], 100_000, "{flags:?}");
+    }
+    // 100,000 bytes in seven chunks of a length of up to four digits.
+    let json = echoed(&world, &target, &["--body-file", "body", "--chunked"], &body);
+    let head = json["request_bytes"].as_u64().unwrap() - 100_000 - 6 * 8 - (3 + 2 + 2) - 5;
+    assert!((80..200).contains(&head), "{head}");
+    for (flags, words) in [
+        (&["--body-file", "none"][..], "No such file"),
+        (&["--body-file", "."], "no file with a length"),
+        (&["--body-file", "body", "-p", "2"], "one at a time"),
+        (&["--body-file", "body", "--fleet", "local:2"], "--fleet"),
+        (&["-b", "x", "-H", "Expect: 100-continue", "-p", "2"], "Expect"),
+        (&["-b", "x", "-H", "Transfer-Encoding: chunked"], "--chunked"),
+    ] {
+        refused(&world.prony(&[&["load", &target.url()], flags].concat()), words);
+    }
+}
+
+#[test]
+fn a_server_that_never_says_continue_gets_the_body() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut got = Vec::new();
+        while !got.ends_with(b"hello") {
+            let mut some = [0; 1_000];
+            let count = stream.read(&mut some).unwrap();
+            assert!(count > 0, "closed after {:?}", String::from_utf8_lossy(&got));
+            got.extend_from_slice(&some[..count]);
+        }
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
+        got
+    });
+    let world = World::new();
+    let said =
+        world.prony(&["load", &url, "-n", "1", "-c", "1", "-b", "hello", "-H", "Expect: 100-continue"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(server.join().unwrap().ends_with(b"\r\n\r\nhello"));
+}

@@ -99,6 +99,7 @@ pub fn healthy(seconds: u64, per_s: u64) -> Measurement {
         },
         run_total: RunTotal { sent: completed, completed, connections: 50, unasked: 0, retried: 0 },
         read_bytes: completed * 150,
+        decoded_bytes: 0,
         sent_bytes: completed * 50,
         status: BTreeMap::from([(200, completed)]),
         errors: BTreeMap::new(),

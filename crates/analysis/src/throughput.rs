@@ -32,6 +32,7 @@ pub(crate) fn throughput(
         bound,
         read_bytes_per_s: per_s(m.read_bytes),
         sent_bytes_per_s: per_s(m.sent_bytes),
+        decoded_bytes_per_s: plan.decode.then(|| per_s(m.decoded_bytes)),
         offered_per_s: plan.is_open().then(|| plan.rate_per_s.unwrap_or_else(|| per_s(m.requests.scheduled))),
     }
 }

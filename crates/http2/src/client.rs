@@ -13,7 +13,7 @@ use response::{Heads, Ordinary};
 
 use crate::frame::{Piece, Reader, Settings, WINDOW_MAX, flag, kind, word, write};
 use crate::hpack::{LIST_MAX_BYTES, TABLE_MAX_BYTES};
-use crate::{Code, Fault};
+use crate::{Code, Coding, Fault};
 
 /// Where a connection keeps a request until its response is whole.
 pub type StreamPlace = u16;
@@ -88,6 +88,7 @@ struct Stream {
     has_head: bool,
     to_head: bool,
     interim: u8,
+    coding: Coding,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -248,6 +249,11 @@ impl Connection {
     }
 
     /// How many requests wait for the server's windows with their bodies, once all that is outgoing is written.
+    /// How the body of the response that this place had last is coded; not after [`Connection::take_fast`].
+    pub fn coding(&self, place: StreamPlace) -> Coding {
+        self.streams[usize::from(place)].coding
+    }
+
     pub fn flow_blocked(&self) -> usize {
         if self.outgoing.is_empty() { self.uploads.len() } else { 0 }
     }

@@ -9,6 +9,31 @@ pub mod fields;
 pub mod frame;
 pub mod hpack;
 
+/// How a body is coded, by its Content-Encoding (RFC 9110, section 8.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Coding {
+    #[default]
+    Identity,
+    Gzip,
+    Brotli,
+    /// Another, or several.
+    Other,
+}
+
+impl Coding {
+    /// The same with another field's codings.
+    #[must_use]
+    pub fn and(self, value: &[u8]) -> Coding {
+        let names = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+        names.fold(self, |before, name| match (before, name.to_ascii_lowercase().as_slice()) {
+            (_, b"identity" | b"") => before,
+            (Coding::Identity, b"gzip" | b"x-gzip") => Coding::Gzip,
+            (Coding::Identity, b"br") => Coding::Brotli,
+            _ => Coding::Other,
+        })
+    }
+}
+
 /// An error code, of a stream or of a connection (RFC 9113, section 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Code(pub u32);

@@ -5,6 +5,7 @@ pub(crate) mod requests;
 
 use std::collections::BTreeMap;
 
+use prony_http2::Coding;
 use prony_model::measurement::{ErrorKind, Tolerance};
 
 use requests::{RequestPlace, Requests};
@@ -126,6 +127,9 @@ pub(crate) trait Codec {
     fn given(&self, _connection: &Self::Connection) -> u64 {
         0
     }
+
+    /// How the body is coded of the response whose last step was taken.
+    fn coding(&self, connection: &Self::Connection, place: RequestPlace) -> Coding;
 
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64>;
 }

@@ -4,11 +4,15 @@
 //! bits, at the speed of memory): it finds every chance difference, but is no proof against a server that builds one on
 //! purpose. A SHA-256 is, where the plan gives one. Where values in it are expected, a body is kept until it is whole.
 
+mod coded;
+
 use std::collections::HashMap;
 
 use ring::digest::{Context, SHA256};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
+use coded::CodedBody;
+use prony_http2::Coding;
 use prony_model::json_value::{JsonValue, holds};
 use prony_model::plan::{Expect, Plan};
 use serde_json::Value;
@@ -78,6 +82,8 @@ pub(crate) struct Expectations {
     /// Of each request of a list: 0 for the plan's, or which of the others, from 1. Empty where there is none.
     of_request: Vec<u32>,
     checks_body: bool,
+    /// Bodies are decoded before they are checked.
+    decodes: bool,
 }
 
 impl Expectations {
@@ -98,11 +104,11 @@ impl Expectations {
             of_request.push(which);
         }
         let all = Expected::of(&plan.expect);
-        let checks_body = all.checks_body() || others.iter().any(Expected::checks_body);
+        let checks_body = plan.decode || all.checks_body() || others.iter().any(Expected::checks_body);
         if others.is_empty() {
             of_request.clear();
         }
-        Expectations { all, others, of_request, checks_body }
+        Expectations { all, others, of_request, checks_body, decodes: plan.decode }
     }
 
     #[inline]
@@ -115,7 +121,11 @@ impl Expectations {
 
     /// That of all requests, where they have one in common.
     pub(crate) fn common(&self) -> Option<&Expected> {
-        self.of_request.is_empty().then_some(&self.all)
+        (self.of_request.is_empty() && !self.decodes).then_some(&self.all)
+    }
+
+    pub(crate) fn decodes(&self) -> bool {
+        self.decodes
     }
 
     pub(crate) fn checks_body(&self) -> bool {
@@ -135,6 +145,8 @@ pub(crate) struct BodyCheck {
     /// Boxed, since a connection without one should cost no more for it; made before the clock starts.
     xxh3: Option<Box<Xxh3>>,
     whole: Option<Box<WholeBody>>,
+    /// As it came, where it is to be decoded.
+    coded: Option<Box<CodedBody>>,
 }
 
 /// What only a whole body tells.
@@ -155,14 +167,34 @@ impl BodyCheck {
             wrong: false,
             xxh3: hashes.then(|| Box::new(Xxh3::new())),
             whole: expected.any(is_whole).then(|| Box::new(whole())),
+            coded: expected.decodes.then(Box::default),
         }
     }
 
     #[inline]
     pub(crate) fn take(&mut self, expected: &Expected, bytes: &[u8]) {
-        if expected.checks_body() {
+        if let Some(coded) = &mut self.coded {
+            coded.take(bytes);
+        } else if expected.checks_body() {
             self.compare(expected, bytes);
         }
+    }
+
+    /// The body is whole, coded so: decodes it for [`BodyCheck::finish`], and gives how long it is then; or why it cannot be.
+    #[cold]
+    pub(crate) fn decode(&mut self, expected: &Expected, coding: Coding) -> Result<u64, String> {
+        let Some(mut coded) = self.coded.take() else { return Ok(0) };
+        let mut decoded = 0;
+        let result = coded.read(coding, |bytes| {
+            decoded += bytes.len() as u64;
+            self.compare(expected, bytes);
+        });
+        coded.clear();
+        self.coded = Some(coded);
+        if result.is_err() {
+            self.reset();
+        }
+        result.map(|()| decoded)
     }
 
     fn compare(&mut self, expected: &Expected, bytes: &[u8]) {
@@ -231,6 +263,7 @@ impl BodyCheck {
     }
 
     pub(crate) fn reset(&mut self) {
+        self.coded.iter_mut().for_each(|coded| coded.clear());
         if self.length == 0 {
             return;
         }

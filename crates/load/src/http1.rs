@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::codec::requests::{InOrder, RequestPlace};
 use crate::codec::{Cancelled, Codec, Step, Unasked, What};
+use prony_http2::Coding;
 use prony_model::measurement::Tolerance;
 
 pub use framer::{Fields, Framer, HEAD_MAX_BYTES, Heads, Progress, ProtocolError};
@@ -253,6 +254,10 @@ impl Codec for Http1 {
         let progress = Progress::Done { consumed: 0, status, reusable: false };
         Http1::step(connection, Ok(progress), 0);
         Some((OLDEST, status))
+    }
+
+    fn coding(&self, connection: &Connection, _place: RequestPlace) -> Coding {
+        connection.framer.coding()
     }
 
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64> {

@@ -5,6 +5,7 @@ mod requests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use prony_http2::Coding;
 use prony_http2::client::{self, Failure};
 use prony_http2::frame::FRAME_MAX_BYTES;
 use prony_http2::hpack::{LIST_MAX_BYTES, TABLE_MAX_BYTES};
@@ -236,6 +237,10 @@ impl Codec for Http2 {
 
     fn given(&self, connection: &Connection) -> u64 {
         u64::from(connection.client.streams_opened())
+    }
+
+    fn coding(&self, connection: &Connection, place: RequestPlace) -> Coding {
+        connection.client.coding(number(place))
     }
 
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64> {

@@ -73,6 +73,7 @@ pub(crate) struct Recorder {
     window: RequestCounts,
     pub(crate) read_bytes: u64,
     protocol_bytes: u64,
+    decoded_bytes: u64,
     pub(crate) sent_bytes: u64,
     stamps_rejected: u64,
     moved: u64,
@@ -132,6 +133,7 @@ impl Recorder {
             window: RequestCounts::default(),
             read_bytes: 0,
             protocol_bytes: 0,
+            decoded_bytes: 0,
             sent_bytes: 0,
             stamps_rejected: 0,
             moved: 0,
@@ -347,6 +349,14 @@ impl Recorder {
     pub(crate) fn read(&mut self, bytes: usize) {
         if self.phase == Phase::Window {
             self.read_bytes += bytes as u64;
+        }
+    }
+
+    /// A body was so long once it was decoded.
+    #[cold]
+    pub(crate) fn decoded(&mut self, bytes: u64) {
+        if self.phase == Phase::Window {
+            self.decoded_bytes += bytes;
         }
     }
 

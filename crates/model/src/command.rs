@@ -77,6 +77,7 @@ fn words(program: &str, plan: &RecordedPlan, address: &str, url: &str, also: Opt
     words.extend([
         when(plan.body_bytes > 0, if plan.body_file { "--body-file BODY" } else { "-b @BODY" }),
         when(plan.chunked, "--chunked"),
+        when(plan.decode, "--decode"),
         plan.targets
             .as_ref()
             .filter(|list| !list.format.is_plain())

@@ -42,6 +42,9 @@ pub struct Measurement {
     pub run_total: RunTotal,
     /// Bytes read in the window, heads included.
     pub read_bytes: u64,
+    /// Bytes of bodies in the window once they were decoded, where they were.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub decoded_bytes: u64,
     /// Bytes of requests written in the window, heads included.
     #[serde(default)]
     pub sent_bytes: u64,

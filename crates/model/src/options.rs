@@ -105,6 +105,10 @@ pub struct LoadOptions {
     /// after the = is a string, `@env:NAME` the value of the environment variable NAME. Repeatable; bodies up to 1 MiB
     #[cfg_attr(feature = "flags", arg(long, value_name = "POINTER=VALUE"))]
     pub expect_json: Option<Vec<String>>,
+    /// Ask for gzip and br, and check bodies decoded: one that cannot be decoded counts as failed. Up to 16 MiB each,
+    /// decoded up to 64 MiB
+    #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
+    pub decode: Option<bool>,
     /// How the requests of -R are spaced: `constant` (evenly) or `poisson` (randomly, as from independent users)
     /// [default: constant; poisson in `prony capacity`, and in `prony bench` with -R and --slo]
     #[cfg_attr(feature = "flags", arg(long, value_name = "KIND"))]

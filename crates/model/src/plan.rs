@@ -82,6 +82,8 @@ pub struct Plan {
     pub keepalive: bool,
     /// After how many requests, at least 2, a connection is closed and another opened; `None`: it carries any number.
     pub requests_per_connection: Option<u32>,
+    /// Whether bodies are decoded (gzip, br) before they are held against what is expected.
+    pub decode: bool,
     /// What an answer must be to count as completed.
     pub expect: Expect,
     /// The CPUs that workers are pinned to, in turn; empty: not pinned.
@@ -461,6 +463,7 @@ impl Plan {
             timeout: TIMEOUT,
             keepalive: true,
             requests_per_connection: None,
+            decode: false,
             expect: Expect::default(),
             cpus: Vec::new(),
             seed: SEED,

@@ -67,6 +67,9 @@ pub struct RecordedPlan {
     /// Values that every body must have as JSON, `/id=17`; of a secret one `@env:NAME` or `[redacted]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expect_json: Vec<String>,
+    /// Whether bodies are decoded before they are compared.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub decode: bool,
     /// CPUs the workers are pinned to.
     #[schemars(with = "Vec<usize>")]
     pub cpus: Vec<u32>,
@@ -303,6 +306,7 @@ impl RecordedPlan {
             requests_per_connection: plan.requests_per_connection,
             expect_status: plan.expect.status,
             expect_body: plan.expect.checks_body(),
+            decode: plan.decode,
             expect_json: plan
                 .expect
                 .json

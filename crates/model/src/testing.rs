@@ -56,6 +56,7 @@ pub fn trial(seconds: &[&[u64]]) -> Trial {
             requests_per_s: Estimate::bare(0.0, 0, "a test"),
             bound: Bound::Exact,
             read_bytes_per_s: 0.0,
+            decoded_bytes_per_s: None,
             sent_bytes_per_s: 0.0,
             offered_per_s: None,
         },

@@ -238,6 +238,9 @@ pub struct Throughput {
     /// Bytes of requests sent per second, heads included.
     #[serde(default)]
     pub sent_bytes_per_s: f64,
+    /// Bytes of bodies per second once they were decoded; `None` where they were not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decoded_bytes_per_s: Option<f64>,
     /// Requests per second that were due; `None` in closed arrivals.
     pub offered_per_s: Option<f64>,
 }

@@ -185,6 +185,7 @@ fn plan_fields(p: &RecordedPlan) -> Vec<(&'static str, String)> {
         ("how often the plan resolves names", or_none(p.resolve_every_ns.map(duration))),
         ("the plan's name in TLS", or_none(p.sni.as_ref())),
         ("the plan's body in bytes", p.body_bytes.to_string()),
+        ("whether bodies are decoded", p.decode.to_string()),
         ("how the plan's body is sent", if p.chunked { "in chunks" } else { "whole" }.to_owned()),
         ("the plan's pipeline", p.pipeline.to_string()),
         ("the plan's spin", p.spin.to_string()),

@@ -2,7 +2,7 @@
 
 use crate::bytes::equal;
 use crate::hpack::Decoder;
-use crate::{Fault, fields};
+use crate::{Coding, Fault, fields};
 
 /// A longer block is decoded each time.
 const LAST_BLOCK_MAX_BYTES: usize = 2 << 10;
@@ -12,6 +12,7 @@ pub(super) struct Head {
     /// `None` of trailers.
     pub(super) status: Option<u16>,
     pub(super) length: Option<u64>,
+    pub(super) coding: Coding,
     /// Why it cannot be a response's, or its trailers.
     pub(super) malformed: Option<&'static str>,
 }
@@ -122,6 +123,9 @@ impl Head {
         }
         *regular = true;
         fields::check(name, value)?;
+        if name == b"content-encoding" {
+            self.coding = self.coding.and(value);
+        }
         if name == b"content-length" {
             if self.length.is_some() {
                 return Err("a response has two Content-Length fields");
@@ -160,8 +164,8 @@ mod tests {
     #[test]
     fn a_head_has_a_status_and_perhaps_a_length() {
         let head = read(&[(":status", "200"), ("content-type", "text/plain"), ("content-length", "13")]);
-        assert_eq!(head, Head { status: Some(200), length: Some(13), malformed: None });
-        assert_eq!(read(&[(":status", "799")]), Head { status: Some(799), length: None, malformed: None });
+        assert_eq!(head, Head { status: Some(200), length: Some(13), ..Head::default() });
+        assert_eq!(read(&[(":status", "799")]), Head { status: Some(799), ..Head::default() });
         assert_eq!(read(&[("grpc-status", "0")]), Head::default(), "trailers");
         assert_eq!(read(&[]), Head::default());
     }

@@ -5,6 +5,7 @@ mod fields;
 mod head;
 mod heads;
 
+use prony_http2::Coding;
 use prony_model::measurement::{ErrorKind, Tolerance};
 
 pub use fields::Fields;
@@ -80,6 +81,7 @@ pub struct Framer {
     status: u16,
     reusable: bool,
     interim: u8,
+    coding: Coding,
     beyond_head: bool,
     /// A line of the answer's chunks ended in a line feed alone.
     bare_line_feed: bool,
@@ -99,6 +101,7 @@ impl Framer {
             status: 0,
             reusable: false,
             interim: 0,
+            coding: Coding::Identity,
             beyond_head: false,
             bare_line_feed: false,
         }
@@ -302,6 +305,11 @@ impl Framer {
         }
     }
 
+    /// How the body of the last response is coded.
+    pub(crate) fn coding(&self) -> Coding {
+        self.coding
+    }
+
     /// Whether an interim response (1xx) to the request has come, and no other yet.
     #[inline]
     pub(crate) fn saw_interim(&self) -> bool {
@@ -321,6 +329,7 @@ impl Framer {
         }
         self.bare_line_feed = false;
         self.status = head.status;
+        self.coding = head.coding;
         self.reusable = head.keep_alive && head.body != Body::UntilClose;
         self.state = match head.body {
             Body::Fixed(left) => State::Fixed { left },

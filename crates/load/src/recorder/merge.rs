@@ -55,6 +55,7 @@ pub(crate) fn measurement(
         run_total: share.run_total,
         tolerated: share.tolerated,
         read_bytes: share.read_bytes,
+        decoded_bytes: share.decoded_bytes,
         sent_bytes: share.sent_bytes,
         status: share.status,
         errors: share

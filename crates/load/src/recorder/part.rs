@@ -147,6 +147,7 @@ impl Recorder {
             tolerated: since(&self.part.tolerated, &start.tolerated),
             read_bytes: std::mem::take(&mut self.read_bytes),
             protocol_bytes: std::mem::take(&mut self.protocol_bytes),
+            decoded_bytes: std::mem::take(&mut self.decoded_bytes),
             sent_bytes: std::mem::take(&mut self.sent_bytes),
             connections: self.connections,
             status: (0u16..).zip(self.status.iter().copied()).filter(|(_, count)| *count > 0).collect(),

@@ -55,6 +55,8 @@ pub struct WindowDelta {
     pub read_bytes: u64,
     /// Of those, bytes that are no request's: what the protocol itself says. None of HTTP/1.1.
     pub protocol_bytes: u64,
+    /// Bytes of bodies once they were decoded.
+    pub decoded_bytes: u64,
     /// Bytes of requests written, heads included.
     pub sent_bytes: u64,
     pub connections: u64,
@@ -135,6 +137,7 @@ impl WindowDelta {
         }
         self.read_bytes += other.read_bytes;
         self.protocol_bytes += other.protocol_bytes;
+        self.decoded_bytes += other.decoded_bytes;
         self.moved += other.moved;
         self.no_stream.add(other.no_stream);
         self.no_connection.add(other.no_connection);
@@ -212,7 +215,7 @@ impl WindowDelta {
         let bins = self.bins.iter().flat_map(|b| [b.completed, b.failed, b.dispatched]);
         let waited = self.workers.values().map(|worker| worker.waited_beside_free);
         within(counts.chain(by_kind).chain(failures).chain(bins).chain(waited), COUNT_MAX)?;
-        let bytes = [self.read_bytes, self.protocol_bytes, self.sent_bytes];
+        let bytes = [self.read_bytes, self.protocol_bytes, self.decoded_bytes, self.sent_bytes];
         let times = [self.start_ns, self.end_ns, self.cpu_ns];
         let workers = self
             .workers

@@ -7,6 +7,7 @@ use crate::net::Net;
 use crate::pace::request_order::RequestOrder;
 use crate::recorder::Recorder;
 use crate::recorder::latency::RequestTimes;
+use prony_http2::Coding;
 use prony_model::measurement::ErrorKind;
 
 use super::Worker;
@@ -238,7 +239,13 @@ impl<N: Net, C: Codec> Worker<N, C> {
         let expect = self.shared.expect.of_request(times.request);
         let response_ns = times.last_byte_ns - times.intended_ns;
         slot.requests.tally(response_ns);
-        enter(recorder, expect, &mut slot.requests, place, now, status);
+        let is_decoded = !self.shared.expect.decodes() || {
+            let coding = self.codec.coding(&slot.connection, place);
+            decode(recorder, expect, &mut slot.requests, place, coding, (now, status))
+        };
+        if is_decoded {
+            enter(recorder, expect, &mut slot.requests, place, now, status);
+        }
         slot.requests.remove(place);
         slot.failures = 0;
         self.last_resolved_ns = now;
@@ -267,6 +274,32 @@ fn note_arrival(recorder: &mut Recorder, times: &mut RequestTimes, now: u64, rea
         times.first_byte_ns = times.last_byte_ns;
     }
     times.head_alone |= first && only_head;
+}
+
+/// Decodes the body of the request at this place for its check, or enters it as failed.
+#[cold]
+fn decode(
+    recorder: &mut Recorder,
+    expect: &Expected,
+    requests: &mut impl Requests,
+    place: RequestPlace,
+    coding: Coding,
+    (now, status): (u64, u16),
+) -> bool {
+    let decoded = requests.body(place).decode(expect, coding);
+    let why = match decoded {
+        Ok(bytes) => {
+            recorder.decoded(bytes);
+            return true;
+        }
+        Err(why) => why,
+    };
+    recorder.answered(status);
+    if let Some(times) = requests.get_mut(place) {
+        times.status = status;
+        recorder.failed(now, times, ErrorKind::BodyMismatch, || why);
+    }
+    false
 }
 
 /// Enters the request at this place, whose answer is whole, as succeeded or failed.

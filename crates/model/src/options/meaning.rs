@@ -13,10 +13,10 @@ use crate::json_value::JsonValue;
 use crate::list::{Format, ListError, Order, TargetList, is_folder};
 use crate::plan::{
     Arrivals, CONNECTIONS_AT_A_RATE, CONNECTIONS_CLOSED, DURATION, Expect, PROBE_WARMUP, Plan, Protocol,
-    SEED, Stop, TIMEOUT, Work, default_warmup,
+    SEED, Stop, TIMEOUT, Work, default_warmup, gives,
 };
 use crate::rate::Rate;
-use crate::secret::{ASKED, remember_body, text_or_variable};
+use crate::secret::{ASKED, Secret, remember_body, text_or_variable};
 use crate::target::Target;
 use crate::tls::{Identity, IdentityError, IdentityFiles, Roots, Tls, Verify};
 use crate::units::{DurationValue, OneOrMany, RateValue, WindowValue, most_connections, parse_stages};
@@ -61,10 +61,16 @@ impl LoadOptions {
         let json = values.collect::<Result<Vec<_>, _>>()?;
         let given = self.headers.iter().flatten().map(Header::pair).collect::<Result<Vec<_>, _>>()?;
         let body = self.body(&given, read)?;
+        let asks_for_codings = (self.decode == Some(true) && !gives(&given, "accept-encoding"))
+            .then(|| Secret::of_header("Accept-Encoding", "gzip, br"))
+            .transpose()
+            .map_err(PlanError)?
+            .map(|value| ("Accept-Encoding".to_owned(), value));
         let plan = Plan {
             tls: self.tls(origins.iter().any(|origin| origin.tls), read)?,
             work,
-            headers: given.into_iter().chain(body.content_type).collect(),
+            headers: given.into_iter().chain(body.content_type).chain(asks_for_codings).collect(),
+            decode: self.decode.unwrap_or(false),
             body: body.bytes,
             body_file: body.file,
             chunked: self.chunked.unwrap_or(false),

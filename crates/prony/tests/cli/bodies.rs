@@ -120,3 +120,70 @@ fn a_server_that_never_says_continue_gets_the_body() {
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(server.join().unwrap().ends_with(b"\r\n\r\nhello"));
 }
+
+/// Answers each connection with the next of these bodies and codings, then closes.
+fn coded_server(answers: Vec<(&'static str, Vec<u8>)>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for ((coding, body), stream) in answers.into_iter().cycle().zip(listener.incoming()) {
+            let mut stream = stream.unwrap();
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                let mut byte = [0];
+                if stream.read(&mut byte).unwrap_or(0) == 0 {
+                    break;
+                }
+                head.push(byte[0]);
+            }
+            if head.is_empty() {
+                continue; // the look whether anybody listens
+            }
+            let head = format!(
+                "HTTP/1.1 200 OK\r\n{coding}Content-Length: {}\r\nConnection: close\r\n\r\n",
+                body.len()
+            );
+            stream.write_all(&[head.as_bytes(), &body].concat()).unwrap();
+        }
+    });
+    url
+}
+
+#[test]
+fn coded_bodies_are_checked_decoded_and_both_sizes_counted() {
+    let text = "Hello, World! ".repeat(500);
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(text.as_bytes()).unwrap();
+    let gzip = encoder.finish().unwrap();
+    let world = World::new();
+    world.write("want", &text);
+    let load = |url: &str| {
+        let said = world.prony(&[
+            "load",
+            url,
+            "-n",
+            "20",
+            "-c",
+            "1",
+            "--no-keepalive",
+            "--decode",
+            "--expect-body",
+            "@want",
+            "--json",
+            "t.json",
+        ]);
+        let json: Value = serde_json::from_str(&world.read("t.json")).unwrap();
+        (said, json)
+    };
+    let (said, json) = load(&coded_server(vec![("Content-Encoding: gzip\r\n", gzip.clone())]));
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("bodies decoded 140 kB"), "{}", said.out);
+    assert_eq!(json["requests"]["completed"], 20);
+    assert_eq!(json["plan"]["headers"][0], serde_json::json!(["Accept-Encoding", "gzip, br"]));
+    let decoded = json["throughput"]["decoded_bytes_per_s"].as_f64().unwrap();
+    assert!(decoded > 10.0 * json["throughput"]["read_bytes_per_s"].as_f64().unwrap());
+    let broken = gzip[..gzip.len() - 4].to_vec();
+    let (said, json) = load(&coded_server(vec![("Content-Encoding: gzip\r\n", broken)]));
+    assert!(said.err.contains("cannot be decoded") || said.out.contains("cannot be decoded"), "{said:?}");
+    assert_eq!(json["requests"]["failed"], 20);
+}

@@ -44,7 +44,7 @@ const TAKE_SECRETS: [&str; 13] = [
 ];
 // args are tried with an image, by `cargo xtask containers`.
 const OTHERS: &str = "agent-binary agents all-addresses allow-commands args arrivals blocks body-file budget cacert cert chunked connect-to \
-                      connections controls disturbed dry-run duet duration expect-status export fleet fleet-key help http2 https insecure \
+                      connections controls decode disturbed dry-run duet duration expect-status export fleet fleet-key help http2 https insecure \
                       install ipv4 ipv6 json keep-service key memory method metrics nats-ca nats-nkey no-keepalive noise-of only otlp output \
                       pin pipeline plain plot port precision profile pull quiet rate repeat requests requests-per-connection reset-timeout \
                       resolution resolve-every resume runtime save scale seed server-cores server-host servers service-timeout shuffle skip \

@@ -249,7 +249,9 @@ fn costs(out: &mut Lines, trial: &Trial) {
     if let Some(ns) = trial.client.cpu_per_request_ns {
         client.push(format!("{} per request", format::duration(ns as f64)));
     }
-    out.wrapped(" ", &format!("read {}, sent {}", carried(read), carried(sent)), Ink::PLAIN);
+    let decoded = trial.throughput.decoded_bytes_per_s;
+    let decoded = decoded.map_or(String::new(), |per_s| format!(", bodies decoded {}", carried(per_s)));
+    out.wrapped(" ", &format!("read {}{decoded}, sent {}", carried(read), carried(sent)), Ink::PLAIN);
     if !client.is_empty() {
         out.wrapped(" ", &format!("client {}", client.join(", ")), Ink::PLAIN);
     }

@@ -1,5 +1,6 @@
 //! What a head says of its answer's framing.
 
+use prony_http2::Coding;
 use std::mem::MaybeUninit;
 
 use httparse::{Error, Header, ParserConfig, Response, Status};
@@ -27,6 +28,7 @@ pub(super) struct Head {
     pub(super) status: u16,
     pub(super) keep_alive: bool,
     pub(super) body: Body,
+    pub(super) coding: Coding,
     /// What of it a strict reading refuses, as [`bit`]s.
     pub(super) tolerated: u8,
 }
@@ -104,6 +106,7 @@ fn head_of(response: &Response<'_, '_>, length: usize, is_head_request: bool) ->
     let mut close = false;
     let mut keep_alive_said = false;
     let mut tolerated = 0;
+    let mut coding = Coding::Identity;
     for field in response.headers.iter() {
         if field.name.eq_ignore_ascii_case("content-length") {
             match (content_length, parse_length(field.value)) {
@@ -127,6 +130,8 @@ fn head_of(response: &Response<'_, '_>, length: usize, is_head_request: bool) ->
                 }
                 chunked = is_chunked;
             }
+        } else if field.name.eq_ignore_ascii_case("content-encoding") {
+            coding = coding.and(field.value);
         } else if field.name.eq_ignore_ascii_case("connection") {
             for token in field.value.split(|b| *b == b',') {
                 let token = token.trim_ascii();
@@ -155,7 +160,7 @@ fn head_of(response: &Response<'_, '_>, length: usize, is_head_request: bool) ->
         content_length.map_or(Body::UntilClose, Body::Fixed)
     };
     let keep_alive = !close && (minor == 1 || keep_alive_said);
-    Ok(Head { length, status, keep_alive, body, tolerated })
+    Ok(Head { length, status, keep_alive, body, coding, tolerated })
 }
 
 /// One number. 18 digits stay below 10^18 and within u64.

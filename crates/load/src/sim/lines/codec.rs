@@ -2,6 +2,7 @@
 //! asks `Q <id>` and takes back `C <id>`; its answers are pieces, `B <id> <length>` and bytes, the last one `A <id>
 //! <status> <length>`; gives up, `E <id>`; and says how many may be unanswered, `P <count>`.
 
+use prony_http2::Coding;
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::codec::requests::{ByPlace, RequestPlace};
@@ -244,6 +245,10 @@ impl Codec for LineProtocol {
 
     fn end_of_stream(&mut self, _connection: &mut Connection) -> Option<(RequestPlace, u16)> {
         None
+    }
+
+    fn coding(&self, _connection: &Self::Connection, _place: RequestPlace) -> Coding {
+        Coding::Identity
     }
 
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64> {

@@ -220,7 +220,11 @@ fn every_option_means_the_same_for_every_command() {
             Ok(load) => assert_eq!(Plan { target: plan.target.clone(), ..load }, plan, "{option} in a file"),
             // Servers of the catalogue listen on their port; a run has one seed.
             Err(why) => {
-                let said = [("unix", "listen on a port"), ("seed", "the experiment's")];
+                let said = [
+                    ("unix", "listen on a port"),
+                    ("connect_to", "where Prony starts them"),
+                    ("seed", "the experiment's"),
+                ];
                 assert!(said.iter().any(|(o, words)| *o == option && why.contains(words)), "{option}: {why}");
             }
         }
@@ -261,8 +265,12 @@ fn every_option_is_in_the_run_log_and_the_reproducing_command() {
         let address =
             plan.unix.as_ref().map_or("127.0.0.1:80".to_owned(), |path| format!("unix:{}", path.display()));
         // The user fills in what the record does not hold.
+        let body = folder.path().join("body");
+        std::fs::write(&body, &plan.body).unwrap();
+        let body = format!("@{}", body.display());
         let files = [
-            ("@BODY", "abc"),
+            ("@BODY", &*body),
+            ("--body-file BODY", "--body-file list.txt"),
             ("@EXPECTED", "abc"),
             ("--targets FILE", "--targets list.txt"),
             (" FILE", " both.pem"),

@@ -5,7 +5,9 @@ use super::{LoadOptions, ReadFile};
 use crate::error::{PlanError, wrong};
 use crate::fnv::fnv1a;
 use crate::plan::{BodyFile, gives};
-use crate::secret::{ASKED, Secret, remember_body, text_or_variable};
+use crate::secret::{
+    ASKED, Secret, is_secret_by_custom, remember_body, remember_credentials, text_or_variable,
+};
 
 /// The most fields of a form.
 const FIELDS_MAX: usize = 1_000;
@@ -60,7 +62,12 @@ impl LoadOptions {
 /// A field's name and what is behind its `=`.
 fn field<'t>(flag: &str, text: &'t str) -> Result<(&'t str, &'t str), PlanError> {
     match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name, value)),
+        Some((name, value)) if !name.is_empty() => {
+            if is_secret_by_custom(name) && !value.starts_with('@') {
+                remember_credentials(value);
+            }
+            Ok((name, value))
+        }
         // The text may be a secret.
         _ => wrong(format!("A field of {flag} has no name: write name=value.")),
     }

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use crate::codec::requests::{InOrder, RequestPlace};
 use crate::codec::{Cancelled, Codec, Step, Unasked, What};
+use crate::pace::request_order::RequestOrder;
+use crate::values::{Ahead, Rendered};
 use prony_model::measurement::Tolerance;
 
 pub use framer::{Fields, Framer, HEAD_MAX_BYTES, Heads, Progress, ProtocolError};
@@ -26,6 +28,8 @@ pub(crate) struct Http1 {
     heads: Heads,
     /// Room for requests of a list that are written at once.
     output: Vec<u8>,
+    /// The next requests, where they have values.
+    ahead: Option<Ahead<RequestBytes>>,
 }
 
 pub(crate) struct Connection {
@@ -38,12 +42,35 @@ pub(crate) struct Connection {
     written: usize,
     /// Which request of the list each of the unanswered ones is; empty without a list.
     listed: VecDeque<u32>,
+    /// Where requests have values: the unanswered ones, behind answered ones whose buffers are not given back yet.
+    rendered: VecDeque<Rendered>,
 }
 
 impl Http1 {
-    pub(crate) fn new(requests: &Arc<RequestBytes>) -> Http1 {
+    /// For connections that carry so many requests at once together.
+    pub(crate) fn new(requests: &Arc<RequestBytes>, at_once: usize) -> Http1 {
         let output = Vec::with_capacity(requests.most_at_once());
-        Http1 { requests: Arc::clone(requests), heads: Heads::new(), output }
+        let ahead = requests.have_values().then(|| Ahead::new(Arc::clone(requests), at_once));
+        Http1 { requests: Arc::clone(requests), heads: Heads::new(), output, ahead }
+    }
+
+    /// The bytes of a connection's unanswered request, by its place, where they differ.
+    fn bytes<'a>(requests: &'a RequestBytes, connection: &'a Connection, at: usize) -> &'a [u8] {
+        match connection.rendered.len().checked_sub(connection.listed.len()) {
+            Some(answered) if !connection.rendered.is_empty() => &connection.rendered[answered + at].bytes,
+            _ => requests.bytes(connection.listed[at]),
+        }
+    }
+
+    /// Takes the next request with values on.
+    #[inline(never)]
+    fn submit_rendered(ahead: &mut Ahead<RequestBytes>, connection: &mut Connection) {
+        while connection.rendered.len() >= connection.listed.len()
+            && let Some(answered) = connection.rendered.pop_front()
+        {
+            ahead.give_back(answered);
+        }
+        connection.rendered.push_back(ahead.take());
     }
 
     /// What the framer made of `available` bytes, or of as many that were skipped.
@@ -96,6 +123,7 @@ impl Codec for Http1 {
             unsent: 0,
             written: 0,
             listed: self.requests.room_for_listed(),
+            rendered: VecDeque::new(),
         }
     }
 
@@ -130,6 +158,15 @@ impl Codec for Http1 {
         connection.unsent += 1;
         if self.requests.are_listed() {
             connection.listed.push_back(request);
+            if let Some(ahead) = &mut self.ahead {
+                Http1::submit_rendered(ahead, connection);
+            }
+        }
+    }
+
+    fn prepare(&mut self, order: &RequestOrder, count: usize) {
+        if let Some(ahead) = &mut self.ahead {
+            ahead.fill(order, count);
         }
     }
 
@@ -148,7 +185,10 @@ impl Codec for Http1 {
         let first = unanswered - unsent;
         let begins = (written == 0).then_some(RequestPlace(first as u32));
         if self.requests.are_listed() {
-            return (begins, self.requests.several(&connection.listed, first, written, &mut self.output));
+            let Http1 { requests, output, .. } = self;
+            let (connection, requests) = (&*connection, &**requests);
+            let bytes = |at| Http1::bytes(requests, connection, at);
+            return (begins, RequestBytes::several(bytes, connection.listed.len(), first, written, output));
         }
         (begins, self.requests.repeated(written, unsent))
     }
@@ -235,7 +275,7 @@ impl Http1 {
             if connection.written == 0 {
                 begun(RequestPlace(at as u32));
             }
-            let left = self.requests.length(connection.listed[at]) - connection.written;
+            let left = Http1::bytes(&self.requests, connection, at).len() - connection.written;
             if count < left {
                 connection.written += count;
                 return;

@@ -35,6 +35,7 @@ use crate::recorder::latency::RequestTimes;
 use crate::recorder::sample::Samples;
 use crate::recorder::{Edges, End, PartSink, Recorder};
 use crate::tls;
+use crate::values::Rendered;
 use crate::worker::closing::Closing;
 use crate::worker::deadlines::Deadlines;
 use crate::worker::idle::{Free, Idle};
@@ -94,7 +95,7 @@ pub(crate) struct Worker<N: Net, C: Codec> {
     slots: Vec<Slot<C>>,
     connections: u32,
     /// Requests that a connection surely did not process, each with its slot: they go over the next one.
-    moved: VecDeque<(u32, RequestTimes)>,
+    moved: VecDeque<(u32, RequestTimes, Rendered)>,
     source: Source,
     /// Places free for a due request, each with since when, the one free longest first (open arrivals).
     free: Free,
@@ -171,7 +172,8 @@ impl<N: Net, C: Codec> Worker<N, C> {
         // Before the clock starts: it allocates some megabytes.
         let mut recorder = Recorder::open(start_ns, edges, connected, self.net.stamps(), sink, samples);
         recorder.run = self.before;
-        if let Some(request_order) = &self.request_order {
+        self.prepare_requests();
+        if let Some(request_order) = self.request_order.as_ref().filter(|order| order.different() > 0) {
             recorder.count_by_request(request_order.different());
         }
         let mut now = self.net.now_ns();
@@ -214,6 +216,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 break;
             }
             self.housekeep(&mut recorder, now);
+            self.prepare_requests();
             now = self.fresh_stamp(&mut recorder);
             recorder.busy(now.saturating_sub(woke));
             if recorder.over() || self.all_done(&recorder) || self.shared.given_up.load(Ordering::Relaxed) {

@@ -31,6 +31,7 @@ impl Plan {
             ));
         }
         self.check_requests()?;
+        self.values.check(self)?;
         self.check_origins()?;
         self.check_threads(1)?;
         self.check_pipeline()?;

@@ -3,6 +3,9 @@
 use std::collections::VecDeque;
 
 use super::{OUTPUT_BYTES, request};
+use crate::values::{Render, Rendered, Source, Text};
+use prony_model::plan::PlannedRequest;
+use prony_model::values::{Place, Values};
 use prony_model::{Plan, PlanError, Target};
 
 /// The most that all requests of a list may take together: with the largest list half a kilobyte each.
@@ -12,11 +15,54 @@ const BYTES_MAX: usize = 512 << 20;
 pub(crate) struct RequestBytes {
     /// The different requests in turn; where the plan has one, as often as a connection may carry it at once.
     bytes: Vec<u8>,
-    /// The one's length; 0 where there is a list.
+    /// The one's length; 0 where there is a list; where requests have values, the longest's without them.
     length: usize,
     is_head: bool,
+    /// Of several requests, or of one that is not the same each time.
     list: Option<Listed>,
     pipeline: usize,
+    /// Where requests have values: these, and each request as a text with places for them; it has no bytes then.
+    templates: Option<(Source, Vec<Template>)>,
+}
+
+#[derive(Debug)]
+struct Template {
+    head: Text,
+    body: Text,
+}
+
+impl Template {
+    fn of(values: &Values, host: &str, keepalive: bool, one: &PlannedRequest<'_>) -> Template {
+        let mut built = request::build(host, keepalive, one);
+        built.truncate(built.len() - one.body().len());
+        let line = built.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        // `Content-Length` is the last header.
+        let length = one.content_length().map(|length| format!("{length}\r\n\r\n"));
+        let fields = &built[line..built.len() - length.as_ref().map_or(0, String::len)];
+        let mut head = Text::of(values, &built[..line], Place::Url);
+        head.add(values, fields, Place::Text);
+        if length.is_some() {
+            head.add_length();
+            head.add(values, b"\r\n\r\n", Place::Text);
+        }
+        Template { head, body: Text::of(values, one.body(), Place::of_body(one)) }
+    }
+}
+
+impl Render for RequestBytes {
+    fn render(&self, number: u64, scratch: &mut Vec<u8>, into: &mut Rendered) {
+        let Some((of, templates)) = &self.templates else { return };
+        let Template { head, body } = &templates[into.request as usize];
+        scratch.clear();
+        body.write(of, number, 0, scratch);
+        into.bytes.clear();
+        head.write(of, number, scratch.len(), &mut into.bytes);
+        into.bytes.extend_from_slice(scratch);
+    }
+
+    fn length(&self) -> usize {
+        self.length
+    }
 }
 
 /// Where the requests of a list are, and what their answers have.
@@ -33,6 +79,7 @@ impl RequestBytes {
         let hosts: Vec<String> = plan.origins().iter().map(Target::host_header).collect();
         let (mut bytes, mut bounds, mut is_head) = (Vec::new(), vec![0], Vec::new());
         let mut left = plan.requests().fold(BYTES_MAX, |left, one| left.saturating_sub(one.body().len()));
+        let (source, mut templates, mut longest) = (Source::of(plan)?, Vec::new(), 0);
         for one in plan.requests() {
             if left == 0 {
                 return Err(PlanError(format!(
@@ -41,12 +88,17 @@ impl RequestBytes {
                     BYTES_MAX >> 20
                 )));
             }
-            bytes.extend(request::build(&hosts[one.origin], plan.keepalive, &one));
+            if source.is_some() {
+                templates.push(Template::of(&plan.values, &hosts[one.origin], plan.keepalive, &one));
+                longest = longest.max(one.path.len() + one.body().len());
+            } else {
+                bytes.extend(request::build(&hosts[one.origin], plan.keepalive, &one));
+            }
             left = left.min(BYTES_MAX.saturating_sub(bytes.len()));
             bounds.push(bytes.len());
             is_head.push(one.method == "HEAD");
         }
-        if plan.work.list().is_none() {
+        if plan.work.list().is_none() && source.is_none() {
             let length = bytes.len();
             return Ok(RequestBytes {
                 bytes: bytes.repeat(pipeline),
@@ -54,11 +106,17 @@ impl RequestBytes {
                 is_head: is_head == [true],
                 list: None,
                 pipeline,
+                templates: None,
             });
         }
         bytes.shrink_to_fit();
         let list = Some(Listed { bounds, is_head });
-        Ok(RequestBytes { bytes, length: 0, is_head: false, list, pipeline })
+        let templates = source.map(|source| (source, templates));
+        Ok(RequestBytes { bytes, length: longest, is_head: false, list, pipeline, templates })
+    }
+
+    pub(super) fn have_values(&self) -> bool {
+        self.templates.is_some()
     }
 
     #[inline(always)]
@@ -108,24 +166,26 @@ impl RequestBytes {
         &self.bytes[written..times * self.length]
     }
 
-    /// The requests from place `first` on that go at once, without the first's written bytes: several go into `room`.
+    /// Of `count` requests those from place `first` on that go at once, without the first's written bytes: several go into
+    /// `room`.
     #[inline(never)]
     pub(super) fn several<'a>(
-        &'a self,
-        numbers: &VecDeque<u32>,
+        bytes: impl Fn(usize) -> &'a [u8],
+        count: usize,
         first: usize,
         written: usize,
         room: &'a mut Vec<u8>,
     ) -> &'a [u8] {
-        let Some(number) = numbers.get(first) else { return &[] };
-        let bytes = &self.bytes(*number)[written..];
-        if numbers.len() == first + 1 || bytes.len() >= OUTPUT_BYTES {
-            return bytes;
+        if first >= count {
+            return &[];
+        }
+        let begun = &bytes(first)[written..];
+        if count == first + 1 || begun.len() >= OUTPUT_BYTES {
+            return begun;
         }
         room.clear();
-        room.extend_from_slice(bytes);
-        for number in numbers.range(first + 1..) {
-            let next = self.bytes(*number);
+        room.extend_from_slice(begun);
+        for next in (first + 1..count).map(bytes) {
             if room.len() + next.len() > OUTPUT_BYTES {
                 break;
             }

@@ -3,7 +3,6 @@
 use crate::codec::Codec;
 use crate::codec::requests::Requests;
 use crate::net::{Connecting, Interest, Net, would_block};
-use crate::pace::request_order::RequestOrder;
 use crate::recorder::Recorder;
 use crate::recorder::latency::RequestTimes;
 use prony_model::measurement::ErrorKind;
@@ -27,7 +26,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
         recorder.dispatched(now, connection_wait_ns);
         self.net.begun(u64::from(index));
-        let request = self.request_order.as_mut().map_or(0, RequestOrder::take);
+        let request = self.next_request();
         let times = RequestTimes::asked(intended_ns, now, connection_wait_ns, request);
         let slot = &mut self.slots[index as usize];
         let place = slot.requests.add(times);
@@ -38,6 +37,20 @@ impl<N: Net, C: Codec> Worker<N, C> {
             State::Unconnected => self.connect(recorder, index, now),
             State::Connected if !self.corked => self.flush(recorder, index, now),
             State::Connected | State::Connecting | State::Preconnecting => {}
+        }
+    }
+
+    /// The number of the next request in the plan's list; 0 without one.
+    fn next_request(&mut self) -> u32 {
+        let Some(order) = &mut self.request_order else { return 0 };
+        self.codec.prepare(order, 1);
+        order.take()
+    }
+
+    /// Has the next requests ready before they are due, where they are not the same each time.
+    pub(super) fn prepare_requests(&mut self) {
+        if let Some(order) = &self.request_order {
+            self.codec.prepare(order, usize::MAX);
         }
     }
 

@@ -98,7 +98,8 @@ impl StreamCase {
             Network::new(seed, StreamServers::new(habits, plan, slots as usize, order))
         };
         let requests = Arc::new(build(plan));
-        let (played, networks) = self.case.play_over(network, || Http2::new(&requests, plan.pipeline as u16));
+        let (played, networks) =
+            self.case.play_over(network, || Http2::new(&requests, plan.pipeline as u16, None));
         let truths = networks.iter().map(|network| network.take(|servers| &mut servers.truth)).collect();
         (played, truths)
     }

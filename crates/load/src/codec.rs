@@ -5,6 +5,8 @@ pub(crate) mod requests;
 
 use std::collections::BTreeMap;
 
+use crate::pace::request_order::RequestOrder;
+use crate::values::Rendered;
 use prony_http2::Coding;
 use prony_model::measurement::{ErrorKind, Tolerance};
 
@@ -35,9 +37,28 @@ pub(crate) trait Codec {
 
     fn stream_limit(&self, connection: &Self::Connection) -> usize;
 
-    /// Takes a request on; `request` is its number in the plan's list, 0 without one. The `last` of its connection says so,
-    /// where the protocol has a word for it.
+    /// Has at least so many of the next requests of this order put together, where they are not the same each time.
+    fn prepare(&mut self, _order: &RequestOrder, _count: usize) {}
+
+    /// Takes a request on, of an order the next one; `request` is its number in the plan's list, 0 without one. The `last` of
+    /// its connection says so, where the protocol has a word for it.
     fn submit(&mut self, connection: &mut Self::Connection, place: RequestPlace, request: u32, last: bool);
+
+    /// Takes the bytes of a request that goes over another connection, where it has some of its own.
+    fn take_back(&mut self, _connection: &mut Self::Connection, _place: RequestPlace) -> Rendered {
+        Rendered::default()
+    }
+
+    /// Takes on what was taken back.
+    fn submit_again(
+        &mut self,
+        connection: &mut Self::Connection,
+        place: RequestPlace,
+        request: u32,
+        _rendered: Rendered,
+    ) {
+        self.submit(connection, place, request, false);
+    }
 
     fn cancel(&mut self, connection: &mut Self::Connection, place: RequestPlace) -> Cancelled;
 

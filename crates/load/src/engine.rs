@@ -27,6 +27,7 @@ use crate::recorder::window_delta::Shard;
 use crate::recorder::{Edges, End, Part, PartSink, TakePart};
 use crate::sys;
 use crate::tls;
+use crate::values::Source as Values;
 use crate::worker::idle::Idle;
 use crate::worker::{Assignment, Preconnected, Shared, Source, Worker};
 use prony_model::measurement::{CONNECTIONS_MAX, Measurement, RunTotal};
@@ -107,7 +108,7 @@ pub fn run_shard(
         Requests::Http1([bytes, _]) => {
             probe::probe(plan, bytes, &origins[0].endpoint, origins[0].tls.as_ref())
         }
-        Requests::Http2(_) => RunTotal::default(),
+        Requests::Http2(..) => RunTotal::default(),
     };
     let shared = Arc::new(Shared {
         // Whose responses are not one each is asked one at a time: what more comes shows at once then, and counts nowhere.
@@ -131,16 +132,13 @@ pub fn run_shard(
         let origin = &origins[division.origin_of(worker)];
         let handle = match &requests {
             Requests::Http1(bytes) => {
-                let codec = Http1::new(bytes);
+                let codec = Http1::new(bytes, division.connections(worker) as usize * plan.pipeline as usize);
                 start_worker(&division, (shard, worker), origin, &shared, codec, before, &outlets)
             }
-            Requests::Http2(blocks) => {
+            Requests::Http2(blocks, templates) => {
                 // The plan's check has bounded it.
-                let codec = Http2::new(
-                    blocks,
-                    plan.work.list().is_some(),
-                    u16::try_from(plan.pipeline).unwrap_or(u16::MAX),
-                );
+                let streams = u16::try_from(plan.pipeline).unwrap_or(u16::MAX);
+                let codec = Http2::new(blocks, plan.work.list().is_some(), streams, templates.as_ref());
                 start_worker(&division, (shard, worker), origin, &shared, codec, before, &outlets)
             }
         };
@@ -206,22 +204,26 @@ fn origins(
 
 enum Requests {
     Http1([Arc<RequestBytes>; 2]),
-    Http2(Arc<prony_http2::client::Requests>),
+    Http2(Arc<prony_http2::client::Requests>, Option<Arc<http2::Templates>>),
 }
 
 impl Requests {
     fn of(plan: &Plan) -> Result<Requests, PlanError> {
         Ok(match plan.protocol {
             Protocol::Http1 => Requests::Http1(RequestBytes::of_both(plan)?),
-            Protocol::Http2 => Requests::Http2(Arc::new(http2::build(plan))),
+            Protocol::Http2 => {
+                let templates = Values::of(plan)?.map(|source| http2::Templates::of(plan, source));
+                Requests::Http2(Arc::new(http2::build(plan)), templates.map(Arc::new))
+            }
         })
     }
 
-    /// A request's length, by its number in the list if there is one. HTTP/2: not of a connection's first; with frames.
+    /// A request's length, by its number in the list if there is one; 0 where it is not the same each time. HTTP/2: not of a connection's first; with frames.
     fn length(&self, request: u32) -> usize {
         match self {
             Requests::Http1([bytes, _]) => bytes.length(request),
-            Requests::Http2(blocks) => blocks.length(request),
+            Requests::Http2(_, Some(_)) => 0,
+            Requests::Http2(blocks, None) => blocks.length(request),
         }
     }
 }

@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 use crate::codec::requests::{InOrder, RequestPlace};
 use crate::codec::{Cancelled, Codec, Step, Unasked, What};
+use crate::pace::request_order::RequestOrder;
+use crate::values::{Ahead, Rendered};
 use prony_http2::Coding;
 use prony_model::measurement::Tolerance;
 
@@ -29,6 +31,8 @@ pub(crate) struct Http1 {
     heads: Heads,
     /// Room for requests of a list that are written at once.
     output: Vec<u8>,
+    /// The next requests, where they have values.
+    ahead: Option<Ahead<RequestBytes>>,
 }
 
 pub(crate) struct Connection {
@@ -41,6 +45,8 @@ pub(crate) struct Connection {
     written: usize,
     /// Which request of the list each of the unanswered ones is; empty without a list.
     listed: VecDeque<u32>,
+    /// Where requests have values: the unanswered ones, behind answered ones whose buffers are not given back yet.
+    rendered: VecDeque<Rendered>,
     /// The one it has, or will have, is its last.
     closes: bool,
     /// The body of the one it has is sent when the server has asked for it.
@@ -48,9 +54,30 @@ pub(crate) struct Connection {
 }
 
 impl Http1 {
-    pub(crate) fn new(requests: &[Arc<RequestBytes>; 2]) -> Http1 {
+    /// For connections that carry so many requests at once together.
+    pub(crate) fn new(requests: &[Arc<RequestBytes>; 2], at_once: usize) -> Http1 {
         let output = Vec::with_capacity(requests[0].most_at_once());
-        Http1 { requests: requests.clone(), heads: Heads::new(), output }
+        let ahead = requests[0].have_values().then(|| Ahead::new(Arc::clone(&requests[0]), at_once));
+        Http1 { requests: requests.clone(), heads: Heads::new(), output, ahead }
+    }
+
+    /// The bytes of a connection's unanswered request, by its place, where they differ.
+    fn bytes<'a>(requests: &'a RequestBytes, connection: &'a Connection, at: usize) -> &'a [u8] {
+        match connection.rendered.len().checked_sub(connection.listed.len()) {
+            Some(answered) if !connection.rendered.is_empty() => &connection.rendered[answered + at].bytes,
+            _ => requests.bytes(connection.listed[at]),
+        }
+    }
+
+    /// Takes the next request with values on.
+    #[inline(never)]
+    fn submit_rendered(ahead: &mut Ahead<RequestBytes>, connection: &mut Connection) {
+        while connection.rendered.len() >= connection.listed.len()
+            && let Some(answered) = connection.rendered.pop_front()
+        {
+            ahead.give_back(answered);
+        }
+        connection.rendered.push_back(ahead.take());
     }
 
     /// What the framer made of `available` bytes, or of as many that were skipped.
@@ -116,6 +143,7 @@ impl Codec for Http1 {
             unsent: 0,
             written: 0,
             listed: self.requests[0].room_for_listed(),
+            rendered: VecDeque::new(),
             closes: false,
             holds_body: false,
         }
@@ -154,6 +182,15 @@ impl Codec for Http1 {
         connection.holds_body = self.requests[0].wait_for_continue();
         if self.requests[0].are_listed() {
             connection.listed.push_back(request);
+            if let Some(ahead) = &mut self.ahead {
+                Http1::submit_rendered(ahead, connection);
+            }
+        }
+    }
+
+    fn prepare(&mut self, order: &RequestOrder, count: usize) {
+        if let Some(ahead) = &mut self.ahead {
+            ahead.fill(order, count);
         }
     }
 
@@ -179,14 +216,20 @@ impl Codec for Http1 {
         let Connection { unanswered, unsent, written, .. } = *connection;
         let first = unanswered - unsent;
         let begins = (written == 0).then_some(RequestPlace(first as u32));
-        let requests = &self.requests[usize::from(connection.closes)];
+        let Http1 { requests, output, .. } = self;
+        let requests = &*requests[usize::from(connection.closes)];
         if connection.holds_body {
             return (begins, requests.head(connection.request(), written));
         }
         if requests.are_alike() {
             return (begins, requests.repeated(written, unsent));
         }
-        (begins, requests.several(&connection.listed, first, written, &mut self.output))
+        if requests.has_file() {
+            return (begins, requests.of_file(written, output));
+        }
+        let connection = &*connection;
+        let bytes = |at| Http1::bytes(requests, connection, at);
+        (begins, RequestBytes::several(bytes, connection.listed.len(), first, written, output))
     }
 
     #[inline(always)]
@@ -278,7 +321,7 @@ fn wrote_listed(
         if connection.written == 0 {
             begun(RequestPlace(at as u32));
         }
-        let left = requests.length(connection.listed[at]) - connection.written;
+        let left = Http1::bytes(requests, connection, at).len() - connection.written;
         if count < left {
             connection.written += count;
             return;

@@ -13,9 +13,11 @@ use prony_http2::hpack::{LIST_MAX_BYTES, TABLE_MAX_BYTES};
 use crate::codec::requests::{ByPlace, RequestPlace};
 use crate::codec::{Cancelled, Codec, FastAnswer, Step, Unasked, What};
 use crate::http1::{NO_ROOM, PARTIAL_MAX_BYTES};
+use crate::pace::request_order::RequestOrder;
+use crate::values::{Ahead, Rendered};
 use prony_model::measurement::{ErrorKind, Http2Settings, Tolerance};
 
-pub(crate) use requests::build;
+pub(crate) use requests::{Templates, build};
 
 /// What every connection says of itself at its beginning.
 pub(crate) const OWN_SETTINGS: Http2Settings = Http2Settings {
@@ -27,6 +29,8 @@ pub(crate) const OWN_SETTINGS: Http2Settings = Http2Settings {
 
 pub(crate) struct Http2 {
     requests: Arc<client::Requests>,
+    /// The next requests, where they have values.
+    ahead: Option<Ahead<Templates>>,
     streams: u16,
     is_listed: bool,
     fewest: Option<u32>,
@@ -38,15 +42,29 @@ pub(crate) struct Http2 {
 
 pub(crate) struct Connection {
     client: client::Connection,
+    /// Where requests have values: that of each place.
+    rendered: Option<Box<client::Requests>>,
     /// The status of each place's answer, once its head has come.
     status: Vec<u16>,
     partial_bytes: usize,
 }
 
+impl Connection {
+    fn outgoing(&mut self, requests: &client::Requests) -> (Option<client::StreamPlace>, &[u8]) {
+        self.client.outgoing(self.rendered.as_deref().unwrap_or(requests))
+    }
+}
+
 impl Http2 {
-    pub(crate) fn new(requests: &Arc<client::Requests>, is_listed: bool, streams: u16) -> Http2 {
+    pub(crate) fn new(
+        requests: &Arc<client::Requests>,
+        is_listed: bool,
+        streams: u16,
+        templates: Option<&Arc<Templates>>,
+    ) -> Http2 {
         Http2 {
             requests: Arc::clone(requests),
+            ahead: templates.map(|templates| Ahead::new(Arc::clone(templates), 0)),
             streams,
             is_listed,
             fewest: None,
@@ -66,6 +84,7 @@ impl Codec for Http2 {
     fn connection(&self) -> Connection {
         Connection {
             client: client::Connection::new(self.streams),
+            rendered: self.ahead.as_ref().map(|ahead| Box::new(ahead.templates.places(self.streams))),
             status: vec![0; usize::from(self.streams)],
             partial_bytes: 0,
         }
@@ -96,8 +115,36 @@ impl Codec for Http2 {
 
     #[inline(always)] // of two callers, each on a hot path: 12 instructions a request (callgrind)
     fn submit(&mut self, connection: &mut Connection, place: RequestPlace, request: u32, _last: bool) {
+        if self.ahead.is_some() {
+            return self.submit_rendered(connection, place);
+        }
         // Without a list it is an address's number.
         connection.client.submit(number(place), if self.is_listed { request } else { 0 });
+    }
+
+    fn take_back(&mut self, connection: &mut Connection, place: RequestPlace) -> Rendered {
+        let Some(rendered) = &mut connection.rendered else { return Rendered::default() };
+        let (bytes, fields) = rendered.take(place.0);
+        Rendered { request: 0, bytes, fields }
+    }
+
+    fn submit_again(
+        &mut self,
+        connection: &mut Connection,
+        place: RequestPlace,
+        request: u32,
+        rendered: Rendered,
+    ) {
+        if self.ahead.is_none() {
+            return self.submit(connection, place, request, false);
+        }
+        self.put(connection, place, Rendered { request, ..rendered });
+    }
+
+    fn prepare(&mut self, order: &RequestOrder, count: usize) {
+        if let Some(ahead) = &mut self.ahead {
+            ahead.fill(order, count);
+        }
     }
 
     fn cancel(&mut self, connection: &mut Connection, place: RequestPlace) -> Cancelled {
@@ -106,11 +153,11 @@ impl Codec for Http2 {
     }
 
     fn has_output(&mut self, connection: &mut Connection) -> bool {
-        !connection.client.outgoing(&self.requests).1.is_empty()
+        !connection.outgoing(&self.requests).1.is_empty()
     }
 
     fn output<'a>(&'a mut self, connection: &'a mut Connection) -> (Option<RequestPlace>, &'a [u8]) {
-        let (first, bytes) = connection.client.outgoing(&self.requests);
+        let (first, bytes) = connection.outgoing(&self.requests);
         (first.map(place), bytes)
     }
 
@@ -224,7 +271,7 @@ impl Codec for Http2 {
     }
 
     fn goaway_bytes<'a>(&'a mut self, connection: &'a mut Connection) -> &'a [u8] {
-        connection.client.outgoing(&self.requests).1
+        connection.outgoing(&self.requests).1
     }
 
     fn flow_blocked(&self, connection: &Connection) -> usize {
@@ -249,6 +296,21 @@ impl Codec for Http2 {
 }
 
 impl Http2 {
+    #[inline(never)]
+    fn submit_rendered(&mut self, connection: &mut Connection, place: RequestPlace) {
+        let next = self.ahead.as_mut().map(Ahead::take).unwrap_or_default();
+        self.put(connection, place, next);
+    }
+
+    /// Puts a request with values in its place of a connection.
+    fn put(&mut self, connection: &mut Connection, place: RequestPlace, mut one: Rendered) {
+        let (Some(ahead), Some(rendered)) = (&mut self.ahead, &mut connection.rendered) else { return };
+        let is_head = ahead.templates.is_head(one.request);
+        rendered.replace(place.0, &mut one.bytes, one.fields, is_head);
+        ahead.give_back(one);
+        connection.client.submit(number(place), place.0);
+    }
+
     /// Takes note of what a connection's unfinished header block takes; gives what all of them do.
     fn note_partial(&mut self, connection: &mut Connection) -> usize {
         let now = connection.client.partial_bytes();
@@ -277,7 +339,7 @@ mod tests {
     #[test]
     fn unfinished_header_blocks_take_bounded_memory() {
         let plan = Plan { protocol: Protocol::Http2, ..Plan::closed(Target::parse("http://h/").unwrap()) };
-        let mut codec = Http2::new(&Arc::new(build(&plan)), false, 1);
+        let mut codec = Http2::new(&Arc::new(build(&plan)), false, 1, None);
         let mut unfinished = Vec::new();
         write::settings(&mut unfinished, &[]);
         for kind in [kind::HEADERS].into_iter().chain([kind::CONTINUATION; 14]) {

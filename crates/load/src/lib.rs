@@ -20,6 +20,7 @@ mod sim;
 mod start_barrier;
 mod sys;
 mod tls;
+mod values;
 mod worker;
 
 pub use control::{Control, LastSecond, Snapshot};

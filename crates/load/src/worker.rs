@@ -35,6 +35,7 @@ use crate::recorder::latency::RequestTimes;
 use crate::recorder::sample::Samples;
 use crate::recorder::{Edges, End, PartSink, Recorder};
 use crate::tls;
+use crate::values::Rendered;
 use crate::worker::closing::Closing;
 use crate::worker::deadlines::Deadlines;
 use crate::worker::idle::{Free, Idle};
@@ -100,7 +101,7 @@ pub(crate) struct Worker<N: Net, C: Codec> {
     slots: Vec<Slot<C>>,
     connections: u32,
     /// Requests that a connection surely did not process, each with its slot: they go over the next one.
-    moved: VecDeque<(u32, RequestTimes)>,
+    moved: VecDeque<(u32, RequestTimes, Rendered)>,
     source: Source,
     /// Places free for a due request, each with since when, the one free longest first (open arrivals).
     free: Free,
@@ -181,7 +182,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
             last_resolved_ns: 0,
             shared,
             gauge,
-            counts_each: request_order.is_some() || addresses > 0,
+            counts_each: request_order.as_ref().is_some_and(|order| order.different() > 0) || addresses > 0,
             addresses,
             request_order,
         }
@@ -201,6 +202,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
         // Before the clock starts: it allocates some megabytes.
         let mut recorder = Recorder::open(start_ns, edges, connected, self.net.stamps(), sink, samples);
         recorder.run = self.before;
+        self.prepare_requests();
         if self.counts_each {
             let addresses = self.addresses as usize;
             recorder.count_by_request(self.request_order.as_ref().map_or(addresses, RequestOrder::different));
@@ -245,6 +247,7 @@ impl<N: Net, C: Codec> Worker<N, C> {
                 break;
             }
             self.housekeep(&mut recorder, now);
+            self.prepare_requests();
             now = self.fresh_stamp(&mut recorder);
             recorder.busy(now.saturating_sub(woke));
             if recorder.over() || self.all_done(&recorder) || self.shared.given_up.load(Ordering::Relaxed) {

@@ -60,7 +60,7 @@ fn words(program: &str, plan: &RecordedPlan, address: &str, url: &str, also: Opt
         (plan.threads != 1).then(|| format!("-t {}", plan.threads)),
         plan.rate_per_s.map(|rate| format!("-R {rate}")),
         when(poisson, "--arrivals poisson"),
-        (poisson || list == Some(true)).then(|| format!("--seed {}", plan.seed)),
+        (poisson || list == Some(true) || !plan.values.is_empty()).then(|| format!("--seed {}", plan.seed)),
     ]);
     words.extend(plan.stages.iter().map(|stage| Some(format!("--stage {stage}"))));
     words.extend([
@@ -73,11 +73,14 @@ fn words(program: &str, plan: &RecordedPlan, address: &str, url: &str, also: Opt
     let value = |one: &String| format!("--expect-json {}", quoted(&one.replace(REDACTED, "@env:EXPECTED")));
     words.extend(plan.expect_json.iter().map(value).map(Some));
     words.extend(plan.connect_to.iter().map(|rule| Some(format!("--connect-to {}", quoted(rule)))));
+    let generate = |one: &String| format!("--generate {}", quoted(&one.replace(REDACTED, "…")));
+    words.extend(plan.values.iter().map(generate).map(Some));
     let cpus: Vec<String> = plan.cpus.iter().map(ToString::to_string).collect();
     words.extend([
         when(plan.body_bytes > 0, if plan.body_file { "--body-file BODY" } else { "-b @BODY" }),
         when(plan.chunked, "--chunked"),
         when(plan.decode, "--decode"),
+        plan.data.as_ref().map(|_| "--data FILE.csv".to_owned()),
         plan.targets
             .as_ref()
             .filter(|list| !list.format.is_plain())

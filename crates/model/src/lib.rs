@@ -50,6 +50,7 @@ pub mod trial;
 pub mod unit;
 pub mod units;
 mod unpacking;
+pub mod values;
 
 pub use error::PlanError;
 pub use estimate::Estimate;

@@ -178,6 +178,15 @@ pub struct LoadOptions {
     /// Request the lines of --targets in a new random order in each round
     #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
     pub shuffle: Option<bool>,
+    /// A value that each request has anew, `id=int:1..1000`, for `{{id}}` in the URL, headers and body (repeatable)
+    ///
+    /// KIND is int:LOW..HIGH, seq (the request's number), uuid, choice:a|b or chars:16 (letters and digits), drawn by
+    /// --seed and the request's number; written for its place, percent-encoded in a URL, as JSON in JSON
+    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME=KIND"))]
+    pub generate: Option<Vec<String>>,
+    /// A CSV file whose columns are such values, row k mod n for request k; its first line names them
+    #[cfg_attr(feature = "flags", arg(long, value_name = "FILE.csv"))]
+    pub data: Option<String>,
     /// CA certificates (PEM) to trust for https://, instead of the system's
     #[cfg_attr(feature = "flags", arg(long, value_name = "FILE"))]
     pub cacert: Option<String>,

@@ -17,6 +17,7 @@ use crate::secret::{Secret, hide_headers};
 use crate::target::Target;
 use crate::tls::Tls;
 use crate::units::DurationValue;
+use crate::values::{Values, mixed};
 
 /// The longest warm-up or duration: longer runs are a monitoring tool's work, and would make buffers unbounded.
 pub const DURATION_MAX: Duration = Duration::from_secs(24 * 3600);
@@ -107,6 +108,9 @@ pub struct Plan {
     pub connect: Connect,
     /// How TLS is spoken, where the target's scheme is `https`.
     pub tls: Tls,
+    /// What stands for `{{names}}` in its requests; empty: such braces are text.
+    #[serde(default, skip_serializing_if = "Values::is_empty")]
+    pub values: Values,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
@@ -476,6 +480,7 @@ impl Plan {
             unix: None,
             connect: Connect::default(),
             tls: Tls::default(),
+            values: Values::default(),
         }
     }
 }
@@ -487,8 +492,5 @@ pub fn seed_of(seed: u64, number: u32) -> u64 {
     if number == 0 {
         return seed;
     }
-    let mut mixed = seed.wrapping_add(u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    (mixed ^ (mixed >> 31)) >> 11
+    mixed(seed.wrapping_add(u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15))) >> 11
 }

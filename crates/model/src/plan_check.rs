@@ -32,6 +32,7 @@ impl Plan {
             ));
         }
         self.check_requests()?;
+        self.values.check(self)?;
         self.check_origins()?;
         self.check_threads(1)?;
         self.check_pipeline()?;
@@ -216,6 +217,23 @@ impl Plan {
     }
 
     fn check_body(&self) -> Result<(), PlanError> {
+        if !self.values.is_empty() {
+            let of_values = [
+                ("--chunked", self.chunked),
+                ("--body-file", self.body_file.is_some()),
+                ("--all-addresses", self.connect.all_addresses),
+                ("Expect: 100-continue", self.waits_for_continue()),
+                (
+                    "--requests-per-connection over HTTP/1.1",
+                    self.requests_per_connection.is_some() && !self.protocol.multiplexes(),
+                ),
+            ];
+            if let Some((what, _)) = of_values.iter().find(|(_, given)| *given) {
+                return wrong(format!(
+                    "{what} cannot be used with --generate and --data: leave one of them out."
+                ));
+            }
+        }
         if self.pipeline > 1 && self.waits_for_continue() {
             return wrong("With Expect: 100-continue a request waits before its body: leave it, or -p, out.");
         }

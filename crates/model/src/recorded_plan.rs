@@ -11,6 +11,7 @@ use crate::secret::{REDACTED, is_asked_for, is_secret_by_custom, redacted_comman
 use crate::target::Target;
 use crate::tls::VerifyKind;
 use crate::units::nanoseconds;
+use crate::values::Generator;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::time::Duration;
@@ -113,6 +114,23 @@ pub struct RecordedPlan {
     /// The list of requests, where there is one; `url` is then the (first) server's, and `method` that of lines without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub targets: Option<RecordedList>,
+    /// Values that each request has anew, `id=int:1..1000`; of a secret choice `token=choice:[redacted]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
+    /// The table of such values, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<RecordedData>,
+}
+
+/// A table of values, as it can be told from another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecordedData {
+    /// The columns' names.
+    pub columns: Vec<String>,
+    /// Rows below them.
+    pub rows: u64,
+    /// Of all cells, in hexadecimal: a part of FNV-1a, as short as a body's.
+    pub fingerprint: String,
 }
 
 /// A list of requests, as it can be told from another. The requests themselves are the trial's `targets`.
@@ -214,6 +232,8 @@ impl RecordedPlan {
             ("CPUs", self.cpus.len(), LIST_MAX),
             ("addresses", self.sources.len(), LIST_MAX),
             ("rules of where to connect", self.connect_to.len(), LIST_MAX),
+            ("values", self.values.len(), LIST_MAX),
+            ("columns", self.data.as_ref().map_or(0, |data| data.columns.len()), LIST_MAX),
             ("stages", self.stages.len(), STAGES_MAX),
             ("servers", self.targets.as_ref().map_or(0, |list| list.servers.len()), ORIGINS_MAX),
         ] {
@@ -340,6 +360,12 @@ impl RecordedPlan {
                 fingerprint: format!("{:016x}", list.fingerprint()),
                 expecting: list.expecting(),
                 servers: list.origins.iter().map(Target::display_url).collect(),
+            }),
+            values: plan.values.generators.iter().map(Generator::shown).collect(),
+            data: (!plan.values.table.columns.is_empty()).then(|| RecordedData {
+                columns: plan.values.table.columns.clone(),
+                rows: plan.values.table.rows() as u64,
+                fingerprint: fingerprint(plan.values.table.cells.join("\n").as_bytes()),
             }),
         }
     }

@@ -88,6 +88,11 @@ impl Secret {
         self.source != SecretSource::Open
     }
 
+    /// Makes texts from outside lose it.
+    pub(crate) fn remember(&self) {
+        remember_credentials(&self.value);
+    }
+
     /// Keeps it from being written from now on.
     pub fn hide(&mut self) {
         if self.source == SecretSource::Open {
@@ -187,7 +192,7 @@ pub fn filled_in(url: &str, is_path: bool) -> Result<String, String> {
 }
 
 /// All but RFC 3986's unreserved characters as `%2F`.
-fn percent_encoded(text: &str) -> String {
+pub(crate) fn percent_encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

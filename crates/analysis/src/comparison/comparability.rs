@@ -196,6 +196,8 @@ fn plan_fields(p: &RecordedPlan) -> Vec<(&'static str, String)> {
         ("the plan's headers", joined(headers, ", ", "none")),
         ("the address that the plan connects from", joined(&p.sources, ",", "the kernel's choice")),
         ("the plan's list of requests", or_none(p.targets.as_ref().map(|t| &t.fingerprint))),
+        ("the plan's values", joined(&p.values, ", ", "none")),
+        ("the plan's table of values", or_none(p.data.as_ref().map(|data| &data.fingerprint))),
         ("the plan's TLS", or_none(p.tls.as_ref().map(tls))),
     ]
 }

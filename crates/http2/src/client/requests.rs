@@ -13,6 +13,8 @@ pub struct Requests {
     each: Vec<Own>,
     /// Where there is but one, and it takes one frame: that, on no stream yet, with the shared fields taken from the table.
     frame: Vec<u8>,
+    /// Where each place of a connection has a request of its own: the fields and the body of each.
+    places: Vec<Vec<u8>>,
 }
 
 #[derive(Clone, Copy)]
@@ -29,7 +31,14 @@ pub(super) struct Own {
 impl Requests {
     /// None yet; all of them with these fields and this body. Of the fields, pseudo-headers come first.
     pub fn new(shared: &[Field<'_>], body: Vec<u8>) -> Requests {
-        Requests { shared: Forms::of(shared), body, own: Vec::new(), each: Vec::new(), frame: Vec::new() }
+        Requests {
+            shared: Forms::of(shared),
+            body,
+            own: Vec::new(),
+            each: Vec::new(),
+            frame: Vec::new(),
+            places: Vec::new(),
+        }
     }
 
     /// Adds a request with fields of its own: `before` the shared ones (`:path`, say) and `behind` them. They enter no
@@ -48,6 +57,31 @@ impl Requests {
             let parts = [&self.own[..middle], self.shared.indexed.as_slice(), &self.own[middle..to]];
             write::headers(&mut self.frame, 0, !has_body, &parts);
         }
+    }
+
+    /// Makes so many requests of it, with nothing in them yet.
+    pub fn make_places(&mut self, count: usize) {
+        let none = Own { from: 0, middle: 0, to: 0, body_to: Some(0), is_head: false, has_body: false };
+        (self.each, self.places) = (vec![none; count], vec![Vec::new(); count]);
+        self.frame.clear();
+    }
+
+    /// Puts another request in a place, and the former's bytes into `bytes`: fields before the shared ones to the first
+    /// end, behind them to the second, and its body.
+    pub fn replace(&mut self, place: u32, bytes: &mut Vec<u8>, (middle, to): (usize, usize), is_head: bool) {
+        let (at, end) = (place as usize, bytes.len());
+        self.each[at] = Own { from: 0, middle, to, body_to: Some(end), is_head, has_body: end > to };
+        std::mem::swap(&mut self.places[at], bytes);
+    }
+
+    /// The bytes of a place's request, and where its fields end.
+    pub fn take(&mut self, place: u32) -> (Vec<u8>, (usize, usize)) {
+        let one = self.each[place as usize];
+        (std::mem::take(&mut self.places[place as usize]), (one.middle, one.to))
+    }
+
+    fn bytes_of(&self, request: u32) -> &[u8] {
+        self.places.get(request as usize).unwrap_or(&self.own)
     }
 
     pub fn count(&self) -> usize {
@@ -74,12 +108,13 @@ impl Requests {
 
     pub(super) fn own(&self, request: u32) -> (&[u8], &[u8]) {
         let one = self.each[request as usize];
-        (&self.own[one.from..one.middle], &self.own[one.middle..one.to])
+        let own = self.bytes_of(request);
+        (&own[one.from..one.middle], &own[one.middle..one.to])
     }
 
     pub(super) fn body(&self, request: u32) -> &[u8] {
         let one = self.each[request as usize];
-        one.body_to.map_or(&self.body, |end| &self.own[one.to..end])
+        one.body_to.map_or(&self.body, |end| &self.bytes_of(request)[one.to..end])
     }
 
     #[inline]

@@ -9,6 +9,7 @@ use prony_model::connect::Connect;
 use prony_model::list::OwnParts;
 use prony_model::plan::{Expect, Protocol, Work, seed_of};
 use prony_model::tls::{Roots, Tls, Verify};
+use prony_model::values::Place;
 use prony_model::{Plan, Secret, Target};
 
 use crate::candidate::Candidate;
@@ -251,10 +252,18 @@ fn as_check(load: &Plan, path: &str, url: Option<&Target>) -> CustomCheck {
     let listed = load.work.list().and_then(|list| list.requests.first());
     let (method, path) = listed.map_or((load.work.method(), path), |first| (&first.method, &first.path));
     let has_body = !load.body.is_empty() || matches!(method, "POST" | "PUT" | "PATCH");
+    // Those of the first request stand for its values.
+    let first = |text: &[u8], place| load.values.first(text, place, load.seed);
+    let text = |text: &str, place| String::from_utf8_lossy(&first(text.as_bytes(), place)).into_owned();
+    let as_first = |(name, value): (String, Secret)| match load.values.is_empty() || value.is_hidden() {
+        true => (name, value),
+        false => (name, Secret::hidden(text(value.value(), Place::Text))),
+    };
+    let body = load.requests().next().map_or(Place::Text, |one| Place::of_body(&one));
     CustomCheck {
-        request: format!("{method} {path}"),
-        send: has_body.then(|| load.body.clone()),
-        headers,
+        request: format!("{method} {}", text(path, Place::Url)),
+        send: has_body.then(|| first(&load.body, body)),
+        headers: headers.into_iter().map(as_first).collect(),
         status: load.expect.status,
         ..CustomCheck::default()
     }

@@ -23,7 +23,9 @@ pub(super) fn probe(
     endpoint: &Endpoint,
     tls: Option<&tls::Setup>,
 ) -> RunTotal {
-    let is_safe = plan.work.list().is_none() && matches!(plan.work.method(), "GET" | "HEAD" | "OPTIONS");
+    let is_safe = plan.work.list().is_none()
+        && plan.values.is_empty()
+        && matches!(plan.work.method(), "GET" | "HEAD" | "OPTIONS");
     let pipelines = plan.pipeline > 1 && plan.keepalive;
     let mut seen = RunTotal::default();
     if pipelines && is_safe && plan.sources.is_empty() && plan.body.is_empty() {

@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use super::file_body::FileBody;
 use super::{OUTPUT_BYTES, request};
+use crate::values::{Render, Rendered, Source, Text};
+use prony_model::plan::PlannedRequest;
+use prony_model::values::{Place, Values};
 use prony_model::{Plan, PlanError, Target};
 
 /// The most that all requests of a list may take together: with the largest list half a kilobyte each.
@@ -14,15 +17,58 @@ const BYTES_MAX: usize = 512 << 20;
 pub(crate) struct RequestBytes {
     /// The different requests in turn; where the plan has one, as often as a connection may carry it at once.
     bytes: Vec<u8>,
-    /// The one's length; 0 where there is a list.
+    /// The one's length; 0 where there is a list; where requests have values, the longest's without them.
     length: usize,
     is_head: bool,
+    /// Of several requests, or of one that is not the same each time.
     list: Option<Listed>,
     /// Where the one's body is read from, behind its head.
     file: Option<FileBody>,
     /// Bodies are sent when the server has asked for them.
     wait_for_continue: bool,
     pipeline: usize,
+    /// Where requests have values: these, and each request as a text with places for them; it has no bytes then.
+    templates: Option<(Source, Vec<Template>)>,
+}
+
+#[derive(Debug)]
+struct Template {
+    head: Text,
+    body: Text,
+}
+
+impl Template {
+    fn of(values: &Values, host: &str, keepalive: bool, one: &PlannedRequest<'_>) -> Template {
+        let mut built = request::build(host, keepalive, one);
+        built.truncate(built.len() - one.body().len());
+        let line = built.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        // `Content-Length` is the last header.
+        let length = one.content_length().map(|length| format!("{length}\r\n\r\n"));
+        let fields = &built[line..built.len() - length.as_ref().map_or(0, String::len)];
+        let mut head = Text::of(values, &built[..line], Place::Url);
+        head.add(values, fields, Place::Text);
+        if length.is_some() {
+            head.add_length();
+            head.add(values, b"\r\n\r\n", Place::Text);
+        }
+        Template { head, body: Text::of(values, one.body(), Place::of_body(one)) }
+    }
+}
+
+impl Render for RequestBytes {
+    fn render(&self, number: u64, scratch: &mut Vec<u8>, into: &mut Rendered) {
+        let Some((of, templates)) = &self.templates else { return };
+        let Template { head, body } = &templates[into.request as usize];
+        scratch.clear();
+        body.write(of, number, 0, scratch);
+        into.bytes.clear();
+        head.write(of, number, scratch.len(), &mut into.bytes);
+        into.bytes.extend_from_slice(scratch);
+    }
+
+    fn length(&self) -> usize {
+        self.length
+    }
 }
 
 /// Where the requests of a list are, and what their answers have.
@@ -50,6 +96,7 @@ impl RequestBytes {
         let hosts: Vec<String> = plan.origins().iter().map(Target::host_header).collect();
         let (mut bytes, mut bounds, mut is_head) = (Vec::new(), vec![0], Vec::new());
         let mut left = plan.requests().fold(BYTES_MAX, |left, one| left.saturating_sub(one.body().len()));
+        let (source, mut templates, mut longest) = (Source::of(plan)?, Vec::new(), 0);
         for one in plan.requests() {
             if left == 0 {
                 return Err(PlanError(format!(
@@ -58,12 +105,18 @@ impl RequestBytes {
                     BYTES_MAX >> 20
                 )));
             }
-            bytes.extend(request::build(&hosts[one.origin], keepalive, &one));
+            if source.is_some() {
+                templates.push(Template::of(&plan.values, &hosts[one.origin], keepalive, &one));
+                longest = longest.max(one.path.len() + one.body().len());
+            } else {
+                bytes.extend(request::build(&hosts[one.origin], keepalive, &one));
+            }
             left = left.min(BYTES_MAX.saturating_sub(bytes.len()));
             bounds.push(bytes.len());
             is_head.push(one.method == "HEAD");
         }
-        if plan.work.list().is_none() {
+        let wait_for_continue = plan.waits_for_continue();
+        if plan.work.list().is_none() && source.is_none() {
             let file = plan.body_file.as_ref().map(|body| FileBody::open(body, plan.chunked)).transpose()?;
             let of_file = file.as_ref().map_or(0, FileBody::length);
             let length = bytes.len() + usize::try_from(of_file).unwrap_or(usize::MAX);
@@ -73,14 +126,20 @@ impl RequestBytes {
                 is_head: is_head == [true],
                 list: None,
                 file,
-                wait_for_continue: plan.waits_for_continue(),
+                wait_for_continue,
                 pipeline,
+                templates: None,
             });
         }
         bytes.shrink_to_fit();
         let list = Some(Listed { bounds, is_head });
-        let wait_for_continue = plan.waits_for_continue();
-        Ok(RequestBytes { bytes, length: 0, is_head: false, list, file: None, wait_for_continue, pipeline })
+        let templates = source.map(|source| (source, templates));
+        let (length, is_head, file) = (longest, false, None);
+        Ok(RequestBytes { bytes, length, is_head, list, file, wait_for_continue, pipeline, templates })
+    }
+
+    pub(super) fn have_values(&self) -> bool {
+        self.templates.is_some()
     }
 
     #[inline(always)]
@@ -154,31 +213,40 @@ impl RequestBytes {
         &self.bytes[written..times * self.length]
     }
 
-    /// The requests from place `first` on that go at once, without the first's written bytes: several go into `room`.
+    pub(super) fn has_file(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// The next piece of the one whose body is read from its file.
+    pub(super) fn of_file<'a>(&self, written: usize, room: &'a mut Vec<u8>) -> &'a [u8] {
+        let Some(file) = &self.file else { return &[] };
+        let head = &self.bytes[written.min(self.bytes.len())..];
+        room.clear();
+        room.extend_from_slice(head);
+        file.piece((written + head.len() - self.bytes.len()) as u64, room);
+        room
+    }
+
+    /// Of `count` requests those from place `first` on that go at once, without the first's written bytes: several go into
+    /// `room`.
     #[inline(never)]
     pub(super) fn several<'a>(
-        &'a self,
-        numbers: &VecDeque<u32>,
+        bytes: impl Fn(usize) -> &'a [u8],
+        count: usize,
         first: usize,
         written: usize,
         room: &'a mut Vec<u8>,
     ) -> &'a [u8] {
-        if let Some(file) = &self.file {
-            let head = &self.bytes[written.min(self.bytes.len())..];
-            room.clear();
-            room.extend_from_slice(head);
-            file.piece((written + head.len() - self.bytes.len()) as u64, room);
-            return room;
+        if first >= count {
+            return &[];
         }
-        let Some(number) = numbers.get(first) else { return &[] };
-        let bytes = &self.bytes(*number)[written..];
-        if numbers.len() == first + 1 || bytes.len() >= OUTPUT_BYTES {
-            return bytes;
+        let begun = &bytes(first)[written..];
+        if count == first + 1 || begun.len() >= OUTPUT_BYTES {
+            return begun;
         }
         room.clear();
-        room.extend_from_slice(bytes);
-        for number in numbers.range(first + 1..) {
-            let next = self.bytes(*number);
+        room.extend_from_slice(begun);
+        for next in (first + 1..count).map(bytes) {
             if room.len() + next.len() > OUTPUT_BYTES {
                 break;
             }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use prony_model::list::Order;
 use prony_model::plan::Plan;
+pub(crate) use prony_model::values::mixed;
 
 /// How often [`permuted`] may swap a place. A place that was never offered a swap stays where it was: one in 2³².
 const SWAPS: u64 = 32;
@@ -40,13 +41,6 @@ fn permuted(key: u64, count: u64, place: u64) -> u64 {
     place
 }
 
-/// SplitMix64's finaliser (G. Steele, D. Lea, C. Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014).
-pub(crate) fn mixed(mut word: u64) -> u64 {
-    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ (word >> 31)
-}
-
 /// Which of a load's requests are one origin's: the same ones of each round of the list.
 #[derive(Debug)]
 pub(crate) struct Places {
@@ -74,6 +68,7 @@ impl Places {
 #[derive(Debug)]
 pub(crate) struct Lines {
     requests: Vec<u32>,
+    /// How many requests its list has; 0 without one.
     different: usize,
     order: Order,
     seed: u64,
@@ -82,10 +77,13 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Of each origin; none without a list. Which requests of a round are whose is by the order of its first round, and
+    /// Of each origin; none where all requests are the same. Without a list it is one line. Which requests of a round are whose is by the order of its first round, and
     /// an origin's lines are shuffled among its own requests, so that none looks for them while it loads.
     pub(crate) fn of_each(plan: &Plan) -> Vec<Lines> {
-        let Some(list) = plan.work.list() else { return Vec::new() };
+        let Some(list) = plan.work.list() else {
+            let one = Lines { requests: vec![0], different: 0, order: Order::InTurn, seed: 0, places: None };
+            return if plan.values.is_empty() { Vec::new() } else { vec![one] };
+        };
         let (different, order, round) = (list.requests.len(), list.order, list.lines.len() as u64);
         let lines = |requests, seed, places| Lines { requests, different, order, seed, places };
         let origins = plan.origins().len();
@@ -152,6 +150,13 @@ impl RequestOrder {
     /// The request of the next one, an index into the list's requests.
     pub(crate) fn peek(&self) -> u32 {
         self.lines.of_number(self.number)
+    }
+
+    /// The request that is so many behind the next one, and its number among all of the load's.
+    pub(crate) fn at(&self, behind: u64) -> (u32, u64) {
+        let number = self.number.wrapping_add(self.step.wrapping_mul(behind));
+        let of_all = self.lines.places.as_ref().map_or(Some(number), |places| places.number(number));
+        (self.lines.of_number(number), of_all.unwrap_or(number))
     }
 
     #[inline(never)]

@@ -4,7 +4,6 @@ use crate::codec::requests::{RequestPlace, Requests};
 use crate::codec::{Codec, Step, What};
 use crate::expect::Expected;
 use crate::net::Net;
-use crate::pace::request_order::RequestOrder;
 use crate::recorder::Recorder;
 use crate::recorder::latency::RequestTimes;
 use prony_http2::Coding;
@@ -200,7 +199,10 @@ impl<N: Net, C: Codec> Worker<N, C> {
             *left -= 1;
             recorder.dispatched(now, 0);
             net.begun(u64::from(index));
-            let request = request_order.as_mut().map_or(slot.address, RequestOrder::take);
+            let request = request_order.as_mut().map_or(slot.address, |order| {
+                codec.prepare(order, 1);
+                order.take()
+            });
             if let Some(times) = slot.requests.get_mut(answer.place) {
                 *times = RequestTimes::asked(now, now, 0, request);
             }

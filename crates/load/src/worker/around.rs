@@ -9,6 +9,7 @@ use crate::net::Net;
 use crate::pace::request_order::RequestOrder;
 use crate::recorder::latency::RequestTimes;
 use crate::recorder::{AtEdge, Carried};
+use crate::values::Rendered;
 use prony_model::measurement::{TlsUse, Tolerance};
 
 use super::slot::Slot;
@@ -23,7 +24,7 @@ pub(super) struct Around<'a, N, C: Codec> {
     pub(super) codec: &'a C,
     pub(super) slots: &'a [Slot<C>],
     pub(super) connections: u32,
-    pub(super) moved: &'a VecDeque<(u32, RequestTimes)>,
+    pub(super) moved: &'a VecDeque<(u32, RequestTimes, Rendered)>,
     pub(super) source: &'a Source,
     pub(super) request_order: Option<&'a RequestOrder>,
     pub(super) control: &'a Control,
@@ -37,7 +38,7 @@ impl<N: Net, C: Codec> AtEdge for Around<'_, N, C> {
 
     fn unresolved(&self) -> impl Iterator<Item = &RequestTimes> {
         let on_slots = self.slots.iter().flat_map(|slot| slot.requests.iter().map(|(_, times)| times));
-        on_slots.chain(self.moved.iter().map(|(_, times)| times))
+        on_slots.chain(self.moved.iter().map(|(_, times, _)| times))
     }
 
     fn due_before(&self, at_ns: u64) -> Option<u64> {

@@ -64,23 +64,25 @@ impl<N: Net, C: Codec> Worker<N, C> {
         (times.sent_ns, times.first_byte_ns, times.last_byte_ns) = (0, 0, 0);
         (times.read_bytes, times.head_alone) = (0, false);
         times.moves += 1;
-        self.moved.push_back((home, times));
+        let rendered = self.codec.take_back(&mut slot.connection, place);
+        self.moved.push_back((home, times, rendered));
     }
 
     /// Requests that were moved go over their slot's next connection, where the last one is out of its way.
     pub(super) fn resend_moved(&mut self, recorder: &mut Recorder) {
         for _ in 0..self.moved.len() {
-            let Some((index, times)) = self.moved.pop_front() else { return };
+            let Some((index, times, rendered)) = self.moved.pop_front() else { return };
             let now = self.fresh_stamp(recorder);
             let slot = &mut self.slots[index as usize];
             let waits = slot.left == 0 || slot.state == State::Connected && slot.is_spent(&self.codec);
             if waits || recorder.over() {
-                self.moved.push_back((index, times));
+                self.moved.push_back((index, times, rendered));
                 continue;
             }
             let since_ns = slot.runs_since_ns(&times);
             let place = slot.requests.add(times);
-            slot.submit(&mut self.codec, place, times.request);
+            slot.left -= 1;
+            self.codec.submit_again(&mut slot.connection, place, times.request, rendered);
             let state = slot.state;
             self.deadlines.start(index, since_ns);
             match state {

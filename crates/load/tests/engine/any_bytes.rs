@@ -7,6 +7,8 @@ mod mutate;
 mod response;
 #[path = "../../../../fuzz/bodies/targets.rs"]
 mod targets;
+#[path = "../../../../fuzz/bodies/values.rs"]
+mod values;
 
 #[test]
 fn any_bytes_in_any_pieces_are_the_same_answers() {
@@ -16,4 +18,9 @@ fn any_bytes_in_any_pieces_are_the_same_answers() {
 #[test]
 fn any_bytes_are_a_list_of_requests_or_a_sentence() {
     mutate::play("targets", 30_000, targets::check);
+}
+
+#[test]
+fn any_bytes_are_values_or_a_sentence() {
+    mutate::play("values", 30_000, values::check);
 }

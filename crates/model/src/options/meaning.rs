@@ -20,6 +20,7 @@ use crate::secret::{ASKED, Secret, remember_body, text_or_variable};
 use crate::target::Target;
 use crate::tls::{Identity, IdentityError, IdentityFiles, Roots, Tls, Verify};
 use crate::units::{DurationValue, OneOrMany, RateValue, WindowValue, most_connections, parse_stages};
+use crate::values::{self, Generator, Values};
 
 /// Each has tens of thousands of ports.
 const SOURCES_MAX: usize = 1024;
@@ -91,6 +92,7 @@ impl LoadOptions {
             sources: self.source.as_deref().map_or(Ok(Vec::new()), sources)?,
             unix: self.unix.as_ref().map(PathBuf::from),
             connect: self.connect()?,
+            values: self.values(read)?,
             ..Plan::closed(target)
         };
         plan.check()?;
@@ -272,6 +274,20 @@ impl LoadOptions {
             PlanError(errors.iter().map(said).collect::<Vec<_>>().join("\n"))
         })?;
         Ok((server, Work::List(list)))
+    }
+
+    fn values(&self, read: ReadFile<'_>) -> Result<Values, PlanError> {
+        let generators = self.generate.iter().flatten().map(|text| Generator::parse(text));
+        let table = |path: &String| {
+            let is_csv = |why: PlanError| {
+                PlanError(format!("{why} It is a CSV file whose columns are values; a request's body is -b."))
+            };
+            values::table(path, &file("--data", path, FILE_MAX_BYTES, read).map_err(is_csv)?)
+        };
+        Ok(Values {
+            generators: generators.collect::<Result<_, _>>()?,
+            table: self.data.as_ref().map(table).transpose()?.unwrap_or_default(),
+        })
     }
 
     fn tls(&self, is_spoken: bool, read: ReadFile<'_>) -> Result<Tls, PlanError> {

@@ -71,6 +71,8 @@ pub(crate) fn cases(folder: &Path) -> Vec<Case> {
         spin: _,
         user_clock: _,
         protocol: _,
+        generate: _,
+        data: _,
         targets: _,
         targets_format: _,
         shuffle: _,
@@ -89,7 +91,7 @@ pub(crate) fn cases(folder: &Path) -> Vec<Case> {
         candidates: _,
     } = LoadOptions::default();
     let file = |name: &str| folder.join(name).display().to_string();
-    let (pem, list) = (file("both.pem"), file("list.txt"));
+    let (pem, list, csv) = (file("both.pem"), file("list.txt"), file("data.csv"));
     let tls = |case: Case| Case { scheme: "https", ..case };
     let not_in_a_search = |case: Case| Case { not_in_a_search: true, ..case };
     vec![
@@ -138,6 +140,16 @@ pub(crate) fn cases(folder: &Path) -> Vec<Case> {
         case("http2", &["--http2"], "http2 = true"),
         case("targets", &["--targets", &list], &format!("targets = {list:?}")),
         case(
+            "generate",
+            &["--generate", "id=int:1..9", "-H", "X-A: {{id}}"],
+            "generate = [\"id=int:1..9\"]\nheaders = { X-A = \"{{id}}\" }",
+        ),
+        case(
+            "data",
+            &["--data", &csv, "-H", "X-A: {{id}}"],
+            &format!("data = {csv:?}\nheaders = {{ X-A = \"{{{{id}}}}\" }}"),
+        ),
+        case(
             "targets_format",
             &["--targets", &list, "--targets-format", "plain"],
             &format!("targets = {list:?}\ntargets_format = \"plain\""),
@@ -156,6 +168,7 @@ pub(crate) fn folder() -> tempfile::TempDir {
     let pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n\
                -----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n";
     std::fs::write(folder.path().join("both.pem"), pem).unwrap();
+    std::fs::write(folder.path().join("data.csv"), "id,name\n1,a\n").unwrap();
     std::fs::write(folder.path().join("list.txt"), "/a\nPOST /b\n").unwrap();
     folder
 }

@@ -27,13 +27,15 @@ const IN_BASE64: [&str; 3] = ["emsrNyVxOT1tImFya", "prKzclcTk9bSJhcm", "6ays3JXE
 const VARIABLE: &str = "PRONY_MARK";
 
 /// Options that can be given a secret; a new one belongs here, with a way below, or among the others.
-const TAKE_SECRETS: [&str; 13] = [
+const TAKE_SECRETS: [&str; 15] = [
     "body",
     "candidate",
+    "data",
     "expect-body",
     "expect-json",
     "form",
     "form-urlencoded",
+    "generate",
     "header",
     "path",
     "redact",
@@ -110,6 +112,7 @@ fn prony(world: &World, words: &[&str]) -> Said {
 /// tried, flags, and the URL with `AT` for the target's address.
 fn ways(given: &World) -> Vec<(&'static str, Vec<String>, String)> {
     given.write("body", MARK);
+    given.write("data.csv", &format!("id\n{MARK}\n"));
     given.write("list", &format!("/?token={IN_URL}\n/?a=b\n"));
     let path = |name: &str| given.path(name).display().to_string();
     let json = format!("{{\"user\":\"me\",\"password\":\"{IN_JSON}\"}}");
@@ -142,6 +145,8 @@ fn ways(given: &World) -> Vec<(&'static str, Vec<String>, String)> {
         way("expect-json", &["--expect-json", "/message=@env:PRONY_MARK"], root),
         way("expect-json", &["--expect-json", &format!("/password={MARK}")], "http://AT/json"),
         way("targets", &["--targets", &path("list")], root),
+        way("generate", &["--generate", &format!("token=choice:{MARK}")], "http://AT/?a={{token}}"),
+        way("data", &["--data", &path("data.csv")], "http://AT/?a={{id}}"),
         way("targets", &["--targets", &path("list")], &format!("http://me:{MARK}@AT/")),
     ]
 }

@@ -2,6 +2,7 @@
 //! `[[plan]]`. One list for both; `meaning` is the one place that makes a plan of them.
 
 mod meaning;
+mod replay;
 mod workers;
 
 pub(crate) use meaning::sha256;
@@ -131,6 +132,25 @@ pub struct LoadOptions {
     /// Request the lines of --targets in a new random order in each round
     #[cfg_attr(feature = "flags", arg(long, num_args = 0, default_missing_value = "true"))]
     pub shuffle: Option<bool>,
+    /// Replay the requests of a log at their own instants: nginx's or Apache's combined log, JSON Lines, or CSV with named
+    /// columns; `-` is standard input. The URL argument gives the server; the log's end ends the load
+    ///
+    /// With -d or -n it ends before. A log has no headers and no bodies; what is left out of it is said
+    #[cfg_attr(feature = "flags", arg(long, value_name = "FILE|-"))]
+    pub replay: Option<String>,
+    /// Replay so many times as fast as logged, `2` or `0.5` [default: 1]
+    #[cfg_attr(feature = "flags", arg(long, value_name = "FACTOR"))]
+    pub speed: Option<f64>,
+    /// Replay the log again and again, until -d or -n ends the load
+    #[cfg_attr(
+        feature = "flags",
+        arg(id = "loop", long = "loop", num_args = 0, default_missing_value = "true")
+    )]
+    #[serde(rename = "loop")]
+    pub looped: Option<bool>,
+    /// Replay the requests by these methods, without bodies [default: GET,HEAD]
+    #[cfg_attr(feature = "flags", arg(long, value_name = "METHODS"))]
+    pub methods: Option<String>,
     /// CA certificates (PEM) to trust for https://, instead of the system's
     #[cfg_attr(feature = "flags", arg(long, value_name = "FILE"))]
     pub cacert: Option<String>,
@@ -303,11 +323,39 @@ impl LoadOptions {
             LoadOptions { stages: Some(stages), .. }
                 if matches!(parse_stages(stages), Ok(Arrivals::ConnectionStages(_))) =>
             {
-                &["rate", "arrivals", "duration", "warmup", "requests", "connections"]
+                &[
+                    "rate",
+                    "arrivals",
+                    "duration",
+                    "warmup",
+                    "requests",
+                    "connections",
+                    "replay",
+                    "speed",
+                    "loop",
+                    "methods",
+                ]
             }
-            LoadOptions { stages: Some(_), .. } => &["rate", "arrivals", "duration", "warmup", "requests"],
-            LoadOptions { rate: Some(_), requests: Some(_), duration: None, .. } => &["stages", "duration"],
-            LoadOptions { rate: Some(_), .. } => &["stages"],
+            LoadOptions { stages: Some(_), .. } => {
+                &["rate", "arrivals", "duration", "warmup", "requests", "replay", "speed", "loop", "methods"]
+            }
+            LoadOptions { replay: Some(_), .. } => &[
+                "rate",
+                "arrivals",
+                "stages",
+                "duration",
+                "warmup",
+                "requests",
+                "targets",
+                "targets_format",
+                "shuffle",
+                "method",
+                "body",
+            ],
+            LoadOptions { rate: Some(_), requests: Some(_), duration: None, .. } => {
+                &["stages", "duration", "replay", "speed", "loop", "methods"]
+            }
+            LoadOptions { rate: Some(_), .. } => &["stages", "replay", "speed", "loop", "methods"],
             LoadOptions { requests: Some(_), duration: None, .. } => &["duration"],
             _ => &[],
         }

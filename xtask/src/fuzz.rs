@@ -9,7 +9,7 @@ use clap::builder::PossibleValuesParser;
 use crate::{files, programs};
 
 /// Each target, and the longest input worth its time.
-const TARGETS: [(&str, u32); 14] = [
+const TARGETS: [(&str, u32); 15] = [
     // More than the longest head, so that the limit of 256 KiB is reached.
     ("response", 300_000),
     // A frame has 16 KiB at most, a header block 256 KiB.
@@ -23,6 +23,7 @@ const TARGETS: [(&str, u32); 14] = [
     ("histogram", 4_096),
     ("published", 4_096),
     ("targets", 4_096),
+    ("replay", 4_096),
     // Its head may have 8 KiB, 64 headers and a path of 1 KiB.
     ("page_request", 10_240),
     // Choices of what to change: all that are taken of an input.

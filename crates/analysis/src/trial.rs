@@ -94,7 +94,7 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
         monitor: observed.monitor.clone(),
         targets: targets(m, arrival_clocks(m, plan).0, window_ns),
         goodput_per_s: None,
-        rise: if is_staged { None } else { rise(m, window_ns, plan.rate_per_s.is_none()) },
+        rise: if plan.varies() { None } else { rise(m, window_ns, plan.rate_per_s.is_none()) },
         slo: Vec::new(),
     }
 }

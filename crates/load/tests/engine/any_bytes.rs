@@ -3,6 +3,8 @@
 
 #[path = "../../../../fuzz/bodies/mutate.rs"]
 mod mutate;
+#[path = "../../../../fuzz/bodies/replay.rs"]
+mod replay;
 #[path = "../../../../fuzz/bodies/response.rs"]
 mod response;
 #[path = "../../../../fuzz/bodies/targets.rs"]
@@ -16,4 +18,9 @@ fn any_bytes_in_any_pieces_are_the_same_answers() {
 #[test]
 fn any_bytes_are_a_list_of_requests_or_a_sentence() {
     mutate::play("targets", 30_000, targets::check);
+}
+
+#[test]
+fn any_bytes_are_a_log_to_replay_or_a_sentence() {
+    mutate::play("replay", 30_000, replay::check);
 }

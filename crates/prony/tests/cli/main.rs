@@ -40,6 +40,7 @@ mod ports;
 mod profile;
 mod publish;
 mod repeat;
+mod replay;
 mod schema;
 mod search;
 mod secrets;

@@ -156,6 +156,7 @@ fn sweeps(all: &[(NamedPlan, SweepPoint)]) -> Vec<Sweep> {
 mod tests {
     use super::*;
     use crate::fixtures;
+    use prony_model::plan::ArrivalKind;
     use prony_model::published::CapacityOf;
 
     fn plan(name: &str, connections: u32, rate: Option<f64>) -> NamedPlan {

@@ -76,6 +76,11 @@ impl Replay {
         Replay { due_ns: due_ns.into(), round_ns, log }
     }
 
+    /// How long after the first request of a round its last one is due.
+    pub fn length(&self) -> Duration {
+        Duration::from_nanos(self.due_ns.last().copied().unwrap_or(0))
+    }
+
     /// How many requests a round has.
     pub fn entries(&self) -> u64 {
         self.due_ns.len() as u64

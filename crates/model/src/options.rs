@@ -311,56 +311,39 @@ impl LoadOptions {
     pub fn or(&self, defaults: &LoadOptions) -> Result<LoadOptions, PlanError> {
         let (own, mut merged) = (self.table(), defaults.table());
         for name in self.replaces() {
-            merged.remove(*name);
+            merged.remove(name);
         }
         merged.extend(own);
         LoadOptions::of_table(merged)
     }
 
     /// What defaults may not say beside these options.
-    pub fn replaces(&self) -> &'static [&'static str] {
-        match self {
+    pub fn replaces(&self) -> Vec<&'static str> {
+        let own: &[&str] = match self {
             LoadOptions { stages: Some(stages), .. }
                 if matches!(parse_stages(stages), Ok(Arrivals::ConnectionStages(_))) =>
             {
-                &[
-                    "rate",
-                    "arrivals",
-                    "duration",
-                    "warmup",
-                    "requests",
-                    "connections",
-                    "replay",
-                    "speed",
-                    "loop",
-                    "methods",
-                ]
+                &["rate", "arrivals", "duration", "warmup", "requests", "connections"]
             }
-            LoadOptions { stages: Some(_), .. } => {
-                &["rate", "arrivals", "duration", "warmup", "requests", "replay", "speed", "loop", "methods"]
-            }
-            LoadOptions { replay: Some(_), .. } => &[
-                "rate",
-                "arrivals",
-                "stages",
-                "duration",
-                "warmup",
-                "requests",
-                "targets",
-                "targets_format",
-                "shuffle",
-                "method",
-                "body",
-            ],
-            LoadOptions { rate: Some(_), requests: Some(_), duration: None, .. } => {
-                &["stages", "duration", "replay", "speed", "loop", "methods"]
-            }
-            LoadOptions { rate: Some(_), .. } => &["stages", "replay", "speed", "loop", "methods"],
+            LoadOptions { stages: Some(_), .. } => &["rate", "arrivals", "duration", "warmup", "requests"],
+            LoadOptions { replay: Some(_), .. } => &OF_OTHERS,
+            LoadOptions { rate: Some(_), requests: Some(_), duration: None, .. } => &["stages", "duration"],
+            LoadOptions { rate: Some(_), .. } => &["stages"],
             LoadOptions { requests: Some(_), duration: None, .. } => &["duration"],
             _ => &[],
-        }
+        };
+        let no_log = self.stages.is_some() || self.rate.is_some() || self.targets.is_some();
+        own.iter().copied().chain(OF_LOGS.into_iter().filter(|_| no_log)).collect()
     }
 }
+
+/// What only a log is given.
+const OF_LOGS: [&str; 4] = ["replay", "speed", "loop", "methods"];
+/// What a log says itself.
+#[rustfmt::skip]
+const OF_OTHERS: [&str; 11] = [
+    "rate", "arrivals", "stages", "duration", "warmup", "requests", "targets", "targets_format", "shuffle", "method", "body",
+];
 
 #[cfg(test)]
 mod tests;

@@ -159,41 +159,29 @@ impl RecordedReplay {
             0 => String::new(),
             lines => format!(", {} left out", count(lines, "line", "lines")),
         };
-        format!("replay of {}{speed}{looped}{left_out}", show_duration(self.length()))
-    }
-
-    /// To the millisecond, from a second on to the second.
-    fn length(&self) -> Duration {
-        let unit = if self.length_ns < 1_000_000_000 { 1_000_000 } else { 1_000_000_000 };
-        Duration::from_nanos(self.length_ns.next_multiple_of(unit))
+        let length = Duration::from_millis(self.length_ns / 1_000_000);
+        format!("replay of {}{speed}{looped}{left_out}", show_duration(length))
     }
 
     /// What a replay is not of what its log was, in sentences.
     pub fn losses(&self) -> String {
-        let mut said = Vec::new();
-        let of = |(reason, lines): (&String, &u64)| match reason.as_str() {
-            NO_REQUEST => count(*lines, "line without a request", "lines without a request"),
-            method => format!("{} by {method}", count(*lines, "request", "requests")),
-        };
+        let of = |(reason, lines): (&String, &u64)| format!("{lines} {}", reason.replace('_', " "));
         let left_out: Vec<String> = self.left_out.iter().map(of).collect();
+        let mut said = "The log has no headers and no bodies: only those of -H are sent.".to_owned();
         if !left_out.is_empty() {
-            said.push(format!("Left out: {} (--methods says which are replayed).", left_out.join(", ")));
+            said += &format!(" Lines left out: {} (see --methods).", left_out.join(", "));
         }
-        said.push("The log has no headers and no bodies: only those of -H are sent.".to_owned());
         if self.request_times < self.entries {
-            said.push(format!(
-                "{} as logged: of Apache's when a request began, of nginx's when its response ended, unless \
-                 $request_time is logged, too.",
-                count(self.entries - self.request_times, "instant is taken", "instants are taken")
-            ));
+            let (as_logged, all) = (self.entries - self.request_times, self.entries);
+            said += &format!(
+                " {as_logged} of {all} instants are as logged: of Apache's the beginning of a request, of nginx's the end \
+                 of its response, as it has no $request_time."
+            );
         }
         if self.spread > 0 {
-            said.push(format!(
-                "{} in whole seconds, and spread within them.",
-                count(self.spread, "instant is logged", "instants are logged")
-            ));
+            said += &format!(" {} instants in whole seconds are spread within them.", self.spread);
         }
-        said.join(" ")
+        said
     }
 }
 

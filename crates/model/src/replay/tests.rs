@@ -97,9 +97,8 @@ fn what_is_lost_is_said() {
     assert_eq!(record.words(), "replay of 10m at 2x, again and again, 3 lines left out");
     assert_eq!(
         record.losses(),
-        "Left out: 2 requests by POST, 1 line without a request (--methods says which are replayed). The log has no headers \
-         and no bodies: only those of -H are sent. 1 instant is taken as logged: of Apache's when a request began, of nginx's \
-         when its response ended, unless $request_time is logged, too. 9 instants are logged in whole seconds, and spread \
-         within them."
+        "The log has no headers and no bodies: only those of -H are sent. Lines left out: 2 POST, 1 no request (see \
+         --methods). 1 of 9 instants are as logged: of Apache's the beginning of a request, of nginx's the end of its \
+         response, as it has no $request_time. 9 instants in whole seconds are spread within them."
     );
 }

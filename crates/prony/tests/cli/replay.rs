@@ -79,8 +79,7 @@ fn a_replay_takes_as_long_as_its_log_and_says_what_it_is() {
         said.out
     );
     assert!(said.out.contains(" due 48 = completed 48"), "{}", said.out);
-    let lost =
-        "Left out: 12 requests by POST, 2 lines without a request (--methods says which are replayed).";
+    let lost = "Lines left out: 12 POST, 2 no request (see --methods).";
     assert!(said.err.contains(lost), "{}", said.err);
     let replay = &json["plan"]["replay"];
     assert_eq!((&replay["entries"], &replay["length_ns"]), (&48.into(), &590_000_000.into()));

@@ -7,6 +7,7 @@ mod read;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,6 @@ use crate::list::LINES_MAX;
 use crate::printable::count;
 use crate::rate::Rate;
 use crate::units::show_duration;
-use std::time::Duration;
 
 pub use read::{Asked, read};
 

@@ -24,6 +24,7 @@ const TARGETS: [(&str, u32); 15] = [
     ("published", 4_096),
     ("targets", 4_096),
     ("values", 4_096),
+    ("replay", 4_096),
     // Its head may have 8 KiB, 64 headers and a path of 1 KiB.
     ("page_request", 10_240),
     // Choices of what to change: all that are taken of an input.

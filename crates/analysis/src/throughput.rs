@@ -2,7 +2,6 @@
 
 use prony_model::Estimate;
 use prony_model::measurement::Measurement;
-use prony_model::plan::ArrivalKind;
 use prony_model::recorded_plan::RecordedPlan;
 use prony_model::trial::{Bound, Throughput};
 use prony_stats::parts::PARTS;
@@ -22,8 +21,8 @@ pub(crate) fn throughput(
     let per_s = |count: u64| if window_ns == 0 { 0.0 } else { real(count) / seconds };
     let point = per_s(m.requests.completed);
     Throughput {
-        requests_per_s: if plan.arrivals == ArrivalKind::Stages {
-            // Its spread would be the stages', not chance.
+        requests_per_s: if plan.varies() {
+            // Its spread would be the stages' or the log's, not chance.
             Estimate::bare(point, 1, "the plan changes the load within the window")
         } else {
             let at_once = if plan.rate_per_s.is_some() { 1 } else { u64::from(plan.connections) };

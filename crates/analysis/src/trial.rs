@@ -7,7 +7,6 @@ use prony_model::histogram::SparseHistogram;
 use prony_model::host::Host;
 use prony_model::measurement::{Measurement, Parts, ReceiveClock, Second};
 use prony_model::observed::Observed;
-use prony_model::plan::ArrivalKind;
 use prony_model::recorded_plan::RecordedPlan;
 use prony_model::trial::{
     Bound, Client, Clock, Latencies, Outcome, SCHEMA, SeriesPoint, TargetRecord, Trial, Window,
@@ -34,7 +33,6 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
     let (m, plan) = (&observed.measurement, &observed.plan);
     let host = observed.host.as_ref().unwrap_or(host);
     let parts = m.latency.parts();
-    let is_staged = plan.arrivals == ArrivalKind::Stages;
     let window_ns = m.window_end_ns.saturating_sub(m.window_start_ns);
     let growth = overload(m, plan, window_ns);
     let outcome = outcome(m, growth.is_some());
@@ -45,8 +43,8 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
     let client_limits = !observed.embedded_target
         && server_saturated != Some(true)
         && busiest_worker(m, window_ns) >= BUSY_MAX;
-    // Stages change by plan.
-    let drifts = if is_staged { Vec::new() } else { drifts(m, window_ns, growth.is_some()) };
+    // Stages and logs change by plan.
+    let drifts = if plan.varies() { Vec::new() } else { drifts(m, window_ns, growth.is_some()) };
     let bound = if client_limits { Bound::Lower } else { Bound::Exact };
     let throughput = throughput(m, plan, &window, bound);
     let verdict = verdict(&Facts {
@@ -96,7 +94,7 @@ pub fn judge(observed: &Observed, host: &Host) -> Trial {
         monitor: observed.monitor.clone(),
         targets: targets(m, arrival_clocks(m, plan).0, window_ns),
         goodput_per_s: None,
-        rise: if is_staged { None } else { rise(m, window_ns, plan.rate_per_s.is_none()) },
+        rise: if plan.varies() { None } else { rise(m, window_ns, plan.rate_per_s.is_none()) },
         slo: Vec::new(),
     }
 }
@@ -136,8 +134,8 @@ fn latencies(
     let known = window.percentiles(response);
     let service = &parts.service;
     let mut responses = summarise(&parts.response.completed, response, arrival, window_ns, known.as_ref());
-    // Under stages the level moves by plan, and parts tell nothing of chance.
-    if plan.arrivals != ArrivalKind::Stages {
+    // Under stages and in a replay the level moves by plan, and parts tell nothing of chance.
+    if !plan.varies() {
         window.add_mean(&mut responses);
     }
     Latencies {

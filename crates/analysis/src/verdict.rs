@@ -345,6 +345,7 @@ fn too_few_samples(f: &Facts<'_>) -> Option<Reason> {
     let beyond = Quantile::new(0.99).map_or(0.0, |p99| p99.beyond(n)).floor();
     let needs = match (f.plan.duration_ns, f.response.needs_duration_ns.get("p99_ns")) {
         _ if f.plan.arrivals == ArrivalKind::Stages => ": make the stages longer".to_owned(),
+        _ if f.plan.arrivals == ArrivalKind::Replay => ": replay a longer part of the log".to_owned(),
         (Some(_), Some(ns)) => format!(": -d {}s", ns.div_ceil(1_000_000_000)),
         (None, _) => format!(": -n {}", BEYOND_MIN * 100),
         (Some(_), None) => String::new(),

@@ -146,6 +146,7 @@ fn peak_micro_per_s(arrivals: &Arrivals) -> Option<u64> {
     match arrivals {
         Arrivals::Constant(rate) | Arrivals::Poisson(rate) => Some(rate.as_micro_per_s()),
         Arrivals::RateStages(stages) => Some(stages.iter().map(|stage| stage.to).max().unwrap_or(0)),
+        Arrivals::Replay(replay) => Some(replay.peak_per_s().saturating_mul(1_000_000)),
         Arrivals::Closed | Arrivals::ConnectionStages(_) => None,
     }
 }

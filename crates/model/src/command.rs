@@ -7,6 +7,7 @@ use crate::list::Order;
 use crate::plan::{ArrivalKind, TIMEOUT};
 use crate::printable::harmless;
 use crate::recorded_plan::{RecordedPlan, RecordedStage, RecordedTls};
+use crate::replay::RecordedReplay;
 use crate::secret::{REDACTED, asked_for, is_secret_by_custom};
 use crate::tls::VerifyKind;
 use crate::units::{nanoseconds, show_duration};
@@ -46,7 +47,8 @@ pub fn flags(plan: &RecordedPlan, address: &str) -> Vec<String> {
 
 fn words(program: &str, plan: &RecordedPlan, address: &str, url: &str, also: Option<String>) -> Vec<String> {
     let when = |is_so: bool, flag: &str| is_so.then(|| flag.to_owned());
-    let list = plan.targets.as_ref().map(|list| list.order == Order::Shuffled);
+    let list = plan.targets.as_ref().filter(|_| plan.replay.is_none());
+    let list = list.map(|list| list.order == Order::Shuffled);
     // Only a list without a URL beside it names several servers.
     let url = if plan.servers() > 1 { "" } else { url };
     let tls = |is_so: fn(&RecordedTls) -> bool| plan.tls.as_ref().is_some_and(is_so);
@@ -60,7 +62,8 @@ fn words(program: &str, plan: &RecordedPlan, address: &str, url: &str, also: Opt
         (plan.threads != 1).then(|| format!("-t {}", plan.threads)),
         plan.rate_per_s.map(|rate| format!("-R {rate}")),
         when(poisson, "--arrivals poisson"),
-        (poisson || list == Some(true) || !plan.values.is_empty()).then(|| format!("--seed {}", plan.seed)),
+        (poisson || list == Some(true) || !plan.values.is_empty() || plan.replay.is_some())
+            .then(|| format!("--seed {}", plan.seed)),
     ]);
     words.extend(plan.stages.iter().map(|stage| Some(format!("--stage {stage}"))));
     words.extend([
@@ -75,6 +78,7 @@ fn words(program: &str, plan: &RecordedPlan, address: &str, url: &str, also: Opt
     words.extend(plan.connect_to.iter().map(|rule| Some(format!("--connect-to {}", quoted(rule)))));
     let generate = |one: &String| format!("--generate {}", quoted(&one.replace(REDACTED, "…")));
     words.extend(plan.values.iter().map(generate).map(Some));
+    words.extend(plan.replay.iter().flat_map(replay).map(Some));
     let cpus: Vec<String> = plan.cpus.iter().map(ToString::to_string).collect();
     words.extend([
         when(plan.body_bytes > 0, if plan.body_file { "--body-file BODY" } else { "-b @BODY" }),
@@ -107,6 +111,18 @@ fn words(program: &str, plan: &RecordedPlan, address: &str, url: &str, also: Opt
         when(tls(|tls| tls.client_certificate), "--cert FILE"),
         when(tls(|tls| tls.resumption == "off"), "--tls-resumption off"),
     ]);
+    words.into_iter().flatten().collect()
+}
+
+/// Of a log, which the record does not hold.
+fn replay(log: &RecordedReplay) -> Vec<String> {
+    let methods = log.methods.join(",");
+    let words = [
+        Some("--replay FILE".to_owned()),
+        (log.speed != 1.0).then(|| format!("--speed {}", log.speed)),
+        log.looped.then(|| "--loop".to_owned()),
+        (methods != "GET,HEAD").then(|| format!("--methods {}", quoted(&methods))),
+    ];
     words.into_iter().flatten().collect()
 }
 

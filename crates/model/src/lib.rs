@@ -35,6 +35,7 @@ pub mod profile;
 pub mod published;
 pub mod rate;
 pub mod recorded_plan;
+pub mod replay;
 pub mod request;
 pub mod run_log;
 pub mod secret;

@@ -17,7 +17,9 @@ use crate::secret::{Secret, hide_headers, without_fields};
 use crate::target::Target;
 
 pub use format::Format;
+pub(crate) use json_lines::parsed;
 pub(crate) use raw::is_folder;
+pub(crate) use reader::lines;
 use reader::{Reader, origin};
 
 /// The most lines with a request, of 4 bytes, 200 where it is new: below 256 MB, and seconds at 100,000 a second.

@@ -3,6 +3,7 @@
 
 mod body;
 mod meaning;
+mod replay;
 mod workers;
 
 pub(crate) use meaning::sha256;
@@ -187,6 +188,25 @@ pub struct LoadOptions {
     /// A CSV file whose columns are such values, row k mod n for request k; its first line names them
     #[cfg_attr(feature = "flags", arg(long, value_name = "FILE.csv"))]
     pub data: Option<String>,
+    /// Replay the requests of a log at their own instants: nginx's or Apache's combined log, JSON Lines, or CSV with named
+    /// columns; `-` is standard input. The URL argument gives the server; the log's end ends the load
+    ///
+    /// With -d or -n it ends before. A log has no headers and no bodies; what is left out of it is said
+    #[cfg_attr(feature = "flags", arg(long, value_name = "FILE|-"))]
+    pub replay: Option<String>,
+    /// Replay so many times as fast as logged, `2` or `0.5` [default: 1]
+    #[cfg_attr(feature = "flags", arg(long, value_name = "FACTOR"))]
+    pub speed: Option<f64>,
+    /// Replay the log again and again, until -d or -n ends the load
+    #[cfg_attr(
+        feature = "flags",
+        arg(id = "loop", long = "loop", num_args = 0, default_missing_value = "true")
+    )]
+    #[serde(rename = "loop")]
+    pub looped: Option<bool>,
+    /// Replay the requests by these methods, without bodies [default: GET,HEAD]
+    #[cfg_attr(feature = "flags", arg(long, value_name = "METHODS"))]
+    pub methods: Option<String>,
     /// CA certificates (PEM) to trust for https://, instead of the system's
     #[cfg_attr(feature = "flags", arg(long, value_name = "FILE"))]
     pub cacert: Option<String>,
@@ -347,28 +367,39 @@ impl LoadOptions {
     pub fn or(&self, defaults: &LoadOptions) -> Result<LoadOptions, PlanError> {
         let (own, mut merged) = (self.table(), defaults.table());
         for name in self.replaces() {
-            merged.remove(*name);
+            merged.remove(name);
         }
         merged.extend(own);
         LoadOptions::of_table(merged)
     }
 
     /// What defaults may not say beside these options.
-    pub fn replaces(&self) -> &'static [&'static str] {
-        match self {
+    pub fn replaces(&self) -> Vec<&'static str> {
+        let own: &[&str] = match self {
             LoadOptions { stages: Some(stages), .. }
                 if matches!(parse_stages(stages), Ok(Arrivals::ConnectionStages(_))) =>
             {
                 &["rate", "arrivals", "duration", "warmup", "requests", "connections"]
             }
             LoadOptions { stages: Some(_), .. } => &["rate", "arrivals", "duration", "warmup", "requests"],
+            LoadOptions { replay: Some(_), .. } => &OF_OTHERS,
             LoadOptions { rate: Some(_), requests: Some(_), duration: None, .. } => &["stages", "duration"],
             LoadOptions { rate: Some(_), .. } => &["stages"],
             LoadOptions { requests: Some(_), duration: None, .. } => &["duration"],
             _ => &[],
-        }
+        };
+        let no_log = self.stages.is_some() || self.rate.is_some() || self.targets.is_some();
+        own.iter().copied().chain(OF_LOGS.into_iter().filter(|_| no_log)).collect()
     }
 }
+
+/// What only a log is given.
+const OF_LOGS: [&str; 4] = ["replay", "speed", "loop", "methods"];
+/// What a log says itself.
+#[rustfmt::skip]
+const OF_OTHERS: [&str; 11] = [
+    "rate", "arrivals", "stages", "duration", "warmup", "requests", "targets", "targets_format", "shuffle", "method", "body",
+];
 
 #[cfg(test)]
 mod tests;

@@ -13,6 +13,7 @@ use crate::error::PlanError;
 use crate::json_value::JsonValue;
 use crate::list::{OwnParts, TargetList};
 use crate::rate::{Rate, Stage};
+use crate::replay::Replay;
 use crate::secret::{Secret, hide_headers};
 use crate::target::Target;
 use crate::tls::Tls;
@@ -277,7 +278,7 @@ pub fn gives(headers: &[(String, Secret)], name: &str) -> bool {
 }
 
 /// When requests are due.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Arrivals {
     /// A connection's next request is due when its last is answered.
     Closed,
@@ -289,19 +290,28 @@ pub enum Arrivals {
     RateStages(Vec<Stage>),
     /// As closed, but connections in use change linearly from stage to stage, from 0 on; the last one ends the load.
     ConnectionStages(Vec<Stage>),
+    /// The k-th request is the list's line k mod n, due at the instant of a log.
+    Replay(Replay),
 }
 
 impl Arrivals {
     /// Whether requests are due whatever the server does.
     pub fn are_open(&self) -> bool {
-        matches!(self, Arrivals::Constant(_) | Arrivals::Poisson(_) | Arrivals::RateStages(_))
+        !matches!(self, Arrivals::Closed | Arrivals::ConnectionStages(_))
     }
 
     pub fn rate(&self) -> Option<Rate> {
         match self {
             Arrivals::Constant(rate) | Arrivals::Poisson(rate) => Some(*rate),
-            Arrivals::Closed | Arrivals::RateStages(_) | Arrivals::ConnectionStages(_) => None,
+            Arrivals::Closed
+            | Arrivals::RateStages(_)
+            | Arrivals::ConnectionStages(_)
+            | Arrivals::Replay(_) => None,
         }
+    }
+
+    pub fn replay(&self) -> Option<&Replay> {
+        if let Arrivals::Replay(replay) = self { Some(replay) } else { None }
     }
 
     /// The same at another rate: at random where these are, else even.
@@ -316,7 +326,7 @@ impl Arrivals {
     pub fn stages(&self) -> Option<&[Stage]> {
         match self {
             Arrivals::RateStages(stages) | Arrivals::ConnectionStages(stages) => Some(stages),
-            Arrivals::Closed | Arrivals::Constant(_) | Arrivals::Poisson(_) => None,
+            Arrivals::Closed | Arrivals::Constant(_) | Arrivals::Poisson(_) | Arrivals::Replay(_) => None,
         }
     }
 
@@ -327,6 +337,7 @@ impl Arrivals {
             Arrivals::Constant(_) => ArrivalKind::Constant,
             Arrivals::Poisson(_) => ArrivalKind::Poisson,
             Arrivals::RateStages(_) | Arrivals::ConnectionStages(_) => ArrivalKind::Stages,
+            Arrivals::Replay(_) => ArrivalKind::Replay,
         }
     }
 }
@@ -347,6 +358,8 @@ pub enum ArrivalKind {
     Poisson,
     /// By a rate or by connections that change from stage to stage.
     Stages,
+    /// At the instants of a log.
+    Replay,
 }
 
 /// When the load ends: whichever comes first of those that are set. At least one is.

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use crate::error::{PlanError, wrong};
 use crate::json_value::{JsonValue, VALUES_MAX};
-use crate::list::ORIGINS_MAX;
+use crate::list::{ORIGINS_MAX, Order, TargetList};
 use crate::plan::*;
 use crate::printable::{count, harmless_within};
 use crate::rate::{Rate, Stage};
 use crate::recorded_plan::LIST_MAX;
 use crate::request::{check_header, check_http2_header, check_method};
 use crate::secret::Secret;
-use crate::units::most_connections;
+use crate::units::{most_connections, nanoseconds};
 
 /// How much of a wrong path or host is shown.
 const SHOWN_MAX_CHARS: usize = 80;
@@ -37,6 +37,7 @@ impl Plan {
         self.check_threads(1)?;
         self.check_pipeline()?;
         self.check_stages()?;
+        self.check_replay()?;
         if self.stop.duration.is_none() && self.stop.requests.is_none() {
             return wrong("Nothing ends this load: give -d, -n or both.");
         }
@@ -286,6 +287,30 @@ impl Plan {
                  lower -c or -p.",
                 self.connections, self.pipeline
             ));
+        }
+        Ok(())
+    }
+
+    /// Whether each line of its list has an instant, and the last one is due within a day.
+    fn check_replay(&self) -> Result<(), PlanError> {
+        let Some(replay) = self.arrivals.replay() else { return Ok(()) };
+        let is_its_list = |list: &TargetList| {
+            list.order == Order::InTurn
+                && list.lines.len() as u64 == replay.entries()
+                && self.origins().len() == 1
+        };
+        if !self.work.list().is_some_and(is_its_list) {
+            return wrong("The replay's instants are not those of the plan's list of requests.");
+        }
+        replay.check(self.stop.requests)?;
+        let last = self.stop.requests.and_then(|requests| replay.due_ns(requests.saturating_sub(1)));
+        if let (None, Some(last)) = (self.stop.duration, last)
+            && last > nanoseconds(DURATION_MAX)
+        {
+            return wrong(
+                "The log's last request is due after more than a day: give a higher --speed, or -d, which ends the load \
+                 before.",
+            );
         }
         Ok(())
     }

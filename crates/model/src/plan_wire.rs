@@ -32,7 +32,7 @@ impl Plan {
         match text {
             Ok(text) if text.len() <= PLAN_MAX_BYTES => Ok(text),
             Ok(text) => wrong(format!(
-                "This plan takes {} MiB, and {} MiB go to other machines: give a shorter list of targets or body.",
+                "This plan takes {} MiB, and {} MiB go to other machines: give a shorter list of targets, log or body.",
                 text.len() >> 20,
                 PLAN_MAX_BYTES >> 20
             )),

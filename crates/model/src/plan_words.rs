@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::plan::ArrivalKind;
 use crate::printable::{count, thousands};
 use crate::recorded_plan::RecordedPlan;
+use crate::replay::RecordedReplay;
 use crate::run_log::NamedPlan;
 use crate::target::path_of;
 use crate::units::show_duration;
@@ -22,7 +23,8 @@ impl RecordedPlan {
             1 => String::new(),
             servers => format!(" to {servers} servers"),
         };
-        format!("{requests}{lines}{servers}{}", list.order.after_requests())
+        let order = if self.replay.is_some() { " of a log" } else { list.order.after_requests() };
+        format!("{requests}{lines}{servers}{order}")
     }
 
     /// `100 connections, constant 21,000/s, 2 threads, no keep-alive`.
@@ -51,6 +53,9 @@ impl RecordedPlan {
                 format!("stages {}", stages.join(" "))
             }
             (ArrivalKind::Closed, _) => "closed loop".to_owned(),
+            (ArrivalKind::Replay, _) => {
+                self.replay.as_ref().map_or("replay".to_owned(), RecordedReplay::words)
+            }
             (_, Some(rate)) => {
                 let millis = (rate * 1e3).round() as u64;
                 let part = format!(".{:03}", millis % 1000);

@@ -7,6 +7,7 @@ use crate::limits::{few, numbers};
 use crate::list::{Format, ORIGINS_MAX, Order};
 use crate::plan::{ArrivalKind, Arrivals, CONNECTIONS_MAX, DURATION_MAX, Plan, ProtocolId, STAGES_MAX};
 use crate::rate::{Rate, Stage};
+use crate::replay::RecordedReplay;
 use crate::secret::{REDACTED, is_asked_for, is_secret_by_custom, redacted_command};
 use crate::target::Target;
 use crate::tls::VerifyKind;
@@ -120,6 +121,9 @@ pub struct RecordedPlan {
     /// The table of such values, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<RecordedData>,
+    /// The log whose requests are replayed, which are then the list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<RecordedReplay>,
 }
 
 /// A table of values, as it can be told from another.
@@ -220,6 +224,7 @@ impl RecordedPlan {
         self.check_numbers()?;
         match self.arrivals() {
             Some(_) => Ok(()),
+            None if self.arrivals == ArrivalKind::Replay && self.replay.is_some() => Ok(()),
             None => Err(format!("its plan's arrivals, {}, lack their rate or stages", self.arrivals)),
         }
     }
@@ -239,6 +244,7 @@ impl RecordedPlan {
         ] {
             few(what, count, most)?;
         }
+        self.replay.as_ref().map_or(Ok(()), RecordedReplay::check)?;
         let lengths = [
             self.duration_ns.unwrap_or(0),
             self.warmup_ns,
@@ -276,7 +282,7 @@ impl RecordedPlan {
         }
     }
 
-    /// `None` where the record lacks its rate, as a search's plan does, or its stages.
+    /// `None` where the record lacks its rate, as a search's plan does, its stages, or a log's instants.
     pub fn arrivals(&self) -> Option<Arrivals> {
         let rate = || self.rate_per_s.and_then(Rate::per_s);
         let stages = |to: fn(&RecordedStage) -> Option<u64>| {
@@ -291,6 +297,7 @@ impl RecordedPlan {
             ArrivalKind::Stages => stages(|s| s.to_connections)
                 .map(Arrivals::ConnectionStages)
                 .or_else(|| stages(|s| s.to_rate_per_s.map(micro_per_s)).map(Arrivals::RateStages)),
+            ArrivalKind::Replay => None,
         }
     }
 
@@ -298,9 +305,14 @@ impl RecordedPlan {
     pub fn is_open(&self) -> bool {
         match self.arrivals {
             ArrivalKind::Closed => false,
-            ArrivalKind::Constant | ArrivalKind::Poisson => true,
+            ArrivalKind::Constant | ArrivalKind::Poisson | ArrivalKind::Replay => true,
             ArrivalKind::Stages => self.stages.iter().any(|stage| stage.to_rate_per_s.is_some()),
         }
+    }
+
+    /// Whether the load changes by plan, so that how it spreads over time tells nothing of chance.
+    pub fn varies(&self) -> bool {
+        !self.stages.is_empty() || matches!(self.arrivals, ArrivalKind::Stages | ArrivalKind::Replay)
     }
 
     pub fn of(plan: &Plan) -> RecordedPlan {
@@ -352,6 +364,7 @@ impl RecordedPlan {
                 alpn: plan.protocol.id(true),
                 client_certificate: plan.tls.identity_files.is_some(),
             }),
+            replay: plan.arrivals.replay().map(|replay| replay.log.clone()),
             targets: plan.work.list().map(|list| RecordedList {
                 lines: list.lines.len() as u64,
                 requests: list.requests.len() as u64,

@@ -103,7 +103,8 @@ fn missing(
     takes: impl Fn(&Arg) -> bool,
     printer: &Printer,
 ) -> Result<Vec<String>, Failure> {
-    let replaced = LoadOptions::from_arg_matches(typed).map_or(&[][..], |options| options.replaces());
+    let replaced =
+        LoadOptions::from_arg_matches(typed).map_or_else(|_| Vec::new(), |options| options.replaces());
     let mut all = Vec::new();
     let is_flag = |(own, value): &(&String, &Value)| *own != "name" && (*own != "url" || !value.is_string());
     for (own, value) in file.values.iter().filter(is_flag) {

@@ -25,6 +25,7 @@ export function planFacts(plan: RecordedPlan): [string, string | number | null][
     ["Arrivals", plan.arrivals],
     ["Rate", plan.rate_per_s === null ? null : `${rate(plan.rate_per_s)}/s`],
     ["Stages", plan.stages?.map(stage).join(", then ")],
+    ["Replay", plan.replay ? `of ${seconds(plan.replay.length_ns)} at ${plan.replay.speed}x${plan.replay.looped ? ", again and again" : ""}, ${plan.replay.methods.join(", ")}; left out: ${Object.entries(plan.replay.left_out).map(([reason, lines]) => `${words(reason)} ${thousands(lines)}`).join(", ") || "none"}` : null],
     ["Duration", plan.duration_ns === null ? null : seconds(plan.duration_ns)],
     ["Requests, at most", plan.requests === null ? null : thousands(plan.requests)],
     ["Warm-up", seconds(plan.warmup_ns)],

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 
 use prony_model::host::Host;
 use prony_model::recorded_plan::{RecordedPlan, RecordedTls};
+use prony_model::replay::RecordedReplay;
 use prony_model::server_host::ServerHost;
 use prony_model::target::path_of;
 use prony_model::trial::{Clock, Trial};
@@ -198,8 +199,15 @@ fn plan_fields(p: &RecordedPlan) -> Vec<(&'static str, String)> {
         ("the plan's list of requests", or_none(p.targets.as_ref().map(|t| &t.fingerprint))),
         ("the plan's values", joined(&p.values, ", ", "none")),
         ("the plan's table of values", or_none(p.data.as_ref().map(|data| &data.fingerprint))),
+        ("the plan's replay", or_none(p.replay.as_ref().map(replay))),
         ("the plan's TLS", or_none(p.tls.as_ref().map(tls))),
     ]
+}
+
+/// Which log, and how it is replayed.
+fn replay(log: &RecordedReplay) -> String {
+    let looped = if log.looped { ", looped" } else { "" };
+    format!("{} at {}x{looped}, {}", log.fingerprint, log.speed, log.methods.join(","))
 }
 
 fn or_none(value: Option<impl ToString>) -> String {

@@ -55,7 +55,7 @@ pub(super) fn percentile_held(
     }
     let longer = longer(trial);
     let to_decide = match summary.needs_duration_ns.get(field) {
-        Some(needs) if trial.plan.stages.is_empty() => format!("-d {}s", needs.div_ceil(1_000_000_000)),
+        Some(needs) if !trial.plan.varies() => format!("-d {}s", needs.div_ceil(1_000_000_000)),
         Some(needs) => format!("{longer}, {} s in all", needs.div_ceil(1_000_000_000)),
         None if summary.ci95.contains_key(field) => format!("{longer}: the interval holds {}", ms(limit_ns)),
         None => format!("{longer}: this window is too short for an interval"),
@@ -74,15 +74,20 @@ fn between(interval: Option<&(u64, Option<u64>)>) -> String {
 }
 
 fn longer(trial: &Trial) -> &'static str {
-    if trial.plan.stages.is_empty() { "a longer load (-d)" } else { "longer stages" }
+    match &trial.plan {
+        plan if plan.replay.is_some() => "a longer part of the log",
+        plan if plan.stages.is_empty() => "a longer load (-d)",
+        _ => "longer stages",
+    }
 }
 
 /// What decides a figure that has no interval where the load changes by plan.
 fn one_rate(trial: &Trial) -> &'static str {
-    if trial.plan.stages.is_empty() {
-        return longer(trial);
+    match &trial.plan {
+        plan if plan.replay.is_some() => "a load at one rate (-R, -d): in a replay it has no interval",
+        plan if plan.varies() => "a load at one rate (-R, -d): in stages it has no interval",
+        _ => longer(trial),
     }
-    "a load at one rate (-R, -d): in stages it has no interval"
 }
 
 /// Whether a saturated client's own lateness is in response: at a rate.

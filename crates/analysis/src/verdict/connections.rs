@@ -134,7 +134,7 @@ fn usual(values: &[u64], tolerated: impl Fn(f64) -> f64) -> Option<u64> {
 fn connection_groups(f: &Facts<'_>) -> Option<Reason> {
     // A list in turn may give each connection the same requests again and again; under stages load and time go together.
     let is_one_request = f.plan.targets.as_ref().is_none_or(|list| list.requests == 1);
-    if !is_one_request || !f.plan.stages.is_empty() {
+    if !is_one_request || f.plan.varies() {
         return None;
     }
     let all = mean_responses(f)?;

@@ -12,6 +12,7 @@ use prony_model::plan::{Arrivals, DURATION, Expect, Plan};
 use prony_model::published::{Published, PublishedRow};
 use prony_model::rate::Rate;
 use prony_model::recorded_plan::RecordedPlan;
+use prony_model::replay::Replay;
 use prony_model::run_log::{NamedPlan, ShareOf};
 use prony_model::target::Target;
 
@@ -184,7 +185,8 @@ impl ExperimentPlan {
     pub fn load_time(&self) -> Duration {
         // A search lasts as long as about so many whole probes, the first of a threshold on p99 lengthened.
         const PROBES: u32 = 26;
-        let window = self.load.stop.duration.unwrap_or(DURATION);
+        let window =
+            self.load.stop.duration.or(self.load.arrivals.replay().map(Replay::length)).unwrap_or(DURATION);
         if self.capacity.is_some() { window * PROBES } else { self.load.warmup + window }
     }
 }

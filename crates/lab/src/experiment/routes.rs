@@ -20,6 +20,8 @@ pub(super) fn loaded(
     let key = [table, &["route"]].concat();
     let why = "the lines of \"targets\" say what is requested: remove \"route\".";
     file.refuse_if(meant.targets.is_some(), &key, why)?;
+    let why = "the log of \"replay\" says what is requested: remove \"route\".";
+    file.refuse_if(meant.replay.is_some(), &key, why)?;
     let known = Route::LOADED.into_iter().find(|route| route.to_string() == name);
     let why = || {
         let names = Route::LOADED.map(|route| format!("\"{route}\"")).join(", ");

@@ -242,6 +242,13 @@ mod tests {
             (1u64..1_000_000).prop_map(move |per_s| Arrivals::Constant(rate(per_s))),
             (1u64..1_000_000).prop_map(move |per_s| Arrivals::Poisson(rate(per_s))),
             (1u64..500_000_000).prop_map(move |to| Arrivals::RateStages(vec![stage(to), stage(to / 2)])),
+            (prop::collection::vec(0u64..1_000_000_000, 1..40), any::<bool>()).prop_map(
+                |(mut due, looped)| {
+                    due.push(0);
+                    due.sort_unstable();
+                    Arrivals::Replay(prony_model::replay::Replay::new(due, looped, Default::default()))
+                }
+            ),
         ]
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use prony_model::rate::Rate;
+use prony_model::replay::Replay;
 
 use super::request_order::Places;
 use super::{Poisson, Ramp};
@@ -25,6 +26,7 @@ enum Course {
     /// Functions of the arrival's number.
     Constant(Rate),
     Ramp(Ramp),
+    Replay(Replay),
     /// A stream, which every worker walks whole; `walked` instants were drawn.
     Poisson {
         rate: Rate,
@@ -44,6 +46,7 @@ impl Course {
         match self {
             Course::Constant(rate) => Some(rate.due_ns(k)),
             Course::Ramp(ramp) => ramp.due_ns(k),
+            Course::Replay(replay) => replay.due_ns(k),
             Course::Poisson { stream, walked, .. } => {
                 // `k` is never behind what was walked: arrivals are taken in order.
                 let ahead = usize::try_from(k - *walked).unwrap_or(usize::MAX);
@@ -59,6 +62,7 @@ impl Course {
         let due = match self {
             Course::Constant(rate) => rate.due_before(at_ns),
             Course::Ramp(ramp) => ramp.due_before(at_ns),
+            Course::Replay(replay) => replay.due_before(at_ns),
             Course::Poisson { rate, seed, .. } => {
                 let most = usize::try_from(limit).unwrap_or(usize::MAX);
                 Poisson::new(*rate, *seed).take(most).take_while(|due| *due < at_ns).count() as u64
@@ -75,7 +79,7 @@ impl Course {
         match self {
             Course::Poisson { .. } => true,
             Course::Own { of, .. } => of.is_walked(),
-            Course::Constant(_) | Course::Ramp(_) => false,
+            Course::Constant(_) | Course::Ramp(_) | Course::Replay(_) => false,
         }
     }
 }
@@ -104,6 +108,7 @@ impl Schedule {
         let course = match arrivals {
             Arrivals::Constant(rate) => Course::Constant(*rate),
             Arrivals::RateStages(stages) => Course::Ramp(Ramp::new(stages)),
+            Arrivals::Replay(replay) => Course::Replay(replay.clone()),
             Arrivals::Poisson(rate) => {
                 let stream = Box::new(Poisson::new(*rate, seed));
                 Course::Poisson { rate: *rate, seed, stream, walked: 0 }
@@ -193,7 +198,20 @@ mod tests {
             (1_000_000u64..1_000_000_000).prop_map(move |micro| Arrivals::Poisson(rate(micro))),
             prop::collection::vec((0u64..2_000, 0u64..1_000_000_000), 1..4)
                 .prop_map(move |stages| Arrivals::RateStages(stages.into_iter().map(stage).collect())),
+            (prop::collection::vec(0u64..50_000_000, 0..80), any::<bool>())
+                .prop_map(|(gaps, looped)| Arrivals::Replay(replay(&gaps, looped))),
         ]
+    }
+
+    /// Of requests so far apart, the first at the start.
+    fn replay(gaps: &[u64], looped: bool) -> Replay {
+        let mut at = 0;
+        let after = |gap: &u64| {
+            at += gap;
+            at
+        };
+        let due: Vec<u64> = [0].iter().chain(gaps).map(after).collect();
+        Replay::new(due, looped, prony_model::replay::RecordedReplay::default())
     }
 
     fn all_of(mut schedule: Schedule, most: usize) -> Vec<u64> {
@@ -233,6 +251,18 @@ mod tests {
             (0..count).for_each(|_| taken.take());
             prop_assert_eq!((skipped.next_ns(), skipped.taken()), (taken.next_ns(), count));
         }
+    }
+
+    #[test]
+    fn a_looped_log_begins_again_after_a_mean_gap() {
+        let of = |gaps: &[u64], looped| {
+            let arrivals = Arrivals::Replay(replay(gaps, looped));
+            all_of(Schedule::new(&arrivals, 0, 1, Some(7), 1).unwrap(), 100)
+        };
+        assert_eq!(of(&[0, 10, 20], false), [0, 0, 10, 30]);
+        assert_eq!(of(&[0, 10, 20], true), [0, 0, 10, 30, 40, 40, 50]);
+        // One instant has no gap: a second is one.
+        assert_eq!(of(&[], true)[..3], [0, 1_000_000_000, 2_000_000_000]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use prony_model::histogram::SparseHistogram;
 use prony_model::measurement::{ErrorKind, Measurement, Tolerance};
 use prony_model::plan::{Arrivals, Plan, Stop, Work};
 use prony_model::rate::{Rate, Stage};
+use prony_model::replay::{RecordedReplay, Replay};
 use prony_model::target::Target;
 
 use super::answer::{BODY, Deed};
@@ -34,6 +35,7 @@ const OWN_PARTS: u64 = 0x6f77_6e5f_7061_7274;
 const ORIGINS: u64 = 0x6f72_6967_696e;
 const PIPELINES: u64 = 0x7069_7065;
 const STAGES: u64 = 0x7374_6167_6573;
+const REPLAYS: u64 = 0x7265_706c_6179;
 const UNUSUAL: u64 = 0x75_6e75_7375_616c;
 
 const DEEDS: [Deed; 20] = [
@@ -95,6 +97,9 @@ impl Case {
         }
         pipeline(&mut Chance::new(seed ^ PIPELINES), &mut plan);
         stages(&mut Chance::new(seed ^ STAGES), &mut plan);
+        if !ONCE_WRONG.contains(&seed) && !ONCE_WRONG_SINCE.contains(&seed) {
+            replay(&mut Chance::new(seed ^ REPLAYS), &mut plan);
+        }
         let mut nature = nature(chance, seed, service_ns, &plan);
         let unusual = &mut Chance::new(seed ^ UNUSUAL);
         if unusual.per_mille(250) && !ONCE_WRONG.contains(&seed) {
@@ -204,6 +209,23 @@ fn stages(chance: &mut Chance, plan: &mut Plan) {
         .collect();
     // One at least reaches it.
     stages[chance.size(0, count - 1)].to = highest;
+}
+
+/// A third of the loads at an even rate replay a log of as many requests a second: in bursts and gaps, once or looped.
+fn replay(chance: &mut Chance, plan: &mut Plan) {
+    let Arrivals::Constant(rate) = plan.arrivals else { return };
+    if chance.per_mille(667) {
+        return;
+    }
+    let (entries, looped) = (chance.between(1, REQUESTS), chance.per_mille(500));
+    let bursts = chance.between(1, entries);
+    let mut due: Vec<u64> =
+        (1..entries).map(|_| rate.due_ns(entries * chance.between(0, bursts) / bursts)).chain([0]).collect();
+    due.sort_unstable();
+    plan.arrivals = Arrivals::Replay(Replay::new(due, looped, RecordedReplay::default()));
+    if !looped {
+        plan.stop.requests = Some(plan.stop.requests.unwrap_or(entries).min(entries));
+    }
 }
 
 /// Arrivals at about this rate; stages only where their length is known.

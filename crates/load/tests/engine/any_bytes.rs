@@ -3,6 +3,8 @@
 
 #[path = "../../../../fuzz/bodies/mutate.rs"]
 mod mutate;
+#[path = "../../../../fuzz/bodies/replay.rs"]
+mod replay;
 #[path = "../../../../fuzz/bodies/response.rs"]
 mod response;
 #[path = "../../../../fuzz/bodies/targets.rs"]
@@ -23,4 +25,9 @@ fn any_bytes_are_a_list_of_requests_or_a_sentence() {
 #[test]
 fn any_bytes_are_values_or_a_sentence() {
     mutate::play("values", 30_000, values::check);
+}
+
+#[test]
+fn any_bytes_are_a_log_to_replay_or_a_sentence() {
+    mutate::play("replay", 30_000, replay::check);
 }

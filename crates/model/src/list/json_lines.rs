@@ -53,7 +53,7 @@ pub(super) fn read(reader: &mut Reader<'_>, text: &[u8]) {
 }
 
 /// An object; what is wrong with it is said without its values.
-pub(super) fn parsed<T: DeserializeOwned>(line: &str) -> Result<T, String> {
+pub(crate) fn parsed<T: DeserializeOwned>(line: &str) -> Result<T, String> {
     serde_json::from_str(line).map_err(|e| {
         let said = e.to_string();
         // `unknown field `a`, expected …` and `missing field …` name keys; other texts may name a value.

@@ -235,7 +235,7 @@ impl<'a> Reader<'a> {
 }
 
 /// The lines of a text that are neither empty nor comments, without blanks around them, with their numbers from 1.
-pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let all = (1..).zip(text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii));
     all.filter(|(_, line)| !line.is_empty() && !line.starts_with(b"#"))
 }

@@ -44,9 +44,15 @@ impl LoadOptions {
 
     /// The same, whose client certificate and key are read by those who apply it, on their own hosts.
     pub fn plan_for_agents(&self, target: Option<Target>, read: ReadFile<'_>) -> Result<Plan, PlanError> {
-        let arrivals = self.arrivals()?;
+        let (target, work, arrivals) = match self.replayed(target.as_ref(), read)? {
+            Some((server, list, replay)) => (server, Work::List(list), Arrivals::Replay(replay)),
+            None => {
+                let arrivals = self.arrivals()?;
+                let (target, work) = self.work(target, read)?;
+                (target, work, arrivals)
+            }
+        };
         let (stop, warmup) = ending(&arrivals, self.window()?, self.requests, self.warmup.map(|w| w.0));
-        let (target, work) = self.work(target, read)?;
         let origins = work.origins(&target);
         // Each server has as many threads.
         let threads = self.threads.unwrap_or(1);
@@ -140,6 +146,11 @@ impl LoadOptions {
                 "-d auto cannot be used with --fleet unless -R says the rate: give a time, as 10s.",
             );
         }
+        if self.is_auto() && self.replay.is_some() {
+            return wrong(
+                "-d auto cannot be used with --replay, whose log says how long it lasts: leave it out.",
+            );
+        }
         let duration = Some(WindowValue::Time(DurationValue(window)));
         Ok(self.is_auto().then(|| LoadOptions { duration, ..self.clone() }))
     }
@@ -151,6 +162,7 @@ impl LoadOptions {
         let unfit = [
             ("requests", self.requests.is_some(), "its probes end after a time, which -d sets. Leave it out"),
             ("stages", self.stages.is_some(), "it finds its own rates. Leave it out"),
+            ("replay", self.replay.is_some(), "it finds its own rates. Leave it out"),
             ("warmup", self.warmup.is_some(), "each of its probes has its own short warm-up. Leave it out"),
             (
                 "pipeline",
@@ -266,13 +278,8 @@ impl LoadOptions {
             }
             (false, format) => (format, file("--targets", path, FILE_MAX_BYTES, read)?),
         };
-        let name = if path == "-" { "standard input" } else { path };
         let read = TargetList::read(&text, format, target.as_ref(), self.method(), order, read);
-        let (server, list) = read.map_err(|errors| {
-            let said =
-                |e: &ListError| format!("--targets {name}{} {e}", if e.line.is_some() { "," } else { ":" });
-            PlanError(errors.iter().map(said).collect::<Vec<_>>().join("\n"))
-        })?;
+        let (server, list) = read.map_err(|errors| said_of_list("--targets", path, &errors))?;
         Ok((server, Work::List(list)))
     }
 
@@ -342,6 +349,13 @@ impl IdentityFiles {
     }
 }
 
+/// All that is wrong with a file of lines.
+pub(super) fn said_of_list(flag: &str, path: &str, errors: &[ListError]) -> PlanError {
+    let name = if path == "-" { "standard input" } else { path };
+    let said = |e: &ListError| format!("{flag} {name}{} {e}", if e.line.is_some() { "," } else { ":" });
+    PlanError(errors.iter().map(said).collect::<Vec<_>>().join("\n"))
+}
+
 fn format(name: &str) -> Result<Format, PlanError> {
     let names = || Format::VARIANTS.join(", ");
     name.parse().map_err(|_| PlanError(format!("--targets-format {name:?}: write one of {}.", names())))
@@ -375,12 +389,16 @@ fn ending(
         let warmup = warmup.unwrap_or_default();
         return (Stop { duration: Some(length.saturating_sub(warmup)), requests }, warmup);
     }
+    if let Some(replay) = arrivals.replay() {
+        let all = (!replay.is_looped()).then(|| replay.entries());
+        return (Stop { duration, requests: requests.or(all) }, warmup.unwrap_or_default());
+    }
     let duration = duration.or((requests.is_none()).then_some(DURATION));
     let warmup = warmup.or(duration.map(default_warmup)).unwrap_or_default();
     (Stop { duration, requests }, warmup)
 }
 
-fn file(flag: &str, path: &str, most: u64, read: ReadFile<'_>) -> Result<Vec<u8>, PlanError> {
+pub(super) fn file(flag: &str, path: &str, most: u64, read: ReadFile<'_>) -> Result<Vec<u8>, PlanError> {
     let space = if flag.ends_with('@') { "" } else { " " };
     let refused = |why: String| PlanError(format!("{flag}{space}{path} could not be read: {why}."));
     let bytes = read(path, most + 1).map_err(refused)?;

@@ -262,3 +262,63 @@ fn each_of_several_servers_has_threads_and_connections() {
     assert!(refused(&|options| options.unix = Some("/run/x.sock".to_owned())).contains("--unix"));
     assert!(refused(&|options| options.stages = stages("10c")).contains("Stages of connections"));
 }
+
+#[test]
+fn a_log_says_what_is_requested_when_and_how_long() {
+    let log: String = (0..4).map(|s| format!("{{\"time\":{s}.5,\"path\":\"/{s}\"}}\n")).collect();
+    let read = |_: &str, _: u64| Ok(log.clone().into_bytes());
+    let target = || Some(Target::parse("http://h/").unwrap());
+    let options = LoadOptions { replay: Some("a.log".to_owned()), ..Default::default() };
+    let of = |options: &LoadOptions| options.plan(target(), &read);
+    let said = |options: LoadOptions| of(&options).unwrap_err().to_string();
+    let p = of(&options).unwrap();
+    assert_eq!((p.stop.duration, p.stop.requests, p.warmup), (None, Some(4), Duration::ZERO));
+    assert_eq!((p.connections, p.arrivals.replay().unwrap().due_ns(3)), (100, Some(3_000_000_000)));
+    let timed = of(&LoadOptions { duration: duration("2"), speed: Some(0.5), ..options.clone() }).unwrap();
+    assert_eq!((timed.stop.duration, timed.stop.requests), (Some(Duration::from_secs(2)), Some(4)));
+    assert_eq!(timed.arrivals.replay().unwrap().due_ns(1), Some(2_000_000_000));
+    let looped = |requests| LoadOptions { looped: Some(true), requests, ..options.clone() };
+    assert_eq!(of(&looped(Some(9))).unwrap().arrivals.replay().unwrap().due_ns(8), Some(8_000_000_000));
+    assert!(said(looped(None)).contains("-d, -n or both"));
+    assert!(
+        said(LoadOptions { requests: Some(5), ..options.clone() })
+            .contains("The log has 4 requests to replay")
+    );
+    for (wrong, flag) in [
+        (LoadOptions { rate: rate("5k"), ..options.clone() }, "-R cannot be used with --replay"),
+        (LoadOptions { stages: Some(vec!["1s:1/s".to_owned()]), ..options.clone() }, "--stage cannot"),
+        (LoadOptions { arrivals: Some("poisson".to_owned()), ..options.clone() }, "--arrivals cannot"),
+        (LoadOptions { targets: Some("list".to_owned()), ..options.clone() }, "--targets cannot"),
+        (LoadOptions { shuffle: Some(true), ..options.clone() }, "--shuffle cannot"),
+        (LoadOptions { method: Some("PUT".to_owned()), ..options.clone() }, "-m cannot"),
+        (LoadOptions { body: Some("x".to_owned()), ..options.clone() }, "-b cannot"),
+        (LoadOptions { speed: Some(0.0), ..options.clone() }, "--speed 0 is out of range"),
+        (LoadOptions { speed: Some(f64::NAN), ..options.clone() }, "--speed NaN is out of range"),
+        (
+            LoadOptions { methods: Some("GET,".to_owned()), ..options.clone() },
+            "--methods: \"\" is not a method",
+        ),
+        (
+            LoadOptions { replay: None, speed: Some(2.0), ..options.clone() },
+            "--speed is for the requests of a log",
+        ),
+        (LoadOptions { replay: None, looped: Some(true), ..options.clone() }, "--loop is for"),
+        (
+            LoadOptions { replay: None, methods: Some("GET".to_owned()), ..options.clone() },
+            "--methods is for",
+        ),
+    ] {
+        assert!(said(wrong).starts_with(flag), "{flag}");
+    }
+    let other = Target::parse("http://h/path").unwrap();
+    assert!(options.plan(Some(other), &read).unwrap_err().0.ends_with("write http://h."));
+    assert!(options.plan(None, &read).unwrap_err().0.contains("give its URL"));
+    let auto = LoadOptions { duration: duration("auto"), ..options.clone() };
+    assert!(auto.pilot(Duration::from_secs(1), false).unwrap_err().0.contains("--replay"));
+    let at_a_rate = LoadOptions { rate: rate("1k"), ..Default::default() };
+    assert_eq!(at_a_rate.or(&options).unwrap(), at_a_rate);
+    assert_eq!(options.or(&at_a_rate).unwrap(), options);
+    let said = options.plan(target(), &|_: &str, _: u64| Ok(b"x\ny".to_vec())).unwrap_err().0;
+    let places: Vec<&str> = said.lines().map(|line| line.split(':').next().unwrap()).collect();
+    assert_eq!(places, ["--replay a.log, line 1", "--replay a.log, line 2"]);
+}

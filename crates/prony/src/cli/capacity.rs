@@ -19,6 +19,10 @@ use super::OneTargetOptions;
     report` and `prony serve` read")),
     mut_arg("requests", |arg| arg.hide(true)),
     mut_arg("stages", |arg| arg.hide(true)),
+    mut_arg("replay", |arg| arg.hide(true)),
+    mut_arg("speed", |arg| arg.hide(true)),
+    mut_arg("loop", |arg| arg.hide(true)),
+    mut_arg("methods", |arg| arg.hide(true)),
     mut_arg("warmup", |arg| arg.hide(true)),
 )]
 pub(crate) struct CapacityArguments {

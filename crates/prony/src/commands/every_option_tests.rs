@@ -76,6 +76,10 @@ pub(crate) fn cases(folder: &Path) -> Vec<Case> {
         targets: _,
         targets_format: _,
         shuffle: _,
+        replay: _,
+        speed: _,
+        looped: _,
+        methods: _,
         cacert: _,
         cert: _,
         key: _,
@@ -91,7 +95,7 @@ pub(crate) fn cases(folder: &Path) -> Vec<Case> {
         candidates: _,
     } = LoadOptions::default();
     let file = |name: &str| folder.join(name).display().to_string();
-    let (pem, list, csv) = (file("both.pem"), file("list.txt"), file("data.csv"));
+    let (pem, list, csv, log) = (file("both.pem"), file("list.txt"), file("data.csv"), file("access.log"));
     let tls = |case: Case| Case { scheme: "https", ..case };
     let not_in_a_search = |case: Case| Case { not_in_a_search: true, ..case };
     vec![
@@ -155,6 +159,22 @@ pub(crate) fn cases(folder: &Path) -> Vec<Case> {
             &format!("targets = {list:?}\ntargets_format = \"plain\""),
         ),
         case("shuffle", &["--targets", &list, "--shuffle"], &format!("targets = {list:?}\nshuffle = true")),
+        not_in_a_search(case("replay", &["--replay", &log], &format!("replay = {log:?}"))),
+        not_in_a_search(case(
+            "speed",
+            &["--replay", &log, "--speed", "2.5"],
+            &format!("replay = {log:?}\nspeed = 2.5"),
+        )),
+        not_in_a_search(case(
+            "loop",
+            &["--replay", &log, "--loop", "-n", "7"],
+            &format!("replay = {log:?}\nloop = true\nrequests = 7"),
+        )),
+        not_in_a_search(case(
+            "methods",
+            &["--replay", &log, "--methods", "GET,POST"],
+            &format!("replay = {log:?}\nmethods = \"GET,POST\""),
+        )),
         tls(case("cacert", &["--cacert", &pem], &format!("cacert = {pem:?}"))),
         tls(case("cert", &["--cert", &pem], &format!("cert = {pem:?}"))),
         tls(case("key", &["--cert", &pem, "--key", &pem], &format!("cert = {pem:?}\nkey = {pem:?}"))),
@@ -170,6 +190,11 @@ pub(crate) fn folder() -> tempfile::TempDir {
     std::fs::write(folder.path().join("both.pem"), pem).unwrap();
     std::fs::write(folder.path().join("data.csv"), "id,name\n1,a\n").unwrap();
     std::fs::write(folder.path().join("list.txt"), "/a\nPOST /b\n").unwrap();
+    let line = |second, request| {
+        format!("192.0.2.1 - - [28/Nov/2026:12:36:{second} +0000] \"{request} HTTP/1.1\" 200 5\n")
+    };
+    let log = line("29", "GET /a") + &line("30", "POST /b") + &line("32", "GET /c");
+    std::fs::write(folder.path().join("access.log"), log).unwrap();
     folder
 }
 
@@ -243,6 +268,8 @@ fn every_option_means_the_same_for_every_command() {
         }
         match searched(&url, &flags) {
             Err(why) => {
+                let option = if flags.contains(&"--replay".to_owned()) { "replay" } else { option };
+                let option = if flags.contains(&"--loop".to_owned()) { "requests" } else { option };
                 let said = format!("{} cannot be used in a search", plan::flag(option));
                 assert!(not_in_a_search && why.message.starts_with(&said), "{option}: {why:?}");
             }
@@ -286,12 +313,14 @@ fn every_option_is_in_the_run_log_and_the_reproducing_command() {
             ("--body-file BODY", "--body-file list.txt"),
             ("@EXPECTED", "abc"),
             ("--targets FILE", "--targets list.txt"),
+            ("--replay FILE", "--replay access.log"),
             (" FILE", " both.pem"),
         ];
         let line = files
             .into_iter()
             .fold(command(&record, &address, "h"), |line, (from, to)| line.replace(from, to));
         let words = line.replace("list.txt", &folder.path().join("list.txt").display().to_string());
+        let words = words.replace("access.log", &folder.path().join("access.log").display().to_string());
         let words = words.replace("both.pem", &folder.path().join("both.pem").display().to_string());
         let again = loaded(&url, &shlex::split(&words).unwrap()[3..]);
         assert_eq!(RecordedPlan::of(&again), record, "{option}: {line}");

@@ -110,6 +110,9 @@ fn warn(plan: &Plan, threads: Option<u32>, printer: &Printer) {
             plan.threads
         ));
     }
+    if let Some(replay) = plan.arrivals.replay() {
+        printer.note(&replay.log.losses());
+    }
     if plan.speaks_tls() && plan.tls.verify == Verify::Nothing {
         printer.note("-k: the server's certificate is NOT verified.");
     }

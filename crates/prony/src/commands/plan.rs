@@ -42,7 +42,7 @@ impl OneTargetOptions {
     }
 
     pub(crate) fn is_embedded(&self) -> bool {
-        self.url.is_none() && self.plan.targets.is_none()
+        self.url.is_none() && self.plan.targets.is_none() && self.plan.replay.is_none()
     }
 
     /// The plan that these options mean; where a fleet applies it, its agents read the client's certificate and key.

@@ -7,6 +7,7 @@ use prony_model::fleet::LiveAgent;
 use prony_model::measurement::ErrorKind;
 use prony_model::plan::Arrivals;
 use prony_model::recorded_plan::RecordedPlan;
+use prony_model::replay::Replay;
 use prony_report::format;
 
 use super::timeline::Timeline;
@@ -18,6 +19,7 @@ pub(super) enum Offered {
     Rate(f64),
     Ramp(Ramp),
     Connections(Ramp),
+    Replay(Replay),
 }
 
 impl Offered {
@@ -27,15 +29,16 @@ impl Offered {
             Arrivals::Constant(rate) | Arrivals::Poisson(rate) => Offered::Rate(rate.as_per_s()),
             Arrivals::RateStages(stages) => Offered::Ramp(Ramp::new(stages)),
             Arrivals::ConnectionStages(stages) => Offered::Connections(Ramp::new(stages)),
+            Arrivals::Replay(replay) => Offered::Replay(replay.clone()),
         }
     }
 
     pub(super) fn rate_at(&self, at_ns: u64) -> Option<f64> {
         match self {
             Offered::Rate(rate) => Some(*rate),
-            Offered::Ramp(ramp) => {
+            Offered::Ramp(_) | Offered::Replay(_) => {
                 let from_ns = at_ns.saturating_sub(1_000_000_000);
-                let due = ramp.due_before(at_ns) - ramp.due_before(from_ns).min(ramp.due_before(at_ns));
+                let due = self.due(at_ns)?.saturating_sub(self.due(from_ns)?);
                 (at_ns > from_ns).then(|| due as f64 * 1e9 / (at_ns - from_ns) as f64)
             }
             Offered::Closed | Offered::Connections(_) => None,
@@ -47,6 +50,7 @@ impl Offered {
         match self {
             Offered::Rate(rate) => Some((rate * at_ns as f64 / 1e9) as u64),
             Offered::Ramp(ramp) => Some(ramp.due_before(at_ns)),
+            Offered::Replay(replay) => Some(replay.due_before(at_ns)),
             Offered::Closed | Offered::Connections(_) => None,
         }
     }

@@ -42,6 +42,7 @@ mod ports;
 mod profile;
 mod publish;
 mod repeat;
+mod replay;
 mod requests;
 mod schema;
 mod search;

@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use prony_model::plan::ArrivalKind;
 use prony_model::recorded_plan::RecordedPlan;
 use prony_model::run_log::{NamedPlan, RunLog, ShareOf, TrialResult};
 
@@ -55,7 +54,7 @@ const AXES: [Against; 3] = [Against::Rate, Against::Share, Against::Connections]
 
 /// A plan without what makes no other sweep of it: target, length and seed. Stages have a page of their own.
 fn swept(plan: &RecordedPlan) -> Option<NamedPlan> {
-    (plan.stages.is_empty() && plan.arrivals != ArrivalKind::Stages).then(|| NamedPlan {
+    (!plan.varies()).then(|| NamedPlan {
         plan: RecordedPlan {
             url: String::new(),
             duration_ns: None,
@@ -157,6 +156,7 @@ fn sweeps(all: &[(NamedPlan, SweepPoint)]) -> Vec<Sweep> {
 mod tests {
     use super::*;
     use crate::fixtures;
+    use prony_model::plan::ArrivalKind;
     use prony_model::published::CapacityOf;
 
     fn plan(name: &str, connections: u32, rate: Option<f64>) -> NamedPlan {

@@ -61,7 +61,7 @@ fn rows(trial: &Trial) -> Vec<TableRow<'_>> {
     };
     if name == "response" {
         add("service", "service", &latency.service, "");
-        if trial.plan.rate_per_s.is_some() {
+        if trial.plan.rate_per_s.is_some() || trial.plan.replay.is_some() {
             add("wait", "connection_wait", &latency.connection_wait, "for a connection");
         }
         if happened(&latency.connect_wait) {
@@ -126,6 +126,9 @@ pub(super) fn unbounded(trial: &Trial) -> Option<String> {
 pub(super) fn withheld(trial: &Trial) -> Option<String> {
     let (_, summary) = words::headline(trial);
     let longer = |needs_ns: u64| match trial.plan.stages.as_slice() {
+        [] if trial.plan.replay.is_some() => {
+            format!("replay a longer part of the log, {}", format::flag_seconds(needs_ns))
+        }
         [] => format!("use -d {}", format::flag_seconds(needs_ns)),
         _ => {
             let whole_ns = needs_ns.saturating_add(trial.window.warmup_ns);

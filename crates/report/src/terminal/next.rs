@@ -12,8 +12,7 @@ const INDENT: &str = "       ";
 
 /// The commands that answer the next questions; none after an interruption or an invalid trial.
 pub(super) fn after(trial: &Trial, target: Option<&str>) -> Vec<Vec<String>> {
-    let staged = !trial.plan.stages.is_empty();
-    if trial.interrupted || staged || trial.verdict.validity == Validity::Invalid {
+    if trial.interrupted || trial.plan.varies() || trial.verdict.validity == Validity::Invalid {
         return Vec::new();
     }
     let with_fleet = |mut words: Vec<String>| {

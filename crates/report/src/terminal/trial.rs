@@ -180,7 +180,7 @@ fn counts(out: &mut Lines, trial: &Trial) {
         .iter()
         .map(|(status, count)| format!("{}: {}", format::printable(status), n(*count)))
         .collect();
-    if trial.plan.rate_per_s.is_none() {
+    if trial.plan.rate_per_s.is_none() && trial.plan.replay.is_none() {
         let ends = format!("failed {}   in flight at the end {}", n(r.failed), n(r.in_flight));
         let line = format!(" completed {}   {}   {ends}", n(r.completed), status.join("   "));
         if !status.is_empty() && line.chars().count() <= out.width {

@@ -67,6 +67,9 @@ pub struct OwnParts {
     pub headers: Vec<(String, Secret)>,
     #[serde(with = "crate::plan_wire::optional_bytes")]
     pub body: Option<Vec<u8>>,
+    /// Whether its body goes in chunks, as with the plan's `chunked`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub chunked: bool,
     pub expect: Option<Expect>,
 }
 
@@ -77,6 +80,7 @@ impl OwnParts {
         let missing: Vec<_> = missing.cloned().collect();
         self.headers.extend(missing);
         self.body = self.body.take().or_else(|| others.body.clone());
+        self.chunked |= others.chunked;
         self.expect = self.expect.take().or_else(|| others.expect.clone());
     }
 }

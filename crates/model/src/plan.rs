@@ -264,7 +264,8 @@ impl<'p> PlannedRequest<'p> {
     }
 
     pub fn is_chunked(&self) -> bool {
-        self.plan.chunked && (!self.body().is_empty() || self.plan.body_file.is_some())
+        let chunked = self.plan.chunked || self.own.is_some_and(|own| own.chunked);
+        chunked && (!self.body().is_empty() || self.plan.body_file.is_some())
     }
 
     pub fn body_file(&self) -> Option<&'p BodyFile> {

@@ -169,6 +169,7 @@ mod tests {
             prop::option::of(Just(OwnParts {
                 headers: vec![("X-Own".to_owned(), Secret::hidden("wire-value"))],
                 body: Some(vec![0, 255]),
+                chunked: true,
                 expect: Some(Expect { status: Some(201), ..Expect::default() }),
             })),
         );

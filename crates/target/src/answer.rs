@@ -1,5 +1,6 @@
 //! Answers, as bytes. No `Date` and no `Server`: the same question has the same bytes for an answer.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use crate::request::{Persistence, Refusal, Route};
@@ -18,6 +19,8 @@ pub(crate) enum Content {
 pub(crate) struct Reply {
     pub(crate) status: &'static str,
     pub(crate) kind: &'static str,
+    /// How the body is compressed, where it is.
+    pub(crate) encoding: &'static str,
     /// The methods that there are, where another was asked for.
     pub(crate) allow: &'static str,
     pub(crate) body: Body,
@@ -57,10 +60,19 @@ impl Content {
             }
             Content::Of(Route::NotAllowed(allow), _) => {
                 let (status, body) = ("405 Method Not Allowed", Body::Fixed(allow.as_bytes()));
-                return Reply { status, kind: PLAIN, allow, body };
+                return Reply { status, kind: PLAIN, encoding: "", allow, body };
             }
             Content::Of(Route::BadQuery(advice), _) => {
                 ("400 Bad Request", PLAIN, Body::Fixed(advice.as_bytes()))
+            }
+            Content::Of(Route::Board(ask), body) => {
+                let said = ask.answer(&body);
+                let encoding = if said.is_packed { "gzip" } else { "" };
+                let body = match said.body {
+                    Cow::Borrowed(bytes) => Body::Fixed(bytes),
+                    Cow::Owned(bytes) => Body::Own(bytes),
+                };
+                return Reply { status: said.status, kind: said.kind, encoding, allow: "", body };
             }
             Content::Refused(refusal) => {
                 let (status, sentence) = refused(refusal);
@@ -69,7 +81,7 @@ impl Content {
             Content::Ledger(json) => (OK, JSON, Body::Own(json)),
             Content::Of(Route::Ledger, _) | Content::Continue => (OK, JSON, Body::Fixed(b"")),
         };
-        Reply { status, kind, allow: "", body }
+        Reply { status, kind, encoding: "", allow: "", body }
     }
 }
 
@@ -123,6 +135,9 @@ impl Writer {
             Persistence::KeepSaid => b"\r\nConnection: keep-alive\r\n",
             Persistence::Close => b"\r\nConnection: close\r\n",
         });
+        if !reply.encoding.is_empty() {
+            let _ = write!(out, "Content-Encoding: {}\r\n", reply.encoding);
+        }
         if !reply.allow.is_empty() {
             let _ = write!(out, "Allow: {}\r\n", reply.allow);
         }

@@ -334,7 +334,8 @@ impl Connection {
 
     /// A request has arrived in full.
     fn admit(&mut self, stream: u32, request: Request, service: &mut Service) {
-        let head = request.head;
+        let mut head = request.head;
+        head.route = head.route.checked(&request.body);
         let in_order = stream == 0;
         let persistence = if service.close && in_order { Persistence::Close } else { head.persistence };
         let (account, due_ns) = if head.route == Route::Ledger {

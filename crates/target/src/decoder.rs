@@ -9,7 +9,7 @@ const CHUNK_LINE_BYTES_MAX: usize = 4 << 10;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) head: Head,
-    /// For `/echo` only; of the others, bodies are dropped as they come.
+    /// Where the answer needs it; else bodies are dropped as they come.
     pub(crate) body: Vec<u8>,
 }
 
@@ -104,7 +104,7 @@ impl Incoming {
                     let now = rest.len().min(*left);
                     *left -= now;
                     taken += now;
-                    if self.head.route == Route::Echo {
+                    if self.head.route.keeps_body() {
                         self.body.extend_from_slice(&rest[..now]);
                     }
                 }

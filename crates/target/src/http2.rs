@@ -290,7 +290,7 @@ impl Http2 {
             return self.gone(frame.stream).map(|_| None);
         };
         let Phase::Asking { request, left, came } = &mut stream.phase else { return Err(CLOSED) };
-        let is_kept = request.head.route == Route::Echo;
+        let is_kept = request.head.route.keeps_body();
         if let Some(length) = first {
             if !stream.inflow.take(frame.length) {
                 return Ok(Some(Code::FLOW_CONTROL_ERROR));

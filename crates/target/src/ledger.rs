@@ -12,7 +12,7 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer}
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::request::{PATHS, Route};
+use crate::request::{PATHS_COUNT, Route, paths};
 use crate::sys;
 
 /// The format of [`Ledger`] as JSON; it changes with any field's meaning.
@@ -141,8 +141,8 @@ pub(crate) struct Counts {
     pub(crate) bytes_written: u64,
     pub(crate) ledger_bytes_read: u64,
     pub(crate) ledger_bytes_written: u64,
-    /// In the order of [`PATHS`].
-    pub(crate) by_path: [u64; PATHS.len()],
+    /// In the order of [`paths`].
+    pub(crate) by_path: [u64; PATHS_COUNT],
 }
 
 impl Counts {
@@ -235,8 +235,7 @@ impl Books {
             bytes_written: counts.bytes_written - counts.ledger_bytes_written,
             latency: LatencySummary::of(&latency),
             uptime_ns: sys::now_ns() - self.started_ns,
-            requests_by_path: PATHS
-                .into_iter()
+            requests_by_path: paths()
                 .zip(counts.by_path)
                 .filter(|(_, count)| *count > 0)
                 .map(|(path, count)| (path.to_owned(), count))

@@ -16,7 +16,18 @@
 //! | `POST /echo` | its body, of up to 16 MiB |
 //! | `GET /sleep?ms=N` | `Hello, World!`, N ms (up to 60,000) after everything else that delays it; nobody else waits |
 //! | `GET /work?n=N` | the result of N steps of arithmetic, some 3 ns each, during which its event loop does nothing else |
+//! | `GET /pipeline` | `ok` |
+//! | `GET /baseline11?a=N&b=N`, `GET /baseline2?a=N&b=N` | the sum; `POST /baseline11` adds its body, a number |
+//! | `GET /json/COUNT?m=N` | JSON of the first COUNT (1 to 50) rows, each with a `total`: price × quantity × N |
+//! | `POST /upload` | how many bytes its body had |
+//! | `GET /static/NAME` | one of 20 files of 3 to 120 kB |
+//! | `GET /async-db?min=N&max=N&limit=N` | JSON of the first rows of these prices, 50 at most |
+//! | `GET /crud/items?category=NAME&page=N&limit=N` | JSON of a page of rows |
+//! | `GET`, `PUT /crud/items/ID`, `POST /crud/items` | JSON of a row (1 to 100,000); one that is written is checked and not kept |
 //! | `GET /-/ledger` | the [`Ledger`] as JSON: never delayed, not counted itself |
+//!
+//! From `/pipeline` on they are the shapes of requests that public boards of servers use. JSON and text are compressed
+//! for who accepts gzip; a request with a wrong parameter, header or body is answered by 400 or 404.
 //!
 //! A connection's first bytes decide what it speaks: HTTP/2 by prior knowledge (h2c), or HTTP/1. Routes, delays, stalls,
 //! capacity and ledger are the same; in HTTP/2 each answer leaves when it is due, in whatever order, as far as the client's
@@ -45,12 +56,14 @@
 //! 100 MiB; an idle one holds about 300 bytes, 1 KiB in HTTP/2.
 
 mod answer;
+mod board;
 mod config;
 mod connection;
 mod decoder;
 mod http2;
 mod ledger;
 mod outbox;
+mod query;
 mod request;
 mod server;
 mod service;

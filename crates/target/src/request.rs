@@ -3,6 +3,9 @@
 
 use std::mem::MaybeUninit;
 
+use crate::board::{self, Ask};
+use crate::query::{number, parameter};
+
 /// Longest head, in bytes: request line and headers. This much is held per connection while a head is incomplete.
 pub(crate) const HEAD_BYTES_MAX: usize = 16 << 10;
 /// Largest body, in bytes. `/echo` holds it until it is sent back.
@@ -27,16 +30,24 @@ pub(crate) enum Route {
     Work { steps: u64 },
     /// `GET /-/ledger`
     Ledger,
+    /// What the public boards ask for.
+    Board(Ask),
     /// No such path.
     Unknown,
     /// The path exists, but not by this method; the methods that it has.
     NotAllowed(&'static str),
-    /// The parameter is missing, no number or out of bounds; what to send.
+    /// A parameter, header or body is missing, no number or out of bounds; what to send.
     BadQuery(&'static str),
 }
 
-/// The paths that requests are counted by.
-pub(crate) const PATHS: [&str; 6] = ["/", "/json", "/echo", "/sleep", "/work", "other"];
+/// The paths that requests are counted by, the boards' behind them.
+const PATHS: [&str; 6] = ["/", "/json", "/echo", "/sleep", "/work", "other"];
+/// How many paths there are.
+pub(crate) const PATHS_COUNT: usize = PATHS.len() + board::PATHS.len();
+
+pub(crate) fn paths() -> impl Iterator<Item = &'static str> {
+    PATHS.into_iter().chain(board::PATHS)
+}
 
 impl Route {
     pub(crate) fn path_number(self) -> usize {
@@ -47,6 +58,20 @@ impl Route {
             Route::Sleep { .. } => 3,
             Route::Work { .. } => 4,
             Route::Ledger | Route::Unknown | Route::NotAllowed(_) | Route::BadQuery(_) => 5,
+            Route::Board(ask) => PATHS.len() + usize::from(ask.path),
+        }
+    }
+
+    /// Whether the request's body is needed for the answer.
+    pub(crate) fn keeps_body(self) -> bool {
+        matches!(self, Route::Echo | Route::Board(_))
+    }
+
+    /// What is asked for once the body is there, which may be wrong.
+    pub(crate) fn checked(self, body: &[u8]) -> Route {
+        match self {
+            Route::Board(ask) => ask.checked(body).map_or_else(Route::BadQuery, Route::Board),
+            route => route,
         }
     }
 }
@@ -113,8 +138,12 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Head>, Refusal> {
         return Err(Refusal::Malformed("an HTTP/1.1 request has one Host header"));
     }
     let method = request.method.unwrap_or_default();
+    let mut route = route(method, request.path.unwrap_or_default());
+    if let Route::Board(ask) = &mut route {
+        request.headers.iter().for_each(|header| ask.heard.hear(header.name.as_bytes(), header.value));
+    }
     Ok(Some(Head {
-        route: route(method, request.path.unwrap_or_default()),
+        route,
         is_head: method == "HEAD",
         persistence: match (facts.close, is_1_0, facts.keep_alive) {
             (false, false, _) => Persistence::Keep,
@@ -186,14 +215,6 @@ fn has_token(list: &[u8], token: &[u8]) -> bool {
     list.split(|&byte| byte == b',').any(|item| item.trim_ascii().eq_ignore_ascii_case(token))
 }
 
-/// Digits and nothing else; `from_str` alone would take a `+`.
-fn number(digits: &[u8]) -> Option<u64> {
-    if !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    std::str::from_utf8(digits).ok()?.parse().ok()
-}
-
 /// What is asked for by a method and a path, which may have a query.
 pub(crate) fn route(method: &str, target: &str) -> Route {
     let target = origin_form(target);
@@ -205,7 +226,10 @@ pub(crate) fn route(method: &str, target: &str) -> Route {
         "/sleep" => (sleep(query), "GET, HEAD"),
         "/work" => (work(query), "GET, HEAD"),
         "/-/ledger" => (Route::Ledger, "GET, HEAD"),
-        _ => return Route::Unknown,
+        _ => match board::ask(method, path, query) {
+            Some((asked, methods)) => (asked.map_or_else(Route::BadQuery, Route::Board), methods),
+            None => return Route::Unknown,
+        },
     };
     if methods.split(", ").any(|m| m == method) { wanted } else { Route::NotAllowed(methods) }
 }
@@ -228,11 +252,6 @@ fn work(query: &str) -> Route {
         Some(steps) if steps <= WORK_STEPS_MAX => Route::Work { steps },
         _ => Route::BadQuery("ask for /work?n=N with N from 0 to 50000000"),
     }
-}
-
-fn parameter(query: &str, name: &str) -> Option<u64> {
-    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    pairs.find(|(key, _)| *key == name).and_then(|(_, value)| number(value.as_bytes()))
 }
 
 #[cfg(test)]

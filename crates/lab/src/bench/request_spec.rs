@@ -177,7 +177,7 @@ impl RequestSpec {
             let (headers, body) = (check.headers.clone(), check.send.clone());
             (
                 (method.to_owned(), path.to_owned()),
-                OwnParts { headers, body, expect: is_open.then_some(expect) },
+                OwnParts { headers, body, expect: is_open.then_some(expect), ..OwnParts::default() },
             )
         };
         // Of two checks of a request the first is its own.

@@ -99,7 +99,8 @@ mod tests {
         let text = b"POST /a\n/b\n";
         let mut list = TargetList::parse(text, Some(&p.target), "GET", Order::InTurn).unwrap().1;
         let headers = vec![("x-own".to_owned(), Secret::hidden("2"))];
-        list.requests[0].own = Some(Box::new(OwnParts { headers, body: Some(b"ab".to_vec()), expect: None }));
+        list.requests[0].own =
+            Some(Box::new(OwnParts { headers, body: Some(b"ab".to_vec()), ..OwnParts::default() }));
         p.headers =
             vec![("X-Own".to_owned(), Secret::hidden("1")), ("X-All".to_owned(), Secret::hidden("3"))];
         (p.work, p.body) = (Work::List(list), b"plan".to_vec());
@@ -107,6 +108,12 @@ mod tests {
             p.requests().map(|one| String::from_utf8(build("h", true, &one)).unwrap()).collect();
         assert!(texts[0].ends_with("X-All: 3\r\nx-own: 2\r\nContent-Length: 2\r\n\r\nab"), "{}", texts[0]);
         assert!(texts[1].ends_with("X-Own: 1\r\nX-All: 3\r\nContent-Length: 4\r\n\r\nplan"), "{}", texts[1]);
+        let Work::List(list) = &mut p.work else { unreachable!() };
+        list.requests[0].own.as_mut().unwrap().chunked = true;
+        let texts: Vec<String> =
+            p.requests().map(|one| String::from_utf8(build("h", true, &one)).unwrap()).collect();
+        assert!(texts[0].ends_with("Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), "{}", texts[0]);
+        assert!(texts[1].ends_with("Content-Length: 4\r\n\r\nplan"), "{}", texts[1]);
     }
 
     #[test]

@@ -278,7 +278,7 @@ fn each_line_sends_its_own_body_and_has_its_own_expectation() {
         for (one, (status, body)) in list.requests.iter_mut().zip(bodies) {
             let sent = (one.path == "/echo").then(|| long.clone());
             let expect = Some(Expect { status, body: body.map(<[u8]>::to_vec), ..Expect::default() });
-            one.own = Some(Box::new(OwnParts { headers: Vec::new(), body: sent, expect }));
+            one.own = Some(Box::new(OwnParts { body: sent, expect, ..OwnParts::default() }));
         }
         let m = run(&p).unwrap();
         let completed = ["GET /", "POST /echo", "GET /json", "GET /nope"].map(|name| row(&m, name).completed);

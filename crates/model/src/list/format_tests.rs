@@ -171,6 +171,7 @@ fn a_folder_of_raw_requests_is_a_list() {
     let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
     write("b.raw", "POST /b HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nX: 1\r\n\r\nab\r\n");
     write("a.raw", "GET /a?x HTTP/1.1\nHost: other.example\n\n");
+    write("f.raw", "POST /f HTTP/1.1\nHost: h\nTransfer-Encoding: Chunked\n\n2\nab\n1;x=1\r\nc\r\n0\n\n");
     write("notes.txt", "none");
     let of = |server: Option<&Target>| {
         let os = |path: &str, most: u64| {
@@ -183,7 +184,12 @@ fn a_folder_of_raw_requests_is_a_list() {
     };
     let server = Target::parse("http://h:8080/").unwrap();
     let list = of(Some(&server)).unwrap().1;
-    assert_eq!(shown(&list), ["GET /a?x | Host: other.example | -", "POST /b | Host: h, X: 1 | ab"]);
+    assert_eq!(
+        shown(&list),
+        ["GET /a?x | Host: other.example | -", "POST /b | Host: h, X: 1 | ab", "POST /f | Host: h | abc"]
+    );
+    let chunked: Vec<bool> = list.requests.iter().map(|one| one.own.as_ref().unwrap().chunked).collect();
+    assert_eq!(chunked, [false, false, true]);
     let (first, list) = of(None).unwrap();
     assert_eq!((first.host.as_str(), list.origins.len()), ("other.example", 2));
     write("c.raw", "GET /c\n\n");
@@ -193,7 +199,11 @@ fn a_folder_of_raw_requests_is_a_list() {
     assert_eq!(said.len(), 3, "{said:?}");
     assert!(said[0].starts_with("c.raw: It does not begin with a request line"), "{said:?}");
     assert!(said[1].contains("d.raw: Its body has 2 bytes, and its Content-Length is 9"), "{said:?}");
-    assert!(said[2].contains("e.raw: Prony sends a body"), "{said:?}");
+    assert!(said[2].contains("e.raw: Its body is not in chunks"), "{said:?}");
+    for body in ["2\nabc\n0\n\n", "2\nab", "x\n", "5\nab\n0\n\n", "0\n\nmore", "ffffffffffffffff\na\n"] {
+        write("e.raw", &format!("POST /e HTTP/1.1\nTransfer-Encoding: chunked\n\n{body}"));
+        assert!(of(Some(&server)).unwrap_err()[2].to_string().contains("not in chunks"), "{body:?}");
+    }
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

@@ -23,6 +23,8 @@ struct Line {
     headers: BTreeMap<String, OneOrMany<String>>,
     body: Option<String>,
     body_file: Option<String>,
+    #[serde(default)]
+    chunked: bool,
     #[serde(default = "once")]
     weight: u32,
     expect: Option<Expected>,
@@ -73,7 +75,7 @@ pub(crate) fn parsed<T: DeserializeOwned>(line: &str) -> Result<T, String> {
 }
 
 fn describe(reader: &mut Reader<'_>, line: &str) -> Result<Described, String> {
-    let Line { url, method, headers, body, body_file, weight, expect } = parsed(line)?;
+    let Line { url, method, headers, body, body_file, chunked, weight, expect } = parsed(line)?;
     let body = match (body, body_file) {
         (Some(_), Some(_)) => return Err("It has body and body_file: give one of them.".to_owned()),
         (Some(text), None) => Some(text.into_bytes()),
@@ -96,6 +98,7 @@ fn describe(reader: &mut Reader<'_>, line: &str) -> Result<Described, String> {
         url,
         headers: headers.collect(),
         body,
+        chunked,
         expect: expect.map(Expected::meant).transpose()?,
         repeated: weight - 1,
         instead: None,

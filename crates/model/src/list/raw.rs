@@ -90,6 +90,20 @@ fn describe(reader: &Reader<'_>, bytes: &[u8]) -> Result<Described, String> {
         _ => url.to_owned(),
     };
     let mut body = rest;
+    let chunked =
+        value(&headers, "transfer-encoding").is_some_and(|coding| coding.eq_ignore_ascii_case("chunked"));
+    if chunked {
+        headers.retain(|(name, _)| !name.eq_ignore_ascii_case("transfer-encoding"));
+        let body = dechunked(rest).ok_or("Its body is not in chunks that end with an empty one.")?;
+        return Ok(Described {
+            method: method.to_owned(),
+            url,
+            headers,
+            body: Some(body),
+            chunked,
+            ..Described::default()
+        });
+    }
     if let Some(length) = value(&headers, "content-length") {
         let length: usize = length.parse().map_err(|_| "Its Content-Length is no number.".to_owned())?;
         let more = body.get(length..).filter(|more| more.iter().all(|byte| b"\r\n".contains(byte)));
@@ -100,4 +114,21 @@ fn describe(reader: &Reader<'_>, bytes: &[u8]) -> Result<Described, String> {
     }
     let body = (!body.is_empty()).then(|| body.to_vec());
     Ok(Described { method: method.to_owned(), url, headers, body, ..Described::default() })
+}
+
+/// What is in the chunks; their lines end in CRLF or LF.
+fn dechunked(mut rest: &[u8]) -> Option<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let end = rest.iter().position(|byte| *byte == b'\n')?;
+        let line = std::str::from_utf8(&rest[..end]).ok()?;
+        let size = usize::from_str_radix(line.split(';').next()?.trim(), 16).ok()?;
+        rest = &rest[end + 1..];
+        if size == 0 {
+            return rest.iter().all(|byte| b"\r\n".contains(byte)).then_some(body);
+        }
+        body.extend_from_slice(rest.get(..size)?);
+        rest = &rest[size..];
+        rest = rest.strip_prefix(b"\r").unwrap_or(rest).strip_prefix(b"\n")?;
+    }
 }

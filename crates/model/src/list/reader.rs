@@ -17,6 +17,7 @@ pub(super) struct Described {
     pub(super) url: String,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Option<Vec<u8>>,
+    pub(super) chunked: bool,
     pub(super) expect: Option<Expect>,
     /// How often it is sent in a round, beyond once.
     pub(super) repeated: u32,
@@ -85,7 +86,7 @@ impl<'a> Reader<'a> {
     }
 
     fn add(&mut self, one: Described) -> Result<(), String> {
-        let Described { method, url, headers, body, expect, repeated, instead } = one;
+        let Described { method, url, headers, body, chunked, expect, repeated, instead } = one;
         check_method(&method)?;
         if method.len() + url.len() > LINE_MAX_BYTES {
             return Err(format!(
@@ -94,7 +95,7 @@ impl<'a> Reader<'a> {
             ));
         }
         let mut request = self.request(&method, &url).map_err(|why| instead.unwrap_or(why))?;
-        let mut own = OwnParts { headers: Vec::new(), body, expect };
+        let mut own = OwnParts { headers: Vec::new(), body, chunked, expect };
         let body_bytes = own.body.as_ref().map_or(0, Vec::len);
         self.own_bytes += body_bytes;
         for (name, value) in headers {

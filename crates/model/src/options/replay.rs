@@ -38,6 +38,9 @@ impl LoadOptions {
             ("--shuffle", self.shuffle == Some(true)),
             ("-m", self.method.is_some()),
             ("-b", self.body.is_some()),
+            ("-F", self.form.is_some()),
+            ("--form-urlencoded", self.form_urlencoded.is_some()),
+            ("--body-file", self.body_file.is_some()),
         ];
         if let Some((flag, _)) = beside.into_iter().find(|(_, given)| *given) {
             return wrong(format!(

@@ -118,6 +118,8 @@ fn every_prony_line_of_the_page_runs() {
         let world = World::new();
         world.write("body.json", "{\"a\":1}");
         world.write("paths.txt", "/\nHEAD /json\n");
+        std::fs::create_dir(world.path("requests")).unwrap();
+        world.write("requests/get.raw", "GET / HTTP/1.1\nHost: localhost\n\n");
         let short = shortened(line, &address);
         let said = world.shell(&short);
         // So few requests have no percentile that a threshold could judge.

@@ -4,6 +4,7 @@
 mod bad_input;
 mod bench;
 mod bisect;
+mod boards;
 mod bodies;
 mod capacity;
 mod ci;

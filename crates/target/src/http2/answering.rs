@@ -47,6 +47,9 @@ impl Http2 {
         write_field(&mut block, &once(":status", status));
         write_field(&mut block, &once("content-type", reply.kind.as_bytes()));
         write_field(&mut block, &once("content-length", length.to_string().as_bytes()));
+        if !reply.encoding.is_empty() {
+            write_field(&mut block, &once("content-encoding", reply.encoding.as_bytes()));
+        }
         if !reply.allow.is_empty() {
             write_field(&mut block, &once("allow", reply.allow.as_bytes()));
         }

@@ -3,6 +3,7 @@
 use prony_http2::hpack::Decoder;
 use prony_http2::{Fault, fields};
 
+use crate::board::Heard;
 use crate::request::{self, Route};
 
 const METHOD: u8 = 1;
@@ -48,14 +49,18 @@ impl Heads {
         let Heads { decoder, method, path } = self;
         method.clear();
         path.clear();
-        let mut found = Fields { seen: 0, is_regular: false, length: None, expects_continue: false };
+        let mut found = Fields::default();
         let mut well_formed = true;
         decoder.decode(block, |name, value| {
             well_formed = well_formed && found.take(name, value, method, path).is_some();
         })?;
         let method = text(method);
+        let mut route = request::route(method, text(path));
+        if let Route::Board(ask) = &mut route {
+            ask.heard = found.heard;
+        }
         Ok(Said {
-            route: request::route(method, text(path)),
+            route,
             is_head: method == "HEAD",
             length: found.length,
             expects_continue: found.expects_continue,
@@ -70,11 +75,13 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap_or_default()
 }
 
+#[derive(Default)]
 struct Fields {
     seen: u8,
     is_regular: bool,
     length: Option<u64>,
     expects_continue: bool,
+    heard: Heard,
 }
 
 impl Fields {
@@ -105,7 +112,7 @@ impl Fields {
             b"content-length" if self.length.is_some() => return None,
             b"content-length" => self.length = Some(fields::content_length(value)?),
             b"expect" => self.expects_continue = value.eq_ignore_ascii_case(b"100-continue"),
-            _ => {}
+            _ => self.heard.hear(name, value),
         }
         Some(())
     }

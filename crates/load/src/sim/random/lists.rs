@@ -32,7 +32,8 @@ pub(super) fn own_parts(chance: &mut Chance, list: &mut TargetList) {
         let body = chance.per_mille(500).then(|| BODY.to_vec());
         let expect = chance.per_mille(700).then_some(Expect { status, body, ..Expect::default() });
         let body = chance.per_mille(300).then(|| vec![b'o'; chance.size(0, 3_000)]);
-        request.own = chance.per_mille(500).then(|| Box::new(OwnParts { headers: Vec::new(), body, expect }));
+        request.own =
+            chance.per_mille(500).then(|| Box::new(OwnParts { body, expect, ..OwnParts::default() }));
     }
 }
 

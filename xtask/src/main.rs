@@ -105,9 +105,6 @@ enum Task {
     /// What `hammer` starts: takes each core half of the time
     #[command(hide = true)]
     Busy,
-    /// What `peers` starts: becomes a command, on one CPU
-    #[command(hide = true)]
-    Pinned(peers::Pinned),
     /// What `peers` starts: the parent of a tool
     #[command(hide = true)]
     Measured(peers::Measured),
@@ -149,7 +146,6 @@ fn main() -> ExitCode {
         Task::Replications(asked) => replications::run(root, &asked),
         Task::Packages(asked) => packages::run(root, &asked),
         Task::Busy => hammer::busy(),
-        Task::Pinned(asked) => peers::pinned(&asked),
         Task::Measured(asked) => peers::measured(&asked),
         Task::Floor(asked) => peers::floor::run(&asked),
         Task::CountingServer => peers::counting::run(),

@@ -78,6 +78,17 @@ pub(crate) fn git(folder: &Path, arguments: &[&str]) -> Result<String, String> {
     text(Command::new("git").args(arguments).current_dir(folder))
 }
 
+/// The same by somebody who may commit wherever this runs.
+pub(crate) fn git_as(folder: &Path, arguments: &[&str]) -> Result<String, String> {
+    let own = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"];
+    git(folder, &[&own, arguments].concat())
+}
+
+/// The path of the program that a script of sh's finds or makes sure of, if it does.
+pub(crate) fn found(script: &str) -> Option<String> {
+    text(Command::new("sh").args(["-c", script])).ok().filter(|said| !said.is_empty())
+}
+
 /// The commit of a tree, with a word where the tree differs from it.
 pub(crate) fn commit(root: &Path) -> String {
     git(root, &["describe", "--always", "--dirty"]).unwrap_or_else(|_| "unknown".to_owned())

@@ -1,20 +1,15 @@
 //! What the terminal's view costs the engine: `cargo xtask tui --cost [--pairs N] [--prony PATH]`. Loads with and
-//! without it alternate on one CPU, each on a pseudo terminal. Compared are neighbours, by CPU time over requests,
+//! without it alternate on one CPU, each on a pseudo terminal of script(1). Compared are neighbours, by CPU time over requests,
 //! which other work moves less than throughput.
 
-use std::fs::{self, File};
-use std::io::Read;
-use std::os::fd::OwnedFd;
+use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::thread;
-
-use nix::pty::{Winsize, openpty};
+use std::process::Command;
 
 use crate::web_cost::{Asked, Cost, print};
+use crate::{files, programs};
 
 const PAIRS: usize = 24;
-const SIZE: Winsize = Winsize { ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
 
 struct Load {
     cost: Cost,
@@ -39,34 +34,20 @@ pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
 }
 
 fn one(prony: &Path, url: &str, view: bool) -> Result<Load, String> {
-    let said = |e: &dyn std::fmt::Display| format!("{}: {e}", prony.display());
-    let pty = openpty(Some(&SIZE), None).map_err(|e| said(&e))?;
-    let result = std::env::temp_dir().join(format!("prony-tui-cost-{}.json", std::process::id()));
-    let mut command = Command::new(prony);
-    command.args(["load", url, "-c", "20", "-d", "2s", "--warmup", "300ms", "--pin", "0", "--json"]);
-    command.arg(&result).env("TERM", "xterm-256color");
-    if !view {
-        command.arg("-q");
-    }
-    let end = || pty.slave.try_clone().map(Stdio::from).map_err(|e| said(&e));
-    let mut child = command.stdin(end()?).stdout(end()?).stderr(end()?).spawn().map_err(|e| said(&e))?;
-    let written = read_all(pty.master);
-    // The command holds the terminal's streams too: the reader ends when nobody does.
-    drop((command, pty.slave));
-    child.wait().map_err(|e| said(&e))?;
-    let written = written.join().map_err(|_| "the terminal ended early".to_owned())?;
-    let text = fs::read_to_string(&result).map_err(|e| said(&e))?;
-    let _ = fs::remove_file(&result);
+    let folder = std::env::temp_dir();
+    let at = |what: &str| folder.join(format!("prony-tui-cost-{}.{what}", std::process::id()));
+    let (result, terminal) = (at("json"), at("terminal"));
+    let line = format!(
+        "stty rows 40 cols 120; exec '{}' load {url} -c 20 -d 2s --warmup 300ms --pin 0 --json '{}' {}",
+        prony.display(),
+        result.display(),
+        if view { "" } else { "-q" }
+    );
+    let mut script = Command::new("script");
+    script.args(["--quiet", "--return", "--command", &line]).arg(&terminal).env("TERM", "xterm-256color");
+    programs::text(&mut script)?;
+    let (text, written) = (files::read(&result)?, fs::read(&terminal).map_err(files::at(&terminal))?);
+    [result, terminal].iter().for_each(|path| drop(fs::remove_file(path)));
     let drawn = written.windows(8).any(|bytes| bytes == b"\x1b[?1049h");
     Ok(Load { cost: Cost::of(&text)?, bytes: written.len(), drawn })
-}
-
-fn read_all(master: OwnedFd) -> thread::JoinHandle<Vec<u8>> {
-    thread::spawn(move || {
-        let (mut master, mut all, mut some) = (File::from(master), Vec::new(), [0; 8192]);
-        while let Ok(n @ 1..) = master.read(&mut some) {
-            all.extend_from_slice(&some[..n]);
-        }
-        all
-    })
 }

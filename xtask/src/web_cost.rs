@@ -2,8 +2,7 @@
 //! without `--web` alternate on one CPU; a listener takes the events as a browser does. Compared are neighbours, by CPU
 //! time over requests, which other work moves less than throughput.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -14,7 +13,7 @@ use prony_stats::interval::mean_interval;
 use serde_json::Value;
 
 use crate::median::{Estimate, pairs, ratio};
-use crate::programs::target;
+use crate::programs::{self, target};
 use crate::{built, own_prony};
 
 const PAIRS: usize = 100;
@@ -140,12 +139,9 @@ fn listen(child: &mut Child) -> Result<thread::JoinHandle<usize>, String> {
     Ok(thread::spawn(move || {
         // Whatever it says later must not fill the pipe.
         thread::spawn(move || said.read_to_end(&mut Vec::new()));
-        let get = |path: &str| -> String {
-            let Ok(mut stream) = TcpStream::connect(&address) else { return String::new() };
-            let _ = write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n");
-            let mut answer = Vec::new();
-            let _ = stream.read_to_end(&mut answer);
-            String::from_utf8_lossy(&answer).into_owned()
+        let get = |path: &str| {
+            programs::text(Command::new("curl").args(["--silent", &format!("{address}{path}")]))
+                .unwrap_or_default()
         };
         let events = get("/events").lines().filter(|line| line.starts_with("data:")).count();
         get("/report");

@@ -174,7 +174,6 @@ pub(crate) fn verdicts(runs: u64, base: u64, word: &str) -> Vec<Counted> {
 /// What the table says against the bars: a sentence for each that is not met.
 pub(crate) fn misses(table: &Table) -> Vec<String> {
     let mut counted = Vec::new();
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of runs")]
     let mut hold = |situation: String, what: &'static str, share: f64, runs: u64, bar: Bar| {
         counted.push(Counted { situation, what, runs, count: (share * real(runs)).round() as u64, bar });
     };

@@ -28,7 +28,7 @@ use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use serde_json::Value;
 
-pub(crate) use self::child::{Measured, Pinned, measured, pinned};
+pub(crate) use self::child::{Measured, measured};
 use self::figures::Run;
 use self::lines::Load;
 use self::measure::{Bench, Ready};

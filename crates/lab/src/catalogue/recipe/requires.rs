@@ -12,7 +12,7 @@ pub struct Requires {
     pub apt: Vec<String>,
     pub(crate) commands: Vec<String>,
     /// Debian packages needed to build what pip, npm, go, cargo, pecl, composer or mix build.
-    pub(crate) apt_build: Vec<String>,
+    pub apt_build: Vec<String>,
     /// Pinned Python packages (`flask==3.1.3`).
     pub pip: Vec<String>,
     /// Which Python will do (`>=3.9,<3.13`).

@@ -49,18 +49,12 @@ fn named(
     let folder = root.join("target/flame").join(name);
     files::anew(&folder)?;
     let text = files::read(&root.join("examples/slow-commit/compute").join(file))?;
-    let write = |text: &str| std::fs::write(folder.join(file), text).map_err(|e| format!("{file}: {e}"));
-    let git = |line: &str| programs::git_as(&folder, &line.split(' ').collect::<Vec<_>>());
-    write(&text)?;
-    for line in ["init -q", "add .", "commit -qm A", "tag fast"] {
-        git(line)?;
-    }
     let changed = text.replace(from, to);
     if changed == text {
         return Err(format!("{file} has no {from}"));
     }
-    write(&changed)?;
-    git("commit -qam B")?;
+    files::write(&folder.join(file), text)?;
+    programs::two_commits(&folder, || files::write(&folder.join(file), changed))?;
     let serve = serve.replace("PYTHON", program);
     let line = ["ci", "compare", "--base", "fast", "--build", build, "--serve", &serve, "--profile"];
     let mut command = Command::new(binary);

@@ -84,6 +84,14 @@ pub(crate) fn git_as(folder: &Path, arguments: &[&str]) -> Result<String, String
     git(folder, &[&own, arguments].concat())
 }
 
+/// A folder's files as a commit, tagged `fast`, and what a change makes of them as a second one.
+pub(crate) fn two_commits(folder: &Path, change: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    let git = |line: &str| git_as(folder, &line.split(' ').collect::<Vec<_>>()).map(drop);
+    ["init -q", "add .", "commit -qm A", "tag fast"].into_iter().try_for_each(git)?;
+    change()?;
+    git("commit -qam B")
+}
+
 /// The path of the program that a script of sh's finds or makes sure of, if it does.
 pub(crate) fn found(script: &str) -> Option<String> {
     text(Command::new("sh").args(["-c", script])).ok().filter(|said| !said.is_empty())

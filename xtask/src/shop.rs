@@ -39,12 +39,9 @@ fn found(root: &Path, binary: &Path, language: &str, [build, serve]: [&str; 2]) 
     for name in ["seed.sql", language] {
         programs::text(Command::new("cp").arg("-r").arg(from.join(name)).arg(&to))?;
     }
-    let git = |folder: &Path, line: &str| programs::git_as(folder, &line.split(' ').collect::<Vec<_>>());
-    for line in ["init -q", "add .", "commit -qm A", "tag fast"] {
-        git(&to, line)?;
-    }
-    git(&to.join(language), "apply query-per-row.patch")?;
-    git(&to, "commit -qam B")?;
+    programs::two_commits(&to, || {
+        programs::git(&to.join(language), &["apply", "query-per-row.patch"]).map(drop)
+    })?;
     let line =
         ["ci", "compare", "--base", "fast", "--directory", language, "--build", build, "--serve", serve];
     let load = ["--service", "db=postgresql:../seed.sql", "--load", "-c 4 -d 1s --blocks 5"];

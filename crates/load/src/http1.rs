@@ -24,13 +24,11 @@ const OLDEST: RequestPlace = RequestPlace(0);
 pub(crate) struct Http1 {
     requests: Arc<RequestBytes>,
     heads: Heads,
-    /// Room for requests of a list that are written at once.
     output: Vec<u8>,
 }
 
 pub(crate) struct Connection {
     framer: Framer,
-    /// Requests submitted that have no whole answer yet.
     unanswered: usize,
     /// The last so many of them are not wholly written.
     unsent: usize,

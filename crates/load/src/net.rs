@@ -133,7 +133,6 @@ impl Linux {
         }
     }
 
-    /// Whether a connected socket dialled itself.
     fn is_its_own_peer(&self, handle: Handle) -> bool {
         matches!(&self.endpoint, Endpoint::Tcp { address, .. } if sys::connected_to_itself(handle, address))
     }

@@ -60,14 +60,12 @@ const LAST_LOOK_NS: u64 = 2_000;
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) pipeline: u32,
-    /// Whether workers stay awake before a due instant.
     pub(crate) spin: bool,
     pub(crate) expect: Expectations,
     pub(crate) keepalive: bool,
     pub(crate) timeout_ns: u64,
     /// Set when the load is given up because another worker failed.
     pub(crate) given_up: AtomicBool,
-    /// Connections that each worker may leave to the server to close.
     pub(crate) closing_max: usize,
     pub(crate) control: Control,
 }
@@ -75,12 +73,10 @@ pub(crate) struct Shared {
 pub(crate) struct Assignment {
     /// Which of this process's workers of its origin it is, from 0.
     pub(crate) place: u32,
-    /// Which of those have a free connection.
     pub(crate) idle: Arc<Idle>,
     pub(crate) connections: u32,
     pub(crate) source: Source,
     pub(crate) request_order: Option<RequestOrder>,
-    /// What was sent and received before there were workers.
     pub(crate) before: RunTotal,
 }
 
@@ -108,7 +104,6 @@ pub(crate) struct Worker<N: Net, C: Codec> {
     /// Answers are being taken: what follows from them is written when all are.
     corked: bool,
     drops_bodies: bool,
-    /// Whether answers have long bodies lately.
     reads_short: bool,
     /// What was counted before the clock: connections, whether or not they are still open, and the probe's requests.
     before: RunTotal,
@@ -266,7 +261,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         until.min(self.next_due_ns(now).unwrap_or(u64::MAX)).min(self.closing.next_ns())
     }
 
-    /// When the schedule next wants something, if there is a place for it.
     fn next_due_ns(&self, now: u64) -> Option<u64> {
         let due = match &self.source {
             Source::Closed { .. } => None,
@@ -298,7 +292,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
     }
 
-    /// Everything that is due by time and not by an event.
     fn housekeep(&mut self, recorder: &mut Recorder, now: u64) {
         if let Some(stop_at) = self.shared.control.stop_at_ns() {
             // A worker that was kept from its loop may see it too late: what it has entered stays within.

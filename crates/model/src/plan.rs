@@ -69,7 +69,6 @@ pub struct Plan {
     pub warmup: Duration,
     /// How long a request may take from sending to the answer's last byte, and how long a connect that it waits for.
     pub timeout: Duration,
-    /// Whether a connection serves more than one request.
     pub keepalive: bool,
     /// What an answer must be to count as completed.
     pub expect: Expect,
@@ -147,7 +146,6 @@ impl ProtocolId {
     }
 }
 
-/// What is requested of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Work {
     /// The path of the plan's target, by this method, a token by RFC 9110.
@@ -180,20 +178,17 @@ impl Work {
     }
 }
 
-/// A request of a plan: what it has of its own, or else what the plan gives to all.
 #[derive(Debug, Clone, Copy)]
 pub struct PlannedRequest<'p> {
     plan: &'p Plan,
     pub method: &'p str,
     pub path: &'p str,
     pub userinfo: Option<&'p Secret>,
-    /// The number of its server among the plan's origins.
     pub origin: usize,
     own: Option<&'p OwnParts>,
 }
 
 impl<'p> PlannedRequest<'p> {
-    /// Those of the plan that are not given anew, and its own.
     pub fn headers(&self) -> impl Iterator<Item = &'p (String, Secret)> {
         let own = self.own_headers();
         let is_common = move |(name, _): &&(String, Secret)| !gives(own, name);
@@ -216,19 +211,16 @@ impl<'p> PlannedRequest<'p> {
         self.own.and_then(|own| own.expect.as_ref()).unwrap_or(&self.plan.expect)
     }
 
-    /// The length of its body, where it has one or its method asks for one.
     pub fn content_length(&self) -> Option<usize> {
         let has_body = !self.body().is_empty() || matches!(self.method, "POST" | "PUT" | "PATCH");
         has_body.then(|| self.body().len())
     }
 }
 
-/// Whether a header of this name is among them.
 pub fn gives(headers: &[(String, Secret)], name: &str) -> bool {
     headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name))
 }
 
-/// When requests are due.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Arrivals {
     /// A connection's next request is due when its last is answered.
@@ -272,7 +264,6 @@ impl Arrivals {
         }
     }
 
-    /// Their kind, as records and screens name it.
     pub fn kind(&self) -> ArrivalKind {
         match self {
             Arrivals::Closed => ArrivalKind::Closed,
@@ -349,7 +340,6 @@ impl Plan {
         self.work.origins(&self.target)
     }
 
-    /// Whether TLS is spoken with any of them.
     pub fn speaks_tls(&self) -> bool {
         self.origins().iter().any(|origin| origin.tls)
     }
@@ -374,7 +364,6 @@ impl Plan {
         }))
     }
 
-    /// A closed load with every default.
     pub fn closed(target: Target) -> Plan {
         Plan {
             target,

@@ -3,7 +3,6 @@
 use crate::error::{PlanError, wrong};
 use crate::target::without_userinfo;
 
-/// Whether it can stand in a request line.
 pub fn check_method(method: &str) -> Result<(), String> {
     if method.is_empty() || !method.bytes().all(is_token_byte) {
         let method: String = without_userinfo(method).chars().take(40).collect();
@@ -15,7 +14,6 @@ pub fn check_method(method: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether it can be sent as a header of one's own.
 pub fn check_header(name: &str, value: &str) -> Result<(), PlanError> {
     if name.is_empty() || !name.bytes().all(is_token_byte) {
         return wrong(format!("{name:?} is not a header's name: write -H 'Name: value'."));

@@ -18,7 +18,6 @@ pub(crate) enum Content {
 pub(crate) struct Reply {
     pub(crate) status: &'static str,
     pub(crate) kind: &'static str,
-    /// The methods that there are, where another was asked for.
     pub(crate) allow: &'static str,
     pub(crate) body: Body,
 }

@@ -35,7 +35,6 @@ pub(crate) enum Route {
     BadQuery(&'static str),
 }
 
-/// The paths that requests are counted by.
 pub(crate) const PATHS: [&str; 6] = ["/", "/json", "/echo", "/sleep", "/work", "other"];
 
 impl Route {
@@ -72,7 +71,6 @@ pub(crate) enum Persistence {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) route: Route,
-    /// Whether the answer's body is left out.
     pub(crate) is_head: bool,
     pub(crate) persistence: Persistence,
     pub(crate) body_end: BodyEnd,
@@ -194,7 +192,6 @@ fn number(digits: &[u8]) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// What is asked for by a method and a path, which may have a query.
 pub(crate) fn route(method: &str, target: &str) -> Route {
     let target = origin_form(target);
     let (path, query) = target.split_once('?').unwrap_or((target, ""));

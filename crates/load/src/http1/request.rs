@@ -3,7 +3,6 @@
 use prony_model::plan::PlannedRequest;
 use prony_model::target::basic;
 
-/// A request as it goes over the wire, to a server that is called so.
 pub(crate) fn build(host: &str, keepalive: bool, one: &PlannedRequest<'_>) -> Vec<u8> {
     let mut bytes = format!("{} {} HTTP/1.1\r\n", one.method, one.path).into_bytes();
     let given = |name: &str| one.headers().any(|(n, _)| n.eq_ignore_ascii_case(name));

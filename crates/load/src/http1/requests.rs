@@ -19,7 +19,6 @@ pub(crate) struct RequestBytes {
     pipeline: usize,
 }
 
-/// Where the requests of a list are, and what their answers have.
 #[derive(Debug)]
 struct Listed {
     /// Where each begins and ends; one more than there are requests.

@@ -9,7 +9,6 @@ use prony_model::Plan;
 use prony_model::plan::PlannedRequest;
 use prony_model::target::basic;
 
-/// A header of a request, its name in lower case.
 struct Header<'a> {
     name: Cow<'a, str>,
     value: Cow<'a, [u8]>,
@@ -44,12 +43,9 @@ pub(crate) fn build(plan: &Plan) -> Requests {
     requests.unwrap_or_else(|| Requests::new(&[], Vec::new()))
 }
 
-/// Which headers all requests have.
 struct Common {
-    /// Those that some have of their own.
     own: HashSet<String>,
     alone: bool,
-    /// They go to several servers.
     several: bool,
 }
 

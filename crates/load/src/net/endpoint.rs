@@ -91,7 +91,6 @@ fn check_sources(sources: &[IpAddr]) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// The addresses of all of a plan's origins.
 pub fn addresses_of(plan: &Plan) -> Result<Vec<SocketAddr>, LoadError> {
     let each = plan.origins().iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
     Ok(each.concat())

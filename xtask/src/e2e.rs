@@ -27,11 +27,11 @@ const LANES: [&[Step]; 3] = [
             let result = super::docs::check(run.root, run.binary);
             run.count("the generated pages are the binary's", result);
         }),
-        ("today's servers", Run::todays_part),
+        ("today's servers", |run| run.todays_part()),
         ("the installed servers", |run| {
             run.check("every installed server keeps the contract", &["servers", "check", "--all"]);
         }),
-        ("quickstart", Run::quickstart),
+        ("quickstart", |run| run.quickstart()),
         ("counts of HTTP/2 against servers' logs", |run| {
             if run.install {
                 run.check(
@@ -41,17 +41,17 @@ const LANES: [&[Step]; 3] = [
             }
             run.task("http2-counts", "http2-counts");
         }),
-        ("a published comparison", Run::replication),
+        ("a published comparison", |run| run.replication()),
     ],
     &[
         ("the web page in a browser", |run| run.task("web", "web")),
         ("h2spec's servers", |run| run.task("h2spec", "h2spec")),
         ("an application over a database", |run| run.task("shop", "shop")),
         ("GitHub's action and GitLab's template", |run| run.task("action", "action")),
-        ("a full disk", Run::full_disk),
+        ("a full disk", |run| run.full_disk()),
     ],
     &[
-        ("what a release consists of", Run::release),
+        ("what a release consists of", |run| run.release()),
         ("the documentation's site", |run| run.task("site", "site --contained")),
         ("servers in containers", |run| run.task("containers", "containers")),
     ],

@@ -7,11 +7,10 @@ use prony_analysis::comparison::{Options, choose_in, compare_candidates};
 use prony_analysis::slo::Slo;
 use prony_analysis::slo_run::hold_run;
 use prony_analysis::{analyse, history, run_log};
-use prony_model::Trial;
 use prony_model::histogram::SparseHistogram;
 use prony_model::run_log::RunLog;
-use prony_report::export::monitor::{self, Monitored};
-use prony_report::export::{csv, hgrm, hlog, openmetrics, seconds, trackers};
+use prony_model::{Measurement, Trial};
+use prony_report::export::{LOAD_FORMATS, csv, hgrm, hlog, openmetrics, trackers};
 use prony_report::page::{self, HistoryFrom, live};
 use prony_report::terminal::{self, TerminalOptions};
 use prony_report::{github, json, junit, markdown, site};
@@ -321,8 +320,9 @@ fn trials(log: &RunLog, options: &TerminalOptions) {
         let _ = markdown::trial(trial);
         openmetrics::write(trial, &mut out).expect("a Vec takes all");
         // A start that is no time is an error.
-        let _ = seconds::write(trial, &mut out);
-        let _ = monitor::write(&[Monitored { trial, server: trial.server.as_ref(), place: None }], &mut out);
+        for format in &LOAD_FORMATS {
+            let _ = (format.write)(trial, &Measurement::default(), &mut out);
+        }
     }
     for result in &log.results {
         if let (Some(found), Some(trial)) = (&result.capacity, &result.trial) {

@@ -19,19 +19,19 @@ const RANKED_MIN: usize = 8;
 /// What a slow machine can bring about by itself; any other failed request is the server's or Prony's.
 const FOR_TIME: [&str; 2] = ["connect_timeout", "request_timeout"];
 
-type Step = (&'static str, fn(&mut Run));
+type Step = (&'static str, fn(&mut Run<'_>));
 /// Work that needs apt's lock, that needs neither it nor containers, and that is in containers: none waits for the others.
 const LANES: [&[Step]; 3] = [
     &[
         ("the generated pages", |run| {
-            let result = super::docs::check(&run.root, &run.binary);
+            let result = super::docs::check(run.root, run.binary);
             run.count("the generated pages are the binary's", result);
         }),
-        ("today's servers", Run::todays_part),
+        ("today's servers", |run| run.todays_part()),
         ("the installed servers", |run| {
             run.check("every installed server keeps the contract", &["servers", "check", "--all"]);
         }),
-        ("quickstart", Run::quickstart),
+        ("quickstart", |run| run.quickstart()),
         ("counts of HTTP/2 against servers' logs", |run| {
             if run.install {
                 run.check(
@@ -41,27 +41,27 @@ const LANES: [&[Step]; 3] = [
             }
             run.task("http2-counts", "http2-counts");
         }),
-        ("a published comparison", Run::replication),
+        ("a published comparison", |run| run.replication()),
     ],
     &[
         ("the web page in a browser", |run| run.task("web", "web")),
         ("h2spec's servers", |run| run.task("h2spec", "h2spec")),
         ("an application over a database", |run| run.task("shop", "shop")),
         ("GitHub's action and GitLab's template", |run| run.task("action", "action")),
-        ("a full disk", Run::full_disk),
+        ("a full disk", |run| run.full_disk()),
     ],
     &[
-        ("what a release consists of", Run::release),
+        ("what a release consists of", |run| run.release()),
         ("the documentation's site", |run| run.task("site", "site --contained")),
         ("servers in containers", |run| run.task("containers", "containers")),
     ],
 ];
 
 /// A step as it is done: its lines are printed at its end.
-struct Run {
-    root: PathBuf,
-    binary: PathBuf,
-    folder: PathBuf,
+struct Run<'a> {
+    root: &'a Path,
+    binary: &'a Path,
+    folder: &'a Path,
     install: bool,
     /// Of what was checked, a line that begins with `ok` or `FAILED` each.
     text: String,
@@ -128,16 +128,11 @@ fn enabled_units() -> Vec<PathBuf> {
     wants.filter_map(|folder| files::list(folder).ok()).flatten().collect()
 }
 
-impl Run {
-    fn new(root: &Path, binary: &Path, folder: &Path) -> Self {
-        Run {
-            root: root.to_owned(),
-            binary: binary.to_owned(),
-            folder: folder.to_owned(),
-            install: env::var("YES").is_ok_and(|yes| !yes.is_empty())
-                || env::var("CI").is_ok_and(|ci| ci == "true"),
-            text: String::new(),
-        }
+impl<'a> Run<'a> {
+    fn new(root: &'a Path, binary: &'a Path, folder: &'a Path) -> Self {
+        let install =
+            env::var("YES").is_ok_and(|yes| !yes.is_empty()) || env::var("CI").is_ok_and(|ci| ci == "true");
+        Run { root, binary, folder, install, text: String::new() }
     }
 
     /// Installs the servers whose turn it is, and holds each against the contract.
@@ -183,7 +178,7 @@ impl Run {
     /// Another task of this program, whose checks are lines that begin with `ok` or `FAILED`.
     fn task(&mut self, name: &str, line: &str) {
         let ran = programs::own().and_then(|mut own| {
-            programs::output(self.in_folder(own.args(line.split(' ')).env("PRONY", &self.binary)))
+            programs::output(self.in_folder(own.args(line.split(' ')).env("PRONY", self.binary)))
         });
         match ran {
             Err(why) => self.count(name, Err(why)),
@@ -215,17 +210,17 @@ impl Run {
     }
 
     /// In the lane's folder, and without waiting for the other lanes' benches or for an idle second beside them.
-    fn in_folder<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+    fn in_folder<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         let turn = self.folder.join(format!("turn-{:?}", thread::current().id()));
-        command.current_dir(&self.folder).env("PRONY_TURN", turn).env("PRONY_DISTURBED", "keep")
+        command.current_dir(self.folder).env("PRONY_TURN", turn).env("PRONY_DISTURBED", "keep")
     }
 
     fn output(&self, arguments: &[&str]) -> Result<Output, String> {
-        programs::output(self.in_folder(Command::new(&self.binary).args(arguments)))
+        programs::output(self.in_folder(Command::new(self.binary).args(arguments)))
     }
 
     fn prony(&self, arguments: &[&str]) -> Result<String, String> {
-        programs::text(self.in_folder(Command::new(&self.binary).args(arguments)))
+        programs::text(self.in_folder(Command::new(self.binary).args(arguments)))
     }
 
     /// Whether a bench has anything to run with the servers that are installed.
@@ -248,7 +243,7 @@ impl Run {
             &[&line[..], &["-q", "-o", "quickstart.jsonl"]].concat(),
         );
         let report = ["report", "quickstart.jsonl", "--format", "json"];
-        let report = programs::json(self.in_folder(Command::new(&self.binary).args(report)));
+        let report = programs::json(self.in_folder(Command::new(self.binary).args(report)));
         let result = report.and_then(|report| {
             let (measured, _) = programs::measured(&report);
             let wrong = wrong_answers(&self.folder.join("quickstart.jsonl"))?;
@@ -277,7 +272,7 @@ impl Run {
         let _ = fs::remove_file(self.folder.join("published.jsonl"));
         let result = self.prony(&[&line[..], &["-q", "-o", "published.jsonl"]].concat()).and_then(|_| {
             let markdown = self.prony(&["report", "published.jsonl", "--format", "markdown"])?;
-            replication::is_whole(&replication::candidates(&self.root)?, &markdown)
+            replication::is_whole(&replication::candidates(self.root)?, &markdown)
         });
         self.count("a published comparison has the source's figures, and names whom it skipped", result);
     }

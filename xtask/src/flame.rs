@@ -8,48 +8,13 @@ use serde_json::Value;
 
 use crate::{files, programs};
 
-/// A language, what must be there, its file, the change (from, to), how it is built and started, and the function.
+/// A language, what finds what must be there, its file, the change (from, to), how it is built and started, and the function.
+#[rustfmt::skip]
 const LANGUAGES: [[&str; 8]; 4] = [
-    [
-        "C",
-        "cc",
-        "server.c",
-        "TURNS 0",
-        "TURNS 200000",
-        "cc -O2 -g -pthread server.c -o server",
-        "./server {port}",
-        "burn_cpu",
-    ],
-    [
-        "Go",
-        "go",
-        "server.go",
-        "turns = 0",
-        "turns = 200000",
-        "go build -o server server.go",
-        "./server {port}",
-        "main.burnCPU",
-    ],
-    [
-        "Rust",
-        "rustc",
-        "server.rs",
-        "TURNS: u32 = 0",
-        "TURNS: u32 = 200000",
-        "rustc -O -g server.rs -o server",
-        "./server {port}",
-        "burn_cpu",
-    ],
-    [
-        "Python",
-        PYTHON,
-        "server.py",
-        "TURNS = 0",
-        "TURNS = 2000",
-        "true",
-        "PYTHON server.py {port}",
-        "burn_cpu (server.py)",
-    ],
+    ["C", "command -v cc", "server.c", "TURNS 0", "TURNS 200000", "cc -O2 -g -pthread server.c -o server", "./server {port}", "burn_cpu"],
+    ["Go", "command -v go", "server.go", "turns = 0", "turns = 200000", "go build -o server server.go", "./server {port}", "main.burnCPU"],
+    ["Rust", "command -v rustc", "server.rs", "TURNS: u32 = 0", "TURNS: u32 = 200000", "rustc -O -g server.rs -o server", "./server {port}", "burn_cpu"],
+    ["Python from 3.12 on", PYTHON, "server.py", "TURNS = 0", "TURNS = 2000", "true", "PYTHON server.py {port}", "burn_cpu (server.py)"],
 ];
 /// A Python that tells perf the names of functions.
 const PYTHON: &str = "for p in $PRONY_PYTHON python3.14 python3.13 python3.12 python3 ~/.pyenv/versions/3.1[2-9]*/bin/python3; do \
@@ -57,31 +22,22 @@ const PYTHON: &str = "for p in $PRONY_PYTHON python3.14 python3.13 python3.12 py
 
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let binary = crate::prony(root)?;
-    if found("command -v perf").is_none() {
+    if programs::found("command -v perf").is_none() {
         println!("skipped: perf is not installed (apt-get install linux-perf)");
         return Ok(());
     }
     let mut all = programs::Checks::default();
     for language in LANGUAGES {
         let [name, needs, ..] = language;
-        let program = if needs == PYTHON { found(PYTHON) } else { found(&format!("command -v {needs}")) };
-        match program {
+        match programs::found(needs) {
             Some(program) => all.count(
                 &format!("the function that computes is named in {name}"),
                 named(root, &binary, language, &program),
             ),
-            None => println!(
-                "skipped: there is no {name} here{}",
-                if needs == PYTHON { " from 3.12 on" } else { "" }
-            ),
+            None => println!("skipped: there is no {name} here"),
         }
     }
     all.ended("profiles")
-}
-
-fn found(script: &str) -> Option<String> {
-    let said = programs::text(Command::new("sh").args(["-c", script])).ok()?;
-    Some(said.trim().to_owned()).filter(|said| !said.is_empty())
 }
 
 fn named(
@@ -93,21 +49,12 @@ fn named(
     let folder = root.join("target/flame").join(name);
     files::anew(&folder)?;
     let text = files::read(&root.join("examples/slow-commit/compute").join(file))?;
-    let write = |text: &str| std::fs::write(folder.join(file), text).map_err(|e| format!("{file}: {e}"));
-    let git = |line: &str| {
-        let who = ["-c", "user.name=xtask", "-c", "user.email=xtask@localhost"];
-        programs::text(Command::new("git").current_dir(&folder).args(who).args(line.split(' '))).map(drop)
-    };
-    write(&text)?;
-    for line in ["init -q", "add .", "commit -qm A", "tag fast"] {
-        git(line)?;
-    }
     let changed = text.replace(from, to);
     if changed == text {
         return Err(format!("{file} has no {from}"));
     }
-    write(&changed)?;
-    git("commit -qam B")?;
+    files::write(&folder.join(file), text)?;
+    programs::two_commits(&folder, || files::write(&folder.join(file), changed))?;
     let serve = serve.replace("PYTHON", program);
     let line = ["ci", "compare", "--base", "fast", "--build", build, "--serve", &serve, "--profile"];
     let mut command = Command::new(binary);

@@ -181,7 +181,7 @@ impl Bench<'_> {
         let heard = sealed(agents, share)?;
         let bytes = heard.first().map_or(0, |(_, message)| message.len());
         let mut gathered = Gathered::new(&plan, agents);
-        let before = used_s()?;
+        let (before, _) = used()?;
         for second in 0..REPLAYED_S {
             for (agent, (session, message)) in heard.iter().enumerate() {
                 let text = session.open(message.clone()).ok_or("a message does not open")?;
@@ -197,9 +197,8 @@ impl Bench<'_> {
                 black_box(gathered.snapshot());
             });
         }
-        let cores = (used_s()? - before) / real(REPLAYED_S as u64);
-        let usage = getrusage(UsageWho::RUSAGE_SELF).map_err(|e| e.to_string())?;
-        let memory_kb = u64::try_from(usage.max_rss()).unwrap_or(0);
+        let (after, memory_kb) = used()?;
+        let cores = (after - before) / real(REPLAYED_S as u64);
         let completed = share.requests.completed;
         let what = format!(
             "shares of {completed} requests a second, {bytes} bytes each, from {agents} agents every second"
@@ -297,11 +296,12 @@ fn recorded(url: &str, rate: Option<f64>) -> Result<(Plan, Vec<WindowDelta>), St
     Ok((plan, shares))
 }
 
-/// CPU time of this process, in seconds.
-fn used_s() -> Result<f64, String> {
+/// CPU time of this process, in seconds, and the most memory that it had, in kB.
+fn used() -> Result<(f64, u64), String> {
     let usage = getrusage(UsageWho::RUSAGE_SELF).map_err(|e| e.to_string())?;
     let times = [usage.user_time(), usage.system_time()];
-    Ok(times.iter().map(|time| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6).sum())
+    let seconds = times.iter().map(|time| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6).sum();
+    Ok((seconds, u64::try_from(usage.max_rss()).unwrap_or(0)))
 }
 
 /// The controller's session with each agent, and what that agent says.

@@ -36,16 +36,17 @@ mod soak;
 mod suite;
 mod tidy;
 mod truth;
-mod tui_cost;
 mod two_hosts;
+mod view_cost;
 mod web;
-mod web_cost;
 mod web_data;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
+
+use view_cost::View;
 
 #[derive(Parser)]
 #[command(name = "cargo xtask")]
@@ -73,9 +74,9 @@ enum Task {
     /// Make a site of docs/
     Site(site::Asked),
     /// Open the web page in a browser; --cost measures what a watched page costs a load
-    Web(web_cost::Asked),
+    Web(view_cost::Asked),
     /// Measure, by --cost, what the terminal's view costs a load
-    Tui(web_cost::Asked),
+    Tui(view_cost::Asked),
     /// Simulate trials of known truth
     Coverage(coverage::Asked),
     /// Hold the release binary against known answers on real sockets
@@ -105,9 +106,6 @@ enum Task {
     /// What `hammer` starts: takes each core half of the time
     #[command(hide = true)]
     Busy,
-    /// What `peers` starts: becomes a command, on one CPU
-    #[command(hide = true)]
-    Pinned(peers::Pinned),
     /// What `peers` starts: the parent of a tool
     #[command(hide = true)]
     Measured(peers::Measured),
@@ -131,9 +129,9 @@ fn main() -> ExitCode {
         Task::Shop => shop::run(root),
         Task::Flame => flame::run(root),
         Task::Site(asked) => site::run(root, &asked),
-        Task::Web(asked) if asked.cost => web_cost::run(root, &asked),
+        Task::Web(asked) if asked.cost => view_cost::run(root, &asked, View::Page),
         Task::Web(_) => web::run(root),
-        Task::Tui(asked) if asked.cost => tui_cost::run(root, &asked),
+        Task::Tui(asked) if asked.cost => view_cost::run(root, &asked, View::Terminal),
         Task::Tui(_) => Err("tui measures what the view costs: give --cost".to_owned()),
         Task::Coverage(asked) => coverage::run(root, &asked),
         Task::Truth(asked) => truth::run(root, &asked),
@@ -149,7 +147,6 @@ fn main() -> ExitCode {
         Task::Replications(asked) => replications::run(root, &asked),
         Task::Packages(asked) => packages::run(root, &asked),
         Task::Busy => hammer::busy(),
-        Task::Pinned(asked) => peers::pinned(&asked),
         Task::Measured(asked) => peers::measured(&asked),
         Task::Floor(asked) => peers::floor::run(&asked),
         Task::CountingServer => peers::counting::run(),

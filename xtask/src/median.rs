@@ -45,7 +45,6 @@ pub(crate) fn at_most(k: u64, n: u64, p: f64) -> f64 {
     Binomial::new(p, n).map_or(f64::NAN, |binomial| binomial.cdf(k))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts and nanoseconds, below 2^53")]
 pub(crate) fn real(value: u64) -> f64 {
     value as f64
 }

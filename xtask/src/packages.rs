@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use clap::Parser;
-use toml::{Table, Value};
+use prony_lab::catalogue::{Catalogue, Recipe, Server, Verified};
 
 use crate::page::{NONE, date, table};
 use crate::{files, programs};
@@ -62,27 +62,21 @@ pub(crate) fn run(root: &Path, asked: &Asked) -> Result<(), String> {
     Ok(())
 }
 
-type Recipes = BTreeMap<String, (Table, Vec<Table>)>;
+/// Of each server its recipe and its records.
+type Recipes = BTreeMap<String, (Recipe, Vec<Verified>)>;
 
 fn recipes(root: &Path) -> Result<Recipes, String> {
-    let mut recipes = Recipes::new();
-    for path in files::list(&root.join("servers"))?.iter().filter(|path| path.join("server.toml").is_file()) {
-        let records = files::toml(&path.join("verified.toml"))?;
-        let records = records.get("verified").and_then(Value::as_array).cloned().unwrap_or_default();
-        let records = records.iter().filter_map(|record| record.as_table().cloned()).collect();
-        recipes.insert(files::name(path), (files::toml(&path.join("server.toml"))?, records));
+    let catalogue = Catalogue::load(&[root.join("servers")]);
+    if let Some(broken) = catalogue.broken.first() {
+        return Err(broken.error.clone());
     }
-    Ok(recipes)
+    let records = |(name, server): (String, Server)| (name, (server.recipe.clone(), server.verified()));
+    Ok(catalogue.servers.into_iter().map(records).collect())
 }
 
 /// The packages of a recipe's default: to run it, then to build it.
-fn packages(recipe: &Table) -> Vec<String> {
-    let requires = recipe.get("requires").and_then(Value::as_table);
-    let of = |key: &str| {
-        let named = requires.and_then(|table| table.get(key)).and_then(Value::as_array);
-        named.into_iter().flatten().filter_map(|name| Some(name.as_str()?.to_owned())).collect::<Vec<_>>()
-    };
-    [of("apt"), of("apt_build")].concat()
+fn packages(recipe: &Recipe) -> Vec<String> {
+    [&recipe.requires.apt[..], &recipe.requires.apt_build].concat()
 }
 
 /// The version of each package that is there, without its epoch and what the distribution adds.
@@ -147,18 +141,15 @@ fn by_server(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String 
     table(&format!("server | {}", heads.join(" | ")), &rules, alike)
 }
 
-fn on(system: &System, name: &str, recipe: &Table, records: &[Table]) -> String {
-    let field =
-        |record: &Table, key: &str| record.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let [distribution, release] =
-        system.name.split_once(' ').map_or(["", ""], |(name, release)| [name, release]);
-    let is_it = |record: &&Table| {
-        let machine = field(record, "machine");
-        let is_here = machine.starts_with(distribution) && machine.contains(&format!(" {release} "));
-        field(record, "candidate") == name && field(record, "runtime") == "native" && is_here
+fn on(system: &System, name: &str, recipe: &Recipe, records: &[Verified]) -> String {
+    let (distribution, release) = system.name.split_once(' ').unwrap_or_default();
+    let is_it = |record: &&Verified| {
+        let is_here =
+            record.machine.starts_with(distribution) && record.machine.contains(&format!(" {release} "));
+        record.candidate == name && record.runtime == "native" && is_here
     };
     if let Some(record) = records.iter().find(is_it) {
-        return field(record, "date");
+        return record.date.clone();
     }
     let named = packages(recipe);
     let missing: Vec<&str> =
@@ -168,6 +159,12 @@ fn on(system: &System, name: &str, recipe: &Table, records: &[Table]) -> String 
         (Some(first), []) => format!("{first} {}", system.versions[first]),
         (Some(_), missing) => format!("**no**: {}", missing.join(", ")),
     }
+}
+
+/// The versions of PHP that a recipe offers, the default first.
+fn offered(recipe: &Recipe) -> Option<Vec<&str>> {
+    let axis = recipe.axes.iter().find(|axis| axis.name == "php")?;
+    Some(axis.values.iter().map(|value| value.name.as_str()).collect())
 }
 
 /// Which servers of PHP were run with which version in a container; the reasons why not are below the table, by number.
@@ -181,9 +178,8 @@ fn php(recipes: &Recipes) -> String {
         (at + 1).to_string()
     };
     let rows = recipes.iter().filter_map(|(name, (recipe, records))| {
-        let offered = recipe.get("axes")?.get("php")?.as_table()?;
-        let cell =
-            |version: &&str| of_php(name, version, recipe, offered, records).unwrap_or_else(&mut number);
+        offered(recipe)?;
+        let cell = |version: &&str| of_php(name, version, recipe, records).unwrap_or_else(&mut number);
         Some([format!("`{name}`")].into_iter().chain(PHP.iter().map(cell)).collect())
     });
     let table = by_server(&PHP, rows);
@@ -197,26 +193,17 @@ fn php(recipes: &Recipes) -> String {
 }
 
 /// When a server was run with this version of PHP (–: it is for none so old); else why not.
-fn of_php(
-    name: &str,
-    version: &str,
-    recipe: &Table,
-    offered: &Table,
-    records: &[Table],
-) -> Result<String, String> {
-    let label = format!("{name}:{version}");
-    let of = |record: &&Table, key: &str| record.get(key).and_then(Value::as_str).map(str::to_owned);
-    // A version that is the default has no label of its own.
-    let is_default = offered.get(version).and_then(Value::as_table).is_some_and(Table::is_empty);
-    let is_it = |record: &&Table| {
-        let candidate = of(record, "candidate").unwrap_or_default();
-        let in_image = of(record, "runtime").is_some_and(|runtime| runtime != "native");
-        candidate == label || (is_default && in_image && candidate == name)
+fn of_php(name: &str, version: &str, recipe: &Recipe, records: &[Verified]) -> Result<String, String> {
+    let (label, offered) = (format!("{name}:{version}"), offered(recipe).unwrap_or_default());
+    let is_it = |record: &&Verified| {
+        // A version that is the default has no label of its own.
+        let is_default = offered.first() == Some(&version) && record.runtime != "native";
+        record.candidate == label || (is_default && record.candidate == name)
     };
-    if let Some(date) = records.iter().filter(is_it).filter_map(|record| of(&record, "date")).max() {
-        return Ok(date);
+    if let Some(date) = records.iter().filter(is_it).map(|record| &record.date).max() {
+        return Ok(date.clone());
     }
-    if !offered.contains_key(version) {
+    if !offered.contains(&version) {
         let why =
             NOT_OFFERED.iter().find(|(server, versions, _)| *server == name && versions.contains(&version));
         return match why {
@@ -225,10 +212,8 @@ fn of_php(
             None => Err("not offered".to_owned()),
         };
     }
-    let requires = |key: &str| recipe.get("requires").is_some_and(|table| table.get(key).is_some());
-    let sources = [("composer", "Packagist"), ("pecl", "PECL")];
-    let sources: Vec<&str> =
-        sources.into_iter().filter(|(key, _)| requires(key)).map(|(_, name)| name).collect();
+    let sources = [(recipe.requires.composer, "Packagist"), (!recipe.requires.pecl.is_empty(), "PECL")];
+    let sources: Vec<&str> = sources.into_iter().filter_map(|(of, name)| of.then_some(name)).collect();
     let from = match sources.as_slice() {
         [] => "the project's own image".to_owned(),
         sources => format!("sources from {}", sources.join(" and ")),
@@ -240,6 +225,18 @@ fn of_php(
 mod tests {
     use super::*;
 
+    fn recipe(more: &str) -> Recipe {
+        let text = "schema = \"prony.server/1\"\ntitle = \"t\"\nlanguage = \"L\"\nkind = \"runtime\"\nroutes = [\"text\"]\n\
+                    processes = \"single\"\nkeepalive = true\n[start]\ncommand = [\"x\", \"{port}\"]\n";
+        Recipe::parse("server.toml", &format!("{text}{more}")).unwrap()
+    }
+
+    fn record(candidate: &str, runtime: &str) -> Verified {
+        let [candidate, runtime, date] = [candidate, runtime, "2026-01-02"].map(str::to_owned);
+        let [version, how, machine, recipe] = [const { String::new() }; 4];
+        Verified { candidate, version, date, runtime, how, machine, recipe, takes: None }
+    }
+
     #[test]
     fn versions_are_the_programs_own_as_they_would_be_installed() {
         let policy = "php-fpm:\n  Installed: (none)\n  Candidate: 2:8.4+96\n  Version table:\n     2:8.4+96 500\n\
@@ -250,12 +247,11 @@ mod tests {
 
     #[test]
     fn a_server_was_run_or_is_in_the_lists_or_lacks_a_package() {
-        let recipe: Table =
-            toml::from_str("[requires]\napt = [\"nginx\", \"php-fpm\"]\napt_build = [\"make\"]\n").unwrap();
-        let record: Table = toml::from_str(
-            "candidate = \"nginx-fpm\"\ndate = \"2026-01-02\"\nruntime = \"native\"\nmachine = \"Debian GNU/Linux 13 (trixie), x86_64\"",
-        )
-        .unwrap();
+        let recipe = recipe("[requires]\napt = [\"nginx\", \"php-fpm\"]\napt_build = [\"make\"]\n");
+        let record = Verified {
+            machine: "Debian GNU/Linux 13 (trixie), x86_64".to_owned(),
+            ..record("nginx-fpm", "native")
+        };
         let system = |name: &str, packages: &[&str]| System {
             name: name.to_owned(),
             versions: packages.iter().map(|package| ((*package).to_owned(), "1.2".to_owned())).collect(),
@@ -265,19 +261,16 @@ mod tests {
         assert_eq!(said(&system("Debian 13", &[])), "2026-01-02");
         assert_eq!(said(&system("Debian 12", &all)), "nginx 1.2");
         assert_eq!(said(&system("Ubuntu 24.04", &all[..1])), "**no**: php-fpm, make");
-        assert_eq!(on(&system("Debian 12", &[]), "deno", &Table::new(), &[]), "–");
+        assert_eq!(on(&system("Debian 12", &[]), "deno", &self::recipe(""), &[]), "–");
     }
 
     #[test]
     fn a_version_of_php_has_a_date_or_a_reason() {
-        let recipe: Table =
-            toml::from_str("[requires]\ncomposer = true\n[axes.php]\npackaged = {}\n\"8.1\" = { image = \"i\" }\n\"8.2\" = { image = \"j\" }")
-                .unwrap();
-        let offered = recipe["axes"]["php"].as_table().unwrap();
-        let record: Table =
-            toml::from_str("candidate = \"amphp:8.1\"\ndate = \"2026-01-02\"\nruntime = \"podman 4\"")
-                .unwrap();
-        let said = |version: &str| of_php("amphp", version, &recipe, offered, std::slice::from_ref(&record));
+        let recipe = recipe(
+            "[requires]\ncomposer = true\n[axes.php]\npackaged = {}\n\"8.1\" = { image = \"i\" }\n\"8.2\" = { image = \"j\" }",
+        );
+        let record = record("amphp:8.1", "podman 4");
+        let said = |version: &str| of_php("amphp", version, &recipe, std::slice::from_ref(&record));
         assert_eq!(said("8.1"), Ok("2026-01-02".to_owned()));
         assert!(said("8.2").unwrap_err().contains("sources from Packagist, which could not be reached"));
         assert!(said("7.4").unwrap_err().contains("PHP 8.1 and newer"));
@@ -286,12 +279,9 @@ mod tests {
     #[test]
     fn every_version_that_a_recipe_does_not_offer_has_its_reason() {
         for (name, (recipe, _)) in recipes(&crate::root()).unwrap() {
-            let Some(offered) = recipe.get("axes").and_then(|axes| axes.get("php")).and_then(Value::as_table)
-            else {
-                continue;
-            };
-            for version in PHP.iter().filter(|version| !offered.contains_key(**version)) {
-                let said = of_php(&name, version, &recipe, offered, &[]);
+            let Some(offered) = offered(&recipe) else { continue };
+            for version in PHP.iter().filter(|version| !offered.contains(version)) {
+                let said = of_php(&name, version, &recipe, &[]);
                 assert_ne!(said, Err("not offered".to_owned()), "{name}:{version}");
             }
         }

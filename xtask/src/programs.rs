@@ -78,6 +78,25 @@ pub(crate) fn git(folder: &Path, arguments: &[&str]) -> Result<String, String> {
     text(Command::new("git").args(arguments).current_dir(folder))
 }
 
+/// The same by somebody who may commit wherever this runs.
+pub(crate) fn git_as(folder: &Path, arguments: &[&str]) -> Result<String, String> {
+    let own = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"];
+    git(folder, &[&own, arguments].concat())
+}
+
+/// A folder's files as a commit, tagged `fast`, and what a change makes of them as a second one.
+pub(crate) fn two_commits(folder: &Path, change: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    let git = |line: &str| git_as(folder, &line.split(' ').collect::<Vec<_>>()).map(drop);
+    ["init -q", "add .", "commit -qm A", "tag fast"].into_iter().try_for_each(git)?;
+    change()?;
+    git("commit -qam B")
+}
+
+/// The path of the program that a script of sh's finds or makes sure of, if it does.
+pub(crate) fn found(script: &str) -> Option<String> {
+    text(Command::new("sh").args(["-c", script])).ok().filter(|said| !said.is_empty())
+}
+
 /// The commit of a tree, with a word where the tree differs from it.
 pub(crate) fn commit(root: &Path) -> String {
     git(root, &["describe", "--always", "--dirty"]).unwrap_or_else(|_| "unknown".to_owned())

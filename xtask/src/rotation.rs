@@ -9,17 +9,8 @@ use serde_json::Value;
 
 const PARTS: u64 = 6;
 /// Always: what the built-in experiment compares, each installed within a minute.
-const ALWAYS: [&str; 9] = [
-    "apache-fpm",
-    "bjoern-bottle",
-    "caddy-fpm",
-    "go-net-http",
-    "gunicorn",
-    "hyper",
-    "nginx-fpm",
-    "node-http",
-    "php-server",
-];
+const ALWAYS: &str =
+    "apache-fpm bjoern-bottle caddy-fpm go-net-http gunicorn hyper nginx-fpm node-http php-server";
 /// Without these a registry's packages cannot be had. Debian, PyPI, npm, Go and crates.io are taken for granted:
 /// without them, a failure is to be seen.
 const HOSTS: [(&str, &str); 4] = [
@@ -52,7 +43,7 @@ fn of_day(listed: &str, day: u64, reachable: &mut dyn FnMut(&'static str) -> boo
     let mut turn = 0;
     for server in &all {
         let Some(name) = server["server"].as_str() else { return Err("a server without a name".to_owned()) };
-        let always = ALWAYS.contains(&name);
+        let always = ALWAYS.split(' ').any(|one| one == name);
         if !always {
             turn += 1;
         }

@@ -7,27 +7,23 @@ use std::process::Command;
 use crate::{files, programs};
 
 /// A folder of the example, a program that it takes, how it is built, and how it is started.
+#[rustfmt::skip]
 const LANGUAGES: [[&str; 4]; 3] = [
     ["node", "npm", "npm ci --silent", "node server.js {port}"],
-    [
-        "python",
-        "python3",
-        "python3 -m venv v && v/bin/pip install -q -r requirements.txt",
-        "v/bin/python server.py {port}",
-    ],
+    ["python", "python3", "python3 -m venv v && v/bin/pip install -q -r requirements.txt", "v/bin/python server.py {port}"],
     ["go", "go", "go build -o shop .", "./shop {port}"],
 ];
 
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let binary = crate::prony(root)?;
     let database = "ls /usr/lib/postgresql/*/bin/initdb";
-    if programs::text(Command::new("sh").args(["-c", database])).is_err() {
+    if programs::found(database).is_none() {
         println!("skipped: PostgreSQL is not installed (apt-get install postgresql)");
         return Ok(());
     }
     let mut all = programs::Checks::default();
     for [language, program, build, serve] in LANGUAGES {
-        if programs::text(Command::new("sh").args(["-c", &format!("command -v {program}")])).is_err() {
+        if programs::found(&format!("command -v {program}")).is_none() {
             println!("skipped: {program} is not installed");
             continue;
         }
@@ -43,15 +39,9 @@ fn found(root: &Path, binary: &Path, language: &str, [build, serve]: [&str; 2]) 
     for name in ["seed.sql", language] {
         programs::text(Command::new("cp").arg("-r").arg(from.join(name)).arg(&to))?;
     }
-    let git = |folder: &Path, line: &str| {
-        let who = ["-c", "user.name=xtask", "-c", "user.email=xtask@localhost"];
-        programs::text(Command::new("git").current_dir(folder).args(who).args(line.split(' '))).map(drop)
-    };
-    for line in ["init -q", "add .", "commit -qm A", "tag fast"] {
-        git(&to, line)?;
-    }
-    git(&to.join(language), "apply query-per-row.patch")?;
-    git(&to, "commit -qam B")?;
+    programs::two_commits(&to, || {
+        programs::git(&to.join(language), &["apply", "query-per-row.patch"]).map(drop)
+    })?;
     let line =
         ["ci", "compare", "--base", "fast", "--directory", language, "--build", build, "--serve", serve];
     let load = ["--service", "db=postgresql:../seed.sql", "--load", "-c 4 -d 1s --blocks 5"];

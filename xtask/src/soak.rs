@@ -127,7 +127,6 @@ fn rss_kib(pid: u32) -> Option<u64> {
 fn slope(rss_kib: &[u64]) -> Option<Interval> {
     let settled = rss_kib.get(SETTLED_AFTER_S.min(rss_kib.len() / 2)..)?;
     let span = settled.len().div_ceil(POINTS_MAX).max(1);
-    #[expect(clippy::cast_precision_loss, reason = "kibibytes and seconds, far below 2^52")]
     let points: Vec<(f64, f64)> = settled
         .chunks_exact(span)
         .enumerate()

@@ -33,7 +33,6 @@ const INTERVAL_METHOD: &str = "95 % intervals: Student's t over trials (one per 
 
 const WIDENED: &str = "intervals are 1 + 2/n times as wide, since the run ended when they were narrow enough";
 
-/// Named trials in a note before "and N more".
 const NAMED_MAX: usize = 3;
 
 /// Analyses a run: invalid, interrupted and failed trials are only counted; of several results of one trial the last
@@ -222,7 +221,6 @@ fn elapsed_ns(results: &Results<'_>) -> Option<u64> {
     u64::try_from(end - start).ok()
 }
 
-/// Ended early, and not gone on with since.
 fn interrupted(log: &RunLog) -> bool {
     let last = log.events.iter().rev().find(|e| e.is_one_of(&[Interrupted, Resumed, Finished]));
     last.is_some_and(|e| e.is_one_of(&[Interrupted]))

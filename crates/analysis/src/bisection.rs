@@ -51,7 +51,6 @@ impl Bisection {
         self.next
     }
 
-    /// What makes a revision bad: what a comparison declares.
     pub fn conditions(&self) -> &[FailIf] {
         self.dividing.as_ref().map_or(&self.conditions, std::slice::from_ref)
     }

@@ -111,7 +111,6 @@ pub(crate) fn plan_names(log: &RunLog, results: &Results<'_>) -> Vec<String> {
     names
 }
 
-/// The candidates that the plan has trials of, planned or run, in the header's order.
 pub(crate) fn candidates(log: &RunLog, results: &Results<'_>, plan: &str) -> Vec<CandidateRecord> {
     let planned = planned(log, results);
     let mut labels: Vec<&str> = Vec::new();
@@ -127,7 +126,6 @@ pub(crate) fn candidates(log: &RunLog, results: &Results<'_>, plan: &str) -> Vec
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CandidateTrials<'a> {
-    /// Those with a result, in block order.
     pub(crate) all: Vec<Cell<'a>>,
     pub(crate) counted: Vec<Cell<'a>>,
     /// In how many the server died, where it did: then it has no rank.
@@ -163,7 +161,6 @@ impl<'a> CandidateTrials<'a> {
         ByBlock::new(known, geometric_mean, self.died.is_some())
     }
 
-    /// Its figure by block, the more the better, where it is ranked.
     pub(crate) fn ranked_by(&self, figure: Figure) -> Option<ByBlock> {
         let own = self.comparable(figure).filter(|own| !own.died)?;
         Some(if figure.more_is_better { own } else { own.inverse() })
@@ -202,7 +199,6 @@ impl Bounds {
         self == Bounds::default()
     }
 
-    /// Whether a figure that was found to be more than the other's is more in truth.
     pub(crate) fn is_surely_more(self, other: Bounds) -> bool {
         !self.may_be_less && !other.may_be_more
     }
@@ -241,7 +237,6 @@ impl ByBlock {
         Bounds { may_be_more, may_be_less: self.died && more_is_better }
     }
 
-    /// Its ratio to the other's in each block that both have.
     pub(crate) fn ratios(&self, over: &ByBlock) -> Vec<f64> {
         self.pairs(over).iter().map(|(own, over)| own / over).collect()
     }
@@ -257,7 +252,6 @@ impl ByBlock {
         self
     }
 
-    /// (own, other's) of each block that both have.
     pub(crate) fn pairs(&self, other: &ByBlock) -> Vec<(f64, f64)> {
         self.values.iter().filter_map(|(block, own)| Some((*own, *other.values.get(block)?))).collect()
     }

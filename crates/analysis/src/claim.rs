@@ -55,7 +55,6 @@ pub enum Side {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Term {
-    /// A number, in the figure's own unit on the other side.
     Number(f64),
     Figure(FigureTerm),
 }
@@ -103,7 +102,6 @@ impl Quantity {
             .or_else(|| Figure::named(name).map(Quantity::Trial))
     }
 
-    /// What is no figure of a whole trial.
     fn others() -> impl Iterator<Item = Quantity> {
         Course::VARIANTS.iter().map(|course| Quantity::Course(*course)).chain([Quantity::Capacity])
     }

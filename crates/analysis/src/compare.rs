@@ -28,7 +28,6 @@ impl Rule {
         Rule { smallest: figure.smallest_difference, more_is_better: figure.more_is_better }
     }
 
-    /// The smallest difference on logarithms.
     fn margin(self) -> f64 {
         self.smallest.ln_1p()
     }
@@ -115,7 +114,6 @@ pub fn compare_with_runs(earlier: &[f64], b: f64, rule: Rule) -> Option<RatioCom
     rule.decide(Difference { mean: b - mean(&logs)?, error, degrees: runs - 1.0, n }, Level::look(1))
 }
 
-/// Earlier runs that show how runs vary.
 pub const EARLIER_MIN: usize = 5;
 
 /// ln(b/a) of each pair; `None` when a figure is not above 0.

@@ -18,7 +18,6 @@ const FAILING_SHARE: f64 = 0.01;
 pub enum Course {
     /// Requests per second of the window's best tenth.
     PeakThroughput,
-    /// Requests per second of its last tenth.
     EndThroughput,
     /// The users of a ramp in the first second of which more than 1 % of the requests failed.
     FailingFrom,

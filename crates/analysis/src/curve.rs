@@ -69,7 +69,6 @@ pub(crate) fn series(block: u32, trial: &Trial, server: Option<&ServerSamples>) 
     }
 }
 
-/// Cores in use between each sample and the one before it, stamped with the later one.
 fn cores(columns: &SampleColumns) -> Vec<(i64, f64)> {
     let pairs = columns.at_ns.windows(2).zip(columns.cpu_ns.windows(2));
     pairs

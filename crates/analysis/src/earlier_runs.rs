@@ -6,7 +6,6 @@ use jiff::Timestamp;
 
 use crate::figure::Figure;
 
-/// By plan and figure, the figure of each run by the time at which it was made.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct EarlierRuns(BTreeMap<(String, Figure), BTreeMap<Timestamp, f64>>);
 
@@ -15,7 +14,6 @@ impl EarlierRuns {
         self.0.entry((plan.to_owned(), figure)).or_default().insert(made, value);
     }
 
-    /// The figure of each of them that has it, in the order of time.
     pub(crate) fn of(&self, plan: &str, figure: Figure) -> Vec<f64> {
         let runs = self.0.get(&(plan.to_owned(), figure));
         runs.map_or_else(Vec::new, |runs| runs.values().copied().collect())

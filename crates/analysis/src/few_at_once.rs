@@ -69,7 +69,6 @@ fn has_fewer(few: &RecordedPlan, many: &RecordedPlan) -> bool {
 /// What trials of one plan carried while neither server nor client was busy.
 struct Carried {
     per_s: f64,
-    /// The most that the server used of a CPU.
     busy: f64,
 }
 

@@ -22,24 +22,19 @@ pub struct Entry {
     /// Its field in a row of `prony.analysis/1` and its column in CSV.
     pub field: &'static str,
     pub title: &'static str,
-    /// One sentence that says what it is.
     pub explain: &'static str,
     /// Its name with its unit, above a column of a comparison and of a Markdown table.
     pub head: &'static str,
-    /// The head of its column in the terminal's ranking and that column's width, where it has one.
     pub terminal_column: Option<(&'static str, usize)>,
     /// Whether the terminal's table of a trial has a column of it, of a percentile.
     pub in_trial: bool,
-    /// Whether a Markdown table has a column of it.
     pub in_markdown: bool,
     pub unit: Unit,
     pub more_is_better: bool,
-    /// What a comparison says of a better and of a worse one.
     pub better_and_worse: [&'static str; 2],
     /// The smallest difference that matters unless somebody says otherwise, as a share: within it, two are equivalent.
     pub smallest_difference: f64,
     pub over_trials: OverTrials,
-    /// Whether candidates are ranked and compared by it.
     pub ranked: bool,
     /// Whether `prony history` follows it: it is above 0, and no other figure's reciprocal.
     pub in_history: bool,
@@ -52,7 +47,6 @@ pub struct Entry {
     of_trial: fn(&Trial, Option<&ServerSamples>) -> Option<FigureValue>,
 }
 
-/// How trials' values become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverTrials {
     /// The geometric mean, with Student's interval on logarithms.
@@ -161,7 +155,6 @@ impl fmt::Debug for Figure {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FigureValue {
-    /// In the figure's unit.
     pub value: f64,
     pub at_least: bool,
 }

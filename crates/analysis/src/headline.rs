@@ -95,7 +95,6 @@ fn rate_of(row: &Row) -> String {
     format!("{at_least}{} req/s{margin}", digits(estimate.point))
 }
 
-/// Whether it carried the load in each of its trials.
 fn carries(row: &Row) -> bool {
     row.overloaded == 0 && row.broken == 0
 }

@@ -180,7 +180,6 @@ pub struct Change {
     pub also: Vec<String>,
 }
 
-/// The figure of this name; or a sentence with those that there are.
 pub fn figure(name: &str) -> Result<Figure, String> {
     figures().find(|figure| figure.name == name).ok_or_else(|| {
         let names: Vec<&str> = figures().map(|figure| figure.name).collect();
@@ -376,7 +375,6 @@ fn levels(exact: &[(usize, f64)], ends: &[usize]) -> Vec<Level> {
     ends.windows(2).filter_map(level).collect()
 }
 
-/// What else differs between two points.
 fn also(before: &Point, after: &Point) -> Vec<String> {
     let mut said = Vec::new();
     let versions = [
@@ -439,7 +437,6 @@ pub fn take_earlier(
     Ok(())
 }
 
-/// Every figure that a history may have, in the order of a view.
 pub fn figures() -> impl Iterator<Item = Figure> {
     Figure::all().filter(|figure| figure.in_history)
 }

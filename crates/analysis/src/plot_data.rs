@@ -15,7 +15,6 @@ use crate::usage::{ClientSeries, CoreSeries, client_series, core_series, thousan
 
 /// Points of a series: what 900 pixels can show as lines of their own.
 const POINTS_MAX: usize = 240;
-/// Columns of a heat map.
 const COLUMNS_MAX: usize = 60;
 /// Rows of a heat map in a decade: a factor of 1.21 each.
 const ROWS_A_DECADE: f64 = 12.0;
@@ -201,12 +200,10 @@ pub fn series(trial: &Trial) -> Series {
     out
 }
 
-/// The number of the logarithmic range that a duration falls in.
 fn range_of(ns: u64, a_decade: f64) -> i32 {
     (real(ns.max(1)).log10() * a_decade).floor() as i32
 }
 
-/// Buckets by logarithmic range, lowest first.
 fn by_range(found: &SparseHistogram, a_decade: f64) -> Vec<(i32, u64)> {
     let mut out: Vec<(i32, u64)> = Vec::new();
     for (bucket, count) in found.buckets() {

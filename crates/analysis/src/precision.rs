@@ -36,7 +36,6 @@ pub(crate) fn widening(n: u64) -> f64 {
 /// The throughputs so far of a run that ends when it is precise enough; looked at after each block.
 #[derive(Debug, Clone, Default)]
 pub struct SequentialStop {
-    /// By plan and candidate, each with its block.
     throughputs: BTreeMap<(String, String), Vec<(u32, FigureValue)>>,
 }
 
@@ -44,7 +43,6 @@ pub struct SequentialStop {
 pub struct Widest {
     pub candidate: String,
     pub plan: String,
-    /// Whether it is a ratio to the baseline, or the candidate's own throughput.
     pub is_ratio: bool,
     /// Half the width of its widened interval, as a share; infinite where there is none yet.
     pub half_width: f64,
@@ -60,7 +58,6 @@ impl SequentialStop {
         stop
     }
 
-    /// Takes in a trial, if it counts and carried anything.
     pub fn take(&mut self, result: &TrialResult) {
         let Some(cell) = Cell::measured(result).filter(Cell::counts) else { return };
         let key = (cell.planned.plan.clone(), cell.planned.candidate.clone());

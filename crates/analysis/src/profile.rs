@@ -13,7 +13,6 @@ use serde::Serialize;
 
 use crate::numbers::{estimate, real};
 
-/// Functions of the table.
 const SHOWN: usize = 10;
 /// Functions that are looked at for it: those that grew most, their callers among them.
 const CONSIDERED: usize = 64;
@@ -69,7 +68,6 @@ pub struct FunctionGrowth {
     pub new: bool,
 }
 
-/// A part of a flame graph.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlamePart {
     pub function: String,
@@ -82,10 +80,8 @@ pub struct FlamePart {
     pub growth_ns: f64,
 }
 
-/// Samples of A and of B.
 type Counts = [u64; 2];
 
-/// Both sides' stacks, and what a sample of each stands for.
 struct Sides<'a> {
     a: &'a Profile,
     b: &'a Profile,
@@ -93,7 +89,6 @@ struct Sides<'a> {
 }
 
 impl<'a> Sides<'a> {
-    /// Of the last plan that both were sampled under.
     fn of(log: &'a RunLog, [a, b]: [&str; 2]) -> Option<Sides<'a>> {
         let of =
             |label: &str, plan: &str| log.profiles.iter().find(|p| p.candidate == label && p.plan == plan);

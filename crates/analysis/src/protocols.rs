@@ -15,7 +15,6 @@ use crate::figure::Figure;
 use crate::look::Level;
 use crate::ranking::ratio_to_baseline;
 
-/// The axis of a recipe that chooses what a server speaks.
 const AXIS: &str = "protocol";
 
 /// A plan over HTTP/2 beside the same over HTTP/1.1.
@@ -91,7 +90,6 @@ fn rows(log: &RunLog, results: &Results<'_>, http1: &str, http2: &str) -> Vec<Pr
     both.map(row).filter(|row| !row.ratios.is_empty()).collect()
 }
 
-/// Whether two candidates are one, or one server that differs in the setting of its protocol alone.
 fn are_the_same_server(a: &CandidateRecord, b: &CandidateRecord) -> bool {
     let server = |c: &CandidateRecord| c.label.split(':').next().unwrap_or_default().to_owned();
     let others = |c: &CandidateRecord| -> Vec<Setting> {

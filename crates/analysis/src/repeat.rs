@@ -14,7 +14,6 @@ use crate::numbers::count;
 
 const SCHEMA: &str = "prony.repeat/1";
 
-/// What an interval over these trials knows of, and what it does not.
 const METHOD: &str = "95 % intervals: Student's t over trials, on logarithms. All trials loaded the same \
                       server process: the intervals do not contain what differs from start to start (prony \
                       bench starts a new one for each trial)";
@@ -53,7 +52,6 @@ pub struct Repeat {
 }
 
 impl Repeat {
-    /// The trials of a log that holds no others.
     pub fn of(log: &RunLog, asked: u32) -> Repeat {
         let CandidateTrials { all, counted, .. } =
             CandidateTrials::from_results(log.last_results().into_values());

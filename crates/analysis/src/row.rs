@@ -153,7 +153,6 @@ pub struct PublishedFigures {
 /// Why a throughput has no interval where all that was due was completed.
 pub const CARRIED_WHOLE: &str = "all that was due was completed: an interval would be the schedule's";
 
-/// The candidate's row, not ranked yet.
 pub(crate) fn row(candidate: &CandidateRecord, starts: &CandidateTrials<'_>, level: Level) -> Row {
     let CandidateTrials { all: cells, counted, died } = starts;
     let trials: Vec<&Trial> = counted.iter().map(|c| c.trial).collect();

@@ -11,7 +11,6 @@ use crate::repeats::resolve;
 use crate::slo::{Slo, hold_all};
 use crate::trial::judge;
 
-/// Reads a run log and judges its results by this version.
 pub fn read(path: &Path) -> Result<RunLog, RunLogError> {
     RunLog::read(path, &judge_result).map(resolved)
 }

@@ -120,7 +120,6 @@ impl Slo {
         if of_several { Err(SloError { text: slo.text, why }) } else { Ok(slo) }
     }
 
-    /// Holds it against a trial, and what its server cost where Prony started that.
     pub fn hold(&self, trial: &Trial, server: Option<&ServerSamples>) -> Held {
         let (limit, limit_ns) = (self.limit, rounded(self.limit));
         match self.objective {
@@ -180,7 +179,6 @@ impl Slo {
         Some((failed, all, self.errors_limit()?))
     }
 
-    /// The time that a response is to stay below, where it is about response times.
     fn response_limit_ns(&self) -> Option<u64> {
         match self.objective {
             Objective::Percentile { part: Part::Response, .. } | Objective::Max => Some(rounded(self.limit)),
@@ -248,12 +246,10 @@ fn objective(name: &str) -> Option<Objective> {
     }
 }
 
-/// The names that a threshold may have, as people write them.
 fn figures() -> Vec<&'static str> {
     Figure::all().map(|figure| if figure.quantile().is_some() { figure.title } else { figure.name }).collect()
 }
 
-/// A limit in the unit that figures of this unit are stored in.
 fn limit_in(unit: Unit, limit: &str) -> Result<f64, String> {
     match unit {
         Unit::Milliseconds | Unit::Microseconds => time(limit),

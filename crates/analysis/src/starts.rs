@@ -122,7 +122,6 @@ pub(crate) fn may_differ(starts: usize, what: &str) -> String {
     format!("up to {:.0} % of {what} may differ", 100.0 * share::may_differ(starts))
 }
 
-/// That a candidate's starts look as if they had two levels, by their throughput.
 pub(crate) fn two_levels(per_start: &[f64]) -> Option<String> {
     let logs = prony_stats::interval::logarithms(per_start)?;
     let (below, low, high) = prony_stats::levels::two_levels(&logs)?;

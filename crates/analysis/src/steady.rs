@@ -26,7 +26,6 @@ const STEP_BATCHES_MIN: usize = 4;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Drift {
-    /// The figure in the verdict's words.
     pub(crate) affects: &'static str,
     /// By how much over the window, as a share of its level.
     pub(crate) share: f64,

@@ -14,10 +14,8 @@ use crate::numbers::{real, rounded};
 /// Samples beyond a percentile, or it is withheld: the share beyond is then known to ±20 % (1.96/√100) at best.
 pub(crate) const BEYOND_MIN: u64 = 100;
 
-/// What stands at a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sample {
-    /// A completed request of this duration.
     Exact(u64),
     /// A request without an answer: it took longer than this.
     LongerThan(u64),
@@ -35,7 +33,6 @@ impl OrderStatistics {
         OrderStatistics::merge(completed, &none, &none)
     }
 
-    /// The order of durations of which some are only known to be longer than something.
     pub(crate) fn of(durations: &Censored) -> OrderStatistics {
         OrderStatistics::merge(&durations.completed, &durations.waiting, &durations.failed)
     }
@@ -77,7 +74,6 @@ impl OrderStatistics {
         self.steps.get(step).filter(|_| rank > 0).map(|(_, place)| *place)
     }
 
-    /// The order with so many more that failed, above all others.
     pub(crate) fn with_failed(mut self, failed: u64) -> OrderStatistics {
         let longest = match self.steps.last() {
             Some((_, Sample::Exact(longest) | Sample::LongerThan(longest))) => *longest,

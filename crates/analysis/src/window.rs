@@ -14,7 +14,6 @@ const WINDOWS_S: [u64; 5] = [1, 2, 5, 10, 30];
 
 pub const PILOT: Duration = Duration::from_secs(WINDOWS_S[0]);
 
-/// Blocks that are to fit the budget: as many as a comparison is advised to have.
 pub const BLOCKS: u32 = 6;
 
 /// So many times the requests that are needed: a window may be slower than the pilot.

@@ -5,11 +5,10 @@ use std::collections::VecDeque;
 use prony_model::clock::{Clock, Offset};
 
 use crate::protocol::{
-    AGAIN_NS, Answer, BEAT_NS, BEAT_SOON_NS, BEAT_UNANSWERED_NS, Beat, CLOCK_SAMPLES, LEASE_NS, Order, Phase,
+    AGAIN_NS, Answer, BEAT_NS, BEAT_SOON_NS, BEAT_UNANSWERED_NS, Beat, LEASE_NS, Order, Phase, SAMPLES,
     UNANSWERED_NS, Up,
 };
 
-/// Beats whose answers may still come.
 const BEATS_MAX: usize = 512;
 
 /// An agent that hears of its start later than this before it cannot be sure to make it.
@@ -23,7 +22,6 @@ pub(crate) enum Act<J> {
     StartAt(u64),
     /// The load may send until this instant of the agent's clock.
     Lend(u64),
-    /// The load ends at this instant of the agent's clock.
     StopAt(u64),
     Abandon,
     Leave,
@@ -44,7 +42,6 @@ impl<P> Unconfirmed<P> {
 
 #[derive(Debug)]
 pub(crate) struct Agent<P> {
-    /// Beats sent, by number and instant.
     beats: VecDeque<(u64, u64)>,
     number: u64,
     next_beat_ns: u64,
@@ -55,7 +52,6 @@ pub(crate) struct Agent<P> {
     start_ns: u64,
     lease_ns: u64,
     clock: Clock,
-    /// Pieces that are not confirmed, and the first one's number.
     pieces: VecDeque<Unconfirmed<P>>,
     first_piece: u64,
     /// The last piece is among those that were measured.
@@ -97,7 +93,7 @@ impl<P: Clone> Agent<P> {
 
     /// Whether the clocks were compared often enough since [`Agent::prepared`] or [`Agent::ended`].
     pub(crate) fn knows_clock(&self) -> bool {
-        self.clock.samples() >= CLOCK_SAMPLES
+        self.clock.samples() >= SAMPLES
     }
 
     pub(crate) fn has_failed(&self) -> bool {

@@ -14,22 +14,15 @@ use crate::child::ChildHandle;
 use crate::job::Bootstrap;
 use crate::ssh::{SshMeans, SshStart};
 
-/// The argument by which the binary becomes an agent.
 pub const AGENT_ARGUMENT: &str = "agent";
 
 /// It is ended when this is dropped.
 pub(crate) enum AgentChild {
     Local(ChildHandle),
-    Ssh {
-        start: Box<SshStart>,
-        is_here: bool,
-        /// What the agent is to be told once it is there and has a tunnel.
-        untold: Option<Bootstrap>,
-    },
+    Ssh { start: Box<SshStart>, is_here: bool, untold: Option<Bootstrap> },
 }
 
 impl AgentChild {
-    /// By this binary, told whom to serve.
     pub(crate) fn local(own: &Path, bootstrap: &Bootstrap) -> Result<AgentChild, String> {
         let mut command = Command::new(own);
         // What the plan asked the environment for comes with the plan, sealed.

@@ -46,7 +46,6 @@ enum Input {
 
 pub(crate) struct AgentSession {
     pub(crate) run: String,
-    /// Which agent it is, as its subjects name it.
     pub(crate) id: String,
     pub(crate) address: Address,
     pub(crate) controller_key: Vec<u8>,
@@ -61,7 +60,6 @@ pub(crate) struct AgentSession {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// The controller said so, or is gone.
     Served,
     /// Nobody answered the greeting: others were there before.
     NotNeeded,
@@ -138,7 +136,6 @@ pub(crate) fn serve(
     Ok(Ended::Served)
 }
 
-/// Standard input ends with the controller.
 fn watch_controller(mut input: Box<dyn Read + Send>, inputs: SyncSender<Input>) {
     thread::spawn(move || {
         let _ = std::io::copy(&mut input, &mut std::io::sink());
@@ -196,17 +193,13 @@ struct AgentRuntime<'a> {
     core: Agent<Box<RawValue>>,
     inputs: SyncSender<Input>,
     loading: Option<Loading>,
-    /// Its clock before the load.
     before: Option<Offset>,
     quotas_before: Vec<CpuQuota>,
-    /// What is to be said at the end, once clocks are compared again.
     end: Option<AgentEnd>,
     /// The machine, until its load's first part is there.
     host: Option<Box<Host>>,
-    /// What it measured, until the controller has all of it.
     file: Option<DeltaFile>,
     leaves: bool,
-    /// When it last heard its controller.
     heard: Instant,
 }
 

@@ -8,11 +8,8 @@ use crate::pool::Pool;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Agents {
-    /// So many processes on this machine.
     Local(u32),
-    /// One on each of these hosts, which ssh reaches.
     Ssh(Vec<SshHost>),
-    /// So many of a pool's.
     Pool(Pool, u32),
 }
 
@@ -20,7 +17,6 @@ pub enum Agents {
 pub struct SshHost {
     /// What ssh calls it: `host`, `user@host` or a name of ~/.ssh/config.
     pub name: String,
-    /// The address of its own from which it loads, if not the one that its kernel chooses.
     pub data: Option<IpAddr>,
 }
 
@@ -39,7 +35,6 @@ impl Agents {
         }
     }
 
-    /// What they are called, each by a name of its own.
     pub(crate) fn names(&self) -> Vec<String> {
         match self {
             Agents::Local(count) => (1..=*count).map(|agent| format!("local-{agent}")).collect(),

@@ -13,7 +13,6 @@ use crate::certificates::Certificates;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allow {
     host: Host,
-    /// Any, where it is not given.
     port: Option<u16>,
 }
 
@@ -90,7 +89,6 @@ pub struct Bounds {
     pub allow: Vec<Allow>,
     /// Requests per second that its part of a load may have.
     pub rate_max: Option<Rate>,
-    /// Connections that its part of a load may have.
     pub connections_max: Option<u32>,
     /// Files that a load's client certificate and key may come from.
     pub certificates: Certificates,

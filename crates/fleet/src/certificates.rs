@@ -16,7 +16,6 @@ pub enum Certificates {
 }
 
 impl Certificates {
-    /// Gives the plan what its files hold, where it has any.
     pub(crate) fn give(&self, plan: &mut Plan) -> Result<(), PlanError> {
         let files = plan.tls.identity_files.as_ref();
         plan.tls.identity = files.map(|files| files.read(&|path, most| self.read(path, most))).transpose()?;

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use prony_model::printable::harmless;
 
-/// How long it has to end by itself once its standard input has ended.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(5);
 pub(crate) const LINE_MAX_BYTES: u64 = 4096;
@@ -21,7 +20,6 @@ pub struct ChildHandle {
     listens: Option<JoinHandle<()>>,
 }
 
-/// What it said on standard error, where that is not this process's.
 #[derive(Default)]
 struct Said {
     last_line: String,

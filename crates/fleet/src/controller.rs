@@ -18,11 +18,7 @@ pub(crate) enum Event<P> {
     /// All agents start at this instant of the controller's clock.
     Started(u64),
     /// This agent will give no more; the others were told to end. The load goes on to be over soon.
-    Lost {
-        agent: usize,
-        /// Why, as the second half of a sentence.
-        why: String,
-    },
+    Lost { agent: usize, why: String },
     /// The load is over: every agent that was not lost has given all of its result.
     Over,
     /// The load did not come about.
@@ -51,16 +47,13 @@ enum Stage {
 #[derive(Debug, Clone)]
 struct AgentState {
     heard_ns: u64,
-    /// The number of its newest beat.
     beat: u64,
     phase: Phase,
     trial: u32,
     clock: Option<Offset>,
-    /// Pieces of the present load that have come.
     pieces: u64,
     is_done: bool,
     is_lost: bool,
-    /// When the present load's job was last sent to it.
     job_sent_ns: Option<u64>,
 }
 
@@ -121,7 +114,6 @@ impl<J: Clone> Controller<J> {
         }
     }
 
-    /// Tells the agents to end for good.
     pub(crate) fn leave(&mut self) {
         self.leaves = true;
     }
@@ -220,7 +212,6 @@ impl<J: Clone> Controller<J> {
         events
     }
 
-    /// An agent cannot apply its part, or not to the end.
     fn failed<P>(&mut self, agent: usize, why: String, events: &mut Vec<Event<P>>) {
         match self.stage {
             _ if agent >= self.jobs.len() => {}

@@ -9,7 +9,6 @@ use std::time::{Duration, SystemTime};
 
 /// A file has at most so much; then it ends, which is said. A day of seconds has about half of it.
 const BYTES_MAX: u64 = 1 << 30;
-/// With so much in all of them no further one begins.
 const ALL_MAX_BYTES: u64 = 4 << 30;
 /// Files that nobody took within this time are removed.
 const KEPT: Duration = Duration::from_secs(7 * 86_400);
@@ -58,7 +57,6 @@ impl DeltaFile {
         &self.path
     }
 
-    /// Removes it: the controller has all of it.
     pub(crate) fn remove(self) -> std::io::Result<()> {
         fs::remove_file(&self.path)
     }

@@ -8,7 +8,6 @@ use std::process::Command;
 use prony_model::secret::names_asked_for;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
-/// The argument by which the binary becomes a program that ends with its parent.
 pub const DIE_WITH_PARENT_ARGUMENT: &str = "__tied";
 
 /// Becomes a program that the kernel ends when its parent is, also by kill -9. It returns only what keeps it from that.

@@ -26,7 +26,6 @@ use crate::validate::validate;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// … and without one, after so long.
 const LOOK_AT_LAST: Duration = Duration::from_millis(300);
-/// Why nobody is heard of any more.
 const SERVER_ENDED: &str = "the fleet's nats-server ended, and with it all connections to agents";
 /// How much longer than the plan's timeout agents may take to be ready.
 const PATIENCE_NS: u64 = 15_000_000_000;
@@ -42,7 +41,6 @@ pub struct Setup {
     pub agents: Agents,
     pub flags: Vec<String>,
     pub own: PathBuf,
-    /// Where nats-server is if it is not on PATH.
     pub installed: PathBuf,
     /// This program for hosts of other architectures, or in place of this binary.
     pub agent_binaries: Vec<PathBuf>,
@@ -52,12 +50,10 @@ pub struct Setup {
     pub allowed: Vec<SocketAddr>,
     /// The key by which agents of a pool know this controller, `prony fleet key`'s.
     pub pool_key: PathBuf,
-    /// As whom to speak with a pool's NATS server.
     pub login: NatsLogin,
 }
 
 impl Fleet {
-    /// Starts agents. To be called in a thread that lives as long as the fleet.
     pub fn start(setup: Setup) -> Result<Fleet, String> {
         let mut members = Members::of(setup)?;
         members.assemble()?;

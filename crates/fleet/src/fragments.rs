@@ -8,7 +8,6 @@ pub(crate) const MESSAGE_MAX_BYTES: usize = 48 << 20;
 /// Messages of which pieces wait for the rest, and their bytes in all. What is lost is sent again whole.
 const OPEN_MAX: usize = 8;
 const OPEN_MAX_BYTES: usize = MESSAGE_MAX_BYTES;
-/// Message, place and count before each piece.
 const HEAD_BYTES: usize = 16;
 
 pub(crate) fn split(number: u64, message: &[u8]) -> Vec<Vec<u8>> {
@@ -24,7 +23,6 @@ pub(crate) fn split(number: u64, message: &[u8]) -> Vec<Vec<u8>> {
 /// Pieces on their way to be messages again. Only what the other side has sealed is to come here.
 #[derive(Debug, Default)]
 pub(crate) struct Joining {
-    /// In the order in which their first pieces came.
     open: VecDeque<(u64, Vec<Option<Vec<u8>>>)>,
     bytes: usize,
 }

@@ -18,26 +18,16 @@ pub struct Job {
     pub shard: Shard,
 }
 
-/// A piece of an agent's result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Piece {
-    /// What it measured in the next second of the window, or in what is left of it.
-    Part {
-        share: Box<WindowDelta>,
-        is_last: bool,
-        /// The machine that it runs on, with the first part.
-        host: Option<Box<Host>>,
-    },
-    /// What is known at its end.
+    Part { share: Box<WindowDelta>, is_last: bool, host: Option<Box<Host>> },
     End(AgentEnd),
 }
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct AgentEnd {
     pub address: String,
-    /// CPU time of its process in the window.
     pub process_cpu_ns: u64,
-    /// Its process's peak resident memory.
     pub max_rss_bytes: u64,
     pub waits: Waits,
     /// The length of one request; 0 with a list.
@@ -46,16 +36,13 @@ pub struct AgentEnd {
     pub throttled_ns: Option<u64>,
     pub clock_before: Option<Offset>,
     pub clock_after: Option<Offset>,
-    /// Whether the load ended before its plan did.
     pub interrupted: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bootstrap {
     pub run: String,
-    /// Which agent it is, as its subjects name it.
     pub agent: String,
-    /// Where the NATS server is.
     pub url: String,
     pub nkey: String,
     /// The CPUs of what carries its messages: those of its load; empty: any.
@@ -77,7 +64,6 @@ impl Bootstrap {
 const GREETING: [u8; 17] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0];
 const SEALED: u8 = 1;
 
-/// A message as it goes over NATS.
 #[derive(Debug)]
 pub enum Frame {
     Greeting(Greeting),
@@ -114,7 +100,6 @@ pub fn down(run: &str, agent: &str) -> String {
     format!("prony.{run}.down.{agent}")
 }
 
-/// A run and an agent of it, as signatures name them.
 pub fn channel(run: &str, agent: &str) -> String {
     format!("{run}/{agent}")
 }

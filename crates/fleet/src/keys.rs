@@ -19,7 +19,6 @@ pub struct KeyFile {
     prony_fleet_key: String,
     /// PKCS#8, in hexadecimal.
     private: String,
-    /// Of the other side, in hexadecimal.
     peer: String,
 }
 
@@ -54,7 +53,6 @@ pub fn make(controller: &Path, agent: &Path) -> Result<(), String> {
 }
 
 impl Keys {
-    /// Those of a file, which must be this side's.
     pub fn read(path: &Path, side: Side) -> Result<Keys, String> {
         let refused = |why: &str| {
             format!(

@@ -24,7 +24,6 @@ use crate::ssh::SshMeans;
 const INPUTS_MAX: usize = 4096;
 /// How long agents have to be there, those left out to which the binary is copied.
 const ASSEMBLE_TIMEOUT: Duration = Duration::from_secs(20);
-/// How often a pool is called, for agents that come meanwhile.
 const CALL_EVERY: Duration = Duration::from_millis(500);
 /// How often it is looked whether they are there, or have heard that they may go.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -32,11 +31,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(crate) enum Transport {
-    /// This process starts them here, over a nats-server of its own.
     Local(Server),
-    /// By ssh, over a nats-server of this process's.
     Ssh(Server, Arc<SshMeans>),
-    /// They wait in a pool, and are called.
     Pool(Pool),
 }
 
@@ -74,9 +70,7 @@ impl AgentSlot {
     }
 }
 
-/// Why an agent gets no session.
 enum Unwelcome {
-    /// Its greeting is not signed by the key that it must be.
     Forged,
     Because(String),
 }
@@ -202,7 +196,6 @@ impl Members {
         }
     }
 
-    /// A name that no other agent has.
     fn name_of_its_own(&self, name: &str) -> String {
         let plain: String =
             name.chars().filter(|c| c.is_alphanumeric() || "._-".contains(*c)).take(64).collect();

@@ -49,11 +49,9 @@ pub struct Address {
     pub cpus: Vec<u32>,
 }
 
-/// As whom to speak with a NATS server.
 #[derive(Clone)]
 pub enum Login {
     Nobody,
-    /// The user of this nkey's seed.
     Nkey(String),
 }
 
@@ -108,7 +106,6 @@ enum Ask {
 
 type Current = Arc<Mutex<Client>>;
 
-/// A connection to a NATS server. It ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Link {
     out: Sender<Ask>,
@@ -122,7 +119,6 @@ impl Link {
         &self.version
     }
 
-    /// Sends a message, or drops it where too many wait.
     pub(crate) fn send(&self, subject: String, bytes: Vec<u8>) {
         let _ = self.out.try_send(Ask::Send(subject, bytes));
     }
@@ -145,7 +141,6 @@ impl Link {
         thread::sleep(Duration::from_millis(20));
     }
 
-    /// Whether the server was there when it was last looked for.
     pub(crate) fn is_connected(&self) -> bool {
         let client = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         client.connection_state() == State::Connected

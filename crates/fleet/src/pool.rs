@@ -20,7 +20,6 @@ const CALLS_MAX: usize = 4096;
 const STALE_SAID_EVERY_S: u64 = 60;
 const DEFAULT_POOL: &str = "default";
 
-/// A pool of a NATS server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pool {
     /// `nats://HOST:PORT`, or `tls://` where TLS is a must.
@@ -81,7 +80,6 @@ impl Pool {
         format!("prony.pool.{}.call", self.name)
     }
 
-    /// The name of a new run, which begins its subjects.
     pub(crate) fn new_run(&self) -> Result<String, String> {
         Ok(format!("pool.{}.{}", self.name, random_name()?))
     }
@@ -93,10 +91,8 @@ impl Pool {
     }
 }
 
-/// As whom to speak with a NATS server, and whom to take it for.
 #[derive(Debug, Clone, Default)]
 pub struct NatsLogin {
-    /// The file of a user's nkey.
     pub nkey: Option<PathBuf>,
     /// The file of the authority that has signed its certificate, if it is none of the system's.
     pub ca: Option<PathBuf>,
@@ -124,12 +120,9 @@ pub(crate) fn call(run: &str, private: &[u8], now_s: u64) -> Result<Vec<u8>, Str
     serde_json::to_vec(&Signed { call, signature }).map_err(|e| e.to_string())
 }
 
-/// The calls that an agent took.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    /// Their numbers, and until when they hold.
     taken: BTreeMap<String, u64>,
-    /// When a stale one was last spoken of.
     stale_said_s: Option<u64>,
 }
 
@@ -142,7 +135,6 @@ pub(crate) enum Unanswered {
 }
 
 impl Calls {
-    /// The run for which this call is, where it is to be answered.
     pub(crate) fn take(
         &mut self,
         bytes: &[u8],

@@ -16,14 +16,10 @@ const NAME_MAX: usize = 64;
 
 pub struct PoolAgent {
     pub pool: Pool,
-    /// As whom, to the NATS server.
     pub login: NatsLogin,
     pub keys: Keys,
-    /// What it lets itself be used for.
     pub bounds: Bounds,
-    /// What it is called in results.
     pub name: String,
-    /// Whether it ends after the first run.
     pub once: bool,
 }
 

@@ -3,23 +3,14 @@
 //! result are numbered, and kept by the agent until they are confirmed.
 
 use prony_model::clock::Offset;
+pub(crate) use prony_model::clock::{BEAT_NS, LEASE_NS, LOST_NS, SAMPLES};
 use serde::{Deserialize, Serialize};
 
 /// The protocol's version: agent and controller must have the same.
 pub(crate) const PROTOCOL: u32 = 3;
 
-/// An agent may send requests for so long after it last asked the controller and was answered. It checks that before every
-/// send, so that it ends with its connection to the controller, and after SIGSTOP.
-pub(crate) const LEASE_NS: u64 = 4_000_000_000;
-
-/// An agent unheard of for so long is lost for good, and has ended: its lease began no later than it was heard.
-pub(crate) const LOST_NS: u64 = 5_000_000_000;
-
 /// Between two beats of an agent that has a load to prepare, to start or to end.
 pub(crate) const BEAT_SOON_NS: u64 = 20_000_000;
-
-/// Between two beats of an agent that runs or waits.
-pub(crate) const BEAT_NS: u64 = 250_000_000;
 
 /// An agent that runs and whose last answered question is so old has lost its connection, or soon has.
 pub(crate) const UNANSWERED_NS: u64 = 1_000_000_000;
@@ -29,9 +20,6 @@ pub(crate) const BEAT_UNANSWERED_NS: u64 = 50_000_000;
 
 /// A piece that was not confirmed for so long is sent again.
 pub(crate) const AGAIN_NS: u64 = 1_000_000_000;
-
-/// Exchanges by which a clock is compared, before a load and after it.
-pub(crate) const CLOCK_SAMPLES: u32 = 32;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Up<P> {
@@ -47,11 +35,9 @@ pub enum Up<P> {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Beat {
-    /// Counts up.
     pub number: u64,
     /// The load that it has, from 1; 0: none yet.
     pub trial: u32,
-    /// What it does with it.
     pub phase: Phase,
     /// Why it cannot do it, in a sentence; its phase is [`Phase::Ended`] then.
     pub failure: Option<String>,
@@ -63,12 +49,9 @@ pub struct Beat {
 pub enum Phase {
     /// It has none.
     Idle,
-    /// It connects, and compares clocks.
     Preparing,
     Ready,
-    /// It knows when to start, and may not yet.
     Armed,
-    /// It may send from the start's instant on.
     Running,
     /// It has nothing more to send, whatever the reason.
     Ended,
@@ -77,7 +60,6 @@ pub enum Phase {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer<J> {
     pub number: u64,
-    /// The controller's clock when it answered.
     pub clock_ns: u64,
     /// Until when it holds, by the controller's clock: nobody obeys it later.
     pub expires_ns: u64,
@@ -96,11 +78,9 @@ pub enum Order<J> {
     Prepare(Option<Box<J>>),
     /// To start at this instant, if it hears before it that all others will, too.
     Arm(u64),
-    /// All are armed.
     Go,
     /// To end the load so many nanoseconds after its start; at once, where that is over.
     Stop(u64),
-    /// To give the load up.
     Abort,
     Leave,
 }

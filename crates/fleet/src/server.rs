@@ -16,7 +16,6 @@ use rustix::process::geteuid;
 use crate::die_with_parent::{die_with_parent, on_path};
 use crate::nats::{Address, Login};
 
-/// How long a nats-server may take to listen.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// What the folders of such servers begin with, and how long one stays whose controller was killed.
 const FOLDER: &str = "prony-fleet-";
@@ -31,7 +30,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct Server {
     child: Child,
-    /// With its configuration; removed in the end.
     _folder: tempfile::TempDir,
     url: String,
     /// The keys of its users: the controller's, then each agent's.
@@ -76,7 +74,6 @@ pub fn version(program: &Path) -> Result<String, String> {
         .ok_or_else(|| format!("{shown} is not a nats-server: it does not print its version."))
 }
 
-/// Whether a nats-server of this version has what a fleet needs.
 pub fn judge(who: &str, version: &str) -> Result<(), String> {
     let number = |part: &str| part.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u64>().ok();
     let numbers: Option<Vec<u64>> = version.splitn(3, '.').map(number).collect();
@@ -153,7 +150,6 @@ impl Server {
         })
     }
 
-    /// Where an agent finds it, and the seed of its nkey there.
     pub fn agent(&self, agent: u32) -> Result<(String, String), String> {
         Ok((self.url.clone(), self.seed(agent as usize + 1)?))
     }

@@ -11,7 +11,6 @@ use ring::rand::SystemRandom;
 use ring::signature::{self, Ed25519KeyPair, KeyPair};
 use serde::{Deserialize, Serialize};
 
-/// Half of an agreement, signed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Greeting {
     /// Prony's version and the protocol's: both sides must have the same.
@@ -31,7 +30,6 @@ pub enum Side {
 }
 
 impl Side {
-    /// As texts and files name it.
     pub fn name(self) -> &'static str {
         match self {
             Side::Controller => "controller",
@@ -47,7 +45,6 @@ impl Side {
     }
 }
 
-/// This Prony, as both sides must have it.
 pub fn version() -> String {
     format!("{} protocol {}", env!("CARGO_PKG_VERSION"), crate::protocol::PROTOCOL)
 }
@@ -74,7 +71,6 @@ pub(crate) fn sign(pkcs8: &[u8], text: &[u8]) -> Result<Vec<u8>, String> {
     Ok(key_pair(pkcs8)?.sign(text).as_ref().to_vec())
 }
 
-/// Something, if this signature is of this text and by this key.
 pub(crate) fn verify(public: &[u8], text: &[u8], signature: &[u8]) -> Option<()> {
     signature::UnparsedPublicKey::new(&signature::ED25519, public).verify(text, signature).ok()
 }

@@ -16,11 +16,9 @@ use crate::child::{ChildHandle, next_line};
 use crate::die_with_parent::{die_with_parent, on_path};
 use crate::ssh_copy::Copying;
 
-/// Lines that a login may print before the agent is there.
 const LINES_MAX: usize = 1_000;
 /// What the script says before the agent is there, whatever else a login prints.
 const MARK: &str = "prony-agent:";
-/// What all ssh agents of a run have in common.
 #[derive(Debug)]
 pub(crate) struct SshMeans {
     pub(crate) own: PathBuf,
@@ -113,7 +111,6 @@ pub(crate) struct SshStart {
     has_tunnel: bool,
     arguments: String,
     ssh: ChildHandle,
-    /// The script's words, and what comes after them.
     answers: Receiver<Heard>,
     copying: Option<Copying>,
     was_copied: bool,
@@ -187,7 +184,6 @@ impl SshStart {
     }
 }
 
-/// Why there is no agent, with what ssh said last.
 pub(crate) fn lacks(host: &SshHost, what: &str, said: &str) -> String {
     let said = if said.is_empty() { "it did not say why" } else { said };
     format!("No agent could be started on {}: {what} ({said}).", host.name)

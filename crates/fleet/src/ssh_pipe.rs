@@ -15,7 +15,6 @@ pub struct SshPipe {
     /// To it; it ends when this is dropped.
     pub to_agent: ChildStdin,
     pub from_agent: BufReader<ChildStdout>,
-    /// ssh, which is ended when this is dropped.
     pub ssh: ChildHandle,
 }
 

@@ -189,7 +189,6 @@ fn cannot_be(name: &str, why: &str) -> LoadError {
     LoadError::Fleet(format!("The agent {name} sent figures that no load can measure: {why}."))
 }
 
-/// Whether what an agent says at its end can be a load's.
 fn check_end(end: &AgentEnd) -> Result<(), String> {
     numbers([end.request_bytes])?;
     let mut addresses = end.address.split(", ");
@@ -200,7 +199,6 @@ fn check_end(end: &AgentEnd) -> Result<(), String> {
     agent_record("", 0, None, Some(end), 0, 0).check()
 }
 
-/// A reason that may be a sentence already.
 fn sentence(why: &str) -> String {
     if why.ends_with(['.', '?']) { why.to_owned() } else { format!("{why}.") }
 }
@@ -250,7 +248,6 @@ mod tests {
     use crate::controller::Controller;
     use crate::protocol::{Beat, LOST_NS, Phase, Up};
 
-    /// What becomes of an event of the first agent.
     fn taken(event: Event<Piece>) -> Result<(), LoadError> {
         let plan = Plan::closed(Target::parse("http://10.0.0.1/").unwrap());
         Trial::of(&plan, vec!["red".to_owned()]).take(event)

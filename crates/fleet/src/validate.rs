@@ -4,7 +4,6 @@ use prony_load::LoadError;
 use prony_model::plan::{Arrivals, Plan};
 use prony_model::tls::IdentityFiles;
 
-/// What of a plan cannot be applied by so many agents.
 pub fn validate(plan: &Plan, agents: u32) -> Result<(), LoadError> {
     let refused = |why: String| Err(LoadError::Plan(prony_model::PlanError(why)));
     plan.check_threads(agents)?;

@@ -46,7 +46,6 @@ impl Beside {
 
     /// On these CPUs (empty: all that this process may use), by what was there at `first`: what has begun later may be
     /// a server's own work, handed to a container's engine.
-    #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a day are exact in an f64")]
     pub fn until(&self, last: &Beside, first: &Beside, cpus: &[u32]) -> Taken {
         let all = if cpus.is_empty() { allowed() } else { Vec::new() };
         let cpus = if cpus.is_empty() { &all } else { cpus };

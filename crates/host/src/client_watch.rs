@@ -15,7 +15,6 @@ use crate::{clock_ns, cpus, monotonic_ns, page_bytes};
 const SAMPLES_MAX: usize = 300;
 /// Between two samples at first; a snapshot that comes a little early is as good as one in time.
 const APART_NS: u64 = 90_000_000;
-/// Workers with a column of their own.
 const WORKERS_MAX: usize = 16;
 
 #[derive(Debug)]

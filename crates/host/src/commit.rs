@@ -45,7 +45,6 @@ fn of_folder(folder: &Path) -> Option<String> {
     loose.or_else(|| packed(&common.join("packed-refs"), reference))
 }
 
-/// A file's first line, where it is short text.
 fn line(path: &Path) -> Option<String> {
     let mut text = String::new();
     foreign_file::open(path).ok()?.take(LINE_MAX_BYTES).read_to_string(&mut text).ok()?;

@@ -12,7 +12,6 @@ pub struct Machine {
     pub cores: Vec<u32>,
     /// By sample, each CPU's busy time since the machine's start.
     busy_ns: Vec<Vec<u64>>,
-    /// By sample, TCP sockets in TIME_WAIT in this network namespace.
     pub time_wait: Vec<u64>,
 }
 

@@ -27,7 +27,6 @@ impl CpuTicks {
         [self.user, self.system, self.idle, self.iowait, self.irq, self.softirq, self.steal]
     }
 
-    /// Somebody of this machine ran.
     pub fn busy(&self) -> u64 {
         sum([self.user, self.system, self.irq, self.softirq])
     }
@@ -44,7 +43,6 @@ pub fn cpus(stat: &str) -> BTreeMap<u32, CpuTicks> {
 }
 
 /// How much of a CPU's time between two readings was spent so: the share and the ticks. `None` where no time went by.
-#[expect(clippy::cast_precision_loss, reason = "hundredths of a second of a day are exact in an f64")]
 pub fn spent(
     first: &BTreeMap<u32, CpuTicks>,
     last: &BTreeMap<u32, CpuTicks>,

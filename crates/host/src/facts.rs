@@ -102,7 +102,6 @@ pub fn memory_field(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(kilobytes).map(|kilobytes: u64| kilobytes * 1024)
 }
 
-/// A container's mark, where there is one.
 fn container() -> Option<String> {
     let marks = [("/.dockerenv", "docker"), ("/run/.containerenv", "podman")];
     let marked =

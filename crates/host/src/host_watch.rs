@@ -122,7 +122,6 @@ impl Workers {
     }
 
     /// The largest share of the time that a worker waited; `None` where none was seen twice.
-    #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a day are exact in an f64")]
     fn wait_share(&self) -> Option<f64> {
         let span = self.last_at_ns - self.first_at_ns;
         let longest = self.waits_ns.values().map(|(first, last)| last.saturating_sub(*first)).max()?;

@@ -9,7 +9,6 @@ use crate::cpu_ticks::{self, CpuTicks};
 use crate::facts::memory_field;
 use crate::monotonic_ns;
 
-/// Between two readings at first.
 const APART_NS: u64 = 1_000_000_000;
 /// A last span that is shorter is left out: of so few ticks nothing is told. That of a load in which it is the only one is
 /// kept from two milliseconds on, in which instants are stated.
@@ -31,7 +30,6 @@ pub struct MonitorWatch {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Reading {
     at_ns: u64,
-    /// By CPU, since the machine's start.
     ticks: Vec<Ticks>,
     /// Used, buffers, cached, free.
     memory: Option<[u64; 4]>,
@@ -175,7 +173,6 @@ mod tests {
     const DEV: &str = "Inter-| Receive | Transmit\n face |bytes packets\n    lo: 900 1 0 0 0 0 0 0 900 1 0 0 0 0 0 0\n  \
         eth0:500 4 0 0 0 0 0 0 70 6 0 0 0 0 0 0\n eth1: 1 4 0 0 0 0 0 0 2 6 0 0 0 0 0 0\n";
 
-    /// Two CPUs that do the same, in ticks.
     fn stat(user: u64, idle: u64, steal: u64) -> String {
         let line = format!("{user} 1 {user} {idle} 0 0 0 {steal} 9 9");
         format!("cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 {line}\ncpu3 {line}\nintr 1\n")

@@ -8,10 +8,8 @@ use std::{fs, io};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
-/// The names that the engine gives its threads begin so.
 pub(crate) const WORKER: &str = "prony-load-";
 
-/// A process within a boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Identity {
     pub pid: u32,
@@ -61,13 +59,11 @@ pub struct ProcessStat {
     pub parent: u32,
     /// Clock ticks from boot to its start; with the pid, its identity within a boot.
     pub start_ticks: u64,
-    /// CPU time of all its threads, in ticks.
     pub cpu_ticks: u64,
     pub threads: u32,
     pub rss_pages: u64,
     /// Drawn anew whenever a process executes a program; a fork keeps it. 0 where another user's may not be read.
     pub stack: u64,
-    /// The CPU that it ran on last.
     pub cpu: u32,
     /// Ended, but not taken in by its parent yet.
     pub is_zombie: bool,

@@ -59,7 +59,6 @@ pub fn trusted(folder: &Path) -> Result<(), String> {
     trusted_by(folder, geteuid().as_raw(), sudo_user().map(|(user, _)| user))
 }
 
-/// The user and the group who started this process by sudo, where it is root's.
 pub fn sudo_user() -> Option<(u32, u32)> {
     let number = |name: &str| -> Option<u32> { std::env::var(name).ok()?.parse().ok() };
     of_sudo(geteuid().is_root(), number("SUDO_UID"), number("SUDO_GID"))

@@ -10,7 +10,6 @@ use crate::cpu_ticks::TICK_NS;
 use crate::host_watch::counter;
 use crate::{MonitorWatch, monotonic_ns};
 
-/// Times, which are spread evenly between two readings.
 const TIMES: usize = 3;
 /// Times first, then packets received and sent, then events.
 const COUNTERS: usize = 9;
@@ -32,7 +31,6 @@ pub struct WholeHost {
 }
 
 impl WholeHost {
-    /// Of a machine that servers are reached on by this interface.
     pub fn reached_by(interface: &str) -> WholeHost {
         WholeHost { interface: Some(interface.to_owned()), ..WholeHost::default() }
     }
@@ -59,7 +57,6 @@ impl WholeHost {
         self.readings.push(Reading { at_ns, counters });
     }
 
-    /// To be called after the last reading.
     pub fn end(&mut self) {
         if self.interface.is_some() {
             self.monitor.end();

@@ -27,7 +27,6 @@ const WINDOW_FIRST: i64 = 65_535;
 /// The last id of a stream: 2^30 of them exhaust a connection.
 const ID_LAST: u32 = (1 << 31) - 1;
 
-/// What the front of the input was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step<'b> {
     /// All input is used.
@@ -44,7 +43,6 @@ pub enum Step<'b> {
         /// At least one.
         bytes: &'b [u8],
     },
-    /// The response is whole, and the place is free.
     End {
         place: StreamPlace,
         /// Its status, where its head has come only now.
@@ -83,7 +81,6 @@ struct Stream {
     sent: usize,
     /// How much of our window the server has used.
     received: u32,
-    /// How much of the body is to come, where that is known.
     left: Option<u64>,
     has_head: bool,
     to_head: bool,
@@ -93,7 +90,6 @@ struct Stream {
 
 #[derive(Debug, Clone, Copy)]
 struct Draining {
-    /// Streams above this one were not processed.
     last: u32,
     code: Code,
     told: bool,
@@ -116,26 +112,20 @@ pub struct Connection {
     heads: Heads,
     ordinary: Ordinary,
     streams: Vec<Stream>,
-    /// The streams' ids and places, in the order of ids.
     open: VecDeque<(u32, StreamPlace)>,
     /// How many of them, the youngest ones, have requests of which nothing is written.
     unsent: usize,
     /// Requests that have no stream yet: their places, and which of the requests each is.
     queue: VecDeque<(StreamPlace, u32)>,
-    /// Streams whose body is not wholly taken.
     uploads: VecDeque<(StreamPlace, u32)>,
     outgoing: sending::Outgoing,
     next_id: u32,
     /// No stream above this one was ended by us alone: to those above that are gone, the server sends nothing.
     forgotten: u32,
     ready: bool,
-    /// The most streams that the server allows.
     server_streams: u32,
-    /// A new stream's window for its body.
     stream_window: i64,
-    /// The connection's window for bodies.
     window: i64,
-    /// How much of our window for the connection the server has used.
     received: u32,
     encoding: Encoding,
     draining: Option<Draining>,
@@ -143,7 +133,6 @@ pub struct Connection {
     empty_frames: u32,
 }
 
-/// What a stream id of the server's stands for.
 enum Found {
     Open(StreamPlace),
     /// It was, and is not any more; whether the server need not know that yet.
@@ -182,7 +171,6 @@ impl Connection {
         connection
     }
 
-    /// As at its beginning, without a request.
     pub fn clear(&mut self) {
         self.queue.clear();
         self.open();

@@ -90,19 +90,15 @@ impl Header {
     }
 }
 
-/// What one step of the reader found.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Piece<'s, 'b> {
-    /// All input is used.
     More,
     /// Bytes of a frame on this stream (0: on none, or not known yet) that say nothing, or nothing yet.
     Part(u32),
-    /// A DATA frame, or what has come of it. Its first piece has how much there is in it beside padding.
     Data {
         frame: Header,
         /// With the frame's first piece: how many bytes it brings in all.
         first: Option<u32>,
-        /// Those that have come now.
         bytes: &'b [u8],
         last: bool,
     },
@@ -137,7 +133,6 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Forgets everything; for a new connection.
     pub fn reset(&mut self) {
         (self.at, self.got, self.opening, self.continuations, self.begun) = (None, 0, None, 0, false);
         self.forget();
@@ -315,7 +310,6 @@ fn split<'b>(input: &mut &'b [u8], most: u32) -> &'b [u8] {
     now
 }
 
-/// The part of a header block in a HEADERS frame.
 fn fragment(frame: Header, payload: &[u8]) -> Result<&[u8], Fault> {
     let (mut rest, mut padding) = (payload, 0);
     if frame.has(flag::PADDED) {
@@ -356,14 +350,12 @@ fn check(frame: Header) -> Result<(), Fault> {
     if fits { Ok(()) } else { Err(size("a frame is not as long as its type is")) }
 }
 
-/// What a SETTINGS frame sets, as far as it is of use here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The smallest that was named: a table goes through all of them.
     pub table_bytes: Option<u32>,
     /// How many streams the other side may open at once.
     pub streams: Option<u32>,
-    /// The window of each stream at its beginning.
     pub window: Option<u32>,
     /// Pushes would be taken. A client may say so, a server must not.
     pub push: bool,

@@ -74,10 +74,8 @@ impl Code {
     }
 }
 
-/// Why a connection is of no use any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// What the peer is told by GOAWAY.
     pub code: Code,
     pub reason: &'static str,
 }

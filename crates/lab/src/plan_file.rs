@@ -21,7 +21,6 @@ const FILE_MAX_BYTES: u64 = 1 << 20;
 #[derive(Debug, Default)]
 pub struct PlanFile {
     pub values: BTreeMap<String, Value>,
-    /// What the server that is measured needs, and what brings that to its state.
     pub services: Vec<Service>,
     pub reset: Option<Reset>,
     name: String,
@@ -41,7 +40,6 @@ struct Raw {
     plan: Vec<BTreeMap<String, Value>>,
 }
 
-/// A plan's keys, and what stands beside it.
 type Checked = (BTreeMap<String, Value>, Vec<Service>, Option<Reset>);
 
 impl PlanFile {
@@ -112,7 +110,6 @@ impl PlanFile {
         items.into_iter().filter_map(Value::as_str).collect()
     }
 
-    /// The key of a secret that is written out, and why it may not be.
     fn written_secret(&self) -> Option<(String, String)> {
         let redact: Vec<String> = self.texts("redact").into_iter().map(str::to_owned).collect();
         let mut headers = self.values.get("headers").and_then(Value::as_object).into_iter().flatten();

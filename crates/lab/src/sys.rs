@@ -11,7 +11,6 @@ use std::process::Command;
 use prony_host::cpus;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Signals that a terminal or a service manager sends to a whole group.
 const GROUP_SIGNALS: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
 fn checked(result: libc::c_int) -> io::Result<libc::c_int> {

@@ -67,7 +67,6 @@ pub struct LoadObserver {
 }
 
 impl LoadObserver {
-    /// Applies a load: what was observed of it, and whether what the watched server cost is in that.
     pub fn load(
         &self,
         loader: &Loader<'_>,
@@ -105,7 +104,6 @@ pub(crate) struct Observation<'a> {
     pub(crate) sampling: Option<Sampling>,
     pub(crate) startup: Duration,
     pub(crate) server_cpus: &'a [u32],
-    /// Those of the services beside it.
     pub(crate) services: Vec<SampledService>,
     /// What else ran before the server was started; `None` of one that was there already.
     pub(crate) before: Option<Beside>,

@@ -32,7 +32,6 @@ pub(crate) trait Codec {
     /// An answer ended the connection: forgets and counts the begun requests, the oldest; others go over the next.
     fn forget_begun(&mut self, connection: &mut Self::Connection) -> usize;
 
-    /// All requests of the connection have failed, and it is closed.
     fn forget_all(&mut self, connection: &mut Self::Connection);
 
     fn stream_limit(&self, connection: &Self::Connection) -> usize;
@@ -159,13 +158,11 @@ pub(crate) trait Codec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unasked {
     GoesOn,
-    /// The peer's word that it ends the connection.
     Ends,
     /// Nothing that may come. The connection is of no use.
     Wrong,
 }
 
-/// What is of no use any more once a request was given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cancelled {
     Request,
@@ -184,7 +181,6 @@ pub(crate) struct Step {
     pub(crate) what: What,
 }
 
-/// A whole answer that is like one before.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FastAnswer<'b> {
     pub(crate) used: usize,
@@ -197,7 +193,6 @@ pub(crate) struct FastAnswer<'b> {
 /// What a step's bytes bring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum What {
-    /// A part of an answer, or of what is the connection's own.
     Part,
     Whole {
         status: u16,

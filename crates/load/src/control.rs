@@ -140,7 +140,6 @@ pub struct Snapshot {
     pub completed: u64,
     pub sent: u64,
     pub in_flight: u64,
-    /// The last second of the window that all workers have finished.
     pub last_second: Option<LastSecond>,
     /// Requests failed so far, warm-up included.
     pub failed: u64,
@@ -148,7 +147,6 @@ pub struct Snapshot {
     pub failed_by_kind: [u64; ErrorKind::ALL.len()],
     /// Time outside `epoll_wait` in the window so far, all workers' together.
     pub busy_ns: u64,
-    /// The window's finished seconds together.
     pub so_far: LiveSummary,
     /// Response times of these seconds' completed requests.
     pub durations: Durations,
@@ -159,12 +157,10 @@ pub struct Snapshot {
 /// A finished second of the window, for who watches: the record has it with its histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LastSecond {
-    /// From the window's start.
     pub at_ns: u64,
     pub completed: u64,
     pub failed: u64,
     pub connections: u64,
-    /// Requests that were due by its end and had not been sent.
     pub never_sent: u64,
     /// Median response of its completed requests; `None` without any.
     pub p50_ns: Option<u64>,

@@ -43,7 +43,6 @@ const OBSERVE_EVERY: Duration = Duration::from_millis(100);
 const FILES_BESIDE: u64 = 64;
 
 enum FromWorker {
-    /// With the number of the origin that it has connected to.
     Ready(usize, io::Result<Preconnected>),
     Done(io::Result<End>),
     Panicked,
@@ -52,11 +51,9 @@ enum FromWorker {
 /// What the engine tells a worker: the first instant and the window, or nothing (give up).
 type Go = Option<(u64, Edges)>;
 
-/// A server of the load, as its workers reach it.
 struct Origin {
     endpoint: Endpoint,
     tls: Option<tls::Setup>,
-    /// Which of its workers have a free connection.
     idle: Arc<Idle>,
 }
 
@@ -235,10 +232,8 @@ fn listed(plan: &Plan, requests: &Requests) -> Vec<(String, u64)> {
     (0..).zip(&list.requests).map(|(number, request)| (list.name(request), length(number))).collect()
 }
 
-/// What a panic in a worker is to who applies the load.
 const PANICKED: LoadError = LoadError::Internal("a worker thread panicked");
 
-/// The limit of open files, if so many connections fit into it.
 fn check_open_files(connections: u32) -> Result<u64, LoadError> {
     let limit = sys::raise_open_files();
     let needed = u64::from(connections) + FILES_BESIDE;

@@ -18,32 +18,21 @@ pub enum LoadError {
     #[error("The host {host:?} could not be resolved: {reason}. Check the name, or give its address.")]
     Resolve { host: String, reason: String },
     #[error("No connection to {url} ({address}) could be opened: {reason}. {}", advice(*.kind))]
-    Unreachable {
-        /// The URL, without userinfo.
-        url: String,
-        address: String,
-        kind: ErrorKind,
-        reason: String,
-    },
-    /// Several machines could not apply it as one.
+    Unreachable { url: String, address: String, kind: ErrorKind, reason: String },
     #[error("{0}")]
     Fleet(String),
     /// One of them was lost before there was anything to keep: the next try may have another in its place.
     #[error("{0}")]
     AgentLost(String),
-    /// The load ended before its window opened.
     #[error("Interrupted before the window opened: nothing was measured.")]
     Interrupted,
-    /// All requests were answered before the window opened.
     #[error(
         "All requests had their responses before the warm-up was over, so that nothing was measured: \
          give a shorter --warmup, or a larger -n."
     )]
     WarmUpTookAll,
-    /// The system refused something that a load needs.
     #[error("The operating system reported an error while {0}: {1}.")]
     System(&'static str, io::Error),
-    /// A fault of Prony's own.
     #[error("{0}: please report this")]
     Internal(&'static str),
 }

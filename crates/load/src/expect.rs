@@ -23,7 +23,6 @@ const COMPARED_MAX_BYTES: usize = 4 << 10;
 /// The longest body that is read for values. A connection (with HTTP/2, a stream) keeps room for the longest that it had.
 const JSON_MAX_BYTES: usize = 1 << 20;
 
-/// What an answer must be, as workers check it.
 #[derive(Debug)]
 pub(crate) struct Expected {
     status: Expect,
@@ -72,12 +71,9 @@ impl Expected {
     }
 }
 
-/// What the answers to a plan's requests must be.
 #[derive(Debug)]
 pub(crate) struct Expectations {
-    /// The plan's own.
     all: Expected,
-    /// Others, each once.
     others: Vec<Expected>,
     /// Of each request of a list: 0 for the plan's, or which of the others, from 1. Empty where there is none.
     of_request: Vec<u32>,
@@ -137,7 +133,6 @@ impl Expectations {
     }
 }
 
-/// One connection's answer, as far as its body has come.
 pub(crate) struct BodyCheck {
     length: u64,
     /// So far. (Of a hash this is known at the end.)
@@ -149,7 +144,6 @@ pub(crate) struct BodyCheck {
     coded: Option<Box<CodedBody>>,
 }
 
-/// What only a whole body tells.
 struct WholeBody {
     sha256: Context,
     json: Vec<u8>,

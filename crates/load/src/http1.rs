@@ -29,7 +29,6 @@ pub(crate) struct Http1 {
     /// The requests, and how they are where each is its connection's last.
     requests: [Arc<RequestBytes>; 2],
     heads: Heads,
-    /// Room for requests of a list that are written at once.
     output: Vec<u8>,
     /// The next requests, where they have values.
     ahead: Option<Ahead<RequestBytes>>,
@@ -37,7 +36,6 @@ pub(crate) struct Http1 {
 
 pub(crate) struct Connection {
     framer: Framer,
-    /// Requests submitted that have no whole answer yet.
     unanswered: usize,
     /// The last so many of them are not wholly written.
     unsent: usize,

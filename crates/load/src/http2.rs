@@ -19,7 +19,6 @@ use prony_model::measurement::{ErrorKind, Http2Settings, Tolerance};
 
 pub(crate) use requests::{Templates, build};
 
-/// What every connection says of itself at its beginning.
 pub(crate) const OWN_SETTINGS: Http2Settings = Http2Settings {
     window_bytes: client::WINDOW_BYTES,
     header_table_bytes: TABLE_MAX_BYTES as u32,
@@ -36,7 +35,6 @@ pub(crate) struct Http2 {
     fewest: Option<u32>,
     /// What HTTP/2 leaves to tolerance is refused.
     tolerated: BTreeMap<Tolerance, u64>,
-    /// What the connections' unfinished header blocks take.
     partial_bytes: usize,
 }
 
@@ -320,7 +318,6 @@ impl Http2 {
     }
 }
 
-/// A place as the connection numbers it: below the number of streams, which fits.
 fn number(place: RequestPlace) -> client::StreamPlace {
     place.0 as client::StreamPlace
 }

@@ -39,7 +39,6 @@ impl Interrupt {
         self.0.asked.load(Ordering::SeqCst)
     }
 
-    /// The control of the load that begins now, or of so many that begin together.
     pub fn control(&self, loads: u32) -> Control {
         let control = if loads > 1 { Control::together(loads) } else { Control::new() };
         *self.0.load.lock().unwrap_or_else(PoisonError::into_inner) = Some(control.clone());

@@ -133,7 +133,6 @@ impl Linux {
         }
     }
 
-    /// Whether a connected socket dialled itself.
     fn is_its_own_peer(&self, handle: Handle) -> bool {
         let Endpoint::Tcp { addresses, .. } = &self.endpoint else { return false };
         addresses.any(|address| sys::connected_to_itself(handle, address))

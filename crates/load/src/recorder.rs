@@ -54,7 +54,6 @@ pub(crate) struct Recorder {
     start_ns: u64,
     edges: Edges,
     phase: Phase,
-    /// The next instant at which something rolls over.
     next_edge_ns: u64,
     bin_end_ns: u64,
     second_end_ns: u64,

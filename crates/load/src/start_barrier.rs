@@ -8,7 +8,6 @@ use crate::sys;
 /// The clock starts this long after the last load is ready: a busy machine takes milliseconds to wake the others.
 const START_AHEAD_NS: u64 = 20_000_000;
 
-/// How often a load that waits looks whether it was asked to end.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]

@@ -33,7 +33,6 @@ fn check(value: libc::c_int) -> io::Result<libc::c_int> {
     if value < 0 { Err(io::Error::last_os_error()) } else { Ok(value) }
 }
 
-/// A connection by its handle, for the length of a call.
 fn borrow<'a>(fd: RawFd) -> BorrowedFd<'a> {
     // SAFETY: handles are of connections that the worker has opened and not closed yet, and no caller keeps the result.
     unsafe { BorrowedFd::borrow_raw(fd) }
@@ -86,7 +85,6 @@ fn max_rss_bytes_by_usage() -> u64 {
     usage.ru_maxrss.unsigned_abs() * 1024
 }
 
-/// The soft limit of open files before a load raised it.
 static OPEN_FILES_AT_START: OnceLock<Option<u64>> = OnceLock::new();
 
 /// The soft limit of open files at this process's start: what other programs are started with. `None`: none.
@@ -179,7 +177,6 @@ fn begin_connect(socket: &OwnedFd, to: &impl SocketAddrArg) -> io::Result<Connec
     }
 }
 
-/// Sets an option of a socket whose value is an int.
 fn set_option(fd: RawFd, level: libc::c_int, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
     let length = size_of::<libc::c_int>() as libc::socklen_t;
     // SAFETY: the option's value is a valid int for the call.

@@ -61,7 +61,6 @@ const LAST_LOOK_NS: u64 = 2_000;
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) pipeline: u32,
-    /// Whether workers stay awake before a due instant.
     pub(crate) spin: bool,
     pub(crate) expect: Expectations,
     /// How many requests a connection takes; `u64::MAX`: any number.
@@ -69,7 +68,6 @@ pub(crate) struct Shared {
     pub(crate) timeout_ns: u64,
     /// Set when the load is given up because another worker failed.
     pub(crate) given_up: AtomicBool,
-    /// Connections that each worker may leave to the server to close.
     pub(crate) closing_max: usize,
     pub(crate) control: Control,
 }
@@ -77,7 +75,6 @@ pub(crate) struct Shared {
 pub(crate) struct Assignment {
     /// Which of this process's workers of its origin it is, from 0.
     pub(crate) place: u32,
-    /// Which of those have a free connection.
     pub(crate) idle: Arc<Idle>,
     pub(crate) connections: u32,
     /// Of how many addresses each connection has one, by its number among all; 0: all have the same.
@@ -87,7 +84,6 @@ pub(crate) struct Assignment {
     pub(crate) first_lives: Vec<u64>,
     pub(crate) source: Source,
     pub(crate) request_order: Option<RequestOrder>,
-    /// What was sent and received before there were workers.
     pub(crate) before: RunTotal,
 }
 
@@ -118,7 +114,6 @@ pub(crate) struct Worker<N: Net, C: Codec> {
     /// Answers are being taken: what follows from them is written when all are.
     corked: bool,
     drops_bodies: bool,
-    /// Whether answers have long bodies lately.
     reads_short: bool,
     /// What was counted before the clock: connections, whether or not they are still open, and the probe's requests.
     before: RunTotal,
@@ -303,7 +298,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         until.min(self.next_due_ns(now).unwrap_or(u64::MAX)).min(self.closing.next_ns())
     }
 
-    /// When the schedule next wants something, if there is a place for it.
     fn next_due_ns(&self, now: u64) -> Option<u64> {
         let due = match &self.source {
             Source::Closed { .. } => None,
@@ -335,7 +329,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
     }
 
-    /// Everything that is due by time and not by an event.
     fn housekeep(&mut self, recorder: &mut Recorder, now: u64) {
         if let Some(stop_at) = self.shared.control.stop_at_ns() {
             // A worker that was kept from its loop may see it too late: what it has entered stays within.

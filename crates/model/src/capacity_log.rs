@@ -16,9 +16,7 @@ use crate::{foreign_file, unpacking};
 const FILE_MAX_BYTES: u64 = 64 << 20;
 /// A file of more values is none either: a confirmation has ten for each of 600 seconds.
 const VALUES_MAX: usize = 1_000_000;
-/// The most that its histograms take.
 const UNPACKED_MAX: usize = 64 << 20;
-/// The most seconds of a confirmation.
 const SERIES_MAX: usize = 1_000;
 
 impl CapacityReport {

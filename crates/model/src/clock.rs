@@ -5,6 +5,16 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Between two exchanges of an agent with its controller where nothing is urgent, by which each knows that the other lives.
+pub const BEAT_NS: u64 = 250_000_000;
+/// An agent that has not heard of its controller for so long ends what it does: a connection may be cut without a word. It
+/// looks before every request that it sends, so that it also does after SIGSTOP.
+pub const LEASE_NS: u64 = 4_000_000_000;
+/// An agent unheard of for so long is lost for good, and has ended: its lease began no later than it was heard.
+pub const LOST_NS: u64 = 5_000_000_000;
+/// Exchanges by which clocks are compared before a load, and after it.
+pub const SAMPLES: u32 = 32;
+
 /// The most that a clock drifts against another, parts per million: crystals are within 50 of the truth, each.
 const DRIFT_PPM: u64 = 100;
 
@@ -28,7 +38,6 @@ pub struct Clock {
 struct Sample {
     offset_ns: i64,
     error_ns: u64,
-    /// When it was taken, by the own clock.
     at_ns: u64,
 }
 

@@ -8,7 +8,6 @@ use strum::VariantArray;
 use crate::trial::{Effect, Reason};
 use crate::unit::Unit;
 
-/// What a verdict says, by name.
 #[derive(
     Debug,
     Clone,
@@ -81,7 +80,6 @@ pub struct Value {
     /// Its name in JSON, which ends in its unit's unless it is a count.
     pub name: &'static str,
     pub unit: Unit,
-    /// Whether it is what another value is held against.
     pub is_limit: bool,
 }
 

@@ -14,7 +14,6 @@ use crate::units::{nanoseconds, show_duration};
 
 /// What `prony load` calls the target it starts itself.
 pub const EMBEDDED: &str = "embedded target";
-/// What an address begins with that is a Unix socket's path.
 const UNIX: &str = "unix:";
 
 /// `prony load http://127.0.0.1:8080/ -c 100 -d 30s`: the flags that are not defaults of a plan applied to an `address`
@@ -154,7 +153,6 @@ fn time(ns: u64) -> String {
     show_duration(Duration::from_nanos(ns))
 }
 
-/// A word of a shell's line, printable.
 fn quoted(word: &str) -> String {
     shell_word(&harmless(word))
 }

@@ -25,7 +25,6 @@ const NUMBER_BYTES: usize = 9;
 #[error("this is not a histogram of Prony's (base64 of the compressed V2 form): {0}")]
 pub struct HdrError(String);
 
-/// The histogram as HdrHistogram's own type, which the exports write.
 pub fn to_hdr(histogram: &SparseHistogram) -> Histogram<u64> {
     // The bounds are constants that the constructor accepts; a failure would be a fault of this line.
     #[expect(clippy::unwrap_used, reason = "constant arguments, covered by a test")]

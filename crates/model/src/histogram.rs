@@ -49,7 +49,6 @@ pub fn lowest_ns(bucket: u64) -> u64 {
     value_of_numbered(bucket, BUCKET_BITS)
 }
 
-/// The highest value of a bucket: what a quantile is quoted as.
 pub fn highest_ns(bucket: u64) -> u64 {
     lowest_ns(bucket + 1) - 1
 }
@@ -113,7 +112,6 @@ impl Histogram {
         }
     }
 
-    /// Nothing counted, in the same memory.
     pub fn clear(&mut self) {
         // What is zero is not written to: the kernel may have given no memory for it.
         self.counts.iter_mut().filter(|count| **count > 0).for_each(|count| *count = 0);
@@ -128,7 +126,6 @@ impl Histogram {
         self.len == 0
     }
 
-    /// The buckets with something in them and their counts, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
         (0..).zip(self.counts.iter().copied()).filter(|(_, count)| *count > 0)
     }
@@ -148,7 +145,6 @@ impl Histogram {
         self.counts.iter().rposition(|count| *count > 0).map_or(0, |bucket| highest_ns(bucket as u64))
     }
 
-    /// The form to be kept.
     pub fn to_sparse(&self) -> SparseHistogram {
         SparseHistogram::from_buckets(self.buckets())
     }
@@ -212,7 +208,6 @@ fn number(bytes: &mut std::slice::Iter<'_, u8>) -> Option<u64> {
     Some(number)
 }
 
-/// Two ascending lists of buckets as one.
 pub fn merged(
     left: impl Iterator<Item = (u64, u64)>,
     right: impl Iterator<Item = (u64, u64)>,
@@ -268,7 +263,6 @@ impl SparseHistogram {
         sum.to_sparse()
     }
 
-    /// With so many zeros more.
     #[must_use]
     pub(crate) fn with_zeros(&self, count: u64) -> SparseHistogram {
         SparseHistogram::from_buckets(merged([(0, count)].into_iter().filter(|_| count > 0), self.buckets()))
@@ -278,7 +272,6 @@ impl SparseHistogram {
         self.packed.is_empty()
     }
 
-    /// The buckets with something in them and their counts, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
         unpack(&self.packed)
     }

@@ -7,11 +7,9 @@ use crate::error::{PlanError, wrong};
 use crate::printable::harmless_within;
 use crate::secret::{REDACTED, Secret, is_secret_by_custom, redacted, without_fields};
 
-/// The most values of one expectation.
 pub const VALUES_MAX: usize = 100;
 /// The longest pointer.
 const POINTER_MAX_BYTES: usize = 8 << 10;
-/// How much of a value is shown.
 const SHOWN_MAX_CHARS: usize = 80;
 
 /// `/items/0/id=17`: where in a body, and what must be there.

@@ -84,7 +84,6 @@ impl Tool {
     }
 }
 
-/// Whether it says nothing, so that JSON leaves it out.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

@@ -15,7 +15,6 @@ pub fn within(all: impl IntoIterator<Item = u64>, most: u64) -> Result<(), Strin
     }
 }
 
-/// Whether there are so few of them as Prony keeps.
 pub(crate) fn few(what: &str, count: usize, most: usize) -> Result<(), String> {
     if count <= most { Ok(()) } else { Err(format!("it has {count} {what}, and Prony keeps at most {most}")) }
 }

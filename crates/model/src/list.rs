@@ -49,7 +49,6 @@ pub struct ListedRequest {
     pub path: String,
     /// `user:password` of its URL, sent as Basic credentials and never printed.
     pub userinfo: Option<Secret>,
-    /// Which of the plan's origins it is for.
     #[serde(default, skip_serializing_if = "is_first")]
     pub origin: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,7 +59,6 @@ fn is_first(origin: &u32) -> bool {
     *origin == 0
 }
 
-/// What a request has in place of what its plan gives to all.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct OwnParts {
     /// Beside the plan's headers, but for those of the same names.
@@ -118,7 +116,6 @@ impl Order {
 pub struct TargetList {
     /// The method of lines that name none.
     pub method: String,
-    /// The requests, each once, by their first line.
     pub requests: Vec<ListedRequest>,
     /// The request of each line, an index into `requests`.
     pub lines: Vec<u32>,
@@ -201,7 +198,6 @@ impl TargetList {
         }
     }
 
-    /// How many lines each of so many origins has.
     pub fn lines_of_origins(&self, origins: usize) -> Vec<u64> {
         let mut lines = vec![0; origins];
         for (request, count) in self.requests.iter().zip(self.lines_of_each()) {

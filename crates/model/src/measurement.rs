@@ -26,9 +26,7 @@ pub struct Measurement {
     #[serde(rename = "started_at")]
     pub started_at_ns: u64,
     pub address: String,
-    /// CLOCK_MONOTONIC at the first instant of the schedule.
     pub schedule_start_ns: u64,
-    /// CLOCK_MONOTONIC at the window's first instant.
     pub window_start_ns: u64,
     /// CLOCK_MONOTONIC just after the window's last instant.
     pub window_end_ns: u64,
@@ -36,7 +34,6 @@ pub struct Measurement {
     pub interrupted: bool,
     /// Whether the count of requests ended the load: the window is as long as the work took.
     pub ended_by_count: bool,
-    /// The window's requests, by what became of them.
     pub requests: RequestCounts,
     /// Counts over the whole run, warm-up included: what a server's own ledger is held against.
     pub run_total: RunTotal,
@@ -57,7 +54,6 @@ pub struct Measurement {
     /// Of the window's parts of [`BIN_NS`], for intervals, steadiness and growth; in a long window of a power of two of
     /// those, so that there are at most [`BINS_MAX`].
     pub bins: Bins,
-    /// By whose clock the arrival of answers is stamped.
     pub clock: ReceiveClock,
     pub client: ClientCost,
     /// Each worker's own counts, from which the identities are asserted.
@@ -137,7 +133,6 @@ fn none(count: &u64) -> bool {
     *count == 0
 }
 
-/// By whose clock the arrival of answers is stamped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReceiveClock {
@@ -158,9 +153,7 @@ pub struct Second {
     pub length_ns: u64,
     pub completed: u64,
     pub failed: u64,
-    /// Connections open at its end.
     pub connections: u64,
-    /// Response times of the requests completed in it.
     pub response: SparseHistogram,
 }
 
@@ -203,15 +196,12 @@ pub struct WorkerAudit {
 pub enum Tolerance {
     /// Content-Length is given more than once, in several fields or in a list, always the same.
     RepeatedLength,
-    /// Content-Length stands beside Transfer-Encoding.
     LengthBesideCoding,
     /// Transfer-Encoding has chunked more than once.
     RepeatedChunked,
-    /// A field is on several lines.
     Folded,
     /// The head is longer than 64 KiB.
     Long,
-    /// Lines of chunks end in a line feed alone.
     BareLineFeed,
 }
 
@@ -242,9 +232,7 @@ impl Tolerance {
 pub struct TlsUse {
     /// In the first handshake that succeeded; `None` where none did.
     pub agreed: Option<TlsAgreed>,
-    /// Handshakes in which the server showed its certificate.
     pub full: u64,
-    /// Handshakes that resumed an earlier session.
     pub resumed: u64,
 }
 
@@ -317,15 +305,12 @@ pub struct TlsAgreed {
 #[derive(strum::Display, strum::IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum ErrorKind {
-    /// Nobody listens at the address.
     ConnectRefused,
     /// The connect did not finish within the timeout.
     ConnectTimeout,
     /// No local port (or address) was left to connect from.
     NoPorts,
-    /// The connect failed in another way.
     ConnectFailed,
-    /// The peer reset the connection.
     Reset,
     /// The peer closed the connection before the response was complete.
     ClosedEarly,
@@ -396,7 +381,6 @@ pub struct Sample {
 const _: () = assert!(size_of::<Sample>() == 40, "the bound of samples is stated in bytes");
 
 impl Sample {
-    /// When it was resolved, since the schedule's start.
     pub fn end_ns(&self) -> u64 {
         self.intended_ns.saturating_add(self.response_ns)
     }
@@ -405,7 +389,6 @@ impl Sample {
 /// The name of the row that requests beyond the most that have figures of their own share. No request is called so: a path begins with `/`.
 pub const OTHERS: &str = "other requests";
 
-/// The figures of one request of a list, over all lines that say it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RequestFigures {
     /// `GET /a`, or [`OTHERS`].
@@ -427,7 +410,6 @@ pub struct RequestFigures {
     pub service: Censored,
 }
 
-/// What ends a wait in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Waits {

@@ -82,7 +82,6 @@ pub struct CpuColumns {
 }
 
 impl CpuColumns {
-    /// Of a CPU's spans in turn.
     pub fn of(cpu: Option<u32>, spans: impl Iterator<Item = Ticks>) -> CpuColumns {
         let mut columns: [Vec<u32>; CLASSES.len()] = Default::default();
         for ticks in spans {
@@ -97,7 +96,6 @@ impl CpuColumns {
         [&self.user, &self.system, &self.idle, &self.iowait, &self.irq, &self.softirq, &self.steal]
     }
 
-    /// Its ticks from one span up to another.
     pub fn ticks(&self, from: usize, to: usize) -> Ticks {
         let within = |column: &Vec<u32>| column.iter().take(to).skip(from).map(|n| u64::from(*n)).sum();
         self.columns().map(within)
@@ -105,7 +103,6 @@ impl CpuColumns {
 }
 
 impl Monitor {
-    /// The start of a span, from the window's start.
     pub fn start_ms(&self, span: usize) -> i64 {
         span.checked_sub(1).and_then(|before| self.at_ms.get(before)).copied().unwrap_or(self.from_ms)
     }
@@ -115,7 +112,6 @@ impl Monitor {
         self.start_ms(to).saturating_sub(self.start_ms(from)).max(1).unsigned_abs()
     }
 
-    /// The ticks of all CPUs together, from one span up to another.
     pub fn together(&self, from: usize, to: usize) -> Ticks {
         self.cpus.iter().fold(Ticks::default(), |mut sum, cpu| {
             sum.iter_mut().zip(cpu.ticks(from, to)).for_each(|(sum, n)| *sum += n);
@@ -137,7 +133,6 @@ impl Monitor {
         known.then(|| columns.map(|column| column.iter().take(to).skip(from).sum()))
     }
 
-    /// Whether it can be what Prony records.
     pub fn check(&self) -> Result<(), String> {
         let spans = self.at_ms.len();
         few("seconds of a machine", spans, SPANS_MAX)?;

@@ -54,15 +54,12 @@ pub struct Observed {
 
 /// The most thresholds of a trial, and bytes of each.
 const SLO_MAX: usize = 1_000;
-/// The most CPUs or workers with samples of their own.
 const COLUMNS_MAX: usize = 10_000;
-/// The most services of a trial.
 const SERVICES_MAX: usize = 100;
 /// The longest name of how something was read.
 const METHOD_MAX: usize = 64;
 
 impl Observed {
-    /// Whether it can be what Prony observes, so that it can be judged and shown.
     pub fn check(&self) -> Result<(), String> {
         self.plan.check()?;
         self.measurement.check()?;
@@ -88,7 +85,6 @@ impl Observed {
 }
 
 impl ServerSamples {
-    /// Whether all numbers are such that their sums fit.
     pub fn check(&self) -> Result<(), String> {
         let all = &self.columns;
         few("CPUs of a server", self.cpus.len(), COLUMNS_MAX)?;
@@ -126,13 +122,11 @@ impl ServerSamples {
     }
 }
 
-/// Columns of samples, with their instants.
 fn columns(at_ns: &[i64], of: &[&[u64]]) -> Result<(), String> {
     let instants = at_ns.iter().map(|at| at.unsigned_abs());
     numbers(instants.chain(of.iter().flat_map(|column| column.iter().copied())))
 }
 
-/// A column of each CPU or worker.
 fn columns_of_each(each: &[Vec<u64>]) -> Result<(), String> {
     few("columns of samples", each.len(), COLUMNS_MAX)?;
     numbers(each.iter().flatten().copied())

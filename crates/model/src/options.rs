@@ -341,7 +341,6 @@ impl LoadOptions {
         self.table().keys().cloned().collect()
     }
 
-    /// The same, with their values.
     pub fn table(&self) -> serde_json::Map<String, serde_json::Value> {
         let serde_json::Value::Object(mut table) = serde_json::to_value(self).unwrap_or_default() else {
             return serde_json::Map::new();
@@ -350,7 +349,6 @@ impl LoadOptions {
         table
     }
 
-    /// The same without one of them.
     pub fn without(&self, option: &str) -> Result<LoadOptions, PlanError> {
         let mut table = self.table();
         table.remove(option);

@@ -80,7 +80,6 @@ pub struct Plan {
     pub warmup: Duration,
     /// How long a request may take from sending to the answer's last byte, and how long a connect that it waits for.
     pub timeout: Duration,
-    /// Whether a connection serves more than one request.
     pub keepalive: bool,
     /// After how many requests, at least 2, a connection is closed and another opened; `None`: it carries any number.
     pub requests_per_connection: Option<u32>,
@@ -166,7 +165,6 @@ impl ProtocolId {
     }
 }
 
-/// What is requested of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Work {
     /// The path of the plan's target, by this method, a token by RFC 9110.
@@ -227,13 +225,11 @@ pub struct PlannedRequest<'p> {
     pub method: &'p str,
     pub path: &'p str,
     pub userinfo: Option<&'p Secret>,
-    /// The number of its server among the plan's origins.
     pub origin: usize,
     own: Option<&'p OwnParts>,
 }
 
 impl<'p> PlannedRequest<'p> {
-    /// Those of the plan that are not given anew, and its own.
     pub fn headers(&self) -> impl Iterator<Item = &'p (String, Secret)> {
         let own = self.own_headers();
         let is_common = move |(name, _): &&(String, Secret)| !gives(own, name);
@@ -273,7 +269,6 @@ impl<'p> PlannedRequest<'p> {
     }
 }
 
-/// Whether a header of this name is among them.
 pub fn gives(headers: &[(String, Secret)], name: &str) -> bool {
     headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name))
 }
@@ -331,7 +326,6 @@ impl Arrivals {
         }
     }
 
-    /// Their kind, as records and screens name it.
     pub fn kind(&self) -> ArrivalKind {
         match self {
             Arrivals::Closed => ArrivalKind::Closed,
@@ -419,7 +413,6 @@ impl Plan {
         self.work.origins(&self.target)
     }
 
-    /// Whether TLS is spoken with any of them.
     pub fn speaks_tls(&self) -> bool {
         self.origins().iter().any(|origin| origin.tls)
     }

@@ -14,7 +14,6 @@ use crate::request::{check_header, check_http2_header, check_method};
 use crate::secret::Secret;
 use crate::units::{most_connections, nanoseconds};
 
-/// How much of a wrong path or host is shown.
 const SHOWN_MAX_CHARS: usize = 80;
 /// The most requests that all connections together may carry at once.
 const IN_FLIGHT_MAX: u64 = 10_000_000;
@@ -88,7 +87,6 @@ impl Plan {
         self.headers.iter().chain(self.requests().flat_map(|one| one.own_headers()))
     }
 
-    /// Whether its requests are such that can be written.
     fn check_requests(&self) -> Result<(), PlanError> {
         let path = |path: &str| {
             let plain = |b: u8| b > b' ' && b < 0x7f;
@@ -147,7 +145,6 @@ impl Plan {
         Ok(())
     }
 
-    /// Whether its servers can be connected to, and each by workers of its own.
     fn check_origins(&self) -> Result<(), PlanError> {
         let origins = self.origins();
         let is_plain = |host: &str| host.bytes().all(|b| b > b' ' && b != 0x7f && b != b'/');

@@ -19,7 +19,6 @@ use crate::tls::Roots;
 const PLAN_MAX_BYTES: usize = 32 << 20;
 
 thread_local! {
-    /// Whether this thread writes a plan that will be sealed.
     static SECRETS_MAY_BE_WRITTEN: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -40,7 +39,6 @@ impl Plan {
         }
     }
 
-    /// The plan of such a text, checked.
     pub fn from_wire(text: &[u8]) -> Result<Plan, PlanError> {
         if text.len() > PLAN_MAX_BYTES {
             return wrong("The plan is longer than any of Prony's.");

@@ -66,7 +66,6 @@ impl Profile {
         Ok(())
     }
 
-    /// Each stack with its count, the outermost function first.
     pub fn counted(&self) -> impl Iterator<Item = (u64, Vec<&str>)> {
         let name = |at: &u32| self.frames.get(*at as usize).map_or("", String::as_str);
         self.stacks.iter().filter_map(move |stack| {

@@ -101,7 +101,6 @@ impl Statistic {
     }
 }
 
-/// The middle of sorted values.
 fn median(sorted: &[f64]) -> Option<f64> {
     let (low, high) = (sorted.get(sorted.len().saturating_sub(1) / 2)?, sorted.get(sorted.len() / 2)?);
     Some(f64::midpoint(*low, *high))

@@ -16,7 +16,6 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// The highest rate a plan may ask for, per second.
     pub const MAX_PER_S: f64 = 1e8;
 
     /// `None` unless it lies between 0.000001 and [`Rate::MAX_PER_S`].

@@ -17,7 +17,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::time::Duration;
 
-/// The most headers, CPUs or addresses of a plan.
 pub(crate) const LIST_MAX: usize = 10_000;
 
 /// A plan, as JSON has it.
@@ -214,12 +213,10 @@ impl RecordedPlan {
         level
     }
 
-    /// How many servers it loads.
     pub fn servers(&self) -> u32 {
         self.targets.as_ref().map_or(1, |list| list.servers.len().max(1) as u32)
     }
 
-    /// Why it cannot be a plan's record, in a sentence.
     pub fn check(&self) -> Result<(), String> {
         self.check_numbers()?;
         match self.arrivals() {
@@ -229,7 +226,6 @@ impl RecordedPlan {
         }
     }
 
-    /// Whether its numbers and its lists are within what a plan may have.
     pub(crate) fn check_numbers(&self) -> Result<(), String> {
         for (what, count, most) in [
             ("headers", self.headers.len(), LIST_MAX),
@@ -301,7 +297,6 @@ impl RecordedPlan {
         }
     }
 
-    /// Whether requests are due whatever the server does.
     pub fn is_open(&self) -> bool {
         match self.arrivals {
             ArrivalKind::Closed => false,

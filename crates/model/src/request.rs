@@ -3,7 +3,6 @@
 use crate::error::{PlanError, wrong};
 use crate::target::without_userinfo;
 
-/// Whether it can stand in a request line.
 pub fn check_method(method: &str) -> Result<(), String> {
     if !is_token(method) {
         let method: String = without_userinfo(method).chars().take(40).collect();
@@ -15,7 +14,6 @@ pub fn check_method(method: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether it can be sent as a header of one's own.
 pub fn check_header(name: &str, value: &str) -> Result<(), PlanError> {
     if !is_token(name) {
         return wrong(format!("{name:?} is not a header's name: write -H 'Name: value'."));

@@ -314,7 +314,6 @@ pub struct PlannedTrial {
 }
 
 impl PlannedTrial {
-    /// Its name where trials are shown one by one.
     pub fn name(&self) -> String {
         format!("{} · {} · #{}", self.candidate, self.plan, u64::from(self.index) + 1)
     }
@@ -365,7 +364,6 @@ pub struct RawResult {
 }
 
 impl RawResult {
-    /// Of a trial that nothing was measured of, and why, in a sentence.
     pub fn failed(planned: PlannedTrial, why: String) -> RawResult {
         RawResult { planned, observed: None, failure: Some(why), capacity: None }
     }
@@ -379,7 +377,6 @@ pub struct TrialResult {
     pub trial: Option<Trial>,
     /// The server's costs; `None` when it was not the lab's.
     pub server: Option<ServerSamples>,
-    /// Why nothing was measured, in a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     /// What a search for the highest sustainable rate found; `trial` is then its confirmation.
@@ -391,25 +388,18 @@ pub struct TrialResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum EventKind {
-    /// The run was ended before its last trial.
     Interrupted,
     Resumed,
-    /// Its last trial is done.
     Finished,
     BudgetSpent,
-    /// The blocks suffice for the precision that was asked for.
     PrecisionReached,
-    /// They did not.
     PrecisionNotReached,
-    /// A candidate's responses were checked, and what was found out.
     Checked,
-    /// They were not as they must be.
     CheckFailed,
     StartFailed,
     /// A server that somebody else started did not respond.
     NoResponse,
     CleanedUp,
-    /// Processes were left after a stop.
     Leftovers,
     Killed,
     NotSampled,
@@ -436,7 +426,6 @@ impl Event {
         kinds.iter().any(|kind| self.what == <&str>::from(kind))
     }
 
-    /// The candidate that it is about.
     pub fn candidate(&self) -> Option<&str> {
         self.found.as_ref().map(|found| found.candidate.as_str())
     }
@@ -457,7 +446,6 @@ pub struct RunLog {
     /// Results of controls, which are no candidate's; see [`RunLog::set_controls_aside`].
     pub controls: Vec<TrialResult>,
     pub events: Vec<Event>,
-    /// Of each candidate under each plan the last.
     pub profiles: Vec<Profile>,
     /// Trials that began and have no result, unless begun again.
     pub unfinished: Vec<PlannedTrial>,

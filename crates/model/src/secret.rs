@@ -79,7 +79,6 @@ impl Secret {
         &self.source
     }
 
-    /// The value itself: to be sent, and nothing else.
     pub fn value(&self) -> &str {
         &self.value
     }
@@ -119,7 +118,6 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Hides the values of the headers of these names, in any case.
 pub fn hide_headers(headers: &mut [(String, Secret)], names: &[String]) {
     headers.iter_mut().filter(|(name, _)| is_secret(name, names)).for_each(|(_, value)| value.hide());
 }
@@ -229,7 +227,6 @@ pub(crate) fn without_fields(text: &str) -> String {
     named::without(&in_urls(text))
 }
 
-/// Whether a text has a field with a secret name whose value is written out.
 pub fn has_secret_field(text: &str) -> bool {
     named::values(text).next().is_some()
 }

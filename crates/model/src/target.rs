@@ -114,7 +114,6 @@ fn default_port(tls: bool) -> u16 {
     if tls { 443 } else { 80 }
 }
 
-/// Host, and the port if one is named.
 fn split_host_port(text: &str) -> Result<(String, Option<u16>), String> {
     let address;
     let (host, port) = if let Some(inner) = text.strip_prefix('[') {

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tls {
     pub verify: Verify,
-    /// The client's own certificate, for servers that ask for one.
     #[serde(skip)]
     pub identity: Option<Identity>,
     /// Where that and its key are: an agent reads them on its own host, and nothing of them but this goes to it.
@@ -27,19 +26,15 @@ impl Default for Tls {
     }
 }
 
-/// Against what the server's certificate is checked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verify {
     /// The certificates that this system trusts, or those of `SSL_CERT_FILE` and `SSL_CERT_DIR`.
     System,
-    /// These and no others.
     Roots(Roots),
-    /// Nothing: whoever answers is loaded.
     Nothing,
 }
 
 impl Verify {
-    /// Its kind, as records name it.
     pub(crate) fn kind(&self) -> VerifyKind {
         match self {
             Verify::System => VerifyKind::System,
@@ -95,7 +90,6 @@ pub struct IdentityFiles {
     pub key: Option<String>,
 }
 
-/// A client's certificate, with its chain, and the key to it. A clone is a reference.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Identity(Arc<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>);
 
@@ -108,7 +102,6 @@ impl Identity {
         Ok(Identity(Arc::new((chain, key))))
     }
 
-    /// The certificate first, then those that lead to its issuer.
     pub fn chain(&self) -> Vec<CertificateDer<'static>> {
         self.0.0.clone()
     }

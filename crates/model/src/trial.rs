@@ -448,7 +448,6 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// With one of the values that the code's table names.
     #[must_use]
     pub fn with(mut self, name: &str, value: f64) -> Reason {
         debug_assert!(self.code.entry().values.iter().any(|v| v.name == name), "{name} of {}", self.code);

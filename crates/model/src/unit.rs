@@ -21,7 +21,6 @@ pub enum Unit {
     MegabytesPerS,
     /// A share from 0 to 1, read as percent.
     Share,
-    /// A figure over that of another candidate.
     Ratio,
     Count,
 }

@@ -144,7 +144,6 @@ pub(crate) fn parse_stages<T: AsRef<str>>(texts: &[T]) -> Result<Arrivals, PlanE
     }
 }
 
-/// A stage, and whether it is of connections.
 fn stage(text: &str) -> Result<(Stage, bool), PlanError> {
     let wrong = |why: &str| {
         PlanError(format!(
@@ -222,13 +221,11 @@ pub enum WindowValue {
 /// A rate in a TOML file: a text, a number of requests per second, or a share of a capacity, `"95%"`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RateValue {
-    /// Requests per second.
     PerS(Rate),
     /// A share of what a plan of the experiment finds.
     Share(Share),
 }
 
-/// Reads a text or a number, each through its own function.
 struct TextOrNumber<T> {
     expecting: &'static str,
     text: fn(&str) -> Result<T, PlanError>,
@@ -337,12 +334,10 @@ impl Serialize for RateValue {
     }
 }
 
-/// A value, or a list of them: a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum OneOrMany<T> {
     One(T),
-    /// Several, one load each.
     Many(Vec<T>),
 }
 

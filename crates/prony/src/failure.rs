@@ -3,9 +3,7 @@
 use prony_load::LoadError;
 
 pub(crate) const MISSED: u8 = 1;
-/// The command or a file is wrong.
 pub(crate) const USAGE: u8 = 2;
-/// The target could not be loaded, or nothing valid was measured.
 pub(crate) const NOT_MEASURED: u8 = 3;
 /// A figure that a gate names was withheld or missing: nothing was held to its limit.
 pub(crate) const NOT_JUDGED: u8 = 4;

@@ -18,7 +18,6 @@ pub(crate) fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
-/// Asks for the end as Ctrl-C does.
 pub(crate) fn ask() {
     // It fails for numbers that are no signals.
     let _ = raise(SIGINT);

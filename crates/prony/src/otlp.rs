@@ -22,7 +22,6 @@ use crate::printer::Printer;
 use message::{Load, Stream};
 
 const EVERY: Duration = Duration::from_secs(5);
-/// For the connect, and for the exchange.
 const TIMEOUT: Duration = Duration::from_secs(2);
 /// After the run, for an export under way, or a resolver that does not answer.
 const LAST_WAIT: Duration = Duration::from_secs(5);
@@ -100,7 +99,6 @@ impl Otlp {
         Ok(Otlp { told, over, url })
     }
 
-    /// A load's snapshot; in an experiment, which trial's it is.
     pub(crate) fn snapshot(&self, of: Option<&PlannedTrial>, plan: &Plan, snapshot: &Snapshot) {
         let at_ns = since_1970();
         let start_ns = at_ns.saturating_sub(snapshot.elapsed_ns);
@@ -112,7 +110,6 @@ impl Otlp {
         self.tell(Told::Ended(trial.map(|trial| trial.status.clone()).unwrap_or_default()));
     }
 
-    /// Exports what is left, and says what failed.
     pub(crate) fn finish(&self, printer: &Printer) {
         self.tell(Told::Over);
         let failed = match self.over.recv_timeout(LAST_WAIT) {

@@ -18,10 +18,8 @@ use crate::printer::Printer;
 /// Flags of no plan file: `--latency` has no effect, others ask, name a plan file, or are about the terminal.
 const OF_ONE_INVOCATION: [&str; 5] = ["help", "latency", "plain", "quiet", "save"];
 
-/// A plan file that a command line names in the place of a URL.
 pub(crate) struct Given {
     file: PlanFile,
-    /// The line's command, and what the line says itself.
     command: clap::Command,
     typed: ArgMatches,
     /// The line, and in flags what the file says and it does not.
@@ -204,7 +202,6 @@ pub(crate) fn complete(cli: &mut Cli, line: &ArgMatches, given: Option<&Given>) 
     Ok(())
 }
 
-/// The flags of a load that a line has, in words of their own.
 pub(crate) fn options_of(line: &[String]) -> Vec<String> {
     let Some((name, typed)) = lenient(line) else { return Vec::new() };
     let command = command(&name);

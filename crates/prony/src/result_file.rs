@@ -75,7 +75,6 @@ fn create_new(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o666).open(path)
 }
 
-/// A name of this process's own in the same folder.
 fn beside(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
     // With both ends it stays within the 255 bytes of a name.

@@ -9,7 +9,6 @@ pub use prony_model::command::{command, shell_word};
 
 use crate::format;
 
-/// Different lines of a run log that are shown together.
 const LINES_MAX: usize = 8;
 
 /// [`command`] of a trial.

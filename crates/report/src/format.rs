@@ -8,7 +8,6 @@ pub fn significant(value: f64, digits: usize) -> String {
     fixed(value, decimals_for(value, digits))
 }
 
-/// A figure with so many decimals, thousands separated.
 fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return "–".to_owned();

@@ -9,10 +9,8 @@ use crate::terminal::{Align, Ink, Table};
 /// Where the page about a server is, by a candidate's label; `None` where there is none.
 pub(crate) type ServerLink<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// What a page's head says, and where it is.
 pub(crate) struct Head<'a> {
     pub(crate) title: &'a str,
-    /// What a search engine shows below the title.
     pub(crate) description: &'a str,
     /// The way to the site's root: empty, or `../`.
     pub(crate) root: &'static str,
@@ -44,7 +42,6 @@ pub(crate) fn link(href: &str, text: &str) -> String {
     format!("<a href=\"{}\">{}</a>", escape(href), escape(text))
 }
 
-/// Blocks below each other.
 pub(crate) fn blocks(blocks: &[Block], server: ServerLink<'_>) -> String {
     let (mut out, mut caption, mut in_list) = (String::new(), String::new(), false);
     for block in blocks {

@@ -59,7 +59,6 @@ pub fn comparison(comparison: &Comparison, all: bool) -> String {
     format!("**{answer}**\n\n### {} against {}\n{below}{others}", text(&b), text(&a))
 }
 
-/// A bisection: the answer, and what was tried.
 pub fn bisection(report: &BisectionReport) -> String {
     format!("**{}**\n{}", text(&report.headline), blocks(&document::bisection(report)))
 }

@@ -18,11 +18,9 @@ use crate::page::{self, HistoryFrom};
 
 /// Run logs of a folder at most, the last by name (their names begin with their dates).
 const FILES_MAX: usize = 1_000;
-/// Entries of a folder that are looked at.
 const ENTRIES_MAX: usize = 100_000;
 /// A log that is longer is left out: only one is in memory at a time.
 const FILE_MAX_BYTES: u64 = 1 << 30;
-/// Where the history is, beside the list.
 const HISTORY: &str = "history";
 
 /// A folder's run logs by name, and a remark on those too many; or why it cannot be read.
@@ -108,7 +106,6 @@ struct Run {
 type Stamp = (u64, Option<SystemTime>);
 
 impl RunIndex {
-    /// These files, and what these folders have.
     pub fn new(given: impl Iterator<Item = PathBuf>) -> RunIndex {
         let (folders, files) = given.partition(|path| path.is_dir());
         RunIndex { files, folders, runs: Mutex::default() }
@@ -143,7 +140,6 @@ impl RunIndex {
         (named.collect(), left_out)
     }
 
-    /// With everything kept as it is now, and what is gone forgotten.
     fn refreshed<T>(&self, of: impl FnOnce(&[Run], Vec<LeftOut>) -> T) -> T {
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known: HashMap<PathBuf, Run> = runs.drain(..).map(|run| (run.path.clone(), run)).collect();
@@ -190,7 +186,6 @@ impl RunIndex {
     }
 }
 
-/// The newest first.
 fn list(runs: &[Run], left_out: Vec<LeftOut>) -> Result<String, String> {
     let failed = |LeftOut { file, why }| RunEntry { file, failure: Some(why), ..RunEntry::default() };
     let left_out: Vec<RunEntry> = left_out.into_iter().map(failed).collect();

@@ -171,7 +171,6 @@ pub(crate) fn request_cells(trial: &Trial, target: &TargetFigures) -> impl Itera
     percentiles.into_iter().chain([milliseconds_cell(summary.mean_ns)]).chain(counts)
 }
 
-/// A time in a column of milliseconds.
 pub(crate) fn milliseconds_cell(ns: Option<u64>) -> String {
     ns.map_or_else(|| WITHHELD.to_owned(), |ns| format::milliseconds(ns as f64))
 }
@@ -403,7 +402,6 @@ pub(crate) fn with_unit(unit: Unit, value: f64) -> String {
     }
 }
 
-/// A row's figure in a column whose head has the unit.
 pub(crate) fn row_figure(row: &Row, figure: Figure) -> String {
     let found = &row.figures[figure];
     match (&found.estimate, found.censored_at_ns) {

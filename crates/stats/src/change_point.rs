@@ -9,9 +9,7 @@ pub(crate) const VALUES_MAX: usize = 2_000;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
-    /// How many values come before it.
     pub at: usize,
-    /// Their mean.
     pub before: f64,
     pub after: f64,
     /// The difference's standard error, for a step at this place: from the residuals, widened for what neighbours

@@ -22,7 +22,6 @@ pub mod trend;
 
 pub use interval::Interval;
 
-/// The confidence of every interval that Prony prints.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// A count as a float. Counts here are of samples, far below 2⁵³, where this is exact.

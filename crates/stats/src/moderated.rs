@@ -34,7 +34,6 @@ impl Difference {
         Difference { error: (of_mean / degrees).sqrt(), degrees, ..self }
     }
 
-    /// With a standard error that is so many times as large.
     #[must_use]
     pub fn widened(self, factor: f64) -> Difference {
         Difference { error: self.error * factor, ..self }

@@ -6,11 +6,9 @@ use crate::real;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchPlan {
-    /// The first level that is tried.
     pub start: f64,
     /// No level below this is tried, but for the first.
     pub lowest: f64,
-    /// No level above this is tried.
     pub highest: f64,
     /// The staircase goes up and down by this share.
     pub step: f64,
@@ -60,7 +58,6 @@ pub struct Probe {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     Passed,
-    /// It is not.
     Failed,
     /// The instrument could not apply it: nothing is known of the level, nor of any above.
     OutOfReach,
@@ -120,7 +117,6 @@ impl Search {
         self.pending
     }
 
-    /// How wide the bracket may be, as a ratio.
     fn bracket(&self) -> f64 {
         1.0 + BRACKET_STEPS * self.plan.step
     }

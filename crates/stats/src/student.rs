@@ -26,7 +26,6 @@ pub fn t_quantile(degrees: f64, probability: f64) -> Option<f64> {
 /// What this thread has computed before, or does now: inversions take microseconds, and a ranking asks for one per
 /// pair.
 pub(crate) fn memo(of: [f64; 4], compute: impl FnOnce() -> Option<f64>) -> Option<f64> {
-    /// Then all are forgotten.
     const MOST: usize = 10_000;
     thread_local!(static KNOWN: RefCell<HashMap<[u64; 4], Option<f64>>> = RefCell::default());
     let key = of.map(f64::to_bits);

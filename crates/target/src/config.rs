@@ -14,7 +14,6 @@ const DURATION_MAX: Duration = Duration::from_secs(3600);
 const THREADS_MAX: usize = 256;
 /// Largest answer: it is copied once per connection that reads it slowly.
 pub(crate) const BODY_BYTES_MAX: usize = 16 << 20;
-/// Most streams of a connection, each with an answer that waits.
 const STREAMS_MAX: u32 = 1_000;
 /// A service time under a nanosecond is none.
 const CAPACITY_PER_S_MAX: f64 = 1e9;
@@ -26,9 +25,7 @@ pub struct Config {
     /// Event loops, one thread each; one with [`capacity_per_s`](Config::capacity_per_s): a single server has a single
     /// queue.
     pub threads: usize,
-    /// What each request waits for, beginning with its arrival.
     pub delay: Delay,
-    /// Regular silences of the whole server.
     pub stall: Option<Stall>,
     /// Whether each connection ends after one answer. (In HTTP/2 by GOAWAY.)
     pub close: bool,
@@ -130,7 +127,6 @@ pub enum Delay {
     },
     /// One of two: a cache that mostly hits.
     Bimodal {
-        /// Of most requests.
         usual: Duration,
         rare: Duration,
         /// The others' share, between 0 and 1.

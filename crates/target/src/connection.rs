@@ -54,7 +54,6 @@ struct Waiting {
 }
 
 enum Protocol {
-    /// Too little has come to tell.
     Unknown,
     Http1(Decoder),
     Http2(Box<Http2>),
@@ -75,14 +74,12 @@ pub(crate) struct Connection {
     protocol: Protocol,
     /// Bytes read that are no complete head yet, or that wait for room.
     inbox: Vec<u8>,
-    /// In the order in which they are due.
     waiting: VecDeque<Waiting>,
     waiting_bytes: usize,
     outbox: Outbox,
 }
 
 impl Connection {
-    /// A new connection, over TLS where that is to be spoken.
     pub(crate) fn new(stream: TcpStream, tls: Option<&Arc<ServerConfig>>) -> Connection {
         let session = tls.map(Session::new).transpose();
         // A session that cannot be set up, for want of random numbers, say, is a connection that is closed.
@@ -155,7 +152,6 @@ impl Connection {
         after
     }
 
-    /// Takes what was read, out of its TLS records where it comes in such.
     fn take_bytes(&mut self, bytes: &[u8], service: &mut Service) {
         let Some(session) = &mut self.tls else {
             service.tally.bytes_read += bytes.len() as u64;
@@ -177,7 +173,6 @@ impl Connection {
         }
     }
 
-    /// Whether TLS has something to send beside what answers are.
     fn has_records(&self) -> bool {
         self.tls.as_ref().is_some_and(|session| session.is_unsent())
     }
@@ -332,7 +327,6 @@ impl Connection {
         });
     }
 
-    /// A request has arrived in full.
     fn admit(&mut self, stream: u32, request: Request, service: &mut Service) {
         let mut head = request.head;
         head.route = head.route.checked(&request.body);

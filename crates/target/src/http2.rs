@@ -28,7 +28,6 @@ const STREAM_WINDOW: u32 = BODY_BYTES_MAX as u32;
 const LIST_BYTES_MAX: u32 = 16 << 10;
 
 pub(crate) enum Event {
-    /// All of them are used.
     More,
     Nothing,
     Request(u32, Request),
@@ -71,7 +70,6 @@ enum Phase {
     },
     /// Its answer is not due yet.
     Waiting,
-    /// Its answer's body goes out.
     Answering {
         body: Body,
         sent: usize,
@@ -95,18 +93,15 @@ pub(crate) struct Http2 {
     reader: Reader,
     heads: Heads,
     streams: BTreeMap<u32, Stream>,
-    /// Streams with a body to send, the next one first.
     answering: VecDeque<u32>,
     /// Frames that are no answer's, for the next [`Http2::pump`].
     out: Vec<u8>,
     /// The last stream that the client opened, and the last one that was ended without its knowing.
     last: u32,
     forgotten: u32,
-    /// Requests taken, without those for the ledger.
     requests: u64,
     /// No stream above this one is processed any more.
     goaway: Option<u32>,
-    /// Our settings are in force.
     settled: bool,
     inflow: Inflow,
     /// The connection's window for answers, and a new stream's.
@@ -320,7 +315,6 @@ impl Http2 {
         Ok(None)
     }
 
-    /// The request on a stream has ended.
     fn whole(&mut self, id: u32, tally: &mut Counts) -> Event {
         let Some(stream) = self.streams.get_mut(&id) else { return Event::Nothing };
         match mem::replace(&mut stream.phase, Phase::Waiting) {
@@ -384,7 +378,6 @@ impl Http2 {
         if id <= self.forgotten { Ok(Event::Nothing) } else { Err(CLOSED) }
     }
 
-    /// Ends the stream of what is no request, or too much of one.
     fn refuse(&mut self, id: u32, code: Code, tally: &mut Counts) -> Event {
         tally.requests_refused += 1;
         self.forget(id, code)

@@ -146,7 +146,6 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// A request that is not for the ledger.
     pub(crate) fn received(&mut self, route: Route) {
         self.requests_received += 1;
         self.by_path[route.path_number()] += 1;
@@ -189,7 +188,6 @@ impl Book {
 
 pub(crate) struct Books {
     started_ns: u64,
-    /// Whether arrivals are stamped by the kernel.
     kernel_clock: bool,
     books: Vec<Mutex<Book>>,
 }

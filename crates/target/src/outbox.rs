@@ -19,7 +19,6 @@ pub(crate) struct Arrival {
     pub(crate) read_ns: u64,
     /// The kernel had received it, never later; where it does not say so, the same.
     pub(crate) arrived_ns: u64,
-    /// Whether the kernel said so.
     pub(crate) is_stamped: bool,
 }
 

@@ -97,7 +97,6 @@ pub(crate) enum Persistence {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) route: Route,
-    /// Whether the answer's body is left out.
     pub(crate) is_head: bool,
     pub(crate) persistence: Persistence,
     pub(crate) body_end: BodyEnd,

@@ -13,9 +13,7 @@ use crate::service::Service;
 use crate::sys::{self, Event, EventFlags, NO_EVENT, Poller, Wakeup};
 use crate::truth::Stalls;
 
-/// Reports taken from the poller at once.
 const EVENTS: usize = 256;
-/// Connections accepted before others get their turn.
 const ACCEPTS_MAX: usize = 256;
 /// Pause after the process ran out of descriptors: the listener stays readable, and asking again at once would spin.
 const ACCEPT_PAUSE_NS: u64 = 5_000_000;
@@ -33,10 +31,8 @@ struct Slot {
     client: Option<Client>,
 }
 
-/// A connection with what the loop knows of it.
 struct Client {
     connection: Connection,
-    /// What the poller watches it for.
     interest: EventFlags,
     /// Its earliest entry in the heap of timers; `u64::MAX` for none.
     armed_ns: u64,
@@ -259,7 +255,6 @@ impl Server {
     }
 }
 
-/// The connection that a token was given to, if it is still there.
 fn client(slots: &mut [Slot], token: u64) -> Option<&mut Client> {
     let slot = slots.get_mut(token as u32 as usize)?;
     if u64::from(slot.generation) == token >> 32 { slot.client.as_mut() } else { None }

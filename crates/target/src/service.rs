@@ -19,7 +19,6 @@ const READ_BYTES: usize = 64 << 10;
 pub(crate) struct Service {
     /// Where every read goes; lent to the connection that reads.
     pub(crate) buffer: Box<[u8]>,
-    /// What TLS records say; lent as well.
     pub(crate) plain: Vec<u8>,
     pub(crate) tls: Option<Arc<ServerConfig>>,
     /// Where answers are written; lent to the connection that sends.

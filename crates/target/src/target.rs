@@ -164,7 +164,6 @@ pub fn run(config: &Config, ready: impl FnOnce(SocketAddr, Stopper)) -> Result<L
 /// How often a free port is asked for anew when somebody else took it between two calls.
 const PORTS_TRIED_MAX: usize = 16;
 
-/// One listener for each event loop, all on the same port.
 fn listeners(address: SocketAddr, threads: usize) -> io::Result<Vec<TcpListener>> {
     for _ in 1..PORTS_TRIED_MAX {
         match listeners_once(address, threads) {

@@ -10,7 +10,6 @@ use rustls::{ServerConfig, ServerConnection};
 
 /// Plain bytes that are sealed in one call: four records.
 const SEALED_AT_ONCE_BYTES: usize = 64 << 10;
-/// Whom the server's own certificate is for.
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 pub(crate) struct Setup {

@@ -21,7 +21,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::files::{self, make};
-use crate::programs::{self, Checks, is_there};
+use crate::programs::{self, Checks, git_as as git, is_there};
 use crate::release::Release;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -79,11 +79,6 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
 
 /// What a script in a shell ended with, and what it said.
 type Ran = (i32, String);
-
-fn git(folder: &Path, arguments: &[&str]) -> Result<String, String> {
-    let own = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"];
-    programs::git(folder, &[&own, arguments].concat())
-}
 
 fn sha256(path: &Path) -> Result<String, String> {
     let sum = programs::text(Command::new("sha256sum").arg(path))?;

@@ -16,7 +16,6 @@ impl Chance {
     }
 
     /// From 0 to 1, without 1.
-    #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
     pub(crate) fn uniform(&mut self) -> f64 {
         (self.stream.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }

@@ -52,22 +52,19 @@ pub(crate) struct Table {
     pub(crate) comparisons: Vec<MatchRow>,
 }
 
-const MM1: &[(&str, f64, f64)] =
-    &[("M/M/1 at 50 %", 2000.0, 0.5), ("M/M/1 at 80 %", 2000.0, 0.8), ("M/M/1 at 90 %", 2000.0, 0.9)];
-
-fn kinds() -> Vec<(&'static str, Kind)> {
-    let mut kinds: Vec<(&str, Kind)> = MM1
-        .iter()
-        .map(|(name, rate, utilisation)| (*name, Kind::Mm1 { rate: *rate, utilisation: *utilisation }))
-        .collect();
-    kinds.extend([
+fn kinds() -> [(&'static str, Kind); 8] {
+    let mm1 = |utilisation| Kind::Mm1 { rate: 2000.0, utilisation };
+    let chain = |phi| Kind::Chain { rate: 2000.0, phi };
+    [
+        ("M/M/1 at 50 %", mm1(0.5)),
+        ("M/M/1 at 80 %", mm1(0.8)),
+        ("M/M/1 at 90 %", mm1(0.9)),
         ("closed, lognormal σ 1", Kind::Lognormal { connections: 64, median_s: 0.02, sigma: 1.0 }),
         ("closed, Pareto α 2.5", Kind::Pareto { connections: 64, least_s: 0.02, index: 2.5 }),
-        ("AR(1) φ 0.5 per 100 ms", Kind::Chain { rate: 2000.0, phi: 0.5 }),
-        ("AR(1) φ 0.8 per 100 ms", Kind::Chain { rate: 2000.0, phi: 0.8 }),
-        ("AR(1) φ 0.9 per 100 ms", Kind::Chain { rate: 2000.0, phi: 0.9 }),
-    ]);
-    kinds
+        ("AR(1) φ 0.5 per 100 ms", chain(0.5)),
+        ("AR(1) φ 0.8 per 100 ms", chain(0.8)),
+        ("AR(1) φ 0.9 per 100 ms", chain(0.9)),
+    ]
 }
 
 /// Windows of these seconds and comparisons, `runs` times each. No two bases share a seed.
@@ -174,7 +171,6 @@ pub(crate) fn verdicts(runs: u64, base: u64, word: &str) -> Vec<Counted> {
 /// What the table says against the bars: a sentence for each that is not met.
 pub(crate) fn misses(table: &Table) -> Vec<String> {
     let mut counted = Vec::new();
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of runs")]
     let mut hold = |situation: String, what: &'static str, share: f64, runs: u64, bar: Bar| {
         counted.push(Counted { situation, what, runs, count: (share * real(runs)).round() as u64, bar });
     };

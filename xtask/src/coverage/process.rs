@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use statrs::distribution::{ContinuousCDF, LogNormal};
+
 use super::chance::Chance;
 use super::recorder::Recorder;
 use crate::median::real;
@@ -132,7 +134,8 @@ impl Kind {
 /// The quantile of a service time plus, for this share of requests, a uniform rest of a stall.
 fn stall_quantile(stalled: f64, q: f64) -> f64 {
     let (median, sigma) = STALL_SERVICE;
-    let within = |s: f64| if s <= 0.0 { 0.0 } else { normal_cdf((s / median).ln() / sigma) };
+    let service = LogNormal::new(median.ln(), sigma).expect("it is a distribution");
+    let within = |s: f64| service.cdf(s.max(0.0));
     // The mean over 1,000 rests of the chance that the service takes no more than what is left.
     let stalled_within =
         |s: f64| (0..1000).map(|i| within(s - STALL_S * (f64::from(i) + 0.5) / 1000.0)).sum::<f64>() / 1000.0;
@@ -143,22 +146,6 @@ fn stall_quantile(stalled: f64, q: f64) -> f64 {
         *(if below < q { &mut low } else { &mut high }) = s;
     }
     low
-}
-
-/// Φ by its tail's continued fraction from 3 on, and its series below (Abramowitz & Stegun (1964), 26.2.10 and 26.2.14).
-fn normal_cdf(z: f64) -> f64 {
-    let density = (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt();
-    if z.abs() >= 3.0 {
-        let fraction = (1..60).rev().fold(0.0, |rest, k| f64::from(k) / (z.abs() + rest));
-        let tail = density / (z.abs() + fraction);
-        return if z > 0.0 { 1.0 - tail } else { tail };
-    }
-    let (mut term, mut sum) = (z, z);
-    for k in 1..60 {
-        term *= z * z / f64::from(2 * k + 1);
-        sum += term;
-    }
-    0.5 + density * sum
 }
 
 fn stalls(rate: f64, every_s: f64, window_s: f64, chance: &mut Chance, recorder: &mut Recorder) {
@@ -274,11 +261,6 @@ fn chain(rate: f64, phi: f64, course: &Course, chance: &mut Chance, recorder: &m
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a window in nanoseconds, below 2^53"
-)]
 fn rounded(ns: f64) -> u64 {
     ns.round() as u64
 }

@@ -29,11 +29,6 @@ impl Recorder {
     }
 
     /// An answer, in order of the second it came in; those before the window are not counted.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "within the window, in nanoseconds"
-    )]
     pub(crate) fn answer(&mut self, at_s: f64, took_s: f64) {
         if at_s < 0.0 {
             return;

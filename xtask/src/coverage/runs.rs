@@ -41,7 +41,6 @@ pub(crate) fn log(candidates: &[&str], plans: usize, blocks: u32) -> RunLog {
 }
 
 /// Gives a trial a throughput so far above 1,000 a second, and p50 and p99 so far below theirs, on logarithms.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "nanoseconds of a second")]
 pub(crate) fn set(trial: &mut Trial, [throughput, p50, p99]: [f64; 3]) {
     trial.throughput.requests_per_s.point = 1_000.0 * throughput.exp();
     trial.latency.response.p50_ns = Some((1e7 * (-p50).exp()) as u64);
@@ -286,7 +285,6 @@ fn claims() -> Vec<Row> {
 const DUET_S: u64 = 10;
 
 /// Two at once: the machine swings by 30 % for both, places differ by 10 %, each server by 4 % a second and 1 % a start.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "requests of a second")]
 fn duet(log: &mut RunLog, difference: f64, chance: &mut Chance) {
     for pair in log.results.chunks_exact_mut(2) {
         let mut swing = 0.3 * chance.normal();

@@ -82,7 +82,6 @@ fn row(machine: Machine, window_s: f64, runs: u64, seed: u64) -> SecondsRow {
     let blocks = (2..=BLOCKS_MAX).find(|blocks| share(*blocks, DIFFERENCE, seed) >= super::FOUND_MIN);
     let used = blocks.unwrap_or(BLOCKS_MAX);
     let trial_s = window_s + (window_s / 10.0).min(3.0) + BESIDE_S;
-    #[expect(clippy::cast_precision_loss, reason = "some blocks")]
     let all_s = 2.0 * used as f64 * trial_s;
     SecondsRow {
         machine: machine.name.to_owned(),

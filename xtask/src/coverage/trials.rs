@@ -134,7 +134,6 @@ fn row(case: Case, figure: &'static str, truth: f64, readings: &[Reading], runs:
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index of a list")]
 pub(crate) fn quantile(values: &mut [f64], q: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let at = (q * real(values.len() as u64)) as usize;

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{Dist, VERSION, fleet};
 use crate::engine::{BASE, Engine, LIMITS, TO_RUN};
 use crate::files::{copy, read, write};
-use crate::programs::{Checks, is_there, text};
+use crate::programs::{Checks, found, is_there, text};
 
 #[path = "../../../crates/prony/tests/cli/tutorial_page.rs"]
 mod tutorial_page;
@@ -55,7 +55,7 @@ pub(super) fn run(dist: &Dist) -> Result<(), String> {
         }
         let worked = tutorial(dist, &engine, &furnished);
         checks.count(&format!("every command of the tutorial, beside the package on {suite}"), worked);
-        match nats_server() {
+        match found("command -v nats-server") {
             Some(nats) => {
                 let worked = fleet::works(dist, &engine, image, &nats);
                 checks.count("agents of the image, with a nats-server beside them", worked);
@@ -166,10 +166,6 @@ pub(super) fn completed(said: &str) -> Result<(), String> {
 
 pub(super) fn image_name() -> String {
     format!("localhost/prony:{VERSION}")
-}
-
-fn nats_server() -> Option<String> {
-    text(Command::new("which").arg("nats-server")).ok()
 }
 
 /// The image from its archive, as another user than root and with no folder that it could write.

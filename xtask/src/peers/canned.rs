@@ -2,8 +2,7 @@
 
 use std::io::{self, Read};
 
-use prony_http2::frame::write;
-use prony_http2::frame::{flag, kind, setting};
+use prony_http2::frame::{Piece, Reader, flag, kind, setting, write};
 
 pub(super) const HEADER_BYTES: usize = 9;
 /// `:status: 200` of the static table, and `content-length: 13` as a literal with an indexed name.
@@ -12,55 +11,36 @@ const WINDOW: u32 = (1 << 31) - 1;
 
 #[derive(Debug, Default)]
 pub(super) struct Client {
-    /// The bytes of an incomplete frame.
-    partial: Vec<u8>,
-    /// Bytes of a payload that are still to come, and say nothing.
-    skip: usize,
-    has_preface: bool,
+    reader: Reader,
+    /// How much of the preface has come.
+    preface_bytes: usize,
 }
 
 impl Client {
-    /// Appends what a server says to what was read; gives how many requests it has answered. Requests have no bodies.
-    pub(super) fn take(&mut self, read: &[u8], body: &[u8], out: &mut Vec<u8>) -> u64 {
-        let (held, mut bytes) = (std::mem::take(&mut self.partial), read);
-        let held = if held.is_empty() { held } else { [&held, read].concat() };
-        if !held.is_empty() {
-            bytes = &held;
-        }
-        if !self.has_preface {
-            if bytes.len() < write::PREFACE.len() {
-                self.partial = bytes.to_vec();
-                return 0;
+    /// Appends what a server says to what was read; gives how many requests it has answered, `None` of what is no HTTP/2.
+    /// Requests have no bodies.
+    pub(super) fn take(&mut self, mut read: &[u8], body: &[u8], out: &mut Vec<u8>) -> Option<u64> {
+        if self.preface_bytes < write::PREFACE.len() {
+            let more = read.len().min(write::PREFACE.len() - self.preface_bytes);
+            (self.preface_bytes, read) = (self.preface_bytes + more, &read[more..]);
+            if self.preface_bytes == write::PREFACE.len() {
+                write::settings(out, &[(setting::MAX_CONCURRENT_STREAMS, 10_000)]);
             }
-            bytes = &bytes[write::PREFACE.len()..];
-            self.has_preface = true;
-            write::settings(out, &[(setting::MAX_CONCURRENT_STREAMS, 10_000)]);
         }
-        let skipped = self.skip.min(bytes.len());
-        self.skip -= skipped;
-        bytes = &bytes[skipped..];
         let mut answered = 0;
-        while let Some((header, rest)) = bytes.split_first_chunk::<HEADER_BYTES>() {
-            let length = u32::from_be_bytes([0, header[0], header[1], header[2]]) as usize;
-            let (kind, flags) = (header[3], header[4]);
-            let stream = u32::from_be_bytes([header[5], header[6], header[7], header[8]]);
-            if kind == kind::PING {
-                let Some(payload) = rest.get(..length) else { break };
-                if flags & flag::ACK == 0 {
-                    write::ping_ack(out, payload);
+        loop {
+            match self.reader.next(&mut read).ok()? {
+                Piece::More => return Some(answered),
+                Piece::Whole(frame, _) if frame.kind == kind::HEADERS => {
+                    answer(out, frame.stream, body);
+                    answered += 1;
                 }
-            } else if kind == kind::SETTINGS && flags & flag::ACK == 0 {
-                write::settings_ack(out);
-            } else if kind == kind::HEADERS {
-                answer(out, stream, body);
-                answered += 1;
+                Piece::Whole(frame, _) if frame.has(flag::ACK) => {}
+                Piece::Whole(frame, payload) if frame.kind == kind::PING => write::ping_ack(out, payload),
+                Piece::Whole(frame, _) if frame.kind == kind::SETTINGS => write::settings_ack(out),
+                Piece::Whole(..) | Piece::Part(_) | Piece::Data { .. } => {}
             }
-            let now = length.min(rest.len());
-            self.skip = length - now;
-            bytes = &rest[now..];
         }
-        self.partial.extend_from_slice(bytes);
-        answered
     }
 }
 
@@ -124,7 +104,8 @@ mod tests {
         let body = b"Hello, World!";
         for piece in 1..=bytes.len() {
             let (mut client, mut out) = (Client::default(), Vec::new());
-            let answered: u64 = bytes.chunks(piece).map(|bytes| client.take(bytes, body, &mut out)).sum();
+            let answered: u64 =
+                bytes.chunks(piece).map(|bytes| client.take(bytes, body, &mut out).unwrap()).sum();
             assert_eq!((answered, next), (3, 7));
             let (mut said, mut whole) = (out.as_slice(), Vec::new());
             answer(&mut whole, 1, body);

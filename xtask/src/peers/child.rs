@@ -1,7 +1,6 @@
 //! A child on one CPU whose cost is known when it ends, by getrusage(2) of waited-for children. That adds up all of a
 //! process's children, so each tool gets a parent of its own, this program again under a hidden task name.
 
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::mpsc;
@@ -9,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
+use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::time::TimeVal;
 use nix::unistd::Pid;
@@ -37,8 +36,9 @@ pub(super) fn costs(
     let report = scratch.join("cost.json");
     // From the run before; a stale one must not pass for this one's.
     let _ = std::fs::remove_file(&report);
-    let mut measured = programs::own()?;
-    measured.args(["measured", &cpu.to_string(), &limit.as_secs().to_string()]).arg(&report).args(line);
+    let mut measured = pinned(cpu);
+    measured.arg(programs::own()?.get_program()).args(["measured", &limit.as_secs().to_string()]);
+    measured.arg(&report).args(line);
     let output = programs::output(measured.current_dir(scratch))?;
     let cost = std::fs::read(&report)
         .map_err(|e| e.to_string())
@@ -52,22 +52,18 @@ pub(super) fn stderr(output: &Output) -> String {
     text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing").trim().to_owned()
 }
 
-#[derive(Parser)]
-pub(crate) struct Pinned {
-    cpu: u32,
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
-    command: Vec<String>,
-}
+/// Becomes a program on one CPU that may open as many files as it may: 8,000 connections pass the usual soft limit.
+const PINNED: &str = "ulimit -Sn \"$(ulimit -Hn)\" && exec taskset --cpu-list \"$0\" \"$@\"";
 
-pub(crate) fn pinned(asked: &Pinned) -> Result<(), String> {
-    prepare(asked.cpu)?;
-    let program = &asked.command[0];
-    Err(format!("{program}: {}", Command::new(program).args(&asked.command[1..]).exec()))
+/// A program, which is the first of its arguments to be added, on this CPU.
+pub(super) fn pinned(cpu: u32) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", PINNED, &cpu.to_string()]);
+    command
 }
 
 #[derive(Parser)]
 pub(crate) struct Measured {
-    cpu: u32,
     limit_s: u64,
     /// Where its cost is written to
     report: PathBuf,
@@ -76,7 +72,6 @@ pub(crate) struct Measured {
 }
 
 pub(crate) fn measured(asked: &Measured) -> Result<(), String> {
-    prepare(asked.cpu)?;
     let (program, limit) = (&asked.command[0], Duration::from_secs(asked.limit_s));
     let started = Instant::now();
     let mut child =
@@ -106,13 +101,6 @@ pub(crate) fn measured(asked: &Measured) -> Result<(), String> {
     };
     let json = serde_json::to_vec(&cost).map_err(|e| e.to_string())?;
     files::write(&asked.report, json)
-}
-
-/// Pins this process, and lets it open as many files as it may: 8,000 connections pass the usual soft limit.
-fn prepare(cpu: u32) -> Result<(), String> {
-    prony_host::cpus::set_affinity(0, &[cpu]).map_err(|e| format!("CPU {cpu} cannot be used: {e}"))?;
-    let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(|e| e.to_string())?;
-    setrlimit(Resource::RLIMIT_NOFILE, hard, hard).map_err(|e| e.to_string())
 }
 
 fn nanoseconds(time: TimeVal) -> u64 {

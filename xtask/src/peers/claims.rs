@@ -78,7 +78,6 @@ fn percentiles(of: impl Fn(f64) -> Option<u64>) -> Claim {
     Claim { p50_ns: of(50.0), p75_ns: of(75.0), p90_ns: of(90.0), ..Claim::default() }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked: 0 to 2^53")]
 fn nanoseconds(value: f64) -> Option<u64> {
     (0.0..9e15).contains(&value).then(|| value.round() as u64)
 }

@@ -2,7 +2,7 @@
 //! (about 1 µs a request on top of the socket) the cheapest clients would wait, and their CPU time would be that of an
 //! idle client. This one counts empty lines, each of which ends a request, of HTTP/2 HEADERS frames.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
@@ -28,18 +28,11 @@ struct Connection {
     says_keep_alive: bool,
 }
 
-#[derive(PartialEq, Eq)]
-enum Then {
-    Keep,
-    Close,
-}
-
 #[derive(Default)]
 struct Server {
+    /// In the order in which they came; those that have ended leave their place empty.
     connections: Vec<Option<Connection>>,
-    free: Vec<usize>,
     answered: u64,
-    accepted: u64,
     bytes_read: u64,
     bytes_written: u64,
     reads: u64,
@@ -96,42 +89,31 @@ impl Server {
         while let Ok((stream, _)) = listener.accept() {
             let _ = stream.set_nonblocking(true);
             let _ = stream.set_nodelay(true);
-            let index = self.free.pop().unwrap_or_else(|| {
-                self.connections.push(None);
-                self.connections.len() - 1
-            });
-            let event = EpollEvent::new(EpollFlags::EPOLLIN, index as u64);
+            let event = EpollEvent::new(EpollFlags::EPOLLIN, self.connections.len() as u64);
             epoll.add(&stream, event).map_err(|e| e.to_string())?;
-            self.accepted += 1;
             let (head, ends) = (Vec::new(), Ends::default());
             let connection = Connection { stream, head, ends, http2: None, says_keep_alive: false };
-            self.connections[index] = Some(connection);
+            self.connections.push(Some(connection));
         }
         Ok(())
     }
 
     fn serve(&mut self, index: usize) {
         let Some(mut connection) = self.connections.get_mut(index).and_then(Option::take) else { return };
-        if self.turn(&mut connection) == Then::Keep {
-            self.connections[index] = Some(connection);
-        } else {
-            // Closing it takes it out of the epoll instance.
-            self.free.push(index);
-        }
+        // Closing it takes it out of the epoll instance.
+        self.connections[index] = self.turn(&mut connection).map(|()| connection);
     }
 
-    /// One read, and the answers that it calls for.
-    fn turn(&mut self, connection: &mut Connection) -> Then {
+    /// One read, and the answers that it calls for; `None` where the connection ends.
+    fn turn(&mut self, connection: &mut Connection) -> Option<()> {
         let read = match connection.stream.read(&mut self.buffer) {
-            Ok(0) => return Then::Close,
-            Ok(read) => read,
-            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => return Then::Keep,
-            Err(_) => return Then::Close,
+            Err(e) if e.kind() == ErrorKind::WouldBlock => return Some(()),
+            read => read.ok().filter(|read| *read > 0)?,
         };
         self.bytes_read += read as u64;
         self.reads += 1;
         if let Some(client) = &mut connection.http2 {
-            let answered = client.take(&self.buffer[..read], BODY.as_bytes(), &mut self.out);
+            let answered = client.take(&self.buffer[..read], BODY.as_bytes(), &mut self.out)?;
             return self.send(connection, answered);
         }
         let requests = if connection.ends.usual_bytes > 0 {
@@ -140,15 +122,16 @@ impl Server {
             connection.head.extend_from_slice(&self.buffer[..read]);
             if connection.head.starts_with(b"GET /-/ledger") {
                 self.bytes_read -= connection.head.len() as u64;
-                return self.tell(connection);
+                self.tell(connection);
+                return None;
             }
             if connection.head.starts_with(b"PRI * HTTP/2.0\r\n") {
                 let client = connection.http2.insert(Box::default());
-                let answered =
-                    client.take(&std::mem::take(&mut connection.head), BODY.as_bytes(), &mut self.out);
+                let head = std::mem::take(&mut connection.head);
+                let answered = client.take(&head, BODY.as_bytes(), &mut self.out)?;
                 return self.send(connection, answered);
             }
-            let Some(length) = first_request(&connection.head) else { return Then::Keep };
+            let Some(length) = first_request(&connection.head) else { return Some(()) };
             connection.ends.usual_bytes = length;
             connection.says_keep_alive = connection.head[..length].windows(8).any(|w| w == b"HTTP/1.0");
             connection.ends.count(&std::mem::take(&mut connection.head))
@@ -156,50 +139,44 @@ impl Server {
         self.answer(connection, requests)
     }
 
-    fn answer(&mut self, connection: &mut Connection, mut requests: usize) -> Then {
+    fn answer(&mut self, connection: &mut Connection, mut requests: usize) -> Option<()> {
         let (batch, length) = &self.batches[usize::from(connection.says_keep_alive)];
         while requests > 0 {
             let now = requests.min(BATCH_MAX);
             let bytes = &batch[..now * length];
             // A client that doesn't take 7 KB of small answers is none of ours: its connection is closed.
-            match connection.stream.write(bytes) {
-                Ok(written) if written == bytes.len() => {}
-                _ => return Then::Close,
-            }
+            connection.stream.write(bytes).ok().filter(|written| *written == bytes.len())?;
             self.answered += now as u64;
             self.bytes_written += bytes.len() as u64;
             requests -= now;
         }
-        Then::Keep
+        Some(())
     }
 
-    fn send(&mut self, connection: &mut Connection, answered: u64) -> Then {
-        let out = std::mem::take(&mut self.out);
-        let mut left = out.as_slice();
+    fn send(&mut self, connection: &mut Connection, answered: u64) -> Option<()> {
+        let mut sent = 0;
         // As above, but a client of many streams may take its time: it is waited for.
-        let then = loop {
-            match connection.stream.write(left) {
-                Ok(written) if written == left.len() => break Then::Keep,
-                Ok(written) => left = &left[written..],
-                Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => std::thread::yield_now(),
-                Err(_) => break Then::Close,
+        while sent < self.out.len() {
+            match connection.stream.write(&self.out[sent..]) {
+                Err(e) if e.kind() == ErrorKind::WouldBlock => std::thread::yield_now(),
+                written => sent += written.ok()?,
             }
-        };
+        }
         self.answered += answered;
-        self.bytes_written += out.len() as u64;
-        self.out = out;
+        self.bytes_written += sent as u64;
         self.out.clear();
-        then
+        Some(())
     }
 
     /// The ledger, in the target's format, without latencies and with its reads; the connection ends with it.
-    fn tell(&self, connection: &mut Connection) -> Then {
+    fn tell(&self, connection: &mut Connection) {
         let ledger = Ledger {
             schema: LEDGER_SCHEMA.to_owned(),
             requests_received: self.answered,
             requests_answered: self.answered,
-            connections_accepted: self.accepted,
-            connections_open: (self.connections.len() - self.free.len()) as u64,
+            connections_accepted: self.connections.len() as u64,
+            // The one that asks is taken out meanwhile.
+            connections_open: 1 + self.connections.iter().flatten().count() as u64,
             bytes_read: self.bytes_read,
             bytes_written: self.bytes_written,
             residence_clock: "user".to_owned(),
@@ -210,7 +187,6 @@ impl Server {
         let body = ledger.to_string();
         let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
         let _ = connection.stream.write_all((head + &body).as_bytes());
-        Then::Close
     }
 }
 

@@ -26,9 +26,8 @@ use std::process::Command;
 
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
-use serde_json::Value;
 
-pub(crate) use self::child::{Measured, Pinned, measured, pinned};
+pub(crate) use self::child::{Measured, measured};
 use self::figures::Run;
 use self::lines::Load;
 use self::measure::{Bench, Ready};
@@ -117,7 +116,9 @@ pub(crate) fn run(root: &Path, arguments: &Asked) -> Result<(), String> {
         );
     }
     let bench = Bench { places: &places, client_cpu: first, server_cpu: last, scratch: &scratch };
-    let (mut runs, host) = (Vec::new(), host(&places, last, &scratch)?);
+    // Of a load of its own target, whose result has it.
+    let one = programs::json(Command::new(&places.prony).args(["load", "-n", "1", "-q", "--json", "-"]))?;
+    let (mut runs, host) = (Vec::new(), one["host"].clone());
     for planned in &plans {
         let subjects = (&planned.ours[..], &planned.near[..], &planned.far[..]);
         let measured =
@@ -206,12 +207,6 @@ fn plan(
         return None;
     }
     Some(Planned { scenario, load, ours, near, far })
-}
-
-fn host(places: &Places, cpu: u32, scratch: &Path) -> Result<Value, String> {
-    let server = Server::start(&places.prony, Kind::Counting, cpu, scratch)?;
-    let line = ["load", "-n", "1", "-c", "1", "--json", "-", &server.url];
-    Ok(programs::json(Command::new(&places.prony).args(line))?["host"].clone())
 }
 
 fn say_plan(plans: &[Planned], skipped: &[(String, String)], rounds: u32) {

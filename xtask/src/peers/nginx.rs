@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use super::child::pinned;
 use crate::files::{make, write};
 use crate::loopback::{self, free_port};
 use crate::programs::{self, Running, is_there};
@@ -25,8 +26,8 @@ pub(super) fn start(scratch: &Path, cpu: u32) -> Result<(Running, String, String
     let (tls, status) = (free_port()?, free_port()?);
     let path = folder.join("nginx.conf");
     write(&path, configuration(tls, status))?;
-    let mut command = programs::own()?;
-    command.args(["pinned", &cpu.to_string(), "nginx", "-e", "stderr", "-p"]).arg(&folder);
+    let mut command = pinned(cpu);
+    command.args(["nginx", "-e", "stderr", "-p"]).arg(&folder);
     command.arg("-c").arg(&path).stdin(Stdio::null()).stdout(Stdio::null());
     let nginx = Running::start(&mut command)?;
     Ok((nginx, format!("https://127.0.0.1:{tls}/"), format!("http://127.0.0.1:{status}/")))
@@ -57,21 +58,12 @@ fn certificate(folder: &Path) -> Result<(), String> {
     programs::text(Command::new("openssl").args(request.split(' ')).current_dir(folder)).map(drop)
 }
 
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Status {
-    /// Connections open, the page's own included.
-    pub(super) open: u64,
-    /// Connections accepted since the start.
-    pub(super) accepted: u64,
-    /// Requests since the start, pages of status included.
-    pub(super) requests: u64,
-}
-
-pub(super) fn status(page: &str) -> Option<Status> {
+/// Connections open (the page's own included), connections accepted and requests (pages of status included), since the start.
+pub(super) fn status(page: &str) -> Option<(u64, u64, u64)> {
     let open = page.lines().find_map(|line| line.strip_prefix("Active connections:"))?;
     let mut counts = page.lines().nth(2)?.split_ascii_whitespace().map(str::parse);
     let (accepted, _handled, requests) = (counts.next()?.ok()?, counts.next()?, counts.next()?.ok()?);
-    Some(Status { open: open.trim().parse().ok()?, accepted, requests })
+    Some((open.trim().parse().ok()?, accepted, requests))
 }
 
 #[cfg(test)]
@@ -81,7 +73,7 @@ mod tests {
     #[test]
     fn the_status_page_is_read() {
         let page = "Active connections: 3 \nserver accepts handled requests\n 17 17 90210 \nReading: 0 Writing: 1 Waiting: 2 \n";
-        assert_eq!(status(page), Some(Status { open: 3, accepted: 17, requests: 90_210 }));
+        assert_eq!(status(page), Some((3, 17, 90_210)));
         assert_eq!(status("<html>404</html>"), None);
         assert_eq!(status("Active connections: 3 \n"), None);
     }

@@ -49,7 +49,6 @@ const STREAMS: Load = Load { connections: 10, pipeline: 32, http2: true, ..CLOSE
 const BUSY_MIN: f64 = 0.95;
 const ALL: u32 = u32::MAX;
 
-const OPEN_FAR: &[&str] = &["floor", "wrk2", "vegeta", "k6", "bombardier", "plow", "hey"];
 const BODY_FIGURES: &[Figure] =
     &[Figure::BYTES_PER_CORE_SECOND, Figure::CPU_PER_REQUEST, Figure::REQUESTS_PER_SECOND];
 const OPEN_FIGURES: &[Figure] = &[
@@ -79,6 +78,20 @@ const SCENARIO: Scenario = Scenario {
 };
 const HTTP2_OVER_TLS: Scenario = Scenario { load: STREAMS, near: &["h2load", "oha"], ..SCENARIO };
 
+const AT_A_RATE: Scenario = Scenario {
+    server: Kind::Target(&[]),
+    load: OPEN,
+    ours: &["prony", "prony --spin"],
+    near: &["oha", "zrk"],
+    far: &["floor", "wrk2", "vegeta", "k6", "bombardier", "plow", "hey"],
+    far_rounds: 2,
+    figures: OPEN_FIGURES,
+    note: OPEN_NOTE,
+    ..SCENARIO
+};
+const BODIES: Scenario =
+    Scenario { near: &["floor MSG_TRUNC", "wrk", "oha", "h2load"], figures: BODY_FIGURES, ..SCENARIO };
+
 pub(super) static SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "closed",
@@ -103,17 +116,13 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         name: "body-64k",
         title: "Closed loop, 100 connections, bodies of 64 KiB",
         server: Kind::Target(&["--body", "65536"]),
-        near: &["floor MSG_TRUNC", "wrk", "oha", "h2load"],
-        figures: BODY_FIGURES,
-        ..SCENARIO
+        ..BODIES
     },
     Scenario {
         name: "body-1m",
         title: "Closed loop, 100 connections, bodies of 1 MiB",
         server: Kind::Target(&["--body", "1048576"]),
-        near: &["floor MSG_TRUNC", "wrk", "oha", "h2load"],
-        figures: BODY_FIGURES,
-        ..SCENARIO
+        ..BODIES
     },
     Scenario {
         name: "memory-8000",
@@ -131,28 +140,13 @@ pub(super) static SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "open-1k",
         title: "Open, 1,000 req/s, 10 connections, a server without delay",
-        server: Kind::Target(&[]),
-        load: OPEN,
-        ours: &["prony", "prony --spin"],
-        near: &["oha", "zrk"],
-        far: OPEN_FAR,
-        far_rounds: 2,
-        figures: OPEN_FIGURES,
-        note: OPEN_NOTE,
-        ..SCENARIO
+        ..AT_A_RATE
     },
     Scenario {
         name: "open-10k",
         title: "Open, 10,000 req/s, 10 connections, a server without delay",
-        server: Kind::Target(&[]),
         load: Load { rate_per_s: Some(10_000), ..OPEN },
-        ours: &["prony", "prony --spin"],
-        near: &["oha", "zrk"],
-        far: OPEN_FAR,
-        far_rounds: 2,
-        figures: OPEN_FIGURES,
-        note: OPEN_NOTE,
-        ..SCENARIO
+        ..AT_A_RATE
     },
     Scenario {
         name: "stall",

@@ -9,7 +9,7 @@ use prony_target::{LatencySummary, Ledger};
 use serde_json::Value;
 
 use super::figures::Served;
-use super::nginx;
+use super::{child, nginx};
 use crate::programs::{self, Running};
 
 /// How long connections of the tool before may linger.
@@ -42,46 +42,42 @@ enum Books {
     },
 }
 
-/// A server's account of itself since its start. Questions for it are not in it, but for their connections.
+/// A server's account of itself since its start: the target's, of which others fill in what they count. Questions for it
+/// are not in it, but for their connections.
 #[derive(Debug)]
 pub(super) struct Account {
-    requests: u64,
-    bytes_written: u64,
-    connections: u64,
+    ledger: Ledger,
+    /// `None` where the server does not count them.
     reads: Option<u64>,
-    /// The question's own included.
-    open: u64,
-    latency: Option<LatencySummary>,
-    /// Where the server has the kernel's stamps.
-    residence: Option<LatencySummary>,
 }
 
 impl Account {
     /// What was served since `before`, which was the account before this one.
     pub(super) fn since(&self, before: &Account) -> Served {
-        let p50_ns = |of: fn(&Account) -> Option<&LatencySummary>| {
-            let (mut all, had) = (of(self)?.histogram().ok()?, of(before)?.histogram().ok()?);
+        let p50_ns = |of: fn(&Ledger) -> &LatencySummary| {
+            let (mut all, had) = (of(&self.ledger).histogram().ok()?, of(&before.ledger).histogram().ok()?);
             // Counts only grow, so what was there before is in what is there now.
             all.subtract(&had).ok()?;
             (!all.is_empty()).then(|| all.value_at_quantile(0.5))
         };
+        let (now, then) = (&self.ledger, &before.ledger);
+        let has_stamps = now.residence_clock == "kernel";
         Served {
-            requests: self.requests - before.requests,
-            bytes_written: self.bytes_written - before.bytes_written,
+            requests: now.requests_answered - then.requests_answered,
+            bytes_written: now.bytes_written - then.bytes_written,
             // One is the question's.
-            connections: (self.connections - before.connections).saturating_sub(1),
+            connections: (now.connections_accepted - then.connections_accepted).saturating_sub(1),
             reads: self.reads.zip(before.reads).map(|(now, then)| now - then),
-            p50_ns: p50_ns(|account| account.latency.as_ref()),
-            residence_p50_ns: p50_ns(|account| account.residence.as_ref()),
+            p50_ns: p50_ns(|ledger| &ledger.latency),
+            residence_p50_ns: if has_stamps { p50_ns(|ledger| &ledger.residence) } else { None },
         }
     }
 }
 
 impl Server {
     pub(crate) fn start(prony: &Path, kind: Kind, cpu: u32, scratch: &Path) -> Result<Server, String> {
-        let mut command = programs::own()?;
-        let own = command.get_program().to_owned();
-        command.args(["pinned", &cpu.to_string()]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut command = child::pinned(cpu);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         match kind {
             Kind::Tls => {
                 let (process, url, address) = nginx::start(scratch, cpu)?;
@@ -92,7 +88,7 @@ impl Server {
                 .arg(prony)
                 .args(["target", "--port", "0", "--threads", "1", "--until-stdin-ends"])
                 .args(flags),
-            Kind::Counting => command.arg(&own).arg("counting-server"),
+            Kind::Counting => command.arg(programs::own()?.get_program()).arg("counting-server"),
         };
         let mut process = Running::start(&mut command)?;
         let url = process.first_line()?;
@@ -114,30 +110,20 @@ impl Server {
                 let body = get(&format!("{}/-/ledger", self.url.trim_end_matches('/'))).map_err(refused)?;
                 let ledger: Value = serde_json::from_str(&body).map_err(|e| refused(e.to_string()))?;
                 let reads = ledger["reads"].as_u64();
-                let ledger: Ledger = serde_json::from_value(ledger).map_err(|e| refused(e.to_string()))?;
-                Ok(Account {
-                    requests: ledger.requests_answered,
-                    bytes_written: ledger.bytes_written,
-                    connections: ledger.connections_accepted,
-                    reads,
-                    open: ledger.connections_open,
-                    latency: Some(ledger.latency),
-                    residence: Some(ledger.residence).filter(|_| ledger.residence_clock == "kernel"),
-                })
+                let ledger = serde_json::from_value(ledger).map_err(|e| refused(e.to_string()))?;
+                Ok(Account { ledger, reads })
             }
             Books::Status { address, asked } => {
                 let body = get(address).map_err(refused)?;
-                let status = nginx::status(&body).ok_or_else(|| refused(body.clone()))?;
+                let (open, accepted, requests) = nginx::status(&body).ok_or_else(|| refused(body.clone()))?;
                 asked.set(asked.get() + 1);
-                Ok(Account {
-                    requests: status.requests.saturating_sub(asked.get()),
-                    bytes_written: 0,
-                    connections: status.accepted,
-                    reads: None,
-                    open: status.open,
-                    latency: None,
-                    residence: None,
-                })
+                let ledger = Ledger {
+                    requests_answered: requests.saturating_sub(asked.get()),
+                    connections_accepted: accepted,
+                    connections_open: open,
+                    ..Ledger::default()
+                };
+                Ok(Account { ledger, reads: None })
             }
         }
     }
@@ -148,7 +134,7 @@ impl Server {
         // The one that asks is connected; who stays for longer is left.
         let _ = programs::wait_for(SETTLE_MAX, || {
             last = self.account();
-            Ok(last.as_ref().is_ok_and(|account| account.open > 1).then(String::new))
+            Ok(last.as_ref().is_ok_and(|account| account.ledger.connections_open > 1).then(String::new))
         });
         last
     }

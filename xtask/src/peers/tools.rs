@@ -59,20 +59,17 @@ pub(super) static TOOLS: [Tool; 15] = [
         "floor -c %c -d %s -p %p <open|-R %r> <http2|--http2> %u",
         Read::Json(&["/requests"], "/pN_ns", 1.0),
     ),
-    Tool {
-        line: Line {
-            file: Some((
-                "pipeline.lua",
-                "local batch\nfunction init(args)\n  batch = string.rep(wrk.format(), %p)\nend\n\
-                 function request()\n  return batch\nend\n",
-            )),
-            ..stdout(
-                &["open"],
-                "-t 1 -c %c -d %ss --latency <close|-H Connection:~close> <deep|-s pipeline.lua> %u",
-            )
-        },
-        ..tool(("wrk", Source::Debian("wrk"), "-v"), &[], "", OF_WRK)
-    },
+    tool(
+        ("wrk", Source::Debian("wrk"), "-v"),
+        &["open"],
+        "-t 1 -c %c -d %ss --latency <close|-H Connection:~close> <deep|-s pipeline.lua> %u",
+        OF_WRK,
+    )
+    .reads(
+        "pipeline.lua",
+        "local batch\nfunction init(args)\n  batch = string.rep(wrk.format(), %p)\nend\n\
+         function request()\n  return batch\nend\n",
+    ),
     tool(
         ("wrk2", Source::Path, "-v"),
         &["deep", "close"],
@@ -140,24 +137,16 @@ pub(super) static TOOLS: [Tool; 15] = [
         "%u -c %c -d %ss <open|--rate %r> <tls|-k> --listen= --json --summary",
         Read::Json(&["/Summary/Count"], "/Percentiles/PN", 1.0),
     ),
-    Tool {
-        line: Line {
-            file: Some(("vegeta.targets", "GET %u\n")),
-            results: Results::Then(&["report", "-type=json", "vegeta.results"]),
-            ..stdout(
-                &["deep"],
-                "attack -duration %ss -rate <open|%r><closed|0> -workers %c -max-workers %c -connections %c \
-                 -keepalive=%k -insecure -targets vegeta.targets -output vegeta.results",
-            )
-        },
-        ..tool(
-            ("vegeta", Source::Go("github.com/tsenart/vegeta/v12"), "-version"),
-            &[],
-            "",
-            // It has no 75th percentile.
-            Read::Json(&["/status_codes"], "/latencies/Nth", 1.0),
-        )
-    },
+    tool(
+        ("vegeta", Source::Go("github.com/tsenart/vegeta/v12"), "-version"),
+        &["deep"],
+        "attack -duration %ss -rate <open|%r><closed|0> -workers %c -max-workers %c -connections %c \
+         -keepalive=%k -insecure -targets vegeta.targets -output vegeta.results",
+        // It has no 75th percentile.
+        Read::Json(&["/status_codes"], "/latencies/Nth", 1.0),
+    )
+    .reads("vegeta.targets", "GET %u\n")
+    .results(Results::Then(&["report", "-type=json", "vegeta.results"])),
     tool(
         ("hey", Source::Debian("hey"), ""),
         &["deep"],
@@ -173,27 +162,22 @@ pub(super) static TOOLS: [Tool; 15] = [
         "-c %c -d %s -p %p <open|-R %r> <close|-D 1> --json --no-progress %u",
         Read::Json(&["/2xx"], "/latency/pN", 1e6),
     ),
-    Tool {
-        line: Line {
-            file: Some((
-                "k6.js",
-                "import http from 'k6/http';\nexport const options = {\n  discardResponseBodies: true,\n  \
-                 insecureSkipTLSVerify: true,\n  noConnectionReuse: <keep|false><close|true>,\n  \
-                 summaryTrendStats: ['p(50)', 'p(75)', 'p(90)'],\n  scenarios: { load: { \
-                 <closed|executor: 'constant-vus', vus: %c><open|executor: 'constant-arrival-rate', rate: %r, \
-                 timeUnit: '1s', preAllocatedVUs: %c, maxVUs: %c>, duration: '%ss', gracefulStop: '1s' } },\n};\n\
-                 export default function () { http.get('%u'); }\n",
-            )),
-            results: Results::File("k6.json"),
-            ..stdout(&["deep"], "run --quiet --no-color --no-usage-report --summary-export k6.json k6.js")
-        },
-        ..tool(
-            ("k6", Source::Go("go.k6.io/k6"), "version"),
-            &[],
-            "",
-            Read::Json(&["/metrics/http_reqs/count"], "/metrics/http_req_duration/p(N)", 1e6),
-        )
-    },
+    tool(
+        ("k6", Source::Go("go.k6.io/k6"), "version"),
+        &["deep"],
+        "run --quiet --no-color --no-usage-report --summary-export k6.json k6.js",
+        Read::Json(&["/metrics/http_reqs/count"], "/metrics/http_req_duration/p(N)", 1e6),
+    )
+    .reads(
+        "k6.js",
+        "import http from 'k6/http';\nexport const options = {\n  discardResponseBodies: true,\n  \
+         insecureSkipTLSVerify: true,\n  noConnectionReuse: <keep|false><close|true>,\n  \
+         summaryTrendStats: ['p(50)', 'p(75)', 'p(90)'],\n  scenarios: { load: { \
+         <closed|executor: 'constant-vus', vus: %c><open|executor: 'constant-arrival-rate', rate: %r, \
+         timeUnit: '1s', preAllocatedVUs: %c, maxVUs: %c>, duration: '%ss', gracefulStop: '1s' } },\n};\n\
+         export default function () { http.get('%u'); }\n",
+    )
+    .results(Results::File("k6.json")),
 ];
 
 /// Its name, its source, and what makes it say its version; what it cannot do, and its line.
@@ -203,11 +187,8 @@ const fn tool(
     arguments: &'static str,
     read: Read,
 ) -> Tool {
-    Tool { name, source, version, line: stdout(cannot, arguments), read }
-}
-
-const fn stdout(cannot: &'static [&'static str], arguments: &'static str) -> Line {
-    Line { cannot, arguments, file: None, results: Results::Stdout }
+    let line = Line { cannot, arguments, file: None, results: Results::Stdout };
+    Tool { name, source, version, line, read }
 }
 
 #[derive(Debug, Clone)]
@@ -218,6 +199,17 @@ pub(super) struct Places {
 }
 
 impl Tool {
+    /// With a file that it is to read.
+    const fn reads(mut self, name: &'static str, text: &'static str) -> Tool {
+        self.line.file = Some((name, text));
+        self
+    }
+
+    const fn results(mut self, results: Results) -> Tool {
+        self.line.results = results;
+        self
+    }
+
     /// Its program; `None` where it isn't there. The tools' folder comes before the PATH.
     pub(super) fn program(&self, places: &Places) -> Option<PathBuf> {
         match self.name {

@@ -28,12 +28,6 @@ impl Queue {
             }
         }
         responses.sort_unstable();
-        #[expect(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a share of some thousands"
-        )]
         let rank = (q * responses.len() as f64).ceil() as usize;
         responses.get(rank.clamp(1, responses.len().max(1)) - 1).copied().unwrap_or(0)
     }

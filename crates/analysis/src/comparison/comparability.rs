@@ -15,7 +15,6 @@ use super::PlanPair;
 use crate::cell::Cell;
 use crate::text::duration;
 
-/// Differences named before "and N more".
 const NAMED_MAX: usize = 6;
 
 type OfHost = fn(&Host) -> String;
@@ -230,7 +229,6 @@ pub(crate) fn transport(trial: &Trial) -> Option<&'static str> {
     Some(if addresses.iter().all(is_loopback) { "loopback" } else { "a network" })
 }
 
-/// One process of this machine, or so many agents.
 fn loaders(trial: &Trial) -> String {
     match trial.fleet.as_ref().map(|fleet| fleet.agents.len()) {
         None => "one process".to_owned(),

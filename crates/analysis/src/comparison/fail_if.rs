@@ -30,7 +30,6 @@ pub enum FailIf {
 }
 
 impl FailIf {
-    /// The figure whose change it is about.
     pub fn figure(self) -> Option<Figure> {
         match self {
             FailIf::Change { figure, .. } => Some(figure),
@@ -68,7 +67,6 @@ pub struct FailIfError {
     why: String,
 }
 
-/// Reads conditions with commas between.
 pub fn parse(text: &str) -> Result<Vec<FailIf>, FailIfError> {
     text.split(',').map(|part| one(part.trim())).collect()
 }

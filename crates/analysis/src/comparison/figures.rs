@@ -168,7 +168,6 @@ fn judge_runs(
 const NO_HISTORY: &str =
     "what differs from run to run is not known: --history DIR with five earlier runs shows it";
 
-/// The geometric mean of B's over that of A's.
 fn ratio(a: &[f64], b: &[f64]) -> Option<f64> {
     Some(geometric_mean(b)? / geometric_mean(a)?)
 }

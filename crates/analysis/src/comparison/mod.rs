@@ -41,7 +41,6 @@ const SCHEMA: &str = "prony.comparison/1";
 #[derive(Debug, Clone, Copy)]
 pub struct RunCandidate<'a> {
     pub log: &'a RunLog,
-    /// What the run is called in sentences: its file.
     pub run: &'a str,
     pub candidate: &'a str,
 }
@@ -50,7 +49,6 @@ pub struct RunCandidate<'a> {
 pub struct Options {
     /// Smallest differences that matter, as shares; figures left out have their usual one.
     pub margins: BTreeMap<Figure, f64>,
-    /// Whether to compare what is not comparable, and say so.
     pub force: bool,
     /// Earlier runs of A's kind, A among them: what two runs are compared by.
     pub earlier: Option<EarlierRuns>,
@@ -327,7 +325,6 @@ struct PlanPair<'a> {
     b: CandidateTrials<'a>,
     /// Blocks of both at once; empty where they ran in turn.
     duets: Vec<duet::Block<'a>>,
-    /// Where the plans go by different names.
     renamed: Option<(String, String)>,
 }
 
@@ -371,7 +368,6 @@ fn started(result: &prony_model::run_log::TrialResult) -> Option<&str> {
     result.trial.as_ref().map(|trial| trial.started_at.as_str())
 }
 
-/// The plans of a candidate that have a trial that counts, with its trials.
 fn measured_plans(part: RunCandidate<'_>) -> Result<Vec<(String, CandidateTrials<'_>)>, ComparisonError> {
     let results = part.log.last_results();
     let plans = plan_names(part.log, &results).into_iter();

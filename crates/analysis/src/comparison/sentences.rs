@@ -160,7 +160,6 @@ impl<'a> Told<'a> {
         Told(comparison, all.filter(|(_, f)| figures.contains(&f.figure)).collect())
     }
 
-    /// Those of which something is so, each as it is said and under which plan.
     fn said(
         &self,
         is: impl Fn(&FigureComparison) -> bool,
@@ -257,7 +256,6 @@ pub(super) fn headline(c: &Comparison) -> String {
     format!("inconclusive between {b} and {a}: {known}{open}")
 }
 
-/// The command that tells more, where something is open.
 pub(super) fn next(c: &Comparison, a: RunCandidate<'_>, plans: &[PlanPair<'_>]) -> Option<String> {
     let told = Told::of(c, &[&SPEED[..], &COSTS].concat());
     let figures = || told.1.iter().map(|(_, f)| *f);

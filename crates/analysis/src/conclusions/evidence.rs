@@ -212,7 +212,6 @@ impl<'a> Evidence<'a> {
         })
     }
 
-    /// The rates that searches found for a candidate, with their blocks.
     fn capacities(&self, candidate: &str, plan: &NamedPlan) -> impl Iterator<Item = (u32, FigureValue)> {
         let own = move |r: &&&TrialResult| r.planned.plan == plan.name && r.planned.candidate == candidate;
         self.results.values().filter(own).filter_map(|result| {

@@ -6,7 +6,6 @@ use prony_model::run_log::NamedPlan;
 use crate::claim::{Claim, FigureTerm, Quantity, Side, Term};
 use crate::numbers::real_len;
 
-/// A figure that a source printed, or that two of its figures make.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Printed {
     pub(super) value: f64,
@@ -52,7 +51,6 @@ pub(super) fn printed(claim: &Claim, plan: &NamedPlan, published: &Published) ->
     }
 }
 
-/// A term's factor and its figure, in our unit.
 fn figure(term: &FigureTerm, plan: &NamedPlan, published: &Published) -> Option<(f64, Printed)> {
     let (name, unit) = match term.quantity {
         Quantity::Trial(of) => of.published?,
@@ -76,7 +74,6 @@ fn rank(candidate: &str, plan: &NamedPlan, published: &Published) -> Option<Prin
     Some(Printed { value: real_len(before + 1), at_least: false, doubted: own.doubt.is_some() })
 }
 
-/// Whether a row of a source is under a plan of ours, or under one like it with so many connections.
 fn is_under(row: &PublishedRow, plan: &NamedPlan, connections: u32) -> bool {
     plan.share.is_none()
         && plan.capacity.is_none()

@@ -56,7 +56,6 @@ const fn percentile(
     Entry { name, field, title, head, explain, published, in_trial: true, ..RESPONSE }
 }
 
-/// Every figure, in the order of a view.
 pub(crate) static FIGURES: &[Entry] = &[
     Entry {
         name: "throughput",

@@ -7,7 +7,6 @@ use crate::cell::CandidateTrials;
 use crate::comparison;
 use crate::figure::Figure;
 
-/// Whether a run log has what figures are to be relative to.
 pub(super) fn check(log: &RunLog, name: &str) -> Result<(), String> {
     if log.header.one_by_one {
         return Err(format!("its trials were made one by one, so that none was measured beside {name:?}"));

@@ -96,7 +96,6 @@ pub(crate) fn waits_for_client(trial: &Trial) -> bool {
     saturated && trial.plan.rate_per_s.is_some()
 }
 
-/// Whether a figure is below a limit, by its interval.
 pub(crate) fn by_interval<T: PartialOrd + Copy>(low: T, high: T, limit: T) -> Decision {
     if high < limit {
         Decision::Met
@@ -133,7 +132,6 @@ pub(crate) fn beyond(trial: &Trial, part: Part, limit_ns: u64) -> (u64, u64) {
     (n, not_below(times, limit_ns) + failed + late)
 }
 
-/// The requests that ended, and those of them that failed.
 pub(crate) fn failed(trial: &Trial) -> (u64, u64) {
     (trial.requests.completed + trial.requests.failed, trial.requests.failed)
 }
@@ -250,7 +248,6 @@ pub(super) fn value_held(figure: Figure, trial: &Trial, server: Option<&ServerSa
     )
 }
 
-/// The mean below a limit, by its interval.
 pub(super) fn mean_held(trial: &Trial, limit_ns: u64) -> Held {
     let response = &trial.latency.response;
     let interval = response.ci95.get(interval::MEAN).filter(|_| trial.requests.completed >= MEAN_MIN);

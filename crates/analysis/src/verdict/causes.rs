@@ -74,7 +74,6 @@ fn delayed_ack(f: &Facts<'_>) -> Option<Reason> {
     })
 }
 
-/// Stalls at equal distances: whatever a timer starts.
 fn periodic_stalls(f: &Facts<'_>) -> Option<Reason> {
     let bins = &f.m.bins;
     // Connections of a closed loop that are answered together: bins with fewer than two rounds differ by that alone.

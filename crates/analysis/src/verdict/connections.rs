@@ -14,7 +14,6 @@ const REOPENED_MIN: u64 = 2;
 /// Ends that a rule is read from, and the share of them that must follow it.
 const ENDS_MIN: usize = 10;
 const REGULAR_MIN: f64 = 0.9;
-/// What an age may differ from the median one.
 const AGE_TOLERANCE: f64 = 0.05;
 /// Where all connections carried exactly so many requests, that they were also equally old is the consequence.
 const COUNT_RULES_FROM: u64 = 100;
@@ -24,7 +23,6 @@ const RETRIED_MIN: f64 = 0.02;
 
 /// The fewest connections of a worker of Prony's that groups are looked for among.
 const CONNECTIONS_MIN: usize = 8;
-/// The fewest responses of each connection in each half of the window.
 const ANSWERED_MIN: u64 = 30;
 /// A mean so many times the next lower one begins another group; in each half of the window alone a little less.
 const GROUP_RATIO: f64 = 1.15;
@@ -34,7 +32,6 @@ const APART_MIN: f64 = 3.0;
 /// Two groups must have so many of the connections, and three.
 const GROUP_MIN: f64 = 0.1;
 const GROUP_MIN_COUNT: usize = 3;
-/// Groups that a sentence names.
 const NAMED_MAX: usize = 4;
 
 pub(super) fn reasons(f: &Facts<'_>) -> impl Iterator<Item = Reason> {
@@ -68,7 +65,6 @@ fn connects_retried(f: &Facts<'_>) -> Option<Reason> {
     })
 }
 
-/// Connections that were to be kept, and that the server ended.
 fn connections_closed(f: &Facts<'_>) -> Option<Reason> {
     let (opened, asked) = (f.m.run_total.connections, u64::from(f.plan.connections));
     let failed = f.m.run_total.sent.saturating_sub(f.m.run_total.completed) + f.m.run_total.unasked;
@@ -122,7 +118,6 @@ fn regular_end(f: &Facts<'_>) -> (Option<u64>, Option<u64>) {
     (after, after_ns.filter(|_| !is_count))
 }
 
-/// The median of these, where nearly all are within what is tolerated of it.
 fn usual(values: &[u64], tolerated: impl Fn(f64) -> f64) -> Option<u64> {
     let values: Vec<f64> = values.iter().copied().map(real).collect();
     let median = median(&values)?;
@@ -130,7 +125,6 @@ fn usual(values: &[u64], tolerated: impl Fn(f64) -> f64) -> Option<u64> {
     (real_len(near) >= REGULAR_MIN * real_len(values.len()) && median >= 1.0).then(|| rounded(median))
 }
 
-/// Connections some of which are served worse than others, all the time.
 fn connection_groups(f: &Facts<'_>) -> Option<Reason> {
     // A list in turn may give each connection the same requests again and again; under stages load and time go together.
     let is_one_request = f.plan.targets.as_ref().is_none_or(|list| list.requests == 1);

@@ -14,7 +14,6 @@ const KEPT_MIN: f64 = 0.5;
 const WINDOW_MIN_NS: u64 = 1_000_000_000;
 /// A process may have been kept from running by its quota for this share of the window.
 pub(super) const THROTTLED_MAX: f64 = 0.001;
-/// Agents that a sentence names.
 const NAMED_MAX: usize = 3;
 
 /// All of them; none without a fleet.
@@ -85,7 +84,6 @@ fn throttled_agents(f: &Facts<'_>) -> Option<Reason> {
     })
 }
 
-/// The first of them, and how many more there are.
 fn named(all: &[String]) -> String {
     let more = all.len().saturating_sub(NAMED_MAX);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };

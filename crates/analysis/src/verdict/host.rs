@@ -40,7 +40,6 @@ struct Disturbance {
     detail: String,
 }
 
-/// One reason for all that kept the client from its work.
 pub(super) fn host_noisy(f: &Facts<'_>) -> Option<Reason> {
     if f.window_ns < NOISE_WINDOW_MIN_NS {
         return None;

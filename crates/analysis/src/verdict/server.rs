@@ -15,7 +15,6 @@ const GROWN_MIN_SHARE: f64 = 0.2;
 const GROWN_MIN_BYTES: f64 = 16.0 * 1024.0 * 1024.0;
 /// A slope over less than this is an accident.
 const GROWTH_WINDOW_MIN_NS: u64 = 1_000_000_000;
-/// Processes that a sentence names.
 const NAMED_MAX: usize = 3;
 
 /// All of them. What ended with a server that died is said by its death.

@@ -250,7 +250,6 @@ impl Connection {
         self.draining = Some(Draining { last: before.last.min(last), ..before });
     }
 
-    /// Ends a stream whose response is not one.
     fn refuse(&mut self, place: StreamPlace, code: Code, reason: &'static str) -> Step<'static> {
         self.end_stream(place, code);
         Step::Failed { place, failure: Failure::Malformed(reason) }
@@ -280,7 +279,6 @@ impl Stream {
         if ends { self.ends_short() } else { None }
     }
 
-    /// What is wrong with a response that ends here, if anything is.
     fn ends_short(&self) -> Option<&'static str> {
         let short = self.left.is_some_and(|left| left > 0);
         short.then_some("a response's body is shorter than its Content-Length")

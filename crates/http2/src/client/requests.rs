@@ -8,7 +8,6 @@ use crate::hpack::{Field, Forms, write_field};
 pub struct Requests {
     pub(super) shared: Forms,
     body: Vec<u8>,
-    /// The requests' own fields and bodies, all in one piece.
     own: Vec<u8>,
     each: Vec<Own>,
     /// Where there is but one, and it takes one frame: that, on no stream yet, with the shared fields taken from the table.
@@ -22,7 +21,6 @@ pub(super) struct Own {
     from: usize,
     middle: usize,
     to: usize,
-    /// Where its own body ends, which begins with the fields' end.
     body_to: Option<usize>,
     pub(super) is_head: bool,
     pub(super) has_body: bool,

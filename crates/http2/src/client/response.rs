@@ -62,18 +62,15 @@ impl Ordinary {
 }
 
 impl Heads {
-    /// How often a block has changed the table.
     #[inline]
     pub(super) fn changes(&self) -> u64 {
         self.decoder.changes()
     }
 
-    /// Forgets everything; for a new connection.
     pub(super) fn reset(&mut self) {
         (self.decoder, self.said) = (Decoder::new(), None);
     }
 
-    /// What a block says that is the last one once more.
     pub(super) fn repeated(&self, block: &[u8]) -> Option<Head> {
         let (head, changes) = self.said?;
         (changes == self.decoder.changes() && equal(&self.last, block)).then_some(head)

@@ -14,7 +14,6 @@ pub(super) struct Outgoing {
     /// Whole frames, of which the first bytes may be written already.
     pub(super) bytes: Vec<u8>,
     written: usize,
-    /// The answers to PING and SETTINGS since all was written.
     answers: u32,
 }
 
@@ -70,7 +69,6 @@ impl Connection {
         (self.first_unsent(), &self.outgoing.bytes[self.outgoing.written..])
     }
 
-    /// The first request of which nothing is written, of those that have a stream.
     fn first_unsent(&self) -> Option<StreamPlace> {
         let at = self.open.len() - self.unsent;
         self.open.get(at).map(|(_, place)| *place)

@@ -22,7 +22,6 @@ pub fn preface(out: &mut Vec<u8>, window: u32, list_max: u32) {
     window_update(out, 0, window - CONNECTION_WINDOW_FIRST);
 }
 
-/// Settings, each with its value. A server's connection begins with them.
 pub fn settings(out: &mut Vec<u8>, list: &[(u16, u32)]) {
     header(out, 6 * list.len(), kind::SETTINGS, 0, 0);
     for (id, value) in list {
@@ -68,7 +67,6 @@ pub fn headers(out: &mut Vec<u8>, stream: u32, ends_stream: bool, parts: &[&[u8]
     }
 }
 
-/// A whole frame again, on another stream.
 pub fn copied(out: &mut Vec<u8>, stream: u32, frame: &[u8]) {
     const STREAM: std::ops::Range<usize> = 5..9;
     let from = out.len();

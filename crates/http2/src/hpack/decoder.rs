@@ -10,7 +10,6 @@ pub const TABLE_MAX_BYTES: usize = 4096;
 /// The most that a block's fields may take together, each with 32 bytes beside its name and value.
 pub const LIST_MAX_BYTES: usize = 256 << 10;
 
-/// What the decoder keeps of the memory that a long block took.
 const SCRATCH_KEPT_BYTES: usize = 4 << 10;
 
 /// Reads a connection's header blocks, each of which must pass it, and in their order.
@@ -118,7 +117,6 @@ impl Decoder {
 
 const TOO_LONG: Fault = Fault::calm("header fields take more than 256 KiB");
 
-/// The field of an index over both tables.
 fn entry(table: &Table, index: usize) -> Result<(&[u8], &[u8]), Fault> {
     const NONE: Fault = wrong("a header block names an entry that the tables do not have");
     let index = index.checked_sub(1).ok_or(NONE)?;

@@ -6,7 +6,6 @@ use super::static_table::FIELDS;
 use super::table::ENTRY_BYTES;
 use super::{TABLE_MAX_BYTES, huffman, write_integer};
 
-/// What becomes of a field beyond its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Indexing {
     /// It is the same in all requests, and enters the table.
@@ -17,14 +16,11 @@ pub enum Indexing {
     Never,
 }
 
-/// A field of a request. It may be secret, and has no form to print.
 #[derive(Clone, Copy)]
 pub struct Field<'a> {
     /// In lower case; of a pseudo-header with its colon.
     pub name: &'a str,
-    /// As it goes over the wire.
     pub value: &'a [u8],
-    /// Whether it enters the table.
     pub indexing: Indexing,
 }
 
@@ -71,7 +67,6 @@ impl Forms {
     }
 }
 
-/// Appends a field without the use of the dynamic table.
 pub fn write_field(out: &mut Vec<u8>, field: &Field<'_>) {
     match in_static_table(field).0 {
         Some(index) if field.indexing != Indexing::Never => write_integer(out, 0x80, 7, index),
@@ -85,7 +80,6 @@ pub fn write_size_update(out: &mut Vec<u8>, bytes: usize) {
     write_integer(out, 0x20, 5, bytes);
 }
 
-/// The indexes in the static table of the whole field and of its name.
 fn in_static_table(field: &Field<'_>) -> (Option<usize>, Option<usize>) {
     let whole = FIELDS.iter().position(|(n, v)| *n == field.name && v.as_bytes() == field.value);
     let name = FIELDS.iter().position(|(n, _)| *n == field.name);

@@ -33,7 +33,6 @@ const LENGTHS: [u8; SYMBOLS] = [
 struct Codes {
     lengths: [u8; SYMBOLS],
     codes: [u32; SYMBOLS],
-    /// All symbols in the order of their codes.
     symbols: [u16; SYMBOLS],
     /// For each length: its first code, where that one's symbol stands in `symbols`, and the first code beyond.
     first: [u32; LONGEST_BITS + 1],

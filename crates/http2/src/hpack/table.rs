@@ -36,7 +36,6 @@ impl Table {
         self.evict(0);
     }
 
-    /// Adds a field. One that is larger than the table empties it and is not kept.
     pub(super) fn insert(&mut self, name: &[u8], value: &[u8]) {
         let size = name.len() + value.len() + ENTRY_BYTES;
         self.evict(size);

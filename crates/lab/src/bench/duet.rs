@@ -103,7 +103,6 @@ impl Runner<'_> {
     }
 }
 
-/// One did not come up, so that the other was not measured either.
 fn beside(ended: &TrialEnd, one: Trial<'_>, other: Trial<'_>) -> TrialEnd {
     match ended {
         TrialEnd::Interrupted(_) => TrialEnd::Interrupted(None),

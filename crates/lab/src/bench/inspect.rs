@@ -24,7 +24,6 @@ pub enum Inspection {
     NotStarted(String),
     Checked {
         version: Option<String>,
-        /// From its start to its first valid response.
         startup: Duration,
         report: CheckReport,
         /// Processes, and their memory in bytes, after the first response; `None` of another machine's.
@@ -72,14 +71,12 @@ pub fn inspect_there(
     }
 }
 
-/// A candidate that is up outside of a run.
 pub(super) struct Alone {
     pub(super) running: RunningServer,
     /// Its recipe's; declared after it, since they end after it.
     pub(super) services: Vec<Up>,
     pub(super) endpoint: Endpoint,
     spec: RequestSpec,
-    /// By what it has not been asked yet.
     spoken: Vec<Protocol>,
 }
 

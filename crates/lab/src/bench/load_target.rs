@@ -19,7 +19,6 @@ use crate::watch::Observation;
 pub(super) struct LoadTarget<'a> {
     pub(super) setup: &'a BenchSetup,
     pub(super) candidate: &'a str,
-    /// Whether a worker that another replaces is nothing strange.
     pub(super) recycles: bool,
     pub(super) pins: &'a Pins,
     /// `None`: somebody else runs it.
@@ -28,11 +27,9 @@ pub(super) struct LoadTarget<'a> {
     pub(super) services: Vec<Up>,
     /// What is sampled; asked once, since a container's engine takes 0.1 s and more to tell.
     pub(super) watched: Option<SampledServer>,
-    /// How long it was under load so far.
     pub(super) under_load: Duration,
     pub(super) death: Option<String>,
     pub(super) service_lost: Option<String>,
-    /// What costs are not known and why, in sentences.
     pub(super) unsampled: Vec<String>,
     /// What else ran before it was started; `None` of one that was there already.
     pub(super) before: Option<Beside>,
@@ -99,7 +96,6 @@ impl LoadTarget<'_> {
         self.service_lost.take().map(|why| trial.failed(why))
     }
 
-    /// The processes of a server on this machine.
     pub(super) fn pids(&self) -> Vec<u32> {
         match &self.watched {
             Some(SampledServer::Here(watched)) => watched.pids(),

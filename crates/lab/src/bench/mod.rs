@@ -62,7 +62,6 @@ pub(crate) use start::ServerSide;
 
 #[derive(Debug, Clone)]
 pub struct BenchSetup {
-    /// The experiment, scaled and filtered as asked.
     pub experiment: Experiment,
     pub candidates: Vec<BenchCandidate>,
     pub skipped: Vec<Skipped>,
@@ -71,7 +70,6 @@ pub struct BenchSetup {
     pub log: PathBuf,
     pub resume: bool,
     pub reproduce: String,
-    /// The machine, read before anything was pinned.
     pub host: Host,
     pub pins: Pins,
     pub supervision: Supervision,
@@ -159,7 +157,6 @@ impl BenchSetup {
 pub struct BenchCandidate {
     pub candidate: Candidate,
     pub version: Option<String>,
-    /// The server of a URL, where it is to be sampled.
     pub watched: Option<WatchedServer>,
 }
 
@@ -178,7 +175,6 @@ pub enum BenchEvent<'a> {
     Begun {
         log: &'a Path,
         total: u32,
-        /// Trials still to run: fewer when resumed.
         remaining: u32,
     },
     /// Something was written to the log that is no trial; see [`Event::what`].
@@ -198,11 +194,9 @@ pub enum BenchEvent<'a> {
     },
     TrialEnded {
         result: &'a TrialResult,
-        /// How many were run in this session, it included.
         done: u32,
         remaining: u32,
         elapsed: Duration,
-        /// What is left, by the mean of those done.
         left: Option<Duration>,
     },
 }
@@ -242,11 +236,7 @@ pub enum BenchError {
     #[error(transparent)]
     Open(RunLogError),
     #[error("{path} cannot be resumed: {why}")]
-    Resume {
-        path: PathBuf,
-        /// The reason and what to do.
-        why: String,
-    },
+    Resume { path: PathBuf, why: String },
     #[error("{given}: {why} What was measured before is in the log: continue with --resume.")]
     ServerHost { given: String, why: String },
     #[error("{0} What was measured before is in the log: continue with --resume.")]

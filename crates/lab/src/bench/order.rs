@@ -13,7 +13,6 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 /// What starting a server takes, for the forecast: what most of the catalogue needs.
 pub(crate) const STARTUP_FORECAST: Duration = Duration::from_millis(500);
-/// What stopping a server takes, for the forecast.
 pub(crate) const STOP_FORECAST: Duration = Duration::from_millis(300);
 
 type Loaded = (String, Option<Control>);
@@ -96,7 +95,6 @@ fn shuffle<T>(items: &mut [T], random: &mut ChaCha8Rng) {
 
 /// A whole number in `0..bound`, each equally likely: draws in the last,
 /// incomplete stretch of the 64-bit range are drawn again.
-#[expect(clippy::cast_possible_truncation, reason = "smaller than bound, which is a slice's length")]
 fn below(bound: u64, random: &mut ChaCha8Rng) -> usize {
     let whole = u64::MAX - u64::MAX % bound;
     loop {

@@ -9,11 +9,8 @@ use prony_host::{Beside, Taken};
 use super::BenchSetup;
 use super::repeats::SHARE_MAX;
 
-/// What must have been quiet.
 const SECOND: Duration = Duration::from_secs(1);
-/// A load waits no longer.
 const WAIT_MAX: Duration = Duration::from_secs(10);
-/// Between two looks whether somebody asked to end.
 const LOOK: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Default)]

@@ -50,10 +50,8 @@ pub(super) struct RequestSpec {
     /// What its loads request; `None`: what their plans say.
     path: Option<String>,
     expect: Expect,
-    /// The bodies that paths of the contract were right with, where it is held to the contract.
     contract: Option<BTreeMap<String, Vec<u8>>>,
     request: CustomCheck,
-    /// Headers of the load beside the plan's own.
     headers: Vec<(String, Secret)>,
     tls: Tls,
     connect: Connect,

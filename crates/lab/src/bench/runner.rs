@@ -39,7 +39,6 @@ pub(super) struct Runner<'a> {
     pub(super) interrupt: &'a Interrupt,
     pub(super) tell: &'a mut dyn FnMut(&BenchEvent<'_>),
     append: &'a mut Append<'a>,
-    /// What is known of each candidate, in the setup's order.
     pub(super) states: Vec<CandidateState>,
     pub(super) capacities: Capacities,
     budget: Budget,
@@ -49,7 +48,6 @@ pub(super) struct Runner<'a> {
     looking: SequentialStop,
     repeats: Repeats,
     pub(super) quiet: Quiet,
-    /// Services that run on between trials.
     pub(super) kept: Vec<Up>,
 }
 
@@ -57,7 +55,6 @@ pub(super) struct CandidateState {
     pub(super) spec: RequestSpec,
     pub(super) checked: Vec<Protocol>,
     pub(super) needed_sigkill: bool,
-    /// Its processes that outlived SIGKILL, not reported yet.
     pub(super) leftovers: Vec<String>,
     excluded: bool,
     failed_starts: u32,

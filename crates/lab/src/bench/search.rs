@@ -57,7 +57,6 @@ impl Capacities {
                 share.of.candidate, search.name
             ));
         }
-        #[expect(clippy::cast_precision_loss, reason = "a thousand blocks at most")]
         let knee = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
         Rate::per_s(knee * share.share)
             .ok_or_else(|| format!("{} of {knee:.0}/s is not a rate that a load can have.", share.share))

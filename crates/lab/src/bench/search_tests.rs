@@ -21,7 +21,6 @@ fn load(plan: &Plan, observe: &mut dyn FnMut(&Snapshot)) -> Result<Measurement, 
     let mut m = match plan.arrivals.rate() {
         None => healthy(1, 1_000),
         Some(rate) => {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a test's rates")]
             let rate_per_s = rate.as_per_s().ceil() as u64;
             Line { rate_per_s, served_per_s: 1_000, stalls: Vec::new(), window_ns: 5_000_000_000 }.measure()
         }

@@ -16,18 +16,14 @@ use crate::launch::LaunchContext;
 use crate::provision;
 use crate::supervise::Supervision;
 
-/// The file of its folder that a server's log is kept in.
 const LOG: &str = "start.log";
 /// The folder that `--print` has a server run in.
 const RUN: &str = "run";
 
-/// A server that is up. Dropping it stops it.
 pub struct Serving {
     up: Alone,
     pub url: String,
-    /// What was started, in order.
     pub commands: Vec<Vec<String>>,
-    /// What it writes, while it runs.
     pub log: PathBuf,
     kept: PathBuf,
 }
@@ -53,12 +49,10 @@ impl Serving {
         Ok(Serving { up, url, commands, log, kept })
     }
 
-    /// That it has ended by itself, in a sentence.
     pub fn died(&mut self, candidate: &Candidate) -> Option<String> {
         self.up.running.died().map(|death| death.said(candidate.label()))
     }
 
-    /// Ends it. Where its log is now, and the processes that outlived it.
     pub fn stop(mut self) -> (Result<PathBuf, String>, Vec<String>) {
         let copied = fs::copy(&self.log, &self.kept);
         let kept = copied.map(|_| self.kept.clone());

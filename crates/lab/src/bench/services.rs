@@ -87,7 +87,6 @@ pub(super) fn bring_up(
     Ok(all)
 }
 
-/// The contract's services, kept from candidate to candidate.
 #[derive(Debug, Default)]
 pub struct ContractServices(Vec<Up>);
 
@@ -238,7 +237,6 @@ fn said(why: StartError, words: impl Fn(&StartErrorKind) -> String) -> NotUp {
     }
 }
 
-/// A limit of memory is the servers'.
 fn unlimited(supervision: &Supervision) -> Supervision {
     Supervision { memory_bytes: None, ..supervision.clone() }
 }

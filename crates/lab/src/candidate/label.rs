@@ -10,7 +10,6 @@ pub(crate) fn server_name(label: &str) -> &str {
     label.split(':').next().unwrap_or_default().trim()
 }
 
-/// For each axis of the server, the index of the value that the label chooses.
 pub(super) fn parse(label: &str, server: &Server) -> Result<Vec<usize>, String> {
     let mut chosen: Vec<Option<usize>> = vec![None; server.recipe.axes.len()];
     if let Some((_, settings)) = label.trim().split_once(':') {

@@ -50,7 +50,6 @@ impl Layout {
         self.root.join("downloads")
     }
 
-    /// How long an installation took, milliseconds.
     pub(crate) fn install_ms(&self, server: &str) -> PathBuf {
         self.server_dir(server).join("install.ms")
     }

@@ -30,7 +30,6 @@ pub struct Candidate {
     origin: Origin,
     /// What it runs in; without one, it runs as a process of this machine.
     engine: Option<Arc<Engine>>,
-    /// The port that it is started on, where that is said.
     port: Option<u16>,
     /// Whether it is started to be sampled by `perf`.
     profiled: bool,
@@ -53,7 +52,6 @@ pub struct Listens {
     pub tls: bool,
     /// The Unix socket that it listens on instead, `{run}/app.sock`: variables as in the command.
     pub unix: Option<String>,
-    /// The port that it listens on, where it cannot be told another.
     pub port: Option<u16>,
 }
 
@@ -129,7 +127,6 @@ impl Candidate {
         Ok(Candidate { label: name.to_owned(), origin, engine: None, port: None, profiled: false })
     }
 
-    /// It, and the same with each value of each axis in the place of its own, one at a time.
     pub fn with_each_setting(&self) -> Vec<Candidate> {
         let mut all = vec![self.clone()];
         let Origin::Recipe { server, chosen } = &self.origin else { return all };

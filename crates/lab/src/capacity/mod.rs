@@ -52,7 +52,6 @@ const REQUESTS_MIN: f64 = 2.0 * ENDED_MIN as f64;
 const MOST_CARRIED_MIN: usize = 5;
 /// Probes are lengthened up to this many times, so that a threshold's percentile has its samples.
 const LENGTHENED_MAX: u32 = 5;
-/// The closed load that says where to begin.
 const BURST: Duration = Duration::from_millis(700);
 /// Where the search begins, as a share of what a closed load carries.
 const START_SHARE: f64 = 0.125;
@@ -60,7 +59,6 @@ const START_SHARE: f64 = 0.125;
 const PUSH: f64 = 1.2;
 /// A server that has not drained after this long is probed all the same.
 const DRAIN_MAX: Duration = Duration::from_secs(10);
-/// Between two looks whether it has drained.
 const DRAIN_PAUSE: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
@@ -128,9 +126,7 @@ struct Run<'a, 'l> {
     interrupt: &'a Interrupt,
     tell: &'a mut dyn FnMut(&CapacityEvent<'_>),
     probes: Vec<ProbeRecord>,
-    /// Of each probe about the edge its rate, and what it counted beyond each limit.
     counted: Vec<(f64, Vec<Limited>)>,
-    /// What was completed per second in those of them that were not carried whole.
     most_carried: Vec<f64>,
     /// The median response of one connection with nothing else to do.
     unloaded_ns: Option<u64>,
@@ -400,7 +396,6 @@ fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { real(part) / real(whole) }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of a probe, far below 2^53")]
 fn real(count: u64) -> f64 {
     count as f64
 }

@@ -16,7 +16,6 @@ const SERVED_PER_S: f64 = 200.0;
 struct Chance(u64);
 
 impl Chance {
-    #[expect(clippy::cast_precision_loss, reason = "53 bits")]
     fn uniform(&mut self) -> f64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;

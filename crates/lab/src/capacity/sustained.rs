@@ -37,9 +37,7 @@ pub(super) fn void(trial: &Trial) -> Option<String> {
 pub(super) struct JudgedProbe {
     pub(super) answer: Answer,
     pub(super) why: String,
-    /// Thresholds that hold by their points, and not by their intervals.
     pub(super) undecided: Option<String>,
-    /// Thresholds whose figure the trial does not have.
     pub(super) not_judged: Vec<String>,
 }
 
@@ -184,7 +182,6 @@ impl Hopeless {
         Hopeless { limits: Vec::new(), errors: f64::INFINITY, ..self }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "counts of a probe, far below 2^53")]
     pub(super) fn why(&self, snapshot: &Snapshot) -> Option<String> {
         let rate = self.rate?;
         let tolerated = rate.due_before(snapshot.elapsed_ns.saturating_sub(HOPELESS_NS));

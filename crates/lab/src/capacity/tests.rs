@@ -25,7 +25,6 @@ fn line(served_per_s: u64) -> Box<Loader<'static>> {
         let Some(rate) = load.arrivals.rate() else {
             return Ok(healthy(window.as_secs().max(1), served_per_s));
         };
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a test's rates")]
         let rate_per_s = rate.as_per_s().ceil() as u64;
         Ok(Line { rate_per_s, served_per_s, stalls: Vec::new(), window_ns: window.as_nanos() as u64 }
             .measure())

@@ -9,7 +9,6 @@ use prony_model::fnv::hash_of;
 
 pub(super) const RECIPE_FILE: &str = "server.toml";
 pub const DOCKERFILE: &str = "Dockerfile";
-/// When, where and how somebody saw it keep the contract.
 pub(super) const VERIFIED_FILE: &str = "verified.toml";
 
 pub(super) static EMBEDDED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../servers");

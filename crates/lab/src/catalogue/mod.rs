@@ -91,7 +91,6 @@ impl Catalogue {
         Err(format!("There is no server {name:?} in the catalogue: {suggestion}"))
     }
 
-    /// The servers of folders that have the name of a built-in one, and so its place.
     pub fn replaced(&self) -> impl Iterator<Item = (&str, &Path)> {
         self.servers.iter().filter_map(|(name, server)| match &server.source {
             Origin::Folder(folder) if EMBEDDED.get_dir(name).is_some() => Some((&**name, &**folder)),

@@ -9,7 +9,6 @@ pub(crate) const REQUIREMENTS_LOCK: &str = "requirements.lock";
 /// What packages are built with that come as sources only: pip would fetch its own, of whatever content.
 const BUILDERS: [&str; 2] = ["setuptools==", "wheel=="];
 
-/// The pins as pip reads them, one a line, each with its hashes from the lock if there is one.
 pub(crate) fn requirements(pins: &[String], lock: Option<&str>) -> Result<Vec<String>, String> {
     let Some(lock) = lock else { return Ok(pins.to_vec()) };
     let line = |pin: &String| {

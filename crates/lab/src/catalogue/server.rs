@@ -72,7 +72,6 @@ impl Server {
         Ok(files::hash_of_files(&files))
     }
 
-    /// Whether a file of this name lies beside server.toml, or is put there.
     pub fn has_file(&self, name: &str) -> bool {
         self.recipe.shared.contains_key(name) || files::exists(&self.name, &self.source, name)
     }

@@ -12,13 +12,11 @@ pub struct Takes {
     /// Packages of the distribution with all that they depend on, but for those that every system has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debian_packages: Option<u32>,
-    /// Theirs, and of what was built.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub installed_bytes: Option<u64>,
     /// How long `prony servers install` took for it alone, for what was not there yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub install_ms: Option<u64>,
-    /// Processes after its first response, with one worker.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processes: Option<u32>,
     /// Their memory by proportional shares, or resident where these may not be read.
@@ -46,7 +44,6 @@ impl Server {
     }
 }
 
-/// The packages that a lock file has; of Go's the file that names them with their versions.
 fn locked(file: &RecipeFile) -> usize {
     let text = String::from_utf8_lossy(&file.bytes);
     let lines = |is_package: fn(&str) -> bool| text.lines().filter(|line| is_package(line.trim())).count();

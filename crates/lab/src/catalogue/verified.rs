@@ -18,7 +18,6 @@ const HEAD: &str = "# Written by `prony servers check --record`: not by hand.\n"
 pub struct Verified {
     /// Its label: the server and the settings that are not its defaults.
     pub candidate: String,
-    /// Its own word for its version.
     pub version: String,
     /// The day, `2026-11-21`.
     pub date: String,

@@ -52,7 +52,6 @@ pub(crate) fn check(dialer: &Dialer, expectation: &ContractExpectation) -> Check
 #[derive(Debug)]
 pub(crate) struct NotReady {
     pub(crate) why: String,
-    /// Why it will not be, however long it is waited for.
     pub(crate) never: Option<Never>,
 }
 

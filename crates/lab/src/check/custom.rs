@@ -16,7 +16,6 @@ use crate::toml_file::{TomlError, TomlFile};
 
 const PATH_MAX_BYTES: usize = 8 << 10;
 
-/// A request and what its answer must be. Replaces the contract.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CustomCheck {
@@ -45,7 +44,6 @@ impl CustomCheck {
         CustomCheck { request: format!("GET {path}"), ..CustomCheck::default() }
     }
 
-    /// The check that a route answers, by the request that costs least.
     pub(crate) fn of_route(route: Route) -> CustomCheck {
         let light = match route {
             Route::Sleep => "/sleep?ms=0",
@@ -111,7 +109,6 @@ impl CustomCheck {
         Ok(())
     }
 
-    /// Whether an answer is what is said here; what was seen, in a sentence.
     pub(super) fn judge(&self, response: &Response) -> Result<String, String> {
         let status_is_right = match self.status {
             Some(expected) => response.status == expected,

@@ -27,7 +27,6 @@ fn sorted() -> Vec<(&'static str, &'static str)> {
     rows
 }
 
-/// What is wrong with a page, in a sentence.
 pub(super) fn judge(body: &[u8]) -> Result<(), String> {
     let page = std::str::from_utf8(body).map_err(|_| "The page is not UTF-8.".to_owned())?;
     let found = rows(page)?;

@@ -59,7 +59,6 @@ impl JsonPath {
         })
     }
 
-    /// The same place as a JSON pointer.
     pub(super) fn pointer(&self) -> String {
         let token = |step: &Step| match step {
             Step::Name(name) => format!("/{}", name.replace('~', "~0").replace('/', "~1")),

@@ -27,7 +27,6 @@ pub(crate) use fortunes::ROWS as FORTUNES;
 pub(crate) use realistic::{DB_IDS, JSON_TYPE, UPSTREAM_DELAY, db_path, json_body};
 pub(crate) use route::{DB, Route, UPSTREAM};
 
-/// Every route of text answers this.
 pub(crate) const GREETING: &str = "Hello, World!";
 
 #[derive(Debug, Clone, Default)]
@@ -35,7 +34,6 @@ pub(crate) struct ContractExpectation {
     pub(crate) routes: Vec<Route>,
     /// Whether it keeps connections; `None`: nobody said, so only what is seen is noted.
     pub(crate) keepalive: Option<bool>,
-    /// Checks of its own. If there are any, only they and keep-alive are checked.
     pub(crate) custom: Vec<CustomCheck>,
     /// Workers it was told to use; 0 is taken for 1.
     pub(crate) workers: u32,
@@ -44,7 +42,6 @@ pub(crate) struct ContractExpectation {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CheckReport {
     pub results: Vec<CheckResult>,
-    /// The body of the first right answer at each path.
     bodies: BTreeMap<String, Vec<u8>>,
     /// What becomes of requests that wait at the same time; `None` where that could not be seen.
     #[serde(default)]

@@ -9,7 +9,6 @@ use prony_model::run_log::Sleep;
 
 use super::client::{Connection, Fault, Request};
 
-/// Long beside what a busy host adds.
 const WAIT: Duration = Duration::from_millis(50);
 /// Requests at once for each worker: a server that blocks then needs as many turns.
 const TURNS: u32 = 4;

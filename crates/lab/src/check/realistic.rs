@@ -14,7 +14,6 @@ pub(crate) const UPSTREAM_DELAY: Duration = Duration::from_millis(10);
 /// What the check asks `/db` for, the first and the last row among them; a load asks for them in turn.
 pub(crate) const DB_IDS: [u32; 16] =
     [1, 2, 3, 10, 99, 100, 250, 333, 500, 512, 640, 750, 777, 900, 999, 1000];
-/// Ids of no row.
 pub(super) const DB_ABSENT: [&str; 3] = ["0", "1001", "2147483647"];
 /// Queries that name no id: none, no number, more than a number, and numbers that the column's type cannot have.
 pub(super) const DB_WRONG: [&str; 8] =

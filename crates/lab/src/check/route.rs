@@ -35,7 +35,6 @@ pub enum Route {
 }
 
 impl Route {
-    /// What plans may request.
     pub(crate) const LOADED: [Route; 6] =
         [Route::Text, Route::Json, Route::Upstream, Route::Db, Route::Fortunes, Route::EchoJson];
 
@@ -52,7 +51,6 @@ impl Route {
         }
     }
 
-    /// The contract's service that it needs.
     pub(crate) fn needs(self) -> Option<&'static str> {
         match self {
             Route::Upstream => Some(UPSTREAM),

@@ -12,12 +12,10 @@ use crate::programs::{Run, environment};
 
 /// The Python packages of the recipe and its settings, for pip, with hashes: a Dockerfile need not repeat them.
 const REQUIREMENTS: &str = "requirements.prony.txt";
-/// How a Dockerfile says that it builds packages with what their lock has.
 const BUILDS_LOCKED: &str = "--no-build-isolation";
 /// On a base image that somebody made by themselves and gave the name of an official one: what it was made from.
 /// What is built on such a base inherits the label, so that no record of it passes for one of the official base.
 const STAND_IN: &str = "org.prony.stand-in";
-/// What templates make of a label that is not there.
 const NO_VALUE: &str = "<no value>";
 /// A base image, a distribution's packages and a compiled server.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(3600);
@@ -29,7 +27,6 @@ pub struct Image {
     pub(crate) reference: String,
     /// The base that the Dockerfile is given as `IMAGE`, if the recipe chooses it.
     pub(crate) base: Option<String>,
-    /// Whether it is built from the folder's Dockerfile; else it is pulled.
     pub(crate) built: bool,
 }
 
@@ -78,7 +75,6 @@ impl Image {
         Some(Image { engine: engine.clone(), reference, base, built: true })
     }
 
-    /// The image of a name, which somebody else has built.
     pub(crate) fn named(reference: &str, engine: &Engine) -> Image {
         Image { engine: engine.clone(), reference: reference.to_owned(), base: None, built: false }
     }
@@ -94,7 +90,6 @@ impl Image {
         self.engine.has_image(&self.reference)
     }
 
-    /// What its base was made from, if that only stands in for the one that the Dockerfile names.
     pub(crate) fn stand_in(&self) -> Option<String> {
         let format = format!("{{{{index .Config.Labels {STAND_IN:?}}}}}");
         let said = self.engine.capture(&["image", "inspect", "--format", &format, &self.reference])?;

@@ -16,11 +16,9 @@ mod image;
 pub use image::Image;
 pub(crate) use image::context;
 
-/// On every image and container that Prony makes.
 pub(crate) const LABEL: &str = "org.prony.lab=1";
 /// An engine answers in 0.1 to 1 s; the first call after a boot may take longer.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// The engines that are known, the preferred one first.
 pub(crate) const ENGINES: [&str; 2] = ["podman", "docker"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +100,6 @@ pub(crate) fn command(program: &Path, arguments: &[&str]) -> Vec<String> {
     std::iter::once(program).chain(arguments.iter().map(ToString::to_string)).collect()
 }
 
-/// The command by which this program ends and removes a container, whatever its state.
 pub(crate) fn removal(program: &Path, container: &str) -> Vec<String> {
     if program.file_name().is_some_and(|name| name == "podman") {
         // Without its time podman waits ten seconds for what ignores SIGTERM.

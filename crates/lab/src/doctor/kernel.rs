@@ -11,7 +11,6 @@ const SERVER_PORTS_END: u16 = 11_000;
 /// Enough for a thousand connections at once on both sides of one machine, and files beside.
 const OPEN_FILES_MIN: u64 = 10_000;
 
-/// The kernel's own default.
 const LOOPBACK_MTU: u64 = 65_536;
 
 struct Sysctl {
@@ -113,7 +112,6 @@ fn file_of(sysctl: &Sysctl) -> String {
     format!("/proc/sys/{}", sysctl.name.replace('.', "/"))
 }
 
-/// How many numbers this file holds, if it is that of a sysctl that is judged here.
 pub(super) fn numbers_in(path: &str) -> Option<usize> {
     let count = |sysctl: &Sysctl| if sysctl.name.ends_with("_range") { 2 } else { 1 };
     SYSCTLS.iter().find(|sysctl| file_of(sysctl) == path).map(count)

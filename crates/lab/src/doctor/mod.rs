@@ -22,7 +22,6 @@ pub(crate) use network::network;
 use others::Watch;
 use programs::programs;
 
-/// How long other programs are watched.
 const WATCHED: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -160,7 +159,6 @@ pub fn look(tree: &Tree, asked: &Asked) -> Vec<Finding> {
     sorted(findings)
 }
 
-/// Everything that files tell, what distorts first.
 pub fn examine(tree: &Tree, asked: &Asked) -> Vec<Finding> {
     let mut findings = cpu::findings(tree, asked);
     findings.extend(kernel::findings(tree, asked));

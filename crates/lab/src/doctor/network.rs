@@ -7,12 +7,9 @@ use std::time::Duration;
 use super::{Finding, Tree};
 use crate::programs::{capture, find_command};
 
-/// ethtool answers in milliseconds.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Counters of packets that an interface lost, in its folder of statistics.
 const LOST: [&str; 5] = ["rx_dropped", "tx_dropped", "rx_missed_errors", "rx_fifo_errors", "tx_fifo_errors"];
 
-/// What ethtool said, of which interface.
 type Judge = fn(&str, &str) -> Option<Finding>;
 
 pub(crate) fn network(tree: &Tree, interface: &str) -> Vec<Finding> {

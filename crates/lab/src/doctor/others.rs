@@ -14,7 +14,6 @@ const STEAL_MAX: f64 = 0.01;
 /// A program that used this share of a core is named.
 const NAMED_FROM: f64 = 0.03;
 const NAMED_MAX: usize = 5;
-/// So does /proc/PID/stat count.
 const TICKS_PER_S: f64 = cpu_ticks::TICKS_PER_S as f64;
 /// Less memory than this, and pages go to disk during a run.
 const MEMORY_MIN_BYTES: u64 = 1 << 30;
@@ -62,7 +61,6 @@ impl Instant {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "ticks of a second")]
 fn judged(first: &Instant, last: &Instant, cpus: &[u32], own_pid: u32) -> Vec<Finding> {
     let worst = |of: fn(&CpuTicks) -> u64| {
         let shares = cpus.iter().filter_map(|cpu| Some(spent(&first.cpus, &last.cpus, *cpu, of)?.0));

@@ -164,7 +164,6 @@ fn no_setting(path: &Path) -> String {
     format!("{}: is not a setting that --apply changes, or not a value of one", path.display())
 }
 
-/// Opened and not written to.
 fn may_write(tree: &Tree, path: &Path, flag: &str) -> Result<(), String> {
     match OpenOptions::new().write(true).open(tree.place(path)) {
         Err(why)
@@ -196,7 +195,6 @@ fn read(state: &Path) -> Result<Option<Memory>, String> {
     }
 }
 
-/// Whole or not at all.
 fn write(state: &Path, memory: &Memory) -> Result<(), String> {
     let path = state.join(FILE);
     let unfinished = path.with_extension("json.new");

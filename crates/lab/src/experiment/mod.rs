@@ -74,7 +74,6 @@ pub struct Experiment {
     pub redact: Vec<String>,
     pub services: Vec<Service>,
     pub reset: Option<Reset>,
-    /// Where the file says that is, beside itself.
     published_path: Option<String>,
     scales: BTreeMap<String, Scale>,
 }
@@ -92,7 +91,6 @@ impl Blocks {
         Blocks { min: prony_analysis::precision::BLOCKS_MIN, max: prony_analysis::precision::BLOCKS_MAX };
 }
 
-/// A plan of an experiment, before it has a server to aim at.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExperimentPlan {
     /// Unique: the name given or `c50`, `c50-r5000`.
@@ -107,9 +105,7 @@ pub struct ExperimentPlan {
     pub share: Option<ShareOf>,
     /// How many workers servers are told to use under it, where that is not the experiment's rule.
     pub workers: Option<WorkerPolicy>,
-    /// Whether somebody said how its requests are spaced.
     pub arrivals_given: bool,
-    /// The route that it requests, where that is not the experiment's.
     pub route: Option<Route>,
     /// The labels of those that take part in it; `None`: all of the run's candidates.
     pub candidates: Option<Vec<String>>,
@@ -343,7 +339,6 @@ impl Experiment {
         let rows = self.published.as_ref().map_or(&[][..], |published| &published.rows);
         let rate = rows.iter().find(is_it).and_then(|row| row.figure("requests_per_s"));
         match (plan.load.stop.requests.filter(|_| plan.ends_by_count()), rate.filter(|rate| *rate > 0.0)) {
-            #[expect(clippy::cast_precision_loss, reason = "a forecast")]
             (Some(requests), Some(rate)) => {
                 plan.load.warmup + Duration::from_secs_f64(requests as f64 / rate)
             }

@@ -17,7 +17,6 @@ pub(crate) const SCHEMA: &str = "prony.published/1";
 /// The most rows and the most conclusions of a file: far above any table that people print.
 const ENTRIES_MAX: usize = 10_000;
 
-/// Keys of a row that are texts and nothing is computed from.
 const REMARKS: [&str; 3] = ["language", "failure", "shape"];
 
 fn text_of(file: TomlFile<'_>, table: &Table, path: &[&str], key: &str) -> Result<String, TomlError> {
@@ -169,7 +168,6 @@ fn row(
     Ok(row)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "published figures are far below 2^53")]
 fn number(file: TomlFile<'_>, value: &Value, path: &[&str]) -> Result<f64, TomlError> {
     let number = match value {
         Value::Integer(whole) => Some(*whole as f64),

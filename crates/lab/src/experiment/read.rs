@@ -127,7 +127,6 @@ fn check_head(file: TomlFile<'_>, raw: &RawExperiment) -> Result<(), TomlError> 
     )
 }
 
-/// A number within bounds, and a source only where there is one.
 fn check_workers(
     file: TomlFile<'_>,
     path: &[&str],

@@ -34,7 +34,6 @@ pub(super) fn loaded(
     Ok(route)
 }
 
-/// Aims a load at a route: at its path, at its rows in turn, or with its body.
 pub(super) fn aim(load: &mut Plan, route: Route) -> Result<(), PlanError> {
     route.path().clone_into(&mut load.target.path);
     match route {

@@ -15,7 +15,6 @@ use crate::catalogue::{CAPABILITIES, Values};
 use crate::container::{Engine, LABEL, limits, removal};
 use crate::programs::{Captured, capture};
 
-/// Where the image has the recipe's folder, and what was built for it.
 const WORK: &str = "/app";
 const VENV: &str = "/venv";
 const EXT: &str = "/ext";
@@ -28,7 +27,6 @@ const PIDS_PER_WORKER: u64 = 2048;
 /// A container takes a second to start on a busy machine.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// All variables of a candidate, as they are in its container.
 pub(super) fn values(built_in: &mut Values) {
     for (name, value) in [("work", WORK), ("venv", VENV), ("ext", EXT), ("opt", OPT)] {
         built_in.set(name, value);

@@ -266,7 +266,6 @@ pub(super) fn of_context(context: &LaunchContext) -> Values {
     values
 }
 
-/// The user that Prony runs as, and one without rights if that is root.
 fn users() -> (String, String) {
     let uid = geteuid().as_raw();
     let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();

@@ -8,7 +8,6 @@ use std::io;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Nobody else has anything to do with it.
 const OWN: u32 = 0o700;
 /// Others may pass through (to a socket whose name they were given) and not look.
 const SHARED: u32 = 0o711;

@@ -49,10 +49,8 @@ impl LaunchContext {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchSpec {
     pub(crate) label: String,
-    /// Helpers first, the server itself last.
     pub(crate) processes: Vec<ProcessSpec>,
     pub(crate) cwd: PathBuf,
-    /// The environment of the processes, or what is set on top of what they inherit.
     pub(crate) env: Vec<(String, String)>,
     /// Of Prony's own environment they inherit all but these (the user's own command, a container's engine); `None`:
     /// nothing.
@@ -98,7 +96,6 @@ impl ContainerSpec {
 }
 
 impl LaunchSpec {
-    /// What its processes find in this variable.
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
         let set = self.env.iter().rev().find(|(of, _)| of == name).map(|(_, value)| value.clone());
         let hidden = self.inherits_all_but.as_ref().is_none_or(|hidden| hidden.iter().any(|of| of == name));
@@ -122,7 +119,6 @@ impl LaunchSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProcessSpec {
     pub(crate) argv: Vec<String>,
-    /// A path that must exist before the next process is started.
     pub(crate) wait_for: Option<PathBuf>,
     /// Whether it is to end, with exit code 0, once it has done its work.
     #[serde(default)]

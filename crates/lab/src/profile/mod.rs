@@ -29,9 +29,7 @@ const POINTERS: [&str; 2] = ["fp", "997"];
 const COPIES: [&str; 2] = ["dwarf", "499"];
 /// What is recorded at most: `perf` then ends, and nothing is made of it.
 const SIZE_MAX: &str = "1G";
-/// Until a recording has begun, or ended.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Stacks are followed one by one when they are printed, some thousand a second.
 const SCRIPT_TIMEOUT: Duration = Duration::from_secs(300);
 const POLL: Duration = Duration::from_millis(20);
 
@@ -96,7 +94,6 @@ impl Perf {
         command
     }
 
-    /// Records these processes and all that they start from now on.
     pub(crate) fn start(&self, pids: &[u32]) -> Result<Recording, String> {
         let (folder, how) = (folder()?, unwinding(pids));
         let file = folder.path().join("samples");
@@ -161,7 +158,6 @@ impl Recording {
         )
     }
 
-    /// Ends the recording while the server still runs.
     pub(crate) fn stop(&mut self) -> Result<(), String> {
         if self.ended() {
             return Err(self.failed("perf record ended before the load did"));

@@ -13,10 +13,8 @@ use prony_model::secret::redacted;
 pub(super) const FIELDS: &str = "time,period,event,ip,sym,dso";
 /// Bytes of a line that are looked at: what is longer is cut.
 const LINE_MAX: u64 = 64 << 10;
-/// Characters of a line in an error.
 const SHOWN: usize = 120;
 const UNKNOWN: &str = "[unknown]";
-/// Stands for functions and stacks beyond the most.
 const OTHERS: &str = "[others]";
 
 /// Samples between two instants of CLOCK_MONOTONIC, as the part of a profile that they are.

@@ -18,7 +18,6 @@ use super::environment;
 /// A command's end is looked for this often: it takes seconds, and nothing is measured meanwhile.
 const POLL: Duration = Duration::from_millis(10);
 const CAPTURED_BYTES_MAX: u64 = 4 << 10;
-/// As much of a log as is looked at for its last lines.
 const TAIL_BYTES: u64 = 16 << 10;
 
 /// Ends a command that Prony may not end itself, since it is another user's, and the exit codes by which it says so: of
@@ -39,7 +38,6 @@ pub(crate) struct Captured {
     pub(crate) stderr: Vec<u8>,
     /// Whether it ended, by itself and with 0.
     pub(crate) success: bool,
-    /// Its exit code, if it ended by itself.
     pub(crate) code: Option<i32>,
 }
 
@@ -70,7 +68,6 @@ pub(crate) fn capture(
     })
 }
 
-/// Reads the beginning and drops the rest, so that the writer is not held up.
 fn reader(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
     let (send, receive) = mpsc::channel();
     thread::spawn(move || {
@@ -85,13 +82,11 @@ fn reader(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
 }
 
 pub(crate) struct Run<'a> {
-    /// What errors call it; the log has the whole command.
     pub(crate) name: String,
     pub(crate) argv: Vec<String>,
     pub(crate) cwd: &'a Path,
     /// What it finds in its environment beside what builds may see.
     pub(crate) env: Vec<(String, String)>,
-    /// Everything it prints is appended here.
     pub(crate) log: &'a Path,
     pub(crate) timeout: Duration,
 }

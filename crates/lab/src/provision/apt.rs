@@ -44,7 +44,6 @@ pub(super) struct Root {
 }
 
 impl Root {
-    /// As root, or by sudo where it asks for no password.
     fn find(log: &Path) -> Option<Root> {
         let log = log.to_owned();
         if geteuid().is_root() {
@@ -65,7 +64,6 @@ impl Root {
         self.run_for(program, arguments, TOOL_TIMEOUT)
     }
 
-    /// For what is looked at afterwards, whatever its exit code.
     pub(super) fn quietly(&self, program: &str, arguments: &[&str]) {
         let _ = self.run(program, arguments);
     }

@@ -17,12 +17,10 @@ const SPARE: Range<u32> = 60_800..60_900;
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A process may start another while it is being ended.
 const ROUNDS: usize = 20;
-/// Folders that package managers are told to use.
 const FOLDERS: [&str; 4] = ["COMPOSER_HOME", "HEX_HOME", "MIX_ARCHIVES", "MIX_HOME"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Builder {
-    /// Prony's own, which are not root's.
     Own,
     /// Those of the user and the group who called sudo, to whom belongs what is built.
     Caller(u32, u32),
@@ -33,7 +31,6 @@ pub(super) enum Builder {
 }
 
 impl Builder {
-    /// Of a step that uses these programs and folders.
     pub(super) fn of(needed: &[PathBuf]) -> Builder {
         if !geteuid().is_root() {
             return Builder::Own;
@@ -44,7 +41,6 @@ impl Builder {
         }
     }
 
-    /// The user and the group, if they are not Prony's own.
     pub(super) fn user(&self) -> Option<(u32, u32)> {
         match *self {
             Builder::Own | Builder::Root(_) => None,

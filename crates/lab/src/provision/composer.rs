@@ -59,7 +59,6 @@ fn run_from(repositories: Option<&Path>, work: &Path, site: &Site<'_>) -> Result
     Ok(if repositories.is_some() { Origin::Local } else { Origin::Registry })
 }
 
-/// Composer reads repositories from the configuration in its home.
 fn write_config(home: &Path, file: &Path) -> Result<(), String> {
     let text = fs::read_to_string(file)
         .map_err(|e| format!("{REPOSITORIES} names {}, which cannot be read: {e}.", file.display()))?;
@@ -73,7 +72,6 @@ fn write_config(home: &Path, file: &Path) -> Result<(), String> {
     fs::create_dir_all(home).and_then(|()| fs::write(&to, config)).map_err(not_written(&to))
 }
 
-/// A copy of composer.json whose lock is made anew.
 fn local_json(work: &Path) -> Result<(), String> {
     let to = work.join(LOCAL_JSON);
     let _ = fs::remove_file(work.join("composer.local.lock"));

@@ -15,7 +15,6 @@ const ON_EVERY_SYSTEM: [&str; 2] = ["required", "important"];
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Footprint {
     pub debian_packages: u32,
-    /// Of these packages, and of the folder in which it was built.
     pub bytes: u64,
 }
 

@@ -8,7 +8,6 @@ use super::local_sources::{DEPENDENCIES, stand_in};
 use super::tool::{Origin, Site};
 use crate::programs::find_command;
 
-/// What Hex holds packages against.
 pub(super) const LOCK: &str = "mix.lock";
 
 /// Fetches and compiles what `work`'s mix.lock or else its mix.exs names, for production.
@@ -50,7 +49,6 @@ pub(super) fn run(work: &Path, site: &Site<'_>) -> Result<Origin, String> {
     Ok(if local { Origin::Local } else { Origin::Registry })
 }
 
-/// The locks of a project and of those in its folders, which it makes along with it.
 fn locks(work: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let below = fs::read_dir(work).into_iter().flatten().flatten().map(|entry| entry.path());
     let paths = below.chain([work.to_owned()]).map(|dir| dir.join(LOCK));

@@ -80,7 +80,6 @@ pub fn missing(candidate: &Candidate, layout: &Layout) -> Vec<Missing> {
     missing
 }
 
-/// Where what an installed candidate consists of came from, in the words of its record.
 pub fn origin(candidate: &Candidate, layout: &Layout) -> String {
     let Some(server) = candidate.server() else { return FOUND.to_owned() };
     if let Some(image) = candidate.run_image() {
@@ -100,7 +99,6 @@ pub fn origin(candidate: &Candidate, layout: &Layout) -> String {
     if apt || requires.uses_registries() { "registry".to_owned() } else { FOUND.to_owned() }
 }
 
-/// What is to be done for these candidates. Looks, and changes nothing.
 pub fn plan(candidates: &[Candidate], layout: &Layout) -> InstallPlan {
     let mut plan = InstallPlan::default();
     let mut apt = BTreeSet::new();

@@ -17,7 +17,6 @@ const CONFIG: &str = "config.m4";
 
 #[derive(Debug, Default)]
 pub(super) struct Local {
-    /// Sources, by the extension's name.
     sources: Option<PathBuf>,
     /// Archives, by their names; what they should be, they must be.
     archives: Option<PathBuf>,
@@ -82,7 +81,6 @@ pub(super) fn build(extension: &Pecl, local: &Local, site: &Site<'_>) -> Result<
     Ok(origin)
 }
 
-/// The extension's sources on this machine, where somebody named a folder of such.
 fn local_sources(extension: &Pecl, dir: Option<&Path>) -> Result<Option<PathBuf>, String> {
     let Some(dir) = dir else { return Ok(None) };
     let names = [extension.pin(), extension.name.clone()];
@@ -97,7 +95,6 @@ fn only_archive(dir: &Path) -> Option<PathBuf> {
     entries.filter_map(|e| Some(e.ok()?.path())).find(|path| path.extension().is_some_and(|e| e == "tgz"))
 }
 
-/// The folder itself or the first below it that can be built.
 fn phpize_folder(dir: &Path, depth: usize) -> Option<PathBuf> {
     if dir.join(CONFIG).is_file() {
         return Some(dir.to_owned());

@@ -18,11 +18,9 @@ use crate::programs::capture;
 
 const POLICY: &str = "/usr/sbin/policy-rc.d";
 const SET_ASIDE: &str = "/usr/sbin/policy-rc.d.before-prony";
-/// By which ours is known, should it have been left behind.
 const MARK: &str = "# Put here by prony while it installs packages; remove it if no prony is running.";
 const FORBIDDEN: i32 = 101;
 
-/// While it lives, no package starts a service.
 pub(super) struct Policy<'a> {
     access: &'a Root,
     ours: bool,

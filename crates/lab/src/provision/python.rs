@@ -9,10 +9,8 @@ use crate::catalogue::Constraint;
 use crate::programs::{capture, find_command};
 
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Minor versions that are looked for by name, newest first.
 const MINORS: std::ops::RangeInclusive<u32> = 8..=15;
 
-/// A Python that meets the constraint and can make virtual environments.
 pub(crate) fn find(constraint: Option<&str>) -> Option<PathBuf> {
     let constraint = constraint.and_then(|text| Constraint::parse(text).ok()).unwrap_or_default();
     let named = std::iter::once("python3".to_owned()).chain(MINORS.rev().map(|m| format!("python3.{m}")));

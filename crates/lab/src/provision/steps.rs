@@ -17,9 +17,7 @@ use crate::catalogue::{
 use crate::container::Image;
 use crate::programs::{Run, environment, find_command};
 
-/// In the environment's folder: which pins it has.
 const VENV_STAMP: &str = ".prony-stamp";
-/// The second line of the stamp of what was made from sources on this machine.
 const LOCAL: &str = "local sources\n";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
@@ -29,20 +27,13 @@ pub(crate) struct Step {
     pub(crate) kind: StepKind,
     /// What would say what its packages' contents are, where the recipe does not have it.
     pub(super) unlocked: Option<&'static str>,
-    /// What is written beside it when it is done, so that it is done once.
     stamp: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StepKind {
-    Venv {
-        python: Option<String>,
-        pip: Vec<String>,
-    },
-    Npm {
-        /// Whether packages may run scripts of their own.
-        scripts: bool,
-    },
+    Venv { python: Option<String>, pip: Vec<String> },
+    Npm { scripts: bool },
     Go,
     Cargo,
     Composer,
@@ -53,7 +44,6 @@ pub(crate) enum StepKind {
 }
 
 impl StepKind {
-    /// A word for it, the program that does it, and what comes of it.
     fn words(&self) -> (&'static str, Option<&'static str>, &'static str) {
         match self {
             StepKind::Venv { .. } => ("venv", None, "the virtual environment"),
@@ -194,7 +184,6 @@ impl Step {
         stamp.lines().next() == Some(&format!("{:016x}", self.stamp)) && self.result().exists()
     }
 
-    /// Does it; the recipe's folder has been copied.
     pub(super) fn run(&self, layout: &Layout) -> Result<(), String> {
         // A step that is ended half-way must not look done.
         let _ = fs::remove_file(self.stamp_path());
@@ -252,7 +241,6 @@ impl Step {
         Builder::of(&needed)
     }
 
-    /// The one command of a step that is no more than that, in the folder that it is done in.
     pub(super) fn command(&self) -> Option<(&'static str, Vec<String>)> {
         let out = self.result().to_string_lossy().into_owned();
         let (program, mut arguments) = match &self.kind {

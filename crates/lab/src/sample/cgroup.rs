@@ -39,7 +39,6 @@ impl Cgroup {
         })
     }
 
-    /// The one that a process is in, which somebody else made.
     pub(crate) fn of_process(pid: u32) -> Option<Cgroup> {
         Cgroup::find(&pid.to_string(), "cpuacct", |version, _, path| {
             let cgroup = Cgroup { path: path.to_owned(), version };
@@ -86,7 +85,6 @@ impl Cgroup {
         OpenOptions::new().write(true).open(self.path.join("cgroup.procs"))
     }
 
-    /// CPU time of all that was ever in it.
     pub(crate) fn cpu_ns(&self) -> Option<u64> {
         match self.version {
             CgroupVersion::V1 => self.read("cpuacct.usage")?.trim().parse().ok(),

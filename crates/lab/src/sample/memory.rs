@@ -81,7 +81,6 @@ fn limited(guard_pid: u32, bytes: u64) -> Option<Cgroup> {
     })
 }
 
-/// The caller's cgroup and those above it, up to the mount.
 fn parents(mount: &Path, own: &Path) -> Vec<PathBuf> {
     own.ancestors().take_while(|path| path.starts_with(mount)).map(Path::to_owned).collect()
 }
@@ -105,7 +104,6 @@ fn write_limit(cgroup: &Cgroup, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// How many processes of a cgroup the kernel ended at its limit.
 pub(crate) fn ended_at_limit(cgroup: &Cgroup) -> u64 {
     let text = std::fs::read_to_string(cgroup.path.join(files(cgroup.version).events)).unwrap_or_default();
     text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok()).unwrap_or(0)

@@ -46,7 +46,6 @@ fn cpu_at(readings: &[Reading], at_ns: u64) -> u64 {
     }
 }
 
-/// The readings by column, instants from the window's start.
 pub(super) fn columns(samples: &Samples, start_ns: u64) -> SampleColumns {
     let from_start = |at_ns: u64| i64::try_from(i128::from(at_ns) - i128::from(start_ns)).unwrap_or(i64::MAX);
     let readings = &samples.readings;

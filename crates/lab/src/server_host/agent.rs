@@ -35,9 +35,7 @@ use crate::service::{Service, check, check_told, port_name};
 use crate::supervise::{self, Running, Supervision, prepare};
 use crate::watch::WatchedServer;
 
-/// Calls that wait: a controller asks one at a time.
 const CALLS_MAX: usize = 4;
-/// How often an agent looks whether its servers live.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Clone)]

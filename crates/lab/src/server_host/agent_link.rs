@@ -4,13 +4,13 @@ use std::io::{BufReader, Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use prony_host::{boottime_ns, monotonic_ns};
+use prony_model::clock::LEASE_NS;
 use serde_json::value::RawValue;
 
+use super::lines;
 use super::message::{FromAgent, FromController, Request};
-use super::{LEASE, lines};
 use crate::provision;
 
 /// The longest message of a controller: the names of a whole catalogue, or a command.
@@ -19,11 +19,8 @@ const MESSAGE_MAX_BYTES: u64 = 1 << 20;
 pub(super) struct AgentLink {
     to_controller: Mutex<Box<dyn Write + Send>>,
     heard_ns: AtomicU64,
-    /// Whether nothing more will be heard.
     has_ended: AtomicBool,
-    /// Whether nothing more can be said.
     is_deaf: AtomicBool,
-    /// Of the call that is under way.
     is_cancelled: AtomicBool,
     /// Since when the server that is being started answers; 0: not yet.
     ready_ns: AtomicU64,
@@ -96,7 +93,6 @@ impl AgentLink {
         self.ready_ns.load(Ordering::Relaxed)
     }
 
-    /// Whether steps of an installation are to be ended with the pipe.
     pub(super) fn installs(&self, installs: bool) {
         self.installs.store(installs, Ordering::Relaxed);
     }
@@ -108,7 +104,7 @@ impl AgentLink {
     pub(super) fn is_over(&self) -> bool {
         let silent = boottime_ns().saturating_sub(self.heard_ns.load(Ordering::Relaxed));
         let is_gone = self.has_ended() || self.is_deaf.load(Ordering::Relaxed);
-        is_gone || Duration::from_nanos(silent) > LEASE
+        is_gone || silent > LEASE_NS
     }
 
     pub(super) fn is_to_end(&self) -> bool {

@@ -20,7 +20,6 @@ use crate::doctor::Finding;
 use crate::supervise::{Death, StopReport};
 
 pub struct Pipe {
-    /// To it. When this is dropped, it ends.
     pub to_agent: Box<dyn Write + Send>,
     pub from_agent: Box<dyn Read + Send>,
     pub carrier: Box<dyn Send + Sync>,
@@ -37,7 +36,6 @@ pub struct Wanted {
     pub memory: Option<String>,
 }
 
-/// A host on which servers are started. Dropping it ends all that runs there.
 pub struct ServerHost {
     link: Arc<Link>,
     wanted: Wanted,
@@ -48,7 +46,6 @@ pub struct ServerHost {
 }
 
 impl ServerHost {
-    /// Greets the agent at the other end, and compares clocks.
     pub fn greet(pipe: Pipe, wanted: Wanted) -> Result<ServerHost, String> {
         let link = Link::begin(pipe.to_agent, pipe.from_agent)?;
         let greeting = Greeting {
@@ -88,7 +85,6 @@ impl ServerHost {
         }
     }
 
-    /// Why it is out of reach, in a phrase, if it is.
     pub fn lost(&self) -> Option<String> {
         self.link.lost()
     }
@@ -126,7 +122,6 @@ impl ServerHost {
         Ok(found)
     }
 
-    /// What installing these would do there, and whether that is nothing.
     pub fn plan_install(&self, candidates: &[Candidate]) -> Result<(String, bool), String> {
         self.link.call(Request::PlanInstall(self.all_named(candidates)?))
     }

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use prony_host::monotonic_ns;
-use prony_model::clock::{Clock, Offset};
+use prony_model::clock::{Clock, LOST_NS, Offset, SAMPLES};
 use prony_model::printable::harmless_lines;
 use prony_model::secret::redacted;
 use serde::de::DeserializeOwned;
@@ -16,18 +16,15 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::message::{FromAgent, FromController, Listening, Request};
-use super::{BEAT_EVERY, LOST, SERVERS_MAX, lines};
+use super::{BEAT_EVERY, SERVERS_MAX, lines};
 use crate::supervise::Death;
 
 /// The longest message of an agent: the samples of a day, of 16 CPUs.
 const MESSAGE_MAX_BYTES: u64 = 256 << 20;
 /// The longest answer but samples: each value of it takes 32 bytes while its texts are made safe.
 const ANSWER_MAX_BYTES: usize = 4 << 20;
-/// Clocks are compared so often before a run, at once.
-const FIRST_BEATS: u64 = 32;
 /// The longest sentence of an agent that is shown.
 const SENTENCE_MAX_CHARS: usize = 16_384;
-/// Sentences that wait to be shown.
 const PROGRESS_MAX: usize = 1_000;
 
 pub(super) struct Link {
@@ -58,7 +55,6 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A sentence of an agent, safe to show.
 pub(super) fn said(text: &str) -> String {
     redacted(&harmless_lines(text.trim_end()).chars().take(SENTENCE_MAX_CHARS).collect::<String>())
 }
@@ -119,7 +115,7 @@ impl Link {
     /// Waits until clocks are compared as often as they are before a run: the shortest round trip.
     pub(super) fn compare_clocks(&self) -> u64 {
         let mut state = locked(&self.state);
-        while u64::from(state.clock.samples()) < FIRST_BEATS && state.lost.is_none() {
+        while state.clock.samples() < SAMPLES && state.lost.is_none() {
             state = self.changed.wait_timeout(state, BEAT_EVERY).unwrap_or_else(PoisonError::into_inner).0;
         }
         state.rtt_min_ns.unwrap_or(0)
@@ -281,16 +277,16 @@ impl Link {
             if state.lost.is_some() {
                 return;
             }
-            if Duration::from_nanos(silent) > LOST {
+            if silent > LOST_NS {
                 drop(state);
                 // Should it hear of us again, it is to end.
                 *locked(&self.to_agent) = None;
-                return self.lose(&format!("nothing was received from it for {} s", LOST.as_secs()));
+                return self.lose(&format!("nothing was received from it for {} s", LOST_NS / 1_000_000_000));
             }
             state.beats.insert(number, now_ns);
             drop(state);
             self.say(&FromController::Beat(number));
-            thread::sleep(if number <= FIRST_BEATS { Duration::from_millis(2) } else { BEAT_EVERY });
+            thread::sleep(if number <= u64::from(SAMPLES) { Duration::from_millis(2) } else { BEAT_EVERY });
         }
     }
 }

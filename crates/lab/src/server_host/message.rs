@@ -10,11 +10,8 @@ use crate::provision::Missing;
 use crate::service::{Reset, Service};
 use crate::supervise::{Death, NotUp};
 
-/// The number of a server and how long it took to start, or why it is not up.
 pub(super) type Started = Result<(u64, u64), NotUp>;
-/// The number of a service and its port, or why it is not up.
 pub(super) type ServiceStarted = Result<(u64, u16), NotUp>;
-/// Each label, and why it is not installed.
 pub type Installed = Vec<(String, Option<String>)>;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -79,7 +76,6 @@ pub(super) enum Request {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Greeting {
     pub(super) version: String,
-    /// The address that servers are to listen on, if not the one that ssh reached.
     pub(super) address: Option<Ipv4Addr>,
     pub(super) runtime: String,
     pub(super) memory: Option<String>,

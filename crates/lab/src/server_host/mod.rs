@@ -2,7 +2,7 @@
 //!
 //! One pipe joins both, which ssh carries: lines of JSON, each of a length that is bounded. The agent does what the
 //! laboratory does on one machine, by the same functions. It ends, with everything that it has started, when the pipe
-//! does, and when it has not heard of its controller for [`LEASE`]: a connection may be cut without a word.
+//! does, and when it has not heard of its controller for [`LEASE_NS`](prony_model::clock::LEASE_NS): a connection may be cut without a word.
 
 mod agent;
 mod agent_link;
@@ -14,8 +14,11 @@ mod round_trips;
 mod sampling;
 mod starting;
 
-use crate::service::SERVICES_MAX;
 use std::time::Duration;
+
+use prony_model::clock::BEAT_NS;
+
+use crate::service::SERVICES_MAX;
 
 pub use agent::{AgentOptions, serve};
 pub use controller::{Pipe, ServerHost, Wanted};
@@ -27,11 +30,7 @@ pub(crate) use sampling::{SampledServer, Sampling, Seen};
 pub(crate) use starting::RemoteServer;
 
 /// How often the controller says that it lives, and compares clocks.
-const BEAT_EVERY: Duration = Duration::from_millis(250);
-/// An agent that has not heard of its controller for so long ends.
-const LEASE: Duration = Duration::from_secs(4);
-/// A controller that has not been answered for so long has lost its agent, whose lease is over by then.
-const LOST: Duration = Duration::from_secs(5);
+const BEAT_EVERY: Duration = Duration::from_nanos(BEAT_NS);
 /// Servers and services that are up at once: those of a duet.
 const SERVERS_MAX: usize = 2 * (1 + SERVICES_MAX);
 

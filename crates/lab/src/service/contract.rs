@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use super::Service;
 use crate::check::{DB, UPSTREAM, UPSTREAM_DELAY};
 
-/// The word by which they are asked for.
 pub(crate) const CONTRACT: &str = "contract";
 pub(super) const SEED: &str = include_str!("contract.sql");
 

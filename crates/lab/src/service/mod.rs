@@ -24,9 +24,7 @@ const READY_TIMEOUT: Duration = Duration::from_secs(60);
 /// A service that takes longer is not starting, it is hanging.
 const READY_TIMEOUT_MAX: Duration = Duration::from_secs(600);
 pub(crate) const SERVICES_MAX: usize = 16;
-/// How the variable of a service's port ends.
 const PORT_ENDS: &str = "_port";
-/// The word by which PostgreSQL is asked for, and its package.
 pub(crate) const POSTGRESQL: &str = "postgresql";
 /// Starts it, `SETTINGS` and `SEED` being replaced.
 const POSTGRESQL_SCRIPT: &str = include_str!("postgresql.sh");
@@ -38,7 +36,6 @@ pub struct Service {
     pub name: String,
     /// What `sh` runs.
     pub command: String,
-    /// What that is called where it is a script of Prony's own.
     known: Option<String>,
     /// When it is ready; `None`: when its port accepts connections.
     pub ready: Option<String>,
@@ -63,7 +60,6 @@ struct Table {
     command: Option<String>,
     /// Instead of it: one that Prony knows how to start.
     service: Option<Known>,
-    /// A file of SQL that is run once it is up.
     seed: Option<String>,
     #[serde(default)]
     settings: BTreeMap<String, String>,
@@ -114,13 +110,11 @@ pub(crate) fn in_order<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Res
     tables.into_iter().map(service).collect()
 }
 
-/// The variable of a service's port in commands.
 pub(crate) fn port_name(name: &str) -> String {
     format!("{name}{PORT_ENDS}")
 }
 
 impl Service {
-    /// One that is ready when its port accepts connections.
     pub fn new(name: &str, command: &str) -> Service {
         let (port_name, command) = (port_name(name), command.to_owned());
         let (name, ready_timeout) = (name.to_owned(), READY_TIMEOUT);
@@ -148,13 +142,11 @@ impl Service {
         }
     }
 
-    /// What its user has written of it.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         let ready = self.ready.as_ref().filter(|_| self.known.is_none());
         [Some(self.known.as_ref().unwrap_or(&self.command)), ready].into_iter().flatten().map(String::as_str)
     }
 
-    /// The same in flags.
     pub fn flags(&self) -> Vec<String> {
         let Service { name, command, known, ready, keep, ready_timeout, .. } = self;
         let short = known
@@ -200,7 +192,6 @@ impl Service {
         Ok(Service { known, ready, ..Service::new(name, &script) })
     }
 
-    /// Whether it is PostgreSQL, whose package is then needed.
     pub(crate) fn is_postgresql(&self) -> bool {
         self.known.is_some() && !(self.is_contract() && self.name == UPSTREAM)
     }

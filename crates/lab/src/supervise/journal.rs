@@ -156,7 +156,6 @@ impl Entry {
         self.cgroup.iter().chain(&self.memory_cgroup)
     }
 
-    /// Removes what was made for its processes, once they have ended.
     pub(crate) fn remove_cgroups(&self) {
         self.cgroups().for_each(Cgroup::remove);
     }

@@ -54,12 +54,10 @@ pub(crate) fn holders(port: u16) -> Result<Vec<u32>, String> {
     Ok(holders)
 }
 
-/// Inodes of the sockets that listen on a port for connections to an address.
 fn listeners(table: &str, address: Ipv4Addr, port: u16) -> BTreeSet<u64> {
     listening(table, port, |hex| takes(hex, address))
 }
 
-/// Inodes of the sockets that listen on a port of such addresses.
 fn listening(table: &str, port: u16, is_one: impl Fn(&str) -> bool) -> BTreeSet<u64> {
     let inode = |line: &str| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
@@ -84,7 +82,6 @@ fn takes(hex: &str, address: Ipv4Addr) -> bool {
     }
 }
 
-/// Inodes of the sockets that a process holds.
 fn sockets(pid: u32) -> std::io::Result<BTreeSet<u64>> {
     let held = fs::read_dir(format!("/proc/{pid}/fd"))?.flatten().filter_map(|entry| {
         let link = fs::read_link(entry.path()).ok()?;

@@ -38,7 +38,6 @@ const READY_PERIOD_MIN: Duration = Duration::from_millis(1);
 const READY_PERIOD_MAX: Duration = Duration::from_millis(20);
 /// How often somebody else must be seen on a server's port.
 const STRANGER_LOOKS: u32 = 3;
-/// What a guard may take beyond its own limits to be gone.
 const GUARD_END: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone)]
@@ -68,10 +67,8 @@ impl Supervision {
     }
 }
 
-/// A server that runs. Dropping it stops it.
 #[derive(Debug)]
 pub struct Running {
-    /// What was started, in order.
     pub(crate) commands: Vec<Vec<String>>,
     guard: Child,
     orders: Option<ChildStdin>,

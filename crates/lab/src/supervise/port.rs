@@ -22,7 +22,6 @@ const TRIES: u32 = 500;
 
 static RECENTLY_USED: Mutex<VecDeque<u16>> = Mutex::new(VecDeque::new());
 
-/// The port of this address that a candidate is started on: its image's own, or a free one.
 pub(crate) fn port_of(candidate: &Candidate, address: Ipv4Addr) -> Result<u16, String> {
     match candidate.fixed_port() {
         Some(port) if is_free_again(address, port) => Ok(port),

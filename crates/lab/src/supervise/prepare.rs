@@ -37,7 +37,6 @@ pub(crate) enum NotUp {
 }
 
 impl NotUp {
-    /// Why, in a sentence.
     pub(crate) fn said(self) -> String {
         match self {
             NotUp::NoFolder(why)

@@ -8,7 +8,6 @@ use toml::de::{DeTable, DeValue};
 pub(super) struct Position {
     /// Names down to the innermost key whose name or value holds the byte.
     pub(super) path: Vec<String>,
-    /// For each name, whether its value is a list.
     is_list: Vec<bool>,
 }
 

@@ -4,7 +4,6 @@
 use super::position::Position;
 use super::suggest;
 
-/// A sentence for one of serde's messages.
 pub(super) fn sentence(message: &str, position: &Position) -> String {
     let key = position.key().map_or_else(|| "the file".to_owned(), |key| format!("{key:?}"));
     if let Some(rest) = message.strip_prefix("unknown field ") {
@@ -36,7 +35,6 @@ pub(super) fn sentence(message: &str, position: &Position) -> String {
     format!("{key}: {}.", message.trim_end_matches('.'))
 }
 
-/// The words that stand between backquotes.
 fn quoted(message: &str) -> Vec<&str> {
     message.split('`').skip(1).step_by(2).collect()
 }

@@ -19,15 +19,12 @@ pub(crate) trait Requests {
     fn body(&mut self, place: RequestPlace) -> &mut BodyCheck;
     fn remove(&mut self, place: RequestPlace) -> Option<RequestTimes>;
     fn first(&self) -> Option<RequestPlace>;
-    /// A connection was opened.
     fn open(&mut self) {}
-    /// A whole answer came, of this response time.
     fn tally(&mut self, _response_ns: u64) {}
     /// Answers since the connection was opened, and their response times' sum; `None` where nobody adds them up.
     fn tallied(&self) -> Option<(u64, u64)> {
         None
     }
-    /// All, in no certain order.
     fn iter(&self) -> impl Iterator<Item = (RequestPlace, &RequestTimes)>;
 
     fn is_empty(&self) -> bool {
@@ -35,9 +32,7 @@ pub(crate) trait Requests {
     }
 }
 
-/// Where answers come in the order of the requests.
 pub(crate) struct InOrder {
-    /// The oldest first.
     times: VecDeque<RequestTimes>,
     body: BodyCheck,
     answered: u64,

@@ -50,7 +50,6 @@ impl Division<'_> {
         (worker % self.origins()) as usize
     }
 
-    /// How many of so many workers are an origin's.
     pub(crate) fn of_origin(&self, workers: u32) -> u32 {
         workers / self.origins()
     }
@@ -220,7 +219,6 @@ mod tests {
         assert!(none(&plan, Shard { first: 0, count: 1, of: 2 }));
     }
 
-    /// A list whose lines name these origins, each with a request.
     fn listed(origins: &[u32], order: Order, groups: u32) -> Plan {
         let text: String = origins.iter().map(|origin| format!("http://h:{}/\n", 80 + origin)).collect();
         let (target, list) = TargetList::parse(text.as_bytes(), None, "GET", order).unwrap();

@@ -34,14 +34,8 @@ pub(crate) const NO_ROOM: ProtocolError = ProtocolError(
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// All input is used; the answer goes on.
     More,
-    Done {
-        consumed: usize,
-        status: u16,
-        /// Whether the connection may carry another request.
-        reusable: bool,
-    },
+    Done { consumed: usize, status: u16, reusable: bool },
 }
 
 /// Why the bytes are not taken for an answer.
@@ -65,7 +59,6 @@ enum State {
     UntilClose,
 }
 
-/// Where in a chunk-size line the reader stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SizePart {
     Digits,
@@ -83,7 +76,6 @@ pub struct Framer {
     interim: u8,
     coding: Coding,
     beyond_head: bool,
-    /// A line of the answer's chunks ended in a line feed alone.
     bare_line_feed: bool,
 }
 
@@ -117,12 +109,10 @@ impl Framer {
         self.state != State::Head || !self.partial.is_empty() || self.interim > 0
     }
 
-    /// Whether the response's head is still to come, or a part of it.
     pub fn awaits_head(&self) -> bool {
         self.state == State::Head
     }
 
-    /// Whether the last input had more in it than (a part of) one head.
     pub(crate) fn went_beyond_head(&self) -> bool {
         self.beyond_head
     }

@@ -71,7 +71,6 @@ impl Render for RequestBytes {
     }
 }
 
-/// Where the requests of a list are, and what their answers have.
 #[derive(Debug)]
 struct Listed {
     /// Where each begins and ends; one more than there are requests.

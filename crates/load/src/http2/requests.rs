@@ -12,7 +12,6 @@ use prony_model::secret::Secret;
 use prony_model::target::basic;
 use prony_model::values::Place;
 
-/// A header of a request, its name in lower case.
 struct Header<'a> {
     name: Cow<'a, str>,
     value: Cow<'a, [u8]>,
@@ -133,10 +132,8 @@ impl Render for Templates {
 
 /// Which headers all requests have.
 struct Common {
-    /// Those that some have of their own.
     own: HashSet<String>,
     alone: bool,
-    /// They go to several servers.
     several: bool,
 }
 

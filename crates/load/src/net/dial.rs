@@ -50,7 +50,6 @@ impl Dialer {
         Dialer { host: plan.target.host_header(), destination, protocol: plan.protocol, tls: tls.cloned() }
     }
 
-    /// What the Host header of requests says.
     pub fn host(&self) -> &str {
         &self.host
     }

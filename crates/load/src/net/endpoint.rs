@@ -169,7 +169,6 @@ fn check_sources(sources: &[IpAddr]) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// The addresses of all of a plan's origins.
 pub fn addresses_of(plan: &Plan) -> Result<Vec<SocketAddr>, LoadError> {
     let each = plan.origins().iter().map(|origin| addresses_of_origin(plan, origin));
     Ok(each.collect::<Result<Vec<_>, _>>()?.concat())

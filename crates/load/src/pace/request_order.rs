@@ -44,7 +44,6 @@ fn permuted(key: u64, count: u64, place: u64) -> u64 {
 /// Which of a load's requests are one origin's: the same ones of each round of the list.
 #[derive(Debug)]
 pub(crate) struct Places {
-    /// In ascending order.
     of_round: Vec<u32>,
     round: u64,
 }
@@ -112,12 +111,10 @@ impl Lines {
     }
 }
 
-/// The requests of one worker, in the order in which it begins them.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestOrder {
     lines: Arc<Lines>,
     number: u64,
-    /// From one to the next.
     step: u64,
 }
 
@@ -147,7 +144,6 @@ impl RequestOrder {
         self.lines.different
     }
 
-    /// The request of the next one, an index into the list's requests.
     pub(crate) fn peek(&self) -> u32 {
         self.lines.of_number(self.number)
     }

@@ -23,7 +23,6 @@ pub struct Schedule {
 
 #[derive(Debug, Clone)]
 enum Course {
-    /// Functions of the arrival's number.
     Constant(Rate),
     Ramp(Ramp),
     Replay(Replay),
@@ -34,7 +33,6 @@ enum Course {
         stream: Box<Poisson>,
         walked: u64,
     },
-    /// Those of another course that are one origin's.
     Own {
         places: Arc<Places>,
         of: Box<Course>,
@@ -74,7 +72,6 @@ impl Course {
         due.min(limit)
     }
 
-    /// Whether counting walks it from its beginning.
     fn is_walked(&self) -> bool {
         match self {
             Course::Poisson { .. } => true,

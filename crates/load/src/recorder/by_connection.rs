@@ -5,12 +5,9 @@ use prony_model::measurement::{BIN_NS, ByConnection};
 
 use super::{AtEdge, Edges, Recorder};
 
-/// What a connection has carried so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Carried {
-    /// When it was established.
     pub(crate) since_ns: u64,
-    /// Whole answers, or requests where the protocol counts these.
     pub(crate) answered: u64,
     /// The sum of the answers' response times; `None` where nobody adds them up.
     pub(crate) response_sum_ns: Option<u64>,

@@ -15,7 +15,6 @@ use prony_model::measurement::{Bin, Bins, ErrorKind, Measurement};
 use prony_model::plan::Plan;
 use prony_model::units::nanoseconds;
 
-/// Who hears of each part that all places have given, and whether it is the last.
 pub(crate) type TakePart<'a> = &'a mut dyn FnMut(&WindowDelta, bool);
 
 /// The parts of a load that several places apply. What counts is up to the end of the last part that all of them have
@@ -24,7 +23,6 @@ pub struct Gathered<'a> {
     plan: &'a Plan,
     places: Vec<Place>,
     are_told_apart: bool,
-    /// What stands of places that have ended.
     ended: Option<WindowDelta>,
     whole: Option<WindowDelta>,
     bins: Bins,
@@ -40,9 +38,7 @@ pub struct Gathered<'a> {
 /// What one place has given: its parts come in their order, those of several places in any.
 #[derive(Clone, Default)]
 struct Place {
-    /// Parts that others do not have yet.
     waiting: VecDeque<WindowDelta>,
-    /// No more will come.
     has_ended: bool,
     /// Its own of the whole, where places are told apart.
     own: Option<WindowDelta>,
@@ -71,7 +67,6 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    /// Takes the next part of this place.
     pub fn add(&mut self, place: usize, part: WindowDelta, is_last: bool) {
         self.add_and_tell(place, part, is_last, &mut |_, _| {});
     }
@@ -181,7 +176,6 @@ impl<'a> Gathered<'a> {
         })
     }
 
-    /// How the load stands, with the seconds that all places have given.
     pub(crate) fn seen(&self, now: Snapshot) -> Snapshot {
         Snapshot {
             last_second: self.last_second,

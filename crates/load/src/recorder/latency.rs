@@ -39,7 +39,6 @@ impl RequestTimes {
         RequestTimes { intended_ns, dispatched_ns, connection_wait_ns, request, ..RequestTimes::default() }
     }
 
-    /// Whether another request's instants are the same, so that they are recorded as one.
     #[inline]
     pub(crate) fn is_as(&self, other: &RequestTimes) -> bool {
         let instants = |of: &RequestTimes| {

@@ -22,7 +22,6 @@ pub struct LiveSummary {
     pub p999: LivePercentile,
     /// The longest of the completed; `None` without any.
     pub max_ns: Option<u64>,
-    /// The distribution of the completed.
     pub shape: CoarseHistogram,
 }
 

@@ -18,7 +18,6 @@ pub(crate) trait AtEdge {
     fn unresolved(&self) -> impl Iterator<Item = &RequestTimes>;
     /// How many requests are due before an instant; `None` where each is due when it is given a connection.
     fn due_before(&self, at_ns: u64) -> Option<u64>;
-    /// What each connection that stands has carried, by slot.
     fn carried(&self) -> impl Iterator<Item = Option<Carried>>;
     /// How long requests due and not given a connection had waited, how many, and which of the list's they are.
     fn never_sent(&self, at_ns: u64) -> impl Iterator<Item = (u64, u64, Option<u32>)>;
@@ -26,16 +25,13 @@ pub(crate) trait AtEdge {
     fn tolerated(&self) -> &BTreeMap<Tolerance, u64>;
     /// The fewest requests that a connection was let carry at once so far, where the protocol has such a limit.
     fn lowest_stream_limit(&self) -> Option<u64>;
-    /// Until when the load may send.
     fn lease_ns(&self) -> u64;
     fn tls(&self) -> Option<(TlsUse, u64)>;
 }
 
 /// A part that is over but for its durations, which whoever takes it puts into the form to be kept.
 pub(crate) struct Part {
-    /// The worker's place among those of this process.
     pub(crate) place: usize,
-    /// The window's last of this worker.
     pub(crate) is_last: bool,
     share: WindowDelta,
     recorder: LatencyRecorder,
@@ -60,15 +56,11 @@ impl Part {
     }
 }
 
-/// Where parts go, and where their recorders come back from.
 pub(crate) struct PartSink {
-    /// The worker's number among all of the load's.
     pub(crate) worker: u32,
-    /// Its place among those of this process.
     pub(crate) place: usize,
     /// Whether each part has the waits at its end, not the last alone: with long queues they take the worker's time.
     pub(crate) counts_waits: bool,
-    /// The most single connections that it keeps the figures of.
     pub(crate) connections_max: usize,
     pub(crate) finished: Sender<Box<Part>>,
     pub(crate) empty: Receiver<LatencyRecorder>,
@@ -84,19 +76,14 @@ impl PartSink {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct End {
-    /// The end of its window, since the schedule's start.
     pub(crate) at_ns: u64,
-    /// Every request of its count was resolved.
     pub(crate) all_done: bool,
-    /// What ended its waits in time.
     pub(crate) waits: Waits,
 }
 
-/// Where a part begins, and what had been counted by then.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Start {
     pub(super) at_ns: u64,
-    /// Requests that were due before it.
     pub(super) due: u64,
     pub(super) carried_in: u64,
     pub(super) cpu_ns: u64,
@@ -108,7 +95,6 @@ pub(super) struct Start {
 }
 
 impl Recorder {
-    /// Requests due before an instant.
     pub(super) fn due_before(&self, at_ns: u64, around: &impl AtEdge) -> u64 {
         around.due_before(at_ns).unwrap_or(self.dispatched)
     }
@@ -202,7 +188,6 @@ impl Recorder {
         }
     }
 
-    /// Sends the part that ends at this edge.
     pub(super) fn hand_over_part(&mut self, edge_ns: u64, around: &mut impl AtEdge) {
         let share = self.cut(edge_ns, around);
         let empty = self.spare.take().or_else(|| self.sink.empty.try_recv().ok());
@@ -240,13 +225,11 @@ impl Recorder {
     }
 }
 
-/// How much more often each was counted than before.
 fn since(now: &BTreeMap<Tolerance, u64>, before: &BTreeMap<Tolerance, u64>) -> BTreeMap<Tolerance, u64> {
     let more = now.iter().map(|(why, count)| (*why, count - before.get(why).copied().unwrap_or(0)));
     more.filter(|(_, count)| *count > 0).collect()
 }
 
-/// A message, cut where it is too long.
 pub(super) fn bounded(mut message: String) -> String {
     if message.len() > MESSAGE_MAX_BYTES {
         let cut = (0..=MESSAGE_MAX_BYTES).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(0);

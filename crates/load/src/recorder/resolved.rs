@@ -8,7 +8,6 @@ use super::{Phase, Recorder};
 use prony_model::measurement::ErrorKind;
 
 impl Recorder {
-    /// A whole answer came, right or wrong.
     #[inline]
     pub(crate) fn answered(&mut self, status: u16) {
         if self.phase == Phase::Window {

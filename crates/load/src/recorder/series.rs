@@ -38,7 +38,6 @@ struct Entry {
     begins: usize,
     completed: u64,
     failed: u64,
-    /// At its end.
     connections: u64,
 }
 

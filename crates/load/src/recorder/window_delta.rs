@@ -24,7 +24,6 @@ pub struct Shard {
     pub first: u32,
     /// How many are here, at least 1.
     pub count: u32,
-    /// How many there are in all places together.
     pub of: u32,
 }
 
@@ -47,7 +46,6 @@ pub struct WindowDelta {
     pub end_ns: u64,
     /// Its requests by fate. Carried in are those that stand at its start, in flight and never sent at its end.
     pub requests: RequestCounts,
-    /// Counts over the run since the part before.
     pub run_total: RunTotal,
     /// Responses that a strict client refuses, over the run since the part before.
     pub tolerated: BTreeMap<Tolerance, u64>,
@@ -113,7 +111,6 @@ impl<T> First<T> {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Failures {
     pub count: u64,
-    /// What the first one said.
     pub first: First<String>,
 }
 
@@ -126,7 +123,6 @@ pub struct TlsDelta {
 }
 
 impl WindowDelta {
-    /// Takes in what other workers measured in the same part.
     pub fn merge_workers(&mut self, other: WindowDelta) {
         self.start_ns = self.start_ns.min(other.start_ns);
         self.end_ns = self.end_ns.max(other.end_ns);
@@ -280,7 +276,6 @@ impl WindowDelta {
 mod tests {
     use super::*;
 
-    /// A second from the load's third on, with its ten bins.
     fn second() -> WindowDelta {
         WindowDelta {
             start_ns: 3_000_000_000,

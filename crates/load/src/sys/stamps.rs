@@ -12,7 +12,6 @@ use rustix::time::{
 
 use super::{NS_PER_S, clock_ns, now_ns, set_option};
 
-/// Software stamps of arriving packets, reported with what is read.
 const STAMP_FLAGS: libc::c_uint = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
 
 pub(crate) fn stamp_arrivals(fd: RawFd) -> io::Result<()> {
@@ -109,7 +108,6 @@ impl ClockSteps {
         self.timer.as_raw_fd()
     }
 
-    /// Takes note of a step, and watches for the next.
     pub(crate) fn noted(&self) -> io::Result<()> {
         // What is read does not matter: ECANCELED is the step.
         let _ = rustix::io::read(&self.timer, &mut [0; size_of::<u64>()]);

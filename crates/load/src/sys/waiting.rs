@@ -27,7 +27,6 @@ pub(crate) struct Epoll {
 pub(crate) enum Interest {
     /// Bytes or the peer's end.
     Read,
-    /// Room to write, or the end of a connect.
     Write,
     ReadWrite,
 }
@@ -62,7 +61,6 @@ impl Events {
         self.count
     }
 
-    /// Takes the event of this token out, if it is among them.
     pub(crate) fn take(&mut self, token: u64) -> bool {
         let Some(at) = self.list[..self.count].iter().position(|event| event.data.u64() == token) else {
             return false;

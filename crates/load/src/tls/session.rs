@@ -60,9 +60,7 @@ pub(super) struct Session {
     end: Option<End>,
     /// Plaintext that came with the handshake's end: a server may speak first (HTTP/2's SETTINGS).
     early: Vec<u8>,
-    /// Ciphertext whose record is not whole yet.
     incoming: Vec<u8>,
-    /// Ciphertext that goes out before anything else.
     outgoing: Vec<u8>,
     /// How many of the bytes that [`Session::send`] has not yet reported are in `outgoing`.
     promised: usize,
@@ -338,7 +336,6 @@ impl Session {
     }
 }
 
-/// Adds a handshake message to what is owed.
 fn append<D>(mut data: EncodeTlsData<'_, D>, to: &mut Vec<u8>) -> io::Result<()> {
     let from = to.len();
     // With no room at all it says how much it needs.

@@ -34,11 +34,8 @@ impl Wire for Socket {
 
 struct Live {
     session: Session,
-    /// Whether TCP is connected, so that the handshake can begin.
     connected: bool,
-    /// Whether it carries no more requests.
     left: bool,
-    /// What its owner waits for.
     asked: Interest,
     token: u64,
     interest: Interest,
@@ -96,7 +93,6 @@ impl Table {
         Ok(())
     }
 
-    /// Whether a connection still waits for its TCP connect.
     pub(crate) fn awaits_connect(&self, fd: Handle) -> bool {
         matches!(self.peers.get(fd as usize), Some(Some(live)) if !live.connected)
     }
@@ -190,7 +186,6 @@ impl Table {
         }
     }
 
-    /// The connection is about to be closed.
     pub(crate) fn close(&mut self, fd: Handle) {
         self.end(fd);
         if let Some(peer) = self.peers.get_mut(fd as usize) {
@@ -215,7 +210,6 @@ pub(super) fn speaks_what_was_asked(config: &ClientConfig, agreed: Option<&[u8]>
 /// Why a connection on which that was not agreed is of no use.
 pub(super) const NO_HTTP2: &str = "the server did not agree on HTTP/2 (ALPN): leave --http2 out";
 
-/// Enters a handshake that succeeded.
 fn note(seen: &mut TlsUse, tls: &UnbufferedClientConnection) {
     match tls.handshake_kind() {
         Some(HandshakeKind::Resumed) => seen.resumed += 1,

@@ -10,7 +10,6 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
 use prony_model::tls::Roots;
 
-/// Who is taken for the server.
 #[derive(Debug)]
 pub(super) enum Verifier {
     /// Whoever answers (`-k`). Not even the handshake's signature is checked: without a meaningful certificate it

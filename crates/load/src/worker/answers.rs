@@ -90,7 +90,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
     }
 
-    /// Whether all that was read, and what the codec holds of it, is taken.
     #[inline(always)]
     fn is_taken(&self, index: u32, read: &Read, at: usize) -> bool {
         at == read.count && !self.codec.has_buffered_events(&self.slots[index as usize].connection)

@@ -18,7 +18,6 @@ use super::source::Source;
 /// The most waits of never-sent requests entered one by one; more are grouped under each first member's wait.
 const WAITS_ENTERED_MAX: u64 = 1_000_000;
 
-/// The parts of a worker that its recorder asks for.
 pub(super) struct Around<'a, N, C: Codec> {
     pub(super) net: &'a mut N,
     pub(super) codec: &'a C,

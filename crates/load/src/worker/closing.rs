@@ -11,7 +11,6 @@ use crate::net::{Handle, Interest, Net, would_block};
 
 /// Tokens with this bit belong here; the rest is the handle.
 const TOKEN_BIT: u64 = 1 << 63;
-/// How long a server may take to close.
 const CLOSING_NS: u64 = 1_000_000_000;
 /// What it may still send meanwhile where it has been told that the connection ends.
 const DROPPED_BYTES_MAX: usize = 1 << 20;
@@ -24,7 +23,6 @@ pub(crate) struct Closing {
     /// In order of their deadline; entries of connections already gone stay until then.
     queue: VecDeque<(u64, Handle, u64)>,
     open: usize,
-    /// How many of them the server was told of.
     told: usize,
     open_max: usize,
 }

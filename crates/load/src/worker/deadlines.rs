@@ -7,7 +7,6 @@ use std::collections::BinaryHeap;
 
 const NONE: u64 = u64::MAX;
 
-/// When slots are to be looked at.
 #[derive(Debug)]
 pub(crate) struct Deadlines {
     timeout_ns: u64,

@@ -42,7 +42,6 @@ pub(super) struct Read {
     pub(super) discarded: bool,
 }
 
-/// How a connection without requests ended.
 #[derive(Debug, Default)]
 pub(super) struct Over {
     /// How many bytes came.
@@ -289,7 +288,6 @@ impl<N: Net, C: Codec> Worker<N, C> {
         }
     }
 
-    /// One request failed, and the connection's others go on.
     pub(super) fn fail_one(
         &mut self,
         recorder: &mut Recorder,

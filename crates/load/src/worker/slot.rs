@@ -13,7 +13,6 @@ pub(super) enum State {
     /// A connect is under way before the clock starts, for no request.
     Preconnecting,
     Connecting,
-    /// Requests may be written, and are answered.
     Connected,
 }
 
@@ -21,7 +20,6 @@ pub(super) struct Slot<C: Codec> {
     pub(super) handle: Handle,
     pub(super) state: State,
     pub(super) watches_writing: bool,
-    /// Failures in a row of this slot's connections.
     pub(super) failures: u32,
     /// After a failure: no new request before this instant, on any of its places.
     pub(super) retry_at_ns: u64,

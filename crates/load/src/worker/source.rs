@@ -50,7 +50,6 @@ pub(crate) struct Users {
 }
 
 impl Users {
-    /// How many of a worker's slots there are in all.
     pub(crate) fn slots(&self) -> u64 {
         self.share(self.ramp.highest())
     }

@@ -11,9 +11,7 @@ pub struct Bin {
     pub completed: u64,
     pub response_sum_ns: u64,
     pub failed: u64,
-    /// Requests that were given a connection in it.
     pub dispatched: u64,
-    /// Their waits for a free connection, summed.
     pub connection_wait_sum_ns: u64,
 }
 

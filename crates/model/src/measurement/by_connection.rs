@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use crate::histogram::COUNT_MAX;
 use crate::limits::{few, numbers, within};
 
-/// The most connections of a load that have figures of their own.
 pub const CONNECTIONS_MAX: usize = 256;
 
 /// The first connections that stood over the whole window, and the first that the server ended, by column.

@@ -11,7 +11,6 @@ pub struct Latency {
     /// Completed requests that were sent at their intended instant and whose response came in one piece: response,
     /// service and first byte are this one duration, and every other part is 0. In a closed loop nearly all are such.
     pub plain: SparseHistogram,
-    /// All other requests.
     pub rest: Parts,
     /// Of these, first bytes that were read together with more than their head, and so have
     /// the stamp of something later.
@@ -23,7 +22,6 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// Every part whole, the plain requests among them.
     pub fn parts(&self) -> Parts {
         let Latency { plain, rest, .. } = self;
         let zeros = plain.len();

@@ -50,7 +50,6 @@ impl WorkerAudit {
 }
 
 impl RequestFigures {
-    /// Takes in another worker's of the same request.
     pub fn add(&mut self, other: &RequestFigures) {
         self.run_sent += other.run_sent;
         self.completed += other.completed;

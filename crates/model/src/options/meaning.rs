@@ -243,7 +243,6 @@ impl LoadOptions {
         }
     }
 
-    /// The server, and what is requested of it.
     fn work(&self, target: Option<Target>, read: ReadFile<'_>) -> Result<(Target, Work), PlanError> {
         let Some(path) = self.targets.as_deref() else {
             let of_lists = [
@@ -366,7 +365,6 @@ fn unusable(flag: &str, path: &str) -> impl FnOnce(String) -> PlanError {
     move |why| PlanError(format!("{flag} {path} cannot be used: {why}."))
 }
 
-/// The one value of an option that may be a list in an experiment.
 fn single<T: Copy>(given: Option<&OneOrMany<T>>, flag: &str) -> Result<Option<T>, PlanError> {
     match given {
         None => Ok(None),
@@ -377,7 +375,6 @@ fn single<T: Copy>(given: Option<&OneOrMany<T>>, flag: &str) -> Result<Option<T>
     }
 }
 
-/// When a load ends, and its warm-up.
 fn ending(
     arrivals: &Arrivals,
     duration: Option<Duration>,
@@ -420,7 +417,6 @@ pub(super) fn text_or_file(flag: &str, text: &str, read: ReadFile<'_>) -> Result
 
 type ExpectedBody = (Option<Vec<u8>>, Option<[u8; 32]>);
 
-/// The body that is expected, or its hash.
 fn expected_body(text: Option<&str>, read: ReadFile<'_>) -> Result<ExpectedBody, PlanError> {
     let Some(text) = text else { return Ok((None, None)) };
     let Some(hex) = text.strip_prefix(SHA256) else {

@@ -14,9 +14,7 @@ use crate::error::PlanError;
 pub enum WorkerPolicy {
     #[strum(to_string = "{0}")]
     Fixed(u32),
-    /// As many as it has cores.
     ServerCores,
-    /// As many as the published source says that it had.
     Source,
 }
 

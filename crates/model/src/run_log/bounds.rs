@@ -13,12 +13,10 @@ const RESULTS_MAX: usize = 200_000;
 pub(super) const PROFILES_MAX: usize = 100;
 /// Rows of a source, and its conclusions: as many as its file may have.
 const PUBLISHED_MAX: usize = 10_000;
-/// Candidates, and plans that the header names.
 const NAMED_MAX: usize = 10_000;
 /// Bytes of a candidate's or a plan's name, which every view repeats: a single load's is its URL, and a command line has
 /// room for so long a one.
 const NAME_MAX_BYTES: usize = 128 << 10;
-/// The highest number of a trial or a block.
 const NUMBER_MAX: u32 = 1_000_000_000;
 /// Ratios of all plans, each of one candidate to another: each takes 80 bytes for each figure.
 const RATIOS_MAX: usize = 2_000_000;
@@ -38,7 +36,6 @@ impl PlannedTrial {
 }
 
 impl Header {
-    /// Whether it can be the header of a run.
     pub(super) fn check(&self) -> Result<(), String> {
         let source = self.published.as_ref();
         few("planned trials", self.order.len(), ORDER_MAX)?;

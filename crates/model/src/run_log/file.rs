@@ -18,7 +18,6 @@ pub(super) fn alone(file: &File, path: &Path) -> Result<(), RunLogError> {
     }
 }
 
-/// The offset just after the last newline.
 pub(super) fn end_of_last_whole_line(file: &mut File) -> io::Result<u64> {
     const BLOCK: u64 = 64 << 10;
     let mut end = file.seek(SeekFrom::End(0))?;

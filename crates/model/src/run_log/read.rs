@@ -118,7 +118,6 @@ struct Declared {
     /// Trials that began and have no result as yet, by their index, each with its place in the order they began in.
     begun: BTreeMap<u32, (usize, PlannedTrial)>,
     begins: usize,
-    /// What checks found, by candidate.
     sleeps: BTreeMap<String, Option<Sleep>>,
 }
 
@@ -169,7 +168,6 @@ impl Declared {
     }
 }
 
-/// A line as it stands in the file.
 struct RawLine {
     /// From 1.
     number: usize,
@@ -185,7 +183,6 @@ impl RawLine {
     }
 }
 
-/// The lines of a file, in bounded memory.
 struct Lines<'a, R> {
     reader: R,
     path: &'a Path,
@@ -227,7 +224,6 @@ impl<R: BufRead> Lines<'_, R> {
     }
 }
 
-/// A line's content, judged.
 enum Entry {
     Header(Box<Header>),
     TrialStart(PlannedTrial),
@@ -236,7 +232,6 @@ enum Entry {
     Profile(Box<Profile>),
 }
 
-/// Why a line has no content.
 enum Wrong {
     Unreadable(serde_json::Error),
     Unjudgeable(String),

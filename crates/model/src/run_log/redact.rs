@@ -4,7 +4,6 @@ use super::{Header, Line, PlannedTrial};
 use crate::secret::{redacted, redacted_command, typed_again};
 
 impl Line {
-    /// Takes the values of secrets out of it. A line of this version stays as it is.
     pub(super) fn redact(&mut self) {
         match self {
             Line::Header(header) => header.redact(),

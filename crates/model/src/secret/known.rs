@@ -88,7 +88,6 @@ pub(crate) fn remember_body(body: &[u8], is_file: bool) {
     remember_fields(text);
 }
 
-/// The values of fields with secret names: as they stand there, and as a server reads them.
 fn remember_fields(text: &str) {
     for range in named::values(text) {
         if known().values.len() >= FOUND_MAX {

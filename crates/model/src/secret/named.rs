@@ -45,7 +45,6 @@ pub(super) fn without(text: &str) -> String {
     out + &text[from..]
 }
 
-/// The name that ends here, as queries and forms have it.
 fn plain_name(text: &str, end: usize) -> &str {
     let before = text.as_bytes()[..end].iter().rev();
     let length = before.take_while(|b| b.is_ascii_alphanumeric() || b"_-.[]%".contains(*b)).count();
@@ -98,7 +97,6 @@ fn closing(bytes: &[u8], from: usize, quote: u8) -> usize {
     bytes.len()
 }
 
-/// Behind the bracket that closes the one here.
 fn behind_brackets(bytes: &[u8], from: usize) -> usize {
     let (mut depth, mut at) = (0, from);
     while at < bytes.len() {

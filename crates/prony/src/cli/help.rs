@@ -37,7 +37,6 @@ fn rows() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     })
 }
 
-/// The command line with its help arranged.
 fn arranged(root: Command) -> Command {
     let header = *root.get_styles().get_header();
     let group = |(heading, names): &(&str, &str)| {
@@ -106,10 +105,8 @@ mod tests {
     use super::*;
 
     const LINES_MAX: usize = 30;
-    /// A terminal's usual width, in columns.
     const WIDTH: usize = 80;
 
-    /// Every command, hidden ones too, by its words.
     fn all(command: Command) -> Vec<(String, Command)> {
         let mut command = command.disable_help_subcommand(true).term_width(WIDTH);
         command.build();

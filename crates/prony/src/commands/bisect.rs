@@ -28,7 +28,6 @@ use crate::printer::Printer;
 use crate::words;
 use files::Files;
 
-/// A commit of the line, with the hash of its files.
 struct Commit {
     revision: Revision,
     tree: String,
@@ -96,7 +95,6 @@ pub(crate) fn run(arguments: &BisectArguments, printer: &Printer) -> Result<(), 
     }
 }
 
-/// The commits from the good to the bad one, by their first parents.
 fn line(application: &Path, arguments: &BisectArguments) -> Result<Vec<Commit>, Failure> {
     let (named_good, named_bad) = (&arguments.good, &arguments.bad);
     let good = commit(application, "--good", named_good)?;
@@ -138,7 +136,6 @@ struct Search<'a> {
     worktrees: Worktrees,
     /// Where the files of a tree are built; or why they cannot be.
     built: BTreeMap<String, Result<PathBuf, String>>,
-    /// What was decided of the files of a tree, and in which step.
     read: BTreeMap<String, (usize, Reading)>,
     steps: Vec<BisectionStep>,
     files: Files,
@@ -212,7 +209,6 @@ impl Search<'_> {
         self.bisection.hear(reading);
     }
 
-    /// Builds a commit, once for all commits with its files.
     fn build(&mut self, position: usize) -> Result<Result<PathBuf, String>, Failure> {
         let Commit { revision, tree } = &self.line[position];
         if let Some(built) = self.built.get(tree) {

@@ -4,11 +4,10 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
 use prony_model::Trial;
 use prony_model::plan::{Arrivals, SAMPLES_MAX};
 use prony_model::{Measurement, Plan};
-use prony_report::export::{hgrm, hlog, jtl, monitor, openmetrics, seconds};
+use prony_report::export::{LOAD_FORMATS, LoadFormat};
 use prony_report::format::thousands;
 
 use crate::failure::Failure;
@@ -20,18 +19,8 @@ const CLOSED_SAMPLES: u64 = 5_000_000;
 /// A list of requests is long: it is written in pieces of this size.
 const BUFFER_BYTES: usize = 1 << 20;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Kind {
-    Hgrm,
-    Hlog,
-    Jtl,
-    Csv,
-    Openmetrics,
-    Monitor,
-}
-
 #[derive(Debug, Default)]
-pub(crate) struct Exports(Vec<(Kind, String)>);
+pub(crate) struct Exports(Vec<(&'static LoadFormat, String)>);
 
 impl Exports {
     /// Reads the flags and checks that their files can be written, so
@@ -45,7 +34,7 @@ impl Exports {
         let mut exports = Vec::new();
         let mut seen: Vec<PathBuf> = result.into_iter().chain(log).map(identity).collect();
         for text in texts {
-            let (kind, path) = kind_and_path(text)?;
+            let (format, path) = format_and_path(text)?;
             let identity = identity(path);
             if seen.contains(&identity) {
                 return Err(Failure::usage(format!(
@@ -55,14 +44,14 @@ impl Exports {
             result_file::probe(Path::new(path))
                 .map_err(|e| Failure::usage(format!("--export {text}: {path} cannot be written: {e}.")))?;
             seen.push(identity);
-            exports.push((kind, path.to_owned()));
+            exports.push((format, path.to_owned()));
         }
         Ok(Exports(exports))
     }
 
     /// How many single requests the load must keep: none, or all that it can make, as far as known and within bounds.
     pub(crate) fn samples_max(&self, plan: &Plan) -> u64 {
-        if !self.0.iter().any(|(kind, _)| *kind == Kind::Jtl) {
+        if !self.0.iter().any(|(format, _)| format.of_requests) {
             return 0;
         }
         let by_count = plan.stop.requests.unwrap_or(u64::MAX);
@@ -83,13 +72,13 @@ impl Exports {
     /// Writes all of them. One that fails does not keep the others from being written.
     pub(crate) fn write(&self, trial: &Trial, m: &Measurement, printer: &Printer) -> Result<(), Failure> {
         let mut failed = None;
-        for (kind, path) in &self.0 {
-            if let Err(e) = write_one(*kind, path, trial, m) {
+        for (format, path) in &self.0 {
+            if let Err(e) = write_one(format, path, trial, m) {
                 let message = format!("{path} could not be written: {e}.");
                 if let Some(earlier) = failed.replace(message) {
                     printer.error(&earlier);
                 }
-            } else if *kind == Kind::Jtl && m.samples_dropped > 0 {
+            } else if format.of_requests && m.samples_dropped > 0 {
                 printer.note(&kept_the_first(path, m.samples.len() as u64, m.samples_dropped));
             }
         }
@@ -97,15 +86,14 @@ impl Exports {
     }
 }
 
-fn kind_and_path(text: &str) -> Result<(Kind, &str), Failure> {
-    let names = Kind::value_variants().iter().filter_map(Kind::to_possible_value);
-    let names = names.map(|value| value.get_name().to_owned()).collect::<Vec<_>>().join(", ");
+fn format_and_path(text: &str) -> Result<(&'static LoadFormat, &str), Failure> {
+    let names = LOAD_FORMATS.each_ref().map(|format| format.name).join(", ");
     let Some((name, path)) = text.split_once('=') else {
         return Err(Failure::usage(format!(
             "--export {text:?} names no file: write --export KIND=FILE, where KIND is one of {names}."
         )));
     };
-    let Ok(kind) = Kind::from_str(name, false) else {
+    let Some(format) = LOAD_FORMATS.iter().find(|format| format.name == name) else {
         return Err(Failure::usage(format!(
             "--export {text:?}: {name:?} is not a format of --export: write one of {names}."
         )));
@@ -115,7 +103,7 @@ fn kind_and_path(text: &str) -> Result<(Kind, &str), Failure> {
             "--export {text:?} needs a file, since standard output is for the result: write --export {name}=FILE."
         )));
     }
-    Ok((kind, path))
+    Ok((format, path))
 }
 
 /// Checks that the result (`-` is no file) and the run log can be written, its folder made, and are not the same file.
@@ -136,7 +124,6 @@ fn apart(result: Option<&str>, log: Option<&str>) -> Result<(), Failure> {
     }
 }
 
-/// The same for two paths of one file: the folder as it is, and the name.
 fn identity(path: &str) -> PathBuf {
     let path = Path::new(path);
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -144,20 +131,10 @@ fn identity(path: &str) -> PathBuf {
     path.file_name().map_or(folder.clone(), |name| folder.join(name))
 }
 
-fn write_one(kind: Kind, path: &str, trial: &Trial, m: &Measurement) -> io::Result<()> {
+fn write_one(format: &LoadFormat, path: &str, trial: &Trial, m: &Measurement) -> io::Result<()> {
     result_file::write(Path::new(path), |file| {
         let mut out = BufWriter::with_capacity(BUFFER_BYTES, file);
-        match kind {
-            Kind::Hgrm => hgrm::write(&[trial], &mut out)?,
-            Kind::Hlog => hlog::write(&[trial], &mut out)?,
-            Kind::Jtl => jtl::write(trial, m, &mut out)?,
-            Kind::Csv => seconds::write(trial, &mut out)?,
-            Kind::Openmetrics => openmetrics::write(trial, &mut out)?,
-            Kind::Monitor => {
-                let seen = monitor::Monitored { trial, server: trial.server.as_ref(), place: None };
-                monitor::write(&[seen], &mut out)?;
-            }
-        }
+        (format.write)(trial, m, &mut out)?;
         out.flush()
     })
 }
@@ -179,32 +156,33 @@ mod tests {
     use prony_model::rate::Rate;
     use std::time::Duration;
 
-    fn samples_of(kind: Kind, change: impl FnOnce(&mut Plan)) -> u64 {
+    fn samples_of(name: &str, change: impl FnOnce(&mut Plan)) -> u64 {
         let mut plan = Plan::closed(Target::parse("http://h/").unwrap());
         change(&mut plan);
-        Exports(vec![(Kind::Csv, "a".to_owned()), (kind, "b".to_owned())]).samples_max(&plan)
+        let format = |name| LOAD_FORMATS.iter().find(|format| format.name == name).unwrap();
+        Exports(vec![(format("csv"), "a".to_owned()), (format(name), "b".to_owned())]).samples_max(&plan)
     }
 
     #[test]
     fn samples_max_follows_from_the_plan() {
         let rate = |per_s| Arrivals::Constant(Rate::per_s(per_s).unwrap());
-        assert_eq!(samples_of(Kind::Hlog, |_| {}), 0);
-        assert_eq!(samples_of(Kind::Jtl, |_| {}), CLOSED_SAMPLES);
+        assert_eq!(samples_of("hlog", |_| {}), 0);
+        assert_eq!(samples_of("jtl", |_| {}), CLOSED_SAMPLES);
         // 10 s after 1 s of warm-up, in which requests may wait for the window.
-        assert_eq!(samples_of(Kind::Jtl, |p| p.arrivals = rate(2000.0)), 22_000);
-        assert_eq!(samples_of(Kind::Jtl, |p| p.arrivals = rate(1e7)), SAMPLES_MAX);
-        assert_eq!(samples_of(Kind::Jtl, |p| p.arrivals = rate(0.001)), 1);
+        assert_eq!(samples_of("jtl", |p| p.arrivals = rate(2000.0)), 22_000);
+        assert_eq!(samples_of("jtl", |p| p.arrivals = rate(1e7)), SAMPLES_MAX);
+        assert_eq!(samples_of("jtl", |p| p.arrivals = rate(0.001)), 1);
         let counted = |requests| {
             move |p: &mut Plan| {
                 p.stop.requests = Some(requests);
             }
         };
-        assert_eq!(samples_of(Kind::Jtl, counted(500)), 500);
-        assert_eq!(samples_of(Kind::Jtl, counted(u64::MAX)), SAMPLES_MAX);
+        assert_eq!(samples_of("jtl", counted(500)), 500);
+        assert_eq!(samples_of("jtl", counted(u64::MAX)), SAMPLES_MAX);
         let both = |p: &mut Plan| {
             (p.arrivals, p.stop.requests, p.warmup) = (rate(100.0), Some(5_000), Duration::ZERO);
         };
-        assert_eq!(samples_of(Kind::Jtl, both), 1_000);
+        assert_eq!(samples_of("jtl", both), 1_000);
     }
 
     #[test]

@@ -20,7 +20,6 @@ use crate::printer::Printer;
 /// How often a capacity's probe is repeated when an agent was lost in it.
 const PROBES_AGAIN: u32 = 2;
 
-/// A folder of this user's: what the variable says, or this one at home.
 fn user_folder(variable: &str, at_home: &str) -> Result<PathBuf, Failure> {
     let given = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(at_home));
@@ -35,7 +34,6 @@ fn installed() -> Result<PathBuf, Failure> {
     Ok(data.join("prony/nats-server/nats-server"))
 }
 
-/// A key file of a pool: the one that is given, or this user's.
 pub(crate) fn fleet_key(given: Option<&PathBuf>, side: Side) -> Result<PathBuf, Failure> {
     match given {
         Some(path) => Ok(path.clone()),

@@ -19,7 +19,6 @@ pub(crate) fn noted(log: RunLog, path: &str, printer: &Printer) -> RunLog {
 /// The run log that trials are appended to: opened before the load, so that one that cannot be written costs no load.
 pub(crate) enum Log {
     New(String),
-    /// With the number of the next trial.
     Existing(u32, Box<RunLogWriter>),
 }
 

@@ -7,7 +7,6 @@ use crate::cli::{ManifestFormat, ManifestsArguments};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Where both mount or keep the agents' key.
 const KEY: &str = "/etc/prony/agent.key";
 
 pub(crate) fn run(arguments: &ManifestsArguments, printer: &Printer) -> Result<(), Failure> {
@@ -28,7 +27,6 @@ fn agent_arguments(arguments: &ManifestsArguments) -> Vec<String> {
     fixed.into_iter().chain(allowed).collect()
 }
 
-/// A text in YAML's double quotes, which are JSON's.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

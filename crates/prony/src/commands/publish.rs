@@ -45,7 +45,6 @@ pub(crate) fn run(arguments: &PublishArguments, printer: &Printer) -> Result<(),
 /// The site's folder. Whatever is in it and not of the site stays as it is.
 struct Folder {
     path: PathBuf,
-    /// Files of the site that was here before.
     earlier: BTreeSet<String>,
     /// What was written, and the marker that names it before it is there: a run that was killed can be done again.
     written: Mutex<(BTreeSet<String>, Option<File>)>,

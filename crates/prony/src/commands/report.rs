@@ -18,7 +18,6 @@ use crate::cli::{ReportArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Names the file of a step's summary in GitHub Actions.
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<(), Failure> {
@@ -57,7 +56,6 @@ pub(crate) fn run(arguments: &ReportArguments, printer: &Printer) -> Result<(), 
     }
 }
 
-/// Markdown with its plots beside it.
 fn with_plots(log: &RunLog, arguments: &ReportArguments, printer: &Printer) -> Result<(), Failure> {
     let output = arguments.output.as_deref().filter(|path| *path != "-").map(Path::new);
     let stem = output.and_then(Path::file_stem).filter(|_| arguments.format == ReportFormat::Markdown);

@@ -64,7 +64,6 @@ fn parsed(flag: &str, given: &str) -> Result<SshHost, Failure> {
     SshHost::parse(host, flag).map_err(Failure::usage)
 }
 
-/// The host that this flag names, for servers with these settings.
 fn reach(
     flag: &str,
     given: &str,

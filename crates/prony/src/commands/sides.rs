@@ -81,7 +81,6 @@ fn says_when(load: &[String]) -> bool {
         .is_ok_and(|given| ["duration", "requests", "stages", "fleet"].iter().any(|id| given.contains_id(id)))
 }
 
-/// Whether what the change runs must not find this variable.
 fn is_runners(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     name == TOKEN || RUNNERS.contains(&&*name) || name.starts_with(RUNNERS_PREFIX)
@@ -157,9 +156,7 @@ pub(super) struct Bench<'a> {
     pub(super) folders: [&'a Path; 2],
     pub(super) load: &'a [String],
     pub(super) log: &'a Path,
-    /// Where it runs, and its flags' files are.
     pub(super) within: &'a Path,
-    /// Whether it prints no result.
     pub(super) is_quiet: bool,
 }
 

@@ -135,7 +135,6 @@ impl Watch {
         }
     }
 
-    /// The run is over: pages that watch get the report of this log.
     pub(crate) fn end(&self, log: Result<&RunLog, String>) {
         let Some(broadcast) = self.broadcast() else { return };
         let log = log.map_err(|why| redacted(&why));

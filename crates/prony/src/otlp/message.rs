@@ -13,7 +13,6 @@ use prony_model::rate::Rate;
 use prony_model::run_log::PlannedTrial;
 use serde_json::{Value, json};
 
-/// AGGREGATION_TEMPORALITY_CUMULATIVE.
 const CUMULATIVE: u32 = 2;
 /// Methods that the conventions know; others are `_OTHER`.
 const METHODS: [&str; 10] =
@@ -21,7 +20,6 @@ const METHODS: [&str; 10] =
 /// What the conventions have for an error or a method that is not told apart.
 const OTHER: &str = "_OTHER";
 
-/// Which load points are of.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Load {
     method: String,
@@ -88,7 +86,6 @@ fn whole(value: u64) -> Value {
     json!({ "intValue": value.to_string() })
 }
 
-/// An attribute of its own that a point has, and what it holds.
 type Point = (Option<Value>, Value);
 
 enum Kind {

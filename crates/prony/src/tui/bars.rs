@@ -36,7 +36,6 @@ pub(super) fn round_up(value: f64) -> f64 {
     steps.into_iter().map(|step| step * power).find(|top| *top >= value * 0.999_999).unwrap_or(value)
 }
 
-/// A distribution on a logarithmic axis, a value a column.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Distribution {
     /// Requests in each column; a bucket that has several columns counts in each.

@@ -66,7 +66,6 @@ pub(crate) struct BenchState {
     /// One for each candidate, plan and block, in this order; what is never planned stays `None`.
     marks: Arc<Vec<Option<Mark>>>,
     lasts: Arc<Vec<Option<f64>>>,
-    /// The trial under way, and its load once it runs.
     pub(super) running: Option<(PlannedTrial, Option<Box<LoadState>>)>,
     pub(super) done: u32,
     pub(super) remaining: u32,
@@ -194,7 +193,6 @@ impl BenchState {
         }
     }
 
-    /// The trials of a candidate under a plan, by block.
     pub(super) fn marks(&self, candidate: usize, plan: usize) -> &[Option<Mark>] {
         let cell = candidate * self.plans.len() + plan;
         self.marks.get(cell * self.blocks..(cell + 1) * self.blocks).unwrap_or_default()
@@ -216,7 +214,6 @@ impl BenchState {
         ((f64::from(self.done) + part.min(0.95)) / f64::from(self.remaining.max(1))).min(1.0)
     }
 
-    /// What is left at an instant of the run, as it was last forecast.
     pub(super) fn left(&self, now: Duration) -> Option<Duration> {
         self.left.map(|(left, at)| left.saturating_sub(now.saturating_sub(at)))
     }

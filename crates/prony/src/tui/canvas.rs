@@ -51,12 +51,10 @@ impl Theme {
     }
 }
 
-/// Rows that are filled from the top.
 pub(crate) struct Canvas<'a> {
     buffer: &'a mut Buffer,
     area: Rect,
     row: u16,
-    /// Rows at the end that are kept for something else.
     pub(super) kept: usize,
     pub(super) theme: Theme,
 }
@@ -73,7 +71,6 @@ impl<'a> Canvas<'a> {
         usize::from(self.area.width)
     }
 
-    /// Rows there are, written or not.
     pub(super) fn height(&self) -> usize {
         usize::from(self.area.height)
     }
@@ -93,7 +90,6 @@ impl<'a> Canvas<'a> {
         self.row += 1;
     }
 
-    /// Writes into the next row, from a column on, and stays on it.
     pub(super) fn line_at<'b>(&mut self, column: usize, line: impl Into<Line<'b>>) {
         let column = u16::try_from(column).unwrap_or(u16::MAX);
         if self.row < self.area.height && column < self.area.width {
@@ -149,7 +145,6 @@ pub(super) fn cut(line: Line<'_>, width: usize) -> Line<'_> {
     Line::from(spans).style(style)
 }
 
-/// Between pieces of a row.
 pub(super) const DOT: &str = " · ";
 
 /// Pieces in rows of at most so many columns, with this between them; at most so many rows. A piece is never broken.

@@ -45,7 +45,6 @@ impl Offered {
         }
     }
 
-    /// Requests due by an instant.
     fn due(&self, at_ns: u64) -> Option<u64> {
         match self {
             Offered::Rate(rate) => Some((rate * at_ns as f64 / 1e9) as u64),
@@ -62,7 +61,6 @@ pub(crate) struct LoadState {
     pub(super) describe: String,
     pub(super) warmup_ns: u64,
     pub(super) total_ns: Option<u64>,
-    /// Requests that end the load.
     pub(super) requests: Option<u64>,
     pub(super) connections: u64,
     pub(super) workers: u32,
@@ -143,7 +141,6 @@ impl LoadState {
         (behind as f64 > blur.max(1.0)).then_some(behind)
     }
 
-    /// Failures by kind, the most frequent first.
     pub(super) fn failures(&self) -> Vec<(&'static str, u64)> {
         let kinds = ErrorKind::ALL.iter().map(|kind| kind.name()).zip(self.now.failed_by_kind);
         let mut found: Vec<_> = kinds.filter(|(_, count)| *count > 0).collect();

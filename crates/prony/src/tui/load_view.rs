@@ -18,7 +18,6 @@ use super::view::View;
 const GUTTER: usize = 7;
 /// Narrower, percentiles and distribution stand one above the other.
 const WIDE: usize = 68;
-/// Narrower, every word counts.
 const NARROW: usize = 56;
 /// Lower, only figures and a short plot have room.
 const TALL: usize = 18;
@@ -165,7 +164,6 @@ fn rate(load: &LoadState, canvas: &mut Canvas<'_>) {
     canvas.ends(Line::from(left), Line::from(right));
 }
 
-/// Throughput over time; the dotted row is the offered rate.
 fn rate_bars(load: &LoadState, canvas: &mut Canvas<'_>, rows: usize) {
     let width = canvas.width().saturating_sub(GUTTER);
     let values = load.timeline.rates(width, load.axis_ns());

@@ -2,14 +2,12 @@
 
 use std::io::{self, IsTerminal};
 
-/// The smallest terminal that the view is drawn in.
 pub(super) const WIDTH_MIN: u16 = 40;
 pub(super) const HEIGHT_MIN: u16 = 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProgressMode {
     Nothing,
-    /// Messages only, on a stderr that is no terminal.
     Log,
     /// Messages and the status now and then: asked for, or a terminal that cannot move its cursor.
     Lines,

@@ -25,14 +25,12 @@ pub(super) const FRAME_EVERY: Duration = Duration::from_millis(250);
 /// The view is no larger, whatever the terminal is: that bounds a frame's cost.
 const LARGEST: (u16, u16) = (160, 50);
 
-/// When something periodic is due: pure.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pace {
     pub(super) next: Duration,
 }
 
 impl Pace {
-    /// How long nothing is to be done.
     pub(super) fn wait(self, now: Duration) -> Duration {
         self.next.saturating_sub(now)
     }

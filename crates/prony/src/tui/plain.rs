@@ -16,7 +16,6 @@ pub(super) struct Plain {
     shown: bool,
 }
 
-/// Erases the line that is overwritten.
 const ERASE: &str = "\r\x1b[K";
 
 impl Plain {

@@ -19,7 +19,6 @@ struct Point {
     busy_ns: f64,
 }
 
-/// A finished second, or several.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Second {
     at_ns: u64,

@@ -16,10 +16,8 @@ pub(crate) struct Message {
 }
 
 pub(crate) trait View: Clone + Send + Sync + 'static {
-    /// Whether its messages are written to a log that nobody asked for.
     const LOGS: bool = false;
 
-    /// Draws its state, so long after it began.
     fn draw(&self, now: Duration, canvas: &mut Canvas<'_>);
 
     fn line(&self) -> String;

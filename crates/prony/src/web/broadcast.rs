@@ -36,7 +36,6 @@ struct State {
     report: Option<Arc<str>>,
     watching: usize,
     watching_at_end: usize,
-    /// Pages that have loaded the report.
     served: usize,
 }
 
@@ -54,7 +53,6 @@ impl Default for Points {
 }
 
 impl Points {
-    /// Takes an update in; whether points were merged for it.
     fn take(&mut self, update: LivePoint) -> bool {
         self.now = Some(update);
         self.thinned.add(update, |before, one, next| one.with(next, before.unwrap_or(&LivePoint::default())))
@@ -164,7 +162,6 @@ impl Broadcast {
         locked(&self.state).report.clone()
     }
 
-    /// A page has loaded the whole report.
     pub(super) fn served(&self) {
         locked(&self.state).served += 1;
     }

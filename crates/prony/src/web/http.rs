@@ -6,11 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const HEAD_MAX_BYTES: usize = 8 << 10;
-/// A head has this long to arrive.
 const HEAD_TIME: Duration = Duration::from_secs(5);
-/// A client has this long to read a response.
 const RESPONSE_TIME: Duration = Duration::from_secs(60);
-/// And then this long, in all, to send what is left, or to close.
 const DRAIN_TIME: Duration = Duration::from_millis(500);
 const HEADERS_MAX: usize = 64;
 const PATH_MAX_BYTES: usize = 1024;
@@ -139,7 +136,6 @@ fn head(status: u16, headers: &[(&str, String)]) -> String {
     head
 }
 
-/// Writes a response, within its time.
 pub(super) fn respond(stream: &mut TcpStream, response: &Response, head_only: bool) -> io::Result<()> {
     let mut headers = response.headers.clone();
     headers.push(("Content-Length", response.body.len().to_string()));

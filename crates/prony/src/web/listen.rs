@@ -17,9 +17,7 @@ use super::metrics::Metrics;
 use super::slots::Slots;
 use crate::failure::Failure;
 
-/// How often a page gets updates.
 const SEND_EVERY: Duration = Duration::from_millis(250);
-/// A page that accepts no event for so long is gone.
 const EVENT_TIME: Duration = Duration::from_secs(5);
 const STACK_BYTES: usize = 512 << 10;
 const NOTHING: &str = "default-src 'none'";

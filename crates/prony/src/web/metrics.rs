@@ -63,7 +63,6 @@ impl Metrics {
         self.change(|state| state.trials_to_run = Some(trials));
     }
 
-    /// A load's snapshot; in an experiment, which trial's it is.
     pub(crate) fn snapshot(&self, of: Option<&PlannedTrial>, snapshot: &Snapshot) {
         self.change(|state| {
             if state.now.as_ref() != of {
@@ -105,7 +104,6 @@ impl State {
         self.now.as_ref().map(of).unwrap_or_default()
     }
 
-    /// The current load is over: what it counted stays.
     fn close(&mut self) {
         let Some(snapshot) = self.snapshot.take() else { return };
         let load = self.load();

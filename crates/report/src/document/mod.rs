@@ -21,17 +21,12 @@ use crate::words::{self, PublishedColumn, WITHHELD, comparison as compared};
 pub(crate) use whole::{run, trial, trials};
 
 pub(crate) enum Block {
-    /// What follows is apart from what stands before.
     Gap,
     Title(String),
-    /// The answer, and what is said behind it.
     Answer(String, String),
     Section(String),
-    /// Texts below each other.
     Lines(Vec<String>),
-    /// Where it can be drawn.
     Plot(Plot),
-    /// Begins a part, with a sentence that says what it is about.
     Part(String, Ink),
     Text(String, Ink),
     Item(Item),
@@ -40,7 +35,6 @@ pub(crate) enum Block {
 }
 
 pub(crate) struct Item {
-    /// A mark or a word: what kind of thing it is.
     pub(crate) lead: &'static str,
     pub(crate) of: Option<String>,
     pub(crate) text: String,
@@ -49,7 +43,6 @@ pub(crate) struct Item {
 }
 
 impl Item {
-    /// Whether it begins with a word, and not with a mark.
     pub(crate) fn is_word(&self) -> bool {
         self.lead.starts_with(char::is_alphabetic)
     }
@@ -144,7 +137,6 @@ pub(crate) fn columns(
     columns
 }
 
-/// Characters of a commit's message in a table.
 const MESSAGE_MAX: usize = 40;
 
 pub(crate) const SERVER: &str = "server";
@@ -158,7 +150,6 @@ pub(crate) fn table(columns: &[Column]) -> Block {
     Block::Table(table)
 }
 
-/// What stands below a plan's table.
 pub(crate) fn plan_notes(plan: &PlanAnalysis) -> Vec<Block> {
     let shared = words::shared_remarks(&plan.rows).into_iter();
     let mut notes: Vec<Block> = shared.map(|(mark, text)| item(mark, text, Ink::PLAIN)).collect();
@@ -174,7 +165,6 @@ pub(crate) fn plan_notes(plan: &PlanAnalysis) -> Vec<Block> {
     notes
 }
 
-/// What is said of a plan as a whole: its control, what its blocks find, and whether one of them decides.
 pub(crate) fn said_of(plan: &PlanAnalysis) -> Vec<(String, Ink)> {
     let control = plan.twin.as_ref().map(|twin| {
         let ink = if twin.apart == Some(true) { Ink::BAD } else { Ink::PLAIN };
@@ -197,7 +187,6 @@ pub(crate) fn protocols(analysis: &ExperimentAnalysis) -> Vec<Block> {
     pairs.collect()
 }
 
-/// What is to be known of a source beside its claims.
 pub(crate) fn source_notes(published: &PublishedAnalysis) -> Vec<Block> {
     let agreement = published.agreement.iter().map(|found| item("", words::agreement(found), Ink::PLAIN));
     let by_it = words::by_its_statistic(published).into_iter().map(|said| item("", said, Ink::DIM));
@@ -238,7 +227,6 @@ pub(crate) fn comparison(comparison: &Comparison) -> Vec<Block> {
     blocks
 }
 
-/// Where CPU time per request grew.
 pub(crate) fn profile(found: &ProfileComparison) -> Vec<Block> {
     let shown = words::profile(found);
     let right = (Align::Right, 8);
@@ -248,7 +236,6 @@ pub(crate) fn profile(found: &ProfileComparison) -> Vec<Block> {
     [Block::Part(shown.title, Ink::PLAIN), Block::Table(table)].into_iter().chain(notes).collect()
 }
 
-/// Of a comparison what nothing asked for: the other figures and the tails.
 pub(crate) fn not_asked(comparison: &Comparison) -> Vec<Block> {
     let of_plan = |plan: &PlanComparison| {
         let mut blocks = compared_figures(comparison, plan, false);
@@ -291,7 +278,6 @@ pub(crate) fn bisection(report: &BisectionReport) -> Vec<Block> {
     blocks
 }
 
-/// A plan's figures that were asked for, or the others, and why one has no finding.
 fn compared_figures(comparison: &Comparison, plan: &PlanComparison, asked: bool) -> Vec<Block> {
     let found = plan.figures.iter().filter(|found| comparison.asked.contains(&found.figure) == asked);
     let found: Vec<&FigureComparison> = found.collect();

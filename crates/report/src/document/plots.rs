@@ -41,12 +41,10 @@ fn intervals(plan: &PlanAnalysis) -> Option<Plot> {
     })
 }
 
-/// The first rows of a plan, which have lines of their own.
 fn first(plan: &PlanAnalysis) -> impl Iterator<Item = (usize, &Row)> {
     plan.rows.iter().filter(|row| row.counted > 0).take(LINES_MAX).enumerate()
 }
 
-/// Of how many rows the others have no line.
 fn of(plan: &PlanAnalysis) -> String {
     let all = plan.rows.iter().filter(|row| row.counted > 0).count();
     if all > LINES_MAX { format!(", the first {LINES_MAX} of {all}") } else { String::new() }
@@ -143,7 +141,6 @@ pub(crate) fn of_trial(trial: &Trial) -> Vec<Plot> {
     [tail, rate, time].into_iter().flatten().collect()
 }
 
-/// When a run was, and its figure.
 fn of_point(point: &Point) -> Option<(f64, &Estimate)> {
     Some((words::seconds_of(&point.at)?, point.estimate.as_ref()?))
 }

@@ -124,7 +124,6 @@ pub(crate) fn trial(trial: &Trial) -> Vec<Block> {
     blocks
 }
 
-/// A table of figures to the right of a first column of text.
 fn figures(head: impl IntoIterator<Item = String>) -> Table {
     let head: Vec<String> = head.into_iter().collect();
     let mut columns = vec![(Align::Right, 0); head.len()];

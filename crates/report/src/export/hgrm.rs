@@ -59,7 +59,6 @@ mod tests {
     use super::*;
     use prony_model::testing;
 
-    /// A table read strictly: every line is one that the format has.
     struct Table {
         /// Value, percentile, count and, but for the last, 1/(1 − percentile).
         rows: Vec<(f64, f64, u64, Option<f64>)>,

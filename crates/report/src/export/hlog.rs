@@ -11,7 +11,6 @@ use prony_model::hdr;
 
 use super::wall_clock;
 
-/// The version of the format with base times and tags, the newest.
 const VERSION: &str = "[Histogram log format version 1.3]";
 /// The columns' names, which no comment sign precedes; readers skip the line.
 const LEGEND: &str =

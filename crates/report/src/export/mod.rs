@@ -12,10 +12,36 @@ pub mod seconds;
 pub mod trackers;
 
 use std::borrow::Cow;
-use std::io;
+use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
 
-use prony_model::Trial;
+use prony_model::{Measurement, Trial};
+
+/// A format of `--export`.
+#[derive(Debug)]
+pub struct LoadFormat {
+    pub name: &'static str,
+    pub write: fn(&Trial, &Measurement, &mut dyn Write) -> io::Result<()>,
+    /// Whether it has single requests, which the load has to keep then.
+    pub of_requests: bool,
+}
+
+/// Those of `--export`, in the order in which they are named.
+pub static LOAD_FORMATS: [LoadFormat; 6] = [
+    load_format("hgrm", |trial, _, out| hgrm::write(&[trial], out)),
+    load_format("hlog", |trial, _, out| hlog::write(&[trial], out)),
+    LoadFormat { of_requests: true, ..load_format("jtl", jtl::write) },
+    load_format("csv", |trial, _, out| seconds::write(trial, out)),
+    load_format("openmetrics", |trial, _, out| openmetrics::write(trial, out)),
+    load_format("monitor", |trial, _, out| monitor::write(&[monitor::Monitored::alone(trial)], out)),
+];
+
+const fn load_format(
+    name: &'static str,
+    write: fn(&Trial, &Measurement, &mut dyn Write) -> io::Result<()>,
+) -> LoadFormat {
+    LoadFormat { name, write, of_requests: false }
+}
 
 /// The wall clock at an instant of the window, to the millisecond in which trials state their start.
 fn wall_clock(trial: &Trial, at_ns: u64) -> io::Result<SystemTime> {

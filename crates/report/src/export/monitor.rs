@@ -21,6 +21,12 @@ pub struct Monitored<'a> {
     pub place: Option<&'a PlannedTrial>,
 }
 
+impl Monitored<'_> {
+    pub(super) fn alone(trial: &Trial) -> Monitored<'_> {
+        Monitored { trial, server: trial.server.as_ref(), place: None }
+    }
+}
+
 /// Of every trial, machine and span in turn a line of each CPU and one of all, `total`, which has memory and network, too.
 /// An error where nobody looked at any of the machines.
 pub fn write(trials: &[Monitored<'_>], out: &mut dyn Write) -> io::Result<()> {
@@ -113,7 +119,7 @@ mod tests {
     #[test]
     fn every_span_has_a_line_of_each_cpu_and_of_all() {
         let trial = Trial { monitor: Some(seen()), ..testing::trial(&[&[]]) };
-        let lines = written(&[Monitored { trial: &trial, server: None, place: None }]);
+        let lines = written(&[Monitored::alone(&trial)]);
         assert_eq!(
             lines,
             [
@@ -155,8 +161,7 @@ mod tests {
     #[test]
     fn a_log_without_a_monitor_is_an_error() {
         let trial = testing::trial(&[&[]]);
-        let why =
-            write(&[Monitored { trial: &trial, server: None, place: None }], &mut Vec::new()).unwrap_err();
+        let why = write(&[Monitored::alone(&trial)], &mut Vec::new()).unwrap_err();
         assert!(why.to_string().contains("from before"), "{why}");
     }
 }

@@ -67,7 +67,6 @@ fn text(all: &[Labelled<'_>]) -> String {
     text.end()
 }
 
-/// A family's name, kind, unit and help.
 type Family<'a> = (&'a str, Kind, &'a str, &'a str);
 
 /// A family of which `write` writes the samples of each trial that was measured.

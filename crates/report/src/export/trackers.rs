@@ -24,7 +24,6 @@ const FIGURES: [(Figure, &str); 4] = [
 /// The longest name of a benchmark at Bencher, in characters.
 const NAME_MAX: usize = 1024;
 
-/// A figure, its measure, and what is known of it.
 type Known = (Figure, &'static str, Estimate);
 
 /// Bencher Metric Format; `None` where no figure is known.

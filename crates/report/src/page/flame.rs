@@ -10,7 +10,6 @@ use crate::words::ProfileTable;
 
 const WIDTH: f64 = 1_200.0;
 const ROW: f64 = 18.0;
-/// Of a character in the image's font.
 const CHARACTER: f64 = 6.7;
 /// Narrower parts have no name on them.
 const NAMED_FROM: f64 = 24.0;

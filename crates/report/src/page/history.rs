@@ -14,7 +14,6 @@ use super::shell::{App, NoPage};
 use crate::words;
 
 pub struct HistoryFrom<'a> {
-    /// A history for each figure, all of the same runs.
     pub histories: &'a [History],
     pub folder: &'a str,
     /// Where the report of a run log is, by its file; `None` where there is none to link to.
@@ -112,7 +111,6 @@ struct FigurePoints<'a> {
     levels: &'a [Level],
 }
 
-/// One file, or a page of a site.
 pub fn history(from: &HistoryFrom<'_>) -> Result<String, NoPage> {
     let app = App::embedded()?;
     let (data, chunks) = data(from);
@@ -152,7 +150,6 @@ fn figure(history: &History) -> HistoryFigure<'_> {
     }
 }
 
-/// The same series of another figure.
 fn same<'a>(series: &HistorySeries, history: &'a History) -> Option<&'a HistorySeries> {
     let is_it = |s: &&HistorySeries| {
         s.experiment == series.experiment && s.plan == series.plan && s.candidate == series.candidate

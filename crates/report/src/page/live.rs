@@ -119,7 +119,6 @@ impl LivePoint {
     }
 
     /// Requests per second, to a tenth, from a point to a count at a later instant; 0 at the same one.
-    #[expect(clippy::cast_precision_loss, reason = "counts and nanoseconds of a load, shown to a tenth")]
     pub fn per_s(before: &LivePoint, completed: u64, elapsed_ns: u64) -> f64 {
         let since_ns = elapsed_ns.saturating_sub(before.elapsed_ns);
         if since_ns == 0 {

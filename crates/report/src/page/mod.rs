@@ -84,7 +84,6 @@ pub fn assets() -> Result<[Asset; 2], NoPage> {
     Ok(shell::App::embedded()?.assets())
 }
 
-/// The policy of a site's pages, as a header has it.
 pub fn site_policy() -> Result<String, NoPage> {
     Ok(shell::App::embedded()?.policy(true))
 }

@@ -47,7 +47,6 @@ pub(super) fn packed(json: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// What was packed when this was built.
 pub(super) fn unpacked(packed: &str) -> String {
     let mut text = String::new();
     let bytes = STANDARD.decode(packed).unwrap_or_default();

@@ -221,7 +221,6 @@ fn source_figure(row: &PublishedRow, beside: Option<&Row>, name: &str) -> Option
     Some(SourceFigure {
         value,
         ours: found.estimate.as_ref().map(in_theirs),
-        #[expect(clippy::cast_precision_loss, reason = "a wait is below 2^53 ns")]
         ours_beyond: found.censored_at_ns.map(|ns| ns as f64 / factor),
         at_least: found.lower_bound,
     })

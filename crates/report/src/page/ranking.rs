@@ -105,7 +105,6 @@ fn rows<'a>(
     rows
 }
 
-/// What the verdicts of the trials do to a figure, at the worst.
 fn mark(log: &RunLog, plan: &str, candidate: &str, figure: Figure) -> &'static str {
     let word = figure.affected_as;
     if word.is_empty() {

@@ -14,9 +14,7 @@ pub struct NoPage;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct App<'a> {
-    /// Its program, packed as a chunk is.
     pub(super) program: &'a str,
-    /// The script that unpacks the program and the data.
     pub(super) loader: &'a str,
     pub(super) style: &'a str,
     /// What the policy knows both scripts by: `'sha256-…' 'sha256-…'`.
@@ -57,7 +55,6 @@ impl App<'_> {
         )
     }
 
-    /// Where the program and the style of a site are, from its root.
     fn paths(&self) -> [String; 2] {
         let mut contents = DefaultHasher::new();
         (self.program, self.style).hash(&mut contents);
@@ -115,7 +112,6 @@ impl App<'_> {
     }
 }
 
-/// Text that stays text between tags and in quotes.
 pub(crate) fn escape(text: &str) -> String {
     crate::format::printable(text)
         .replace('&', "&amp;")

@@ -48,7 +48,6 @@ pub(super) fn write(name: &str, runs: &[Run], histories: &[History], write: Writ
     write(&format!("{data}.csv"), &lines(&histories))
 }
 
-/// A history's series of the experiment alone.
 fn of(name: &str, history: &History, runs: usize) -> History {
     let is_own = |series: &&HistorySeries| series.experiment.trim_end_matches(" --duet") == name;
     let series: Vec<HistorySeries> = history.series.iter().filter(is_own).cloned().collect();
@@ -135,7 +134,6 @@ fn of_plan(plan: &str, throughput: &History, others: &[History], by_file: &BTree
     out
 }
 
-/// A row per run, a column per candidate.
 fn by_run(
     plan: &str,
     history: &History,
@@ -172,7 +170,6 @@ fn by_run(
     html::table(&format!("Throughput of each run under {plan}{shown}"), &columns, 0, rows)
 }
 
-/// A line per figure, series and run.
 fn lines(histories: &[History]) -> String {
     let head = [
         "figure",

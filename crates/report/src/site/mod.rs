@@ -26,13 +26,11 @@ use run::Run;
 const THREADS_MAX: usize = 4;
 /// Of longer logs one at a time is in memory, whatever the threads.
 const LARGE_BYTES: u64 = 64 << 20;
-/// Characters of a page's name that come from what it is about.
 const NAME_MAX: usize = 80;
 
 /// Writes a file of the site, by its path from the root; a sentence where it cannot.
 pub type Write<'a> = &'a (dyn Fn(&str, &str) -> Result<(), String> + Sync);
 
-/// What was published.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
     pub runs: usize,

@@ -21,17 +21,14 @@ use crate::{json, runs, words};
 
 pub(super) struct Run {
     pub(super) entry: RunEntry,
-    /// Of its page and its data.
     pub(super) name: String,
     pub(super) experiment: String,
     pub(super) measured: Vec<Measured>,
     pub(super) figures: Vec<RunFigures>,
 }
 
-/// A candidate under a plan of a run.
 #[derive(Serialize)]
 pub(super) struct Measured {
-    /// The name of the run's page.
     pub(super) run: String,
     pub(super) created_at: String,
     pub(super) experiment: String,
@@ -41,7 +38,6 @@ pub(super) struct Measured {
     pub(super) rank: Option<(u32, u32)>,
     pub(super) counted: u32,
     pub(super) trials: u32,
-    /// By field, of those that the site's histories have.
     pub(super) figures: BTreeMap<&'static str, Estimate>,
     /// As they are shown: rank, throughput, its interval, and the site's other figures.
     #[serde(skip)]
@@ -92,7 +88,6 @@ fn servers(label: &str) -> Option<String> {
     Some(format!("../{}", server_page(label)))
 }
 
-/// The body of an experiment's page, and its data.
 fn whole(analysis: &ExperimentAnalysis) -> (String, String, String) {
     let (answer, details) = document::run(analysis);
     let body = html::blocks(&answer, &servers) + "<h2>Conditions</h2>\n" + &html::blocks(&details, &servers);

@@ -66,7 +66,6 @@ fn table(server: &str, measured: &[&Measured]) -> String {
     html::table(&format!("{server} in all its runs{shown}"), &columns, 0, rows)
 }
 
-/// Throughput over time, of each setting and plan.
 fn history(server: &str, histories: &[History]) -> String {
     let Some(history) = histories.first() else { return String::new() };
     let own = history.series.iter().filter(|series| words::parts(&series.candidate).0 == server);

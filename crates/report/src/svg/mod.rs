@@ -31,14 +31,11 @@ const LABEL: f64 = 138.0;
 const VALUE: f64 = 92.0;
 /// Points of a line that are drawn: each has a pixel.
 const POINTS_MAX: usize = 800;
-/// Dots and whiskers of a line that are told apart.
 pub(crate) const DOTS_MAX: usize = 120;
-/// Lines that differ in colour and dashes.
 pub(crate) const LINES_MAX: usize = 6;
 
 pub(crate) struct Plot {
     pub(crate) title: String,
-    /// What it shows, for those who do not see it.
     pub(crate) said: String,
     pub(crate) drawn: Drawn,
 }
@@ -50,7 +47,6 @@ pub(crate) enum Drawn {
 
 pub(crate) struct Bar {
     pub(crate) label: String,
-    /// Its figure as the table has it.
     pub(crate) shown: String,
     pub(crate) point: f64,
     pub(crate) interval: Option<(f64, f64)>,
@@ -60,7 +56,6 @@ pub(crate) struct Chart {
     pub(crate) x: Scale,
     pub(crate) y: Scale,
     pub(crate) lines: Vec<Line>,
-    /// Places on the horizontal axis that are marked.
     pub(crate) marks: Vec<f64>,
 }
 
@@ -83,7 +78,6 @@ impl Line {
 }
 
 impl Plot {
-    /// Whether there is nothing that its scales can place.
     pub(crate) fn is_empty(&self) -> bool {
         match &self.drawn {
             Drawn::Bars(bars) => bars.is_empty(),
@@ -92,12 +86,10 @@ impl Plot {
     }
 }
 
-/// As an element of a page.
 pub(crate) fn inline(plot: &Plot) -> String {
     svg(plot, "", "")
 }
 
-/// As a file.
 pub(crate) fn standalone(plot: &Plot) -> String {
     svg(plot, " xmlns=\"http://www.w3.org/2000/svg\"", &format!("<style>{STYLE}</style>")) + "\n"
 }

@@ -4,7 +4,6 @@ use prony_model::unit::Unit;
 
 use crate::{format, words};
 
-/// Labels of an axis, about.
 const TICKS: f64 = 4.0;
 /// Decades of a percentile's axis: to p99.9999.
 const DECADES: i32 = 6;
@@ -15,7 +14,6 @@ pub(crate) enum Scale {
     Percentile,
     /// Nanoseconds, by logarithm.
     Duration,
-    /// Seconds since a window's start.
     Seconds,
     /// Seconds since 1970.
     Time,
@@ -23,7 +21,6 @@ pub(crate) enum Scale {
     Figure(Unit, bool),
 }
 
-/// A scale over the values that it shows.
 pub(crate) struct Axis {
     scale: Scale,
     /// Both as [`Scale::even`] has them; they differ.
@@ -105,7 +102,6 @@ impl Axis {
             some if some < 2.5 => &[1.0, 3.0],
             _ => &[1.0],
         };
-        #[expect(clippy::cast_possible_truncation, reason = "the logarithm of a double is at most 308")]
         let powers = self.low.floor() as i32..=self.high.ceil() as i32;
         let every = (decades / TICKS).ceil().max(1.0);
         let shown = powers.filter(|power| f64::from(*power).rem_euclid(every) < 0.5);

@@ -8,7 +8,6 @@ use super::next;
 use super::table::{Align, Table};
 use crate::{command, format, words};
 
-/// Rows of the plot of latency against load.
 const PLOT_ROWS: usize = 8;
 
 /// A search of a plan at an `address`: the answer, the probes by rate, a picture. `interrupted`: it was ended early.
@@ -113,7 +112,6 @@ fn plot(out: &mut Lines, probes: &[Probe]) {
     let columns = out.width.saturating_sub(14).clamp(20, 100);
     let mut grid = vec![vec![' '; columns]; PLOT_ROWS];
     let place = |value: f64, low: f64, high: f64, cells: usize| {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to cells - 1")]
         let cell = ((value - low) / (high - low) * (cells - 1) as f64).round() as usize;
         cell.min(cells - 1)
     };

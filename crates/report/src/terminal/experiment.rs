@@ -54,7 +54,6 @@ pub fn comparison(comparison: &Comparison, all: bool, options: &TerminalOptions)
     out.text
 }
 
-/// A bisection: the answer, and what was tried.
 pub fn bisection(report: &BisectionReport, options: &TerminalOptions) -> String {
     let mut out = Lines::new(options);
     out.wrapped("", &report.headline, Ink::BOLD);

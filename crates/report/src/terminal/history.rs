@@ -6,9 +6,7 @@ use super::lines::{Ink, Lines, TerminalOptions};
 use crate::format;
 use crate::words::{self, ChangeWord};
 
-/// Bars of a series, the last runs.
 const SPARKS: usize = 30;
-/// Runs in the table of a series, the last ones.
 const ROWS: usize = 12;
 /// Of more series than these only changes and the level are shown.
 const TABLES_MAX: usize = 3;

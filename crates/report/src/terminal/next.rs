@@ -86,7 +86,6 @@ pub(super) fn push(out: &mut Lines, commands: &[Vec<String>]) {
     }
 }
 
-/// A command in as many lines of a shell as the width asks for.
 fn push_command(out: &mut Lines, label: &str, words: &[String]) {
     // Room for ` \` behind.
     let lines = format::filled(words.iter().map(String::as_str), out.width - INDENT.len() - 2);

@@ -7,9 +7,7 @@ use prony_model::trial::Trial;
 use crate::format;
 use crate::words;
 
-/// Lines of the picture without its axis and caption.
 const ROWS: usize = 6;
-/// Columns for the axis' figures, and its line.
 const MARGIN: usize = 10;
 /// Points of the curve in a decade (see [`quantiles`]).
 const A_DECADE: usize = 8;

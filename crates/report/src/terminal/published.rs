@@ -6,7 +6,6 @@ use prony_analysis::experiment::ExperimentAnalysis;
 use super::lines::{Ink, Lines};
 use crate::{document, format, words};
 
-/// Columns of the judgement and the measured figure.
 const TAIL_WIDTH: usize = 21;
 /// Columns of the published figure at least.
 const PUBLISHED_WIDTH: usize = 9;

@@ -62,7 +62,6 @@ fn time(estimate: Option<&Estimate>, censored_at_ns: Option<u64>) -> String {
             format!("{}{}", format::duration(estimate.point), words::spaced_plus_minus(estimate))
         }
         (None, Some(at)) => {
-            #[expect(clippy::cast_precision_loss, reason = "an hour of nanoseconds at most")]
             let at = at as f64;
             format!("> {}", format::short_duration(at))
         }

@@ -6,7 +6,6 @@ use super::lines::Ink;
 pub(crate) enum Align {
     Left,
     Right,
-    /// To the left, and what is typed just so.
     Code,
 }
 
@@ -14,7 +13,6 @@ pub(crate) enum Align {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
     pub(crate) columns: Vec<(Align, usize)>,
-    /// Each with how its last cell is shown.
     pub(crate) rows: Vec<(Vec<String>, Ink)>,
 }
 
@@ -32,7 +30,6 @@ impl Table {
         self.rows.push((cells, ink));
     }
 
-    /// The lines, without spaces at their ends.
     pub(super) fn lines(&self) -> Vec<String> {
         let widths: Vec<usize> = (0..self.columns.len()).map(|i| self.width(i)).collect();
         self.rows.iter().map(|(row, _)| self.line(row, &widths)).collect()

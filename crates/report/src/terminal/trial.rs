@@ -107,7 +107,6 @@ fn failed_share(trial: &Trial) -> String {
     if ended == 0 { "0 %".to_owned() } else { format::percent(trial.requests.failed as f64 / ended as f64) }
 }
 
-/// What an overloaded or broken trial found.
 fn finding(trial: &Trial) -> String {
     let estimate = &trial.throughput.requests_per_s;
     let pm = words::spaced_plus_minus(estimate);
@@ -143,7 +142,6 @@ fn finding(trial: &Trial) -> String {
     format!("completed {completed}{of} req/s{pm}; queueing delay grows{growth}")
 }
 
-/// Requests per second over the window.
 fn spark_line(trial: &Trial) -> Option<String> {
     let rates = rates(trial);
     if rates.len() < 3 {
@@ -209,7 +207,6 @@ fn counts(out: &mut Lines, trial: &Trial) {
 /// CPU time is read every 100 ms and interpolated at the edges, which are too large a part in less than ten times that.
 const SERVER_CPU_WINDOW_MIN_NS: f64 = 1e9;
 
-/// What a server cost that somebody else started.
 pub fn server_line(trial: &Trial) -> Option<String> {
     let server = trial.server.as_ref()?;
     let (window_ns, cpu_ns) = (trial.window.duration_ns as f64, server.window_cpu_ns as f64);

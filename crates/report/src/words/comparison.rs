@@ -10,7 +10,6 @@ use prony_model::Estimate;
 use crate::format;
 use crate::words::{self, WITHHELD};
 
-/// A side's value in the unit of the figure's head.
 fn value(figure: Figure, estimate: Option<&Estimate>) -> String {
     let Some(estimate) = estimate else { return WITHHELD.to_owned() };
     let at_least = if estimate.at_least { "≥ " } else { "" };
@@ -53,7 +52,6 @@ pub(crate) fn noise(found: &FigureComparison) -> String {
     found.noise.map_or(WITHHELD.to_owned(), |noise| format!("±{}", format::percent(noise.half_width)))
 }
 
-/// The finding in a word, and what would decide it.
 pub(crate) fn verdict(found: &FigureComparison, paired: bool) -> String {
     let [better, worse] = found.figure.better_and_worse;
     match found.finding {

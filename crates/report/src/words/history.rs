@@ -110,7 +110,6 @@ pub(crate) fn seconds_of(at: &str) -> Option<f64> {
 
 /// `2026-03-01`, of seconds since 1970.
 pub(crate) fn day(seconds: f64) -> Option<String> {
-    #[expect(clippy::cast_possible_truncation, reason = "it saturates, and is then no time")]
     let at = jiff::Timestamp::from_second(seconds as i64).ok()?;
     Some(at.to_string().get(..10)?.to_owned())
 }

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::format;
 
-/// Characters of a function's name in a table.
 const NAME_MAX: usize = 48;
 /// Samples without a function's name, as a share, from which it is said what is missing.
 const UNNAMED: f64 = 0.2;

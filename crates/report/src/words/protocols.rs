@@ -8,7 +8,6 @@ use serde::Serialize;
 use super::{WITHHELD, ratio, spaced_plus_minus};
 use crate::format;
 
-/// The figures of its columns; the others are in the JSON.
 const SHOWN: [Figure; 3] = [Figure::THROUGHPUT, Figure::P99, Figure::CPU_PER_REQUEST];
 
 /// A plan over HTTP/2 beside the same over HTTP/1.1, or the services of a plan.
@@ -22,7 +21,6 @@ pub(crate) struct ProtocolTable {
     pub(crate) rows: Vec<Vec<String>>,
 }
 
-/// One for each pair of plans, and one for each plan with services.
 pub(crate) fn protocols(analysis: &ExperimentAnalysis) -> Vec<ProtocolTable> {
     let table = |pair: &prony_analysis::protocols::ProtocolComparison| ProtocolTable {
         title: format!(
@@ -46,13 +44,11 @@ pub(crate) fn protocols(analysis: &ExperimentAnalysis) -> Vec<ProtocolTable> {
     analysis.protocols.iter().map(table).chain(analysis.plans.iter().filter_map(services)).collect()
 }
 
-/// What the services beside the servers of a plan cost.
 fn services(plan: &PlanAnalysis) -> Option<ProtocolTable> {
     let rows = plan.rows.iter().flat_map(|row| row.services.iter().map(move |service| (row, service)));
     let cells = |(row, service): (&Row, &ServiceFigures)| {
         let cpu = service.cpu_per_request_ns.as_ref();
         let cpu = cpu.map(|e| format!("{}{}", format::duration(e.point), spaced_plus_minus(e)));
-        #[expect(clippy::cast_precision_loss, reason = "bytes of a machine's memory are exact in an f64")]
         let memory = format::bytes(service.peak_memory_bytes as f64);
         vec![
             format::printable(&row.candidate),

@@ -86,7 +86,6 @@ pub(crate) fn facts(published: &PublishedAnalysis) -> Option<String> {
     (!parts.is_empty()).then(|| format::printable(&parts.join("; ")))
 }
 
-/// Candidates of a source that were not measured in this run.
 pub(crate) fn not_measured(published: &PublishedAnalysis) -> Option<String> {
     let all = &published.not_here;
     let mut parts: Vec<String> = all.iter().take(NOT_MEASURED_MAX).cloned().collect();

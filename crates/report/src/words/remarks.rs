@@ -9,7 +9,6 @@ use serde::Serialize;
 use super::{effect_mark, with_unit};
 use crate::format;
 
-/// Candidates that a sentence names before "and N more".
 const NAMED_MAX: usize = 4;
 
 /// Reasons that several rows have: each once, with those rows, trials, value ranges, the worst row's detail and sign.
@@ -152,7 +151,6 @@ pub(crate) enum CellVerdict {
     Void,
 }
 
-/// The worst that is to be said of a row, in a word.
 pub(crate) fn row_verdict(row: &Row) -> CellVerdict {
     let stands = row.counted == row.trials && row.reasons.iter().all(|r| r.effect < Effect::Suspect);
     match row.lower_bound() {
@@ -165,7 +163,6 @@ pub(crate) fn row_verdict(row: &Row) -> CellVerdict {
     }
 }
 
-/// The sign beside a row that has remarks below the table.
 pub(crate) fn row_mark(row: &Row) -> &'static str {
     match row_verdict(row) {
         CellVerdict::Broken | CellVerdict::Void => "✗",

@@ -25,7 +25,6 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Whether it can be a request's.
     pub(super) fn is_request(&self) -> bool {
         let needed = METHOD | SCHEME | PATH;
         self.well_formed && self.seen & needed == needed && self.seen & (AUTHORITY | HOST) != 0

@@ -35,7 +35,6 @@ pub struct Recipe {
     pub title: String,
     pub language: String,
     pub kind: Kind,
-    /// The server that its ratio is taken to.
     pub(crate) versus: Option<String>,
     pub(crate) routes: Vec<Route>,
     pub(crate) processes: Processes,
@@ -48,22 +47,18 @@ pub struct Recipe {
     pub requires: Requires,
     pub(crate) vars: BTreeMap<String, Var>,
     pub start: Start,
-    /// Processes that must run before it, in order.
     #[serde(rename = "helper")]
     pub(crate) helpers: Vec<Helper>,
-    /// What must run beside it, started before it.
     #[serde(rename = "service", deserialize_with = "service::in_order")]
     pub(crate) services: Vec<Service>,
     pub(crate) version: Option<VersionCommand>,
     /// Its axes in the order of the file; the first value of each is the default.
     #[serde(deserialize_with = "read::axes")]
     pub axes: Vec<Axis>,
-    /// Its own checks, which replace the contract's routes when there are any.
     #[serde(rename = "check")]
     pub(crate) checks: Vec<CustomCheck>,
     /// The image it runs in, or that its Dockerfile begins with: it then runs in containers only.
     pub image: Option<String>,
-    /// The port that the image listens on, where it cannot be told another.
     pub(crate) port: Option<u16>,
     /// Whether it exchanges its workers by itself while it serves, as its makers or its setting have it.
     pub(crate) recycles: bool,

@@ -8,11 +8,10 @@ use crate::toml_file::{TomlError, TomlFile};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Requires {
-    /// Debian packages needed to run.
     pub apt: Vec<String>,
     pub(crate) commands: Vec<String>,
     /// Debian packages needed to build what pip, npm, go, cargo, pecl, composer or mix build.
-    pub(crate) apt_build: Vec<String>,
+    pub apt_build: Vec<String>,
     /// Pinned Python packages (`flask==3.1.3`).
     pub pip: Vec<String>,
     /// Which Python will do (`>=3.9,<3.13`).
@@ -134,7 +133,6 @@ impl Pecl {
     }
 }
 
-/// Whether it is a file's URL, to be fetched by TLS.
 fn is_file_url(url: &str) -> bool {
     let is_url = url.starts_with("https://") && url.bytes().all(|b| b.is_ascii_graphic());
     is_url && is_plain(file_name(url))

@@ -10,7 +10,6 @@ use prony_model::plan::ProtocolId;
 
 /// A server that takes longer than this to answer is not starting, it is hanging.
 const READY_TIMEOUT_S_MAX: u64 = 600;
-/// What has a meaning of its own in a value of an axis.
 const OWN_WORDS: [&str; 8] =
     ["env", "requires", "keepalive", "processes", "image", "protocols", "tls", "recycles"];
 /// What a recipe may leave to root in its container: what a server takes to listen, to read, and to become other users.
@@ -141,7 +140,6 @@ fn var_value(file: TomlFile<'_>, path: &[&str], value: &Var) -> Result<(), TomlE
     texts.iter().try_for_each(|text| known_names(file, path, text, &known, |_| false))
 }
 
-/// The names of all variables of a recipe, and whether one is a list.
 fn variables(recipe: &Recipe) -> (Vec<&str>, impl Fn(&str) -> bool + Copy) {
     let declared = recipe.vars.keys().map(String::as_str);
     let ports = recipe.services.iter().map(|service| service.port_name.as_str());
@@ -281,7 +279,6 @@ fn axis_value(
     requires(file, &[&path[..], &["requires"]].concat(), &value.requires)
 }
 
-/// Words that stand in labels keep clear of the signs that separate them.
 fn label_word(file: TomlFile<'_>, path: &[&str], word: &str) -> Result<(), TomlError> {
     let why = format!("{word:?} cannot stand in a label: use letters, digits, '.', '_' and '-'.");
     file.refuse_if(!is_label_word(word), path, why)

@@ -11,9 +11,7 @@ use prony_http2::{Fault as Broken, fields};
 use super::{BODY_BYTES_MAX, Connection, Fault, Request, Response, WIRE_BYTES_MAX};
 
 const NAME: &str = "HTTP/2";
-/// The one place that requests are at, one after the other.
 const PLACE: StreamPlace = 0;
-/// In a frame's header and behind it.
 const CUTS: [usize; 2] = [5, 13];
 
 pub(super) struct Session {

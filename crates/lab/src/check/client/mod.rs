@@ -99,7 +99,6 @@ pub(super) struct Connection {
     http2: Option<Box<http2::Session>>,
     /// Whose words (`>` ours, `<` the server's, `!` about them), and their first bytes.
     wire: Vec<(char, Vec<u8>)>,
-    /// How long an exchange may take.
     timeout: Duration,
 }
 

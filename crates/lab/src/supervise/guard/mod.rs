@@ -26,7 +26,6 @@ mod reaper;
 
 pub(super) use reaper::remove_container;
 
-/// The argument by which the binary becomes a guard.
 pub const GUARD_ARGUMENT: &str = "__guard";
 /// The line that ends the servers; so does the end of the pipe.
 pub(crate) const STOP_LINE: &str = "stop";

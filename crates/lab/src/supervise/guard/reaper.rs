@@ -21,7 +21,6 @@ use crate::sample::{Cgroup, CgroupVersion, memory};
 use crate::supervise::StopReport;
 use crate::sys;
 
-/// How often a path that is waited for is looked at.
 const WAIT_FOR_PERIOD: Duration = Duration::from_millis(2);
 /// How often descendants are looked for again while they are being ended.
 const STOP_PERIOD: Duration = Duration::from_millis(20);

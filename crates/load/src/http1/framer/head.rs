@@ -64,7 +64,6 @@ fn another_protocol(bytes: &[u8]) -> Option<ProtocolError> {
     }
 }
 
-/// Reads a head with fields on several lines, or with many.
 #[cold]
 #[inline(never)]
 fn parse_unusual(bytes: &[u8], is_head_request: bool) -> Result<Option<Head>, ProtocolError> {
@@ -96,7 +95,6 @@ fn fault(error: Error) -> ProtocolError {
     }
 }
 
-/// What the fields of a whole head say.
 fn head_of(response: &Response<'_, '_>, length: usize, is_head_request: bool) -> Result<Head, ProtocolError> {
     let (Some(status), Some(minor)) = (response.code, response.version) else {
         return Err(ProtocolError("the response's status line is malformed"));

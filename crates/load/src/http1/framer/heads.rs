@@ -36,7 +36,6 @@ impl Heads {
         &self.tolerated
     }
 
-    /// What the input's head says, if it is the last one again.
     #[inline]
     pub(super) fn find(&self, input: &[u8], is_head_request: bool) -> Option<Head> {
         let begins = input.get(..self.last.len())?;

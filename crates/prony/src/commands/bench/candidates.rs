@@ -19,7 +19,6 @@ const BLOCKS: u32 = 5;
 /// How what is measured begins where it is an image.
 const IMAGE: &str = "image:";
 
-/// The experiment of a command line and its candidates; its plan says what is asked of them.
 pub(in crate::commands) fn experiment(
     arguments: &BenchArguments,
     layout: &Layout,

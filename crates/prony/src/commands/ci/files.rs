@@ -19,7 +19,6 @@ use crate::printer::Printer;
 pub(super) const COMMENT: &str = "comparison.md";
 /// The answer, as GitLab's `dotenv` reports have it.
 const ANSWER: &str = "answer.env";
-/// Names the file of a step's outputs in GitHub Actions.
 const OUTPUT: &str = "GITHUB_OUTPUT";
 
 #[derive(Debug)]

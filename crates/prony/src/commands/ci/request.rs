@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// GitHub's events are below this.
 const EVENT_MAX_BYTES: u64 = 32 << 20;
 
 #[derive(Debug)]
@@ -20,7 +19,6 @@ pub(super) struct Base {
 
 #[derive(Debug)]
 pub(super) struct Comments {
-    /// Lists them by GET, and makes one by POST.
     pub(super) all: String,
     /// One of them, but for its number.
     pub(super) one: String,
@@ -66,7 +64,6 @@ pub(super) fn comments() -> Result<Option<Comments>, Failure> {
     Ok(Some(Comments { all: notes.clone(), one: notes, change: "PUT", token: "PRIVATE-TOKEN:" }))
 }
 
-/// A part of a URL, if it is nothing else.
 fn part(text: &str) -> Result<&str, Failure> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
     if text.chars().all(plain) && !text.contains("..") {

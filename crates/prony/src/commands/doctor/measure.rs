@@ -37,13 +37,11 @@ const FLOOR_WINDOW: Duration = Duration::from_millis(1_500);
 pub(super) struct Measured {
     /// CPU time of the client per request, closed loop, median of the trials.
     pub(super) client_cpu_per_request_ns: u64,
-    /// The requests per second of one core of the client at that cost.
     pub(super) ceiling_per_s: f64,
     /// The requests per second reached with one core on each side; the target is the limit where this is lower.
     pub(super) driven_per_s: f64,
     /// Median response of the reference server at 1,000 requests per second, of which nothing is the server's work.
     pub(super) floor_p50_ns: Option<u64>,
-    /// Median send lag of the client at that rate.
     pub(super) send_lag_p50_ns: Option<u64>,
     /// The same with `--spin`.
     pub(super) send_lag_p50_spin_ns: Option<u64>,

@@ -97,7 +97,6 @@ fn takes_json(server: &Server) -> Value {
 /// The runtime of a record that was made without a container.
 const NATIVE: &str = "native";
 
-/// The state of a server whose recipe is the one that was run.
 const VERIFIED: &str = "verified";
 
 pub(super) fn json(catalogue: &Catalogue, layout: &Layout, long: bool) -> String {
@@ -209,9 +208,7 @@ pub(super) fn markdown(catalogue: &Catalogue) -> String {
 
 struct Row {
     ran: bool,
-    /// Whether the default was run in an image, with the recipe as it is.
     built: bool,
-    /// Whether it was, with an earlier recipe alone.
     built_before: bool,
     state: &'static str,
     version: String,

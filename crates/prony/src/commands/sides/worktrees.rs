@@ -17,24 +17,18 @@ use crate::printer::Printer;
 /// How the names of folders begin that hold work trees.
 const PREFIX: &str = "prony-ci-";
 
-/// What is removed if its owner was not able to.
 #[derive(Debug, Serialize, Deserialize)]
 struct Entry {
     owner: Identity,
-    /// Processes' numbers are of this boot, and of this namespace.
     boot_id: String,
     pid_namespace: u64,
-    /// A folder of the repository.
     repository: PathBuf,
     folder: PathBuf,
 }
 
-/// Work trees of a repository, which end with this value.
 #[derive(Debug)]
 pub(in crate::commands) struct Worktrees {
-    /// The application's folder, in the repository.
     pub(in crate::commands) application: PathBuf,
-    /// Its way from the root of a work tree.
     prefix: String,
     folder: TempDir,
     written: PathBuf,
@@ -70,7 +64,6 @@ impl Worktrees {
         Ok(Worktrees { application, prefix, folder, written })
     }
 
-    /// The application's folder at a commit, which is checked out if it is not yet.
     pub(in crate::commands) fn checked_out(&mut self, commit: &str) -> Result<PathBuf, Failure> {
         let worktree = self.folder.path().join(short(commit));
         if !worktree.exists() {
@@ -88,7 +81,6 @@ impl Drop for Worktrees {
     }
 }
 
-/// Removes a folder with the work trees in it, and what git knows of them.
 fn remove(repository: &Path, folder: &Path) {
     let known = git(repository, &["worktree", "list", "--porcelain"]).unwrap_or_default();
     let paths = known.lines().filter_map(|line| line.strip_prefix("worktree "));
@@ -100,7 +92,6 @@ fn remove(repository: &Path, folder: &Path) {
     let _ = fs::remove_dir_all(folder);
 }
 
-/// Removes what Pronys that are gone have left, and says so.
 fn clean_up(entries: &Path) -> Vec<String> {
     let Ok(files) = fs::read_dir(entries) else { return Vec::new() };
     let clean = |file: fs::DirEntry| {

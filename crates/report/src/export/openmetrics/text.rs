@@ -15,7 +15,6 @@ pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; cha
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
 #[strum(serialize_all = "lowercase")]
 pub enum Kind {
-    /// A figure that may fall.
     Gauge,
     /// A count that only grows; its samples end in `_total`.
     Counter,
@@ -23,13 +22,11 @@ pub enum Kind {
     Info,
     /// One of several states; each has a sample of 0 or 1.
     StateSet,
-    /// Quantiles with a count and a sum.
     Summary,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value {
-    /// A count, written to its last digit.
     Whole(u64),
     Real(f64),
 }

@@ -174,7 +174,7 @@ impl Codec for Http2 {
         input: &[u8],
         body: &mut impl FnMut(RequestPlace, &[u8]),
     ) -> Step {
-        let Connection { client, status, partial_bytes } = connection;
+        let Connection { client, status, partial_bytes, .. } = connection;
         let mut rest = input;
         let (of, only_head, what) = match client.take(&mut rest) {
             Ok(client::Step::More | client::Step::Ready) => (None, true, What::Part),

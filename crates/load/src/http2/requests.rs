@@ -51,7 +51,6 @@ fn shared<'h>(headers: &'h [Header<'_>]) -> Vec<Field<'h>> {
 }
 
 /// The requests of a plan with values, as texts with places for them.
-#[derive(Debug)]
 pub(crate) struct Templates {
     source: Source,
     each: Vec<Template>,

@@ -123,7 +123,7 @@ impl Codec for Http1 {
             unsent: 0,
             written: 0,
             listed: self.requests.room_for_listed(),
-            rendered: VecDeque::new(),
+            rendered: self.requests.room_for_rendered(),
         }
     }
 

@@ -141,7 +141,7 @@ impl Codec for Http1 {
             unsent: 0,
             written: 0,
             listed: self.requests[0].room_for_listed(),
-            rendered: VecDeque::new(),
+            rendered: self.requests[0].room_for_rendered(),
             closes: false,
             holds_body: false,
         }

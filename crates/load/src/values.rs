@@ -13,7 +13,7 @@ use crate::pace::request_order::RequestOrder;
 const AHEAD_MAX: usize = 256;
 /// The most that all connections' requests may take, each in a buffer of its own.
 const BUFFERS_MAX_BYTES: usize = 512 << 20;
-/// What a value may take beyond its name, where buffers are made; longer ones make theirs grow.
+/// What a value takes where buffers are made; longer ones make theirs grow.
 const VALUE_BYTES: usize = 64;
 
 /// A text with places for values.
@@ -50,6 +50,15 @@ impl Text {
 
     pub(crate) fn add_length(&mut self) {
         self.0.push(Piece::Length);
+    }
+
+    /// About how long it is with its values.
+    pub(crate) fn usual_bytes(&self) -> usize {
+        let bytes = |piece: &Piece| match piece {
+            Piece::Bytes(bytes) => bytes.len(),
+            Piece::Value(..) | Piece::Length => VALUE_BYTES,
+        };
+        self.0.iter().map(bytes).sum()
     }
 
     pub(crate) fn write(&self, of: &Source, number: u64, body_bytes: usize, out: &mut Vec<u8>) {
@@ -103,7 +112,7 @@ pub(crate) trait Render {
     /// Puts the request of this number together; `scratch` is any buffer.
     fn render(&self, number: u64, scratch: &mut Vec<u8>, into: &mut Rendered);
     /// About how long a request is.
-    fn length(&self) -> usize;
+    fn usual_bytes(&self) -> usize;
 }
 
 /// A worker's next requests, in their order.
@@ -118,7 +127,7 @@ pub(crate) struct Ahead<R> {
 impl<R: Render> Ahead<R> {
     /// With buffers for so many requests that are under way.
     pub(crate) fn new(templates: Arc<R>, under_way: usize) -> Ahead<R> {
-        let (most, length) = (AHEAD_MAX, templates.length() + VALUE_BYTES);
+        let (most, length) = (AHEAD_MAX, templates.usual_bytes());
         let buffer = || Rendered { bytes: Vec::with_capacity(length), ..Rendered::default() };
         let free = (0..most + under_way).map(|_| buffer()).collect();
         Ahead {

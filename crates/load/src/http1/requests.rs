@@ -17,7 +17,7 @@ const BYTES_MAX: usize = 512 << 20;
 pub(crate) struct RequestBytes {
     /// The different requests in turn; where the plan has one, as often as a connection may carry it at once.
     bytes: Vec<u8>,
-    /// The one's length; 0 where there is a list; where requests have values, the longest's without them.
+    /// The one's length; 0 where there is a list, or values.
     length: usize,
     is_head: bool,
     /// Of several requests, or of one that is not the same each time.
@@ -66,8 +66,9 @@ impl Render for RequestBytes {
         into.bytes.extend_from_slice(scratch);
     }
 
-    fn length(&self) -> usize {
-        self.length
+    fn usual_bytes(&self) -> usize {
+        let each = self.templates.iter().flat_map(|(_, templates)| templates);
+        each.map(|one| one.head.usual_bytes() + one.body.usual_bytes()).max().unwrap_or(0)
     }
 }
 
@@ -95,7 +96,7 @@ impl RequestBytes {
         let hosts: Vec<String> = plan.origins().iter().map(Target::host_header).collect();
         let (mut bytes, mut bounds, mut is_head) = (Vec::new(), vec![0], Vec::new());
         let mut left = plan.requests().fold(BYTES_MAX, |left, one| left.saturating_sub(one.body().len()));
-        let (source, mut templates, mut longest) = (Source::of(plan)?, Vec::new(), 0);
+        let (source, mut templates) = (Source::of(plan)?, Vec::new());
         for one in plan.requests() {
             if left == 0 {
                 return Err(PlanError(format!(
@@ -106,7 +107,6 @@ impl RequestBytes {
             }
             if source.is_some() {
                 templates.push(Template::of(&plan.values, &hosts[one.origin], keepalive, &one));
-                longest = longest.max(one.path.len() + one.body().len());
             } else {
                 bytes.extend(request::build(&hosts[one.origin], keepalive, &one));
             }
@@ -133,7 +133,7 @@ impl RequestBytes {
         bytes.shrink_to_fit();
         let list = Some(Listed { bounds, is_head });
         let templates = source.map(|source| (source, templates));
-        let (length, is_head, file) = (longest, false, None);
+        let (length, is_head, file) = (0, false, None);
         Ok(RequestBytes { bytes, length, is_head, list, file, wait_for_continue, pipeline, templates })
     }
 
@@ -173,6 +173,11 @@ impl RequestBytes {
     /// Room for the numbers of a connection's requests; none without a list.
     pub(super) fn room_for_listed(&self) -> VecDeque<u32> {
         VecDeque::with_capacity(if self.are_listed() { self.pipeline } else { 0 })
+    }
+
+    /// Room for a connection's requests with values, and an answered one.
+    pub(super) fn room_for_rendered(&self) -> VecDeque<Rendered> {
+        VecDeque::with_capacity(if self.have_values() { self.pipeline + 1 } else { 0 })
     }
 
     /// The most bytes that [`RequestBytes::several`] puts together.

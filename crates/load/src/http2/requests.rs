@@ -55,7 +55,6 @@ pub(crate) struct Templates {
     each: Vec<Template>,
     /// None, but with the fields that all have.
     none: Requests,
-    longest: usize,
 }
 
 #[derive(Debug)]
@@ -69,7 +68,7 @@ struct Template {
 impl Templates {
     pub(crate) fn of(plan: &Plan, source: Source) -> Templates {
         let (common, origins, values) = (Common::of(plan), origins(plan), &plan.values);
-        let (mut each, mut none, mut longest) = (Vec::new(), None, 0);
+        let (mut each, mut none) = (Vec::new(), None);
         for one in plan.requests() {
             let (scheme, host) = &origins[one.origin];
             let headers = headers(&one, scheme, host, &common);
@@ -85,10 +84,9 @@ impl Templates {
             let fields = headers.iter().filter(|header| !header.common).map(field).collect();
             let body = Text::of(values, one.body(), Place::of_body(&one));
             each.push(Template { fields, body, is_head: one.method == "HEAD" });
-            longest = longest.max(one.path.len() + one.body().len());
         }
         let none = none.unwrap_or_else(|| Requests::new(&[], Vec::new()));
-        Templates { source, each, none, longest }
+        Templates { source, each, none }
     }
 
     /// The requests of a connection's places, none written yet.
@@ -125,8 +123,11 @@ impl Render for Templates {
         into.fields = (before.unwrap_or(end) - body_bytes, end - body_bytes);
     }
 
-    fn length(&self) -> usize {
-        self.longest
+    fn usual_bytes(&self) -> usize {
+        let fields = |one: &Template| {
+            one.fields.iter().map(|(name, value, _)| name.len() + value.usual_bytes()).sum::<usize>()
+        };
+        self.each.iter().map(|one| fields(one) + one.body.usual_bytes()).max().unwrap_or(0)
     }
 }
 

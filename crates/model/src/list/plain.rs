@@ -20,35 +20,19 @@ fn describe(line: &str, method: &str) -> Result<Described, String> {
     Ok(Described { method: method.to_owned(), url: url.to_owned(), instead, ..Described::default() })
 }
 
-/// What is the matter with a line that is none here and that vegeta's or siege's lists have.
+/// What is the matter with a line that is none here and that siege's lists have.
 fn of_another_tool(line: &str) -> Option<String> {
-    let once = "is given once, for all lines";
     let (first, rest) = line.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((line, ""));
     let method = rest.split_whitespace().next().unwrap_or_default();
-    let header = line.split_once(": ").filter(|(name, _)| request::check_method(name).is_ok());
-    let assigned = line
-        .split_once('=')
-        .is_some_and(|(name, _)| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
-    Some(match header {
-        Some((name, _)) => {
-            format!("{} is a header, as vegeta has it: here one {once}, with -H '{name}: …'.", echo(name))
-        }
-        None if line.starts_with('@') => {
-            format!("{} is a body's file, as vegeta has it: here a body {once}, with -b @FILE.", echo(line))
-        }
-        None if line.starts_with('{') => {
-            "It is JSON, as vegeta's -format=json has it: write METHOD URL.".to_owned()
-        }
-        None if first.contains("://")
-            && ["POST", "PUT", "PATCH", "DELETE", "GET", "HEAD"].contains(&method) =>
-        {
-            format!("{method} follows the URL, as siege has it: write {method} URL. A body {once}, with -b.")
-        }
-        None if assigned || line.contains("$(") || line.contains("${") => {
-            format!("{} has a variable of siege's: write each URL whole.", echo(line))
-        }
-        None => return None,
-    })
+    let is_assigned = |(name, _): (&str, &str)| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    if first.contains("://") && ["POST", "PUT", "PATCH", "DELETE", "GET", "HEAD"].contains(&method) {
+        return Some(format!(
+            "{method} follows the URL, as siege has it: write {method} URL. A body is given once, for all lines, with -b."
+        ));
+    }
+    let has_variable =
+        line.split_once('=').is_some_and(is_assigned) || line.contains("$(") || line.contains("${");
+    has_variable.then(|| format!("{} has a variable of siege's: write each URL whole.", echo(line)))
 }
 
 /// The parts of a line, `method` where it has none.

@@ -314,6 +314,7 @@ fn every_option_is_in_the_run_log_and_the_reproducing_command() {
             ("@EXPECTED", "abc"),
             ("--targets FILE", "--targets list.txt"),
             ("--replay FILE", "--replay access.log"),
+            ("--data FILE.csv", "--data data.csv"),
             (" FILE", " both.pem"),
         ];
         let line = files
@@ -321,6 +322,7 @@ fn every_option_is_in_the_run_log_and_the_reproducing_command() {
             .fold(command(&record, &address, "h"), |line, (from, to)| line.replace(from, to));
         let words = line.replace("list.txt", &folder.path().join("list.txt").display().to_string());
         let words = words.replace("access.log", &folder.path().join("access.log").display().to_string());
+        let words = words.replace("data.csv", &folder.path().join("data.csv").display().to_string());
         let words = words.replace("both.pem", &folder.path().join("both.pem").display().to_string());
         let again = loaded(&url, &shlex::split(&words).unwrap()[3..]);
         assert_eq!(RecordedPlan::of(&again), record, "{option}: {line}");

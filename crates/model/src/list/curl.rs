@@ -225,7 +225,7 @@ fn describe(reader: &mut Reader<'_>, text: &str) -> Result<Described, String> {
             Means::Method => method = Some(value),
             Means::Header => match value.split_once(':') {
                 Some((name, text)) if !text.trim().is_empty() => {
-                    one.headers.push((name.trim().to_owned(), text.trim().to_owned()))
+                    one.headers.push((name.trim().to_owned(), text.trim().to_owned()));
                 }
                 // Without a value curl leaves out what it would send itself, and Prony sends none of that.
                 Some(_) => {}

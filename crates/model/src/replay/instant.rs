@@ -45,6 +45,6 @@ pub(super) fn decimal(text: &str, unit_ns: u128) -> Option<u128> {
     if whole.is_empty() || whole.len() > 19 || !is_plain(whole) || !is_plain(part) {
         return None;
     }
-    let billionths: u128 = format!("{:0<9.9}", part).parse().ok()?;
+    let billionths: u128 = format!("{part:0<9.9}").parse().ok()?;
     Some(whole.parse::<u128>().ok()? * unit_ns + billionths * unit_ns / S)
 }
